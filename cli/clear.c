@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * clear - set counters of ports back to zero: the one command that writes to the fabric
+ * clear - reset port counters to zero: the only command that writes to the fabric
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,9 +15,9 @@
 #include "base/stop.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/selection.h"
-#include "cli/view.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "wire/clear.h"
@@ -26,10 +26,10 @@
 #define DEFAULT_TIMEOUT_MS 1000
 #define RETRIES 2
 
-/* So many ports that failed are named, the others counted. */
+/* Number of failed ports that are listed by name. */
 #define FAILURES_SHOWN 20
 
-/* Exit status: something was reached, but not everything is cleared; or nobody said yes. */
+/* Exit status: some ports were not cleared, or the confirmation was declined. */
 #define STATUS_NOT_ALL 1
 
 struct clear_options {
@@ -37,21 +37,21 @@ struct clear_options {
 	bool yes, dry_run, errors_only;
 };
 
-/* What is to be cleared. */
+/* Ports to clear. */
 struct plan {
 	struct clear_port *ports;
-	uint32_t *index;    /* parallel: of the port in the fabric */
-	bool *told;         /* parallel: its failure was */
+	uint32_t *index;    /* parallel: index of the port in the fabric */
+	bool *reported;         /* parallel: its failure was reported */
 	size_t count;
 	size_t nodes;
-	size_t without_lid; /* ports that nothing can be sent to: left out */
+	size_t without_lid; /* ports that cannot be reached and are left out */
 };
 
 static void plan_done(struct plan *plan)
 {
 	free(plan->ports);
 	free(plan->index);
-	free(plan->told);
+	free(plan->reported);
 }
 
 static int plan_add(struct plan *plan, const struct view *view, const struct selection *selection, uint32_t index,
@@ -66,8 +66,8 @@ static int plan_add(struct plan *plan, const struct view *view, const struct sel
 	if (!port_is_pollable(view->fabric, port))
 		return named ? err_set(err, ERR_USAGE, "%s/%u has no counters", name, port->num) : 0;
 	if (!lid && named)
-		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID, so nothing can be sent to it: is its link "
-			       "down?", name, port->num);
+		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID and cannot be reached: check its link", name,
+			       port->num);
 	if (!lid) {
 		plan->without_lid++;
 		return 0;
@@ -90,8 +90,8 @@ static int plan_init(struct plan *plan, const struct view *view, const struct se
 	*plan = (struct plan){ 0 };
 	plan->ports = calloc(view->fabric->port_count + 1, sizeof(*plan->ports));
 	plan->index = calloc(view->fabric->port_count + 1, sizeof(*plan->index));
-	plan->told = calloc(view->fabric->port_count + 1, sizeof(*plan->told));
-	if (!plan->ports || !plan->index || !plan->told)
+	plan->reported = calloc(view->fabric->port_count + 1, sizeof(*plan->reported));
+	if (!plan->ports || !plan->index || !plan->reported)
 		code = err_nomem(err);
 	for (i = 0; i < view->fabric->node_count && code == 0; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
@@ -101,13 +101,13 @@ static int plan_init(struct plan *plan, const struct view *view, const struct se
 				code = plan_add(plan, view, selection, j, err);
 	}
 	if (code == 0 && !plan->count)
-		code = err_set(err, ERR_UNAVAILABLE, "none of these ports has a LID: are their links down?");
+		code = err_set(err, ERR_UNAVAILABLE, "none of these ports has a LID: check their links");
 	if (code < 0)
 		plan_done(plan);
 	return code;
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
 static size_t count_outcome(const struct plan *plan, enum clear_outcome outcome)
 {
@@ -118,13 +118,13 @@ static size_t count_outcome(const struct plan *plan, enum clear_outcome outcome)
 	return count;
 }
 
-/* "s" where it is not one. */
+/* Plural ending. */
 static const char *plural(size_t count)
 {
 	return count == 1 ? "" : "s";
 }
 
-/* After the survey, before anything is written. */
+/* Printed after the survey, before the first Set. */
 static void print_plan(const struct clear_options *options, const struct view *view, const struct plan *plan,
 		       const struct clear *clear)
 {
@@ -135,24 +135,24 @@ static void print_plan(const struct clear_options *options, const struct view *v
 	       options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
 	       plural(plan->nodes), when_format_local(view->snapshot->sweep.wall_us, when));
 	if (count_outcome(plan, CLEAR_UNTRIED) < plan->count)
-		printf("  not at %zu port%s that cannot be cleared, see above\n",
+		printf("  excluded: %zu port%s that cannot be cleared, see above\n",
 		       plan->count - count_outcome(plan, CLEAR_UNTRIED),
 		       plural(plan->count - count_outcome(plan, CLEAR_UNTRIED)));
 	if (plan->without_lid)
-		printf("  not at %zu port%s without a LID: the link is down\n", plan->without_lid,
+		printf("  excluded: %zu port%s without a LID (link down)\n", plan->without_lid,
 		       plural(plan->without_lid));
 	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		size_t ports = clear_planned(clear, (enum clear_attribute)i);
 
 		if (ports)
-			printf("  %s at %zu port%s%s\n", clear_attribute_name((enum clear_attribute)i), ports,
-			       plural(ports), i > CLEAR_EXTENDED ? ", where the node has it" : "");
+			printf("  %s of %zu port%s%s\n", clear_attribute_name((enum clear_attribute)i), ports,
+			       plural(ports), i > CLEAR_EXTENDED ? ", where supported" : "");
 	}
-	printf("Everybody who reads these counters sees them fall. A running collector of ibwire marks it (event\n"
-	       "counters-cleared) and keeps what it has; only what was counted since its newest sweep is lost.\n");
+	printf("Every tool that reads these counters sees them drop. A running ibwire collector records the "
+		"event\ncounters-cleared and keeps its history; only counts since its newest sweep are lost.\n");
 }
 
-static void tell_failure(const struct view *view, uint32_t index, const struct clear_port *port)
+static void report_failure(const struct view *view, uint32_t index, const struct clear_port *port)
 {
 	const struct port *where = &view->fabric->ports[index];
 	const char *name = view->names_shown.names[where->node];
@@ -162,24 +162,27 @@ static void tell_failure(const struct view *view, uint32_t index, const struct c
 
 	switch ((enum clear_outcome)port->outcome) {
 	case CLEAR_SILENT:
-		log_warning("%s/%u is not cleared: LID %u does not answer%s%s", name, where->num, port->lid,
+		log_warning("%s/%u is not cleared: LID %u did not respond%s%s", name, where->num, port->lid,
 			    what ? " for " : "", what ? what : "");
 		break;
 	case CLEAR_UNPROVEN:
-		log_warning("%s/%u is not cleared: LID %u does not say whose it is", name, where->num, port->lid);
+		log_warning("%s/%u is not cleared: LID %u did not respond to NodeInfo", name, where->num, port->lid);
 		break;
 	case CLEAR_MOVED:
-		log_warning("%s/%u is not cleared: LID %u is another node's now; a collector finds the new one", name,
+		log_warning("%s/%u is not cleared: LID %u now belongs to another node; a collector updates the "
+			"LID", name,
 			    where->num, port->lid);
 		break;
 	case CLEAR_REDIRECTED:
-		log_warning("%s/%u is not cleared: another agent answers for it, which cannot be asked", name,
+		log_warning("%s/%u is not cleared: its counters belong to another agent, which cannot be "
+			"reached", name,
 			    where->num);
 		break;
 	case CLEAR_KEPT:
 		while (counter < COUNTER_COUNT - 1 && !(port->kept & COUNTER_BIT(counter)))
 			counter++;
-		log_warning("%s/%u is not cleared: its agent says so, but %s kept its value", name, where->num,
+		log_warning("%s/%u is not cleared: its agent acknowledged the Set, but %s kept its value", name,
+			    where->num,
 			    counter_info((enum counter)counter)->key);
 		break;
 	case CLEAR_REFUSED:
@@ -187,7 +190,7 @@ static void tell_failure(const struct view *view, uint32_t index, const struct c
 			log_warning("%s/%u is not cleared: %s was refused with status 0x%04x", name, where->num, what,
 				    port->status);
 		else
-			log_warning("%s/%u is not cleared: the answer for %s is of another port", name, where->num,
+			log_warning("%s/%u is not cleared: the response for %s is for another port", name, where->num,
 				    what);
 		break;
 	case CLEAR_UNTRIED:
@@ -201,25 +204,25 @@ static bool is_failure(const struct clear_port *port)
 	return port->outcome != CLEAR_DONE && port->outcome != CLEAR_UNTRIED;
 }
 
-/* The failures that were not told yet, some of them by name. Return: how many there are in all. */
-static size_t tell_failures(const struct view *view, struct plan *plan)
+/* Report new failures, the first ones by name. Return: the total number of failures. */
+static size_t report_failures(const struct view *view, struct plan *plan)
 {
 	size_t i, failed = 0, fresh = 0;
 
 	for (i = 0; i < plan->count; i++) {
 		failed += is_failure(&plan->ports[i]);
-		if (!is_failure(&plan->ports[i]) || plan->told[i])
+		if (!is_failure(&plan->ports[i]) || plan->reported[i])
 			continue;
-		plan->told[i] = true;
+		plan->reported[i] = true;
 		if (fresh++ < FAILURES_SHOWN)
-			tell_failure(view, plan->index[i], &plan->ports[i]);
+			report_failure(view, plan->index[i], &plan->ports[i]);
 	}
 	if (fresh > FAILURES_SHOWN)
 		log_warning("and %zu more ports are not cleared", fresh - FAILURES_SHOWN);
 	return failed;
 }
 
-/* Was anything there at all? */
+/* Was any port reachable? */
 static int check_reached(const struct plan *plan, struct error *err)
 {
 	size_t away = count_outcome(plan, CLEAR_SILENT) + count_outcome(plan, CLEAR_UNPROVEN) +
@@ -228,8 +231,8 @@ static int check_reached(const struct plan *plan, struct error *err)
 	if (away < plan->count)
 		return 0;
 	if (plan->count == 1)
-		return err_set(err, ERR_UNAVAILABLE, "the port could not be reached: nothing was cleared");
-	return err_set(err, ERR_UNAVAILABLE, "none of the %zu ports could be reached: nothing was cleared",
+		return err_set(err, ERR_UNAVAILABLE, "the port is unreachable: nothing was cleared");
+	return err_set(err, ERR_UNAVAILABLE, "all %zu ports are unreachable: nothing was cleared",
 		       plan->count);
 }
 
@@ -242,13 +245,13 @@ static bool is_confirmed(void)
 	return fgets(line, sizeof(line), stdin) && !strcmp(line, "yes\n");
 }
 
-/* --- what is done --- */
+/* --- actions --- */
 
-/* The survey is made: ask, clear, report. Return: an exit status or an error. */
+/* After the survey: confirm, clear, report. Return: an exit status or an error. */
 static int clear_surveyed(const struct clear_options *options, const struct view *view, struct plan *plan,
 			  struct clear *clear, struct error *err)
 {
-	size_t failed = tell_failures(view, plan), done, untried;
+	size_t failed = report_failures(view, plan), done, untried;
 	int64_t started_us;
 	char took[WHEN_SIZE];
 	int code = check_reached(plan, err);
@@ -267,13 +270,14 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 	stop_install();
 	started_us = clock_boottime_us(clock_system());
 	code = clear_write(clear, err);
-	tell_failures(view, plan);
+	report_failures(view, plan);
 	done = count_outcome(plan, CLEAR_DONE);
 	untried = count_outcome(plan, CLEAR_UNTRIED);
 	printf("cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
 	       when_format_span(clock_boottime_us(clock_system()) - started_us, took));
 	if (untried)
-		log_warning("stopped before %zu ports; some counters of those in hand may be cleared", untried);
+		log_warning("interrupted with %zu ports left; counters of ports in progress may be partly "
+			"cleared", untried);
 	if (code == 0)
 		code = check_reached(plan, err);
 	return code < 0 ? code : done < plan->count ? STATUS_NOT_ALL : 0;
@@ -310,10 +314,11 @@ static int clear_plan(const struct clear_options *options, const struct view *vi
 static int parse(const struct command *command, int argc, char **argv, struct clear_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "errors-only", 0, OPTION_FLAG, NULL, "only error counters: leave data, packets and waits alone",
+		{ "errors-only", 0, OPTION_FLAG, NULL, "clear error counters only, not data, packets and "
+			"XmitWait",
 		  &ret->errors_only, 0 },
-		{ "dry-run", 0, OPTION_FLAG, NULL, "say what would be cleared; clear nothing", &ret->dry_run, 0 },
-		{ "yes", 'y', OPTION_FLAG, NULL, "do not ask", &ret->yes, 0 },
+		{ "dry-run", 0, OPTION_FLAG, NULL, "show what would be cleared and exit", &ret->dry_run, 0 },
+		{ "yes", 'y', OPTION_FLAG, NULL, "do not ask for confirmation", &ret->yes, 0 },
 		{ 0 },
 	};
 	int i, code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv,
@@ -322,14 +327,14 @@ static int parse(const struct command *command, int argc, char **argv, struct cl
 	if (code != 0)
 		return code;
 	if (!ret->common.argc)
-		return options_usage_error(command, err, "say which ports, or 'all'");
+		return options_usage_error(command, err, "give the ports to clear, or 'all'");
 	for (i = 0; i < ret->common.argc && ret->common.argc > 1; i++)
 		if (!strcmp(ret->common.argv[i], "all"))
-			return options_usage_error(command, err, "'all' stands alone");
-	/* Somebody must have read what is going to happen: an answer from a pipe is none. */
+			return options_usage_error(command, err, "'all' cannot be combined with names");
+	/* The confirmation must come from a terminal, not from a pipe. */
 	if (!ret->yes && !ret->dry_run && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
-		return err_set(err, ERR_USAGE, "clear asks first, and there is no terminal to ask on: run it on one, "
-					       "or give --yes");
+		return err_set(err, ERR_USAGE, "clear needs a confirmation and there is no terminal: run it on "
+			"a terminal, or give --yes");
 	return 0;
 }
 

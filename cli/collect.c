@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * collect - poll the fabric and store what its counters did
+ * collect - poll the fabric and store counter deltas
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,11 +19,10 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/asking.h"
 #include "cli/command.h"
-#include "cli/keep.h"
-#include "cli/options.h"
-#include "cli/settings.h"
+#include "cli/lib/polling.h"
+#include "cli/lib/options.h"
+#include "cli/lib/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
 #include "collector/discovery_helper.h"
@@ -33,8 +36,54 @@
 #include "wire/keys.h"
 #include "wire/transport.h"
 
+#define DEFAULT_BYTES INT64_C(20000000000)
+
+static int parse_size(const char *typed, int64_t *ret_bytes, struct error *err)
+{
+	static const char units[] = "kMGT";
+	const char *unit;
+	char *end;
+	double value = strtod(typed, &end);
+
+	/* Decimal numbers only: strtod() also accepts hexadecimal and "inf". */
+	if (strspn(typed, "0123456789.") != (size_t)(end - typed) || end == typed)
+		return err_set(err, ERR_USAGE, "\"%s\" is not a size; use for example 500M, 20G or 1.5T", typed);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit) {
+		value *= pow(1000, (double)(unit - units + 1));
+		end++;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || !(value < 9e18))
+		return err_set(err, ERR_USAGE, "\"%s\" is not a size; use for example 500M, 20G or 1.5T", typed);
+	*ret_bytes = (int64_t)value;
+	return 0;
+}
+
+static int64_t default_size(const char *path)
+{
+	char folder[PATH_MAX];
+	struct statvfs disk;
+	struct stat file;
+	char *slash;
+	double room;
+
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return DEFAULT_BYTES;
+	slash = strrchr(folder, '/');
+	if (!slash)
+		strcpy(folder, ".");
+	else
+		slash[slash == folder] = '\0';
+	if (statvfs(folder, &disk) < 0)
+		return DEFAULT_BYTES;
+	room = (double)disk.f_bavail * (double)disk.f_frsize + (stat(path, &file) < 0 ? 0 : (double)file.st_size);
+	return room / 2 < (double)DEFAULT_BYTES ? (int64_t)(room / 2) : DEFAULT_BYTES;
+}
+
 #define DEFAULT_INTERVAL_US (10 * US_PER_S)
-/* In less time no switch answers for all its ports. */
+/* No switch responds for all of its ports in less time. */
 #define LEAST_INTERVAL_US (10 * US_PER_MS)
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
 #define DEFAULT_ROUTES_US (60 * US_PER_S)
@@ -45,8 +94,8 @@
 #define DEFAULT_KEEP_HOURS_US (730 * US_PER_DAY)
 
 /*
- * How long the end may take once somebody asked for it: a device that vanished, and one of the simulator's, may never
- * come back to us. Where a database is open there is work to finish: the last readings, and the log to be emptied.
+ * Time limit of the shutdown: calls to a device that was removed, or to the simulator's, may never
+ * return. With an open database the last readings are stored and the WAL is checkpointed first.
  */
 #define STOP_EMPTY_S 3
 #define STOP_STORING_S 10
@@ -57,9 +106,9 @@ struct collect_options {
 	const char *ask; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
-	struct asking asking;
-	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: for good */
-	const char *max_size;      /* or NULL: by the disk */
+	struct polling polling;
+	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: forever */
+	const char *max_size;      /* or NULL: derived from the free disk space */
 	const char *settings_path; /* or NULL */
 	bool show_settings;
 	struct settings settings;
@@ -74,7 +123,7 @@ static uint16_t read_sm_lid(void *ctx)
 {
 	struct hca_port *local = ctx;
 
-	/* A port that cannot be read just now keeps the SM that it had. */
+	/* If the port cannot be read now, its last known SM stays. */
 	hca_refresh(local, NULL);
 	return local->sm_lid;
 }
@@ -84,7 +133,7 @@ static int accept_fabric(void *ctx, const struct fabric *fabric, struct error *e
 	return writer_check_fabric(ctx, fabric, err);
 }
 
-/* One object about what was done, on stdout. */
+/* Print the summary of the run on stdout. */
 static int print_report(const struct collect_options *options, const struct collector_report *report,
 			struct error *err)
 {
@@ -95,18 +144,18 @@ static int print_report(const struct collect_options *options, const struct coll
 		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
 		{ .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
 		{ .key = "links", .title = "links", .kind = COLUMN_INTEGER },
-		{ .key = "ports_asked", .title = "ports asked", .kind = COLUMN_INTEGER },
-		{ .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
-		{ .key = "ports_unfinished", .title = "ports not finished", .kind = COLUMN_INTEGER },
+		{ .key = "ports_asked", .title = "ports polled", .kind = COLUMN_INTEGER },
+		{ .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
+		{ .key = "ports_unfinished", .title = "ports not reached in time", .kind = COLUMN_INTEGER },
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
 	};
-	struct result_options how = options_result(&options->common);
+	struct result_options output = options_result(&options->common);
 	struct result *result;
 	int code;
 
-	how.record = true;
-	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	output.record = true;
+	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
 		return code;
 	result_integer(result, 0, report->discovery_us);
@@ -126,22 +175,22 @@ static int print_report(const struct collect_options *options, const struct coll
 	return code;
 }
 
-/* What polling this fabric would cost, from its shape alone. */
+/* Estimate the polling cost from the topology alone. */
 static int print_estimate(const struct collect_options *options, const struct fabric *fabric,
 			  const struct record_trailer *trailer, struct error *err)
 {
 	static const struct column columns[] = {
 		{ .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
-		{ .key = "ports", .title = "ports to ask", .kind = COLUMN_INTEGER },
+		{ .key = "ports", .title = "ports to poll", .kind = COLUMN_INTEGER },
 		{ .key = "interval_s", .title = "interval", .kind = COLUMN_SPAN_S },
 		{ .key = "mads_per_sweep", .title = "MADs per sweep", .kind = COLUMN_INTEGER },
 		{ .key = "mads_per_s", .title = "MADs per second, mean", .kind = COLUMN_PER_S },
-		{ .key = "max_mads_per_s", .title = "MADs per second, at most", .kind = COLUMN_PER_S },
+		{ .key = "max_mads_per_s", .title = "MADs per second, maximum", .kind = COLUMN_PER_S },
 		{ .key = "smps_per_discovery", .title = "SMPs per discovery", .kind = COLUMN_INTEGER },
 		{ .key = "rediscover_s", .title = "discovery every", .kind = COLUMN_SPAN_S },
 		{ .key = "disk_bytes_per_day", .title = "disk per day", .kind = COLUMN_BYTES },
 	};
-	struct result_options how = options_result(&options->common);
+	struct result_options output = options_result(&options->common);
 	double interval_s = (double)options->interval_us / US_PER_S;
 	uint64_t ports = 0, mads;
 	struct result *result;
@@ -152,12 +201,15 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
-	/* PortCounters and PortCountersExtended of each port, SMInfo, slow counters, what looks for changes, tables. */
+	/*
+	 * PortCounters and PortCountersExtended of each port, SMInfo, detail counters, change
+	 * detection, LFTs.
+	 */
 	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric) +
 	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
-	how.record = true;
-	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	output.record = true;
+	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
 		return code;
 	result_unsigned(result, 0, fabric->node_count);
@@ -176,7 +228,7 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	return code;
 }
 
-/* Discover, and nothing else. */
+/* Run a discovery only. */
 static int estimate(const struct collect_options *options, const struct discovery_settings *settings,
 		    struct error *err)
 {
@@ -199,18 +251,18 @@ static int estimate(const struct collect_options *options, const struct discover
 	return code;
 }
 
-/* A script asked for so many sweeps: it must see at the exit status that the last ones are not there. */
+/* With --count the exit status must show that the last sweeps were not stored. */
 static int check_stored(const struct collector_report *report, struct error *err)
 {
 	if (report->unstored.code == 0)
 		return 0;
-	err_set(err, report->unstored.code, "%s; once it takes data again the next sweep stores what was counted "
-		"meanwhile", report->unstored.text);
+	err_set(err, report->unstored.code, "%s; the next successful sweep stores what was counted in the "
+		"meantime", report->unstored.text);
 	return err_prefix(err, "collect: %" PRIu64 " of %" PRIu64 " sweeps stored", report->sweeps,
 			  report->sweeps_made);
 }
 
-/* The device is open and the database ours: collect. */
+/* The device and the database are open: collect. */
 static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
 		   struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
 		   struct error *err)
@@ -220,14 +272,14 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.count = options->once ? 1 : (uint64_t)options->count,
 		.discovery_interval_us = options->rediscover_us,
 		.routes_interval_us = options->routes_us,
-		.routes_window = (unsigned)options->asking.max_smps,
+		.routes_window = (unsigned)options->polling.max_smps,
 		.switches_only = asks_switches_only(options),
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
 			.max_mads_per_s = (unsigned)options->max_mads_per_s,
 			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
-								 : ASKING_TIMEOUT_MS,
+								 : POLLING_TIMEOUT_MS,
 			.retries = (unsigned)options->retries,
 		},
 		.health = &options->settings.health,
@@ -258,46 +310,48 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 static int parse(const struct command *command, int argc, char **argv, struct collect_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "interval", 'i', OPTION_SPAN, "SPAN", "time from one sweep to the next (10s)", &ret->interval_us, 0 },
-		{ "once", 0, OPTION_FLAG, NULL, "one sweep, then say what was done", &ret->once, 0 },
-		{ "count", 'c', OPTION_NUMBER, "N", "end after N sweeps and say what was done", &ret->count, 1 },
-		{ "estimate", 0, OPTION_FLAG, NULL, "say what polling would cost; do not poll", &ret->estimate, 0 },
-		{ "new-fabric", 0, OPTION_FLAG, NULL, "start anew where the database knows another fabric",
+		{ "interval", 'i', OPTION_SPAN, "SPAN", "interval between sweeps (10s)", &ret->interval_us, 0 },
+		{ "once", 0, OPTION_FLAG, NULL, "run one sweep and print a summary", &ret->once, 0 },
+		{ "count", 'c', OPTION_NUMBER, "N", "stop after N sweeps and print a summary", &ret->count, 1 },
+		{ "estimate", 0, OPTION_FLAG, NULL, "print the estimated polling cost and exit", &ret->estimate, 0 },
+		{ "new-fabric", 0, OPTION_FLAG, NULL, "start over if the database belongs to another fabric",
 		  &ret->new_fabric, 0 },
-		{ "ask", 0, OPTION_TEXT, "WHOM", "all, or switches: then hosts are left alone (all)", &ret->ask, 0 },
-		{ "window", 0, OPTION_NUMBER, "N", "MADs in flight over all, up to 128 (32)", &ret->window, 1 },
-		{ "per-node", 0, OPTION_NUMBER, "N", "MADs in flight to one node (1)", &ret->per_node, 1 },
-		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
+		{ "ask", 0, OPTION_TEXT, "WHOM", "nodes to poll: all or switches (all)", &ret->ask, 0 },
+		{ "window", 0, OPTION_NUMBER, "N", "maximum MADs in flight, up to 128 (32)", &ret->window, 1 },
+		{ "per-node", 0, OPTION_NUMBER, "N", "maximum MADs in flight to one node (1)", &ret->per_node, 1 },
+		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "rate limit in MADs per second, 0 = unlimited "
+			"(20000)",
 		  &ret->max_mads_per_s, 0 },
-		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight for discovery and for forwarding tables (8)",
-		  &ret->asking.max_smps, 1 },
-		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
-		  &ret->asking.discovery, 0 },
-		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
-		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "read each forwarding table so often, 0: never (1m)",
+		{ "retries", 0, OPTION_NUMBER, "N", "retries of a MAD that timed out (2)", &ret->retries, 0 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight (8)",
+		  &ret->polling.max_smps, 1 },
+		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc (own)",
+		  &ret->polling.discovery, 0 },
+		{ "rediscover", 0, OPTION_SPAN, "SPAN", "maximum time between discoveries (10m)",
+		  &ret->rediscover_us, 0 },
+		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "interval of forwarding table reads, 0 = never (1m)",
 		  &ret->routes_us, 0 },
-		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
+		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "time limit of a discovery (2m)",
 		  &ret->discovery_deadline_us, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
-		  &ret->asking.security_keys, 0 },
+		  &ret->polling.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
-		  "local device that sends SMPs (the HCA, or its part for them)", &ret->asking.smi_ca, 0 },
+		  "local device that sends SMPs (the polling HCA or its SMI device)", &ret->polling.smi_ca, 0 },
 		{ "directed-smps", 0, OPTION_FLAG, NULL,
-		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
-		{ "keep-raw", 0, OPTION_SPAN_OR_0, "SPAN", "keep each sweep's samples so long, 0: for good (7d)",
+		  "send directed-route SMPs (default on HCAs with planes)", &ret->directed_smps, 0 },
+		{ "keep-raw", 0, OPTION_SPAN_OR_0, "SPAN", "raw-sample retention, 0 = forever (7d)",
 		  &ret->keep_raw_us, 0 },
-		{ "keep-sums", 0, OPTION_SPAN_OR_0, "SPAN", "keep sums of minutes, errors and gaps so long (30d)",
+		{ "keep-sums", 0, OPTION_SPAN_OR_0, "SPAN", "retention of minute sums, errors and gaps (30d)",
 		  &ret->keep_sums_us, 0 },
-		{ "keep-hours", 0, OPTION_SPAN_OR_0, "SPAN", "keep sums of hours so long (730d)",
+		{ "keep-hours", 0, OPTION_SPAN_OR_0, "SPAN", "retention of hourly sums (730d)",
 		  &ret->keep_hours_us, 0 },
 		{ "max-size", 0, OPTION_TEXT, "SIZE",
-		  "let the database be so large, 0: any (20G, at most half of the free space)", &ret->max_size, 0 },
-		{ "settings", 0, OPTION_TEXT, "FILE", "limits of findings, classes, rails (/etc/ibwire/ibwire.conf)",
+		  "maximum database size, 0 = unlimited (20G or half of the free space)", &ret->max_size, 0 },
+		{ "settings", 0, OPTION_TEXT, "FILE", "settings file (/etc/ibwire/ibwire.conf)",
 		  &ret->settings_path, 0 },
-		{ "show-settings", 0, OPTION_FLAG, NULL, "print all settings as such a file, and poll nothing",
+		{ "show-settings", 0, OPTION_FLAG, NULL, "print all settings as a settings file and exit",
 		  &ret->show_settings, 0 },
-		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
+		{ "verbose", 'v', OPTION_FLAG, NULL, "verbose log on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
 	int64_t max_bytes;
@@ -307,31 +361,34 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (code != 0)
 		return code;
 	if (ret->once + ret->estimate + (ret->count > 0) > 1)
-		return options_usage_error(command, err, "--once, --count and --estimate exclude each other");
+		return options_usage_error(command, err, "--once, --count and --estimate are mutually exclusive");
 	if (ret->show_settings && ret->common.format != RESULT_TABLE)
-		return options_usage_error(command, err, "--show-settings prints a file for --settings: leave out "
-					   "--format");
+		return options_usage_error(command, err, "--show-settings prints a settings file and does not "
+			"take --format");
 	if (ret->interval_us < LEAST_INTERVAL_US)
-		return options_usage_error(command, err, "--interval takes 10ms or more");
+		return options_usage_error(command, err, "--interval must be at least 10ms");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
-		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
-	if (strcmp(ret->asking.discovery, "own") && strcmp(ret->asking.discovery, "libibnetdisc"))
-		return options_usage_error(command, err, "--discovery takes \"own\" or \"libibnetdisc\", not \"%s\"",
-					   ret->asking.discovery);
+		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"", ret->ask);
+	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
+		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not "
+			"\"%s\"",
+					   ret->polling.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
-		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
-	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->asking.max_smps > 1024)
-		return options_usage_error(command, err, "a number is too large");
-	if (ret->max_size && keep_parse_size(ret->max_size, &max_bytes, err) < 0)
+		return options_usage_error(command, err, "--window and --per-node must be at most %d",
+					   ENGINE_WINDOW_MAX);
+	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->polling.max_smps > 1024)
+		return options_usage_error(command, err, "a number is out of range");
+	if (ret->max_size && parse_size(ret->max_size, &max_bytes, err) < 0)
 		return err_prefix(err, "collect: --max-size");
 	return options_no_arguments(command, &ret->common, err);
 }
 
-static int set_keep(const struct collect_options *options, const char *path, struct writer *writer, struct error *err)
+static int set_retention(const struct collect_options *options, const char *path, struct writer *writer,
+			 struct error *err)
 {
 	struct writer_keep keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
-				    .hours_us = options->keep_hours_us, .max_bytes = keep_default_size(path) };
-	int code = options->max_size ? keep_parse_size(options->max_size, &keep.max_bytes, err) : 0;
+				    .hours_us = options->keep_hours_us, .max_bytes = default_size(path) };
+	int code = options->max_size ? parse_size(options->max_size, &keep.max_bytes, err) : 0;
 
 	if (code == 0)
 		writer_set_keep(writer, &keep);
@@ -366,17 +423,18 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
 	stop_within(STOP_EMPTY_S);
-	code = hca_find(options->common.ca, options->common.port, options->asking.smi_ca, &local, err);
+	code = hca_find(options->common.ca, options->common.port, options->polling.smi_ca, &local, err);
 	if (code < 0)
 		return code;
 	local.directed |= options->directed_smps;
-	options->asking.timeout_ms = options->common.timeout_ms;
-	asking_helper(&options->asking, &local, &helper);
+	options->polling.timeout_ms = options->common.timeout_ms;
+	polling_helper_command(&options->polling, &local, &helper);
 	discovery.deadline_us = options->discovery_deadline_us;
-	code = asking_keys(&options->asking, local.port_guid, &keys, err);
+	code = polling_keys(&options->polling, local.port_guid, &keys, err);
 	if (local.planes)
-		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
-			    "are planes show what their switch ports count", local.ca_name, local.port,
+		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
+			    "directed routes, and plane ports show the counters of their switch ports",
+			    local.ca_name, local.port,
 			    local.smi_ca_name, local.smi_port);
 	if (code == 0 && options->estimate) {
 		keys_destroy(keys);
@@ -390,7 +448,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	if (code == 0)
 		code = writer_open(path, &writer, err);
 	if (code == 0)
-		code = set_keep(options, path, writer, err);
+		code = set_retention(options, path, writer, err);
 	if (code == 0 && options->new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)
@@ -408,12 +466,12 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.interval_us = DEFAULT_INTERVAL_US,
 		.rediscover_us = DEFAULT_REDISCOVER_US,
 		.routes_us = DEFAULT_ROUTES_US,
-		.discovery_deadline_us = ASKING_DISCOVERY_DEADLINE_US,
-		.window = ASKING_WINDOW,
-		.per_node = ASKING_PER_NODE,
-		.max_mads_per_s = ASKING_MADS_PER_S,
-		.retries = ASKING_RETRIES,
-		.asking = { .max_smps = ASKING_MAX_SMPS, .discovery = "own" },
+		.discovery_deadline_us = POLLING_DISCOVERY_DEADLINE_US,
+		.window = POLLING_WINDOW,
+		.per_node = POLLING_PER_NODE,
+		.max_mads_per_s = POLLING_MADS_PER_S,
+		.retries = POLLING_RETRIES,
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own" },
 		.keep_raw_us = DEFAULT_KEEP_RAW_US,
 		.keep_sums_us = DEFAULT_KEEP_SUMS_US,
 		.keep_hours_us = DEFAULT_KEEP_HOURS_US,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* command.h - one sub-command of ibwire, and the table of all of them */
+/* command.h - the table of sub-commands */
 #ifndef IBWIRE_CLI_COMMAND_H
 #define IBWIRE_CLI_COMMAND_H
 
@@ -11,29 +11,29 @@ struct error;
 struct command {
 	const char *name;
 	const char *args;    /* for the usage line: "[NAME|NAME/PORT ...]", "" */
-	const char *summary; /* one line for the list */
-	bool hidden;         /* not in the list: run by the program itself */
+	const char *summary; /* one line for 'ibwire help' */
+	bool hidden;         /* not listed: run by ibwire itself */
 	/*
 	 * @argv:  argv[0] is the command's name
-	 * Return: 0, another exit status that is no error (health: 1, 2), or
-	 * one of ERR_* with @err filled in; main() prints it and exits.
+	 * Return: 0, a positive exit status that is not an error (health: 1, 2), or one of
+	 * ERR_* with @err filled in, which main() prints before it exits.
 	 */
 	int (*run)(const struct command *command, int argc, char **argv, struct error *err);
 };
 
-/* commands_all - the table, ended by a name of NULL. */
+/* commands_all - the table; the last entry has a NULL name. */
 const struct command *commands_all(void);
 
-/* command_find - Return: the command of a name, or NULL. */
+/* command_find - Return: the command with this name, or NULL. */
 const struct command *command_find(const char *name);
 
 /*
- * command_unknown - the error for a name that is no command: nearest match and
- * usage. Return: ERR_USAGE.
+ * command_unknown - error for an unknown command, with the nearest match and the usage
+ * Return: ERR_USAGE.
  */
 int command_unknown(const char *name, struct error *err);
 
-/* One for each command, in a file of its name. */
+/* The commands, each in a file or folder of its name. */
 int balance_run(const struct command *command, int argc, char **argv, struct error *err);
 int clear_run(const struct command *command, int argc, char **argv, struct error *err);
 int collect_run(const struct command *command, int argc, char **argv, struct error *err);

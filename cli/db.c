@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* db.c - `ibwire db`: look after the database */
-#include "cli/db.h"
+/* db.c - `ibwire db`: database contents, check, compact, backup, export */
+#include "config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,17 +13,180 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/lib/options.h"
 #include "storage/admin.h"
 
-/* Of what an export leaves out so many places are named. */
-#define MISSING_TOLD 10
+enum {
+	DB, LIVE, COLLECTOR_PID, CREATED, SCHEMA, PROGRAM, SQLITE, FILE_BYTES, LOG, FREE, ASKED_FROM, NODES, PORTS,
+	SWEEPS, SAMPLES, PER_SAMPLE, ESTIMATED, FIXED_COUNT,
+};
 
-/* What was typed, and how its answer goes. */
+/* Columns of each kind of stored data: one line of a table, or four keys. */
+enum { KIND_LINE, KIND_SINCE, KIND_UNTIL, KIND_ROWS, KIND_BYTES, KIND_COLUMNS };
+enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * KEPT_KIND_COUNT };
+
+static const struct column fixed_columns[FIXED_COUNT] = {
+	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
+	[LIVE] = { .key = "live", .title = "collector", .kind = COLUMN_BOOL },
+	[COLLECTOR_PID] = { .key = "collector_pid", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[CREATED] = { .key = "created_time", .title = "created", .kind = COLUMN_TIME },
+	[SCHEMA] = { .key = "schema_version", .title = "schema version", .kind = COLUMN_INTEGER },
+	[PROGRAM] = { .key = "ibwire_version", .title = "ibwire", .kind = COLUMN_TEXT },
+	[SQLITE] = { .key = "sqlite_version", .title = "SQLite", .kind = COLUMN_TEXT },
+	[FILE_BYTES] = { .key = "file_bytes", .title = "file", .kind = COLUMN_BYTES },
+	[LOG] = { .key = "log_bytes", .title = "  WAL", .kind = COLUMN_BYTES },
+	[FREE] = { .key = "free_bytes", .title = "  free pages", .kind = COLUMN_BYTES },
+	[ASKED_FROM] = { .key = "asked_from", .title = "fabric polled from", .kind = COLUMN_TEXT },
+	[NODES] = { .key = "nodes_seen", .title = "  nodes ever seen", .kind = COLUMN_INTEGER },
+	[PORTS] = { .key = "ports_seen", .title = "  ports ever seen", .kind = COLUMN_INTEGER },
+	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER },
+	[SAMPLES] = { .key = "port_samples", .title = "port-samples", .kind = COLUMN_INTEGER },
+	[PER_SAMPLE] = { .key = "bytes_per_port_sample", .title = "  bytes per sample", .kind = COLUMN_REAL },
+	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+};
+
+struct page {
+	struct column columns[COLUMN_COUNT];
+	char keys[KEPT_KIND_COUNT][KIND_COLUMNS][32];
+	char titles[KEPT_KIND_COUNT][48];
+};
+
+static size_t kind_column(enum kept_kind kind, int which)
+{
+	return FIXED_COUNT + KIND_COLUMNS * (size_t)kind + (size_t)which;
+}
+
+static void describe_columns(struct page *page, const struct admin_info *info)
+{
+	static const struct {
+		const char *suffix;
+		enum column_kind kind;
+	} data[KIND_COLUMNS] = {
+		[KIND_SINCE] = { "since", COLUMN_TIME }, [KIND_UNTIL] = { "until", COLUMN_TIME },
+		[KIND_ROWS] = { "rows", COLUMN_INTEGER }, [KIND_BYTES] = { "bytes", COLUMN_INTEGER },
+	};
+
+	memcpy(page->columns, fixed_columns, sizeof(fixed_columns));
+	for (int kind = 0; kind < KEPT_KIND_COUNT; kind++) {
+		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", kept_kind_title((enum kept_kind)kind));
+		page->columns[kind_column((enum kept_kind)kind, KIND_LINE)] = (struct column){
+			.title = page->titles[kind], .kind = COLUMN_TEXT,
+			.flags = COLUMN_NO_DATA | (info->kept[kind].there ? 0 : COLUMN_NO_TABLE),
+		};
+		for (int i = KIND_SINCE; i < KIND_COLUMNS; i++) {
+			char *key = page->keys[kind][i];
+
+			snprintf(key, sizeof(page->keys[kind][i]), "%s_%s", kept_kind_key((enum kept_kind)kind),
+				 data[i].suffix);
+			page->columns[kind_column((enum kept_kind)kind, i)] = (struct column){
+				.key = key, .kind = data[i].kind, .flags = COLUMN_NO_TABLE,
+			};
+		}
+	}
+}
+
+static void fill_kind(struct result *result, const struct admin_info *info, enum kept_kind kind)
+{
+	const struct kept *kept = &info->kept[kind];
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+	struct text line = { 0 };
+
+	if (!kept->there)
+		return;
+	result_integer(result, kind_column(kind, KIND_ROWS), kept->rows);
+	result_integer(result, kind_column(kind, KIND_BYTES), kept->bytes);
+	if (kept->since_us)
+		result_integer(result, kind_column(kind, KIND_SINCE), kept->since_us);
+	if (kept->until_us)
+		result_integer(result, kind_column(kind, KIND_UNTIL), kept->until_us);
+	if (!kept->rows) {
+		text_append(&line, "none");
+	} else {
+		if (kept->since_us && kept->until_us)
+			text_appendf(&line, "%s to %s; ", when_format_local(kept->since_us, since),
+				     when_format_local(kept->until_us, until));
+		text_appendf(&line, "%s%" PRId64 " row%s, ", kept->estimated ? "about " : "", kept->rows,
+			     kept->rows == 1 ? "" : "s");
+		result_append_bytes(&line, (double)kept->bytes);
+	}
+	result_show(result, kind_column(kind, KIND_LINE), result_chars(result, &line),
+		    kept->rows ? STYLE_PLAIN : STYLE_DIM);
+	text_done(&line);
+}
+
+static void fill_per_sample(struct result *result, double bytes)
+{
+	char line[32];
+
+	snprintf(line, sizeof(line), "%.1f", bytes);
+	result_real(result, PER_SAMPLE, bytes);
+	result_show(result, PER_SAMPLE, line, STYLE_PLAIN);
+}
+
+static void fill(struct result *result, const char *path, const struct admin_info *info)
+{
+	char line[64];
+
+	result_text(result, DB, path);
+	result_bool(result, LIVE, info->live);
+	if (info->live && info->collector_pid) {
+		result_integer(result, COLLECTOR_PID, info->collector_pid);
+		snprintf(line, sizeof(line), "live, process %" PRId64, info->collector_pid);
+	} else {
+		snprintf(line, sizeof(line), "%s", info->live ? "live" : "not running");
+	}
+	result_show(result, LIVE, line, STYLE_PLAIN);
+	if (info->created_us)
+		result_integer(result, CREATED, info->created_us);
+	result_integer(result, SCHEMA, info->schema_version);
+	result_text(result, PROGRAM, PACKAGE_VERSION);
+	result_text(result, SQLITE, info->sqlite_version);
+	result_integer(result, FILE_BYTES, info->file_bytes);
+	result_integer(result, LOG, info->log_bytes);
+	result_integer(result, FREE, info->free_bytes);
+	if (info->asked_from[0])
+		result_text(result, ASKED_FROM, info->asked_from);
+	result_integer(result, NODES, info->nodes);
+	result_integer(result, PORTS, info->ports);
+	result_integer(result, SWEEPS, info->sweeps);
+	result_integer(result, SAMPLES, info->port_samples);
+	if (info->port_samples && info->kept[KEPT_RAW].rows)
+		fill_per_sample(result, (double)info->kept[KEPT_RAW].bytes / (double)info->port_samples);
+	result_bool(result, ESTIMATED, info->estimated);
+	for (int kind = 0; kind < KEPT_KIND_COUNT; kind++)
+		fill_kind(result, info, (enum kept_kind)kind);
+}
+
+static int show_info(const struct options *options, const char *path, struct error *err)
+{
+	struct result_options output = options_result(options);
+	struct admin_info info;
+	struct page page = { 0 };
+	struct result *result;
+	int code = admin_info(path, &info, err);
+
+	if (code < 0)
+		return code;
+	describe_columns(&page, &info);
+	output.record = output.format != RESULT_CSV;
+	code = result_create(stdout, &output, page.columns, COLUMN_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	fill(result, path, &info);
+	result_end_row(result);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* Maximum number of omitted places that an export lists. */
+#define MISSING_REPORTED_MAX 10
+
+/* The parsed command line. */
 struct request {
 	const struct options *options;
 	const char *path;
-	const char *target; /* of those that make a file */
+	const char *target; /* output file of backup and export */
 	bool anonymise;
 };
 
@@ -38,7 +201,7 @@ static void put_fault(void *ctx, const struct admin_fault *fault)
 	struct result *result = ctx;
 	char what[512];
 
-	/* SQLite's words may be of several lines. */
+	/* SQLite messages may have several lines. */
 	text_sanitise(fault->what, strlen(fault->what), what, sizeof(what));
 	result_text(result, WHERE, fault->where);
 	result_text(result, WHAT, what);
@@ -47,35 +210,35 @@ static void put_fault(void *ctx, const struct admin_fault *fault)
 
 static int check(const struct request *request, struct error *err)
 {
-	struct result_options how = options_result(request->options);
+	struct result_options output = options_result(request->options);
 	struct result *result;
 	uint64_t faults = 0;
-	int code = result_create(stdout, &how, check_columns, CHECK_COLUMNS, &result, err);
+	int code = result_create(stdout, &output, check_columns, CHECK_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
 	code = admin_check(request->path, put_fault, result, &faults, err);
-	if (code == 0 && !faults && how.format == RESULT_TABLE)
-		printf("%s is sound: no damage was found\n", request->path);
+	if (code == 0 && !faults && output.format == RESULT_TABLE)
+		printf("%s: no damage found\n", request->path);
 	else if (code == 0)
 		code = result_finish(result, err);
 	result_destroy(result);
 	if (code == 0 && faults)
-		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup (what can be read is "
-			       "still shown)", request->path, faults, faults == 1 ? "fault" : "faults");
+		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup (readable data is "
+			"still shown)", request->path, faults, faults == 1 ? "fault" : "faults");
 	return code;
 }
 
-/* One row of numbers; a table says it in words. */
+/* Print one row: a record in tables and JSON. */
 static int print_row(const struct request *request, const struct column *columns, size_t count,
 		     const int64_t *numbers, struct error *err)
 {
-	struct result_options how = options_result(request->options);
+	struct result_options output = options_result(request->options);
 	struct result *result;
 	int code;
 
-	how.record = how.format != RESULT_CSV;
-	code = result_create(stdout, &how, columns, count, &result, err);
+	output.record = output.format != RESULT_CSV;
+	code = result_create(stdout, &output, columns, count, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < count; i++) {
@@ -115,12 +278,12 @@ static int backup(const struct request *request, struct error *err)
 	return code < 0 ? code : print_row(request, columns, 2, numbers, err);
 }
 
-/* The first places of a damaged database that an export leaves out. */
-static void tell_missing(void *ctx, const struct admin_fault *fault)
+/* Report the first places of a damaged database that the export omits. */
+static void report_missing(void *ctx, const struct admin_fault *fault)
 {
-	int *told = ctx;
+	int *reported = ctx;
 
-	if ((*told)++ < MISSING_TOLD)
+	if ((*reported)++ < MISSING_REPORTED_MAX)
 		log_warning("%s: %s", fault->where, fault->what);
 }
 
@@ -133,11 +296,11 @@ static int export_part(const struct request *request, struct error *err)
 		{ .key = "sweeps", .title = "sweeps", .kind = COLUMN_INTEGER },
 		{ .key = "bytes", .title = "size", .kind = COLUMN_BYTES },
 	};
-	int told = 0;
+	int reported = 0;
 	const struct export_query query = { .since_us = request->options->since_us,
 					    .until_us = request->options->until_us,
 					    .anonymise = request->anonymise,
-					    .missing = tell_missing, .missing_ctx = &told };
+					    .missing = report_missing, .missing_ctx = &reported };
 	struct export_summary summary;
 	int code = admin_export(request->path, request->target, &query, &summary, err);
 
@@ -145,18 +308,19 @@ static int export_part(const struct request *request, struct error *err)
 		return code;
 	code = print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
 								 summary.bytes }, err);
-	if (told > MISSING_TOLD)
-		log_warning("and %d places more", told - MISSING_TOLD);
+	if (reported > MISSING_REPORTED_MAX)
+		log_warning("and %d more places", reported - MISSING_REPORTED_MAX);
 	if (code < 0 || !summary.damaged)
 		return code;
-	return err_set(err, ERR_IO, "%s is damaged: %s is sound and holds what could be read; %" PRIu64 " %s left out",
+	return err_set(err, ERR_IO, "%s is damaged: %s is intact and holds all readable data; %" PRIu64 " %s "
+		"omitted",
 		       request->path, request->target, summary.missing,
 		       summary.missing == 1 ? "place is" : "places are");
 }
 
 static const struct {
 	const char *word;
-	int arguments; /* behind it */
+	int arguments; /* number of arguments */
 	int (*run)(const struct request *request, struct error *err);
 } parts[] = {
 	{ "check", 0, check },
@@ -174,15 +338,16 @@ static int run_part(const struct command *command, struct request *request, stru
 	for (i = 0; i < count && strcmp(parts[i].word, word); i++)
 		;
 	if (i == count)
-		return options_usage_error(command, err, "'%.64s' is none of check, compact, backup, export", word);
+		return options_usage_error(command, err, "unknown sub-command '%.64s': use check, compact, "
+			"backup or export", word);
 	if (options->argc - 1 < parts[i].arguments)
 		return options_usage_error(command, err, "%s needs the name of a new file", word);
 	if (options->argc - 1 > parts[i].arguments)
-		return options_usage_error(command, err, "%s takes no argument such as '%.64s'", word,
+		return options_usage_error(command, err, "%s does not take the argument '%.64s'", word,
 					   options->argv[parts[i].arguments + 1]);
 	if (parts[i].run != export_part && (options->since_us || options->until_us || request->anonymise))
-		return options_usage_error(command, err, "--since, --until and --anonymise are for export");
-	/* What is half done is taken back, also at Ctrl-C. */
+		return options_usage_error(command, err, "--since, --until and --anonymise require export");
+	/* Ctrl-C rolls back unfinished work. */
 	stop_install();
 	request->target = parts[i].arguments ? options->argv[1] : NULL;
 	return parts[i].run(request, err);
@@ -192,7 +357,7 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 {
 	struct request request = { 0 };
 	const struct option_spec specs[] = {
-		{ "anonymise", 0, OPTION_FLAG, NULL, "export: names and GUIDs replaced alike everywhere",
+		{ "anonymise", 0, OPTION_FLAG, NULL, "export: replace names and GUIDs consistently",
 		  &request.anonymise, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
@@ -211,6 +376,6 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 	if (options.argc)
 		return run_part(command, &request, err);
 	if (options.since_us || options.until_us || request.anonymise)
-		return options_usage_error(command, err, "--since, --until and --anonymise are for export");
-	return db_show_info(&options, path, err);
+		return options_usage_error(command, err, "--since, --until and --anonymise require export");
+	return show_info(&options, path, err);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * discover - the discovery helper: one discovery, its records on stdout
+ * discover - discovery helper: runs one discovery and prints its records on stdout
  *
- * Hidden: `ibwire collect` runs it, in a process of its own: libibnetdisc can
- * crash or hang, and ours is kept behind the same wall.
+ * Hidden command: `ibwire collect` runs it in a separate process, because libibnetdisc can crash
+ * or hang. The own discovery engine is isolated in the same way.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/lib/options.h"
 #include "fabric/fabric.h"
 #include "fabric/record.h"
 #include "wire/explore.h"
@@ -34,14 +34,14 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 	if (text_failed(&text))
 		code = err_nomem(err);
 	else if (fwrite(text_chars(&text), 1, text.len, stdout) != text.len || fflush(stdout) != 0)
-		code = err_set(err, ERR_IO, "cannot write the records of the discovery: is the reader gone?");
-	/* Whoever reads this has all of it now, and need not wait for this process's own end. */
+		code = err_set(err, ERR_IO, "cannot write the discovery records: the reader closed the pipe");
+	/* The reader has all records now and need not wait for the exit of this process. */
 	close(STDOUT_FILENO);
 	text_done(&text);
 	return code;
 }
 
-/* SMPs in flight to one node: its next question is there when it is done with one. */
+/* SMPs in flight to one node: the next request is queued when a response is sent. */
 #define PER_NODE 2
 
 struct discover_options {
@@ -115,7 +115,9 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 		bool open = code == EXPLORE_OPEN;
 
 		code = print_records(fabric, &trailer, err);
-		/* Nobody waits for the answers of the dead; the simulator's exit handler would, for ever. */
+		/*
+		 * Exit without handlers: the simulator's would wait forever for unresponsive nodes.
+		 */
 		if (open && code == 0)
 			_exit(0);
 	}
@@ -129,9 +131,9 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 	const struct clock *clock = clock_system();
 	struct discover_options options = { .discovery = "own", .max_smps = 8, .retries = 3 };
 	const struct option_spec specs[] = {
-		{ "discovery", 0, OPTION_TEXT, "BY", "own, or libibnetdisc", &options.discovery, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight at a time", &options.max_smps, 1 },
-		{ "retries", 0, OPTION_NUMBER, "N", "how often an SMP is sent again", &options.retries, 0 },
+		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc", &options.discovery, 0 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight", &options.max_smps, 1 },
+		{ "retries", 0, OPTION_NUMBER, "N", "retries of an SMP that timed out", &options.retries, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey",
 		  &options.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "device that sends SMPs", &options.smi_ca, 0 },
@@ -140,14 +142,15 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 	int64_t started_us = clock_boottime_us(clock);
 	int code;
 
-	/* Whoever started this reads the answer: without it there is nothing to do. */
+	/* Exit with the parent process, which reads the records. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	code = options_parse(command, COMMON_DEVICE, specs, argc, argv, clock_wall_us(clock), &options.common, err);
 	if (code != 0)
 		return code < 0 ? code : 0;
 	code = options_no_arguments(command, &options.common, err);
 	if (code == 0 && strcmp(options.discovery, "own") && strcmp(options.discovery, "libibnetdisc"))
-		code = options_usage_error(command, err, "--discovery takes \"own\" or \"libibnetdisc\", not \"%s\"",
+		code = options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not "
+			"\"%s\"",
 					   options.discovery);
 	return code < 0 ? code : discover(&options, started_us, err);
 }

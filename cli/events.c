@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* events.c - `ibwire events`: what happened, when */
+/* events.c - `ibwire events`: list stored events */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/nearest.h"
-#include "cli/options.h"
-#include "cli/selection.h"
-#include "cli/view.h"
+#include "cli/lib/nearest.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "cli/lib/view.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
@@ -46,7 +46,7 @@ struct printer {
 	const struct name_map *names;
 };
 
-/* A name for a GUID of an event: the map's, the stored one, or the GUID itself. */
+/* The name of an event's node: from the name map, the stored name, or the GUID. */
 static void event_name(const struct printer *printer, uint64_t guid, const char *stored, char *ret, size_t size)
 {
 	const char *mapped = printer->names ? name_map_find(printer->names, guid) : NULL;
@@ -59,7 +59,7 @@ static void event_name(const struct printer *printer, uint64_t guid, const char 
 		snprintf(ret, size, "0x%016" PRIx64, guid);
 }
 
-/* "NAME/PORT" or "NAME" as tables show it. */
+/* "NAME/PORT" or "NAME" as shown in tables. */
 static void put_subject(struct result *result, const char *name, uint8_t port)
 {
 	char shown[NODE_NAME_SIZE + 8];
@@ -109,7 +109,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	return result_end_row(result);
 }
 
-/* All kinds there are; the last three are the store's own. Kinds of other versions stand in databases only. */
+/* All event kinds of this version; the last three are written by storage/. */
 static const char *const kinds[] = {
 	EVENT_COLLECTOR_STARTED, EVENT_DISCOVERY_FAILED, EVENT_DISCOVERY_SHRUNK, EVENT_NODE_ADDED,
 	EVENT_NODE_REMOVED, EVENT_NODE_RENAMED, EVENT_NODE_LID, EVENT_LINK_UP, EVENT_LINK_DOWN, EVENT_LINK_STATE,
@@ -131,7 +131,7 @@ static bool stop_at_first(void *ctx, const struct event_row *row)
 	return false;
 }
 
-/* A kind that nobody knows is a slip, and "no event" would be a wrong answer to it. */
+/* An unknown kind is an error: an empty list would hide a typing mistake. */
 static int check_kind(const struct command *command, const char *kind, struct reader *reader, struct error *err)
 {
 	const struct event_query any = { .kind = kind, .limit = 1 };
@@ -150,35 +150,35 @@ static int check_kind(const struct command *command, const char *kind, struct re
 	if (code < 0 || found)
 		return code;
 	if (nearest.best)
-		return options_usage_error(command, err, "no kind of event is called '%s': did you mean '%s'? "
-					   "ibwire-events(1) lists them", kind, nearest.best);
-	return options_usage_error(command, err, "no kind of event is called '%s': ibwire-events(1) lists them",
+		return options_usage_error(command, err, "unknown event kind '%s': did you mean '%s'? See "
+			"ibwire-events(1)", kind, nearest.best);
+	return options_usage_error(command, err, "unknown event kind '%s': see ibwire-events(1)",
 				   kind);
 }
 
 static int print_events(const struct options *options, const struct view *view, const struct event_query *query,
 			struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct printer printer = { .names = view->names };
 	struct db_status status;
-	int code = result_create(stdout, &how, event_columns, COLUMN_COUNT, &printer.result, err);
+	int code = result_create(stdout, &output, event_columns, COLUMN_COUNT, &printer.result, err);
 
 	if (code < 0)
 		return code;
 	code = reader_events(view->reader, query, put_row, &printer, err);
-	/* Nothing happened, or was nothing stored yet? */
+	/* Distinguish an empty list from an empty database. */
 	if (code == 0 && !printer.rows && query->until_us)
 		code = reader_status_at(view->reader, query->until_us, &status, err);
 	if (!printer.rows)
-		result_note(printer.result, query->kind ? "no event of this kind" : "no event");
+		result_note(printer.result, query->kind ? "no events of this kind" : "no events");
 	if (code == 0)
 		code = result_finish(printer.result, err);
 	result_destroy(printer.result);
 	return code;
 }
 
-/* The node of an argument, as the fabric was at the end of the window. */
+/* Resolve a node argument at the end of the window. */
 static int find_guid(const struct options *options, const char *typed, uint64_t *ret, struct error *err)
 {
 	struct view view;
@@ -199,8 +199,8 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	struct event_query query = { 0 };
 	int64_t limit = 0;
 	const struct option_spec specs[] = {
-		{ "kind", 'k', OPTION_TEXT, "KIND", "only events of this kind", &query.kind, 0 },
-		{ "limit", 'n', OPTION_NUMBER, "N", "only the newest N", &limit, 1 },
+		{ "kind", 'k', OPTION_TEXT, "KIND", "show only events of this kind", &query.kind, 0 },
+		{ "limit", 'n', OPTION_NUMBER, "N", "show only the newest N", &limit, 1 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	struct options options;
@@ -211,7 +211,7 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	if (code)
 		return code < 0 ? code : 0;
 	if (options.argc > 1)
-		return options_usage_error(command, err, "takes one node");
+		return options_usage_error(command, err, "takes at most one node");
 	if (options.argc == 1 && (code = find_guid(&options, options.argv[0], &query.node_guid, err)) < 0)
 		return code;
 	query.since_us = options.since_us;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Names from the wire that attack a terminal, and command lines that cannot be answered. */
+/* Unsafe names from the fabric, and invalid command lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void assert_harmless(const char *line, const char *output)
 	text_done(&after);
 }
 
-static void nothing_hostile_leaves_any_command_in_any_format(void **state)
+static void no_command_prints_unsafe_text(void **state)
 {
 	static const char *const lines[] = {
 		"status", "nodes", "ports|--all", "ports|--counters", "ports|--details", "links", "events",
@@ -62,18 +62,18 @@ static const struct refused refused[] = {
 	{ "nodes|--at|2001-01-01T00:00:00Z", ERR_UNAVAILABLE, "" },
 	{ "events|no such node", ERR_USAGE, "no such node" },
 	{ "events|a|b", ERR_USAGE, "one node" },
-	{ "events|--kind|rubbish", ERR_USAGE, "'rubbish': ibwire-events(1)" },
+	{ "events|--kind|rubbish", ERR_USAGE, "'rubbish': see ibwire-events(1)" },
 	{ "events|--kind|link-donw", ERR_USAGE, "'link-down'" },
 	{ "ports|--sort|rcv_byte_per_s", ERR_USAGE, "'rcv_bytes_per_s'" },
 	{ "ports|--sort|symbol_error", ERR_USAGE, "'symbol_errors'" },
 	{ "ports|--sort|raw_ber", ERR_USAGE, "--details" },
 	{ "ports|--details|--sort|raw_bre", ERR_USAGE, "'raw_ber'" },
-	{ "ports|--details|--counters", ERR_USAGE, "one of them" },
+	{ "ports|--details|--counters", ERR_USAGE, "mutually exclusive" },
 	{ "ports|--details|no such node", ERR_USAGE, "no such node" },
 	{ "status|now", ERR_USAGE, "now" },
 	{ "health|--explain|link-donw", ERR_USAGE, "'link-donw'" },
 	{ "health|--explain|link-donw|--format|json", ERR_USAGE, "'link-donw'" },
-	{ "health|--explain|link-down|node-missing", ERR_USAGE, "'node-missing' is too much" },
+	{ "health|--explain|link-down|node-missing", ERR_USAGE, "'node-missing'" },
 	{ "collect|--show-settings|--format|json", ERR_USAGE, "--show-settings" },
 	{ "collect|--show-settings|--format|csv", ERR_USAGE, "--show-settings" },
 	{ "sql", ERR_USAGE, "statement" },
@@ -86,7 +86,7 @@ static const struct refused refused[] = {
 	{ "health|--gate|@/dev/zero", ERR_IO, "too large" },
 };
 
-static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
+static void invalid_request_is_one_error_line_without_output(void **state)
 {
 	(void)state;
 	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
@@ -95,8 +95,8 @@ static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_hostile_leaves_any_command_in_any_format),
-		cmocka_unit_test(what_cannot_be_answered_is_one_line_and_no_output),
+		cmocka_unit_test(no_command_prints_unsafe_text),
+		cmocka_unit_test(invalid_request_is_one_error_line_without_output),
 	};
 
 	return cmocka_run_group_tests_name("hostile", tests, make_database, remove_database);

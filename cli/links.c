@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* links.c - `ibwire links`: one row for each cable, with both its ends */
+/* links.c - `ibwire links`: one row per link with both ends */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/cells.h"
+#include "cli/lib/cells.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/selection.h"
-#include "cli/view.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 
-/* What stands twice: once for the end whose node comes first by name, once for its peer. */
+/* Columns of each end: A is the end whose node sorts first by name, B its peer. */
 enum end_column {
 	END_NODE_PORT, END_GUID, END_NODE, END_PORT, END_LID, END_STATE, END_PHYS_STATE, END_XMIT, END_RCV,
 	END_XMIT_PERCENT, END_RCV_PERCENT, END_STALL, END_ERRORS, END_ERRORS_UNKNOWN, END_STATUS, END_AGE, END_COUNT,
 };
 
-/* Columns are in the order of the table; ends say where each end's are. */
+/* Columns in table order; `ends` maps the columns of each end. */
 enum {
 	TIME, A_NODE_PORT, A_GUID, A_NODE, A_PORT, A_LID, B_NODE_PORT, B_GUID, B_NODE, B_PORT, B_LID, A_STATE, B_STATE,
 	A_PHYS_STATE, B_PHYS_STATE, LINK, WIDTH, SPEED, RATE, STATUS, A_STATUS, B_STATUS, A_XMIT, A_XMIT_PERCENT, A_RCV,
@@ -62,18 +62,18 @@ static const struct column link_columns[COLUMN_COUNT] = {
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
 	[A_STATUS] = { .key = "node_status", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[B_STATUS] = { .key = "peer_status", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[A_XMIT] = { .key = "xmit_bytes_per_s", .title = "A XMIT", .kind = COLUMN_RATE },
-	[A_XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "A XMIT%", .kind = COLUMN_PERCENT,
+	[A_XMIT] = { .key = "xmit_bytes_per_s", .title = "A TX", .kind = COLUMN_RATE },
+	[A_XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "A TX%", .kind = COLUMN_PERCENT,
 			     .priority = 6 },
-	[A_RCV] = { .key = "rcv_bytes_per_s", .title = "A RCV", .kind = COLUMN_RATE, .priority = 9 },
+	[A_RCV] = { .key = "rcv_bytes_per_s", .title = "A RX", .kind = COLUMN_RATE, .priority = 9 },
 	[A_RCV_PERCENT] = { .key = "rcv_utilization_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
-	[A_STALL] = { .key = "stall_percent", .title = "A ~STALL%", .kind = COLUMN_PERCENT, .priority = 10 },
-	[B_XMIT] = { .key = "peer_xmit_bytes_per_s", .title = "B XMIT", .kind = COLUMN_RATE },
-	[B_XMIT_PERCENT] = { .key = "peer_xmit_utilization_percent", .title = "B XMIT%", .kind = COLUMN_PERCENT,
+	[A_STALL] = { .key = "stall_percent", .title = "A XmitWait%", .kind = COLUMN_PERCENT, .priority = 10 },
+	[B_XMIT] = { .key = "peer_xmit_bytes_per_s", .title = "B TX", .kind = COLUMN_RATE },
+	[B_XMIT_PERCENT] = { .key = "peer_xmit_utilization_percent", .title = "B TX%", .kind = COLUMN_PERCENT,
 			     .priority = 6 },
-	[B_RCV] = { .key = "peer_rcv_bytes_per_s", .title = "B RCV", .kind = COLUMN_RATE, .priority = 9 },
+	[B_RCV] = { .key = "peer_rcv_bytes_per_s", .title = "B RX", .kind = COLUMN_RATE, .priority = 9 },
 	[B_RCV_PERCENT] = { .key = "peer_rcv_utilization_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
-	[B_STALL] = { .key = "peer_stall_percent", .title = "B ~STALL%", .kind = COLUMN_PERCENT, .priority = 10 },
+	[B_STALL] = { .key = "peer_stall_percent", .title = "B XmitWait%", .kind = COLUMN_PERCENT, .priority = 10 },
 	[A_ERRORS] = { .key = "errors", .title = "A ERRORS", .kind = COLUMN_OBJECT,
 		       .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 2 },
 	[B_ERRORS] = { .key = "peer_errors", .title = "B ERRORS", .kind = COLUMN_OBJECT,
@@ -130,14 +130,14 @@ static bool has_errors(const struct view *view, const struct port_view *end)
 	return end->error_count || view->snapshot->rows[end->port].sum.saturated & COUNTER_ERROR_SET;
 }
 
-/* What is shown, and how much there was of it. */
+/* The result and its counts. */
 struct asked {
 	const struct selection *selection;
 	bool errors;
 	size_t links, shown;
 };
 
-/* The link of one port, unless it was put from its other end. */
+/* Add the link of one port, unless it was added from its other end. */
 static bool put_link(struct result *result, const struct view *view, struct asked *asked, bool *done, uint32_t index)
 {
 	uint32_t peer = view->fabric->ports[index].peer;
@@ -174,23 +174,23 @@ static int put_rows(struct result *result, const struct view *view, struct asked
 	return 0;
 }
 
-/* An empty table says nothing at three in the morning. */
+/* Explain an empty table. */
 static void note(struct result *result, const struct options *options, const struct asked *asked)
 {
-	const char *further = options->since_us ? "" : ": --since -1h looks further back";
+	const char *further = options->since_us ? "" : "; use --since -1h for a longer window";
 
 	if (!asked->links && !asked->selection->all)
-		result_note(result, "no cable is there: ibwire report NODE/PORT says where it led, if there was one");
+		result_note(result, "no cable is connected; ibwire report NODE/PORT shows its last peer");
 	else if (asked->errors && !asked->shown)
-		result_note(result, "no link counted an error in this %s%s", options->since_us ? "window" : "one sweep",
+		result_note(result, "no link errors in this %s%s", options->since_us ? "window" : "one sweep",
 			    further);
 	else if (asked->errors && !options->since_us)
-		result_note(result, "errors of one sweep%s", further);
+		result_note(result, "errors of one sweep only%s", further);
 }
 
 static int show(const struct options *options, const struct view *view, bool errors, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct column columns[COLUMN_COUNT];
 	const char *keys[COUNTER_COUNT];
 	struct selection selection;
@@ -204,7 +204,7 @@ static int show(const struct options *options, const struct view *view, bool err
 	cells_counter_keys(keys);
 	columns[A_ERRORS].members = columns[B_ERRORS].members = keys + COUNTER_TRAFFIC_COUNT;
 	columns[A_ERRORS].member_count = columns[B_ERRORS].member_count = CELLS_ERROR_COUNT;
-	code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
+	code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		code = put_rows(result, view, &asked, err);
 		note(result, options, &asked);
@@ -220,7 +220,8 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 {
 	bool errors = false;
 	const struct option_spec specs[] = {
-		{ "errors", 'e', OPTION_FLAG, NULL, "only links with errors at an end in the window", &errors, 0 },
+		{ "errors", 'e', OPTION_FLAG, NULL, "show only links with errors at either end in the window",
+		  &errors, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	struct options options;

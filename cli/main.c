@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* main.c - finds the command, reports its error, and is the only one that exits */
+/* main.c - runs a command, reports its error and exits */
 #include "config.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@ static int run(int argc, char **argv, struct error *err)
 	const struct command *command;
 
 	if (argc < 2)
-		return err_set(err, ERR_USAGE, "which command? (usage: ibwire COMMAND [options]; 'ibwire help' lists "
+		return err_set(err, ERR_USAGE, "a command is required (usage: ibwire COMMAND [options]; "
+			"'ibwire help' lists "
 					       "the commands)");
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("ibwire %s\n", PACKAGE_VERSION);
@@ -29,7 +30,8 @@ static int run(int argc, char **argv, struct error *err)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		argv[1] = help;
 	if (argv[1][0] == '-')
-		return err_set(err, ERR_USAGE, "'%.64s' stands before the command (usage: ibwire COMMAND [options]; "
+		return err_set(err, ERR_USAGE, "unknown option '%.64s' before the command (usage: ibwire "
+			"COMMAND [options]; "
 					       "'ibwire help' lists the commands)", argv[1]);
 	command = command_find(argv[1]);
 	if (!command)
@@ -39,14 +41,14 @@ static int run(int argc, char **argv, struct error *err)
 
 int main(int argc, char **argv)
 {
-	static char buffer[64 * 1024]; /* what a pipe holds: JSON by the megabyte */
+	static char buffer[64 * 1024]; /* the size of a pipe */
 	struct error err = { 0 };
 	int code;
 
-	/* Not LC_NUMERIC: a decimal comma would break CSV and confuse in tables. */
+	/* LC_NUMERIC stays "C": a decimal comma would break CSV. */
 	setlocale(LC_CTYPE, "");
 	setlocale(LC_TIME, "");
-	/* A reader that leaves early is an error of the write, which the output knows to be harmless. */
+	/* A closed pipe is reported as EPIPE, which the output ignores. */
 	signal(SIGPIPE, SIG_IGN);
 	if (!isatty(STDOUT_FILENO))
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));

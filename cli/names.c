@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * names.c - `ibwire names suggest`: a node-name-map for what has no name of its own
+ * names.c - `ibwire names suggest`: a node-name-map for unnamed switches
  *
- * A switch is named where its description is what firmware says, or that of
- * another switch too: by its tier and rail, in the order of the hosts below it.
- * Names that are good stay, as comments. An HCA's name is its host's to give:
- * where it is cabled today says nothing of whose it is tomorrow, so it gets none.
+ * A switch gets a name if its NodeDescription is the firmware default or not unique: by tier and
+ * rail, in the order of the hosts below it. Unique names are listed as comments. HCAs get no name,
+ * because rdma-ndd on the host sets it and cabling does not identify the host.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,20 +16,20 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/topology.h"
+#include "cli/lib/options.h"
+#include "cli/topology/topology.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
 
 struct suggestion {
 	const struct topology *topology;
-	struct map known;      /* hashes of names that nodes have, and of suggested ones: how many have each */
-	uint32_t *place;       /* by node: of a switch, its first host, or what comes behind all hosts */
-	unsigned *counted;     /* by kind of name: how many are given; see suggest_one() */
+	struct map known;      /* hashes of existing and suggested names, and their counts */
+	uint32_t *place;       /* by node: of a switch, its first host, or a value above all hosts */
+	unsigned *counted;     /* names given so far, by kind; see suggest_one() */
 };
 
-/* FNV-1a: two names that share one are only both taken for known. */
+/* FNV-1a: on a collision both names count as known. */
 static uint64_t hash_name(const char *name)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;
@@ -60,8 +59,8 @@ static bool is_nameless(const struct suggestion *suggestion, uint32_t node)
 	return names_is_generic(name) || !strncmp(name, "0x", 2) || times_known(suggestion, name) > 1;
 }
 
-/* The first host on or below each switch, so that leaf01 is where node0001 is. */
-static void find_places(struct suggestion *suggestion)
+/* The first host on or below each switch: leaf01 connects node0001. */
+static void find_positions(struct suggestion *suggestion)
 {
 	const struct topology *topology = suggestion->topology;
 	const struct fabric *fabric = topology->fabric;
@@ -110,7 +109,10 @@ static int compare_nameless(const void *a, const void *b)
 	return x->guid < y->guid ? -1 : x->guid > y->guid;
 }
 
-/* Has each rail leafs of its own, about as many as the others? Else a rail in a leaf's name says nothing. */
+/*
+ * Does each rail have its own leaves, about as many as the others? Otherwise leaf names omit the
+ * rail.
+ */
 static bool has_rail_leafs(const struct topology *topology, uint32_t *times)
 {
 	const struct shape *shape = topology->shape;
@@ -133,7 +135,7 @@ static bool has_rail_leafs(const struct topology *topology, uint32_t *times)
 	return rails > 1 && least * 2 >= most && shared * 10 <= leafs;
 }
 
-/* The one rail that a leaf serves; SHAPE_NONE: several, or none. */
+/* The rail of a leaf; SHAPE_NONE if it has several or none. */
 static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
 {
 	uint32_t rail = SHAPE_NONE, j;
@@ -151,7 +153,7 @@ static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
 	return rail;
 }
 
-/* A name that nobody has yet. */
+/* Make an unused name. */
 static int suggest_one(struct suggestion *suggestion, const struct nameless *nameless, char ret[64])
 {
 	unsigned slot = nameless->rail == SHAPE_NONE ? nameless->tier : SHAPE_TIERS_MAX + 1 + nameless->rail;
@@ -217,7 +219,7 @@ static void keep_switches(const struct suggestion *suggestion, const bool *namel
 			if (nameless[j])
 				continue;
 			if (!kept++)
-				text_append(text, "\n# Switches that have one\n");
+				text_append(text, "\n# Switches with a name\n");
 			text_appendf(text, "# 0x%016" PRIx64 " \"%s\"\n", topology->fabric->nodes[j].guid,
 				     topology->fabric->nodes[j].name);
 		}
@@ -237,7 +239,7 @@ static void list_hcas(const struct suggestion *suggestion, struct text *text)
 		if (topology->shape->nodes[i].host == SHAPE_NONE || !is_nameless(suggestion, i))
 			continue;
 		if (!count++)
-			text_append(text, "\n# HCAs that their hosts have not named (rdma-ndd does), and where\n");
+			text_append(text, "\n# HCAs without a host name (rdma-ndd sets it), and their peers\n");
 		text_appendf(text, "# 0x%016" PRIx64 " \"%s\"", node->guid, node->name);
 		for (j = node->first_port; j < node->first_port + node->ports; j++) {
 			const struct port *peer;
@@ -264,9 +266,10 @@ static int suggest(struct suggestion *suggestion, struct text *text)
 	for (i = 0; i < fabric->node_count && code == 0; i++)
 		nameless[i] = is_nameless(suggestion, i);
 	if (code == 0) {
-		find_places(suggestion);
-		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it (--node-name-map).\n"
-			    "# Look at the names, change what you call otherwise, and keep it as\n# "
+		find_positions(suggestion);
+		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it "
+			"(--node-name-map).\n"
+			    "# Check the names, edit them as needed, and save the file as\n# "
 			    OPTIONS_DEFAULT_NAME_MAP ".\n");
 		code = suggest_switches(suggestion, text);
 	}
@@ -315,9 +318,9 @@ int names_run(const struct command *command, int argc, char **argv, struct error
 	if (code)
 		return code < 0 ? code : 0;
 	if (options.common.argc != 1 || strcmp(options.common.argv[0], "suggest"))
-		return options_usage_error(command, err, "say what to do: suggest");
+		return options_usage_error(command, err, "give a sub-command: suggest");
 	if (options.from && (options.common.at_us || options.common.db))
-		return options_usage_error(command, err, "a file is no database: --from goes without --db and --at");
+		return options_usage_error(command, err, "--from cannot be combined with --db or --at");
 	code = topology_open(&options, &topology, err);
 	if (code < 0)
 		return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* nodes.c - `ibwire nodes`: one row for each node */
+/* nodes.c - `ibwire nodes`: one row per node */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "cli/cells.h"
+#include "cli/lib/cells.h"
 #include "cli/command.h"
-#include "cli/locked.h"
-#include "cli/options.h"
-#include "cli/selection.h"
-#include "cli/view.h"
+#include "cli/lib/locked.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
@@ -39,8 +39,8 @@ static const struct column node_columns[COLUMN_COUNT] = {
 	[PORTS] = { .key = "port_count", .title = "PORTS", .kind = COLUMN_INTEGER },
 	[PORTS_ACTIVE] = { .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER },
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
-	[XMIT] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE, .priority = 2 },
-	[RCV] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE, .priority = 2 },
+	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 2 },
+	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 2 },
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3 },
 	[VENDOR] = { .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .priority = 7 },
 	[DEVICE] = { .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .priority = 6 },
@@ -49,14 +49,14 @@ static const struct column node_columns[COLUMN_COUNT] = {
 	[AGE] = { .key = "age_s", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE },
 };
 
-/* What a node's ports say together. */
+/* Sums over the ports of a node. */
 struct node_view {
 	uint32_t pollable, active;
 	uint32_t words[WORD_COUNT];
-	double xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports where it is known; NAN: nowhere */
+	double xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports with a known value; NAN: none */
 	uint64_t errors;
 	bool errors_known;
-	double age_s; /* of the newest reading */
+	double age_s; /* age of the newest reading */
 };
 
 static void add_known(double *sum, double value)
@@ -93,9 +93,8 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 }
 
 /*
- * One word for a node: what all of its ports that have a link are; where they
- * differ, the worst of them, but "ok" and "idle" together are "ok". A node that
- * answers no SMPs is "locked" as if one of its ports were.
+ * Status of a node: that of its linked ports; if they differ, the worst, where "ok" and "idle"
+ * together are "ok". A node that does not respond to SMPs counts as a "locked" port.
  */
 static enum port_word node_word(const struct node_view *node)
 {
@@ -109,7 +108,7 @@ static enum port_word node_word(const struct node_view *node)
 	return node->words[WORD_IDLE] ? WORD_IDLE : WORD_DOWN;
 }
 
-/* What a node is for, and where it is in the fabric's shape. */
+/* Class, tier and rail of a node. */
 static void fill_place(struct result *result, const struct shape *shape, uint32_t index)
 {
 	const struct node *node = &shape->fabric->nodes[index];
@@ -192,7 +191,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 
 static int show(const struct options *options, const struct view *view, const struct map *locked, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct selection selection;
 	struct result *result;
 	bool more = true;
@@ -201,7 +200,7 @@ static int show(const struct options *options, const struct view *view, const st
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &how, node_columns, COLUMN_COUNT, &result, err);
+	code = result_create(stdout, &output, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		for (i = 0; more && i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))

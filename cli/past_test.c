@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Commands about the past, and on disguised copies, over a database whose truth is known. */
+/* Commands with --at, and on anonymised exports, over a database with known contents. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static char *at_sweep(const char *command, size_t i, char ret[256])
 	return ret;
 }
 
-static void status_of_a_time_is_that_of_its_sweep(void **state)
+static void past_status_matches_its_sweep(void **state)
 {
 	char line[256], when[WHEN_SIZE];
 
@@ -47,7 +47,7 @@ static void status_of_a_time_is_that_of_its_sweep(void **state)
 	}
 }
 
-/* Of what has a cable: port 0 of a switch is none of these. */
+/* Ports that can have a cable: not port 0 of a switch. */
 static int64_t active_ports(const struct fabric *fabric, const struct node *node)
 {
 	int64_t active = 0;
@@ -57,7 +57,7 @@ static int64_t active_ports(const struct fabric *fabric, const struct node *node
 	return active;
 }
 
-static void nodes_and_links_of_a_time_are_those_of_then(void **state)
+static void past_nodes_and_links_match_their_sweep(void **state)
 {
 	char line[256];
 
@@ -81,7 +81,7 @@ static void nodes_and_links_of_a_time_are_those_of_then(void **state)
 	}
 }
 
-static void a_time_before_all_that_is_stored_is_one_line(void **state)
+static void time_before_the_first_sweep_is_one_error_line(void **state)
 {
 	static const char *const lines[] = {
 		"status|--at|2001-01-01", "nodes|--at|2001-01-01", "ports|--at|2001-01-01", "links|--at|2001-01-01",
@@ -148,13 +148,13 @@ static json_t *who_is_who(void)
 	return map;
 }
 
-/* What tells who somebody is, and what tells of the file. */
+/* Identifying values, and values of the file. */
 static bool is_naming(const char *key)
 {
 	static const char *const keys[] = { "node", "peer", "description", "text", "system_guid", "sm_guid", "db",
 					    "silent_nodes", "locked_nodes", "other_sms", "size_bytes", "log_bytes",
 					    "age_s",
-					    /* What hosts' names say. */
+					    /* Values derived from host names. */
 					    "host", "class", "rail", "rails", "role" };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -219,7 +219,7 @@ static void assert_same_answer(const char *line, json_t *map)
 	json_decref(after);
 }
 
-static void a_disguised_copy_gives_the_same_numbers(void **state)
+static void anonymised_export_has_the_same_numbers(void **state)
 {
 	static const char *const commands[] = { "status", "nodes", "ports", "ports|--counters", "links" };
 	char line[256], when[WHEN_SIZE];
@@ -239,7 +239,7 @@ static void a_disguised_copy_gives_the_same_numbers(void **state)
 	json_decref(map);
 }
 
-static void a_plain_copy_gives_the_same_answers(void **state)
+static void backup_gives_the_same_output(void **state)
 {
 	static const char *const lines[] = {
 		"nodes", "ports", "links", "events", "sql|SELECT * FROM traffic ORDER BY sweep, node_guid, port",
@@ -265,7 +265,7 @@ static void a_plain_copy_gives_the_same_answers(void **state)
 	}
 }
 
-static void db_says_what_it_keeps_and_refuses_what_it_cannot_do(void **state)
+static void db_shows_contents_and_rejects_invalid_requests(void **state)
 {
 	static const struct refused wrong[] = {
 		{ "db|chekc", ERR_USAGE, "chekc" },
@@ -295,12 +295,12 @@ static void db_says_what_it_keeps_and_refuses_what_it_cannot_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(status_of_a_time_is_that_of_its_sweep),
-		cmocka_unit_test(nodes_and_links_of_a_time_are_those_of_then),
-		cmocka_unit_test(a_time_before_all_that_is_stored_is_one_line),
-		TEST_IN_FOLDER(a_disguised_copy_gives_the_same_numbers),
-		TEST_IN_FOLDER(a_plain_copy_gives_the_same_answers),
-		cmocka_unit_test(db_says_what_it_keeps_and_refuses_what_it_cannot_do),
+		cmocka_unit_test(past_status_matches_its_sweep),
+		cmocka_unit_test(past_nodes_and_links_match_their_sweep),
+		cmocka_unit_test(time_before_the_first_sweep_is_one_error_line),
+		TEST_IN_FOLDER(anonymised_export_has_the_same_numbers),
+		TEST_IN_FOLDER(backup_gives_the_same_output),
+		cmocka_unit_test(db_shows_contents_and_rejects_invalid_requests),
 	};
 
 	return cmocka_run_group_tests_name("past", tests, make_database, remove_database);

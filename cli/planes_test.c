@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What `ibwire ports` says of an HCA whose ports are planes of one: their switch ports' numbers, and their sum. */
+/* `ibwire ports` for an HCA with planes: counters of the switch ports, and their sum. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,7 +104,7 @@ static void make(void)
 	use_database(path);
 }
 
-static void planes_show_what_their_switch_ports_counted_and_what_they_are_together(void **state)
+static void planes_show_switch_port_counters_and_sums(void **state)
 {
 	json_t *rows;
 
@@ -123,7 +123,7 @@ static void planes_show_what_their_switch_ports_counted_and_what_they_are_togeth
 		assert_number(row, "planes_rcv_bytes_per_s", 10e9);
 		assert_number(row, "planes_xmit_bytes_per_s", 1e9);
 	}
-	/* The port beside them is one by itself, and has numbers of its own. */
+	/* The fifth port is not a plane and has its own counters. */
 	assert_text(find_row(rows, HOST_GUID, PLANES + 1), "status", "ok");
 	assert_int_equal(integer_of(find_row(rows, HOST_GUID, PLANES + 1), "planes"), -1);
 	assert_int_equal(integer_of(find_row(rows, HOST_GUID, PLANES + 1), "planes_rate_gbps"), -1);
@@ -168,7 +168,7 @@ static void run_on_terminal(const char *line, char *text, size_t size)
 	dup2(before, STDOUT_FILENO);
 	close(before);
 	close(other);
-	/* It comes in pieces, and once nobody writes any more its end is an error. */
+	/* Read in parts; the end of a pty is an error. */
 	while ((got = read(terminal, text + len, size - 1 - len)) > 0)
 		len += (size_t)got;
 	assert_in_range(len, 1, size - 2);
@@ -176,7 +176,7 @@ static void run_on_terminal(const char *line, char *text, size_t size)
 	close(terminal);
 }
 
-static void a_table_ends_with_what_planes_are_together(void **state)
+static void table_ends_with_sums_of_planes(void **state)
 {
 	char text[4096];
 
@@ -187,12 +187,12 @@ static void a_table_ends_with_what_planes_are_together(void **state)
 	assert_non_null(strstr(text, "gpu1 mlx5_0/1: 4 planes, of 800.0 Gb/s together: sends 8.0 Gb/s (1.0 %), "
 				     "receives 80.0 Gb/s (10.0 %)"));
 	assert_null(strstr(text, "gpu1 mlx5_0/2: "));
-	/* Nothing of it where no plane is among the rows. */
+	/* No sums without planes among the rows. */
 	run_on_terminal("ports|leaf1", text, sizeof(text));
 	assert_null(strstr(text, "planes"));
 }
 
-static void status_counts_them_as_mirrored(void **state)
+static void status_counts_mirrored_ports(void **state)
 {
 	json_t *status;
 
@@ -207,10 +207,10 @@ static void status_counts_them_as_mirrored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(planes_show_what_their_switch_ports_counted_and_what_they_are_together),
+		TEST_IN_FOLDER(planes_show_switch_port_counters_and_sums),
 		TEST_IN_FOLDER(a_node_with_planes_is_mirrored),
-		TEST_IN_FOLDER(a_table_ends_with_what_planes_are_together),
-		TEST_IN_FOLDER(status_counts_them_as_mirrored),
+		TEST_IN_FOLDER(table_ends_with_sums_of_planes),
+		TEST_IN_FOLDER(status_counts_mirrored_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

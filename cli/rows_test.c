@@ -99,7 +99,7 @@ static bool is_mirrored(const json_t *rows, const json_t *row, const struct swee
 	return true;
 }
 
-static void ports_say_what_the_newest_sweep_found(void **state)
+static void ports_match_the_newest_sweep(void **state)
 {
 	const struct sweep *sweep = &model->sweep;
 	json_t *rows = run_json("ports");
@@ -135,13 +135,13 @@ static void ports_say_what_the_newest_sweep_found(void **state)
 		assert_int_equal(json_is_null(json_object_get(row, "role")),
 				 json_is_null(json_object_get(row, "peer_guid")));
 	}
-	/* Or all of this says nothing. */
+	/* The test needs such rows. */
 	assert_true(deltas > 20);
 	json_decref(rows);
 }
 
 /* Over a window a counter that was full in one of its sweeps is never taken for one without new errors. */
-static void errors_of_a_window_are_those_of_all_its_sweeps(void **state)
+static void window_errors_are_the_sum_of_its_sweeps(void **state)
 {
 	const struct model_sweep *first = &model->sweeps[2], *last = &model->sweeps[SWEEPS - 1];
 	char since[WHEN_SIZE], until[WHEN_SIZE], line[160];
@@ -169,7 +169,7 @@ static void errors_of_a_window_are_those_of_all_its_sweeps(void **state)
 	json_decref(rows);
 }
 
-/* The promised keys of `ports`, which others build on. */
+/* The promised keys of `ports`, which are a stable interface. */
 static void ports_have_every_promised_key(void **state)
 {
 	static const char *const promised[] = {
@@ -189,7 +189,7 @@ static void ports_have_every_promised_key(void **state)
 	json_decref(rows);
 }
 
-static void an_earlier_time_is_shown_as_it_was(void **state)
+static void past_time_shows_past_state(void **state)
 {
 	const struct model_sweep *then = &model->sweeps[SWEEPS / 2];
 	char when[WHEN_SIZE], line[128];
@@ -215,7 +215,7 @@ static void an_earlier_time_is_shown_as_it_was(void **state)
 	json_decref(rows);
 }
 
-static void every_cable_is_one_link_with_both_ends(void **state)
+static void every_link_is_listed_once_with_both_ends(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	json_t *rows = run_json("links");
@@ -239,7 +239,7 @@ static void every_cable_is_one_link_with_both_ends(void **state)
 	json_decref(rows);
 }
 
-static void every_node_is_there_once(void **state)
+static void every_node_is_listed_once(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	json_t *rows = run_json("nodes");
@@ -268,12 +268,12 @@ static void every_node_is_there_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ports_say_what_the_newest_sweep_found),
-		cmocka_unit_test(errors_of_a_window_are_those_of_all_its_sweeps),
+		cmocka_unit_test(ports_match_the_newest_sweep),
+		cmocka_unit_test(window_errors_are_the_sum_of_its_sweeps),
 		cmocka_unit_test(ports_have_every_promised_key),
-		cmocka_unit_test(an_earlier_time_is_shown_as_it_was),
-		cmocka_unit_test(every_cable_is_one_link_with_both_ends),
-		cmocka_unit_test(every_node_is_there_once),
+		cmocka_unit_test(past_time_shows_past_state),
+		cmocka_unit_test(every_link_is_listed_once_with_both_ends),
+		cmocka_unit_test(every_node_is_listed_once),
 	};
 
 	return cmocka_run_group_tests_name("ports, links and nodes", tests, make_database, remove_database);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* sql.c - `ibwire sql`: one read-only statement */
+/* sql.c - `ibwire sql`: run one read-only statement */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +9,21 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/view.h"
+#include "cli/lib/options.h"
+#include "cli/lib/view.h"
 #include "export/escape.h"
 #include "storage/reader.h"
 
 struct printer {
-	struct result_options how;
-	struct result *result; /* NULL until the header came */
+	struct result_options output;
+	struct result *result; /* NULL until the header arrived */
 	struct column *columns;
 	char **names;
 	int count;
 	struct error failure;
 };
 
-/* Has a column before this one the same name? Objects cannot hold a key twice. */
+/* Does an earlier column have the same name? JSON keys must be unique. */
 static bool is_taken(const struct printer *printer, int until, const char *name)
 {
 	int i;
@@ -34,7 +34,7 @@ static bool is_taken(const struct printer *printer, int until, const char *name)
 	return false;
 }
 
-/* A harmless, unique name for column @i: the statement's, with "_2" and so on behind it where it came before. */
+/* A sanitised, unique name for column @i: the statement's, with "_2" and so on for repetitions. */
 static char *column_name(const struct printer *printer, int i, const char *name)
 {
 	struct text harmless = { 0 }, unique = { 0 };
@@ -46,7 +46,7 @@ static char *column_name(const struct printer *printer, int i, const char *name)
 		text_clear(&unique);
 		text_appendf(&unique, "%s_%d", text_chars(&harmless), number);
 	}
-	/* An empty name has no buffer yet. */
+	/* An empty name has no buffer. */
 	text_append(&unique, "");
 	text_done(&harmless);
 	if (text_failed(&unique))
@@ -77,7 +77,7 @@ static bool put_header(void *ctx, const char *const *names, int count)
 			.flags = COLUMN_FLEXIBLE,
 		};
 	}
-	return result_create(stdout, &printer->how, printer->columns, (size_t)count, &printer->result,
+	return result_create(stdout, &printer->output, printer->columns, (size_t)count, &printer->result,
 			     &printer->failure) == 0;
 }
 
@@ -102,7 +102,7 @@ static bool put_row(void *ctx, const struct cell *cells, int count)
 			result_bytes(printer->result, column, cells[i].bytes, cells[i].len);
 			break;
 		case CELL_BLOB:
-			/* They are no text. */
+			/* Blobs are not text. */
 			result_hex(printer->result, column, cells[i].bytes, cells[i].len);
 			break;
 		}
@@ -122,14 +122,14 @@ static void printer_done(struct printer *printer)
 }
 
 /*
- * Its one read transaction keeps the log from being emptied. In a minute of sweeps of 4,096 ports a second, the log
- * grows by some 70 MB, which is about as much as may be there without a finding; port_sum answers sooner.
+ * The read transaction blocks WAL checkpoints. With one sweep of 4,096 ports per second the WAL
+ * grows by 70 MB in a minute, about the size at which a finding opens.
  */
 #define TIMEOUT_US (60 * US_PER_S)
 
 static int run_statement(const struct options *options, const char *statement, int64_t timeout_us, struct error *err)
 {
-	struct printer printer = { .how = options_result(options) };
+	struct printer printer = { .output = options_result(options) };
 	const struct sql_consumer consumer = { .header = put_header, .row = put_row, .ctx = &printer };
 	struct view view;
 	int code = view_open_reader(options, &view, err);
@@ -162,7 +162,7 @@ int sql_run(const struct command *command, int argc, char **argv, struct error *
 	if (code)
 		return code < 0 ? code : 0;
 	if (options.argc != 1)
-		return options_usage_error(command, err, "takes one statement, in quotes, or - for stdin");
+		return options_usage_error(command, err, "takes one quoted statement, or - for stdin");
 	if (strcmp(options.argv[0], "-"))
 		return run_statement(&options, options.argv[0], timeout_us, err);
 	code = text_read_file(NULL, "the statement from ", TEXT_SMALL_MOST, &statement, err);

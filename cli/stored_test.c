@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is stored comes back as it is: events, and any cell that is asked for with sql. */
+/* Stored events and SQL cells are returned unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
-static void events_are_those_that_were_stored(void **state)
+static void events_match_stored_events(void **state)
 {
 	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1");
 	json_t *none = run_json("events|--kind|history-trimmed");
@@ -34,7 +34,7 @@ static void events_are_those_that_were_stored(void **state)
 	json_decref(counted);
 }
 
-static void sql_gives_back_any_cell(void **state)
+static void sql_returns_every_cell_type(void **state)
 {
 	json_t *rows = run_json("sql|SELECT 1 AS a, 2.5 AS a, NULL, char(120, 27, 252), x'00ff', ''");
 	const json_t *row = json_array_get(rows, 0);
@@ -51,7 +51,7 @@ static void sql_gives_back_any_cell(void **state)
 }
 
 /* The last test: it adds to the database. */
-static void a_kind_of_another_version_is_known_where_it_is_stored(void **state)
+static void stored_event_kind_of_another_version_is_accepted(void **state)
 {
 	struct event event = { .wall_us = model->wall_us, .kind = "painted", .text = "a switch was painted" };
 	struct writer *writer;
@@ -74,9 +74,9 @@ static void a_kind_of_another_version_is_known_where_it_is_stored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_are_those_that_were_stored),
-		cmocka_unit_test(sql_gives_back_any_cell),
-		cmocka_unit_test(a_kind_of_another_version_is_known_where_it_is_stored),
+		cmocka_unit_test(events_match_stored_events),
+		cmocka_unit_test(sql_returns_every_cell_type),
+		cmocka_unit_test(stored_event_kind_of_another_version_is_accepted),
 	};
 
 	return cmocka_run_group_tests_name("events and sql", tests, make_database, remove_database);

@@ -30,7 +30,7 @@ int make_database(void **state)
 	int i;
 
 	(void)state;
-	/* Whatever this machine has is none of the test's business. */
+	/* Independent of files on this machine. */
 	unsetenv("IBWIRE_DB");
 	test_folder_make(NULL);
 	memcpy(own_folder, folder, sizeof(folder));

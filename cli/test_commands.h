@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_commands.h - commands run over a database whose truth is known, and what they answered */
+/* test_commands.h - run commands over a database with known contents */
 #ifndef IBWIRE_CLI_TEST_COMMANDS_H
 #define IBWIRE_CLI_TEST_COMMANDS_H
 
@@ -29,14 +29,14 @@ void use_database(const char *other);
  */
 int run(const char *line, char **ret_output, struct error *err);
 
-/* A command line, how it ends, and what is said of it. */
+/* A command line, its error code, and a part of its error. */
 struct refused {
 	const char *line;
 	int code;
 	const char *says;
 };
 
-/* assert_refused - each of @count lines ends so, with one line of words and no output. */
+/* assert_refused - each of @count lines fails with one error line and no output. */
 void assert_refused(const struct refused *refused, size_t count);
 
 /* run_json - the same with --format json; fails the test where the command does. */

@@ -2,14 +2,12 @@
 /*
  * csv.c - RFC 4180: CRLF between records, quotes where they are needed
  *
- * Objects become one column for each name they can have, "errors.rcv_errors";
- * lists are joined with ';'. Control characters are escaped as in a table: a
- * file of this kind is often shown on a terminal.
+ * An object becomes one column per member, "errors.rcv_errors"; lists are joined with ';'. Control
+ * characters are escaped as in a table, because CSV files are often shown on a terminal.
  *
- * A spreadsheet runs a cell that begins with = + - or @ as a formula, and a
- * NodeDescription can be anything: text that begins so gets a ' in front, which
- * spreadsheets take for "this is text". Numbers are written as they are.
- * Source: OWASP, "CSV Injection". A tab or CR is escaped and never comes first.
+ * A spreadsheet evaluates a cell that begins with = + - or @ as a formula, and a NodeDescription
+ * may contain anything: such text gets a leading ', which marks it as text. Numbers are unchanged.
+ * Source: OWASP, "CSV Injection". A tab or CR is escaped and never the first character.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +15,7 @@
 #include "export/escape.h"
 #include "export/format.h"
 
-/* One field of what stands in scratch. @is_text: it may hold what the fabric or a person wrote. */
+/* Write the scratch text as a field. @is_text: it may contain text from the fabric or a user. */
 static void write_field(struct result *result, bool is_text, bool *first)
 {
 	struct text *scratch = &result->scratch;
@@ -38,7 +36,7 @@ static void write_field(struct result *result, bool is_text, bool *first)
 		text_done(&escaped);
 	}
 	chars = text_chars(scratch);
-	/* Spaces at the ends are data too, and some readers trim what is not quoted. */
+	/* Quote spaces at the ends, which some readers trim otherwise. */
 	if (!strpbrk(chars, ",\"\r\n") && chars[0] != ' ' && (!scratch->len || chars[scratch->len - 1] != ' ')) {
 		fputs(chars, result->stream);
 		return;

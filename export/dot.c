@@ -10,7 +10,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-/* Between quotes: what ends them or begins an escape gets a backslash. */
+/* Append a quoted string; quotes and backslashes are escaped. */
 static void append_quoted(struct text *text, const char *chars)
 {
 	struct text plain = { 0 };
@@ -62,7 +62,7 @@ static void append_switches(struct text *text, const struct shape *shape, char *
 		text_append(text, "\t}\n");
 }
 
-/* The edges of one pair, drawn once: at the end that is above, or first. */
+/* Draw the edges of a pair once, at the upper or first end. */
 struct pair {
 	uint32_t links, down;
 	bool slow, odd;
@@ -134,7 +134,7 @@ static void append_edges(struct text *text, const struct shape *shape, uint32_t 
 	}
 }
 
-/* A host's HCAs, each with its own cable to a leaf. */
+/* The HCAs of a host, each with its cable to a leaf. */
 static void append_host(struct text *text, const struct shape *shape, uint32_t index)
 {
 	const struct fabric *fabric = shape->fabric;

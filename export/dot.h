@@ -9,13 +9,15 @@ struct shape;
 struct text;
 
 /*
- * dot_write - append an undirected graph: a box for each switch, tiers in ranks, an edge for each pair with its cables
- * @names:  of the nodes as they are shown, parallel to them
- * @hosts:  an ellipse for each host too; else a leaf says how many HCAs it has
+ * dot_write - append an undirected graph: a box for each switch, tiers in ranks, an edge for each
+ * pair with its cables
+ * @names:  names as shown, parallel to the nodes
+ * @hosts:  include an ellipse per host; otherwise a leaf has its number of HCAs
  *
- * Pairs that lack cables and links that are slow or down are red, those that no tree has orange.
- * Whether memory sufficed says text_failed().
- * Source: graphviz, "The DOT Language" (quoted strings: only '"' is escaped; a backslash begins an escape).
+ * Pairs with missing cables and links that are slow or down are red, links outside of the tree
+ * orange. text_failed() reports whether memory ran out.
+ * Source: graphviz, "The DOT Language" (quoted strings: only '"' is escaped; a backslash begins an
+ * escape).
  */
 void dot_write(struct text *text, const struct shape *shape, char *const *names, bool hosts);
 

@@ -16,9 +16,8 @@ bool escape_is_plain(const char *bytes, size_t len)
 }
 
 /*
- * A piece without NUL, in which a backslash can only be the last byte: there
- * text_sanitise() leaves it alone. Short, so that the buffer is enough; a
- * character of UTF-8 is never split by the caller.
+ * A piece has no NUL, and a backslash only as last byte, where text_sanitise() keeps it. It fits
+ * the buffer, and the caller does not split UTF-8 characters.
  */
 enum { PIECE_BYTES = 256 };
 
@@ -37,7 +36,7 @@ static void append_piece(struct text *text, const char *bytes, size_t len)
 	text_append_bytes(text, bytes + len - tail, tail);
 }
 
-/* The length of the next piece; at most 3 bytes of a character are given to the next one. */
+/* The length of the next piece; up to 3 bytes of a character move to the next one. */
 static size_t piece_len(const char *bytes, size_t len)
 {
 	size_t limit = len < PIECE_BYTES ? len : PIECE_BYTES, end, back;

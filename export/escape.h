@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* escape.h - any bytes as text that a terminal or a file can take */
+/* escape.h - arbitrary bytes as text that is safe for terminals and files */
 #ifndef IBWIRE_EXPORT_ESCAPE_H
 #define IBWIRE_EXPORT_ESCAPE_H
 
@@ -9,17 +9,16 @@
 struct text;
 
 /*
- * escape_append - append bytes to @text with everything harmful as "\xHH"
- * @bytes, @len:  anything, NUL bytes included
+ * escape_append - append bytes to @text, with unsafe bytes as "\xHH"
+ * @bytes, @len:  arbitrary bytes, including NUL
  *
- * Harmful are the bytes that text_sanitise() calls so: control characters,
- * changes of the direction of writing, invalid UTF-8. Unlike there, spaces at
- * the ends stay and backslashes stay as they are, so that text that was made
- * harmless before does not change.
+ * Unsafe bytes are those of text_sanitise(): control characters, direction marks and invalid UTF-8.
+ * Unlike there, spaces at the ends and backslashes are kept, so that sanitised text does not
+ * change.
  */
 void escape_append(struct text *text, const char *bytes, size_t len);
 
-/* escape_is_plain - only printable ASCII, so that columns are bytes and nothing needs escaping. */
+/* escape_is_plain - printable ASCII only: columns equal bytes, no escaping needed. */
 bool escape_is_plain(const char *bytes, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Escaping leaves nothing harmful, and what is harmless as it is. */
+/* Escaping removes unsafe bytes and keeps safe text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "export/test_hostile.h"
 
-static void escaping_leaves_nothing_harmful_and_is_done_once(void **state)
+static void escaping_removes_unsafe_bytes_and_is_idempotent(void **state)
 {
 	struct text text = { 0 };
 	int i;
@@ -38,7 +38,7 @@ static void escaping_leaves_nothing_harmful_and_is_done_once(void **state)
 	text_done(&text);
 }
 
-static void escaping_keeps_what_is_harmless(void **state)
+static void escaping_keeps_safe_text(void **state)
 {
 	static const char *const same[] = { "", " a ", "\\", "\\x", "C:\\x\\", "\xe6\x97\xa5 \xc3\xbc", "a\"b,c;d'" };
 	struct text text = { 0 };
@@ -64,8 +64,8 @@ static void escaping_keeps_what_is_harmless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(escaping_leaves_nothing_harmful_and_is_done_once),
-		cmocka_unit_test(escaping_keeps_what_is_harmless),
+		cmocka_unit_test(escaping_removes_unsafe_bytes_and_is_idempotent),
+		cmocka_unit_test(escaping_keeps_safe_text),
 	};
 
 	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* format.h - between result.c and the three formats; for export/ only */
+/* format.h - interface of result.c and the three formats; private to export/ */
 #ifndef IBWIRE_EXPORT_FORMAT_H
 #define IBWIRE_EXPORT_FORMAT_H
 
@@ -16,8 +16,8 @@ enum value_type { VALUE_NULL, VALUE_TEXT, VALUE_INTEGER, VALUE_UNSIGNED, VALUE_R
 
 struct member {
 	const char *name;
-	uint64_t value; /* not of COLUMN_LIST */
-	double real;    /* with is_real, and then instead */
+	uint64_t value; /* not for COLUMN_LIST */
+	double real;    /* used instead of value if is_real */
 	bool is_real;
 };
 
@@ -32,14 +32,14 @@ struct value {
 	struct text shown;
 	struct member *members;
 	size_t member_count, member_capacity;
-	/* The last time that stood here, as data has it: most rows of an answer share theirs. */
+	/* Cache of the last formatted time: most rows share theirs. */
 	int64_t when_us;
-	char when[WHEN_SIZE]; /* "": there was none */
+	char when[WHEN_SIZE]; /* "": none */
 };
 
 /*
- * One format. Each call returns false where memory ran out or writing failed;
- * result.c tells the two apart by the stream's error flag.
+ * One format. Each call returns false if memory ran out or writing failed; result.c distinguishes
+ * them by the error flag of the stream.
  */
 struct format {
 	bool (*begin)(struct result *result);
@@ -50,34 +50,39 @@ struct format {
 
 extern const struct format format_table, format_json, format_csv;
 
-/* Rows until result_finish(): in memory, or all in an unlinked temporary file once they are more bytes than this. */
+/*
+ * Rows are kept until result_finish(): in memory, or in an unlinked temporary file above this size.
+ */
 enum { SPOOL_MEMORY_MOST = 16777216 };
 
 struct spool {
 	struct text memory;
-	int fd; /* of that file; -1: everything is in memory */
+	int fd; /* the temporary file; -1: in memory */
 };
 
 struct result {
-	FILE *stream; /* where formats write: into the spool, or the target itself */
+	FILE *stream; /* output of the format: the spool, or the target */
 	FILE *target; /* the caller's */
 	struct spool spool;
 	struct result_options options;
 	const struct column *columns;
 	size_t column_count;
-	struct value *values; /* the row in hand */
+	struct value *values; /* the current row */
 	const struct format *format;
-	void *state;          /* the format's own */
+	void *state;          /* state of the format */
 	struct text notes;
 	size_t rows;
 	int failure;          /* errno of the first failed write, or ENOMEM */
 	struct text scratch;
 };
 
-/* value_data_text - a value as text for data (GUID, time, number); not of members. A time is kept in the value. */
+/*
+ * value_data_text - a value as JSON or CSV text (GUID, time, number), not for members. Caches
+ * times.
+ */
 void value_data_text(const struct column *column, struct value *value, struct text *text);
 
-/* value_table_text - a value as text for people, not escaped yet. */
+/* value_table_text - a value as table text, not escaped. */
 void value_table_text(const struct column *column, struct value *value, struct text *text);
 
 /* value_is_number - is it right-aligned in a table? */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * json.c - an array of objects, one object a line
+ * json.c - an array of objects, one object per line
  *
- * Everything outside ASCII, and DEL, leaves as \uXXXX: no terminal can take it
- * for anything else. Text that is no valid UTF-8, or holds a NUL, is escaped as
- * in a table first. A number above INT64_MAX leaves as a string of its decimal
- * digits: JSON readers make a lossy real of it, or (jansson) refuse the file.
+ * The output is ASCII: every other character, and DEL, is written as \uXXXX. Text that is not
+ * valid UTF-8 or contains a NUL is escaped as in a table first. A number above INT64_MAX is
+ * written as a string of its decimal digits, because JSON readers lose its precision or refuse it.
  *
- * A row is written as text, not built as a tree and dumped, which takes several
- * times as long. Only text that needs an escape goes through jansson.
+ * A row is written as text. Building a tree and dumping it takes several times as long.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,14 +17,14 @@
 
 struct json {
 	struct text row;
-	struct text keys;  /* each column's as it is written, with what is before it, its quotes and colon */
-	size_t *key_at;    /* where each begins; the next one's is where it ends */
-	size_t *cell;      /* the column whose value stands under it; SIZE_MAX: the key is not shown here */
-	struct text names; /* the members that columns list, each as it is written, with its quotes and colon */
-	size_t **name_at;  /* by column and place in its list: where each begins; the next one's is where it ends */
+	struct text keys;  /* keys of all columns as written, with separator, quotes and colon */
+	size_t *key_at;    /* start of each key; it ends at the next start */
+	size_t *cell;      /* column of the value for this key; SIZE_MAX: key not written */
+	struct text names; /* member names as written, with quotes and colon */
+	size_t **name_at;  /* by column and place in its list: start of each key; it ends at the next start */
 };
 
-/* Of columns with one key (SQL) the last one's value stands in the place of the first. */
+/* Of columns with equal keys (SQL) the last value is written at the first position. */
 static void find_cells(const struct result *result, struct json *json)
 {
 	size_t i, first;
@@ -43,7 +41,7 @@ static void find_cells(const struct result *result, struct json *json)
 	}
 }
 
-/* An object has the same names in each row: they are escaped once. */
+/* Member names are equal in each row and are escaped once. */
 static bool write_names(const struct column *column, struct text *names, size_t **ret_at)
 {
 	size_t *at, i;
@@ -95,7 +93,7 @@ static bool json_begin(struct result *result)
 	return !text_failed(&json->keys);
 }
 
-/* A number that is not known is null, and a whole one looks like one. */
+/* An unknown number is null; integers have no fraction. */
 static void append_number(struct text *text, const struct member *member)
 {
 	if (!member->is_real)
@@ -109,8 +107,8 @@ static void append_number(struct text *text, const struct member *member)
 }
 
 /*
- * The name of a member of an object. @from: behind the place in the column's list that the member before has: most
- * callers go through the list in its order. One that is not found there, by its address, is escaped.
+ * Append the name of a member. @from: position behind the previous member in the column's list, as
+ * most callers add members in list order. A name that is not found there by address is escaped.
  */
 static void append_name(const struct result *result, size_t at, size_t *from, const struct member *member,
 			struct text *text)
@@ -194,7 +192,7 @@ static void append_value(struct result *result, struct text *text, size_t at)
 		scalar_append_unsigned(text, value->natural);
 		return;
 	}
-	/* A time or a GUID: digits and letters that need no escape. */
+	/* Times and GUIDs need no escapes. */
 	text_append_bytes(text, "\"", 1);
 	value_data_text(column, value, text);
 	text_append_bytes(text, "\"", 1);

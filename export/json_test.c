@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is written as text is byte for byte what jansson makes of the same values as a tree. */
+/* The JSON writer produces the same bytes as jansson. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -93,7 +93,7 @@ static json_t *tree_unsigned(uint64_t number)
 	return json_string(digits);
 }
 
-static void text_is_as_jansson_writes_it(void **state)
+static void strings_match_jansson(void **state)
 {
 	struct text drawn = { 0 }, text = { 0 };
 	int i;
@@ -126,7 +126,7 @@ static void text_is_as_jansson_writes_it(void **state)
 	text_done(&text);
 }
 
-static void whole_numbers_are_as_jansson_writes_them(void **state)
+static void integers_match_jansson(void **state)
 {
 	static const int64_t edges[] = { 0, 1, -1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 10, -10 };
 	struct text text = { 0 };
@@ -147,7 +147,7 @@ static void whole_numbers_are_as_jansson_writes_them(void **state)
 	text_done(&text);
 }
 
-static void reals_are_as_jansson_writes_them(void **state)
+static void reals_match_jansson(void **state)
 {
 	struct text text = { 0 };
 	int i;
@@ -342,7 +342,7 @@ static void write_rows(const struct result_options *options, size_t rows)
 	free(chars);
 }
 
-static void rows_are_as_jansson_dumps_their_tree(void **state)
+static void rows_match_jansson(void **state)
 {
 	struct result_options options = { .format = RESULT_JSON };
 	size_t i;
@@ -361,10 +361,10 @@ static void rows_are_as_jansson_dumps_their_tree(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_as_jansson_writes_it),
-		cmocka_unit_test(whole_numbers_are_as_jansson_writes_them),
-		cmocka_unit_test(reals_are_as_jansson_writes_them),
-		cmocka_unit_test(rows_are_as_jansson_dumps_their_tree),
+		cmocka_unit_test(strings_match_jansson),
+		cmocka_unit_test(integers_match_jansson),
+		cmocka_unit_test(reals_match_jansson),
+		cmocka_unit_test(rows_match_jansson),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

@@ -20,7 +20,7 @@ static void fail(struct result *result, int failure)
 		result->failure = failure;
 }
 
-/* A format's call came back: keep why it failed, if it did. */
+/* Store the first failure of a format call. */
 static bool check(struct result *result, bool ok)
 {
 	if (ok && !ferror(result->stream))
@@ -29,7 +29,7 @@ static bool check(struct result *result, bool ok)
 	return false;
 }
 
-/* A folder that has room for large answers. */
+/* The folder of temporary files. */
 static const char *spool_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -62,7 +62,7 @@ static bool write_whole(int fd, const char *bytes, size_t len)
 	return !len;
 }
 
-/* What fopencookie() calls. Return: @len, or 0 with errno. */
+/* Callback of fopencookie(). Return: @len, or 0 with errno. */
 static ssize_t spool_write(void *ctx, const char *bytes, size_t len)
 {
 	struct spool *spool = ctx;
@@ -89,7 +89,7 @@ static bool spool_begin(struct result *result)
 	return result->stream;
 }
 
-/* Copy what was spooled to the target; what a format writes from then on goes there at once. */
+/* Copy the spool to the target; later output goes directly to the target. */
 static void spool_end(struct result *result)
 {
 	struct spool *spool = &result->spool;
@@ -309,8 +309,8 @@ int result_finish(struct result *result, struct error *err)
 	if (result->failure == ENOMEM)
 		return err_nomem(err);
 	if (result->failure && result->stream != result->target)
-		return err_set(err, ERR_IO, "cannot keep the output in a temporary file in %s: %s; set TMPDIR to a "
-			       "directory with more space", spool_folder(), strerror(result->failure));
+		return err_set(err, ERR_IO, "cannot write a temporary file in %s: %s; set TMPDIR to a "
+			"directory with more space", spool_folder(), strerror(result->failure));
 	if (result->failure && result->failure != EPIPE)
 		return err_set(err, ERR_IO, "cannot write the output: %s", strerror(result->failure));
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Every format gives back what was put in, and nothing hostile gets out of any. */
+/* Every format returns its input and no format prints unsafe text. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static void finish(struct output *output)
 	assert_int_equal(fclose(output->stream), 0);
 }
 
-/* A row that says everything there is, from random numbers that the reader of the format draws again. */
+/* A row of all kinds of values from a random sequence that the parser repeats. */
 struct drawn {
 	struct text text, item;
 	int64_t number;
@@ -292,7 +292,7 @@ static size_t strip_colours(char *chars, size_t len)
 	return to;
 }
 
-static void tables_are_harmless_and_fit_the_terminal(void **state)
+static void tables_are_safe_and_fit_the_terminal(void **state)
 {
 	struct drawn row = { 0 };
 	unsigned width;
@@ -315,7 +315,7 @@ static void tables_are_harmless_and_fit_the_terminal(void **state)
 		output.len = strip_colours(output.chars, output.len);
 		hostile_assert_none(output.chars, output.len, "\n");
 		for (line = strtok_r(output.chars, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			assert_true(!width || text_columns(line) <= width || strstr(line, "too narrow for"));
+			assert_true(!width || text_columns(line) <= width || strstr(line, "terminal too narrow"));
 		free(output.chars);
 	}
 	text_done(&row.text);
@@ -345,7 +345,7 @@ static void a_narrow_table_keeps_the_number_of_a_port(void **state)
 	free(chars);
 }
 
-static void a_table_without_a_width_cuts_nothing(void **state)
+static void table_without_width_is_not_cut(void **state)
 {
 	const struct result_options options = { .format = RESULT_TABLE };
 	struct drawn row = { 0 };
@@ -369,7 +369,7 @@ static void a_table_without_a_width_cuts_nothing(void **state)
 	text_done(&row.item);
 }
 
-static void what_is_not_known_is_no_zero(void **state)
+static void unknown_value_is_not_zero(void **state)
 {
 	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
 	static const char *const expected[] = {
@@ -464,7 +464,7 @@ static void no_rows_are_an_empty_array_and_a_header(void **state)
 	}
 }
 
-/* Write until somebody says stop; at most much more than any buffer. */
+/* Write until a failure; at most much more than any buffer. */
 static int pour(FILE *stream, enum result_format format, bool *ret_stopped, struct error *err)
 {
 	const struct result_options options = { .format = format, .lines = format == RESULT_JSON };
@@ -500,7 +500,7 @@ static void a_full_disk_is_an_error(void **state)
 	}
 }
 
-static void a_reader_that_leaves_is_no_error(void **state)
+static void closed_pipe_is_no_error(void **state)
 {
 	int format;
 
@@ -546,7 +546,7 @@ static int put_megabytes(struct output *output, size_t rows, struct error *err)
 }
 
 /* A reader of the output that does not read must not keep a transaction open in which rows are put. */
-static void nothing_is_written_before_the_answer_is_complete(void **state)
+static void no_output_before_the_result_is_complete(void **state)
 {
 	struct error err = { 0 };
 	struct output output;
@@ -566,7 +566,7 @@ static void nothing_is_written_before_the_answer_is_complete(void **state)
 	setenv("TMPDIR", "/nonexistent", 1);
 	assert_int_equal(put_megabytes(&output, 20, &err), ERR_IO);
 	unsetenv("TMPDIR");
-	assert_non_null(strstr(err.text, "cannot keep the output in a temporary file in /nonexistent: No such file"));
+	assert_non_null(strstr(err.text, "cannot write a temporary file in /nonexistent: No such file"));
 	free(output.chars);
 }
 
@@ -603,16 +603,16 @@ int main(void)
 		cmocka_unit_test(json_parses_back_to_the_same_cells),
 		cmocka_unit_test(csv_parses_back_to_the_same_cells),
 		cmocka_unit_test(csv_text_is_no_formula),
-		cmocka_unit_test(tables_are_harmless_and_fit_the_terminal),
+		cmocka_unit_test(tables_are_safe_and_fit_the_terminal),
 		cmocka_unit_test(a_narrow_table_keeps_the_number_of_a_port),
-		cmocka_unit_test(a_table_without_a_width_cuts_nothing),
-		cmocka_unit_test(what_is_not_known_is_no_zero),
+		cmocka_unit_test(table_without_width_is_not_cut),
+		cmocka_unit_test(unknown_value_is_not_zero),
 		cmocka_unit_test(bytes_are_two_digits_each),
 		cmocka_unit_test(a_cell_does_not_leak_into_the_next_row),
 		cmocka_unit_test(no_rows_are_an_empty_array_and_a_header),
 		cmocka_unit_test(a_full_disk_is_an_error),
-		cmocka_unit_test(a_reader_that_leaves_is_no_error),
-		cmocka_unit_test(nothing_is_written_before_the_answer_is_complete),
+		cmocka_unit_test(closed_pipe_is_no_error),
+		cmocka_unit_test(no_output_before_the_result_is_complete),
 		cmocka_unit_test(a_cell_for_which_memory_ran_out_is_an_error),
 	};
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "export/scalar.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,9 +12,8 @@
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /*
- * Of eight bytes at a time, for it is asked for each word that leaves: the highest bit of a byte
- * is set where one is not ASCII, DEL, a control character, a quote or a backslash.
- * A byte that borrows from the next one, or carries into it, has itself set one by then.
+ * Checks eight bytes at a time, for speed: sets the highest bit of a byte that is not ASCII, DEL, a
+ * control character, a quote or a backslash. A byte that borrows or carries has set its own bit.
  */
 static uint64_t find_special(const char *bytes, size_t len)
 {
@@ -26,7 +24,7 @@ static uint64_t find_special(const char *bytes, size_t len)
 	       ((eight ^ EACH_BYTE('"')) - EACH_BYTE(1)) | ((eight ^ EACH_BYTE('\\')) - EACH_BYTE(1));
 }
 
-/* Nearly all names and descriptions. */
+/* True for nearly all names and descriptions. */
 static bool is_same_in_json(const char *bytes, size_t len)
 {
 	uint64_t found = 0;
@@ -41,37 +39,57 @@ static bool is_same_in_json(const char *bytes, size_t len)
 	return !(found & EACH_BYTE(0x80));
 }
 
-/* DEL is the one control character that jansson leaves. */
-static int append_chunk(const char *bytes, size_t len, void *ctx)
+/* Return: the bytes of the UTF-8 character at @bytes, or 0 where it is not valid. @ret: its code point. */
+static size_t decode_utf8(const char *bytes, size_t len, uint32_t *ret)
 {
-	struct text *text = ctx;
-	const char *del;
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	unsigned char first = (unsigned char)bytes[0];
+	size_t count = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+	uint32_t point = count == 1 ? first : first & (0x7fu >> count);
 
-	while ((del = memchr(bytes, 0x7f, len))) {
-		size_t plain = (size_t)(del - bytes);
-
-		text_append_bytes(text, bytes, plain);
-		text_append(text, "\\u007f");
-		bytes += plain + 1;
-		len -= plain + 1;
+	if (!count || count > len)
+		return 0;
+	for (size_t i = 1; i < count; i++) {
+		if (((unsigned char)bytes[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | ((unsigned char)bytes[i] & 0x3f);
 	}
-	text_append_bytes(text, bytes, len);
-	return text_failed(text) ? -1 : 0;
+	if (point < least[count] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+		return 0;
+	*ret = point;
+	return count;
 }
 
-static void append_escaped(struct text *text, const char *bytes, size_t len)
+static void append_point(struct text *text, uint32_t point)
 {
-	json_t *json = memchr(bytes, '\0', len) ? NULL : json_stringn(bytes, len);
-	struct text valid = { 0 };
+	static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+	const char *letter = point && point < 0x80 ? strchr(shorts, (int)point) : NULL;
 
-	if (!json) {
-		escape_append(&valid, bytes, len);
-		json = text_failed(&valid) ? NULL : json_stringn(text_chars(&valid), valid.len);
+	/* The table holds pairs: a character, and the letter that stands for it. */
+	if (letter && (letter - shorts) % 2 == 0)
+		text_appendf(text, "\\%c", letter[1]);
+	else if (point >= 0x20 && point < 0x7f)
+		text_append_bytes(text, &(char){ (char)point }, 1);
+	else if (point < 0x10000)
+		text_appendf(text, point == 0x7f ? "\\u%04x" : "\\u%04X", point);
+	else
+		text_appendf(text, "\\u%04X\\u%04X", 0xd800 + ((point - 0x10000) >> 10),
+			     0xdc00 + ((point - 0x10000) & 0x3ff));
+}
+
+/* Return: whether all of it is valid UTF-8 without NUL; else @text holds a part of it. */
+static bool append_escaped(struct text *text, const char *bytes, size_t len)
+{
+	uint32_t point = 0;
+	size_t count;
+
+	for (; len; bytes += count, len -= count) {
+		count = decode_utf8(bytes, len, &point);
+		if (!count || !point)
+			return false;
+		append_point(text, point);
 	}
-	if (!json || json_dump_callback(json, append_chunk, text, JSON_ENSURE_ASCII | JSON_ENCODE_ANY))
-		text->failed = true;
-	json_decref(json);
-	text_done(&valid);
+	return true;
 }
 
 void scalar_append_text(struct text *text, const char *bytes, size_t len)
@@ -79,7 +97,19 @@ void scalar_append_text(struct text *text, const char *bytes, size_t len)
 	char *room;
 
 	if (!is_same_in_json(bytes, len)) {
-		append_escaped(text, bytes, len);
+		struct text escaped = { 0 }, valid = { 0 };
+
+		if (!append_escaped(&escaped, bytes, len)) {
+			escape_append(&valid, bytes, len);
+			text_clear(&escaped);
+			append_escaped(&escaped, text_chars(&valid), valid.len);
+		}
+		text->failed |= valid.failed || escaped.failed;
+		text_append_bytes(text, "\"", 1);
+		text_append_bytes(text, text_chars(&escaped), escaped.len);
+		text_append_bytes(text, "\"", 1);
+		text_done(&escaped);
+		text_done(&valid);
 		return;
 	}
 	room = text_reserve(text, len + 2);
@@ -121,7 +151,7 @@ void scalar_append_real(struct text *text, double number)
 	snprintf(digits, sizeof(digits), "%.15g", number);
 	exponent = strchr(digits, 'e');
 	if (exponent) {
-		/* 1e+22 and 1e-05 become 1e22 and 1e-5, as jansson (2.14) writes them. */
+		/* The exponent of 1e+22 and 1e-05 is shortened to 1e22 and 1e-5. */
 		exponent += exponent[1] == '-' ? 2 : 1;
 		skip = strspn(exponent, "+0");
 		memmove(exponent, exponent + skip, strlen(exponent + skip) + 1);

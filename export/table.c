@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * table.c - columns for people
+ * table.c - tables
  *
- * All cells are kept as text until the end. On a terminal that is too narrow,
- * columns go in falling order of their priority, and a note says which: those
- * from SPARE on so that flexible ones keep up to FLEXIBLE_GOOD, then flexible
- * ones shrink to FLEXIBLE_LEAST before more columns go.
+ * All cells are kept as text until the end. On a narrow terminal columns are hidden by descending
+ * priority, and a note lists them: first those from SPARE on, so that flexible columns keep up to
+ * FLEXIBLE_GOOD; then flexible columns shrink to FLEXIBLE_LEAST before more columns are hidden.
  */
 #include <langinfo.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 enum { FLEXIBLE_LEAST = 14, FLEXIBLE_GOOD = 32, SPARE = 6, GAP = 2 };
 
 struct table_cell {
-	size_t chars; /* where it begins in the pool; ends with a NUL */
+	size_t chars; /* offset in the pool; NUL-terminated */
 	unsigned columns;
 	uint8_t style;
 	bool right;
@@ -36,7 +35,7 @@ struct table {
 	struct table_column *columns;
 };
 
-/* Sequences of ECMA-48 (SGR); colours from the eight that every terminal has. */
+/* Sequences of ECMA-48 (SGR); the eight basic colours. */
 static const char *const style_on[STYLE_COUNT] = {
 	[STYLE_PLAIN] = "",          [STYLE_DIM] = "\033[2m",    [STYLE_WARNING] = "\033[33m",
 	[STYLE_CRITICAL] = "\033[1;31m", [STYLE_STRONG] = "\033[1m",
@@ -57,7 +56,7 @@ static struct table_cell *next_cell(struct table *table)
 	return &cells[table->cell_count++];
 }
 
-/* A cell of a column that is not in tables. */
+/* Cell of a column that is not in tables. */
 static bool add_nothing(struct table *table)
 {
 	struct table_cell *cell = next_cell(table);
@@ -104,7 +103,9 @@ static bool table_begin(struct result *result)
 	return table->columns;
 }
 
-/* One row of cells, the titles before the first one: SQL's columns show only then what they hold. */
+/*
+ * Add a row of cells, and the titles before the first row, when the types of SQL columns are known.
+ */
 static bool table_row(struct result *result)
 {
 	bool ok = true;
@@ -132,7 +133,7 @@ static const char *cell_chars(const struct table *table, const struct table_cell
 	return text_chars(&table->pool) + cell->chars;
 }
 
-/* How wide all is where no flexible column is wider than @flexible. */
+/* Total width if flexible columns are limited to @flexible. */
 static unsigned total_width(const struct result *result, const struct table *table, unsigned flexible)
 {
 	unsigned total = 0;
@@ -150,7 +151,7 @@ static unsigned total_width(const struct result *result, const struct table *tab
 	return total;
 }
 
-/* Hide columns of at least this priority, the least important first, until the rest fits. */
+/* Hide columns of at least this priority, highest first, until the rest fits. */
 static void hide_until(struct result *result, struct table *table, unsigned priority, unsigned flexible,
 		       struct text *hidden)
 {
@@ -177,11 +178,11 @@ static void hide_columns(struct result *result, struct table *table)
 	hide_until(result, table, SPARE, FLEXIBLE_GOOD, &hidden);
 	hide_until(result, table, 1, FLEXIBLE_LEAST, &hidden);
 	if (hidden.len)
-		result_note(result, "too narrow for: %s", text_chars(&hidden));
+		result_note(result, "hidden columns (terminal too narrow): %s", text_chars(&hidden));
 	text_done(&hidden);
 }
 
-/* Give flexible columns what is left, each in turn one column, so that they share it. */
+/* Distribute the remaining width over the flexible columns. */
 static void share_width(struct result *result, struct table *table)
 {
 	unsigned total = total_width(result, table, FLEXIBLE_LEAST), limit = result->options.width;
@@ -234,18 +235,18 @@ static void pad(FILE *stream, unsigned columns)
 		fwrite(spaces, 1, columns, stream);
 }
 
-/* Where the last @columns columns of a text begin. */
+/* Offset of the last @columns columns of a text. */
 static const char *tail_of(const char *chars, unsigned all, unsigned columns)
 {
 	const char *tail = chars + text_prefix_bytes(chars, all - columns);
 
-	/* A wide character across that border goes. */
+	/* Skip a wide character across the border. */
 	while (text_columns(tail) > columns)
 		tail += text_prefix_bytes(tail, 2) ? text_prefix_bytes(tail, 2) : 1;
 	return tail;
 }
 
-/* Text in at most @width columns, with an ellipsis for what does not fit. Return: columns written. */
+/* Write text in at most @width columns, with an ellipsis if it is cut. Return: columns written. */
 static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool keep_tail)
 {
 	const char *tail = "", *ellipsis;
@@ -266,7 +267,7 @@ static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, uns
 	fputs(text_chars(&head), stream);
 	fputs(ellipsis, stream);
 	fputs(tail, stream);
-	/* A wide character may not have fitted: the rest is padding. */
+	/* Pad if a wide character did not fit. */
 	columns = (unsigned)text_columns(text_chars(&head)) + 1 + tail_columns;
 	text_done(&head);
 	return columns;
@@ -304,7 +305,7 @@ static void write_line(struct result *result, const struct table_cell *cells)
 
 		if (table->columns[i].hidden)
 			continue;
-		/* Columns that always stay can be too many for a very small terminal. */
+		/* The columns that are never hidden may exceed a very small terminal. */
 		if (limit && used + gap >= limit)
 			break;
 		if (limit && used + gap + width > limit)
@@ -316,7 +317,7 @@ static void write_line(struct result *result, const struct table_cell *cells)
 	fputc('\n', result->stream);
 }
 
-/* The only row, a line for each column. */
+/* A single row: one line per column. */
 static void write_record(struct result *result, struct table *table)
 {
 	unsigned widest = 0;

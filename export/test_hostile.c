@@ -19,7 +19,7 @@ uint64_t hostile_random(uint64_t below)
 	return (hostile_seed >> 33) % below;
 }
 
-/* Pieces that have broken something somewhere. */
+/* Pieces of unsafe text. */
 static const char *const nasty[] = {
 	"\033[31m", "\033]0;x\a", "\xc2\x9b" "2J", "\x9b" "1m", "\x7f", "\r", "\n", "\t", "\"", "\"\"", ",", ";",
 	"=1+1", "\\", "\\x1b", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae", "\xe2\x81\xa6",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_hostile.h - text that has broken something somewhere, drawn at random, and whether any of it is left */
+/* test_hostile.h - random unsafe text, and a check for remains */
 #ifndef IBWIRE_EXPORT_TEST_HOSTILE_H
 #define IBWIRE_EXPORT_TEST_HOSTILE_H
 
@@ -21,8 +21,9 @@ void hostile_text(struct text *text);
 char *hostile_escaped(const char *bytes, size_t len);
 
 /*
- * hostile_assert_none - fails where something harmful is left
- * No control character but those in @allowed, no direction mark, valid UTF-8: it does not change when escaped.
+ * hostile_assert_none - fails if unsafe text remains
+ * No control character but those in @allowed, no direction mark, valid UTF-8: it does not change
+ * when escaped.
  */
 void hostile_assert_none(const char *chars, size_t len, const char *allowed);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* value.c - one value as text, for data and for people */
+/* value.c - a value as text, for JSON and CSV and for tables */
 #include <inttypes.h>
 #include <math.h>
 
@@ -23,7 +23,7 @@ static double as_real(const struct value *value)
 	}
 }
 
-/* "0x%016x" by hand: a row has several. */
+/* "0x%016x" without printf, for speed. */
 static void append_guid(struct text *text, uint64_t guid)
 {
 	char chars[18] = "0x";
@@ -72,13 +72,13 @@ void value_data_text(const struct column *column, struct value *value, struct te
 	}
 }
 
-/* "1.5 GB", decimal as disks and links count; "12.3k" where @unit is empty. */
+/* "1.5 GB" with decimal prefixes; "12.3k" if @unit is empty. */
 static void append_scaled(struct text *text, double number, const char *unit, const char *gap)
 {
 	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
 	size_t prefix = 0;
 
-	/* Nothing moved, most often. */
+	/* Fast path for small integers. */
 	if (number >= 0 && number < 999.95 && number == floor(number)) {
 		text_append_number(text, (uint64_t)number, 10);
 		text_append(text, gap);
@@ -116,7 +116,7 @@ static void append_members(const struct column *column, const struct value *valu
 	}
 }
 
-/* Numbers whose kind has a form of its own in tables. Return: whether it has. */
+/* Append a number with a special table format. Return: does its kind have one? */
 static bool append_number(const struct column *column, const struct value *value, struct text *text)
 {
 	double number = as_real(value);

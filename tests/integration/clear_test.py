@@ -192,7 +192,7 @@ def asks_first(sim):
     done = run("sh", "-c", f'echo yes | "{IBWIRE}" clear all', env=sim.env, check=False)
     tap.equal("a yes from a pipe is none", done.status, 64)
     done = sim.ibwire("clear", f"{HOST}/1", "--dry-run")
-    tap.contains("--dry-run says what would be", done.out, "PortCountersExtended at 1 port\n")
+    tap.contains("--dry-run says what would be", done.out, "PortCountersExtended of 1 port\n")
     tap.contains("and that it was not", done.out, "nothing was cleared")
     status, said = on_a_terminal(sim, b"y\n")
     tap.result(status == 1 and "nothing was cleared" in said, "anything but yes is no", (status, said))
@@ -202,8 +202,8 @@ def asks_first(sim):
     tap.result(status == 0 and "cleared 1 of 1 port in" in said, "yes is yes", (status, said))
     tap.equal("errors are cleared", errors(), 0)
     tap.result(perfquery(sim, lid, 1)["PortXmitData"] >= data > 0, "data is not, with --errors-only", data)
-    for words, expected in ((["nobody/1"], "no node"), ([f"{HOST}/9"], "no port"), ([], "say which"),
-                            (["all", HOST], "alone")):
+    for words, expected in ((["nobody/1"], "no node"), ([f"{HOST}/9"], "no port"), ([], "give the ports"),
+                            (["all", HOST], "cannot be combined")):
         done = sim.ibwire("clear", "--yes", *words, check=False)
         tap.result(done.status == 64 and expected in done.err and len(done.err.splitlines()) == 1,
                    f"one line for clear {' '.join(words)}", done)
@@ -218,7 +218,7 @@ def agents(sim):
     leaf = lid_of(sim, LEAF)
     tap.equal("64-bit errors are there", perfquery(sim, leaf, 3, "-x")["SymbolErrorCounter"], 5000000000)
     done = sim.ibwire("clear", f"{LEAF}/3", "--errors-only", "--yes", check=False)
-    tap.contains("PortExtendedSpeeds too, where it is promised", done.out, "PortExtendedSpeeds at 1 port,")
+    tap.contains("PortExtendedSpeeds too, where it is promised", done.out, "PortExtendedSpeeds of 1 port,")
     values = perfquery(sim, leaf, 3, "-x")
     tap.equal("64-bit errors are cleared", [values[name] for name in ("SymbolErrorCounter", "LinkDownedCounter", "VL15Dropped",
                                                                       "QP1Dropped")], [0, 0, 0, 0])
@@ -243,7 +243,7 @@ def agents(sim):
     sim.run(IBWIRE_SIM, "wire", f"hold=50ms dead={HOST}")
     began = time.monotonic()
     done = sim.ibwire("clear", "all", "--yes", "-t", "100", check=False)
-    tap.result(done.status == 1 and f"{HOST}/1 is not cleared: LID" in done.err and "does not answer" in done.err,
+    tap.result(done.status == 1 and f"{HOST}/1 is not cleared: LID" in done.err and "did not respond" in done.err,
                "a dead node is told", done)
     tap.result(time.monotonic() - began < 5, "and delays nobody for long", time.monotonic() - began)
     done = sim.ibwire("clear", f"{HOST}/1", "--yes", "-t", "100", check=False)
@@ -263,7 +263,7 @@ def stale_lids(sim):
         db.commit()
     tap.equal("the database is wrong now", lid_of(sim, HOST), lids[other])
     done = sim.ibwire("clear", f"{HOST}/1", f"{LEAF}/1", "--yes", check=False)
-    tap.result(done.status == 1 and "another node's now" in done.err and "cleared 1 of 2 ports" in done.out,
+    tap.result(done.status == 1 and "now belongs to another node" in done.err and "cleared 1 of 2 ports" in done.out,
                "a LID that is another node's is told", done)
     tap.equal("and neither of the two nodes is touched",
               [perfquery(sim, lid, 1)["SymbolErrorCounter"] for lid in lids.values()], [55, 55])

@@ -151,7 +151,7 @@ def check_ack(sim, rows):
     tap.equal("and so did the command", sim.json("health", "ack", row["id"], "--reason", "cable is ordered"),
               [{key: now[key] for key in ("id", "kind", "subject", "acknowledged_by", "acknowledged_reason")} |
                {"acknowledged_until": None}])
-    tap.contains("until it is taken back", sim.ibwire("health", "unack", row["id"]).out, "counts again")
+    tap.contains("until it is taken back", sim.ibwire("health", "unack", row["id"]).out, "is no longer acknowledged")
     tap.equal("which lets it count again", health(sim)[0], 2)
 
 
@@ -246,7 +246,7 @@ def check_sm(sim):
 
 
 def check_stale(sim):
-    """An hour later nobody has polled: what is wrong now is not known."""
+    """An hour later nobody has polled: current findings are unknown."""
     copy = dict(sim.env, IBWIRE_DB=os.path.abspath("old.db"))
     sim.ibwire("db", "backup", copy["IBWIRE_DB"])
     with contextlib.closing(sqlite3.connect(copy["IBWIRE_DB"])) as db:
@@ -273,8 +273,8 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
     try:
         fabric = Fabric(sim)
         status, rows = health(sim)
-        tap.equal("nothing is wrong", (status, [row for row in rows if row["severity"] != "info"]), (0, []))
-        tap.contains("and it says so", sim.ibwire("health").out, "nothing is wrong")
+        tap.equal("no open findings", (status, [row for row in rows if row["severity"] != "info"]), (0, []))
+        tap.contains("and it says so", sim.ibwire("health").out, "no open findings")
         before = int(time.time())
         time.sleep(1.1)
         began = time.time()

@@ -95,7 +95,7 @@ def collector_of(database):
 def check_faults(sim, screen):
     guid = guid_of(sim, PULLED[0])
     screen.shows("the job's traffic is seen", r"compute out +32 .* [1-9]\d%")
-    screen.shows("nothing is wrong yet", r"PROBLEMS 0")
+    screen.shows("no open findings yet", r"PROBLEMS 0")
     sim.run(IBWIRE_SIM, "routes", "skew", f"{SKEWED[0]}/{SKEWED[1]}", "0.5")
     took = screen.shows("skewed routes are a problem on the first screen", rf"(WARN|CRIT) {SKEWED[0]} uplinks.*routing")
     tap.note(f"skewed routes were on the screen after {took or 0:.1f} s")

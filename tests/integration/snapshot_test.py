@@ -186,9 +186,9 @@ def faults(sim):
     tap.equal("its host says that a port is missing, and that the rest is a lower bound",
               (host["ports_unknown"], "xmit_bytes" if "xmit_data" in host["at_least"] else None), (1, "xmit_bytes"))
     table = sim.ibwire("snapshot", "diff", "first", "second").out.splitlines()
-    tap.result(table[1].startswith("leaf-u01-r0/3 ") and "symbol_errors 65435+" in table[1] and "full" in table[1],
+    tap.result(table[1].startswith("leaf-u01-r0/3 ") and "symbol_errors 65435+" in table[1] and "saturated" in table[1],
                "the worst stands first, and a bound is marked", "\n".join(table[:5]))
-    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second", line) for line in table), "a silent port is told",
+    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second snapshot", line) for line in table), "a silent port is told",
                "\n".join(table[:20]))
     sim.run(IBWIRE_SIM, "wire", "dead=none")
     console(sim, f"ReLink {leaf}[2]")
@@ -217,7 +217,7 @@ def command_line(sim):
     refused("a name that is none of them gets a hint", 64, "did you mean 'first'?", "diff", "frst")
     refused("nor can it be removed", 64, "did you mean 'first'?", "remove", "frst")
     refused("the newest has nothing after it", 64, "is the newest", "diff", "third")
-    refused("one is not two", 64, "both mean", "diff", "third", "third")
+    refused("one is not two", 64, "both arguments", "diff", "third", "third")
     refused("--by has four words", 64, "host, switch, link or port", "diff", "--by", "rack")
     refused("a word is needed", 64, "take, list, diff or remove", "shoot")
     names = [row["name"] for row in sim.json("snapshot", "list")]
@@ -269,7 +269,7 @@ def no_collector():
         report = report[0] if isinstance(report, list) else report
         tap.result(report["discovery_us"] > 0 and report["ports_answered"] > 0, "without a collector it discovers", report)
         done = sim.ibwire("snapshot", "diff", check=False)
-        tap.result(done.status == 69 and "there is one" in done.err, "one snapshot has no difference", str(done))
+        tap.result(done.status == 69 and "there is only one" in done.err, "one snapshot has no difference", str(done))
         sim.ibwire("collect", "--once")
         sim.ibwire("snapshot", "take", "later")
         rows = sim.json("snapshot", "diff", "--by", "host")

@@ -64,7 +64,7 @@ def causes(groups):
 
 
 def check_before(sim):
-    tap.equal("before: nothing is wrong", wrong(sim), (0, []))
+    tap.equal("before: no open findings", wrong(sim), (0, []))
     sim.ibwire("topology", "save", "baseline")
     sim.run(IBWIRE_SIM, "routes", "save", "before.lfts")
     rate = job_rate(sim)

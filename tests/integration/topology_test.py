@@ -139,7 +139,7 @@ with tap.part("names"):
 with tap.part("wrong usage"):
     for words, why in ((("topology",), "say what to do"), (("topology", "save"), "takes one file"),
                        (("topology", "show", "--from", "nothing.net"), "nothing.net"),
-                       (("topology", "show", "--hosts", "--from", rail), "--hosts is for dot"),
+                       (("topology", "show", "--hosts", "--from", rail), "--hosts requires dot"),
                        (("topology", "diff", "--from", rail, "graph.dot"), "is it the output of ibnetdiscover"),
                        (("topology", "save", "--from", rail, "nowhere/file"), "nowhere/file"),
                        (("names", "--from", rail), "suggest")):

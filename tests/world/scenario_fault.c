@@ -37,7 +37,7 @@ static bool slow_link(struct draw *draw, int64_t at_s)
 
 /*
  * A discovery that finds the link down leaves it down in the topology for up to ten sweeps, until the
- * collector reads PortInfo of the port again (collector/link_check). Meanwhile routes lead through it.
+ * collector reads PortInfo of the port again (collector/topology_probe). Meanwhile routes lead through it.
  */
 static bool flapping_link(struct draw *draw, int64_t at_s)
 {

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance.h - shared by the files of `ibwire balance` */
+#ifndef IBWIRE_CLI_BALANCE_H
+#define IBWIRE_CLI_BALANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/balance.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "cli/lib/settings.h"
+#include "cli/lib/view.h"
+#include "fabric/routes.h"
+#include "storage/history.h"
+
+struct command;
+struct error;
+struct shape;
+
+/* Number of windows of the recent history; the last is the displayed one. */
+enum { BALANCE_PAST_WINDOWS = 10 };
+
+/* Start of an imbalance. */
+struct balance_began {
+	int64_t wall_us; /* wall clock; 0: not searched, or not uneven */
+	bool earlier;    /* it began earlier, at an unknown time */
+};
+
+struct balance_report {
+	const struct command *command;
+	struct options options;
+	bool all, rails, ascii;
+	const char *settings_path;    /* NULL: the default */
+	struct view view;             /* the fabric at the end of the window */
+	struct shape *shape;
+	struct routes routes;
+	bool routes_known;
+	struct settings settings;
+	const struct balance_settings *limits; /* of settings */
+	uint8_t *adaptive;            /* by node: the adaptive routing setting; or NULL */
+	int64_t since_us, until_us;   /* the displayed window */
+	int64_t window_us;            /* length of the windows before it */
+	struct history_damage damage;
+	struct balance_load *loads;   /* by port of the fabric: in the displayed window */
+	struct balance balance;       /* of the displayed window */
+	struct selection selection;
+	struct balance_began *began;  /* parallel to the results */
+	/*
+	 * Parallel to the results. Bit i: active and (un)even in the window that ended i windows
+	 * earlier.
+	 */
+	uint32_t *was_even, *was_uneven;
+	uint32_t *shown;              /* displayed results, worst first */
+	size_t shown_count;
+	size_t fine, idle, unknown;   /* hidden groups, one per direction */
+};
+
+/*
+ * balance_read - the load of ports in (@since_us, @until_us]
+ * @round:  align the window to stored sums
+ * @ports:  @count port indices, or NULL: all ports with counters and a peer
+ * @loads:  by port of the fabric; set for the selected ports
+ * Return: 1; 0 without a sweep in the window; ERR_IO, ERR_NOMEM.
+ */
+int balance_read(struct balance_report *report, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
+		 size_t count, struct balance_load *loads, struct error *err);
+
+/* balance_find_began - find the start of the worst displayed imbalances. Return: 0 or an error. */
+int balance_find_began(struct balance_report *report, struct error *err);
+
+/*
+ * balance_print - tables. balance_data - JSON and CSV. balance_rails - rails, spines and planes, in
+ * any format.
+ */
+int balance_print(const struct balance_report *report, struct error *err);
+int balance_data(const struct balance_report *report, struct error *err);
+int balance_rails(const struct balance_report *report, struct error *err);
+
+/* balance_group_of - the group of a result. */
+const struct shape_group *balance_group_of(const struct balance_report *report, const struct balance_result *result);
+
+/* balance_is_ascii - no block elements: by option, or not supported by the terminal. */
+bool balance_is_ascii(const struct balance_report *report);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance_data.c - groups as JSON and CSV: one row per member with the columns of its group */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/balance/balance.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+enum {
+	SINCE, TIME, NODE_GUID, NODE, GROUP, TIER, TO_GUID, TO, DIRECTION, STATE, CAUSE, T, M, H, ADAPTIVE, BEGAN,
+	BEGAN_EARLIER, EXCESS, TABLE_EXCESS, MEAN, MOST, FLOWS, CHANCE, LINKS, BUILT, PORT, PEER_GUID, PEER, PEER_PORT,
+	WORKS, HOTTEST, MEASURED, PREDICTED, FAIR, DESTINATIONS, LIDS, UTILIZATION, STALL, DISCARDS, COLUMN_COUNT,
+};
+
+static const struct column columns[COLUMN_COUNT] = {
+	[SINCE] = { .key = "window_since", .kind = COLUMN_TIME },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[GROUP] = { .key = "group", .kind = COLUMN_TEXT },
+	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
+	[TO_GUID] = { .key = "group_peer_guid", .kind = COLUMN_GUID },
+	[TO] = { .key = "group_peer", .kind = COLUMN_TEXT },
+	[DIRECTION] = { .key = "direction", .kind = COLUMN_TEXT },
+	[STATE] = { .key = "state", .kind = COLUMN_TEXT },
+	[CAUSE] = { .key = "cause", .kind = COLUMN_TEXT },
+	[T] = { .key = "tables_uneven", .kind = COLUMN_BOOL },
+	[M] = { .key = "measured_uneven", .kind = COLUMN_BOOL },
+	[H] = { .key = "harm", .kind = COLUMN_BOOL },
+	[ADAPTIVE] = { .key = "adaptive_routing", .kind = COLUMN_TEXT },
+	[BEGAN] = { .key = "uneven_since", .kind = COLUMN_TIME },
+	[BEGAN_EARLIER] = { .key = "uneven_earlier", .kind = COLUMN_BOOL },
+	[EXCESS] = { .key = "excess_percent", .kind = COLUMN_PERCENT },
+	[TABLE_EXCESS] = { .key = "table_excess_percent", .kind = COLUMN_PERCENT },
+	[MEAN] = { .key = "mean_utilization_percent", .kind = COLUMN_PERCENT },
+	[MOST] = { .key = "max_utilization_percent", .kind = COLUMN_PERCENT },
+	[FLOWS] = { .key = "flows_at_least", .kind = COLUMN_REAL },
+	[CHANCE] = { .key = "chance_excess_percent", .kind = COLUMN_PERCENT },
+	[LINKS] = { .key = "links", .kind = COLUMN_INTEGER },
+	[BUILT] = { .key = "links_built", .kind = COLUMN_INTEGER },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	[WORKS] = { .key = "active", .kind = COLUMN_BOOL },
+	[HOTTEST] = { .key = "hottest", .kind = COLUMN_BOOL },
+	[MEASURED] = { .key = "measured_share_percent", .kind = COLUMN_PERCENT },
+	[PREDICTED] = { .key = "predicted_share_percent", .kind = COLUMN_PERCENT },
+	[FAIR] = { .key = "capacity_share_percent", .kind = COLUMN_PERCENT },
+	[DESTINATIONS] = { .key = "destinations_share_percent", .kind = COLUMN_PERCENT },
+	[LIDS] = { .key = "destinations", .kind = COLUMN_INTEGER },
+	[UTILIZATION] = { .key = "utilization_percent", .kind = COLUMN_PERCENT },
+	[STALL] = { .key = "stall_percent", .kind = COLUMN_PERCENT },
+	[DISCARDS] = { .key = "xmit_discards", .kind = COLUMN_INTEGER },
+};
+
+static void put_percent(struct result *table, size_t column, double part)
+{
+	if (isfinite(part))
+		result_real(table, column, 100 * part);
+}
+
+static void put_group(const struct balance_report *report, struct result *table, size_t index)
+{
+	static const char *const states[] = { "unknown", "idle", "active" };
+	static const char *const kinds[] = { "up", "down", "across" };
+	const struct balance_result *result = &report->balance.results[index];
+	const struct shape_group *group = balance_group_of(report, result);
+	const struct fabric *fabric = report->view.fabric;
+	bool measured = result->state != BALANCE_UNKNOWN;
+
+	result_integer(table, SINCE, report->since_us);
+	result_integer(table, TIME, report->until_us);
+	result_unsigned(table, NODE_GUID, fabric->nodes[group->node].guid);
+	result_text(table, NODE, fabric->nodes[group->node].name);
+	result_text(table, GROUP, kinds[group->kind]);
+	result_integer(table, TIER, group->tier);
+	if (group->kind != GROUP_UP) {
+		result_unsigned(table, TO_GUID, fabric->nodes[group->peer].guid);
+		result_text(table, TO, fabric->nodes[group->peer].name);
+	}
+	result_text(table, DIRECTION, result->direction == BALANCE_XMIT ? "xmit" : "rcv");
+	result_text(table, STATE, states[result->state]);
+	result_text(table, CAUSE, balance_cause_name(result->cause));
+	if (result->t_known)
+		result_bool(table, T, result->t);
+	if (measured)
+		result_bool(table, M, result->m);
+	if (measured)
+		result_bool(table, H, result->h);
+	result_text(table, ADAPTIVE, balance_adaptive_name(result->adaptive));
+	if (report->began[index].wall_us) {
+		result_integer(table, BEGAN, report->began[index].wall_us);
+		result_bool(table, BEGAN_EARLIER, report->began[index].earlier);
+	}
+	put_percent(table, EXCESS, result->excess);
+	put_percent(table, TABLE_EXCESS, result->table_excess);
+	put_percent(table, MEAN, result->mean_utilization);
+	put_percent(table, MOST, result->max_utilization);
+	result_real(table, FLOWS, result->flows);
+	put_percent(table, CHANCE, result->chance_excess);
+	result_integer(table, LINKS, group->count);
+	result_integer(table, BUILT, group->built);
+}
+
+static bool put_member(const struct balance_report *report, struct result *table, size_t index, uint32_t nth)
+{
+	const struct balance_result *result = &report->balance.results[index];
+	const struct balance_member *member = &result->members[nth];
+	const struct fabric *fabric = report->view.fabric;
+	const struct port *port = &fabric->ports[member->port];
+
+	put_group(report, table, index);
+	result_integer(table, PORT, port->num);
+	if (port->peer != FABRIC_NONE) {
+		const struct port *peer = &fabric->ports[port->peer];
+
+		result_unsigned(table, PEER_GUID, fabric->nodes[peer->node].guid);
+		result_text(table, PEER, fabric->nodes[peer->node].name);
+		result_integer(table, PEER_PORT, peer->num);
+	}
+	result_bool(table, WORKS, member->works);
+	result_bool(table, HOTTEST, nth == result->hottest);
+	put_percent(table, MEASURED, member->measured);
+	put_percent(table, PREDICTED, member->predicted);
+	put_percent(table, FAIR, member->capacity);
+	put_percent(table, DESTINATIONS, member->destinations);
+	if (result->t_known && member->works)
+		result_integer(table, LIDS, member->lids);
+	put_percent(table, UTILIZATION, member->utilization);
+	put_percent(table, STALL, member->stall);
+	if (!isnan(member->xmit_discards))
+		result_integer(table, DISCARDS, (int64_t)member->xmit_discards);
+	return result_end_row(table);
+}
+
+int balance_data(const struct balance_report *report, struct error *err)
+{
+	struct result_options output = options_result(&report->options);
+	struct result *table;
+	bool more = true;
+	size_t i;
+	uint32_t j;
+	int code = result_create(stdout, &output, columns, COLUMN_COUNT, &table, err);
+
+	if (code < 0)
+		return code;
+	for (i = 0; more && i < report->shown_count; i++) {
+		uint32_t count = balance_group_of(report, &report->balance.results[report->shown[i]])->count;
+
+		for (j = 0; more && j < count; j++)
+			more = put_member(report, table, report->shown[i], j);
+	}
+	code = result_finish(table, err);
+	result_destroy(table);
+	return code;
+}

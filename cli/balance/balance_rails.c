@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * balance_rails.c - `ibwire balance --rails`: comparison of parts with equal expected load
+ *
+ * Rails of the fabric, planes, switches of each tier above the leaves, and the rails of each host.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/balance_rails.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/balance/balance.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "tui/bars.h"
+
+/* Limits in a table without --all: switches, and hosts with the largest imbalance. */
+enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12 };
+
+enum {
+	SINCE, TIME, KIND, NAME, GUID, CLASS, TIER, PORTS, KNOWN, XMIT, RCV, XMIT_PERCENT, RCV_PERCENT, SHARE, FAIR,
+	BAR, OVER, COLUMN_COUNT,
+};
+
+static const struct column columns[COLUMN_COUNT] = {
+	[SINCE] = { .key = "window_since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
+	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[CLASS] = { .key = "class", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[PORTS] = { .key = "ports_active", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 3 },
+	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
+	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
+	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
+	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT },
+	[SHARE] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT, .priority = 2 },
+	[FAIR] = { .key = "capacity_share_percent", .title = "FAIR%", .kind = COLUMN_PERCENT, .priority = 2 },
+	[BAR] = { .title = "MEASURED", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
+	[OVER] = { .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
+};
+
+static struct balance_input input_of(const struct balance_report *report)
+{
+	return (struct balance_input){ .shape = report->shape, .loads = report->loads };
+}
+
+/* @bars: the rails of a host; else NULL */
+static void put_amount(const struct balance_report *report, struct result *table, const struct balance_amount *amount,
+		       const char *name, double most, const char *bars)
+{
+	struct text bar = { 0 };
+	double excess;
+
+	result_integer(table, SINCE, report->since_us);
+	result_integer(table, TIME, report->until_us);
+	result_text(table, KIND, amount->kind);
+	result_text(table, NAME, name);
+	result_integer(table, PORTS, amount->active);
+	result_integer(table, KNOWN, amount->known);
+	if (amount->known) {
+		result_real(table, XMIT, amount->xmit * 1e6);
+		result_real(table, RCV, amount->rcv * 1e6);
+	}
+	if (amount->capacity > 0) {
+		result_real(table, XMIT_PERCENT, 100 * amount->xmit * 8e6 / amount->capacity);
+		result_real(table, RCV_PERCENT, 100 * amount->rcv * 8e6 / amount->capacity);
+	}
+	/* Avoid "-0". */
+	excess = fabs(amount->excess) < 0.0005 ? 0 : amount->excess;
+	result_real(table, SHARE, 100 * amount->share);
+	result_real(table, FAIR, 100 * amount->fair);
+	result_real(table, OVER, 100 * excess);
+	if (bars)
+		result_text(table, BAR, bars);
+	else if (amount->known) {
+		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(report));
+		result_text(table, BAR, result_chars(table, &bar));
+	}
+	text_done(&bar);
+}
+
+/* Rails of one class are a set; storage has its own rails. */
+static bool put_rails(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
+{
+	const struct balance_input input = input_of(report);
+	const struct shape *shape = report->shape;
+	size_t first, next, i;
+	uint32_t j;
+	bool more = true;
+
+	for (first = 0; more && first < shape->rail_count; first = next) {
+		uint8_t class = shape->rails[first].class;
+
+		for (next = first; next < shape->rail_count && shape->rails[next].class == class; next++) {
+			amounts[next] = (struct balance_amount){ .kind = "rail", .index = (uint32_t)next };
+			for (j = 0; j < shape->rails[next].count; j++)
+				balance_amount_add(&input, shape->rail_ports[shape->rails[next].first + j],
+						   &amounts[next]);
+		}
+		balance_amounts_compare(amounts + first, next - first);
+		for (i = first; more && i < next; i++) {
+			put_amount(report, table, &amounts[i], shape->rails[i].name,
+				   balance_amounts_most(amounts + first, next - first), NULL);
+			result_text(table, CLASS, node_class_name(class));
+			more = result_end_row(table);
+		}
+	}
+	return more;
+}
+
+static bool put_planes(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
+{
+	const struct balance_input input = input_of(report);
+	const struct shape *shape = report->shape;
+	char name[24];
+	size_t spines = 0, i;
+	bool more = true;
+
+	/* Planes of one switch each are shown as switches. */
+	for (i = 0; i < report->view.fabric->node_count; i++)
+		spines += shape->nodes[i].tier == 2;
+	if (shape->plane_count < 2 || shape->plane_count >= spines)
+		return true;
+	for (i = 0; i < shape->plane_count; i++)
+		amounts[i] = (struct balance_amount){ .kind = "plane", .index = (uint32_t)i };
+	for (i = 0; i < report->view.fabric->port_count; i++) {
+		uint32_t plane = shape->nodes[report->view.fabric->ports[i].node].plane;
+
+		/* Load up from the leaves and down to them. */
+		if (shape->nodes[report->view.fabric->ports[i].node].tier == 2 && plane < shape->plane_count &&
+		    shape->ports[i].way == WAY_DOWN)
+			balance_amount_add(&input, (uint32_t)i, &amounts[plane]);
+	}
+	balance_amounts_compare(amounts, shape->plane_count);
+	for (i = 0; more && i < shape->plane_count; i++) {
+		snprintf(name, sizeof(name), "plane %zu", i + 1);
+		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count),
+			   NULL);
+		more = result_end_row(table);
+	}
+	return more;
+}
+
+static int compare_load(const void *a, const void *b)
+{
+	const struct balance_amount *left = a, *right = b;
+	double x = balance_amount_load(left), y = balance_amount_load(right);
+
+	x = isnan(x) ? -1 : x;
+	y = isnan(y) ? -1 : y;
+	if (x != y)
+		return x > y ? -1 : 1;
+	return left->index < right->index ? -1 : left->index > right->index;
+}
+
+/* Switches of each tier above the leaves, by their load to and from the tier below. */
+static bool put_tier(const struct balance_report *report, struct result *table, struct balance_amount *amounts,
+		     unsigned tier)
+{
+	const struct balance_input input = input_of(report);
+	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
+	const struct fabric *fabric = report->view.fabric;
+	size_t count = 0, i;
+	uint32_t j;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+
+		if (report->shape->nodes[i].tier != tier)
+			continue;
+		amounts[count] = (struct balance_amount){ .kind = "switch", .index = (uint32_t)i };
+		for (j = node->first_port; j < node->first_port + node->ports; j++)
+			if (report->shape->ports[j].way == WAY_DOWN)
+				balance_amount_add(&input, j, &amounts[count]);
+		count++;
+	}
+	balance_amounts_compare(amounts, count);
+	qsort(amounts, count, sizeof(*amounts), compare_load);
+	for (i = 0; more && i < count && (!for_people || i < SWITCHES_SHOWN); i++) {
+		put_amount(report, table, &amounts[i], report->view.names_shown.names[amounts[i].index],
+			   balance_amounts_most(amounts, count), NULL);
+		result_unsigned(table, GUID, fabric->nodes[amounts[i].index].guid);
+		result_integer(table, TIER, tier);
+		more = result_end_row(table);
+	}
+	if (i < count)
+		result_note(table, "and %zu more switches of tier %u with lower load (--all)", count - i, tier);
+	return more;
+}
+
+/* One bar per HCA of a host. */
+static void append_bars(const struct balance_report *report, const struct shape_host *host, struct text *bars)
+{
+	const struct balance_input input = input_of(report);
+	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
+	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
+
+	for (i = 0; i < count; i++)
+		bars_append_spark(bars, balance_amount_load(&rails[i]), balance_amounts_most(rails, count),
+			      balance_is_ascii(report));
+}
+
+static bool put_hosts(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
+{
+	const struct balance_input input = input_of(report);
+	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
+	struct balance_amount rails[BALANCE_RAILS_MOST];
+	const struct shape *shape = report->shape;
+	size_t count = 0, idle = 0, i;
+
+	for (i = 0; i < shape->host_count; i++) {
+		if (shape->hosts[i].count < 2)
+			continue;
+		amounts[count] = (struct balance_amount){ .kind = "host", .index = (uint32_t)i };
+		balance_host_rails(&input, &shape->hosts[i], rails, &amounts[count]);
+		if (for_people && !balance_host_is_busy(&amounts[count], report->limits))
+			idle++;
+		else
+			count++;
+	}
+	qsort(amounts, count, sizeof(*amounts), balance_compare_excess);
+	for (i = 0; more && i < count && (!for_people || i < HOSTS_SHOWN); i++) {
+		const struct shape_host *host = &shape->hosts[amounts[i].index];
+		struct text bars = { 0 };
+
+		append_bars(report, host, &bars);
+		put_amount(report, table, &amounts[i], host->name, 0, result_chars(table, &bars));
+		text_done(&bars);
+		result_text(table, CLASS, node_class_name(host->class));
+		more = result_end_row(table);
+	}
+	if (i < count || idle)
+		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i,
+			    idle);
+	return more;
+}
+
+int balance_rails(const struct balance_report *report, struct error *err)
+{
+	const struct shape *shape = report->shape;
+	struct result_options output = options_result(&report->options);
+	struct balance_amount *amounts = calloc(report->view.fabric->node_count + shape->rail_count +
+						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
+	char from[WHEN_SIZE], until[WHEN_SIZE];
+	struct result *table;
+	unsigned tier;
+	int code = amounts ? result_create(stdout, &output, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
+
+	if (code == 0) {
+		bool more = put_rails(report, table, amounts) && put_planes(report, table, amounts);
+
+		for (tier = 2; more && tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
+			more = put_tier(report, table, amounts, tier);
+		if (more)
+			put_hosts(report, table, amounts);
+		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest "
+			"rail above the mean", when_format_local(report->since_us, from),
+			    when_format_local(report->until_us, until));
+		code = result_finish(table, err);
+		result_destroy(table);
+	}
+	free(amounts);
+	return code;
+}

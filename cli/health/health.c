@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* health.c - `ibwire health`: list findings */
+#include "cli/health/health.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/command.h"
+#include "cli/lib/view.h"
+#include "fabric/fabric.h"
+#include "fabric/host.h"
+#include "storage/reader.h"
+
+/* Age in intervals above which the newest sweep is stale. */
+#define STALE_INTERVALS 3
+#define STALE_LEAST_US (30 * US_PER_S)
+
+/* Is the node an HCA of one of these hosts, or a switch connected to one? */
+static bool node_touches(const struct fabric *fabric, uint64_t guid, const struct host_set *hosts)
+{
+	uint32_t node = fabric_find_node(fabric, guid), hcas = 0;
+	char host[NODE_NAME_SIZE];
+
+	if (node == FABRIC_NONE)
+		return false;
+	if (host_name(&fabric->nodes[node], host))
+		return host_set_has(hosts, host);
+	for (uint32_t n = 0; n < fabric->nodes[node].ports; n++) {
+		uint32_t peer = fabric->ports[fabric->nodes[node].first_port + n].peer;
+
+		if (peer == FABRIC_NONE || !host_name(&fabric->nodes[fabric->ports[peer].node], host))
+			continue;
+		hcas++;
+		if (host_set_has(hosts, host))
+			return true;
+	}
+	/* A switch without hosts carries traffic of all hosts. */
+	return fabric->nodes[node].type == NODE_SWITCH && !hcas;
+}
+
+bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts)
+{
+	if (!finding->node_guid)
+		return true;
+	for (unsigned i = 0; i < finding->host_count; i++)
+		if (host_set_has(hosts, finding->hosts[i]))
+			return true;
+	/* The finding lists all affected hosts. */
+	if (finding->host_count && finding->hosts_touched <= finding->host_count)
+		return false;
+	return node_touches(view->fabric, finding->node_guid, hosts) ||
+	       (finding->peer_guid && node_touches(view->fabric, finding->peer_guid, hosts));
+}
+
+/* All affected hosts are out of service. */
+static bool is_drained(const struct finding *finding, const struct host_set *drained)
+{
+	if (!drained->count || !finding->host_count || finding->hosts_touched > finding->host_count)
+		return false;
+	for (unsigned i = 0; i < finding->host_count; i++)
+		if (!host_set_has(drained, finding->hosts[i]))
+			return false;
+	return true;
+}
+
+struct loading {
+	const struct view *view;
+	const struct health_filter *filter;
+	struct health_rows *rows;
+	struct health_names named;
+	bool failed;
+};
+
+static bool add_finding(void *ctx, const struct finding_row *row)
+{
+	struct loading *loading = ctx;
+	const struct health_filter *filter = loading->filter;
+	struct health_rows *rows = loading->rows;
+	struct health_row *list, *added;
+
+	if (!health_names_has(&loading->named, loading->view->fabric, row) ||
+	    (filter->job.count && !health_touches(loading->view, &row->finding, &filter->job)))
+		return true;
+	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
+	if (!list) {
+		loading->failed = true;
+		return false;
+	}
+	rows->list = list;
+	added = &list[rows->count++];
+	added->row = *row;
+	added->place = row->acknowledged.at_us ? HEALTH_ACKNOWLEDGED :
+		       is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED : HEALTH_COUNTS;
+	return true;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct health_row *x = a, *y = b;
+
+	/* Acknowledged and drained findings come last. */
+	if ((x->place != HEALTH_COUNTS) != (y->place != HEALTH_COUNTS))
+		return x->place != HEALTH_COUNTS ? 1 : -1;
+	return finding_compare(&x->row.finding, &y->row.finding);
+}
+
+int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
+		struct health_rows *ret, struct error *err)
+{
+	struct loading loading = { .view = view, .filter = filter, .rows = ret };
+	int code;
+
+	*ret = (struct health_rows){ 0 };
+	code = health_names_init(&loading.named, view->fabric, filter->names, filter->name_count, err);
+	if (code < 0)
+		return code;
+	code = reader_findings(view->reader, query, add_finding, &loading, err);
+	if (code == 0 && loading.failed)
+		code = err_nomem(err);
+	if (code == 0 && !filter->may_be_unknown)
+		code = health_names_check(&loading.named, view->fabric, err);
+	health_names_done(&loading.named);
+	if (code < 0) {
+		health_rows_done(ret);
+		return code;
+	}
+	if (ret->count)
+		qsort(ret->list, ret->count, sizeof(*ret->list), compare_rows);
+	/* qsort() moved the rows: update the pointers into themselves. */
+	for (size_t i = 0; i < ret->count; i++) {
+		struct finding_row *row = &ret->list[i].row;
+
+		row->finding.cause = row->cause;
+		row->finding.advice = row->advice;
+		for (unsigned j = 0; j < row->finding.number_count; j++)
+			row->finding.numbers[j].key = row->keys[j];
+	}
+	return 0;
+}
+
+void health_rows_done(struct health_rows *rows)
+{
+	free(rows->list);
+	*rows = (struct health_rows){ 0 };
+}
+
+/* 0, 1 or 2 by the worst severity that counts. */
+static int exit_status(const struct health_rows *rows)
+{
+	int worst = FINDING_INFO;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->list[i].place == HEALTH_COUNTS && (int)rows->list[i].row.finding.severity > worst)
+			worst = (int)rows->list[i].row.finding.severity;
+	return worst;
+}
+
+/* Is the newest sweep recent? */
+static int check_fresh(const struct view *view, const struct options *options, struct error *err)
+{
+	struct db_status status;
+	char age[WHEN_AGE_SIZE];
+	int64_t age_us, limit_us;
+	int code = reader_status(view->reader, &status, err);
+
+	if (code < 0)
+		return code;
+	age_us = when_age_us(options->now_us, status.last_wall_us);
+	limit_us = STALE_INTERVALS * status.last.interval_us;
+	if (limit_us < STALE_LEAST_US)
+		limit_us = STALE_LEAST_US;
+	if (age_us >= 0 && age_us <= limit_us)
+		return 0;
+	when_format_age(options->now_us, status.last_wall_us, age);
+	if (age_us < 0)
+		return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s: current findings are unknown", age);
+	return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s%s: current findings are unknown; %s, or "
+		"use --at -%llds for that sweep", age,
+		       status.live ? " although a collector is running" : "",
+		       status.live ? "see ibwire status" : "start ibwire collect", (long long)(age_us / US_PER_S + 1));
+}
+
+static int show(const struct options *options, const struct health_filter *filter, struct error *err)
+{
+	struct finding_query query = { .at_us = options->at_us ? options->at_us : options->until_us,
+				       .since_us = options->since_us, .until_us = options->until_us };
+	bool in_past = options->at_us || options->since_us || options->until_us;
+	struct health_rows rows;
+	struct view view;
+	int code = view_open(options, false, &view, err);
+
+	if (code < 0)
+		return code;
+	if (query.since_us && !query.until_us)
+		query.until_us = options->now_us;
+	code = in_past ? 0 : check_fresh(&view, options, err);
+	if (code == 0)
+		code = health_load(&view, filter, &query, &rows, err);
+	if (code == 0) {
+		code = health_print(&view, filter, &rows, err);
+		if (code == 0)
+			code = exit_status(&rows);
+		health_rows_done(&rows);
+	}
+	view_done(&view);
+	return code;
+}
+
+struct health_options {
+	struct options common;
+	const char *job, *gate, *hosts_state, *explain, *reason;
+	bool all, watch, kinds;
+	int64_t for_us;
+};
+
+static int parse(const struct command *command, int argc, char **argv, struct health_options *ret, struct error *err)
+{
+	const struct option_spec specs[] = {
+		{ "all", 'a', OPTION_FLAG, NULL, "include infos, acknowledged findings and drained hosts", &ret->all,
+		  0 },
+		{ "job", 'j', OPTION_TEXT, "HOSTS", "only findings that affect these hosts: "
+			"node[001-016],node020 or @FILE",
+		  &ret->job, 0 },
+		{ "hosts-state", 0, OPTION_TEXT, "FILE",
+		  "file of HOST STATE lines; findings on drained hosts do not count", &ret->hosts_state, 0 },
+		{ "watch", 'w', OPTION_FLAG, NULL, "print a line when a finding opens, changes or closes", &ret->watch,
+		  0 },
+		{ "gate", 0, OPTION_TEXT, "HOSTS", "exit status 0 if the links of these hosts were clean for "
+			"--for, else 2",
+		  &ret->gate, 0 },
+		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)", &ret->for_us, 0 },
+		{ "reason", 0, OPTION_TEXT, "TEXT", "ack: the reason", &ret->reason, 0 },
+		{ "explain", 'e', OPTION_TEXT, "KIND", "describe a finding kind, its thresholds and rationale, "
+			"or all",
+		  &ret->explain, 0 },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+	};
+
+	*ret = (struct health_options){ 0 };
+	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
+			     clock_wall_us(clock_system()), &ret->common, err);
+}
+
+static int choose(const struct command *command, struct health_options *options, struct health_filter *filter,
+		  struct error *err)
+{
+	struct options *common = &options->common;
+	const char *word = common->argc ? common->argv[0] : "";
+	bool ack = !strcmp(word, "ack"), unack = !strcmp(word, "unack");
+	int code;
+
+	if (options->explain) {
+		struct result_options output = options_result(common);
+
+		if (common->argc)
+			return options_usage_error(command, err, "--explain takes one kind: unexpected "
+				"argument '%.64s'", word);
+		return health_explain(strcmp(options->explain, "all") ? options->explain : NULL, &output, err);
+	}
+	if (ack || unack) {
+		common->argc--;
+		common->argv++;
+		if (!common->argc)
+			return options_usage_error(command, err,
+						   "%s requires finding numbers, as shown by health", word);
+		return health_acknowledge(common, options->reason, options->for_us, unack, err);
+	}
+	if (options->reason)
+		return options_usage_error(command, err, "--reason requires ack");
+	if (options->gate && common->argc)
+		return options_usage_error(command, err, "--gate takes its hosts as value: unexpected argument "
+			"'%s'", word);
+	if (options->job && options->gate)
+		return options_usage_error(command, err, "--job and --gate are mutually exclusive");
+	if ((options->job || options->gate) &&
+	    (code = host_set_add(&filter->job, options->job ? options->job : options->gate, err)) < 0)
+		return code;
+	if (options->hosts_state && (code = host_set_add_drained(&filter->drained, options->hosts_state, err)) < 0)
+		return code;
+	if (options->gate) {
+		enum { GATE_DEFAULT_MIN = 125 };
+
+		return health_gate(filter, options->for_us ? options->for_us : GATE_DEFAULT_MIN * 60 * US_PER_S, err);
+	}
+	if (options->for_us)
+		return options_usage_error(command, err, "--for requires --gate or ack");
+	filter->names = common->argv;
+	filter->name_count = common->argc;
+	return options->watch ? health_watch(filter, err) : show(common, filter, err);
+}
+
+int health_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct health_options options;
+	struct health_filter filter = { 0 };
+	int code = parse(command, argc, argv, &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	filter.options = &options.common;
+	filter.all = options.all;
+	code = choose(command, &options, &filter, err);
+	host_set_done(&filter.job);
+	host_set_done(&filter.drained);
+	return code;
+}

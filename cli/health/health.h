@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* health.h - shared by the files of `ibwire health` */
+#ifndef IBWIRE_CLI_HEALTH_H
+#define IBWIRE_CLI_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/lib/host_set.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "storage/findings.h"
+
+struct error;
+struct fabric;
+struct result;
+struct result_options;
+struct view;
+
+/* How a finding counts. */
+enum health_place {
+	HEALTH_COUNTS,       /* decides the exit status */
+	HEALTH_ACKNOWLEDGED, /* acknowledged, does not count */
+	HEALTH_DRAINED,      /* all affected hosts are out of service, does not count */
+};
+
+struct health_row {
+	struct finding_row row;
+	enum health_place place;
+};
+
+struct health_rows {
+	struct health_row *list;
+	size_t count, capacity;
+};
+
+/* The query of a command. */
+struct health_filter {
+	const struct options *options;
+	struct host_set job, drained; /* job: empty without --job */
+	char **names;                 /* nodes and ports; none: everything */
+	int name_count;
+	bool may_be_unknown;          /* accept names that are neither in the fabric nor in a finding */
+	bool all;                     /* include infos, show all details */
+};
+
+/* Selected nodes and ports, in the fabric or only in findings. */
+struct health_names {
+	bool all;
+	struct selection present;       /* selected in the fabric */
+	char **missing;                  /* names that are not in the fabric */
+	bool *found;                  /* parallel to missing: a finding has this name */
+	int missing_count;
+};
+
+/*
+ * health_names_init - resolve NODE and NODE/PORT
+ * health_names_has - is a finding of a selected node or port?
+ * health_names_check - after all findings: ERR_USAGE for unknown names
+ */
+int health_names_init(struct health_names *named, const struct fabric *fabric, char **args, int count,
+		      struct error *err);
+void health_names_done(struct health_names *named);
+bool health_names_has(struct health_names *named, const struct fabric *fabric, const struct finding_row *row);
+int health_names_check(const struct health_names *named, const struct fabric *fabric, struct error *err);
+
+/*
+ * health_load - read the selected findings, worst first
+ * @view:   open, with the fabric of that time
+ * @query:  which of them
+ */
+int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
+		struct health_rows *ret, struct error *err);
+void health_rows_done(struct health_rows *rows);
+
+/* health_touches - does a finding affect one of these hosts? */
+bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
+
+/* health_print - print findings in the format of --format. */
+int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+		 struct error *err);
+
+/*
+ * health_result - rows of findings as JSON or CSV
+ * @watch:  rows are written one by one, with the additional column "change"
+ * health_put_row - add a row. @change: with @watch, else NULL. Return: false after an output error.
+ */
+int health_result(const struct options *options, bool watch, struct result **ret, struct error *err);
+bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+		    const struct health_row *health);
+
+/*
+ * health_explain - description, thresholds, rationale and action of a finding kind
+ * @kind:  NULL: one line per kind; JSON and CSV have full rows in both cases
+ */
+int health_explain(const char *kind, const struct result_options *output, struct error *err);
+
+/* health_watch - print a line when a finding opens, changes or closes, until interrupted. */
+int health_watch(const struct health_filter *filter, struct error *err);
+
+/* health_gate - exit status 0 if the links of the hosts were clean for @span_us, else 2. */
+int health_gate(const struct health_filter *filter, int64_t span_us, struct error *err);
+
+/* health_acknowledge - `ack ID ... --reason TEXT [--for SPAN]`; @back: unack. */
+int health_acknowledge(const struct options *options, const char *reason, int64_t for_us, bool back,
+		       struct error *err);
+
+#endif

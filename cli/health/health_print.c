@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* health_print.c - findings as text, JSON and CSV */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/health/health.h"
+#include "cli/lib/view.h"
+#include "fabric/fabric.h"
+#include "fabric/name_map.h"
+#include "storage/reader.h"
+
+#define DATA_ONLY COLUMN_NO_TABLE
+
+enum {
+	ID, TIME, KIND, SEVERITY, SUBJECT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, SINCE, OPENED, LAST_SEEN,
+	CLOSED, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, DRAINED, ACKNOWLEDGED, ACK_REASON, ACK_UNTIL,
+	CHANGE, COLUMN_COUNT,
+};
+
+static const struct column finding_columns[COLUMN_COUNT] = {
+	[ID] = { .key = "id", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[KIND] = { .key = "kind", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SINCE] = { .key = "since", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[OPENED] = { .key = "opened", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[LAST_SEEN] = { .key = "last_seen", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[CLOSED] = { .key = "closed", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[EVIDENCE] = { .key = "evidence", .kind = COLUMN_OBJECT, .flags = DATA_ONLY },
+	[CAUSE] = { .key = "cause", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[TEXT] = { .key = "text", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[ADVICE] = { .key = "advice", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[HOSTS] = { .key = "hosts", .kind = COLUMN_LIST, .flags = DATA_ONLY },
+	[HOSTS_TOUCHED] = { .key = "hosts_touched", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[DRAINED] = { .key = "drained", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
+	[ACKNOWLEDGED] = { .key = "acknowledged_by", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[ACK_REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[ACK_UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT, .flags = DATA_ONLY }, /* only with --watch */
+};
+
+/* GUID, name and port are adjacent columns. @stored: the name stored with the finding. */
+static void put_end(struct result *result, const struct view *view, uint64_t guid, uint8_t num, const char *stored,
+		    size_t guid_column)
+{
+	uint32_t node;
+	const char *name = stored;
+
+	if (!guid)
+		return;
+	result_unsigned(result, guid_column, guid);
+	node = fabric_find_node(view->fabric, guid);
+	if (node != FABRIC_NONE)
+		name = view->fabric->nodes[node].name;
+	else if (view->names && name_map_find(view->names, guid))
+		name = name_map_find(view->names, guid);
+	if (*name)
+		result_text(result, guid_column + 1, name);
+	if (num)
+		result_integer(result, guid_column + 2, num);
+}
+
+bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+		    const struct health_row *health)
+{
+	const struct finding_row *row = &health->row;
+	const struct finding *finding = &row->finding;
+
+	result_integer(result, ID, finding->id);
+	result_integer(result, TIME, time_us);
+	result_text(result, KIND, finding_kind_name(finding->kind));
+	result_text(result, SEVERITY, finding_severity_name(finding->severity));
+	result_text(result, SUBJECT, finding->subject);
+	put_end(result, view, finding->node_guid, finding->port, row->node, NODE_GUID);
+	put_end(result, view, finding->peer_guid, finding->peer_port, row->peer, PEER_GUID);
+	result_integer(result, SINCE, finding->since_us);
+	result_integer(result, OPENED, row->opened_us);
+	result_integer(result, LAST_SEEN, finding->last_seen_us);
+	if (finding->closed_us)
+		result_integer(result, CLOSED, finding->closed_us);
+	result_empty(result, EVIDENCE);
+	for (unsigned i = 0; i < finding->number_count; i++)
+		result_number(result, EVIDENCE, finding->numbers[i].key, finding->numbers[i].value);
+	result_text(result, CAUSE, finding->cause[0] ? finding->cause : NULL);
+	result_text(result, TEXT, finding->text);
+	result_text(result, ADVICE, finding->advice);
+	result_empty(result, HOSTS);
+	for (unsigned i = 0; i < finding->host_count; i++)
+		result_item(result, HOSTS, finding->hosts[i]);
+	result_integer(result, HOSTS_TOUCHED, finding->hosts_touched);
+	result_bool(result, DRAINED, health->place == HEALTH_DRAINED);
+	if (row->acknowledged.at_us) {
+		result_text(result, ACKNOWLEDGED, row->acknowledged.person);
+		result_text(result, ACK_REASON, row->acknowledged.reason);
+		if (row->acknowledged.until_us)
+			result_integer(result, ACK_UNTIL, row->acknowledged.until_us);
+	}
+	if (change)
+		result_text(result, CHANGE, change);
+	return result_end_row(result);
+}
+
+int health_result(const struct options *options, bool watch, struct result **ret, struct error *err)
+{
+	struct result_options output = options_result(options);
+
+	output.lines = watch;
+	return result_create(stdout, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE, ret, err);
+}
+
+static int print_data(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+		      struct error *err)
+{
+	struct result *result;
+	int code = health_result(filter->options, false, &result, err);
+
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < rows->count; i++)
+		if (!health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]))
+			break;
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* --- text --- */
+
+static const char *color_of(const struct result_options *output, const struct health_row *health)
+{
+	if (!output->color)
+		return "";
+	if (health->place != HEALTH_COUNTS || health->row.finding.closed_us)
+		return "\033[2m";
+	switch (health->row.finding.severity) {
+	case FINDING_CRITICAL:
+		return "\033[1;31m";
+	case FINDING_WARNING:
+		return "\033[33m";
+	case FINDING_INFO:
+		break;
+	}
+	return "";
+}
+
+enum { INDENT = 10, WIDTH_WITHOUT = 120, WIDTH_LEAST = 40 };
+
+/* Wrap words to a width with an indent. */
+static void print_wrapped(const struct result_options *output, const char *mark, const char *chars)
+{
+	size_t width = output->width > WIDTH_LEAST ? output->width : output->width ? WIDTH_LEAST : WIDTH_WITHOUT;
+	size_t used = INDENT + text_columns(mark);
+	bool first = true;
+
+	printf("%*s%s", INDENT, "", mark);
+	while (*chars) {
+		size_t len = strcspn(chars, " ");
+		char word[512];
+		size_t columns;
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, chars);
+		columns = text_columns(word);
+		if (!first && used + 1 + columns > width) {
+			printf("\n%*s", (int)(INDENT + text_columns(mark)), "");
+			used = INDENT + text_columns(mark);
+			first = true;
+		}
+		printf("%s%s", first ? "" : " ", word);
+		used += columns + !first;
+		first = false;
+		chars += len;
+		chars += strspn(chars, " ");
+	}
+	putchar('\n');
+}
+
+/* "02:58:04" today, else with the date. */
+static void time_of(int64_t wall_us, int64_t now_us, char *ret, size_t size)
+{
+	time_t then = (time_t)(wall_us / US_PER_S), now = (time_t)(now_us / US_PER_S);
+	struct tm at, today;
+
+	localtime_r(&then, &at);
+	localtime_r(&now, &today);
+	strftime(ret, size, at.tm_year == today.tm_year && at.tm_yday == today.tm_yday ? "%H:%M:%S" : "%F %H:%M:%S",
+		 &at);
+}
+
+static void print_hosts(const struct result_options *output, const struct finding *finding)
+{
+	enum { HOSTS_SHOWN = 4 };
+	struct text text = { 0 };
+
+	if (!finding->hosts_touched)
+		return;
+	text_appendf(&text, "affects %u host%s", finding->hosts_touched, finding->hosts_touched == 1 ? "" : "s");
+	for (unsigned i = 0; i < finding->host_count && i < HOSTS_SHOWN; i++)
+		text_appendf(&text, "%s %s", i ? "," : ":", finding->hosts[i]);
+	if (finding->hosts_touched > HOSTS_SHOWN)
+		text_append(&text, ", ...");
+	print_wrapped(output, "", text_chars(&text));
+	text_done(&text);
+}
+
+static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *said)
+{
+	struct text text = { 0 };
+	char until[WHEN_SIZE];
+
+	text_appendf(&text, "acknowledged by %s: %s", said->person, said->reason);
+	if (said->until_us)
+		text_appendf(&text, " (until %s)", when_format_local(said->until_us, until));
+	print_wrapped(output, "", text_chars(&text));
+	text_done(&text);
+}
+
+static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health)
+{
+	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
+					     [FINDING_CRITICAL] = "CRITICAL" };
+	const struct finding *finding = &health->row.finding;
+	char since[WHEN_SIZE], closed[WHEN_SIZE], lasts[WHEN_SIZE];
+
+	time_of(finding->since_us, view->reference_us, since, sizeof(since));
+	when_format_span((finding->closed_us ? finding->closed_us : view->reference_us) - finding->since_us, lasts);
+	printf("%s%-9s%s %s  %s%s%s\n", color_of(output, health), words[finding->severity],
+	       output->color ? "\033[0m" : "",
+	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "",
+	       finding->cause);
+	print_wrapped(output, "", finding->text);
+	if (finding->closed_us) {
+		time_of(finding->closed_us, view->reference_us, closed, sizeof(closed));
+		printf("%*ssince %s, over at %s (%s)   #%" PRId64 "\n", INDENT, "", since, closed, lasts, finding->id);
+	} else {
+		printf("%*ssince %s (%s)   #%" PRId64 "\n", INDENT, "", since, lasts, finding->id);
+	}
+	print_hosts(output, finding);
+	if (health->row.acknowledged.at_us)
+		print_acknowledgement(output, &health->row.acknowledged);
+	else if (health->place == HEALTH_DRAINED)
+		print_wrapped(output, "", "affects only hosts that are out of service");
+	else if (finding->advice[0] && !finding->closed_us)
+		print_wrapped(output, "> ", finding->advice);
+}
+
+static void append_count(struct text *text, unsigned count, const char *one, const char *more)
+{
+	if (count)
+		text_appendf(text, "%s%u %s", text->len ? ", " : "", count, count == 1 ? one : more);
+}
+
+/* The first line: a summary, and the number of hidden findings. */
+static void print_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows)
+{
+	const struct sweep_info *sweep = &view->snapshot->sweep;
+	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
+	unsigned silent = sweep->ports_asked > sweep->ports_answered ? sweep->ports_asked - sweep->ports_answered : 0;
+	struct text text = { 0 };
+	char age[WHEN_AGE_SIZE];
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct health_row *row = &rows->list[i];
+
+		if (row->row.finding.closed_us)
+			closed++;
+		else if (row->place == HEALTH_ACKNOWLEDGED)
+			known++;
+		else if (row->place == HEALTH_DRAINED)
+			drained++;
+		else
+			severities[row->row.finding.severity]++;
+	}
+	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
+	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
+	/* A finding takes several sweeps to open: unresponsive ports are mentioned until then. */
+	if (!text.len && !known && !drained && !closed && silent)
+		text_appendf(&text, "no open findings, but %u port%s did not respond", silent,
+			     silent == 1 ? "" : "s");
+	else if (!text.len)
+		text_append(&text, closed ? "no findings open any more" : "no open findings");
+	append_count(&text, closed, "over", "over");
+	append_count(&text, severities[FINDING_INFO], "info", "infos");
+	append_count(&text, known, "acknowledged", "acknowledged");
+	append_count(&text, drained, "on drained hosts", "on drained hosts");
+	if (!filter->all && severities[FINDING_INFO] + known + drained)
+		text_append(&text, " (--all shows them)");
+	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded\n", text_chars(&text),
+	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
+	text_done(&text);
+}
+
+int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
+		 struct error *err)
+{
+	struct result_options output = options_result(filter->options);
+
+	if (output.format != RESULT_TABLE)
+		return print_data(view, filter, rows, err);
+	print_summary(view, filter, rows);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct health_row *row = &rows->list[i];
+
+		if (!filter->all && (row->place != HEALTH_COUNTS || row->row.finding.severity == FINDING_INFO))
+			continue;
+		print_row(view, &output, row);
+	}
+	return 0;
+}
+
+static int explain_data(int first, int last, const struct result_options *output, struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "kind", .kind = COLUMN_TEXT },   { .key = "means", .kind = COLUMN_TEXT },
+		{ .key = "limits", .kind = COLUMN_TEXT }, { .key = "reason", .kind = COLUMN_TEXT },
+		{ .key = "advice", .kind = COLUMN_TEXT },
+	};
+	struct result *result;
+	int code = result_create(stdout, output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+
+	if (code < 0)
+		return code;
+	for (int kind = first; kind <= last; kind++) {
+		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
+
+		result_text(result, 0, info->name);
+		result_text(result, 1, info->means);
+		result_text(result, 2, info->limits);
+		result_text(result, 3, info->reason);
+		result_text(result, 4, info->advice);
+		if (!result_end_row(result))
+			break;
+	}
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+int health_explain(const char *word, const struct result_options *output, struct error *err)
+{
+	int kind = word ? finding_kind_find(word) : -1;
+	const struct finding_kind_info *info;
+
+	if (word && kind < 0)
+		return err_set(err, ERR_USAGE,
+			       "unknown finding kind '%.64s': ibwire health --explain all lists them", word);
+	if (output->format != RESULT_TABLE)
+		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, output, err);
+	if (!word) {
+		for (kind = 0; kind < FINDING_KIND_COUNT; kind++)
+			printf("%-20s %s\n", finding_kind_name((enum finding_kind)kind),
+			       finding_kind_info((enum finding_kind)kind)->means);
+		return 0;
+	}
+	info = finding_kind_info((enum finding_kind)kind);
+	printf("%s\n", info->name);
+	print_wrapped(output, "what:    ", info->means);
+	print_wrapped(output, "limits:  ", info->limits);
+	print_wrapped(output, "why:     ", info->reason);
+	print_wrapped(output, "do:      ", info->advice);
+	return 0;
+}

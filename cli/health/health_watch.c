@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * health_watch.c - `ibwire health --watch`: print a line when a finding opens, changes or closes
+ *
+ * With --format json each line is one object, for alerting tools. Findings that are open at the
+ * start come first, as "open". Acknowledged and drained findings are marked.
+ */
+#include "cli/health/health.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/stop.h"
+#include "base/when.h"
+#include "cli/lib/view.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+/* Poll interval for new sweeps. */
+#define POLL_US (500 * US_PER_MS)
+
+/* Age in intervals above which a missing sweep is reported. */
+#define STALE_INTERVALS 3
+#define STALE_LEAST_US (30 * US_PER_S)
+
+struct watching {
+	struct health_filter filter;
+	struct view view;
+	struct result *result;    /* of --format json or csv; NULL: text lines */
+	struct health_rows open;  /* of the previous sweep */
+	bool began;
+	bool stale;
+};
+
+static void print_line(const struct watching *watching, const char *change, int64_t wall_us,
+		       const struct health_row *health)
+{
+	const struct finding *finding = &health->row.finding;
+	char when[WHEN_SIZE];
+
+	if (watching->result) {
+		health_put_row(watching->result, &watching->view, wall_us, change, health);
+		return;
+	}
+	printf("%s  %-7s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when), change,
+	       finding_severity_name(finding->severity), finding->subject, finding_kind_name(finding->kind),
+	       finding->cause[0] ? ", cause: " : "", finding->cause, finding->text,
+	       health->place == HEALTH_ACKNOWLEDGED ? " (acknowledged)" :
+	       health->place == HEALTH_DRAINED ? " (drained)" : "");
+}
+
+/* Index findings by number. */
+static int index_rows(const struct health_rows *rows, struct map *ret, struct error *err)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (map_put(ret, (uint64_t)rows->list[i].row.finding.id, (uint32_t)i))
+			return err_nomem(err);
+	return 0;
+}
+
+static bool is_wanted(const struct watching *watching, const struct health_row *row)
+{
+	return watching->filter.all || row->row.finding.severity > FINDING_INFO;
+}
+
+static bool find_closing(void *ctx, const struct finding_row *row)
+{
+	struct finding *finding = ctx;
+
+	if (row->finding.id != finding->id)
+		return true;
+	finding->closed_us = row->finding.closed_us;
+	finding->last_seen_us = row->finding.last_seen_us;
+	return false;
+}
+
+/* Report a closed finding with its time: several sweeps may have passed since the last poll. */
+static int report_closed(struct watching *watching, struct health_row *row, int64_t before_us, struct error *err)
+{
+	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
+	/*
+	 * From the sweep before the last poll: a finding that closes in the first sweep of a window
+	 * is not open in it.
+	 */
+	struct finding_query query = { .since_us = before_us - 1, .until_us = wall_us };
+	int code = reader_findings(watching->view.reader, &query, find_closing, &row->row.finding, err);
+
+	if (code == 0)
+		print_line(watching, "closed", row->row.finding.closed_us ? row->row.finding.closed_us : wall_us, row);
+	return code;
+}
+
+static int report_changes(struct watching *watching, const struct health_rows *now, int64_t before_us,
+			struct error *err)
+{
+	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
+	struct map before = { 0 }, after = { 0 };
+	int code = index_rows(&watching->open, &before, err);
+	uint32_t at;
+
+	if (code == 0)
+		code = index_rows(now, &after, err);
+	for (size_t i = 0; code == 0 && i < now->count; i++) {
+		const struct health_row *row = &now->list[i];
+		bool known = map_get(&before, (uint64_t)row->row.finding.id, &at);
+
+		if (!is_wanted(watching, row))
+			continue;
+		if (!known)
+			print_line(watching, watching->began ? "opened" : "open", watching->began ? wall_us :
+				   row->row.opened_us, row);
+		else if (watching->open.list[at].row.finding.severity != row->row.finding.severity ||
+			 watching->open.list[at].place != row->place ||
+			 strcmp(watching->open.list[at].row.cause, row->row.cause))
+			print_line(watching, "changed", wall_us, row);
+	}
+	for (size_t i = 0; code == 0 && i < watching->open.count; i++)
+		if (!map_get(&after, (uint64_t)watching->open.list[i].row.finding.id, &at) &&
+		    is_wanted(watching, &watching->open.list[i]))
+			code = report_closed(watching, &watching->open.list[i], before_us, err);
+	map_done(&before);
+	map_done(&after);
+	return code;
+}
+
+/* Compare the findings of the newest sweep with the previous ones. */
+static int poll_sweep(struct watching *watching, struct error *err)
+{
+	struct snapshot_query query = { .names = watching->view.names };
+	struct finding_query findings = { 0 };
+	int64_t before_us = watching->view.snapshot->sweep.wall_us;
+	struct snapshot *snapshot;
+	struct health_rows now;
+	int code = snapshot_load(watching->view.reader, &query, &snapshot, err);
+
+	if (code < 0)
+		return code;
+	snapshot_destroy(watching->view.snapshot);
+	watching->view.snapshot = snapshot;
+	watching->view.fabric = snapshot->fabric;
+	code = health_load(&watching->view, &watching->filter, &findings, &now, err);
+	if (code < 0)
+		return code;
+	code = report_changes(watching, &now, before_us, err);
+	/* Rows contain pointers into themselves; the list moves as a whole and stays valid. */
+	health_rows_done(&watching->open);
+	watching->open = now;
+	watching->began = true;
+	/* Selected names were valid once and may disappear. */
+	watching->filter.may_be_unknown = true;
+	return code;
+}
+
+/* Report on stderr, once, that sweeps stopped or resumed. */
+static void check_age(struct watching *watching)
+{
+	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
+	int64_t now_us = clock_wall_us(clock_system()), age_us = when_age_us(now_us, sweep->wall_us);
+	int64_t limit_us = STALE_INTERVALS * sweep->interval_us;
+	char age[WHEN_AGE_SIZE];
+	bool stale = age_us < 0 || age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
+
+	if (stale && !watching->stale)
+		log_warning("the newest sweep is %s: new findings are not detected; check that ibwire collect "
+			"is running",
+			    when_format_age(now_us, sweep->wall_us, age));
+	else if (!stale && watching->stale)
+		log_info("sweeps resumed");
+	watching->stale = stale;
+}
+
+int health_watch(const struct health_filter *filter, struct error *err)
+{
+	struct watching watching = { .filter = *filter };
+	const struct clock *clock = clock_system();
+	int64_t newest = 0, shown = -1;
+	int code = view_open(filter->options, false, &watching.view, err);
+
+	if (code < 0)
+		return code;
+	if (filter->options->format != RESULT_TABLE)
+		code = health_result(filter->options, true, &watching.result, err);
+	stop_install();
+	while (code == 0 && !stop_requested()) {
+		code = reader_newest(watching.view.reader, &newest, err);
+		if (code == 0 && newest != shown) {
+			code = poll_sweep(&watching, err);
+			shown = newest;
+			/* The reader closed the pipe. */
+			if (fflush(stdout) || ferror(stdout))
+				break;
+		}
+		check_age(&watching);
+		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + POLL_US);
+	}
+	if (watching.result && code == 0)
+		code = result_finish(watching.result, err);
+	result_destroy(watching.result);
+	health_rows_done(&watching.open);
+	view_done(&watching.view);
+	return code;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history.h - shared by the files of `ibwire history` */
+#ifndef IBWIRE_CLI_HISTORY_H
+#define IBWIRE_CLI_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/series.h"
+#include "cli/lib/options.h"
+#include "cli/lib/view.h"
+#include "storage/history.h"
+
+struct command;
+struct error;
+
+enum { HISTORY_METRICS_MOST = 8 };
+
+/* The parsed command line. */
+struct history {
+	const struct command *command;
+	struct options options;
+	const char *counters;     /* --counter: comma-separated keys; NULL: the default */
+	const char *by;           /* --by */
+	int64_t step_us;          /* --step; 0: by the window */
+	int64_t top;              /* --top; 0: series over time */
+	bool peers, each, ascii;
+	struct metric metrics[HISTORY_METRICS_MOST];
+	size_t metric_count;
+	int64_t since_us, until_us; /* the window, wall clock */
+	struct view view;         /* the fabric at its end */
+	struct history_range range;
+	struct history_damage damage; /* damage found while reading */
+};
+
+/* One series: a port, or the sum of several. */
+struct subject {
+	char *name;               /* displayed name, sanitised */
+	struct history_port *ports;
+	uint32_t *indices;        /* parallel: index in the view's fabric, or FABRIC_NONE */
+	size_t port_count;
+	bool single;              /* a single port, not a sum */
+};
+
+struct subjects {
+	struct subject *items;
+	size_t count, capacity;
+};
+
+/*
+ * subjects_init - resolve arguments: NODE/PORT, NODE, HOST, "hosts" and "all"; none: "all"
+ * @history:  with its view; --each makes every port a series, --peers adds the peers of ports
+ *
+ * Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_NOMEM. subjects_done() frees it.
+ */
+int subjects_init(struct subjects *subjects, const struct history *history, struct error *err);
+void subjects_done(struct subjects *subjects);
+
+/* history_port_of - the metric input of a port of the view's fabric; FABRIC_NONE: empty. */
+struct metric_port history_port_of(const struct history *history, uint32_t index);
+
+/*
+ * history_series - values over time. history_top - ports with the highest values. Return: 0 or an
+ * error.
+ */
+int history_series(struct history *history, const struct subjects *subjects, struct error *err);
+int history_top(struct history *history, const struct subjects *subjects, struct error *err);
+
+/* history_nothing - error for a window without samples. Return: ERR_UNAVAILABLE. */
+int history_nothing(const struct history *history, const struct subject *subject, struct error *err);
+
+#endif

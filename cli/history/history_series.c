@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_series.c - series over time: a plot and a table, or JSON and CSV points */
+#include <langinfo.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/history/history.h"
+#include "export/escape.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+
+/* Without --step: approximate number of points, or one per sweep; rows of a table. */
+enum { POINTS = 200, ROWS = 12, PLOT_LINES = 12 };
+
+enum {
+	TIME, UNTIL, SUBJECT, NODE_GUID, NODE, PORT, COUNTER, UNIT, MIN, MEAN, MAX, TOTAL, AT_LEAST, SAMPLES, PORTS,
+	SOURCE, COLUMN_COUNT,
+};
+
+static const struct column point_columns[COLUMN_COUNT] = {
+	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
+	[UNTIL] = { .key = "until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[MIN] = { .key = "min", .title = "MIN", .kind = COLUMN_REAL, .priority = 3 },
+	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
+	[MAX] = { .key = "max", .title = "MAX", .kind = COLUMN_REAL, .priority = 1 },
+	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER, .priority = 2 },
+	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
+	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+};
+
+/* State while one series is read. */
+struct reading_one {
+	struct history *history;
+	const struct subject *subject;
+	struct metric_port *ports; /* parallel to the subject's ports */
+	struct series fine[HISTORY_METRICS_MOST], coarse[HISTORY_METRICS_MOST];
+	bool coarse_too;           /* else a table has one row per point */
+	size_t pieces[HISTORY_SOURCE_COUNT];
+	bool any;                  /* has samples */
+};
+
+/* Steps of points and of table rows; 0: one per sweep. */
+static void choose_steps(const struct history *history, size_t ports, int64_t *ret_fine_us, int64_t *ret_coarse_us)
+{
+	int64_t span_us = history->until_us - history->since_us;
+	int64_t sweeps = history->range.until - history->range.after;
+
+	*ret_fine_us = *ret_coarse_us = history->step_us;
+	if (history->step_us)
+		return;
+	*ret_fine_us = history_step_us(&history->range, ports, span_us, POINTS);
+	*ret_coarse_us = sweeps <= ROWS ? 0 : series_round_span(span_us / ROWS);
+	if (*ret_coarse_us && *ret_coarse_us < *ret_fine_us)
+		*ret_coarse_us = *ret_fine_us;
+}
+
+static int prepare(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
+{
+	const struct history *history = one->history;
+	int64_t zone_us = when_zone_us(history->until_us);
+	int code = 0;
+
+	one->coarse_too = history->options.format == RESULT_TABLE && coarse_us != fine_us;
+	one->ports = calloc(one->subject->port_count, sizeof(*one->ports));
+	if (!one->ports)
+		return err_nomem(err);
+	for (size_t i = 0; i < one->subject->port_count; i++)
+		one->ports[i] = history_port_of(history, one->subject->indices[i]);
+	for (size_t i = 0; code == 0 && i < history->metric_count; i++) {
+		code = series_init(&one->fine[i], &history->metrics[i], history->since_us, history->until_us, fine_us,
+				   zone_us, err);
+		if (code == 0 && one->coarse_too)
+			code = series_init(&one->coarse[i], &history->metrics[i], history->since_us,
+					   history->until_us, coarse_us, zone_us, err);
+	}
+	return code;
+}
+
+static void done(struct reading_one *one)
+{
+	for (size_t i = 0; i < one->history->metric_count; i++) {
+		series_done(&one->fine[i]);
+		series_done(&one->coarse[i]);
+	}
+	free(one->ports);
+}
+
+static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
+{
+	struct history *history = one->history;
+	struct series *all[2 * HISTORY_METRICS_MOST];
+	struct history_series query = {
+		.range = &history->range, .longest_us = fine_us / 2,
+		.ports = one->subject->ports, .port_count = one->subject->port_count,
+		.series = all, .damage = &history->damage,
+	};
+	int code = prepare(one, fine_us, coarse_us, err);
+
+	query.metric_ports = one->ports;
+	for (size_t i = 0; i < history->metric_count; i++) {
+		all[query.series_count++] = &one->fine[i];
+		if (one->coarse_too)
+			all[query.series_count++] = &one->coarse[i];
+	}
+	if (code == 0)
+		code = reader_history_series(history->view.reader, &query, err);
+	memcpy(one->pieces, query.pieces, sizeof(one->pieces));
+	one->any = query.any;
+	return code;
+}
+
+static void put_source(struct result *result, unsigned tags)
+{
+	struct text text = { 0 };
+
+	for (int i = 0; i < HISTORY_SOURCE_COUNT; i++)
+		if (tags & 1u << i)
+			text_appendf(&text, "%s%s", text.len ? ", " : "",
+				     history_source_name((enum history_source)i));
+	if (*result_chars(result, &text))
+		result_text(result, SOURCE, text_chars(&text));
+	text_done(&text);
+}
+
+static void put_who(struct result *result, const struct history *history, const struct subject *subject,
+		    const struct metric *metric)
+{
+	result_text(result, SUBJECT, subject->name);
+	if (subject->single) {
+		const struct fabric *fabric = history->view.fabric;
+		const struct port *port = &fabric->ports[subject->indices[0]];
+
+		result_unsigned(result, NODE_GUID, subject->ports[0].node_guid);
+		result_text(result, NODE, fabric->nodes[port->node].name);
+		result_integer(result, PORT, port->num);
+	}
+	result_text(result, COUNTER, metric->key);
+	result_text(result, UNIT, metric->unit);
+}
+
+static void put_value(struct result *result, size_t column, const struct metric *metric, double value)
+{
+	char shown[METRIC_VALUE_SIZE];
+
+	if (isnan(value))
+		return;
+	result_real(result, column, value);
+	result_show(result, column, metric_format_value(metric, value, shown, sizeof(shown)), STYLE_PLAIN);
+}
+
+static bool put_step(struct result *result, const struct metric *metric, const struct series_step *step)
+{
+	char number[METRIC_VALUE_SIZE], shown[METRIC_VALUE_SIZE + 8];
+
+	result_integer(result, TIME, step->from_us);
+	result_integer(result, UNTIL, step->until_us);
+	put_value(result, MIN, metric, step->low);
+	put_value(result, MEAN, metric, step->mean);
+	put_value(result, MAX, metric, step->high);
+	if (step->has_total) {
+		result_unsigned(result, TOTAL, step->total);
+		snprintf(shown, sizeof(shown), "%s%s", step->at_least ? ">= " : "",
+			 metric_format_total(metric, step->total, number, sizeof(number)));
+		result_show(result, TOTAL, shown, STYLE_PLAIN);
+	}
+	if (step->samples)
+		result_bool(result, AT_LEAST, step->at_least);
+	result_integer(result, SAMPLES, step->samples);
+	result_integer(result, PORTS, (int64_t)step->ports);
+	put_source(result, step->tags);
+	return result_end_row(result);
+}
+
+static bool put_points(struct result *result, const struct history *history, const struct subject *subject,
+		       const struct series *series)
+{
+	bool more = true;
+
+	for (size_t i = 0; more && i < series->count; i++) {
+		put_who(result, history, subject, &series->metric);
+		more = put_step(result, &series->metric, &series->steps[i]);
+	}
+	return more;
+}
+
+static int print_plot(const struct history *history, const struct series *series, unsigned width, struct error *err)
+{
+	const struct series_plot plot = {
+		.from_us = history->since_us, .until_us = history->until_us, .width = width, .height = PLOT_LINES,
+		.ascii = history->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+	};
+	struct text text = { 0 };
+	int code = series_plot(series, &plot, &text);
+
+	if (code == 0)
+		fputs(text_chars(&text), stdout);
+	text_done(&text);
+	return code < 0 ? err_nomem(err) : 0;
+}
+
+/* The sources of the points: "raw", "chunk sums, raw". */
+static void append_sources(const struct reading_one *one, struct text *text)
+{
+	const char *comma = "";
+
+	for (int i = HISTORY_SOURCE_COUNT; i-- > 0;) {
+		if (!one->pieces[i])
+			continue;
+		text_appendf(text, "%s%s", comma, history_source_name((enum history_source)i));
+		comma = ", ";
+	}
+}
+
+/* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window on a separate line. */
+static void append_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
+			   bool plotted, struct text *text)
+{
+	const struct history *history = one->history;
+	char from[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
+
+	escape_append(text, one->subject->name, strlen(one->subject->name));
+	if (one->subject->port_count > 1)
+		text_appendf(text, " (sum of %zu ports)", one->subject->port_count);
+	text_appendf(text, "  %s  ", fine->metric.key);
+	if (rows->step_us)
+		text_appendf(text, "rows of %s, from ", when_format_span(rows->step_us, span));
+	else
+		text_append(text, "one row per sweep, from ");
+	append_sources(one, text);
+	text_appendf(text, "\n%s to %s%s\n", when_format_local(history->since_us, from),
+		     when_format_local(history->until_us, until), plotted ? "  (bars: mean, dots: largest)" : "");
+}
+
+static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *output,
+		       struct error *err)
+{
+	struct result *result;
+	int code = result_create(stdout, output, point_columns, COLUMN_COUNT, &result, err);
+
+	if (code < 0)
+		return code;
+	put_points(result, one->history, one->subject, series);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* A heading, a plot on terminals, and the table. */
+static int print_for_people(const struct reading_one *one, bool first, struct error *err)
+{
+	struct result_options output = options_result(&one->history->options);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < one->history->metric_count; i++) {
+		const struct series *fine = &one->fine[i], *rows = one->coarse_too ? &one->coarse[i] : fine;
+		struct text heading = { 0 };
+
+		append_heading(one, fine, rows, output.width && !series_is_unknown(fine), &heading);
+		printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
+		text_done(&heading);
+		if (series_is_unknown(fine)) {
+			printf("unknown: the device does not support this counter%s\n",
+			       one->subject->port_count > 1 ? " (nor do the other devices)" : "");
+			continue;
+		}
+		if (output.width)
+			code = print_plot(one->history, fine, output.width, err);
+		if (code == 0)
+			code = print_table(one, rows, &output, err);
+	}
+	return code;
+}
+
+static int show(const struct reading_one *one, struct result *result, bool first, struct error *err)
+{
+	if (!result)
+		return print_for_people(one, first, err);
+	for (size_t i = 0; i < one->history->metric_count; i++)
+		if (!put_points(result, one->history, one->subject, &one->fine[i]))
+			break;
+	return 0;
+}
+
+int history_series(struct history *history, const struct subjects *subjects, struct error *err)
+{
+	struct result_options output = options_result(&history->options);
+	struct result *result = NULL;
+	int64_t fine_us, coarse_us;
+	size_t ports = 0;
+	int code = 0;
+
+	for (size_t i = 0; i < subjects->count; i++)
+		ports += subjects->items[i].port_count;
+	choose_steps(history, ports, &fine_us, &coarse_us);
+	for (size_t i = 0; code == 0 && i < subjects->count; i++) {
+		struct reading_one one = { .history = history, .subject = &subjects->items[i] };
+
+		code = read_one(&one, fine_us, coarse_us, err);
+		/* A single series without samples is an error, before any output. */
+		if (code == 0 && !one.any && subjects->count == 1)
+			code = history_nothing(history, one.subject, err);
+		if (code == 0 && !result && output.format != RESULT_TABLE)
+			code = result_create(stdout, &output, point_columns, COLUMN_COUNT, &result, err);
+		if (code == 0)
+			code = show(&one, result, i == 0, err);
+		done(&one);
+	}
+	if (code == 0 && result)
+		code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}

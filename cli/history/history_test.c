@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_test.c - `ibwire history` over a database with known contents */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/command.h"
+#include "cli/test_commands.h"
+#include "fabric/host.h"
+#include "storage/test_check.h"
+#include "storage/test_folder.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+static char window[128]; /* "|--since|...|--until|...": all sweeps but the first */
+
+static int make(void **state)
+{
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+	int status = make_database(state);
+
+	if (status == 0)
+		snprintf(window, sizeof(window), "|--since|%s|--until|%s",
+			 when_format_utc(model->sweeps[0].wall_us, since),
+			 when_format_utc(model->sweeps[SWEEPS - 1].wall_us, until));
+	return status;
+}
+
+/* The model's port of a port in the newest fabric. */
+static size_t port_of(const struct fabric *fabric, uint32_t index)
+{
+	uint64_t guid = fabric->nodes[fabric->ports[index].node].guid;
+
+	for (size_t i = 0; i < model->port_count; i++)
+		if (model->ports[i].num == fabric->ports[index].num &&
+		    model->nodes[model->ports[i].node].node.guid == guid)
+			return i;
+	fail_msg("a port that is none of the model's");
+	return 0;
+}
+
+/* The delta of a port in one sweep. Return: is it known? */
+static bool truth_of(size_t sweep, size_t port, enum counter counter, uint64_t *ret)
+{
+	const struct model_truth *truth = &model->sweeps[sweep].truth[port];
+	counter_set bit = COUNTER_BIT(counter);
+
+	if (!truth->has_delta || !(truth->delta.known & bit) ||
+	    (truth->delta.saturated & bit && !truth->delta.value[counter]))
+		return false;
+	*ret = truth->delta.value[counter];
+	return true;
+}
+
+static uint64_t times(uint64_t value, uint64_t factor)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(value, factor, &product) ? UINT64_MAX : product;
+}
+
+static void add(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+static size_t sweep_of(const char *time)
+{
+	char shown[WHEN_SIZE];
+
+	for (size_t i = 0; i < SWEEPS; i++)
+		if (!strcmp(when_format_utc(model->sweeps[i].wall_us, shown), time))
+			return i;
+	fail_msg("no sweep was at %s", time);
+	return 0;
+}
+
+static void check_point(const json_t *row, size_t port, enum counter counter, uint64_t factor)
+{
+	size_t sweep = sweep_of(json_string_value(json_object_get(row, "until")));
+	const struct delta *delta = &model->sweeps[sweep].truth[port].delta;
+	uint64_t value = 0;
+
+	if (!truth_of(sweep, port, counter, &value)) {
+		assert_true(json_is_null(json_object_get(row, "total")));
+		assert_true(json_is_null(json_object_get(row, "mean")));
+		assert_int_equal(integer_of(row, "samples"), 0);
+		return;
+	}
+	assert_true(unsigned_of(json_object_get(row, "total")) == times(value, factor));
+	assert_int_equal(integer_of(row, "samples"), 1);
+	assert_text(row, "source", "raw");
+	assert_int_equal(json_is_true(json_object_get(row, "at_least")),
+			 ((delta->reset | delta->saturated) >> counter & 1) != 0);
+	if (delta->elapsed_us > 0)
+		assert_number(row, "mean", (double)times(value, factor) * 1e6 / (double)delta->elapsed_us);
+}
+
+static void every_point_of_a_port_is_its_delta(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	size_t ports = 0, unread = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct node *node = &fabric->nodes[fabric->ports[i].node];
+		struct error err = { 0 };
+		char line[512], *output;
+		json_t *rows;
+		int code;
+
+		if (!port_is_pollable(fabric, &fabric->ports[i]))
+			continue;
+		snprintf(line, sizeof(line), "history|0x%016" PRIx64 "/%u|-c|rcv_bytes,symbol_errors%s|--format|json",
+			 node->guid, fabric->ports[i].num, window);
+		code = run(line, &output, &err);
+		if (code == ERR_UNAVAILABLE) {
+			assert_non_null(strstr(err.text, "was not read"));
+			unread++;
+			free(output);
+			continue;
+		}
+		assert_int_equal(code, 0);
+		rows = json_loads(output, 0, NULL);
+		assert_int_equal(json_array_size(rows), 2 * (SWEEPS - 1));
+		for (size_t r = 0; r < json_array_size(rows); r++) {
+			const json_t *row = json_array_get(rows, r);
+			bool errors = r >= SWEEPS - 1;
+
+			assert_text(row, "counter", errors ? "symbol_errors" : "rcv_bytes");
+			assert_true(guid_of(row, "node_guid") == node->guid);
+			check_point(row, port_of(fabric, i), errors ? COUNTER_SYMBOL_ERRORS : COUNTER_RCV_DATA,
+				    errors ? 1 : COUNTER_WORD_BYTES);
+		}
+		json_decref(rows);
+		free(output);
+		ports++;
+	}
+	assert_true(ports > 20);
+	print_message("# note: %zu ports, %zu were never read\n", ports, unread);
+}
+
+static void check_utilization(const json_t *row, const struct port *port, size_t of_model)
+{
+	size_t sweep = sweep_of(json_string_value(json_object_get(row, "until")));
+	const struct delta *delta = &model->sweeps[sweep].truth[of_model].delta;
+	uint64_t rate = port_rate_bits_per_s(port), words;
+
+	if (!truth_of(sweep, of_model, COUNTER_XMIT_DATA, &words) || delta->elapsed_us <= 0 || !rate)
+		assert_true(json_is_null(json_object_get(row, "mean")));
+	else
+		assert_number(row, "mean", (double)times(words, COUNTER_WORD_BYTES) * 8e8 / (double)delta->elapsed_us /
+			      (double)rate);
+}
+
+/* These two need the port's rate and the tick of its node. */
+static void utilization_and_xmit_wait_belong_to_the_port(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	size_t ports = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		char line[512], *output;
+		json_t *rows;
+		int code;
+
+		if (!port_is_pollable(fabric, port))
+			continue;
+		snprintf(line, sizeof(line), "history|0x%016" PRIx64 "/%u|-c|xmit_utilization,stall%s|--format|json",
+			 fabric->nodes[port->node].guid, port->num, window);
+		code = run(line, &output, NULL);
+		assert_true(code == 0 || code == ERR_UNAVAILABLE);
+		rows = json_loads(output, 0, NULL);
+		for (size_t r = 0; r < json_array_size(rows); r++) {
+			const json_t *row = json_array_get(rows, r);
+			double mean = json_number_value(json_object_get(row, "mean"));
+
+			if (r < SWEEPS - 1) {
+				assert_text(row, "counter", "xmit_utilization_percent");
+				check_utilization(row, port, port_of(fabric, i));
+			} else {
+				assert_text(row, "counter", "stall_percent");
+				assert_true(mean >= 0 && mean <= 100);
+			}
+			ports += r == 0;
+		}
+		json_decref(rows);
+		free(output);
+	}
+	assert_true(ports > 20);
+}
+
+/* Totals of a node, a host and the fabric are the sums of their ports, in one step or several. */
+static void port_group_is_the_sum_of_its_deltas(void **state)
+{
+	static const char *const steps[] = { "", "|--step|1h", "|--step|3s" };
+	const struct fabric *fabric = model->sweep.fabric;
+
+	(void)state;
+	for (size_t s = 0; s < 3; s++) {
+		for (uint32_t n = 0; n <= fabric->node_count; n++) {
+			char line[512];
+			uint64_t total = 0, expected = 0, value = 0;
+			json_t *rows;
+			size_t readings = 0;
+
+			for (uint32_t i = 0; i < fabric->port_count; i++)
+				for (size_t sweep = 1; sweep < SWEEPS; sweep++)
+					if ((n == fabric->node_count || fabric->ports[i].node == n) &&
+					    port_is_pollable(fabric, &fabric->ports[i]) &&
+					    truth_of(sweep, port_of(fabric, i), COUNTER_XMIT_PACKETS, &value)) {
+						add(&expected, value);
+						readings++;
+					}
+			if (!readings)
+				continue;
+			if (n == fabric->node_count)
+				snprintf(line, sizeof(line), "history|all|-c|xmit_packets%s%s", window, steps[s]);
+			else
+				snprintf(line, sizeof(line), "history|0x%016" PRIx64 "|-c|xmit_packets%s%s",
+					 fabric->nodes[n].guid, window, steps[s]);
+			rows = run_json(line);
+			for (size_t r = 0; r < json_array_size(rows); r++) {
+				const json_t *row = json_array_get(rows, r);
+
+				readings -= (size_t)integer_of(row, "samples");
+				if (!json_is_null(json_object_get(row, "total")))
+					add(&total, unsigned_of(json_object_get(row, "total")));
+			}
+			assert_true(total == expected);
+			assert_int_equal(readings, 0);
+			json_decref(rows);
+		}
+	}
+}
+
+static void host_selects_all_its_hcas(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	char name[NODE_NAME_SIZE], line[NODE_NAME_SIZE + 256];
+	size_t found = 0;
+
+	(void)state;
+	for (uint32_t n = 0; n < fabric->node_count; n++) {
+		struct error err = { 0 };
+		char *output;
+		int code;
+
+		if (!host_name(&fabric->nodes[n], name) || strncmp(name, "node", 4))
+			continue;
+		snprintf(line, sizeof(line), "history|%s%s|--each|--format|json", name, window);
+		code = run(line, &output, &err);
+		assert_true(code == 0 || code == ERR_UNAVAILABLE);
+		if (code == 0) {
+			char guid[32];
+
+			snprintf(guid, sizeof(guid), "0x%016" PRIx64, fabric->nodes[n].guid);
+			assert_non_null(strstr(output, guid));
+			found++;
+		}
+		free(output);
+	}
+	assert_true(found > 1);
+}
+
+static void top_is_sorted_and_complete(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	char line[256];
+	uint64_t before = UINT64_MAX, best = 0;
+	size_t with_any = 0;
+	json_t *rows;
+
+	(void)state;
+	snprintf(line, sizeof(line), "history|--top|1000000|--by|rcv_packets%s", window);
+	rows = run_json(line);
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const json_t *row = find_row(rows, fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num);
+		uint64_t sum = 0, value;
+		bool known = port_is_pollable(fabric, &fabric->ports[i]), any = false;
+
+		for (size_t sweep = 1; known && sweep < SWEEPS; sweep++) {
+			if (!model->sweeps[sweep].truth[port_of(fabric, i)].has_delta)
+				continue;
+			known = truth_of(sweep, port_of(fabric, i), COUNTER_RCV_PACKETS, &value);
+			add(&sum, known ? value : 0);
+			any = true;
+		}
+		if (!known || !any || !sum)
+			continue;
+		assert_non_null(row);
+		assert_true(unsigned_of(json_object_get(row, "total")) == sum);
+		best = sum > best ? sum : best;
+		with_any++;
+	}
+	assert_true(with_any > 5 && json_array_size(rows) >= with_any);
+	for (size_t r = 0; r < json_array_size(rows); r++) {
+		uint64_t total = unsigned_of(json_object_get(json_array_get(rows, r), "total"));
+
+		assert_true(total <= before && total > 0);
+		before = total;
+	}
+	assert_true(unsigned_of(json_object_get(json_array_get(rows, 0), "total")) >= best);
+	json_decref(rows);
+	snprintf(line, sizeof(line), "history|--top|3%s", window);
+	rows = run_json(line);
+	assert_int_equal(json_array_size(rows), 3);
+	assert_text(json_array_get(rows, 0), "counter", "rcv_bytes");
+	json_decref(rows);
+}
+
+static void both_ends_of_a_link_are_shown(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	uint32_t i = 0;
+	char line[512];
+	json_t *rows;
+
+	(void)state;
+	while (fabric->ports[i].peer == FABRIC_NONE || !port_is_pollable(fabric, &fabric->ports[i]))
+		i++;
+	snprintf(line, sizeof(line), "history|0x%016" PRIx64 "/%u|--peers|--step|1d%s",
+		 fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num, window);
+	rows = run_json(line);
+	assert_non_null(find_row(rows, fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num));
+	i = fabric->ports[i].peer;
+	assert_non_null(find_row(rows, fabric->nodes[fabric->ports[i].node].guid, fabric->ports[i].num));
+	json_decref(rows);
+}
+
+enum { LONG_SWEEPS = 80 };
+
+/* The first node that a sweep has and the one at @ret_last has not. Return: its index, or -1. */
+static int find_leaving(const struct model *moving, size_t *ret_first, size_t *ret_last)
+{
+	for (size_t n = 0; n < moving->node_count; n++)
+		for (size_t first = 1; first < LONG_SWEEPS; first++)
+			for (size_t last = first + 1; last < LONG_SWEEPS && last < first + 20; last++) {
+				uint64_t guid = moving->nodes[n].node.guid;
+
+				if (fabric_find_node(moving->sweeps[first].fabric, guid) == FABRIC_NONE ||
+				    fabric_find_node(moving->sweeps[last].fabric, guid) != FABRIC_NONE)
+					continue;
+				*ret_first = first;
+				*ret_last = last;
+				return (int)n;
+			}
+	return -1;
+}
+
+/* Query one node over a window that ends after its removal. Return: the exit code. */
+static int ask_for(const struct model *moving, int node, size_t first, size_t last, struct error *err)
+{
+	char guid[32], since[WHEN_SIZE], until[WHEN_SIZE], db[80];
+	char *argv[] = { (char[]){ "history" }, guid, (char[]){ "--since" }, since, (char[]){ "--until" }, until,
+			 (char[]){ "--format" }, (char[]){ "csv" }, (char[]){ "--db" }, db, NULL };
+	int before = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY), code;
+
+	snprintf(db, sizeof(db), "%s", path);
+	snprintf(guid, sizeof(guid), "0x%016" PRIx64, moving->nodes[node].node.guid);
+	when_format_utc(moving->sweeps[first - 1].wall_us, since);
+	when_format_utc(moving->sweeps[last].wall_us, until);
+	fflush(stdout);
+	dup2(nowhere, STDOUT_FILENO);
+	code = command_find("history")->run(command_find("history"), 10, argv, err);
+	fflush(stdout);
+	dup2(before, STDOUT_FILENO);
+	close(before);
+	close(nowhere);
+	return code;
+}
+
+static void node_removed_in_the_window_has_a_history(void **state)
+{
+	int found = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 30 && found < 3; seed++) {
+		struct model *moving = model_create(seed, 2, 4, 6);
+		struct writer *writer;
+		size_t first = 0, last = 0;
+		struct error err = { 0 };
+		int node, code;
+
+		moving->keep_history = true;
+		writer = check_open_writer(path);
+		for (int i = 0; i < LONG_SWEEPS; i++)
+			check_store(writer, model_step(moving));
+		writer_close(writer);
+		node = find_leaving(moving, &first, &last);
+		if (node >= 0) {
+			code = ask_for(moving, node, first, last, &err);
+			/* Including nodes that never responded. */
+			if (code < 0 && !strstr(err.text, "read"))
+				fail_msg("%s", err.text);
+			found += code == 0;
+		}
+		test_folder_renew();
+		model_destroy(moving);
+	}
+	assert_true(found > 0);
+}
+
+static const struct refused refused[] = {
+	{ "history|no such node", ERR_USAGE, "no such node" },
+	{ "history|0x1234567/3", ERR_USAGE, "0x1234567" },
+	{ "history|-c|rcv_byte", ERR_USAGE, "'rcv_bytes'" },
+	{ "history|-c|", ERR_USAGE, "stall_percent" },
+	{ "history|-c|rcv_bytes,,", ERR_USAGE, "''" },
+	{ "history|-c|errors,errors,errors,errors,errors,errors,errors,errors,errors", ERR_USAGE, "at most 8" },
+	{ "history|--by|errors", ERR_USAGE, "--top" },
+	{ "history|--top|0", ERR_USAGE, "--top" },
+	{ "history|--top|3|--by|nonsense", ERR_USAGE, "'nonsense'" },
+	{ "history|--top|3|--step|1m", ERR_USAGE, "--step" },
+	{ "history|--step|0", ERR_USAGE, "--step" },
+	{ "history|--since|-1h|--until|-2h", ERR_USAGE, "--since" },
+	{ "history|--since|tomorrowish", ERR_USAGE, "tomorrowish" },
+	{ "history|--since|2001-01-01|--until|2001-01-02", ERR_UNAVAILABLE, "stored range:" },
+	{ "history|--since|2001-01-01|--until|2001-01-02|--top|3", ERR_UNAVAILABLE, "stored range:" },
+	{ "history", ERR_UNAVAILABLE, "no samples between" },
+	{ "history|--since|2001-01-01|--step|1s", ERR_USAGE, "give longer ones" },
+};
+
+static void invalid_request_is_one_error_line_without_output(void **state)
+{
+	(void)state;
+	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_point_of_a_port_is_its_delta),
+		cmocka_unit_test(utilization_and_xmit_wait_belong_to_the_port),
+		cmocka_unit_test(port_group_is_the_sum_of_its_deltas),
+		cmocka_unit_test(host_selects_all_its_hcas),
+		cmocka_unit_test(top_is_sorted_and_complete),
+		cmocka_unit_test(both_ends_of_a_link_are_shown),
+		TEST_IN_FOLDER(node_removed_in_the_window_has_a_history),
+		cmocka_unit_test(invalid_request_is_one_error_line_without_output),
+	};
+
+	return cmocka_run_group_tests_name("history", tests, make, remove_database);
+}

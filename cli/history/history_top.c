@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_top.c - the ports with the highest values over a window */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/lib/cells.h"
+#include "cli/history/history.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+
+enum {
+	SINCE, UNTIL, NODE_PORT, NODE_GUID, NODE, PORT, PEER_PORT_NAME, PEER_GUID, PEER, PEER_PORT, COUNTER, UNIT, MEAN,
+	TOTAL, AT_LEAST, ELAPSED, SAMPLES, COLUMN_COUNT,
+};
+
+static const struct column top_columns[COLUMN_COUNT] = {
+	[SINCE] = { .key = "since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[UNTIL] = { .key = "until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT,
+			.flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[PEER_PORT_NAME] = { .title = "PEER", .kind = COLUMN_TEXT, .priority = 2,
+			     .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
+	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER },
+	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+	[ELAPSED] = { .key = "elapsed_s", .title = "COVERAGE", .kind = COLUMN_SPAN_S, .priority = 3 },
+	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
+};
+
+/* The total of one port over the window. */
+struct top_row {
+	uint32_t index; /* of the view's fabric */
+	struct history_sum counted;
+	struct metric_value value;
+	double mean;    /* units per second or percent; NAN */
+	double rank;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct top_row *left = a, *right = b;
+
+	if (left->rank != right->rank)
+		return left->rank > right->rank ? -1 : 1;
+	/* Compare totals with a floating-point tolerance. */
+	if (left->value.total != right->value.total)
+		return left->value.total > right->value.total ? -1 : 1;
+	return left->index < right->index ? -1 : left->index > right->index;
+}
+
+/* Sort by total if known: the rate of a port with few readings is not comparable. */
+static void value_row(const struct history *history, struct top_row *row)
+{
+	const struct metric *metric = &history->metrics[0];
+	struct metric_port port = history_port_of(history, row->index);
+
+	row->mean = NAN;
+	row->rank = -1;
+	if (!row->counted.samples)
+		return;
+	metric_of(metric, &port, &row->counted.sum, &row->value);
+	if (row->value.has_rate)
+		row->mean = metric->kind == METRIC_COUNT ? row->value.part : 100 * row->value.part / row->value.whole;
+	if (metric->kind == METRIC_COUNT && row->value.has_total)
+		row->rank = (double)row->value.total;
+	else if (metric->kind != METRIC_COUNT && row->value.has_rate)
+		row->rank = row->mean;
+}
+
+static void put_peer(struct result *result, const struct history *history, uint32_t index)
+{
+	const struct fabric *fabric = history->view.fabric;
+	uint32_t peer = fabric->ports[index].peer;
+	const struct node *node;
+
+	if (peer == FABRIC_NONE)
+		return;
+	node = &fabric->nodes[fabric->ports[peer].node];
+	cells_port_name(result, PEER_PORT_NAME, &history->view, peer);
+	result_unsigned(result, PEER_GUID, node->guid);
+	result_text(result, PEER, node->name);
+	result_integer(result, PEER_PORT, fabric->ports[peer].num);
+}
+
+static bool put_row(struct result *result, const struct history *history, const struct top_row *row)
+{
+	const struct fabric *fabric = history->view.fabric;
+	const struct metric *metric = &history->metrics[0];
+	const struct port *port = &fabric->ports[row->index];
+	char number[METRIC_VALUE_SIZE], shown[METRIC_VALUE_SIZE + 8];
+	const char *mark = row->value.at_least ? ">= " : "";
+
+	result_integer(result, SINCE, history->since_us);
+	result_integer(result, UNTIL, history->until_us);
+	cells_port_name(result, NODE_PORT, &history->view, row->index);
+	result_unsigned(result, NODE_GUID, fabric->nodes[port->node].guid);
+	result_text(result, NODE, fabric->nodes[port->node].name);
+	result_integer(result, PORT, port->num);
+	put_peer(result, history, row->index);
+	result_text(result, COUNTER, metric->key);
+	result_text(result, UNIT, metric->unit);
+	if (!isnan(row->mean)) {
+		result_real(result, MEAN, row->mean);
+		snprintf(shown, sizeof(shown), "%s%s", mark,
+			 metric_format_value(metric, row->mean, number, sizeof(number)));
+		result_show(result, MEAN, shown, STYLE_PLAIN);
+	}
+	if (row->value.has_total) {
+		result_unsigned(result, TOTAL, row->value.total);
+		snprintf(shown, sizeof(shown), "%s%s", mark,
+			 metric_format_total(metric, row->value.total, number, sizeof(number)));
+		result_show(result, TOTAL, shown, STYLE_PLAIN);
+	}
+	result_bool(result, AT_LEAST, row->value.at_least);
+	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);
+	result_integer(result, SAMPLES, row->counted.samples);
+	return result_end_row(result);
+}
+
+static int print_rows(const struct history *history, const struct top_row *rows, size_t count, struct error *err)
+{
+	struct result_options output = options_result(&history->options);
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+	struct result *result;
+	size_t known = 0, shown;
+	int code = result_create(stdout, &output, top_columns, COLUMN_COUNT, &result, err);
+
+	if (code < 0)
+		return code;
+	while (known < count && rows[known].rank > 0)
+		known++;
+	shown = known < (uint64_t)history->top ? known : (size_t)history->top;
+	for (size_t i = 0; i < shown; i++)
+		if (!put_row(result, history, &rows[i]))
+			break;
+	result_note(result, "%zu of %zu ports with a value, by %s, %s to %s", shown, known, history->metrics[0].key,
+		    when_format_local(history->since_us, since), when_format_local(history->until_us, until));
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* Collect the ports of all subjects once. Return: their number, or ERR_NOMEM. */
+static int64_t collect_ports(const struct history *history, const struct subjects *subjects, struct top_row **ret_rows,
+			     struct history_port **ret_ports, struct error *err)
+{
+	size_t most = history->view.fabric->port_count, count = 0;
+	bool *seen = calloc(most + 1, sizeof(*seen));
+
+	*ret_rows = calloc(most + 1, sizeof(**ret_rows));
+	*ret_ports = calloc(most + 1, sizeof(**ret_ports));
+	if (!seen || !*ret_rows || !*ret_ports) {
+		free(seen);
+		return err_nomem(err);
+	}
+	for (size_t s = 0; s < subjects->count; s++) {
+		const struct subject *subject = &subjects->items[s];
+
+		for (size_t i = 0; i < subject->port_count; i++) {
+			if (seen[subject->indices[i]])
+				continue;
+			seen[subject->indices[i]] = true;
+			(*ret_rows)[count].index = subject->indices[i];
+			(*ret_ports)[count++] = subject->ports[i];
+		}
+	}
+	free(seen);
+	return (int64_t)count;
+}
+
+/*
+ * The order does not depend on half a minute: the ends of a long window are aligned to stored sums,
+ * and rows show the actual window.
+ */
+static int round_window(struct history *history, struct error *err)
+{
+	enum { SWEEPS_LEAST = 500 };
+	int code = 0;
+
+	if (history->range.until - history->range.after >= SWEEPS_LEAST)
+		code = reader_history_round(history->view.reader, &history->range, err);
+	if (code == 0 && history->range.first_us)
+		history->since_us = history->range.first_us;
+	if (code == 0 && history->range.last_us)
+		history->until_us = history->range.last_us;
+	return code;
+}
+
+static int sum_rows(struct history *history, const struct history_query *query, struct top_row *rows,
+		    struct error *err)
+{
+	struct history_sum *sums = calloc(query->port_count + 1, sizeof(*sums));
+	int code = sums ? reader_history_sums(history->view.reader, query, sums, err) : err_nomem(err);
+
+	for (size_t i = 0; code == 0 && i < query->port_count; i++)
+		rows[i].counted = sums[i];
+	free(sums);
+	return code;
+}
+
+int history_top(struct history *history, const struct subjects *subjects, struct error *err)
+{
+	struct top_row *rows;
+	struct history_port *ports;
+	int64_t count = collect_ports(history, subjects, &rows, &ports, err);
+	int code = count < 0 ? (int)count : round_window(history, err);
+	struct history_query query = {
+		.after = history->range.after, .until = history->range.until,
+		.counters = history->metrics[0].counters, .ports = ports,
+		.damage = &history->damage,
+	};
+	bool any = false;
+
+	query.port_count = count < 0 ? 0 : (size_t)count;
+	if (code == 0)
+		code = sum_rows(history, &query, rows, err);
+	for (int64_t i = 0; code == 0 && i < count; i++) {
+		value_row(history, &rows[i]);
+		any |= rows[i].counted.samples > 0;
+	}
+	if (code == 0 && !any)
+		code = history_nothing(history, NULL, err);
+	if (code == 0) {
+		qsort(rows, (size_t)count, sizeof(*rows), compare_rows);
+		code = print_rows(history, rows, (size_t)count, err);
+	}
+	free(rows);
+	free(ports);
+	return code;
+}

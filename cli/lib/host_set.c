@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/lib/host_set.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/text.h"
+
+enum { NAME_MOST = 256 };
+
+static int add_name(struct host_set *set, const char *name, struct error *err)
+{
+	char **names = array_grow(set->names, set->count, &set->capacity, sizeof(*names));
+
+	if (!names)
+		return err_nomem(err);
+	set->names = names;
+	if (set->count >= HOST_SET_MOST)
+		return err_set(err, ERR_USAGE, "the list has more than %d hosts", HOST_SET_MOST);
+	names[set->count] = strdup(name);
+	return names[set->count++] ? 0 : err_nomem(err);
+}
+
+static int bad_list(const char *typed, struct error *err)
+{
+	return err_set(err, ERR_USAGE, "'%.64s' is not a host list (example: node[001-016,020],login1)", typed);
+}
+
+static int expand(struct host_set *set, const char *typed, const char *head, const char *rest, struct error *err);
+
+/* One range of a bracket: "001-016" or "7". @rest is the text after the bracket. */
+static int expand_range(struct host_set *set, const char *typed, const char *head, const char *range, size_t len,
+			const char *rest, struct error *err)
+{
+	char digits[2][16] = { "", "" };
+	const char *dash = memchr(range, '-', len);
+	size_t first = dash ? (size_t)(dash - range) : len, second = dash ? len - first - 1 : len;
+	unsigned long from, to;
+	int code = 0;
+
+	if (!first || !second || first >= sizeof(digits[0]) || second >= sizeof(digits[1]))
+		return bad_list(typed, err);
+	memcpy(digits[0], range, first);
+	memcpy(digits[1], dash ? dash + 1 : range, second);
+	if (strspn(digits[0], "0123456789") != first || strspn(digits[1], "0123456789") != second)
+		return bad_list(typed, err);
+	from = strtoul(digits[0], NULL, 10);
+	to = strtoul(digits[1], NULL, 10);
+	if (to < from || to - from >= HOST_SET_MOST)
+		return bad_list(typed, err);
+	for (unsigned long i = from; code == 0 && i <= to; i++) {
+		char name[NAME_MOST];
+
+		if (snprintf(name, sizeof(name), "%s%0*lu", head, (int)first, i) >= (int)sizeof(name))
+			return bad_list(typed, err);
+		code = expand(set, typed, name, rest, err);
+	}
+	return code;
+}
+
+/* @head is expanded; @rest may contain more brackets. */
+static int expand(struct host_set *set, const char *typed, const char *head, const char *rest, struct error *err)
+{
+	const char *open = strchr(rest, '['), *close = open ? strchr(open, ']') : NULL;
+	char name[NAME_MOST];
+	int code = 0;
+
+	if (snprintf(name, sizeof(name), "%s%.*s", head, open ? (int)(open - rest) : NAME_MOST, rest) >=
+	    (int)sizeof(name))
+		return bad_list(typed, err);
+	if (!open)
+		return strchr(name, ']') ? bad_list(typed, err) : add_name(set, name, err);
+	if (!close)
+		return bad_list(typed, err);
+	for (const char *at = open + 1; code == 0 && at <= close;) {
+		size_t len = strcspn(at, ",]");
+
+		code = expand_range(set, typed, name, at, len, close + 1, err);
+		at += len + 1;
+	}
+	return code;
+}
+
+/* Split a list at commas outside of brackets. */
+static int add_list(struct host_set *set, const char *typed, struct error *err)
+{
+	const char *at = typed;
+	int code = 0;
+
+	while (code == 0 && *at) {
+		char one[NAME_MOST];
+		size_t len = 0;
+		bool inside = false;
+
+		for (; at[len] && (inside || (at[len] != ',' && !isspace((unsigned char)at[len]))); len++)
+			inside = at[len] == '[' || (inside && at[len] != ']');
+		if (len >= sizeof(one))
+			return bad_list(typed, err);
+		memcpy(one, at, len);
+		one[len] = '\0';
+		if (len)
+			code = expand(set, typed, "", one, err);
+		at += len;
+		at += at[0] != '\0';
+	}
+	return code;
+}
+
+static int read_lines(struct host_set *set, const char *path,
+		      int (*take)(struct host_set *set, char *line, struct error *err), struct error *err)
+{
+	struct text text = { 0 };
+	int code = text_read_file(path, "the host list ", TEXT_SMALL_MOST, &text, err);
+	char *rest, *line = code == 0 ? strtok_r(text.chars, "\n", &rest) : NULL;
+
+	for (; code == 0 && line; line = strtok_r(NULL, "\n", &rest))
+		code = take(set, line, err);
+	text_done(&text);
+	return code;
+}
+
+static int take_list(struct host_set *set, char *line, struct error *err)
+{
+	line[strcspn(line, "#\r\n")] = '\0';
+	return add_list(set, line, err);
+}
+
+int host_set_add(struct host_set *set, const char *typed, struct error *err)
+{
+	size_t before = set->count;
+	int code = typed[0] == '@' ? read_lines(set, typed + 1, take_list, err) : add_list(set, typed, err);
+
+	if (code == 0 && set->count == before)
+		return err_set(err, ERR_USAGE, "'%.64s' names no host (example: node[001-016,020],login1)", typed);
+	return code;
+}
+
+static int take_state(struct host_set *set, char *line, struct error *err)
+{
+	static const char *const out[] = { "drain", "down", "fail", "maint", "reserved", "power" };
+	char *save, *host, *state;
+
+	line[strcspn(line, "#\r\n")] = '\0';
+	host = strtok_r(line, " \t", &save);
+	state = host ? strtok_r(NULL, " \t", &save) : NULL;
+	for (size_t i = 0; state && i < sizeof(out) / sizeof(*out); i++)
+		if (!strncasecmp(state, out[i], strlen(out[i])))
+			return add_list(set, host, err);
+	return 0;
+}
+
+int host_set_add_drained(struct host_set *set, const char *path, struct error *err)
+{
+	return read_lines(set, path, take_state, err);
+}
+
+bool host_set_has(const struct host_set *set, const char *name)
+{
+	size_t len = strcspn(name, ".");
+
+	for (size_t i = 0; i < set->count; i++) {
+		const char *one = set->names[i];
+
+		if (!strcmp(one, name) || (strlen(one) == len && !strncmp(one, name, len)) ||
+		    (strcspn(one, ".") == len && !strncmp(one, name, len) && !name[len]))
+			return true;
+	}
+	return false;
+}
+
+void host_set_done(struct host_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		free(set->names[i]);
+	free(set->names);
+	memset(set, 0, sizeof(*set));
+}

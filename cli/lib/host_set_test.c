@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* host_set_test.c - host lists in batch system notation */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "cli/lib/host_set.h"
+#include "storage/test_folder.h"
+
+/* The names of a list, separated by spaces. */
+static const char *expanded(const char *typed, char ret[1024])
+{
+	struct host_set set = { 0 };
+	size_t len = 0;
+
+	ret[0] = '\0';
+	assert_int_equal(host_set_add(&set, typed, NULL), 0);
+	for (size_t i = 0; i < set.count; i++)
+		len += (size_t)snprintf(ret + len, 1024 - len, "%s%s", i ? " " : "", set.names[i]);
+	host_set_done(&set);
+	return ret;
+}
+
+static void lists_are_written_out(void **state)
+{
+	static const struct { const char *typed, *names; } cases[] = {
+		{ "node1", "node1" },
+		{ "node1,node3", "node1 node3" },
+		{ "node[1-3]", "node1 node2 node3" },
+		{ "node[008-011]", "node008 node009 node010 node011" },
+		{ "node[1,3-4],login", "node1 node3 node4 login" },
+		{ "r[1-2]n[01-02]", "r1n01 r1n02 r2n01 r2n02" },
+		{ "gpu[7]-ib", "gpu7-ib" },
+		{ " a , b\tc", "a b c" },
+		{ "n[9-10]", "n9 n10" },
+	};
+	char names[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_string_equal(expanded(cases[i].typed, names), cases[i].names);
+}
+
+static void invalid_host_list_is_named_in_the_error(void **state)
+{
+	static const char *const bad[] = {
+		"", ",", "node[", "node[1", "node]1", "node[]", "node[1-]", "node[-2]", "node[3-1]", "node[a-c]",
+		"node[1-999999999]", "node[1-99999]x[1-99999]",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct host_set set = { 0 };
+		struct error err = { 0 };
+
+		if (host_set_add(&set, bad[i], &err) != ERR_USAGE)
+			fail_msg("'%s' was taken", bad[i]);
+		assert_true(strlen(err.text) > 0);
+		host_set_done(&set);
+	}
+}
+
+static void host_matches_with_and_without_domain(void **state)
+{
+	struct host_set set = { 0 };
+
+	(void)state;
+	assert_int_equal(host_set_add(&set, "node[1-20],login1.cluster", NULL), 0);
+	assert_true(host_set_has(&set, "node2"));
+	assert_true(host_set_has(&set, "node20.cluster.example"));
+	assert_true(host_set_has(&set, "login1"));
+	assert_false(host_set_has(&set, "node21"));
+	assert_false(host_set_has(&set, "node"));
+	assert_false(host_set_has(&set, "login"));
+	host_set_done(&set);
+}
+
+static void drained_hosts_are_read_from_a_state_file(void **state)
+{
+	static const char lines[] = "node1 idle\nnode2 drained*\nnode3 DOWN+CLOUD\n# node4 down\n\nnode5\n"
+				    "node[6-7] draining\nnode8 alloc\nnode9 maint\n";
+	struct host_set set = { 0 };
+
+	(void)state;
+	test_file_write(path, lines, sizeof(lines) - 1);
+	assert_int_equal(host_set_add_drained(&set, path, NULL), 0);
+	unlink(path);
+	assert_int_equal(set.count, 5);
+	assert_true(host_set_has(&set, "node2") && host_set_has(&set, "node3") && host_set_has(&set, "node6"));
+	assert_true(host_set_has(&set, "node7") && host_set_has(&set, "node9"));
+	host_set_done(&set);
+	assert_int_equal(host_set_add_drained(&set, path, NULL), ERR_IO);
+	assert_int_equal(host_set_add(&set, "@/nonexistent", NULL), ERR_IO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_are_written_out),
+		cmocka_unit_test(invalid_host_list_is_named_in_the_error),
+		cmocka_unit_test(host_matches_with_and_without_domain),
+		TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/lib/nearest.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void nearest_init(struct nearest *nearest, const char *typed)
+{
+	nearest->typed = typed;
+	nearest->best = NULL;
+	nearest->distance = SIZE_MAX;
+}
+
+void nearest_offer(struct nearest *nearest, const char *word)
+{
+	size_t typed = strlen(nearest->typed), len = strlen(word), shorter = typed < len ? typed : len;
+	size_t distance = text_distance(nearest->typed, word);
+
+	if (shorter >= 3 && !strncmp(nearest->typed, word, shorter))
+		distance = 1;
+	if (distance > typed / 3 + 1 || distance >= len || distance >= nearest->distance)
+		return;
+	nearest->best = word;
+	nearest->distance = distance;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* nearest.h - "did you mean": the nearest match of a mistyped word */
+#ifndef IBWIRE_CLI_NEAREST_H
+#define IBWIRE_CLI_NEAREST_H
+
+#include <stddef.h>
+
+struct nearest {
+	const char *typed; /* borrowed */
+	const char *best;  /* borrowed from the candidates; NULL: no match */
+	size_t distance;
+};
+
+void nearest_init(struct nearest *nearest, const char *typed);
+
+/*
+ * nearest_offer - consider a candidate
+ * It matches if at most a third of the letters plus one differ, or if one word is a prefix of the
+ * other. The first of equally near candidates wins.
+ */
+void nearest_offer(struct nearest *nearest, const char *word);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * options.h - option parser, output options, name map and database path of all commands
+ *
+ * A command selects common options and lists its own. The help text is made from the same lists.
+ */
+#ifndef IBWIRE_CLI_OPTIONS_H
+#define IBWIRE_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "export/result.h"
+
+struct command;
+struct error;
+struct name_map;
+struct text;
+
+enum common_option {
+	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout */
+	COMMON_NAMES = 1 << 1,  /* --node-name-map */
+	COMMON_DB = 1 << 2,     /* --db */
+	COMMON_FORMAT = 1 << 3, /* --format, and --csv-raw where csv is supported */
+	COMMON_AT = 1 << 4,     /* --at */
+	COMMON_WINDOW = 1 << 5, /* --since, --until */
+	COMMON_COLOR = 1 << 6,  /* --color */
+	COMMON_NO_CSV = 1 << 7, /* no csv in --help, no --csv-raw; the command rejects --format csv */
+	/* Options of every command with output. */
+	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR,
+};
+
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct options {
+	const char *ca;        /* NULL: the first active one */
+	int port;              /* 0: the first active one */
+	int timeout_ms;        /* 0: the default */
+	const char *names_path; /* NULL: the default map, if it exists */
+	const char *db;        /* NULL: storage_default_path() */
+	enum result_format format;
+	bool csv_raw;          /* result_options.csv_raw */
+	enum color_when color;
+	int64_t now_us;        /* wall clock at the start of the command */
+	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
+	unsigned window_sweeps; /* set by a command: window in intervals without --since; 0: one sweep */
+	/* The remaining arguments. */
+	int argc;
+	char **argv;
+};
+
+enum option_kind {
+	OPTION_FLAG,   /* bool: set to true */
+	OPTION_TEXT,   /* const char *: borrowed from argv */
+	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
+	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
+	OPTION_SPAN_OR_0, /* the same, or 0 */
+};
+
+/* An option of one command. The list ends with a NULL name. */
+struct option_spec {
+	const char *name;     /* "top" */
+	char letter;          /* or 0 */
+	enum option_kind kind;
+	const char *argument; /* for the help text: "N"; NULL for a flag */
+	const char *help;     /* one line */
+	void *target;         /* type: see enum option_kind */
+	int64_t least;        /* OPTION_NUMBER: the smallest value allowed */
+};
+
+/*
+ * options_parse - read a command's options
+ * @common:   mask of enum common_option
+ * @specs:    the command's own, or NULL
+ * @argv:     argv[0] is the command name; reordered, options first
+ * @now_us:   wall clock, for times such as -10m
+ * @ret:      filled completely
+ *
+ * Return: 0; 1 if --help was printed; ERR_USAGE with the nearest match and the usage.
+ */
+int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
+		  char **argv, int64_t now_us, struct options *ret, struct error *err);
+
+/* options_no_arguments - ERR_USAGE if arguments remain. */
+int options_no_arguments(const struct command *command, const struct options *options, struct error *err);
+
+/* options_usage_error - "COMMAND: ... (usage: ...)". Return: ERR_USAGE. */
+int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The name map without --node-name-map. */
+#define OPTIONS_DEFAULT_NAME_MAP "/etc/rdma/ib-node-name-map"
+
+/*
+ * options_name_map - read the name map of --node-name-map or the default
+ * @ret:  a map for name_map_destroy(), or NULL if the default map does not exist
+ *
+ * Return: 0; ERR_IO if the given map cannot be read; ERR_NOMEM.
+ */
+int options_name_map(const struct options *options, struct name_map **ret, struct error *err);
+
+/*
+ * options_db_path - --db, or the default
+ * @ret:  @size bytes, at least 4096
+ */
+int options_db_path(const struct options *options, bool for_writing, char *ret, size_t size, struct error *err);
+
+/*
+ * options_result - output options for stdout: format, colour (--color, NO_COLOR, terminal), width
+ * (COLUMNS or the terminal; unlimited on a pipe)
+ */
+struct result_options options_result(const struct options *options);
+
+/*
+ * output_text - write a text to stdout and free it
+ * A closed pipe is no error. Return: 0; ERR_NOMEM where the text is incomplete; ERR_IO.
+ */
+int output_text(struct text *text, struct error *err);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Options are parsed, or rejected with the nearest match. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/lib/nearest.h"
+#include "cli/lib/options.h"
+
+enum { WORDS_MOST = 40 };
+
+static const int64_t now_us = 1800000000000000;
+
+struct own {
+	bool flag;
+	const char *text;
+	int64_t number, span_us, keep_us;
+};
+
+static const struct command command = { .name = "ports", .args = "[NODE ...]", .summary = "for tests" };
+
+/* Parse a line of words that are separated by single spaces. */
+static int parse(const char *line, unsigned common, struct options *options, struct own *own, struct error *err)
+{
+	static char words[256];
+	static char *argv[WORDS_MOST];
+	const struct option_spec specs[] = {
+		{ "flag", 'f', OPTION_FLAG, NULL, "a flag", &own->flag, 0 },
+		{ "text", 0, OPTION_TEXT, "WORD", "a text", &own->text, 0 },
+		{ "number", 'n', OPTION_NUMBER, "N", "a number", &own->number, 2 },
+		{ "span", 0, OPTION_SPAN, "SPAN", "a span", &own->span_us, 0 },
+		{ "keep", 0, OPTION_SPAN_OR_0, "SPAN", "a span, 0: none", &own->keep_us, 0 },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+	};
+	int argc = 0;
+	char *word, *save = NULL;
+
+	memset(own, 0, sizeof(*own));
+	memset(options, 0, sizeof(*options));
+	memset(err, 0, sizeof(*err));
+	snprintf(words, sizeof(words), "ports %s", line);
+	for (word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		assert_true(argc < WORDS_MOST - 1);
+		argv[argc++] = word;
+	}
+	argv[argc] = NULL;
+	return options_parse(&command, common, specs, argc, argv, now_us, options, err);
+}
+
+static const unsigned everything = COMMON_DEVICE | COMMON_SHOW | COMMON_AT | COMMON_WINDOW;
+
+static void zero_span_needs_an_option_that_allows_it(void **state)
+{
+	struct options options;
+	struct error err;
+	struct own own;
+
+	(void)state;
+	assert_int_equal(parse("--keep 3s", 0, &options, &own, &err), 0);
+	assert_int_equal(own.keep_us, 3000000);
+	assert_int_equal(parse("--keep 0", 0, &options, &own, &err), 0);
+	assert_int_equal(own.keep_us, 0);
+	assert_int_equal(parse("--keep -1", 0, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("--span 0", 0, &options, &own, &err), ERR_USAGE);
+}
+
+static void every_option_is_parsed(void **state)
+{
+	struct options options;
+	struct own own;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("-C mlx5_3 -P 2 --timeout 250 --node-name-map=m --db d --format json --color always "
+			       "--since -10m --until -1m -f --text=x --number 7 --span 5m",
+			       everything, &options, &own, &err), 0);
+	assert_string_equal(options.ca, "mlx5_3");
+	assert_int_equal(options.port, 2);
+	assert_int_equal(options.timeout_ms, 250);
+	assert_string_equal(options.names_path, "m");
+	assert_string_equal(options.db, "d");
+	assert_int_equal(options.format, RESULT_JSON);
+	assert_int_equal(options.color, COLOR_ALWAYS);
+	assert_true(options.since_us == now_us - 600 * 1000000LL);
+	assert_true(options.until_us == now_us - 60 * 1000000LL);
+	assert_true(own.flag);
+	assert_string_equal(own.text, "x");
+	assert_int_equal(own.number, 7);
+	assert_true(own.span_us == 300 * 1000000LL);
+}
+
+static void no_arguments_set_nothing(void **state)
+{
+	struct options options;
+	struct own own;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("", everything, &options, &own, &err), 0);
+	assert_null(options.ca);
+	assert_null(options.db);
+	assert_int_equal(options.format, RESULT_TABLE);
+	assert_int_equal(options.color, COLOR_AUTO);
+	assert_true(options.at_us == 0 && options.since_us == 0 && options.until_us == 0);
+	assert_int_equal(options.argc, 0);
+}
+
+static void arguments_and_options_may_be_mixed(void **state)
+{
+	struct options options;
+	struct own own;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("one --format=csv two -fn9 -- --three", everything, &options, &own, &err), 0);
+	assert_int_equal(options.argc, 3);
+	assert_string_equal(options.argv[0], "one");
+	assert_string_equal(options.argv[1], "two");
+	assert_string_equal(options.argv[2], "--three");
+	assert_true(own.flag);
+	assert_int_equal(own.number, 9);
+	assert_int_equal(options.format, RESULT_CSV);
+	assert_false(options.csv_raw);
+	assert_int_equal(parse("--csv-raw", everything, &options, &own, &err), 0);
+	assert_int_equal(options.format, RESULT_CSV);
+	assert_true(options.csv_raw);
+}
+
+static void unique_abbreviation_is_accepted(void **state)
+{
+	struct options options;
+	struct own own;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("--form json --num=3", everything, &options, &own, &err), 0);
+	assert_int_equal(options.format, RESULT_JSON);
+	assert_int_equal(own.number, 3);
+	assert_int_equal(parse("--n 3", everything, &options, &own, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "ambiguous"));
+}
+
+/* Command lines and a part of the expected error. */
+static const struct {
+	const char *line, *word;
+} refused[] = {
+	{ "--fromat json", "did you mean '--format'" },
+	{ "--colour always", "did you mean '--color'" },
+	{ "--untill now", "did you mean '--until'" },
+	{ "--zzzzzz", "unknown option '--zzzzzz'" },
+	{ "--zzzzzz=1", "unknown option '--zzzzzz'" },
+	{ "-z", "'-z'" },
+	{ "-fz", "'-z'" },
+	{ "--db", "--db requires a value" },
+	{ "-P", "-P requires a value" },
+	{ "--flag=yes", "--flag does not take a value" },
+	{ "--format jsno", "did you mean 'json'" },
+	{ "--csv-raw=yes", "--csv-raw does not take a value" },
+	{ "--format xml", "table, json or csv" },
+	{ "--color red", "auto, always or never" },
+	{ "--number 1", "at least 2" },
+	{ "--number 3x", "'3x'" },
+	{ "--number=", "''" },
+	{ "--number 99999999999999999999", "999" },
+	{ "--span often", "often" },
+	{ "-P 0", "1 to 255" },
+	{ "-P 256", "1 to 255" },
+	{ "-t 0", "1 to 600000" },
+	{ "--since soon", "soon" },
+	{ "--at -1h --until -2h", "--at and --until" },
+	{ "--since -1h --until -2h", "--since" },
+	{ "--since -1h --at -2h", "--since" },
+};
+
+static void invalid_option_is_one_line_with_usage(void **state)
+{
+	struct options options;
+	struct own own;
+	struct error err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		assert_int_equal(parse(refused[i].line, everything, &options, &own, &err), ERR_USAGE);
+		assert_int_equal(err.code, ERR_USAGE);
+		assert_non_null(strstr(err.text, refused[i].word));
+		assert_non_null(strstr(err.text, "ports"));
+		assert_null(strchr(err.text, '\n'));
+	}
+}
+
+static void unsupported_common_option_is_unknown(void **state)
+{
+	struct options options;
+	struct own own;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("--Ca mlx5_0", COMMON_SHOW, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("-C mlx5_0", COMMON_SHOW, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("--since -1h", COMMON_SHOW, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("--format json", COMMON_DB, &options, &own, &err), ERR_USAGE);
+}
+
+static void parser_restarts_after_an_error(void **state)
+{
+	struct options options;
+	struct own own;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("-fz a", everything, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("a -f", everything, &options, &own, &err), 0);
+	assert_true(own.flag);
+	assert_int_equal(options.argc, 1);
+}
+
+static const char *nearest(const char *typed, ...)
+{
+	struct nearest found;
+	const char *word;
+	va_list words;
+
+	nearest_init(&found, typed);
+	va_start(words, typed);
+	while ((word = va_arg(words, const char *)))
+		nearest_offer(&found, word);
+	va_end(words);
+	return found.best;
+}
+
+static void nearest_match_is_suggested(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("prots", "nodes", "ports", "links", NULL), "ports");
+	assert_string_equal(nearest("link", "nodes", "ports", "links", NULL), "links");
+	assert_string_equal(nearest("event", "events", "ports", NULL), "events");
+	assert_string_equal(nearest("stat", "status", "ports", NULL), "status");
+	assert_string_equal(nearest("portsx", "status", "ports", NULL), "ports");
+	assert_null(nearest("xyzzyx", "status", "ports", "sql", NULL));
+	assert_null(nearest("", "status", "sql", NULL));
+	assert_null(nearest("ab", "cd", "sql", NULL));
+}
+
+static void every_command_is_found_and_has_a_summary(void **state)
+{
+	const struct command *one;
+	struct error err;
+
+	(void)state;
+	for (one = commands_all(); one->name; one++) {
+		assert_ptr_equal(command_find(one->name), one);
+		assert_non_null(one->run);
+		assert_true(one->summary && *one->summary && one->args);
+	}
+	assert_null(command_find("prots"));
+	assert_int_equal(command_unknown("prots", &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "'ports'"));
+	/* Hidden commands are not suggested. */
+	assert_int_equal(command_unknown("discove", &err), ERR_USAGE);
+	assert_null(strstr(err.text, "'discover'"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_option_is_parsed),
+		cmocka_unit_test(zero_span_needs_an_option_that_allows_it),
+		cmocka_unit_test(no_arguments_set_nothing),
+		cmocka_unit_test(arguments_and_options_may_be_mixed),
+		cmocka_unit_test(unique_abbreviation_is_accepted),
+		cmocka_unit_test(invalid_option_is_one_line_with_usage),
+		cmocka_unit_test(unsupported_common_option_is_unknown),
+		cmocka_unit_test(parser_restarts_after_an_error),
+		cmocka_unit_test(nearest_match_is_suggested),
+		cmocka_unit_test(every_command_is_found_and_has_a_summary),
+	};
+
+	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

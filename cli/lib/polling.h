@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * polling.h - polling options of `collect` and `snapshot take`: defaults, M_Keys, discovery helper
+ */
+#ifndef IBWIRE_CLI_POLLING_H
+#define IBWIRE_CLI_POLLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct hca_port;
+struct keys;
+
+/* Limits of the load on the fabric (docs/infiniband.md). */
+#define POLLING_WINDOW 32
+#define POLLING_PER_NODE 1
+#define POLLING_MADS_PER_S 20000
+#define POLLING_TIMEOUT_MS 1000
+#define POLLING_RETRIES 2
+#define POLLING_MAX_SMPS 8
+#define POLLING_DISCOVERY_DEADLINE_US (120 * INT64_C(1000000))
+
+struct polling {
+	int timeout_ms;            /* 0: POLLING_TIMEOUT_MS */
+	int64_t max_smps;
+	const char *discovery;     /* "own" or "libibnetdisc" */
+	const char *security_keys; /* directory, or NULL */
+	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
+};
+
+/* The discovery helper's command line and its number buffers. */
+struct helper_command {
+	char port[12], timeout[12], max_smps[24];
+	const char *argv[20];
+};
+
+void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret);
+
+/*
+ * polling_keys - load the M_Keys of --security-keys; warnings are logged
+ * @ret:  for keys_destroy(); untouched without --security-keys
+ * Return: 0, or as keys_load().
+ */
+int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err);
+
+#endif

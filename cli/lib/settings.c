@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/lib/settings.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/lib/nearest.h"
+
+enum setting_kind { SETTING_SPAN, SETTING_COUNT, SETTING_ANY_COUNT /* 0 is allowed */, SETTING_RATIO, SETTING_PERCENT };
+
+/* A setting stored in a fixed member. */
+struct setting {
+	const char *section, *key;
+	enum setting_kind kind;
+	size_t offset; /* offset in struct settings */
+	const char *help;
+};
+
+#define HEALTH(member) offsetof(struct settings, health.member)
+#define BALANCE(member) offsetof(struct settings, health.balance.member)
+
+static const struct setting table[] = {
+	{ "health", "link_down_after", SETTING_SPAN, HEALTH(down_after_us), "minimum time a switch-to-switch "
+		"link is down" },
+	{ "health", "degraded_after", SETTING_SPAN, HEALTH(degraded_after_us),
+	  "minimum time a link is slow or narrow" },
+	{ "health", "silent_after", SETTING_SPAN, HEALTH(silent_after_us), "minimum time a node is unresponsive" },
+	{ "health", "silent_sweeps", SETTING_COUNT, HEALTH(silent_sweeps), "and number of sweeps" },
+	{ "health", "restart_within", SETTING_SPAN, HEALTH(restart_within_us),
+	  "all HCAs of a host down within this time: restart" },
+	{ "health", "restart_charge", SETTING_SPAN, HEALTH(restart_charge_us),
+	  "errors on its leaf ports are attributed to the restart for this time" },
+	{ "health", "training", SETTING_SPAN, HEALTH(training_us), "errors within this time after link-up are "
+		"link training" },
+	{ "health", "missing_after", SETTING_SPAN, HEALTH(missing_after_us),
+	  "a host down for this time failed to boot" },
+	{ "health", "rack_hosts", SETTING_COUNT, HEALTH(rack_hosts),
+	  "number of hosts of a leaf down together that count as one rack" },
+	{ "health", "forget_after", SETTING_SPAN, HEALTH(forget_us), "removed after this time" },
+	{ "health", "state_recovery", SETTING_SPAN, HEALTH(state_recovery_us),
+	  "recovery time of findings without a rate" },
+	{ "health", "old_ber_warning", SETTING_RATIO, HEALTH(old_ber_warning),
+	  "symbol BER of links below HDR" },
+	{ "health", "old_ber_critical", SETTING_RATIO, HEALTH(old_ber_critical), "as above" },
+	{ "health", "edge_discards", SETTING_RATIO, HEALTH(edge_discards), "discarded packets to a host per 5 "
+		"min" },
+	{ "health", "vl15_drops", SETTING_RATIO, HEALTH(vl15_drops), "dropped management packets per 5 min" },
+	{ "health", "symbol_sweeps", SETTING_COUNT, HEALTH(symbol_sweeps),
+	  "minimum number of sweeps with symbol errors" },
+	{ "health", "recovery", SETTING_SPAN, HEALTH(recovery_us), "a finding closes after this time without "
+		"its condition" },
+	{ "health", "flap_recovery", SETTING_SPAN, HEALTH(flap_recovery_us), "the same for link-flapping" },
+	{ "expected", "hosts", SETTING_ANY_COUNT, HEALTH(expected_hosts), "0 = not checked" },
+	{ "expected", "hcas", SETTING_ANY_COUNT, HEALTH(expected_hcas), "excluding aggregation nodes" },
+	{ "expected", "switches", SETTING_ANY_COUNT, HEALTH(expected_switches), "each module of a director "
+		"counts" },
+	{ "expected", "links", SETTING_ANY_COUNT, HEALTH(expected_links), "links in state Active" },
+	{ "balance", "window", SETTING_SPAN, HEALTH(window_us), "averaging window of load" },
+	{ "balance", "table_ratio", SETTING_RATIO, BALANCE(table_ratio),
+	  "routing is uneven above this multiple of the mean destination count" },
+	{ "balance", "table_more", SETTING_RATIO, BALANCE(table_more), "and this many above the mean" },
+	{ "balance", "measured_excess", SETTING_PERCENT, BALANCE(measured_excess), "load is uneven above this "
+		"multiple of the mean" },
+	{ "balance", "harm_utilization", SETTING_PERCENT, BALANCE(harm_utilization), "utilization of the "
+		"busiest member" },
+	{ "balance", "harm_stall", SETTING_PERCENT, BALANCE(harm_stall), "utilization of the busiest member" },
+	{ "balance", "harm_stall_ratio", SETTING_RATIO, BALANCE(harm_stall_ratio), "multiple of the median of "
+		"its siblings" },
+	{ "balance", "harm_sibling", SETTING_PERCENT, BALANCE(harm_sibling),
+	  "a sibling below this share of the busiest member" },
+	{ "balance", "active_mean", SETTING_PERCENT, BALANCE(active_mean), "a group below this load is idle" },
+	{ "balance", "active_member", SETTING_PERCENT, BALANCE(active_member), "unless a member reaches" },
+	{ "balance", "spread", SETTING_PERCENT, BALANCE(spread), "maximum skew of reading times within the "
+		"window" },
+	{ "balance", "coverage", SETTING_PERCENT, BALANCE(coverage), "coverage below which a group is unknown" },
+	{ "balance", "windows", SETTING_COUNT, BALANCE(windows), "number of active windows" },
+	{ "balance", "windows_same", SETTING_COUNT, BALANCE(windows_same), "number of windows that must agree" },
+	{ "balance", "flows_percentile", SETTING_PERCENT, BALANCE(flows_percentile),
+	  "percentile of random flow placement above which load is uneven" },
+};
+
+#define TABLE_COUNT (sizeof(table) / sizeof(*table))
+
+/* Parser state: the first error. */
+struct parsing {
+	struct settings *settings;
+	const char *path;
+	char wrong[320];
+	int result; /* ERR_NOMEM, ERR_USAGE, or 0 */
+};
+
+static const char *keep_string(struct settings *settings, const char *chars, size_t len)
+{
+	char **strings = array_grow(settings->strings, settings->string_count, &settings->string_capacity,
+				    sizeof(*settings->strings));
+	char *copy;
+
+	if (!strings)
+		return NULL;
+	settings->strings = strings;
+	copy = strndup(chars, len);
+	if (copy)
+		settings->strings[settings->string_count++] = copy;
+	return copy;
+}
+
+static void *field(struct settings *settings, size_t offset)
+{
+	return (char *)settings + offset;
+}
+
+static bool parse_number(const char *typed, double *ret)
+{
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(typed, &end);
+	if (end == typed || *end || errno || !isfinite(value) || value < 0)
+		return false;
+	*ret = value;
+	return true;
+}
+
+static bool parse_percent(const char *typed, double *ret)
+{
+	char digits[32];
+	size_t len = strlen(typed);
+	double value;
+
+	if (!len || len >= sizeof(digits))
+		return false;
+	memcpy(digits, typed, len + 1);
+	if (digits[len - 1] == '%')
+		digits[--len] = '\0';
+	while (len && digits[len - 1] == ' ')
+		digits[--len] = '\0';
+	if (!parse_number(digits, &value) || value > 1000)
+		return false;
+	*ret = value / 100;
+	return true;
+}
+
+static bool set_fixed(struct settings *settings, const struct setting *setting, const char *value, const char **form)
+{
+	void *target = field(settings, setting->offset);
+	double number;
+
+	switch (setting->kind) {
+	case SETTING_SPAN:
+		*form = "a time such as 30s, 5m or 24h";
+		return when_span_parse(value, target, NULL) == 0;
+	case SETTING_COUNT:
+	case SETTING_ANY_COUNT:
+		*form = setting->kind == SETTING_COUNT ? "a whole number from 1 to 100000"
+						       : "a whole number up to 100000";
+		if (!parse_number(value, &number) || number < (setting->kind == SETTING_COUNT) || number > 100000 ||
+		    floor(number) != number)
+			return false;
+		*(unsigned *)target = (unsigned)number;
+		return true;
+	case SETTING_RATIO:
+		*form = "a number";
+		return parse_number(value, target);
+	case SETTING_PERCENT:
+		*form = "a percentage such as 20%";
+		return parse_percent(value, target);
+	}
+	return false;
+}
+
+static int wrong(struct parsing *parsing, const char *section, const char *key, const char *what)
+{
+	snprintf(parsing->wrong, sizeof(parsing->wrong), "[%.64s] %.64s %s", section, key, what);
+	parsing->result = ERR_USAGE;
+	return 0;
+}
+
+/* [symbol-errors] warning, critical, off */
+static int set_limit(struct parsing *parsing, int kind, const char *key, const char *value)
+{
+	struct health_limits *limits = &parsing->settings->health.limits[kind];
+	const char *section = finding_kind_name((enum finding_kind)kind);
+
+	if (!strcmp(key, "off")) {
+		if (strcmp(value, "yes") && strcmp(value, "no"))
+			return wrong(parsing, section, key, "must be yes or no");
+		limits->off = !strcmp(value, "yes");
+		return 1;
+	}
+	if (strcmp(key, "warning") && strcmp(key, "critical"))
+		return wrong(parsing, section, key, "is not known: use warning, critical or off");
+	if (!parse_number(value, !strcmp(key, "warning") ? &limits->warning : &limits->critical))
+		return wrong(parsing, section, key, "must be a number of at least 0");
+	return 1;
+}
+
+static int no_memory(struct parsing *parsing)
+{
+	parsing->result = ERR_NOMEM;
+	return 0;
+}
+
+/*
+ * Grow a rule list by one rule and its empty terminator. Return: the list, or NULL without memory.
+ */
+static void *grow_rules(void *rules, size_t count, size_t size)
+{
+	char *grown = reallocarray(rules, count + 2, size);
+
+	if (grown)
+		memset(grown + count * size, 0, 2 * size);
+	return grown;
+}
+
+static bool add_class(struct settings *settings, uint8_t class, const char *pattern)
+{
+	struct shape_class_rule *rules = grow_rules(settings->class_rules, settings->class_count, sizeof(*rules));
+
+	if (!rules)
+		return false;
+	settings->class_rules = rules;
+	rules[settings->class_count++] = (struct shape_class_rule){ pattern, class };
+	return true;
+}
+
+static bool add_rail(struct settings *settings, const char *rail, const char *pattern)
+{
+	struct shape_rail_rule *rules = grow_rules(settings->rail_rules, settings->rail_count, sizeof(*rules));
+
+	if (!rules)
+		return false;
+	settings->rail_rules = rules;
+	rules[settings->rail_count++] = (struct shape_rail_rule){ pattern, rail };
+	return true;
+}
+
+static bool add_adaptive(struct settings *settings, bool on, const char *pattern)
+{
+	struct shape_adaptive_rule *rules = grow_rules(settings->adaptive_rules, settings->adaptive_count,
+						       sizeof(*rules));
+
+	if (!rules)
+		return false;
+	settings->adaptive_rules = rules;
+	rules[settings->adaptive_count++] = (struct shape_adaptive_rule){ pattern, on };
+	return true;
+}
+
+static int add_pattern(struct parsing *parsing, const char *section, const char *key, int class, const char *pattern,
+		       size_t len)
+{
+	struct settings *settings = parsing->settings;
+	const char *kept = keep_string(settings, pattern, len), *name;
+	bool added;
+
+	if (!kept) {
+		added = false;
+	} else if (!strcmp(section, "class")) {
+		added = add_class(settings, (uint8_t)class, kept);
+	} else if (!strcmp(section, "rail")) {
+		name = keep_string(settings, key, strlen(key));
+		added = name && add_rail(settings, name, kept);
+	} else {
+		added = add_adaptive(settings, !strcmp(key, "on"), kept);
+	}
+	return added ? 1 : no_memory(parsing);
+}
+
+/* [class] storage = oss*, mds*    [rail] rail0 = * mlx5_0 */
+static int add_patterns(struct parsing *parsing, const char *section, const char *key, const char *value)
+{
+	int class = -1;
+
+	for (int i = 0; i < CLASS_COUNT; i++)
+		if (!strcmp(key, node_class_name((uint8_t)i)))
+			class = i;
+	if (!strcmp(section, "class") && class < 0)
+		return wrong(parsing, section, key, "is not a class: use compute, storage, management, router, "
+			"aggregation or switch");
+	if (!strcmp(section, "adaptive-routing") && strcmp(key, "on") && strcmp(key, "off"))
+		return wrong(parsing, section, key, "is not known: use on or off with names of switches");
+	while (*value) {
+		size_t len;
+
+		value += strspn(value, " \t,");
+		len = strcspn(value, ",");
+		while (len && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+			len--;
+		if (!len)
+			break;
+		if (!add_pattern(parsing, section, key, class, value, len))
+			return 0;
+		value += strcspn(value, ",");
+	}
+	return 1;
+}
+
+static int unknown_key(struct parsing *parsing, const char *section, const char *key)
+{
+	struct nearest nearest;
+	char what[128];
+
+	nearest_init(&nearest, key);
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		if (!strcmp(table[i].section, section))
+			nearest_offer(&nearest, table[i].key);
+	snprintf(what, sizeof(what), "is not known%s%s%s", nearest.best ? ": did you mean " : "",
+		 nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+	return wrong(parsing, section, key, what);
+}
+
+/* inih handler. Return: not 0 if the line is valid. */
+static int parse_line(void *ctx, const char *section, const char *key, const char *value)
+{
+	struct parsing *parsing = ctx;
+	bool section_known = false;
+	int kind = finding_kind_find(section);
+	const char *form = NULL;
+
+	if (parsing->result)
+		return 0;
+	if (!strcmp(section, "class") || !strcmp(section, "rail") || !strcmp(section, "adaptive-routing"))
+		return add_patterns(parsing, section, key, value);
+	if (kind >= 0)
+		return set_limit(parsing, kind, key, value);
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		if (strcmp(table[i].section, section))
+			continue;
+		section_known = true;
+		if (strcmp(table[i].key, key))
+			continue;
+		if (!set_fixed(parsing->settings, &table[i], value, &form)) {
+			char what[128];
+
+			snprintf(what, sizeof(what), "must be %s", form);
+			return wrong(parsing, section, key, what);
+		}
+		return 1;
+	}
+	if (section_known)
+		return unknown_key(parsing, section, key);
+	return wrong(parsing, section, key, "is in an unknown section: use health, expected, balance, class, "
+		"rail, adaptive-routing or a finding kind");
+}
+
+static void defaults(struct settings *settings)
+{
+	*settings = (struct settings){ 0 };
+	health_settings_default(&settings->health);
+}
+
+int settings_load(const char *path, struct settings *ret, struct error *err)
+{
+	struct parsing parsing = { .settings = ret };
+	struct text text = { 0 };
+	bool asked = path != NULL;
+	int code, line;
+
+	defaults(ret);
+	if (!path && (path = getenv("IBWIRE_SETTINGS")) && *path)
+		asked = true;
+	else if (!path)
+		path = SETTINGS_DEFAULT_PATH;
+	if (!asked && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	parsing.path = path;
+	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);
+	if (code == 0 && strlen(text_chars(&text)) < text.len)
+		code = err_set(err, ERR_USAGE, "the settings file %s contains a NUL byte", path);
+	line = code < 0 ? 0 : ini_parse_string(text_chars(&text), parse_line, &parsing);
+	text_done(&text);
+	if (code < 0)
+		return code;
+	if (parsing.result == ERR_NOMEM)
+		return err_nomem(err);
+	if (line > 0)
+		return err_set(err, ERR_USAGE, "%s, line %d: %s (see ibwire-settings(5))", path, line,
+			       parsing.wrong[0] ? parsing.wrong : "must be [section] or KEY = VALUE");
+	if (line < 0)
+		return err_set(err, ERR_IO, "cannot read the settings file %s", path);
+	ret->shape = (struct shape_settings){ ret->class_rules, ret->rail_rules, ret->adaptive_rules };
+	return 0;
+}
+
+void settings_done(struct settings *settings)
+{
+	for (size_t i = 0; i < settings->string_count; i++)
+		free(settings->strings[i]);
+	free(settings->strings);
+	free(settings->class_rules);
+	free(settings->rail_rules);
+	free(settings->adaptive_rules);
+	memset(settings, 0, sizeof(*settings));
+}
+
+static void append_value(const struct settings *settings, const struct setting *setting, struct text *text)
+{
+	const void *value = (const char *)settings + setting->offset;
+	char span[WHEN_SIZE];
+
+	text_appendf(text, "%s = ", setting->key);
+	switch (setting->kind) {
+	case SETTING_SPAN:
+		snprintf(span, sizeof(span), "%g", (double)*(const int64_t *)value / 1e6);
+		text_appendf(text, "%ss", span);
+		break;
+	case SETTING_COUNT:
+	case SETTING_ANY_COUNT:
+		text_appendf(text, "%u", *(const unsigned *)value);
+		break;
+	case SETTING_RATIO:
+		text_appendf(text, "%g", *(const double *)value);
+		break;
+	case SETTING_PERCENT:
+		text_appendf(text, "%g%%", 100 * *(const double *)value);
+		break;
+	}
+	text_append(text, "\n");
+}
+
+void settings_append(const struct settings *settings, struct text *text)
+{
+	const char *section = "";
+
+	text_append(text,
+		    "; Settings of ibwire with their defaults, see ibwire-settings(5).\n");
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		if (strcmp(section, table[i].section))
+			text_appendf(text, "\n[%s]\n", table[i].section);
+		section = table[i].section;
+		text_appendf(text, "; %s\n", table[i].help);
+		append_value(settings, &table[i], text);
+	}
+	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) {
+		const struct health_limits *limits = &settings->health.limits[kind];
+
+		text_appendf(text, "\n[%s]\n; %s\n", finding_kind_name((enum finding_kind)kind),
+			     finding_kind_info((enum finding_kind)kind)->limits);
+		text_appendf(text, "off = %s\nwarning = %g\ncritical = %g\n", limits->off ? "yes" : "no",
+			     limits->warning, limits->critical);
+	}
+	text_append(text, "\n[class]\n; storage = oss*, mds*\n; management = mgmt*\n"
+		    "\n[rail]\n; rail0 = * mlx5_0\n\n[adaptive-routing]\n; on = leaf*, spine*\n; off = core*\n");
+}

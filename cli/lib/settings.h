@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * settings.h - the settings file: thresholds of findings, classes of hosts, rails
+ *
+ * An INI file, see ibwire-settings(5). Missing keys have defaults; an unknown key is an error that
+ * names the line.
+ */
+#ifndef IBWIRE_CLI_SETTINGS_H
+#define IBWIRE_CLI_SETTINGS_H
+
+#include <stddef.h>
+
+#include "analysis/health.h"
+#include "fabric/shape.h"
+
+struct error;
+struct text;
+
+/* The settings file without --settings, if it exists. */
+#define SETTINGS_DEFAULT_PATH "/etc/ibwire/ibwire.conf"
+
+struct settings {
+	struct health_settings health;
+	struct shape_settings shape;
+	/* Owned memory of `shape`. */
+	struct shape_class_rule *class_rules;
+	struct shape_rail_rule *rail_rules;
+	struct shape_adaptive_rule *adaptive_rules;
+	size_t class_count, rail_count, adaptive_count;
+	char **strings;
+	size_t string_count, string_capacity;
+};
+
+/*
+ * settings_load - defaults overridden by the settings file
+ * @path:  NULL: $IBWIRE_SETTINGS, else SETTINGS_DEFAULT_PATH if it exists
+ * @ret:   settings_done() frees it, after errors too
+ *
+ * Return: 0; ERR_USAGE for an invalid line (the text names file and line); ERR_IO if a given file
+ * cannot be read; ERR_NOMEM.
+ */
+int settings_load(const char *path, struct settings *ret, struct error *err);
+void settings_done(struct settings *settings);
+
+/* settings_append - write the current settings as a settings file with comments. */
+void settings_append(const struct settings *settings, struct text *text);
+
+#endif

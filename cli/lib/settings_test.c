@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* settings_test.c - the settings file: valid settings, and errors for invalid ones */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/lib/settings.h"
+#include "storage/test_folder.h"
+
+static int load(const char *lines, struct settings *ret, struct error *err)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(lines, file);
+	fclose(file);
+	return settings_load(path, ret, err);
+}
+
+static void unset_settings_have_defaults(void **state)
+{
+	struct health_settings defaults;
+	struct settings settings;
+
+	(void)state;
+	health_settings_default(&defaults);
+	assert_int_equal(load("; comment\n[health]\nrecovery = 90s\nsilent_sweeps = 7\n"
+			      "[balance]\nmeasured_excess = 35%\n"
+			      "window = 2m\n[symbol-errors]\nwarning = 3.5\n[link-flapping]\noff = yes\n"
+			      "[class]\nstorage = oss*, mds[0-9]\nmanagement = login*\n[rail]\nrail7 = * mlx5_9\n",
+			      &settings, NULL), 0);
+	assert_int_equal(settings.health.recovery_us, 90000000);
+	assert_int_equal(settings.health.window_us, 120000000);
+	assert_int_equal(settings.health.silent_sweeps, 7);
+	assert_true(settings.health.balance.measured_excess == 0.35);
+	assert_true(settings.health.limits[FINDING_SYMBOL_ERRORS].warning == 3.5);
+	assert_true(settings.health.limits[FINDING_SYMBOL_ERRORS].critical ==
+		    defaults.limits[FINDING_SYMBOL_ERRORS].critical);
+	assert_true(settings.health.limits[FINDING_LINK_FLAPPING].off);
+	assert_int_equal(settings.health.degraded_after_us, defaults.degraded_after_us);
+	assert_string_equal(settings.shape.classes[0].pattern, "oss*");
+	assert_int_equal(settings.shape.classes[0].class, CLASS_STORAGE);
+	assert_string_equal(settings.shape.classes[1].pattern, "mds[0-9]");
+	assert_int_equal(settings.shape.classes[2].class, CLASS_MANAGEMENT);
+	assert_null(settings.shape.classes[3].pattern);
+	assert_string_equal(settings.shape.rails[0].pattern, "* mlx5_9");
+	assert_string_equal(settings.shape.rails[0].rail, "rail7");
+	assert_null(settings.shape.rails[1].pattern);
+	settings_done(&settings);
+}
+
+static void invalid_setting_is_reported_with_its_line(void **state)
+{
+	static const struct { const char *lines, *line; } cases[] = {
+		{ "[health]\nrecovery = soon\n", "line 2:" },
+		{ "[health]\n\nrecovry = 5m\n", "did you mean recovery?" },
+		{ "[helth]\nrecovery = 5m\n", "line 2:" },
+		{ "[health]\nsilent_sweeps = 0\n", "line 2:" },
+		{ "[health]\nsilent_sweeps = 1.5\n", "line 2:" },
+		{ "[balance]\nspread = -1%\n", "line 2:" },
+		{ "[symbol-errors]\nwarning = many\n", "line 2:" },
+		{ "[symbol-errors]\noff = maybe\n", "yes or no" },
+		{ "[symbol-errors]\nwarn = 3\n", "use warning, critical or off" },
+		{ "[class]\nstorag = oss*\n", "is not a class" },
+		{ "[health]\njust words\n", "line 2:" },
+		{ "recovery = 5m\n", "line 1:" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct settings settings;
+		struct error err = { 0 };
+
+		if (load(cases[i].lines, &settings, &err) != ERR_USAGE || !strstr(err.text, cases[i].line))
+			fail_msg("'%s': %s", cases[i].lines, err.text);
+		settings_done(&settings);
+	}
+}
+
+static void printed_settings_round_trip(void **state)
+{
+	struct settings settings, again;
+	struct text text = { 0 }, second = { 0 };
+
+	(void)state;
+	assert_int_equal(load("[balance]\nharm_stall = 7.5%\n[health]\ntraining = 61s\n[coverage]\nwarning = 97\n",
+			      &settings, NULL), 0);
+	settings_append(&settings, &text);
+	assert_int_equal(load(text_chars(&text), &again, NULL), 0);
+	settings_append(&again, &second);
+	assert_string_equal(text_chars(&text), text_chars(&second));
+	assert_non_null(strstr(text_chars(&text), "harm_stall = 7.5%"));
+	assert_non_null(strstr(text_chars(&text), "training = 61s"));
+	text_done(&text);
+	text_done(&second);
+	settings_done(&settings);
+	settings_done(&again);
+}
+
+static void missing_settings_file_is_an_error(void **state)
+{
+	struct settings settings;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(settings_load("/nonexistent/ibwire.conf", &settings, &err), ERR_IO);
+	settings_done(&settings);
+	setenv("IBWIRE_SETTINGS", "/nonexistent/ibwire.conf", 1);
+	assert_int_equal(settings_load(NULL, &settings, &err), ERR_IO);
+	settings_done(&settings);
+	unsetenv("IBWIRE_SETTINGS");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(unset_settings_have_defaults),
+		TEST_IN_FOLDER(invalid_setting_is_reported_with_its_line),
+		TEST_IN_FOLDER(printed_settings_round_trip),
+		TEST_IN_FOLDER(missing_settings_file_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

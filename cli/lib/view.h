@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * view.h - the fabric at the selected time, and the numbers of each port
+ */
+#ifndef IBWIRE_CLI_VIEW_H
+#define IBWIRE_CLI_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/ber.h"
+#include "analysis/status.h"
+#include "fabric/counter.h"
+#include "tui/order.h"
+
+struct error;
+struct fabric;
+struct name_map;
+struct options;
+struct reader;
+struct settings;
+struct shape;
+struct snapshot;
+
+struct view {
+	struct reader *reader;
+	struct name_map *names;     /* may be NULL */
+	struct snapshot *snapshot;  /* NULL after view_open_reader() */
+	const struct fabric *fabric; /* of the snapshot */
+	struct settings *settings;  /* NULL before view_find_shape() */
+	struct shape *shape;        /* NULL before view_find_shape() */
+	struct order names_shown;   /* names of its nodes as shown in tables */
+	uint32_t *nodes;            /* indices of its nodes sorted by these names */
+	int64_t reference_us;       /* reference time of ages: now, or the selected time */
+	int64_t at_us, window_us;   /* start of the window, as in struct snapshot_query */
+};
+
+/*
+ * view_open_reader - open the database and the name map
+ * view_open - and load the fabric at --at or --until, with counters since --since, or of one
+ * sweep (options->window_sweeps) without it
+ * @absolute:  load absolute counters too
+ *
+ * Return: 0, or a negative error with nothing to close.
+ */
+int view_open_reader(const struct options *options, struct view *ret, struct error *err);
+int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err);
+void view_done(struct view *view);
+
+/* view_warn_damage - warn if @count packs of samples are unreadable. */
+void view_warn_damage(size_t count, const char *first);
+
+/*
+ * view_find_shape - analyse the topology with the settings file. Return: 0, ERR_USAGE, ERR_IO,
+ * ERR_NOMEM.
+ */
+int view_find_shape(struct view *view, struct error *err);
+
+/* Bit error rates and their keys. */
+enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
+const char *view_ber_key(enum view_ber which);
+
+/*
+ * view_age_s - when_age_us() in seconds; NAN if unknown: @then_us is 0, or the clock was changed.
+ */
+double view_age_s(int64_t now_us, int64_t then_us);
+
+/* Numbers of one port; NAN if unknown. */
+struct port_view {
+	uint32_t port; /* index into the fabric's ports */
+	enum port_word word;
+	double rate_gbps;
+	double xmit_bytes_per_s, rcv_bytes_per_s;
+	double xmit_packets_per_s, rcv_packets_per_s;
+	double xmit_percent, rcv_percent;
+	double stall_percent;  /* XmitWait%, an estimate */
+	bool stall_at_least;
+	double wait_ticks_per_s;
+	double window_s, age_s;
+	counter_set errors_known;   /* error counters with a delta in the window */
+	counter_set errors_unknown; /* without a delta, and saturated */
+	uint64_t error_count;       /* sum of the known errors */
+	struct ber ber[VIEW_BER_COUNT]; /* only the symbol BER without cli/ports/port_details.h */
+};
+
+/* port_view_init - compute the numbers of a port. */
+void port_view_init(const struct view *view, uint32_t port, struct port_view *ret);
+
+/* port_view_was_seen - was this port ever up: is it up, has it a peer, or was it read? */
+bool port_view_was_seen(const struct view *view, uint32_t port);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * port_details.h - detail counters and bit error rates of ports, for `ibwire ports --details`
+ *
+ * Detail counters are read in rotation: each attribute of each port has its own time and window,
+ * which every output includes.
+ */
+#ifndef IBWIRE_CLI_PORT_DETAILS_H
+#define IBWIRE_CLI_PORT_DETAILS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/details.h"
+#include "export/result.h"
+#include "fabric/detail.h"
+
+struct detail_row;
+struct error;
+struct port_view;
+struct selection;
+struct view;
+
+/* Intervals in which every port is read twice, so that a delta exists. */
+#define PORT_DETAILS_SWEEPS (2 * DETAILS_SWEEPS)
+
+/* A zeroed struct is empty. */
+struct port_details {
+	struct detail_row *rows;
+	size_t count, capacity;
+	uint32_t *index; /* by port of the fabric and attribute: index in rows plus 1; 0: never read */
+};
+
+/*
+ * port_details_load - read the detail counters for the view's time and window
+ * @selection:  of these ports
+ * @ret:        a zeroed struct; port_details_done() frees it, after errors too
+ *
+ * Return: 0; ERR_IO; ERR_NOMEM.
+ */
+int port_details_load(const struct view *view, const struct selection *selection, struct port_details *ret,
+		      struct error *err);
+void port_details_done(struct port_details *details);
+
+/* port_details_row - an attribute of a port; NULL: never read. */
+const struct detail_row *port_details_row(const struct port_details *details, uint32_t port,
+					  enum detail_attribute attribute);
+
+/*
+ * port_details_fec_counts - is FEC known to be active?
+ * A link without FEC also has block counters per lane, which stay 0: they are unknown until one
+ * counts.
+ */
+bool port_details_fec_counts(const struct detail_row *speeds);
+
+/* port_details_ber - add the bit error rates of FEC counters to a port. */
+void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port);
+
+/*
+ * port_details_put_rows - table rows of a port: one for each bit error rate, for FEC, and for each
+ * counter that is not 0
+ * @result:  made with port_details_table, PORT_DETAILS_TABLE_COLUMNS
+ * @zeros:   incremented by the number of omitted counters
+ *
+ * Return: false after an output error.
+ */
+enum { PORT_DETAILS_TABLE_COLUMNS = 8 };
+extern const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS];
+bool port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
+			   const struct port_view *port, size_t *zeros);
+
+/*
+ * The same for JSON and CSV: columns behind those of a port's row.
+ */
+enum {
+	PORT_DETAILS_EFFECTIVE, PORT_DETAILS_EFFECTIVE_BELOW, PORT_DETAILS_RAW, PORT_DETAILS_RAW_BELOW,
+	PORT_DETAILS_FEC, PORT_DETAILS_READINGS, PORT_DETAILS_COUNTED, PORT_DETAILS_UNKNOWN, PORT_DETAILS_AT_LEAST,
+	PORT_DETAILS_WINDOW, PORT_DETAILS_AGE, PORT_DETAILS_COLUMNS,
+};
+
+/* Names of the columns' members. */
+struct port_details_names {
+	const char *counters[DETAIL_ATTRIBUTE_COUNT * DETAIL_MAX];
+	const char *attributes[DETAIL_ATTRIBUTE_COUNT];
+};
+
+/* port_details_columns - describe the columns. @names: filled; borrowed by the columns. */
+void port_details_columns(struct port_details_names *names, struct column ret[PORT_DETAILS_COLUMNS]);
+
+/* port_details_fill - fill the cells of the current row. @first: index of the first column. */
+void port_details_fill(struct result *result, size_t first, const struct view *view,
+		       const struct port_details *details, const struct port_view *port);
+
+#endif

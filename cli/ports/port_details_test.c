@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* `ibwire ports --details` over a database with known contents, and its table. */
+#include "cli/ports/port_details.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/ber.h"
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "cli/lib/view.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "storage/test_model.h"
+
+/* The expected values of one attribute of one port. */
+struct truth {
+	const struct model_detail_truth *newest; /* NULL: never read */
+	uint32_t known, marks;
+	uint64_t sum[DETAIL_MAX];
+	int64_t elapsed_us;
+	bool any;
+};
+
+/* @after, @last: indices of sweeps; what those behind @after up to @last read is in the window. */
+static struct truth truth_of(size_t port, int attribute, int after, int last)
+{
+	struct truth truth = { 0 };
+	int sweep;
+	size_t i;
+
+	for (sweep = 0; sweep <= last; sweep++) {
+		for (i = 0; i < model->sweeps[sweep].detail_count; i++) {
+			const struct model_detail_truth *read = &model->sweeps[sweep].details[i];
+			unsigned number;
+
+			if (read->port != port || read->reading.attribute != attribute)
+				continue;
+			truth.newest = read;
+			if (sweep <= after || !read->has_delta)
+				continue;
+			truth.known = truth.any ? truth.known & read->delta.known : read->delta.known;
+			truth.marks |= read->delta.reset | read->delta.saturated;
+			truth.elapsed_us += read->delta.elapsed_us;
+			truth.any = true;
+			for (number = 0; number < DETAIL_MAX; number++)
+				truth.sum[number] += read->delta.known & 1u << number ? read->delta.value[number] : 0;
+		}
+	}
+	return truth;
+}
+
+static const json_t *member(const json_t *row, const char *object, const char *key)
+{
+	return json_object_get(json_object_get(row, object), key);
+}
+
+static void assert_counter(const json_t *row, const struct truth *truth, int attribute, unsigned number)
+{
+	const char *key = detail_info((enum detail_attribute)attribute, number)->key;
+	uint32_t bit = UINT32_C(1) << number;
+	bool present = truth->newest && truth->newest->reading.present & bit, known = truth->known & bit;
+	const json_t *value = member(row, "details", key), *counted = member(row, "details_counted", key);
+
+	assert_int_equal(value != NULL, present);
+	if (present)
+		assert_int_equal(unsigned_of(value), truth->newest->reading.value[number]);
+	assert_int_equal(counted != NULL, known);
+	if (known)
+		assert_int_equal(unsigned_of(counted), truth->sum[number]);
+	assert_int_equal(list_has(json_object_get(row, "details_unknown"), key), present && !known);
+	assert_int_equal(list_has(json_object_get(row, "details_at_least"), key), known && truth->marks & bit);
+}
+
+static void assert_ber(const json_t *row, const char *key, const char *below_key, const struct ber *ber)
+{
+	bool known = ber->rate > 0 || (ber->rate == 0 && !ber->at_least);
+
+	assert_number(row, key, known ? ber->rate : NAN);
+	assert_number(row, below_key, ber_below(ber));
+	assert_int_equal(list_has(json_object_get(row, "ber_at_least"), key), known && ber->at_least);
+}
+
+/* Rates are compared with analysis/ber, which has its own test. */
+static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_t bits_per_s)
+{
+	static const char *const layouts[] = { "unknown", "lanes", "rs" };
+	struct detail_delta sum = { .elapsed_us = truth->elapsed_us, .known = truth->known, .reset = truth->marks };
+	struct ber effective = { .rate = NAN }, raw = { .rate = NAN };
+	unsigned number;
+
+	assert_text(row, "fec_layout", truth->newest ? layouts[truth->newest->reading.layout] : NULL);
+	for (number = 0; number < DETAIL_MAX; number++)
+		sum.value[number] = (uint32_t)truth->sum[number];
+	/* Nothing in any lane may be a link without FEC. */
+	if (truth->any && !(truth->newest->reading.layout == FEC_LAYOUT_LANES &&
+			    !truth->newest->reading.value[DETAIL_FEC_CORRECTED_BLOCKS] &&
+			    !truth->newest->reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS] &&
+			    !sum.value[DETAIL_FEC_CORRECTED_BLOCKS] && !sum.value[DETAIL_FEC_UNCORRECTED_BLOCKS])) {
+		effective = ber_effective(&sum, bits_per_s);
+		raw = ber_raw(&sum, bits_per_s);
+	}
+	assert_ber(row, "effective_ber", "effective_ber_below", &effective);
+	assert_ber(row, "raw_ber", "raw_ber_below", &raw);
+	return !isnan(effective.rate);
+}
+
+static void assert_attribute(const json_t *row, const struct truth *truth, int attribute, int64_t reference_us)
+{
+	const char *name = detail_attribute_name((enum detail_attribute)attribute);
+	const json_t *window = member(row, "details_window_us", name), *age = member(row, "details_age_us", name);
+	unsigned number;
+
+	for (number = 0; number < detail_count((enum detail_attribute)attribute); number++)
+		assert_counter(row, truth, attribute, number);
+	assert_int_equal(window != NULL, truth->elapsed_us > 0);
+	if (window)
+		assert_int_equal(unsigned_of(window), truth->elapsed_us);
+	assert_int_equal(age != NULL, truth->newest && reference_us >= truth->newest->wall_us);
+	if (age)
+		assert_int_equal(unsigned_of(age), reference_us - truth->newest->wall_us);
+}
+
+static void assert_details(int after, int last)
+{
+	const struct model_sweep *end = &model->sweeps[last];
+	/* A clock that is past all readings of that sweep and before the next one. */
+	int64_t reference_us = end->wall_us + 500000;
+	char since[WHEN_SIZE], until[WHEN_SIZE], line[160];
+	size_t port, read = 0, deltas = 0, rates = 0;
+	json_t *rows;
+
+	snprintf(line, sizeof(line), "ports|--details|--since|%s|--until|%s",
+		 when_format_utc(model->sweeps[after].wall_us + 500000, since), when_format_utc(reference_us, until));
+	rows = run_json(line);
+	for (port = 0; port < model->port_count; port++) {
+		const struct model_port *which = &model->ports[port];
+		uint64_t guid = model->nodes[which->node].node.guid;
+		const json_t *row = find_row(rows, guid, which->num);
+		uint32_t index = fabric_find_port(end->fabric, guid, which->num);
+		int attribute;
+
+		if (!row)
+			continue;
+		assert_true(index != FABRIC_NONE);
+		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+			struct truth truth = truth_of(port, attribute, after, last);
+
+			assert_attribute(row, &truth, attribute, reference_us);
+			read += truth.newest != NULL;
+			deltas += truth.any;
+			if (attribute == DETAIL_EXTENDED_SPEEDS)
+				rates += assert_rates(row, &truth,
+						      port_rate_bits_per_s(&end->fabric->ports[index]));
+		}
+	}
+	/* The test needs such rows. */
+	assert_true(read > 50 && deltas > 10 && rates > 0);
+	json_decref(rows);
+}
+
+static void detail_counters_match_readings_and_window_deltas(void **state)
+{
+	(void)state;
+	assert_details(0, SWEEPS - 1);
+	assert_details(2, SWEEPS - 1);
+	assert_details(1, SWEEPS - 3);
+}
+
+/* Without --since the window is long enough for everything that is read in turn. */
+static void default_details_window_covers_two_readings(void **state)
+{
+	json_t *rows = run_json("ports|--details");
+	size_t i, port, expected = 0, found = 0;
+
+	(void)state;
+	for (i = 0; i < json_array_size(rows); i++)
+		found += json_object_size(json_object_get(json_array_get(rows, i), "details_window_us"));
+	for (port = 0; port < model->port_count; port++) {
+		const struct model_port *which = &model->ports[port];
+		int attribute;
+
+		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+			expected += find_row(rows, model->nodes[which->node].node.guid, which->num) &&
+				    truth_of(port, attribute, -1, SWEEPS - 1).elapsed_us > 0;
+	}
+	assert_int_equal(found, expected);
+	assert_true(found > 10);
+	json_decref(rows);
+}
+
+/*
+ * The output of a port does not depend on the other selected ports; the store has three queries for
+ * this.
+ */
+static void single_port_has_the_same_details_as_in_the_full_list(void **state)
+{
+	json_t *all = run_json("ports|--details");
+	size_t i, j, compared = 0;
+
+	(void)state;
+	for (i = 0; i < json_array_size(all); i += 7) {
+		const json_t *one = json_array_get(all, i);
+		const char *guid = json_string_value(json_object_get(one, "node_guid"));
+		int port = (int)json_integer_value(json_object_get(one, "port"));
+		static const char *const keys[] = { "details", "details_counted", "details_window_us", "raw_ber" };
+		char lines[2][128];
+
+		snprintf(lines[0], sizeof(lines[0]), "ports|--details|%s/%d", guid, port);
+		snprintf(lines[1], sizeof(lines[1]), "ports|--details|%s", guid);
+		for (j = 0; j < 2; j++) {
+			json_t *rows = run_json(lines[j]);
+			const json_t *row = find_row(rows, strtoull(guid, NULL, 16), port);
+			size_t key;
+
+			assert_non_null(row);
+			for (key = 0; key < sizeof(keys) / sizeof(keys[0]); key++)
+				assert_true(json_equal(json_object_get(row, keys[key]),
+						       json_object_get(one, keys[key])));
+			compared += json_object_size(json_object_get(row, "details"));
+			json_decref(rows);
+		}
+	}
+	assert_true(compared > 20);
+	json_decref(all);
+}
+
+static void worst_links_come_first(void **state)
+{
+	json_t *rows = run_json("ports|--details|--sort|raw_ber");
+	double before = INFINITY;
+	bool unknown = false;
+	size_t i;
+
+	(void)state;
+	assert_true(json_number_value(json_object_get(json_array_get(rows, 0), "raw_ber")) > 0);
+	for (i = 0; i < json_array_size(rows); i++) {
+		const json_t *rate = json_object_get(json_array_get(rows, i), "raw_ber");
+
+		if (json_is_null(rate)) {
+			unknown = true;
+			continue;
+		}
+		/* "At least 0" is shown as not known, but sorts as 0. */
+		assert_true(json_number_value(rate) <= before);
+		before = json_number_value(rate);
+		assert_true(!unknown || before == 0);
+	}
+	json_decref(rows);
+}
+
+/* One port of 4x HDR and what its agent said, as a table. */
+struct made {
+	struct fabric *fabric;
+	struct port_row row;
+	struct snapshot snapshot;
+	char name[8], *names[1];
+	struct view view;
+	struct detail_row speeds;
+	uint32_t index[DETAIL_ATTRIBUTE_COUNT];
+	struct port_details details;
+};
+
+static void make(struct made *made, enum fec_layout layout)
+{
+	const struct node node = { .guid = 1, .type = NODE_SWITCH, .port_count = 1 };
+	const struct port port = { .num = 1, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
+
+	memset(made, 0, sizeof(*made));
+	made->fabric = fabric_create(NULL);
+	assert_true(fabric_add_node(made->fabric, &node, NULL) >= 0);
+	assert_true(fabric_add_port(made->fabric, &port, NULL) >= 0);
+	assert_int_equal(fabric_finish(made->fabric, NULL, NULL), 0);
+	made->row = (struct port_row){ .status = SAMPLE_OK, .last_wall_us = 95000000, .has_reading = true,
+				       .sum = { .elapsed_us = 10000000, .known = COUNTER_BIT(COUNTER_SYMBOL_ERRORS) } };
+	made->snapshot = (struct snapshot){ .fabric = made->fabric, .rows = &made->row };
+	strcpy(made->name, "leaf");
+	made->names[0] = made->name;
+	made->view = (struct view){ .snapshot = &made->snapshot, .fabric = made->fabric, .reference_us = 100000000,
+				    .names_shown = { .names = made->names } };
+	made->speeds = (struct detail_row){ .wall_us = 80000000,
+					    .reading = { .attribute = DETAIL_EXTENDED_SPEEDS,
+							 .layout = (uint8_t)layout } };
+	made->index[DETAIL_EXTENDED_SPEEDS] = 1;
+	made->details = (struct port_details){ .rows = &made->speeds, .count = 1, .index = made->index };
+}
+
+static void assert_table(struct made *made, const char *expected, size_t expected_zeros)
+{
+	const struct result_options options = { .format = RESULT_TABLE };
+	char *output = NULL;
+	size_t size, zeros = 0;
+	FILE *stream = open_memstream(&output, &size);
+	struct port_view port;
+	struct result *result;
+
+	port_view_init(&made->view, 0, &port);
+	port_details_ber(&made->view, &made->details, &port);
+	assert_int_equal(result_create(stream, &options, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, NULL),
+			 0);
+	assert_true(port_details_put_rows(result, &made->view, &made->details, &port, &zeros));
+	assert_int_equal(result_finish(result, NULL), 0);
+	result_destroy(result);
+	fclose(stream);
+	assert_string_equal(output, expected);
+	assert_int_equal(zeros, expected_zeros);
+	free(output);
+	fabric_destroy(made->fabric);
+}
+
+static void count(struct made *made, unsigned number, uint32_t counted, uint32_t value)
+{
+	made->speeds.reading.present |= UINT32_C(1) << number;
+	made->speeds.reading.value[number] = value;
+	made->speeds.sum.known |= UINT32_C(1) << number;
+	made->speeds.sum.value[number] = counted;
+	made->speeds.sum.elapsed_us = 50000000;
+}
+
+/* 4x HDR carries 2e11 bits a second: 1e13 in 50 s. */
+static void details_table_shows_ber_fec_and_counters(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made, FEC_LAYOUT_RS);
+	count(&made, DETAIL_UNKNOWN_BLOCKS, 0, 0);
+	count(&made, DETAIL_FEC_UNCORRECTED_BLOCKS, 0, 0);
+	count(&made, DETAIL_FEC_CORRECTED_BLOCKS, 0, 7);
+	count(&made, DETAIL_FEC_CORRECTED_SYMBOLS, 20, 90);
+	made.speeds.sum.reset = UINT32_C(1) << DETAIL_FEC_CORRECTED_SYMBOLS;
+	assert_table(&made,
+"PORT    COUNTER                    IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
+"leaf/1  symbol_ber                 < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+	"bit error rate seen by packets\n"
+"leaf/1  effective_ber              < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate after FEC (uncorrectable)\n"
+"leaf/1  raw_ber                   >= 2.0e-12      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate before FEC (cable and lanes)\n"
+"leaf/1  FEC                     Reed-Solomon      -  -                -  20.0 s  "
+	"Reed-Solomon FEC: blocks are counted per port, symbols per lane\n"
+"leaf/1  fec_corrected_blocks               0      7  blocks      50.0 s  20.0 s  "
+	"blocks that FEC repaired: harmless\n"
+"leaf/1  fec_corrected_symbols  20+ (cleared)     90  symbols     50.0 s  20.0 s  symbols that FEC repaired\n",
+		     3);
+}
+
+static void unknown_fec_mode_has_no_numbers(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made, FEC_LAYOUT_UNKNOWN);
+	count(&made, DETAIL_UNKNOWN_BLOCKS, 3, 3);
+	assert_table(&made,
+"PORT    COUNTER         IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
+"leaf/1  symbol_ber      < 5.0e-13      -  errors/bit  10.0 s   5.0 s  bit error rate seen by packets\n"
+"leaf/1  effective_ber           -      -  -                -  20.0 s  unknown: see FEC\n"
+"leaf/1  raw_ber                 -      -  -                -  20.0 s  unknown: see FEC\n"
+"leaf/1  FEC               unknown      -  -                -  20.0 s  "
+	"the FEC mode of the link is unknown, so its counters cannot be interpreted\n"
+"leaf/1  unknown_blocks          3      3  blocks      50.0 s  20.0 s  blocks of an unknown type\n",
+		     1);
+}
+
+static void unknown_ber_has_a_reason(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made, FEC_LAYOUT_RS);
+	made.index[DETAIL_EXTENDED_SPEEDS] = 0;
+	made.row.sum.reset = made.row.sum.known;
+	assert_table(&made,
+"PORT    COUNTER           IN WINDOW  VALUE  UNIT    WINDOW    AGE  MEANING\n"
+"leaf/1  symbol_ber                -      -  -            -  5.0 s  "
+	"unknown: symbol_errors is saturated or was reset\n"
+"leaf/1  effective_ber             -      -  -            -      -  "
+	"unknown: FEC was never read (not supported, excluded, or not yet polled)\n"
+"leaf/1  raw_ber                   -      -  -            -      -  "
+	"unknown: FEC was never read (not supported, excluded, or not yet polled)\n"
+"leaf/1  symbol_errors  0+ (cleared)      -  errors  10.0 s  5.0 s  "
+	"minor link errors; with FEC, those that it could not correct\n",
+		     0);
+}
+
+/* Blocks of all lanes that stay 0 may be those of a link without FEC. */
+static void zero_fec_blocks_are_unknown(void **state)
+{
+	static const char *const expected[] = {
+"PORT    COUNTER        IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
+"leaf/1  symbol_ber     < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+	"bit error rate seen by packets\n"
+"leaf/1  effective_ber          -      -  -                -  20.0 s  "
+	"unknown: FEC has never counted; a link without FEC has no counts\n"
+"leaf/1  raw_ber                -      -  -                -  20.0 s  "
+	"unknown: FEC has never counted; a link without FEC has no counts\n"
+"leaf/1  FEC              by lane      -  -                -  20.0 s  "
+	"corrected blocks are counted per lane\n",
+"PORT    COUNTER               IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
+"leaf/1  symbol_ber            < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+	"bit error rate seen by packets\n"
+"leaf/1  effective_ber         < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate after FEC (uncorrectable)\n"
+"leaf/1  raw_ber               < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate before FEC (cable and lanes)\n"
+"leaf/1  FEC                     by lane      -  -                -  20.0 s  "
+	"corrected blocks are counted per lane\n"
+"leaf/1  fec_corrected_blocks          0      1  blocks      50.0 s  20.0 s  "
+	"blocks that FEC repaired: harmless\n",
+	};
+	struct made made;
+	uint32_t corrected;
+
+	(void)state;
+	for (corrected = 0; corrected < 2; corrected++) {
+		make(&made, FEC_LAYOUT_LANES);
+		count(&made, DETAIL_FEC_CORRECTED_BLOCKS, 0, corrected);
+		count(&made, DETAIL_FEC_UNCORRECTED_BLOCKS, 0, 0);
+		assert_table(&made, expected[corrected], 3 - corrected);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(detail_counters_match_readings_and_window_deltas),
+		cmocka_unit_test(default_details_window_covers_two_readings),
+		cmocka_unit_test(single_port_has_the_same_details_as_in_the_full_list),
+		cmocka_unit_test(worst_links_come_first),
+		cmocka_unit_test(details_table_shows_ber_fec_and_counters),
+		cmocka_unit_test(unknown_fec_mode_has_no_numbers),
+		cmocka_unit_test(unknown_ber_has_a_reason),
+		cmocka_unit_test(zero_fec_blocks_are_unknown),
+	};
+
+	return cmocka_run_group_tests_name("port_details", tests, make_database, remove_database);
+}

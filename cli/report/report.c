@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * report.c - `ibwire report`: one page about a link, port or node, to decide about a replacement
+ *
+ * Each section is a result of its own: consecutive tables, or members of one JSON object.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/lib/cells.h"
+#include "cli/command.h"
+#include "cli/health/health.h"
+#include "cli/lib/options.h"
+#include "cli/report/report.h"
+#include "cli/lib/view.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "storage/history.h"
+#include "storage/reader.h"
+#include "tui/event_list.h"
+
+#define US_PER_DAY (24 * 3600 * US_PER_S)
+#define DEFAULT_WINDOW_US (7 * US_PER_DAY)
+
+enum { EVENTS_SHOWN = 60 };
+
+/* --- sections --- */
+
+/* Begin a section: its title in tables, its key in JSON. */
+static int begin_section(struct report *report, const char *key, const char *title, bool record,
+		      const struct column *columns, size_t count, struct result **ret, struct error *err)
+{
+	struct result_options output = options_result(report->options);
+
+	output.record = record;
+	if (output.format == RESULT_JSON)
+		printf("%s\"%s\": ", report->first_part ? "{" : ",\n", key);
+	else if (!report->first_part || *title)
+		printf("%s%s\n", report->first_part ? "" : "\n", title);
+	report->first_part = false;
+	return result_create(stdout, &output, columns, count, ret, err);
+}
+
+static int end_part(struct result *result, int code, struct error *err)
+{
+	if (code == 0)
+		code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_GONE,
+       ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
+
+static const struct column about_columns[ABOUT_COUNT] = {
+	[ABOUT_NODE] = { .key = "subject", .title = "subject", .kind = COLUMN_TEXT },
+	[ABOUT_GUID] = { .key = "node_guid", .title = "node GUID", .kind = COLUMN_GUID },
+	[ABOUT_SYSTEM] = { .key = "system_guid", .title = "system GUID", .kind = COLUMN_GUID },
+	[ABOUT_TYPE] = { .key = "type", .title = "type", .kind = COLUMN_TEXT },
+	[ABOUT_VENDOR] = { .key = "vendor_id", .title = "vendor", .kind = COLUMN_HEX },
+	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
+	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
+	/* Shown in tables only if set. */
+	[ABOUT_GONE] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[ABOUT_PEER_UNTIL] = { .key = "peer_until", .title = "  until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[ABOUT_PEER] = { .key = "peer", .title = "peer", .kind = COLUMN_TEXT },
+	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  peer GUID", .kind = COLUMN_GUID },
+	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
+};
+
+static void port_text(const struct report *report, uint32_t port, char *ret, size_t size)
+{
+	const struct port *entry = &report->view.fabric->ports[port];
+
+	snprintf(ret, size, "%s/%u", report->view.names_shown.names[entry->node], entry->num);
+}
+
+/* The last peer of a removed cable. */
+static void past_text(const struct report *report, const struct past_peer *past, char *ret, size_t size)
+{
+	uint32_t node = fabric_find_node(report->view.fabric, past->guid);
+	char name[NODE_NAME_SIZE];
+
+	names_short(past->name, name);
+	snprintf(ret, size, "%s/%u", node == FABRIC_NONE ? name : report->view.names_shown.names[node], past->port);
+}
+
+static void put_about_peer(const struct report *report, struct result *result)
+{
+	const struct fabric *fabric = report->view.fabric;
+	const struct past_peer *past = &report->past[0];
+	char name[NODE_NAME_SIZE + 8];
+
+	if (report->of_node || (report->port_count < 2 && !past->guid))
+		return;
+	if (past->guid)
+		past_text(report, past, name, sizeof(name));
+	else
+		port_text(report, report->ports[1], name, sizeof(name));
+	result_text(result, ABOUT_PEER, name);
+	result_unsigned(result, ABOUT_PEER_GUID,
+			past->guid ? past->guid : fabric->nodes[fabric->ports[report->ports[1]].node].guid);
+	if (past->guid)
+		result_integer(result, ABOUT_PEER_UNTIL, past->until_us);
+}
+
+static int put_about(struct report *report, struct error *err)
+{
+	const struct fabric *fabric = report->view.fabric;
+	const struct node *node = &fabric->nodes[report->node];
+	char name[NODE_NAME_SIZE + 8];
+	struct column columns[ABOUT_COUNT];
+	struct result *result;
+	int code;
+
+	memcpy(columns, about_columns, sizeof(columns));
+	if (report->gone_us)
+		columns[ABOUT_GONE].flags = 0;
+	if (!report->of_node && report->past[0].guid)
+		columns[ABOUT_PEER_UNTIL].flags = 0;
+	if (report->of_node)
+		columns[ABOUT_PEER].flags = columns[ABOUT_PEER_GUID].flags = COLUMN_NO_TABLE;
+	code = begin_section(report, "about", "", true, columns, ABOUT_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	if (report->of_node)
+		result_text(result, ABOUT_NODE, report->view.names_shown.names[report->node]);
+	else {
+		port_text(report, report->ports[0], name, sizeof(name));
+		result_text(result, ABOUT_NODE, name);
+	}
+	result_unsigned(result, ABOUT_GUID, node->guid);
+	result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
+	result_text(result, ABOUT_TYPE, node_type_name(node->type));
+	result_unsigned(result, ABOUT_VENDOR, node->vendor_id);
+	result_unsigned(result, ABOUT_DEVICE, node->device_id);
+	result_unsigned(result, ABOUT_REVISION, node->revision);
+	put_about_peer(report, result);
+	if (report->gone_us)
+		result_integer(result, ABOUT_GONE, report->gone_us);
+	result_integer(result, ABOUT_UNTIL, report->until_us);
+	result_end_row(result);
+	return end_part(result, 0, err);
+}
+
+enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END_PEER_UNTIL, END_XMIT,
+       END_RCV, END_STATUS, END_AGE, END_COUNT };
+
+static const struct column end_columns[END_COUNT] = {
+	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
+		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[END_STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT },
+	[END_PHYS] = { .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .priority = 3 },
+	[END_LINK] = { .key = "link", .title = "LINK", .kind = COLUMN_TEXT },
+	[END_RATE] = { .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, .priority = 2 },
+	[END_LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 5 },
+	[END_PEER] = { .key = "peer", .title = "PEER", .kind = COLUMN_TEXT,
+		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[END_PEER_UNTIL] = { .key = "peer_until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
+	[END_RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
+	[END_STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
+	[END_AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 4 },
+};
+
+/* The peer of a port, or its last one. */
+static void put_end_peer(const struct report *report, size_t at, struct result *result)
+{
+	uint32_t peer = report->view.fabric->ports[report->ports[at]].peer;
+	const struct past_peer *past = &report->past[at];
+	char name[NODE_NAME_SIZE + 16];
+
+	if (peer != FABRIC_NONE) {
+		port_text(report, peer, name, sizeof(name));
+		result_text(result, END_PEER, name);
+	} else if (past->guid) {
+		past_text(report, past, name, sizeof(name) - sizeof(NAMES_WAS));
+		result_text(result, END_PEER, name);
+		result_integer(result, END_PEER_UNTIL, past->until_us);
+		strcat(name, NAMES_WAS);
+		result_show(result, END_PEER, name, STYLE_PLAIN);
+	}
+}
+
+static int put_ends(struct report *report, struct error *err)
+{
+	const struct fabric *fabric = report->view.fabric;
+	char title[96], then[WHEN_SIZE];
+	struct result *result;
+	int code;
+
+	snprintf(title, sizeof(title), report->gone_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
+		 when_format_local(report->view.at_us, then));
+	code = begin_section(report, "ports", title, false, end_columns, END_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < report->port_count; i++) {
+		const struct port *port = &fabric->ports[report->ports[i]];
+		char name[NODE_NAME_SIZE + 8];
+		struct port_view view;
+
+		port_view_init(&report->view, report->ports[i], &view);
+		port_text(report, report->ports[i], name, sizeof(name));
+		result_text(result, END_PORT, name);
+		cells_state(result, END_STATE, port);
+		result_text(result, END_PHYS, port_phys_state_name(port->phys_state));
+		cells_link(result, END_LINK, &report->view, report->ports[i]);
+		result_real(result, END_RATE, view.rate_gbps);
+		result_integer(result, END_LID, fabric_port_lid(fabric, port));
+		put_end_peer(report, i, result);
+		cells_rate(result, END_XMIT, &view, view.xmit_bytes_per_s);
+		cells_rate(result, END_RCV, &view, view.rcv_bytes_per_s);
+		cells_status(result, END_STATUS, view.word);
+		result_real(result, END_AGE, view.age_s);
+		if (!result_end_row(result))
+			break;
+	}
+	return end_part(result, 0, err);
+}
+
+/* --- counters --- */
+
+static int sum_window(struct report *report, const struct history_port *who, int window, struct error *err)
+{
+	struct history_query query = { .ports = who, .port_count = report->port_count, .damage = &report->damage,
+				       .counters = COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET };
+	struct history_range range;
+	int code = reader_history_range(report->view.reader, report->until_us - report->window_us[window],
+					report->until_us, &range, err);
+
+	if (code < 0)
+		return code;
+	report->sums[window] = calloc(report->port_count + 1, sizeof(*report->sums[window]));
+	if (!report->sums[window])
+		return err_nomem(err);
+	query.after = range.after;
+	query.until = range.until;
+	return reader_history_sums(report->view.reader, &query, report->sums[window], err);
+}
+
+static int sum_windows(struct report *report, struct error *err)
+{
+	const struct fabric *fabric = report->view.fabric;
+	struct history_port *who = calloc(report->port_count + 1, sizeof(*who));
+	int code = who ? 0 : err_nomem(err);
+
+	for (size_t i = 0; code == 0 && i < report->port_count; i++) {
+		const struct port *port = &fabric->ports[report->ports[i]];
+
+		who[i] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+	}
+	for (int i = 0; code == 0 && i < WINDOW_COUNT; i++)
+		code = sum_window(report, who, i, err);
+	free(who);
+	return code;
+}
+
+enum { SUM_PORT, SUM_COUNTER, SUM_UNIT, SUM_FIRST, SUM_AT_LEAST = SUM_FIRST + WINDOW_COUNT, SUM_COUNT };
+
+static const struct column sum_columns[SUM_COUNT] = {
+	[SUM_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
+		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[SUM_COUNTER] = { .key = "counter", .title = "COUNTER", .kind = COLUMN_TEXT },
+	[SUM_UNIT] = { .key = "unit", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[SUM_FIRST] = { .key = "last_hour", .title = "1 h", .kind = COLUMN_INTEGER },
+	[SUM_FIRST + 1] = { .key = "last_day", .title = "24 h", .kind = COLUMN_INTEGER },
+	[SUM_FIRST + 2] = { .key = "window", .title = "WINDOW", .kind = COLUMN_INTEGER },
+	[SUM_AT_LEAST] = { .key = "at_least", .title = "AT LEAST", .kind = COLUMN_BOOL },
+};
+
+/* One counter of one port, if it changed or is unknown. */
+static bool put_counter(struct report *report, struct result *result, size_t at, enum counter counter)
+{
+	const struct counter_info *info = counter_info(counter);
+	counter_set bit = COUNTER_BIT(counter);
+	const struct delta *longest = &report->sums[WINDOW_COUNT - 1][at].sum;
+	char name[NODE_NAME_SIZE + 8];
+	bool at_least = (longest->reset | longest->saturated) & bit;
+
+	if (longest->known & bit && !longest->value[counter] && !at_least)
+		return true;
+	if (!longest->elapsed_us || (!(longest->known & bit) && !at_least))
+		return true;
+	port_text(report, report->ports[at], name, sizeof(name));
+	result_text(result, SUM_PORT, name);
+	result_text(result, SUM_COUNTER, info->key);
+	result_text(result, SUM_UNIT, info->unit);
+	for (int i = 0; i < WINDOW_COUNT; i++)
+		if (report->sums[i][at].sum.elapsed_us && report->sums[i][at].sum.known & bit)
+			result_unsigned(result, SUM_FIRST + (size_t)i, report->sums[i][at].sum.value[counter]);
+	result_bool(result, SUM_AT_LEAST, at_least);
+	result_show(result, SUM_AT_LEAST, at_least ? "yes" : "", STYLE_PLAIN);
+	return result_end_row(result);
+}
+
+static int put_sums(struct report *report, struct error *err)
+{
+	char title[96], window[WHEN_SIZE];
+	bool more = true, any = false;
+	struct result *result;
+	int code;
+
+	snprintf(title, sizeof(title), "ERRORS (window: %s)",
+		 when_format_span(report->window_us[WINDOW_COUNT - 1], window));
+	code = begin_section(report, "errors", title, false, sum_columns, SUM_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; more && i < report->port_count; i++)
+		for (int counter = COUNTER_TRAFFIC_COUNT; more && counter < COUNTER_COUNT; counter++) {
+			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i].sum;
+
+			any = any || sum->value[counter] || (sum->saturated | sum->reset) & COUNTER_BIT(counter);
+			more = put_counter(report, result, i, (enum counter)counter);
+		}
+	if (!any)
+		result_note(result, "no errors in the window");
+	return end_part(result, 0, err);
+}
+
+/* --- findings and events --- */
+
+enum { FINDING_SINCE, FINDING_CLOSED, FINDING_SEVERITY, FINDING_KIND, FINDING_SUBJECT, FINDING_CAUSE, FINDING_TEXT,
+       FINDING_COLUMNS };
+
+static const struct column finding_columns[FINDING_COLUMNS] = {
+	[FINDING_SINCE] = { .key = "since", .title = "SINCE", .kind = COLUMN_TIME },
+	[FINDING_CLOSED] = { .key = "closed", .title = "CLOSED", .kind = COLUMN_TIME, .priority = 1 },
+	[FINDING_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
+	[FINDING_KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
+	[FINDING_SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[FINDING_CAUSE] = { .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT, .priority = 2 },
+	[FINDING_TEXT] = { .key = "text", .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+};
+
+/* Is this a port of the report, or its node? */
+static bool is_ours(const struct report *report, uint64_t guid, uint8_t num)
+{
+	const struct fabric *fabric = report->view.fabric;
+
+	if (!guid)
+		return false;
+	if (guid == fabric->nodes[report->node].guid && (report->of_node || !num))
+		return true;
+	for (size_t i = 0; i < report->port_count; i++) {
+		const struct port *port = &fabric->ports[report->ports[i]];
+
+		if (fabric->nodes[port->node].guid == guid && (port->num == num || (!num && !report->of_node)))
+			return true;
+	}
+	return false;
+}
+
+static int put_findings(struct report *report, struct error *err)
+{
+	struct finding_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
+				       .until_us = report->until_us };
+	struct health_filter filter = { .options = report->options };
+	struct health_rows rows;
+	struct result *result;
+	bool more = true, any = false;
+	int code = health_load(&report->view, &filter, &query, &rows, err);
+
+	if (code < 0)
+		return code;
+	code = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS, &result, err);
+	for (size_t i = 0; code == 0 && more && i < rows.count; i++) {
+		const struct finding *finding = &rows.list[i].row.finding;
+
+		if (!is_ours(report, finding->node_guid, finding->port) &&
+		    !is_ours(report, finding->peer_guid, finding->peer_port))
+			continue;
+		result_integer(result, FINDING_SINCE, finding->since_us);
+		if (finding->closed_us)
+			result_integer(result, FINDING_CLOSED, finding->closed_us);
+		result_text(result, FINDING_SEVERITY, finding_severity_name(finding->severity));
+		result_text(result, FINDING_KIND, finding_kind_name(finding->kind));
+		result_text(result, FINDING_SUBJECT, finding->subject);
+		result_text(result, FINDING_CAUSE, finding->cause[0] ? finding->cause : NULL);
+		result_text(result, FINDING_TEXT, finding->text);
+		more = result_end_row(result);
+		any = true;
+	}
+	health_rows_done(&rows);
+	if (code == 0 && !any)
+		result_note(result, "none in the window");
+	return code < 0 ? code : end_part(result, 0, err);
+}
+
+enum { EVENT_TIME, EVENT_SEVERITY, EVENT_KIND, EVENT_TEXT, EVENT_COLUMNS };
+
+static const struct column event_columns[EVENT_COLUMNS] = {
+	[EVENT_TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
+	[EVENT_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
+	[EVENT_KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
+	[EVENT_TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+};
+
+struct telling {
+	struct report *report;
+	struct result *result;
+	uint64_t total, shown;
+};
+
+static bool is_our_event(const struct report *report, const struct event *event)
+{
+	return is_ours(report, event->node_guid, event->port) || is_ours(report, event->peer_guid, event->peer_port);
+}
+
+static bool count_event(void *ctx, const struct event_row *row)
+{
+	struct telling *telling = ctx;
+
+	telling->total += is_our_event(telling->report, &row->event);
+	return true;
+}
+
+static bool put_event(void *ctx, const struct event_row *row)
+{
+	struct telling *telling = ctx;
+	char text[sizeof(row->event.text)];
+
+	if (!is_our_event(telling->report, &row->event) || telling->total - telling->shown++ > EVENTS_SHOWN)
+		return true;
+	result_integer(telling->result, EVENT_TIME, row->event.wall_us);
+	result_text(telling->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
+	result_text(telling->result, EVENT_KIND, row->event.kind);
+	result_text(telling->result, EVENT_TEXT, row->event.text);
+	result_show(telling->result, EVENT_TEXT, event_text_shown(row->event.text, text, sizeof(text)), STYLE_PLAIN);
+	return result_end_row(telling->result);
+}
+
+static int put_events(struct report *report, struct error *err)
+{
+	struct event_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
+				     .until_us = report->until_us,
+				     .node_guid = report->view.fabric->nodes[report->node].guid };
+	struct telling telling = { .report = report };
+	int code = reader_events(report->view.reader, &query, count_event, &telling, err);
+
+	if (code == 0)
+		code = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &telling.result,
+				  err);
+	if (code < 0)
+		return code;
+	code = reader_events(report->view.reader, &query, put_event, &telling, err);
+	if (code == 0 && telling.total > EVENTS_SHOWN)
+		result_note(telling.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
+			    telling.total);
+	else if (code == 0 && !telling.total)
+		result_note(telling.result, "none in the window");
+	return end_part(telling.result, code, err);
+}
+
+static int put_report(struct report *report, struct error *err)
+{
+	int code = sum_windows(report, err);
+
+	report->first_part = true;
+	if (code == 0)
+		code = put_about(report, err);
+	if (code == 0)
+		code = put_ends(report, err);
+	if (code == 0)
+		code = put_findings(report, err);
+	if (code == 0)
+		code = put_sums(report, err);
+	if (code == 0)
+		code = put_events(report, err);
+	if (code == 0 && report->options->format == RESULT_JSON)
+		printf("}\n");
+	return code;
+}
+
+int report_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct report report = { 0 };
+	struct options options, now;
+	int code = options_parse(command, COMMON_SHOW | COMMON_NO_CSV | COMMON_AT | COMMON_WINDOW, NULL, argc, argv,
+				 clock_wall_us(clock_system()), &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	if (options.argc != 1)
+		return options_usage_error(command, err, "requires exactly one port or node");
+	if (options.format == RESULT_CSV)
+		return options_usage_error(command, err, "--format must be table or json for a report");
+	report.options = &options;
+	report.until_us = options.until_us ? options.until_us : options.at_us ? options.at_us : options.now_us;
+	report.window_us[0] = 3600 * US_PER_S;
+	report.window_us[1] = US_PER_DAY;
+	report.window_us[2] = options.since_us ? report.until_us - options.since_us : DEFAULT_WINDOW_US;
+	/* The state at the end of the window; counters over the windows are read separately. */
+	now = options;
+	now.since_us = 0;
+	code = report_open(&report, &now, options.argv[0], err);
+	/* A removed node is reported up to its last sweep. */
+	if (code == 0 && report.gone_us && !options.since_us)
+		report.window_us[2] += report.until_us - report.gone_us;
+	if (code == 0)
+		code = put_report(&report, err);
+	view_warn_damage(report.damage.count, report.damage.first);
+	report_close(&report);
+	return code;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* report_subject.c - the subject of `ibwire report`, including removed nodes */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/lib/options.h"
+#include "cli/report/report.h"
+#include "cli/lib/selection.h"
+#include "fabric/fabric.h"
+#include "fabric/name_map.h"
+#include "fabric/names.h"
+
+static int add_port(struct report *report, uint32_t port)
+{
+	uint32_t *ports = reallocarray(report->ports, report->port_count + 1, sizeof(*ports));
+
+	if (!ports)
+		return ERR_NOMEM;
+	report->ports = ports;
+	ports[report->port_count++] = port;
+	return 0;
+}
+
+/* Find the subject in the fabric of the view. */
+static int find_subject(struct report *report, const char *typed, struct error *err)
+{
+	const struct fabric *fabric = report->view.fabric;
+	struct selection selection;
+	uint32_t named = FABRIC_NONE;
+	char *argument = (char *)typed;
+	int code = selection_init(&selection, fabric, &argument, 1, err);
+
+	if (code < 0)
+		return code;
+	report->node = FABRIC_NONE;
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (selection_names_port(&selection, i))
+			named = i;
+	for (uint32_t i = 0; i < fabric->node_count; i++)
+		if (selection.nodes[i])
+			report->node = i;
+	report->of_node = named == FABRIC_NONE;
+	if (named != FABRIC_NONE) {
+		code = add_port(report, named);
+		if (code == 0 && fabric->ports[named].peer != FABRIC_NONE)
+			code = add_port(report, fabric->ports[named].peer);
+	} else {
+		for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
+			if (selection.ports[i] && port_is_pollable(fabric, &fabric->ports[i]) &&
+			    port_view_was_seen(&report->view, i))
+				code = add_port(report, i);
+	}
+	selection_done(&selection);
+	return code < 0 ? err_nomem(err) : 0;
+}
+
+/*
+ * Find the last peers of unconnected ports. A removed cable has both ends, unless one is connected
+ * elsewhere.
+ */
+static int find_past(struct report *report, struct error *err)
+{
+	const struct fabric *fabric = report->view.fabric;
+	size_t most = report->port_count + 1;
+	int code = 0;
+
+	report->past = calloc(most, sizeof(*report->past));
+	if (!report->past)
+		return err_nomem(err);
+	for (size_t i = 0; code >= 0 && i < report->port_count; i++) {
+		const struct port *port = &fabric->ports[report->ports[i]];
+		uint32_t other;
+
+		if (port->peer != FABRIC_NONE)
+			continue;
+		code = reader_last_peer(report->view.reader, fabric->nodes[port->node].guid, port->num,
+					report->view.at_us, &report->past[i], err);
+		if (code <= 0 || report->of_node || report->port_count > 1)
+			continue;
+		other = fabric_find_port(fabric, report->past[i].guid, report->past[i].port);
+		if (other != FABRIC_NONE && fabric->ports[other].peer == FABRIC_NONE && add_port(report, other) < 0)
+			code = err_nomem(err);
+		/* The peer has the same removed cable. */
+		if (code > 0 && report->port_count > 1)
+			break;
+	}
+	return code < 0 ? code : 0;
+}
+
+/* --- removed nodes --- */
+
+struct search {
+	const struct view *view;
+	const char *typed;     /* length of the node name */
+	struct gone_node found;
+	size_t count;
+	struct text guids;     /* GUIDs of the first matches */
+};
+
+static bool is_called(const char *name, const char *typed)
+{
+	char shown[NODE_NAME_SIZE];
+	size_t len = strlen(name), was = strlen(NAMES_WAS);
+
+	if (!strcmp(name, typed))
+		return true;
+	if (len > was && !strcmp(name + len - was, NAMES_WAS) && strlen(typed) == len - was &&
+	    !strncmp(name, typed, len - was))
+		return true;
+	if (len >= sizeof(shown))
+		return false;
+	names_short(name, shown);
+	return !strcmp(shown, typed);
+}
+
+static bool take_gone(void *ctx, const struct gone_node *gone)
+{
+	struct search *search = ctx;
+	const char *mapped = search->view->names ? name_map_find(search->view->names, gone->guid) : NULL;
+	char guid[32];
+
+	snprintf(guid, sizeof(guid), "0x%016" PRIx64, gone->guid);
+	if (strcasecmp(guid, search->typed) && !is_called(mapped ? mapped : gone->name, search->typed))
+		return true;
+	search->found = *gone;
+	if (search->count++ < 4)
+		text_appendf(&search->guids, "%s%s", search->count > 1 ? ", " : "", guid);
+	return true;
+}
+
+/* Is there a present node of this name? It has precedence. */
+static bool is_there(const struct fabric *fabric, const char *typed)
+{
+	for (size_t i = 0; i < fabric->node_count; i++)
+		if (is_called(fabric->nodes[i].name, typed))
+			return true;
+	return false;
+}
+
+/* Return: 1 with the removed node; 0 if none; or an error. */
+static int search_removed(const struct view *view, const char *typed, struct gone_node *ret, struct error *err)
+{
+	struct search search = { .view = view, .typed = typed };
+	int code;
+
+	if (is_there(view->fabric, typed))
+		return 0;
+	code = reader_gone_nodes(view->reader, view->at_us, take_gone, &search, err);
+	if (code == 0 && search.count > 1)
+		code = err_set(err, ERR_USAGE, "%zu removed nodes had the name '%s': give a GUID: %s%s",
+			       search.count, typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
+	else if (code == 0)
+		code = (int)search.count;
+	text_done(&search.guids);
+	*ret = search.found;
+	return code;
+}
+
+/*
+ * Find a removed node or port. @ret_typed: the same by GUID, for free(). Return: as
+ * search_removed().
+ */
+static int find_removed(const struct view *view, const char *typed, struct gone_node *ret, char **ret_typed,
+		     struct error *err)
+{
+	const char *slash = strrchr(typed, '/'), *rest = "";
+	int code = search_removed(view, typed, ret, err);
+	char *name;
+
+	if (code == 0 && slash && isdigit((unsigned char)slash[1])) {
+		name = strndup(typed, (size_t)(slash - typed));
+		if (!name)
+			return err_nomem(err);
+		code = search_removed(view, name, ret, err);
+		free(name);
+		rest = slash;
+	}
+	if (code <= 0)
+		return code;
+	if (asprintf(ret_typed, "0x%016" PRIx64 "%s", ret->guid, rest) < 0)
+		return err_nomem(err);
+	return code;
+}
+
+/* Open the last sweep that had the removed node. */
+static int open_removed(struct report *report, const struct options *options, const struct gone_node *gone,
+		     const char *typed, struct error *err)
+{
+	struct options then = *options;
+	struct view view;
+	int code;
+
+	if (!gone->seen_us)
+		return err_set(err, ERR_UNAVAILABLE, "%s was removed, and no sweep with it is stored any more", typed);
+	then.until_us = 0;
+	then.at_us = gone->seen_us;
+	code = view_open(&then, false, &view, err);
+	if (code < 0)
+		return code;
+	view_done(&report->view);
+	report->view = view;
+	report->gone_us = gone->gone_us;
+	return find_subject(report, typed, err);
+}
+
+int report_open(struct report *report, const struct options *options, const char *typed, struct error *err)
+{
+	struct error nobody = { 0 };
+	struct gone_node gone;
+	char *by_guid = NULL;
+	int code = view_open(options, false, &report->view, err), found;
+
+	if (code < 0)
+		return code;
+	report->opened = true;
+	code = find_subject(report, typed, &nobody);
+	if (code == ERR_USAGE) {
+		found = find_removed(&report->view, typed, &gone, &by_guid, err);
+		code = found < 0 ? found : found ? open_removed(report, options, &gone, by_guid, err) :
+						   err_set(err, code, "%s", nobody.text);
+		free(by_guid);
+	} else if (code < 0) {
+		err_set(err, code, "%s", nobody.text);
+	}
+	return code < 0 ? code : find_past(report, err);
+}
+
+void report_close(struct report *report)
+{
+	for (int i = 0; i < WINDOW_COUNT; i++)
+		free(report->sums[i]);
+	free(report->ports);
+	free(report->past);
+	if (report->opened)
+		view_done(&report->view);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Reports of removed nodes and cables, over a history with known contents. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/test_cases.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "collector/events.h"
+#include "fabric/fabric.h"
+#include "storage/test_check.h"
+#include "storage/test_folder.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+enum { STEPS = 250 };
+
+/* Its fabrics, sweep by sweep. */
+static struct model *past;
+
+static void make_past(uint64_t seed)
+{
+	struct writer *writer = check_open_writer(path);
+
+	past = model_create(seed, 6, 8, 12);
+	past->keep_history = true;
+	for (int i = 0; i < STEPS; i++)
+		check_store(writer, model_step(past));
+	for (size_t i = 0; i < past->node_count; i++) {
+		struct event event = { .wall_us = past->wall_us, .kind = EVENT_NODE_REMOVED,
+				       .node_guid = past->nodes[i].node.guid, .text = "it was seen to go" };
+
+		assert_int_equal(writer_sink(writer)->store_events(writer, &event, 1, NULL), 0);
+	}
+	writer_close(writer);
+	use_database(path);
+}
+
+static void forget_past(void)
+{
+	use_database(NULL);
+	model_destroy(past);
+}
+
+static const struct fabric *fabric_of(size_t sweep)
+{
+	return past->sweeps[sweep].fabric;
+}
+
+/* The last sweep with a node, from 0; -1: none. */
+static int last_with(uint64_t guid)
+{
+	int i = (int)past->sweep_count - 1;
+
+	while (i >= 0 && fabric_find_node(fabric_of((size_t)i), guid) == FABRIC_NONE)
+		i--;
+	return i;
+}
+
+static const char *stamp_of(size_t sweep, char ret[WHEN_SIZE])
+{
+	return when_format_utc(past->sweeps[sweep].wall_us, ret);
+}
+
+static json_t *report_on(const char *typed)
+{
+	char line[NODE_NAME_SIZE + 64];
+
+	snprintf(line, sizeof(line), "report|%s", typed);
+	return run_json(line);
+}
+
+/* The report of a removed node: time of removal, last state of its ports, events. */
+static void check_removed(const char *typed, uint64_t guid, size_t last, bool of_port)
+{
+	const struct fabric *then = fabric_of(last);
+	json_t *report = report_on(typed), *about = json_object_get(report, "about"), *port;
+	uint32_t node = fabric_find_node(then, guid), own = 0;
+	char stamp[WHEN_SIZE];
+	size_t i;
+
+	assert_int_equal(guid_of(about, "node_guid"), guid);
+	assert_text(about, "gone_since", stamp_of(last + 1, stamp));
+	json_array_foreach(json_object_get(report, "ports"), i, port)
+		own += strstr(json_string_value(json_object_get(port, "port")), "/") != NULL;
+	assert_true(own <= then->nodes[node].ports + 1 && (!of_port || own >= 1));
+	assert_true(json_array_size(json_object_get(report, "events")) >= 1);
+	json_decref(report);
+}
+
+static void removed_node_is_reported_from_its_last_sweep(void **state)
+{
+	unsigned gone = 0, there = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		make_past(seed);
+		for (size_t i = 0; i < past->node_count; i++) {
+			uint64_t guid = past->nodes[i].node.guid;
+			int last = last_with(guid);
+			char typed[64];
+			json_t *report;
+
+			if (last < 0)
+				continue;
+			snprintf(typed, sizeof(typed), "0x%016llx", (unsigned long long)guid);
+			if ((size_t)last + 1 < past->sweep_count) {
+				const struct fabric *then = fabric_of((size_t)last);
+				const struct node *node = &then->nodes[fabric_find_node(then, guid)];
+
+				check_removed(typed, guid, (size_t)last, false);
+				if (node->ports) {
+					snprintf(typed, sizeof(typed), "0x%016llx/%u", (unsigned long long)guid,
+						 then->ports[node->first_port + node->ports - 1].num);
+					check_removed(typed, guid, (size_t)last, true);
+				}
+				gone++;
+				continue;
+			}
+			report = report_on(typed);
+			assert_text(json_object_get(report, "about"), "gone_since", NULL);
+			json_decref(report);
+			there++;
+		}
+		forget_past();
+		test_folder_renew();
+	}
+	assert_true(gone > 5 && there > 5);
+}
+
+/* Number of removed nodes with this name; and is one of them present? */
+static unsigned count_called(const char *name, bool *ret_there)
+{
+	unsigned count = 0;
+
+	*ret_there = false;
+	for (size_t i = 0; i < past->node_count; i++) {
+		int last = last_with(past->nodes[i].node.guid);
+		const struct fabric *then = last < 0 ? NULL : fabric_of((size_t)last);
+
+		if (!then || strcmp(then->nodes[fabric_find_node(then, past->nodes[i].node.guid)].name, name))
+			continue;
+		count++;
+		*ret_there |= (size_t)last + 1 == past->sweep_count;
+	}
+	return count;
+}
+
+static void unique_name_finds_removed_node(void **state)
+{
+	unsigned found = 0, several = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= test_cases(5); seed++) {
+		make_past(seed);
+		for (size_t i = 0; i < past->node_count; i++) {
+			uint64_t guid = past->nodes[i].node.guid;
+			int last = last_with(guid);
+			struct error err = { 0 };
+			const char *name;
+			char *output, line[NODE_NAME_SIZE + 64];
+			unsigned called;
+			bool there;
+
+			if (last < 0 || (size_t)last + 1 >= past->sweep_count)
+				continue;
+			name = fabric_of((size_t)last)->nodes[fabric_find_node(fabric_of((size_t)last), guid)].name;
+			called = count_called(name, &there);
+			if (there || strchr(name, '|') || strchr(name, '/') || name[0] == '-')
+				continue;
+			snprintf(line, sizeof(line), "report|%s", name);
+			if (called == 1) {
+				check_removed(name, guid, (size_t)last, false);
+				assert_true(run(line, &output, &err) == 0 && strstr(output, "removed since") &&
+					    strstr(output, "AS OF"));
+				found++;
+			} else {
+				assert_int_equal(run(line, &output, &err), ERR_USAGE);
+				assert_true(strstr(err.text, "give a GUID") && !strchr(err.text, '\n'));
+				several++;
+			}
+			free(output);
+		}
+		forget_past();
+		test_folder_renew();
+	}
+	assert_true(found > 3);
+	print_message("# note: %u found by name, %u names of several\n", found, several);
+}
+
+/* The last sweep in which a port had a cable, from 0, and its other end; -1: none. */
+static int last_cable(uint64_t guid, uint8_t num, uint64_t *ret_guid, uint8_t *ret_num)
+{
+	int i;
+
+	for (i = (int)past->sweep_count - 1; i >= 0; i--) {
+		const struct fabric *then = fabric_of((size_t)i);
+		uint32_t port = fabric_find_port(then, guid, num);
+		uint32_t peer = port == FABRIC_NONE ? FABRIC_NONE : then->ports[port].peer;
+
+		if (peer == FABRIC_NONE)
+			continue;
+		*ret_guid = then->nodes[then->ports[peer].node].guid;
+		*ret_num = then->ports[peer].num;
+		break;
+	}
+	return i;
+}
+
+static void removed_cable_keeps_its_last_peer(void **state)
+{
+	unsigned pulled = 0, never = 0, both = 0;
+
+	(void)state;
+	make_past(2);
+	for (uint32_t i = 0; i < fabric_of(STEPS - 1)->port_count; i++) {
+		const struct fabric *now = fabric_of(STEPS - 1);
+		uint64_t guid = now->nodes[now->ports[i].node].guid, peer_guid = 0;
+		uint8_t num = now->ports[i].num, peer_num = 0;
+		char typed[64], stamp[WHEN_SIZE], tail[16];
+		json_t *report, *about;
+		const char *peer;
+		uint32_t other;
+		int last;
+
+		if (now->ports[i].peer != FABRIC_NONE)
+			continue;
+		last = last_cable(guid, num, &peer_guid, &peer_num);
+		snprintf(typed, sizeof(typed), "0x%016llx/%u", (unsigned long long)guid, num);
+		report = report_on(typed);
+		about = json_object_get(report, "about");
+		assert_text(about, "gone_since", NULL);
+		if (last < 0) {
+			assert_text(about, "peer", NULL);
+			never++;
+			json_decref(report);
+			continue;
+		}
+		peer = json_string_value(json_object_get(about, "peer"));
+		snprintf(tail, sizeof(tail), "/%u", peer_num);
+		assert_true(peer && strlen(peer) > strlen(tail) && !strcmp(peer + strlen(peer) - strlen(tail), tail));
+		assert_int_equal(guid_of(about, "peer_guid"), peer_guid);
+		assert_text(about, "peer_until", stamp_of((size_t)last + 1, stamp));
+		/* Both ends, if the other one is present and has no other cable. */
+		other = fabric_find_port(now, peer_guid, peer_num);
+		assert_int_equal(json_array_size(json_object_get(report, "ports")),
+				 1 + (other != FABRIC_NONE && now->ports[other].peer == FABRIC_NONE && other != i));
+		both += json_array_size(json_object_get(report, "ports")) == 2;
+		pulled++;
+		json_decref(report);
+	}
+	assert_true(pulled > 5 && both > 0);
+	print_message("# note: %u pulled, %u of them with both ends there, %u that never had a cable\n", pulled, both,
+		      never);
+	forget_past();
+}
+
+static void empty_list_stays_empty(void **state)
+{
+	static const char *const lines[] = { "report|0x0123456789abcdef", "report|nobody", "report|nobody/3",
+					     "report|0x0123456789abcdef/1" };
+	struct error err;
+	char *output;
+
+	(void)state;
+	make_past(1);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		err = (struct error){ 0 };
+		assert_int_equal(run(lines[i], &output, &err), ERR_USAGE);
+		assert_true(err.text[0] && !strchr(err.text, '\n') && !*output);
+		free(output);
+	}
+	forget_past();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(removed_node_is_reported_from_its_last_sweep),
+		TEST_IN_FOLDER(unique_name_finds_removed_node),
+		TEST_IN_FOLDER(removed_cable_keeps_its_last_peer),
+		TEST_IN_FOLDER(empty_list_stays_empty),
+	};
+
+	unsetenv("IBWIRE_DB");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

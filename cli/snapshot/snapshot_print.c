@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* snapshot_print.c - a difference as table, JSON or CSV */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/snapshot/snapshot.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+
+#define DATA_ONLY COLUMN_NO_TABLE
+
+/* Columns of a row; those of one side follow, and of the peer of a link. */
+enum {
+	FROM, TO, SUBJECT, NODE_GUID, NODE, PORT, PEER_SUBJECT, PEER_GUID, PEER, PEER_PORT, CHANGE, STATUS_FROM,
+	STATUS_TO, PORTS, PORTS_UNKNOWN, RECABLED, ELAPSED, ABOUT_COUNT,
+};
+
+enum {
+	XMIT_BYTES, RCV_BYTES, XMIT_PACKETS, RCV_PACKETS, XMIT_WAIT, UNICAST_XMIT, UNICAST_RCV, MULTICAST_XMIT,
+	MULTICAST_RCV, ERRORS_SHOWN, ERRORS, DETAILS, RESET, SATURATED, AT_LEAST, UNKNOWN, SIDE_COUNT,
+};
+
+enum { COLUMN_MOST = ABOUT_COUNT + 2 * SIDE_COUNT + 1 };
+
+static const struct column about_columns[ABOUT_COUNT] = {
+	[FROM] = { .key = "from_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[TO] = { .key = "to_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[SUBJECT] = { .title = "PORT", .kind = COLUMN_TEXT,
+		      .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[PEER_SUBJECT] = { .title = "PEER", .kind = COLUMN_TEXT,
+			   .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 4 },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[STATUS_FROM] = { .key = "status_from", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[STATUS_TO] = { .key = "status_to", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[PORTS] = { .key = "ports", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 5 },
+	[PORTS_UNKNOWN] = { .key = "ports_unknown", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[RECABLED] = { .key = "recabled", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
+	[ELAPSED] = { .key = "elapsed_us", .kind = COLUMN_SPAN_US, .flags = DATA_ONLY },
+};
+
+/* Columns of each kind of row. */
+static bool has_about(enum diff_by by, size_t column)
+{
+	switch (column) {
+	case PORT:
+	case PEER_SUBJECT:
+	case PEER_GUID:
+	case PEER:
+	case PEER_PORT:
+	case CHANGE:
+	case ELAPSED:
+		return by == DIFF_BY_PORT || by == DIFF_BY_LINK;
+	case STATUS_FROM:
+	case STATUS_TO:
+	case RECABLED:
+		return by == DIFF_BY_PORT;
+	case PORTS:
+	case PORTS_UNKNOWN:
+		return by == DIFF_BY_SWITCH || by == DIFF_BY_HOST;
+	case NODE_GUID:
+		return by != DIFF_BY_HOST;
+	default:
+		return true;
+	}
+}
+
+#define SIDE(peer, a) { \
+	[XMIT_BYTES] = { .key = peer "xmit_bytes", .title = a "TX", .kind = COLUMN_BYTES }, \
+	[RCV_BYTES] = { .key = peer "rcv_bytes", .title = a "RX", .kind = COLUMN_BYTES }, \
+	[XMIT_PACKETS] = { .key = peer "xmit_packets", .title = a "TX PKTS", .kind = COLUMN_INTEGER, \
+			   .priority = 9 }, \
+	[RCV_PACKETS] = { .key = peer "rcv_packets", .title = a "RX PKTS", .kind = COLUMN_INTEGER, .priority = 9 }, \
+	[XMIT_WAIT] = { .key = peer "xmit_wait_ticks", .title = a "XmitWait", .kind = COLUMN_INTEGER, \
+			.priority = 6 }, \
+	[UNICAST_XMIT] = { .key = peer "unicast_xmit_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
+	[UNICAST_RCV] = { .key = peer "unicast_rcv_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
+	[MULTICAST_XMIT] = { .key = peer "multicast_xmit_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
+	[MULTICAST_RCV] = { .key = peer "multicast_rcv_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
+	[ERRORS_SHOWN] = { .title = a "ERRORS", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE }, \
+	[ERRORS] = { .key = peer "errors", .kind = COLUMN_OBJECT, .flags = DATA_ONLY }, \
+	[DETAILS] = { .key = peer "details", .kind = COLUMN_OBJECT, .flags = DATA_ONLY }, \
+	[RESET] = { .key = peer "reset", .kind = COLUMN_LIST, .flags = DATA_ONLY }, \
+	[SATURATED] = { .key = peer "saturated", .kind = COLUMN_LIST, .flags = DATA_ONLY }, \
+	[AT_LEAST] = { .key = peer "at_least", .kind = COLUMN_LIST, .flags = DATA_ONLY }, \
+	[UNKNOWN] = { .key = peer "unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY } }
+
+static const struct column one_side[SIDE_COUNT] = SIDE("", "");
+static const struct column link_sides[2][SIDE_COUNT] = { SIDE("", "A "), SIDE("peer_", "B ") };
+
+/* Column of each traffic counter. */
+static const size_t traffic_columns[COUNTER_TRAFFIC_COUNT] = {
+	[COUNTER_XMIT_DATA] = XMIT_BYTES, [COUNTER_RCV_DATA] = RCV_BYTES, [COUNTER_XMIT_PACKETS] = XMIT_PACKETS,
+	[COUNTER_RCV_PACKETS] = RCV_PACKETS, [COUNTER_XMIT_WAIT] = XMIT_WAIT,
+	[COUNTER_UNICAST_XMIT_PACKETS] = UNICAST_XMIT, [COUNTER_UNICAST_RCV_PACKETS] = UNICAST_RCV,
+	[COUNTER_MULTICAST_XMIT_PACKETS] = MULTICAST_XMIT, [COUNTER_MULTICAST_RCV_PACKETS] = MULTICAST_RCV,
+};
+
+struct printer {
+	struct result *result;
+	const struct diff *diff;
+	enum diff_by by;
+	bool is_table; /* skip cells that the format does not show */
+	struct column columns[COLUMN_MOST];
+	size_t count, sides;
+	size_t about[ABOUT_COUNT]; /* position of each column; COLUMN_MOST: absent */
+	size_t note;
+	const char *keys[COUNTED_COUNT]; /* NULL: not a counter column */
+	const char *details[COUNTED_COUNT];
+	size_t detail_count;
+};
+
+static void describe_columns(struct printer *printer)
+{
+	static const char *const titles[DIFF_BY_COUNT] = {
+		[DIFF_BY_PORT] = "PORT", [DIFF_BY_LINK] = "A", [DIFF_BY_SWITCH] = "SWITCH", [DIFF_BY_HOST] = "HOST",
+	};
+	size_t sides = printer->by == DIFF_BY_LINK ? 2 : 1, i;
+
+	for (i = 0; i < COUNTED_COUNT; i++) {
+		printer->keys[i] = counted_key(i);
+		if (i >= COUNTER_COUNT && printer->keys[i])
+			printer->details[printer->detail_count++] = printer->keys[i];
+	}
+	for (i = 0; i < ABOUT_COUNT; i++) {
+		printer->about[i] = COLUMN_MOST;
+		if (!has_about(printer->by, i))
+			continue;
+		printer->about[i] = printer->count;
+		printer->columns[printer->count++] = about_columns[i];
+	}
+	printer->columns[printer->about[SUBJECT]].title = titles[printer->by];
+	if (printer->by == DIFF_BY_LINK)
+		printer->columns[printer->about[PEER_SUBJECT]] =
+			(struct column){ .title = "B", .kind = COLUMN_TEXT,
+					 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL };
+	if (printer->by == DIFF_BY_HOST)
+		printer->columns[printer->about[NODE]].key = "host";
+	printer->sides = printer->count;
+	for (i = 0; i < sides; i++) {
+		struct column *side = &printer->columns[printer->sides + i * SIDE_COUNT];
+
+		memcpy(side, sides == 1 ? one_side : link_sides[i], sizeof(one_side));
+		side[ERRORS].members = printer->keys + COUNTER_TRAFFIC_COUNT;
+		side[ERRORS].member_count = COUNTER_COUNT - COUNTER_TRAFFIC_COUNT;
+		side[DETAILS].members = printer->details;
+		side[DETAILS].member_count = printer->detail_count;
+	}
+	printer->count += sides * SIDE_COUNT;
+	printer->note = printer->count++;
+	printer->columns[printer->note] = (struct column){ .title = "NOTE", .kind = COLUMN_TEXT,
+							   .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE };
+}
+
+/* --- a row --- */
+
+static void put_traffic(struct printer *printer, size_t first, const struct counted *counters)
+{
+	size_t i;
+
+	for (i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+		size_t column = first + traffic_columns[i];
+		uint64_t value = counters[i].value;
+
+		if (i == COUNTER_XMIT_DATA || i == COUNTER_RCV_DATA ? !counted_bytes(&counters[i], &value)
+								    : !counters[i].known)
+			continue;
+		result_unsigned(printer->result, column, value);
+	}
+}
+
+/* Changed errors for tables: "link_downed 2, symbol_errors 65535+". */
+static void put_errors_shown(struct printer *printer, size_t first, const struct counted *counters)
+{
+	struct text shown = { 0 };
+	bool known = false;
+	size_t i;
+
+	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++) {
+		const struct counted *one = &counters[i];
+		/* Detail counters are shown if they add to the counter that they split up. */
+		bool wanted = i < COUNTER_COUNT ||
+			      i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_FEC_UNCORRECTED_BLOCKS);
+
+		known |= wanted && one->known;
+		if (wanted && one->known && one->value)
+			text_appendf(&shown, "%s%s %" PRIu64 "%s", shown.len ? ", " : "", printer->keys[i], one->value,
+				     one->reset || one->saturated ? "+" : "");
+	}
+	if (known)
+		result_text(printer->result, first + ERRORS_SHOWN, result_chars(printer->result, &shown));
+	text_done(&shown);
+}
+
+static void put_lists(struct printer *printer, size_t first, const struct counted *counters, bool is_sum)
+{
+	struct result *result = printer->result;
+	size_t i;
+
+	for (i = RESET; i <= UNKNOWN; i++)
+		if (!(is_sum && (i == RESET || i == SATURATED)))
+			result_empty(result, first + i);
+	for (i = 0; i < COUNTED_COUNT; i++) {
+		const char *key = printer->keys[i];
+
+		if (!key)
+			continue;
+		/* Most detail counters are absent: a counter missing in `details` is unknown. */
+		if (!counters[i].known && i < COUNTER_COUNT)
+			result_item(result, first + UNKNOWN, key);
+		if (counters[i].known && (counters[i].reset || counters[i].saturated))
+			result_item(result, first + AT_LEAST, key);
+		if (counters[i].reset)
+			result_item(result, first + RESET, key);
+		if (counters[i].saturated && !is_sum)
+			result_item(result, first + SATURATED, key);
+	}
+}
+
+static void put_side(struct printer *printer, size_t first, const struct diff_side *side)
+{
+	struct result *result = printer->result;
+	size_t i;
+
+	put_traffic(printer, first, side->counters);
+	if (printer->is_table) {
+		put_errors_shown(printer, first, side->counters);
+		return;
+	}
+	put_lists(printer, first, side->counters, !side->port);
+	result_empty(result, first + ERRORS);
+	result_empty(result, first + DETAILS);
+	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++)
+		if (side->counters[i].known)
+			result_member(result, first + (i < COUNTER_COUNT ? ERRORS : DETAILS), printer->keys[i],
+				      side->counters[i].value);
+}
+
+/* "NAME/PORT" as shown in tables. */
+static void put_subject(struct printer *printer, size_t column, const struct fabric *fabric, uint32_t index)
+{
+	const struct port *port = &fabric->ports[index];
+	char shown[NODE_NAME_SIZE + 8];
+	size_t len = names_short(fabric->nodes[port->node].name, shown) - 1;
+
+	snprintf(shown + len, sizeof(shown) - len, "/%u", port->num);
+	result_text(printer->result, printer->about[column], shown);
+}
+
+static void put_port(struct printer *printer, const struct fabric *fabric, uint32_t index, bool as_peer)
+{
+	const struct port *port = &fabric->ports[index];
+	const struct node *node = &fabric->nodes[port->node];
+
+	if (printer->is_table) {
+		put_subject(printer, as_peer ? PEER_SUBJECT : SUBJECT, fabric, index);
+		return;
+	}
+	result_unsigned(printer->result, printer->about[as_peer ? PEER_GUID : NODE_GUID], node->guid);
+	result_text(printer->result, printer->about[as_peer ? PEER : NODE], node->name);
+	result_integer(printer->result, printer->about[as_peer ? PEER_PORT : PORT], port->num);
+}
+
+static const char *change_of(bool was_there, bool is_there)
+{
+	return !was_there ? "came" : !is_there ? "went" : "both";
+}
+
+static void append_note(struct text *note, const char *what)
+{
+	text_appendf(note, "%s%s", note->len ? "; " : "", what);
+}
+
+/* Why a value is missing or a lower bound. @end: "", or the end of a link */
+static void note_port(struct text *note, const struct diff_port *port, const char *end)
+{
+	const struct difference *difference = &port->difference;
+	bool reset = false, saturated = false;
+	char chars[64];
+	size_t i;
+
+	for (i = 0; i < COUNTED_COUNT; i++) {
+		reset |= difference->counters[i].reset;
+		saturated |= difference->counters[i].saturated;
+	}
+	if (!difference->was_there || !difference->is_there)
+		snprintf(chars, sizeof(chars), "%s%s", end, change_of(difference->was_there, difference->is_there));
+	else if (difference->status_before == difference->status_after && difference->status_after != SAMPLE_OK)
+		snprintf(chars, sizeof(chars), "%s%s", end, sample_status_name(difference->status_after));
+	else if (difference->status_before != SAMPLE_OK)
+		snprintf(chars, sizeof(chars), "%s%s at the first snapshot", end,
+			 sample_status_name(difference->status_before));
+	else if (difference->status_after != SAMPLE_OK)
+		snprintf(chars, sizeof(chars), "%s%s at the second snapshot", end,
+			 sample_status_name(difference->status_after));
+	else
+		chars[0] = '\0';
+	if (chars[0])
+		append_note(note, chars);
+	if (reset) {
+		snprintf(chars, sizeof(chars), "%sreset in between: lower bound", end);
+		append_note(note, chars);
+	}
+	if (saturated) {
+		snprintf(chars, sizeof(chars), "%sa counter is saturated: lower bound", end);
+		append_note(note, chars);
+	}
+	if (port->recabled) {
+		snprintf(chars, sizeof(chars), "%speer changed", end);
+		append_note(note, chars);
+	}
+}
+
+static void put_note(struct printer *printer, const struct diff_row *row)
+{
+	struct text note = { 0 };
+
+	if (row->came || row->went)
+		append_note(&note, row->came ? "link added" : "link removed");
+	if (row->sides[0].port)
+		note_port(&note, row->sides[0].port, row->sides[1].port ? "A " : "");
+	if (row->sides[1].port)
+		note_port(&note, row->sides[1].port, "B ");
+	if (row->ports_unknown)
+		text_appendf(&note, "%u of %u ports unknown: lower bound", row->ports_unknown, row->ports);
+	result_text(printer->result, printer->note, result_chars(printer->result, &note));
+	text_done(&note);
+}
+
+static void put_about_port(struct printer *printer, const struct diff_row *row)
+{
+	const struct diff_port *port = row->sides[0].port, *peer = row->sides[1].port;
+	const struct difference *difference = &port->difference;
+	struct result *result = printer->result;
+	uint32_t index;
+	const struct fabric *fabric = diff_fabric(printer->diff, port, &index);
+
+	put_port(printer, fabric, index, false);
+	if (difference->elapsed_us)
+		result_integer(result, printer->about[ELAPSED], difference->elapsed_us);
+	if (peer) {
+		fabric = diff_fabric(printer->diff, peer, &index);
+		put_port(printer, fabric, index, true);
+		result_text(result, printer->about[CHANGE], change_of(!row->came, !row->went));
+		return;
+	}
+	result_text(result, printer->about[CHANGE], change_of(difference->was_there, difference->is_there));
+	if (difference->was_there)
+		result_text(result, printer->about[STATUS_FROM], sample_status_name(difference->status_before));
+	if (difference->is_there)
+		result_text(result, printer->about[STATUS_TO], sample_status_name(difference->status_after));
+	result_bool(result, printer->about[RECABLED], port->recabled);
+	if (fabric->ports[index].peer != FABRIC_NONE)
+		put_port(printer, fabric, fabric->ports[index].peer, true);
+}
+
+static void put_about_sum(struct printer *printer, const struct diff_row *row)
+{
+	char shown[NODE_NAME_SIZE];
+
+	names_short(row->name, shown);
+	result_text(printer->result, printer->about[SUBJECT], shown);
+	result_text(printer->result, printer->about[NODE], row->name);
+	if (printer->by == DIFF_BY_SWITCH)
+		result_unsigned(printer->result, printer->about[NODE_GUID], row->node_guid);
+	result_integer(printer->result, printer->about[PORTS], row->ports);
+	result_integer(printer->result, printer->about[PORTS_UNKNOWN], row->ports_unknown);
+}
+
+static bool put_row(struct printer *printer, const struct diff_row *row)
+{
+	size_t i;
+
+	result_integer(printer->result, printer->about[FROM], printer->diff->before->info.wall_us);
+	result_integer(printer->result, printer->about[TO], printer->diff->after->info.wall_us);
+	if (row->name)
+		put_about_sum(printer, row);
+	else
+		put_about_port(printer, row);
+	for (i = 0; i < 2 && row->sides[i].counters; i++)
+		put_side(printer, printer->sides + i * SIDE_COUNT, &row->sides[i]);
+	if (printer->is_table)
+		put_note(printer, row);
+	return result_end_row(printer->result);
+}
+
+/* --- all rows --- */
+
+/* Is a row shown in tables: does it have a value, or a reason for a missing one? */
+static bool is_news(const struct diff_row *row)
+{
+	size_t i, side;
+
+	for (side = 0; side < 2 && row->sides[side].counters; side++) {
+		const struct diff_port *port = row->sides[side].port;
+
+		for (i = 0; i < COUNTED_COUNT; i++)
+			if (row->sides[side].counters[i].known && row->sides[side].counters[i].value)
+				return true;
+		if (port && !row->known && !difference_is_down(&port->difference))
+			return true;
+		if (port && port->difference.was_there != port->difference.is_there)
+			return true;
+	}
+	return row->came || row->went || row->ports_unknown;
+}
+
+int diff_print(const struct options *options, const struct diff *diff, const struct diff_rows *rows, enum diff_by by,
+	       bool all, struct error *err)
+{
+	struct result_options output = options_result(options);
+	struct printer printer = { .diff = diff, .by = by, .is_table = output.format == RESULT_TABLE };
+	size_t i, hidden = 0;
+	bool more = true;
+	int code;
+
+	describe_columns(&printer);
+	code = result_create(stdout, &output, printer.columns, printer.count, &printer.result, err);
+	if (code < 0)
+		return code;
+	for (i = 0; more && i < rows->count; i++) {
+		if (output.format == RESULT_TABLE && !all && !is_news(&rows->rows[i]))
+			hidden++;
+		else
+			more = put_row(&printer, &rows->rows[i]);
+	}
+	if (hidden)
+		result_note(printer.result, "%zu unchanged rows hidden; --all shows them", hidden);
+	code = result_finish(printer.result, err);
+	result_destroy(printer.result);
+	return code;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * snapshot_take.c - `ibwire snapshot take`: read all counters of all ports, with or without a
+ * running collector
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "cli/snapshot/snapshot.h"
+#include "collector/topology_monitor.h"
+#include "collector/discovery_helper.h"
+#include "collector/snapshot_capture.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "wire/hca.h"
+#include "wire/keys.h"
+
+/* Poll interval of a running discovery. */
+#define DISCOVERY_SLICE_MS 50
+
+/* Time limit of the shutdown: a call to the device may never return. */
+#define STOP_S 10
+
+struct taking {
+	const struct snapshot_options *options;
+	struct saved_label label;
+	struct hca_port local;
+	struct hca *hca;
+	struct keys *keys;
+	struct saved_writer *writer;
+	struct fabric *fabric;
+	struct restored_caps *caps; /* agent capabilities known to a collector */
+	size_t caps_count;
+	int64_t discovery_us;       /* 0: none was made */
+	int64_t sweep_us, commit_us, spread_us;
+	uint32_t ports_asked, ports_answered;
+	uint64_t mads_sent, mads_timed_out;
+};
+
+/* --- topology --- */
+
+static int store_capabilities(struct taking *taking, const struct snapshot *snapshot, struct error *err)
+{
+	const struct fabric *fabric = snapshot->fabric;
+	size_t i;
+
+	taking->caps = calloc(fabric->node_count + 1, sizeof(*taking->caps));
+	if (!taking->caps)
+		return err_nomem(err);
+	for (i = 0; i < fabric->node_count; i++)
+		if (snapshot->caps[i].known)
+			taking->caps[taking->caps_count++] =
+				(struct restored_caps){ fabric->nodes[i].guid, snapshot->caps[i] };
+	return 0;
+}
+
+/*
+ * Use the topology of a live collector, which checks for changes with every sweep.
+ * Return: 1 if a live collector has stored a sweep, 0, or an error.
+ */
+static int fabric_of_collector(struct taking *taking, const char *path, struct error *err)
+{
+	const struct snapshot_query query = { .fabric_only = true };
+	struct snapshot *snapshot = NULL;
+	struct reader *reader;
+	struct db_status status;
+	int code = reader_open(path, &reader, err);
+
+	if (code < 0)
+		return code;
+	code = reader_status(reader, &status, err);
+	if (code == 0 && status.live && status.last.id)
+		code = snapshot_load(reader, &query, &snapshot, err);
+	if (snapshot) {
+		code = store_capabilities(taking, snapshot, err);
+		taking->fabric = snapshot->fabric;
+		snapshot->fabric = NULL;
+		snapshot_destroy(snapshot);
+	}
+	reader_close(reader);
+	return code < 0 ? code : taking->fabric != NULL;
+}
+
+static int discover(struct taking *taking, struct error *err)
+{
+	const struct discoverer *discoverer;
+	struct helper_command command;
+	const struct discovery_settings settings = {
+		.argv = command.argv, .deadline_us = POLLING_DISCOVERY_DEADLINE_US,
+	};
+	struct record_trailer trailer = { 0 };
+	int64_t began_us = clock_boottime_us(clock_system());
+	struct discovery_helper *helper;
+	int code;
+
+	polling_helper_command(&taking->options->polling, &taking->local, &command);
+	code = discovery_helper_create(&settings, clock_system(), &helper, err);
+	if (code < 0)
+		return code;
+	discoverer = discovery_helper_discoverer(helper);
+	code = discoverer->start(discoverer->ctx, err);
+	while (code == 0 && !stop_requested())
+		code = discoverer->step(discoverer->ctx, DISCOVERY_SLICE_MS, &taking->fabric, &trailer, err);
+	discovery_helper_destroy(helper);
+	if (code == 0)
+		return err_set(err, ERR_UNAVAILABLE, "stopped during discovery; nothing was stored");
+	if (code < 0)
+		return code;
+	taking->discovery_us = clock_boottime_us(clock_system()) - began_us;
+	if (trailer.lost)
+		log_warning("%llu discovery requests timed out: ports may be missing from the snapshot",
+			    (unsigned long long)trailer.lost);
+	return saved_check_fabric(taking->writer, taking->fabric, err);
+}
+
+/* --- the sweep --- */
+
+static int store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	struct taking *taking = ctx;
+	int64_t began_us = clock_boottime_us(clock_system());
+	int code = saved_write(taking->writer, &taking->label, sweep, err);
+
+	taking->commit_us = clock_boottime_us(clock_system()) - began_us;
+	taking->sweep_us = sweep->end_us - sweep->start_us;
+	taking->spread_us = sweep->spread_us;
+	taking->ports_asked = sweep->ports_asked;
+	taking->ports_answered = sweep->ports_answered;
+	taking->mads_sent = sweep->mads_sent;
+	taking->mads_timed_out = sweep->mads_timed_out;
+	return code;
+}
+
+static int run_sweep(struct taking *taking, struct error *err)
+{
+	const struct snapshot_options *options = taking->options;
+	const struct snapshot_capture_settings settings = {
+		.engine = {
+			.window = (unsigned)options->window,
+			.per_node = POLLING_PER_NODE,
+			.max_mads_per_s = (unsigned)options->max_mads_per_s,
+			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
+								 : POLLING_TIMEOUT_MS,
+			.retries = POLLING_RETRIES,
+		},
+		.fast_only = options->fast,
+		.directed_smps = taking->local.directed,
+		.keys = taking->keys,
+	};
+	struct snapshot_capture_report report;
+	int code = snapshot_capture_run(&settings, hca_transport(taking->hca), clock_system(), taking->fabric,
+					taking->caps, taking->caps_count, store, taking, &report, err);
+
+	if (code < 0)
+		return code;
+	if (report.moved_lids)
+		log_warning("%u LIDs have moved to other nodes: the previous nodes have no counters in the "
+			"snapshot", report.moved_lids);
+	if (report.changed)
+		log_warning("a link changed since the discovery: newer nodes are not in the snapshot");
+	return 0;
+}
+
+static int print_report(const struct taking *taking, struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "name", .title = "snapshot", .kind = COLUMN_TEXT },
+		{ .key = "ports_asked", .title = "ports polled", .kind = COLUMN_INTEGER },
+		{ .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
+		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
+		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
+		{ .key = "discovery_us", .title = "discovery", .kind = COLUMN_SPAN_US },
+		{ .key = "sweep_us", .title = "sweep", .kind = COLUMN_SPAN_US },
+		{ .key = "spread_us", .title = "first to last reading", .kind = COLUMN_SPAN_US },
+		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
+		{ .key = "longest_lock_us", .title = "longest database lock", .kind = COLUMN_SPAN_US,
+		  .flags = COLUMN_NO_TABLE },
+	};
+	struct result_options output = options_result(&taking->options->common);
+	struct result *result;
+	int code;
+
+	output.record = true;
+	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	if (code < 0)
+		return code;
+	result_text(result, 0, taking->label.name);
+	result_integer(result, 1, taking->ports_asked);
+	result_integer(result, 2, taking->ports_answered);
+	result_unsigned(result, 3, taking->mads_sent);
+	result_unsigned(result, 4, taking->mads_timed_out);
+	if (taking->discovery_us)
+		result_integer(result, 5, taking->discovery_us);
+	result_integer(result, 6, taking->sweep_us);
+	result_integer(result, 7, taking->spread_us);
+	result_integer(result, 8, taking->commit_us);
+	result_integer(result, 9, saved_longest_us(taking->writer));
+	result_end_row(result);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* Open the database before polling. */
+static int take_snapshot(struct taking *taking, struct error *err)
+{
+	const struct options *common = &taking->options->common;
+	char path[4096];
+	int code = options_db_path(common, true, path, sizeof(path), err);
+
+	if (code == 0)
+		code = saved_writer_open(path, &taking->writer, err);
+	if (code == 0)
+		code = saved_is_free(taking->writer, taking->label.name, err);
+	if (code == 0)
+		code = hca_find(common->ca, common->port, taking->options->polling.smi_ca, &taking->local, err);
+	if (code == 0)
+		code = polling_keys(&taking->options->polling, taking->local.port_guid, &taking->keys, err);
+	if (code == 0)
+		code = fabric_of_collector(taking, path, err);
+	if (code == 0) {
+		taking->label.discovered = true;
+		code = discover(taking, err);
+	}
+	if (code >= 0)
+		code = hca_open(&taking->local, &taking->hca, err);
+	if (code == 0)
+		code = run_sweep(taking, err);
+	return code ? code : print_report(taking, err);
+}
+
+int snapshot_take(const struct snapshot_options *options, const char *name, struct error *err)
+{
+	struct taking taking = {
+		.options = options,
+		.label = { .name = name, .note = options->note, .slow = !options->fast },
+	};
+	int code;
+
+	log_init("ibwire", LOG_LEVEL_WARNING);
+	stop_install();
+	stop_within(STOP_S);
+	code = take_snapshot(&taking, err);
+	saved_writer_close(taking.writer);
+	hca_close(taking.hca);
+	keys_destroy(taking.keys);
+	fabric_destroy(taking.fabric);
+	free(taking.caps);
+	return code;
+}

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* status.c - `ibwire status`: collector status */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/command.h"
+#include "cli/lib/locked.h"
+#include "cli/lib/options.h"
+#include "cli/status/throttled.h"
+#include "cli/lib/view.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+enum {
+	STATE, LIVE, COLLECTOR_PID, BLOCKED, BLOCKER_PID,
+	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
+	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
+	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, PORTS_DOWN, SM, SM_LID,
+	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
+	DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
+};
+
+#define DATA_ONLY COLUMN_NO_TABLE
+
+/* Shown in tables only if set, see show_line(). */
+#define QUIET COLUMN_NO_TABLE
+
+static const struct column status_columns[COLUMN_COUNT] = {
+	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
+	[LIVE] = { .key = "live", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
+	[COLLECTOR_PID] = { .key = "collector_pid", .title = "collector", .kind = COLUMN_INTEGER },
+	[BLOCKED] = { .key = "store_blocked", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
+	[BLOCKER_PID] = { .key = "blocker_pid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = QUIET },
+	[THROTTLED_TIME] = { .key = "throttled_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME },
+	[AGE] = { .key = "age_s", .title = "  age", .kind = COLUMN_SPAN_S },
+	[INTERVAL] = { .key = "interval_s", .title = "  interval", .kind = COLUMN_SPAN_S },
+	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US },
+	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US, .flags = QUIET },
+	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US, .flags = DATA_ONLY },
+	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[ASKED] = { .key = "ports_asked", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[ANSWERED] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
+	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER,
+			 .flags = QUIET },
+	[NOT_ASKED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | QUIET },
+	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SILENT_NODES] = { .key = "silent_nodes", .title = "unresponsive nodes", .kind = COLUMN_LIST },
+	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[LOCKED_NODES] = { .key = "locked_nodes", .title = "locked nodes", .kind = COLUMN_LIST },
+	[NODES] = { .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
+	[SWITCHES] = { .key = "switches", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
+	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER,
+		      .flags = QUIET },
+	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
+	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
+	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SM_GUID] = { .key = "sm_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[SM_STATE] = { .key = "sm_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[SM_PRIORITY] = { .key = "sm_priority", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SM_ACT_COUNT] = { .key = "sm_act_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SM_OTHERS] = { .key = "other_sms", .title = "  others at", .kind = COLUMN_LIST, .flags = QUIET },
+	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER },
+	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
+	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
+	[MADS_PER_S] = { .key = "mads_per_s", .title = "  MADs per second", .kind = COLUMN_PER_S },
+	[DISCOVERY_TIME] = { .key = "discovery_time", .title = "newest discovery", .kind = COLUMN_TIME },
+	[DISCOVERY] = { .key = "discovery_us", .title = "  took", .kind = COLUMN_SPAN_US },
+	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
+	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
+	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES },
+	[LOG] = { .key = "log_bytes", .title = "  log", .kind = COLUMN_BYTES, .flags = QUIET },
+	[LOG_HOLDERS] = { .key = "log_holders", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[SCHEMA] = { .key = "schema_version", .title = "  schema version", .kind = COLUMN_INTEGER },
+	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER },
+	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
+};
+
+/* Input of the status page. */
+struct page {
+	const char *path; /* of the database */
+	int64_t at_us;    /* selected wall clock time; 0: now */
+	struct view view;
+	struct db_status db;
+	struct map locked;
+	struct throttled throttled;
+	struct column columns[COLUMN_COUNT];
+};
+
+/* show_line - show an optional column. */
+static void show_line(struct page *page, size_t column)
+{
+	page->columns[column].flags &= ~(unsigned)QUIET;
+}
+
+/* Age in intervals above which a live collector is stalled. */
+enum { STALLED_INTERVALS = 3 };
+
+/* The state at a selected time. */
+static void fill_past(struct result *result, const struct page *page, double age_s)
+{
+	char at[WHEN_SIZE], age[WHEN_SIZE], line[256];
+	const struct sweep_info *last = &page->db.last;
+	bool gap = last->interval_us && age_s * 1e6 > (double)last->interval_us * STALLED_INTERVALS;
+
+	when_format_local(page->at_us, at);
+	when_format_span((int64_t)(age_s * 1e6), age);
+	result_text(result, STATE, "past");
+	snprintf(line, sizeof(line), gap ? "past: state at %s; no sweep was stored in the %s before" :
+					   "past: state at %s; the last sweep was %s old", at, age);
+	result_show(result, STATE, line, gap ? STYLE_WARNING : STYLE_STRONG);
+}
+
+static void fill_state(struct result *result, const struct db_status *db, int64_t now_us)
+{
+	char age[WHEN_AGE_SIZE], line[256];
+	bool empty = db->sweeps == 0;
+	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS, age_us = when_age_us(now_us, db->last_wall_us);
+	int len;
+
+	result_bool(result, LIVE, db->live);
+	result_bool(result, BLOCKED, db->store_blocked);
+	if (db->store_blocked && db->blocker_pid)
+		result_integer(result, BLOCKER_PID, db->blocker_pid);
+	if (db->live && db->collector_pid)
+		result_integer(result, COLLECTOR_PID, db->collector_pid);
+	when_format_age(now_us, db->last_wall_us, age);
+	if (empty && db->live) {
+		result_text(result, STATE, "starting");
+		result_show(result, STATE, "starting: the collector has not stored a sweep yet", STYLE_WARNING);
+	} else if (empty) {
+		result_text(result, STATE, "empty");
+		result_show(result, STATE, "empty: no sweep is stored; start 'ibwire collect'", STYLE_WARNING);
+	} else if (!db->live) {
+		result_text(result, STATE, "stopped");
+		snprintf(line, sizeof(line),
+			 "stopped: no collector is running, data is %s; start 'ibwire collect'", age);
+		result_show(result, STATE, line, STYLE_WARNING);
+	} else if (limit_us > 0 && age_us > limit_us) {
+		result_text(result, STATE, "stalled");
+		len = snprintf(line, sizeof(line), "stalled: the collector is running, but its newest sweep is "
+			"%s", age);
+		if (db->store_blocked && db->blocker_pid)
+			snprintf(line + len, sizeof(line) - (size_t)len,
+				 "; process %" PRId64 " locks the database (its -shm file)", db->blocker_pid);
+		else if (db->store_blocked)
+			snprintf(line + len, sizeof(line) - (size_t)len,
+				 "; another process locks the database (see lsof for its -shm file)");
+		result_show(result, STATE, line, STYLE_CRITICAL);
+	} else {
+		result_text(result, STATE, "live");
+		snprintf(line, sizeof(line), "live: the newest sweep is %s", age);
+		result_show(result, STATE, line, age_us < 0 ? STYLE_WARNING : STYLE_STRONG);
+	}
+}
+
+static void fill_sweep(struct result *result, const struct sweep_info *sweep)
+{
+	double coverage = sweep->ports_asked ? 100.0 * sweep->ports_answered / sweep->ports_asked : NAN;
+	/* MAD rate of a single sweep over its duration, of a series over the interval. */
+	int64_t span_us = sweep->interval_us ? sweep->interval_us : sweep->duration_us;
+	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
+	char line[128];
+
+	result_integer(result, PLANNED, sweep->ports_planned);
+	result_integer(result, ASKED, sweep->ports_asked);
+	result_integer(result, ANSWERED, sweep->ports_answered);
+	result_real(result, COVERAGE, coverage);
+	snprintf(line, sizeof(line), "%" PRIu32 " of %" PRIu32 " polled (%.1f %%); %" PRIu32 " have counters",
+		 sweep->ports_answered, sweep->ports_asked, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
+	result_show(result, ANSWERED, line, sweep->ports_answered < sweep->ports_asked ? STYLE_WARNING : STYLE_PLAIN);
+	result_integer(result, DURATION, sweep->duration_us);
+	if (sweep->interval_us)
+		result_real(result, INTERVAL, (double)sweep->interval_us / 1e6);
+	else
+		result_show(result, INTERVAL, "a single sweep", STYLE_PLAIN);
+	result_unsigned(result, MADS, sweep->mads_sent);
+	result_unsigned(result, MADS_TIMED_OUT, sweep->mads_timed_out);
+	result_unsigned(result, MADS_RETRIED, sweep->mads_retried);
+	result_real(result, MADS_PER_S, mads_per_s);
+	if (!sweep->interval_us && !isnan(mads_per_s)) {
+		snprintf(line, sizeof(line), "%.0f MADs/s during the sweep", mads_per_s);
+		result_show(result, MADS_PER_S, line, STYLE_PLAIN);
+	}
+}
+
+static void fill_spread(struct result *result, struct page *page)
+{
+	const struct sweep_info *sweep = &page->db.last;
+	char all[WHEN_SIZE], node[WHEN_SIZE], line[128];
+
+	if (sweep->spread_us >= 0)
+		result_integer(result, SPREAD, sweep->spread_us);
+	if (sweep->node_spread_us >= 0)
+		result_integer(result, NODE_SPREAD, sweep->node_spread_us);
+	if (sweep->spread_us <= 0 || sweep->node_spread_us < 0)
+		return;
+	snprintf(line, sizeof(line), "%s; within one switch %s at most", when_format_span(sweep->spread_us, all),
+		 when_format_span(sweep->node_spread_us, node));
+	result_show(result, SPREAD, line, STYLE_PLAIN);
+	show_line(page, SPREAD);
+}
+
+static void fill_unfinished(struct result *result, struct page *page)
+{
+	const struct sweep_info *sweep = &page->db.last;
+	char line[128];
+
+	if (sweep->ports_unfinished >= 0)
+		result_integer(result, UNFINISHED, sweep->ports_unfinished);
+	if (sweep->ports_unfinished <= 0)
+		return;
+	snprintf(line, sizeof(line), "%" PRId64 ": the sweep ended before they responded",
+		 sweep->ports_unfinished);
+	result_show(result, UNFINISHED, line, STYLE_WARNING);
+	show_line(page, UNFINISHED);
+}
+
+/* A stopped collector has no rate. */
+static void fill_throttled(struct result *result, struct page *page)
+{
+	const struct throttled *throttled = &page->throttled;
+	char since[WHEN_SIZE], line[WHEN_SIZE + sizeof(throttled->text) + 16];
+
+	if (!page->db.live && !page->at_us)
+		return;
+	result_bool(result, THROTTLED, throttled->on);
+	if (!throttled->on)
+		return;
+	result_integer(result, THROTTLED_TIME, throttled->since_us);
+	snprintf(line, sizeof(line), "since %s: %s", when_format_local(throttled->since_us, since), throttled->text);
+	result_show(result, THROTTLED, line, STYLE_WARNING);
+	show_line(page, THROTTLED);
+}
+
+/* Shown only if a reader blocks the checkpoint. */
+static void fill_log(struct result *result, struct page *page)
+{
+	const struct db_status *db = &page->db;
+	struct text shown = { 0 };
+
+	result_integer(result, LOG, db->log_bytes);
+	if (!*db->log_holders)
+		return;
+	result_text(result, LOG_HOLDERS, db->log_holders);
+	result_append_bytes(&shown, (double)db->log_bytes);
+	text_appendf(&shown, ": checkpoint blocked by a read transaction of %s", db->log_holders);
+	result_show(result, LOG, result_chars(result, &shown), STYLE_WARNING);
+	text_done(&shown);
+	show_line(page, LOG);
+}
+
+static void fill_discovery(struct result *result, const struct db_status *db)
+{
+	if (!db->discovery_us)
+		return;
+	result_integer(result, DISCOVERY_TIME, db->discovery_wall_us);
+	result_integer(result, DISCOVERY, db->discovery_us);
+	result_unsigned(result, SMPS, db->discovery_smps);
+}
+
+static void fill_sm(struct result *result, const struct view *view, const struct sm_state *sm)
+{
+	static const char *const states[] = { "not active", "discovering", "standby", "master" };
+	const char *state = sm->state < 4 ? states[sm->state] : "unknown", *name = NULL;
+	const struct fabric *fabric = view->fabric;
+	char line[NODE_NAME_SIZE + 128];
+	size_t i;
+
+	if (sm->lid)
+		result_integer(result, SM_LID, sm->lid);
+	if (!sm->known) {
+		result_show(result, SM, sm->lid ? "does not respond" : "none: no master is known", STYLE_CRITICAL);
+		return;
+	}
+	for (i = 0; fabric && i < fabric->port_count; i++)
+		if (sm->guid && fabric->ports[i].guid == sm->guid)
+			name = fabric->nodes[fabric->ports[i].node].name;
+	result_unsigned(result, SM_GUID, sm->guid);
+	result_text(result, SM_STATE, state);
+	result_integer(result, SM_PRIORITY, sm->priority);
+	result_integer(result, SM_ACT_COUNT, sm->act_count);
+	snprintf(line, sizeof(line), "%s%s0x%016" PRIx64 ", LID %u, %s, priority %u", name ? name : "",
+		 name ? ", port GUID " : "port GUID ", sm->guid, sm->lid, state, sm->priority);
+	result_show(result, SM, line, sm->state == 3 ? STYLE_PLAIN : STYLE_WARNING);
+}
+
+/* Maximum number of subnet managers listed in a table. */
+enum { SMS_NAMED = 6 };
+
+/* Other ports with IsSM in PortInfo, mostly standby SMs. */
+static void fill_other_sms(struct result *result, struct page *page, const struct sm_state *sm)
+{
+	const struct fabric *fabric = page->view.fabric;
+	struct text shown = { 0 };
+	uint32_t i, count = 0;
+
+	result_empty(result, SM_OTHERS);
+	for (i = 0; fabric && i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		const struct node *node = &fabric->nodes[port->node];
+
+		if (!port_is_sm(port) || (node->type == NODE_SWITCH ? port->num != 0 : port->state < PORT_INIT) ||
+		    (sm->known && port->guid == sm->guid))
+			continue;
+		result_item(result, SM_OTHERS, node->name);
+		if (count++ < SMS_NAMED)
+			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", page->view.names_shown.names[port->node]);
+	}
+	if (count > SMS_NAMED)
+		text_appendf(&shown, " and %u more", count - SMS_NAMED);
+	result_show(result, SM_OTHERS, result_chars(result, &shown), STYLE_PLAIN);
+	if (count)
+		show_line(page, SM_OTHERS);
+	text_done(&shown);
+}
+
+/* Maximum number of nodes listed in a table. */
+enum { NODES_NAMED = 6 };
+
+/*
+ * @word:  port status of the listed nodes
+ * @also:  map of further nodes, with a value above 0; may be NULL
+ */
+static void fill_node_list(struct result *result, const struct view *view, size_t list, size_t count_column,
+			   enum port_word word, const struct map *also, enum cell_style style)
+{
+	const struct fabric *fabric = view->fabric;
+	struct text shown = { 0 };
+	uint32_t i, j, count = 0;
+
+	result_empty(result, list);
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		uint32_t value = 0;
+		bool has = also && map_get(also, node->guid, &value) && value;
+
+		for (j = node->first_port; !has && j < node->first_port + node->ports; j++) {
+			struct port_view port;
+
+			port_view_init(view, j, &port);
+			has = port_is_pollable(fabric, &fabric->ports[j]) && port.word == word;
+		}
+		if (!has)
+			continue;
+		result_item(result, list, node->name);
+		if (count++ < NODES_NAMED)
+			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", view->names_shown.names[i]);
+	}
+	result_integer(result, count_column, count);
+	if (count > NODES_NAMED)
+		text_appendf(&shown, " and %u more", count - NODES_NAMED);
+	result_show(result, list, count ? result_chars(result, &shown) : "none", count ? style : STYLE_PLAIN);
+	text_done(&shown);
+}
+
+/* Ports excluded by settings, and ports without counters that mirror their peers'. */
+static void fill_not_polled(struct result *result, struct page *page)
+{
+	const struct fabric *fabric = page->view.fabric;
+	int64_t unplanned = 0, mirrored = 0;
+	char line[192];
+	uint32_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		struct port_view port;
+
+		if (!port_is_pollable(fabric, &fabric->ports[i]))
+			continue;
+		port_view_init(&page->view, i, &port);
+		unplanned += port.word == WORD_UNPLANNED;
+		mirrored += port.word == WORD_MIRRORED;
+	}
+	result_integer(result, UNPLANNED, unplanned);
+	result_integer(result, MIRRORED, mirrored);
+	if (!unplanned && !mirrored)
+		return;
+	snprintf(line, sizeof(line),
+		 "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their "
+		 	"switch ports", unplanned + mirrored, mirrored);
+	result_show(result, NOT_ASKED, line, STYLE_PLAIN);
+	show_line(page, NOT_ASKED);
+}
+
+/*
+ * Linked ports whose peer did not respond to discovery; the peer is not counted as unresponsive
+ * node.
+ */
+static void fill_no_peer(struct result *result, struct page *page)
+{
+	int64_t count = (int64_t)fabric_to_nobody(page->view.fabric);
+	char line[160];
+
+	result_integer(result, NO_PEER, count);
+	if (!count)
+		return;
+	snprintf(line, sizeof(line),
+		 "%" PRId64 " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
+		 	"(--security-keys)", count);
+	result_show(result, NO_PEER, line, STYLE_WARNING);
+	show_line(page, NO_PEER);
+}
+
+static void fill_fabric(struct result *result, const struct view *view, const struct map *locked)
+{
+	const struct fabric *fabric = view->fabric;
+	int64_t switches = 0, hcas = 0, links = 0, active = 0, down = 0;
+	char line[128];
+	size_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		switches += fabric->nodes[i].type == NODE_SWITCH;
+		hcas += fabric->nodes[i].type == NODE_CA && !node_is_aggregation(&fabric->nodes[i]);
+	}
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		down += port_is_pollable(fabric, port) && port->state == PORT_DOWN;
+		if (port->peer == FABRIC_NONE || port->peer < i)
+			continue;
+		links++;
+		active += port->state == PORT_ACTIVE && fabric->ports[port->peer].state == PORT_ACTIVE;
+	}
+	result_integer(result, NODES, (int64_t)fabric->node_count);
+	result_integer(result, SWITCHES, switches);
+	result_integer(result, HCAS, hcas);
+	result_integer(result, LINKS, links);
+	result_integer(result, LINKS_UP, active);
+	result_integer(result, PORTS_DOWN, down);
+	snprintf(line, sizeof(line), "%zu: %" PRId64 " switches, %" PRId64 " HCAs", fabric->node_count, switches, hcas);
+	result_show(result, NODES, line, STYLE_PLAIN);
+	snprintf(line, sizeof(line), "%" PRId64 ", %" PRId64 " of them active", links, active);
+	result_show(result, LINKS, line, active < links ? STYLE_WARNING : STYLE_PLAIN);
+	fill_node_list(result, view, SILENT_NODES, SILENT, WORD_SILENT, NULL, STYLE_CRITICAL);
+	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, locked, STYLE_WARNING);
+}
+
+static void fill_db(struct result *result, struct page *page)
+{
+	const struct db_status *db = &page->db;
+
+	result_text(result, DB, page->path);
+	result_integer(result, SIZE, db->size_bytes);
+	fill_log(result, page);
+	result_integer(result, SCHEMA, db->schema_version);
+	result_integer(result, SWEEPS, db->sweeps);
+	if (db->first_wall_us)
+		result_integer(result, FIRST_TIME, db->first_wall_us);
+}
+
+static void fill(struct result *result, const struct options *options, struct page *page)
+{
+	const struct db_status *db = &page->db;
+	int64_t reference_us = page->at_us ? page->at_us : options->now_us;
+	double age_s = view_age_s(reference_us, db->last_wall_us);
+
+	if (page->at_us)
+		fill_past(result, page, age_s);
+	else
+		fill_state(result, db, options->now_us);
+	fill_throttled(result, page);
+	fill_db(result, page);
+	if (db->last_wall_us) {
+		result_integer(result, LAST_TIME, db->last_wall_us);
+		result_real(result, AGE, age_s);
+		fill_sweep(result, &db->last);
+		fill_spread(result, page);
+		fill_unfinished(result, page);
+		fill_discovery(result, db);
+		fill_sm(result, &page->view, &db->last.sm);
+		fill_other_sms(result, page, &db->last.sm);
+	}
+	if (page->view.fabric) {
+		fill_fabric(result, &page->view, &page->locked);
+		fill_no_peer(result, page);
+		fill_not_polled(result, page);
+	}
+}
+
+static int print_status(const struct options *options, struct page *page, struct error *err)
+{
+	struct result_options output = options_result(options);
+	struct result *result;
+	int code;
+
+	output.record = output.format != RESULT_CSV;
+	memcpy(page->columns, status_columns, sizeof(status_columns));
+	code = result_create(stdout, &output, page->columns, COLUMN_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	fill(result, options, page);
+	result_end_row(result);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* Load the sweep of that time; an empty database is not an error. */
+static int load_fabric(struct view *view, int64_t at_us, struct error *err)
+{
+	const struct snapshot_query query = { .at_us = at_us, .names = view->names };
+	int code = snapshot_load(view->reader, &query, &view->snapshot, err);
+
+	if (code == ERR_UNAVAILABLE && !at_us) {
+		view->snapshot = NULL;
+		return 0;
+	}
+	if (code < 0)
+		return code;
+	view->fabric = view->snapshot->fabric;
+	return order_names(&view->names_shown, view->fabric, err);
+}
+
+static int load(struct page *page, struct error *err)
+{
+	int code = reader_status_at(page->view.reader, page->at_us, &page->db, err);
+
+	if (code == 0)
+		code = load_fabric(&page->view, page->at_us, err);
+	if (code == 0)
+		code = locked_load(page->view.reader, page->at_us, &page->locked, err);
+	if (code == 0)
+		code = throttled_load(page->view.reader, page->at_us, &page->throttled, err);
+	return code;
+}
+
+int status_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct page page = { 0 };
+	struct options options;
+	char path[4096];
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, clock_wall_us(clock_system()),
+				 &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	page.path = path;
+	page.at_us = options.at_us;
+	code = options_no_arguments(command, &options, err);
+	if (code == 0)
+		code = options_db_path(&options, false, path, sizeof(path), err);
+	if (code == 0)
+		code = view_open_reader(&options, &page.view, err);
+	if (code < 0)
+		return code;
+	code = load(&page, err);
+	if (code == 0)
+		code = print_status(&options, &page, err);
+	map_done(&page.locked);
+	view_done(&page.view);
+	return code;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* status and health for the newest sweep: counts, unresponsive ports, finding kinds. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "analysis/finding.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "fabric/fabric.h"
+#include "storage/lock.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+
+static void set_answered(int64_t answered, int64_t asked)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_asked = %" PRId64
+		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", answered, asked);
+	assert_int_equal(check_integer(db_path, sql), SWEEPS);
+}
+
+/* The database has no finding; three ports were silent in a sweep. */
+static void health_mentions_unresponsive_ports_without_findings(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	char line[128], time[WHEN_SIZE], *output;
+
+	(void)state;
+	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
+	set_answered(6, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "no open findings, but 3 ports did not respond;"));
+	free(output);
+	set_answered(9, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "no open findings;"));
+	free(output);
+	set_answered(sweep->ports_answered, sweep->ports_asked);
+}
+
+static void set_label(int64_t wall_us)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET wall_us = %" PRId64
+		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", wall_us);
+	assert_int_equal(check_integer(db_path, sql), SWEEPS);
+}
+
+/* As after a clock was put back: the newest sweep is of three hours from now. */
+static void a_sweep_in_the_future_has_no_age(void **state)
+{
+	struct error err = { 0 };
+	json_t *rows;
+	char *output;
+
+	(void)state;
+	set_label(clock_wall_us(clock_system()) + 3 * 3600 * US_PER_S + 30 * US_PER_S);
+	assert_int_equal(run("status", &output, NULL), 0);
+	assert_non_null(strstr(output, "data is labelled 3h00m in the future; check the clock of this host"));
+	free(output);
+	assert_int_equal(run("health", &output, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "the newest sweep is labelled 3h00m in the future; check the clock"));
+	free(output);
+	rows = run_json("status");
+	assert_true(json_is_null(json_object_get(rows, "age_s")));
+	json_decref(rows);
+	rows = run_json("ports|--all");
+	assert_true(json_array_size(rows) > 0);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *age = json_object_get(json_array_get(rows, i), "age_s");
+
+		assert_true(json_is_null(age) || json_number_value(age) >= 0);
+	}
+	json_decref(rows);
+	set_label(model->sweep.wall_us);
+}
+
+/* All kinds are rows, one is one row, with the same keys; a table is for people, and has lines for one. */
+static void health_explains_kinds_in_every_format(void **state)
+{
+	json_t *all = run_json("health|--explain|all");
+	char line[128], *output;
+
+	(void)state;
+	assert_int_equal(json_array_size(all), FINDING_KIND_COUNT);
+	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) {
+		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
+		const json_t *row = json_array_get(all, (size_t)kind);
+		json_t *one;
+
+		assert_text(row, "kind", info->name);
+		assert_text(row, "means", info->means);
+		assert_text(row, "limits", info->limits);
+		assert_text(row, "reason", info->reason);
+		assert_text(row, "advice", info->advice);
+		snprintf(line, sizeof(line), "health|--explain|%s", info->name);
+		one = run_json(line);
+		assert_int_equal(json_array_size(one), 1);
+		assert_true(json_equal(json_array_get(one, 0), row));
+		json_decref(one);
+		assert_int_equal(run(line, &output, NULL), 0);
+		assert_ptr_equal(strstr(output, info->name), output);
+		assert_non_null(strstr(output, "limits:"));
+		free(output);
+	}
+	json_decref(all);
+	assert_int_equal(run("health|--explain|all|--format|csv", &output, NULL), 0);
+	assert_ptr_equal(strstr(output, "kind,means,limits,reason,advice"), output);
+	free(output);
+}
+
+static void status_matches_the_newest_sweep(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	json_t *status = run_json("status");
+
+	(void)state;
+	assert_true(json_is_object(status));
+	/* No process holds it. */
+	assert_text(status, "state", "stopped");
+	assert_true(json_is_false(json_object_get(status, "live")));
+	assert_true(json_is_null(json_object_get(status, "collector_pid")));
+	assert_int_equal(integer_of(status, "sweeps"), SWEEPS);
+	assert_int_equal(integer_of(status, "ports_asked"), sweep->ports_asked);
+	assert_int_equal(integer_of(status, "ports_answered"), sweep->ports_answered);
+	assert_true(unsigned_of(json_object_get(status, "mads_sent")) == sweep->mads_sent);
+	assert_int_equal(integer_of(status, "nodes"), sweep->fabric->node_count);
+	assert_int_equal(integer_of(status, "ports_unfinished"), sweep->ports_unfinished);
+	assert_int_equal(integer_of(status, "spread_us"), sweep->spread_us);
+	assert_int_equal(integer_of(status, "node_spread_us"), sweep->node_spread_us);
+	/* A stopped collector has no rate. */
+	assert_true(json_is_null(json_object_get(status, "throttled")));
+	assert_true(json_is_null(json_object_get(status, "throttled_time")));
+	json_decref(status);
+}
+
+static void status_counts_ports_by_status(void **state)
+{
+	json_t *status = run_json("status"), *rows = run_json("ports");
+	int64_t unplanned = 0, mirrored = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < json_array_size(rows); i++) {
+		const char *word = json_string_value(json_object_get(json_array_get(rows, i), "status"));
+
+		unplanned += !strcmp(word, "unplanned");
+		mirrored += !strcmp(word, "mirrored");
+	}
+	assert_true(unplanned + mirrored > 0);
+	assert_int_equal(integer_of(status, "ports_unplanned"), unplanned);
+	assert_int_equal(integer_of(status, "ports_mirrored"), mirrored);
+	json_decref(status);
+	json_decref(rows);
+}
+
+/* A table shows optional lines only if set. */
+static void optional_status_lines_are_shown_only_if_set(void **state)
+{
+	char *output;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run("status", &output, &err), 0);
+	assert_null(strstr(output, "throttled"));
+	assert_int_equal(strstr(output, "not reached in time") != NULL, model->sweep.ports_unfinished > 0);
+	assert_int_equal(strstr(output, "readings within") != NULL, model->sweep.spread_us > 0);
+	assert_non_null(strstr(output, "not polled"));
+	free(output);
+}
+
+/* Another process locks the byte that a writer of the log needs. */
+static pid_t lock_log(void)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 120, .l_len = 1 };
+	char name[100], locked = 0;
+	int ends[2];
+	pid_t child;
+
+	snprintf(name, sizeof(name), "%s-shm", db_path);
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		int fd = open(name, O_RDONLY);
+
+		locked = fcntl(fd, F_SETLK, &lock) == 0;
+		if (write(ends[1], &locked, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &locked, 1), 1);
+	assert_true(locked);
+	close(ends[0]);
+	return child;
+}
+
+static void status_names_the_process_that_locks_the_database(void **state)
+{
+	char words[80], sql[160], *output;
+	struct db_lock lock;
+	json_t *row;
+	pid_t child;
+
+	(void)state;
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET wall_us = wall_us - (SELECT max(wall_us) FROM sweep)"
+		 " + (strftime('%%s', 'now') - 3600) * 1000000 RETURNING 1");
+	assert_int_equal(check_integer(db_path, sql), 1);
+	assert_int_equal(lock_take(db_path, &lock, NULL), 0);
+	assert_int_equal(run("status", &output, NULL), 0);
+	assert_non_null(strstr(output, "stalled: the collector is running"));
+	assert_null(strstr(output, "locks the database"));
+	free(output);
+	child = lock_log();
+	snprintf(words, sizeof(words), "; process %lld locks the database (its -shm file)", (long long)child);
+	assert_int_equal(run("status", &output, NULL), 0);
+	assert_non_null(strstr(output, words));
+	free(output);
+	row = run_json("status");
+	assert_true(json_is_true(json_object_get(row, "store_blocked")));
+	assert_int_equal(integer_of(row, "blocker_pid"), child);
+	json_decref(row);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	lock_release(&lock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(health_mentions_unresponsive_ports_without_findings),
+		cmocka_unit_test(a_sweep_in_the_future_has_no_age),
+		cmocka_unit_test(health_explains_kinds_in_every_format),
+		cmocka_unit_test(status_matches_the_newest_sweep),
+		cmocka_unit_test(status_counts_ports_by_status),
+		cmocka_unit_test(optional_status_lines_are_shown_only_if_set),
+		cmocka_unit_test(status_names_the_process_that_locks_the_database),
+	};
+
+	return cmocka_run_group_tests_name("status and health", tests, make_database, remove_database);
+}

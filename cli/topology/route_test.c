@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* `ibwire topology route` over a database of random fabrics and forwarding tables. */
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "fabric/routes.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+enum { STEPS = 8, CHANGES_MOST = 8 * ROUTES_BLOCKS };
+
+static struct routes tables[STEPS];
+static struct model *tabled;
+static char path[96];
+
+/* Each entry leads somewhere, mostly: by a port that has a link. */
+static uint8_t some_port(const struct fabric *fabric, uint32_t node)
+{
+	const struct node *which = &fabric->nodes[node];
+	unsigned tries;
+
+	for (tries = 0; tries < 8; tries++) {
+		const struct port *port = &fabric->ports[which->first_port + model_random(tabled, which->ports)];
+
+		if (port->peer != FABRIC_NONE && port->num > 0)
+			return port->num;
+	}
+	return ROUTES_NO_PORT;
+}
+
+static void change_tables(const struct fabric *fabric, struct routes *routes, struct route_block *blocks, size_t *count)
+{
+	uint8_t ports[ROUTES_BLOCK];
+	uint32_t node;
+	unsigned block, i;
+
+	for (node = 0; node < fabric->node_count; node++) {
+		uint64_t guid = fabric->nodes[node].guid;
+
+		if (fabric->nodes[node].type != NODE_SWITCH || model_random(tabled, 3) == 0)
+			continue;
+		for (block = 0; block < ROUTES_BLOCKS; block += 1 + (unsigned)model_random(tabled, 3)) {
+			if (*count == CHANGES_MOST)
+				return;
+			for (i = 0; i < ROUTES_BLOCK; i++)
+				ports[i] = some_port(fabric, node);
+			assert_int_equal(routes_set_block(routes, guid, block, ports, NULL, NULL), 0);
+			blocks[(*count)++] = (struct route_block){ guid, (uint16_t)block };
+		}
+	}
+}
+
+static int make_tables(void **state)
+{
+	struct route_block *blocks = calloc(CHANGES_MOST, sizeof(*blocks));
+	struct routes routes = { 0 };
+	struct writer *writer;
+	int i, code = make_database(state);
+
+	if (code || !blocks)
+		return -1;
+	snprintf(path, sizeof(path), "%s-routes", db_path);
+	tabled = model_create(11, 6, 12, 20);
+	tabled->keep_history = true;
+	if (writer_open(path, &writer, NULL) < 0)
+		return -1;
+	for (i = 0; i < STEPS; i++) {
+		struct sweep sweep = *model_step(tabled);
+		size_t count = 0;
+
+		change_tables(sweep.fabric, &routes, blocks, &count);
+		sweep.routes = &routes;
+		sweep.route_blocks = blocks;
+		sweep.route_block_count = count;
+		if (writer_sink(writer)->store(writer, &sweep, NULL) < 0 || routes_copy(&routes, &tables[i], NULL) < 0)
+			return -1;
+	}
+	writer_close(writer);
+	routes_done(&routes);
+	free(blocks);
+	use_database(path);
+	return 0;
+}
+
+static int remove_tables(void **state)
+{
+	int i;
+
+	use_database(NULL);
+	for (i = 0; i < STEPS; i++)
+		routes_done(&tables[i]);
+	model_destroy(tabled);
+	return remove_database(state);
+}
+
+static bool is_switch(const struct fabric *fabric, uint32_t port)
+{
+	return fabric->nodes[fabric->ports[port].node].type == NODE_SWITCH;
+}
+
+/* A port that can be the end of a route, as it is typed. */
+static uint32_t some_end(const struct fabric *fabric, char ret[64])
+{
+	uint32_t port;
+
+	do {
+		port = (uint32_t)model_random(tabled, fabric->port_count);
+	} while (is_switch(fabric, port) && fabric->ports[port].num > 0);
+	snprintf(ret, 64, "0x%016" PRIx64 "/%u", fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
+	return port;
+}
+
+static void check_rows(const json_t *rows, const struct fabric *fabric, const struct route_trace *trace)
+{
+	const json_t *row = NULL;
+	unsigned i;
+
+	assert_int_equal(json_array_size(rows), trace->hops ? trace->hops : 1);
+	for (i = 0; i < json_array_size(rows); i++) {
+		row = json_array_get(rows, i);
+		assert_text(row, "route", route_end_name(trace->end));
+		assert_int_equal(guid_of(row, "route_node_guid"), fabric->nodes[trace->at].guid);
+		assert_int_equal(integer_of(row, "hop"), trace->hops ? i + 1 : 0);
+		if (trace->hops) {
+			const struct port *port = &fabric->ports[trace->ports[i]], *peer = &fabric->ports[port->peer];
+
+			assert_int_equal(guid_of(row, "node_guid"), fabric->nodes[port->node].guid);
+			assert_int_equal(integer_of(row, "port"), port->num);
+			assert_int_equal(guid_of(row, "peer_guid"), fabric->nodes[peer->node].guid);
+			assert_int_equal(integer_of(row, "peer_port"), peer->num);
+			assert_text(row, "state", port_state_name(port->state));
+		} else {
+			assert_int_equal(guid_of(row, "node_guid"), 0);
+			assert_int_equal(integer_of(row, "peer_port"), -1);
+		}
+	}
+}
+
+static void route_uses_the_forwarding_tables_of_its_time(void **state)
+{
+	unsigned ends[ROUTE_END_COUNT] = { 0 }, i;
+
+	(void)state;
+	for (i = 0; i < 400; i++) {
+		unsigned at = (unsigned)model_random(tabled, STEPS);
+		struct fabric *fabric = tabled->sweeps[at].fabric;
+		char from_typed[64], to_typed[64], when[WHEN_SIZE], line[512], *output;
+		uint32_t from = some_end(fabric, from_typed), to = some_end(fabric, to_typed);
+		struct error err = { 0 };
+		struct route_trace trace;
+		json_t *rows;
+		int code;
+
+		routes_trace(&tables[at], fabric, from, to, 0, &trace);
+		snprintf(line, sizeof(line), "topology|route|%s|%s|--at|%s|--format|json", from_typed, to_typed,
+			 when_format_utc(tabled->sweeps[at].wall_us, when));
+		code = run(line, &output, &err);
+		rows = json_loads(output, 0, NULL);
+		assert_non_null(rows);
+		check_rows(rows, fabric, &trace);
+		assert_int_equal(code, trace.end == ROUTE_ARRIVES ? 0 :
+				       trace.end == ROUTE_UNKNOWN ? ERR_UNAVAILABLE : 1);
+		ends[trace.end]++;
+		json_decref(rows);
+		free(output);
+	}
+	assert_true(ends[ROUTE_ARRIVES] > 10 && ends[ROUTE_UNKNOWN] > 10 && ends[ROUTE_BLACK_HOLE] > 10 &&
+		    ends[ROUTE_LOOP] > 10 && ends[ROUTE_WRONG_END] > 10);
+}
+
+/* A table has the result as a sentence below it. */
+static void table_ends_with_the_route_result(void **state)
+{
+	static const char *const words[ROUTE_END_COUNT] = {
+		[ROUTE_ARRIVES] = "arrives at ", [ROUTE_UNKNOWN] = "", [ROUTE_BLACK_HOLE] = "black hole: ",
+		[ROUTE_DOWN] = "link down: ", [ROUTE_LOOP] = "loop: ", [ROUTE_WRONG_END] = "wrong end: ",
+	};
+	struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 200; i++) {
+		char from_typed[64], to_typed[64], line[512], *output;
+		uint32_t from = some_end(fabric, from_typed), to = some_end(fabric, to_typed);
+		struct error err = { 0 };
+		struct route_trace trace;
+
+		routes_trace(&tables[STEPS - 1], fabric, from, to, 0, &trace);
+		snprintf(line, sizeof(line), "topology|route|%s|%s", from_typed, to_typed);
+		run(line, &output, &err);
+		if (!strstr(output, words[trace.end]))
+			fail_msg("%s: %s", route_end_name(trace.end), output);
+		assert_int_equal(strstr(output, "Static route") != NULL, trace.end != ROUTE_UNKNOWN);
+		if (trace.end == ROUTE_UNKNOWN)
+			assert_true(*err.text && !strchr(err.text, '\n'));
+		free(output);
+	}
+}
+
+static void route_accepts_a_lid(void **state)
+{
+	struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
+	unsigned checked = 0;
+	uint32_t i, k;
+
+	(void)state;
+	for (i = 0; i < fabric->port_count && checked < 20; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint16_t lid = fabric_port_lid(fabric, port);
+		char typed[64], line[512], *output;
+		struct error err = { 0 };
+		bool alone = true;
+
+		if ((is_switch(fabric, i) && port->num > 0) || !lid)
+			continue;
+		/* The model assigns random LIDs: only a unique one identifies a port. */
+		for (k = 0; k < fabric->port_count; k++) {
+			const struct port *other = &fabric->ports[k];
+			uint16_t base = fabric_port_lid(fabric, other);
+
+			if (k != i && !(is_switch(fabric, k) && other->num > 0) && base <= lid &&
+			    lid < base + (1 << (other->lmc & 7)))
+				alone = false;
+		}
+		if (!alone)
+			continue;
+		snprintf(typed, sizeof(typed), "0x%016" PRIx64 "/%u", fabric->nodes[port->node].guid, port->num);
+		snprintf(line, sizeof(line), "topology|route|%s|%u|--format|csv", typed, lid);
+		assert_int_equal(run(line, &output, &err), 0);
+		assert_non_null(strstr(output, "arrives"));
+		free(output);
+		checked++;
+	}
+	assert_true(checked > 0);
+}
+
+static void invalid_end_point_is_one_error_line(void **state)
+{
+	static const char *const lines[] = {
+		"topology", "topology|show-me", "topology|route", "topology|route|a", "topology|route|nobody|nobody",
+		"topology|route|65000|65001", "topology|route|0|0", "topology|route|a|b|c", "topology|route||",
+		"topology|route|99999999999999999999|1",
+	};
+	const struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
+	char line[256], *output;
+	struct error err = { 0 };
+	uint32_t i;
+	size_t k;
+
+	(void)state;
+	for (k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+		assert_int_equal(run(lines[k], &output, &err), ERR_USAGE);
+		assert_true(*err.text && !strchr(err.text, '\n') && !*output);
+		free(output);
+	}
+	for (i = 0; !(is_switch(fabric, i) && fabric->ports[i].num > 0 && fabric->ports[i].peer != FABRIC_NONE); i++)
+		assert_true(i + 1 < fabric->port_count);
+	snprintf(line, sizeof(line), "topology|route|0x%016" PRIx64 "/%u|1", fabric->nodes[fabric->ports[i].node].guid,
+		 fabric->ports[i].num);
+	assert_int_equal(run(line, &output, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "a route ends at a host or switch"));
+	free(output);
+}
+
+/* A database in which no table was ever read. */
+static void missing_forwarding_table_is_named(void **state)
+{
+	const struct fabric *fabric = model->sweeps[SWEEPS - 1].fabric;
+	struct error err = { 0 };
+	char line[256], *output;
+	uint32_t from = 0, to = 0;
+
+	(void)state;
+	while (is_switch(fabric, from) || fabric->ports[from].peer == FABRIC_NONE ||
+	       !is_switch(fabric, fabric->ports[from].peer) || fabric->ports[from].state != PORT_ACTIVE)
+		from++;
+	while (is_switch(fabric, to) || fabric->ports[to].node == fabric->ports[from].node || !fabric->ports[to].lid)
+		to++;
+	use_database(NULL);
+	snprintf(line, sizeof(line), "topology|route|0x%016" PRIx64 "/%u|0x%016" PRIx64 "/%u",
+		 fabric->nodes[fabric->ports[from].node].guid, fabric->ports[from].num,
+		 fabric->nodes[fabric->ports[to].node].guid, fabric->ports[to].num);
+	assert_int_equal(run(line, &output, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "was not read"));
+	use_database(path);
+	free(output);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(route_uses_the_forwarding_tables_of_its_time),
+		cmocka_unit_test(table_ends_with_the_route_result),
+		cmocka_unit_test(route_accepts_a_lid),
+		cmocka_unit_test(invalid_end_point_is_one_error_line),
+		cmocka_unit_test(missing_forwarding_table_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, make_tables, remove_tables);
+}

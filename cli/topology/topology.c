@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* topology.c - `ibwire topology`: summary, baseline, differences, graph and routes */
+#include "cli/topology/topology.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/lib/options.h"
+#include "export/dot.h"
+#include "fabric/fabric.h"
+#include "fabric/name_map.h"
+#include "fabric/netfile.h"
+#include "fabric/shape.h"
+#include "storage/reader.h"
+
+static int write_all(int fd, const char *chars, size_t len)
+{
+	while (len) {
+		ssize_t done = write(fd, chars, len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		chars += done;
+		len -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Write a temporary file and rename it: a full disk does not damage an existing baseline. */
+static int write_file(const char *path, const struct text *text, struct error *err)
+{
+	struct text beside = { 0 };
+	int fd, failure;
+
+	text_appendf(&beside, "%s.new", path);
+	if (text_failed(&beside))
+		return err_nomem(err);
+	fd = open(beside.chars, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	failure = fd < 0 ? -errno : write_all(fd, text->chars, text->len);
+	if (fd >= 0 && failure == 0 && fsync(fd) < 0 && errno != EINVAL)
+		failure = -errno;
+	if (fd >= 0 && close(fd) < 0 && failure == 0)
+		failure = -errno;
+	if (failure == 0 && rename(beside.chars, path) < 0)
+		failure = -errno;
+	if (failure && fd >= 0)
+		unlink(beside.chars);
+	text_done(&beside);
+	return failure ? err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(-failure)) : 0;
+}
+
+int topology_save(const struct topology *topology, const char *path, struct error *err)
+{
+	struct text text = { 0 };
+	size_t left_out;
+	int code;
+
+	left_out = netfile_write(&text, topology->fabric);
+	if (!strcmp(path, "-"))
+		code = output_text(&text, err);
+	else
+		code = text_failed(&text) ? err_nomem(err) : write_file(path, &text, err);
+	text_done(&text);
+	if (code == 0 && left_out)
+		log_warning("%zu link%s not up: omitted from %s", left_out, left_out == 1 ? " is" : "s are", path);
+	return code;
+}
+
+int topology_dot(const struct topology_options *options, const struct topology *topology, struct error *err)
+{
+	struct text text = { 0 };
+
+	dot_write(&text, topology->shape, topology->shown.names, options->hosts);
+	return output_text(&text, err);
+}
+
+int topology_read_file(const char *path, const struct name_map *names, struct fabric **ret, struct error *err)
+{
+	struct text text = { 0 };
+	struct netfile_notes notes;
+	struct error why = { 0 };
+	int code = text_read_file(path, "", TEXT_FABRIC_MOST, &text, err);
+
+	if (code == 0) {
+		code = netfile_read(text_chars(&text), text.len, names, ret, &notes, &why);
+		if (code < 0)
+			err_set(err, code, "%s: %s", path, why.text);
+	}
+	if (code == 0 && notes.peers_conflicting)
+		log_warning("%s: %zu ports with contradicting peers at the two ends: omitted", path,
+			    notes.peers_conflicting);
+	text_done(&text);
+	return code;
+}
+
+static int load_file(const struct topology_options *options, struct topology *topology, struct error *err)
+{
+	int code = options_name_map(&options->common, &topology->names, err);
+
+	if (code == 0)
+		code = topology_read_file(options->from, topology->names, &topology->own, err);
+	topology->fabric = topology->own;
+	return code;
+}
+
+static int load_database(const struct topology_options *options, struct topology *topology, struct error *err)
+{
+	int code = view_open(&options->common, false, &topology->view, err);
+
+	if (code < 0)
+		return code;
+	topology->fabric = topology->view.fabric;
+	topology->wall_us = topology->view.snapshot->sweep.wall_us;
+	return 0;
+}
+
+int topology_open(const struct topology_options *options, struct topology *ret, struct error *err)
+{
+	struct topology topology = { 0 };
+	int code = settings_load(options->settings_path, &topology.settings, err);
+
+	if (code == 0)
+		code = options->from ? load_file(options, &topology, err) : load_database(options, &topology, err);
+	if (code == 0)
+		code = order_names(&topology.shown, topology.fabric, err);
+	if (code == 0)
+		code = shape_create(topology.fabric, &topology.settings.shape, &topology.shape, err);
+	if (code < 0) {
+		topology_close(&topology);
+		return code;
+	}
+	*ret = topology;
+	return 0;
+}
+
+void topology_close(struct topology *topology)
+{
+	shape_destroy(topology->shape);
+	order_done(&topology->shown);
+	fabric_destroy(topology->own);
+	name_map_destroy(topology->names);
+	settings_done(&topology->settings);
+	if (topology->view.reader)
+		view_done(&topology->view);
+	memset(topology, 0, sizeof(*topology));
+}
+
+enum { SHOW, SAVE, DIFF, DOT, ROUTE, WORDS };
+
+static int run_subcommand(int word, const struct topology_options *options, struct error *err)
+{
+	struct topology topology;
+	int code = topology_open(options, &topology, err);
+
+	if (code < 0)
+		return code;
+	switch (word) {
+	case SHOW:
+		code = topology_show(options, &topology, err);
+		break;
+	case SAVE:
+		code = topology_save(&topology, options->common.argv[1], err);
+		break;
+	case DIFF:
+		code = topology_diff(options, &topology, options->common.argv[1], err);
+		break;
+	case DOT:
+		code = topology_dot(options, &topology, err);
+		break;
+	}
+	topology_close(&topology);
+	return code;
+}
+
+static int check_options(const struct command *command, const struct topology_options *options, int word,
+			 struct error *err)
+{
+	if (options->summary && word != SHOW)
+		return options_usage_error(command, err, "--summary requires show");
+	if (options->hosts && word != DOT)
+		return options_usage_error(command, err, "--hosts requires dot");
+	if (options->common.since_us || options->common.until_us)
+		return options_usage_error(command, err, "--since and --until require route; use --at");
+	if (options->from && options->common.at_us)
+		return options_usage_error(command, err, "--from cannot be combined with --at");
+	if (options->from && options->common.db)
+		return options_usage_error(command, err, "--from and --db are mutually exclusive");
+	if (options->common.format != RESULT_TABLE && (word == SAVE || word == DOT))
+		return options_usage_error(command, err, "%s does not take --format", word == SAVE ? "save" : "dot");
+	return 0;
+}
+
+int topology_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	static const struct { const char *word; int arguments; const char *takes; } words[WORDS] = {
+		[SHOW] = { "show", 0, "no argument" }, [SAVE] = { "save", 1, "one file" },
+		[DIFF] = { "diff", 1, "one file" }, [DOT] = { "dot", 0, "no argument" },
+		[ROUTE] = { "route", 2, "two ends" },
+	};
+	struct topology_options options = { .from = NULL };
+	const struct option_spec specs[] = {
+		TOPOLOGY_SOURCE_OPTIONS(options),
+		{ "summary", 's', OPTION_FLAG, NULL, "show: print only the summary", &options.summary, 0 },
+		{ "hosts", 0, OPTION_FLAG, NULL, "dot: include hosts", &options.hosts, 0 },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+	};
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
+				 clock_wall_us(clock_system()), &options.common, err), i;
+
+	if (code)
+		return code < 0 ? code : 0;
+	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
+		;
+	if (i == WORDS || !options.common.argc)
+		return options_usage_error(command, err, "give a sub-command: show, save, diff, dot or route");
+	if (options.common.argc != 1 + words[i].arguments)
+		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
+	if (i == ROUTE && (options.from || options.summary || options.hosts || options.settings_path))
+		return options_usage_error(command, err, "route does not take --from, --settings, --summary or "
+			"--hosts");
+	if (i == ROUTE)
+		return topology_route(command, &options.common, err);
+	code = check_options(command, &options, i, err);
+	return code < 0 ? code : run_subcommand(i, &options, err);
+}

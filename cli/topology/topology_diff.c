@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * topology_diff.c - `ibwire topology diff`: nodes and links against a saved file
+ *
+ * By GUID and port number. Names, LIDs and firmware data are not compared: they change without
+ * recabling.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/topology/topology.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+
+enum { CHANGE, NODE_PORT, PEER_PORT, NODE, GUID, PORT, PEER, PEER_GUID, PEER_NUM, WAS, NOW, COLUMN_COUNT };
+
+static const struct column columns[COLUMN_COUNT] = {
+	[CHANGE] = { .key = "change", .title = "CHANGE", .kind = COLUMN_TEXT },
+	[NODE_PORT] = { .title = "NODE OR PORT", .kind = COLUMN_TEXT,
+			.flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[PEER_PORT] = { .title = "PEER", .kind = COLUMN_TEXT,
+			.flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[PEER_NUM] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[WAS] = { .key = "was", .title = "WAS", .kind = COLUMN_TEXT },
+	[NOW] = { .key = "now", .title = "NOW", .kind = COLUMN_TEXT },
+};
+
+struct differ {
+	struct result *result;
+	size_t changes;
+	bool more;
+};
+
+/* Is the link Active, or Init or Armed and waiting for the SM? */
+static bool is_linked(const struct fabric *fabric, const struct port *port)
+{
+	return port->num && port->peer != FABRIC_NONE && port->state >= PORT_INIT &&
+	       fabric->ports[port->peer].state >= PORT_INIT;
+}
+
+static const char *rate_text(const struct port *port, char ret[24])
+{
+	if (!link_width_lanes(port->width) || port->speed == LINK_SPEED_NONE)
+		return NULL;
+	snprintf(ret, 24, "%ux %s", link_width_lanes(port->width), link_speed_name((enum link_speed)port->speed));
+	return ret;
+}
+
+static void fill_end(struct result *result, const struct fabric *fabric, uint32_t node, const struct port *port,
+		     bool peer)
+{
+	char shown[NODE_NAME_SIZE + 8], name[NODE_NAME_SIZE + 1];
+
+	names_short(fabric->nodes[node].name, name);
+	if (port)
+		snprintf(shown, sizeof(shown), "%s/%u", name, port->num);
+	else
+		snprintf(shown, sizeof(shown), "%s", name);
+	result_text(result, peer ? PEER_PORT : NODE_PORT, shown);
+	result_text(result, peer ? PEER : NODE, fabric->nodes[node].name);
+	result_unsigned(result, peer ? PEER_GUID : GUID, fabric->nodes[node].guid);
+	if (port)
+		result_integer(result, peer ? PEER_NUM : PORT, port->num);
+}
+
+static void put_node(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t node)
+{
+	result_text(differ->result, CHANGE, change);
+	fill_end(differ->result, fabric, node, NULL, false);
+	result_show(differ->result, PEER_PORT, "", STYLE_PLAIN);
+	result_show(differ->result, WAS, "", STYLE_PLAIN);
+	result_show(differ->result, NOW, "", STYLE_PLAIN);
+	differ->more = result_end_row(differ->result);
+	differ->changes++;
+}
+
+static void put_link(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t port,
+		      const struct port *was, const struct port *now)
+{
+	char was_text[24], now_text[24];
+	const struct port *self = &fabric->ports[port], *peer = &fabric->ports[self->peer];
+
+	result_text(differ->result, CHANGE, change);
+	fill_end(differ->result, fabric, self->node, self, false);
+	fill_end(differ->result, fabric, peer->node, peer, true);
+	if (was)
+		result_text(differ->result, WAS, rate_text(was, was_text));
+	else
+		result_show(differ->result, WAS, "", STYLE_PLAIN);
+	if (now)
+		result_text(differ->result, NOW, rate_text(now, now_text));
+	else
+		result_show(differ->result, NOW, "", STYLE_PLAIN);
+	differ->more = result_end_row(differ->result);
+	differ->changes++;
+}
+
+static void put_nodes(struct differ *differ, const char *change, const struct fabric *from, const struct fabric *in)
+{
+	uint32_t i;
+
+	for (i = 0; i < from->node_count && differ->more; i++)
+		if (fabric_find_node(in, from->nodes[i].guid) == FABRIC_NONE)
+			put_node(differ, change, from, i);
+}
+
+/* The same port of the other fabric if it has the same peer; else NULL. */
+static const struct port *same_link(const struct fabric *from, uint32_t index, const struct fabric *in)
+{
+	const struct port *port = &from->ports[index], *peer = &from->ports[port->peer], *other;
+	uint32_t found = fabric_find_port(in, from->nodes[port->node].guid, port->num);
+
+	if (found == FABRIC_NONE || !is_linked(in, &in->ports[found]))
+		return NULL;
+	other = &in->ports[in->ports[found].peer];
+	if (other->num != peer->num || in->nodes[other->node].guid != from->nodes[peer->node].guid)
+		return NULL;
+	return &in->ports[found];
+}
+
+static bool same_rate(const struct port *a, const struct port *b)
+{
+	/* A value unknown on one side is not a difference. */
+	if (a->speed == LINK_SPEED_NONE || b->speed == LINK_SPEED_NONE || !a->width || !b->width)
+		return true;
+	return a->speed == b->speed && a->width == b->width;
+}
+
+static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
+{
+	uint32_t i;
+
+	for (i = 0; i < before->port_count && differ->more; i++)
+		if (is_linked(before, &before->ports[i]) && i < before->ports[i].peer && !same_link(before, i, after))
+			put_link(differ, "link-removed", before, i, &before->ports[i], NULL);
+	for (i = 0; i < after->port_count && differ->more; i++) {
+		const struct port *port = &after->ports[i], *was;
+
+		if (!is_linked(after, port) || i > port->peer)
+			continue;
+		was = same_link(after, i, before);
+		if (!was)
+			put_link(differ, "link-added", after, i, NULL, port);
+		else if (!same_rate(was, port))
+			put_link(differ, "rate-changed", after, i, was, port);
+	}
+}
+
+int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
+		  struct error *err)
+{
+	struct result_options output = options_result(&options->common);
+	const struct name_map *names = topology->names ? topology->names : topology->view.names;
+	struct differ differ = { .more = true };
+	struct fabric *before;
+	int code = topology_read_file(path, names, &before, err);
+
+	if (code < 0)
+		return code;
+	code = result_create(stdout, &output, columns, COLUMN_COUNT, &differ.result, err);
+	if (code == 0) {
+		put_nodes(&differ, "node-removed", before, topology->fabric);
+		put_nodes(&differ, "node-added", topology->fabric, before);
+		put_links(&differ, before, topology->fabric);
+		if (!differ.changes)
+			result_note(differ.result, "no difference");
+		code = result_finish(differ.result, err);
+		result_destroy(differ.result);
+	}
+	fabric_destroy(before);
+	return code < 0 ? code : differ.changes > 0;
+}

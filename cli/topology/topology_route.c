@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * topology_route.c - `ibwire topology route A B`: the hops of a static route with load and errors
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/lib/cells.h"
+#include "cli/command.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "cli/topology/topology.h"
+#include "cli/lib/view.h"
+#include "fabric/fabric.h"
+#include "fabric/routes.h"
+#include "storage/reader.h"
+
+enum {
+	TIME, HOP, FROM_NODE_PORT, FROM_GUID, FROM_NODE, FROM_PORT, TO_NODE_PORT, TO_GUID, TO_NODE, TO_PORT, STATE,
+	LINK, WIDTH, SPEED, RATE, STATUS, TO_STATUS, XMIT, XMIT_PERCENT, BACK, BACK_PERCENT, STALL, BACK_STALL, ERRORS,
+	TO_ERRORS, ERRORS_UNKNOWN, TO_ERRORS_UNKNOWN, WINDOW, AGE, LID, ROUTE, ROUTE_GUID, ROUTE_NODE, COLUMN_COUNT,
+};
+
+#define DATA_ONLY COLUMN_NO_TABLE
+
+static const struct column route_columns[COLUMN_COUNT] = {
+	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[HOP] = { .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER },
+	[FROM_NODE_PORT] = { .title = "OUT OF", .kind = COLUMN_TEXT,
+			     .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[FROM_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[FROM_NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[FROM_PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[TO_NODE_PORT] = { .title = "INTO", .kind = COLUMN_TEXT,
+			   .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[TO_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[TO_NODE] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[TO_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .priority = 8 },
+	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
+	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS, .flags = DATA_ONLY },
+	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
+	[TO_STATUS] = { .key = "peer_status", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 6 },
+	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
+	[BACK] = { .key = "rcv_bytes_per_s", .kind = COLUMN_RATE, .flags = DATA_ONLY },
+	[BACK_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT, .priority = 4 },
+	[STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 5 },
+	[BACK_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
+		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
+	[TO_ERRORS] = { .key = "peer_errors", .title = "ERRORS INTO", .kind = COLUMN_OBJECT,
+			.flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 2 },
+	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
+	[TO_ERRORS_UNKNOWN] = { .key = "peer_errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
+	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S, .flags = DATA_ONLY },
+	[AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 7 },
+	[LID] = { .key = "lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[ROUTE] = { .key = "route", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[ROUTE_GUID] = { .key = "route_node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[ROUTE_NODE] = { .key = "route_node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+};
+
+/* One end of a route: a port, and the given LID or 0. */
+struct end {
+	uint32_t port;
+	uint16_t lid;
+};
+
+/* --- end points --- */
+
+static bool has_lid(const struct fabric *fabric, const struct port *port, unsigned long lid)
+{
+	uint16_t base = fabric_port_lid(fabric, port);
+
+	/* Port 0 represents a switch. */
+	if (!base || (fabric->nodes[port->node].type == NODE_SWITCH && port->num > 0))
+		return false;
+	return lid >= base && lid < base + (1ul << (port->lmc & 7));
+}
+
+/* A number is a LID, unless it is a node name. */
+static int find_lid(const struct fabric *fabric, const char *typed, struct end *ret, struct error *err)
+{
+	char *rest;
+	unsigned long lid = strtoul(typed, &rest, 0);
+	uint32_t i;
+
+	if (*rest || !isdigit((unsigned char)*typed))
+		return ERR_USAGE;
+	for (i = 0; i < fabric->port_count; i++) {
+		if (!has_lid(fabric, &fabric->ports[i], lid))
+			continue;
+		*ret = (struct end){ i, (uint16_t)lid };
+		return 0;
+	}
+	if (lid > 0 && lid < 0x10000)
+		err_set(err, ERR_USAGE, "no port has LID %lu", lid);
+	return ERR_USAGE;
+}
+
+/* The port of a node: port 0 of a switch, the linked port of an HCA. */
+static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, struct error *err)
+{
+	const struct fabric *fabric = view->fabric;
+	const struct node *node = &fabric->nodes[index];
+	const char *name = view->names_shown.names[index];
+	uint32_t found = FABRIC_NONE, up = 0, i;
+
+	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (node->type == NODE_SWITCH && port->num > 0)
+			continue;
+		if (node->type == NODE_SWITCH || port->peer != FABRIC_NONE) {
+			found = up ? found : i;
+			up++;
+		}
+	}
+	if (!up)
+		return err_set(err, ERR_USAGE, "%s has no linked port", name);
+	if (up > 1)
+		return err_set(err, ERR_USAGE, "%s has %u linked ports: give one, such as '%s/%u'", name, up, name,
+			       fabric->ports[found].num);
+	*ret = found;
+	return 0;
+}
+
+/* A switch port is not an end point; its peer or the switch is. */
+static int check_end(const struct view *view, uint32_t index, struct error *err)
+{
+	const struct fabric *fabric = view->fabric;
+	const struct port *port = &fabric->ports[index];
+	const char *name = view->names_shown.names[port->node];
+
+	if (fabric->nodes[port->node].type != NODE_SWITCH || port->num == 0)
+		return 0;
+	if (port->peer != FABRIC_NONE)
+		return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s', or '%s' connected "
+			"to its port %u", name, view->names_shown.names[fabric->ports[port->peer].node], port->num);
+	return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s'", name);
+}
+
+static int find_end(const struct view *view, char *typed, struct end *ret, struct error *err)
+{
+	const struct fabric *fabric = view->fabric;
+	struct selection selection;
+	struct error as_name = { 0 }, as_lid = { 0 };
+	int code = selection_init(&selection, fabric, &typed, 1, &as_name);
+	uint32_t i;
+
+	*ret = (struct end){ FABRIC_NONE, 0 };
+	if (code < 0) {
+		if (find_lid(fabric, typed, ret, &as_lid) == 0)
+			return 0;
+		return err_set(err, code, "%s", as_lid.code ? as_lid.text : as_name.text);
+	}
+	for (i = 0; i < fabric->port_count && ret->port == FABRIC_NONE; i++)
+		if (selection.named[i])
+			ret->port = i;
+	for (i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
+		if (selection.nodes[i])
+			code = port_of_node(view, i, &ret->port, err);
+	selection_done(&selection);
+	return code ? code : check_end(view, ret->port, err);
+}
+
+/* --- hops --- */
+
+static void fill_route(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid)
+{
+	const struct node *node = &view->fabric->nodes[trace->at];
+
+	result_integer(result, TIME, view->snapshot->sweep.wall_us);
+	if (lid)
+		result_integer(result, LID, lid);
+	result_text(result, ROUTE, route_end_name(trace->end));
+	result_unsigned(result, ROUTE_GUID, node->guid);
+	result_text(result, ROUTE_NODE, node->name);
+}
+
+static void fill_link(struct result *result, const struct view *view, uint32_t index)
+{
+	const struct port *port = &view->fabric->ports[index];
+
+	cells_state(result, STATE, port);
+	cells_link(result, LINK, view, index);
+	cells_width_and_speed(result, WIDTH, SPEED, port);
+}
+
+static void fill_ends(struct result *result, const struct view *view, uint32_t from, uint32_t to)
+{
+	const struct fabric *fabric = view->fabric;
+	const struct node *node = &fabric->nodes[fabric->ports[from].node];
+	const struct node *peer = &fabric->nodes[fabric->ports[to].node];
+
+	cells_port_name(result, FROM_NODE_PORT, view, from);
+	result_unsigned(result, FROM_GUID, node->guid);
+	result_text(result, FROM_NODE, node->name);
+	result_integer(result, FROM_PORT, fabric->ports[from].num);
+	cells_port_name(result, TO_NODE_PORT, view, to);
+	result_unsigned(result, TO_GUID, peer->guid);
+	result_text(result, TO_NODE, peer->name);
+	result_integer(result, TO_PORT, fabric->ports[to].num);
+}
+
+static bool put_hop(struct result *result, const struct view *view, const struct route_trace *trace, unsigned hop,
+		    uint16_t lid)
+{
+	uint32_t from = trace->ports[hop], to = view->fabric->ports[from].peer;
+	struct port_view sends, receives;
+
+	port_view_init(view, from, &sends);
+	port_view_init(view, to, &receives);
+	fill_route(result, view, trace, lid);
+	fill_ends(result, view, from, to);
+	fill_link(result, view, from);
+	result_integer(result, HOP, hop + 1);
+	result_real(result, RATE, sends.rate_gbps);
+	cells_status(result, STATUS, sends.word);
+	cells_status(result, TO_STATUS, receives.word);
+	cells_rate(result, XMIT, &sends, sends.xmit_bytes_per_s);
+	result_real(result, XMIT_PERCENT, sends.xmit_percent);
+	cells_rate(result, BACK, &sends, sends.rcv_bytes_per_s);
+	result_real(result, BACK_PERCENT, sends.rcv_percent);
+	cells_stall(result, STALL, &sends);
+	cells_stall(result, BACK_STALL, &receives);
+	cells_errors(result, ERRORS, view, &sends);
+	cells_errors(result, TO_ERRORS, view, &receives);
+	cells_errors_unknown(result, ERRORS_UNKNOWN, &sends);
+	cells_errors_unknown(result, TO_ERRORS_UNKNOWN, &receives);
+	result_real(result, WINDOW, sends.window_s);
+	result_real(result, AGE, sends.age_s);
+	return result_end_row(result);
+}
+
+/* Without hops JSON and CSV still have one row with the result. */
+static void put_hops(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid,
+		     bool data)
+{
+	unsigned hop;
+
+	for (hop = 0; hop < trace->hops; hop++)
+		if (!put_hop(result, view, trace, hop, lid))
+			return;
+	if (trace->hops || !data)
+		return;
+	fill_route(result, view, trace, lid);
+	result_integer(result, HOP, 0);
+	result_end_row(result);
+}
+
+/* --- result line --- */
+
+static const char *why_nowhere(const struct view *view, const struct routes *routes, const struct route_trace *trace,
+			       uint16_t lid, char *ret, size_t size)
+{
+	const struct fabric *fabric = view->fabric;
+	const struct node *node = &fabric->nodes[trace->at];
+	const char *at = view->names_shown.names[trace->at];
+	uint8_t out = routes_out_port(routes_find(routes, node->guid), lid);
+
+	if (node->type != NODE_SWITCH)
+		snprintf(ret, size, "black hole: %s has no link", at);
+	else if (out == ROUTES_NO_PORT)
+		snprintf(ret, size, "black hole: %s has no LFT entry for LID %u", at, lid);
+	else
+		snprintf(ret, size, "black hole: %s sends LID %u out of port %u, which has no link", at, lid, out);
+	return ret;
+}
+
+/* One sentence. @ret: @size bytes */
+static const char *end_text(const struct view *view, const struct routes *routes, const struct route_trace *trace,
+			    const struct end *to, uint16_t lid, char *ret, size_t size)
+{
+	const struct fabric *fabric = view->fabric;
+	const char *at = view->names_shown.names[trace->at];
+	const char *meant = view->names_shown.names[fabric->ports[to->port].node];
+
+	switch (trace->end) {
+	case ROUTE_ARRIVES:
+		snprintf(ret, size, "arrives at %s (LID %u) over %u link%s", meant, lid, trace->hops,
+			 trace->hops == 1 ? "" : "s");
+		break;
+	case ROUTE_BLACK_HOLE:
+		return why_nowhere(view, routes, trace, lid, ret, size);
+	case ROUTE_DOWN:
+		snprintf(ret, size, "link down: %s routes LID %u through port %u, whose link is not up", at, lid,
+			 routes_out_port(routes_find(routes, fabric->nodes[trace->at].guid), lid));
+		if (fabric->nodes[trace->at].type != NODE_SWITCH)
+			snprintf(ret, size, "link down: the link of %s is not up", at);
+		break;
+	case ROUTE_LOOP:
+		snprintf(ret, size, "loop: the route to LID %u returns to %s and never reaches %s", lid, at, meant);
+		break;
+	case ROUTE_WRONG_END:
+		snprintf(ret, size, "wrong end: LID %u leads to %s instead of %s", lid, at, meant);
+		break;
+	default:
+		snprintf(ret, size, "unknown: %s", at);
+		break;
+	}
+	return ret;
+}
+
+static int not_known(const struct view *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
+		     struct error *err)
+{
+	if (!lid)
+		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
+			       view->names_shown.names[view->fabric->ports[to->port].node]);
+	if (trace->hops == ROUTE_HOPS_MAX)
+		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed "
+			"further",
+			       ROUTE_HOPS_MAX);
+	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read before this time (ibwire "
+		"collect --routes)", view->names_shown.names[trace->at]);
+}
+
+static void describe_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
+		    const struct end *to, uint16_t lid)
+{
+	const struct port *port = &view->fabric->ports[to->port];
+	char text[3 * NODE_NAME_SIZE];
+
+	printf("%s%s\n", trace->hops ? "\n" : "", end_text(view, routes, trace, to, lid, text, sizeof(text)));
+	if (port->lmc && !to->lid)
+		printf("The port has %u LIDs from %u on with separate routes: give a LID to follow its route.\n",
+		       1u << (port->lmc & 7), lid);
+	printf("Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
+}
+
+static int show(const struct options *options, const struct view *view, const struct routes *routes,
+		const struct end *from, const struct end *to, struct error *err)
+{
+	struct result_options output = options_result(options);
+	uint16_t lid = to->lid ? to->lid : fabric_port_lid(view->fabric, &view->fabric->ports[to->port]);
+	struct column columns[COLUMN_COUNT];
+	const char *keys[COUNTER_COUNT];
+	struct route_trace trace;
+	struct result *result;
+	int code;
+
+	routes_trace(routes, view->fabric, from->port, to->port, lid, &trace);
+	memcpy(columns, route_columns, sizeof(columns));
+	cells_counter_keys(keys);
+	columns[ERRORS].members = columns[TO_ERRORS].members = keys + COUNTER_TRAFFIC_COUNT;
+	columns[ERRORS].member_count = columns[TO_ERRORS].member_count = CELLS_ERROR_COUNT;
+	code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	put_hops(result, view, &trace, lid, output.format != RESULT_TABLE);
+	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
+	result_destroy(result);
+	if (code < 0)
+		return code;
+	if (trace.end == ROUTE_UNKNOWN)
+		return not_known(view, &trace, to, lid, err);
+	if (output.format == RESULT_TABLE)
+		describe_end(view, routes, &trace, to, lid);
+	return trace.end == ROUTE_ARRIVES ? 0 : 1;
+}
+
+int topology_route(const struct command *command, const struct options *options, struct error *err)
+{
+	struct routes routes = { 0 };
+	struct end from, to;
+	struct view view;
+	int code;
+
+	if (options->argc != 3)
+		return options_usage_error(command, err, "route requires two end points: topology route A B");
+	code = view_open(options, false, &view, err);
+	if (code < 0)
+		return code;
+	code = find_end(&view, options->argv[1], &from, err);
+	if (code == 0)
+		code = find_end(&view, options->argv[2], &to, err);
+	if (code == 0)
+		code = reader_routes(view.reader, view.at_us, &routes, err);
+	if (code == 0)
+		code = show(options, &view, &routes, &from, &to, err);
+	routes_done(&routes);
+	view_done(&view);
+	return code;
+}
