@@ -18,7 +18,7 @@
 #include "cli/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
-#include "storage/test_model.h"
+#include "storage/test/test_model.h"
 
 /* What is to be said of one attribute of one port, from the readings that were stored. */
 struct truth {

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "cli/view.h"
-#include "storage/gone.h"
 #include "storage/history.h"
+#include "storage/reader.h"
 
 struct error;
 struct options;

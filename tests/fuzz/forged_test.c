@@ -30,10 +30,10 @@
 #include "cli/command.h"
 #include "fabric/routes.h"
 #include "storage/saved.h"
-#include "storage/test_check.h"
-#include "storage/test_folder.h"
-#include "storage/test_model.h"
-#include "storage/test_saved.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/test/test_saved.h"
 #include "storage/writer.h"
 
 enum { LIMIT_S = 5, LIMIT_MB = 1024, SWEEPS = 40, WINDOW = 4, WORDS_MOST = 16 };
