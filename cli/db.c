@@ -8,16 +8,12 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "storage/admin.h"
-
-/* Of what an export leaves out so many places are named. */
-#define MISSING_TOLD 10
 
 /* What was typed, and how its answer goes. */
 struct request {
@@ -61,8 +57,9 @@ static int check(const struct request *request, struct error *err)
 		code = result_finish(result, err);
 	result_destroy(result);
 	if (code == 0 && faults)
-		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup (what can be read is "
-			       "still shown)", request->path, faults, faults == 1 ? "fault" : "faults");
+		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup, or recover its rows: "
+			       "sqlite3 %s .recover | sqlite3 NEW.db", request->path, faults,
+			       faults == 1 ? "fault" : "faults", request->path);
 	return code;
 }
 
@@ -115,15 +112,6 @@ static int backup(const struct request *request, struct error *err)
 	return code < 0 ? code : print_row(request, columns, 2, numbers, err);
 }
 
-/* The first places of a damaged database that an export leaves out. */
-static void tell_missing(void *ctx, const struct admin_fault *fault)
-{
-	int *told = ctx;
-
-	if ((*told)++ < MISSING_TOLD)
-		log_warning("%s: %s", fault->where, fault->what);
-}
-
 static int export_part(const struct request *request, struct error *err)
 {
 	static const struct column columns[] = {
@@ -133,25 +121,16 @@ static int export_part(const struct request *request, struct error *err)
 		{ .key = "sweeps", .title = "sweeps", .kind = COLUMN_INTEGER },
 		{ .key = "bytes", .title = "size", .kind = COLUMN_BYTES },
 	};
-	int told = 0;
 	const struct export_query query = { .since_us = request->options->since_us,
 					    .until_us = request->options->until_us,
-					    .anonymise = request->anonymise,
-					    .missing = tell_missing, .missing_ctx = &told };
+					    .anonymise = request->anonymise };
 	struct export_summary summary;
 	int code = admin_export(request->path, request->target, &query, &summary, err);
 
 	if (code < 0)
 		return code;
-	code = print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
+	return print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
 								 summary.bytes }, err);
-	if (told > MISSING_TOLD)
-		log_warning("and %d places more", told - MISSING_TOLD);
-	if (code < 0 || !summary.damaged)
-		return code;
-	return err_set(err, ERR_IO, "%s is damaged: %s is sound and holds what could be read; %" PRIu64 " %s left out",
-		       request->path, request->target, summary.missing,
-		       summary.missing == 1 ? "place is" : "places are");
 }
 
 static const struct {

@@ -96,16 +96,12 @@ int admin_backup(const char *path, const char *target, int64_t *ret_bytes, struc
 struct export_query {
 	int64_t since_us, until_us; /* wall clock; 0: unbounded */
 	bool anonymise;             /* names and GUIDs are replaced alike everywhere */
-	admin_fault_fn *missing;    /* called for each place of a damaged database that is left out, or NULL */
-	void *missing_ctx;
 };
 
 struct export_summary {
 	int64_t sweeps;
 	int64_t since_us, until_us; /* wall clock of the first and last sweep */
 	int64_t bytes;
-	bool damaged;               /* the database is: what could be read is there */
-	uint64_t missing;           /* places that are left out */
 };
 
 /*
@@ -114,12 +110,9 @@ struct export_summary {
  * up to one run (CODEC_CHUNK_SWEEPS) further out. Who was ever seen (GUIDs and port
  * numbers) is copied whole, and of older names the last good one of each node.
  * Absolute values at the first sweep are worked out, so that those after it follow.
- * Of a damaged database all that can be read is taken, row by row (salvage.h): that needs space
- * for all of it again, beside the new file, for as long as it takes.
  *
- * Return: 0, also where something is left out;
- * ERR_UNAVAILABLE where no sweep is stored in that time, or the schema is of an
- * older version; ERR_IO. On errors nothing stays behind.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored in that time; ERR_IO, also if the database is
+ * damaged. On errors no file is left.
  */
 int admin_export(const char *path, const char *target, const struct export_query *query, struct export_summary *ret,
 		 struct error *err);

@@ -29,7 +29,6 @@ int admin_stopped(int result, struct error *err);
 struct target {
 	const char *path;
 	char part[4096];
-	char salvaged[4112]; /* a second file while it is made, that goes with its end; PATH.part.whole */
 };
 
 /* target_begin - see that the name is free, and remove what a killed one left. Return: 0 or ERR_IO. */

@@ -37,7 +37,6 @@ const struct kept_table kept_tables[] = {
 	{ "sweep", KEPT_SWEEPS, RANGE_SWEEPS, "id", 1, NULL, NULL, { GUID("sm_guid") } },
 	{ "span", KEPT_SPANS, RANGE_LASTING, "from_sweep", 1, NULL, NULL,
 	  { STILL, { "from_sweep", "max(from_sweep, ?1)", NULL } } },
-	{ "delta", KEPT_RAW, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
 	{ "hot", KEPT_RAW, RANGE_SWEEPS, "id", HOT_BLOCKS, NULL, NULL, PLAIN },
 	{ "chunk", KEPT_RAW, RANGE_WINDOWS, "id", HISTORY_PORTS, NULL, NULL, PLAIN },
 	{ "chunk_window", KEPT_SUMS, RANGE_WINDOWS, "id", 1, NULL, NULL, PLAIN },

@@ -87,16 +87,13 @@ static int check_declared(struct checking *checking, struct error *err)
 }
 
 /* What no command but this one goes on behind. */
-static int check_keys(struct checking *checking, struct error *err)
+static void check_keys(struct checking *checking)
 {
 	struct error fault = { 0 };
-	int64_t version = 0;
-	int result = db_integer(checking->db, "PRAGMA user_version", 0, &version, err);
 
 	checking->of_kind = 0;
-	if (!result && version == SCHEMA_VERSION && schema_verify_keys(checking->db, &fault) < 0)
+	if (schema_verify_keys(checking->db, &fault) < 0)
 		tell(checking, "keys", fault.text);
-	return result;
 }
 
 /* What is a reference without SQLite's knowing of it, and must be there. */
@@ -142,9 +139,9 @@ static int check_references(struct checking *checking, struct error *err)
 		char text[256];
 
 		checking->of_kind = 0;
-		/* A table that an older version has not. */
-		if (db_prepare(checking->db, references[i].sql, &row, NULL) < 0)
-			continue;
+		result = db_prepare(checking->db, references[i].sql, &row, err);
+		if (result < 0)
+			break;
 		result = db_step(row, err);
 		if (result > 0 && sqlite3_column_int64(row, 0)) {
 			snprintf(text, sizeof(text), "%s (%" PRId64 " times)", references[i].what,
@@ -225,9 +222,9 @@ static int check_packed(struct checking *checking, const char *list_sql, const s
 	int result;
 
 	checking->of_kind = 0;
-	/* Older versions of the schema have nothing packed. */
-	if (db_prepare(checking->db, list_sql, &list, NULL) < 0)
-		return 0;
+	result = db_prepare(checking->db, list_sql, &list, err);
+	if (result < 0)
+		return result;
 	snprintf(sql, sizeof(sql), "SELECT id, samples FROM %s WHERE id >= ?1 AND id < ?2 ORDER BY id", kind->table);
 	result = db_prepare(checking->db, sql, &rows, err);
 	while (!result && (result = db_step(list, err)) > 0) {
@@ -406,7 +403,7 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 	if (!result)
 		result = db_exec(checking.db, "BEGIN", &local);
 	if (!result)
-		result = check_keys(&checking, &local);
+		check_keys(&checking);
 	if (!result)
 		result = check_pages(&checking, &local);
 	if (!result)

@@ -303,38 +303,6 @@ static void nothing_is_overwritten_and_nothing_half_stays(void **state)
 	model_destroy(model);
 }
 
-static void a_database_of_version_1_is_counted_checked_and_copied(void **state)
-{
-	const struct export_query everything = { 0 };
-	struct model *model = test_history_store(16, 12);
-	struct export_summary summary;
-	struct admin_info info;
-	struct error err = { 0 };
-	int64_t bytes, before, after;
-	char old[112];
-
-	(void)state;
-	snprintf(old, sizeof(old), "%s/old.db", folder);
-	check_make_version_1(old, path);
-	assert_int_equal(admin_info(old, &info, NULL), 0);
-	assert_int_equal(info.schema_version, 1);
-	assert_true(info.kept[KEPT_RAW].rows > 0 && info.kept[KEPT_RAW].since_us);
-	assert_false(info.kept[KEPT_HOURS].there);
-	check_sound(old);
-	assert_int_equal(admin_backup(old, copy, &bytes, NULL), 0);
-	check_sound(copy);
-	check_same_content(old, copy);
-	unlink(copy);
-	assert_int_equal(admin_export(old, copy, &everything, &summary, &err), ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.text, "schema version 1"));
-	/* Compacting brings it up to date. */
-	assert_int_equal(admin_compact(old, &before, &after, NULL), 0);
-	check_sound(old);
-	assert_int_equal(admin_export(old, copy, &everything, &summary, &err), 0);
-	assert_int_equal(summary.sweeps, 12);
-	model_destroy(model);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
@@ -344,7 +312,6 @@ int main(void)
 		TEST(a_history_that_forgot_is_exported_as_it_is),
 		TEST(a_disguised_export_names_nobody),
 		TEST(a_backup_beside_a_writer_is_of_one_moment),
-		TEST(a_database_of_version_1_is_counted_checked_and_copied),
 		TEST(nothing_is_overwritten_and_nothing_half_stays),
 	};
 

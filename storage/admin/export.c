@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
@@ -21,7 +20,6 @@
 #include "storage/admin/anonymise.h"
 #include "storage/admin/catalog.h"
 #include "storage/read/readings.h"
-#include "storage/admin/salvage.h"
 #include "storage/file/schema.h"
 
 enum { RANGE_NUMBERS = 8 };
@@ -32,7 +30,6 @@ struct exporting {
 	sqlite3 *source; /* of its own, for what is worked out from it */
 	sqlite3 *db;     /* the new one, with the old one attached as "source" */
 	bool immutable;
-	bool full;       /* it failed because the disk of the new one is */
 	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of kept.h */
 	struct disguise disguise;
 };
@@ -281,26 +278,13 @@ static int run_with_range(struct exporting *exporting, const char *sql, struct e
 	return result;
 }
 
-/* The list has tables of other versions too. Return: 1, 0 or an error. */
-static int has_table(sqlite3 *db, const char *name, struct error *err)
-{
-	int64_t there = 0;
-	char ask[128];
-	int result;
-
-	snprintf(ask, sizeof(ask), "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = '%s'",
-		 name);
-	result = db_integer(db, ask, 0, &there, err);
-	return result < 0 ? result : there != 0;
-}
-
 static int copy_table(struct exporting *exporting, const struct kept_table *table, struct error *err)
 {
 	struct text sql = { 0 };
-	int result = table->range == RANGE_NONE ? 0 : has_table(exporting->db, table->name, err);
+	int result;
 
-	if (result <= 0)
-		return result;
+	if (table->range == RANGE_NONE)
+		return 0;
 	result = copy_sql(exporting, table, &sql, err);
 	if (!result)
 		result = run_with_range(exporting, text_chars(&sql), err);
@@ -344,9 +328,6 @@ static int gather_guids(struct exporting *exporting, const struct kept_table *ta
 	char sql[160];
 	int result;
 
-	result = has_table(exporting->source, table->name, err);
-	if (result <= 0)
-		return result;
 	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM %s WHERE %s IS NOT NULL", column, table->name, column);
 	result = db_prepare(exporting->source, sql, &rows, err);
 	while (!result && (result = db_step(rows, err)) > 0)
@@ -360,10 +341,8 @@ static int gather_names(struct exporting *exporting, const char *table, struct e
 {
 	sqlite3_stmt *rows;
 	char sql[256], name[NODE_NAME_SIZE];
-	int result = has_table(exporting->source, table, err);
+	int result;
 
-	if (result <= 0)
-		return result;
 	snprintf(sql, sizeof(sql), "SELECT name, max(type = 2) FROM %s GROUP BY name UNION ALL"
 		 " SELECT description, max(type = 2) FROM %s GROUP BY description", table, table);
 	result = db_prepare(exporting->source, sql, &rows, err);
@@ -428,45 +407,9 @@ static int make(struct exporting *exporting, const char *part, struct export_sum
 		result = fill(exporting, ret, err);
 	if (!result)
 		result = db_exec(exporting->db, "COMMIT; DETACH source; PRAGMA main.journal_mode = WAL", err);
-	exporting->full = (sqlite3_errcode(exporting->db) & 0xff) == SQLITE_FULL;
 	if (sqlite3_close(exporting->db) != SQLITE_OK && !result)
 		result = err_set(err, ERR_INTERNAL, "%s could not be closed", part);
 	disguise_done(&exporting->disguise);
-	return result;
-}
-
-static int check_version(const struct exporting *exporting, struct error *err)
-{
-	int64_t version = 0;
-	int result = db_integer(exporting->source, "PRAGMA user_version", 0, &version, err);
-
-	if (!result && version < SCHEMA_VERSION)
-		result = err_set(err, ERR_UNAVAILABLE, "%s has schema version %d; a collector brings it up to date "
-				 "(%d): run ibwire collect --once, or ibwire db compact", exporting->path, (int)version,
-				 SCHEMA_VERSION);
-	return result;
-}
-
-/*
- * The way for a damaged database: all that can be read of it becomes a sound one first, beside the new file, and the
- * part is taken from that.
- */
-static int make_from_salvage(const struct exporting *damaged, const struct target *target, struct export_summary *ret,
-			     struct error *err)
-{
-	struct exporting exporting = { .path = target->salvaged, .query = damaged->query };
-	int result = salvage_run(damaged->source, target->salvaged, damaged->query->missing,
-				 damaged->query->missing_ctx, &ret->missing, err);
-
-	ret->damaged = true;
-	if (!result)
-		result = admin_open(target->salvaged, &exporting.source, &exporting.immutable, err);
-	if (!result)
-		result = make(&exporting, target->part, ret, err);
-	if (result == ERR_UNAVAILABLE)
-		result = err_set(err, ERR_IO, "%s is damaged: of the sweeps that are asked for none can be read; "
-				 "restore a backup", damaged->path);
-	sqlite3_close(exporting.source);
 	return result;
 }
 
@@ -480,15 +423,11 @@ int admin_export(const char *path, const char *target_path, const struct export_
 
 	if (result < 0)
 		return result;
-	result = check_version(&exporting, err);
-	if (!result)
-		result = target_begin(&target, target_path, err);
+	result = target_begin(&target, target_path, err);
 	if (!result) {
 		result = schema_verify_keys(exporting.source, err);
 		if (!result)
 			result = make(&exporting, target.part, &summary, err);
-		if (result == ERR_IO && !exporting.full && !stop_requested())
-			result = make_from_salvage(&exporting, &target, &summary, err);
 		result = admin_stopped(result, err);
 		if (result < 0)
 			target_abandon(&target);

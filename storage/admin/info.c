@@ -257,10 +257,7 @@ static int count_samples(sqlite3 *db, int64_t *ret, struct error *err)
 		"SELECT sum(ports_answered) FROM sweep WHERE id >= coalesce((SELECT min(from_sweep) FROM chunk_window"
 		" WHERE state = 1), (SELECT min(id) / 65536 FROM hot))";
 
-	/* Older versions have no windows, and forget nothing. */
-	if (db_integer(db, since, 0, ret, NULL) == 0)
-		return 0;
-	return db_integer(db, "SELECT sum(ports_answered) FROM sweep", 0, ret, err);
+	return db_integer(db, since, 0, ret, err);
 }
 
 static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, struct error *err)
@@ -268,7 +265,7 @@ static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, stru
 	int64_t version = 0, free_pages = 0;
 	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 
-	if (!result && version == SCHEMA_VERSION)
+	if (!result)
 		result = schema_verify_keys(db, err);
 	if (!result)
 		result = db_integer(db, "PRAGMA page_size", 0, &ret->page_bytes, err);

@@ -66,12 +66,6 @@ static void remove_with(const char *path)
 	}
 }
 
-static void remove_part(const struct target *target)
-{
-	remove_with(target->part);
-	remove_with(target->salvaged);
-}
-
 static int is_taken(const char *path, struct error *err)
 {
 	return err_set(err, ERR_IO, "%s is there already; give another name, nothing is overwritten", path);
@@ -91,8 +85,7 @@ int target_begin(struct target *target, const char *path, struct error *err)
 	len = snprintf(target->part, sizeof(target->part), "%s%s.part", *path == '/' || *path == '.' ? "" : "./", path);
 	if (len < 0 || len > (int)sizeof(target->part) - 64)
 		return err_set(err, ERR_IO, "the path of the new file is too long; give a shorter one");
-	snprintf(target->salvaged, sizeof(target->salvaged), "%s.whole", target->part);
-	remove_part(target);
+	remove_with(target->part);
 	fd = open(target->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", path,
@@ -136,11 +129,10 @@ int target_finish(struct target *target, struct error *err)
 	char folder[sizeof(target->part)];
 	int result = sync_path(target->part, err);
 
-	remove_with(target->salvaged);
 	if (!result)
 		result = give_name(target, err);
 	if (result < 0) {
-		remove_part(target);
+		remove_with(target->part);
 		return result;
 	}
 	snprintf(folder, sizeof(folder), "%s", target->part);
@@ -150,5 +142,5 @@ int target_finish(struct target *target, struct error *err)
 
 void target_abandon(struct target *target)
 {
-	remove_part(target);
+	remove_with(target->part);
 }

@@ -38,18 +38,17 @@ int db_fail(sqlite3 *db, struct error *err)
 	case SQLITE_NOMEM:
 		return err_nomem(err);
 	case SQLITE_FULL:
-		/* Who writes nothing fills no disk: a page says that another one is where none can be. */
+		/* A read-only connection fills no disk: a page refers to another one beyond the end of the file. */
 		if (sqlite3_db_readonly(db, "main") == 1)
-			return err_set(err, ERR_IO, "%s is damaged (a page that cannot be there is named in it); move "
-				       "it aside or restore a copy of it", name);
+			return err_set(err, ERR_IO, "%s is damaged (it refers to a page beyond its end); " DB_RECOVER,
+				       name);
 		return err_set(err, ERR_IO, "%s: no space left on its disk; free some space", name);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-		return err_set(err, ERR_IO, "%s is damaged (%s); move it aside or restore a copy of it", name,
-			       sqlite3_errmsg(db));
+		return err_set(err, ERR_IO, "%s is damaged (%s); " DB_RECOVER, name, sqlite3_errmsg(db));
 	case SQLITE_CONSTRAINT:
-		return err_set(err, ERR_IO, "%s is damaged (what is to be stored does not fit it: %s); move it "
-			       "aside or restore a copy of it", name, sqlite3_errmsg(db));
+		return err_set(err, ERR_IO, "%s is damaged (new rows violate its constraints: %s); " DB_RECOVER,
+			       name, sqlite3_errmsg(db));
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return err_set(err, ERR_IO, "%s is locked by another process; see who has it open and try again", name);

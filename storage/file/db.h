@@ -16,6 +16,9 @@
 
 struct error;
 
+/* The advice for a damaged database (ibwire-db(1), RECOVERY). */
+#define DB_RECOVER "restore a backup, or recover its rows: sqlite3 OLD.db .recover | sqlite3 NEW.db"
+
 /* db_fail - the error of the last call on @db as one line. Return: its code. */
 int db_fail(sqlite3 *db, struct error *err);
 

@@ -39,8 +39,8 @@ static int check_header(const char *path, const unsigned char *header, struct er
 			       path);
 	version = big_endian(header + HEADER_USER_VERSION);
 	if (version > SCHEMA_VERSION)
-		return err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %u, this one knows %d); "
-			       "use that version, or give another --db (it was left as it is)", path, version,
+		return err_set(err, ERR_IO, "%s was written by a newer or unreleased ibwire (schema version %u, supported: "
+			       "%d); use that ibwire, or give another --db (the file is unchanged)", path, version,
 			       SCHEMA_VERSION);
 	if (version < 1)
 		return err_set(err, ERR_IO, "%s is damaged (schema version 0); move it aside or restore a copy of it",
@@ -158,12 +158,9 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	}
 	if (!result && version == SCHEMA_VERSION)
 		result = schema_verify_tables(db, err);
-	else if (!result)
-		result = db_exec(db, "SELECT 1 FROM meta, sweep, port_version, absolute LIMIT 0", err);
-	if (!result && version > SCHEMA_VERSION)
-		result = err_set(err, ERR_IO,
-				 "%s was written by a newer ibwire (schema version %lld, this one knows %d); "
-				 "use that version, or give another --db", path, (long long)version, SCHEMA_VERSION);
+	else if (!result && version > SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %lld, supported: %d); "
+				 "use that ibwire, or give another --db", path, (long long)version, SCHEMA_VERSION);
 	if (result < 0) {
 		/* Nothing of a file that is refused shall change, not even by a checkpoint at the end. */
 		if (db)
@@ -319,9 +316,9 @@ static int limit_log(sqlite3 *db, struct error *err)
 
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 {
-	/* As measured; secure_delete is on in Debian's SQLite. */
+	/* As measured; secure_delete is on in Debian's SQLite. A recovered database is not in WAL mode. */
 	static const char settings[] =
-		"PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
+		"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
 		"PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
 		"PRAGMA temp_store = MEMORY";
 	char plain[PATH_MAX];

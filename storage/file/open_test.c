@@ -138,7 +138,7 @@ static void a_newer_database_is_left_alone(void **state)
 	bytes[63] = SCHEMA_VERSION + 1;
 	test_file_write(path, bytes, len);
 	free(bytes);
-	assert_refused_untouched("newer ibwire", false);
+	assert_refused_untouched("newer or unreleased ibwire", false);
 }
 
 static void a_truncated_database_is_left_alone(void **state)

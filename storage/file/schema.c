@@ -194,11 +194,6 @@ static int make(sqlite3 *db, void (*append)(struct text *sql), struct error *err
 	return result;
 }
 
-int schema_make_history(sqlite3 *db, struct error *err)
-{
-	return make(db, append_history, err);
-}
-
 static void append_views(struct text *sql)
 {
 	text_append(sql, tables_traffic_begin);
@@ -264,7 +259,7 @@ int schema_fill(sqlite3 *db, struct error *err)
 	return result;
 }
 
-#define DAMAGED "; restore a backup, or rescue what can be read with: ibwire db export NEW"
+#define DAMAGED "; " DB_RECOVER
 
 int schema_verify_tables(sqlite3 *db, struct error *err)
 {
@@ -284,9 +279,11 @@ int schema_verify_tables(sqlite3 *db, struct error *err)
 		result = db_step(find, err);
 		sqlite3_reset(find);
 		if (!result)
-			result = err_set(err, ERR_IO, "%s is damaged, or another program changed its tables (it lacks "
-					 "\"%.*s\" as ibwire makes it); restore a backup",
-					 sqlite3_db_filename(db, "main"), (int)strcspn(at, "(") - 1, at);
+			result = err_set(err, ERR_IO, "%s has another schema than version %d (no matching \"%.*s\"): it is "
+					 "damaged, was changed by another program or written by an unreleased ibwire; "
+					 "restore a backup, or give another --db",
+					 sqlite3_db_filename(db, "main"), SCHEMA_VERSION, (int)strcspn(at, "(") - 1,
+					 at);
 		result = result > 0 ? 0 : result;
 	}
 	sqlite3_finalize(find);

@@ -21,7 +21,7 @@ struct error;
 struct text;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 1
 
 /* Every process waits this long for another one's short write before it says "locked". */
 #define SCHEMA_BUSY_TIMEOUT_MS 10000
@@ -65,8 +65,8 @@ enum { MARK_RESET = 1, MARK_SATURATED = 2 };
  * schema_check - is this file a database that we can use?
  * @ret_there:  is there one; an empty file counts as none
  *
- * Reads, and touches nothing. Return: 0; ERR_IO where it cannot be read, is
- * something else, or is of a newer version.
+ * Reads the file and changes nothing. Return: 0; ERR_IO if the file cannot be read, is no ibwire
+ * database, or has a newer schema version.
  */
 int schema_check(const char *path, bool *ret_there, struct error *err);
 
@@ -85,14 +85,11 @@ int schema_fill(sqlite3 *db, struct error *err);
 int schema_create(const char *path, struct error *err);
 
 /*
- * schema_make_history, schema_make_views, schema_fill_names - tables, views, rows that name counters and codes
- * They follow from the program alone: a database that is brought up to date
- * gets them anew. Inside the caller's transaction.
+ * schema_make_views, schema_fill_names - create the views; write the names of counters and codes
+ * Both depend on the program alone and are repeated by a migration. In a transaction of the caller.
  */
-int schema_make_history(sqlite3 *db, struct error *err); /* the tables that version 3 added */
 int schema_make_views(sqlite3 *db, struct error *err);
 int schema_fill_names(sqlite3 *db, struct error *err);
-
 
 /* schema_make_temporary_views - the same views for this connection alone, whatever views the file holds. */
 int schema_make_temporary_views(sqlite3 *db, struct error *err);
@@ -124,17 +121,24 @@ int schema_verify_tables(sqlite3 *db, struct error *err);
 int schema_verify_keys(sqlite3 *db, struct error *err);
 
 /*
- * schema_migrate - bring a database of an older version up to date
- * All of it in one transaction: killed in the middle it is what it was. Nothing
- * that is stored is lost; what an older version did not store is NULL. One that is
- * up to date gets today's views, where it has others.
- * Return: 0 (also where it is up to date) or a negative error, nothing changed.
+ * schema_migrate - migrate a database to the current schema version, in one transaction
+ * A current database gets the current views if it has others.
+ * Return: 0 (also if the version is current), or a negative error with nothing changed.
  */
 int schema_migrate(sqlite3 *db, struct error *err);
 
 /*
+ * schema_run_steps - run migration steps in one transaction, from the database's version on
+ * @list:    the step at index i makes version i + 2 from version i + 1; NULL ends the list
+ * @finish:  called after the last step, or NULL
+ * Return: 0, or a negative error with nothing changed.
+ */
+typedef int schema_step_fn(sqlite3 *db, struct error *err);
+int schema_run_steps(sqlite3 *db, schema_step_fn *const *list, schema_step_fn *finish, struct error *err);
+
+/*
  * schema_open_writer, schema_open_reader - open a checked database
- * The writer brings one of an older version up to date; a reader may meet one.
+ * The writer migrates a database with an older schema version, the reader refuses it.
  * @ret_immutable:  it had to be opened as a file that nobody changes
  *                  (its -wal file is missing and cannot be made)
  */

@@ -47,7 +47,6 @@ extern const char tables_drop_views[]; /* whatever version they are of; the two 
 	"(SELECT v.name FROM node n JOIN (" TABLES_NODE_NAMES ") v ON v.node = n.id WHERE n.guid = " guid \
 	" AND v.from_sweep <= " sweep " ORDER BY v.from_sweep DESC LIMIT 1)"
 
-/* What version 4 added: tables_finding.c, tables_route.c. */
 extern const char tables_finding[], tables_route[];
 
 /* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */

@@ -34,15 +34,15 @@ static void close_database(struct reader *reader)
 	reader_forget(reader);
 }
 
-/* What older versions stored is in tables that nobody reads any more. */
+/* A collector may have replaced the schema since the file was opened. */
 static int check_version(struct reader *reader, struct error *err)
 {
 	int result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
 
-	if (!result && reader->version < SCHEMA_VERSION)
-		result = err_set(err, ERR_IO, "%s was written by an older ibwire (schema version %lld, this one reads "
-				 "%d); bring it up to date, with all that it holds: ibwire collect --once",
-				 reader->path, (long long)reader->version, SCHEMA_VERSION);
+	if (!result && reader->version != SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s has schema version %lld, supported: %d; use the ibwire of its "
+				 "collector, or migrate an older database with: ibwire collect --once", reader->path,
+				 (long long)reader->version, SCHEMA_VERSION);
 	return result;
 }
 

@@ -71,39 +71,18 @@ int saved_step_pace(struct saved_writer *writer, struct error *err)
 	return result < 0 ? result : saved_step_begin(writer, err);
 }
 
-static int read_version(const char *path, int64_t *ret, struct error *err)
-{
-	sqlite3 *db;
-	bool immutable;
-	int result = schema_open_reader(path, &db, &immutable, err);
-
-	if (result < 0)
-		return result;
-	result = db_integer(db, "PRAGMA user_version", 0, ret, err);
-	sqlite3_close(db);
-	return result;
-}
-
-/* Make the file, or bring it up to date: only where nobody collects into it. */
-static int prepare_file(const char *path, bool there, struct error *err)
+/* Create the file, unless a collector is doing so. */
+static int create_file(const char *path, struct error *err)
 {
 	struct error cause = { 0 };
-	sqlite3 *db = NULL;
 	struct db_lock lock;
 	int result = lock_take(path, &lock, &cause);
 
-	if (result == ERR_UNAVAILABLE && there)
-		return err_set(err, ERR_UNAVAILABLE, "a collector of an older version writes to %s; start it anew "
-			       "with this version first", path);
 	if (result == ERR_UNAVAILABLE)
-		return err_set(err, ERR_UNAVAILABLE, "a collector is just making %s; try again in a moment", path);
+		return err_set(err, ERR_UNAVAILABLE, "a collector is creating %s; try again in a moment", path);
 	if (result < 0)
 		return err_set(err, result, "%s", cause.text);
-	if (!there)
-		result = schema_create(path, err);
-	else
-		result = schema_open_writer(path, &db, err);
-	sqlite3_close(db);
+	result = schema_create(path, err);
 	lock_release(&lock);
 	return result;
 }
@@ -124,7 +103,6 @@ static int choose_step(struct saved_writer *writer, struct error *err)
 int saved_writer_open(const char *path, struct saved_writer **ret, struct error *err)
 {
 	struct saved_writer *writer = calloc(1, sizeof(*writer));
-	int64_t version = 0;
 	bool there = false;
 	int result;
 
@@ -132,10 +110,8 @@ int saved_writer_open(const char *path, struct saved_writer **ret, struct error 
 		return err_nomem(err);
 	writer->path = strdup(path);
 	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
-	if (!result && there)
-		result = read_version(path, &version, err);
-	if (!result && version < SCHEMA_VERSION)
-		result = prepare_file(path, there, err);
+	if (!result && !there)
+		result = create_file(path, err);
 	if (!result)
 		result = schema_open_writer(path, &writer->db, err);
 	/* The collector empties the log, or the last one who closes it does: not in the middle of a step. */

@@ -231,34 +231,6 @@ static void resets_that_a_collector_saw_are_found(void **state)
 	model_destroy(model);
 }
 
-/* One of an older version is brought up to date, but not under a collector that is of that version. */
-static void an_older_database_is_brought_up_to_date(void **state)
-{
-	struct model *model = model_create(98, 2, 6, 4);
-	struct saved_writer *writer = NULL;
-	struct writer *collector;
-	struct error err = { 0 };
-	char full[80];
-	struct db_lock lock;
-
-	(void)state;
-	model->no_details = true;
-	snprintf(full, sizeof(full), "%s/full.db", folder);
-	collector = check_open_writer(full);
-	check_store(collector, model_step(model));
-	writer_close(collector);
-	check_make_version_1(path, full);
-	assert_int_equal(lock_take(path, &lock, NULL), 0);
-	assert_int_equal(saved_writer_open(path, &writer, &err), ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.text, "older version"));
-	lock_release(&lock);
-	writer = test_saved_open();
-	test_saved_save(writer, "first", model_step(model));
-	saved_writer_close(writer);
-	test_saved_check("first", &model->sweep);
-	model_destroy(model);
-}
-
 /* What somebody wrote into the file by hand does no harm. */
 static void damaged_rows_are_an_error_and_no_crash(void **state)
 {
@@ -310,7 +282,6 @@ int main(void)
 		TEST_IN_FOLDER(two_at_once_are_what_each_is_alone),
 		TEST_IN_FOLDER(a_node_is_called_as_it_was_shown),
 		TEST_IN_FOLDER(resets_that_a_collector_saw_are_found),
-		TEST_IN_FOLDER(an_older_database_is_brought_up_to_date),
 		TEST_IN_FOLDER(damaged_rows_are_an_error_and_no_crash),
 	};
 

@@ -40,9 +40,6 @@ void check_details_are_exact(const char *path);
 /* check_integer - the one integer that a statement gives, asked of SQLite itself. */
 int64_t check_integer(const char *path, const char *sql);
 
-/* check_make_version_1 - a database of version 1 that holds what @from holds, but for what it had no place for. */
-void check_make_version_1(const char *path, const char *from);
-
 /* check_restored_details - the part of check_restore() that is about slow counters. */
 void check_restored_details(const struct model *model, const struct restored *restored);
 
