@@ -20,7 +20,7 @@ enum {
 
 /* And for each kind of knowledge: a line of a table, or four keys. */
 enum { KIND_LINE, KIND_SINCE, KIND_UNTIL, KIND_ROWS, KIND_BYTES, KIND_COLUMNS };
-enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * KEPT_KIND_COUNT };
+enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * DATA_KIND_COUNT };
 
 static const struct column fixed_columns[FIXED_COUNT] = {
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
@@ -44,11 +44,11 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 
 struct page {
 	struct column columns[COLUMN_COUNT];
-	char keys[KEPT_KIND_COUNT][KIND_COLUMNS][32];
-	char titles[KEPT_KIND_COUNT][48];
+	char keys[DATA_KIND_COUNT][KIND_COLUMNS][32];
+	char titles[DATA_KIND_COUNT][48];
 };
 
-static size_t kind_column(enum kept_kind kind, int which)
+static size_t kind_column(enum data_kind kind, int which)
 {
 	return FIXED_COUNT + KIND_COLUMNS * (size_t)kind + (size_t)which;
 }
@@ -64,27 +64,27 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 	};
 
 	memcpy(page->columns, fixed_columns, sizeof(fixed_columns));
-	for (int kind = 0; kind < KEPT_KIND_COUNT; kind++) {
-		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", kept_kind_title((enum kept_kind)kind));
-		page->columns[kind_column((enum kept_kind)kind, KIND_LINE)] = (struct column){
+	for (int kind = 0; kind < DATA_KIND_COUNT; kind++) {
+		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", data_kind_title((enum data_kind)kind));
+		page->columns[kind_column((enum data_kind)kind, KIND_LINE)] = (struct column){
 			.title = page->titles[kind], .kind = COLUMN_TEXT,
-			.flags = COLUMN_NO_DATA | (info->kept[kind].there ? 0 : COLUMN_NO_TABLE),
+			.flags = COLUMN_NO_DATA | (info->data[kind].there ? 0 : COLUMN_NO_TABLE),
 		};
 		for (int i = KIND_SINCE; i < KIND_COLUMNS; i++) {
 			char *key = page->keys[kind][i];
 
-			snprintf(key, sizeof(page->keys[kind][i]), "%s_%s", kept_kind_key((enum kept_kind)kind),
+			snprintf(key, sizeof(page->keys[kind][i]), "%s_%s", data_kind_key((enum data_kind)kind),
 				 data[i].suffix);
-			page->columns[kind_column((enum kept_kind)kind, i)] = (struct column){
+			page->columns[kind_column((enum data_kind)kind, i)] = (struct column){
 				.key = key, .kind = data[i].kind, .flags = COLUMN_NO_TABLE,
 			};
 		}
 	}
 }
 
-static void fill_kind(struct result *result, const struct admin_info *info, enum kept_kind kind)
+static void fill_kind(struct result *result, const struct admin_info *info, enum data_kind kind)
 {
-	const struct kept *kept = &info->kept[kind];
+	const struct data_info *kept = &info->data[kind];
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct text line = { 0 };
 
@@ -147,11 +147,11 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);
 	result_integer(result, SAMPLES, info->port_samples);
-	if (info->port_samples && info->kept[KEPT_RAW].rows)
-		fill_per_sample(result, (double)info->kept[KEPT_RAW].bytes / (double)info->port_samples);
+	if (info->port_samples && info->data[DATA_RAW].rows)
+		fill_per_sample(result, (double)info->data[DATA_RAW].bytes / (double)info->port_samples);
 	result_bool(result, ESTIMATED, info->estimated);
-	for (int kind = 0; kind < KEPT_KIND_COUNT; kind++)
-		fill_kind(result, info, (enum kept_kind)kind);
+	for (int kind = 0; kind < DATA_KIND_COUNT; kind++)
+		fill_kind(result, info, (enum data_kind)kind);
 }
 
 int db_show_info(const struct options *options, const char *path, struct error *err)

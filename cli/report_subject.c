@@ -95,7 +95,7 @@ static int find_past(struct report *report, struct error *err)
 struct search {
 	const struct view *view;
 	const char *typed;     /* the node's part of it */
-	struct gone_node found;
+	struct departed_node found;
 	size_t count;
 	struct text guids;     /* of the first few */
 };
@@ -116,7 +116,7 @@ static bool is_called(const char *name, const char *typed)
 	return !strcmp(shown, typed);
 }
 
-static bool take_gone(void *ctx, const struct gone_node *gone)
+static bool take_gone(void *ctx, const struct departed_node *gone)
 {
 	struct search *search = ctx;
 	const char *mapped = search->view->names ? name_map_find(search->view->names, gone->guid) : NULL;
@@ -141,14 +141,14 @@ static bool is_there(const struct fabric *fabric, const char *typed)
 }
 
 /* Return: 1 and who it is; 0 where nobody is; or an error. */
-static int search_gone(const struct view *view, const char *typed, struct gone_node *ret, struct error *err)
+static int search_gone(const struct view *view, const char *typed, struct departed_node *ret, struct error *err)
 {
 	struct search search = { .view = view, .typed = typed };
 	int code;
 
 	if (is_there(view->fabric, typed))
 		return 0;
-	code = reader_gone_nodes(view->reader, view->at_us, take_gone, &search, err);
+	code = reader_departed_nodes(view->reader, view->at_us, take_gone, &search, err);
 	if (code == 0 && search.count > 1)
 		code = err_set(err, ERR_USAGE, "%zu nodes that are gone were called '%s': give a GUID: %s%s",
 			       search.count, typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
@@ -160,7 +160,7 @@ static int search_gone(const struct view *view, const char *typed, struct gone_n
 }
 
 /* A node, or a node's port. @ret_typed: the same by GUID, for free(). Return: as search_gone(). */
-static int find_gone(const struct view *view, const char *typed, struct gone_node *ret, char **ret_typed,
+static int find_gone(const struct view *view, const char *typed, struct departed_node *ret, char **ret_typed,
 		     struct error *err)
 {
 	const char *slash = strrchr(typed, '/'), *rest = "";
@@ -183,7 +183,7 @@ static int find_gone(const struct view *view, const char *typed, struct gone_nod
 }
 
 /* The node is not in the fabric: as it was in the last sweep that had it. */
-static int open_gone(struct report *report, const struct options *options, const struct gone_node *gone,
+static int open_gone(struct report *report, const struct options *options, const struct departed_node *gone,
 		     const char *typed, struct error *err)
 {
 	struct options then = *options;
@@ -199,14 +199,14 @@ static int open_gone(struct report *report, const struct options *options, const
 		return code;
 	view_done(&report->view);
 	report->view = view;
-	report->gone_us = gone->gone_us;
+	report->departed_us = gone->departed_us;
 	return find_subject(report, typed, err);
 }
 
 int report_open(struct report *report, const struct options *options, const char *typed, struct error *err)
 {
 	struct error nobody = { 0 };
-	struct gone_node gone;
+	struct departed_node gone;
 	char *by_guid = NULL;
 	int code = view_open(options, false, &report->view, err), found;
 

@@ -15,16 +15,16 @@
 struct error;
 
 /* Kinds of knowledge, which may each be kept for another time. */
-enum kept_kind {
-	KEPT_RAW, KEPT_SUMS, KEPT_HOURS, KEPT_ERRORS, KEPT_READINGS, KEPT_DETAILS, KEPT_SPANS, KEPT_SWEEPS, KEPT_EVENTS,
-	KEPT_FINDINGS, KEPT_SNAPSHOTS, KEPT_TOPOLOGY, KEPT_OTHER, KEPT_KIND_COUNT,
+enum data_kind {
+	DATA_RAW, DATA_SUMS, DATA_HOURS, DATA_ERRORS, DATA_READINGS, DATA_DETAILS, DATA_SPANS, DATA_SWEEPS, DATA_EVENTS,
+	DATA_FINDINGS, DATA_SNAPSHOTS, DATA_TOPOLOGY, DATA_OTHER, DATA_KIND_COUNT,
 };
 
-/* kept_kind_key, kept_kind_title - "raw", and words for people. */
-const char *kept_kind_key(enum kept_kind kind);
-const char *kept_kind_title(enum kept_kind kind);
+/* data_kind_key, data_kind_title - "raw", and words for people. */
+const char *data_kind_key(enum data_kind kind);
+const char *data_kind_title(enum data_kind kind);
 
-struct kept {
+struct data_info {
 	bool there;                /* this version of the schema has such tables */
 	bool estimated;            /* rows and bytes come from samples of a large table */
 	int64_t rows;
@@ -44,8 +44,8 @@ struct admin_info {
 	int64_t port_samples;      /* of the sweeps that are kept */
 	char asked_from[NODE_NAME_SIZE]; /* the node that the newest sweep asked from; "": not known */
 	int64_t nodes, ports;      /* that were ever seen */
-	bool estimated;            /* some of kept[] are */
-	struct kept kept[KEPT_KIND_COUNT];
+	bool estimated;            /* some of data[] are */
+	struct data_info data[DATA_KIND_COUNT];
 };
 
 /*
@@ -84,13 +84,13 @@ int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, str
 
 /*
  * admin_backup - an exact copy, of one moment, while a collector writes
- * @target:  a file that must not be there
+ * @new_file:  a file that must not be there
  * @ret_bytes: its size
  *
  * The collector is never kept waiting; its log grows by what it writes meanwhile.
  * Return: 0; ERR_IO; then nothing stays behind.
  */
-int admin_backup(const char *path, const char *target, int64_t *ret_bytes, struct error *err);
+int admin_backup(const char *path, const char *new_path, int64_t *ret_bytes, struct error *err);
 
 /* What admin_export() takes, and what it then has. */
 struct export_query {
@@ -114,7 +114,7 @@ struct export_summary {
  * Return: 0; ERR_UNAVAILABLE if no sweep is stored in that time; ERR_IO, also if the database is
  * damaged. On errors no file is left.
  */
-int admin_export(const char *path, const char *target, const struct export_query *query, struct export_summary *ret,
+int admin_export(const char *path, const char *new_path, const struct export_query *query, struct export_summary *ret,
 		 struct error *err);
 
 #endif

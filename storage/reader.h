@@ -232,20 +232,20 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 	       struct error *err);
 
 /* A node that was in the fabric once, and is not. */
-struct gone_node {
+struct departed_node {
 	uint64_t guid;
 	const char *name; /* as it was last (valid during the call) */
 	int64_t seen_us;  /* wall clock of the last sweep with it that is kept; 0: none is */
-	int64_t gone_us;  /* of the first sweep without it */
+	int64_t departed_us;  /* of the first sweep without it */
 };
 
 /*
- * reader_gone_nodes - call @each for every node that is gone at a time, in order of first sight, until it returns false
+ * reader_departed_nodes - call @each for every node that is gone at a time, in order of first sight, until it returns false
  * @at_us:  wall clock; 0: now
  * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
  */
-typedef bool reader_gone_fn(void *ctx, const struct gone_node *node);
-int reader_gone_nodes(struct reader *reader, int64_t at_us, reader_gone_fn *each, void *ctx, struct error *err);
+typedef bool reader_departed_fn(void *ctx, const struct departed_node *node);
+int reader_departed_nodes(struct reader *reader, int64_t at_us, reader_departed_fn *each, void *ctx, struct error *err);
 
 /* The last port that was at the other end of a port's cable. */
 struct past_peer {

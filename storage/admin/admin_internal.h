@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* admin_state.h - what the files behind admin.h share (inside storage/ only) */
-#ifndef IBWIRE_STORAGE_ADMIN_STATE_H
-#define IBWIRE_STORAGE_ADMIN_STATE_H
+/* admin_internal.h - what the files behind admin.h share (inside storage/ only) */
+#ifndef IBWIRE_STORAGE_ADMIN_INTERNAL_H
+#define IBWIRE_STORAGE_ADMIN_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,18 +26,18 @@ int admin_stopped(int result, struct error *err);
  * A file that comes into being whole or not at all: it is made as PATH.part, and
  * gets its name when it is complete, unless there is one of that name by then.
  */
-struct target {
+struct new_file {
 	const char *path;
 	char part[4096];
 };
 
-/* target_begin - see that the name is free, and remove what a killed one left. Return: 0 or ERR_IO. */
-int target_begin(struct target *target, const char *path, struct error *err);
+/* new_file_begin - see that the name is free, and remove what a killed one left. Return: 0 or ERR_IO. */
+int new_file_begin(struct new_file *new_file, const char *path, struct error *err);
 
-/* target_finish - give the complete file its name, safe against a power cut. Return: 0 or ERR_IO; then it is gone. */
-int target_finish(struct target *target, struct error *err);
+/* new_file_finish - give the complete file its name, safe against a power cut. Return: 0 or ERR_IO; then it is gone. */
+int new_file_finish(struct new_file *new_file, struct error *err);
 
-/* target_abandon - remove what was made. */
-void target_abandon(struct target *target);
+/* new_file_abandon - remove what was made. */
+void new_file_abandon(struct new_file *new_file);
 
 #endif

@@ -25,7 +25,7 @@
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
 
-/* What is left out of a disguised copy as it is: no column with a word of somebody's in it may be missing here. */
+/* What is left out of a anonymised copy as it is: no column with a word of somebody's in it may be missing here. */
 static bool is_nobodys(const char *table, const char *column)
 {
 	static const char *const columns[] = {
@@ -42,9 +42,9 @@ static bool is_nobodys(const char *table, const char *column)
 	return false;
 }
 
-static bool is_hidden(const struct kept_table *table, const char *column)
+static bool is_hidden(const struct catalog_table *table, const char *column)
 {
-	for (int i = 0; i < KEPT_COLUMNS_MOST && table->columns[i].name; i++)
+	for (int i = 0; i < CATALOG_COLUMNS_MAX && table->columns[i].name; i++)
 		if (!strcmp(table->columns[i].name, column))
 			return table->columns[i].hidden;
 	return false;
@@ -65,14 +65,14 @@ static void every_table_and_every_naming_column_is_in_the_list(void **state)
 		const char *name = (const char *)sqlite3_column_text(rows, 0);
 		const char *column = (const char *)sqlite3_column_text(rows, 1);
 		const char *type = (const char *)sqlite3_column_text(rows, 2);
-		const struct kept_table *table = kept_find(name);
+		const struct catalog_table *table = catalog_find(name);
 
 		if (!table)
-			fail_msg("table %s is not in kept.c", name);
+			fail_msg("table %s is not in catalog.c", name);
 		if (table->range == RANGE_NONE || is_nobodys(name, column) || is_hidden(table, column))
 			continue;
 		if (!strcmp(type, "TEXT") || !strcmp(type, "BLOB") || !*type || strstr(column, "guid"))
-			fail_msg("column %s of table %s may name somebody, and kept.c does not hide it", column, name);
+			fail_msg("column %s of table %s may name somebody, and catalog.c does not hide it", column, name);
 	}
 	sqlite3_finalize(rows);
 	sqlite3_close(db);
@@ -89,12 +89,12 @@ static void info_counts_what_is_there(void **state)
 	assert_false(info.live);
 	assert_int_equal(info.sweeps, 40);
 	assert_int_equal(info.nodes, check_integer(path, "SELECT count(*) FROM node"));
-	assert_int_equal(info.kept[KEPT_EVENTS].rows, check_integer(path, "SELECT count(*) FROM event"));
-	assert_int_equal(info.kept[KEPT_ERRORS].rows, check_integer(path, "SELECT count(*) FROM error"));
-	assert_int_equal(info.kept[KEPT_SWEEPS].since_us, model->sweeps[0].wall_us);
-	assert_int_equal(info.kept[KEPT_SWEEPS].until_us, model->sweeps[39].wall_us);
-	assert_true(info.kept[KEPT_RAW].bytes > 0 && info.kept[KEPT_RAW].bytes < info.file_bytes);
-	assert_true(info.kept[KEPT_RAW].until_us == model->sweeps[39].wall_us);
+	assert_int_equal(info.data[DATA_EVENTS].rows, check_integer(path, "SELECT count(*) FROM event"));
+	assert_int_equal(info.data[DATA_ERRORS].rows, check_integer(path, "SELECT count(*) FROM error"));
+	assert_int_equal(info.data[DATA_SWEEPS].since_us, model->sweeps[0].wall_us);
+	assert_int_equal(info.data[DATA_SWEEPS].until_us, model->sweeps[39].wall_us);
+	assert_true(info.data[DATA_RAW].bytes > 0 && info.data[DATA_RAW].bytes < info.file_bytes);
+	assert_true(info.data[DATA_RAW].until_us == model->sweeps[39].wall_us);
 	model_destroy(model);
 }
 
@@ -207,7 +207,7 @@ static void try_everything(const struct model *model)
 	const struct snapshot_query query = { .at_us = model->sweeps[10].wall_us, .window_us = 5000000,
 					      .absolute = true };
 	const struct sql_consumer consumer = { .header = take_sql, .row = take_cells };
-	const struct export_query disguised = { .anonymise = true };
+	const struct export_query anonymised = { .anonymise = true };
 	const struct event_query events = { 0 };
 	struct export_summary summary;
 	struct snapshot *snapshot;
@@ -228,7 +228,7 @@ static void try_everything(const struct model *model)
 	admin_info(path, &info, &err);
 	if (admin_backup(path, copy, &bytes, &err) == 0)
 		unlink(copy);
-	if (admin_export(path, copy, &disguised, &summary, &err) == 0)
+	if (admin_export(path, copy, &anonymised, &summary, &err) == 0)
 		unlink(copy);
 	assert_null(strchr(err.text, '\n'));
 	assert_int_not_equal(access(copy, F_OK), 0);

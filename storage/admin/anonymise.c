@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* disguise.c - invented GUIDs, and what SQL calls */
+/* anonymise.c - invented GUIDs, and what SQL calls */
 #include "storage/admin/anonymise.h"
 
 #include <errno.h>
@@ -27,35 +27,35 @@ static bool random_number(uint64_t *ret)
 	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
 }
 
-static int make_room(struct disguise *disguise, struct error *err)
+static int make_room(struct anonymiser *anonymiser, struct error *err)
 {
-	size_t wanted = disguise->guid_capacity ? 2 * disguise->guid_capacity : 256;
+	size_t wanted = anonymiser->guid_capacity ? 2 * anonymiser->guid_capacity : 256;
 	uint64_t *guids, *invented;
 
-	if (disguise->guid_count < disguise->guid_capacity)
+	if (anonymiser->guid_count < anonymiser->guid_capacity)
 		return 0;
-	guids = reallocarray(disguise->guids, wanted, sizeof(*guids));
+	guids = reallocarray(anonymiser->guids, wanted, sizeof(*guids));
 	if (guids)
-		disguise->guids = guids;
-	invented = guids ? reallocarray(disguise->invented, wanted, sizeof(*invented)) : NULL;
+		anonymiser->guids = guids;
+	invented = guids ? reallocarray(anonymiser->invented, wanted, sizeof(*invented)) : NULL;
 	if (!invented)
 		return err_nomem(err);
-	disguise->invented = invented;
-	disguise->guid_capacity = wanted;
+	anonymiser->invented = invented;
+	anonymiser->guid_capacity = wanted;
 	return 0;
 }
 
-int disguise_add_guid(struct disguise *disguise, uint64_t guid, struct error *err)
+int anonymise_add_guid(struct anonymiser *anonymiser, uint64_t guid, struct error *err)
 {
 	uint32_t at;
 
-	if (!guid || map_get(&disguise->guid_index, guid, &at))
+	if (!guid || map_get(&anonymiser->guid_index, guid, &at))
 		return 0;
-	if (make_room(disguise, err) < 0)
+	if (make_room(anonymiser, err) < 0)
 		return ERR_NOMEM;
-	if (map_put(&disguise->guid_index, guid, (uint32_t)disguise->guid_count) < 0)
+	if (map_put(&anonymiser->guid_index, guid, (uint32_t)anonymiser->guid_count) < 0)
 		return err_nomem(err);
-	disguise->guids[disguise->guid_count++] = guid;
+	anonymiser->guids[anonymiser->guid_count++] = guid;
 	return 0;
 }
 
@@ -80,9 +80,9 @@ static bool shuffle(uint64_t *numbers, size_t count)
 }
 
 /* Devices are numbered in an order drawn at random. */
-static int invent_guids(struct disguise *disguise, struct error *err)
+static int invent_guids(struct anonymiser *anonymiser, struct error *err)
 {
-	size_t count = disguise->guid_count, devices = 0;
+	size_t count = anonymiser->guid_count, devices = 0;
 	uint64_t *numbers = calloc(count + 1, sizeof(*numbers)), first = 0;
 
 	if (!numbers)
@@ -95,62 +95,62 @@ static int invent_guids(struct disguise *disguise, struct error *err)
 		return ERR_IO;
 	}
 	if (count)
-		qsort(disguise->guids, count, sizeof(*disguise->guids), compare_guids);
+		qsort(anonymiser->guids, count, sizeof(*anonymiser->guids), compare_guids);
 	for (size_t i = 0; i < count; i++) {
-		if (!i || disguise->guids[i] - first >= DEVICE_GUIDS) {
-			first = disguise->guids[i];
+		if (!i || anonymiser->guids[i] - first >= DEVICE_GUIDS) {
+			first = anonymiser->guids[i];
 			devices++;
 		}
-		disguise->invented[i] = INVENTED_BASE + (numbers[devices - 1] << DEVICE_SHIFT) +
-					(disguise->guids[i] - first);
-		map_put(&disguise->guid_index, disguise->guids[i], (uint32_t)i);
+		anonymiser->invented[i] = INVENTED_BASE + (numbers[devices - 1] << DEVICE_SHIFT) +
+					(anonymiser->guids[i] - first);
+		map_put(&anonymiser->guid_index, anonymiser->guids[i], (uint32_t)i);
 	}
-	disguise->next_device = count + 1;
+	anonymiser->next_device = count + 1;
 	free(numbers);
 	return 0;
 }
 
-int disguise_guid(struct disguise *disguise, uint64_t guid, uint64_t *ret, struct error *err)
+int anonymise_guid(struct anonymiser *anonymiser, uint64_t guid, uint64_t *ret, struct error *err)
 {
 	uint32_t at = 0;
 
 	*ret = 0;
 	if (!guid)
 		return 0;
-	if (!map_get(&disguise->guid_index, guid, &at)) {
-		if (disguise_add_guid(disguise, guid, err) < 0)
+	if (!map_get(&anonymiser->guid_index, guid, &at)) {
+		if (anonymise_add_guid(anonymiser, guid, err) < 0)
 			return ERR_NOMEM;
-		at = (uint32_t)disguise->guid_count - 1;
-		disguise->invented[at] = INVENTED_BASE + (disguise->next_device++ << DEVICE_SHIFT);
+		at = (uint32_t)anonymiser->guid_count - 1;
+		anonymiser->invented[at] = INVENTED_BASE + (anonymiser->next_device++ << DEVICE_SHIFT);
 	}
-	*ret = disguise->invented[at];
+	*ret = anonymiser->invented[at];
 	return 0;
 }
 
-int disguise_complete(struct disguise *disguise, struct error *err)
+int anonymise_complete(struct anonymiser *anonymiser, struct error *err)
 {
-	int result = invent_guids(disguise, err);
+	int result = invent_guids(anonymiser, err);
 
-	return result ? result : disguise_invent_names(disguise, err);
+	return result ? result : anonymise_invent_names(anonymiser, err);
 }
 
-void disguise_done(struct disguise *disguise)
+void anonymise_done(struct anonymiser *anonymiser)
 {
-	for (size_t i = 0; i < disguise->alias_count; i++) {
-		free(disguise->aliases[i].was);
-		free(disguise->aliases[i].is);
+	for (size_t i = 0; i < anonymiser->alias_count; i++) {
+		free(anonymiser->aliases[i].was);
+		free(anonymiser->aliases[i].is);
 	}
-	for (size_t i = 0; i < disguise->boot_count; i++) {
-		free(disguise->boots[i].was);
-		free(disguise->boots[i].is);
+	for (size_t i = 0; i < anonymiser->boot_count; i++) {
+		free(anonymiser->boots[i].was);
+		free(anonymiser->boots[i].is);
 	}
-	free(disguise->boots);
-	free(disguise->aliases);
-	free(disguise->lengths);
-	free(disguise->guids);
-	free(disguise->invented);
-	map_done(&disguise->guid_index);
-	memset(disguise, 0, sizeof(*disguise));
+	free(anonymiser->boots);
+	free(anonymiser->aliases);
+	free(anonymiser->lengths);
+	free(anonymiser->guids);
+	free(anonymiser->invented);
+	map_done(&anonymiser->guid_index);
+	memset(anonymiser, 0, sizeof(*anonymiser));
 }
 
 static void hide_guid(sqlite3_context *context, int count, sqlite3_value **values)
@@ -160,7 +160,7 @@ static void hide_guid(sqlite3_context *context, int count, sqlite3_value **value
 	(void)count;
 	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
 		return;
-	if (disguise_guid(sqlite3_user_data(context), (uint64_t)sqlite3_value_int64(values[0]), &invented, NULL) < 0)
+	if (anonymise_guid(sqlite3_user_data(context), (uint64_t)sqlite3_value_int64(values[0]), &invented, NULL) < 0)
 		sqlite3_result_error_nomem(context);
 	else
 		sqlite3_result_int64(context, (sqlite3_int64)invented);
@@ -185,17 +185,17 @@ static void give_text(sqlite3_context *context, struct text *text, int result)
 static void hide_name(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const char *name = text_of(values[0]), *alias;
-	struct disguise *disguise = sqlite3_user_data(context);
+	struct anonymiser *anonymiser = sqlite3_user_data(context);
 	struct text text = { 0 };
 
 	(void)count;
 	if (!name)
 		return;
-	alias = disguise_name(disguise, name);
+	alias = anonymise_name(anonymiser, name);
 	if (alias)
 		sqlite3_result_text(context, alias, -1, SQLITE_TRANSIENT);
 	else
-		give_text(context, &text, disguise_text(disguise, name, &text, NULL));
+		give_text(context, &text, anonymise_text(anonymiser, name, &text, NULL));
 }
 
 /* The bytes of a NodeDescription: what stands behind a NUL in them goes. */
@@ -206,7 +206,7 @@ static void hide_description(sqlite3_context *context, int count, sqlite3_value 
 
 	(void)count;
 	text_sanitise(bytes ? bytes : "", (size_t)sqlite3_value_bytes(values[0]), name, sizeof(name));
-	alias = disguise_name(sqlite3_user_data(context), name);
+	alias = anonymise_name(sqlite3_user_data(context), name);
 	if (!alias)
 		alias = "";
 	sqlite3_result_blob(context, alias, (int)strnlen(alias, NODE_DESC_SIZE), SQLITE_TRANSIENT);
@@ -219,31 +219,31 @@ static void hide_text(sqlite3_context *context, int count, sqlite3_value **value
 
 	(void)count;
 	if (sentence)
-		give_text(context, &text, disguise_text(sqlite3_user_data(context), sentence, &text, NULL));
+		give_text(context, &text, anonymise_text(sqlite3_user_data(context), sentence, &text, NULL));
 }
 
 /* A random id for each boot; there are few. Return: NULL without memory or random numbers. */
-static const char *invent_boot(struct disguise *disguise, const char *was)
+static const char *invent_boot(struct anonymiser *anonymiser, const char *was)
 {
 	struct alias *boots;
 	uint64_t numbers[2];
 	char id[64];
 
-	for (size_t i = 0; i < disguise->boot_count; i++)
-		if (!strcmp(disguise->boots[i].was, was))
-			return disguise->boots[i].is;
-	boots = array_grow(disguise->boots, disguise->boot_count, &disguise->boot_capacity, sizeof(*boots));
+	for (size_t i = 0; i < anonymiser->boot_count; i++)
+		if (!strcmp(anonymiser->boots[i].was, was))
+			return anonymiser->boots[i].is;
+	boots = array_grow(anonymiser->boots, anonymiser->boot_count, &anonymiser->boot_capacity, sizeof(*boots));
 	if (!boots)
 		return NULL;
-	disguise->boots = boots;
+	anonymiser->boots = boots;
 	if (!random_number(&numbers[0]) || !random_number(&numbers[1]))
 		return NULL;
 	snprintf(id, sizeof(id), "%08x-%04x-4000-8000-%012" PRIx64, (unsigned)numbers[0],
 		 (unsigned)(numbers[0] >> 32 & 0xffff), numbers[1] >> 16);
-	boots += disguise->boot_count;
+	boots += anonymiser->boot_count;
 	*boots = (struct alias){ .was = strdup(was), .is = strdup(id) };
 	if (boots->was && boots->is) {
-		disguise->boot_count++;
+		anonymiser->boot_count++;
 		return boots->is;
 	}
 	free(boots->was);
@@ -262,7 +262,7 @@ static void hide_boot(sqlite3_context *context, int count, sqlite3_value **value
 		sqlite3_result_error_nomem(context);
 }
 
-int disguise_functions(sqlite3 *db, struct disguise *disguise, struct error *err)
+int anonymise_functions(sqlite3 *db, struct anonymiser *anonymiser, struct error *err)
 {
 	static const struct {
 		const char *name;
@@ -273,7 +273,7 @@ int disguise_functions(sqlite3 *db, struct disguise *disguise, struct error *err
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (sqlite3_create_function(db, functions[i].name, 1, SQLITE_UTF8, disguise, functions[i].call, NULL,
+		if (sqlite3_create_function(db, functions[i].name, 1, SQLITE_UTF8, anonymiser, functions[i].call, NULL,
 					    NULL) != SQLITE_OK)
 			return db_fail(db, err);
 	return 0;

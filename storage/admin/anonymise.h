@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * disguise.h - names and GUIDs replaced alike everywhere (inside storage/ only)
+ * anonymise.h - names and GUIDs replaced alike everywhere (inside storage/ only)
  *
  * What is invented cannot be turned back: names are numbered, GUIDs counted in an
  * order drawn at random, and no table of what became what is kept. What stays is
@@ -9,8 +9,8 @@
  * GUIDs of one device (node, ports, system) stay as far apart as they are; model
  * names of switches and device names ("mlx5_0") stay.
  */
-#ifndef IBWIRE_STORAGE_DISGUISE_H
-#define IBWIRE_STORAGE_DISGUISE_H
+#ifndef IBWIRE_STORAGE_ANONYMISE_H
+#define IBWIRE_STORAGE_ANONYMISE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ struct alias {
 	bool on_switch;
 };
 
-struct disguise {
+struct anonymiser {
 	struct alias *aliases; /* in order of strcmp() once complete */
 	size_t alias_count, alias_capacity;
 	size_t *lengths;       /* of the names that there are, longest first */
@@ -42,37 +42,37 @@ struct disguise {
 	uint64_t next_device;  /* a number that no invented GUID has yet */
 };
 
-/* disguise_add_name, disguise_add_guid - what is to be replaced. Return: 0 or ERR_NOMEM. */
-int disguise_add_name(struct disguise *disguise, const char *name, bool on_switch, struct error *err);
-int disguise_add_guid(struct disguise *disguise, uint64_t guid, struct error *err);
+/* anonymise_add_name, anonymise_add_guid - what is to be replaced. Return: 0 or ERR_NOMEM. */
+int anonymise_add_name(struct anonymiser *anonymiser, const char *name, bool on_switch, struct error *err);
+int anonymise_add_guid(struct anonymiser *anonymiser, uint64_t guid, struct error *err);
 
-/* disguise_invent_names - the part of disguise_complete() for names. */
-int disguise_invent_names(struct disguise *disguise, struct error *err);
+/* anonymise_invent_names - the part of anonymise_complete() for names. */
+int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err);
 
-/* disguise_complete - invent for all that was added. Return: 0, ERR_NOMEM, or ERR_IO without random numbers. */
-int disguise_complete(struct disguise *disguise, struct error *err);
-void disguise_done(struct disguise *disguise);
+/* anonymise_complete - invent for all that was added. Return: 0, ERR_NOMEM, or ERR_IO without random numbers. */
+int anonymise_complete(struct anonymiser *anonymiser, struct error *err);
+void anonymise_done(struct anonymiser *anonymiser);
 
-/* disguise_name - what is shown for a name; NULL where it was not added. */
-const char *disguise_name(const struct disguise *disguise, const char *name);
+/* anonymise_name - what is shown for a name; NULL where it was not added. */
+const char *anonymise_name(const struct anonymiser *anonymiser, const char *name);
 
 /*
- * disguise_guid - what is shown for a GUID; 0 stays 0
+ * anonymise_guid - what is shown for a GUID; 0 stays 0
  * One that was not added is invented now. Return: 0 or ERR_NOMEM.
  */
-int disguise_guid(struct disguise *disguise, uint64_t guid, uint64_t *ret, struct error *err);
+int anonymise_guid(struct anonymiser *anonymiser, uint64_t guid, uint64_t *ret, struct error *err);
 
 /*
- * disguise_text - a sentence of an event
+ * anonymise_text - a sentence of an event
  * Names and GUIDs are replaced. A word that is none of the program's own, no number and no such name
  * becomes an asterisk: so nothing passes that nobody thought of.
  */
-int disguise_text(struct disguise *disguise, const char *text, struct text *ret, struct error *err);
+int anonymise_text(struct anonymiser *anonymiser, const char *text, struct text *ret, struct error *err);
 
 /*
- * disguise_functions - hide_guid, hide_name, hide_description, hide_text, hide_boot for SQL on a connection
+ * anonymise_functions - hide_guid, hide_name, hide_description, hide_text, hide_boot for SQL on a connection
  * @disguise: complete; borrowed for as long as the connection is open
  */
-int disguise_functions(struct sqlite3 *db, struct disguise *disguise, struct error *err);
+int anonymise_functions(struct sqlite3 *db, struct anonymiser *anonymiser, struct error *err);
 
 #endif

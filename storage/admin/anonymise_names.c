@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* disguise_names.c - invented names that keep the structure of what they stand for */
+/* anonymise_names.c - invented names that keep the structure of what they stand for */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,20 +207,20 @@ static size_t merge_hosts(struct host *hosts, size_t count)
 	return kept;
 }
 
-static int list_hosts(const struct disguise *disguise, struct host **ret, size_t *ret_count, struct error *err)
+static int list_hosts(const struct anonymiser *anonymiser, struct host **ret, size_t *ret_count, struct error *err)
 {
-	struct host *hosts = calloc(disguise->alias_count + 1, sizeof(*hosts));
+	struct host *hosts = calloc(anonymiser->alias_count + 1, sizeof(*hosts));
 	size_t count = 0;
 
-	for (size_t i = 0; hosts && i < disguise->alias_count; i++) {
+	for (size_t i = 0; hosts && i < anonymiser->alias_count; i++) {
 		struct parts parts;
 
-		if (is_makers(disguise->aliases[i].was))
+		if (is_makers(anonymiser->aliases[i].was))
 			continue;
-		split(disguise->aliases[i].was, &parts);
+		split(anonymiser->aliases[i].was, &parts);
 		hosts[count].name = strdup(parts.host);
 		hosts[count].stem = malloc(strlen(parts.host) + 1);
-		hosts[count].on_switch = disguise->aliases[i].on_switch;
+		hosts[count].on_switch = anonymiser->aliases[i].on_switch;
 		if (!hosts[count].name || !hosts[count].stem) {
 			hosts_done(hosts, count + 1);
 			return err_nomem(err);
@@ -256,16 +256,16 @@ static int invent(struct alias *alias, const struct host *hosts, size_t count, s
 	return alias->is ? 0 : err_nomem(err);
 }
 
-int disguise_add_name(struct disguise *disguise, const char *name, bool on_switch, struct error *err)
+int anonymise_add_name(struct anonymiser *anonymiser, const char *name, bool on_switch, struct error *err)
 {
-	struct alias *aliases = array_grow(disguise->aliases, disguise->alias_count, &disguise->alias_capacity,
+	struct alias *aliases = array_grow(anonymiser->aliases, anonymiser->alias_count, &anonymiser->alias_capacity,
 					   sizeof(*aliases));
 
 	if (!aliases)
 		return err_nomem(err);
-	disguise->aliases = aliases;
-	aliases[disguise->alias_count] = (struct alias){ .was = strdup(name), .on_switch = on_switch };
-	return aliases[disguise->alias_count++].was ? 0 : err_nomem(err);
+	anonymiser->aliases = aliases;
+	aliases[anonymiser->alias_count] = (struct alias){ .was = strdup(name), .on_switch = on_switch };
+	return aliases[anonymiser->alias_count++].was ? 0 : err_nomem(err);
 }
 
 static int compare_aliases(const void *a, const void *b)
@@ -280,62 +280,62 @@ static int compare_lengths(const void *a, const void *b)
 	return left > right ? -1 : left < right;
 }
 
-static void merge_aliases(struct disguise *disguise)
+static void merge_aliases(struct anonymiser *anonymiser)
 {
 	size_t kept = 0;
 
-	if (disguise->alias_count)
-		qsort(disguise->aliases, disguise->alias_count, sizeof(*disguise->aliases), compare_aliases);
-	for (size_t i = 0; i < disguise->alias_count; i++) {
-		if (kept && !strcmp(disguise->aliases[kept - 1].was, disguise->aliases[i].was)) {
-			disguise->aliases[kept - 1].on_switch |= disguise->aliases[i].on_switch;
-			free(disguise->aliases[i].was);
+	if (anonymiser->alias_count)
+		qsort(anonymiser->aliases, anonymiser->alias_count, sizeof(*anonymiser->aliases), compare_aliases);
+	for (size_t i = 0; i < anonymiser->alias_count; i++) {
+		if (kept && !strcmp(anonymiser->aliases[kept - 1].was, anonymiser->aliases[i].was)) {
+			anonymiser->aliases[kept - 1].on_switch |= anonymiser->aliases[i].on_switch;
+			free(anonymiser->aliases[i].was);
 			continue;
 		}
-		disguise->aliases[kept++] = disguise->aliases[i];
+		anonymiser->aliases[kept++] = anonymiser->aliases[i];
 	}
-	disguise->alias_count = kept;
+	anonymiser->alias_count = kept;
 }
 
-static int list_lengths(struct disguise *disguise, struct error *err)
+static int list_lengths(struct anonymiser *anonymiser, struct error *err)
 {
-	size_t kept = 0, count = disguise->alias_count;
+	size_t kept = 0, count = anonymiser->alias_count;
 
-	disguise->lengths = calloc(count + 1, sizeof(*disguise->lengths));
-	if (!disguise->lengths)
+	anonymiser->lengths = calloc(count + 1, sizeof(*anonymiser->lengths));
+	if (!anonymiser->lengths)
 		return err_nomem(err);
 	for (size_t i = 0; i < count; i++)
-		disguise->lengths[i] = strlen(disguise->aliases[i].was);
-	qsort(disguise->lengths, count, sizeof(*disguise->lengths), compare_lengths);
+		anonymiser->lengths[i] = strlen(anonymiser->aliases[i].was);
+	qsort(anonymiser->lengths, count, sizeof(*anonymiser->lengths), compare_lengths);
 	for (size_t i = 0; i < count; i++)
-		if (disguise->lengths[i] && (!kept || disguise->lengths[kept - 1] != disguise->lengths[i]))
-			disguise->lengths[kept++] = disguise->lengths[i];
-	disguise->length_count = kept;
+		if (anonymiser->lengths[i] && (!kept || anonymiser->lengths[kept - 1] != anonymiser->lengths[i]))
+			anonymiser->lengths[kept++] = anonymiser->lengths[i];
+	anonymiser->length_count = kept;
 	return 0;
 }
 
-int disguise_invent_names(struct disguise *disguise, struct error *err)
+int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err)
 {
 	struct host *hosts;
 	size_t count;
 	int result;
 
-	merge_aliases(disguise);
-	result = list_hosts(disguise, &hosts, &count, err);
+	merge_aliases(anonymiser);
+	result = list_hosts(anonymiser, &hosts, &count, err);
 	if (result < 0)
 		return result;
-	for (size_t i = 0; !result && i < disguise->alias_count; i++)
-		result = invent(&disguise->aliases[i], hosts, count, err);
+	for (size_t i = 0; !result && i < anonymiser->alias_count; i++)
+		result = invent(&anonymiser->aliases[i], hosts, count, err);
 	hosts_done(hosts, count);
-	return result ? result : list_lengths(disguise, err);
+	return result ? result : list_lengths(anonymiser, err);
 }
 
-const char *disguise_name(const struct disguise *disguise, const char *name)
+const char *anonymise_name(const struct anonymiser *anonymiser, const char *name)
 {
 	struct alias key = { .was = (char *)name };
 	const struct alias *found = NULL;
 
-	if (disguise->alias_count)
-		found = bsearch(&key, disguise->aliases, disguise->alias_count, sizeof(key), compare_aliases);
+	if (anonymiser->alias_count)
+		found = bsearch(&key, anonymiser->aliases, anonymiser->alias_count, sizeof(key), compare_aliases);
 	return found ? found->is : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* disguise_test.c - invented names keep structure, and nothing of the old ones passes */
+/* anonymise_test.c - invented names keep structure, and nothing of the old ones passes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "storage/admin/anonymise.h"
 
-static void add_all(struct disguise *disguise)
+static void add_all(struct anonymiser *anonymiser)
 {
 	static const char *const hosts[] = {
 		"gpu-010 mlx5_0", "gpu-010 mlx5_1", "gpu-010 mlx5_bond_0", "gpu-9 mlx5_0", "gpu-011 mlx5_0",
@@ -26,13 +26,13 @@ static void add_all(struct disguise *disguise)
 	};
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
-		assert_int_equal(disguise_add_name(disguise, hosts[i], false, NULL), 0);
+		assert_int_equal(anonymise_add_name(anonymiser, hosts[i], false, NULL), 0);
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
-		assert_int_equal(disguise_add_name(disguise, switches[i], true, NULL), 0);
+		assert_int_equal(anonymise_add_name(anonymiser, switches[i], true, NULL), 0);
 	for (uint64_t guid = 0x248a070300a1b2c0; guid < 0x248a070300a1b2c4; guid++)
-		assert_int_equal(disguise_add_guid(disguise, guid, NULL), 0);
-	assert_int_equal(disguise_add_guid(disguise, 0x0002c90300000001, NULL), 0);
-	assert_int_equal(disguise_complete(disguise, NULL), 0);
+		assert_int_equal(anonymise_add_guid(anonymiser, guid, NULL), 0);
+	assert_int_equal(anonymise_add_guid(anonymiser, 0x0002c90300000001, NULL), 0);
+	assert_int_equal(anonymise_complete(anonymiser, NULL), 0);
 }
 
 /* Up to the last "-NUMBER" of a name's first word. */
@@ -47,16 +47,16 @@ static size_t stem(const char *name)
 
 static void names_of_one_scheme_stay_together_and_in_order(void **state)
 {
-	struct disguise disguise = { 0 };
+	struct anonymiser anonymiser = { 0 };
 	const char *nine, *ten, *ten_b, *bond, *eleven, *leaf;
 
 	(void)state;
-	add_all(&disguise);
-	nine = disguise_name(&disguise, "gpu-9 mlx5_0");
-	ten = disguise_name(&disguise, "gpu-010 mlx5_0");
-	ten_b = disguise_name(&disguise, "gpu-010 mlx5_1");
-	bond = disguise_name(&disguise, "gpu-010 mlx5_bond_0");
-	eleven = disguise_name(&disguise, "gpu-011 mlx5_0");
+	add_all(&anonymiser);
+	nine = anonymise_name(&anonymiser, "gpu-9 mlx5_0");
+	ten = anonymise_name(&anonymiser, "gpu-010 mlx5_0");
+	ten_b = anonymise_name(&anonymiser, "gpu-010 mlx5_1");
+	bond = anonymise_name(&anonymiser, "gpu-010 mlx5_bond_0");
+	eleven = anonymise_name(&anonymiser, "gpu-011 mlx5_0");
 	assert_int_equal(strncmp(nine, "host-", 5), 0);
 	assert_int_equal(strncmp(nine, ten, stem(nine)), 0);
 	assert_int_equal(strncmp(ten, ten_b, strcspn(ten, " ")), 0);
@@ -65,57 +65,57 @@ static void names_of_one_scheme_stay_together_and_in_order(void **state)
 	assert_string_equal(strchr(bond, ' '), " mlx5_bond_0");
 	assert_true(atoi(nine + stem(nine)) + 1 == atoi(ten + stem(ten)));
 	assert_true(atoi(ten + stem(ten)) + 1 == atoi(eleven + stem(eleven)));
-	assert_int_not_equal(strncmp(disguise_name(&disguise, "login HCA-1"), ten, stem(ten)), 0);
-	leaf = disguise_name(&disguise, "MF0;leaf-01:MQM8700/U1");
+	assert_int_not_equal(strncmp(anonymise_name(&anonymiser, "login HCA-1"), ten, stem(ten)), 0);
+	leaf = anonymise_name(&anonymiser, "MF0;leaf-01:MQM8700/U1");
 	assert_int_equal(strncmp(leaf, "MF0;switch-", 11), 0);
 	assert_string_equal(strchr(leaf, ':'), ":MQM8700/U1");
-	assert_int_equal(strncmp(leaf, disguise_name(&disguise, "MF0;leaf-02:MQM8700/U1"), stem(leaf)), 0);
-	assert_int_not_equal(strncmp(leaf, disguise_name(&disguise, "MF0;spine-1:MCS7520/L01/U1"), stem(leaf)), 0);
-	disguise_done(&disguise);
+	assert_int_equal(strncmp(leaf, anonymise_name(&anonymiser, "MF0;leaf-02:MQM8700/U1"), stem(leaf)), 0);
+	assert_int_not_equal(strncmp(leaf, anonymise_name(&anonymiser, "MF0;spine-1:MCS7520/L01/U1"), stem(leaf)), 0);
+	anonymise_done(&anonymiser);
 }
 
 static void what_names_nobody_stays_and_what_may_name_somebody_goes(void **state)
 {
 	static const char *const staying[] = { "MT4129 ConnectX7   Mellanox Technologies", "localhost mlx5_0", "",
 					       "Mellanox Technologies Aggregation Node" };
-	struct disguise disguise = { 0 };
+	struct anonymiser anonymiser = { 0 };
 
 	(void)state;
-	add_all(&disguise);
+	add_all(&anonymiser);
 	for (size_t i = 0; i < sizeof(staying) / sizeof(*staying); i++)
-		assert_string_equal(disguise_name(&disguise, staying[i]), staying[i]);
-	assert_null(strstr(disguise_name(&disguise, "secret Mellanox Technologies"), "secret"));
-	assert_null(strstr(disguise_name(&disguise, "core switch of building 7"), "building"));
-	assert_null(strstr(disguise_name(&disguise, "MF0;odd:CASTLE/tower"), "CASTLE"));
-	assert_null(strstr(disguise_name(&disguise, "MF0;odd:CASTLE/tower"), "tower"));
-	assert_null(disguise_name(&disguise, "never added"));
-	disguise_done(&disguise);
+		assert_string_equal(anonymise_name(&anonymiser, staying[i]), staying[i]);
+	assert_null(strstr(anonymise_name(&anonymiser, "secret Mellanox Technologies"), "secret"));
+	assert_null(strstr(anonymise_name(&anonymiser, "core switch of building 7"), "building"));
+	assert_null(strstr(anonymise_name(&anonymiser, "MF0;odd:CASTLE/tower"), "CASTLE"));
+	assert_null(strstr(anonymise_name(&anonymiser, "MF0;odd:CASTLE/tower"), "tower"));
+	assert_null(anonymise_name(&anonymiser, "never added"));
+	anonymise_done(&anonymiser);
 }
 
 static void guids_of_a_device_stay_as_far_apart(void **state)
 {
-	struct disguise disguise = { 0 };
+	struct anonymiser anonymiser = { 0 };
 	uint64_t first, other, unknown, again;
 
 	(void)state;
-	add_all(&disguise);
-	assert_int_equal(disguise_guid(&disguise, 0x248a070300a1b2c0, &first, NULL), 0);
-	assert_int_equal(disguise_guid(&disguise, 0x248a070300a1b2c3, &other, NULL), 0);
+	add_all(&anonymiser);
+	assert_int_equal(anonymise_guid(&anonymiser, 0x248a070300a1b2c0, &first, NULL), 0);
+	assert_int_equal(anonymise_guid(&anonymiser, 0x248a070300a1b2c3, &other, NULL), 0);
 	assert_int_equal(other - first, 3);
 	assert_int_equal(first >> 40, 0x02fffe);
-	assert_int_equal(disguise_guid(&disguise, 0x0002c90300000001, &other, NULL), 0);
+	assert_int_equal(anonymise_guid(&anonymiser, 0x0002c90300000001, &other, NULL), 0);
 	assert_true(other - first > 256 || first - other > 256 || other == first + 256 || first == other + 256);
-	assert_int_equal(disguise_guid(&disguise, 0xdeadbeefdeadbeef, &unknown, NULL), 0);
-	assert_int_equal(disguise_guid(&disguise, 0xdeadbeefdeadbeef, &again, NULL), 0);
+	assert_int_equal(anonymise_guid(&anonymiser, 0xdeadbeefdeadbeef, &unknown, NULL), 0);
+	assert_int_equal(anonymise_guid(&anonymiser, 0xdeadbeefdeadbeef, &again, NULL), 0);
 	assert_int_equal(unknown, again);
 	assert_true(unknown != first && unknown != other);
-	assert_int_equal(disguise_guid(&disguise, 0, &unknown, NULL), 0);
+	assert_int_equal(anonymise_guid(&anonymiser, 0, &unknown, NULL), 0);
 	assert_int_equal(unknown, 0);
-	disguise_done(&disguise);
+	anonymise_done(&anonymiser);
 }
 
 /* @template: %s stands for the alias of @name. */
-static void assert_sentence(struct disguise *disguise, const char *sentence, const char *template, const char *name)
+static void assert_sentence(struct anonymiser *anonymiser, const char *sentence, const char *template, const char *name)
 {
 	struct text text = { 0 };
 	char expected[512];
@@ -123,38 +123,38 @@ static void assert_sentence(struct disguise *disguise, const char *sentence, con
 
 	if (gap)
 		snprintf(expected, sizeof(expected), "%.*s%s%s", (int)(gap - template), template,
-			 disguise_name(disguise, name), gap + 2);
+			 anonymise_name(anonymiser, name), gap + 2);
 	else
 		snprintf(expected, sizeof(expected), "%s", template);
-	assert_int_equal(disguise_text(disguise, sentence, &text, NULL), 0);
+	assert_int_equal(anonymise_text(anonymiser, sentence, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), expected);
 	text_done(&text);
 }
 
 static void sentences_keep_their_words_and_lose_their_names(void **state)
 {
-	struct disguise disguise = { 0 };
+	struct anonymiser anonymiser = { 0 };
 	struct text text = { 0 };
 
 	(void)state;
-	add_all(&disguise);
-	assert_sentence(&disguise, "gpu-010 mlx5_0 is gone from the fabric", "%s is gone from the fabric",
+	add_all(&anonymiser);
+	assert_sentence(&anonymiser, "gpu-010 mlx5_0 is gone from the fabric", "%s is gone from the fabric",
 			"gpu-010 mlx5_0");
-	assert_sentence(&disguise, "MF0;leaf-01:MQM8700/U1/12: now 4x HDR, before 2x EDR",
+	assert_sentence(&anonymiser, "MF0;leaf-01:MQM8700/U1/12: now 4x HDR, before 2x EDR",
 			"%s/12: now 4x HDR, before 2x EDR", "MF0;leaf-01:MQM8700/U1");
 	/* A name that was cut, of another map, a path, an address. */
-	assert_sentence(&disguise, "gpu-01 does not answer", "* does not answer", NULL);
-	assert_sentence(&disguise, "gpu-010x does not answer", "* does not answer", NULL);
-	assert_sentence(&disguise, "cannot read /srv/acme/fabric.db: 10.1.2.3", "cannot read /*/*/*: *", NULL);
-	assert_sentence(&disguise, "12,345 packets in 12m30s, 31.2 ms, 4.5", "12,345 packets in 12m30s, 31.2 ms, 4.5",
+	assert_sentence(&anonymiser, "gpu-01 does not answer", "* does not answer", NULL);
+	assert_sentence(&anonymiser, "gpu-010x does not answer", "* does not answer", NULL);
+	assert_sentence(&anonymiser, "cannot read /srv/acme/fabric.db: 10.1.2.3", "cannot read /*/*/*: *", NULL);
+	assert_sentence(&anonymiser, "12,345 packets in 12m30s, 31.2 ms, 4.5", "12,345 packets in 12m30s, 31.2 ms, 4.5",
 			NULL);
-	assert_sentence(&disguise, "counters of 3 ports are full: symbol_errors, ...",
+	assert_sentence(&anonymiser, "counters of 3 ports are full: symbol_errors, ...",
 			"counters of 3 ports are full: symbol_errors, ...", NULL);
-	assert_int_equal(disguise_text(&disguise, "the subnet manager is now 0x248a070300a1b2c1", &text, NULL), 0);
+	assert_int_equal(anonymise_text(&anonymiser, "the subnet manager is now 0x248a070300a1b2c1", &text, NULL), 0);
 	assert_null(strstr(text_chars(&text), "248a07"));
 	assert_non_null(strstr(text_chars(&text), "the subnet manager is now 0x02fffe"));
 	text_done(&text);
-	disguise_done(&disguise);
+	anonymise_done(&anonymiser);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* disguise_text.c - sentences of events without the names in them */
+/* anonymise_text.c - sentences of events without the names in them */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /*
  * The words that ibwire itself writes into events. One that is missing here
- * becomes an asterisk in a disguised copy, which harms nobody; one too many here
+ * becomes an asterisk in a anonymised copy, which harms nobody; one too many here
  * could be somebody's name.
  */
 static const char own_words[] =
@@ -82,12 +82,12 @@ static bool is_of_word(char c)
 }
 
 /* The longest name that the rest of the sentence begins with. Return: its alias, or NULL. */
-static const char *name_at(const struct disguise *disguise, const char *rest, size_t *ret_len)
+static const char *name_at(const struct anonymiser *anonymiser, const char *rest, size_t *ret_len)
 {
 	size_t left = strlen(rest);
 
-	for (size_t i = 0; i < disguise->length_count; i++) {
-		size_t len = disguise->lengths[i];
+	for (size_t i = 0; i < anonymiser->length_count; i++) {
+		size_t len = anonymiser->lengths[i];
 		const char *alias = NULL;
 		char *name;
 
@@ -95,7 +95,7 @@ static const char *name_at(const struct disguise *disguise, const char *rest, si
 			continue;
 		name = strndup(rest, len);
 		if (name)
-			alias = disguise_name(disguise, name);
+			alias = anonymise_name(anonymiser, name);
 		free(name);
 		if (alias) {
 			*ret_len = len;
@@ -150,7 +150,7 @@ static void put_word(struct text *ret, const char *word, size_t len)
 	text_append(ret, "*");
 }
 
-int disguise_text(struct disguise *disguise, const char *text, struct text *ret, struct error *err)
+int anonymise_text(struct anonymiser *anonymiser, const char *text, struct text *ret, struct error *err)
 {
 	const char *rest = text;
 
@@ -160,11 +160,11 @@ int disguise_text(struct disguise *disguise, const char *text, struct text *ret,
 		size_t len;
 
 		if (guid_at(rest, &guid)) {
-			if (disguise_guid(disguise, guid, &guid, err) < 0)
+			if (anonymise_guid(anonymiser, guid, &guid, err) < 0)
 				return ERR_NOMEM;
 			text_appendf(ret, "0x%016" PRIx64, guid);
 			rest += 18;
-		} else if ((alias = name_at(disguise, rest, &len))) {
+		} else if ((alias = name_at(anonymiser, rest, &len))) {
 			text_append(ret, alias);
 			rest += len;
 		} else if (is_of_word(*rest)) {

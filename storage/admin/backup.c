@@ -54,25 +54,25 @@ static int copy_to(sqlite3 *source, const char *path, struct error *err)
 	return result;
 }
 
-int admin_backup(const char *path, const char *target_path, int64_t *ret_bytes, struct error *err)
+int admin_backup(const char *path, const char *new_path, int64_t *ret_bytes, struct error *err)
 {
-	struct target target;
+	struct new_file new_file;
 	bool immutable;
 	sqlite3 *source;
 	int result = admin_open(path, &source, &immutable, err);
 
 	if (result < 0)
 		return result;
-	result = target_begin(&target, target_path, err);
+	result = new_file_begin(&new_file, new_path, err);
 	if (!result) {
-		result = admin_stopped(copy_to(source, target.part, err), err);
+		result = admin_stopped(copy_to(source, new_file.part, err), err);
 		if (result < 0)
-			target_abandon(&target);
+			new_file_abandon(&new_file);
 		else
-			result = target_finish(&target, err);
+			result = new_file_finish(&new_file, err);
 	}
 	sqlite3_close(source);
 	if (!result)
-		*ret_bytes = admin_file_bytes(target_path, "");
+		*ret_bytes = admin_file_bytes(new_path, "");
 	return result;
 }

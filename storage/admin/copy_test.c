@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* copy_test.c - copies and parts of a history hold what it held, and a disguised one names nobody */
+/* copy_test.c - copies and parts of a history hold what it held, and an anonymised one names nobody */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ static void a_part_holds_its_sweeps_as_they_were_and_no_others(void **state)
 /* What is too old is gone: a part of what is left, and all of it. */
 static void a_history_that_forgot_is_exported_as_it_is(void **state)
 {
-	const struct writer_keep keep = { .raw_us = INT64_C(3600000000), .sums_us = INT64_C(7200000000),
+	const struct writer_retention retention = { .raw_us = INT64_C(3600000000), .sums_us = INT64_C(7200000000),
 					  .window_sweeps = 5 };
 	const struct export_query everything = { 0 };
 	struct model *model = model_create(21, 4, 10, 12);
@@ -108,7 +108,7 @@ static void a_history_that_forgot_is_exported_as_it_is(void **state)
 
 	(void)state;
 	model->keep_history = true;
-	writer_set_keep(writer, &keep);
+	writer_set_retention(writer, &retention);
 	for (int i = 0; i < 300; i++) {
 		if (i % 20 == 19)
 			model_jump(model, 600000000);
@@ -116,7 +116,7 @@ static void a_history_that_forgot_is_exported_as_it_is(void **state)
 		if (i % 50 == 49) {
 			writer_close(writer);
 			writer = check_open_writer(path);
-			writer_set_keep(writer, &keep);
+			writer_set_retention(writer, &retention);
 		}
 	}
 	writer_close(writer);
@@ -198,7 +198,7 @@ static bool names_somebody(const char *of, const struct model *model)
 
 static void a_disguised_export_names_nobody(void **state)
 {
-	const struct export_query disguised = { .anonymise = true }, plain = { 0 };
+	const struct export_query anonymised = { .anonymise = true }, plain = { 0 };
 	struct export_summary summary;
 	struct error err = { 0 };
 	char named[112];
@@ -208,7 +208,7 @@ static void a_disguised_export_names_nobody(void **state)
 		struct model *model = test_history_store(seed, 90);
 
 		snprintf(named, sizeof(named), "%s/named.db", folder);
-		if (admin_export(path, copy, &disguised, &summary, &err) < 0 ||
+		if (admin_export(path, copy, &anonymised, &summary, &err) < 0 ||
 		    admin_export(path, named, &plain, &summary, &err) < 0)
 			fail_msg("%s", err.text);
 		check_sound(copy);

@@ -30,8 +30,8 @@ struct exporting {
 	sqlite3 *source; /* of its own, for what is worked out from it */
 	sqlite3 *db;     /* the new one, with the old one attached as "source" */
 	bool immutable;
-	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of kept.h */
-	struct disguise disguise;
+	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of catalog.h */
+	struct anonymiser anonymiser;
 };
 
 /* The path as a URI that cannot be written through. */
@@ -68,7 +68,7 @@ static int attach_source(struct exporting *exporting, struct error *err)
 	return result;
 }
 
-static void names_nobody(sqlite3_context *context, int count, sqlite3_value **values)
+static void name_is_generic(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const void *bytes = sqlite3_value_blob(values[0]);
 	char desc[NODE_DESC_SIZE + 1] = "";
@@ -81,7 +81,7 @@ static void names_nobody(sqlite3_context *context, int count, sqlite3_value **va
 }
 
 /* Nothing has to be safe before it is complete, and nobody else looks at it. */
-static int open_target(struct exporting *exporting, const char *part, struct error *err)
+static int open_new_file(struct exporting *exporting, const char *part, struct error *err)
 {
 	int result = schema_create(part, err);
 
@@ -98,7 +98,7 @@ static int open_target(struct exporting *exporting, const char *part, struct err
 	schema_harden(exporting->db);
 	if (!result)
 		result = attach_source(exporting, err);
-	if (!result && sqlite3_create_function(exporting->db, "names_nobody", 1, SQLITE_UTF8, NULL, names_nobody, NULL,
+	if (!result && sqlite3_create_function(exporting->db, "name_is_generic", 1, SQLITE_UTF8, NULL, name_is_generic, NULL,
 					       NULL) != SQLITE_OK)
 		result = db_fail(exporting->db, err);
 	return result ? result : db_exec(exporting->db, "BEGIN", err);
@@ -187,10 +187,10 @@ static int find_range(struct exporting *exporting, struct error *err)
 }
 
 /* What stands in a column of the new table. */
-static const char *column_sql(const struct exporting *exporting, const struct kept_table *table, const char *column)
+static const char *column_sql(const struct exporting *exporting, const struct catalog_table *table, const char *column)
 {
-	for (int i = 0; i < KEPT_COLUMNS_MOST && table->columns[i].name; i++) {
-		const struct kept_column *kept = &table->columns[i];
+	for (int i = 0; i < CATALOG_COLUMNS_MAX && table->columns[i].name; i++) {
+		const struct catalog_column *kept = &table->columns[i];
 
 		if (strcmp(kept->name, column))
 			continue;
@@ -201,7 +201,7 @@ static const char *column_sql(const struct exporting *exporting, const struct ke
 	return column;
 }
 
-static void append_where(struct text *sql, const struct kept_table *table)
+static void append_where(struct text *sql, const struct catalog_table *table)
 {
 	int first = RANGE_FIRST(table->range);
 
@@ -231,7 +231,7 @@ static void append_where(struct text *sql, const struct kept_table *table)
 		text_appendf(sql, " OR %s", table->also);
 }
 
-static int copy_sql(const struct exporting *exporting, const struct kept_table *table, struct text *sql,
+static int copy_sql(const struct exporting *exporting, const struct catalog_table *table, struct text *sql,
 		    struct error *err)
 {
 	struct text values = { 0 };
@@ -278,7 +278,7 @@ static int run_with_range(struct exporting *exporting, const char *sql, struct e
 	return result;
 }
 
-static int copy_table(struct exporting *exporting, const struct kept_table *table, struct error *err)
+static int copy_table(struct exporting *exporting, const struct catalog_table *table, struct error *err)
 {
 	struct text sql = { 0 };
 	int result;
@@ -321,7 +321,7 @@ static const char resting_readings[] =
 	"INSERT OR IGNORE INTO main.absolute SELECT a.* FROM main.span g CROSS JOIN source.absolute a"
 	" ON a.sweep = g.read_sweep AND a.port = g.port";
 
-static int gather_guids(struct exporting *exporting, const struct kept_table *table, const char *column,
+static int gather_guids(struct exporting *exporting, const struct catalog_table *table, const char *column,
 			struct error *err)
 {
 	sqlite3_stmt *rows;
@@ -331,7 +331,7 @@ static int gather_guids(struct exporting *exporting, const struct kept_table *ta
 	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM %s WHERE %s IS NOT NULL", column, table->name, column);
 	result = db_prepare(exporting->source, sql, &rows, err);
 	while (!result && (result = db_step(rows, err)) > 0)
-		result = disguise_add_guid(&exporting->disguise, db_u64(rows, 0), err);
+		result = anonymise_add_guid(&exporting->anonymiser, db_u64(rows, 0), err);
 	sqlite3_finalize(rows);
 	return result;
 }
@@ -352,28 +352,28 @@ static int gather_names(struct exporting *exporting, const char *table, struct e
 		text_sanitise(bytes ? bytes : "", (size_t)sqlite3_column_bytes(rows, 0), name, sizeof(name));
 		result = 0;
 		if (strncmp(name, "0x", 2) || strspn(name + 2, "0123456789abcdef") != 16 || name[18])
-			result = disguise_add_name(&exporting->disguise, name, sqlite3_column_int(rows, 1) != 0, err);
+			result = anonymise_add_name(&exporting->anonymiser, name, sqlite3_column_int(rows, 1) != 0, err);
 	}
 	sqlite3_finalize(rows);
 	return result;
 }
 
-static int prepare_disguise(struct exporting *exporting, struct error *err)
+static int prepare_anonymiser(struct exporting *exporting, struct error *err)
 {
 	int result = gather_names(exporting, "node_version", err);
 
 	if (!result)
 		result = gather_names(exporting, "snapshot_node", err);
-	for (size_t i = 0; !result && i < kept_table_count; i++) {
-		const struct kept_column *columns = kept_tables[i].columns;
+	for (size_t i = 0; !result && i < catalog_table_count; i++) {
+		const struct catalog_column *columns = catalog_tables[i].columns;
 
-		for (int j = 0; !result && j < KEPT_COLUMNS_MOST && columns[j].name; j++)
+		for (int j = 0; !result && j < CATALOG_COLUMNS_MAX && columns[j].name; j++)
 			if (columns[j].hidden && !strncmp(columns[j].hidden, "hide_guid", 9))
-				result = gather_guids(exporting, &kept_tables[i], columns[j].name, err);
+				result = gather_guids(exporting, &catalog_tables[i], columns[j].name, err);
 	}
 	if (!result)
-		result = disguise_complete(&exporting->disguise, err);
-	return result ? result : disguise_functions(exporting->db, &exporting->disguise, err);
+		result = anonymise_complete(&exporting->anonymiser, err);
+	return result ? result : anonymise_functions(exporting->db, &exporting->anonymiser, err);
 }
 
 static int fill(struct exporting *exporting, struct export_summary *ret, struct error *err)
@@ -381,9 +381,9 @@ static int fill(struct exporting *exporting, struct export_summary *ret, struct 
 	int result = find_range(exporting, err);
 
 	if (!result && exporting->query->anonymise)
-		result = prepare_disguise(exporting, err);
-	for (size_t i = 0; !result && i < kept_table_count; i++)
-		result = copy_table(exporting, &kept_tables[i], err);
+		result = prepare_anonymiser(exporting, err);
+	for (size_t i = 0; !result && i < catalog_table_count; i++)
+		result = copy_table(exporting, &catalog_tables[i], err);
 	if (!result)
 		result = db_exec(exporting->db, resting_readings, err);
 	if (!result)
@@ -401,7 +401,7 @@ static int fill(struct exporting *exporting, struct export_summary *ret, struct 
 
 static int make(struct exporting *exporting, const char *part, struct export_summary *ret, struct error *err)
 {
-	int result = open_target(exporting, part, err);
+	int result = open_new_file(exporting, part, err);
 
 	if (!result)
 		result = fill(exporting, ret, err);
@@ -409,35 +409,35 @@ static int make(struct exporting *exporting, const char *part, struct export_sum
 		result = db_exec(exporting->db, "COMMIT; DETACH source; PRAGMA main.journal_mode = WAL", err);
 	if (sqlite3_close(exporting->db) != SQLITE_OK && !result)
 		result = err_set(err, ERR_INTERNAL, "%s could not be closed", part);
-	disguise_done(&exporting->disguise);
+	anonymise_done(&exporting->anonymiser);
 	return result;
 }
 
-int admin_export(const char *path, const char *target_path, const struct export_query *query,
+int admin_export(const char *path, const char *new_path, const struct export_query *query,
 		 struct export_summary *ret, struct error *err)
 {
 	struct exporting exporting = { .path = path, .query = query };
 	struct export_summary summary = { 0 };
-	struct target target;
+	struct new_file new_file;
 	int result = admin_open(path, &exporting.source, &exporting.immutable, err);
 
 	if (result < 0)
 		return result;
-	result = target_begin(&target, target_path, err);
+	result = new_file_begin(&new_file, new_path, err);
 	if (!result) {
 		result = schema_verify_keys(exporting.source, err);
 		if (!result)
-			result = make(&exporting, target.part, &summary, err);
+			result = make(&exporting, new_file.part, &summary, err);
 		result = admin_stopped(result, err);
 		if (result < 0)
-			target_abandon(&target);
+			new_file_abandon(&new_file);
 		else
-			result = target_finish(&target, err);
+			result = new_file_finish(&new_file, err);
 	}
 	sqlite3_close(exporting.source);
 	if (result < 0)
 		return result;
-	summary.bytes = admin_file_bytes(target_path, "");
+	summary.bytes = admin_file_bytes(new_path, "");
 	*ret = summary;
 	return 0;
 }

@@ -26,29 +26,29 @@ enum { PLACES = 16, SOON_COUNTED = 20000 };
 
 /* The wall clock of the oldest and the newest; where a query fits no older schema, the next one does. */
 static const struct {
-	enum kept_kind kind;
+	enum data_kind kind;
 	const char *since, *until;
 } times[] = {
-	{ KEPT_RAW, WALL_SINCE("SELECT min(s) FROM (SELECT min(id) / 65536 AS s FROM hot UNION ALL"
+	{ DATA_RAW, WALL_SINCE("SELECT min(s) FROM (SELECT min(id) / 65536 AS s FROM hot UNION ALL"
 			       " SELECT min(from_sweep) FROM chunk_window WHERE state = 1)"),
 	  WALL_UNTIL("SELECT max(s) FROM (SELECT max(id) / 65536 AS s FROM hot UNION ALL"
 		     " SELECT max(to_sweep) - 1 FROM chunk_window WHERE state = 1)") },
-	{ KEPT_RAW, WALL_SINCE("SELECT min(sweep) FROM delta"), WALL_UNTIL("SELECT max(sweep) FROM delta") },
-	{ KEPT_SUMS, "SELECT min(from_us) FROM chunk_window WHERE state > 0",
+	{ DATA_RAW, WALL_SINCE("SELECT min(sweep) FROM delta"), WALL_UNTIL("SELECT max(sweep) FROM delta") },
+	{ DATA_SUMS, "SELECT min(from_us) FROM chunk_window WHERE state > 0",
 	  "SELECT max(to_us) FROM chunk_window WHERE state > 0" },
-	{ KEPT_HOURS, "SELECT min(from_us) FROM hour", "SELECT max(to_us) FROM hour" },
-	{ KEPT_ERRORS, WALL_SINCE("SELECT min(sweep) FROM error"), WALL_UNTIL("SELECT max(sweep) FROM error") },
-	{ KEPT_READINGS, "SELECT wall_us FROM absolute ORDER BY sweep LIMIT 1",
+	{ DATA_HOURS, "SELECT min(from_us) FROM hour", "SELECT max(to_us) FROM hour" },
+	{ DATA_ERRORS, WALL_SINCE("SELECT min(sweep) FROM error"), WALL_UNTIL("SELECT max(sweep) FROM error") },
+	{ DATA_READINGS, "SELECT wall_us FROM absolute ORDER BY sweep LIMIT 1",
 	  "SELECT wall_us FROM absolute ORDER BY sweep DESC LIMIT 1" },
-	{ KEPT_DETAILS, WALL_SINCE("SELECT min(sweep) FROM detail"), WALL_UNTIL("SELECT max(sweep) FROM detail") },
-	{ KEPT_SWEEPS, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1",
+	{ DATA_DETAILS, WALL_SINCE("SELECT min(sweep) FROM detail"), WALL_UNTIL("SELECT max(sweep) FROM detail") },
+	{ DATA_SWEEPS, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1",
 	  "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1" },
-	{ KEPT_SPANS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
-	{ KEPT_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1",
+	{ DATA_SPANS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
+	{ DATA_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1",
 	  "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
-	{ KEPT_FINDINGS, "SELECT min(opened_us) FROM finding", "SELECT max(opened_us) FROM finding" },
-	{ KEPT_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
-	{ KEPT_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
+	{ DATA_FINDINGS, "SELECT min(opened_us) FROM finding", "SELECT max(opened_us) FROM finding" },
+	{ DATA_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
+	{ DATA_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
 	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
 };
 
@@ -63,7 +63,7 @@ static int64_t number_or_none(sqlite3 *db, const char *sql)
 static void read_times(sqlite3 *db, struct admin_info *ret)
 {
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-		struct kept *kept = &ret->kept[times[i].kind];
+		struct data_info *kept = &ret->data[times[i].kind];
 
 		if (kept->since_us)
 			continue;
@@ -96,7 +96,7 @@ static int64_t weigh_row(sqlite3_stmt *row)
 }
 
 /* How many keys of a table are looked at from one place on: what comes once in many sweeps is not to be missed. */
-static int64_t keys_of_place(const struct kept_table *table)
+static int64_t keys_of_place(const struct catalog_table *table)
 {
 	return table->range == RANGE_SWEEPS && table->scale == 1 ? 128 : 1;
 }
@@ -118,7 +118,7 @@ static int weigh_place(sqlite3_stmt *rows, int64_t first, int64_t keys, int64_t 
 }
 
 /* Look at some places of a table, spread over its key, and take the rest to be like them. */
-static int sample_table(sqlite3 *db, const struct kept_table *table, struct kept *kept, struct error *err)
+static int sample_table(sqlite3 *db, const struct catalog_table *table, struct data_info *kept, struct error *err)
 {
 	int64_t first = 0, last = -1, rows = 0, bytes = 0, seen = 0, keys = keys_of_place(table);
 	long long scale = (long long)table->scale;
@@ -162,7 +162,7 @@ static int is_large(sqlite3 *db, const char *table, struct error *err)
 	return result < 0 ? result : rows >= SOON_COUNTED;
 }
 
-static int count_rows(sqlite3 *db, const char *table, struct kept *kept, struct error *err)
+static int count_rows(sqlite3 *db, const char *table, struct data_info *kept, struct error *err)
 {
 	int64_t rows = 0;
 	char sql[128];
@@ -175,7 +175,7 @@ static int count_rows(sqlite3 *db, const char *table, struct kept *kept, struct 
 }
 
 /* The pages of a table and its indexes, where SQLite was built to tell; else what its rows weigh. */
-static int weigh_table(sqlite3 *db, const char *table, struct kept *kept, struct error *err)
+static int weigh_table(sqlite3 *db, const char *table, struct data_info *kept, struct error *err)
 {
 	sqlite3_stmt *row;
 	char sql[128];
@@ -202,8 +202,8 @@ static int weigh_table(sqlite3 *db, const char *table, struct kept *kept, struct
 
 static int read_table(sqlite3 *db, const char *name, struct admin_info *ret, struct error *err)
 {
-	const struct kept_table *table = kept_find(name);
-	struct kept *kept = &ret->kept[table ? table->kind : KEPT_OTHER];
+	const struct catalog_table *table = catalog_find(name);
+	struct data_info *kept = &ret->data[table ? table->kind : DATA_OTHER];
 	bool large_file = ret->file_bytes > EXACT_BYTES;
 	int result;
 

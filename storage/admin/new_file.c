@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* target.c - opening what is looked after, and files that come into being whole or not at all */
+/* new_file.c - opening what is looked after, and files that come into being whole or not at all */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -71,7 +71,7 @@ static int is_taken(const char *path, struct error *err)
 	return err_set(err, ERR_IO, "%s is there already; give another name, nothing is overwritten", path);
 }
 
-int target_begin(struct target *target, const char *path, struct error *err)
+int new_file_begin(struct new_file *new_file, const char *path, struct error *err)
 {
 	struct stat st;
 	int len, fd;
@@ -80,13 +80,13 @@ int target_begin(struct target *target, const char *path, struct error *err)
 		return err_set(err, ERR_IO, "the name of the new file is empty; give another one");
 	if (lstat(path, &st) == 0)
 		return is_taken(path, err);
-	target->path = path;
+	new_file->path = path;
 	/* A plain path, that SQLite takes for nothing else. */
-	len = snprintf(target->part, sizeof(target->part), "%s%s.part", *path == '/' || *path == '.' ? "" : "./", path);
-	if (len < 0 || len > (int)sizeof(target->part) - 64)
+	len = snprintf(new_file->part, sizeof(new_file->part), "%s%s.part", *path == '/' || *path == '.' ? "" : "./", path);
+	if (len < 0 || len > (int)sizeof(new_file->part) - 64)
 		return err_set(err, ERR_IO, "the path of the new file is too long; give a shorter one");
-	remove_with(target->part);
-	fd = open(target->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	remove_with(new_file->part);
+	fd = open(new_file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", path,
 			       strerror(errno));
@@ -106,41 +106,41 @@ static int sync_path(const char *path, struct error *err)
 }
 
 /* A second name refuses to overwrite, which a rename does not; some file systems have no second names. */
-static int give_name(const struct target *target, struct error *err)
+static int give_name(const struct new_file *new_file, struct error *err)
 {
 	struct stat st;
 
-	if (link(target->part, target->path) == 0 || errno == EEXIST) {
-		if (lstat(target->part, &st) == 0 && st.st_nlink < 2)
-			return is_taken(target->path, err);
-		unlink(target->part);
+	if (link(new_file->part, new_file->path) == 0 || errno == EEXIST) {
+		if (lstat(new_file->part, &st) == 0 && st.st_nlink < 2)
+			return is_taken(new_file->path, err);
+		unlink(new_file->part);
 		return 0;
 	}
-	if (lstat(target->path, &st) == 0)
-		return is_taken(target->path, err);
-	if (rename(target->part, target->path) < 0)
-		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", target->path,
+	if (lstat(new_file->path, &st) == 0)
+		return is_taken(new_file->path, err);
+	if (rename(new_file->part, new_file->path) < 0)
+		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", new_file->path,
 			       strerror(errno));
 	return 0;
 }
 
-int target_finish(struct target *target, struct error *err)
+int new_file_finish(struct new_file *new_file, struct error *err)
 {
-	char folder[sizeof(target->part)];
-	int result = sync_path(target->part, err);
+	char folder[sizeof(new_file->part)];
+	int result = sync_path(new_file->part, err);
 
 	if (!result)
-		result = give_name(target, err);
+		result = give_name(new_file, err);
 	if (result < 0) {
-		remove_with(target->part);
+		remove_with(new_file->part);
 		return result;
 	}
-	snprintf(folder, sizeof(folder), "%s", target->part);
+	snprintf(folder, sizeof(folder), "%s", new_file->part);
 	*(strrchr(folder, '/') + 1) = '\0';
 	return sync_path(folder, err);
 }
 
-void target_abandon(struct target *target)
+void new_file_abandon(struct new_file *new_file)
 {
-	remove_with(target->part);
+	remove_with(new_file->part);
 }

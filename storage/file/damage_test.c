@@ -303,7 +303,7 @@ static void ask_all(const struct model *model)
 		reader_close(reader);
 	}
 	if (writer_open(path, &writer, NULL) == 0) {
-		writer_set_keep(writer, &(struct writer_keep){ .window_sweeps = 3, .raw_us = 10000000 });
+		writer_set_retention(writer, &(struct writer_retention){ .window_sweeps = 3, .raw_us = 10000000 });
 		writer_sink(writer)->store(writer, &model->sweep, NULL);
 		writer_close(writer);
 	}

@@ -184,7 +184,7 @@ static int open_immutable(const char *path, sqlite3 **ret, struct error *err)
 }
 
 /* Keep PATH-wal and PATH-shm at the end: only so can those read who may not write. */
-static void keep_wal(sqlite3 *db)
+static void persist_wal(sqlite3 *db)
 {
 	int on = 1;
 
@@ -344,7 +344,7 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
 	if (result < 0)
 		return result;
-	keep_wal(db);
+	persist_wal(db);
 	result = db_exec(db, settings, err);
 	if (!result)
 		result = limit_log(db, err);
@@ -373,7 +373,7 @@ int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
 	if (result < 0)
 		return result;
-	keep_wal(db);
+	persist_wal(db);
 	result = db_exec(db, settings, err);
 	if (result < 0)
 		sqlite3_close(db);
@@ -418,7 +418,7 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 	}
 	if (result < 0)
 		return explain_log(plain, &first, err);
-	keep_wal(*ret);
+	persist_wal(*ret);
 	return 0;
 }
 

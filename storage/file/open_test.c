@@ -411,7 +411,7 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	end_child(child);
 	check_store(writer, model_step(model));
 	/* It forks: no thread that holds a lock of SQLite's just then. */
-	writer_set_keep(writer, &(struct writer_keep){ 0 });
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	assert_int_equal(link(path, beside("hard.db")), 0);
 	assert_int_equal(open_in_child(beside("hard.db"), false, &err), ERR_UNAVAILABLE);
 	assert_int_equal(unlink(beside("hard.db")), 0);
@@ -438,7 +438,7 @@ static void a_lock_that_keeps_sweeps_from_being_stored_has_a_name(void **state)
 	(void)state;
 	check_store(writer, model_step(model));
 	/* It forks: no thread that holds a lock of SQLite's just then, and no wait. */
-	writer_set_keep(writer, &(struct writer_keep){ 0 });
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	sqlite3_busy_timeout(writer->db, 0);
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
 	assert_false(status.store_blocked);
@@ -543,7 +543,7 @@ static void who_may_not_write_can_read(void **state)
 	for (int i = 0; i < 5; i++)
 		check_store(writer, model_step(model));
 	/* It forks: the thread that may hold a lock of SQLite's just then is stopped. */
-	writer_set_keep(writer, &(struct writer_keep){ 0 });
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	assert_int_equal(read_as_nobody(5, true), 0);
 	writer_close(writer);
 	/* The log stays: who has it open as a file that nobody changes would miss the next collector. */
@@ -690,7 +690,7 @@ static void a_log_that_is_replaced_stops_the_writer(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		check_store(writer, model_step(model));
-	writer_set_keep(writer, &(struct writer_keep){ 0 });
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	remove_log(4);
 	before = test_file_read(path, &len);
 	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);

@@ -35,7 +35,7 @@ struct compactor {
 	/* The thread's alone. */
 	sqlite3 *db;
 	struct compaction compaction;
-	struct writer_keep keep;
+	struct writer_retention retention;
 	int64_t page_bytes;
 	unsigned pause;
 	bool told; /* an event says that it fails */
@@ -160,7 +160,7 @@ static int step(struct compactor *compactor, struct error *err)
 		compactor->may_retain = true;
 	/* It looks through all windows: not for each sweep. */
 	if (!result && compactor->may_retain) {
-		result = retain_step(&compactor->compaction, &compactor->keep, err);
+		result = retain_step(&compactor->compaction, &compactor->retention, err);
 		compactor->may_retain = result != 0;
 	}
 	if (result < 0 && check_flush(compactor))
@@ -254,14 +254,15 @@ static void destroy(struct compactor *compactor)
 	free(compactor);
 }
 
-int compactor_start(const char *path, const struct writer_keep *keep, struct compactor **ret, struct error *err)
+int compactor_start(const char *path, const struct writer_retention *retention, struct compactor **ret,
+		    struct error *err)
 {
 	struct compactor *compactor = calloc(1, sizeof(*compactor));
 	int result;
 
 	if (!compactor)
 		return err_nomem(err);
-	compactor->keep = *keep;
+	compactor->retention = *retention;
 	compactor->may_retain = true;
 	pthread_mutex_init(&compactor->mutex, NULL);
 	pthread_cond_init(&compactor->wake, NULL);
@@ -269,7 +270,7 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 	if (!result)
 		result = db_integer(compactor->db, "PRAGMA page_size", 0, &compactor->page_bytes, err);
 	if (!result)
-		result = compact_init(&compactor->compaction, compactor->db, keep->window_sweeps, err);
+		result = compact_init(&compactor->compaction, compactor->db, retention->window_sweeps, err);
 	if (!result)
 		sqlite3_wal_hook(compactor->db, count_log, compactor);
 	if (!result)

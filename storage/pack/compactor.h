@@ -16,15 +16,16 @@
 
 struct compactor;
 struct error;
-struct writer_keep;
+struct writer_retention;
 
 /*
  * compactor_start - open a second connection and start the thread
  * @path:  of the database, which is open already
- * @keep:  borrowed for the call
+ * @retention:  borrowed for the call
  * Return: 0 or a negative error, nothing started.
  */
-int compactor_start(const char *path, const struct writer_keep *keep, struct compactor **ret, struct error *err);
+int compactor_start(const char *path, const struct writer_retention *retention, struct compactor **ret,
+		    struct error *err);
 
 /* compactor_wake - there is another sweep; @log_frames: pages in the log. Never waits. NULL is allowed. */
 void compactor_wake(struct compactor *compactor, int log_frames);

@@ -184,13 +184,13 @@ static int set_state(struct compaction *compaction, const struct run *run, int s
 	return result ? result : 1;
 }
 
-static bool is_older(const struct run *run, int64_t now_us, int64_t keep_us)
+static bool is_older(const struct run *run, int64_t now_us, int64_t retention_us)
 {
-	return keep_us > 0 && run->to_us < now_us - keep_us;
+	return retention_us > 0 && run->to_us < now_us - retention_us;
 }
 
 /* Once in a while: the file is full, and how far back its samples reach now. */
-static int tell_full(struct compaction *compaction, const struct writer_keep *keep, const struct run *run,
+static int report_full(struct compaction *compaction, const struct writer_retention *retention, const struct run *run,
 		     int64_t now_us, struct error *err)
 {
 	char text[256], when[WHEN_SIZE];
@@ -203,7 +203,7 @@ static int tell_full(struct compaction *compaction, const struct writer_keep *ke
 	if (result < 0)
 		return result;
 	snprintf(text, sizeof(text), "the database is as large as it may be (%.1f GB): samples up to %s go before "
-		 "their time, their sums stay; give more with --max-size", (double)keep->max_bytes / 1e9,
+		 "their time, their sums stay; give more with --max-size", (double)retention->max_bytes / 1e9,
 		 when_format_utc(run->to_us, when));
 	sqlite3_bind_int64(insert, 1, now_us);
 	sqlite3_bind_int(insert, 2, EVENT_INFO);
@@ -217,7 +217,8 @@ static int tell_full(struct compaction *compaction, const struct writer_keep *ke
 }
 
 /* Windows whose samples are to go. Return: as retain_step(). */
-static int retain_samples(struct compaction *compaction, const struct writer_keep *keep, int64_t now_us, bool full,
+static int retain_samples(struct compaction *compaction, const struct writer_retention *retention,
+			  int64_t now_us, bool full,
 			  struct error *err)
 {
 	struct run run = { 0 };
@@ -233,16 +234,17 @@ static int retain_samples(struct compaction *compaction, const struct writer_kee
 				  " WHERE state = 1 ORDER BY id LIMIT 1", &run, err);
 	if (result <= 0)
 		return result;
-	if (is_older(&run, now_us, keep->raw_us))
+	if (is_older(&run, now_us, retention->raw_us))
 		return set_state(compaction, &run, WINDOW_SUMS_ONLY, 0, err);
 	if (!full)
 		return 0;
-	result = tell_full(compaction, keep, &run, now_us, err);
+	result = report_full(compaction, retention, &run, now_us, err);
 	return result ? result : set_state(compaction, &run, WINDOW_SUMS_ONLY, 0, err);
 }
 
 /* Sums of windows without samples, once those of their hour are made; and of hours. */
-static int retain_sums(struct compaction *compaction, const struct writer_keep *keep, int64_t now_us, bool full,
+static int retain_sums(struct compaction *compaction, const struct writer_retention *retention,
+		       int64_t now_us, bool full,
 		       struct error *err)
 {
 	struct run run = { 0 };
@@ -250,14 +252,14 @@ static int retain_sums(struct compaction *compaction, const struct writer_keep *
 			      " WHERE state = 2 AND next_port = -1 AND id < (SELECT max(to_window) FROM hour"
 			      " WHERE state = 1) ORDER BY id LIMIT 1", &run, err);
 
-	if (result > 0 && (full || is_older(&run, now_us, keep->sums_us)))
+	if (result > 0 && (full || is_older(&run, now_us, retention->sums_us)))
 		return remove_next(compaction, sums_sql, sizeof(sums_sql) / sizeof(*sums_sql), &run, err);
 	if (result < 0)
 		return result;
 	/* An hour goes behind all of its windows. */
 	result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM hour WHERE state = 1 AND"
 			  " to_window <= (SELECT min(id) FROM chunk_window) ORDER BY id LIMIT 1", &run, err);
-	if (result > 0 && (full || is_older(&run, now_us, keep->hours_us)))
+	if (result > 0 && (full || is_older(&run, now_us, retention->hours_us)))
 		return remove_next(compaction, hours_sql, sizeof(hours_sql) / sizeof(*hours_sql), &run, err);
 	return result < 0 ? result : 0;
 }
@@ -273,14 +275,14 @@ static int count_pages(sqlite3 *db, int64_t *ret_pages, int64_t *ret_free, int64
 }
 
 /* Bytes of the log that count: a reader that keeps it from being emptied must not cost all samples. */
-static int64_t log_bytes(sqlite3 *db, const struct writer_keep *keep)
+static int64_t log_bytes(sqlite3 *db, const struct writer_retention *retention)
 {
 	int64_t bytes = admin_file_bytes(sqlite3_db_filename(db, "main"), "-wal");
 
-	return bytes < keep->max_bytes / 4 ? bytes : keep->max_bytes / 4;
+	return bytes < retention->max_bytes / 4 ? bytes : retention->max_bytes / 4;
 }
 
-int retain_step(struct compaction *compaction, const struct writer_keep *keep, struct error *err)
+int retain_step(struct compaction *compaction, const struct writer_retention *retention, struct error *err)
 {
 	int64_t now_us = 0, pages = 0, unused = 0, size = 0;
 	int result = db_integer(compaction->db, NOW, 0, &now_us, err);
@@ -290,10 +292,11 @@ int retain_step(struct compaction *compaction, const struct writer_keep *keep, s
 		result = count_pages(compaction->db, &pages, &unused, &size, err);
 	if (result < 0)
 		return result;
-	full = keep->max_bytes > 0 && (pages - unused) * size + log_bytes(compaction->db, keep) > keep->max_bytes;
-	result = retain_samples(compaction, keep, now_us, full, err);
+	full = retention->max_bytes > 0 &&
+	       (pages - unused) * size + log_bytes(compaction->db, retention) > retention->max_bytes;
+	result = retain_samples(compaction, retention, now_us, full, err);
 	if (!result)
-		result = retain_sums(compaction, keep, now_us, full, err);
+		result = retain_sums(compaction, retention, now_us, full, err);
 	if (result || unused * size < FREE_BYTES_LEAST || unused < pages / 16)
 		return result;
 	result = db_exec(compaction->db, VACUUM, err);

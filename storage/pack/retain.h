@@ -11,13 +11,13 @@
 
 struct compaction;
 struct error;
-struct writer_keep;
+struct writer_retention;
 
 /*
  * retain_step - one step of what there is to remove, or to give back to the file system
  * Time is that of the newest sweep; while the clock jumps by days, that of the earliest of the last 60.
  * Return: as compact_step().
  */
-int retain_step(struct compaction *compaction, const struct writer_keep *keep, struct error *err);
+int retain_step(struct compaction *compaction, const struct writer_retention *retention, struct error *err);
 
 #endif

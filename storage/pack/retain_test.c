@@ -26,11 +26,11 @@
 #include "storage/writer.h"
 
 /* So many sweeps under these settings, the collector started anew now and then. */
-static void live(struct model *model, const struct writer_keep *keep, size_t steps)
+static void live(struct model *model, const struct writer_retention *retention, size_t steps)
 {
 	struct writer *writer = check_open_writer(path);
 
-	writer_set_keep(writer, keep);
+	writer_set_retention(writer, retention);
 	for (size_t i = 0; i < steps; i++) {
 		if (model_random(model, 20) == 0)
 			model_jump(model, 600000000);
@@ -38,7 +38,7 @@ static void live(struct model *model, const struct writer_keep *keep, size_t ste
 		if (model_random(model, 50) == 0) {
 			writer_close(writer);
 			writer = check_open_writer(path);
-			writer_set_keep(writer, keep);
+			writer_set_retention(writer, retention);
 			check_restore(writer, model);
 		}
 	}
@@ -71,7 +71,7 @@ static void check_kept(const struct model *model)
 
 static void samples_go_by_age_and_what_remains_is_exact(void **state)
 {
-	struct writer_keep keep = { .raw_us = INT64_C(3600000000), .window_sweeps = 9 };
+	struct writer_retention retention = { .raw_us = INT64_C(3600000000), .window_sweeps = 9 };
 
 	(void)state;
 	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
@@ -79,10 +79,10 @@ static void samples_go_by_age_and_what_remains_is_exact(void **state)
 		struct writer *writer;
 
 		model->keep_history = true;
-		live(model, &keep, 500);
+		live(model, &retention, 500);
 		assert_true(first_kept() > 200);
 		assert_true(check_integer(path, "SELECT min(from_us) FROM chunk_window WHERE state = 1") >=
-			    model->wall_us - 2 * keep.raw_us);
+			    model->wall_us - 2 * retention.raw_us);
 		/* Nothing of what went is left; a port that rests keeps its last reading. */
 		assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk c WHERE NOT EXISTS (SELECT 1 FROM"
 					       " chunk_window w WHERE w.state = 1 AND w.id = c.id / 2097152)"), 0);
@@ -102,17 +102,17 @@ static void samples_go_by_age_and_what_remains_is_exact(void **state)
 
 static void a_clock_that_jumps_ahead_and_returns_expires_nothing(void **state)
 {
-	struct writer_keep keep = { .raw_us = INT64_C(7) * 86400 * 1000000, .window_sweeps = 9 };
+	struct writer_retention retention = { .raw_us = INT64_C(7) * 86400 * 1000000, .window_sweeps = 9 };
 	struct model *model = model_create(5, 2, 5, 3);
 	const int64_t month_us = INT64_C(30) * 86400 * 1000000;
 
 	(void)state;
 	model->keep_history = true;
-	live(model, &keep, 100);
+	live(model, &retention, 100);
 	model_jump(model, month_us);
-	live(model, &keep, 40);
+	live(model, &retention, 40);
 	model_jump(model, -month_us);
-	live(model, &keep, 60);
+	live(model, &retention, 60);
 	assert_int_equal(first_kept(), 1);
 	check_kept(model);
 	model_destroy(model);
@@ -165,29 +165,29 @@ static void check_sums(const struct model *model, int64_t after, int64_t until)
  * Live until what is kept of a table begins behind a sweep: on a busy machine the compactor is behind, and does
  * the rest after later sweeps. Return: where it begins.
  */
-static int64_t live_until_past(struct model *model, const struct writer_keep *keep, const char *table, int64_t sweep)
+static int64_t live_until_past(struct model *model, const struct writer_retention *retention, const char *table, int64_t sweep)
 {
 	char sql[80];
 	int64_t begins;
 
 	snprintf(sql, sizeof(sql), "SELECT min(from_sweep) FROM %s", table);
 	for (int i = 0; (begins = check_integer(path, sql)) <= sweep && i < 100; i++)
-		live(model, keep, 5);
+		live(model, retention, 5);
 	assert_true(begins > sweep);
 	return begins;
 }
 
 static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
 {
-	struct writer_keep keep = { .raw_us = INT64_C(1200000000), .sums_us = INT64_C(7200000000),
+	struct writer_retention retention = { .raw_us = INT64_C(1200000000), .sums_us = INT64_C(7200000000),
 				    .window_sweeps = 5 };
 	struct model *model = model_create(5, 2, 5, 3);
 	int64_t raw, windows, hours;
 
 	(void)state;
 	model->keep_history = true;
-	live(model, &keep, 900);
-	windows = live_until_past(model, &keep, "chunk_window", 100);
+	live(model, &retention, 900);
+	windows = live_until_past(model, &retention, "chunk_window", 100);
 	raw = first_kept();
 	hours = check_integer(path, "SELECT min(from_sweep) FROM hour");
 	assert_int_equal(hours, 1);
@@ -206,9 +206,9 @@ static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
 				       " s WHERE s.id = w.to_sweep - 1)"), 0);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour h WHERE NOT EXISTS (SELECT 1 FROM sweep s WHERE"
 				       " s.id = h.to_sweep - 1)"), 0);
-	keep.hours_us = INT64_C(14400000000);
-	live(model, &keep, 100);
-	live_until_past(model, &keep, "hour", 100);
+	retention.hours_us = INT64_C(14400000000);
+	live(model, &retention, 100);
+	live_until_past(model, &retention, "hour", 100);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour_sum WHERE hour < (SELECT min(id) FROM hour)"),
 			 0);
 	check_kept(model);
@@ -217,15 +217,15 @@ static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
 
 static void a_full_file_stays_as_large_as_it_is_and_says_so_once(void **state)
 {
-	struct writer_keep keep = { .max_bytes = 3000000, .window_sweeps = 20 };
+	struct writer_retention retention = { .max_bytes = 3000000, .window_sweeps = 20 };
 	struct model *model = model_create(5, 4, 40, 40);
 	int64_t size, later;
 
 	(void)state;
 	model->calm = model->no_details = model->keep_history = true;
-	live(model, &keep, 400);
+	live(model, &retention, 400);
 	size = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-	live(model, &keep, 200);
+	live(model, &retention, 200);
 	later = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
 	assert_in_range(later, 1000000, size + 1000000);
 	assert_in_range(later, 2000000, 4500000);
@@ -252,25 +252,25 @@ static int64_t used_bytes(void)
 
 static void a_log_that_a_reader_keeps_counts_into_the_size_up_to_a_quarter(void **state)
 {
-	struct writer_keep keep = { .window_sweeps = 20 };
+	struct writer_retention retention = { .window_sweeps = 20 };
 	struct model *model = model_create(5, 4, 40, 40);
 	struct writer *writer;
 	sqlite3 *db;
 
 	(void)state;
 	model->calm = model->no_details = true;
-	live(model, &keep, 400);
+	live(model, &retention, 400);
 	/* Without its log the file fits to the end, with a quarter of it or more it does not. */
-	keep.max_bytes = used_bytes() * 13 / 10;
+	retention.max_bytes = used_bytes() * 13 / 10;
 	writer = check_open_writer(path);
-	writer_set_keep(writer, &keep);
+	writer_set_retention(writer, &retention);
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
 	for (int i = 0; i < 60; i++)
 		check_store(writer, model_step(model));
 	writer_close(writer);
-	assert_true(log_bytes() > keep.max_bytes / 4);
-	assert_true(used_bytes() < keep.max_bytes);
+	assert_true(log_bytes() > retention.max_bytes / 4);
+	assert_true(used_bytes() < retention.max_bytes);
 	assert_in_range(first_kept(), 20, 300);
 	sqlite3_close(db);
 	check_integrity(path);
@@ -278,14 +278,14 @@ static void a_log_that_a_reader_keeps_counts_into_the_size_up_to_a_quarter(void 
 }
 
 /* One step by a collector that ends behind it. Return: was there one? */
-static bool one_step(sqlite3 *db, const struct writer_keep *keep)
+static bool one_step(sqlite3 *db, const struct writer_retention *retention)
 {
 	static struct compaction compaction;
 	struct error err = { 0 };
-	int result = compact_init(&compaction, db, keep->window_sweeps, &err);
+	int result = compact_init(&compaction, db, retention->window_sweeps, &err);
 
 	if (!result)
-		result = retain_step(&compaction, keep, &err);
+		result = retain_step(&compaction, retention, &err);
 	if (result < 0)
 		fail_msg("%s", err.text);
 	compact_done(&compaction);
@@ -299,8 +299,8 @@ static void whoever_ends_behind_any_step_leaves_a_sound_file(void **state)
 		"SELECT count(*) FROM old_value o JOIN detail d ON d.sweep = o.sweep AND d.port = o.port AND"
 		" d.attribute = o.counter / 32 LEFT JOIN detail_value v USING (sweep, port, counter)"
 		" WHERE v.value IS NOT o.value OR v.counted IS NOT o.counted";
-	const struct writer_keep all = { .window_sweeps = 9 };
-	const struct writer_keep none = { .raw_us = 1, .sums_us = 1, .hours_us = 1, .window_sweeps = 9 };
+	const struct writer_retention all = { .window_sweeps = 9 };
+	const struct writer_retention none = { .raw_us = 1, .sums_us = 1, .hours_us = 1, .window_sweeps = 9 };
 	struct model *model = model_create(6, 2, 5, 3);
 	struct error err = { 0 };
 	int64_t values, steps = 0;

@@ -46,7 +46,7 @@ static int begin(struct reader *reader, int64_t at_us, int64_t *ret_sweep, struc
 	return 0;
 }
 
-static int tell_gone(sqlite3 *db, int64_t sweep, reader_gone_fn *each, void *ctx, struct error *err)
+static int tell_gone(sqlite3 *db, int64_t sweep, reader_departed_fn *each, void *ctx, struct error *err)
 {
 	static const char query[] =
 		"SELECT n.guid, v.description, (SELECT s.wall_us FROM sweep s WHERE s.id >= v.from_sweep"
@@ -62,8 +62,8 @@ static int tell_gone(sqlite3 *db, int64_t sweep, reader_gone_fn *each, void *ctx
 	if (!result)
 		sqlite3_bind_int64(rows, 1, sweep);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
-		struct gone_node gone = { .guid = db_u64(rows, 0), .seen_us = db_us(rows, 2),
-					  .gone_us = db_us(rows, 3) };
+		struct departed_node gone = { .guid = db_u64(rows, 0), .seen_us = db_us(rows, 2),
+					  .departed_us = db_us(rows, 3) };
 		char name[NODE_NAME_SIZE];
 
 		result = read_name(rows, 1, names, gone.guid, sweep, name, err);
@@ -76,7 +76,7 @@ static int tell_gone(sqlite3 *db, int64_t sweep, reader_gone_fn *each, void *ctx
 	return result < 0 ? result : 0;
 }
 
-int reader_gone_nodes(struct reader *reader, int64_t at_us, reader_gone_fn *each, void *ctx, struct error *err)
+int reader_departed_nodes(struct reader *reader, int64_t at_us, reader_departed_fn *each, void *ctx, struct error *err)
 {
 	int64_t sweep;
 	int result = begin(reader, at_us, &sweep, err);

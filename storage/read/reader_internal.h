@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* reader_state.h - the reader's inside, shared by its files */
-#ifndef IBWIRE_STORAGE_READER_STATE_H
-#define IBWIRE_STORAGE_READER_STATE_H
+/* reader_internal.h - the reader's inside, shared by its files */
+#ifndef IBWIRE_STORAGE_READER_INTERNAL_H
+#define IBWIRE_STORAGE_READER_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

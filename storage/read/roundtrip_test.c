@@ -102,12 +102,12 @@ static void everything_comes_back_as_it_was(void **state)
 static void store_until_killed(struct model *model, unsigned window_sweeps, int pipe_fd)
 {
 	/* Windows, hours, and what goes again: all of it in the middle of something when it is killed. */
-	struct writer_keep keep = { .window_sweeps = window_sweeps, .raw_us = 60000000, .sums_us = 120000000 };
+	struct writer_retention retention = { .window_sweeps = window_sweeps, .raw_us = 60000000, .sums_us = 120000000 };
 	struct writer *writer = NULL;
 
 	if (writer_open(path, &writer, NULL) < 0)
 		_exit(1);
-	writer_set_keep(writer, &keep);
+	writer_set_retention(writer, &retention);
 	for (;;) {
 		const struct sink *sink = writer_sink(writer);
 		uint32_t count;

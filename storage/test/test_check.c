@@ -18,10 +18,10 @@
 
 struct writer *check_open_writer_with(const char *path, unsigned window_sweeps)
 {
-	struct writer_keep keep = { .window_sweeps = window_sweeps };
+	struct writer_retention keep = { .window_sweeps = window_sweeps };
 	struct writer *writer = check_open_writer(path);
 
-	writer_set_keep(writer, &keep);
+	writer_set_retention(writer, &keep);
 	return writer;
 }
 

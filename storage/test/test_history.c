@@ -62,8 +62,8 @@ void check_same_content(const char *a, const char *b)
 	assert_int_equal(sqlite3_open(a, &db), SQLITE_OK);
 	snprintf(sql, sizeof(sql), "ATTACH '%s' AS other", b);
 	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	for (size_t i = 0; i < kept_table_count; i++) {
-		const char *name = kept_tables[i].name;
+	for (size_t i = 0; i < catalog_table_count; i++) {
+		const char *name = catalog_tables[i].name;
 		sqlite3_stmt *row;
 
 		snprintf(sql, sizeof(sql), "SELECT"

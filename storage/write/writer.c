@@ -42,7 +42,7 @@ static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 static bool tell(struct writer *writer, struct event *event)
 {
 	event->severity = EVENT_WARNING;
-	event->wall_us = writer->state.sweep_wall_us;
+	event->wall_us = writer->cache.sweep_wall_us;
 	return writer->sink.store_events(writer, event, 1, NULL) == 0;
 }
 
@@ -63,7 +63,7 @@ static void tell_no_compactor(struct writer *writer, const struct error *failure
 static void report_reader(struct writer *writer)
 {
 	struct event event = { .kind = "lock-blocked", .severity = EVENT_WARNING,
-			       .wall_us = writer->state.sweep_wall_us };
+			       .wall_us = writer->cache.sweep_wall_us };
 	char holder[LOCK_HOLDER_SIZE];
 
 	if (writer->lock.db_fd < 0 || writer->lock.db_held || writer->lock_told)
@@ -82,7 +82,7 @@ static void wake_compactor(struct writer *writer)
 	if (writer->compactor_pause)
 		writer->compactor_pause--;
 	if (!writer->compactor && !writer->compactor_pause) {
-		if (compactor_start(writer->path, &writer->keep, &writer->compactor, &err) == 0) {
+		if (compactor_start(writer->path, &writer->retention, &writer->compactor, &err) == 0) {
 			sqlite3_wal_hook(writer->db, count_log, writer);
 			writer->compactor_told = false;
 		} else {
@@ -110,7 +110,7 @@ static void close_database(struct writer *writer)
 	sqlite3_close(writer->db);
 	wal_close(&writer->wal);
 	writer->db = NULL;
-	state_done(&writer->state);
+	writer_cache_done(&writer->cache);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
 }
@@ -181,13 +181,13 @@ static int recover(struct writer *writer, struct error *err)
 /* The database may hold fewer sweeps than were committed, or one more. Deltas follow what it holds. */
 static void compare_with_committed(struct writer *writer)
 {
-	if (!writer->committed_sweep || writer->state.sweep == writer->committed_sweep)
+	if (!writer->committed_sweep || writer->cache.sweep == writer->committed_sweep)
 		return;
 	writer->diverged = true;
 	writer->resync_routes = true;
-	if (writer->state.sweep < writer->committed_sweep)
+	if (writer->cache.sweep < writer->committed_sweep)
 		writer->lost_until = writer->committed_sweep;
-	writer->committed_sweep = writer->state.sweep;
+	writer->committed_sweep = writer->cache.sweep;
 }
 
 static bool log_is_ours(const struct writer *writer)
@@ -253,10 +253,10 @@ int writer_refresh(struct writer *writer, struct error *err)
 	}
 	if (!writer->stale)
 		return 0;
-	state_done(&writer->state);
+	writer_cache_done(&writer->cache);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
-	result = state_load(writer->db, &writer->state, err);
+	result = writer_cache_load(writer->db, &writer->cache, err);
 	if (!result) {
 		writer->stale = false;
 		compare_with_committed(writer);
@@ -311,22 +311,22 @@ static int store_loss(struct writer *writer, const struct sweep *sweep, int64_t 
 		return 0;
 	snprintf(event.text, sizeof(event.text), "%lld sweeps stored after sweep %lld were lost by a disk that failed "
 		 "to flush; deltas reach back to that sweep, so counters are complete; details and events are missing",
-		 (long long)(writer->lost_until - writer->state.sweep), (long long)writer->state.sweep);
+		 (long long)(writer->lost_until - writer->cache.sweep), (long long)writer->cache.sweep);
 	return writer_store_events(writer, &event, 1, id, err);
 }
 
 static int store_all(struct writer *writer, const struct sweep *sweep, struct error *err)
 {
-	struct state *state = &writer->state;
-	int64_t id = state->sweep + 1, newest;
+	struct writer_cache *cache = &writer->cache;
+	int64_t id = cache->sweep + 1, newest;
 	bool changed = false;
 	int result = db_integer(writer->db, "SELECT max(id) FROM sweep", 0, &newest, err);
 
 	/* Of two collectors each would store what ports counted. */
-	if (!result && newest > state->sweep)
+	if (!result && newest > cache->sweep)
 		result = err_set(err, ERR_UNAVAILABLE, "another process stores sweeps in %s (sweep %lld); stop it, or "
 				 "give another --db", writer->path, (long long)newest);
-	if (!result && newest < state->sweep) {
+	if (!result && newest < cache->sweep) {
 		writer->distrusted = true;
 		result = err_set(err, ERR_IO, "%s has lost sweeps behind sweep %lld; see its disk", writer->path,
 				 (long long)newest);
@@ -336,7 +336,7 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 	if (!writer->generation_known || writer->generation != sweep->generation) {
 		result = writer_store_topology(writer, sweep->fabric, id, &changed, err);
 		if (changed)
-			state->topology = id;
+			cache->topology = id;
 	}
 	if (!result)
 		result = writer_store_sweep(writer, sweep, id, err);
@@ -358,7 +358,7 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct writer *writer = ctx;
-	struct state *state = &writer->state;
+	struct writer_cache *cache = &writer->cache;
 	int64_t began_us = clock_boottime_us(clock_system());
 	int result = lock_retry(&writer->lock, writer->path, err);
 
@@ -369,12 +369,12 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	result = end(writer, store_all(writer, sweep, err), err);
 	if (result < 0)
 		return result;
-	state->sweep++;
-	writer->committed_sweep = state->sweep;
+	cache->sweep++;
+	writer->committed_sweep = cache->sweep;
 	writer->resync_routes = false;
 	writer->lost_until = 0;
-	state->sweep_wall_us = sweep->wall_us;
-	state->sweep_start_us = sweep->start_us;
+	cache->sweep_wall_us = sweep->wall_us;
+	cache->sweep_start_us = sweep->start_us;
 	writer->generation = sweep->generation;
 	writer->generation_known = true;
 	writer->commit_us = clock_boottime_us(clock_system()) - began_us;
@@ -397,7 +397,7 @@ static int store_events(void *ctx, const struct event *events, size_t count, str
 
 	if (result < 0)
 		return result;
-	return end(writer, writer_store_events(writer, events, count, writer->state.sweep, err), err);
+	return end(writer, writer_store_events(writer, events, count, writer->cache.sweep, err), err);
 }
 
 static int store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
@@ -478,9 +478,9 @@ void writer_close(struct writer *writer)
 	free(writer);
 }
 
-void writer_set_keep(struct writer *writer, const struct writer_keep *keep)
+void writer_set_retention(struct writer *writer, const struct writer_retention *retention)
 {
-	writer->keep = *keep;
+	writer->retention = *retention;
 	stop_compactor(writer, 0); /* it begins anew with the next sweep */
 }
 
@@ -496,17 +496,17 @@ int64_t writer_last_commit_us(const struct writer *writer)
 
 int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err)
 {
-	const struct state *state = &writer->state;
+	const struct writer_cache *cache = &writer->cache;
 	bool others = false;
 
-	if (state->node_count <= 1)
+	if (cache->node_count <= 1)
 		return 0;
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		/* This host's own HCA is wherever it was plugged in. */
 		if (i == fabric->from_node && fabric->nodes[i].type != NODE_SWITCH)
 			continue;
 		others = true;
-		if (state_find_node(state, fabric->nodes[i].guid))
+		if (writer_cache_find_node(cache, fabric->nodes[i].guid))
 			return 0;
 	}
 	if (!others)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * state.h - what the writer keeps in memory (inside storage/ only)
+ * writer_cache.h - the newest rows of the database, in memory for the writer (private to storage/)
  *
  * All of it is what the database says, kept at hand. A store() changes it while
  * its transaction runs; where the transaction fails, the whole is thrown away
@@ -8,8 +8,8 @@
  *
  * Nodes and ports are found by id: node 1 stands at nodes[1], entry 0 is unused.
  */
-#ifndef IBWIRE_STORAGE_STATE_H
-#define IBWIRE_STORAGE_STATE_H
+#ifndef IBWIRE_STORAGE_WRITER_CACHE_H
+#define IBWIRE_STORAGE_WRITER_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ struct known_port {
 	struct stored_reading last;
 };
 
-struct state {
+struct writer_cache {
 	struct known_node *nodes;
 	size_t node_count, node_capacity; /* with entry 0 */
 	struct known_port *ports;
@@ -69,18 +69,18 @@ struct state {
 	char boot_id[BOOT_ID_SIZE];
 };
 
-/* state_load - read it all. @ret is only written on success. state_done frees. */
-int state_load(sqlite3 *db, struct state *ret, struct error *err);
-void state_done(struct state *state);
+/* writer_cache_load - read it all. @ret is only written on success. writer_cache_done frees. */
+int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err);
+void writer_cache_done(struct writer_cache *cache);
 
-/* state_find_node - Return: the id of a GUID, 0 where it was never seen. */
-uint32_t state_find_node(const struct state *state, uint64_t guid);
+/* writer_cache_find_node - Return: the id of a GUID, 0 where it was never seen. */
+uint32_t writer_cache_find_node(const struct writer_cache *cache, uint64_t guid);
 
-/* state_add_node, state_add_port - a new one. Return: its id, or a negative error. */
-int64_t state_add_node(struct state *state, uint64_t guid, struct error *err);
-int64_t state_add_port(struct state *state, uint32_t node, uint8_t num, struct error *err);
+/* writer_cache_add_node, writer_cache_add_port - a new one. Return: its id, or a negative error. */
+int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err);
+int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err);
 
-/* state_find_port - Return: its id, 0 where it was never seen. */
-uint32_t state_find_port(const struct state *state, uint32_t node, uint8_t num);
+/* writer_cache_find_port - Return: its id, 0 where it was never seen. */
+uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node, uint8_t num);
 
 #endif

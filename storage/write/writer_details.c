@@ -87,7 +87,7 @@ static int store_detail(struct writer *writer, int64_t id, const struct detail_s
 		return err_set(err, ERR_INTERNAL, "details of an attribute %u, which there is not",
 			       sample->reading->attribute);
 	port = writer->port_ids[sample->port];
-	known = &writer->state.ports[port];
+	known = &writer->cache.ports[port];
 	if (known->detailed[sample->reading->attribute] == id)
 		return err_set(err, ERR_INTERNAL, "%s of port %u twice in one sweep",
 			       detail_attribute_name((enum detail_attribute)sample->reading->attribute), sample->port);
@@ -110,9 +110,9 @@ int writer_store_details(struct writer *writer, const struct sweep *sweep, int64
 
 int writer_restore_details(const struct writer *writer, struct restored *ret, struct error *err)
 {
-	const struct state *state = &writer->state;
+	const struct writer_cache *cache = &writer->cache;
 	/* What to subtract from a wall clock to have the newest sweep's boottime. */
-	int64_t offset_us = state->sweep_wall_us - state->sweep_start_us, count = 0;
+	int64_t offset_us = cache->sweep_wall_us - cache->sweep_start_us, count = 0;
 	struct stored_detail stored;
 	struct detail_scan scan;
 	int result = db_integer(writer->db, "SELECT count(*) FROM detail_last", 0, &count, err);
@@ -129,16 +129,16 @@ int writer_restore_details(const struct writer *writer, struct restored *ret, st
 		struct restored_detail *detail = &ret->details[ret->detail_count];
 
 		result = 0;
-		if (!stored.port || stored.port >= state->port_count || ret->detail_count == (size_t)count)
+		if (!stored.port || stored.port >= cache->port_count || ret->detail_count == (size_t)count)
 			continue;
 		*detail = (struct restored_detail){
-			.node_guid = state->nodes[state->ports[stored.port].node].guid,
-			.port = state->ports[stored.port].num,
+			.node_guid = cache->nodes[cache->ports[stored.port].node].guid,
+			.port = cache->ports[stored.port].num,
 			.reading = stored.reading,
 			.wall_us = stored.wall_us,
 		};
 		/* Read last in an earlier boot: only the wall clock spans the two. */
-		if (stored.boot != state->boot)
+		if (stored.boot != cache->boot)
 			detail->reading.at_us = stored.wall_us - offset_us;
 		ret->detail_count++;
 	}

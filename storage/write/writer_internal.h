@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_state.h - the writer's inside, shared by its files */
-#ifndef IBWIRE_STORAGE_WRITER_STATE_H
-#define IBWIRE_STORAGE_WRITER_STATE_H
+/* writer_internal.h - the writer's inside, shared by its files */
+#ifndef IBWIRE_STORAGE_WRITER_INTERNAL_H
+#define IBWIRE_STORAGE_WRITER_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,7 +79,7 @@ struct writer {
 	struct log_files log;   /* that db has open */
 	bool log_removed;       /* and was saved: an event has to say so */
 	sqlite3_stmt *statements[WRITER_STATEMENT_COUNT];
-	struct state state;
+	struct writer_cache cache;
 	bool stale;             /* state is not what the file says: load it again */
 	bool distrusted;        /* a flush failed, or pages are damaged: recover before anything else */
 	int64_t committed_sweep; /* the newest that this process committed; 0: none */
@@ -104,7 +104,7 @@ struct writer {
 	struct compactor *compactor;
 	unsigned compactor_pause; /* sweeps until it is tried again */
 	bool compactor_told;      /* an event says that it cannot be started */
-	struct writer_keep keep;
+	struct writer_retention retention;
 	int log_frames; /* pages in the log after the newest commit */
 };
 

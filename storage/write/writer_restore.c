@@ -11,31 +11,31 @@
 
 static int restore_ports(const struct writer *writer, struct restored *ret, struct error *err)
 {
-	const struct state *state = &writer->state;
+	const struct writer_cache *cache = &writer->cache;
 	/* What to subtract from a wall clock to have the newest sweep's boottime. */
-	int64_t offset_us = state->sweep_wall_us - state->sweep_start_us;
+	int64_t offset_us = cache->sweep_wall_us - cache->sweep_start_us;
 	sqlite3_stmt *row;
 	int result;
 
-	ret->ports = calloc(state->port_count ? state->port_count : 1, sizeof(*ret->ports));
+	ret->ports = calloc(cache->port_count ? cache->port_count : 1, sizeof(*ret->ports));
 	if (!ret->ports)
 		return err_nomem(err);
 	result = db_prepare(writer->db, "SELECT boot FROM sweep WHERE id = ?", &row, err);
-	for (size_t i = 1; result >= 0 && i < state->port_count; i++) {
-		const struct known_port *known = &state->ports[i];
+	for (size_t i = 1; result >= 0 && i < cache->port_count; i++) {
+		const struct known_port *known = &cache->ports[i];
 		struct restored_port *port = &ret->ports[ret->port_count];
 
 		if (!known->last.there)
 			continue;
-		*port = (struct restored_port){ .node_guid = state->nodes[known->node].guid, .port = known->num,
+		*port = (struct restored_port){ .node_guid = cache->nodes[known->node].guid, .port = known->num,
 						.reading = known->last.reading, .wall_us = known->last.wall_us };
 		ret->port_count++;
-		if (known->last.read_sweep == state->sweep)
+		if (known->last.read_sweep == cache->sweep)
 			continue;
 		/* Read last in an earlier boot: only the wall clock spans the two. */
 		sqlite3_bind_int64(row, 1, known->last.read_sweep);
 		result = db_step(row, err);
-		if (result > 0 && sqlite3_column_int64(row, 0) != state->boot)
+		if (result > 0 && sqlite3_column_int64(row, 0) != cache->boot)
 			port->reading.at_us = known->last.wall_us - offset_us;
 		sqlite3_reset(row);
 	}
@@ -45,11 +45,11 @@ static int restore_ports(const struct writer *writer, struct restored *ret, stru
 
 static int restore_caps(const struct writer *writer, struct restored *ret, struct error *err)
 {
-	const struct state *state = &writer->state;
+	const struct writer_cache *cache = &writer->cache;
 	sqlite3_stmt *rows;
 	int result;
 
-	ret->caps = calloc(state->node_count ? state->node_count : 1, sizeof(*ret->caps));
+	ret->caps = calloc(cache->node_count ? cache->node_count : 1, sizeof(*ret->caps));
 	if (!ret->caps)
 		return err_nomem(err);
 	result = db_prepare(writer->db, "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps",
@@ -58,9 +58,9 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 		uint64_t node = db_u64(rows, 0);
 		struct restored_caps *caps = &ret->caps[ret->caps_count];
 
-		if (!node || node >= state->node_count)
+		if (!node || node >= cache->node_count)
 			continue;
-		caps->node_guid = state->nodes[node].guid;
+		caps->node_guid = cache->nodes[node].guid;
 		caps->caps.known = sqlite3_column_int(rows, 1) != 0;
 		caps->caps.cap_mask = (uint16_t)sqlite3_column_int(rows, 2);
 		caps->caps.cap_mask2 = (uint32_t)sqlite3_column_int64(rows, 3);
@@ -77,27 +77,27 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 int writer_restore(void *ctx, struct restored *ret, struct error *err)
 {
 	struct writer *writer = ctx;
-	struct topology *topology = &writer->state.loaded;
+	struct topology *topology = &writer->cache.loaded;
 	int result = writer_refresh(writer, err);
 
 	if (!result)
 		result = restore_caps(writer, ret, err);
 	if (!result)
 		result = routes_load(writer->db, 0, &ret->routes, err);
-	if (!result && writer->state.sweep) {
-		memcpy(ret->boot_id, writer->state.boot_id, sizeof(ret->boot_id));
+	if (!result && writer->cache.sweep) {
+		memcpy(ret->boot_id, writer->cache.boot_id, sizeof(ret->boot_id));
 		result = restore_ports(writer, ret, err);
 		if (!result)
 			result = writer_restore_details(writer, ret, err);
 		/* What refresh has just read, or another thing where sweeps were stored since. */
-		if (!result && topology->sweep != writer->state.sweep) {
+		if (!result && topology->sweep != writer->cache.sweep) {
 			topology_done(topology);
-			result = topology_load(writer->db, writer->state.sweep, topology, err);
+			result = topology_load(writer->db, writer->cache.sweep, topology, err);
 		}
 		if (!result)
 			result = writer_restore_findings(writer, ret, err);
 		if (!result)
-			result = topology_fabric(topology, NULL, writer->state.from_node, writer->state.from_port,
+			result = topology_fabric(topology, NULL, writer->cache.from_node, writer->cache.from_port,
 						 &ret->fabric, err);
 		topology_done(topology);
 	}

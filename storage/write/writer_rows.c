@@ -10,10 +10,10 @@
 static int store_boot(struct writer *writer, const char *boot_id, struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[WRITE_BOOT], *find = writer->statements[FIND_BOOT];
-	struct state *state = &writer->state;
+	struct writer_cache *cache = &writer->cache;
 	int result;
 
-	if (state->boot && strcmp(state->boot_id, boot_id) == 0)
+	if (cache->boot && strcmp(cache->boot_id, boot_id) == 0)
 		return 0;
 	sqlite3_bind_text(insert, 1, boot_id, -1, SQLITE_STATIC);
 	sqlite3_bind_text(find, 1, boot_id, -1, SQLITE_STATIC);
@@ -22,37 +22,37 @@ static int store_boot(struct writer *writer, const char *boot_id, struct error *
 		return result;
 	result = db_step(find, err);
 	if (result > 0)
-		state->boot = sqlite3_column_int64(find, 0);
+		cache->boot = sqlite3_column_int64(find, 0);
 	sqlite3_reset(find);
-	snprintf(state->boot_id, sizeof(state->boot_id), "%s", boot_id);
+	snprintf(cache->boot_id, sizeof(cache->boot_id), "%s", boot_id);
 	return result < 0 ? result : 0;
 }
 
 int writer_store_sweep(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[WRITE_SWEEP];
-	struct state *state = &writer->state;
+	struct writer_cache *cache = &writer->cache;
 	const struct fabric *fabric = sweep->fabric;
 	const struct sm_state *sm = &sweep->sm;
 	int result = store_boot(writer, sweep->boot_id, err);
 
 	if (result < 0)
 		return result;
-	state->from_node = 0;
+	cache->from_node = 0;
 	if (fabric->from_node != FABRIC_NONE)
-		state->from_node = state_find_node(state, fabric->nodes[fabric->from_node].guid);
-	state->from_port = fabric->from_port;
+		cache->from_node = writer_cache_find_node(cache, fabric->nodes[fabric->from_node].guid);
+	cache->from_port = fabric->from_port;
 	sqlite3_bind_int64(insert, 1, id);
 	sqlite3_bind_int64(insert, 2, sweep->wall_us);
 	sqlite3_bind_int64(insert, 3, sweep->start_us);
 	sqlite3_bind_int64(insert, 4, sweep->end_us);
-	sqlite3_bind_int64(insert, 5, state->boot);
-	sqlite3_bind_int64(insert, 6, state->topology);
+	sqlite3_bind_int64(insert, 5, cache->boot);
+	sqlite3_bind_int64(insert, 6, cache->topology);
 	sqlite3_bind_null(insert, 7);
 	sqlite3_bind_null(insert, 8);
-	if (state->from_node) {
-		sqlite3_bind_int64(insert, 7, state->from_node);
-		sqlite3_bind_int(insert, 8, state->from_port);
+	if (cache->from_node) {
+		sqlite3_bind_int64(insert, 7, cache->from_node);
+		sqlite3_bind_int(insert, 8, cache->from_port);
 	}
 	sqlite3_bind_int64(insert, 9, sweep->interval_us);
 	sqlite3_bind_int64(insert, 10, sweep->discovery_us);

@@ -21,7 +21,7 @@
 
 static int store_absolute(struct writer *writer, uint32_t port, struct error *err)
 {
-	struct stored_reading *last = &writer->state.ports[port].last;
+	struct stored_reading *last = &writer->cache.ports[port].last;
 
 	last->base_sweep = last->read_sweep;
 	return readings_write_absolute(writer->statements[WRITE_ABSOLUTE], port, last, err);
@@ -34,20 +34,20 @@ static int store_absolute(struct writer *writer, uint32_t port, struct error *er
 #define FEW_OWN_SWEEPS 2
 #define FEW_SWEEPS 8
 
-static bool is_read_soon(const struct state *state, const struct stored_reading *last)
+static bool is_read_soon(const struct writer_cache *cache, const struct stored_reading *last)
 {
-	return last->base_sweep && state->sweep - state->loaded_sweep <= FEW_OWN_SWEEPS &&
-		state->sweep - last->base_sweep <= FEW_SWEEPS;
+	return last->base_sweep && cache->sweep - cache->loaded_sweep <= FEW_OWN_SWEEPS &&
+		cache->sweep - last->base_sweep <= FEW_SWEEPS;
 }
 
 int writer_store_last(struct writer *writer, struct error *err)
 {
 	int result = 0;
 
-	for (size_t i = 1; !result && i < writer->state.port_count; i++) {
-		const struct stored_reading *last = &writer->state.ports[i].last;
+	for (size_t i = 1; !result && i < writer->cache.port_count; i++) {
+		const struct stored_reading *last = &writer->cache.ports[i].last;
 
-		if (last->there && last->base_sweep != last->read_sweep && !is_read_soon(&writer->state, last))
+		if (last->there && last->base_sweep != last->read_sweep && !is_read_soon(&writer->cache, last))
 			result = store_absolute(writer, (uint32_t)i, err);
 	}
 	return result;
@@ -96,9 +96,9 @@ static int store_delta(struct writer *writer, int64_t sweep, uint32_t port, cons
 /* Room for a sample of every port that is known, in whole blocks; none is there. */
 static int make_room(struct writer *writer, struct error *err)
 {
-	size_t ports = (writer->state.port_count + CODEC_BLOCK_PORTS - 1) / CODEC_BLOCK_PORTS * CODEC_BLOCK_PORTS;
+	size_t ports = (writer->cache.port_count + CODEC_BLOCK_PORTS - 1) / CODEC_BLOCK_PORTS * CODEC_BLOCK_PORTS;
 
-	if (writer->state.port_count > HISTORY_PORTS)
+	if (writer->cache.port_count > HISTORY_PORTS)
 		return err_set(err, ERR_IO, "more than %lld ports were seen over time; start anew with --new-fabric",
 			       (long long)HISTORY_PORTS - 1);
 	if (ports > writer->sample_count) {
@@ -169,7 +169,7 @@ static bool same_reading(const struct reading *a, const struct reading *b)
 static int store_reading(struct writer *writer, const struct sweep *sweep, int64_t id, uint32_t port,
 			 const struct port_sample *sample, bool after_span, struct error *err)
 {
-	struct stored_reading *last = &writer->state.ports[port].last;
+	struct stored_reading *last = &writer->cache.ports[port].last;
 	const struct delta *delta = sample->delta;
 	bool follows = last->there && delta;
 	struct delta since_stored;
@@ -201,7 +201,7 @@ static int store_reading(struct writer *writer, const struct sweep *sweep, int64
 /* From sweep @id on the port is in span @why; SAMPLE_OK ends the one that it is in. */
 static int set_span(struct writer *writer, int64_t id, uint32_t port, int why, struct error *err)
 {
-	struct known_port *known = &writer->state.ports[port];
+	struct known_port *known = &writer->cache.ports[port];
 	int result = 0;
 
 	if (known->span_from ? known->span_why == why : why == SAMPLE_OK)
@@ -247,7 +247,7 @@ static int store_sample(struct writer *writer, const struct sweep *sweep, int64_
 	if (sample->port >= writer->port_id_count)
 		return err_set(err, ERR_INTERNAL, "a sample of port %u, which the fabric has not", sample->port);
 	port = writer->port_ids[sample->port];
-	known = &writer->state.ports[port];
+	known = &writer->cache.ports[port];
 	if (writer->sampled[port])
 		return err_set(err, ERR_INTERNAL, "two samples of port %u in one sweep", sample->port);
 	writer->sampled[port] = true;
@@ -266,8 +266,8 @@ static int store_unsampled(struct writer *writer, int64_t id, struct error *err)
 {
 	int result = 0;
 
-	for (size_t i = 1; !result && i < writer->state.port_count; i++) {
-		const struct known_port *known = &writer->state.ports[i];
+	for (size_t i = 1; !result && i < writer->cache.port_count; i++) {
+		const struct known_port *known = &writer->cache.ports[i];
 
 		if (!writer->sampled[i] && known->pollable)
 			result = set_span(writer, id, (uint32_t)i, known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT,

@@ -10,8 +10,8 @@
 
 int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err)
 {
-	uint32_t known = state_find_node(&writer->state, guid);
-	int64_t id = known ? known : state_add_node(&writer->state, guid, err);
+	uint32_t known = writer_cache_find_node(&writer->cache, guid);
+	int64_t id = known ? known : writer_cache_add_node(&writer->cache, guid, err);
 	int result;
 
 	if (known || id < 0)
@@ -25,8 +25,8 @@ int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err)
 static int64_t port_id(struct writer *writer, uint32_t node, uint8_t num, struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[WRITE_PORT];
-	uint32_t known = state_find_port(&writer->state, node, num);
-	int64_t id = known ? known : state_add_port(&writer->state, node, num, err);
+	uint32_t known = writer_cache_find_port(&writer->cache, node, num);
+	int64_t id = known ? known : writer_cache_add_port(&writer->cache, node, num, err);
 	int result;
 
 	if (known || id < 0)
@@ -76,7 +76,7 @@ static int close_version(struct writer *writer, enum writer_statement which, int
 static int open_node(struct writer *writer, uint32_t id, int64_t sweep, struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[OPEN_NODE_VERSION];
-	const struct known_node *known = &writer->state.nodes[id];
+	const struct known_node *known = &writer->cache.nodes[id];
 	const struct node *node = &known->now;
 	int len = NODE_DESC_SIZE;
 
@@ -101,7 +101,7 @@ static int open_node(struct writer *writer, uint32_t id, int64_t sweep, struct e
 static int open_port(struct writer *writer, uint32_t id, int64_t sweep, struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[OPEN_PORT_VERSION];
-	const struct known_port *known = &writer->state.ports[id];
+	const struct known_port *known = &writer->cache.ports[id];
 	const struct port *port = &known->now;
 
 	sqlite3_bind_int64(insert, 1, sweep);
@@ -129,10 +129,10 @@ static int open_port(struct writer *writer, uint32_t id, int64_t sweep, struct e
 static int store_node(struct writer *writer, uint32_t id, const struct node *node, int64_t sweep, bool *changed,
 		      struct error *err)
 {
-	struct known_node *known = &writer->state.nodes[id];
+	struct known_node *known = &writer->cache.nodes[id];
 	int result = 0;
 
-	known->stamp = writer->state.stamp;
+	known->stamp = writer->cache.stamp;
 	if (known->from_sweep && same_node(known, node))
 		return 0;
 	*changed = true;
@@ -152,10 +152,10 @@ static int store_port(struct writer *writer, const struct fabric *fabric, uint32
 	const struct port *port = &fabric->ports[index];
 	uint32_t id = writer->port_ids[index];
 	uint32_t peer = port->peer == FABRIC_NONE ? 0 : writer->port_ids[port->peer];
-	struct known_port *known = &writer->state.ports[id];
+	struct known_port *known = &writer->cache.ports[id];
 	int result = 0;
 
-	known->stamp = writer->state.stamp;
+	known->stamp = writer->cache.stamp;
 	if (port_is_pollable(fabric, port))
 		known->pollable = true;
 	if (known->from_sweep && same_port(known, port, peer))
@@ -196,22 +196,22 @@ static int identify(struct writer *writer, const struct fabric *fabric, int64_t 
 /* What the fabric no longer has ends with this sweep. */
 static int close_missing(struct writer *writer, int64_t sweep, bool *changed, struct error *err)
 {
-	struct state *state = &writer->state;
+	struct writer_cache *cache = &writer->cache;
 	int result = 0;
 
-	for (size_t i = 1; !result && i < state->node_count; i++) {
-		struct known_node *known = &state->nodes[i];
+	for (size_t i = 1; !result && i < cache->node_count; i++) {
+		struct known_node *known = &cache->nodes[i];
 
-		if (!known->from_sweep || known->stamp == state->stamp)
+		if (!known->from_sweep || known->stamp == cache->stamp)
 			continue;
 		*changed = true;
 		result = close_version(writer, CLOSE_NODE_VERSION, known->from_sweep, (int64_t)i, sweep, err);
 		known->from_sweep = 0;
 	}
-	for (size_t i = 1; !result && i < state->port_count; i++) {
-		struct known_port *known = &state->ports[i];
+	for (size_t i = 1; !result && i < cache->port_count; i++) {
+		struct known_port *known = &cache->ports[i];
 
-		if (!known->from_sweep || known->stamp == state->stamp)
+		if (!known->from_sweep || known->stamp == cache->stamp)
 			continue;
 		*changed = true;
 		result = close_version(writer, CLOSE_PORT_VERSION, known->from_sweep, (int64_t)i, sweep, err);
@@ -231,7 +231,7 @@ int writer_store_topology(struct writer *writer, const struct fabric *fabric, in
 		return err_nomem(err);
 	writer->port_ids = ids;
 	writer->port_id_count = fabric->port_count;
-	writer->state.stamp++;
+	writer->cache.stamp++;
 	result = identify(writer, fabric, sweep, &changed, err);
 	for (size_t i = 0; !result && i < fabric->port_count; i++)
 		result = store_port(writer, fabric, (uint32_t)i, sweep, &changed, err);
