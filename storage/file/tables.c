@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * tables.c - the schema, as people see it in the database too
+ * tables.c - tables and views of the database; the comments are stored in its schema
  *
- * Time (the sweep) comes first in the key of whatever every sweep writes: a key
- * with the port first would touch a page per port. Spans and versions hold from
- * from_sweep up to but not in to_sweep (NULL: still).
+ * The sweep comes first in the key of every table that each sweep writes: with the port first, a
+ * sweep would change one page per port. Spans and versions are valid from from_sweep up to, but
+ * excluding, to_sweep (NULL: still valid).
  */
 #include "storage/file/tables.h"
 
 const char tables_fixed[] =
-	"CREATE TABLE meta ( -- about the database itself\n"
+	"CREATE TABLE meta ( -- properties of the database\n"
 	"	key TEXT PRIMARY KEY, -- created_us: wall clock\n"
 	"	value ANY\n"
 	") WITHOUT ROWID, STRICT;\n"
-	"CREATE TABLE counter ( -- the counters that there are; bit 1 << id in sets\n"
+	"CREATE TABLE counter ( -- catalogue of counters; sets of counters have bit 1 << id\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	key TEXT NOT NULL,\n"
-	"	title TEXT NOT NULL, -- the specification's name\n"
+	"	title TEXT NOT NULL, -- name in the specification\n"
 	"	unit TEXT NOT NULL,\n"
 	"	meaning TEXT NOT NULL,\n"
 	"	CONSTRAINT counter_range CHECK (id BETWEEN 0 AND 63)\n"
 	") STRICT;\n"
-	"CREATE TABLE code ( -- names of coded values: node_type, state, speed, width, why, attribute and so on\n"
+	"CREATE TABLE code ( -- names of coded values: node_type, state, speed, width, why, attribute ...\n"
 	"	kind TEXT NOT NULL,\n"
 	"	value INTEGER NOT NULL,\n"
 	"	name TEXT NOT NULL,\n"
 	"	PRIMARY KEY (kind, value)\n"
 	") WITHOUT ROWID, STRICT;\n"
-	"CREATE TABLE node ( -- who a node is; a row is never removed and its id never given again\n"
+	"CREATE TABLE node ( -- identity of a node; rows are never removed, ids never reused\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	guid INTEGER NOT NULL UNIQUE, -- printf('0x%016x', guid)\n"
 	"	CONSTRAINT node_range CHECK (id BETWEEN 1 AND 2097151)\n"
 	") STRICT;\n"
-	"CREATE TABLE port ( -- who a port is; as node\n"
+	"CREATE TABLE port ( -- identity of a port; as node\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	node INTEGER NOT NULL REFERENCES node (id),\n"
 	"	number INTEGER NOT NULL,\n"
@@ -40,21 +40,21 @@ const char tables_fixed[] =
 	"		number BETWEEN 0 AND 255),\n"
 	"	UNIQUE (node, number)\n"
 	") STRICT;\n"
-	"CREATE TABLE boot ( -- what start_us and at_us count from\n"
+	"CREATE TABLE boot ( -- origin of start_us and at_us: a boot of the collector's host\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	boot_id TEXT NOT NULL UNIQUE\n"
 	") STRICT;\n"
-	"CREATE TABLE sweep ( -- one asking of all ports\n"
-	"	id INTEGER PRIMARY KEY, -- rises by one each sweep: this is the order, whatever the wall clock did\n"
+	"CREATE TABLE sweep ( -- one poll of all ports\n"
+	"	id INTEGER PRIMARY KEY, -- incremented by each sweep; defines the order, even if the wall clock was set back\n"
 	"	wall_us INTEGER NOT NULL, -- wall clock at its start, us since 1970 UTC\n"
 	"	start_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
 	"	end_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
 	"	boot INTEGER NOT NULL REFERENCES boot (id),\n"
-	"	topology INTEGER NOT NULL, -- the sweep since which nodes and ports are as they are\n"
-	"	from_node INTEGER, -- the node that was asked from, and its port\n"
+	"	topology INTEGER NOT NULL, -- first sweep with this topology\n"
+	"	from_node INTEGER, -- node of the collector, and its port\n"
 	"	from_port INTEGER,\n"
-	"	interval_us INTEGER NOT NULL, -- as set; 0: a single sweep\n"
-	"	discovery_us INTEGER NOT NULL, -- of the discovery before it; 0: none was made\n"
+	"	interval_us INTEGER NOT NULL, -- configured interval; 0: a single sweep\n"
+	"	discovery_us INTEGER NOT NULL, -- duration of the discovery before the sweep; 0: none\n"
 	"	discovery_smps INTEGER NOT NULL,\n"
 	"	ports_planned INTEGER NOT NULL,\n"
 	"	ports_asked INTEGER NOT NULL,\n"
@@ -62,33 +62,33 @@ const char tables_fixed[] =
 	"	mads_sent INTEGER NOT NULL,\n"
 	"	mads_timed_out INTEGER NOT NULL,\n"
 	"	mads_retried INTEGER NOT NULL,\n"
-	"	sm_known INTEGER NOT NULL, -- 1: the master SM answered\n"
+	"	sm_known INTEGER NOT NULL, -- 1: the master SM responded\n"
 	"	sm_lid INTEGER NOT NULL,\n"
 	"	sm_guid INTEGER NOT NULL, -- a port GUID\n"
 	"	sm_state INTEGER NOT NULL, -- 0 not active, 1 discovering, 2 standby, 3 master\n"
 	"	sm_priority INTEGER NOT NULL,\n"
 	"	sm_act_count INTEGER NOT NULL,\n"
 	"	ports_unfinished INTEGER, -- not polled completely before the end of the sweep; NULL: not known\n"
-	"	spread_us INTEGER, -- between its first and its last reading; NULL: not known\n"
-	"	node_spread_us INTEGER, -- the same within one switch, the largest of all; NULL: not known\n"
+	"	spread_us INTEGER, -- time between the first and the last reading; NULL: not known\n"
+	"	node_spread_us INTEGER, -- largest such time within one switch; NULL: not known\n"
 	"	CONSTRAINT sweep_range CHECK (\n"
 	"		id BETWEEN 1 AND 1099511627776 AND topology BETWEEN 1 AND 1099511627776 AND\n"
 	"		wall_us BETWEEN 0 AND 253402300799999999 AND interval_us >= 0)\n"
 	") STRICT;\n"
 	"CREATE INDEX sweep_by_time ON sweep (wall_us);\n"
-	"CREATE TABLE node_version ( -- what a node was like, and when\n"
+	"CREATE TABLE node_version ( -- properties of a node, and when they were valid\n"
 	"	from_sweep INTEGER NOT NULL,\n"
 	"	node INTEGER NOT NULL REFERENCES node (id),\n"
 	"	to_sweep INTEGER,\n"
-	"	name TEXT NOT NULL, -- as shown: harmless text\n"
-	"	description BLOB NOT NULL, -- NodeDescription as it came, without the NULs at its end\n"
+	"	name TEXT NOT NULL, -- sanitised text, as shown\n"
+	"	description BLOB NOT NULL, -- NodeDescription as received, without trailing NULs\n"
 	"	type INTEGER NOT NULL, -- code node_type\n"
 	"	port_count INTEGER NOT NULL, -- external ports\n"
 	"	system_guid INTEGER NOT NULL,\n"
 	"	vendor_id INTEGER NOT NULL,\n"
 	"	device_id INTEGER NOT NULL,\n"
 	"	revision INTEGER NOT NULL,\n"
-	"	lid INTEGER NOT NULL, -- of a switch; else 0, see port_version\n"
+	"	lid INTEGER NOT NULL, -- of a switch; otherwise 0, see port_version\n"
 	"	lft_top INTEGER NOT NULL,\n"
 	"	enhanced_port0 INTEGER NOT NULL, -- 1: its port 0 has counters\n"
 	"	CONSTRAINT node_version_range CHECK (\n"
@@ -97,7 +97,7 @@ const char tables_fixed[] =
 	"	PRIMARY KEY (from_sweep, node)\n"
 	") WITHOUT ROWID, STRICT;\n"
 	"CREATE INDEX node_version_by_node ON node_version (node, from_sweep);\n"
-	"CREATE TABLE port_version ( -- what a port was like, and when\n"
+	"CREATE TABLE port_version ( -- properties of a port, and when they were valid\n"
 	"	from_sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL REFERENCES port (id),\n"
 	"	to_sweep INTEGER,\n"
@@ -121,42 +121,42 @@ const char tables_fixed[] =
 	"	PRIMARY KEY (from_sweep, port)\n"
 	") WITHOUT ROWID, STRICT;\n"
 	"CREATE INDEX port_version_by_port ON port_version (port, from_sweep);\n"
-	"CREATE TABLE span ( -- sweeps without data of a port; a port of the fabric that no span covers was read\n"
+	"CREATE TABLE span ( -- sweeps without a reading of a port; without a span, the port was read\n"
 	"	from_sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL REFERENCES port (id),\n"
 	"	to_sweep INTEGER,\n"
 	"	why INTEGER NOT NULL, -- code why\n"
-	"	read_sweep INTEGER, -- the last sweep that read the port before; its absolute values are stored\n"
+	"	read_sweep INTEGER, -- last sweep before that read the port; its absolute values are stored\n"
 	"	CONSTRAINT span_range CHECK (\n"
 	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		read_sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (from_sweep, port)\n"
 	") WITHOUT ROWID, STRICT;\n"
 	"CREATE INDEX span_by_end ON span (to_sweep);\n"
-	"CREATE TABLE error ( -- error counters that moved, and every counter that fell or is full\n"
+	"CREATE TABLE error ( -- error counters that increased, and counters that were reset or are saturated\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
 	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
-	"	value INTEGER NOT NULL, -- counted in the delta of that sweep and port\n"
-	"	marks INTEGER NOT NULL, -- 1 reset: it fell, at least value; 2 saturated: it is full, at least value\n"
+	"	value INTEGER NOT NULL, -- increase in the delta of this sweep and port\n"
+	"	marks INTEGER NOT NULL, -- 1 reset: value is a lower bound; 2 saturated: value is a lower bound\n"
 	"	CONSTRAINT error_range CHECK (\n"
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		marks BETWEEN 0 AND 3),\n"
 	"	PRIMARY KEY (sweep, port, counter)\n"
 	") WITHOUT ROWID, STRICT;\n"
-	"CREATE TABLE caps ( -- what a node's performance agent said that it can do\n"
+	"CREATE TABLE caps ( -- capabilities of a node's performance agent\n"
 	"	node INTEGER PRIMARY KEY REFERENCES node (id),\n"
 	"	known INTEGER NOT NULL,\n"
 	"	cap_mask INTEGER NOT NULL,\n"
 	"	cap_mask2 INTEGER NOT NULL,\n"
 	"	resp_time INTEGER NOT NULL, -- 4.096 us * 2^n\n"
 	"	tick INTEGER, -- xmit_wait counts (tick + 1) symbol times; NULL: not known\n"
-	"	missing INTEGER NOT NULL DEFAULT 0, -- set of what it refused: 1 << attribute (code attribute),\n"
+	"	missing INTEGER NOT NULL DEFAULT 0, -- set of unsupported attributes: 1 << attribute (code attribute),\n"
 	"		-- 64 PortCountersExtended, 128 PortSamplesControl\n"
 	"	CONSTRAINT caps_range CHECK (node BETWEEN 1 AND 2097151)\n"
 	") STRICT;\n"
-	"CREATE TABLE event ( -- what happened\n"
-	"	id INTEGER PRIMARY KEY, -- the order\n"
+	"CREATE TABLE event ( -- events\n"
+	"	id INTEGER PRIMARY KEY, -- in order of occurrence\n"
 	"	sweep INTEGER NOT NULL, -- stored with this sweep\n"
 	"	wall_us INTEGER NOT NULL, -- us since 1970 UTC\n"
 	"	kind TEXT NOT NULL,\n"
@@ -172,49 +172,48 @@ const char tables_fixed[] =
 	"CREATE INDEX event_by_time ON event (wall_us);\n";
 
 /*
- * Each port is read now and then, so an index by port would touch a page for
- * each row, the more the older the database is. The newest row of each port is
- * found by detail_last instead, which does not grow, and the rows of one port
- * by asking each sweep for them: that is one look at the key.
+ * Slow counters of a port are read rarely, so an index by port would change one page per row, and
+ * more pages as the database grows. detail_last finds the newest row of each port and does not
+ * grow; the rows of one port are found by one key lookup per sweep.
  */
 const char tables_detail[] =
-	"CREATE TABLE detail_counter ( -- the slow counters that there are\n"
+	"CREATE TABLE detail_counter ( -- catalogue of slow counters\n"
 	"	id INTEGER PRIMARY KEY, -- 32 * attribute + number\n"
 	"	attribute INTEGER NOT NULL, -- code attribute\n"
 	"	number INTEGER NOT NULL, -- within the attribute; bit 1 << number in sets\n"
 	"	key TEXT NOT NULL,\n"
 	"	unit TEXT NOT NULL,\n"
 	"	meaning TEXT NOT NULL,\n"
-	"	max INTEGER NOT NULL, -- where it stops\n"
+	"	max INTEGER NOT NULL, -- maximum, at which it stops\n"
 	"	UNIQUE (attribute, number)\n"
 	") STRICT;\n"
-	"CREATE TABLE detail ( -- one attribute of slow counters of one port, as a sweep read it\n"
+	"CREATE TABLE detail ( -- a reading of one attribute of slow counters of one port\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
 	"	attribute INTEGER NOT NULL, -- code attribute\n"
-	"	at_us INTEGER NOT NULL, -- CLOCK_BOOTTIME of the answer, us\n"
-	"	elapsed_us INTEGER, -- since the reading that it counts from; NULL: there is none\n"
-	"	layout INTEGER NOT NULL, -- code layout, of extended_speeds; 0: not known, or has none\n"
+	"	at_us INTEGER NOT NULL, -- CLOCK_BOOTTIME of the response, us\n"
+	"	elapsed_us INTEGER, -- since the previous reading; NULL: none\n"
+	"	layout INTEGER NOT NULL, -- code layout, of extended_speeds; 0: unknown or none\n"
 	"	missing INTEGER NOT NULL, -- set of counters that were not read: 1 << number\n"
-	"	unknown INTEGER NOT NULL, -- set of counters of which no change can be told: 1 << number\n"
+	"	unknown INTEGER NOT NULL, -- set of counters without a known increase: 1 << number\n"
 	"	CONSTRAINT detail_range CHECK (\n"
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		elapsed_us >= 0),\n"
 	"	PRIMARY KEY (sweep, port, attribute)\n"
 	") WITHOUT ROWID, STRICT;\n"
-	"CREATE TABLE detail_value ( -- its counters that are not 0; one that was read and has no row: 0, counted 0\n"
+	"CREATE TABLE detail_value ( -- nonzero counters of a row of detail; no row: value 0, counted 0\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
 	"	counter INTEGER NOT NULL REFERENCES detail_counter (id),\n"
-	"	value INTEGER NOT NULL, -- as it was read\n"
-	"	counted INTEGER, -- since it was read before; NULL: not known\n"
-	"	marks INTEGER NOT NULL, -- 1 reset: it fell, 2 saturated: it is full; then at least counted\n"
+	"	value INTEGER NOT NULL, -- absolute value\n"
+	"	counted INTEGER, -- increase since the previous reading; NULL: not known\n"
+	"	marks INTEGER NOT NULL, -- 1 reset, 2 saturated: counted is a lower bound\n"
 	"	CONSTRAINT detail_value_range CHECK (\n"
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		marks BETWEEN 0 AND 3),\n"
 	"	PRIMARY KEY (sweep, port, counter)\n"
 	") WITHOUT ROWID, STRICT;\n"
-	"CREATE TABLE detail_last ( -- the newest row of detail\n"
+	"CREATE TABLE detail_last ( -- newest row of detail per port and attribute\n"
 	"	port INTEGER NOT NULL,\n"
 	"	attribute INTEGER NOT NULL,\n"
 	"	sweep INTEGER NOT NULL,\n"
@@ -224,26 +223,25 @@ const char tables_detail[] =
 	") WITHOUT ROWID, STRICT;\n";
 
 /*
- * Samples of ports are packed: whole sweeps while they are new (storage/codec/hot_block.h),
- * then one run of sweeps of one port after the other (storage/codec/codec.h). Rowids are composed with
- * time first, so that each sweep and each window is written in one place; blobs
- * in a table WITHOUT ROWID would spill to overflow pages.
+ * Samples are packed: new ones by sweep (storage/codec/hot_block.h), older ones by port and run of
+ * sweeps (storage/codec/codec.h). Rowids begin with the time, so that a sweep or a window is
+ * written in one place; blobs in a table WITHOUT ROWID would spill to overflow pages.
  */
 const char tables_history[] =
-	"CREATE TABLE hot ( -- the samples of the newest sweeps, a row for each 32 ports; traffic unpacks them\n"
+	"CREATE TABLE hot ( -- samples of the newest sweeps, one row per 32 ports; unpacked by view traffic\n"
 	"	id INTEGER PRIMARY KEY, -- sweep * 65536 + port / 32\n"
 	"	samples BLOB NOT NULL, -- packed, of ports 32 * (port / 32) and up\n"
 	"	CONSTRAINT hot_range CHECK (id / 65536 BETWEEN 1 AND 1099511627776)\n"
 	") STRICT;\n"
-	"CREATE TABLE chunk_window ( -- a run of sweeps whose samples stand together, in a chunk for each port\n"
-	"	id INTEGER PRIMARY KEY, -- rises with the sweeps: one window begins where the one before it ends\n"
+	"CREATE TABLE chunk_window ( -- a run of sweeps whose samples are stored in one chunk per port\n"
+	"	id INTEGER PRIMARY KEY, -- in order of sweeps; each window begins where the previous one ends\n"
 	"	from_sweep INTEGER NOT NULL, -- the first\n"
-	"	to_sweep INTEGER NOT NULL, -- the first behind it\n"
+	"	to_sweep INTEGER NOT NULL, -- the first after it\n"
 	"	from_us INTEGER NOT NULL, -- wall clock of the first sweep, us since 1970 UTC\n"
 	"	to_us INTEGER NOT NULL, -- wall clock of the last sweep\n"
-	"	state INTEGER NOT NULL, -- code window_state: 0 is being written, its samples are in hot;\n"
-	"		-- 1 chunks and sums; 2 the chunks expired\n"
-	"	next_port INTEGER NOT NULL, -- while it is written: the first port whose chunk is not there yet\n"
+	"	state INTEGER NOT NULL, -- code window_state: 0 being written, samples still in hot;\n"
+	"		-- 1 chunks and sums; 2 sums only, the chunks expired\n"
+	"	next_port INTEGER NOT NULL, -- while being written: first port without its chunk\n"
 	"	CONSTRAINT chunk_window_range CHECK (\n"
 	"		id BETWEEN 1 AND 1099511627776 AND from_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		to_sweep > from_sweep AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
@@ -252,21 +250,21 @@ const char tables_history[] =
 	"		next_port BETWEEN -1 AND 2097664)\n"
 	") STRICT;\n"
 	"CREATE INDEX chunk_window_by_sweep ON chunk_window (to_sweep);\n"
-	"CREATE TABLE chunk ( -- the samples of one port in one window; no row: it was not read in any of its sweeps\n"
+	"CREATE TABLE chunk ( -- samples of one port in one window; no row: no sweep read the port\n"
 	"	id INTEGER PRIMARY KEY, -- window * 2097152 + port\n"
-	"	samples BLOB NOT NULL, -- packed, one for each sweep of the window\n"
+	"	samples BLOB NOT NULL, -- packed, one per sweep of the window\n"
 	"	CONSTRAINT chunk_range CHECK (id / 2097152 BETWEEN 1 AND 1099511627776)\n"
 	") STRICT;\n"
-	"CREATE TABLE hour ( -- a run of windows, about an hour of the wall clock, whose sums stand together\n"
-	"	id INTEGER PRIMARY KEY, -- rises with the sweeps\n"
+	"CREATE TABLE hour ( -- a run of windows of about one hour, with common sums\n"
+	"	id INTEGER PRIMARY KEY, -- in order of sweeps\n"
 	"	from_sweep INTEGER NOT NULL, -- as in chunk_window\n"
 	"	to_sweep INTEGER NOT NULL,\n"
 	"	from_us INTEGER NOT NULL,\n"
 	"	to_us INTEGER NOT NULL,\n"
 	"	from_window INTEGER NOT NULL, -- the first\n"
-	"	to_window INTEGER NOT NULL, -- the first behind it\n"
-	"	state INTEGER NOT NULL, -- 0 is being written; 1 complete\n"
-	"	next_port INTEGER NOT NULL, -- while it is written: the first port whose sum is not there yet\n"
+	"	to_window INTEGER NOT NULL, -- the first after it\n"
+	"	state INTEGER NOT NULL, -- 0 being written; 1 complete\n"
+	"	next_port INTEGER NOT NULL, -- while being written: first port without its sum\n"
 	"	CONSTRAINT hour_range CHECK (\n"
 	"		id BETWEEN 1 AND 1099511627776 AND from_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		to_sweep > from_sweep AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
@@ -279,18 +277,17 @@ const char tables_history[] =
 
 #define SUM_COLUMNS \
 	"	port INTEGER NOT NULL,\n" \
-	"	samples INTEGER NOT NULL, -- how many sweeps have a delta of it\n" \
-	"	elapsed_us INTEGER NOT NULL, -- of all of them\n" \
-	"	unknown INTEGER NOT NULL, -- set of counters that not every one of them knows: 1 << counter.id\n" \
-	"	reset INTEGER NOT NULL, -- set of counters that fell; then the sum is at least the value\n" \
-	"	saturated INTEGER NOT NULL, -- set of counters that were full; as above\n"
+	"	samples INTEGER NOT NULL, -- number of sweeps with a delta\n" \
+	"	elapsed_us INTEGER NOT NULL, -- sum of their times\n" \
+	"	unknown INTEGER NOT NULL, -- set of counters not known in every delta: 1 << counter.id\n" \
+	"	reset INTEGER NOT NULL, -- set of counters that were reset: the sum is a lower bound\n" \
+	"	saturated INTEGER NOT NULL, -- set of counters that were saturated: the sum is a lower bound\n"
 /*
- * The traffic counters' columns: what was counted where it is known; NULL where it never is.
- * Error counters are sparse: what moved of them, or was known at times only, has a row in chunk_error and
- * hour_error.
+ * Columns of traffic counters: the sum of the known deltas; NULL if none is known. Error counters are
+ * sparse: chunk_error and hour_error have rows for those that increased or were only partly known.
  */
 const char tables_chunk_sum_begin[] =
-	"CREATE TABLE chunk_sum ( -- what a port counted in one window; no row: it was not read in it\n"
+	"CREATE TABLE chunk_sum ( -- sums of one port in one window; no row: the port was not read\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	SUM_COLUMNS;
 const char tables_chunk_sum_end[] =
@@ -300,11 +297,11 @@ const char tables_chunk_sum_end[] =
 	"	PRIMARY KEY (window, port)\n"
 	") WITHOUT ROWID, STRICT;\n";
 const char tables_chunk_error[] =
-	"CREATE TABLE chunk_error ( -- error counters that moved, or were known at times; no row: 0 or never known\n"
+	"CREATE TABLE chunk_error ( -- sums of error counters that increased or were only partly known\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	"	port INTEGER NOT NULL,\n"
 	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
-	"	value INTEGER NOT NULL, -- counted; at least so many where chunk_sum.reset or .saturated have its bit\n"
+	"	value INTEGER NOT NULL, -- lower bound if chunk_sum.reset or .saturated has the counter's bit\n"
 	"	CONSTRAINT chunk_error_range CHECK (\n"
 	"		window BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (window, port, counter)\n"
@@ -330,12 +327,12 @@ const char tables_hour_sum_end[] =
 	") WITHOUT ROWID, STRICT;\n";
 
 const char tables_absolute_begin[] =
-	"CREATE TABLE absolute ( -- values as they were read: at first sight, now and then, and before a span\n"
+	"CREATE TABLE absolute ( -- absolute values: first reading of a port, periodic readings, last one before a span\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
-	"	at_us INTEGER NOT NULL, -- CLOCK_BOOTTIME of the answer, us\n"
-	"	wall_us INTEGER NOT NULL, -- the wall clock then, us since 1970 UTC\n"
-	"	wide INTEGER NOT NULL, -- set of counters that came with 64 bits: 1 << counter.id\n";
+	"	at_us INTEGER NOT NULL, -- CLOCK_BOOTTIME of the response, us\n"
+	"	wall_us INTEGER NOT NULL, -- wall clock of the response, us since 1970 UTC\n"
+	"	wide INTEGER NOT NULL, -- set of counters read with 64 bits: 1 << counter.id\n";
 const char tables_absolute_end[] =
 	"	CONSTRAINT absolute_range CHECK (\n"
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
@@ -346,9 +343,9 @@ const char tables_absolute_end[] =
 #define TIME(us) \
 	"strftime('%Y-%m-%dT%H:%M:%S', " us " / 1000000, 'unixepoch') || printf('.%06dZ', " us " % 1000000)"
 #define GUID(guid) "printf('0x%016x', " guid ")"
-/* The sweep, or where its row expired the first one behind it that is left: errors and spans are kept for longer. */
+/* The sweep, or the first remaining one after it: errors and spans have a longer retention than sweeps. */
 #define KEPT(sweep) "(SELECT min(k.id) FROM sweep k WHERE k.id >= " sweep ")"
-/* The node's name at a sweep, the last one where it had just left; and now. No view may call a table "named", too. */
+/* The name of a node at a sweep (or its last one before), and its current name; "named" is reserved for them. */
 #define NAME_AT(node, sweep) \
 	"(SELECT named.name FROM node_names named WHERE named.node = " node " AND named.from_sweep <= " sweep \
 	" ORDER BY named.from_sweep DESC LIMIT 1)"
@@ -357,22 +354,22 @@ const char tables_absolute_end[] =
 #define CODE(kind, value) "(SELECT c.name FROM code c WHERE c.kind = '" kind "' AND c.value = " value ")"
 
 const char tables_traffic_begin[] =
-	"CREATE VIEW traffic AS -- what each port counted; above 2^63 - 1 it says 2^63 - 1\n"
+	"CREATE VIEW traffic AS -- deltas of each port; values above 2^63 - 1 are shown as 2^63 - 1\n"
 	"SELECT d.time AS time, d.sweep AS sweep, d.node AS node, d.node_guid AS node_guid, d.port AS port,\n"
 	"	d.elapsed_us AS elapsed_us";
-const char tables_traffic_end[] = "\nFROM sample d; -- packed: ibwire sql has it, others load ibwire-sql.so\n";
+const char tables_traffic_end[] = "\nFROM sample d; -- packed samples: provided by ibwire sql and by ibwire-sql.so\n";
 
 const char tables_views[] =
-	"CREATE VIEW node_names AS -- what nodes were called, and when; (was): what it says now names nobody\n"
+	"CREATE VIEW node_names AS -- names of nodes, and when they were valid; (was): the last specific name\n"
 	TABLES_NODE_NAMES ";\n"
-	"CREATE VIEW errors AS -- error counters that moved, fell or are full\n"
+	"CREATE VIEW errors AS -- error counters that increased, were reset or are saturated\n"
 	"SELECT " TIME("s.wall_us") " AS time, e.sweep AS sweep,\n"
 	"	" NAME_AT("p.node", "e.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	k.key AS counter, CASE WHEN e.value < 0 THEN 9223372036854775807 ELSE e.value END AS value,\n"
 	"	k.unit AS unit, e.marks & 1 AS reset, e.marks >> 1 & 1 AS saturated\n"
 	"FROM error e JOIN sweep s ON s.id = " KEPT("e.sweep") " JOIN port p ON p.id = e.port\n"
 	"	JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter;\n"
-	"CREATE VIEW gaps AS -- spans without data\n"
+	"CREATE VIEW gaps AS -- spans without readings\n"
 	"SELECT " TIME("s.wall_us") " AS since, " TIME("u.wall_us") " AS until,\n"
 	"	" NAME_AT("p.node", "g.from_sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("why", "g.why") " AS why, g.from_sweep AS from_sweep, g.to_sweep AS to_sweep\n"
@@ -393,14 +390,14 @@ const char tables_views[] =
 	"FROM port_version v JOIN port p ON p.id = v.port JOIN node n ON n.id = p.node "
 	"LEFT JOIN port q ON q.id = v.peer\n"
 	"WHERE v.to_sweep IS NULL;\n"
-	"CREATE VIEW events AS -- what happened, with names of that time\n"
+	"CREATE VIEW events AS -- events, with the names of that time\n"
 	"SELECT " TIME("e.wall_us") " AS time, e.kind AS kind, " CODE("severity", "e.severity") " AS severity,\n"
 	"	" NAME_AT("(SELECT n.id FROM node n WHERE n.guid = e.node_guid)", "e.sweep") " AS node,\n"
 	"	e.port AS port,\n"
 	"	" NAME_AT("(SELECT n.id FROM node n WHERE n.guid = e.peer_guid)", "e.sweep") " AS peer,\n"
 	"	e.peer_port AS peer_port, e.text AS text\n"
 	"FROM event e;\n"
-	"CREATE VIEW findings AS -- what was wrong, as it was said last; open ones have no closed\n"
+	"CREATE VIEW findings AS -- findings in their latest state; closed is NULL while open\n"
 	"SELECT " TIME("f.since_us") " AS since, " TIME("f.opened_us") " AS opened, " TIME("f.closed_us")
 	" AS closed,\n"
 	"	f.kind AS kind, " CODE("severity", "s.severity") " AS severity, s.subject AS subject,"
@@ -408,13 +405,13 @@ const char tables_views[] =
 	"	s.text AS text, " GUID("f.node_guid") " AS node_guid, f.port AS port, s.evidence AS evidence\n"
 	"FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep =\n"
 	"	(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id);\n"
-	"CREATE VIEW sweeps AS -- when was asked, and what it took\n"
+	"CREATE VIEW sweeps AS -- sweeps, with their duration and coverage\n"
 	"SELECT s.id AS sweep, " TIME("s.wall_us") " AS time, s.end_us - s.start_us AS duration_us,\n"
 	"	s.interval_us AS interval_us, s.ports_planned AS ports_planned, s.ports_asked AS ports_asked,\n"
 	"	s.ports_answered AS ports_answered, s.mads_sent AS mads_sent, s.mads_timed_out AS mads_timed_out,\n"
 	"	s.ports_unfinished AS ports_unfinished, s.spread_us AS spread_us, s.node_spread_us AS node_spread_us\n"
 	"FROM sweep s;\n"
-	"CREATE VIEW details AS -- slow counters, a row for each that was read, also where it is 0\n"
+	"CREATE VIEW details AS -- slow counters, one row per counter read, including zeros\n"
 	"SELECT " TIME("s.wall_us") " AS time, d.sweep AS sweep,\n"
 	"	" NAME_AT("p.node", "d.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("attribute", "d.attribute") " AS attribute, " CODE("layout", "d.layout") " AS layout,\n"
@@ -433,16 +430,16 @@ const char tables_drop_views[] =
 	" DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings";
 
 /*
- * Blocks as an SMP reads them: a routing engine that moves a host changes one of them in each switch. What still
- * holds is found by the index, which has no more rows than the switches have blocks.
+ * Blocks as read by one SMP: a routing engine that moves a host changes one block per switch. The
+ * partial index finds the current blocks.
  */
 const char tables_route[] =
-	"CREATE TABLE route_version ( -- 64 entries of a switch's forwarding table, and when they were so\n"
+	"CREATE TABLE route_version ( -- 64 entries of a switch's LFT, and when they were valid\n"
 	"	from_sweep INTEGER NOT NULL,\n"
 	"	node INTEGER NOT NULL REFERENCES node (id),\n"
 	"	block INTEGER NOT NULL, -- LIDs 64 * block to 64 * block + 63\n"
 	"	to_sweep INTEGER,\n"
-	"	ports BLOB NOT NULL, -- a byte for each LID: number of the port by which it leaves; 255: none\n"
+	"	ports BLOB NOT NULL, -- one byte per LID: its egress port; 255: none\n"
 	"	CONSTRAINT route_version_range CHECK (\n"
 	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		node BETWEEN 1 AND 2097151 AND block BETWEEN 0 AND 767 AND length(ports) = 64),\n"
@@ -455,19 +452,19 @@ const char tables_route[] =
  * cause from a sweep on, so that a past time shows what was known then. Times are wall clocks: us since 1970 UTC.
  */
 const char tables_finding[] =
-	"CREATE TABLE finding ( -- what was wrong, from when to when (ibwire health)\n"
+	"CREATE TABLE finding ( -- findings, with their duration (ibwire health)\n"
 	"	id INTEGER PRIMARY KEY,\n"
-	"	kind TEXT NOT NULL, -- a word of ibwire-health(1)\n"
+	"	kind TEXT NOT NULL, -- see ibwire-health(1)\n"
 	"	node_guid INTEGER, -- printf('0x%016x', node_guid); NULL: the whole fabric\n"
-	"	port INTEGER NOT NULL, -- its number; 0: the node itself\n"
-	"	peer_guid INTEGER, -- the other end; NULL: none\n"
+	"	port INTEGER NOT NULL, -- port number; 0: the node itself\n"
+	"	peer_guid INTEGER, -- other end of the link; NULL: none\n"
 	"	peer_port INTEGER NOT NULL,\n"
-	"	tag INTEGER NOT NULL, -- tells apart what has the same kind and place: the direction of a group\n"
-	"	since_us INTEGER NOT NULL, -- when it began, as far as is known\n"
-	"	opened_us INTEGER NOT NULL, -- wall clock of the sweep that found it\n"
+	"	tag INTEGER NOT NULL, -- distinguishes findings of one kind and place: the direction of a group\n"
+	"	since_us INTEGER NOT NULL, -- known or estimated beginning\n"
+	"	opened_us INTEGER NOT NULL, -- wall clock of the sweep that opened it\n"
 	"	opened_sweep INTEGER NOT NULL, -- sweep.id\n"
-	"	last_seen_us INTEGER NOT NULL, -- when it last held; while it is open a minute old at most\n"
-	"	closed_us INTEGER, -- wall clock of the sweep that closed it; NULL: it is open\n"
+	"	last_seen_us INTEGER NOT NULL, -- wall clock of the last sweep with it; while open, at most a minute old\n"
+	"	closed_us INTEGER, -- wall clock of the sweep that closed it; NULL: open\n"
 	"	closed_sweep INTEGER, -- sweep.id\n"
 	"	CONSTRAINT finding_range CHECK (\n"
 	"		id > 0 AND port BETWEEN 0 AND 255 AND since_us BETWEEN 0 AND 253402300799999999 AND\n"
@@ -477,31 +474,31 @@ const char tables_finding[] =
 	") STRICT;\n"
 	"CREATE INDEX finding_by_end ON finding (closed_us);\n"
 	"CREATE INDEX finding_by_time ON finding (opened_us);\n"
-	"CREATE TABLE finding_state ( -- what it said, from a sweep on\n"
+	"CREATE TABLE finding_state ( -- state of a finding from a sweep on\n"
 	"	finding INTEGER NOT NULL REFERENCES finding (id),\n"
 	"	from_sweep INTEGER NOT NULL, -- sweep.id\n"
 	"	wall_us INTEGER NOT NULL, -- wall clock of that sweep\n"
 	"	severity INTEGER NOT NULL, -- code severity\n"
-	"	subject TEXT NOT NULL, -- for people\n"
-	"	cause TEXT NOT NULL, -- a word\n"
-	"	text TEXT NOT NULL, -- one line: what is measured beside what is normal\n"
-	"	advice TEXT NOT NULL, -- one line: what to do next\n"
-	"	evidence TEXT NOT NULL, -- a JSON object of numbers, each key with its unit at the end\n"
-	"	hosts TEXT NOT NULL, -- a JSON array of names: hosts that it touches, the first of them\n"
-	"	hosts_touched INTEGER NOT NULL, -- all of them\n"
+	"	subject TEXT NOT NULL, -- object of the finding, as shown\n"
+	"	cause TEXT NOT NULL, -- cause code\n"
+	"	text TEXT NOT NULL, -- one line: measured value and threshold\n"
+	"	advice TEXT NOT NULL, -- one line: recommended action\n"
+	"	evidence TEXT NOT NULL, -- JSON object of numbers; each key ends with its unit\n"
+	"	hosts TEXT NOT NULL, -- JSON array of names: the first affected hosts\n"
+	"	hosts_touched INTEGER NOT NULL, -- number of affected hosts\n"
 	"	CONSTRAINT finding_state_range CHECK (from_sweep BETWEEN 1 AND 1099511627776 AND\n"
 	"		wall_us BETWEEN 0 AND 253402300799999999 AND severity BETWEEN 0 AND 2),\n"
 	"	PRIMARY KEY (finding, from_sweep)\n"
 	") WITHOUT ROWID, STRICT;\n"
-	"CREATE TABLE acknowledgement ( -- somebody knows of a finding (ibwire health ack)\n"
+	"CREATE TABLE acknowledgement ( -- acknowledged findings (ibwire health ack)\n"
 	"	id INTEGER PRIMARY KEY,\n"
-	"	kind TEXT NOT NULL, -- as in finding, and so are the next three\n"
+	"	kind TEXT NOT NULL, -- this and the next three columns as in finding\n"
 	"	node_guid INTEGER,\n"
 	"	port INTEGER NOT NULL,\n"
 	"	tag INTEGER NOT NULL,\n"
-	"	at_us INTEGER NOT NULL, -- when it was said\n"
-	"	until_us INTEGER, -- from then on it counts no more; NULL: until it is taken back\n"
-	"	person TEXT NOT NULL, -- who said it: a login name\n"
+	"	at_us INTEGER NOT NULL, -- time of the acknowledgement\n"
+	"	until_us INTEGER, -- end of the acknowledgement; NULL: until revoked\n"
+	"	person TEXT NOT NULL, -- login name\n"
 	"	reason TEXT NOT NULL,\n"
 	"	CONSTRAINT acknowledgement_range CHECK (\n"
 	"		id > 0 AND port BETWEEN 0 AND 255 AND at_us BETWEEN 0 AND 253402300799999999 AND\n"

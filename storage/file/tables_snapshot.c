@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * tables_snapshot.c - the tables of `ibwire snapshot`, as people see them in the database too
+ * tables_snapshot.c - the tables of `ibwire snapshot`
  *
- * A snapshot stands alone: it has its own copy of names and links, and points to
- * no sweep, port or version. So it can be taken where nothing was ever collected,
- * the writing process needs none of the ids that the collector gives out, and it
- * outlives whatever of the history is forgotten.
+ * A snapshot is self-contained: it has its own copy of names and links and refers to no sweep, port
+ * or version. It can therefore be taken without a collector, needs no ids of the collector, and
+ * remains when the history expires.
  */
 #include "storage/file/tables.h"
 
@@ -15,33 +14,33 @@
 #include "storage/saved/saved_columns.h"
 
 static const char head[] =
-	"CREATE TABLE snapshot ( -- all counters of all ports as they were at one time (ibwire snapshot take)\n"
+	"CREATE TABLE snapshot ( -- all counters of all ports at one time (ibwire snapshot take)\n"
 	"	id INTEGER PRIMARY KEY,\n"
-	"	name TEXT NOT NULL, -- as it was given; one complete snapshot has it\n"
+	"	name TEXT NOT NULL, -- unique among complete snapshots\n"
 	"	note TEXT, -- NULL: none\n"
-	"	complete INTEGER NOT NULL, -- 1: it counts; 0: it is being written or removed\n"
-	"	wall_us INTEGER NOT NULL, -- wall clock when its sweep began, us since 1970 UTC\n"
+	"	complete INTEGER NOT NULL, -- 1: complete; 0: being written or removed\n"
+	"	wall_us INTEGER NOT NULL, -- wall clock at the start of its sweep, us since 1970 UTC\n"
 	"	start_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
 	"	end_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
-	"	boot_id TEXT NOT NULL, -- what start_us, end_us and at_us count from\n"
-	"	sweep INTEGER, -- the newest sweep that was stored when it was written; NULL: none was\n"
+	"	boot_id TEXT NOT NULL, -- origin of start_us, end_us and at_us\n"
+	"	sweep INTEGER, -- newest stored sweep at that time; NULL: none\n"
 	"	discovered INTEGER NOT NULL, -- 1: topology of its own discovery, 0: the collector's newest\n"
-	"	slow INTEGER NOT NULL, -- 1: slow counters were asked, too\n"
+	"	slow INTEGER NOT NULL, -- 1: with slow counters\n"
 	"	ports_planned INTEGER NOT NULL, -- ports with counters, up or not\n"
 	"	ports_asked INTEGER NOT NULL,\n"
 	"	ports_answered INTEGER NOT NULL,\n"
 	"	mads_sent INTEGER NOT NULL,\n"
 	"	mads_timed_out INTEGER NOT NULL,\n"
-	"	spread_us INTEGER NOT NULL, -- between its first and its last reading of fast counters\n"
+	"	spread_us INTEGER NOT NULL, -- time between the first and the last reading of fast counters\n"
 	"	CONSTRAINT snapshot_range CHECK (id > 0 AND wall_us BETWEEN 0 AND 253402300799999999)\n"
 	") STRICT;\n"
 	"CREATE UNIQUE INDEX snapshot_by_name ON snapshot (name) WHERE complete;\n"
-	"CREATE TABLE snapshot_node ( -- a node, as it was then\n"
+	"CREATE TABLE snapshot_node ( -- a node at that time\n"
 	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
-	"	node INTEGER NOT NULL, -- counts from 0, within the snapshot\n"
+	"	node INTEGER NOT NULL, -- number within the snapshot, from 0\n"
 	"	guid INTEGER NOT NULL, -- printf('0x%016x', guid)\n"
-	"	name TEXT NOT NULL, -- as shown: harmless text\n"
-	"	description BLOB NOT NULL, -- NodeDescription as it came, without the NULs at its end\n"
+	"	name TEXT NOT NULL, -- sanitised text, as shown\n"
+	"	description BLOB NOT NULL, -- NodeDescription as received, without trailing NULs\n"
 	"	type INTEGER NOT NULL, -- code node_type\n"
 	"	port_count INTEGER NOT NULL, -- external ports\n"
 	"	system_guid INTEGER NOT NULL,\n"
@@ -51,7 +50,7 @@ static const char head[] =
 	"		node BETWEEN 0 AND 2097151 AND port_count BETWEEN 0 AND 255),\n"
 	"	PRIMARY KEY (snapshot, node)\n"
 	") WITHOUT ROWID, STRICT;\n"
-	"CREATE TABLE snapshot_port ( -- a port with counters, up or not, and what they were\n"
+	"CREATE TABLE snapshot_port ( -- a port with counters, up or not, and their values\n"
 	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
 	"	node INTEGER NOT NULL, -- snapshot_node.node\n"
 	"	number INTEGER NOT NULL,\n"
@@ -61,13 +60,13 @@ static const char head[] =
 	"	phys_state INTEGER NOT NULL, -- code phys_state\n"
 	"	width INTEGER NOT NULL, -- code width, active; 0: no link\n"
 	"	speed INTEGER NOT NULL, -- code speed, active; 0: no link\n"
-	"	lid INTEGER NOT NULL, -- that it was asked at; 0: none\n"
-	"	why INTEGER NOT NULL, -- 0: it was read; else code why: the counters are NULL\n"
-	"	at_us INTEGER, -- CLOCK_BOOTTIME of the answer, us\n"
-	"	slow_at_us INTEGER, -- the same of the last answer with slow counters\n"
-	"	wide INTEGER NOT NULL, -- set of counters that came with 64 bits: 1 << counter.id\n"
-	"	saturated INTEGER NOT NULL, -- set of counters that were full: at least so many; 1 << counter.id\n"
-	"	fec_layout INTEGER NOT NULL, -- code layout, of the FEC counters; 0: not known, or has none\n"
+	"	lid INTEGER NOT NULL, -- at which it was polled; 0: none\n"
+	"	why INTEGER NOT NULL, -- 0: read; otherwise code why, and the counters are NULL\n"
+	"	at_us INTEGER, -- CLOCK_BOOTTIME of the response, us\n"
+	"	slow_at_us INTEGER, -- the same of the last response with slow counters\n"
+	"	wide INTEGER NOT NULL, -- set of counters read with 64 bits: 1 << counter.id\n"
+	"	saturated INTEGER NOT NULL, -- set of saturated counters, whose values are lower bounds: 1 << counter.id\n"
+	"	fec_layout INTEGER NOT NULL, -- code layout, of the FEC counters; 0: unknown or none\n"
 	"	-- Values of 64 bits: above 2^63 - 1 they look negative.\n";
 static const char tail[] =
 	"	CONSTRAINT snapshot_port_range CHECK (\n"
