@@ -120,7 +120,7 @@ static int put_about(struct report *report, struct error *err)
 	int code;
 
 	memcpy(columns, about_columns, sizeof(columns));
-	if (report->departed_us)
+	if (report->gone_us)
 		columns[ABOUT_GONE].flags = 0;
 	if (!report->of_node && report->past[0].guid)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
@@ -142,8 +142,8 @@ static int put_about(struct report *report, struct error *err)
 	result_unsigned(result, ABOUT_DEVICE, node->device_id);
 	result_unsigned(result, ABOUT_REVISION, node->revision);
 	put_about_peer(report, result);
-	if (report->departed_us)
-		result_integer(result, ABOUT_GONE, report->departed_us);
+	if (report->gone_us)
+		result_integer(result, ABOUT_GONE, report->gone_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
 	return end_part(result, 0, err);
@@ -195,7 +195,7 @@ static int put_ends(struct report *report, struct error *err)
 	struct result *result;
 	int code;
 
-	snprintf(title, sizeof(title), report->departed_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
+	snprintf(title, sizeof(title), report->gone_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
 		 when_format_local(report->view.at_us, then));
 	code = begin_part(report, "ports", title, false, end_columns, END_COUNT, &result, err);
 	if (code < 0)
@@ -500,8 +500,8 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	now.since_us = 0;
 	code = report_open(&report, &now, options.argv[0], err);
 	/* What led to its end is asked about, however long ago that is. */
-	if (code == 0 && report.departed_us && !options.since_us)
-		report.window_us[2] += report.until_us - report.departed_us;
+	if (code == 0 && report.gone_us && !options.since_us)
+		report.window_us[2] += report.until_us - report.gone_us;
 	if (code == 0)
 		code = put_report(&report, err);
 	view_tell_damage(report.damage.count, report.damage.first);

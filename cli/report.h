@@ -24,7 +24,7 @@ struct report {
 	size_t port_count;
 	struct past_peer *past;    /* parallel to them: the last other end of those without one; guid 0: none */
 	bool of_node, opened;
-	int64_t departed_us;           /* wall clock: since when the node is not in the fabric; 0: it is */
+	int64_t gone_us;           /* wall clock: since when the node is not in the fabric; 0: it is */
 	int64_t until_us, window_us[WINDOW_COUNT];
 	struct history_sum *sums[WINDOW_COUNT]; /* by ports */
 	struct history_damage damage;

@@ -199,7 +199,7 @@ static int open_gone(struct report *report, const struct options *options, const
 		return code;
 	view_done(&report->view);
 	report->view = view;
-	report->departed_us = gone->departed_us;
+	report->gone_us = gone->departed_us;
 	return find_subject(report, typed, err);
 }
 

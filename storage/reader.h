@@ -240,7 +240,8 @@ struct departed_node {
 };
 
 /*
- * reader_departed_nodes - call @each for every node that is gone at a time, in order of first sight, until it returns false
+ * reader_departed_nodes - call @each for every node that left the fabric before a time
+ * In order of first discovery, until @each returns false.
  * @at_us:  wall clock; 0: now
  * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
  */

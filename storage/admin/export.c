@@ -98,8 +98,8 @@ static int open_new_file(struct exporting *exporting, const char *part, struct e
 	schema_harden(exporting->db);
 	if (!result)
 		result = attach_source(exporting, err);
-	if (!result && sqlite3_create_function(exporting->db, "name_is_generic", 1, SQLITE_UTF8, NULL, name_is_generic, NULL,
-					       NULL) != SQLITE_OK)
+	if (!result && sqlite3_create_function(exporting->db, "name_is_generic", 1, SQLITE_UTF8, NULL,
+					       name_is_generic, NULL, NULL) != SQLITE_OK)
 		result = db_fail(exporting->db, err);
 	return result ? result : db_exec(exporting->db, "BEGIN", err);
 }
@@ -352,7 +352,8 @@ static int gather_names(struct exporting *exporting, const char *table, struct e
 		text_sanitise(bytes ? bytes : "", (size_t)sqlite3_column_bytes(rows, 0), name, sizeof(name));
 		result = 0;
 		if (strncmp(name, "0x", 2) || strspn(name + 2, "0123456789abcdef") != 16 || name[18])
-			result = anonymise_add_name(&exporting->anonymiser, name, sqlite3_column_int(rows, 1) != 0, err);
+			result = anonymise_add_name(&exporting->anonymiser, name, sqlite3_column_int(rows, 1) != 0,
+						    err);
 	}
 	sqlite3_finalize(rows);
 	return result;

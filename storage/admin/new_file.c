@@ -82,7 +82,8 @@ int new_file_begin(struct new_file *new_file, const char *path, struct error *er
 		return is_taken(path, err);
 	new_file->path = path;
 	/* A plain path, that SQLite takes for nothing else. */
-	len = snprintf(new_file->part, sizeof(new_file->part), "%s%s.part", *path == '/' || *path == '.' ? "" : "./", path);
+	len = snprintf(new_file->part, sizeof(new_file->part), "%s%s.part",
+		       *path == '/' || *path == '.' ? "" : "./", path);
 	if (len < 0 || len > (int)sizeof(new_file->part) - 64)
 		return err_set(err, ERR_IO, "the path of the new file is too long; give a shorter one");
 	remove_with(new_file->part);
@@ -119,8 +120,8 @@ static int give_name(const struct new_file *new_file, struct error *err)
 	if (lstat(new_file->path, &st) == 0)
 		return is_taken(new_file->path, err);
 	if (rename(new_file->part, new_file->path) < 0)
-		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", new_file->path,
-			       strerror(errno));
+		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name",
+			       new_file->path, strerror(errno));
 	return 0;
 }
 

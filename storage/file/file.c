@@ -39,9 +39,9 @@ static int check_header(const char *path, const unsigned char *header, struct er
 			       path);
 	version = big_endian(header + HEADER_USER_VERSION);
 	if (version > SCHEMA_VERSION)
-		return err_set(err, ERR_IO, "%s was written by a newer or unreleased ibwire (schema version %u, supported: "
-			       "%d); use that ibwire, or give another --db (the file is unchanged)", path, version,
-			       SCHEMA_VERSION);
+		return err_set(err, ERR_IO, "%s was written by a newer or unreleased ibwire (schema version %u, "
+			       "supported: %d); use that ibwire, or give another --db (the file is unchanged)",
+			       path, version, SCHEMA_VERSION);
 	if (version < 1)
 		return err_set(err, ERR_IO, "%s is damaged (schema version 0); move it aside or restore a copy of it",
 			       path);
@@ -318,8 +318,8 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 {
 	/* As measured; secure_delete is on in Debian's SQLite. A recovered database is not in WAL mode. */
 	static const char settings[] =
-		"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
-		"PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
+		"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; "
+		"PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
 		"PRAGMA temp_store = MEMORY";
 	char plain[PATH_MAX];
 	struct stat st;

@@ -279,8 +279,8 @@ int schema_verify_tables(sqlite3 *db, struct error *err)
 		result = db_step(find, err);
 		sqlite3_reset(find);
 		if (!result)
-			result = err_set(err, ERR_IO, "%s has another schema than version %d (no matching \"%.*s\"): it is "
-					 "damaged, was changed by another program or written by an unreleased ibwire; "
+			result = err_set(err, ERR_IO, "%s does not have schema version %d (no matching \"%.*s\"): it "
+					 "is damaged, changed by another program or of an unreleased ibwire; "
 					 "restore a backup, or give another --db",
 					 sqlite3_db_filename(db, "main"), SCHEMA_VERSION, (int)strcspn(at, "(") - 1,
 					 at);

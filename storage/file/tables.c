@@ -45,7 +45,7 @@ const char tables_fixed[] =
 	"	boot_id TEXT NOT NULL UNIQUE\n"
 	") STRICT;\n"
 	"CREATE TABLE sweep ( -- one poll of all ports\n"
-	"	id INTEGER PRIMARY KEY, -- incremented by each sweep; defines the order, even if the wall clock was set back\n"
+	"	id INTEGER PRIMARY KEY, -- incremented by each sweep; defines the order of sweeps\n"
 	"	wall_us INTEGER NOT NULL, -- wall clock at its start, us since 1970 UTC\n"
 	"	start_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
 	"	end_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
@@ -151,7 +151,7 @@ const char tables_fixed[] =
 	"	cap_mask2 INTEGER NOT NULL,\n"
 	"	resp_time INTEGER NOT NULL, -- 4.096 us * 2^n\n"
 	"	tick INTEGER, -- xmit_wait counts (tick + 1) symbol times; NULL: not known\n"
-	"	missing INTEGER NOT NULL DEFAULT 0, -- set of unsupported attributes: 1 << attribute (code attribute),\n"
+	"	missing INTEGER NOT NULL DEFAULT 0, -- set of unsupported attributes: 1 << attribute (code),\n"
 	"		-- 64 PortCountersExtended, 128 PortSamplesControl\n"
 	"	CONSTRAINT caps_range CHECK (node BETWEEN 1 AND 2097151)\n"
 	") STRICT;\n"
@@ -327,7 +327,7 @@ const char tables_hour_sum_end[] =
 	") WITHOUT ROWID, STRICT;\n";
 
 const char tables_absolute_begin[] =
-	"CREATE TABLE absolute ( -- absolute values: first reading of a port, periodic readings, last one before a span\n"
+	"CREATE TABLE absolute ( -- absolute values: first and periodic readings, last one before a span\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
 	"	at_us INTEGER NOT NULL, -- CLOCK_BOOTTIME of the response, us\n"
@@ -463,7 +463,7 @@ const char tables_finding[] =
 	"	since_us INTEGER NOT NULL, -- known or estimated beginning\n"
 	"	opened_us INTEGER NOT NULL, -- wall clock of the sweep that opened it\n"
 	"	opened_sweep INTEGER NOT NULL, -- sweep.id\n"
-	"	last_seen_us INTEGER NOT NULL, -- wall clock of the last sweep with it; while open, at most a minute old\n"
+	"	last_seen_us INTEGER NOT NULL, -- wall clock of its last sweep; while open, at most a minute old\n"
 	"	closed_us INTEGER, -- wall clock of the sweep that closed it; NULL: open\n"
 	"	closed_sweep INTEGER, -- sweep.id\n"
 	"	CONSTRAINT finding_range CHECK (\n"

@@ -65,7 +65,7 @@ static const char head[] =
 	"	at_us INTEGER, -- CLOCK_BOOTTIME of the response, us\n"
 	"	slow_at_us INTEGER, -- the same of the last response with slow counters\n"
 	"	wide INTEGER NOT NULL, -- set of counters read with 64 bits: 1 << counter.id\n"
-	"	saturated INTEGER NOT NULL, -- set of saturated counters, whose values are lower bounds: 1 << counter.id\n"
+	"	saturated INTEGER NOT NULL, -- set of saturated counters (lower bounds): 1 << counter.id\n"
 	"	fec_layout INTEGER NOT NULL, -- code layout, of the FEC counters; 0: unknown or none\n"
 	"	-- Values of 64 bits: above 2^63 - 1 they look negative.\n";
 static const char tail[] =

@@ -85,7 +85,8 @@ static void check_exact(const struct model *model, int64_t sweeps)
 		if (model->ports[i].has_last)
 			read += model->ports[i].last.value[COUNTER_RCV_DATA];
 	assert_true(counted > 0);
-	assert_true(counted == read - (uint64_t)check_integer(path, "SELECT sum(rcv_data) FROM absolute WHERE sweep = 1"));
+	assert_true(counted == read -
+		    (uint64_t)check_integer(path, "SELECT sum(rcv_data) FROM absolute WHERE sweep = 1"));
 	check_integrity(path);
 }
 

@@ -165,7 +165,8 @@ static void check_sums(const struct model *model, int64_t after, int64_t until)
  * Live until what is kept of a table begins behind a sweep: on a busy machine the compactor is behind, and does
  * the rest after later sweeps. Return: where it begins.
  */
-static int64_t live_until_past(struct model *model, const struct writer_retention *retention, const char *table, int64_t sweep)
+static int64_t live_until_past(struct model *model, const struct writer_retention *retention, const char *table,
+			       int64_t sweep)
 {
 	char sql[80];
 	int64_t begins;

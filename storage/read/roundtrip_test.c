@@ -102,7 +102,8 @@ static void everything_comes_back_as_it_was(void **state)
 static void store_until_killed(struct model *model, unsigned window_sweeps, int pipe_fd)
 {
 	/* Windows, hours, and what goes again: all of it in the middle of something when it is killed. */
-	struct writer_retention retention = { .window_sweeps = window_sweeps, .raw_us = 60000000, .sums_us = 120000000 };
+	struct writer_retention retention = { .window_sweeps = window_sweeps, .raw_us = 60000000,
+					      .sums_us = 120000000 };
 	struct writer *writer = NULL;
 
 	if (writer_open(path, &writer, NULL) < 0)

@@ -374,7 +374,8 @@ static void run_writer(void)
 	begin_limit();
 	code = writer_open(path, &writer, &err);
 	if (!code) {
-		writer_set_retention(writer, &(struct writer_retention){ .window_sweeps = WINDOW, .raw_us = 1, .sums_us = 1 });
+		writer_set_retention(writer, &(struct writer_retention){ .window_sweeps = WINDOW, .raw_us = 1,
+								     .sums_us = 1 });
 		code = writer_sink(writer)->restore(writer, &restored, &err);
 		restored_done(&restored);
 		if (!code)
