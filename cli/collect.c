@@ -386,12 +386,12 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 static int set_retention(const struct collect_options *options, const char *path, struct writer *writer,
 			 struct error *err)
 {
-	struct writer_keep keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
+	struct writer_retention keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
 				    .hours_us = options->keep_hours_us, .max_bytes = default_size(path) };
 	int code = options->max_size ? parse_size(options->max_size, &keep.max_bytes, err) : 0;
 
 	if (code == 0)
-		writer_set_keep(writer, &keep);
+		writer_set_retention(writer, &keep);
 	return code;
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -23,7 +22,7 @@ enum {
 
 /* Columns of each kind of stored data: one line of a table, or four keys. */
 enum { KIND_LINE, KIND_SINCE, KIND_UNTIL, KIND_ROWS, KIND_BYTES, KIND_COLUMNS };
-enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * KEPT_KIND_COUNT };
+enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * DATA_KIND_COUNT };
 
 static const struct column fixed_columns[FIXED_COUNT] = {
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
@@ -47,11 +46,11 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 
 struct page {
 	struct column columns[COLUMN_COUNT];
-	char keys[KEPT_KIND_COUNT][KIND_COLUMNS][32];
-	char titles[KEPT_KIND_COUNT][48];
+	char keys[DATA_KIND_COUNT][KIND_COLUMNS][32];
+	char titles[DATA_KIND_COUNT][48];
 };
 
-static size_t kind_column(enum kept_kind kind, int which)
+static size_t kind_column(enum data_kind kind, int which)
 {
 	return FIXED_COUNT + KIND_COLUMNS * (size_t)kind + (size_t)which;
 }
@@ -67,27 +66,27 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 	};
 
 	memcpy(page->columns, fixed_columns, sizeof(fixed_columns));
-	for (int kind = 0; kind < KEPT_KIND_COUNT; kind++) {
-		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", kept_kind_title((enum kept_kind)kind));
-		page->columns[kind_column((enum kept_kind)kind, KIND_LINE)] = (struct column){
+	for (int kind = 0; kind < DATA_KIND_COUNT; kind++) {
+		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", data_kind_title((enum data_kind)kind));
+		page->columns[kind_column((enum data_kind)kind, KIND_LINE)] = (struct column){
 			.title = page->titles[kind], .kind = COLUMN_TEXT,
-			.flags = COLUMN_NO_DATA | (info->kept[kind].there ? 0 : COLUMN_NO_TABLE),
+			.flags = COLUMN_NO_DATA | (info->data[kind].there ? 0 : COLUMN_NO_TABLE),
 		};
 		for (int i = KIND_SINCE; i < KIND_COLUMNS; i++) {
 			char *key = page->keys[kind][i];
 
-			snprintf(key, sizeof(page->keys[kind][i]), "%s_%s", kept_kind_key((enum kept_kind)kind),
+			snprintf(key, sizeof(page->keys[kind][i]), "%s_%s", data_kind_key((enum data_kind)kind),
 				 data[i].suffix);
-			page->columns[kind_column((enum kept_kind)kind, i)] = (struct column){
+			page->columns[kind_column((enum data_kind)kind, i)] = (struct column){
 				.key = key, .kind = data[i].kind, .flags = COLUMN_NO_TABLE,
 			};
 		}
 	}
 }
 
-static void fill_kind(struct result *result, const struct admin_info *info, enum kept_kind kind)
+static void fill_kind(struct result *result, const struct admin_info *info, enum data_kind kind)
 {
-	const struct kept *kept = &info->kept[kind];
+	const struct data_info *kept = &info->data[kind];
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct text line = { 0 };
 
@@ -150,11 +149,11 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);
 	result_integer(result, SAMPLES, info->port_samples);
-	if (info->port_samples && info->kept[KEPT_RAW].rows)
-		fill_per_sample(result, (double)info->kept[KEPT_RAW].bytes / (double)info->port_samples);
+	if (info->port_samples && info->data[DATA_RAW].rows)
+		fill_per_sample(result, (double)info->data[DATA_RAW].bytes / (double)info->port_samples);
 	result_bool(result, ESTIMATED, info->estimated);
-	for (int kind = 0; kind < KEPT_KIND_COUNT; kind++)
-		fill_kind(result, info, (enum kept_kind)kind);
+	for (int kind = 0; kind < DATA_KIND_COUNT; kind++)
+		fill_kind(result, info, (enum data_kind)kind);
 }
 
 static int show_info(const struct options *options, const char *path, struct error *err)
@@ -178,9 +177,6 @@ static int show_info(const struct options *options, const char *path, struct err
 	result_destroy(result);
 	return code;
 }
-
-/* Maximum number of omitted places that an export lists. */
-#define MISSING_REPORTED_MAX 10
 
 /* The parsed command line. */
 struct request {
@@ -224,8 +220,9 @@ static int check(const struct request *request, struct error *err)
 		code = result_finish(result, err);
 	result_destroy(result);
 	if (code == 0 && faults)
-		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup (readable data is "
-			"still shown)", request->path, faults, faults == 1 ? "fault" : "faults");
+		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup, or recover its rows: "
+			       "sqlite3 %s .recover | sqlite3 NEW.db", request->path, faults,
+			       faults == 1 ? "fault" : "faults", request->path);
 	return code;
 }
 
@@ -278,15 +275,6 @@ static int backup(const struct request *request, struct error *err)
 	return code < 0 ? code : print_row(request, columns, 2, numbers, err);
 }
 
-/* Report the first places of a damaged database that the export omits. */
-static void report_missing(void *ctx, const struct admin_fault *fault)
-{
-	int *reported = ctx;
-
-	if ((*reported)++ < MISSING_REPORTED_MAX)
-		log_warning("%s: %s", fault->where, fault->what);
-}
-
 static int export_part(const struct request *request, struct error *err)
 {
 	static const struct column columns[] = {
@@ -296,26 +284,16 @@ static int export_part(const struct request *request, struct error *err)
 		{ .key = "sweeps", .title = "sweeps", .kind = COLUMN_INTEGER },
 		{ .key = "bytes", .title = "size", .kind = COLUMN_BYTES },
 	};
-	int reported = 0;
 	const struct export_query query = { .since_us = request->options->since_us,
 					    .until_us = request->options->until_us,
-					    .anonymise = request->anonymise,
-					    .missing = report_missing, .missing_ctx = &reported };
+					    .anonymise = request->anonymise };
 	struct export_summary summary;
 	int code = admin_export(request->path, request->target, &query, &summary, err);
 
 	if (code < 0)
 		return code;
-	code = print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
+	return print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
 								 summary.bytes }, err);
-	if (reported > MISSING_REPORTED_MAX)
-		log_warning("and %d more places", reported - MISSING_REPORTED_MAX);
-	if (code < 0 || !summary.damaged)
-		return code;
-	return err_set(err, ERR_IO, "%s is damaged: %s is intact and holds all readable data; %" PRIu64 " %s "
-		"omitted",
-		       request->path, request->target, summary.missing,
-		       summary.missing == 1 ? "place is" : "places are");
 }
 
 static const struct {

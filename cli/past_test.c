@@ -14,8 +14,8 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
-#include "storage/test_folder.h"
-#include "storage/test_model.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
 
 /* A command line with the time of sweep @i of the model, from 0, behind --at. */
 static char *at_sweep(const char *command, size_t i, char ret[256])

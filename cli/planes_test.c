@@ -19,8 +19,8 @@
 #include "cli/test_commands.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
-#include "storage/test_check.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
 #include "storage/writer.h"
 
 enum { PLANES = 4, PORTS = 2 * PLANES + 1 };

@@ -16,7 +16,7 @@
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
-#include "storage/test_model.h"
+#include "storage/test/test_model.h"
 
 static void assert_errors(const json_t *row, const struct delta *delta)
 {

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "cli/test_commands.h"
-#include "storage/test_check.h"
-#include "storage/test_model.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_model.h"
 #include "storage/writer.h"
 
 static void events_match_stored_events(void **state)

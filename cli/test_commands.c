@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "cli/command.h"
-#include "storage/test_folder.h"
-#include "storage/test_model.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
 #include "storage/writer.h"
 
 enum { WORDS_MOST = 16 };

@@ -15,16 +15,16 @@
 struct error;
 
 /* Kinds of knowledge, which may each be kept for another time. */
-enum kept_kind {
-	KEPT_RAW, KEPT_SUMS, KEPT_HOURS, KEPT_ERRORS, KEPT_READINGS, KEPT_DETAILS, KEPT_SPANS, KEPT_SWEEPS, KEPT_EVENTS,
-	KEPT_FINDINGS, KEPT_SNAPSHOTS, KEPT_TOPOLOGY, KEPT_OTHER, KEPT_KIND_COUNT,
+enum data_kind {
+	DATA_RAW, DATA_SUMS, DATA_HOURS, DATA_ERRORS, DATA_READINGS, DATA_DETAILS, DATA_SPANS, DATA_SWEEPS, DATA_EVENTS,
+	DATA_FINDINGS, DATA_SNAPSHOTS, DATA_TOPOLOGY, DATA_OTHER, DATA_KIND_COUNT,
 };
 
-/* kept_kind_key, kept_kind_title - "raw", and words for people. */
-const char *kept_kind_key(enum kept_kind kind);
-const char *kept_kind_title(enum kept_kind kind);
+/* data_kind_key, data_kind_title - "raw", and words for people. */
+const char *data_kind_key(enum data_kind kind);
+const char *data_kind_title(enum data_kind kind);
 
-struct kept {
+struct data_info {
 	bool there;                /* this version of the schema has such tables */
 	bool estimated;            /* rows and bytes come from samples of a large table */
 	int64_t rows;
@@ -44,8 +44,8 @@ struct admin_info {
 	int64_t port_samples;      /* of the sweeps that are kept */
 	char asked_from[NODE_NAME_SIZE]; /* the node that the newest sweep asked from; "": not known */
 	int64_t nodes, ports;      /* that were ever seen */
-	bool estimated;            /* some of kept[] are */
-	struct kept kept[KEPT_KIND_COUNT];
+	bool estimated;            /* some of data[] are */
+	struct data_info data[DATA_KIND_COUNT];
 };
 
 /*
@@ -84,28 +84,24 @@ int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, str
 
 /*
  * admin_backup - an exact copy, of one moment, while a collector writes
- * @target:  a file that must not be there
+ * @new_file:  a file that must not be there
  * @ret_bytes: its size
  *
  * The collector is never kept waiting; its log grows by what it writes meanwhile.
  * Return: 0; ERR_IO; then nothing stays behind.
  */
-int admin_backup(const char *path, const char *target, int64_t *ret_bytes, struct error *err);
+int admin_backup(const char *path, const char *new_path, int64_t *ret_bytes, struct error *err);
 
 /* What admin_export() takes, and what it then has. */
 struct export_query {
 	int64_t since_us, until_us; /* wall clock; 0: unbounded */
 	bool anonymise;             /* names and GUIDs are replaced alike everywhere */
-	admin_fault_fn *missing;    /* called for each place of a damaged database that is left out, or NULL */
-	void *missing_ctx;
 };
 
 struct export_summary {
 	int64_t sweeps;
 	int64_t since_us, until_us; /* wall clock of the first and last sweep */
 	int64_t bytes;
-	bool damaged;               /* the database is: what could be read is there */
-	uint64_t missing;           /* places that are left out */
 };
 
 /*
@@ -114,14 +110,11 @@ struct export_summary {
  * up to one run (CODEC_CHUNK_SWEEPS) further out. Who was ever seen (GUIDs and port
  * numbers) is copied whole, and of older names the last good one of each node.
  * Absolute values at the first sweep are worked out, so that those after it follow.
- * Of a damaged database all that can be read is taken, row by row (salvage.h): that needs space
- * for all of it again, beside the new file, for as long as it takes.
  *
- * Return: 0, also where something is left out;
- * ERR_UNAVAILABLE where no sweep is stored in that time, or the schema is of an
- * older version; ERR_IO. On errors nothing stays behind.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored in that time; ERR_IO, also if the database is
+ * damaged. On errors no file is left.
  */
-int admin_export(const char *path, const char *target, const struct export_query *query, struct export_summary *ret,
+int admin_export(const char *path, const char *new_path, const struct export_query *query, struct export_summary *ret,
 		 struct error *err);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "analysis/delta.h"
 #include "collector/sink.h"
+#include "fabric/fabric.h"
 
 struct error;
 struct fabric;
@@ -229,5 +230,38 @@ struct sql_consumer {
 };
 int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us, const struct sql_consumer *consumer,
 	       struct error *err);
+
+/* A node that was in the fabric once, and is not. */
+struct departed_node {
+	uint64_t guid;
+	const char *name; /* as it was last (valid during the call) */
+	int64_t seen_us;  /* wall clock of the last sweep with it that is kept; 0: none is */
+	int64_t departed_us;  /* of the first sweep without it */
+};
+
+/*
+ * reader_departed_nodes - call @each for every node that left the fabric before a time
+ * In order of first discovery, until @each returns false.
+ * @at_us:  wall clock; 0: now
+ * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+typedef bool reader_departed_fn(void *ctx, const struct departed_node *node);
+int reader_departed_nodes(struct reader *reader, int64_t at_us, reader_departed_fn *each, void *ctx, struct error *err);
+
+/* The last port that was at the other end of a port's cable. */
+struct past_peer {
+	uint64_t guid;
+	uint8_t port;
+	char name[NODE_NAME_SIZE]; /* of its node, as it was last */
+	int64_t until_us;          /* wall clock of the first sweep that knew the cable no more; 0: it is there */
+};
+
+/*
+ * reader_last_peer - who was at the other end of a port, as known at a time
+ * @at_us:  wall clock; 0: now
+ * Return: 1; 0 where it never had a cable, or nobody knows of it; ERR_UNAVAILABLE as above; ERR_IO.
+ */
+int reader_last_peer(struct reader *reader, uint64_t node_guid, uint8_t port, int64_t at_us, struct past_peer *ret,
+		     struct error *err);
 
 #endif

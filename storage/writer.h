@@ -13,7 +13,7 @@ struct sink;
 struct writer;
 
 /* For how long what is kept. */
-struct writer_keep {
+struct writer_retention {
 	int64_t raw_us;    /* each sweep's samples; 0: for good, as below */
 	int64_t sums_us;   /* sums of each window of sweeps, and rows of error */
 	int64_t hours_us;  /* sums of each hour */
@@ -40,10 +40,10 @@ struct writer_keep {
 int writer_open(const char *path, struct writer **ret, struct error *err);
 
 /*
- * writer_set_keep - for how long to keep what, from now on
+ * writer_set_retention - for how long to keep what, from now on
  * Before it is called, for good, and whatever size that takes.
  */
-void writer_set_keep(struct writer *writer, const struct writer_keep *keep);
+void writer_set_retention(struct writer *writer, const struct writer_retention *retention);
 
 /* writer_close - keep the last absolute readings, release the lock. NULL is allowed. */
 void writer_close(struct writer *writer);

@@ -64,6 +64,10 @@ check_tree() {
 				}
 				ok = 0
 				for (k in allowed) if (starts(what, allowed[k])) ok = 1
+				# A sub-folder is private to its folder; its test/ is open to tests.
+				part = what; sub(/[^\/]*$/, "", part)
+				if (part ~ /\/.*\// && !starts(part, folder "/") &&
+				    !(part ~ /\/test\/$/ && file ~ /(_test\.c|\/test_[a-z0-9_]*\.[ch])$/)) ok = 0
 				if (!ok) print file ":" FNR ": " folder "/ may not include \"" what "\""
 				next
 			}
@@ -108,6 +112,8 @@ plant "analysis does no I/O" analysis/bad.c '"storage/reader.h"' 'analysis/ may 
 plant "the wire does not know analysis" wire/bad.c '"analysis/delta.h"' 'wire/ may not'
 plant "storage knows only the collector's sink" storage/bad.c '"collector/plan.h"' 'storage/ may not'
 plant "the screen knows only the reader" tui/bad.c '"storage/writer.h"' 'tui/ may not'
+plant "sub-folders are private" cli/bad.c '"storage/file/db.h"' 'cli/ may not'
+plant "test helpers are for tests" cli/bad.c '"storage/test/test_model.h"' 'cli/ may not'
 plant "the simulator stands apart" sim/bad.c '"collector/sink.h"' 'sim/ may not'
 plant "only wire speaks InfiniBand" collector/bad.c '<infiniband/umad.h>' 'collector/ may not'
 plant "only storage speaks SQL" cli/bad.c '<sqlite3.h>' 'cli/ may not'
@@ -122,6 +128,8 @@ plant "a macro as include is refused" fabric/bad.c 'HEADER' 'cannot be checked'
 plant "a new folder needs a rule" extra/bad.c '<stdio.h>' 'has no rule'
 good "storage may include the sink" storage/good.c '"collector/sink.h"'
 good "a folder may include its sub-folders" fabric/good.c '"fabric/shape/build.h"'
+good "a sub-folder may include its folder's others" storage/write/good.c '"storage/file/db.h"'
+good "tests may include test helpers" cli/good_test.c '"storage/test/test_model.h"'
 good "wire may include umad" wire/good.c '<infiniband/umad.h>'
 good "the C library is for everybody" base/good.c '<stdio.h>'
 done_testing

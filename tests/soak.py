@@ -54,7 +54,7 @@ SHAPES = {
 HEAP_WATCH = os.environ.get("HEAP_WATCH")  # tests/heap_watch.so; make soak makes it
 MEMORY_JUDGED_S = 1800
 WINDOW_S = 120  # of sweeps that are packed together, at one a second
-PAGES_MOST_KB = 2 * 16384 + 1024  # two connections write (storage/file.c); SQLite counts pages with their heads
+PAGES_MOST_KB = 2 * 16384 + 1024  # two connections write (storage/file/file.c); SQLite counts pages with their heads
 WIRE = "latency=20us service=50us hold=500ms"
 
 # What goes wrong: how often on average, and how long at least and at most; seconds.

@@ -18,9 +18,9 @@
 #include "cli/command.h"
 #include "cli/test_commands.h"
 #include "fabric/host.h"
-#include "storage/test_check.h"
-#include "storage/test_folder.h"
-#include "storage/test_model.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
 #include "storage/writer.h"
 
 static char window[128]; /* "|--since|...|--until|...": all sweeps but the first */

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "cli/lib/host_set.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 
 /* The names of a list, separated by spaces. */
 static const char *expanded(const char *typed, char ret[1024])

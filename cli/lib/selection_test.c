@@ -15,7 +15,7 @@
 #include "cli/lib/selection.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
-#include "storage/test_model.h"
+#include "storage/test/test_model.h"
 
 /* These nodes, each with all of its ports and no link; for fabric_destroy(). */
 static struct fabric *make_fabric(const struct node *nodes, size_t count)

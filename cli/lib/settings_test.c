@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/lib/settings.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 
 static int load(const char *lines, struct settings *ret, struct error *err)
 {

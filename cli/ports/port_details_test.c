@@ -18,7 +18,7 @@
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
-#include "storage/test_model.h"
+#include "storage/test/test_model.h"
 
 /* The expected values of one attribute of one port. */
 struct truth {

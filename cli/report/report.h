@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cli/lib/view.h"
-#include "storage/gone.h"
+#include "storage/reader.h"
 #include "storage/history.h"
 
 struct error;

@@ -98,7 +98,7 @@ static int find_past(struct report *report, struct error *err)
 struct search {
 	const struct view *view;
 	const char *typed;     /* length of the node name */
-	struct gone_node found;
+	struct departed_node found;
 	size_t count;
 	struct text guids;     /* GUIDs of the first matches */
 };
@@ -119,7 +119,7 @@ static bool is_called(const char *name, const char *typed)
 	return !strcmp(shown, typed);
 }
 
-static bool take_gone(void *ctx, const struct gone_node *gone)
+static bool take_gone(void *ctx, const struct departed_node *gone)
 {
 	struct search *search = ctx;
 	const char *mapped = search->view->names ? name_map_find(search->view->names, gone->guid) : NULL;
@@ -144,14 +144,14 @@ static bool is_there(const struct fabric *fabric, const char *typed)
 }
 
 /* Return: 1 with the removed node; 0 if none; or an error. */
-static int search_removed(const struct view *view, const char *typed, struct gone_node *ret, struct error *err)
+static int search_removed(const struct view *view, const char *typed, struct departed_node *ret, struct error *err)
 {
 	struct search search = { .view = view, .typed = typed };
 	int code;
 
 	if (is_there(view->fabric, typed))
 		return 0;
-	code = reader_gone_nodes(view->reader, view->at_us, take_gone, &search, err);
+	code = reader_departed_nodes(view->reader, view->at_us, take_gone, &search, err);
 	if (code == 0 && search.count > 1)
 		code = err_set(err, ERR_USAGE, "%zu removed nodes had the name '%s': give a GUID: %s%s",
 			       search.count, typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
@@ -166,7 +166,7 @@ static int search_removed(const struct view *view, const char *typed, struct gon
  * Find a removed node or port. @ret_typed: the same by GUID, for free(). Return: as
  * search_removed().
  */
-static int find_removed(const struct view *view, const char *typed, struct gone_node *ret, char **ret_typed,
+static int find_removed(const struct view *view, const char *typed, struct departed_node *ret, char **ret_typed,
 		     struct error *err)
 {
 	const char *slash = strrchr(typed, '/'), *rest = "";
@@ -189,7 +189,7 @@ static int find_removed(const struct view *view, const char *typed, struct gone_
 }
 
 /* Open the last sweep that had the removed node. */
-static int open_removed(struct report *report, const struct options *options, const struct gone_node *gone,
+static int open_removed(struct report *report, const struct options *options, const struct departed_node *gone,
 		     const char *typed, struct error *err)
 {
 	struct options then = *options;
@@ -205,14 +205,14 @@ static int open_removed(struct report *report, const struct options *options, co
 		return code;
 	view_done(&report->view);
 	report->view = view;
-	report->gone_us = gone->gone_us;
+	report->gone_us = gone->departed_us;
 	return find_subject(report, typed, err);
 }
 
 int report_open(struct report *report, const struct options *options, const char *typed, struct error *err)
 {
 	struct error nobody = { 0 };
-	struct gone_node gone;
+	struct departed_node gone;
 	char *by_guid = NULL;
 	int code = view_open(options, false, &report->view, err), found;
 

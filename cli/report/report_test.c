@@ -16,9 +16,9 @@
 #include "cli/test_commands.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
-#include "storage/test_check.h"
-#include "storage/test_folder.h"
-#include "storage/test_model.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
 #include "storage/writer.h"
 
 enum { STEPS = 250 };

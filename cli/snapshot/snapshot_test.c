@@ -15,7 +15,7 @@
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
 #include "storage/saved.h"
-#include "storage/test_model.h"
+#include "storage/test/test_model.h"
 
 /* Snapshots "s0" to "s23" are of the sweeps behind those that are in the database. */
 enum { SNAPSHOTS = 24 };

@@ -22,9 +22,8 @@
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
-#include "storage/lock.h"
-#include "storage/test_check.h"
-#include "storage/test_model.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_model.h"
 
 static void set_answered(int64_t answered, int64_t asked)
 {

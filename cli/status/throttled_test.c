@@ -12,8 +12,8 @@
 
 #include "collector/events.h"
 #include "storage/reader.h"
-#include "storage/test_folder.h"
-#include "storage/test_model.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
 #include "storage/writer.h"
 
 enum { SWEEPS = 120 };

@@ -16,7 +16,7 @@
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/routes.h"
-#include "storage/test_model.h"
+#include "storage/test/test_model.h"
 #include "storage/writer.h"
 
 enum { STEPS = 8, CHANGES_MOST = 8 * ROUTES_BLOCKS };

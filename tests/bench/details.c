@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "storage/reader.h"
-#include "storage/test_model.h"
+#include "storage/test/test_model.h"
 #include "storage/writer.h"
 
 static int64_t now_us(void)

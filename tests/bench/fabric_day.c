@@ -11,7 +11,7 @@
 #include "collector/sink.h"
 #include "fabric/fabric.h"
 #include "sim/net_shape.h"
-#include "storage/test_day.h"
+#include "storage/test/test_day.h"
 
 #define SECOND_US INT64_C(1000000)
 #define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)

@@ -4,7 +4,7 @@
  *
  * For benchmarks and for databases to try things on. Up to 31,744 port ends it is
  * rail-optimised (1,024 port ends for each unit of 32 hosts with 8 HCAs), above that a fat-tree
- * of three tiers; below 1,024 one of two tiers. Traffic is that of storage/test_day.h.
+ * of three tiers; below 1,024 one of two tiers. Traffic is that of storage/test/test_day.h.
  * With faults, on 4,096 port ends and in an hour: 20 links go down for half a minute to five and
  * return, 5 nodes fall silent, 3 ports are cleared by somebody, a node is renamed, 2
  * sweeps are late; one port in 500 has errors now and then. On more port ends there are as many more.

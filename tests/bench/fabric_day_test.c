@@ -15,7 +15,7 @@
 #include "collector/events.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
-#include "storage/test_day.h"
+#include "storage/test/test_day.h"
 #include "tests/bench/fabric_day.h"
 
 #define SECOND_US INT64_C(1000000)

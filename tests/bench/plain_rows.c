@@ -74,7 +74,7 @@ int plain_open(const char *path, struct plain_rows **ret, struct error *err)
 	if (!rows)
 		return err_nomem(err);
 	result = sqlite3_open(path, &rows->db) == SQLITE_OK ? 0 : fail(rows, err);
-	/* As the writer has them (storage/file.c). */
+	/* As the writer has them (storage/file/file.c). */
 	if (!result)
 		result = run(rows, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			     "PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0;"

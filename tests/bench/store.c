@@ -2,7 +2,7 @@
 /*
  * store.c - what the store costs, in bytes and in time, beside plain rows keyed (sweep, port)
  *
- * A fabric of 4,096 port ends has a noisy day (storage/test_day.h), swept once a second
+ * A fabric of 4,096 port ends has a noisy day (storage/test/test_day.h), swept once a second
  * and stored as a collector stores it; for the first hour the same samples are stored as
  * plain rows as well, in turns. Then questions are asked of both. Sweeps follow each other as fast as
  * they are stored, but for a pause at the end of each window, in which the store's thread

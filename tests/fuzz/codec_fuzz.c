@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/codec.h"
-#include "storage/hot_block.h"
+#include "storage/codec/codec.h"
+#include "storage/codec/hot_block.h"
 
 /* Everything that the store packs samples in. */
 enum packing { CHUNK, HOT };

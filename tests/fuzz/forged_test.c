@@ -30,10 +30,10 @@
 #include "cli/command.h"
 #include "fabric/routes.h"
 #include "storage/saved.h"
-#include "storage/test_check.h"
-#include "storage/test_folder.h"
-#include "storage/test_model.h"
-#include "storage/test_saved.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/test/test_saved.h"
 #include "storage/writer.h"
 
 enum { LIMIT_S = 5, LIMIT_MB = 1024, SWEEPS = 40, WINDOW = 4, WORDS_MOST = 16 };
@@ -374,7 +374,8 @@ static void run_writer(void)
 	begin_limit();
 	code = writer_open(path, &writer, &err);
 	if (!code) {
-		writer_set_keep(writer, &(struct writer_keep){ .window_sweeps = WINDOW, .raw_us = 1, .sums_us = 1 });
+		writer_set_retention(writer, &(struct writer_retention){ .window_sweeps = WINDOW, .raw_us = 1,
+								     .sums_us = 1 });
 		code = writer_sink(writer)->restore(writer, &restored, &err);
 		restored_done(&restored);
 		if (!code)

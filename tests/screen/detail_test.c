@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "fabric/shape.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
 #include "tui/detail.h"
 

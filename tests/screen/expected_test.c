@@ -17,7 +17,7 @@
 
 #include "storage/saved.h"
 #include "storage/writer.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 

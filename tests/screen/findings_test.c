@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 #include "tests/scenarios/judge.h"
 #include "tests/screen/record.h"
 #include "tests/screen/stage.h"

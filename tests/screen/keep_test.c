@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 #include "tui/keep.h"
 
 static void write_file(const char *name, const char *text)

@@ -16,7 +16,7 @@
 
 #include "analysis/balance_rails.h"
 #include "fabric/shape.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 #include "tui/balance_view.h"

@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
 
 #define MINUTE_US (60 * US_PER_S)

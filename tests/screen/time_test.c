@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
-#include "storage/test_folder.h"
+#include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
 #include "tui/loads.h"
 

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* admin_test.c - what is kept where, what is damaged, and room that is given back */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "storage/admin.h"
+#include "storage/file/db.h"
+#include "storage/admin/catalog.h"
+#include "storage/file/lock.h"
+#include "storage/reader.h"
+#include "storage/file/schema.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_history.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+/* What is left out of a anonymised copy as it is: no column with a word of somebody's in it may be missing here. */
+static bool is_nobodys(const char *table, const char *column)
+{
+	static const char *const columns[] = {
+		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples", "finding.kind",
+		"finding_state.cause", "finding_state.advice", "finding_state.evidence", "acknowledgement.kind",
+		"route_version.ports",
+	};
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s.%s", table, column);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		if (!strcmp(columns[i], name))
+			return true;
+	return false;
+}
+
+static bool is_hidden(const struct catalog_table *table, const char *column)
+{
+	for (int i = 0; i < CATALOG_COLUMNS_MAX && table->columns[i].name; i++)
+		if (!strcmp(table->columns[i].name, column))
+			return table->columns[i].hidden;
+	return false;
+}
+
+static void every_table_and_every_naming_column_is_in_the_list(void **state)
+{
+	static const char query[] = "SELECT m.name, c.name, c.type FROM sqlite_schema m, pragma_table_info(m.name) c"
+				    " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'";
+	sqlite3_stmt *rows;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(schema_create(path, NULL), 0);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, query, -1, &rows, NULL), SQLITE_OK);
+	while (sqlite3_step(rows) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(rows, 0);
+		const char *column = (const char *)sqlite3_column_text(rows, 1);
+		const char *type = (const char *)sqlite3_column_text(rows, 2);
+		const struct catalog_table *table = catalog_find(name);
+
+		if (!table)
+			fail_msg("table %s is not in catalog.c", name);
+		if (table->range == RANGE_NONE || is_nobodys(name, column) || is_hidden(table, column))
+			continue;
+		if (!strcmp(type, "TEXT") || !strcmp(type, "BLOB") || !*type || strstr(column, "guid"))
+			fail_msg("catalog.c does not hide column %s of table %s", column, name);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_close(db);
+}
+
+static void info_counts_what_is_there(void **state)
+{
+	struct model *model = test_history_store(3, 40);
+	struct admin_info info;
+
+	(void)state;
+	assert_int_equal(admin_info(path, &info, NULL), 0);
+	assert_int_equal(info.schema_version, SCHEMA_VERSION);
+	assert_false(info.live);
+	assert_int_equal(info.sweeps, 40);
+	assert_int_equal(info.nodes, check_integer(path, "SELECT count(*) FROM node"));
+	assert_int_equal(info.data[DATA_EVENTS].rows, check_integer(path, "SELECT count(*) FROM event"));
+	assert_int_equal(info.data[DATA_ERRORS].rows, check_integer(path, "SELECT count(*) FROM error"));
+	assert_int_equal(info.data[DATA_SWEEPS].since_us, model->sweeps[0].wall_us);
+	assert_int_equal(info.data[DATA_SWEEPS].until_us, model->sweeps[39].wall_us);
+	assert_true(info.data[DATA_RAW].bytes > 0 && info.data[DATA_RAW].bytes < info.file_bytes);
+	assert_true(info.data[DATA_RAW].until_us == model->sweeps[39].wall_us);
+	model_destroy(model);
+}
+
+static void count_faults_of(void *ctx, const struct admin_fault *fault)
+{
+	size_t *faults = ctx;
+
+	assert_null(strchr(fault->where, '\n'));
+	(*faults)++;
+}
+
+static void damaged_samples_are_named(void **state)
+{
+	struct model *model = test_history_store(18, 20);
+	uint64_t faults = 0;
+	size_t told = 0;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE hot SET samples = substr(samples, 1, length(samples) - 1)"
+				      " WHERE id / 65536 IN (3, 5)", NULL, NULL, NULL), SQLITE_OK);
+	assert_true(sqlite3_changes(db) > 0);
+	sqlite3_close(db);
+	assert_int_equal(admin_check(path, count_faults_of, &told, &faults, NULL), 0);
+	assert_int_equal(faults, check_integer(path, "SELECT count(*) FROM hot WHERE id / 65536 IN (3, 5)"));
+	assert_int_equal(told, faults);
+	model_destroy(model);
+}
+
+static void expect_two_collectors(void *ctx, const struct admin_fault *fault)
+{
+	size_t *told = ctx;
+
+	assert_string_equal(fault->where, "absolute");
+	assert_non_null(strstr(fault->what, "stored twice"));
+	(*told)++;
+}
+
+/* The second of two collectors stores the deltas of a sweep once more: in samples that are packed later, and in hot. */
+static void deltas_that_are_stored_twice_are_found(void **state)
+{
+	static const char twice[] =
+		"CREATE TEMP TABLE one AS SELECT * FROM sweep ORDER BY id DESC LIMIT 1; UPDATE one SET id = id + 1;"
+		"INSERT INTO hot SELECT id + 65536, samples FROM hot WHERE id / 65536 = (SELECT max(id) FROM sweep);"
+		"INSERT INTO sweep SELECT * FROM one";
+
+	(void)state;
+	for (unsigned window_sweeps = 0; window_sweeps <= 7; window_sweeps += 7) {
+		struct writer *writer = check_open_writer_with(path, window_sweeps);
+		struct model *model = model_create(19, 2, 8, 6);
+		uint64_t faults = 0;
+		size_t told = 0;
+		sqlite3 *db;
+
+		for (size_t i = 0; i < 5; i++)
+			check_store(writer, model_step(model));
+		writer_close(writer);
+		check_sound(path);
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, twice, NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+		writer = check_open_writer_with(path, window_sweeps);
+		for (size_t i = 0; i < 20; i++)
+			check_store(writer, model_step(model));
+		writer_close(writer);
+		assert_int_equal(check_integer(path, "SELECT count(*) > 0 FROM chunk"), window_sweeps > 0);
+		assert_int_equal(admin_check(path, expect_two_collectors, &told, &faults, NULL), 0);
+		assert_int_equal(faults, 1);
+		assert_int_equal(told, 1);
+		model_destroy(model);
+		test_folder_renew();
+	}
+}
+
+static void write_garbage(const char *of, long at, size_t len)
+{
+	FILE *file = fopen(of, "r+b");
+
+	assert_non_null(file);
+	fseek(file, at, SEEK_SET);
+	for (size_t i = 0; i < len; i++)
+		fputc((int)(i * 37 + 11) & 0xff, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static bool take_sql(void *ctx, const char *const *names, int count)
+{
+	(void)ctx;
+	(void)names;
+	return count > 0;
+}
+
+static bool take_cells(void *ctx, const struct cell *cells, int count)
+{
+	(void)ctx;
+	(void)cells;
+	return count > 0;
+}
+
+static bool take_event(void *ctx, const struct event_row *row)
+{
+	(void)ctx;
+	return row->id >= 0;
+}
+
+/* Everything that reads: it answers, or says in one line why not. */
+static void try_everything(const struct model *model)
+{
+	const struct snapshot_query query = { .at_us = model->sweeps[10].wall_us, .window_us = 5000000,
+					      .absolute = true };
+	const struct sql_consumer consumer = { .header = take_sql, .row = take_cells };
+	const struct export_query anonymised = { .anonymise = true };
+	const struct event_query events = { 0 };
+	struct export_summary summary;
+	struct snapshot *snapshot;
+	struct admin_info info;
+	struct reader *reader;
+	struct error err = { 0 };
+	char copy[96];
+	int64_t bytes;
+
+	snprintf(copy, sizeof(copy), "%s/copy.db", folder);
+	if (reader_open(path, &reader, &err) == 0) {
+		if (snapshot_load(reader, &query, &snapshot, &err) == 0)
+			snapshot_destroy(snapshot);
+		reader_events(reader, &events, take_event, NULL, &err);
+		reader_sql(reader, "SELECT * FROM traffic", 0, &consumer, &err);
+		reader_close(reader);
+	}
+	admin_info(path, &info, &err);
+	if (admin_backup(path, copy, &bytes, &err) == 0)
+		unlink(copy);
+	if (admin_export(path, copy, &anonymised, &summary, &err) == 0)
+		unlink(copy);
+	assert_null(strchr(err.text, '\n'));
+	assert_int_not_equal(access(copy, F_OK), 0);
+}
+
+static void a_damaged_page_is_found_and_crashes_nothing(void **state)
+{
+	enum { PAGE = 16384 };
+	struct model *model = test_history_store(11, 60);
+	size_t len, damaged = 0, found = 0;
+	char *good = test_file_read(path, &len);
+
+	(void)state;
+	for (size_t page = 1; page < len / PAGE; page += 2) {
+		uint64_t faults = 0;
+		size_t told = 0;
+		struct error err = { 0 };
+
+		test_file_write(path, good, len);
+		write_garbage(path, (long)(page * PAGE), 64 + page % 3 * 2000);
+		try_everything(model);
+		damaged++;
+		if (admin_check(path, count_faults_of, &told, &faults, &err) < 0 || faults)
+			found++;
+	}
+	/* A page that nothing uses may be anything. */
+	assert_true(damaged > 20 && found + damaged / 20 >= damaged);
+	free(good);
+	model_destroy(model);
+}
+
+static void name_page(int64_t at, uint32_t page)
+{
+	FILE *file = fopen(path, "r+b");
+
+	assert_non_null(file);
+	fseek(file, (long)at, SEEK_SET);
+	for (int shift = 24; shift >= 0; shift -= 8)
+		fputc((int)(page >> shift & 0xff), file);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* SQLite says "full" where a page names one beyond the largest that can be. */
+static void a_page_that_names_an_impossible_one_is_damage_and_no_full_disk(void **state)
+{
+	struct model *model = test_history_store(12, 60);
+	int64_t at = check_integer(path, "SELECT (pageno - 1) * (SELECT page_size FROM pragma_page_size) + 8"
+				   " FROM dbstat WHERE pagetype = 'internal' AND pageno > 1");
+	struct error err = { 0 };
+	sqlite3 *db;
+
+	(void)state;
+	assert_true(at > 8);
+	name_page(at, UINT32_C(0x7fffffff));
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(db_exec(db, "SELECT sum(pgsize) FROM dbstat", &err), ERR_IO);
+	assert_int_equal(sqlite3_errcode(db), SQLITE_FULL);
+	assert_non_null(strstr(err.text, "is damaged"));
+	sqlite3_close(db);
+	model_destroy(model);
+}
+
+static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state)
+{
+	static const char filler[] =
+		"CREATE TABLE filler (bytes BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+		" WHERE i < 500) INSERT INTO filler SELECT randomblob(4000) FROM n; DROP TABLE filler";
+	struct model *model = test_history_store(14, 80);
+	int64_t before = 0, after = 0;
+	struct error err = { 0 };
+	struct reader *reader;
+	sqlite3 *db;
+	struct db_lock lock;
+
+	(void)state;
+	assert_int_equal(lock_take(path, &lock, NULL), 0);
+	assert_int_equal(admin_compact(path, &before, &after, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "a collector writes"));
+	lock_release(&lock);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, filler, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	if (admin_compact(path, &before, &after, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(after < before - 1000000);
+	check_sound(path);
+	reader = check_open_reader(path);
+	for (int64_t id = 1; id <= 80; id += 7)
+		check_sweep(reader, model, id);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(every_table_and_every_naming_column_is_in_the_list),
+		TEST_IN_FOLDER(info_counts_what_is_there),
+		TEST_IN_FOLDER(damaged_samples_are_named),
+		TEST_IN_FOLDER(deltas_that_are_stored_twice_are_found),
+		TEST_IN_FOLDER(a_damaged_page_is_found_and_crashes_nothing),
+		TEST_IN_FOLDER(a_page_that_names_an_impossible_one_is_damage_and_no_full_disk),
+		TEST_IN_FOLDER(compacting_gives_room_back_and_leaves_a_collector_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/admin/catalog.h"
+
+#include <string.h>
+
+#include "storage/file/schema.h"
+
+/* What still lasts at the last sweep has no end yet. */
+#define STILL { "to_sweep", "CASE WHEN to_sweep <= ?2 THEN to_sweep END", NULL }
+#define GUID(column) { column, NULL, "hide_guid(" column ")" }
+#define PLAIN { { NULL, NULL, NULL } }
+
+/* The last good name of each node before: one that lost its name is called by it. */
+static const char last_names[] =
+	"from_sweep = (SELECT max(o.from_sweep) FROM source.node_version o WHERE o.node = t.node"
+	" AND o.from_sweep < ?1 AND NOT name_is_generic(o.description))";
+
+static const char newest_details[] =
+	"(SELECT port, attribute, max(sweep) AS sweep FROM source.detail WHERE sweep BETWEEN ?1 AND ?2"
+	" GROUP BY port, attribute)";
+
+const struct catalog_table catalog_tables[] = {
+	{ "meta", DATA_OTHER, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
+	{ "counter", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
+	{ "detail_counter", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
+	{ "code", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
+	{ "boot", DATA_OTHER, RANGE_ALL, NULL, 1, NULL, NULL, { { "boot_id", NULL, "hide_boot(boot_id)" } } },
+	/* Whole: their ids have no holes. */
+	{ "node", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, { GUID("guid") } },
+	{ "port", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
+	{ "caps", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
+	{ "node_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, last_names, NULL,
+	  { STILL, { "name", NULL, "hide_name(name)" }, { "description", NULL, "hide_description(description)" },
+	    GUID("system_guid") } },
+	{ "port_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL, GUID("guid") } },
+	{ "route_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL } },
+	{ "sweep", DATA_SWEEPS, RANGE_SWEEPS, "id", 1, NULL, NULL, { GUID("sm_guid") } },
+	{ "span", DATA_SPANS, RANGE_LASTING, "from_sweep", 1, NULL, NULL,
+	  { STILL, { "from_sweep", "max(from_sweep, ?1)", NULL } } },
+	{ "hot", DATA_RAW, RANGE_SWEEPS, "id", HOT_BLOCKS, NULL, NULL, PLAIN },
+	{ "chunk", DATA_RAW, RANGE_WINDOWS, "id", HISTORY_PORTS, NULL, NULL, PLAIN },
+	{ "chunk_window", DATA_SUMS, RANGE_WINDOWS, "id", 1, NULL, NULL, PLAIN },
+	{ "chunk_sum", DATA_SUMS, RANGE_WINDOWS, "window", 1, NULL, NULL, PLAIN },
+	{ "chunk_error", DATA_SUMS, RANGE_WINDOWS, "window", 1, NULL, NULL, PLAIN },
+	{ "hour", DATA_HOURS, RANGE_HOURS, "id", 1, NULL, NULL, PLAIN },
+	{ "hour_sum", DATA_HOURS, RANGE_HOURS, "hour", 1, NULL, NULL, PLAIN },
+	{ "hour_error", DATA_HOURS, RANGE_HOURS, "hour", 1, NULL, NULL, PLAIN },
+	{ "error", DATA_ERRORS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
+	{ "absolute", DATA_READINGS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
+	{ "detail", DATA_DETAILS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
+	{ "detail_value", DATA_DETAILS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
+	{ "detail_last", DATA_DETAILS, RANGE_SWEEPS, NULL, 1, NULL, newest_details, PLAIN },
+	{ "snapshot", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "id", 1, NULL, NULL,
+	  { { "name", NULL, "'snapshot-' || id" }, { "note", NULL, "NULL" },
+	    { "boot_id", NULL, "hide_boot(boot_id)" } } },
+	{ "snapshot_node", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL,
+	  { { "name", NULL, "hide_name(name)" }, { "description", NULL, "hide_description(description)" },
+	    GUID("guid"), GUID("system_guid") } },
+	{ "snapshot_port", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL, PLAIN },
+	{ "finding", DATA_FINDINGS, RANGE_FINDINGS, "id", 1, NULL, NULL,
+	  { GUID("node_guid"), GUID("peer_guid"),
+	    { "closed_us", "CASE WHEN closed_sweep <= ?2 THEN closed_us END", NULL },
+	    { "closed_sweep", "CASE WHEN closed_sweep <= ?2 THEN closed_sweep END", NULL } } },
+	{ "finding_state", DATA_FINDINGS, RANGE_FINDINGS, "finding", 1, NULL, NULL,
+	  { { "subject", NULL, "hide_text(subject)" }, { "text", NULL, "hide_text(text)" },
+	    { "hosts", NULL, "'[]'" } } },
+	{ "acknowledgement", DATA_FINDINGS, RANGE_ALL, NULL, 1, NULL, NULL,
+	  { GUID("node_guid"), { "person", NULL, "'somebody'" }, { "reason", NULL, "'(hidden)'" } } },
+	{ "event", DATA_EVENTS, RANGE_SWEEPS, "sweep", 1, NULL, NULL,
+	  { GUID("node_guid"), GUID("peer_guid"), { "text", NULL, "hide_text(text)" } } },
+};
+
+const size_t catalog_table_count = sizeof(catalog_tables) / sizeof(*catalog_tables);
+
+const struct catalog_table *catalog_find(const char *name)
+{
+	for (size_t i = 0; i < catalog_table_count; i++)
+		if (!strcmp(catalog_tables[i].name, name))
+			return &catalog_tables[i];
+	return NULL;
+}
+
+static const struct {
+	const char *key, *title;
+} kinds[DATA_KIND_COUNT] = {
+	[DATA_RAW] = { "raw", "samples" },
+	[DATA_SUMS] = { "sums", "sums of runs of sweeps" },
+	[DATA_HOURS] = { "hours", "hourly sums" },
+	[DATA_ERRORS] = { "errors", "error counters" },
+	[DATA_READINGS] = { "readings", "absolute values" },
+	[DATA_DETAILS] = { "details", "slow counters" },
+	[DATA_SPANS] = { "spans", "spans without data" },
+	[DATA_SWEEPS] = { "sweeps", "sweeps" },
+	[DATA_EVENTS] = { "events", "events" },
+	[DATA_FINDINGS] = { "findings", "findings" },
+	[DATA_SNAPSHOTS] = { "snapshots", "snapshots" },
+	[DATA_TOPOLOGY] = { "topology", "topology" },
+	[DATA_OTHER] = { "other", "names of codes, schema" },
+};
+
+const char *data_kind_key(enum data_kind kind)
+{
+	return kinds[kind].key;
+}
+
+const char *data_kind_title(enum data_kind kind)
+{
+	return kinds[kind].title;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* check.c - is a database sound: its pages, its references, and what is packed in it */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "storage/admin.h"
+#include "storage/admin/admin_internal.h"
+#include "storage/codec/codec.h"
+#include "storage/file/db.h"
+#include "storage/codec/hot_block.h"
+#include "storage/read/readings.h"
+#include "storage/file/schema.h"
+
+/* So many faults of one kind are told; all are counted as far as SQLite goes on. */
+enum { TOLD_MOST = 20, SQLITE_FAULTS_MOST = 1000 };
+
+struct checking {
+	sqlite3 *db;
+	admin_fault_fn *found;
+	void *ctx;
+	uint64_t faults;
+	uint64_t of_kind; /* of the check that runs */
+};
+
+static void tell(struct checking *checking, const char *where, const char *what)
+{
+	const struct admin_fault fault = { .where = where, .what = what };
+
+	checking->faults++;
+	if (checking->of_kind++ < TOLD_MOST)
+		checking->found(checking->ctx, &fault);
+}
+
+/* A query that cannot go on has met damage: that is what was looked for. Return: 0, or an error that is none of it. */
+static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, const char *where, struct error *err)
+{
+	char text[256];
+	int code = sqlite3_errcode(checking->db) & 0xff;
+
+	snprintf(text, sizeof(text), "%s", sqlite3_errmsg(checking->db));
+	sqlite3_finalize(rows);
+	if (result >= 0)
+		return 0;
+	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR) {
+		tell(checking, where, text);
+		return 0;
+	}
+	return err ? err->code : result;
+}
+
+static int check_pages(struct checking *checking, struct error *err)
+{
+	char sql[64];
+	sqlite3_stmt *rows;
+	int result;
+
+	checking->of_kind = 0;
+	snprintf(sql, sizeof(sql), "PRAGMA integrity_check(%d)", SQLITE_FAULTS_MOST);
+	result = db_prepare(checking->db, sql, &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		const char *text = (const char *)sqlite3_column_text(rows, 0);
+
+		if (text && strcmp(text, "ok"))
+			tell(checking, "file", text);
+	}
+	return end_query(checking, rows, result, "file", err);
+}
+
+static int check_declared(struct checking *checking, struct error *err)
+{
+	sqlite3_stmt *rows;
+	char text[256];
+	int result;
+
+	checking->of_kind = 0;
+	result = db_prepare(checking->db, "PRAGMA foreign_key_check", &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		const char *table = (const char *)sqlite3_column_text(rows, 0);
+
+		snprintf(text, sizeof(text), "a row names a %s that is not there", sqlite3_column_text(rows, 2));
+		tell(checking, table ? table : "file", text);
+	}
+	return end_query(checking, rows, result, "file", err);
+}
+
+/* What no command but this one goes on behind. */
+static void check_keys(struct checking *checking)
+{
+	struct error fault = { 0 };
+
+	checking->of_kind = 0;
+	if (schema_verify_keys(checking->db, &fault) < 0)
+		tell(checking, "keys", fault.text);
+}
+
+/* What is a reference without SQLite's knowing of it, and must be there. */
+static const struct {
+	const char *table, *what, *sql;
+} references[] = {
+	{ "error", "an error counter of a port that is not there",
+	  "SELECT count(*) FROM error WHERE port NOT IN (SELECT id FROM port)" },
+	{ "absolute", "an absolute value of a port that is not there",
+	  "SELECT count(*) FROM absolute WHERE port NOT IN (SELECT id FROM port)" },
+	{ "detail", "a slow counter of a port that is not there",
+	  "SELECT count(*) FROM detail WHERE port NOT IN (SELECT id FROM port)" },
+	{ "detail_value", "a slow counter's value without its reading",
+	  "SELECT count(*) FROM detail_value v WHERE NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep"
+	  " AND d.port = v.port AND d.attribute = v.counter / 32)" },
+	{ "node_version", "a node with two versions at one time",
+	  "SELECT count(*) FROM (SELECT 1 FROM node_version WHERE to_sweep IS NULL GROUP BY node"
+	  " HAVING count(*) > 1)" },
+	{ "port_version", "a port with two versions at one time",
+	  "SELECT count(*) FROM (SELECT 1 FROM port_version WHERE to_sweep IS NULL GROUP BY port"
+	  " HAVING count(*) > 1)" },
+	{ "sweep", "an id that follows the one before only after 2^31 sweeps",
+	  "SELECT count(*) FROM (SELECT id - lag(id) OVER (ORDER BY id) AS step FROM sweep) WHERE step > 2147483648" },
+	{ "chunk_window", "a window that begins before the one before it ends, or is longer than 256 sweeps",
+	  "SELECT count(*) FROM (SELECT *, lag(to_sweep, 1, 0) OVER (ORDER BY id) AS before FROM chunk_window)"
+	  " WHERE from_sweep < before OR to_sweep - from_sweep NOT BETWEEN 1 AND 256" },
+	{ "hour", "an hour that begins before the one before it ends",
+	  "SELECT count(*) FROM (SELECT *, lag(to_sweep, 1, 0) OVER (ORDER BY id) AS before FROM hour)"
+	  " WHERE from_sweep < before OR to_sweep <= from_sweep" },
+	{ "snapshot_node", "nodes of a snapshot that are not numbered from 0",
+	  "SELECT count(*) FROM (SELECT max(node) + 1 AS nodes, count(*) AS rows FROM snapshot_node GROUP BY snapshot)"
+	  " WHERE nodes <> rows" },
+	{ "port", "ids of ports have holes", "SELECT max(id) <> count(*) FROM port" },
+	{ "node", "ids of nodes have holes", "SELECT max(id) <> count(*) FROM node" },
+};
+
+static int check_references(struct checking *checking, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sizeof(references) / sizeof(*references); i++) {
+		sqlite3_stmt *row;
+		char text[256];
+
+		checking->of_kind = 0;
+		result = db_prepare(checking->db, references[i].sql, &row, err);
+		if (result < 0)
+			break;
+		result = db_step(row, err);
+		if (result > 0 && sqlite3_column_int64(row, 0)) {
+			snprintf(text, sizeof(text), "%s (%" PRId64 " times)", references[i].what,
+				 (int64_t)sqlite3_column_int64(row, 0));
+			tell(checking, references[i].table, text);
+		}
+		result = end_query(checking, row, result, references[i].table, err);
+	}
+	return result;
+}
+
+/* The sweeps that a packed row is of, and how it is unpacked. */
+struct packed {
+	const char *table;
+	int64_t id;            /* of the sweep, or of the window */
+	int64_t from, to;      /* sweeps: the first, and the first behind them */
+	int64_t scale;         /* rowids of it: from id * scale on */
+	unsigned samples;      /* of each row */
+	int (*unpack)(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
+};
+
+static int unpack_hot(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+{
+	(void)count;
+	return hot_read_block(data, len, samples);
+}
+
+static void tell_packed(struct checking *checking, const struct packed *packed, const char *what)
+{
+	char text[256];
+
+	if (packed->to - packed->from == 1)
+		snprintf(text, sizeof(text), "sweep %" PRId64 ": %s", packed->from, what);
+	else
+		snprintf(text, sizeof(text), "sweeps %" PRId64 " to %" PRId64 ": %s", packed->from, packed->to - 1,
+			 what);
+	tell(checking, packed->table, text);
+}
+
+/* Unpack all rows of one sweep or window. A page that cannot be read costs these; others are looked at still. */
+static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struct packed *packed, struct error *err)
+{
+	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
+	int result;
+
+	sqlite3_bind_int64(rows, 1, packed->id * packed->scale);
+	sqlite3_bind_int64(rows, 2, (packed->id + 1) * packed->scale);
+	while ((result = db_step(rows, err)) > 0) {
+		const void *data = sqlite3_column_blob(rows, 1);
+		int64_t part = sqlite3_column_int64(rows, 0) % packed->scale;
+		char text[96];
+
+		if (packed->samples <= CODEC_CHUNK_SWEEPS &&
+		    packed->unpack(data, (size_t)sqlite3_column_bytes(rows, 1), samples, packed->samples) == 0)
+			continue;
+		if (packed->scale == HOT_BLOCKS)
+			snprintf(text, sizeof(text),
+				 "the samples of ports %" PRId64 " to %" PRId64 " cannot be unpacked",
+				 part * CODEC_BLOCK_PORTS, (part + 1) * CODEC_BLOCK_PORTS - 1);
+		else
+			snprintf(text, sizeof(text), "the samples of port %" PRId64 " cannot be unpacked", part);
+		tell_packed(checking, packed, text);
+	}
+	sqlite3_reset(rows);
+	if (result < 0 && (sqlite3_errcode(checking->db) & 0xff) == SQLITE_CORRUPT) {
+		tell_packed(checking, packed, "a page with samples cannot be read");
+		return 0;
+	}
+	return result;
+}
+
+/* Rows of id, from_sweep, to_sweep that say what there is; each is unpacked. */
+static int check_packed(struct checking *checking, const char *list_sql, const struct packed *kind, struct error *err)
+{
+	struct packed packed = *kind;
+	sqlite3_stmt *list, *rows = NULL;
+	char sql[128];
+	int result;
+
+	checking->of_kind = 0;
+	result = db_prepare(checking->db, list_sql, &list, err);
+	if (result < 0)
+		return result;
+	snprintf(sql, sizeof(sql), "SELECT id, samples FROM %s WHERE id >= ?1 AND id < ?2 ORDER BY id", kind->table);
+	result = db_prepare(checking->db, sql, &rows, err);
+	while (!result && (result = db_step(list, err)) > 0) {
+		packed.id = sqlite3_column_int64(list, 0);
+		/* Told already. */
+		if (packed.id < 1 || packed.id > SCHEMA_SWEEPS)
+			continue;
+		packed.from = sqlite3_column_int64(list, 1);
+		packed.to = sqlite3_column_int64(list, 2);
+		if (!kind->samples)
+			packed.samples = (unsigned)(packed.to - packed.from);
+		result = check_rows(checking, rows, &packed, err);
+	}
+	sqlite3_finalize(rows);
+	return end_query(checking, list, result, kind->table, err);
+}
+
+static int check_samples(struct checking *checking, struct error *err)
+{
+	const struct packed hot = { .table = "hot", .scale = HOT_BLOCKS, .samples = CODEC_BLOCK_PORTS,
+				    .unpack = unpack_hot };
+	const struct packed chunk = { .table = "chunk", .scale = HISTORY_PORTS, .unpack = codec_read_chunk };
+	int result = check_packed(checking, "SELECT id, id, id + 1 FROM sweep"
+				  " WHERE id >= (SELECT min(id) / 65536 FROM hot)", &hot, err);
+
+	if (!result)
+		result = check_packed(checking, "SELECT id, from_sweep, to_sweep FROM chunk_window WHERE state < 2",
+				      &chunk, err);
+	return result;
+}
+
+/* What check_readings() follows from sweep to sweep. */
+struct followed {
+	struct stored_reading *ports; /* their last readings. base_sweep: none before it is to be followed */
+	size_t count;
+	int64_t sweep;                /* ports whose traffic counters moved in it, and to where they did not lead */
+	unsigned moved, wrong;
+};
+
+/* What a damaged pack held is missing from all sums until its end. */
+static void stop_following(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
+{
+	const struct followed *followed = ctx;
+
+	(void)from_sweep;
+	for (uint32_t port = from_port; port < to_port && port < followed->count; port++)
+		followed->ports[port] = (struct stored_reading){ .base_sweep = to_sweep - 1 };
+}
+
+/* A reset whose mark was lost with a damaged page is one port's; deltas are stored twice for all ports. */
+static void end_sweep(struct checking *checking, struct followed *followed, int64_t next)
+{
+	char text[192];
+
+	if (followed->wrong * 2 > followed->moved) {
+		snprintf(text, sizeof(text), "sweep %" PRId64 ": what %u of %u ports counted does not lead from the "
+			 "readings before to those of this sweep: some is stored twice, or missing", followed->sweep,
+			 followed->wrong, followed->moved);
+		tell(checking, "absolute", text);
+	}
+	followed->sweep = next;
+	followed->moved = followed->wrong = 0;
+}
+
+/* A delta of a port whose last reading is known. */
+static void follow_delta(struct followed *followed, uint32_t port, const struct delta *delta)
+{
+	bool moved = false;
+
+	if (port >= followed->count || !followed->ports[port].there)
+		return;
+	reading_apply(&followed->ports[port].reading, delta);
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		moved |= delta->known & COUNTER_BIT(i) && delta->value[i];
+	followed->moved += moved;
+}
+
+/* A row of absolute is where a sum ends (@delta, or NULL, led to it) and the next one begins. */
+static void follow_reading(struct followed *followed, sqlite3_stmt *row, const struct delta *delta)
+{
+	uint64_t port = db_u64(row, 1);
+	struct stored_reading stored, *last = port < followed->count ? &followed->ports[port] : NULL;
+	bool same = true;
+
+	readings_read_absolute(row, &stored);
+	if (!last || stored.base_sweep < last->base_sweep)
+		return;
+	for (int i = 0; delta && last->there && i < COUNTER_TRAFFIC_COUNT; i++)
+		same &= !(delta->known & last->reading.present & stored.reading.present & COUNTER_BIT(i)) ||
+			last->reading.value[i] == stored.reading.value[i];
+	followed->wrong += !same;
+	*last = stored;
+}
+
+/*
+ * Is each stored reading what the one before and the deltas between them give? It is, for each counter that the last
+ * of these deltas knows: a reset says what was counted since, and where a delta knows nothing a new reading begins.
+ */
+static int follow(struct checking *checking, struct followed *followed, sqlite3_stmt *rows, struct delta_scan *scan,
+		  struct error *err)
+{
+	int row = db_step(rows, err), result = 0;
+
+	while (row >= 0 && !result && (result = delta_scan_next(scan, err)) > 0) {
+		struct delta delta;
+		int64_t sweep = 0, port = 0;
+
+		for (; row > 0; row = db_step(rows, err)) {
+			sweep = sqlite3_column_int64(rows, 0);
+			port = sqlite3_column_int64(rows, 1);
+			if (sweep > scan->sweep || (sweep == scan->sweep && port >= scan->port))
+				break;
+			follow_reading(followed, rows, NULL);
+		}
+		if (scan->sweep != followed->sweep)
+			end_sweep(checking, followed, scan->sweep);
+		result = row < 0 ? row : delta_scan_read(scan, &delta, err);
+		if (result < 0)
+			break;
+		follow_delta(followed, scan->port, &delta);
+		if (row > 0 && sweep == scan->sweep && port == scan->port) {
+			follow_reading(followed, rows, &delta);
+			row = db_step(rows, err);
+		}
+	}
+	end_sweep(checking, followed, 0);
+	return row < 0 ? row : result;
+}
+
+static int check_readings(struct checking *checking, struct error *err)
+{
+	struct followed followed = { 0 };
+	int64_t first, newest, ports;
+	struct delta_scan scan;
+	sqlite3_stmt *rows = NULL;
+	int result;
+
+	checking->of_kind = 0;
+	/* Readings before the oldest samples remain without what came after them. Older schemas have no windows. */
+	if (db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window WHERE state = 2),"
+		       " (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first, NULL) < 0)
+		return 0;
+	result = db_integer(checking->db, "SELECT max(id) FROM sweep", 0, &newest, err);
+	if (!result)
+		result = db_integer(checking->db, "SELECT max(id) FROM port", 0, &ports, err);
+	if (result < 0 || ports < 0 || ports >= HISTORY_PORTS)
+		return end_query(checking, NULL, result, "absolute", err);
+	followed.count = (size_t)ports + 1;
+	followed.ports = calloc(followed.count, sizeof(*followed.ports));
+	if (!followed.ports)
+		return err_nomem(err);
+	result = db_prepare(checking->db, "SELECT * FROM absolute WHERE sweep >= ? ORDER BY sweep, port", &rows, err);
+	if (!result) {
+		sqlite3_bind_int64(rows, 1, first);
+		result = delta_scan_begin(&scan, checking->db, first, newest, err);
+		scan.on_damage = stop_following;
+		scan.on_damage_ctx = &followed;
+		if (!result)
+			result = follow(checking, &followed, rows, &scan, err);
+		delta_scan_end(&scan);
+	}
+	free(followed.ports);
+	return end_query(checking, rows, result, "absolute", err);
+}
+
+int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *ret_faults, struct error *err)
+{
+	struct checking checking = { .found = found, .ctx = ctx };
+	struct error local = { 0 };
+	bool immutable;
+	int result = admin_open(path, &checking.db, &immutable, &local);
+
+	if (!result)
+		admin_watch_stop(checking.db);
+	/* All of it at one moment. */
+	if (!result)
+		result = db_exec(checking.db, "BEGIN", &local);
+	if (!result)
+		check_keys(&checking);
+	if (!result)
+		result = check_pages(&checking, &local);
+	if (!result)
+		result = check_declared(&checking, &local);
+	if (!result)
+		result = check_references(&checking, &local);
+	if (!result)
+		result = check_samples(&checking, &local);
+	if (!result)
+		result = check_readings(&checking, &local);
+	sqlite3_close(checking.db);
+	result = admin_stopped(result, &local);
+	if (result < 0)
+		return err_set(err, result, "%s", local.text);
+	*ret_faults = checking.faults;
+	return 0;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* copy_test.c - copies and parts of a history hold what it held, and an anonymised one names nobody */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/test_cases.h"
+#include "fabric/fabric.h"
+#include "storage/admin.h"
+#include "storage/reader.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_history.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+static char copy[96];
+
+static int set_up(void **state)
+{
+	test_folder_make(state);
+	snprintf(copy, sizeof(copy), "%s/copy.db", folder);
+	return 0;
+}
+
+static void an_export_of_everything_is_the_same(void **state)
+{
+	const struct export_query everything = { 0 };
+	struct model *model = test_history_store(3, 130);
+	struct export_summary summary;
+	struct error err = { 0 };
+
+	(void)state;
+	if (admin_export(path, copy, &everything, &summary, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(summary.sweeps, 130);
+	assert_int_equal(summary.since_us, model->sweeps[0].wall_us);
+	check_sound(copy);
+	check_same_content(path, copy);
+	model_destroy(model);
+}
+
+static void check_part(uint64_t seed)
+{
+	struct model *model = test_history_store(seed, 150);
+	const struct export_query query = { .since_us = model->sweeps[60].wall_us,
+					    .until_us = model->sweeps[99].wall_us };
+	struct snapshot_query before = { 0 };
+	struct export_summary summary;
+	struct snapshot *snapshot;
+	struct reader *reader;
+	struct writer *writer;
+	struct error err = { 0 };
+	int64_t first, last;
+
+	if (admin_export(path, copy, &query, &summary, &err) < 0)
+		fail_msg("%s", err.text);
+	check_sound(copy);
+	first = check_integer(copy, "SELECT min(id) FROM sweep");
+	last = check_integer(copy, "SELECT max(id) FROM sweep");
+	assert_true(first <= 61 && last >= 100);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM event WHERE sweep NOT IN (SELECT id FROM sweep)"),
+			 0);
+	reader = check_open_reader(copy);
+	for (int64_t id = first; id <= last; id++)
+		check_sweep(reader, model, id);
+	before.at_us = model->sweeps[first - 1].wall_us - 1;
+	assert_int_equal(snapshot_load(reader, &before, &snapshot, &err), ERR_UNAVAILABLE);
+	reader_close(reader);
+	/* A collector could go on with it: ids have no holes. */
+	writer = check_open_writer(copy);
+	writer_close(writer);
+	check_sound(copy);
+	model_destroy(model);
+}
+
+static void a_part_holds_its_sweeps_as_they_were_and_no_others(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 4; seed < 4 + test_cases(4); seed++) {
+		check_part(seed);
+		test_folder_remove(NULL);
+		set_up(NULL);
+	}
+}
+
+/* What is too old is gone: a part of what is left, and all of it. */
+static void a_history_that_forgot_is_exported_as_it_is(void **state)
+{
+	const struct writer_retention retention = { .raw_us = INT64_C(3600000000), .sums_us = INT64_C(7200000000),
+					  .window_sweeps = 5 };
+	const struct export_query everything = { 0 };
+	struct model *model = model_create(21, 4, 10, 12);
+	struct writer *writer = check_open_writer(path);
+	struct export_summary summary;
+	struct reader *reader;
+	struct error err = { 0 };
+	int64_t last;
+
+	(void)state;
+	model->keep_history = true;
+	writer_set_retention(writer, &retention);
+	for (int i = 0; i < 300; i++) {
+		if (i % 20 == 19)
+			model_jump(model, 600000000);
+		check_store(writer, model_step(model));
+		if (i % 50 == 49) {
+			writer_close(writer);
+			writer = check_open_writer(path);
+			writer_set_retention(writer, &retention);
+		}
+	}
+	writer_close(writer);
+	check_sound(path);
+	last = check_integer(path, "SELECT max(id) FROM sweep");
+	assert_true(check_integer(path, "SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2") > 50);
+	if (admin_export(path, copy, &everything, &summary, &err) < 0)
+		fail_msg("%s", err.text);
+	check_sound(copy);
+	check_same_content(path, copy);
+	reader = check_open_reader(copy);
+	for (int64_t id = last - 20; id <= last; id++)
+		check_sweep(reader, model, id);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+static bool holds_guid(const char *bytes, size_t len, uint64_t guid)
+{
+	unsigned char big_endian[8];
+	char digits[24];
+
+	for (int i = 0; i < 8; i++)
+		big_endian[i] = (unsigned char)(guid >> (56 - 8 * i));
+	snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)guid);
+	return memmem(bytes, len, big_endian, 8) || memmem(bytes, len, digits, 16);
+}
+
+/* Names short enough to be there by chance say nothing. */
+enum { TELLING_NAME = 6 };
+
+static bool holds_node(const char *bytes, size_t len, const struct node *node)
+{
+	size_t name = strnlen(node->desc, NODE_DESC_SIZE);
+
+	if (name >= TELLING_NAME && memmem(bytes, len, node->desc, name))
+		return true;
+	if (strlen(node->name) >= TELLING_NAME && memmem(bytes, len, node->name, strlen(node->name)))
+		return true;
+	return holds_guid(bytes, len, node->guid) || holds_guid(bytes, len, node->system_guid);
+}
+
+/* Is this node as it was in the fabric before? Most are, and each search is one through the whole file. */
+static bool is_known(const struct fabric *before, const struct node *node)
+{
+	uint32_t known = before ? fabric_find_node(before, node->guid) : FABRIC_NONE;
+
+	return known != FABRIC_NONE && before->nodes[known].system_guid == node->system_guid &&
+	       !strcmp(before->nodes[known].desc, node->desc) && !strcmp(before->nodes[known].name, node->name);
+}
+
+static bool is_known_port(const struct fabric *before, uint64_t guid)
+{
+	for (size_t i = 0; before && i < before->port_count; i++)
+		if (before->ports[i].guid == guid)
+			return true;
+	return false;
+}
+
+/* Does a file hold anything that tells who a node or a port of the history is? */
+static bool names_somebody(const char *of, const struct model *model)
+{
+	size_t len;
+	char *bytes = test_file_read(of, &len);
+	bool found = memmem(bytes, len, model->boot_id, strlen(model->boot_id)) != NULL;
+
+	for (size_t f = 0; !found && f < model->fabric_count; f++) {
+		const struct fabric *fabric = model->fabrics[f], *before = f ? model->fabrics[f - 1] : NULL;
+
+		for (size_t i = 0; !found && i < fabric->node_count; i++)
+			found = !is_known(before, &fabric->nodes[i]) && holds_node(bytes, len, &fabric->nodes[i]);
+		for (size_t i = 0; !found && i < fabric->port_count; i++)
+			found = fabric->ports[i].guid > UINT32_MAX && !is_known_port(before, fabric->ports[i].guid) &&
+				holds_guid(bytes, len, fabric->ports[i].guid);
+	}
+	free(bytes);
+	return found;
+}
+
+static void a_disguised_export_names_nobody(void **state)
+{
+	const struct export_query anonymised = { .anonymise = true }, plain = { 0 };
+	struct export_summary summary;
+	struct error err = { 0 };
+	char named[112];
+
+	(void)state;
+	for (uint64_t seed = 10; seed < 10 + test_cases(4); seed++) {
+		struct model *model = test_history_store(seed, 90);
+
+		snprintf(named, sizeof(named), "%s/named.db", folder);
+		if (admin_export(path, copy, &anonymised, &summary, &err) < 0 ||
+		    admin_export(path, named, &plain, &summary, &err) < 0)
+			fail_msg("%s", err.text);
+		check_sound(copy);
+		assert_false(names_somebody(copy, model));
+		assert_true(names_somebody(named, model)); /* it would be found */
+		assert_int_equal(check_integer(copy, "SELECT count(DISTINCT guid) FROM node"),
+				 check_integer(path, "SELECT count(DISTINCT guid) FROM node"));
+		assert_int_equal(check_integer(copy, "SELECT count(DISTINCT name) FROM node_version"),
+				 check_integer(path, "SELECT count(DISTINCT name) FROM node_version"));
+		model_destroy(model);
+		test_folder_remove(NULL);
+		set_up(NULL);
+	}
+}
+
+static void a_backup_beside_a_writer_is_of_one_moment(void **state)
+{
+	struct model *model = model_create(8, 4, 10, 12);
+	struct reader *reader;
+	struct writer *writer;
+	struct error err = { 0 };
+	int64_t bytes = 0;
+	pid_t writing;
+	int status;
+
+	(void)state;
+	model->keep_history = true;
+	writer = check_open_writer(path);
+	check_store(writer, model_step(model));
+	writer_close(writer);
+	model_destroy(model);
+	writing = fork();
+	assert_true(writing >= 0);
+	if (!writing) {
+		struct model *same = model_create(8, 4, 10, 12);
+
+		same->keep_history = true;
+		if (writer_open(path, &writer, NULL) < 0)
+			_exit(1);
+		model_step(same);
+		for (int i = 0; i < 200; i++)
+			if (writer_sink(writer)->store(writer_sink(writer)->ctx, model_step(same), NULL) < 0)
+				_exit(2);
+		_exit(0);
+	}
+	for (int i = 0; i < 10; i++) {
+		char name[112];
+
+		usleep(20000);
+		snprintf(name, sizeof(name), "%s.%d", copy, i);
+		if (admin_backup(path, name, &bytes, &err) < 0)
+			fail_msg("%s", err.text);
+		check_sound(name);
+	}
+	waitpid(writing, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(admin_backup(path, copy, &bytes, NULL), 0);
+	check_same_content(path, copy);
+	model = model_create(8, 4, 10, 12);
+	model->keep_history = true;
+	for (int i = 0; i < 201; i++)
+		model_step(model);
+	reader = check_open_reader(copy);
+	for (int64_t id = 1; id <= 201; id += 20)
+		check_sweep(reader, model, id);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+static void nothing_is_overwritten_and_nothing_half_stays(void **state)
+{
+	struct model *model = test_history_store(15, 5);
+	const struct export_query everything = { 0 }, never = { .until_us = 1 };
+	struct export_summary summary;
+	struct error err = { 0 };
+	char nowhere[128];
+	int64_t bytes;
+
+	(void)state;
+	assert_int_equal(admin_backup(path, path, &bytes, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "there already"));
+	assert_int_equal(admin_backup(path, folder, &bytes, &err), ERR_IO);
+	assert_int_equal(admin_export(path, folder, &everything, &summary, &err), ERR_IO);
+	snprintf(nowhere, sizeof(nowhere), "%s/none/copy.db", folder);
+	assert_int_equal(admin_backup(path, nowhere, &bytes, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "none/copy.db"));
+	assert_int_equal(admin_backup("/nonexistent.db", copy, &bytes, &err), ERR_UNAVAILABLE);
+	assert_int_equal(admin_export(path, copy, &never, &summary, &err), ERR_UNAVAILABLE);
+	assert_int_equal(access(copy, F_OK), -1);
+	snprintf(nowhere, sizeof(nowhere), "%s.part", copy);
+	assert_int_equal(access(nowhere, F_OK), -1);
+	model_destroy(model);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
+	const struct CMUnitTest tests[] = {
+		TEST(an_export_of_everything_is_the_same),
+		TEST(a_part_holds_its_sweeps_as_they_were_and_no_others),
+		TEST(a_history_that_forgot_is_exported_as_it_is),
+		TEST(a_disguised_export_names_nobody),
+		TEST(a_backup_beside_a_writer_is_of_one_moment),
+		TEST(nothing_is_overwritten_and_nothing_half_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

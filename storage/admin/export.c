@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * export.c - a part of the history as a database of its own
+ *
+ * The new database is made as every new one is, and filled table by table with
+ * the rows that belong to the part (storage/admin/catalog.c). Nothing that is to be hidden
+ * ever stands in it, so that no free page holds it either.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "storage/admin/admin_internal.h"
+#include "storage/file/db.h"
+#include "storage/admin/anonymise.h"
+#include "storage/admin/catalog.h"
+#include "storage/read/readings.h"
+#include "storage/file/schema.h"
+
+enum { RANGE_NUMBERS = 8 };
+
+struct exporting {
+	const char *path;
+	const struct export_query *query;
+	sqlite3 *source; /* of its own, for what is worked out from it */
+	sqlite3 *db;     /* the new one, with the old one attached as "source" */
+	bool immutable;
+	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of catalog.h */
+	struct anonymiser anonymiser;
+};
+
+/* The path as a URI that cannot be written through. */
+static int source_uri(const struct exporting *exporting, struct text *ret, struct error *err)
+{
+	text_append(ret, *exporting->path == '/' ? "file:" : "file:./");
+	for (const char *c = exporting->path; *c; c++) {
+		if (strchr("?#%", *c))
+			text_appendf(ret, "%%%02X", (unsigned char)*c);
+		else
+			text_append_bytes(ret, c, 1);
+	}
+	text_append(ret, exporting->immutable ? "?mode=ro&immutable=1" : "?mode=ro");
+	return text_failed(ret) ? err_nomem(err) : 0;
+}
+
+static int attach_source(struct exporting *exporting, struct error *err)
+{
+	struct text uri = { 0 };
+	sqlite3_stmt *attach = NULL;
+	int on = 1, result = source_uri(exporting, &uri, err);
+
+	if (!result)
+		result = db_prepare(exporting->db, "ATTACH ?1 AS source", &attach, err);
+	if (!result) {
+		sqlite3_bind_text(attach, 1, text_chars(&uri), -1, SQLITE_STATIC);
+		result = db_run(attach, err);
+	}
+	sqlite3_finalize(attach);
+	text_done(&uri);
+	/* Others who may not write need its log. */
+	if (!result)
+		sqlite3_file_control(exporting->db, "source", SQLITE_FCNTL_PERSIST_WAL, &on);
+	return result;
+}
+
+static void name_is_generic(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	const void *bytes = sqlite3_value_blob(values[0]);
+	char desc[NODE_DESC_SIZE + 1] = "";
+	int len = sqlite3_value_bytes(values[0]);
+
+	(void)count;
+	if (bytes && len > 0)
+		memcpy(desc, bytes, len > NODE_DESC_SIZE ? NODE_DESC_SIZE : (size_t)len);
+	sqlite3_result_int(context, names_is_generic(desc));
+}
+
+/* Nothing has to be safe before it is complete, and nobody else looks at it. */
+static int open_new_file(struct exporting *exporting, const char *part, struct error *err)
+{
+	int result = schema_create(part, err);
+
+	if (result < 0)
+		return result;
+	if (sqlite3_open_v2(part, &exporting->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL)
+	    != SQLITE_OK)
+		return db_fail(exporting->db, err);
+	sqlite3_busy_timeout(exporting->db, 10000);
+	admin_watch_stop(exporting->db);
+	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+			 " PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
+	/* Only now: a hardened connection refuses to turn its journal off. */
+	schema_harden(exporting->db);
+	if (!result)
+		result = attach_source(exporting, err);
+	if (!result && sqlite3_create_function(exporting->db, "name_is_generic", 1, SQLITE_UTF8, NULL,
+					       name_is_generic, NULL, NULL) != SQLITE_OK)
+		result = db_fail(exporting->db, err);
+	return result ? result : db_exec(exporting->db, "BEGIN", err);
+}
+
+/* A number of the part, worked out from those before it. */
+static int range_number(struct exporting *exporting, const char *sql, int64_t absent, int64_t *ret, struct error *err)
+{
+	const struct export_query *query = exporting->query;
+	const int64_t values[] = { query->since_us ? query->since_us : INT64_MIN,
+				   query->until_us ? query->until_us : INT64_MAX, exporting->range[0],
+				   exporting->range[1] };
+	sqlite3_stmt *row;
+	int result = db_prepare(exporting->db, sql, &row, err);
+
+	if (result < 0)
+		return result;
+	for (int i = 0; i < sqlite3_bind_parameter_count(row); i++)
+		sqlite3_bind_int64(row, i + 1, values[i]);
+	result = db_step(row, err);
+	if (result >= 0)
+		*ret = result && sqlite3_column_type(row, 0) != SQLITE_NULL ? sqlite3_column_int64(row, 0) : absent;
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int nothing_there(const struct exporting *exporting, struct error *err)
+{
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+	const struct export_query *query = exporting->query;
+
+	if (query->since_us && query->until_us)
+		return err_set(err, ERR_UNAVAILABLE, "nothing is stored from %s to %s; see: ibwire db",
+			       when_format_local(query->since_us, since), when_format_local(query->until_us, until));
+	if (query->since_us)
+		return err_set(err, ERR_UNAVAILABLE, "nothing is stored from %s on; see: ibwire db",
+			       when_format_local(query->since_us, since));
+	if (query->until_us)
+		return err_set(err, ERR_UNAVAILABLE, "nothing is stored before %s; see: ibwire db",
+			       when_format_local(query->until_us, until));
+	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one",
+		       exporting->path);
+}
+
+/*
+ * The sweeps of the part: what sweeps, sums or events tell of that time. Then out
+ * to whole windows, and the hours that are whole in it.
+ */
+static int find_range(struct exporting *exporting, struct error *err)
+{
+	static const char first[] =
+		"SELECT min(s) FROM (SELECT min(id) AS s FROM source.sweep WHERE wall_us >= ?1 UNION ALL"
+		" SELECT min(from_sweep) FROM source.chunk_window WHERE from_us >= ?1 UNION ALL"
+		" SELECT min(from_sweep) FROM source.hour WHERE from_us >= ?1 UNION ALL"
+		" SELECT min(sweep) FROM source.event WHERE wall_us >= ?1)";
+	static const char last[] =
+		"SELECT max(s) FROM (SELECT max(id) AS s FROM source.sweep WHERE wall_us <= ?2 UNION ALL"
+		" SELECT max(to_sweep) - 1 FROM source.chunk_window WHERE to_us <= ?2 UNION ALL"
+		" SELECT max(to_sweep) - 1 FROM source.hour WHERE to_us <= ?2)";
+	static const struct {
+		int number;
+		int64_t absent;
+		const char *sql;
+	} whole[] = {
+		{ 0, -1, "SELECT min(?3, coalesce((SELECT min(from_sweep) FROM source.chunk_window"
+		  " WHERE to_sweep > ?3 AND from_sweep <= ?3), ?3))" },
+		{ 1, -1, "SELECT max(?4, coalesce((SELECT max(to_sweep) - 1 FROM source.chunk_window"
+		  " WHERE to_sweep > ?4 AND from_sweep <= ?4), ?4))" },
+		{ 2, 1, "SELECT min(id) FROM source.chunk_window WHERE to_sweep > ?3 AND from_sweep <= ?4" },
+		{ 3, 0, "SELECT max(id) FROM source.chunk_window WHERE to_sweep > ?3 AND from_sweep <= ?4" },
+		{ 4, 1, "SELECT min(id) FROM source.hour WHERE from_sweep >= ?3 AND to_sweep - 1 <= ?4" },
+		{ 5, 0, "SELECT max(id) FROM source.hour WHERE from_sweep >= ?3 AND to_sweep - 1 <= ?4" },
+	};
+	int result = range_number(exporting, first, 1, &exporting->range[0], err);
+
+	exporting->range[6] = exporting->query->since_us ? exporting->query->since_us : INT64_MIN;
+	exporting->range[7] = exporting->query->until_us ? exporting->query->until_us : INT64_MAX;
+	if (!result)
+		result = range_number(exporting, last, 0, &exporting->range[1], err);
+	if (!result && exporting->range[0] > exporting->range[1])
+		result = nothing_there(exporting, err);
+	for (size_t i = 0; !result && i < sizeof(whole) / sizeof(*whole); i++)
+		result = range_number(exporting, whole[i].sql, whole[i].absent, &exporting->range[whole[i].number],
+				      err);
+	return result;
+}
+
+/* What stands in a column of the new table. */
+static const char *column_sql(const struct exporting *exporting, const struct catalog_table *table, const char *column)
+{
+	for (int i = 0; i < CATALOG_COLUMNS_MAX && table->columns[i].name; i++) {
+		const struct catalog_column *kept = &table->columns[i];
+
+		if (strcmp(kept->name, column))
+			continue;
+		if (exporting->query->anonymise && kept->hidden)
+			return kept->hidden;
+		return kept->sql ? kept->sql : column;
+	}
+	return column;
+}
+
+static void append_where(struct text *sql, const struct catalog_table *table)
+{
+	int first = RANGE_FIRST(table->range);
+
+	switch (table->range) {
+	case RANGE_SWEEPS:
+	case RANGE_WINDOWS:
+	case RANGE_HOURS:
+		if (table->key)
+			text_appendf(sql, " WHERE (%s BETWEEN ?%d * %lld AND (?%d + 1) * %lld - 1)", table->key, first,
+				     (long long)table->scale, first + 1, (long long)table->scale);
+		break;
+	case RANGE_SNAPSHOTS:
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete"
+			     " AND wall_us BETWEEN ?7 AND ?8)", table->key);
+		break;
+	case RANGE_FINDINGS:
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.finding WHERE opened_sweep <= ?2"
+			     " AND (closed_sweep IS NULL OR closed_sweep > ?1))", table->key);
+		break;
+	case RANGE_LASTING:
+		text_append(sql, " WHERE (from_sweep <= ?2 AND (to_sweep IS NULL OR to_sweep > ?1))");
+		break;
+	default:
+		return;
+	}
+	if (table->also)
+		text_appendf(sql, " OR %s", table->also);
+}
+
+static int copy_sql(const struct exporting *exporting, const struct catalog_table *table, struct text *sql,
+		    struct error *err)
+{
+	struct text values = { 0 };
+	sqlite3_stmt *columns;
+	bool more = false;
+	int result = db_prepare(exporting->db, "SELECT name FROM pragma_table_info(?1, 'main')", &columns, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(columns, 1, table->name, -1, SQLITE_STATIC);
+	text_appendf(sql, "INSERT OR REPLACE INTO main.%s (", table->name);
+	while ((result = db_step(columns, err)) > 0) {
+		const char *name = (const char *)sqlite3_column_text(columns, 0);
+
+		text_appendf(sql, "%s%s", more ? ", " : "", name);
+		text_appendf(&values, "%s%s", more ? ", " : "", column_sql(exporting, table, name));
+		more = true;
+	}
+	sqlite3_finalize(columns);
+	text_appendf(sql, ") SELECT %s FROM ", text_chars(&values));
+	if (table->from)
+		text_append(sql, table->from);
+	else
+		text_appendf(sql, "source.%s", table->name);
+	text_append(sql, " t");
+	append_where(sql, table);
+	if (!result && (text_failed(sql) || text_failed(&values)))
+		result = err_nomem(err);
+	text_done(&values);
+	return result;
+}
+
+static int run_with_range(struct exporting *exporting, const char *sql, struct error *err)
+{
+	sqlite3_stmt *statement;
+	int result = db_prepare(exporting->db, sql, &statement, err);
+
+	if (result < 0)
+		return result;
+	for (int i = 0; i < sqlite3_bind_parameter_count(statement); i++)
+		sqlite3_bind_int64(statement, i + 1, exporting->range[i]);
+	result = db_run(statement, err);
+	sqlite3_finalize(statement);
+	return result;
+}
+
+static int copy_table(struct exporting *exporting, const struct catalog_table *table, struct error *err)
+{
+	struct text sql = { 0 };
+	int result;
+
+	if (table->range == RANGE_NONE)
+		return 0;
+	result = copy_sql(exporting, table, &sql, err);
+	if (!result)
+		result = run_with_range(exporting, text_chars(&sql), err);
+	text_done(&sql);
+	return result;
+}
+
+/* The values at the first sweep, from which those after it follow. */
+static int put_first_readings(struct exporting *exporting, struct error *err)
+{
+	int64_t first = exporting->range[0], ports = 0;
+	struct stored_reading *by_port;
+	sqlite3_stmt *insert = NULL;
+	int result = db_integer(exporting->source, "SELECT max(id) FROM port", 0, &ports, err);
+
+	if (result < 0)
+		return result;
+	by_port = calloc((size_t)ports + 1, sizeof(*by_port));
+	if (!by_port)
+		return err_nomem(err);
+	result = readings_prepare_absolute(exporting->db, &insert, err);
+	if (!result)
+		result = readings_load(exporting->source, first, by_port, (size_t)ports + 1, err);
+	for (int64_t i = 1; !result && i <= ports; i++)
+		if (by_port[i].there && by_port[i].read_sweep == first)
+			result = readings_write_absolute(insert, (uint32_t)i, &by_port[i], err);
+	sqlite3_finalize(insert);
+	free(by_port);
+	return result;
+}
+
+/* What ports without data were last read with: they are told by it for as long as their span lasts. */
+static const char resting_readings[] =
+	"INSERT OR IGNORE INTO main.absolute SELECT a.* FROM main.span g CROSS JOIN source.absolute a"
+	" ON a.sweep = g.read_sweep AND a.port = g.port";
+
+static int gather_guids(struct exporting *exporting, const struct catalog_table *table, const char *column,
+			struct error *err)
+{
+	sqlite3_stmt *rows;
+	char sql[160];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM %s WHERE %s IS NOT NULL", column, table->name, column);
+	result = db_prepare(exporting->source, sql, &rows, err);
+	while (!result && (result = db_step(rows, err)) > 0)
+		result = anonymise_add_guid(&exporting->anonymiser, db_u64(rows, 0), err);
+	sqlite3_finalize(rows);
+	return result;
+}
+
+/* Names as they are stored, and as they are made from what nodes said; GUIDs in place of names are none. */
+static int gather_names(struct exporting *exporting, const char *table, struct error *err)
+{
+	sqlite3_stmt *rows;
+	char sql[256], name[NODE_NAME_SIZE];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT name, max(type = 2) FROM %s GROUP BY name UNION ALL"
+		 " SELECT description, max(type = 2) FROM %s GROUP BY description", table, table);
+	result = db_prepare(exporting->source, sql, &rows, err);
+	while (!result && (result = db_step(rows, err)) > 0) {
+		const char *bytes = sqlite3_column_blob(rows, 0);
+
+		text_sanitise(bytes ? bytes : "", (size_t)sqlite3_column_bytes(rows, 0), name, sizeof(name));
+		result = 0;
+		if (strncmp(name, "0x", 2) || strspn(name + 2, "0123456789abcdef") != 16 || name[18])
+			result = anonymise_add_name(&exporting->anonymiser, name, sqlite3_column_int(rows, 1) != 0,
+						    err);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int prepare_anonymiser(struct exporting *exporting, struct error *err)
+{
+	int result = gather_names(exporting, "node_version", err);
+
+	if (!result)
+		result = gather_names(exporting, "snapshot_node", err);
+	for (size_t i = 0; !result && i < catalog_table_count; i++) {
+		const struct catalog_column *columns = catalog_tables[i].columns;
+
+		for (int j = 0; !result && j < CATALOG_COLUMNS_MAX && columns[j].name; j++)
+			if (columns[j].hidden && !strncmp(columns[j].hidden, "hide_guid", 9))
+				result = gather_guids(exporting, &catalog_tables[i], columns[j].name, err);
+	}
+	if (!result)
+		result = anonymise_complete(&exporting->anonymiser, err);
+	return result ? result : anonymise_functions(exporting->db, &exporting->anonymiser, err);
+}
+
+static int fill(struct exporting *exporting, struct export_summary *ret, struct error *err)
+{
+	int result = find_range(exporting, err);
+
+	if (!result && exporting->query->anonymise)
+		result = prepare_anonymiser(exporting, err);
+	for (size_t i = 0; !result && i < catalog_table_count; i++)
+		result = copy_table(exporting, &catalog_tables[i], err);
+	if (!result)
+		result = db_exec(exporting->db, resting_readings, err);
+	if (!result)
+		result = put_first_readings(exporting, err);
+	if (!result)
+		result = db_integer(exporting->db, "SELECT count(*) FROM main.sweep", 0, &ret->sweeps, err);
+	if (!result)
+		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id LIMIT 1", 0,
+				    &ret->since_us, err);
+	if (!result)
+		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id DESC LIMIT 1", 0,
+				    &ret->until_us, err);
+	return result;
+}
+
+static int make(struct exporting *exporting, const char *part, struct export_summary *ret, struct error *err)
+{
+	int result = open_new_file(exporting, part, err);
+
+	if (!result)
+		result = fill(exporting, ret, err);
+	if (!result)
+		result = db_exec(exporting->db, "COMMIT; DETACH source; PRAGMA main.journal_mode = WAL", err);
+	if (sqlite3_close(exporting->db) != SQLITE_OK && !result)
+		result = err_set(err, ERR_INTERNAL, "%s could not be closed", part);
+	anonymise_done(&exporting->anonymiser);
+	return result;
+}
+
+int admin_export(const char *path, const char *new_path, const struct export_query *query,
+		 struct export_summary *ret, struct error *err)
+{
+	struct exporting exporting = { .path = path, .query = query };
+	struct export_summary summary = { 0 };
+	struct new_file new_file;
+	int result = admin_open(path, &exporting.source, &exporting.immutable, err);
+
+	if (result < 0)
+		return result;
+	result = new_file_begin(&new_file, new_path, err);
+	if (!result) {
+		result = schema_verify_keys(exporting.source, err);
+		if (!result)
+			result = make(&exporting, new_file.part, &summary, err);
+		result = admin_stopped(result, err);
+		if (result < 0)
+			new_file_abandon(&new_file);
+		else
+			result = new_file_finish(&new_file, err);
+	}
+	sqlite3_close(exporting.source);
+	if (result < 0)
+		return result;
+	summary.bytes = admin_file_bytes(new_path, "");
+	*ret = summary;
+	return 0;
+}

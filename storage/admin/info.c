@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* info.c - what a database holds, since when, and how large it is */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "storage/admin/admin_internal.h"
+#include "storage/file/db.h"
+#include "storage/admin/catalog.h"
+#include "storage/file/lock.h"
+#include "storage/file/schema.h"
+
+/*
+ * A file up to this size is counted row by row. Of a larger one only tables with few
+ * rows are; of the others so many places are looked at.
+ */
+#define EXACT_BYTES (INT64_C(64) << 20)
+enum { PLACES = 16, SOON_COUNTED = 20000 };
+
+/* Of rows that were weighed: what a page needs beside them. */
+#define PAGE_OVERHEAD 1.12
+
+#define WALL_SINCE(sweep) "SELECT wall_us FROM sweep WHERE id >= (" sweep ") ORDER BY id LIMIT 1"
+#define WALL_UNTIL(sweep) "SELECT wall_us FROM sweep WHERE id <= (" sweep ") ORDER BY id DESC LIMIT 1"
+
+/* The wall clock of the oldest and the newest; where a query fits no older schema, the next one does. */
+static const struct {
+	enum data_kind kind;
+	const char *since, *until;
+} times[] = {
+	{ DATA_RAW, WALL_SINCE("SELECT min(s) FROM (SELECT min(id) / 65536 AS s FROM hot UNION ALL"
+			       " SELECT min(from_sweep) FROM chunk_window WHERE state = 1)"),
+	  WALL_UNTIL("SELECT max(s) FROM (SELECT max(id) / 65536 AS s FROM hot UNION ALL"
+		     " SELECT max(to_sweep) - 1 FROM chunk_window WHERE state = 1)") },
+	{ DATA_RAW, WALL_SINCE("SELECT min(sweep) FROM delta"), WALL_UNTIL("SELECT max(sweep) FROM delta") },
+	{ DATA_SUMS, "SELECT min(from_us) FROM chunk_window WHERE state > 0",
+	  "SELECT max(to_us) FROM chunk_window WHERE state > 0" },
+	{ DATA_HOURS, "SELECT min(from_us) FROM hour", "SELECT max(to_us) FROM hour" },
+	{ DATA_ERRORS, WALL_SINCE("SELECT min(sweep) FROM error"), WALL_UNTIL("SELECT max(sweep) FROM error") },
+	{ DATA_READINGS, "SELECT wall_us FROM absolute ORDER BY sweep LIMIT 1",
+	  "SELECT wall_us FROM absolute ORDER BY sweep DESC LIMIT 1" },
+	{ DATA_DETAILS, WALL_SINCE("SELECT min(sweep) FROM detail"), WALL_UNTIL("SELECT max(sweep) FROM detail") },
+	{ DATA_SWEEPS, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1",
+	  "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1" },
+	{ DATA_SPANS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
+	{ DATA_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1",
+	  "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
+	{ DATA_FINDINGS, "SELECT min(opened_us) FROM finding", "SELECT max(opened_us) FROM finding" },
+	{ DATA_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
+	{ DATA_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
+	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
+};
+
+/* A number that a query gives; 0 where it gives none, or has no place in this schema. */
+static int64_t number_or_none(sqlite3 *db, const char *sql)
+{
+	int64_t number = 0;
+
+	return db_integer(db, sql, 0, &number, NULL) < 0 ? 0 : number;
+}
+
+static void read_times(sqlite3 *db, struct admin_info *ret)
+{
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		struct data_info *kept = &ret->data[times[i].kind];
+
+		if (kept->since_us)
+			continue;
+		kept->since_us = number_or_none(db, times[i].since);
+		kept->until_us = number_or_none(db, times[i].until);
+	}
+}
+
+/* Bytes that a row's values take, about as SQLite packs them. */
+static int64_t weigh_row(sqlite3_stmt *row)
+{
+	int64_t bytes = 4;
+
+	for (int i = 0; i < sqlite3_column_count(row); i++) {
+		int64_t value = sqlite3_column_int64(row, i);
+
+		bytes++;
+		switch (sqlite3_column_type(row, i)) {
+		case SQLITE_INTEGER:
+			for (; value != 0 && value != -1; value >>= 8)
+				bytes++;
+			break;
+		case SQLITE_NULL:
+			break;
+		default:
+			bytes += sqlite3_column_bytes(row, i);
+		}
+	}
+	return bytes;
+}
+
+/* How many keys of a table are looked at from one place on: what comes once in many sweeps is not to be missed. */
+static int64_t keys_of_place(const struct catalog_table *table)
+{
+	return table->range == RANGE_SWEEPS && table->scale == 1 ? 128 : 1;
+}
+
+/* The rows of @keys keys from @first on. */
+static int weigh_place(sqlite3_stmt *rows, int64_t first, int64_t keys, int64_t *ret_rows, int64_t *ret_bytes,
+		       struct error *err)
+{
+	int result;
+
+	sqlite3_bind_int64(rows, 1, first);
+	sqlite3_bind_int64(rows, 2, first + keys);
+	while ((result = db_step(rows, err)) > 0) {
+		(*ret_rows)++;
+		*ret_bytes += weigh_row(rows);
+	}
+	sqlite3_reset(rows);
+	return result;
+}
+
+/* Look at some places of a table, spread over its key, and take the rest to be like them. */
+static int sample_table(sqlite3 *db, const struct catalog_table *table, struct data_info *kept, struct error *err)
+{
+	int64_t first = 0, last = -1, rows = 0, bytes = 0, seen = 0, keys = keys_of_place(table);
+	long long scale = (long long)table->scale;
+	sqlite3_stmt *place;
+	char sql[256];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT min(%s) / %lld FROM %s", table->key, scale, table->name);
+	result = db_integer(db, sql, 0, &first, err);
+	snprintf(sql, sizeof(sql), "SELECT max(%s) / %lld FROM %s", table->key, scale, table->name);
+	if (!result)
+		result = db_integer(db, sql, -1, &last, err);
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE %s >= ?1 * %lld AND %s < ?2 * %lld", table->name, table->key,
+		 scale, table->key, scale);
+	if (result < 0 || (result = db_prepare(db, sql, &place, err)) < 0)
+		return result;
+	/* In the middle of as many parts, since at the ends there is more than elsewhere. */
+	for (int64_t i = 0; !result && i < PLACES; i++) {
+		int64_t at = first + (last - first + 1) * (2 * i + 1) / (2 * PLACES);
+
+		result = weigh_place(place, at, keys, &rows, &bytes, err);
+		seen += last - at + 1 < keys ? last - at + 1 : keys;
+	}
+	sqlite3_finalize(place);
+	if (result < 0 || seen <= 0)
+		return result;
+	kept->rows += (int64_t)((double)rows / (double)seen * (double)(last - first + 1));
+	kept->bytes += (int64_t)((double)bytes / (double)seen * (double)(last - first + 1) * PAGE_OVERHEAD);
+	return 0;
+}
+
+/* Return: 1 where a table has more rows than are soon counted, 0 or an error. */
+static int is_large(sqlite3 *db, const char *table, struct error *err)
+{
+	int64_t rows = 0;
+	char sql[128];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM (SELECT 1 FROM \"%.64s\" LIMIT %d)", table, SOON_COUNTED);
+	result = db_integer(db, sql, 0, &rows, err);
+	return result < 0 ? result : rows >= SOON_COUNTED;
+}
+
+static int count_rows(sqlite3 *db, const char *table, struct data_info *kept, struct error *err)
+{
+	int64_t rows = 0;
+	char sql[128];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%.64s\"", table);
+	result = db_integer(db, sql, 0, &rows, err);
+	kept->rows += rows;
+	return result;
+}
+
+/* The pages of a table and its indexes, where SQLite was built to tell; else what its rows weigh. */
+static int weigh_table(sqlite3 *db, const char *table, struct data_info *kept, struct error *err)
+{
+	sqlite3_stmt *row;
+	char sql[128];
+	int result;
+
+	if (db_prepare(db, "SELECT sum(d.pgsize) FROM sqlite_schema s JOIN dbstat d ON d.name = s.name"
+		       " WHERE s.tbl_name = ?1 AND d.aggregate = 1", &row, NULL) == 0) {
+		sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC);
+		result = db_step(row, err);
+		if (result > 0)
+			kept->bytes += sqlite3_column_int64(row, 0);
+		sqlite3_finalize(row);
+		return result < 0 ? result : 0;
+	}
+	snprintf(sql, sizeof(sql), "SELECT * FROM \"%.64s\"", table);
+	result = db_prepare(db, sql, &row, err);
+	if (result < 0)
+		return result;
+	while ((result = db_step(row, err)) > 0)
+		kept->bytes += (int64_t)((double)weigh_row(row) * PAGE_OVERHEAD);
+	sqlite3_finalize(row);
+	return result;
+}
+
+static int read_table(sqlite3 *db, const char *name, struct admin_info *ret, struct error *err)
+{
+	const struct catalog_table *table = catalog_find(name);
+	struct data_info *kept = &ret->data[table ? table->kind : DATA_OTHER];
+	bool large_file = ret->file_bytes > EXACT_BYTES;
+	int result;
+
+	kept->there = true;
+	if (large_file && table && table->key) {
+		result = is_large(db, name, err);
+		if (result > 0)
+			ret->estimated = kept->estimated = true;
+		if (result)
+			return result < 0 ? result : sample_table(db, table, kept, err);
+	}
+	result = count_rows(db, name, kept, err);
+	return result ? result : weigh_table(db, name, kept, err);
+}
+
+static int read_tables(sqlite3 *db, struct admin_info *ret, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+				&rows, err);
+
+	while (!result && (result = db_step(rows, err)) > 0)
+		result = read_table(db, (const char *)sqlite3_column_text(rows, 0), ret, err);
+	sqlite3_finalize(rows);
+	return result;
+}
+
+/* Whose fabric it is, as far as that can be told: the node of the host that asked. */
+static int read_asker(sqlite3 *db, struct admin_info *ret, struct error *err)
+{
+	const char *name;
+	sqlite3_stmt *row;
+	int result = db_prepare(db, "SELECT v.name FROM node_version v WHERE v.node ="
+				" (SELECT from_node FROM sweep ORDER BY id DESC LIMIT 1)"
+				" ORDER BY v.from_sweep DESC LIMIT 1", &row, err);
+
+	if (result < 0)
+		return result;
+	result = db_step(row, err);
+	name = result > 0 ? (const char *)sqlite3_column_text(row, 0) : NULL;
+	if (name)
+		text_sanitise(name, strlen(name), ret->asked_from, sizeof(ret->asked_from));
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+/* Of the sweeps whose samples are kept; a sum of short rows. */
+static int count_samples(sqlite3 *db, int64_t *ret, struct error *err)
+{
+	static const char since[] =
+		"SELECT sum(ports_answered) FROM sweep WHERE id >= coalesce((SELECT min(from_sweep) FROM chunk_window"
+		" WHERE state = 1), (SELECT min(id) / 65536 FROM hot))";
+
+	return db_integer(db, since, 0, ret, err);
+}
+
+static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, struct error *err)
+{
+	int64_t version = 0, free_pages = 0;
+	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+
+	if (!result)
+		result = schema_verify_keys(db, err);
+	if (!result)
+		result = db_integer(db, "PRAGMA page_size", 0, &ret->page_bytes, err);
+	if (!result)
+		result = db_integer(db, "PRAGMA freelist_count", 0, &free_pages, err);
+	if (!result)
+		result = db_integer(db, "SELECT value FROM meta WHERE key = 'created_us'", 0, &ret->created_us, err);
+	if (!result)
+		result = db_integer(db, "SELECT count(*) FROM node", 0, &ret->nodes, err);
+	if (!result)
+		result = db_integer(db, "SELECT count(*) FROM port", 0, &ret->ports, err);
+	if (!result)
+		result = db_integer(db, "SELECT count(*) FROM sweep", 0, &ret->sweeps, err);
+	if (!result)
+		result = count_samples(db, &ret->port_samples, err);
+	ret->schema_version = (int)version;
+	ret->free_bytes = free_pages * ret->page_bytes;
+	ret->file_bytes = admin_file_bytes(path, "");
+	ret->log_bytes = admin_file_bytes(path, "-wal");
+	return result;
+}
+
+int admin_info(const char *path, struct admin_info *ret, struct error *err)
+{
+	struct admin_info info = { .sqlite_version = sqlite3_libversion() };
+	bool immutable;
+	sqlite3 *db;
+	int result = admin_open(path, &db, &immutable, err);
+
+	if (result < 0)
+		return result;
+	result = db_exec(db, "BEGIN", err);
+	if (!result)
+		result = read_file(db, path, &info, err);
+	if (!result)
+		result = read_asker(db, &info, err);
+	if (!result)
+		result = read_tables(db, &info, err);
+	if (!result)
+		read_times(db, &info);
+	sqlite3_close(db);
+	if (result < 0)
+		return result;
+	info.live = lock_held(path, &info.collector_pid);
+	*ret = info;
+	return 0;
+}

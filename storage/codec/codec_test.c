@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What is read is what was written, whatever the numbers, in chunks and in blocks of hot; and bytes that nobody wrote
+ * do no harm.
+ *
+ * Samples are drawn from every distribution that might be hard: each counter of
+ * each chunk from another. IBWIRE_CODEC_SAMPLES says how many (10000000 take
+ * some seconds). What is read ends where a page ends that cannot be read.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/delta.h"
+#include "base/err.h"
+#include "storage/codec/codec.h"
+#include "storage/codec/codec_group.h"
+#include "storage/codec/hot_block.h"
+#include "storage/test/test_day.h"
+
+#define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)
+#define PAGE_BYTES ((size_t)1 << 20)
+
+static uint64_t seed = 1;
+
+static uint64_t draw(void)
+{
+	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static uint64_t below(uint64_t limit)
+{
+	return draw() % limit;
+}
+
+/* Any number of bits is as likely as any other. */
+static uint64_t draw_width(void)
+{
+	unsigned width = (unsigned)below(65);
+
+	return width ? draw() >> (64 - width) : 0;
+}
+
+static uint64_t draw_extreme(void)
+{
+	static const uint64_t extremes[] = {
+		0, 1, UINT32_MAX, UINT64_C(1) << 32, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX - 1, UINT64_MAX,
+	};
+
+	return extremes[below(sizeof(extremes) / sizeof(*extremes))];
+}
+
+/* The @i-th number of a distribution. */
+struct source {
+	unsigned kind;
+	uint64_t base, noise, step;
+};
+
+#define KINDS 11
+
+static struct source draw_source(void)
+{
+	return (struct source){ (unsigned)below(KINDS), draw_width(), draw_width() | 1, draw_width() };
+}
+
+static uint64_t draw_from(const struct source *source, unsigned i)
+{
+	switch (source->kind) {
+	case 0:
+		return 0;
+	case 1:
+		return source->base;
+	case 2:
+		return source->base + below(source->noise);
+	case 3:
+		return draw();
+	case 4:
+		return draw_width();
+	case 5:
+		return draw_extreme();
+	case 6: /* steady, but for a few */
+		return below(20) ? source->base : draw_width();
+	case 7: /* noise with a few far away, to both sides */
+		return below(20) ? source->base + below(source->noise) : draw();
+	case 8:
+		return source->base + source->step * i;
+	case 9: /* two levels */
+		return below(2) ? source->base + below(source->noise) : below(16);
+	default:
+		return source->base - below(4) + (below(50) ? 0 : draw_extreme());
+	}
+}
+
+static void draw_samples(struct codec_sample *samples, unsigned count)
+{
+	struct source elapsed = draw_source(), values[COUNTER_TRAFFIC_COUNT];
+	unsigned presence = (unsigned)below(6), unknown = (unsigned)below(5);
+	counter_set same = draw() & COUNTER_ALL;
+	bool related = below(2);
+
+	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		values[i] = draw_source();
+	memset(samples, 0, count * sizeof(*samples));
+	for (unsigned i = 0; i < count; i++) {
+		struct codec_sample *sample = &samples[i];
+
+		sample->there = presence == 0 ? below(2) : presence == 1 ? i == 0 : presence == 2 ? i == count - 1 :
+			presence == 3 ? below(30) : presence == 4 ? true : same % 16 != 0;
+		if (!sample->there)
+			continue;
+		sample->elapsed_us = (int64_t)(draw_from(&elapsed, i) & INT64_MAX);
+		sample->unknown = unknown == 0 ? draw() & COUNTER_ALL : unknown == 1 ? same :
+			unknown == 2 ? COUNTER_ALL : unknown == 3 && !below(9) ? same : 0;
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			sample->value[j] = draw_from(&values[j], i);
+		if (related) {
+			sample->value[COUNTER_XMIT_PACKETS] = sample->value[COUNTER_XMIT_DATA] / 1024 + below(9);
+			sample->value[COUNTER_UNICAST_XMIT_PACKETS] = sample->value[COUNTER_XMIT_PACKETS] -
+				sample->value[COUNTER_MULTICAST_XMIT_PACKETS];
+		}
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			if (sample->unknown & COUNTER_BIT(j))
+				sample->value[j] = 0;
+	}
+}
+
+static bool same_samples(const struct codec_sample *a, const struct codec_sample *b, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (a[i].there != b[i].there || a[i].elapsed_us != b[i].elapsed_us || a[i].unknown != b[i].unknown ||
+		    memcmp(a[i].value, b[i].value, sizeof(a[i].value)))
+			return false;
+	return true;
+}
+
+/* Room that ends where nothing can be read any more. */
+static uint8_t *guarded(void)
+{
+	static uint8_t *end;
+	uint8_t *start;
+
+	if (end)
+		return end;
+	start = mmap(NULL, PAGE_BYTES + (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(start != MAP_FAILED);
+	end = start + PAGE_BYTES;
+	assert_int_equal(mprotect(end, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE), 0);
+	return end;
+}
+
+/* The plain walk: one sample after the other. */
+static void sum_samples(const struct codec_sample *samples, unsigned from, unsigned to, struct codec_sum *ret)
+{
+	*ret = (struct codec_sum){ .never = COUNTER_ALL };
+	for (unsigned i = from; i < to; i++) {
+		if (!samples[i].there)
+			continue;
+		ret->samples++;
+		ret->elapsed_us += (uint64_t)samples[i].elapsed_us;
+		ret->unknown |= samples[i].unknown;
+		ret->never &= samples[i].unknown;
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			ret->value[j] = ret->value[j] > UINT64_MAX - samples[i].value[j] ? UINT64_MAX :
+				ret->value[j] + samples[i].value[j];
+	}
+}
+
+static bool same_sums(const struct codec_sum *a, const struct codec_sum *b)
+{
+	return a->samples == b->samples && a->elapsed_us == b->elapsed_us && a->unknown == b->unknown &&
+	       a->never == b->never && !memcmp(a->value, b->value, sizeof(a->value));
+}
+
+/* A part of a chunk, drawn, adds up to what its samples do, and is refused where they are. */
+static void check_sum(int result, const uint8_t *data, size_t len, const struct codec_sample *samples, unsigned count)
+{
+	unsigned from = below(3) ? (unsigned)below(count) : 0;
+	unsigned to = below(3) ? from + (unsigned)below(count - from + 1) : count;
+	struct codec_sum sum, expected;
+
+	memset(&sum, 0xa5, sizeof(sum));
+	if (codec_sum_chunk(data, len, count, from, to, &sum) != result)
+		fail_msg("samples are %s, their sum is not", result ? "refused" : "read");
+	if (result)
+		return;
+	sum_samples(samples, from, to, &expected);
+	if (!same_sums(&sum, &expected))
+		fail_msg("samples %u to %u of %u add up to something else", from, to, count);
+}
+
+static int read_back(bool hot, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+{
+	uint8_t *copy = guarded() - len;
+	int result;
+
+	assert_true(len <= PAGE_BYTES);
+	if (len)
+		memcpy(copy, data, len);
+	result = hot ? hot_read_block(copy, len, samples) : codec_read_chunk(copy, len, samples, count);
+	if (!hot)
+		check_sum(result, copy, len, samples, count);
+	return result;
+}
+
+static void write_drawn(bool hot, struct bytes *out, const struct codec_sample *samples, unsigned count)
+{
+	assert_int_equal(hot ? hot_write_block(out, samples) : codec_write_chunk(out, samples, count), 0);
+}
+
+static unsigned draw_count(bool hot)
+{
+	return hot ? CODEC_BLOCK_PORTS : 1 + (unsigned)below(CODEC_CHUNK_SWEEPS);
+}
+
+static void what_is_read_is_what_was_written(void **state)
+{
+	const char *text = getenv("IBWIRE_CODEC_SAMPLES");
+	uint64_t wanted = text ? strtoull(text, NULL, 10) : 3000000, done = 0;
+	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
+	struct bytes bytes = { 0 };
+
+	(void)state;
+	while (done < wanted) {
+		bool hot = below(2);
+		unsigned count = draw_count(hot);
+		uint64_t began = seed;
+
+		draw_samples(samples, count);
+		bytes.len = 0;
+		write_drawn(hot, &bytes, samples, count);
+		memset(back, 0xa5, sizeof(back));
+		if (read_back(hot, bytes.data, bytes.len, back, count) || !same_samples(samples, back, count))
+			fail_msg("%u samples of seed %llu come back as others", count, (unsigned long long)began);
+		done += count;
+	}
+	print_message("# note: %llu random samples read as they were written\n", (unsigned long long)done);
+	bytes_done(&bytes);
+}
+
+/* Every part of a chunk, at both ends and with nothing in it. */
+static void any_part_of_a_chunk_adds_up_to_its_samples(void **state)
+{
+	struct codec_sample samples[24];
+	struct codec_sum sum, expected;
+	struct bytes bytes = { 0 };
+	unsigned full = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		unsigned count = 1 + (unsigned)below(24);
+
+		draw_samples(samples, count);
+		bytes.len = 0;
+		write_drawn(false, &bytes, samples, count);
+		for (unsigned from = 0; from <= count; from++) {
+			for (unsigned to = from; to <= count; to++) {
+				sum_samples(samples, from, to, &expected);
+				assert_int_equal(codec_sum_chunk(bytes.data, bytes.len, count, from, to, &sum), 0);
+				assert_true(same_sums(&sum, &expected));
+				full += sum.value[0] == UINT64_MAX;
+			}
+		}
+	}
+	assert_true(full > 0);
+	assert_int_equal(codec_sum_chunk(bytes.data, bytes.len, CODEC_CHUNK_SWEEPS + 1, 0, 1, &sum), ERR_IO);
+	bytes_done(&bytes);
+}
+
+static void what_is_not_there_or_unknown_is_kept_as_0(void **state)
+{
+	struct codec_sample samples[20], back[20];
+	struct bytes bytes = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		samples[i] = (struct codec_sample){ .there = i % 3, .elapsed_us = 1000000,
+						    .unknown = i & COUNTER_TRAFFIC_SET };
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			samples[i].value[j] = draw();
+	}
+	assert_int_equal(codec_write_chunk(&bytes, samples, 20), 0);
+	assert_int_equal(codec_read_chunk(bytes.data, bytes.len, back, 20), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		if (!samples[i].there)
+			samples[i] = (struct codec_sample){ 0 };
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			if (samples[i].unknown & COUNTER_BIT(j))
+				samples[i].value[j] = 0;
+	}
+	assert_true(same_samples(samples, back, 20));
+	bytes_done(&bytes);
+}
+
+static void writing_appends(void **state)
+{
+	struct codec_sample samples[2][CODEC_BLOCK_PORTS], back[CODEC_BLOCK_PORTS];
+	struct bytes bytes = { 0 };
+
+	(void)state;
+	for (int hot = 0; hot < 2; hot++) {
+		size_t first;
+
+		bytes.len = 0;
+		draw_samples(samples[0], CODEC_BLOCK_PORTS);
+		draw_samples(samples[1], CODEC_BLOCK_PORTS);
+		write_drawn(hot, &bytes, samples[0], CODEC_BLOCK_PORTS);
+		first = bytes.len;
+		write_drawn(hot, &bytes, samples[1], CODEC_BLOCK_PORTS);
+		assert_int_equal(read_back(hot, bytes.data, first, back, CODEC_BLOCK_PORTS), 0);
+		assert_true(same_samples(samples[0], back, CODEC_BLOCK_PORTS));
+		assert_int_equal(read_back(hot, bytes.data + first, bytes.len - first, back, CODEC_BLOCK_PORTS), 0);
+		assert_true(same_samples(samples[1], back, CODEC_BLOCK_PORTS));
+	}
+	bytes_done(&bytes);
+	assert_null(bytes.data);
+}
+
+static void what_is_cut_or_longer_or_of_another_kind_is_refused(void **state)
+{
+	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
+	struct bytes bytes = { 0 };
+
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		bool hot = below(2);
+		unsigned count = draw_count(hot), other = draw_count(hot);
+		size_t len;
+
+		draw_samples(samples, count);
+		bytes.len = 0;
+		write_drawn(hot, &bytes, samples, count);
+		len = bytes.len;
+		for (size_t cut = 0; cut < len; cut++)
+			assert_int_equal(read_back(hot, bytes.data, cut, back, count), ERR_IO);
+		assert_int_equal(read_back(!hot, bytes.data, len, back, count), ERR_IO);
+		if (other != count)
+			assert_int_equal(read_back(hot, bytes.data, len, back, other), ERR_IO);
+		/* More bytes, of whatever else was written. */
+		write_drawn(hot, &bytes, samples, count);
+		for (size_t more = len + 1; more <= bytes.len && more < len + 20; more++)
+			assert_int_equal(read_back(hot, bytes.data, more, back, count), ERR_IO);
+		bytes.data[0] ^= (uint8_t)(1 << below(8));
+		assert_int_equal(read_back(hot, bytes.data, len, back, count), ERR_IO);
+	}
+	assert_int_equal(codec_read_chunk(bytes.data, bytes.len, back, CODEC_CHUNK_SWEEPS + 1), ERR_IO);
+	bytes_done(&bytes);
+}
+
+static void damaged_bytes_give_an_error_or_samples(void **state)
+{
+	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
+	struct bytes bytes = { 0 };
+	unsigned refused = 0, rounds = 20000, count = 0;
+	bool hot = false;
+
+	(void)state;
+	for (unsigned round = 0; round < rounds; round++) {
+		if (round % 4 == 0) {
+			hot = below(2);
+			count = draw_count(hot);
+			draw_samples(samples, count);
+			bytes.len = 0;
+			write_drawn(hot, &bytes, samples, count);
+		}
+		for (uint64_t flips = 1 + below(2); flips; flips--)
+			bytes.data[below(bytes.len)] ^= (uint8_t)(1 << below(8));
+		/* The head stays as this count and kind must have it, so that what is behind it is reached. */
+		bytes.data[0] = hot ? 1 : 0xc1;
+		if (!hot && bytes.len > 2) {
+			bytes.data[1] = (uint8_t)count;
+			bytes.data[2] = (uint8_t)((bytes.data[2] & 0xfe) | count >> 8);
+		}
+		if (read_back(hot, bytes.data, bytes.len, back, count))
+			refused++;
+		else
+			for (unsigned i = 0; i < count; i++)
+				assert_true(back[i].elapsed_us >= 0 && !(back[i].unknown & ~COUNTER_ALL));
+	}
+	print_message("# note: %u of %u damaged blocks and chunks were refused\n", refused, rounds);
+	assert_in_range(refused, 1, rounds - 1);
+	bytes_done(&bytes);
+}
+
+/* One sample in a block of hot: its bytes behind the head are @sample. */
+static int read_one(const uint8_t *sample, size_t len)
+{
+	struct codec_sample back[CODEC_BLOCK_PORTS];
+	uint8_t bytes[200] = { 1, 1 }; /* the version; the first port */
+
+	memcpy(bytes + 5, sample, len);
+	return read_back(true, bytes, 5 + len, back, CODEC_BLOCK_PORTS);
+}
+
+/* Its lengths are right, but no writer wrote it. */
+static void a_sample_of_hot_that_cannot_be_is_refused(void **state)
+{
+	/* 5 bytes of lengths, 8 of what is unknown, 8 of the time (twice it, or less 1 where it is below 0). */
+	uint8_t sample[22] = { 9, [5] = 1, [13] = 2 };
+
+	(void)state;
+	assert_int_equal(read_one(sample, 21), 0);
+	sample[13] = 1;
+	assert_int_equal(read_one(sample, 21), ERR_IO);
+	sample[13] = 2;
+	sample[12] = 0x80;
+	assert_int_equal(read_one(sample, 21), ERR_IO);
+	/* A byte of the first counter, which is unknown; then it is another that is. */
+	sample[12] = 0;
+	sample[0] = 9 | 1 << 4;
+	sample[21] = 7;
+	assert_int_equal(read_one(sample, 22), ERR_IO);
+	sample[5] = 2;
+	assert_int_equal(read_one(sample, 22), 0);
+}
+
+/* A block put behind columns adds the samples that it holds, and a damaged one changes none of them. */
+static void blocks_of_hot_become_columns(void **state)
+{
+	static struct codec_series series[CODEC_BLOCK_PORTS], before[CODEC_BLOCK_PORTS];
+	struct codec_sample samples[CODEC_BLOCK_PORTS];
+	struct bytes bytes = { 0 };
+	static const uint8_t padding[HOT_PADDING];
+
+	(void)state;
+	memset(series, 0, sizeof(series));
+	for (unsigned place = 0; place < CODEC_CHUNK_SWEEPS - 1; place++) {
+		size_t len;
+
+		draw_samples(samples, CODEC_BLOCK_PORTS);
+		bytes.len = 0;
+		write_drawn(true, &bytes, samples, CODEC_BLOCK_PORTS);
+		len = bytes.len;
+		assert_int_equal(bytes_append(&bytes, padding, sizeof(padding)), 0);
+		memcpy(before, series, sizeof(before));
+		assert_int_equal(hot_read_series(bytes.data, len - 1, series, place), ERR_IO);
+		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
+			assert_int_equal(series[i].group.count, before[i].group.count);
+			assert_true(series[i].group.any_unknown == before[i].group.any_unknown);
+		}
+		assert_int_equal(hot_read_series(bytes.data, len, series, place), 0);
+		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
+			const struct codec_group *group = &series[i].group;
+			unsigned last = before[i].group.count;
+
+			assert_int_equal(group->count, last + samples[i].there);
+			if (!samples[i].there)
+				continue;
+			assert_int_equal(group->at[last], place);
+			assert_true(group->unknown[last] == samples[i].unknown);
+			assert_true(group->any_unknown == (before[i].group.any_unknown | samples[i].unknown));
+			assert_true(series[i].elapsed_us[last] == (uint64_t)samples[i].elapsed_us);
+			for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+				assert_true(group->value[j][last] == samples[i].value[j]);
+		}
+	}
+	bytes_done(&bytes);
+}
+
+static void random_bytes_give_an_error_or_samples(void **state)
+{
+	struct codec_sample back[CODEC_CHUNK_SWEEPS];
+	uint8_t bytes[400];
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		bool hot = below(2);
+		unsigned count = draw_count(hot);
+
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (uint8_t)draw();
+		bytes[0] = hot ? 1 : 0xc1;
+		if (!hot) {
+			bytes[1] = (uint8_t)count;
+			bytes[2] = (uint8_t)(below(64) << 2 | 2 | count >> 8);
+		}
+		read_back(hot, bytes, below(sizeof(bytes)), back, count);
+	}
+}
+
+/* Bytes of a port-sample of the noisy day in chunks of so many sweeps. */
+static double measure_day(unsigned sweeps)
+{
+	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
+	struct bytes bytes = { 0 };
+	size_t total = 0, count = 0;
+
+	for (uint64_t port = 0; port < 100; port++) {
+		struct day_port day;
+
+		day_begin(&day, port);
+		for (unsigned chunk = 0; chunk < 10; chunk++) {
+			for (unsigned i = 0; i < sweeps; i++) {
+				struct delta delta;
+
+				day_next(&day, 1000000, &delta);
+				samples[i] = (struct codec_sample){ .there = true, .elapsed_us = delta.elapsed_us };
+				memcpy(samples[i].value, delta.value, sizeof(samples[i].value));
+			}
+			bytes.len = 0;
+			assert_int_equal(codec_write_chunk(&bytes, samples, sweeps), 0);
+			assert_int_equal(read_back(false, bytes.data, bytes.len, back, sweeps), 0);
+			assert_true(same_samples(samples, back, sweeps));
+			total += bytes.len;
+			count += sweeps;
+		}
+	}
+	bytes_done(&bytes);
+	return (double)total / (double)count;
+}
+
+static void a_noisy_day_takes_less_than_a_byte_more_than_its_noise(void **state)
+{
+	double bytes = measure_day(120);
+
+	(void)state;
+	print_message("# note: %.2f bytes per port-sample of a noisy day\n", bytes);
+	assert_true(bytes < 8.9);
+}
+
+/* A port that does nothing and one that is not there cost next to nothing. */
+static void what_stands_still_costs_a_few_bytes(void **state)
+{
+	struct codec_sample samples[256] = { { .there = false } };
+	struct bytes bytes = { 0 };
+
+	(void)state;
+	assert_int_equal(codec_write_chunk(&bytes, samples, 256), 0);
+	assert_in_range(bytes.len, 1, 40);
+	for (unsigned i = 0; i < 256; i++)
+		samples[i] = (struct codec_sample){ .there = true, .elapsed_us = 1000000 };
+	bytes.len = 0;
+	assert_int_equal(codec_write_chunk(&bytes, samples, 256), 0);
+	assert_in_range(bytes.len, 1, 12);
+	bytes_done(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_read_is_what_was_written),
+		cmocka_unit_test(any_part_of_a_chunk_adds_up_to_its_samples),
+		cmocka_unit_test(what_is_not_there_or_unknown_is_kept_as_0),
+		cmocka_unit_test(writing_appends),
+		cmocka_unit_test(what_is_cut_or_longer_or_of_another_kind_is_refused),
+		cmocka_unit_test(damaged_bytes_give_an_error_or_samples),
+		cmocka_unit_test(a_sample_of_hot_that_cannot_be_is_refused),
+		cmocka_unit_test(blocks_of_hot_become_columns),
+		cmocka_unit_test(random_bytes_give_an_error_or_samples),
+		cmocka_unit_test(a_noisy_day_takes_less_than_a_byte_more_than_its_noise),
+		cmocka_unit_test(what_stands_still_costs_a_few_bytes),
+	};
+
+	return cmocka_run_group_tests_name("codec", tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/file/db.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* What the disk refused; SQLite itself says "disk I/O error" for all of it. */
+static const char *io_word(sqlite3 *db)
+{
+	switch (sqlite3_extended_errcode(db)) {
+	case SQLITE_IOERR_READ:
+	case SQLITE_IOERR_SHORT_READ:
+		return "a read failed";
+	case SQLITE_IOERR_WRITE:
+		return "a write failed";
+	case SQLITE_IOERR_FSYNC:
+	case SQLITE_IOERR_DIR_FSYNC:
+		return "a flush to disk failed";
+	case SQLITE_IOERR_TRUNCATE:
+		return "a file could not be shortened";
+	default:
+		return sqlite3_errmsg(db);
+	}
+}
+
+int db_fail(sqlite3 *db, struct error *err)
+{
+	const char *name = db ? sqlite3_db_filename(db, "main") : NULL;
+	int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
+	/* What SQLite keeps is not that of a COMMIT that fails, but of something before. */
+	int system = db && (!errno || (code & 0xff) == SQLITE_CANTOPEN) ? sqlite3_system_errno(db) : errno;
+
+	if (!name || !*name)
+		name = "the database";
+	switch (code & 0xff) {
+	case SQLITE_NOMEM:
+		return err_nomem(err);
+	case SQLITE_FULL:
+		/* A read-only connection fills no disk: a page refers to another one beyond the end of the file. */
+		if (sqlite3_db_readonly(db, "main") == 1)
+			return err_set(err, ERR_IO, "%s is damaged (it refers to a page beyond its end); " DB_RECOVER,
+				       name);
+		return err_set(err, ERR_IO, "%s: no space left on its disk; free some space", name);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return err_set(err, ERR_IO, "%s is damaged (%s); " DB_RECOVER, name, sqlite3_errmsg(db));
+	case SQLITE_CONSTRAINT:
+		return err_set(err, ERR_IO, "%s is damaged (new rows violate its constraints: %s); " DB_RECOVER,
+			       name, sqlite3_errmsg(db));
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return err_set(err, ERR_IO, "%s is locked by another process; see who has it open and try again", name);
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+		return err_set(err, ERR_IO, "%s may not be written (%s); see its owner and its folder's", name,
+			       sqlite3_errmsg(db));
+	case SQLITE_CANTOPEN:
+	case SQLITE_IOERR:
+		return err_set(err, ERR_IO, "%s: %s (%s); see its disk, quota and folder, and their rights", name,
+			       io_word(db), system ? strerror(system) : "no further reason");
+	default:
+		return err_set(err, ERR_IO, "%s: %s", name, sqlite3_errmsg(db));
+	}
+}
+
+int db_exec(sqlite3 *db, const char *sql, struct error *err)
+{
+	errno = 0;
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(db, err);
+}
+
+int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err)
+{
+	*ret = NULL;
+	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL) != SQLITE_OK)
+		return db_fail(db, err);
+	return 0;
+}
+
+int db_step(sqlite3_stmt *statement, struct error *err)
+{
+	int code;
+
+	errno = 0;
+	code = sqlite3_step(statement);
+
+	if (code == SQLITE_ROW)
+		return 1;
+	if (code == SQLITE_DONE)
+		return 0;
+	return db_fail(sqlite3_db_handle(statement), err);
+}
+
+int db_run(sqlite3_stmt *statement, struct error *err)
+{
+	int result = db_step(statement, err);
+
+	sqlite3_reset(statement);
+	return result < 0 ? result : 0;
+}
+
+int db_integer(sqlite3 *db, const char *sql, int64_t absent, int64_t *ret, struct error *err)
+{
+	sqlite3_stmt *statement;
+	int result = db_prepare(db, sql, &statement, err);
+
+	if (result < 0)
+		return result;
+	result = db_step(statement, err);
+	if (result >= 0)
+		*ret = result && sqlite3_column_type(statement, 0) != SQLITE_NULL
+			? sqlite3_column_int64(statement, 0) : absent;
+	sqlite3_finalize(statement);
+	return result < 0 ? result : 0;
+}

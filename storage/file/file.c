@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* file.c - the database as a file: what it is, making one, opening it */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "storage/file/db.h"
+#include "storage/file/lock.h"
+#include "storage/file/schema.h"
+
+/* A value that one statement makes or reads; the longest stored one has 64 KB. */
+enum { LENGTH_MOST = 64 << 20 };
+
+/* Source: SQLite's file format, "The Database Header": offsets of two big-endian numbers. */
+enum { HEADER_SIZE = 100, HEADER_USER_VERSION = 60, HEADER_APPLICATION_ID = 68 };
+
+static uint32_t big_endian(const unsigned char *bytes)
+{
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static int check_header(const char *path, const unsigned char *header, struct error *err)
+{
+	static const char magic[16] = "SQLite format 3";
+	uint32_t version;
+
+	if (memcmp(header, magic, sizeof(magic)) != 0)
+		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
+		return err_set(err, ERR_IO,
+			       "%s is a database of another program; give another --db (it was left as it is)",
+			       path);
+	version = big_endian(header + HEADER_USER_VERSION);
+	if (version > SCHEMA_VERSION)
+		return err_set(err, ERR_IO, "%s was written by a newer or unreleased ibwire (schema version %u, "
+			       "supported: %d); use that ibwire, or give another --db (the file is unchanged)",
+			       path, version, SCHEMA_VERSION);
+	if (version < 1)
+		return err_set(err, ERR_IO, "%s is damaged (schema version 0); move it aside or restore a copy of it",
+			       path);
+	return 0;
+}
+
+int schema_path(const char *path, char ret[PATH_MAX], struct error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char folder[PATH_MAX], real[PATH_MAX];
+	int len = snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(name - path) : 2, slash ? path : "./");
+
+	if (realpath(path, real))
+		len = snprintf(ret, PATH_MAX, "%s", real);
+	else if (len < PATH_MAX && realpath(folder, real))
+		len = snprintf(ret, PATH_MAX, "%s/%s", real[1] ? real : "", name);
+	else
+		len = snprintf(ret, PATH_MAX, "%s%s", *path == '/' || *path == '.' ? "" : "./", path);
+	if (len < 0 || len >= PATH_MAX - 32)
+		return err_set(err, ERR_IO, "the path of the database is too long; give a shorter --db");
+	return 0;
+}
+
+/*
+ * The first bytes through SQLite's own file layer, which takes no lock for it
+ * and creates nothing. Opening the file ourselves would, on close, drop the
+ * POSIX locks of every connection that this process has to it.
+ * Source: "How To Corrupt An SQLite Database File", 2.2.
+ */
+static int read_header(const char *path, unsigned char header[HEADER_SIZE], struct error *err)
+{
+	sqlite3_file *file = NULL;
+	sqlite3 *db = NULL;
+	int result = 0;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
+	    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK)
+		result = db_fail(db, err);
+	else if (file->pMethods->xRead(file, header, HEADER_SIZE, 0) != SQLITE_OK)
+		result = err_set(err, ERR_IO, "cannot read %s: %s; see its disk", path, strerror(errno));
+	sqlite3_close(db);
+	return result;
+}
+
+int schema_check(const char *path, bool *ret_there, struct error *err)
+{
+	unsigned char header[HEADER_SIZE];
+	char plain[PATH_MAX];
+	struct stat st;
+	int result = schema_path(path, plain, err);
+
+	if (result < 0)
+		return result;
+	if (stat(plain, &st) < 0 && errno == ENOENT) {
+		*ret_there = false;
+		return 0;
+	}
+	if (access(plain, R_OK) < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %s; see its rights, or give another --db", path,
+			       strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_IO, "%s is no file; give another --db", path);
+	if (!st.st_size) {
+		*ret_there = false;
+		return 0;
+	}
+	if (st.st_size < HEADER_SIZE)
+		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+	result = read_header(plain, header, err);
+	if (!result)
+		result = check_header(path, header, err);
+	if (!result)
+		*ret_there = true;
+	return result;
+}
+
+/* The same as the URI of a file that nobody changes. */
+static int immutable_uri(const char *path, struct text *ret, struct error *err)
+{
+	text_append(ret, "file:");
+	for (const char *c = path; *c; c++) {
+		if (strchr("?#%", *c))
+			text_appendf(ret, "%%%02X", (unsigned char)*c);
+		else
+			text_append_bytes(ret, c, 1);
+	}
+	text_append(ret, "?immutable=1");
+	return text_failed(ret) ? err_nomem(err) : 0;
+}
+
+void schema_harden(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, LENGTH_MOST);
+	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
+}
+
+/* Open, and see that the schema can be read. */
+static int open_database(const char *path, int flags, sqlite3 **ret, struct error *err)
+{
+	int64_t version = 0;
+	int result = 0;
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+		result = db_fail(db, err);
+	if (!result) {
+		schema_harden(db);
+		sqlite3_busy_timeout(db, SCHEMA_BUSY_TIMEOUT_MS);
+		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+	}
+	if (!result && version == SCHEMA_VERSION)
+		result = schema_verify_tables(db, err);
+	else if (!result && version > SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %lld, supported: %d); "
+				 "use that ibwire, or give another --db", path, (long long)version, SCHEMA_VERSION);
+	if (result < 0) {
+		/* Nothing of a file that is refused shall change, not even by a checkpoint at the end. */
+		if (db)
+			sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		sqlite3_close(db);
+		return result;
+	}
+	*ret = db;
+	return 0;
+}
+
+static int open_immutable(const char *path, sqlite3 **ret, struct error *err)
+{
+	struct text uri = { 0 };
+	int result = immutable_uri(path, &uri, err);
+
+	if (!result)
+		result = open_database(text_chars(&uri), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, ret, err);
+	text_done(&uri);
+	return result;
+}
+
+/* Keep PATH-wal and PATH-shm at the end: only so can those read who may not write. */
+static void persist_wal(sqlite3 *db)
+{
+	int on = 1;
+
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
+}
+
+void schema_find_log(const char *path, struct log_files *ret)
+{
+	char real[PATH_MAX], name[PATH_MAX + 8];
+	struct stat st;
+
+	*ret = (struct log_files){ 0 };
+	if (schema_path(path, real, NULL) < 0)
+		return;
+	snprintf(name, sizeof(name), "%s-wal", real);
+	if (stat(name, &st) == 0) {
+		ret->wal = st.st_ino;
+		ret->wal_bytes = st.st_size;
+	}
+	snprintf(name, sizeof(name), "%s-shm", real);
+	if (stat(name, &st) == 0)
+		ret->shm = st.st_ino;
+}
+
+static bool wal_is_empty(const char *path)
+{
+	struct log_files log;
+
+	schema_find_log(path, &log);
+	return log.wal_bytes == 0;
+}
+
+/* Flush a file or a folder, so that a new name survives a power cut. */
+static int sync_path(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result = 0;
+
+	if (fd < 0 || fsync(fd) < 0)
+		result = err_set(err, ERR_IO, "cannot write %s: %s; see its disk", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+static int sync_folder_of(const char *path, struct error *err)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return sync_path(".", err);
+	slash[slash == folder] = '\0';
+	return sync_path(folder, err);
+}
+
+static int create_file(const char *path, struct error *err)
+{
+	char settings[256];
+	sqlite3 *db = NULL;
+	int result = 0;
+
+	/* Of 8192, chunks and rows of sums would leave 3 % more unused. */
+	snprintf(settings, sizeof(settings), "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; "
+		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+			    SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
+		result = db_fail(db, err);
+	if (!result)
+		result = db_exec(db, settings, err);
+	if (!result)
+		result = schema_fill(db, err);
+	if (!result)
+		result = db_exec(db, "PRAGMA journal_mode = WAL", err);
+	if (sqlite3_close(db) != SQLITE_OK && !result)
+		result = err_set(err, ERR_INTERNAL, "%s could not be closed", path);
+	return result ? result : sync_path(path, err);
+}
+
+static void remove_with(const char *path, const char *suffix)
+{
+	char name[PATH_MAX + 64];
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	unlink(name);
+}
+
+int schema_create(const char *path, struct error *err)
+{
+	char plain[PATH_MAX], fresh[PATH_MAX + 32];
+	int result = schema_path(path, plain, err);
+
+	if (result < 0)
+		return result;
+	/* Named after the file alone: only the holder of the lock is here, and what a killed one left goes first. */
+	snprintf(fresh, sizeof(fresh), "%s.new", plain);
+	remove_with(fresh, "");
+	remove_with(fresh, "-journal");
+	remove_with(fresh, "-wal");
+	remove_with(fresh, "-shm");
+	result = create_file(fresh, err);
+	if (!result) {
+		/* A log whose database somebody removed must not be played into this one. */
+		remove_with(plain, "-wal");
+		remove_with(plain, "-shm");
+		if (rename(fresh, plain) < 0)
+			result = err_set(err, ERR_IO, "cannot create %s: %s; see its folder", path, strerror(errno));
+	}
+	if (!result)
+		result = sync_folder_of(plain, err);
+	if (result < 0)
+		remove_with(fresh, "");
+	return result;
+}
+
+/* Where nothing else empties the log, it is emptied after so many bytes. */
+static int limit_log(sqlite3 *db, struct error *err)
+{
+	enum { LOG_BYTES = 16777216 };
+	int64_t page_bytes = 0;
+	int result = db_integer(db, "PRAGMA page_size", 0, &page_bytes, err);
+
+	if (!result && page_bytes > 0)
+		sqlite3_wal_autocheckpoint(db, (int)(LOG_BYTES / page_bytes));
+	return result;
+}
+
+int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
+{
+	/* As measured; secure_delete is on in Debian's SQLite. A recovered database is not in WAL mode. */
+	static const char settings[] =
+		"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; "
+		"PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
+		"PRAGMA temp_store = MEMORY";
+	char plain[PATH_MAX];
+	struct stat st;
+	int64_t pid;
+	sqlite3 *db;
+	int result = schema_path(path, plain, err);
+
+	/* A first look that leaves no file beside it; with something in the log the log belongs to it. */
+	if (!result && wal_is_empty(plain)) {
+		result = open_immutable(plain, &db, err);
+		if (!result)
+			sqlite3_close(db);
+	}
+	/* SQLite's log goes by the name: with two names there are two logs, and the file is damaged by them. */
+	if (!result && stat(plain, &st) == 0 && st.st_nlink > 1 && lock_held(plain, &pid) && pid != getpid())
+		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
+			       "(process %lld); remove the other links", path, (long long)pid);
+	if (!result && access(plain, W_OK) < 0)
+		result = err_set(err, ERR_IO, "%s may not be written: %s; see its rights, or give another --db", path,
+				 strerror(errno));
+	if (!result)
+		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
+	if (result < 0)
+		return result;
+	persist_wal(db);
+	result = db_exec(db, settings, err);
+	if (!result)
+		result = limit_log(db, err);
+	if (!result)
+		result = schema_migrate(db, err);
+	if (!result)
+		result = schema_verify_keys(db, err);
+	if (result < 0)
+		sqlite3_close(db);
+	else
+		*ret = db;
+	return result;
+}
+
+int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
+{
+	static const char settings[] =
+		"PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
+		"PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 8388608; "
+		"PRAGMA temp_store = MEMORY";
+	char plain[PATH_MAX];
+	sqlite3 *db;
+	int result = schema_path(path, plain, err);
+
+	if (!result)
+		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
+	if (result < 0)
+		return result;
+	persist_wal(db);
+	result = db_exec(db, settings, err);
+	if (result < 0)
+		sqlite3_close(db);
+	else
+		*ret = db;
+	return result;
+}
+
+/* Is it the log that a user who may not write cannot use? SQLite says only that a file cannot be opened. */
+static int explain_log(const char *path, const struct error *first, struct error *err)
+{
+	static const char *const suffixes[] = { "-wal", "-shm" };
+	char name[PATH_MAX + 8];
+
+	for (size_t i = 0; i < 2 && access(path, W_OK) < 0; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		if (access(name, R_OK) == 0)
+			continue;
+		if (errno != ENOENT)
+			return err_set(err, ERR_IO, "cannot read %s: %s; give read access to all of %s, %s-wal and "
+				       "%s-shm", name, strerror(errno), path, path, path);
+		if (i)
+			return err_set(err, ERR_IO, "%s is missing and this user may not create it; run once as the "
+				       "owner of the database: ibwire status --db %s", name, path);
+	}
+	return err_set(err, first->code, "%s", first->text);
+}
+
+int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err)
+{
+	struct error first;
+	char plain[PATH_MAX];
+	int result = schema_path(path, plain, err);
+
+	if (result < 0)
+		return result;
+	*ret_immutable = false;
+	result = open_database(plain, SQLITE_OPEN_READONLY, ret, &first);
+	if (result < 0 && wal_is_empty(plain) && open_immutable(plain, ret, NULL) == 0) {
+		*ret_immutable = true;
+		return 0;
+	}
+	if (result < 0)
+		return explain_log(plain, &first, err);
+	persist_wal(*ret);
+	return 0;
+}
+
+/*
+ * PATH-shm: in 32-bit words, how many frames of the log are in the file, and up to which frame each of five
+ * readers' slots may read; and the bytes that those readers lock. Its first region has this many bytes.
+ * Source: SQLite's "WAL-mode File Format", 2.1 (WalCkptInfo) and 2.3 (locks).
+ */
+enum { SHM_REGION = 32768, SHM_IN_FILE = 24, SHM_MARKS = 25, SHM_READERS = 5, SHM_READER_LOCKS = 123 };
+
+size_t schema_log_holders(sqlite3 *db, char *ret, size_t size)
+{
+	volatile void *region = NULL;
+	const volatile uint32_t *words;
+	sqlite3_file *file = NULL;
+	char path[PATH_MAX + 8];
+	size_t count = 0;
+
+	*ret = '\0';
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+	    file->pMethods->iVersion < 2 || file->pMethods->xShmMap(file, 0, SHM_REGION, 0, &region) != SQLITE_OK ||
+	    !region)
+		return 0;
+	words = region;
+	snprintf(path, sizeof(path), "%s-shm", sqlite3_db_filename(db, "main"));
+	/* Frames go into the file up to the lowest mark that is locked; slot 0 is for readers of the file alone. */
+	for (int64_t slot = 0; !count && slot < SHM_READERS; slot++)
+		if (words[SHM_MARKS + slot] <= words[SHM_IN_FILE])
+			count = lock_holders(path, SHM_READER_LOCKS + slot, SHM_READER_LOCKS + slot, ret, size);
+	return count;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/file/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "storage/file/schema.h"
+
+/* Where the locked range begins in the database. SQLite locks bytes at 0x40000000. */
+#define DATABASE_START (INT64_C(1) << 62)
+
+/* The byte of PATH-shm that a writer locks. Source: SQLite's os_unix.c and wal.c, WAL_WRITE_LOCK. */
+#define SHM_WRITE_BYTE 120
+
+/* ibwire has a few dozen descriptors open; the lowest free one is always taken. */
+#define DESCRIPTORS_MOST 1024
+
+static int suffixed(const char *path, const char *suffix, char ret[PATH_MAX], struct error *err)
+{
+	int result = schema_path(path, ret, err);
+
+	/* schema_path() leaves room for a suffix. */
+	if (!result)
+		strcat(ret, suffix);
+	return result;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+const char *lock_holder(int64_t pid, char chars[LOCK_HOLDER_SIZE])
+{
+	if (pid > 0)
+		snprintf(chars, LOCK_HOLDER_SIZE, "process %" PRId64, pid);
+	else
+		snprintf(chars, LOCK_HOLDER_SIZE, "a process of unknown id (see lsof)");
+	return chars;
+}
+
+/* Open file description locks have no process id; the length of a collector's tells it. */
+static int64_t holder_pid(const struct flock *lock)
+{
+	if (lock->l_pid > 0)
+		return lock->l_pid;
+	return lock->l_type == F_WRLCK && lock->l_len > 1 ? lock->l_len - 1 : 0;
+}
+
+/* Would another process's lock refuse one of @type? Changes nothing. */
+static bool probe(int fd, int type, off_t start, off_t len, struct flock *ret)
+{
+	*ret = (struct flock){ .l_type = (short)type, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
+	return fcntl(fd, F_GETLK, ret) == 0 && ret->l_type != F_UNLCK;
+}
+
+/*
+ * Return: 0 with the lock; 1 where only a read lock is in the way, which no collector takes (then @ret_reader is
+ * its holder's id, or 0); or an error.
+ */
+static int try_lock(int fd, off_t start, const char *path, int64_t *ret_reader, struct error *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start,
+			      .l_len = (off_t)getpid() + 1 }, other;
+	char holder[LOCK_HOLDER_SIZE];
+
+	*ret_reader = 0;
+	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	if (errno != EAGAIN && errno != EACCES)
+		return err_set(err, ERR_IO, "cannot lock %s: %s; give a --db on a local disk", path, strerror(errno));
+	/* A read lock is refused by write locks alone, whatever readers hold beside them. */
+	if (probe(fd, F_RDLCK, start, 1, &other))
+		return err_set(err, ERR_UNAVAILABLE, "another collector writes to %s: %s; stop it, or give another "
+			       "--db", path, lock_holder(holder_pid(&other), holder));
+	if (probe(fd, F_WRLCK, start, lock.l_len, &other))
+		*ret_reader = holder_pid(&other);
+	return 1;
+}
+
+/*
+ * Open PATH.lock, and let nobody else open it from now on. The folder may be another user's: no link is followed, and
+ * no file is changed that has another name or is not ours.
+ */
+static int open_lock_file(const char *name, int *ret_fd, struct error *err)
+{
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+	struct stat st;
+
+	if (fd < 0 && errno != ELOOP)
+		return err_set(err, ERR_IO, "cannot open %s: %s; check that its folder exists and that the file and "
+			       "the folder are writable", name, strerror(errno));
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1) {
+		if (fd >= 0)
+			close(fd);
+		return err_set(err, ERR_IO, "%s is a link or not a regular file; remove it", name);
+	}
+	/* Earlier versions made it readable for all. */
+	if (st.st_mode & 0077 && st.st_uid == geteuid() && fchmod(fd, 0600) < 0) {
+		int reason = errno;
+
+		close(fd);
+		return err_set(err, ERR_IO, "cannot change the mode of %s: %s", name, strerror(reason));
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+int lock_take(const char *path, struct db_lock *ret, struct error *err)
+{
+	struct db_lock lock = DB_LOCK_NONE;
+	char name[PATH_MAX], holder[LOCK_HOLDER_SIZE];
+	int64_t reader;
+	int result = suffixed(path, ".lock", name, err);
+
+	if (!result)
+		result = open_lock_file(name, &lock.file_fd, err);
+	if (!result)
+		result = try_lock(lock.file_fd, 0, path, &reader, err);
+	/* Only who had it open while it was readable for all. */
+	if (result > 0)
+		result = err_set(err, ERR_UNAVAILABLE, "%s holds a read lock on %s and no collector can start; end it, "
+				 "or remove the file", lock_holder(reader, holder), name);
+	if (!result)
+		result = lock_database(&lock, path, err);
+	if (result < 0)
+		lock_release(&lock);
+	else
+		*ret = lock;
+	return result;
+}
+
+int lock_retry(struct db_lock *lock, const char *path, struct error *err)
+{
+	int result = 0;
+
+	if (lock->db_fd >= 0 && !lock->db_held) {
+		result = try_lock(lock->db_fd, DATABASE_START, path, &lock->reader_pid, err);
+		lock->db_held = !result;
+	}
+	return result < 0 ? result : 0;
+}
+
+int lock_database(struct db_lock *lock, const char *path, struct error *err)
+{
+	struct stat now, locked;
+
+	if (lock->db_fd >= 0 &&
+	    (stat(path, &now) < 0 || fstat(lock->db_fd, &locked) < 0 || !same_file(&now, &locked))) {
+		close(lock->db_fd);
+		lock->db_fd = -1;
+		lock->db_held = false;
+	}
+	if (lock->db_fd < 0)
+		lock->db_fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return lock_retry(lock, path, err);
+}
+
+void lock_release(struct db_lock *lock)
+{
+	if (lock->db_fd >= 0)
+		close(lock->db_fd);
+	if (lock->file_fd >= 0)
+		close(lock->file_fd);
+	*lock = DB_LOCK_NONE;
+}
+
+/*
+ * probe() a file by its name, on a descriptor that this process has of it already: to close one more of them would
+ * drop SQLite's locks.
+ */
+static bool probe_file(const char *path, const char *suffix, int type, off_t start, struct flock *ret)
+{
+	char name[PATH_MAX];
+	struct stat st, open_st;
+	bool refused;
+	int fd;
+
+	if (suffixed(path, suffix, name, NULL) < 0 || stat(name, &st) < 0)
+		return false;
+	for (fd = 0; fd < DESCRIPTORS_MOST; fd++)
+		if (fstat(fd, &open_st) == 0 && same_file(&st, &open_st))
+			return probe(fd, type, start, 1, ret);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	refused = probe(fd, type, start, 1, ret);
+	close(fd);
+	return refused;
+}
+
+/*
+ * Who cannot open PATH.lock still finds its lock in the kernel's list. The list is only asked where the database's own
+ * lock says nothing: on some file systems (btrfs) it has other device numbers than stat().
+ */
+static bool find_listed(const char *path, struct flock *ret)
+{
+	char name[PATH_MAX], line[256];
+	bool found = false;
+	struct stat st;
+	FILE *list;
+
+	if (suffixed(path, ".lock", name, NULL) < 0 || stat(name, &st) < 0)
+		return false;
+	list = fopen("/proc/locks", "re");
+	while (list && !found && fgets(line, sizeof(line), list)) {
+		unsigned device_major, device_minor;
+		unsigned long inode;
+		long long last = 0;
+
+		found = sscanf(line, "%*d: OFDLCK ADVISORY WRITE %*d %x:%x:%lu 0 %lld", &device_major, &device_minor,
+			       &inode, &last) >= 3 &&
+			makedev(device_major, device_minor) == st.st_dev && inode == st.st_ino;
+		*ret = (struct flock){ .l_type = F_WRLCK, .l_len = last + 1 };
+	}
+	if (list)
+		fclose(list);
+	return found;
+}
+
+bool lock_held(const char *path, int64_t *ret_pid)
+{
+	struct flock other;
+	bool held = probe_file(path, "", F_RDLCK, DATABASE_START, &other) || find_listed(path, &other);
+
+	*ret_pid = held ? holder_pid(&other) : 0;
+	return held;
+}
+
+/* Append "process 4711 (less)"; without the name where /proc does not tell it, nothing where it does not fit. */
+static void append_process(long long pid, char *ret, size_t size)
+{
+	char name[64], comm[32] = "", line[96];
+	size_t len = strlen(ret);
+	FILE *file;
+	int added;
+
+	snprintf(name, sizeof(name), "/proc/%lld/comm", pid);
+	file = fopen(name, "re");
+	if (file) {
+		if (fgets(line, sizeof(line), file))
+			text_sanitise(line, strcspn(line, "\n"), comm, sizeof(comm));
+		fclose(file);
+	}
+	added = snprintf(line, sizeof(line), "%sprocess %lld%s%s%s", len ? ", " : "", pid, *comm ? " (" : "", comm,
+			 *comm ? ")" : "");
+	if (len + (size_t)added < size)
+		memcpy(ret + len, line, (size_t)added + 1);
+}
+
+size_t lock_holders(const char *path, int64_t first, int64_t last, char *ret, size_t size)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	long long pid, before = 0, from;
+	unsigned long long inode;
+	unsigned major, minor;
+	char line[256], to[32];
+	size_t count = 0;
+	struct stat st;
+
+	*ret = '\0';
+	if (!locks || stat(path, &st) < 0)
+		st.st_ino = 0;
+	/* "1: POSIX  ADVISORY  READ  4711 fe:01:131075 123 EOF"; one who waits has an arrow behind the number. */
+	while (locks && st.st_ino && fgets(line, sizeof(line), locks)) {
+		if (sscanf(line, "%*d: %*s %*s %*s %lld %x:%x:%llu %lld %31s", &pid, &major, &minor, &inode, &from,
+			   to) != 6 ||
+		    inode != st.st_ino || makedev(major, minor) != st.st_dev || pid <= 0 || pid == getpid() ||
+		    pid == before || from > last || (strcmp(to, "EOF") && strtoll(to, NULL, 10) < first))
+			continue;
+		append_process(pid, ret, size);
+		before = pid;
+		count++;
+	}
+	if (locks)
+		fclose(locks);
+	return count;
+}
+
+bool lock_blocks_store(const char *path, int64_t *ret_pid)
+{
+	struct flock other;
+	bool blocks = probe_file(path, "-shm", F_WRLCK, SHM_WRITE_BYTE, &other);
+
+	*ret_pid = blocks ? holder_pid(&other) : 0;
+	return blocks;
+}

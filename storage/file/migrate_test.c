@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* migrate_test.c - migration steps run in order, completely or not at all; outdated views are replaced */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "storage/file/db.h"
+#include "storage/file/schema.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/writer.h"
+
+static char full[80];
+
+static int set_up(void **state)
+{
+	test_folder_make(state);
+	snprintf(full, sizeof(full), "%s/full.db", folder);
+	return 0;
+}
+
+/* Two artificial steps, and one that fails after a change. */
+static int add_column(sqlite3 *db, struct error *err)
+{
+	return db_exec(db, "ALTER TABLE boot ADD COLUMN kernel TEXT", err);
+}
+
+static int fill_column(sqlite3 *db, struct error *err)
+{
+	return db_exec(db, "INSERT INTO boot (boot_id, kernel) VALUES ('b', '6.1')", err);
+}
+
+static int fail_step(sqlite3 *db, struct error *err)
+{
+	int result = fill_column(db, err);
+
+	return result ? result : err_set(err, ERR_IO, "the step failed");
+}
+
+static schema_step_fn *const two_steps[] = { add_column, fill_column, NULL };
+
+static int migrate(schema_step_fn *const *steps, struct error *err)
+{
+	sqlite3 *db;
+	int result;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	result = schema_run_steps(db, steps, NULL, err);
+	sqlite3_close(db);
+	return result;
+}
+
+static void assert_migrated(int version, int rows)
+{
+	assert_int_equal(check_integer(path, "PRAGMA user_version"), version);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM boot"), rows);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM pragma_table_info('boot') WHERE name = 'kernel'"),
+			 version > 1);
+}
+
+static void steps_run_from_the_version_of_the_file(void **state)
+{
+	static schema_step_fn *const first[] = { add_column, NULL };
+
+	(void)state;
+	writer_close(check_open_writer(path));
+	assert_int_equal(migrate(first, NULL), 0);
+	assert_migrated(2, 0);
+	assert_int_equal(migrate(two_steps, NULL), 0);
+	assert_migrated(3, 1);
+	assert_int_equal(migrate(two_steps, NULL), 0);
+	assert_migrated(3, 1);
+}
+
+static void a_failed_step_changes_nothing(void **state)
+{
+	static schema_step_fn *const failing[] = { add_column, fail_step, NULL };
+	struct error err = { 0 };
+
+	(void)state;
+	writer_close(check_open_writer(path));
+	assert_int_equal(migrate(failing, &err), ERR_IO);
+	assert_string_equal(err.text, "the step failed");
+	assert_migrated(1, 0);
+}
+
+/* The same query on both databases. */
+#define OF(before, after) { before "main" after, before "fresh" after }
+#define COLUMNS(db) \
+	"SELECT m.name, c.* FROM " db ".sqlite_schema m, pragma_table_xinfo(m.name, '" db "') c WHERE m.type = 'table'"
+
+/* The database at @path has the schema of a new database. */
+static void assert_like_new(void)
+{
+	static const struct { const char *made, *fresh; } same[] = {
+		{ COLUMNS("main"), COLUMNS("fresh") },
+		OF("SELECT type, name, tbl_name, sql FROM ", ".sqlite_schema"),
+		OF("SELECT * FROM ", ".code"),
+		OF("SELECT * FROM ", ".counter"),
+		OF("SELECT * FROM ", ".detail_counter"),
+	};
+	char attach[128];
+	sqlite3 *db;
+
+	unlink(full);
+	writer_close(check_open_writer(full));
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	snprintf(attach, sizeof(attach), "ATTACH '%s' AS fresh", full);
+	assert_int_equal(sqlite3_exec(db, attach, NULL, NULL, NULL), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+		const char *made = same[i].made, *fresh = same[i].fresh;
+		struct text sql = { 0 };
+		sqlite3_stmt *row;
+
+		text_appendf(&sql, "SELECT (SELECT count(*) FROM (%s EXCEPT %s)) +"
+			     " (SELECT count(*) FROM (%s EXCEPT %s)), (SELECT count(*) FROM (%s))",
+			     made, fresh, fresh, made, fresh);
+		if (sqlite3_prepare_v2(db, text_chars(&sql), -1, &row, NULL) != SQLITE_OK)
+			fail_msg("%s: %s", text_chars(&sql), sqlite3_errmsg(db));
+		assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+		if (sqlite3_column_int64(row, 0))
+			fail_msg("%lld differences: %s", sqlite3_column_int64(row, 0), made);
+		assert_true(sqlite3_column_int64(row, 1) > 0);
+		sqlite3_finalize(row);
+		text_done(&sql);
+	}
+	sqlite3_close(db);
+}
+
+static void views_of_another_program_are_replaced(void **state)
+{
+	static const char *const others[] = {
+		"DROP VIEW nodes", "DROP VIEW nodes; CREATE VIEW nodes AS SELECT 1 AS node",
+		"DROP VIEW node_names; DROP VIEW traffic; CREATE VIEW traffic AS SELECT 2 AS node",
+	};
+	sqlite3 *db;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		writer_close(check_open_writer(path));
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, others[i], NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+		writer_close(check_open_writer(path));
+		assert_like_new();
+	}
+	/* Other views are left alone. */
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE VIEW mine AS SELECT 42 AS it; DROP VIEW nodes", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	writer_close(check_open_writer(path));
+	assert_int_equal(check_integer(path, "SELECT it FROM mine"), 42);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM nodes"), 0);
+}
+
+static int64_t instructions_left;
+
+static int count_down(void *ctx)
+{
+	(void)ctx;
+	if (instructions_left-- <= 0)
+		raise(SIGKILL);
+	return 0;
+}
+
+/* SQLite calls this function for each new connection. */
+static int count_instructions(sqlite3 *db, char **message, const void *api)
+{
+	(void)message;
+	(void)api;
+	sqlite3_progress_handler(db, 1, count_down, NULL);
+	return SQLITE_OK;
+}
+
+/* Migrate, and be killed after @instructions of SQLite's virtual machine. Return: was it killed? */
+static bool killed_after(int64_t instructions)
+{
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		instructions_left = instructions;
+		if (sqlite3_auto_extension((void (*)(void))count_instructions) != SQLITE_OK)
+			_exit(2);
+		_exit(migrate(two_steps, NULL) < 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFSIGNALED(status)) {
+		assert_int_equal(WTERMSIG(status), SIGKILL);
+		return true;
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
+	return false;
+}
+
+static void killed_during_a_migration_it_is_unchanged(void **state)
+{
+	int killed = 0;
+
+	(void)state;
+	writer_close(check_open_writer(path));
+	while (killed_after(killed + 1) && check_integer(path, "PRAGMA user_version") == 1) {
+		assert_migrated(1, 0);
+		killed++;
+	}
+	assert_true(killed > 20);
+	assert_migrated(3, 1);
+	check_integrity(path);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(steps_run_from_the_version_of_the_file),
+		TEST(a_failed_step_changes_nothing),
+		TEST(killed_during_a_migration_it_is_unchanged),
+		TEST(views_of_another_program_are_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

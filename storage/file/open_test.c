@@ -1,0 +1,821 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* open_test.c - who may open what, and what is left alone */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dirent.h>
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "storage/reader.h"
+#include "storage/saved.h"
+#include "storage/file/schema.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/write/writer_internal.h"
+
+static size_t files_in_folder(void)
+{
+	size_t count = 0;
+	DIR *dir = opendir(folder);
+
+	assert_non_null(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		count += entry->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+static void assert_one_line(const struct error *err, const char *word)
+{
+	assert_null(strchr(err->text, '\n'));
+	if (!strstr(err->text, word))
+		fail_msg("\"%s\" does not say \"%s\"", err->text, word);
+}
+
+/* Both refuse what is at the path, say @word, and change no byte and no file beside it but the lock. */
+static void assert_refused_untouched(const char *word, bool lock_allowed)
+{
+	struct reader *reader = NULL;
+	struct writer *writer = NULL;
+	struct error err = { 0 };
+	size_t before_len, after_len, files = files_in_folder();
+	char *before = test_file_read(path, &before_len), *after, lock[100];
+
+	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+	assert_null(writer);
+	assert_one_line(&err, word);
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	if (lock_allowed)
+		unlink(lock);
+	assert_int_equal(files_in_folder(), files);
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	assert_null(reader);
+	assert_one_line(&err, word);
+	after = test_file_read(path, &after_len);
+	assert_int_equal(after_len, before_len);
+	assert_memory_equal(after, before, before_len);
+	free(before);
+	free(after);
+}
+
+static void make_sqlite(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void a_file_of_another_kind_is_left_alone(void **state)
+{
+	static const char text[] = "Dear diary, today I did not back up anything. That was a mistake.\n"
+				   "More than a hundred bytes of it, so that there could be a header.";
+
+	(void)state;
+	test_file_write(path, text, strlen(text));
+	assert_refused_untouched("no ibwire database", false);
+	test_file_write(path, "short", 5);
+	assert_refused_untouched("no ibwire database", false);
+}
+
+static void a_database_of_another_program_is_left_alone(void **state)
+{
+	(void)state;
+	make_sqlite("CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
+	assert_refused_untouched("another program", false);
+	unlink(path);
+	make_sqlite("PRAGMA journal_mode = WAL; PRAGMA application_id = 99; CREATE TABLE delta (x)");
+	assert_refused_untouched("another program", false);
+}
+
+static void store_some(const char *where, size_t sweeps)
+{
+	struct writer *writer = check_open_writer(where);
+	struct model *model = model_create(5, 2, 8, 6);
+
+	for (size_t i = 0; i < sweeps; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	model_destroy(model);
+}
+
+/* What a copy of the file alone would be: without the log and its index. */
+static void forget_log(void)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	unlink(name);
+	snprintf(name, sizeof(name), "%s-shm", path);
+	unlink(name);
+	snprintf(name, sizeof(name), "%s.lock", path);
+	unlink(name);
+}
+
+static void a_newer_database_is_left_alone(void **state)
+{
+	size_t len;
+	char *bytes;
+
+	(void)state;
+	store_some(path, 3);
+	forget_log();
+	bytes = test_file_read(path, &len);
+	bytes[63] = SCHEMA_VERSION + 1;
+	test_file_write(path, bytes, len);
+	free(bytes);
+	assert_refused_untouched("newer or unreleased ibwire", false);
+}
+
+static void a_truncated_database_is_left_alone(void **state)
+{
+	size_t len;
+	char *bytes;
+
+	(void)state;
+	store_some(path, 20);
+	forget_log();
+	bytes = test_file_read(path, &len);
+	test_file_write(path, bytes, len / 2);
+	assert_refused_untouched("damaged", true);
+	/* With its header and nothing of its first page behind that. */
+	memset(bytes + 100, 0xa5, len - 100);
+	test_file_write(path, bytes, len);
+	assert_refused_untouched("damaged", true);
+	free(bytes);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+	struct writer *writer = NULL;
+	struct reader *reader = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+	assert_one_line(&err, "no file");
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	rmdir(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	assert_int_equal(reader_open("/nonexistent/fabric.db", &reader, &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, "collect");
+	assert_int_equal(writer_open("/nonexistent/fabric.db", &writer, &err), ERR_IO);
+	assert_one_line(&err, "/nonexistent");
+}
+
+/* A collector stores five sweeps and is killed: they are in the log alone. The model has not made them here. */
+static void store_and_be_killed(struct model *model)
+{
+	struct writer *writer;
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		if (writer_open(path, &writer, NULL) < 0)
+			_exit(1);
+		for (int i = 0; i < 5; i++)
+			writer_sink(writer)->store(writer, model_step(model), NULL);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+}
+
+static void a_log_without_its_database_is_not_played_into_a_new_one(void **state)
+{
+	struct model *model = model_create(9, 1, 4, 2);
+	struct reader *reader;
+	struct writer *writer;
+	int64_t newest = -1;
+
+	(void)state;
+	store_and_be_killed(model);
+	assert_int_equal(unlink(path), 0);
+	writer = check_open_writer(path);
+	reader = check_open_reader(path);
+	assert_int_equal(reader_newest(reader, &newest, NULL), 0);
+	assert_int_equal(newest, 0);
+	check_store(writer, model_step(model));
+	reader_close(reader);
+	writer_close(writer);
+	check_integrity(path);
+	model_destroy(model);
+}
+
+static void a_second_collector_is_refused_and_told_who(void **state)
+{
+	struct writer *first = check_open_writer(path), *second = NULL;
+	struct reader *reader = check_open_reader(path);
+	struct db_status status;
+	struct error err = { 0 };
+	char pid[32];
+
+	(void)state;
+	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
+	assert_int_equal(writer_open(path, &second, &err), ERR_UNAVAILABLE);
+	assert_null(second);
+	assert_one_line(&err, pid);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_true(status.live);
+	assert_int_equal(status.collector_pid, getpid());
+	assert_int_equal(status.schema_version, SCHEMA_VERSION);
+	assert_int_equal(status.sweeps, 0);
+	writer_close(first);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_false(status.live);
+	assert_int_equal(status.collector_pid, 0);
+	reader_close(reader);
+	writer_close(check_open_writer(path));
+}
+
+static const char *beside(const char *name)
+{
+	static char full[100];
+
+	snprintf(full, sizeof(full), "%s/%s", folder, name);
+	return full;
+}
+
+/* Another process opens @where as a collector, or to store a snapshot. Return: what that gave. */
+static int open_in_child(const char *where, bool snapshot, struct error *ret)
+{
+	int ends[2];
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct saved_writer *saved;
+		struct writer *writer;
+
+		if (snapshot)
+			saved_writer_open(where, &saved, ret);
+		else
+			writer_open(where, &writer, ret);
+		_exit(write(ends[1], ret, sizeof(*ret)) < 0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], ret, sizeof(*ret)), sizeof(*ret));
+	close(ends[0]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return ret->code;
+}
+
+static void assert_second_refused(const char *where)
+{
+	struct error err = { 0 };
+	struct reader *reader;
+	struct db_status status;
+	char pid[32];
+
+	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
+	assert_int_equal(open_in_child(where, false, &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, pid);
+	reader = check_open_reader(where);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_true(status.live);
+	assert_int_equal(status.collector_pid, getpid());
+	reader_close(reader);
+}
+
+static void a_database_has_one_collector_under_all_its_names(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(symlink("fabric.db", beside("symbolic.db")), 0);
+	assert_second_refused(beside("symbolic.db"));
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	assert_second_refused(beside("hard.db"));
+	/* By a hard link SQLite would write another log; by a symbolic one it writes the same. */
+	assert_int_equal(open_in_child(beside("hard.db"), true, &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, "hard link");
+	assert_int_equal(unlink(beside("hard.db")), 0);
+	err.code = 0;
+	assert_int_equal(open_in_child(beside("symbolic.db"), true, &err), 0);
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	/* A file that was made after the lock was taken, and a lock file that somebody removed. */
+	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
+	assert_int_equal(unlink(beside("hard.db")), 0);
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	assert_second_refused(beside("hard.db"));
+	assert_int_equal(unlink(beside("fabric.db.lock")), 0);
+	assert_second_refused(path);
+	writer_close(writer);
+	/* By the link the log beside the file itself is found, and the file is what is moved aside. */
+	writer = check_open_writer(beside("symbolic.db"));
+	check_store(writer, model_step(model));
+	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
+	writer_close(writer);
+	assert_int_equal(access(beside("symbolic.db-wal"), F_OK), -1);
+	assert_int_equal(readlink(beside("symbolic.db"), (char[64]){ 0 }, 63), strlen("fabric.db"));
+	model_destroy(model);
+}
+
+static void a_collector_beside_another_one_stores_nothing(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+	sqlite3 *db;
+
+	(void)state;
+	check_store(writer, model_step(model));
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TEMP TABLE one AS SELECT * FROM sweep; UPDATE one SET id = id + 1;"
+				      "INSERT INTO sweep SELECT * FROM one", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, "another process stores sweeps");
+	writer_close(writer);
+	model_destroy(model);
+}
+
+/* A process with read access holds a read lock from a byte of a file on. */
+static pid_t lock_in_child(const char *name, off_t start)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = start };
+	char locked = 0;
+	int ends[2];
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		int fd = open(name, O_RDONLY);
+
+		locked = fcntl(fd, F_SETLK, &lock) == 0;
+		if (write(ends[1], &locked, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &locked, 1), 1);
+	assert_true(locked);
+	close(ends[0]);
+	return child;
+}
+
+static void end_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void a_reader_cannot_stop_a_collector(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct error err = { 0 };
+	struct writer *writer;
+	char sql[160];
+	struct stat st;
+	pid_t child;
+
+	(void)state;
+	/* What an earlier version left. */
+	test_file_write(beside("fabric.db.lock"), "123\n", 4);
+	assert_int_equal(chmod(beside("fabric.db.lock"), 0644), 0);
+	writer_close(check_open_writer(path));
+	assert_int_equal(stat(beside("fabric.db.lock"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	child = lock_in_child(path, 0);
+	writer = check_open_writer(path);
+	assert_second_refused(path);
+	check_store(writer, model_step(model));
+	check_store(writer, model_step(model));
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM event WHERE kind = 'lock-blocked'"
+		 " AND text LIKE 'process %lld holds%%'", (long long)child);
+	assert_int_equal(check_integer(path, sql), 1);
+	end_child(child);
+	check_store(writer, model_step(model));
+	/* It forks: no thread that holds a lock of SQLite's just then. */
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	assert_int_equal(open_in_child(beside("hard.db"), false, &err), ERR_UNAVAILABLE);
+	assert_int_equal(unlink(beside("hard.db")), 0);
+	writer_close(writer);
+	/* While the lock file was readable for all. */
+	child = lock_in_child(beside("fabric.db.lock"), 0);
+	assert_int_equal(writer_open(path, &writer, &err), ERR_UNAVAILABLE);
+	snprintf(sql, sizeof(sql), "process %lld holds a read lock", (long long)child);
+	assert_one_line(&err, sql);
+	end_child(child);
+	model_destroy(model);
+}
+
+static void a_lock_that_keeps_sweeps_from_being_stored_has_a_name(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct db_status status;
+	struct error err = { 0 };
+	char holder[64];
+	pid_t child;
+
+	(void)state;
+	check_store(writer, model_step(model));
+	/* It forks: no thread that holds a lock of SQLite's just then, and no wait. */
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	sqlite3_busy_timeout(writer->db, 0);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_false(status.store_blocked);
+	child = lock_in_child(beside("fabric.db-shm"), 120);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	snprintf(holder, sizeof(holder), "locked by process %lld,", (long long)child);
+	assert_one_line(&err, holder);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_true(status.store_blocked);
+	assert_int_equal(status.blocker_pid, child);
+	end_child(child);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_false(status.store_blocked);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+/* The folder may be another user's. */
+static void a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone(void **state)
+{
+	struct writer *writer = NULL;
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	for (int kind = 0; kind < 3; kind++) {
+		size_t len;
+		char *bytes;
+
+		test_file_write(beside("victim"), "precious", 8);
+		assert_int_equal(chmod(beside("victim"), 0644), 0);
+		if (kind == 0) {
+			assert_int_equal(symlink("victim", beside("fabric.db.lock")), 0);
+		} else if (kind == 1) {
+			char victim[100];
+
+			snprintf(victim, sizeof(victim), "%s", beside("victim"));
+			assert_int_equal(link(victim, beside("fabric.db.lock")), 0);
+		} else {
+			assert_int_equal(mkfifo(beside("fabric.db.lock"), 0600), 0);
+		}
+		assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+		assert_one_line(&err, "not a regular file");
+		assert_int_equal(stat(beside("victim"), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0644);
+		bytes = test_file_read(beside("victim"), &len);
+		assert_int_equal(len, 8);
+		free(bytes);
+		assert_int_equal(unlink(beside("fabric.db.lock")), 0);
+	}
+}
+
+/* Read as user nobody, in a child. Return: 0 where it could. */
+static int read_as_nobody(int64_t sweeps, bool live)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		struct snapshot_query query = { .absolute = true };
+		struct snapshot *snapshot = NULL;
+		struct reader *reader = NULL;
+		struct db_status found;
+		struct error err = { 0 };
+
+		if (setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(90);
+		if (reader_open(path, &reader, &err) < 0 || reader_status(reader, &found, &err) < 0 ||
+		    snapshot_load(reader, &query, &snapshot, &err) < 0) {
+			fprintf(stderr, "%s\n", err.text);
+			_exit(strstr(err.text, "-shm is missing") && strstr(err.text, "ibwire status --db ") ? 94 :
+			      strstr(err.text, "-wal: Permission denied") ? 95 : 91);
+		}
+		if (found.sweeps != sweeps || snapshot->sweep.id != sweeps)
+			_exit(92);
+		if (found.live != live)
+			_exit(93);
+		snapshot_destroy(snapshot);
+		reader_close(reader);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void who_may_not_write_can_read(void **state)
+{
+	struct model *model;
+	struct writer *writer;
+	char log[100], index[100];
+
+	(void)state;
+	if (getuid() != 0) {
+		print_message("skipped: only root can become another user\n");
+		skip();
+	}
+	assert_int_equal(chmod(folder, 0755), 0);
+	model = model_create(5, 2, 8, 6);
+	writer = check_open_writer(path);
+	for (int i = 0; i < 5; i++)
+		check_store(writer, model_step(model));
+	/* It forks: the thread that may hold a lock of SQLite's just then is stopped. */
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	assert_int_equal(read_as_nobody(5, true), 0);
+	writer_close(writer);
+	/* The log stays: who has it open as a file that nobody changes would miss the next collector. */
+	snprintf(log, sizeof(log), "%s-wal", path);
+	assert_int_equal(access(log, F_OK), 0);
+	assert_int_equal(read_as_nobody(5, false), 0);
+	assert_int_equal(access(log, F_OK), 0);
+	store_and_be_killed(model);
+	assert_int_equal(read_as_nobody(10, false), 0);
+	/* What is in the log cannot be read without its index, and not without its rights. */
+	snprintf(index, sizeof(index), "%s-shm", path);
+	unlink(index);
+	assert_int_equal(read_as_nobody(10, false), 94);
+	reader_close(check_open_reader(path));
+	assert_int_equal(read_as_nobody(10, false), 0);
+	assert_int_equal(chmod(log, 0600), 0);
+	assert_int_equal(read_as_nobody(10, false), 95);
+	assert_int_equal(chmod(log, 0644), 0);
+	/* A copy of the file alone. */
+	writer_close(check_open_writer(path));
+	forget_log();
+	assert_int_equal(read_as_nobody(10, false), 0);
+	model_destroy(model);
+}
+
+static void another_fabric_is_refused_until_the_old_is_moved_aside(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	const struct sweep *sweep = model_step(model);
+	struct fabric *other = fabric_create(NULL);
+	struct node node = { .guid = 0xabcdef, .type = NODE_SWITCH, .port_count = 1 };
+	struct error err = { 0 };
+	int64_t newest = 0;
+
+	(void)state;
+	assert_true(fabric_add_node(other, &node, NULL) == 0);
+	/* This host's own HCA, known from before: it does not count. */
+	node = sweep->fabric->nodes[0];
+	for (size_t i = 0; i < sweep->fabric->node_count; i++)
+		if (sweep->fabric->nodes[i].type == NODE_CA)
+			node = sweep->fabric->nodes[i];
+	assert_true(fabric_add_node(other, &node, NULL) == 1);
+	other->from_node = 1;
+	assert_int_equal(fabric_finish(other, NULL, NULL), 0);
+	assert_int_equal(writer_check_fabric(writer, other, &err), 0);
+	check_store(writer, sweep);
+	assert_int_equal(writer_check_fabric(writer, sweep->fabric, &err), 0);
+	assert_int_equal(writer_check_fabric(writer, other, &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, "--new-fabric");
+	assert_int_equal(writer_forget_fabric(writer, &err), 0);
+	assert_int_equal(writer_check_fabric(writer, other, &err), 0);
+	/* A reader that was open goes over to the new file by itself. */
+	assert_int_equal(reader_newest(reader, &newest, &err), 0);
+	assert_int_equal(newest, 0);
+	check_store(writer, model_step(model));
+	assert_int_equal(reader_newest(reader, &newest, &err), 0);
+	assert_int_equal(newest, 1);
+	reader_close(reader);
+	writer_close(writer);
+	fabric_destroy(other);
+	model_destroy(model);
+	check_integrity(path);
+	for (DIR *dir = opendir(folder); dir; dir = NULL) {
+		struct dirent *entry;
+		bool found = false;
+
+		while ((entry = readdir(dir)))
+			found = found || strncmp(entry->d_name, "fabric.db.old-", 14) == 0;
+		closedir(dir);
+		assert_true(found);
+	}
+}
+
+static void a_file_that_is_taken_away_is_noticed(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+
+	(void)state;
+	check_store(writer, model_step(model));
+	unlink(path);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	assert_one_line(&err, "moved or removed");
+	writer_close(writer);
+	model_destroy(model);
+}
+
+/* @which: 1 the log, 2 its index, 3 both; 4 the log, and another one in its place. */
+static void remove_log(int which)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	if (which != 2)
+		assert_int_equal(unlink(name), 0);
+	if (which == 4)
+		test_file_write(name, "another program's log", 21);
+	snprintf(name, sizeof(name), "%s-shm", path);
+	if (which == 2 || which == 3)
+		assert_int_equal(unlink(name), 0);
+}
+
+static void a_log_that_is_removed_is_saved_and_told_once(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+
+	(void)state;
+	for (int which = 1; which <= 3; which++) {
+		struct writer *writer = check_open_writer(path);
+		/* In this process it would share the index that is removed. */
+		struct reader *before = which == 1 ? check_open_reader(path) : NULL;
+		int64_t newest = 0, sweeps = check_integer(path, "SELECT coalesce(max(id), 0) FROM sweep");
+
+		for (int i = 0; i < 4; i++) {
+			if (i == 2)
+				remove_log(which);
+			check_store(writer, model_step(model));
+		}
+		/* All of them, for a program that begins now and for one that had the old log open. */
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), sweeps + 4);
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'log-removed'"), which);
+		if (before)
+			assert_int_equal(reader_newest(before, &newest, NULL), 0);
+		assert_int_equal(newest, before ? sweeps + 4 : 0);
+		reader_close(before);
+		writer_close(writer);
+		check_integrity(path);
+	}
+	model_destroy(model);
+}
+
+/* Pages of the old log must not go over those of the new one. */
+static void a_log_that_is_replaced_stops_the_writer(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+	size_t len, len_after;
+	char *before, *after;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		check_store(writer, model_step(model));
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	remove_log(4);
+	before = test_file_read(path, &len);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	assert_one_line(&err, "-wal was replaced while in use");
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	assert_one_line(&err, "start the collector again");
+	writer_close(writer);
+	after = test_file_read(path, &len_after);
+	assert_int_equal(len, len_after);
+	assert_memory_equal(before, after, len);
+	free(before);
+	free(after);
+	writer_close(check_open_writer(path));
+	check_integrity(path);
+	model_destroy(model);
+}
+
+static void the_default_path_is_the_documented_one(void **state)
+{
+	char found[4096], expected[128];
+
+	(void)state;
+	setenv("IBWIRE_DB", "/some/where.db", 1);
+	assert_int_equal(storage_default_path(true, found, sizeof(found), NULL), 0);
+	assert_string_equal(found, "/some/where.db");
+	unsetenv("IBWIRE_DB");
+	setenv("XDG_STATE_HOME", folder, 1);
+	if (access("/var/lib/ibwire", F_OK) == 0)
+		return; /* this machine has the system's own */
+	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), 0);
+	snprintf(expected, sizeof(expected), "%s/ibwire/fabric.db", folder);
+	assert_string_equal(found, expected);
+	snprintf(expected, sizeof(expected), "%s/ibwire", folder);
+	assert_int_not_equal(access(expected, F_OK), 0);
+	assert_int_equal(storage_default_path(true, found, sizeof(found), NULL), 0);
+	assert_int_equal(access(expected, W_OK), 0);
+	rmdir(expected);
+	unsetenv("XDG_STATE_HOME");
+	setenv("HOME", "/home/x", 1);
+	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), 0);
+	assert_string_equal(found, "/home/x/.local/state/ibwire/fabric.db");
+	unsetenv("HOME");
+	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), ERR_IO);
+}
+
+/* What stands between two words of the manual, or NULL. */
+static char *section_of(const char *manual, const char *table)
+{
+	char begin[80];
+	const char *at, *end;
+
+	snprintf(begin, sizeof(begin), "\n.Ss %s\n", table);
+	at = strstr(manual, begin);
+	end = at ? strstr(at, "\n.El\n") : NULL;
+	return end ? strndup(at, (size_t)(end - at)) : NULL;
+}
+
+static void the_manual_has_each_column_of_the_tables_that_it_names(void **state)
+{
+	const char *source = getenv("IBWIRE_SRCDIR");
+	static char manual[100000];
+	char name[512], item[80];
+	int tables = 0, columns = 0;
+	sqlite3_stmt *rows;
+	sqlite3 *db;
+	FILE *file;
+
+	(void)state;
+	if (!source) {
+		print_message("skipped: IBWIRE_SRCDIR is not set\n");
+		skip();
+	}
+	snprintf(name, sizeof(name), "%s/man/ibwire-storage.5", source);
+	file = fopen(name, "rb");
+	assert_non_null(file);
+	manual[fread(manual, 1, sizeof(manual) - 1, file)] = '\0';
+	fclose(file);
+	writer_close(check_open_writer(path));
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT m.name, c.name, c.name IN (SELECT key FROM counter UNION ALL"
+					    " SELECT key FROM detail_counter), c.cid = 0"
+					    " FROM sqlite_schema m, pragma_table_info(m.name) c"
+					    " WHERE m.type = 'table'", -1, &rows, NULL), SQLITE_OK);
+	while (sqlite3_step(rows) == SQLITE_ROW) {
+		char *section = section_of(manual, (const char *)sqlite3_column_text(rows, 0));
+
+		if (!section)
+			continue;
+		tables += sqlite3_column_int(rows, 3);
+		columns++;
+		snprintf(item, sizeof(item), "\n.It %s\n", (const char *)sqlite3_column_text(rows, 1));
+		if (!sqlite3_column_int(rows, 2) && !strstr(section, item))
+			fail_msg("%s.%s is not in the manual", (const char *)sqlite3_column_text(rows, 0),
+				 (const char *)sqlite3_column_text(rows, 1));
+		free(section);
+	}
+	assert_true(tables >= 29);
+	assert_true(columns > 200);
+	sqlite3_finalize(rows);
+	sqlite3_close(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(a_file_of_another_kind_is_left_alone),
+		TEST_IN_FOLDER(a_database_of_another_program_is_left_alone),
+		TEST_IN_FOLDER(a_newer_database_is_left_alone),
+		TEST_IN_FOLDER(a_truncated_database_is_left_alone),
+		TEST_IN_FOLDER(what_is_no_file_is_refused),
+		TEST_IN_FOLDER(a_log_without_its_database_is_not_played_into_a_new_one),
+		TEST_IN_FOLDER(a_second_collector_is_refused_and_told_who),
+		TEST_IN_FOLDER(a_database_has_one_collector_under_all_its_names),
+		TEST_IN_FOLDER(a_collector_beside_another_one_stores_nothing),
+		TEST_IN_FOLDER(a_reader_cannot_stop_a_collector),
+		TEST_IN_FOLDER(a_lock_that_keeps_sweeps_from_being_stored_has_a_name),
+		TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone),
+		TEST_IN_FOLDER(who_may_not_write_can_read),
+		TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_is_moved_aside),
+		TEST_IN_FOLDER(a_file_that_is_taken_away_is_noticed),
+		TEST_IN_FOLDER(a_log_that_is_removed_is_saved_and_told_once),
+		TEST_IN_FOLDER(a_log_that_is_replaced_stops_the_writer),
+		TEST_IN_FOLDER(the_default_path_is_the_documented_one),
+		TEST_IN_FOLDER(the_manual_has_each_column_of_the_tables_that_it_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

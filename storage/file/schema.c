@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/file/schema.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "collector/sink.h"
+#include "fabric/counter.h"
+#include "fabric/detail.h"
+#include "fabric/fabric.h"
+#include "fabric/speed.h"
+#include "storage/file/db.h"
+#include "storage/file/tables.h"
+
+/* One row of table code for each name; those of the fabric's own enums. */
+static int insert_code(sqlite3_stmt *insert, const char *kind, int value, const char *name, struct error *err)
+{
+	sqlite3_bind_text(insert, 1, kind, -1, SQLITE_STATIC);
+	sqlite3_bind_int(insert, 2, value);
+	sqlite3_bind_text(insert, 3, name, -1, SQLITE_STATIC);
+	return db_run(insert, err);
+}
+
+static int insert_codes(sqlite3 *db, struct error *err)
+{
+	static const struct { int code; const char *name; } widths[] = {
+		{ LINK_WIDTH_1X, "1x" }, { LINK_WIDTH_4X, "4x" }, { LINK_WIDTH_8X, "8x" },
+		{ LINK_WIDTH_12X, "12x" }, { LINK_WIDTH_2X, "2x" },
+	};
+	sqlite3_stmt *insert;
+	int result = db_prepare(db, "REPLACE INTO code (kind, value, name) VALUES (?, ?, ?)", &insert, err);
+
+	for (int i = NODE_CA; !result && i <= NODE_ROUTER; i++)
+		result = insert_code(insert, "node_type", i, node_type_name((uint8_t)i), err);
+	for (int i = PORT_DOWN; !result && i <= PORT_ACTIVE; i++)
+		result = insert_code(insert, "state", i, port_state_name((uint8_t)i), err);
+	for (int i = PHYS_SLEEP; !result && i <= PHYS_TEST; i++)
+		result = insert_code(insert, "phys_state", i, port_phys_state_name((uint8_t)i), err);
+	for (int i = LINK_SPEED_SDR; !result && i < LINK_SPEED_COUNT; i++)
+		result = insert_code(insert, "speed", i, link_speed_name((enum link_speed)i), err);
+	for (size_t i = 0; !result && i < sizeof(widths) / sizeof(*widths); i++)
+		result = insert_code(insert, "width", widths[i].code, widths[i].name, err);
+	for (int i = SAMPLE_SILENT; !result && i < SAMPLE_STATUS_COUNT; i++)
+		result = insert_code(insert, "why", i, sample_status_name((enum sample_status)i), err);
+	if (!result)
+		result = insert_code(insert, "why", SPAN_ABSENT, "absent", err);
+	for (int i = EVENT_INFO; !result && i <= EVENT_CRITICAL; i++)
+		result = insert_code(insert, "severity", i, event_severity_name((enum event_severity)i), err);
+	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
+		result = insert_code(insert, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
+	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_WRITING, "being written", err);
+	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_COMPLETE, "complete", err);
+	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_SUMS_ONLY, "sums only", err);
+	if (!result)
+		result = insert_code(insert, "layout", FEC_LAYOUT_LANES, "lanes", err);
+	if (!result)
+		result = insert_code(insert, "layout", FEC_LAYOUT_RS, "rs", err);
+	sqlite3_finalize(insert);
+	return result;
+}
+
+static int insert_counters(sqlite3 *db, struct error *err)
+{
+	sqlite3_stmt *insert;
+	int result = db_prepare(db, "REPLACE INTO counter (id, key, title, unit, meaning) VALUES (?, ?, ?, ?, ?)",
+				&insert, err);
+
+	for (int i = 0; !result && i < COUNTER_COUNT; i++) {
+		const struct counter_info *info = counter_info((enum counter)i);
+
+		sqlite3_bind_int(insert, 1, i);
+		sqlite3_bind_text(insert, 2, info->key, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 3, info->title, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 4, info->unit, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 5, info->meaning, -1, SQLITE_STATIC);
+		result = db_run(insert, err);
+	}
+	sqlite3_finalize(insert);
+	return result;
+}
+
+static int insert_detail_counter(sqlite3_stmt *insert, enum detail_attribute attribute, unsigned number,
+				 struct error *err)
+{
+	const struct detail_info *info = detail_info(attribute, number);
+
+	sqlite3_bind_int(insert, 1, (int)DETAIL_ID(attribute, number));
+	sqlite3_bind_int(insert, 2, (int)attribute);
+	sqlite3_bind_int(insert, 3, (int)number);
+	sqlite3_bind_text(insert, 4, info->key, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 5, info->unit, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 6, info->meaning, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(insert, 7, detail_max(attribute, number));
+	return db_run(insert, err);
+}
+
+static int insert_detail_counters(sqlite3 *db, struct error *err)
+{
+	sqlite3_stmt *insert;
+	int result = db_prepare(db, "REPLACE INTO detail_counter (id, attribute, number, key, unit, meaning, max)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
+
+	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
+		for (unsigned number = 0; !result && number < detail_count((enum detail_attribute)i); number++)
+			result = insert_detail_counter(insert, (enum detail_attribute)i, number, err);
+	sqlite3_finalize(insert);
+	return result;
+}
+
+int schema_fill_names(sqlite3 *db, struct error *err)
+{
+	int result = insert_counters(db, err);
+
+	if (!result)
+		result = insert_detail_counters(db, err);
+	return result ? result : insert_codes(db, err);
+}
+
+/* The columns of one set of counters, as the catalogue names them. */
+static void append_counter_columns(struct text *sql, counter_set set)
+{
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		const struct counter_info *info = counter_info((enum counter)i);
+
+		if (set & COUNTER_BIT(i))
+			text_appendf(sql, "\t%s INTEGER, -- %s, %s; NULL: not known\n", info->key, info->title,
+				     info->unit);
+	}
+}
+
+/* A traffic counter as the views show it: bytes for words, and never a negative number. */
+static void append_view_column(struct text *sql, enum counter counter)
+{
+	const char *key = counter_info(counter)->key;
+
+	if (counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA)
+		text_appendf(sql, ",\n\td.%s AS %s", counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes",
+			     counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes");
+	else
+		text_appendf(sql, ",\n\tCASE WHEN d.%s < 0 THEN %lld ELSE d.%s END AS %s", key, (long long)INT64_MAX,
+			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
+}
+
+static void append_history(struct text *sql)
+{
+	text_append(sql, tables_history);
+	text_append(sql, tables_chunk_sum_begin);
+	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
+	text_append(sql, tables_chunk_sum_end);
+	text_append(sql, tables_hour_sum_begin);
+	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
+	text_append(sql, tables_hour_sum_end);
+	text_append(sql, tables_chunk_error);
+	tables_append_snapshot(sql);
+}
+
+void schema_append_tables(struct text *sql)
+{
+	text_append(sql, tables_fixed);
+	text_append(sql, tables_absolute_begin);
+	append_counter_columns(sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
+	text_append(sql, tables_absolute_end);
+	text_append(sql, tables_detail);
+	text_append(sql, tables_route);
+	text_append(sql, tables_finding);
+	append_history(sql);
+}
+
+size_t schema_next_statement(const char *at)
+{
+	const char *end = strstr(at, ";\nCREATE ");
+	size_t len = end ? (size_t)(end - at) : strlen(at);
+
+	/* The last statement ends the text. */
+	return end || len < 2 ? len : len - 2;
+}
+
+/* Run what @append makes, and free it. */
+static int make(sqlite3 *db, void (*append)(struct text *sql), struct error *err)
+{
+	struct text sql = { 0 };
+	int result;
+
+	append(&sql);
+	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
+	text_done(&sql);
+	return result;
+}
+
+static void append_views(struct text *sql)
+{
+	text_append(sql, tables_traffic_begin);
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		append_view_column(sql, (enum counter)i);
+	text_append(sql, tables_traffic_end);
+	text_append(sql, tables_views);
+}
+
+int schema_make_views(sqlite3 *db, struct error *err)
+{
+	return make(db, append_views, err);
+}
+
+static void append_temporary_views(struct text *sql)
+{
+	static const char create[] = "CREATE VIEW ";
+	struct text views = { 0 };
+	const char *at, *next;
+
+	append_views(&views);
+	for (at = text_chars(&views); (next = strstr(at, create)); at = next + strlen(create)) {
+		text_append_bytes(sql, at, (size_t)(next - at));
+		text_append(sql, "CREATE TEMP VIEW IF NOT EXISTS ");
+	}
+	text_append(sql, text_failed(&views) ? "" : at);
+	text_done(&views);
+}
+
+int schema_make_temporary_views(sqlite3 *db, struct error *err)
+{
+	return make(db, append_temporary_views, err);
+}
+
+static int insert_meta(sqlite3 *db, struct error *err)
+{
+	sqlite3_stmt *insert;
+	int result = db_prepare(db, "INSERT INTO meta (key, value) VALUES ('created_us', ?)",
+				&insert, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(insert, 1, clock_wall_us(clock_system()));
+	result = db_run(insert, err);
+	sqlite3_finalize(insert);
+	return result;
+}
+
+int schema_fill(sqlite3 *db, struct error *err)
+{
+	int result = db_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (!result)
+		result = make(db, schema_append_tables, err);
+	if (!result)
+		result = schema_make_views(db, err);
+	if (!result)
+		result = insert_meta(db, err);
+	if (!result)
+		result = schema_fill_names(db, err);
+	if (!result)
+		result = db_exec(db, "COMMIT", err);
+	return result;
+}
+
+#define DAMAGED "; " DB_RECOVER
+
+int schema_verify_tables(sqlite3 *db, struct error *err)
+{
+	struct text sql = { 0 };
+	sqlite3_stmt *find = NULL;
+	const char *at;
+	size_t len;
+	int result;
+
+	schema_append_tables(&sql);
+	at = text_chars(&sql);
+	result = text_failed(&sql) ? err_nomem(err) :
+		 db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE sql = ?1 AND rootpage > 0", &find, err);
+	for (; !result && *at; at += len + 2) {
+		len = schema_next_statement(at);
+		sqlite3_bind_text(find, 1, at, (int)len, SQLITE_STATIC);
+		result = db_step(find, err);
+		sqlite3_reset(find);
+		if (!result)
+			result = err_set(err, ERR_IO, "%s does not have schema version %d (no matching \"%.*s\"): it "
+					 "is damaged, changed by another program or of an unreleased ibwire; "
+					 "restore a backup, or give another --db",
+					 sqlite3_db_filename(db, "main"), SCHEMA_VERSION, (int)strcspn(at, "(") - 1,
+					 at);
+		result = result > 0 ? 0 : result;
+	}
+	sqlite3_finalize(find);
+	text_done(&sql);
+	return result;
+}
+
+/* Columns that begin an index: their ends bound all values between. */
+static const struct {
+	const char *table, *column;
+	int64_t least, most;
+} keys[] = {
+	{ "sweep", "id", 1, SCHEMA_SWEEPS },
+	{ "sweep", "wall_us", 0, SCHEMA_TIME_MOST_US },
+	{ "event", "id", 1, INT64_MAX - 1 },
+	{ "event", "wall_us", 0, SCHEMA_TIME_MOST_US },
+	{ "hot", "id", HOT_BLOCKS, HOT_ID(SCHEMA_SWEEPS + 1, 0) - 1 },
+	{ "chunk", "id", HISTORY_PORTS, CHUNK_ID(SCHEMA_SWEEPS + 1, 0) - 1 },
+	{ "chunk_window", "id", 1, SCHEMA_SWEEPS },
+	{ "chunk_window", "to_sweep", 1, SCHEMA_SWEEPS },
+	{ "chunk_sum", "window", 1, SCHEMA_SWEEPS },
+	{ "chunk_error", "window", 1, SCHEMA_SWEEPS },
+	{ "hour", "id", 1, SCHEMA_SWEEPS },
+	{ "hour", "to_sweep", 1, SCHEMA_SWEEPS },
+	{ "hour_sum", "hour", 1, SCHEMA_SWEEPS },
+	{ "hour_error", "hour", 1, SCHEMA_SWEEPS },
+	{ "error", "sweep", 1, SCHEMA_SWEEPS },
+	{ "absolute", "sweep", 1, SCHEMA_SWEEPS },
+	{ "detail", "sweep", 1, SCHEMA_SWEEPS },
+	{ "detail_value", "sweep", 1, SCHEMA_SWEEPS },
+	{ "detail_last", "port", 1, HISTORY_PORTS - 1 },
+	{ "span", "from_sweep", 1, SCHEMA_SWEEPS },
+	{ "span", "to_sweep", 1, SCHEMA_SWEEPS },
+	{ "node_version", "from_sweep", 1, SCHEMA_SWEEPS },
+	{ "port_version", "from_sweep", 1, SCHEMA_SWEEPS },
+	{ "route_version", "from_sweep", 1, SCHEMA_SWEEPS },
+	{ "finding", "id", 1, INT64_MAX - 1 },
+	{ "finding", "opened_us", 0, SCHEMA_TIME_MOST_US },
+	{ "finding", "closed_us", 0, SCHEMA_TIME_MOST_US },
+	{ "snapshot", "id", 1, INT64_MAX - 1 },
+	{ "node", "id", 1, HISTORY_PORTS - 1 },
+	{ "port", "id", 1, HISTORY_PORTS - 1 },
+};
+
+static int verify_key(sqlite3 *db, size_t key, struct error *err)
+{
+	const char *table = keys[key].table, *column = keys[key].column;
+	int64_t wrong = 0;
+	char sql[256];
+	int result = 0;
+
+	for (int last = 0; !result && !wrong && last < 2; last++) {
+		snprintf(sql, sizeof(sql), "SELECT typeof(%s) <> 'integer' OR %s NOT BETWEEN %" PRId64 " AND %" PRId64
+			 " FROM %s WHERE %s IS NOT NULL ORDER BY %s%s LIMIT 1", column, column, keys[key].least,
+			 keys[key].most, table, column, column, last ? " DESC" : "");
+		result = db_integer(db, sql, 0, &wrong, err);
+	}
+	if (!result && wrong)
+		result = err_set(err, ERR_IO, "%s is damaged (a value of %s.%s is out of range)" DAMAGED,
+				 sqlite3_db_filename(db, "main"), table, column);
+	return result;
+}
+
+/* Arrays by port and node have as many elements as the largest id says. */
+static int verify_ids(sqlite3 *db, const char *table, struct error *err)
+{
+	int64_t holes = 0;
+	char sql[96];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT (SELECT max(id) FROM %s) <> (SELECT count(*) FROM %s)", table, table);
+	result = db_integer(db, sql, 0, &holes, err);
+	if (!result && holes)
+		result = err_set(err, ERR_IO, "%s is damaged (the ids of table %s have holes)" DAMAGED,
+				 sqlite3_db_filename(db, "main"), table);
+	return result;
+}
+
+int schema_verify_keys(sqlite3 *db, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sizeof(keys) / sizeof(*keys); i++)
+		result = verify_key(db, i, err);
+	if (!result)
+		result = verify_ids(db, "node", err);
+	return result ? result : verify_ids(db, "port", err);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * tables_snapshot.c - the tables of `ibwire snapshot`
+ *
+ * A snapshot is self-contained: it has its own copy of names and links and refers to no sweep, port
+ * or version. It can therefore be taken without a collector, needs no ids of the collector, and
+ * remains when the history expires.
+ */
+#include "storage/file/tables.h"
+
+#include "base/text.h"
+#include "fabric/counter.h"
+#include "fabric/detail.h"
+#include "storage/saved/saved_columns.h"
+
+static const char head[] =
+	"CREATE TABLE snapshot ( -- all counters of all ports at one time (ibwire snapshot take)\n"
+	"	id INTEGER PRIMARY KEY,\n"
+	"	name TEXT NOT NULL, -- unique among complete snapshots\n"
+	"	note TEXT, -- NULL: none\n"
+	"	complete INTEGER NOT NULL, -- 1: complete; 0: being written or removed\n"
+	"	wall_us INTEGER NOT NULL, -- wall clock at the start of its sweep, us since 1970 UTC\n"
+	"	start_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
+	"	end_us INTEGER NOT NULL, -- CLOCK_BOOTTIME, us\n"
+	"	boot_id TEXT NOT NULL, -- origin of start_us, end_us and at_us\n"
+	"	sweep INTEGER, -- newest stored sweep at that time; NULL: none\n"
+	"	discovered INTEGER NOT NULL, -- 1: topology of its own discovery, 0: the collector's newest\n"
+	"	slow INTEGER NOT NULL, -- 1: with slow counters\n"
+	"	ports_planned INTEGER NOT NULL, -- ports with counters, up or not\n"
+	"	ports_asked INTEGER NOT NULL,\n"
+	"	ports_answered INTEGER NOT NULL,\n"
+	"	mads_sent INTEGER NOT NULL,\n"
+	"	mads_timed_out INTEGER NOT NULL,\n"
+	"	spread_us INTEGER NOT NULL, -- time between the first and the last reading of fast counters\n"
+	"	CONSTRAINT snapshot_range CHECK (id > 0 AND wall_us BETWEEN 0 AND 253402300799999999)\n"
+	") STRICT;\n"
+	"CREATE UNIQUE INDEX snapshot_by_name ON snapshot (name) WHERE complete;\n"
+	"CREATE TABLE snapshot_node ( -- a node at that time\n"
+	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
+	"	node INTEGER NOT NULL, -- number within the snapshot, from 0\n"
+	"	guid INTEGER NOT NULL, -- printf('0x%016x', guid)\n"
+	"	name TEXT NOT NULL, -- sanitised text, as shown\n"
+	"	description BLOB NOT NULL, -- NodeDescription as received, without trailing NULs\n"
+	"	type INTEGER NOT NULL, -- code node_type\n"
+	"	port_count INTEGER NOT NULL, -- external ports\n"
+	"	system_guid INTEGER NOT NULL,\n"
+	"	vendor_id INTEGER NOT NULL,\n"
+	"	device_id INTEGER NOT NULL,\n"
+	"	CONSTRAINT snapshot_node_range CHECK (\n"
+	"		node BETWEEN 0 AND 2097151 AND port_count BETWEEN 0 AND 255),\n"
+	"	PRIMARY KEY (snapshot, node)\n"
+	") WITHOUT ROWID, STRICT;\n"
+	"CREATE TABLE snapshot_port ( -- a port with counters, up or not, and their values\n"
+	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
+	"	node INTEGER NOT NULL, -- snapshot_node.node\n"
+	"	number INTEGER NOT NULL,\n"
+	"	peer_node INTEGER, -- the port at the other end of its cable: snapshot_node.node; NULL: none\n"
+	"	peer_number INTEGER,\n"
+	"	state INTEGER NOT NULL, -- code state\n"
+	"	phys_state INTEGER NOT NULL, -- code phys_state\n"
+	"	width INTEGER NOT NULL, -- code width, active; 0: no link\n"
+	"	speed INTEGER NOT NULL, -- code speed, active; 0: no link\n"
+	"	lid INTEGER NOT NULL, -- at which it was polled; 0: none\n"
+	"	why INTEGER NOT NULL, -- 0: read; otherwise code why, and the counters are NULL\n"
+	"	at_us INTEGER, -- CLOCK_BOOTTIME of the response, us\n"
+	"	slow_at_us INTEGER, -- the same of the last response with slow counters\n"
+	"	wide INTEGER NOT NULL, -- set of counters read with 64 bits: 1 << counter.id\n"
+	"	saturated INTEGER NOT NULL, -- set of saturated counters (lower bounds): 1 << counter.id\n"
+	"	fec_layout INTEGER NOT NULL, -- code layout, of the FEC counters; 0: unknown or none\n"
+	"	-- Values of 64 bits: above 2^63 - 1 they look negative.\n";
+static const char tail[] =
+	"	CONSTRAINT snapshot_port_range CHECK (\n"
+	"		node BETWEEN 0 AND 2097151 AND number BETWEEN 0 AND 255),\n"
+	"	PRIMARY KEY (snapshot, node, number)\n"
+	") WITHOUT ROWID, STRICT;\n";
+
+static void append_slow_columns(struct text *sql)
+{
+	int attribute;
+	unsigned number;
+
+	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (number = 0; number < detail_count((enum detail_attribute)attribute); number++) {
+			const struct detail_info *info = detail_info((enum detail_attribute)attribute, number);
+
+			text_appendf(sql, "\t%s INTEGER, -- %s; NULL: not known\n", info->key, info->unit);
+		}
+}
+
+void tables_append_snapshot(struct text *sql)
+{
+	int counter;
+
+	text_append(sql, head);
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		const struct counter_info *info = counter_info((enum counter)counter);
+
+		text_appendf(sql, "\t%s INTEGER, -- %s, %s; NULL: not known\n", info->key, info->title, info->unit);
+	}
+	append_slow_columns(sql);
+	text_append(sql, tail);
+}
+
+void saved_append_columns(struct text *sql)
+{
+	static const char *const names[SAVED_FAST] = {
+		[SAVED_SNAPSHOT] = "snapshot", [SAVED_NODE] = "node", [SAVED_NUMBER] = "number",
+		[SAVED_PEER_NODE] = "peer_node", [SAVED_PEER_NUMBER] = "peer_number", [SAVED_STATE] = "state",
+		[SAVED_PHYS_STATE] = "phys_state", [SAVED_WIDTH] = "width", [SAVED_SPEED] = "speed",
+		[SAVED_LID] = "lid", [SAVED_WHY] = "why", [SAVED_AT] = "at_us", [SAVED_SLOW_AT] = "slow_at_us",
+		[SAVED_WIDE] = "wide", [SAVED_SATURATED] = "saturated", [SAVED_FEC_LAYOUT] = "fec_layout",
+	};
+	int i;
+	unsigned number;
+
+	for (i = 0; i < SAVED_FAST; i++)
+		text_appendf(sql, "%s%s", i ? ", " : "", names[i]);
+	for (i = 0; i < COUNTER_COUNT; i++)
+		text_appendf(sql, ", %s", counter_info((enum counter)i)->key);
+	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+		for (number = 0; number < detail_count((enum detail_attribute)i); number++)
+			text_appendf(sql, ", %s", detail_info((enum detail_attribute)i, number)->key);
+}

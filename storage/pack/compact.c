@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/pack/compact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "storage/pack/compact_rows.h"
+#include "storage/pack/compact_stripe.h"
+#include "storage/file/db.h"
+#include "storage/file/schema.h"
+
+#define US_PER_HOUR (3600 * US_PER_S)
+
+/* How many sweeps stand in one window, of an interval in us (0: single sweeps). */
+static unsigned count_window_sweeps(int64_t interval_us)
+{
+	/* 120 sweeps of a second, 60 of ten and more, as measured; in between a straight line. */
+	if (interval_us <= 0 || interval_us >= 10 * US_PER_S)
+		return 60;
+	if (interval_us <= US_PER_S)
+		return 120;
+	return 120 - (unsigned)((interval_us - US_PER_S) * 60 / (9 * US_PER_S));
+}
+
+int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_sweeps, struct error *err)
+{
+	int result;
+
+	memset(compaction, 0, sizeof(*compaction));
+	compaction->db = db;
+	compaction->window_sweeps = window_sweeps;
+	result = db_prepare(db, "BEGIN IMMEDIATE", &compaction->begin, err);
+	if (!result)
+		result = db_prepare(db, "COMMIT", &compaction->commit, err);
+	if (!result)
+		result = db_prepare(db, "SELECT id, samples FROM hot WHERE id >= ? AND id < ?", &compaction->hot, err);
+	if (!result)
+		result = db_prepare(db, "SELECT port, counter, value, marks FROM error"
+				    " WHERE sweep = ? AND port >= ? AND port < ?", &compaction->errors, err);
+	if (!result)
+		result = db_prepare(db, "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
+				    &compaction->absolutes, err);
+	if (!result)
+		result = compact_rows_register(compaction, err);
+	/* A step may be made once more, and the collector may come to store a reading too. */
+	if (!result)
+		result = db_prepare(db, "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
+				    &compaction->chunks, err);
+	if (!result)
+		result = db_prepare(db, "REPLACE INTO chunk_sum SELECT * FROM new_sum", &compaction->chunk_sums, err);
+	if (!result)
+		result = db_prepare(db, "REPLACE INTO absolute SELECT * FROM new_absolute", &compaction->last_readings,
+				    err);
+	if (!result)
+		result = db_prepare(db, "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
+				    &compaction->progress, err);
+	return result ? result : sums_writer_init(&compaction->sums, db, "chunk", err);
+}
+
+/* The window is done; readings of its last sweep are those before the first sweep of the next one. */
+static void end_window(struct compaction *compaction)
+{
+	free(compaction->offsets_us);
+	stripe_free(compaction->stripe);
+	bytes_done(&compaction->packed); /* as large as the busiest window made it */
+	compaction->offsets_us = NULL;
+	compaction->stripe = NULL;
+	compaction->window = 0;
+}
+
+/* Forget the window: it is begun anew from what is stored. */
+static void leave_window(struct compaction *compaction)
+{
+	end_window(compaction);
+	free(compaction->last);
+	compaction->last = NULL;
+}
+
+void compact_done(struct compaction *compaction)
+{
+	leave_window(compaction);
+	sqlite3_finalize(compaction->begin);
+	sqlite3_finalize(compaction->commit);
+	sqlite3_finalize(compaction->hot);
+	sqlite3_finalize(compaction->errors);
+	sqlite3_finalize(compaction->absolutes);
+	sqlite3_finalize(compaction->chunks);
+	sqlite3_finalize(compaction->chunk_sums);
+	sqlite3_finalize(compaction->last_readings);
+	sqlite3_finalize(compaction->progress);
+	sums_writer_done(&compaction->sums);
+	compaction->begin = NULL;
+}
+
+int compact_begin(struct compaction *compaction, struct error *err)
+{
+	return db_run(compaction->begin, err);
+}
+
+int compact_end(struct compaction *compaction, int result, struct error *err)
+{
+	if (!result)
+		result = db_run(compaction->commit, err);
+	if (result < 0 && !sqlite3_get_autocommit(compaction->db))
+		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL);
+	return result;
+}
+
+/*
+ * Where the window that begins with @from ends: after so many sweeps, or, from half
+ * of them on, with the hour of the wall clock. @ret_to: 0 where it is not full yet.
+ */
+static int find_end(struct compaction *compaction, int64_t from, int64_t *ret_to, int64_t wall_us[2],
+		    struct error *err)
+{
+	unsigned full = compaction->window_sweeps, count = 0;
+	sqlite3_stmt *rows;
+	int result = db_prepare(compaction->db, "SELECT id, wall_us, interval_us FROM sweep WHERE id >= ? ORDER BY id",
+				&rows, err);
+
+	*ret_to = 0;
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, from);
+	while ((result = db_step(rows, err)) > 0) {
+		int64_t id = sqlite3_column_int64(rows, 0), at_us = db_us(rows, 1);
+
+		if (!full)
+			full = count_window_sweeps(sqlite3_column_int64(rows, 2));
+		if (full > CODEC_CHUNK_SWEEPS)
+			full = CODEC_CHUNK_SWEEPS;
+		if (!count)
+			wall_us[0] = at_us;
+		/* Sweeps that are missing, in a damaged database, are no reason to stop. */
+		if (count && (id - from >= CODEC_CHUNK_SWEEPS ||
+			      (2 * count >= full && at_us / US_PER_HOUR != wall_us[0] / US_PER_HOUR))) {
+			*ret_to = id - from > CODEC_CHUNK_SWEEPS ? from + CODEC_CHUNK_SWEEPS : id;
+			break;
+		}
+		wall_us[1] = at_us;
+		if (++count >= full) {
+			*ret_to = id + 1;
+			break;
+		}
+	}
+	sqlite3_finalize(rows);
+	return result < 0 ? result : 0;
+}
+
+static int load_offsets(struct compaction *compaction, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(compaction->db, "SELECT id, wall_us - start_us FROM sweep WHERE id >= ? AND id < ?",
+				&rows, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, compaction->from_sweep);
+	sqlite3_bind_int64(rows, 2, compaction->to_sweep);
+	while ((result = db_step(rows, err)) > 0)
+		compaction->offsets_us[sqlite3_column_int64(rows, 0) - compaction->from_sweep] =
+			db_us(rows, 1);
+	sqlite3_finalize(rows);
+	return result;
+}
+
+/* The last readings before the window: those behind the window before it, or as they are stored. */
+static int load_last(struct compaction *compaction, uint32_t port_count, struct error *err)
+{
+	bool follows = compaction->last && compaction->last_sweep == compaction->from_sweep - 1 &&
+		       compaction->port_count <= port_count && !compaction->next_port;
+	size_t known = follows ? compaction->port_count : 0;
+	struct stored_reading *last = reallocarray(compaction->last, port_count, sizeof(*last));
+	int result;
+
+	if (!last)
+		return err_nomem(err);
+	memset(&last[known], 0, (port_count - known) * sizeof(*last));
+	compaction->last = last;
+	compaction->port_count = port_count;
+	/* Of a window that another run began, the readings of its first ports are not followed. */
+	compaction->last_sweep = compaction->next_port ? -1 : compaction->to_sweep - 1;
+	if (follows)
+		return 0;
+	result = db_exec(compaction->db, "BEGIN", err);
+	if (result < 0)
+		return result;
+	result = readings_load(compaction->db, compaction->from_sweep - 1, last, port_count, err);
+	sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
+	return result;
+}
+
+/* Everything that the steps of a window need. */
+static int enter_window(struct compaction *compaction, struct error *err)
+{
+	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
+	int64_t ports = 0;
+	int result = db_integer(compaction->db, "SELECT max(id) FROM port", 0, &ports, err);
+
+	if (result < 0)
+		return result;
+	compaction->offsets_us = calloc(sweeps, sizeof(*compaction->offsets_us));
+	compaction->stripe = calloc(1, sizeof(*compaction->stripe));
+	if (!compaction->offsets_us || !compaction->stripe)
+		return err_nomem(err);
+	result = load_offsets(compaction, err);
+	return result ? result : load_last(compaction, (uint32_t)ports + 1, err);
+}
+
+/* The window that was left unfinished. Return: 1, 0 where there is none, or an error. */
+static int find_unfinished(struct compaction *compaction, struct error *err)
+{
+	sqlite3_stmt *row;
+	int64_t next_port;
+	int result = db_prepare(compaction->db, "SELECT id, from_sweep, to_sweep, next_port FROM chunk_window"
+				" WHERE state = 0 ORDER BY id DESC LIMIT 1", &row, err);
+
+	if (result < 0)
+		return result;
+	result = db_step(row, err);
+	if (result > 0) {
+		compaction->window = sqlite3_column_int64(row, 0);
+		compaction->from_sweep = sqlite3_column_int64(row, 1);
+		compaction->to_sweep = sqlite3_column_int64(row, 2);
+		next_port = sqlite3_column_int64(row, 3);
+		compaction->next_port = (uint32_t)next_port;
+		if (compaction->from_sweep < 1 || compaction->to_sweep <= compaction->from_sweep ||
+		    compaction->to_sweep - compaction->from_sweep > CODEC_CHUNK_SWEEPS || next_port < 0 ||
+		    next_port >= HISTORY_PORTS || next_port % COMPACT_PORTS)
+			result = err_set(err, ERR_IO,
+					 "%s is damaged (window %lld holds no run of sweeps); restore a backup",
+					 sqlite3_db_filename(compaction->db, "main"), (long long)compaction->window);
+	}
+	sqlite3_finalize(row);
+	return result;
+}
+
+static int insert_window(struct compaction *compaction, const int64_t wall_us[2], struct error *err)
+{
+	sqlite3_stmt *insert;
+	int result = db_prepare(compaction->db, "INSERT INTO chunk_window (id, from_sweep, to_sweep, from_us, to_us,"
+				" state, next_port) VALUES (?, ?, ?, ?, ?, 0, 0)", &insert, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(insert, 1, compaction->window);
+	sqlite3_bind_int64(insert, 2, compaction->from_sweep);
+	sqlite3_bind_int64(insert, 3, compaction->to_sweep);
+	sqlite3_bind_int64(insert, 4, wall_us[0]);
+	sqlite3_bind_int64(insert, 5, wall_us[1]);
+	result = compact_begin(compaction, err);
+	if (!result)
+		result = compact_end(compaction, db_run(insert, err), err);
+	sqlite3_finalize(insert);
+	return result;
+}
+
+/* Begin the next window, if it is full. Return: 1, 0 where it is not, or an error. */
+static int find_next(struct compaction *compaction, struct error *err)
+{
+	int64_t from = 0, last = 0, to, wall_us[2] = { 0 };
+	int result = db_integer(compaction->db, "SELECT max(to_sweep) FROM chunk_window", 0, &from, err);
+
+	if (!result)
+		result = db_integer(compaction->db, "SELECT max(id) FROM chunk_window", 0, &last, err);
+	if (!result && !from)
+		result = db_integer(compaction->db, "SELECT min(id) FROM sweep", 0, &from, err);
+	if (result < 0 || !from)
+		return result;
+	result = find_end(compaction, from, &to, wall_us, err);
+	if (result < 0 || !to)
+		return result;
+	compaction->window = last + 1;
+	compaction->from_sweep = from;
+	compaction->to_sweep = to;
+	compaction->next_port = 0;
+	result = insert_window(compaction, wall_us, err);
+	return result ? result : 1;
+}
+
+/* All sweeps of the ports of this step, packed, with their sums. */
+static int pack_ports(struct compaction *compaction, struct error *err)
+{
+	unsigned sweeps = (unsigned)(compaction->to_sweep - compaction->from_sweep);
+	const struct stripe *stripe = compaction->stripe;
+	uint32_t port = compaction->next_port;
+	int result = 0;
+
+	compaction->packed.len = 0;
+	if (!stripe->there || port < stripe->from_port || port + COMPACT_PORTS > stripe->from_port + STRIPE_PORTS)
+		result = stripe_read(compaction, port, err);
+	for (size_t i = 0; !result && i < COMPACT_PORTS; i++, port++) {
+		const struct codec_series *series = &stripe->series[i % CODEC_BLOCK_PORTS];
+
+		if (i % CODEC_BLOCK_PORTS == 0)
+			stripe_unpack(compaction, port);
+		stripe_add_up(compaction, port, &compaction->port_sums[i]);
+		compaction->chunk_at[i] = compaction->packed.len;
+		if (series->group.count && codec_write_series(&compaction->packed, series, sweeps) < 0)
+			result = err_nomem(err);
+		compaction->chunk_at[i + 1] = compaction->packed.len;
+	}
+	return result;
+}
+
+/* What was packed, and the readings that it led to. */
+static int write_ports(struct compaction *compaction, struct error *err)
+{
+	int result = db_run(compaction->chunks, err);
+
+	if (!result)
+		result = db_run(compaction->chunk_sums, err);
+	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
+		result = sums_write_errors(&compaction->sums, compaction->window, compaction->next_port + i,
+					   &compaction->port_sums[i], err);
+	return result ? result : db_run(compaction->last_readings, err);
+}
+
+/* One step of the window. */
+static int step_window(struct compaction *compaction, struct error *err)
+{
+	bool complete = compaction->next_port + COMPACT_PORTS >= compaction->port_count;
+	uint32_t end = complete ? compaction->port_count : compaction->next_port + COMPACT_PORTS;
+	int result = pack_ports(compaction, err);
+
+	if (!result)
+		result = compact_begin(compaction, err);
+	if (result < 0)
+		return result;
+	result = write_ports(compaction, err);
+	sqlite3_bind_int64(compaction->progress, 1, (int64_t)compaction->next_port + COMPACT_PORTS);
+	sqlite3_bind_int(compaction->progress, 2, complete ? WINDOW_COMPLETE : WINDOW_WRITING);
+	sqlite3_bind_int64(compaction->progress, 3, compaction->window);
+	if (!result)
+		result = db_run(compaction->progress, err);
+	result = compact_end(compaction, result, err);
+	if (result < 0)
+		return result;
+	for (uint32_t i = compaction->next_port; i < end; i++)
+		compaction->last[i].base_sweep = compaction->last[i].read_sweep;
+	compaction->next_port += COMPACT_PORTS;
+	if (complete)
+		end_window(compaction);
+	return 1;
+}
+
+int compact_step(struct compaction *compaction, struct error *err)
+{
+	int result = 1;
+
+	if (!compaction->window) {
+		result = compact_hot(compaction, err);
+		if (!result)
+			result = compact_hours(compaction, err);
+		if (result)
+			return result;
+		result = find_unfinished(compaction, err);
+		if (!result)
+			result = find_next(compaction, err);
+		if (result > 0) {
+			result = enter_window(compaction, err);
+			result = result ? result : 1;
+		}
+	}
+	if (result > 0)
+		result = step_window(compaction, err);
+	if (result < 0)
+		leave_window(compaction);
+	return result;
+}

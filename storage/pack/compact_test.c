@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * compact_test.c - compaction of more ports than are read, or written, at once
+ *
+ * A fabric that moves at random, of more ports than a stripe has. Whatever a step leaves, all sweeps read as they
+ * were stored; and what the steps do not touch stays as it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "storage/pack/compact.h"
+#include "storage/pack/compact_stripe.h"
+#include "storage/reader.h"
+#include "storage/file/schema.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+#define SWEEPS 45
+#define WINDOW 10
+
+static struct model *model;
+
+/* All of it in hot: a window of more sweeps than there are is never full. */
+static int set_up(void **state)
+{
+	struct writer *writer;
+
+	test_folder_make(state);
+	writer = check_open_writer_with(path, 2 * SWEEPS);
+	model = model_create(5, 40, 36, 20);
+	model->keep_history = true;
+	for (int i = 0; i < SWEEPS; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
+	assert_true(check_integer(path, "SELECT max(id) FROM port") > STRIPE_PORTS + COMPACT_PORTS / 2);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	model_destroy(model);
+	return test_folder_remove(state);
+}
+
+static sqlite3 *open_db(void)
+{
+	struct error err = { 0 };
+	sqlite3 *db;
+
+	if (schema_open_second(path, &db, &err) < 0)
+		fail_msg("%s", err.text);
+	return db;
+}
+
+/* So many steps by a compaction that knows of nothing but what is stored. Return: were there as many? */
+static bool make_steps(sqlite3 *db, int steps)
+{
+	static struct compaction compaction;
+	struct error err = { 0 };
+	int result = compact_init(&compaction, db, WINDOW, &err);
+
+	if (!result)
+		result = 1;
+	for (int i = 0; result > 0 && i < steps; i++)
+		result = compact_step(&compaction, &err);
+	if (result < 0)
+		fail_msg("%s", err.text);
+	compact_done(&compaction);
+	return result > 0;
+}
+
+static void check_sweeps(void)
+{
+	struct reader *reader = check_open_reader(path);
+
+	for (int64_t id = 2; id <= SWEEPS; id += 4)
+		check_sweep(reader, model, id);
+	for (int64_t id = WINDOW + 1; id <= SWEEPS; id += 7)
+		check_window(reader, model, model->sweeps[id - 1].wall_us, 12000000);
+	reader_close(reader);
+}
+
+static void it_goes_on_where_it_was_ended(void **state)
+{
+	sqlite3 *db = open_db();
+
+	(void)state;
+	/* Ended behind each step, in the middle of windows and of stripes. */
+	while (make_steps(db, 1))
+		;
+	sqlite3_close(db);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1"), SWEEPS / WINDOW);
+	check_sweeps();
+	check_integrity(path);
+}
+
+static void it_may_be_ended_anywhere(void **state)
+{
+	sqlite3 *db = open_db();
+
+	(void)state;
+	/* Behind one step, three, six: readings left in the middle of a window are not the next one's. */
+	for (int steps = 1; make_steps(db, steps); steps++)
+		check_sweeps();
+	sqlite3_close(db);
+	check_sweeps();
+}
+
+/* What a compaction that ends after each step stores, another one that goes on stores as well. */
+static void one_run_stores_what_many_do(void **state)
+{
+	static const char tables[] =
+		"SELECT count(*) FROM (SELECT * FROM %s EXCEPT SELECT * FROM b.%s) UNION ALL"
+		" SELECT count(*) FROM (SELECT * FROM b.%s EXCEPT SELECT * FROM %s)";
+	static const char *const names[] = { "chunk", "chunk_sum", "chunk_error", "absolute", "hot" };
+	char sql[300];
+	sqlite3 *db = open_db();
+
+	(void)state;
+	snprintf(sql, sizeof(sql), "VACUUM INTO '%s/b.db'", folder);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_false(make_steps(db, 1000000));
+	sqlite3_close(db);
+	snprintf(path, sizeof(path), "%s/b.db", folder);
+	db = open_db();
+	while (make_steps(db, 1))
+		;
+	snprintf(sql, sizeof(sql), "ATTACH '%s/fabric.db' AS b", folder);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		sqlite3_stmt *row;
+
+		snprintf(sql, sizeof(sql), tables, names[i], names[i], names[i], names[i]);
+		assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+		while (sqlite3_step(row) == SQLITE_ROW)
+			if (sqlite3_column_int64(row, 0))
+				fail_msg("%lld rows of %s differ", (long long)sqlite3_column_int64(row, 0), names[i]);
+		sqlite3_finalize(row);
+	}
+	sqlite3_close(db);
+}
+
+static int64_t ask(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *row;
+	int64_t value;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	value = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return value;
+}
+
+/* Of hot nothing goes but what stands in complete windows, whether rows are removed or the table is emptied. */
+static void rows_of_later_sweeps_stay_in_hot(void **state)
+{
+	static const char before[] = "(SELECT coalesce(max(to_sweep), 0) * 65536 FROM chunk_window WHERE state > 0)";
+	sqlite3 *db = open_db();
+	int64_t rows = 0, least = INT64_MAX, last;
+	int some = 0, all = 0;
+	char sql[400];
+
+	(void)state;
+	assert_int_equal(sqlite3_exec(db, "CREATE TEMP TABLE old AS SELECT * FROM hot", NULL, NULL, NULL), SQLITE_OK);
+	last = ask(db, "SELECT count(*) FROM hot");
+	while (make_steps(db, 1)) {
+		assert_int_equal(ask(db, "SELECT count(*) FROM hot h LEFT JOIN old o USING (id)"
+				     " WHERE h.samples IS NOT o.samples"), 0);
+		snprintf(sql, sizeof(sql), "SELECT (SELECT count(*) FROM old WHERE id >= %s) -"
+			 " (SELECT count(*) FROM hot WHERE id >= %s)", before, before);
+		assert_int_equal(ask(db, sql), 0);
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM hot WHERE id < %s", before);
+		rows = ask(db, "SELECT count(*) FROM hot");
+		some += rows < last && ask(db, sql) > 0;
+		all += rows < last && ask(db, sql) == 0;
+		least = rows < least ? rows : least;
+		last = rows;
+	}
+	assert_true(all > 0);
+	print_message("# note: hot lost some of its old rows %d times, and all that were left of them %d times\n", some,
+		      all);
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM hot WHERE id < %s", before);
+	assert_int_equal(ask(db, sql), 0);
+	assert_int_equal(least, rows);
+	sqlite3_close(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(it_goes_on_where_it_was_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(it_may_be_ended_anywhere, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_run_stores_what_many_do, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rows_of_later_sweeps_stay_in_hot, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests_name("compact", tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* compactor_test.c - a thread that cannot be started, and a log that a reader keeps from being emptied */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "storage/reader.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+#define WINDOW 10
+
+/* No file can be opened any more: so the thread has no connection. Return: what was allowed before. */
+static rlim_t allow_no_more_files(void)
+{
+	struct rlimit limit;
+	rlim_t before;
+	int next = dup(STDERR_FILENO);
+
+	assert_true(next >= 0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	before = limit.rlim_cur;
+	limit.rlim_cur = (rlim_t)next;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return before;
+}
+
+static void allow_files(rlim_t count)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = count;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void what_cannot_be_started_is_told_once_and_tried_again(void **state)
+{
+	struct model *model = model_create(1, 2, 20, 10);
+	struct writer *writer = check_open_writer_with(path, WINDOW);
+	struct reader *reader;
+	rlim_t before;
+
+	(void)state;
+	model->calm = model->keep_history = true;
+	before = allow_no_more_files();
+	/* Twice it is tried, and it says so once. */
+	for (int i = 0; i < 70; i++)
+		check_store(writer, model_step(model));
+	allow_files(before);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), 70);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'history-failed' AND"
+				       " text LIKE 'sweeps are stored and not packed%tried again'"), 1);
+	for (int i = 0; i < 60; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1"), 130 / WINDOW);
+	reader = check_open_reader(path);
+	for (int64_t id = 1; id <= 130; id++)
+		check_sweep(reader, model, id);
+	reader_close(reader);
+	check_integrity(path);
+	model_destroy(model);
+}
+
+/* Another process that holds a read transaction open, from when it is told to until its pipe is closed. */
+struct holder {
+	pid_t pid;
+	int told, begun;
+};
+
+static void hold(int told, int begun)
+{
+	sqlite3 *db;
+	char byte;
+	bool ok = read(told, &byte, 1) == 1 && sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+		  sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL) == SQLITE_OK &&
+		  write(begun, &byte, 1) == 1 && read(told, &byte, 1) == 0;
+
+	_exit(!ok);
+}
+
+static struct holder holder_start(void)
+{
+	int told[2], begun[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(told) | pipe(begun), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(told[1]);
+		hold(told[0], begun[1]);
+	}
+	close(told[0]);
+	close(begun[1]);
+	return (struct holder){ pid, told[1], begun[0] };
+}
+
+static void holder_begin(const struct holder *holder)
+{
+	char byte = 0;
+
+	assert_int_equal(write(holder->told, &byte, 1), 1);
+	assert_int_equal(read(holder->begun, &byte, 1), 1);
+}
+
+static void holder_end(const struct holder *holder)
+{
+	int status;
+
+	close(holder->told);
+	close(holder->begun);
+	assert_int_equal(waitpid(holder->pid, &status, 0), holder->pid);
+	assert_int_equal(status, 0);
+}
+
+/* Sweeps until the thread reports a log that is held, or none; with pauses, so that it keeps up. */
+static void store_until_held(struct writer *writer, struct model *model, bool held, char holders[SINK_HOLDERS_SIZE])
+{
+	const struct sink *sink = writer_sink(writer);
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	int64_t bytes = 0;
+
+	for (int i = 0; i < 12000; i++) {
+		check_store(writer, model_step(model));
+		bytes = sink->log_held(sink->ctx, holders);
+		if ((bytes != 0) == held)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	assert_in_range(bytes, held ? 70000000 : 0, held ? 140000000 : 0);
+}
+
+static void a_reader_that_keeps_a_large_log_is_named(void **state)
+{
+	char expected[64], holders[SINK_HOLDERS_SIZE];
+	/* They inherit no connection. The later one would read the newest state, and keeps nothing. */
+	struct holder later = holder_start(), first = holder_start();
+	struct writer *writer = check_open_writer_with(path, WINDOW);
+	struct model *model = model_create(1, 2, 5, 3);
+	struct reader *reader;
+	struct db_status status;
+	sqlite3 *db;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		check_store(writer, model_step(model));
+	holder_begin(&first);
+	store_until_held(writer, model, false, holders);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA busy_timeout = 60000; PRAGMA wal_autocheckpoint = 0;"
+				      " CREATE TABLE large (bytes); INSERT INTO large VALUES (zeroblob(70000000))",
+				      NULL, NULL, NULL), SQLITE_OK);
+	check_store(writer, model_step(model));
+	holder_begin(&later);
+	store_until_held(writer, model, true, holders);
+	snprintf(expected, sizeof(expected), "process %d (compactor_test)", (int)first.pid);
+	assert_string_equal(holders, expected);
+	reader = check_open_reader(path);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_true(status.log_bytes > 70000000);
+	assert_string_equal(status.log_holders, expected);
+	holder_end(&first);
+	holder_end(&later);
+	store_until_held(writer, model, false, holders);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_string_equal(status.log_holders, "");
+	reader_close(reader);
+	sqlite3_close(db);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(what_cannot_be_started_is_told_once_and_tried_again),
+		TEST_IN_FOLDER(a_reader_that_keeps_a_large_log_is_named),
+	};
+
+	return cmocka_run_group_tests_name("compactor", tests, NULL, NULL);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* retain_test.c - what is too old goes, its sums later, and what remains is as exact as before */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "base/test_cases.h"
+#include "storage/pack/compact.h"
+#include "storage/reader.h"
+#include "storage/pack/retain.h"
+#include "storage/file/schema.h"
+#include "storage/read/sums.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_history.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+/* So many sweeps under these settings, the collector started anew now and then. */
+static void live(struct model *model, const struct writer_retention *retention, size_t steps)
+{
+	struct writer *writer = check_open_writer(path);
+
+	writer_set_retention(writer, retention);
+	for (size_t i = 0; i < steps; i++) {
+		if (model_random(model, 20) == 0)
+			model_jump(model, 600000000);
+		check_store(writer, model_step(model));
+		if (model_random(model, 50) == 0) {
+			writer_close(writer);
+			writer = check_open_writer(path);
+			writer_set_retention(writer, retention);
+			check_restore(writer, model);
+		}
+	}
+	writer_close(writer);
+}
+
+/* The sweep from which on samples are kept. */
+static int64_t first_kept(void)
+{
+	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
+}
+
+static void check_kept(const struct model *model)
+{
+	struct reader *reader = check_open_reader(path);
+	struct db_status status;
+
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_int_equal(status.sweeps, (int64_t)model->sweep_count - first_kept() + 1);
+	assert_int_equal(status.first_wall_us, model->sweeps[first_kept() - 1].wall_us);
+	for (int64_t id = first_kept(); id <= (int64_t)model->sweep_count; id++) {
+		check_sweep(reader, model, id);
+		if (id % 7 == 0)
+			check_window(reader, model, model->sweeps[id - 1].wall_us,
+				     model->sweeps[id - 1].wall_us - model->sweeps[first_kept() - 1].wall_us);
+	}
+	reader_close(reader);
+	check_integrity(path);
+}
+
+static void samples_go_by_age_and_what_remains_is_exact(void **state)
+{
+	struct writer_retention retention = { .raw_us = INT64_C(3600000000), .window_sweeps = 9 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
+		struct model *model = model_create(seed, 2, 5, 3);
+		struct writer *writer;
+
+		model->keep_history = true;
+		live(model, &retention, 500);
+		assert_true(first_kept() > 200);
+		assert_true(check_integer(path, "SELECT min(from_us) FROM chunk_window WHERE state = 1") >=
+			    model->wall_us - 2 * retention.raw_us);
+		/* Nothing of what went is left; a port that rests keeps its last reading. */
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk c WHERE NOT EXISTS (SELECT 1 FROM"
+					       " chunk_window w WHERE w.state = 1 AND w.id = c.id / 2097152)"), 0);
+		/* Some of what ports that rest were read at last, until the next window goes. */
+		assert_in_range(check_integer(path, "SELECT count(*) FROM detail WHERE sweep < (SELECT max(to_sweep)"
+					      " FROM chunk_window WHERE state = 2)"), 0, 100);
+		assert_in_range(check_integer(path, "SELECT count(*) FROM absolute WHERE sweep < (SELECT max(to_sweep)"
+					      " - 1 FROM chunk_window WHERE state = 2)"), 0, 40);
+		check_kept(model);
+		writer = check_open_writer(path);
+		check_restore(writer, model);
+		writer_close(writer);
+		model_destroy(model);
+		test_folder_renew();
+	}
+}
+
+static void a_clock_that_jumps_ahead_and_returns_expires_nothing(void **state)
+{
+	struct writer_retention retention = { .raw_us = INT64_C(7) * 86400 * 1000000, .window_sweeps = 9 };
+	struct model *model = model_create(5, 2, 5, 3);
+	const int64_t month_us = INT64_C(30) * 86400 * 1000000;
+
+	(void)state;
+	model->keep_history = true;
+	live(model, &retention, 100);
+	model_jump(model, month_us);
+	live(model, &retention, 40);
+	model_jump(model, -month_us);
+	live(model, &retention, 60);
+	assert_int_equal(first_kept(), 1);
+	check_kept(model);
+	model_destroy(model);
+}
+
+static sqlite3 *open_plain(void)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	return db;
+}
+
+/* Sums over whole windows, whatever is left of them, held against the model. */
+static void check_sums(const struct model *model, int64_t after, int64_t until)
+{
+	static struct port_sum sums[128];
+	sqlite3 *db = open_plain();
+	uint64_t samples = 0, given = 0, words = 0, given_words = 0;
+	struct sums_cover cover;
+
+	memset(sums, 0, sizeof(sums));
+	assert_int_equal(sums_load(db, after, until, 0, sums, 128, &cover, NULL), 0);
+	assert_int_equal(cover.after, after);
+	assert_true(cover.until <= until);
+	until = cover.until;
+	for (size_t i = 0; i < 128; i++) {
+		samples += sums[i].samples;
+		words += sums[i].ever & 1 ? (uint64_t)sums[i].sum.elapsed_us : 0;
+	}
+	for (size_t p = 0; p < model->port_count; p++) {
+		bool ever = false;
+		uint64_t own = 0;
+
+		for (int64_t s = after; s < until; s++) {
+			const struct model_truth *truth = &model->sweeps[s].truth[p];
+
+			given += truth->has_delta;
+			own += truth->has_delta ? (uint64_t)truth->delta.elapsed_us : 0;
+			ever |= truth->has_delta && truth->delta.known & 1;
+		}
+		given_words += ever ? own : 0;
+	}
+	assert_int_equal(samples, given);
+	assert_int_equal(words, given_words);
+	sqlite3_close(db);
+}
+
+/*
+ * Live until what is kept of a table begins behind a sweep: on a busy machine the compactor is behind, and does
+ * the rest after later sweeps. Return: where it begins.
+ */
+static int64_t live_until_past(struct model *model, const struct writer_retention *retention, const char *table,
+			       int64_t sweep)
+{
+	char sql[80];
+	int64_t begins;
+
+	snprintf(sql, sizeof(sql), "SELECT min(from_sweep) FROM %s", table);
+	for (int i = 0; (begins = check_integer(path, sql)) <= sweep && i < 100; i++)
+		live(model, retention, 5);
+	assert_true(begins > sweep);
+	return begins;
+}
+
+static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
+{
+	struct writer_retention retention = { .raw_us = INT64_C(1200000000), .sums_us = INT64_C(7200000000),
+				    .window_sweeps = 5 };
+	struct model *model = model_create(5, 2, 5, 3);
+	int64_t raw, windows, hours;
+
+	(void)state;
+	model->keep_history = true;
+	live(model, &retention, 900);
+	windows = live_until_past(model, &retention, "chunk_window", 100);
+	raw = first_kept();
+	hours = check_integer(path, "SELECT min(from_sweep) FROM hour");
+	assert_int_equal(hours, 1);
+	assert_true(raw > windows);
+	check_sums(model, 0, (int64_t)model->sweep_count);
+	check_sums(model, windows - 1, raw - 1);
+	check_sums(model, windows - 1, raw + 3);
+	check_sums(model, 0, windows - 1); /* the last hour in part: not at all */
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_sum WHERE window < (SELECT min(id) FROM"
+				       " chunk_window)"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM error WHERE sweep < (SELECT min(from_sweep) FROM"
+				       " chunk_window)"), 0);
+	check_kept(model);
+	/* Rows of sweep: all that have samples, one for each window and hour, and what ports that rest were read in. */
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window w WHERE NOT EXISTS (SELECT 1 FROM sweep"
+				       " s WHERE s.id = w.to_sweep - 1)"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour h WHERE NOT EXISTS (SELECT 1 FROM sweep s WHERE"
+				       " s.id = h.to_sweep - 1)"), 0);
+	retention.hours_us = INT64_C(14400000000);
+	live(model, &retention, 100);
+	live_until_past(model, &retention, "hour", 100);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour_sum WHERE hour < (SELECT min(id) FROM hour)"),
+			 0);
+	check_kept(model);
+	model_destroy(model);
+}
+
+static void a_full_file_stays_as_large_as_it_is_and_says_so_once(void **state)
+{
+	struct writer_retention retention = { .max_bytes = 3000000, .window_sweeps = 20 };
+	struct model *model = model_create(5, 4, 40, 40);
+	int64_t size, later;
+
+	(void)state;
+	model->calm = model->no_details = model->keep_history = true;
+	live(model, &retention, 400);
+	size = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+	live(model, &retention, 200);
+	later = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+	assert_in_range(later, 1000000, size + 1000000);
+	assert_in_range(later, 2000000, 4500000);
+	assert_true(first_kept() > 100);
+	assert_in_range(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'history-trimmed'"), 1, 4);
+	check_kept(model);
+	model_destroy(model);
+}
+
+static int64_t log_bytes(void)
+{
+	char name[100];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	return stat(name, &st) < 0 ? 0 : st.st_size;
+}
+
+static int64_t used_bytes(void)
+{
+	return check_integer(path, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count,"
+			     " pragma_freelist_count, pragma_page_size");
+}
+
+static void a_log_that_a_reader_keeps_counts_into_the_size_up_to_a_quarter(void **state)
+{
+	struct writer_retention retention = { .window_sweeps = 20 };
+	struct model *model = model_create(5, 4, 40, 40);
+	struct writer *writer;
+	sqlite3 *db;
+
+	(void)state;
+	model->calm = model->no_details = true;
+	live(model, &retention, 400);
+	/* Without its log the file fits to the end, with a quarter of it or more it does not. */
+	retention.max_bytes = used_bytes() * 13 / 10;
+	writer = check_open_writer(path);
+	writer_set_retention(writer, &retention);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
+	for (int i = 0; i < 60; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	assert_true(log_bytes() > retention.max_bytes / 4);
+	assert_true(used_bytes() < retention.max_bytes);
+	assert_in_range(first_kept(), 20, 300);
+	sqlite3_close(db);
+	check_integrity(path);
+	model_destroy(model);
+}
+
+/* One step by a collector that ends behind it. Return: was there one? */
+static bool one_step(sqlite3 *db, const struct writer_retention *retention)
+{
+	static struct compaction compaction;
+	struct error err = { 0 };
+	int result = compact_init(&compaction, db, retention->window_sweeps, &err);
+
+	if (!result)
+		result = retain_step(&compaction, retention, &err);
+	if (result < 0)
+		fail_msg("%s", err.text);
+	compact_done(&compaction);
+	return result > 0;
+}
+
+static void whoever_ends_behind_any_step_leaves_a_sound_file(void **state)
+{
+	/* A reading that stays has all of its values. */
+	static const char lost[] =
+		"SELECT count(*) FROM old_value o JOIN detail d ON d.sweep = o.sweep AND d.port = o.port AND"
+		" d.attribute = o.counter / 32 LEFT JOIN detail_value v USING (sweep, port, counter)"
+		" WHERE v.value IS NOT o.value OR v.counted IS NOT o.counted";
+	const struct writer_retention all = { .window_sweeps = 9 };
+	const struct writer_retention none = { .raw_us = 1, .sums_us = 1, .hours_us = 1, .window_sweeps = 9 };
+	struct model *model = model_create(6, 2, 5, 3);
+	struct error err = { 0 };
+	int64_t values, steps = 0;
+	sqlite3 *db;
+
+	(void)state;
+	live(model, &all, 150);
+	values = check_integer(path, "SELECT count(*) FROM detail_value");
+	assert_true(values > 100);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE old_value AS SELECT * FROM detail_value", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	if (schema_open_second(path, &db, &err) < 0)
+		fail_msg("%s", err.text);
+	for (; one_step(db, &none); steps++) {
+		check_sound(path);
+		assert_int_equal(check_integer(path, lost), 0);
+	}
+	sqlite3_close(db);
+	assert_true(steps > 50);
+	assert_true(check_integer(path, "SELECT count(*) FROM detail_value") < values / 4);
+	model_destroy(model);
+}
+
+static void the_log_shrinks_when_a_reader_that_stayed_long_left(void **state)
+{
+	struct writer *writer = check_open_writer_with(path, 20);
+	struct model *model = model_create(5, 4, 40, 40);
+	struct timespec wait = { .tv_nsec = 20000000 };
+	int64_t most;
+	sqlite3 *db;
+
+	(void)state;
+	model->calm = true;
+	check_store(writer, model_step(model));
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
+	for (int i = 0; i < 600 || (log_bytes() < 20000000 && i < 3000); i++)
+		check_store(writer, model_step(model));
+	most = log_bytes();
+	assert_true(most > 17000000);
+	sqlite3_close(db);
+	for (int i = 0; i < 200 && log_bytes() > 17000000; i++) {
+		check_store(writer, model_step(model));
+		nanosleep(&wait, NULL);
+	}
+	assert_in_range(log_bytes(), 0, 17000000);
+	writer_close(writer);
+	check_integrity(path);
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(samples_go_by_age_and_what_remains_is_exact),
+		TEST_IN_FOLDER(a_clock_that_jumps_ahead_and_returns_expires_nothing),
+		TEST_IN_FOLDER(sums_stay_when_samples_went_and_hours_when_sums_went),
+		TEST_IN_FOLDER(a_full_file_stays_as_large_as_it_is_and_says_so_once),
+		TEST_IN_FOLDER(a_log_that_a_reader_keeps_counts_into_the_size_up_to_a_quarter),
+		TEST_IN_FOLDER(whoever_ends_behind_any_step_leaves_a_sound_file),
+		TEST_IN_FOLDER(the_log_shrinks_when_a_reader_that_stayed_long_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/findings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "storage/file/db.h"
+#include "storage/read/reader_internal.h"
+#include "storage/file/schema.h"
+#include "storage/file/tables.h"
+
+/* ?1 the sweep of the time asked for, ?2 the first sweep that counts, ?3 that time, ?4 a node or 0. */
+#define STATE_THEN "(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id AND l.from_sweep <= ?1)"
+static const char findings_sql[] =
+	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
+	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
+	" s.advice, s.evidence, s.hosts, s.hosts_touched, a.at_us, a.until_us, a.person, a.reason,"
+	" " TABLES_NAME_AT("f.node_guid", "?1") ", " TABLES_NAME_AT("f.peer_guid", "?1")
+	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
+	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
+	" AND o.node_guid IS f.node_guid AND o.port = f.port AND o.tag = f.tag AND o.at_us <= ?3)"
+	" AND (a.until_us IS NULL OR a.until_us > ?3)"
+	" WHERE f.opened_sweep <= ?1 AND (f.closed_sweep IS NULL OR f.closed_sweep > ?2)"
+	" AND (?4 = 0 OR f.node_guid = ?4 OR f.peer_guid = ?4) ORDER BY f.id";
+
+enum {
+	ID, KIND, NODE, PORT, PEER, PEER_PORT, TAG, SINCE, OPENED, LAST_SEEN, CLOSED, SEVERITY, SUBJECT, CAUSE, TEXT,
+	ADVICE, EVIDENCE, HOSTS, HOSTS_TOUCHED, ACK_AT, ACK_UNTIL, ACK_PERSON, ACK_REASON,
+	NODE_NAME, PEER_NAME,
+};
+
+static void copy_text(sqlite3_stmt *row, int at, char *ret, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(row, at);
+
+	snprintf(ret, size, "%s", text ? text : "");
+}
+
+/* The members of a JSON text that another column holds. */
+static int read_numbers(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
+{
+	struct finding *finding = &ret->finding;
+	int result = 0;
+
+	sqlite3_bind_value(members, 1, sqlite3_column_value(row, EVIDENCE));
+	while (finding->number_count < FINDING_NUMBERS_MAX && (result = db_step(members, err)) > 0) {
+		struct finding_number *number = &finding->numbers[finding->number_count];
+
+		copy_text(members, 0, ret->keys[finding->number_count], sizeof(ret->keys[0]));
+		number->key = ret->keys[finding->number_count++];
+		number->value = sqlite3_column_double(members, 1);
+		if (sqlite3_column_type(members, 1) == SQLITE_NULL)
+			number->value = __builtin_nan("");
+	}
+	sqlite3_reset(members);
+	return result < 0 ? result : 0;
+}
+
+static int read_hosts(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
+{
+	struct finding *finding = &ret->finding;
+	int result = 0;
+
+	sqlite3_bind_value(members, 1, sqlite3_column_value(row, HOSTS));
+	while (finding->host_count < FINDING_HOSTS_MAX && (result = db_step(members, err)) > 0)
+		copy_text(members, 1, finding->hosts[finding->host_count++], sizeof(finding->hosts[0]));
+	sqlite3_reset(members);
+	return result < 0 ? result : 0;
+}
+
+/* Return: 1; 0 where it is of a kind that this program does not know; or an error. */
+static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
+{
+	const char *word = (const char *)sqlite3_column_text(row, KIND);
+	struct finding *finding = &ret->finding;
+	int kind = word ? finding_kind_find(word) : -1, result;
+
+	memset(ret, 0, sizeof(*ret));
+	if (kind < 0)
+		return 0;
+	finding->id = sqlite3_column_int64(row, ID);
+	finding->kind = (enum finding_kind)kind;
+	finding->node_guid = db_u64(row, NODE);
+	finding->port = (uint8_t)sqlite3_column_int(row, PORT);
+	finding->peer_guid = db_u64(row, PEER);
+	finding->peer_port = (uint8_t)sqlite3_column_int(row, PEER_PORT);
+	finding->tag = (uint8_t)sqlite3_column_int(row, TAG);
+	finding->since_us = db_us(row, SINCE);
+	ret->opened_us = db_us(row, OPENED);
+	finding->last_seen_us = db_us(row, LAST_SEEN);
+	finding->closed_us = db_us(row, CLOSED);
+	finding->severity = (enum finding_severity)db_choice(row, SEVERITY, FINDING_CRITICAL);
+	copy_text(row, SUBJECT, finding->subject, sizeof(finding->subject));
+	copy_text(row, CAUSE, ret->cause, sizeof(ret->cause));
+	copy_text(row, TEXT, finding->text, sizeof(finding->text));
+	copy_text(row, ADVICE, ret->advice, sizeof(ret->advice));
+	finding->cause = ret->cause;
+	finding->advice = ret->advice;
+	finding->hosts_touched = (unsigned)sqlite3_column_int64(row, HOSTS_TOUCHED);
+	ret->acknowledged.at_us = db_us(row, ACK_AT);
+	ret->acknowledged.until_us = db_us(row, ACK_UNTIL);
+	copy_text(row, ACK_PERSON, ret->acknowledged.person, sizeof(ret->acknowledged.person));
+	copy_text(row, ACK_REASON, ret->acknowledged.reason, sizeof(ret->acknowledged.reason));
+	copy_text(row, NODE_NAME, ret->node, sizeof(ret->node));
+	copy_text(row, PEER_NAME, ret->peer, sizeof(ret->peer));
+	result = read_numbers(members, row, ret, err);
+	if (!result)
+		result = read_hosts(members, row, ret, err);
+	return result ? result : 1;
+}
+
+static int give(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding_fn *each, void *ctx, struct error *err)
+{
+	struct finding_row row;
+	int result;
+
+	while ((result = db_step(rows, err)) > 0) {
+		result = read_row(members, rows, &row, err);
+		if (result < 0)
+			return result;
+		if (result > 0 && !each(ctx, &row))
+			return 0;
+	}
+	return result;
+}
+
+/* Which sweeps are meant: open in ?2 or later, up to ?1, and what was said of them until then. */
+static int bind_times(struct reader *reader, const struct finding_query *query, sqlite3_stmt *rows, struct error *err)
+{
+	int64_t at_us = query->since_us ? query->until_us : query->at_us, after = 0;
+	struct stored_sweep last = { 0 }, first = { 0 };
+	int result = reader_find_sweep(reader, at_us, &last, err);
+
+	if (result < 0)
+		return result;
+	after = last.info.id;
+	/* What was closed by the first sweep of the window was not open in it. */
+	if (query->since_us && reader_find_sweep(reader, query->since_us, &first, NULL) < 0)
+		after = 0;
+	else if (query->since_us && first.info.id < last.info.id)
+		after = first.info.id + 1;
+	sqlite3_bind_int64(rows, 1, last.info.id);
+	sqlite3_bind_int64(rows, 2, after);
+	/* What was acknowledged after the newest sweep counts too, and until then only. */
+	sqlite3_bind_int64(rows, 3, at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system()));
+	db_bind_u64(rows, 4, query->node_guid);
+	return 0;
+}
+
+/* Statements for what is read of findings. */
+static int prepare(sqlite3 *db, sqlite3_stmt **ret_rows, sqlite3_stmt **ret_members, struct error *err)
+{
+	int result = db_prepare(db, findings_sql, ret_rows, err);
+
+	return result ? result : db_prepare(db, "SELECT key, value FROM json_each(?1)", ret_members, err);
+}
+
+int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
+		    struct error *err)
+{
+	sqlite3_stmt *rows = NULL, *members = NULL;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = prepare(reader->db, &rows, &members, err);
+	if (!result)
+		result = bind_times(reader, query, rows, err);
+	if (!result)
+		result = give(members, rows, each, ctx, err);
+	sqlite3_finalize(rows);
+	sqlite3_finalize(members);
+	reader_end(reader);
+	return result;
+}
+
+int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)
+{
+	sqlite3_stmt *rows = NULL, *members = NULL;
+	int result = prepare(db, &rows, &members, err);
+
+	if (!result) {
+		sqlite3_bind_int64(rows, 1, INT64_MAX);
+		sqlite3_bind_int64(rows, 2, INT64_MAX);
+		sqlite3_bind_int64(rows, 3, 0);
+		sqlite3_bind_int64(rows, 4, 0);
+		result = give(members, rows, each, ctx, err);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(members);
+	return result;
+}
+
+int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *said,
+			struct error *err)
+{
+	sqlite3_stmt *insert = NULL;
+	sqlite3 *db = NULL;
+	int result = schema_open_writer(path, &db, err);
+
+	/* The collector empties the log. */
+	if (!result)
+		result = db_exec(db, "PRAGMA wal_autocheckpoint = 0", err);
+	if (!result)
+		result = db_prepare(db, "INSERT INTO acknowledgement (kind, node_guid, port, tag, at_us, until_us,"
+				    " person, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
+	if (!result) {
+		sqlite3_bind_text(insert, 1, finding_kind_name(finding->kind), -1, SQLITE_STATIC);
+		if (finding->node_guid)
+			db_bind_u64(insert, 2, finding->node_guid);
+		sqlite3_bind_int(insert, 3, finding->port);
+		sqlite3_bind_int(insert, 4, finding->tag);
+		sqlite3_bind_int64(insert, 5, said->at_us);
+		if (said->until_us)
+			sqlite3_bind_int64(insert, 6, said->until_us);
+		sqlite3_bind_text(insert, 7, said->person, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 8, said->reason, -1, SQLITE_STATIC);
+		result = db_run(insert, err);
+	}
+	sqlite3_finalize(insert);
+	sqlite3_close(db);
+	return result;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* findings_test.c - findings at any time as they were told, and what people say of them */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "storage/findings.h"
+#include "storage/reader.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+enum { PLACES = 24, STEPS = 160 };
+
+/* What one place says in one sweep. */
+struct told {
+	bool open;
+	enum finding_severity severity;
+	const char *cause;
+	int64_t opened_us, since_us, last_seen_us;
+};
+
+struct history {
+	struct model *model;
+	struct told told[STEPS][PLACES];
+	int64_t wall_us[STEPS];
+	struct finding findings[PLACES]; /* as they stand */
+};
+
+static const char *const causes[] = { "routing", "flows", "cable", "" };
+
+static void init_place(struct finding *finding, int place)
+{
+	*finding = (struct finding){
+		.kind = (enum finding_kind)(place % FINDING_KIND_COUNT),
+		.node_guid = place % 7 ? UINT64_C(0xff00000000000000) + (uint64_t)(place % 5) : 0,
+		.port = (uint8_t)(place % 3), .tag = (uint8_t)(place / FINDING_KIND_COUNT), .advice = "look \"there\"",
+		.peer_guid = place % 2 ? 77 : 0, .peer_port = 3,
+	};
+}
+
+/* One sweep later: places open, change, close, and go on. */
+static void move(struct history *history, int step, int64_t wall_us)
+{
+	for (int i = 0; i < PLACES; i++) {
+		struct told *now = &history->told[step][i];
+		struct finding *finding = &history->findings[i];
+
+		if (step)
+			*now = history->told[step - 1][i];
+		if (!now->open && model_random(history->model, 8) == 0) {
+			*now = (struct told){ .open = true, .opened_us = wall_us, .since_us = wall_us - 5000000,
+					      .cause = causes[0] };
+			init_place(finding, i);
+		} else if (now->open && model_random(history->model, 10) == 0) {
+			now->open = false;
+		}
+		if (!now->open)
+			continue;
+		if (model_random(history->model, 6) == 0)
+			now->severity = (enum finding_severity)model_random(history->model, 3);
+		if (model_random(history->model, 6) == 0)
+			now->cause = causes[model_random(history->model, 4)];
+		now->last_seen_us = wall_us;
+		finding->severity = now->severity;
+		finding->cause = now->cause;
+		finding->since_us = now->since_us;
+		finding->last_seen_us = now->last_seen_us;
+		snprintf(finding->subject, sizeof(finding->subject), "place %d \\ \"x\"", i);
+		snprintf(finding->text, sizeof(finding->text), "%s at %d", now->cause, i);
+		finding->number_count = 2;
+		finding->numbers[0] = (struct finding_number){ "symbol_errors_per_hour", 1.5 * i };
+		finding->numbers[1] = (struct finding_number){ "stall_percent", __builtin_nan("") };
+		finding->host_count = 1;
+		finding->hosts_touched = 40;
+		snprintf(finding->hosts[0], sizeof(finding->hosts[0]), "node%d", i);
+	}
+}
+
+static void store_step(struct history *history, struct writer *writer, int step, bool judged)
+{
+	const struct finding *open[PLACES + 1];
+	struct sweep sweep = *model_step(history->model);
+
+	history->wall_us[step] = sweep.wall_us;
+	if (judged) {
+		move(history, step, sweep.wall_us);
+		for (int i = 0; i < PLACES; i++)
+			if (history->told[step][i].open)
+				open[sweep.finding_count++] = &history->findings[i];
+		sweep.findings = open;
+	} else if (step) {
+		memcpy(history->told[step], history->told[step - 1], sizeof(history->told[0]));
+	}
+	check_store(writer, &sweep);
+}
+
+static struct history *make_history(uint64_t seed)
+{
+	struct history *history = calloc(1, sizeof(*history));
+	struct writer *writer = check_open_writer(path);
+
+	history->model = model_create(seed, 2, 6, 4);
+	history->model->calm = history->model->no_details = true;
+	for (int i = 0; i < PLACES; i++)
+		init_place(&history->findings[i], i);
+	for (int step = 0; step < STEPS; step++) {
+		/* A collector that starts anew goes on with what is stored. */
+		if (step % 37 == 36) {
+			writer_close(writer);
+			writer = check_open_writer(path);
+		}
+		store_step(history, writer, step, step % 11 != 10);
+	}
+	writer_close(writer);
+	return history;
+}
+
+static void free_history(struct history *history)
+{
+	model_destroy(history->model);
+	free(history);
+}
+
+struct gathered {
+	struct finding_row rows[4 * PLACES];
+	int count;
+};
+
+static bool gather(void *ctx, const struct finding_row *row)
+{
+	struct gathered *gathered = ctx;
+
+	assert_true(gathered->count < 4 * PLACES);
+	gathered->rows[gathered->count] = *row;
+	snprintf(gathered->rows[gathered->count].cause, sizeof(row->cause), "%s", row->finding.cause);
+	gathered->count++;
+	return true;
+}
+
+static const struct finding_row *find_place(const struct gathered *gathered, const struct finding *finding)
+{
+	for (int i = 0; i < gathered->count; i++) {
+		const struct finding *one = &gathered->rows[i].finding;
+
+		if (one->kind == finding->kind && one->node_guid == finding->node_guid && one->port == finding->port &&
+		    one->tag == finding->tag)
+			return &gathered->rows[i];
+	}
+	return NULL;
+}
+
+static void check_step(struct reader *reader, const struct history *history, int step)
+{
+	struct finding_query query = { .at_us = history->wall_us[step] };
+	struct gathered gathered = { .count = 0 };
+	int expected = 0;
+
+	assert_int_equal(reader_findings(reader, &query, gather, &gathered, NULL), 0);
+	for (int i = 0; i < PLACES; i++) {
+		const struct told *told = &history->told[step][i];
+		struct finding place;
+		const struct finding_row *row;
+
+		init_place(&place, i);
+		row = find_place(&gathered, &place);
+		assert_int_equal(row != NULL, told->open);
+		expected += told->open;
+		if (!told->open)
+			continue;
+		assert_int_equal(row->finding.severity, told->severity);
+		assert_string_equal(row->cause, told->cause);
+		assert_int_equal(row->opened_us, told->opened_us);
+		assert_int_equal(row->finding.since_us, told->since_us);
+		assert_int_equal(row->finding.closed_us, 0);
+		assert_int_equal(row->finding.peer_guid, place.peer_guid);
+		assert_int_equal(row->finding.peer_port, 3);
+		assert_string_equal(row->advice, "look \"there\"");
+		assert_int_equal(row->finding.number_count, 2);
+		assert_string_equal(row->keys[0], "symbol_errors_per_hour");
+		assert_true(row->finding.numbers[0].value == 1.5 * i);
+		assert_true(row->finding.numbers[1].value != row->finding.numbers[1].value);
+		assert_int_equal(row->finding.host_count, 1);
+		assert_int_equal(row->finding.hosts_touched, 40);
+	}
+	assert_int_equal(gathered.count, expected);
+}
+
+static void every_sweep_shows_what_was_told_then(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed < 4; seed++) {
+		struct history *history = make_history(seed);
+		struct reader *reader = check_open_reader(path);
+
+		for (int step = 0; step < STEPS; step++)
+			check_step(reader, history, step);
+		reader_close(reader);
+		check_integrity(path);
+		free_history(history);
+		test_folder_renew();
+	}
+}
+
+static void a_window_shows_all_that_were_open_in_it(void **state)
+{
+	struct history *history = make_history(9);
+	struct reader *reader = check_open_reader(path);
+
+	(void)state;
+	for (int from = 0; from + 20 < STEPS; from += 7) {
+		int to = from + 1 + (int)model_random(history->model, 19), expected = 0;
+		struct finding_query query = { .since_us = history->wall_us[from], .until_us = history->wall_us[to] };
+		struct gathered gathered = { .count = 0 };
+
+		assert_int_equal(reader_findings(reader, &query, gather, &gathered, NULL), 0);
+		/* Each time that a place was open within (from, to] counts once. */
+		for (int i = 0; i < PLACES; i++)
+			for (int step = from + 1; step <= to; step++)
+				expected += history->told[step][i].open &&
+					    (step == from + 1 || !history->told[step - 1][i].open ||
+					     history->told[step - 1][i].opened_us != history->told[step][i].opened_us);
+		assert_int_equal(gathered.count, expected);
+	}
+	reader_close(reader);
+	free_history(history);
+}
+
+static void a_new_collector_is_given_what_is_open(void **state)
+{
+	struct history *history = make_history(5);
+	struct writer *writer = check_open_writer(path);
+	struct restored restored = { 0 };
+	int expected = 0;
+
+	(void)state;
+	assert_int_equal(writer_sink(writer)->restore(writer, &restored, NULL), 0);
+	for (int i = 0; i < PLACES; i++) {
+		const struct told *told = &history->told[STEPS - 1][i];
+		bool found = false;
+
+		expected += told->open;
+		for (size_t j = 0; j < restored.finding_count; j++) {
+			const struct finding *finding = &restored.findings[j].finding;
+
+			if (finding->kind != history->findings[i].kind || finding->tag != history->findings[i].tag ||
+			    finding->node_guid != history->findings[i].node_guid ||
+			    finding->port != history->findings[i].port)
+				continue;
+			found = true;
+			assert_string_equal(finding->cause, told->cause);
+			assert_int_equal(finding->severity, told->severity);
+			assert_int_equal(finding->since_us, told->since_us);
+			assert_string_equal(finding->text, history->findings[i].text);
+			/* What it goes on from. */
+			assert_int_equal(finding->number_count, history->findings[i].number_count);
+			assert_string_equal(finding->numbers[0].key, "symbol_errors_per_hour");
+			assert_true(finding->numbers[0].value == history->findings[i].numbers[0].value);
+			assert_int_equal(finding->host_count, history->findings[i].host_count);
+			assert_string_equal(finding->hosts[0], history->findings[i].hosts[0]);
+			assert_int_equal(finding->hosts_touched, history->findings[i].hosts_touched);
+		}
+		assert_int_equal(found, told->open);
+	}
+	assert_int_equal(restored.finding_count, expected);
+	restored_done(&restored);
+	writer_close(writer);
+	free_history(history);
+}
+
+static struct finding_row only_row_of(struct reader *reader, const struct finding_query *query)
+{
+	struct gathered gathered = { .count = 0 };
+
+	assert_int_equal(reader_findings(reader, query, gather, &gathered, NULL), 0);
+	assert_int_equal(gathered.count, 1);
+	return gathered.rows[0];
+}
+
+static struct finding_row only_row(struct reader *reader, int64_t at_us)
+{
+	return only_row_of(reader, &(struct finding_query){ .at_us = at_us });
+}
+
+static struct finding_row row_now(struct reader *reader, int64_t now_us)
+{
+	return only_row_of(reader, &(struct finding_query){ .now_us = now_us });
+}
+
+static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
+{
+	struct finding finding;
+	const struct finding *open[] = { &finding };
+	struct model *model = model_create(3, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader;
+	int64_t wall_us[6];
+	struct acknowledgement said = { .person = "ada", .reason = "cable is \"ordered\"" };
+
+	(void)state;
+	model->calm = model->no_details = true;
+	init_place(&finding, 4);
+	finding.cause = "cable";
+	for (int i = 0; i < 6; i++) {
+		struct sweep sweep = *model_step(model);
+
+		wall_us[i] = finding.last_seen_us = sweep.wall_us;
+		finding.since_us = wall_us[0];
+		sweep.findings = open;
+		sweep.finding_count = 1;
+		check_store(writer, &sweep);
+	}
+	said.at_us = wall_us[1];
+	said.until_us = wall_us[3];
+	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	reader = check_open_reader(path);
+	assert_int_equal(only_row(reader, wall_us[0]).acknowledged.at_us, 0);
+	assert_string_equal(only_row(reader, wall_us[1]).acknowledged.person, "ada");
+	assert_string_equal(only_row(reader, wall_us[2]).acknowledged.reason, "cable is \"ordered\"");
+	assert_int_equal(only_row(reader, wall_us[3]).acknowledged.at_us, 0);
+	/* For good, and taken back. */
+	said.at_us = wall_us[4];
+	said.until_us = 0;
+	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	assert_int_equal(only_row(reader, wall_us[4]).acknowledged.at_us, wall_us[4]);
+	assert_int_equal(only_row(reader, 0).acknowledged.at_us, wall_us[4]);
+	said.at_us = said.until_us = wall_us[5];
+	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	assert_int_equal(only_row(reader, wall_us[4]).acknowledged.at_us, wall_us[4]);
+	assert_int_equal(only_row(reader, wall_us[5]).acknowledged.at_us, 0);
+
+	/* Now, which is after the newest sweep: one that ends counts until it does. */
+	said.at_us = wall_us[5] + 10;
+	said.until_us = wall_us[5] + 20;
+	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	assert_int_equal(row_now(reader, wall_us[5] + 9).acknowledged.at_us, 0);
+	assert_int_equal(row_now(reader, wall_us[5] + 10).acknowledged.until_us, said.until_us);
+	assert_int_equal(row_now(reader, wall_us[5] + 20).acknowledged.at_us, 0);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(every_sweep_shows_what_was_told_then),
+		TEST_IN_FOLDER(a_window_shows_all_that_were_open_in_it),
+		TEST_IN_FOLDER(a_new_collector_is_given_what_is_open),
+		TEST_IN_FOLDER(an_acknowledgement_counts_from_then_until_it_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_range.c - which sweeps a window of the wall clock holds, where single sweeps may be forgotten already */
+#include "storage/history.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "storage/file/db.h"
+#include "storage/read/reader_internal.h"
+
+/* Where the last sweep labelled at or before a time is looked for: single sweeps, then sums, the shorter first. */
+static const struct {
+	const char *last;  /* at or before ?1 */
+	const char *first; /* of all */
+} forms[] = {
+	{ "SELECT id FROM sweep WHERE wall_us <= ?1 ORDER BY wall_us DESC, id DESC LIMIT 1",
+	  "SELECT wall_us FROM sweep ORDER BY id LIMIT 1" },
+	{ "SELECT to_sweep - 1 FROM chunk_window WHERE to_us <= ?1 AND state > 0 ORDER BY id DESC LIMIT 1",
+	  "SELECT from_us FROM chunk_window WHERE state > 0 ORDER BY id LIMIT 1" },
+	{ "SELECT to_sweep - 1 FROM hour WHERE to_us <= ?1 AND state = 1 ORDER BY id DESC LIMIT 1",
+	  "SELECT from_us FROM hour WHERE state = 1 ORDER BY id LIMIT 1" },
+};
+
+enum { FORM_COUNT = sizeof(forms) / sizeof(*forms) };
+
+static int last_at(struct reader *reader, int64_t at_us, int64_t *ret, struct error *err)
+{
+	int result = 0;
+
+	*ret = 0;
+	for (size_t i = 0; !result && !*ret && i < FORM_COUNT; i++) {
+		sqlite3_stmt *row;
+
+		result = db_prepare(reader->db, forms[i].last, &row, err);
+		if (result < 0)
+			return result;
+		sqlite3_bind_int64(row, 1, at_us);
+		result = db_step(row, err);
+		if (result > 0)
+			*ret = sqlite3_column_int64(row, 0);
+		result = result < 0 ? result : 0;
+		sqlite3_finalize(row);
+	}
+	return result;
+}
+
+static int wall_of(struct reader *reader, int64_t sweep, int64_t *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, "SELECT wall_us FROM sweep WHERE id = ?1", &row, err);
+
+	*ret = 0;
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, sweep);
+	result = db_step(row, err);
+	if (result > 0)
+		*ret = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int find_oldest(struct reader *reader, int64_t *ret, struct error *err)
+{
+	int result = 0;
+
+	*ret = 0;
+	for (size_t i = FORM_COUNT; !result && !*ret && i-- > 0;)
+		result = db_integer(reader->db, forms[i].first, 0, ret, err);
+	return result;
+}
+
+/* The last run of sweeps that one kind of sums has in a range. */
+static int find_run(struct reader *reader, const char *sql, const struct history_range *range, int64_t *ret_us,
+		    int64_t *ret_sweeps, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, sql, &row, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, range->until);
+	result = db_step(row, err);
+	if (result > 0 && sqlite3_column_int64(row, 0) > range->after) {
+		*ret_us = db_us(row, 1);
+		*ret_sweeps = sqlite3_column_int64(row, 2);
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int find_runs(struct reader *reader, struct history_range *range, struct error *err)
+{
+	int64_t sweeps;
+	int result = find_run(reader, "SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM chunk_window"
+			  " WHERE to_sweep <= ?1 + 1 AND state > 0 ORDER BY to_sweep DESC LIMIT 1", range,
+			  &range->chunk_us, &range->chunk_sweeps, err);
+
+	if (result < 0)
+		return result;
+	return find_run(reader, "SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM hour"
+			" WHERE to_sweep <= ?1 + 1 AND state = 1 ORDER BY to_sweep DESC LIMIT 1", range,
+			&range->hour_us, &sweeps, err);
+}
+
+static int find_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
+		      struct error *err)
+{
+	struct stored_sweep last;
+	int64_t newest;
+	int result = reader_newest_id(reader, &newest, err);
+
+	memset(ret, 0, sizeof(*ret));
+	if (!result)
+		result = wall_of(reader, newest, &ret->newest_us, err);
+	if (!result)
+		result = find_oldest(reader, &ret->oldest_us, err);
+	ret->until = newest;
+	if (!result && until_us)
+		result = last_at(reader, until_us, &ret->until, err);
+	if (!result)
+		result = last_at(reader, since_us, &ret->after, err);
+	/* Somebody put the clock back in between: then step by step, as everywhere. */
+	if (!result && ret->after > ret->until && since_us < (until_us ? until_us : INT64_MAX)) {
+		result = reader_sweep(reader, ret->until, &last, err);
+		if (result > 0)
+			result = reader_window_begin(reader, &last, until_us, until_us ? until_us - since_us :
+						     last.info.wall_us - since_us, &ret->after, err);
+	}
+	if (result < 0)
+		return result;
+	if (ret->after >= ret->until) {
+		ret->after = ret->until;
+		return 0;
+	}
+	result = wall_of(reader, ret->after + 1, &ret->first_us, err);
+	if (!result)
+		result = wall_of(reader, ret->until, &ret->last_us, err);
+	return result ? result : find_runs(reader, ret, err);
+}
+
+/* Where a window of sums holds @sweep and what comes behind it, the nearer end of that window. */
+static int round_sweep(sqlite3 *db, int64_t *sweep, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(db, "SELECT from_sweep, to_sweep FROM chunk_window"
+				" WHERE to_sweep > ?1 + 1 AND state > 0 ORDER BY to_sweep LIMIT 1", &row, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, *sweep);
+	result = db_step(row, err);
+	if (result > 0 && sqlite3_column_int64(row, 0) <= *sweep) {
+		int64_t before = sqlite3_column_int64(row, 0) - 1, end = sqlite3_column_int64(row, 1) - 1;
+
+		*sweep = end - *sweep < *sweep - before ? end : before;
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int round_range(struct reader *reader, struct history_range *range, struct error *err)
+{
+	int64_t after = range->after, until = range->until;
+	int result = round_sweep(reader->db, &after, err);
+
+	if (!result)
+		result = round_sweep(reader->db, &until, err);
+	/* What is shorter than a window stays as it is. */
+	if (result < 0 || after >= until)
+		return result;
+	range->after = after;
+	range->until = until;
+	result = wall_of(reader, after + 1, &range->first_us, err);
+	return result ? result : wall_of(reader, until, &range->last_us, err);
+}
+
+int reader_history_round(struct reader *reader, struct history_range *range, struct error *err)
+{
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = round_range(reader, range, err);
+	reader_end(reader);
+	return result;
+}
+
+int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
+			 struct error *err)
+{
+	struct history_range range;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = find_range(reader, since_us, until_us, &range, err);
+	reader_end(reader);
+	if (!result)
+		*ret = range;
+	return result;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_test.c - the pieces of any window add up to what was stored, whatever they are read from */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/test_cases.h"
+#include "storage/history.h"
+#include "storage/reader.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+enum { MOST_PORTS = 64 };
+
+/* What one port counted over some sweeps. */
+struct sum {
+	int64_t samples, elapsed_us;
+	counter_set known, marked; /* known to each of them; reset or full in one of them */
+	uint64_t value[COUNTER_COUNT];
+};
+
+static void add(struct sum *sum, const struct delta *delta, int64_t samples)
+{
+	if (!sum->samples)
+		sum->known = COUNTER_BIT(COUNTER_COUNT) - 1;
+	sum->samples += samples;
+	sum->elapsed_us += delta->elapsed_us;
+	sum->known &= delta->known;
+	sum->marked |= delta->reset | delta->saturated;
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (__builtin_add_overflow(sum->value[i], delta->value[i], &sum->value[i]))
+			sum->value[i] = UINT64_MAX;
+}
+
+/* What came of a query. */
+struct got {
+	const struct model *model;
+	struct sum sums[MOST_PORTS]; /* by the model's ports */
+	struct history_piece last;
+	size_t pieces[HISTORY_SOURCE_COUNT];
+	int64_t longest_us, until;
+	size_t stop_after; /* pieces; 0: never */
+};
+
+static size_t index_of(const struct model *model, const struct history_port *who)
+{
+	for (size_t i = 0; i < model->port_count; i++)
+		if (model->ports[i].num == who->num &&
+		    model->nodes[model->ports[i].node].node.guid == who->node_guid)
+			return i;
+	fail_msg("a port that is none of the model's");
+	return 0;
+}
+
+static bool take_piece(void *ctx, const struct history_piece *piece)
+{
+	struct got *got = ctx;
+	size_t seen = got->pieces[0] + got->pieces[1] + got->pieces[2];
+
+	assert_false(got->stop_after && seen >= got->stop_after);
+	/* In order, none twice, none left out. */
+	assert_int_equal(piece->from_sweep, got->last.to_sweep);
+	assert_true(piece->to_sweep > piece->from_sweep && piece->to_sweep <= got->until + 1);
+	assert_int_equal(piece->from_us, got->model->sweeps[piece->from_sweep - 1].wall_us);
+	assert_int_equal(piece->to_us, got->model->sweeps[piece->to_sweep - 2].wall_us);
+	if (piece->source == HISTORY_RAW && got->longest_us != INT64_MAX)
+		assert_int_equal(piece->to_sweep, piece->from_sweep + 1);
+	else
+		assert_true(piece->to_us - piece->from_us <= got->longest_us);
+	got->pieces[piece->source]++;
+	got->last = *piece;
+	return !got->stop_after || seen + 1 < got->stop_after;
+}
+
+static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		       int64_t samples)
+{
+	struct got *got = ctx;
+	size_t index = index_of(got->model, who);
+
+	(void)port;
+	assert_true(samples >= 1 && samples <= got->last.to_sweep - got->last.from_sweep);
+	add(&got->sums[index], delta, samples);
+	return true;
+}
+
+static void check_sums(const struct got *got, const struct model *model, int64_t after, int64_t until,
+		       const bool *wanted, counter_set counters)
+{
+	for (size_t p = 0; p < model->port_count; p++) {
+		const struct sum *sum = &got->sums[p];
+		struct sum truth = { 0 };
+
+		for (int64_t s = after; s < until; s++)
+			if (wanted[p] && model->sweeps[s].truth[p].has_delta)
+				add(&truth, &model->sweeps[s].truth[p].delta, 1);
+		assert_int_equal(sum->samples, truth.samples);
+		assert_int_equal(sum->elapsed_us, truth.elapsed_us);
+		assert_int_equal(sum->known & counters, truth.known & counters);
+		assert_int_equal(sum->marked & sum->known & counters, truth.marked & truth.known & counters);
+		for (int i = 0; i < COUNTER_COUNT; i++)
+			if (truth.known & counters & COUNTER_BIT(i))
+				assert_int_equal(sum->value[i], truth.value[i]);
+	}
+}
+
+/* Errors that were given, by the model's ports. */
+struct got_errors {
+	const struct model *model;
+	uint64_t value[MOST_PORTS][COUNTER_COUNT];
+	int64_t last_us, since_us, until_us;
+};
+
+static bool take_error(void *ctx, const struct history_error *error)
+{
+	struct got_errors *got = ctx;
+
+	assert_true(error->wall_us >= got->last_us);
+	assert_true(error->wall_us > got->since_us && error->wall_us <= got->until_us);
+	assert_true(error->counter >= COUNTER_TRAFFIC_COUNT && error->counter < COUNTER_COUNT);
+	got->last_us = error->wall_us;
+	got->value[index_of(got->model, &error->who)][error->counter] += error->value;
+	return true;
+}
+
+/* What rows of errors say of a window is what was counted in it. */
+static void ask_errors(struct reader *reader, const struct model *model, int64_t since_us, int64_t until_us,
+		       int64_t after, int64_t until)
+{
+	struct got_errors got = { .model = model, .since_us = since_us, .until_us = until_us };
+
+	assert_int_equal(reader_history_errors(reader, since_us, until_us, take_error, &got, NULL), 0);
+	for (size_t p = 0; p < model->port_count; p++)
+		for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
+			uint64_t truth = 0;
+
+			for (int64_t s = after; s < until; s++) {
+				const struct delta *delta = &model->sweeps[s].truth[p].delta;
+
+				if (model->sweeps[s].truth[p].has_delta && (delta->known & COUNTER_BIT(i)))
+					truth += delta->value[i];
+			}
+			assert_int_equal(got.value[p][i], truth);
+		}
+}
+
+/* One random question, held against what the model knows. */
+static void ask(struct reader *reader, const struct model *model, uint64_t seed, size_t pieces[HISTORY_SOURCE_COUNT])
+{
+	static const int64_t longest[] = { 0, 30000000, 300000000, 3000000000, 8000000000, INT64_MAX };
+	const struct model_sweep *begin = &model->sweeps[map_mix(seed) % model->sweep_count];
+	int64_t until_us = model->sweeps[map_mix(seed + 1) % model->sweep_count].wall_us + (int64_t)(seed % 3) - 1;
+	int64_t since_us = begin->wall_us - (int64_t)(seed % 2), after;
+	struct history_port ports[MOST_PORTS];
+	struct got got = { .model = model };
+	const struct history_consumer consumer = { take_piece, take_delta, &got };
+	struct history_query query = { .longest_us = longest[map_mix(seed + 2) % 6], .counters = map_mix(seed + 3) };
+	struct history_range range;
+	bool wanted[MOST_PORTS];
+
+	assert_int_equal(reader_history_range(reader, since_us, until_us, &range, NULL), 0);
+	/* The clock only goes forward here. */
+	assert_int_equal(range.until, since_us < until_us ? check_range(model, until_us, until_us - since_us, &after) :
+			 range.until);
+	if (since_us >= until_us) {
+		assert_int_equal(range.after, range.until);
+		return;
+	}
+	assert_int_equal(range.after, after);
+	ask_errors(reader, model, since_us, until_us, range.after, range.until);
+	for (size_t p = 0; p < model->port_count; p++) {
+		wanted[p] = seed % 3 == 0 || map_mix(seed + 10 + p) % (seed % 3 == 1 ? 2 : 10) == 0;
+		if (!wanted[p])
+			continue;
+		ports[query.port_count++] = (struct history_port){
+			model->nodes[model->ports[p].node].node.guid, model->ports[p].num,
+		};
+	}
+	if (seed % 3 == 2)
+		ports[query.port_count++] = (struct history_port){ 12345, 1 }; /* nobody knows it */
+	if (seed % 4 == 0 && range.after < range.until) {
+		int64_t until = range.until;
+
+		assert_int_equal(reader_history_round(reader, &range, NULL), 0);
+		/* Of windows of at most 120 sweeps. */
+		assert_in_range(range.after, after > 60 ? after - 60 : 0, after + 60);
+		assert_in_range(range.until, until > 60 ? until - 60 : 0, until + 60);
+		assert_true(range.after < range.until && range.until <= (int64_t)model->sweep_count);
+		assert_int_equal(range.first_us, model->sweeps[range.after].wall_us);
+		assert_int_equal(range.last_us, model->sweeps[range.until - 1].wall_us);
+	}
+	query.ports = seed % 3 ? ports : NULL;
+	query.after = range.after;
+	query.until = got.until = range.until;
+	got.longest_us = query.longest_us;
+	got.last.to_sweep = range.after + 1;
+	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
+	assert_int_equal(got.last.to_sweep, range.until + 1);
+	check_sums(&got, model, range.after, range.until, wanted, query.counters);
+	for (int i = 0; i < HISTORY_SOURCE_COUNT; i++)
+		pieces[i] += got.pieces[i];
+}
+
+static void any_window_adds_up_from_any_pieces(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
+		struct model *model = model_create(seed + 400, 2, 5, 4);
+		size_t pieces[HISTORY_SOURCE_COUNT] = { 0 };
+		struct reader *reader;
+		struct writer *writer;
+
+		assert_true(model->port_count <= MOST_PORTS);
+		model->keep_history = true;
+		writer = check_open_writer(path);
+		check_store(writer, model_step(model));
+		reader = check_open_reader(path);
+		for (size_t i = 0; i < 1500; i++) {
+			/* Half a day in sweeps that lie apart, so that there are hours too. */
+			if (seed)
+				model_jump(model, 30000000);
+			check_store(writer, model_step(model));
+			if (i % 10 == 0)
+				ask(reader, model, seed * 100000 + i, pieces);
+		}
+		writer_close(writer);
+		for (uint64_t i = 0; i < 300; i++)
+			ask(reader, model, seed * 100000 + 50000 + i, pieces);
+		reader_close(reader);
+		print_message("# note: %zu single sweeps, %zu chunk sums, %zu hour sums read\n", pieces[HISTORY_RAW],
+			      pieces[HISTORY_CHUNK_SUMS], pieces[HISTORY_HOUR_SUMS]);
+		assert_true(pieces[HISTORY_RAW] > 0 && pieces[HISTORY_CHUNK_SUMS] > 0);
+		assert_true(!seed || pieces[HISTORY_HOUR_SUMS] > 0);
+		test_folder_renew();
+		model_destroy(model);
+	}
+}
+
+/* What a retention leaves of the oldest windows: their sums. */
+static void forget_samples(void)
+{
+	static const char *const statements[] = {
+		"CREATE TEMP TABLE old AS SELECT id, to_sweep FROM chunk_window WHERE state = 1 ORDER BY id LIMIT 3",
+		"DELETE FROM chunk WHERE id < (SELECT (max(id) + 1) * 2097152 FROM old)",
+		"DELETE FROM error WHERE sweep < (SELECT max(to_sweep) FROM old)",
+		"DELETE FROM sweep WHERE id < (SELECT max(to_sweep) FROM old)",
+		"UPDATE chunk_window SET state = 2 WHERE id IN (SELECT id FROM old)",
+	};
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++)
+		assert_int_equal(sqlite3_exec(db, statements[i], NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void where_samples_expired_their_sums_are_given(void **state)
+{
+	struct model *model = model_create(99, 2, 4, 3);
+	struct got got = { .model = model, .longest_us = INT64_MAX, .last.to_sweep = 1 };
+	const struct history_consumer consumer = { take_piece, take_delta, &got };
+	struct history_query query = { .counters = ~UINT64_C(0) };
+	struct history_range range;
+	bool wanted[MOST_PORTS];
+	struct writer *writer;
+	struct reader *reader;
+
+	(void)state;
+	model->keep_history = true;
+	writer = check_open_writer(path);
+	for (int i = 0; i < 1000; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	forget_samples();
+	reader = check_open_reader(path);
+	assert_int_equal(reader_history_range(reader, model->sweeps[0].wall_us - 1, 0, &range, NULL), 0);
+	assert_int_equal(range.after, 0);
+	assert_int_equal(range.oldest_us, model->sweeps[0].wall_us);
+	got.until = query.until = range.until;
+	/* Single sweeps were asked for. */
+	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
+	assert_int_equal(got.pieces[HISTORY_CHUNK_SUMS], 3);
+	assert_true(got.pieces[HISTORY_RAW] > 100);
+	for (size_t i = 0; i < MOST_PORTS; i++)
+		wanted[i] = true;
+	check_sums(&got, model, 0, range.until, wanted, ~UINT64_C(0));
+	/* A window that begins in what expired holds what its middle is in. */
+	assert_int_equal(reader_history_range(reader, model->sweeps[200].wall_us, 0, &range, NULL), 0);
+	assert_true(range.after < 300);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+static void who_has_seen_enough_is_told_no_more(void **state)
+{
+	struct model *model = model_create(7, 1, 4, 2);
+	struct got got = { .model = model, .stop_after = 3, .last.to_sweep = 1, .until = 20 };
+	const struct history_consumer consumer = { take_piece, take_delta, &got };
+	const struct history_query query = { .until = 20 };
+	struct writer *writer;
+	struct reader *reader;
+
+	(void)state;
+	model->keep_history = true;
+	writer = check_open_writer(path);
+	for (int i = 0; i < 20; i++)
+		check_store(writer, model_step(model));
+	reader = check_open_reader(path);
+	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
+	assert_int_equal(got.pieces[HISTORY_RAW], 3);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+static void a_database_without_sweeps_has_no_history(void **state)
+{
+	struct history_range range;
+	struct reader *reader;
+	struct writer *writer;
+
+	(void)state;
+	writer = check_open_writer(path);
+	reader = check_open_reader(path);
+	assert_int_equal(reader_history_range(reader, 0, 0, &range, NULL), 0);
+	assert_int_equal(range.until, 0);
+	assert_int_equal(range.after, 0);
+	assert_int_equal(range.oldest_us, 0);
+	reader_close(reader);
+	writer_close(writer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(any_window_adds_up_from_any_pieces),
+		TEST_IN_FOLDER(where_samples_expired_their_sums_are_given),
+		TEST_IN_FOLDER(who_has_seen_enough_is_told_no_more),
+		TEST_IN_FOLDER(a_database_without_sweeps_has_no_history),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

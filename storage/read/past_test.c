@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* past_test.c - who was who at some time: names that nodes lost, and said again */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "fabric/name_map.h"
+#include "fabric/names.h"
+#include "storage/findings.h"
+#include "storage/reader.h"
+#include "storage/file/tables.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/read/topology.h"
+#include "storage/writer.h"
+
+enum { STEPS = 6, NODE = 3 };
+
+/* What one node says in each sweep, and what it is called. */
+static const char *const said[STEPS] = {
+	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "localhost mlx5_0", "", "node08 mlx5_0",
+	"MT4129 ConnectX7   Mellanox Technologies",
+};
+static const char *const called[STEPS] = {
+	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "node07 mlx5_0 (was)", "node07 mlx5_0 (was)",
+	"node08 mlx5_0", "node08 mlx5_0 (was)",
+};
+
+static int64_t store_history(struct model *model, int64_t wall_us[STEPS])
+{
+	struct writer *writer = check_open_writer(path);
+	struct event event = { .kind = "node-silent", .node_guid = model->nodes[NODE].node.guid, .text = "is silent" };
+	const struct finding finding = { .kind = FINDING_NODE_SILENT, .node_guid = event.node_guid, .cause = "",
+					 .advice = "" }, *open = &finding;
+
+	for (int i = 0; i < STEPS; i++) {
+		struct sweep sweep = *model_step(model);
+		struct fabric *fabric = model->fabrics[0];
+		struct node *node = &fabric->nodes[fabric_find_node(fabric, event.node_guid)];
+
+		memset(node->desc, 0, sizeof(node->desc));
+		snprintf(node->desc, sizeof(node->desc), "%s", said[i]);
+		free(node->name);
+		node->name = calloc(1, NODE_NAME_SIZE);
+		assert_non_null(node->name);
+		if (said[i][0])
+			snprintf(node->name, NODE_NAME_SIZE, "%s", said[i]);
+		else
+			snprintf(node->name, NODE_NAME_SIZE, "0x%016llx", (unsigned long long)node->guid);
+		sweep.generation = (uint64_t)i + 1;
+		event.wall_us = wall_us[i] = sweep.wall_us;
+		sweep.events = &event;
+		sweep.event_count = 1;
+		sweep.findings = &open;
+		sweep.finding_count = 1;
+		check_store(writer, &sweep);
+	}
+	writer_close(writer);
+	return (int64_t)event.node_guid;
+}
+
+static void assert_name(struct reader *reader, int64_t at_us, uint64_t guid, const struct name_map *names,
+			const char *expected)
+{
+	const struct snapshot_query query = { .at_us = at_us, .names = names };
+	struct snapshot *snapshot;
+	uint32_t node, found;
+
+	assert_int_equal(snapshot_load(reader, &query, &snapshot, NULL), 0);
+	node = fabric_find_node(snapshot->fabric, guid);
+	assert_string_equal(snapshot->fabric->nodes[node].name, expected);
+	assert_int_equal(names_find_node(snapshot->fabric, expected, &found, NULL), 0);
+	assert_int_equal(found, node);
+	snapshot_destroy(snapshot);
+}
+
+static bool take_name(void *ctx, const struct event_row *row)
+{
+	int *at = ctx;
+
+	assert_string_equal(row->node, called[*at]);
+	(*at)++;
+	return true;
+}
+
+static bool take_finding(void *ctx, const struct finding_row *row)
+{
+	assert_string_equal(row->node, ctx);
+	return true;
+}
+
+static void a_node_that_lost_its_name_shows_the_last_one(void **state)
+{
+	const struct event_query all = { 0 };
+	struct model *model = model_create(5, 2, 8, 6);
+	int64_t wall_us[STEPS];
+	struct reader *reader;
+	uint64_t guid;
+	int at = 0;
+
+	(void)state;
+	model->calm = true;
+	guid = (uint64_t)store_history(model, wall_us);
+	reader = check_open_reader(path);
+	/* Backwards too: what was loaded for one time says nothing of another. */
+	for (int i = 0; i < 2 * STEPS; i++) {
+		int step = i < STEPS ? i : 2 * STEPS - 1 - i;
+
+		const struct finding_query then = { .at_us = wall_us[step] };
+
+		assert_name(reader, wall_us[step], guid, NULL, called[step]);
+		assert_int_equal(reader_findings(reader, &then, take_finding, (void *)called[step], NULL), 0);
+	}
+	assert_int_equal(reader_events(reader, &all, take_name, &at, NULL), 0);
+	assert_int_equal(at, STEPS);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+/* What SQL calls the node in the first column of each row. */
+static bool take_cell(void *ctx, const struct cell *cells, int count)
+{
+	int *at = ctx;
+
+	assert_true(count == 1 && *at < STEPS);
+	assert_string_equal(cells[0].bytes, called[*at]);
+	(*at)++;
+	return true;
+}
+
+static bool no_header(void *ctx, const char *const *names, int count)
+{
+	(void)ctx;
+	(void)names;
+	(void)count;
+	return true;
+}
+
+#define NODE_GUID "(SELECT e.node_guid FROM event e LIMIT 1)"
+#define GUID_TEXT "printf('0x%016x', " NODE_GUID ")"
+
+static void views_and_tables_of_sql_call_it_so_too(void **state)
+{
+	static const struct { const char *sql; int first, rows; } questions[] = {
+		{ "SELECT node FROM events ORDER BY time", 0, STEPS },
+		{ "SELECT v.name FROM node_names v JOIN node n ON n.id = v.node WHERE n.guid = " NODE_GUID
+		  " ORDER BY v.from_sweep", 0, STEPS },
+		{ "SELECT node FROM nodes WHERE node_guid = " GUID_TEXT, STEPS - 1, 1 },
+		{ "SELECT DISTINCT node FROM ports WHERE node_guid = " GUID_TEXT, STEPS - 1, 1 },
+		{ "SELECT node FROM sample WHERE node_guid = " GUID_TEXT " AND port = 1 ORDER BY sweep", 1,
+		  STEPS - 1 },
+		{ "SELECT node FROM traffic WHERE node = 'node07 mlx5_0 (was)' AND port = 1 ORDER BY sweep", 2, 2 },
+		{ "SELECT node FROM traffic WHERE node = 'node07 mlx5_0' AND port = 1", 1, 1 },
+	};
+	struct model *model = model_create(5, 2, 8, 6);
+	int64_t wall_us[STEPS];
+	struct reader *reader;
+
+	(void)state;
+	model->calm = true;
+	store_history(model, wall_us);
+	reader = check_open_reader(path);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+		int at = questions[i].first;
+		const struct sql_consumer consumer = { no_header, take_cell, &at };
+		struct error err = { 0 };
+
+		if (reader_sql(reader, questions[i].sql, 0, &consumer, &err) < 0)
+			fail_msg("%s: %s", questions[i].sql, err.text);
+		assert_int_equal(at, questions[i].first + questions[i].rows);
+	}
+	reader_close(reader);
+	model_destroy(model);
+}
+
+/* A row of nodes, or of ports with their peers: the names are those of the fabric. */
+static bool take_own_name(void *ctx, const struct cell *cells, int count)
+{
+	const struct fabric *fabric = ctx;
+	uint32_t node = fabric_find_node(fabric, strtoull(cells[0].bytes, NULL, 16)), port, peer;
+
+	assert_int_not_equal(node, FABRIC_NONE);
+	assert_string_equal(cells[1].bytes, fabric->nodes[node].name);
+	if (count == 2)
+		return true;
+	port = fabric_node_port(fabric, node, (uint8_t)cells[2].integer);
+	assert_int_not_equal(port, FABRIC_NONE);
+	peer = fabric->ports[port].peer;
+	assert_int_equal(cells[3].type == CELL_NULL, peer == FABRIC_NONE);
+	if (peer != FABRIC_NONE)
+		assert_string_equal(cells[3].bytes, fabric->nodes[fabric->ports[peer].node].name);
+	return true;
+}
+
+/* Also those of which another node's name is newer, and of ports that did not change when their node was named. */
+static void views_call_each_node_by_its_own_name(void **state)
+{
+	struct sql_consumer consumer = { no_header, take_own_name, NULL };
+	const struct snapshot_query now = { 0 };
+	struct model *model = model_create(5, 2, 8, 6);
+	int64_t wall_us[STEPS];
+	struct snapshot *snapshot;
+	struct reader *reader;
+	struct error err = { 0 };
+
+	(void)state;
+	model->calm = true;
+	store_history(model, wall_us);
+	reader = check_open_reader(path);
+	assert_int_equal(snapshot_load(reader, &now, &snapshot, NULL), 0);
+	consumer.ctx = snapshot->fabric;
+	if (reader_sql(reader, "SELECT node_guid, node FROM nodes", 0, &consumer, &err) < 0 ||
+	    reader_sql(reader, "SELECT node_guid, node, port, peer FROM ports", 0, &consumer, &err) < 0)
+		fail_msg("%s", err.text);
+	snapshot_destroy(snapshot);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+/* In SQL as in C, of descriptions put together of what matters. */
+static void sql_knows_who_says_no_name(void **state)
+{
+	static const char *const pieces[] = {
+		"localhost", ".localdomain", "(none)", "mlx5_", "mlx_", "mlx", "hfi1_", "HCA-", "0", "17", " ", "x",
+		"_", "Mellanox Technologies", "0x0002c903000a1b2c", "a",
+	};
+	sqlite3 *db;
+	sqlite3_stmt *ask;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT " TABLES_NAMES_NOBODY("v") " FROM (SELECT ?1 AS name,"
+					    " CAST(?2 AS BLOB) AS description) v", -1, &ask, NULL), SQLITE_OK);
+	for (uint64_t run = 0; run < 200000; run++) {
+		char desc[NODE_DESC_SIZE + 64] = "", name[NODE_NAME_SIZE];
+		uint64_t random = map_mix(run);
+
+		for (; random % 4 && strlen(desc) < NODE_DESC_SIZE; random = map_mix(random))
+			strcat(desc, pieces[random / 4 % (sizeof(pieces) / sizeof(pieces[0]))]);
+		text_sanitise(desc, strlen(desc), name, sizeof(name));
+		if (!name[0])
+			snprintf(name, sizeof(name), "0x%016x", 7);
+		sqlite3_bind_text(ask, 1, name, -1, SQLITE_STATIC);
+		sqlite3_bind_text(ask, 2, desc, -1, SQLITE_STATIC);
+		assert_int_equal(sqlite3_step(ask), SQLITE_ROW);
+		if (sqlite3_column_int(ask, 0) != names_is_generic(desc))
+			fail_msg("'%s': %d in SQL", desc, sqlite3_column_int(ask, 0));
+		sqlite3_reset(ask);
+	}
+	sqlite3_finalize(ask);
+	sqlite3_close(db);
+}
+
+static void a_name_map_wins_over_the_last_name(void **state)
+{
+	struct model *model = model_create(6, 2, 8, 6);
+	struct name_map *names;
+	struct reader *reader;
+	int64_t wall_us[STEPS];
+	char map[64];
+	uint64_t guid;
+
+	(void)state;
+	model->calm = true;
+	guid = (uint64_t)store_history(model, wall_us);
+	snprintf(map, sizeof(map), "0x%016llx \"mapped\"\n", (unsigned long long)guid);
+	assert_int_equal(name_map_parse(map, strlen(map), &names, NULL), 0);
+	reader = check_open_reader(path);
+	for (int i = 0; i < STEPS; i++)
+		assert_name(reader, wall_us[i], guid, names, "mapped");
+	reader_close(reader);
+	name_map_destroy(names);
+	model_destroy(model);
+}
+
+static void assert_same_topology(const struct topology *one, const struct topology *other)
+{
+	assert_int_equal(one->sweep, other->sweep);
+	assert_int_equal(one->node_count, other->node_count);
+	assert_int_equal(one->port_count, other->port_count);
+	for (size_t i = 0; i < one->node_count; i++)
+		assert_memory_equal(&one->nodes[i], &other->nodes[i], sizeof(one->nodes[i]));
+	for (size_t i = 0; i < one->port_count; i++)
+		assert_memory_equal(&one->ports[i], &other->ports[i], sizeof(one->ports[i]));
+}
+
+/* Links come and go, nodes vanish and return: from any sweep to any other. */
+static void what_was_there_is_the_same_by_whatever_way_it_is_come_to(void **state)
+{
+	enum { SWEEPS = 150, MOVES = 600 };
+	struct model *model = model_create(9, 6, 24, 30);
+	struct writer *writer = check_open_writer(path);
+	struct topology here = { 0 }, moved, loaded;
+	unsigned followed = 0, much = 0;
+	struct error err = { 0 };
+	sqlite3 *db;
+
+	(void)state;
+	for (int i = 0; i < SWEEPS; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(topology_load(db, 1, &here, NULL), 0);
+	for (int i = 0; i < MOVES; i++) {
+		/* Near ones mostly, as a screen goes. */
+		int64_t sweep = i % 3 ? here.sweep + (int64_t)model_random(model, 5) - 2 :
+					1 + (int64_t)model_random(model, SWEEPS);
+		int result;
+
+		sweep = sweep < 1 ? 1 : sweep > SWEEPS ? SWEEPS : sweep;
+		result = topology_move(db, &here, sweep, &moved, &err);
+		if (result < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(topology_load(db, sweep, &loaded, NULL), 0);
+		if (result)
+			assert_same_topology(&moved, &loaded);
+		followed += result > 0;
+		much += !result;
+		topology_done(&here);
+		here = loaded;
+		if (result)
+			topology_done(&moved);
+	}
+	assert_true(followed > MOVES / 2);
+	assert_true(much > 0);
+	topology_done(&here);
+	sqlite3_close(db);
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(a_node_that_lost_its_name_shows_the_last_one),
+		TEST_IN_FOLDER(views_and_tables_of_sql_call_it_so_too),
+		TEST_IN_FOLDER(views_call_each_node_by_its_own_name),
+		cmocka_unit_test(sql_knows_who_says_no_name),
+		TEST_IN_FOLDER(a_name_map_wins_over_the_last_name),
+		TEST_IN_FOLDER(what_was_there_is_the_same_by_whatever_way_it_is_come_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/reader.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "storage/admin/admin_internal.h"
+#include "storage/file/db.h"
+#include "storage/file/lock.h"
+#include "storage/read/reader_internal.h"
+#include "storage/file/schema.h"
+#include "storage/sql/sql_tables.h"
+#include "storage/file/tables.h"
+
+void reader_forget(struct reader *reader)
+{
+	topology_done(&reader->topology);
+	fabric_destroy(reader->fabric);
+	reader->fabric = NULL;
+}
+
+static void close_database(struct reader *reader)
+{
+	sqlite3_finalize(reader->newest);
+	reader->newest = NULL;
+	sqlite3_close(reader->db);
+	reader->db = NULL;
+	reader_forget(reader);
+}
+
+/* A collector may have replaced the schema since the file was opened. */
+static int check_version(struct reader *reader, struct error *err)
+{
+	int result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
+
+	if (!result && reader->version != SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s has schema version %lld, supported: %d; use the ibwire of its "
+				 "collector, or migrate an older database with: ibwire collect --once", reader->path,
+				 (long long)reader->version, SCHEMA_VERSION);
+	return result;
+}
+
+static int open_database(struct reader *reader, struct error *err)
+{
+	struct log_files log;
+	struct stat st;
+	bool there;
+	int result = schema_check(reader->path, &there, err);
+
+	if (!result && !there)
+		return err_set(err, ERR_UNAVAILABLE, "there is no database %s; start one with: ibwire collect, "
+			       "or give another --db", reader->path);
+	if (!result && stat(reader->path, &st) < 0)
+		result = err_set(err, ERR_IO, "cannot read %s", reader->path);
+	if (!result)
+		result = schema_open_reader(reader->path, &reader->db, &reader->immutable, err);
+	if (result < 0)
+		return result;
+	reader->device = st.st_dev;
+	reader->inode = st.st_ino;
+	schema_find_log(reader->path, &log);
+	reader->wal = log.wal;
+	result = db_prepare(reader->db, "SELECT id FROM sweep ORDER BY id DESC LIMIT 1", &reader->newest, err);
+	if (!result)
+		result = sql_tables_register(reader->db, err);
+	if (!result)
+		result = check_version(reader, err);
+	if (!result)
+		result = schema_verify_keys(reader->db, err);
+	if (result < 0)
+		close_database(reader);
+	return result;
+}
+
+int reader_open(const char *path, struct reader **ret, struct error *err)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	int result;
+
+	if (!reader)
+		return err_nomem(err);
+	reader->path = strdup(path);
+	result = reader->path ? open_database(reader, err) : err_nomem(err);
+	if (result < 0)
+		reader_close(reader);
+	else
+		*ret = reader;
+	return result;
+}
+
+void reader_close(struct reader *reader)
+{
+	if (!reader)
+		return;
+	close_database(reader);
+	free(reader->path);
+	free(reader);
+}
+
+/* Are the file and its log still those that are open? One that vanished still is. */
+static bool file_replaced(const struct reader *reader)
+{
+	struct log_files log;
+	struct stat st;
+
+	if (stat(reader->path, &st) < 0)
+		return false;
+	if (st.st_dev != reader->device || st.st_ino != reader->inode)
+		return true;
+	schema_find_log(reader->path, &log);
+	return log.wal && (reader->immutable || log.wal != reader->wal);
+}
+
+int reader_begin(struct reader *reader, struct error *err)
+{
+	int result = 0;
+
+	if (reader->db && file_replaced(reader))
+		close_database(reader);
+	if (!reader->db)
+		result = open_database(reader, err);
+	if (result < 0)
+		return result;
+	result = db_exec(reader->db, "BEGIN", err);
+	if (!result) {
+		result = check_version(reader, err);
+		if (result < 0)
+			reader_end(reader);
+	}
+	return result;
+}
+
+void reader_end(struct reader *reader)
+{
+	sqlite3_exec(reader->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
+}
+
+int reader_newest_id(struct reader *reader, int64_t *ret, struct error *err)
+{
+	int result = db_step(reader->newest, err);
+
+	if (result >= 0)
+		*ret = result ? sqlite3_column_int64(reader->newest, 0) : 0;
+	sqlite3_reset(reader->newest);
+	return result < 0 ? result : 0;
+}
+
+int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err)
+{
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = reader_newest_id(reader, ret_id, err);
+	reader_end(reader);
+	return result;
+}
+
+static int64_t integer_or(sqlite3_stmt *row, int at, int64_t absent)
+{
+	return sqlite3_column_type(row, at) == SQLITE_NULL ? absent : db_us(row, at);
+}
+
+static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
+{
+	struct sweep_info *info = &ret->info;
+
+	memset(ret, 0, sizeof(*ret));
+	info->id = sqlite3_column_int64(row, 0);
+	info->wall_us = db_us(row, 1);
+	info->duration_us = db_us(row, 2);
+	info->interval_us = db_us(row, 3);
+	info->discovery_us = db_us(row, 4);
+	info->discovery_smps = db_u64(row, 5);
+	info->ports_planned = (uint32_t)sqlite3_column_int64(row, 6);
+	info->ports_asked = (uint32_t)sqlite3_column_int64(row, 7);
+	info->ports_answered = (uint32_t)sqlite3_column_int64(row, 8);
+	info->mads_sent = db_u64(row, 9);
+	info->mads_timed_out = db_u64(row, 10);
+	info->mads_retried = db_u64(row, 11);
+	info->sm.known = sqlite3_column_int(row, 12) != 0;
+	info->sm.lid = (uint16_t)sqlite3_column_int(row, 13);
+	info->sm.guid = db_u64(row, 14);
+	info->sm.state = (uint8_t)sqlite3_column_int(row, 15);
+	info->sm.priority = (uint8_t)sqlite3_column_int(row, 16);
+	info->sm.act_count = (uint32_t)sqlite3_column_int64(row, 17);
+	ret->topology = sqlite3_column_int64(row, 18);
+	ret->from_node = (uint32_t)sqlite3_column_int64(row, 19);
+	ret->from_port = (uint8_t)sqlite3_column_int(row, 20);
+	info->ports_unfinished = integer_or(row, 21, -1);
+	info->spread_us = integer_or(row, 22, -1);
+	info->node_spread_us = integer_or(row, 23, -1);
+}
+
+int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err)
+{
+	static const char query[] =
+		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned,"
+		" ports_asked, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
+		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, ports_unfinished, spread_us,"
+		" node_spread_us FROM sweep WHERE id = ?";
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, query, &row, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, id);
+	result = db_step(row, err);
+	if (result > 0)
+		read_sweep(row, ret);
+	sqlite3_finalize(row);
+	return result;
+}
+
+/* Discoveries are some sweeps apart, and sweeps are short rows: the newest one is soon found. */
+static int read_discovery(struct reader *reader, int64_t sweep, struct db_status *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, "SELECT wall_us, discovery_us, discovery_smps FROM sweep"
+				" WHERE discovery_us > 0 AND id <= ?1 ORDER BY id DESC LIMIT 1", &row, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, sweep);
+	result = db_step(row, err);
+	if (result > 0) {
+		ret->discovery_wall_us = db_us(row, 0);
+		ret->discovery_us = db_us(row, 1);
+		ret->discovery_smps = db_u64(row, 2);
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+/* The first sweep whose samples are kept: of windows whose samples expired some rows are left. */
+#define FIRST_KEPT "(SELECT min(id) FROM sweep WHERE id >=" \
+	" (SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2))"
+
+static int read_status(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err)
+{
+	struct stored_sweep last = { 0 };
+	int64_t newest = 0;
+	int result = at_us ? reader_find_sweep(reader, at_us, &last, err) : reader_newest_id(reader, &newest, err);
+
+	/* Ids rise by one, so nothing has to be counted. */
+	if (!result)
+		result = db_integer(reader->db, "SELECT (SELECT max(id) FROM sweep) - " FIRST_KEPT " + 1", 0,
+				    &ret->sweeps, err);
+	if (!result)
+		result = db_integer(reader->db, "SELECT wall_us FROM sweep WHERE id = " FIRST_KEPT, 0,
+				    &ret->first_wall_us, err);
+	if (!result && newest)
+		result = reader_sweep(reader, newest, &last, err);
+	if (result >= 0)
+		result = read_discovery(reader, last.info.id, ret, err);
+	if (result < 0)
+		return result;
+	ret->schema_version = (int)reader->version;
+	ret->last = last.info;
+	ret->last_wall_us = last.info.wall_us;
+	return 0;
+}
+
+int reader_status(struct reader *reader, struct db_status *ret, struct error *err)
+{
+	return reader_status_at(reader, 0, ret, err);
+}
+
+int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err)
+{
+	struct db_status status = { 0 };
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = read_status(reader, at_us, &status, err);
+	reader_end(reader);
+	if (result < 0)
+		return result;
+	status.live = lock_held(reader->path, &status.collector_pid);
+	status.store_blocked = status.live && lock_blocks_store(reader->path, &status.blocker_pid) &&
+		status.blocker_pid != status.collector_pid;
+	status.log_bytes = admin_file_bytes(reader->path, "-wal");
+	status.size_bytes = admin_file_bytes(reader->path, "") + status.log_bytes;
+	if (status.log_bytes > SCHEMA_LOG_BYTES_REPORTED)
+		schema_log_holders(reader->db, status.log_holders, sizeof(status.log_holders));
+	*ret = status;
+	return 0;
+}
+
+int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err)
+{
+	struct stored_sweep sweep = { 0 };
+	char sql[256];
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = reader_find_sweep(reader, at_us ? at_us : INT64_MAX, &sweep, err);
+	snprintf(sql, sizeof(sql), "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
+		 " min((SELECT max(id) FROM sweep), %" PRId64 "))", sweep.info.id + steps);
+	if (result >= 0)
+		result = db_integer(reader->db, sql, sweep.info.wall_us, ret_wall_us, err);
+	reader_end(reader);
+	return result;
+}
+
+static void read_event(sqlite3_stmt *row, struct event_row *ret)
+{
+	const char *text = (const char *)sqlite3_column_text(row, 8);
+	struct event *event = &ret->event;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->id = sqlite3_column_int64(row, 0);
+	event->wall_us = db_us(row, 1);
+	event->kind = (const char *)sqlite3_column_text(row, 2);
+	if (!event->kind)
+		event->kind = "";
+	event->severity = (enum event_severity)db_choice(row, 3, EVENT_CRITICAL);
+	event->node_guid = db_u64(row, 4);
+	event->port = (uint8_t)sqlite3_column_int(row, 5);
+	event->peer_guid = db_u64(row, 6);
+	event->peer_port = (uint8_t)sqlite3_column_int(row, 7);
+	if (text)
+		strncpy(event->text, text, sizeof(event->text) - 1);
+	ret->node = (const char *)sqlite3_column_text(row, 9);
+	ret->peer = (const char *)sqlite3_column_text(row, 10);
+}
+
+static int prepare_events(struct reader *reader, const struct event_query *query, sqlite3_stmt **ret, struct error *err)
+{
+	/* The newest so many, then turned round. */
+	static const char sql[] =
+		"SELECT e.id, e.wall_us, e.kind, e.severity, e.node_guid, e.port, e.peer_guid, e.peer_port, e.text, "
+		TABLES_NAME_AT("e.node_guid", "e.sweep") ", " TABLES_NAME_AT("e.peer_guid", "e.sweep")
+		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1)"
+		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
+		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4) AND (?6 = 0 OR id < ?6)"
+		" ORDER BY id DESC LIMIT ?5) ORDER BY e.id";
+	int result = db_prepare(reader->db, sql, ret, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(*ret, 1, query->since_us);
+	sqlite3_bind_int64(*ret, 2, query->until_us);
+	if (query->kind)
+		sqlite3_bind_text(*ret, 3, query->kind, -1, SQLITE_STATIC);
+	db_bind_u64(*ret, 4, query->node_guid);
+	sqlite3_bind_int(*ret, 5, query->limit > 0 ? query->limit : -1);
+	sqlite3_bind_int64(*ret, 6, query->before_id);
+	return 0;
+}
+
+int reader_events(struct reader *reader, const struct event_query *query, reader_event_fn *each, void *ctx,
+		  struct error *err)
+{
+	sqlite3_stmt *rows = NULL;
+	struct event_row row;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = prepare_events(reader, query, &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		read_event(rows, &row);
+		if (!each(ctx, &row))
+			break;
+	}
+	sqlite3_finalize(rows);
+	reader_end(reader);
+	return result < 0 ? result : 0;
+}

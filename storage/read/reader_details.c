@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* reader_details.c - slow counters at one time, and over a window before it */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "storage/file/db.h"
+#include "storage/read/details.h"
+#include "storage/read/reader_internal.h"
+
+/* What was found so far of one attribute of one port. */
+struct found {
+	struct stored_detail newest;
+	struct detail_delta sum;
+};
+
+struct gathering {
+	struct reader *reader;
+	const struct detail_query *query;
+	int64_t until, after, from; /* sweeps: the time that is meant; the window's begin; the walk's begin */
+	struct found *found;
+	size_t count, capacity;
+	uint32_t *index; /* by port id and attribute: index into found + 1; 0: none */
+	size_t port_count; /* ids, with 0 */
+};
+
+/* The ports that are asked for, by GUID ?3 and number ?4. */
+#define ASKED_PORTS \
+	"(SELECT p.id AS id FROM port p JOIN node n ON n.id = p.node WHERE n.guid = ?3 AND (?4 < 0 OR p.number = ?4))"
+
+/* Of a few ports each sweep is asked for them, by the key: the rows between are those of all others. */
+static const char walk_all[] = "detail d JOIN sweep s ON s.id = d.sweep WHERE d.sweep > ?1 AND d.sweep <= ?2"
+			       " ORDER BY d.sweep";
+static const char walk_some[] =
+	"sweep s CROSS JOIN " ASKED_PORTS " q CROSS JOIN detail d ON d.sweep = s.id AND d.port = q.id"
+	" WHERE s.id > ?1 AND s.id <= ?2 ORDER BY s.id";
+
+#define LAST \
+	"detail_last l CROSS JOIN detail d ON d.sweep = l.sweep AND d.port = l.port AND d.attribute = l.attribute" \
+	" JOIN sweep s ON s.id = d.sweep WHERE l.sweep <= ?1"
+static const char last_all[] = LAST;
+static const char last_some[] = LAST " AND l.port IN " ASKED_PORTS;
+
+/* The entry of a row's port and attribute, a new one where there was none. Return: NULL without memory. */
+static struct found *entry_of(struct gathering *gathering, const struct stored_detail *stored)
+{
+	uint32_t *index = &gathering->index[(size_t)stored->port * DETAIL_ATTRIBUTE_COUNT + stored->reading.attribute];
+
+	if (!*index) {
+		struct found *found = array_grow(gathering->found, gathering->count, &gathering->capacity,
+						 sizeof(*found));
+
+		if (!found)
+			return NULL;
+		gathering->found = found;
+		memset(&found[gathering->count], 0, sizeof(*found));
+		*index = (uint32_t)++gathering->count;
+	}
+	return &gathering->found[*index - 1];
+}
+
+static int gather(struct gathering *gathering, const char *from, int64_t after, int64_t until, struct error *err)
+{
+	const struct detail_query *query = gathering->query;
+	struct stored_detail stored;
+	struct detail_scan scan;
+	int result = detail_scan_begin(&scan, gathering->reader->db, from, err);
+
+	if (!result) {
+		sqlite3_bind_int64(scan.rows, 1, after);
+		sqlite3_bind_int64(scan.rows, 2, until);
+		/* Without effect where all are asked for: there are no such parameters. */
+		db_bind_u64(scan.rows, 3, query->node_guid);
+		sqlite3_bind_int(scan.rows, 4, query->port);
+	}
+	while (!result && (result = detail_scan_next(&scan, &stored, err)) > 0) {
+		struct found *found;
+
+		result = 0;
+		if (stored.port >= gathering->port_count)
+			continue;
+		found = entry_of(gathering, &stored);
+		if (!found) {
+			result = err_nomem(err);
+			break;
+		}
+		if (stored.sweep > found->newest.sweep)
+			found->newest = stored;
+		if (stored.sweep > gathering->after && stored.has_delta)
+			detail_delta_add(&found->sum, &stored.delta);
+	}
+	detail_scan_end(&scan);
+	return result;
+}
+
+static int find_range(struct gathering *gathering, struct error *err)
+{
+	const struct detail_query *query = gathering->query;
+	int64_t newest = 0, ports = 0;
+	struct stored_sweep sweep;
+	int result = reader_newest_id(gathering->reader, &newest, err);
+
+	if (!result)
+		result = reader_find_sweep(gathering->reader, query->at_us, &sweep, err);
+	if (!result)
+		result = reader_window_begin(gathering->reader, &sweep, query->at_us, query->window_us,
+					     &gathering->after, err);
+	if (!result)
+		result = db_integer(gathering->reader->db, "SELECT max(id) FROM port", 0, &ports, err);
+	if (result < 0)
+		return result;
+	gathering->port_count = (size_t)ports + 1;
+	gathering->until = sweep.info.id;
+	gathering->from = gathering->after;
+	/* What is older than the walk is found by detail_last, unless it was read again since. */
+	if (gathering->until < newest && gathering->from > gathering->until - DETAIL_LOOK_BACK_SWEEPS)
+		gathering->from = gathering->until - DETAIL_LOOK_BACK_SWEEPS;
+	gathering->index = calloc(gathering->port_count * DETAIL_ATTRIBUTE_COUNT, sizeof(*gathering->index));
+	return gathering->index ? 0 : err_nomem(err);
+}
+
+/* Rows in order of port; the transaction is over, so that who takes them may ask for more. */
+static void give_rows(const struct gathering *gathering, const struct detail_row *rows, reader_detail_fn *each,
+		      void *ctx)
+{
+	for (size_t i = 0; i < gathering->port_count * DETAIL_ATTRIBUTE_COUNT; i++)
+		if (gathering->index[i] && !each(ctx, &rows[gathering->index[i] - 1]))
+			return;
+}
+
+static int make_rows(struct gathering *gathering, struct detail_row **ret, struct error *err)
+{
+	struct detail_row *rows = calloc(gathering->count ? gathering->count : 1, sizeof(*rows));
+	sqlite3_stmt *port;
+	int result;
+
+	if (!rows)
+		return err_nomem(err);
+	result = db_prepare(gathering->reader->db, "SELECT n.guid, p.number FROM port p JOIN node n ON n.id = p.node"
+			    " WHERE p.id = ?", &port, err);
+	for (size_t i = 0; result >= 0 && i < gathering->count; i++) {
+		const struct found *found = &gathering->found[i];
+
+		rows[i] = (struct detail_row){ .sweep = found->newest.sweep, .wall_us = found->newest.wall_us,
+					       .reading = found->newest.reading, .sum = found->sum };
+		sqlite3_bind_int64(port, 1, found->newest.port);
+		result = db_step(port, err);
+		if (result > 0) {
+			rows[i].node_guid = db_u64(port, 0);
+			rows[i].port = (uint8_t)sqlite3_column_int(port, 1);
+		}
+		sqlite3_reset(port);
+	}
+	sqlite3_finalize(port);
+	*ret = rows;
+	return result < 0 ? result : 0;
+}
+
+static int find_all(struct gathering *gathering, struct detail_row **ret, struct error *err)
+{
+	bool all = !gathering->query->node_guid;
+	int result = find_range(gathering, err);
+
+	if (result < 0)
+		return result;
+	result = gather(gathering, all ? walk_all : walk_some, gathering->from, gathering->until, err);
+	if (!result)
+		result = gather(gathering, all ? last_all : last_some, gathering->from, 0, err);
+	return result ? result : make_rows(gathering, ret, err);
+}
+
+int reader_details(struct reader *reader, const struct detail_query *query, reader_detail_fn *each, void *ctx,
+		   struct error *err)
+{
+	struct gathering gathering = { .reader = reader, .query = query };
+	struct detail_row *rows = NULL;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = find_all(&gathering, &rows, err);
+	reader_end(reader);
+	if (!result)
+		give_rows(&gathering, rows, each, ctx);
+	free(rows);
+	free(gathering.found);
+	free(gathering.index);
+	return result;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* snapshot.c - the fabric as it was at one time, with what its ports counted */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "storage/file/db.h"
+#include "storage/read/reader_internal.h"
+#include "storage/read/readings.h"
+#include "storage/read/sums.h"
+
+/* While a snapshot is made: where each port id's row is. */
+struct loading {
+	struct reader *reader;
+	struct snapshot *snapshot;
+	struct stored_sweep sweep;
+	uint32_t *row_by_id; /* index + 1; 0: not in this fabric */
+	size_t id_count;
+};
+
+static struct port_row *row_of(const struct loading *loading, uint64_t port_id)
+{
+	uint32_t row = port_id < loading->id_count ? loading->row_by_id[port_id] : 0;
+
+	return row ? &loading->snapshot->rows[row - 1] : NULL;
+}
+
+static int nothing_before(struct reader *reader, int64_t at_us, struct error *err)
+{
+	char when[WHEN_SIZE], first[WHEN_SIZE];
+	int64_t first_us = 0;
+	int result = db_integer(reader->db, "SELECT wall_us FROM sweep ORDER BY wall_us LIMIT 1", 0, &first_us, err);
+
+	if (result < 0)
+		return result;
+	if (!first_us)
+		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; none is stored at all",
+			       reader->path, when_format_utc(at_us, when));
+	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; the oldest is of %s: ask for a "
+		       "later time", reader->path, when_format_utc(at_us, when), when_format_utc(first_us, first));
+}
+
+int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int64_t id = 0;
+	int result;
+
+	if (!at_us) {
+		result = reader_newest_id(reader, &id, err);
+	} else {
+		result = db_prepare(reader->db,
+				    "SELECT id FROM sweep WHERE wall_us <= ? ORDER BY wall_us DESC, id DESC LIMIT 1",
+				    &row, err);
+		if (result < 0)
+			return result;
+		sqlite3_bind_int64(row, 1, at_us);
+		result = db_step(row, err);
+		if (result > 0)
+			id = sqlite3_column_int64(row, 0);
+		sqlite3_finalize(row);
+	}
+	if (result < 0)
+		return result;
+	if (id)
+		result = reader_sweep(reader, id, ret, err);
+	if (result < 0)
+		return result;
+	if (id && result)
+		return 0;
+	if (!at_us)
+		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one, "
+			       "or start one with: ibwire collect", reader->path);
+	return nothing_before(reader, at_us, err);
+}
+
+/* Walked back by sweep, since the wall clock may have jumped. */
+int reader_window_begin(struct reader *reader, const struct stored_sweep *sweep, int64_t at_us, int64_t window_us,
+			int64_t *ret_after, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result;
+
+	*ret_after = sweep->info.id - 1;
+	if (window_us <= 0)
+		return 0;
+	result = db_prepare(reader->db,
+			    "SELECT id FROM sweep WHERE id <= ? AND +wall_us <= ? ORDER BY id DESC LIMIT 1",
+			    &row, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, sweep->info.id);
+	sqlite3_bind_int64(row, 2, (at_us ? at_us : sweep->info.wall_us) - window_us);
+	result = db_step(row, err);
+	if (result >= 0)
+		*ret_after = result ? sqlite3_column_int64(row, 0) : 0;
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int load_topology(struct loading *loading, struct error *err)
+{
+	struct reader *reader = loading->reader;
+	struct topology fresh = { 0 };
+	int result = 0;
+
+	if (reader->topology.sweep == loading->sweep.topology)
+		return 0;
+	if (reader->topology.sweep)
+		result = topology_move(reader->db, &reader->topology, loading->sweep.topology, &fresh, err);
+	if (!result)
+		result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
+	if (result < 0)
+		return result;
+	reader_forget(reader);
+	reader->topology = fresh;
+	return 0;
+}
+
+/* Most snapshots are of the same fabric as the one before: that is made once, and they share it. */
+static int load_fabric(struct loading *loading, const struct name_map *names, struct error *err)
+{
+	const struct stored_sweep *sweep = &loading->sweep;
+	struct reader *reader = loading->reader;
+	struct fabric *fabric = NULL;
+	int result;
+
+	if (!reader->fabric || reader->fabric_names != names || reader->fabric_from_node != sweep->from_node ||
+	    reader->fabric_from_port != sweep->from_port) {
+		result = topology_fabric(&reader->topology, names, sweep->from_node, sweep->from_port, &fabric, err);
+		if (!result)
+			result = topology_put_last_names(&reader->topology, names, fabric, err);
+		if (result < 0) {
+			fabric_destroy(fabric);
+			return result;
+		}
+		fabric_destroy(reader->fabric);
+		reader->fabric = fabric;
+		reader->fabric_names = names;
+		reader->fabric_from_node = sweep->from_node;
+		reader->fabric_from_port = sweep->from_port;
+	}
+	loading->snapshot->fabric = fabric_share(reader->fabric);
+	return 0;
+}
+
+static int make_rows(struct loading *loading, struct error *err)
+{
+	const struct topology *topology = &loading->reader->topology;
+	const struct fabric *fabric = loading->snapshot->fabric;
+	struct port_row *rows = calloc(topology->port_count ? topology->port_count : 1, sizeof(*rows));
+	uint32_t top = 0;
+
+	if (!rows)
+		return err_nomem(err);
+	loading->snapshot->rows = rows;
+	for (size_t i = 0; i < topology->port_count; i++) {
+		bool pollable = port_is_pollable(fabric, &fabric->ports[i]);
+
+		top = topology->ports[i].id > top ? topology->ports[i].id : top;
+		/* Read in this sweep, unless a span says otherwise. */
+		rows[i].status = pollable ? SAMPLE_OK : SAMPLE_UNSUPPORTED;
+		rows[i].last_wall_us = pollable ? loading->sweep.info.wall_us : 0;
+	}
+	loading->id_count = (size_t)top + 1;
+	loading->row_by_id = calloc(loading->id_count, sizeof(*loading->row_by_id));
+	if (!loading->row_by_id)
+		return err_nomem(err);
+	for (size_t i = 0; i < topology->port_count; i++)
+		loading->row_by_id[topology->ports[i].id] = (uint32_t)i + 1;
+	return 0;
+}
+
+static int load_spans(struct loading *loading, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(loading->reader->db,
+				"SELECT g.port, g.why, coalesce(s.wall_us, (SELECT a.wall_us FROM absolute a"
+				" WHERE a.sweep = g.read_sweep AND a.port = g.port)) FROM " SPANS_AT " g"
+				" LEFT JOIN sweep s ON s.id = g.read_sweep", /* that may be kept no longer */
+				&rows, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, loading->sweep.info.id);
+	while ((result = db_step(rows, err)) > 0) {
+		struct port_row *row = row_of(loading, db_u64(rows, 0));
+		int why = sqlite3_column_int(rows, 1);
+
+		if (!row)
+			continue;
+		row->status = why > SAMPLE_OK && why < SAMPLE_STATUS_COUNT ? (enum sample_status)why : SAMPLE_UNPLANNED;
+		row->last_wall_us = db_us(rows, 2);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int load_sums(struct loading *loading, int64_t after, struct error *err)
+{
+	struct port_sum *by_port = calloc(loading->id_count, sizeof(*by_port));
+	struct sums_cover cover = { 0 };
+	int result;
+
+	if (!by_port)
+		return err_nomem(err);
+	result = sums_load(loading->reader->db, after, loading->sweep.info.id, 0, by_port, loading->id_count,
+			   &cover, err);
+	loading->snapshot->damaged = cover.damaged;
+	memcpy(loading->snapshot->damage, cover.damage, sizeof(cover.damage));
+	for (size_t i = 0; !result && i < loading->id_count; i++) {
+		struct port_row *row = row_of(loading, i);
+
+		if (row && by_port[i].samples)
+			row->sum = by_port[i].sum;
+	}
+	free(by_port);
+	return result;
+}
+
+static int load_readings(struct loading *loading, struct error *err)
+{
+	struct stored_reading *by_port = calloc(loading->id_count, sizeof(*by_port));
+	int result;
+
+	if (!by_port)
+		return err_nomem(err);
+	result = readings_load(loading->reader->db, loading->sweep.info.id, by_port, loading->id_count, err);
+	for (size_t i = 0; !result && i < loading->id_count; i++) {
+		struct port_row *row = row_of(loading, i);
+
+		if (!row || !by_port[i].there)
+			continue;
+		row->has_reading = true;
+		row->reading = by_port[i].reading;
+	}
+	free(by_port);
+	return result;
+}
+
+/* Both are in order of node id. */
+static int load_caps(struct loading *loading, struct error *err)
+{
+	static const char query[] = "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps"
+				    " ORDER BY node";
+	const struct topology *topology = &loading->reader->topology;
+	struct pma_caps *caps = calloc(topology->node_count ? topology->node_count : 1, sizeof(*caps));
+	sqlite3_stmt *rows;
+	size_t node = 0;
+	int result;
+
+	if (!caps)
+		return err_nomem(err);
+	loading->snapshot->caps = caps;
+	result = db_prepare(loading->reader->db, query, &rows, err);
+	if (result < 0)
+		return result;
+	while ((result = db_step(rows, err)) > 0) {
+		uint64_t id = db_u64(rows, 0);
+
+		while (node < topology->node_count && topology->nodes[node].id < id)
+			node++;
+		if (node == topology->node_count || topology->nodes[node].id != id)
+			continue;
+		caps[node].known = sqlite3_column_int(rows, 1) != 0;
+		caps[node].cap_mask = (uint16_t)sqlite3_column_int(rows, 2);
+		caps[node].cap_mask2 = (uint32_t)sqlite3_column_int64(rows, 3);
+		caps[node].resp_time = (uint8_t)sqlite3_column_int(rows, 4);
+		caps[node].tick_known = sqlite3_column_type(rows, 5) != SQLITE_NULL;
+		caps[node].tick = (uint8_t)sqlite3_column_int(rows, 5);
+		caps[node].missing = (uint8_t)sqlite3_column_int(rows, 6);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+/* Has a port no numbers of its own, though it is there: left out by the settings, a plane, or without counters? */
+static bool is_without_own(const struct snapshot *snapshot, size_t port)
+{
+	const struct port *which = &snapshot->fabric->ports[port];
+	enum sample_status status = snapshot->rows[port].status;
+
+	return (status == SAMPLE_UNPLANNED || status == SAMPLE_UNSUPPORTED) &&
+	       port_is_pollable(snapshot->fabric, which) && which->state != PORT_DOWN;
+}
+
+/* Ports without numbers of their own show what the other end of their link counted. */
+static void mirror_rows(struct snapshot *snapshot)
+{
+	size_t i;
+
+	for (i = 0; i < snapshot->fabric->port_count; i++) {
+		uint32_t peer = snapshot->fabric->ports[i].peer;
+		struct port_row *row = &snapshot->rows[i];
+
+		if (!is_without_own(snapshot, i) || peer == FABRIC_NONE || row->sum.elapsed_us ||
+		    snapshot->rows[peer].status != SAMPLE_OK || !snapshot->rows[peer].sum.elapsed_us)
+			continue;
+		row->mirrored = true;
+		row->last_wall_us = snapshot->rows[peer].last_wall_us;
+		delta_mirror(&snapshot->rows[peer].sum, &row->sum);
+	}
+}
+
+static int load(struct loading *loading, const struct snapshot_query *query, struct error *err)
+{
+	struct reader *reader = loading->reader;
+	int64_t after = 0;
+	int result = reader_find_sweep(reader, query->at_us, &loading->sweep, err);
+
+	if (!result)
+		result = reader_window_begin(reader, &loading->sweep, query->at_us, query->window_us, &after, err);
+	if (!result)
+		result = load_topology(loading, err);
+	if (!result)
+		result = load_fabric(loading, query->names, err);
+	if (!result)
+		result = make_rows(loading, err);
+	if (!result)
+		result = load_caps(loading, err);
+	loading->snapshot->sweep = loading->sweep.info;
+	if (result || query->fabric_only)
+		return result;
+	result = load_spans(loading, err);
+	if (!result)
+		result = load_sums(loading, after, err);
+	if (!result && query->absolute)
+		result = load_readings(loading, err);
+	if (!result)
+		mirror_rows(loading->snapshot);
+	return result;
+}
+
+int snapshot_load(struct reader *reader, const struct snapshot_query *query, struct snapshot **ret,
+		  struct error *err)
+{
+	struct loading loading = { .reader = reader };
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	loading.snapshot = calloc(1, sizeof(*loading.snapshot));
+	result = loading.snapshot ? load(&loading, query, err) : err_nomem(err);
+	reader_end(reader);
+	free(loading.row_by_id);
+	if (result < 0)
+		snapshot_destroy(loading.snapshot);
+	else
+		*ret = loading.snapshot;
+	return result;
+}
+
+static int load_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port,
+			struct stored_reading *ret, struct error *err)
+{
+	struct stored_sweep sweep;
+	sqlite3_stmt *row = NULL;
+	int result = reader_find_sweep(reader, at_us, &sweep, err);
+
+	if (!result)
+		result = db_prepare(reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
+				    " WHERE n.guid = ?1 AND p.number = ?2", &row, err);
+	if (result < 0)
+		return result;
+	db_bind_u64(row, 1, node_guid);
+	sqlite3_bind_int(row, 2, port);
+	result = db_step(row, err);
+	if (result > 0)
+		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret,
+					    err);
+	sqlite3_finalize(row);
+	return result;
+}
+
+int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
+		   struct error *err)
+{
+	struct stored_reading stored = { 0 };
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = load_reading(reader, at_us, node_guid, port, &stored, err);
+	reader_end(reader);
+	if (result < 0 || !stored.there)
+		return result;
+	*ret = stored.reading;
+	return 1;
+}
+
+void snapshot_destroy(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	fabric_destroy(snapshot->fabric);
+	free(snapshot->rows);
+	free(snapshot->caps);
+	free(snapshot);
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* saved_read.c - snapshots, as they were kept */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "fabric/name_map.h"
+#include "storage/file/db.h"
+#include "storage/read/reader_internal.h"
+#include "storage/saved.h"
+#include "storage/saved/saved_columns.h"
+
+#define INFO_COLUMNS \
+	"id, name, note, wall_us, start_us, end_us, boot_id, sweep, discovered, slow, ports_planned, ports_asked," \
+	" ports_answered, mads_sent, mads_timed_out, spread_us"
+
+static void copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
+{
+	const char *chars = (const char *)sqlite3_column_text(row, column);
+
+	/* Whatever somebody wrote into the file by hand. */
+	text_sanitise(chars ? chars : "", chars ? strlen(chars) : 0, to, size);
+}
+
+static void read_info(sqlite3_stmt *row, struct saved_info *ret)
+{
+	*ret = (struct saved_info){
+		.id = sqlite3_column_int64(row, 0),
+		.wall_us = db_us(row, 3),
+		.start_us = db_us(row, 4),
+		.end_us = db_us(row, 5),
+		.sweep = sqlite3_column_int64(row, 7),
+		.discovered = sqlite3_column_int(row, 8) != 0,
+		.slow = sqlite3_column_int(row, 9) != 0,
+		.ports_planned = (uint32_t)sqlite3_column_int64(row, 10),
+		.ports_asked = (uint32_t)sqlite3_column_int64(row, 11),
+		.ports_answered = (uint32_t)sqlite3_column_int64(row, 12),
+		.mads_sent = db_u64(row, 13),
+		.mads_timed_out = db_u64(row, 14),
+		.spread_us = db_us(row, 15),
+	};
+	copy_text(ret->name, sizeof(ret->name), row, 1);
+	copy_text(ret->note, sizeof(ret->note), row, 2);
+	copy_text(ret->boot_id, sizeof(ret->boot_id), row, 6);
+}
+
+int saved_list(struct reader *reader, saved_fn *each, void *ctx, struct error *err)
+{
+	struct saved_info info;
+	sqlite3_stmt *rows = NULL;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE complete ORDER BY id", &rows,
+			    err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		read_info(rows, &info);
+		if (!each(ctx, &info))
+			break;
+	}
+	sqlite3_finalize(rows);
+	reader_end(reader);
+	return result < 0 ? result : 0;
+}
+
+/* --- one of them --- */
+
+static int load_info(struct reader *reader, int64_t id, struct saved_info *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE id = ? AND complete", &row,
+				err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, id);
+	result = db_step(row, err);
+	if (result > 0)
+		read_info(row, ret);
+	sqlite3_finalize(row);
+	if (result)
+		return result < 0 ? result : 0;
+	return err_set(err, ERR_UNAVAILABLE, "the snapshot was removed meanwhile; see: ibwire snapshot list");
+}
+
+/* The other end of a port's link, until all are there. */
+struct end {
+	uint32_t peer_node; /* FABRIC_NONE: none */
+	uint8_t peer_number;
+};
+
+struct loading {
+	struct reader *reader;
+	struct saved *saved;
+	struct end *ends; /* parallel to the fabric's ports */
+	size_t capacity;
+	sqlite3_stmt *ports;
+	bool more;        /* ports stands on a row that is not used up */
+};
+
+static int next_port(struct loading *loading, struct error *err)
+{
+	int result = db_step(loading->ports, err);
+
+	loading->more = result > 0;
+	return result < 0 ? result : 0;
+}
+
+static int reserve_port(struct loading *loading, struct error *err)
+{
+	size_t count = loading->saved->fabric->port_count;
+	size_t capacity = loading->capacity ? 2 * loading->capacity : 1024;
+	struct full_reading *readings;
+	struct end *ends;
+
+	if (count < loading->capacity)
+		return 0;
+	readings = reallocarray(loading->saved->readings, capacity, sizeof(*readings));
+	if (!readings)
+		return err_nomem(err);
+	loading->saved->readings = readings;
+	ends = reallocarray(loading->ends, capacity, sizeof(*ends));
+	if (!ends)
+		return err_nomem(err);
+	loading->ends = ends;
+	loading->capacity = capacity;
+	return 0;
+}
+
+/*
+ * Return: whether the counter was read. Its value is taken from the row once: asked
+ * for its type and then its number, it is looked up twice, some 70 times a port.
+ */
+static bool read_counter(sqlite3_stmt *row, int column, uint64_t *ret)
+{
+	/* Not guarded against other threads, like the whole connection (SQLITE_OPEN_NOMUTEX). */
+	sqlite3_value *value = sqlite3_column_value(row, column);
+
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		return false;
+	*ret = (uint64_t)sqlite3_value_int64(value);
+	return true;
+}
+
+static void read_fast(sqlite3_stmt *row, struct reading *reading)
+{
+	reading->at_us = db_us(row, SAVED_AT);
+	reading->wide = db_u64(row, SAVED_WIDE);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (read_counter(row, SAVED_FAST + i, &reading->value[i]))
+			reading->present |= COUNTER_BIT(i);
+}
+
+static void read_slow(sqlite3_stmt *row, struct detail_reading *details)
+{
+	int column = SAVED_FAST + COUNTER_COUNT;
+	uint64_t value;
+
+	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {
+		unsigned count = detail_count((enum detail_attribute)i);
+
+		details[i].attribute = (uint8_t)i;
+		details[i].at_us = db_us(row, SAVED_SLOW_AT);
+		if (i == DETAIL_EXTENDED_SPEEDS)
+			details[i].layout = (uint8_t)sqlite3_column_int(row, SAVED_FEC_LAYOUT);
+		for (unsigned number = 0; number < count; number++, column++) {
+			if (!read_counter(row, column, &value))
+				continue;
+			details[i].present |= UINT32_C(1) << number;
+			details[i].value[number] = (uint32_t)value;
+		}
+	}
+}
+
+static int add_port(struct loading *loading, struct error *err)
+{
+	sqlite3_stmt *row = loading->ports;
+	const struct port port = {
+		.num = (uint8_t)sqlite3_column_int(row, SAVED_NUMBER),
+		.state = (uint8_t)sqlite3_column_int(row, SAVED_STATE),
+		.phys_state = (uint8_t)sqlite3_column_int(row, SAVED_PHYS_STATE),
+		.width = (uint8_t)sqlite3_column_int(row, SAVED_WIDTH),
+		.speed = (uint8_t)sqlite3_column_int(row, SAVED_SPEED),
+	};
+	int why = sqlite3_column_int(row, SAVED_WHY);
+	struct full_reading *reading;
+	struct end *end;
+	int64_t index;
+	int result = reserve_port(loading, err);
+
+	if (result < 0)
+		return result;
+	index = fabric_add_port(loading->saved->fabric, &port, err);
+	if (index < 0)
+		return (int)index;
+	reading = &loading->saved->readings[index];
+	end = &loading->ends[index];
+	memset(reading, 0, sizeof(*reading));
+	reading->status = why >= 0 && why < SAMPLE_STATUS_COUNT ? (enum sample_status)why : SAMPLE_UNPLANNED;
+	end->peer_node = FABRIC_NONE;
+	if (sqlite3_column_type(row, SAVED_PEER_NODE) != SQLITE_NULL)
+		end->peer_node = (uint32_t)sqlite3_column_int64(row, SAVED_PEER_NODE);
+	end->peer_number = (uint8_t)sqlite3_column_int(row, SAVED_PEER_NUMBER);
+	if (reading->status != SAMPLE_OK)
+		return 0;
+	read_fast(row, &reading->reading);
+	read_slow(row, reading->details);
+	return 0;
+}
+
+static int add_node(struct loading *loading, sqlite3_stmt *row, struct error *err)
+{
+	struct node node = {
+		.guid = db_u64(row, 1),
+		.type = (uint8_t)sqlite3_column_int(row, 3),
+		.port_count = (uint8_t)sqlite3_column_int(row, 4),
+		.system_guid = db_u64(row, 5),
+		.vendor_id = (uint32_t)sqlite3_column_int64(row, 6),
+		.device_id = (uint16_t)sqlite3_column_int(row, 7),
+	};
+	const void *desc = sqlite3_column_blob(row, 2);
+	size_t len = (size_t)sqlite3_column_bytes(row, 2);
+	int64_t index;
+	int result = 0;
+
+	memcpy(node.desc, desc ? desc : "", len < NODE_DESC_SIZE ? len : NODE_DESC_SIZE);
+	index = fabric_add_node(loading->saved->fabric, &node, err);
+	if (index >= 0 && index != sqlite3_column_int64(row, 0))
+		result = err_set(err, ERR_IO, "%s is damaged (a node of a snapshot is missing); remove the snapshot",
+				 loading->reader->path);
+	if (index < 0)
+		result = (int)index;
+	while (!result && loading->more && sqlite3_column_int64(loading->ports, SAVED_NODE) == index) {
+		result = add_port(loading, err);
+		if (!result)
+			result = next_port(loading, err);
+	}
+	return result;
+}
+
+/* Is this text as text_sanitise() leaves it? Its escapes are text. */
+static bool is_harmless(const char *chars)
+{
+	char plain[NODE_NAME_SIZE], clean[4 * NODE_NAME_SIZE];
+	size_t i, len = strlen(chars);
+
+	if (!len || len >= sizeof(plain))
+		return false;
+	for (i = 0; i <= len; i++)
+		plain[i] = chars[i] == '\\' ? '/' : chars[i];
+	text_sanitise(plain, len, clean, sizeof(clean));
+	return !strcmp(plain, clean);
+}
+
+/*
+ * Nodes are called as they were shown then: that is not always what their
+ * descriptions say, since one that lost its description was called by its last name.
+ */
+static int put_names(struct loading *loading, int64_t id, const struct name_map *names, struct error *err)
+{
+	struct fabric *fabric = loading->saved->fabric;
+	sqlite3_stmt *rows;
+	int result = db_prepare(loading->reader->db, "SELECT node, name FROM snapshot_node WHERE snapshot = ?", &rows,
+				err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, id);
+	while ((result = db_step(rows, err)) > 0) {
+		struct node *node = &fabric->nodes[sqlite3_column_int64(rows, 0)];
+		const char *name = (const char *)sqlite3_column_text(rows, 1);
+		char *copy;
+
+		if (!name || !strcmp(name, node->name) || !is_harmless(name) ||
+		    (names && name_map_find(names, node->guid)))
+			continue;
+		copy = strdup(name);
+		if (!copy) {
+			result = err_nomem(err);
+			break;
+		}
+		free(node->name);
+		node->name = copy;
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int link_ports(struct loading *loading, struct error *err)
+{
+	struct fabric *fabric = loading->saved->fabric;
+	int result = 0;
+
+	for (uint32_t i = 0; !result && i < fabric->port_count; i++) {
+		const struct end *end = &loading->ends[i];
+		uint32_t peer = end->peer_node < fabric->node_count ?
+				fabric_node_port(fabric, end->peer_node, end->peer_number) : FABRIC_NONE;
+
+		/* To a port without counters (base port 0): not in here. */
+		if (peer != FABRIC_NONE)
+			result = fabric_link(fabric, i, peer, err);
+	}
+	return result;
+}
+
+static int load(struct loading *loading, int64_t id, const struct name_map *names, struct error *err)
+{
+	const enum detail_attribute last = DETAIL_ATTRIBUTE_COUNT - 1;
+	sqlite3 *db = loading->reader->db;
+	sqlite3_stmt *nodes = NULL;
+	struct text sql = { 0 };
+	int result = load_info(loading->reader, id, &loading->saved->info, err);
+
+	text_append(&sql, "SELECT ");
+	saved_append_columns(&sql);
+	/*
+	 * True of each row: with its last column looked at first, SQLite finds where all of them stand
+	 * in one pass, and not in one for each, which is a third of its work here.
+	 */
+	text_appendf(&sql, " FROM snapshot_port WHERE snapshot = ? AND coalesce(%s, 0) NOT NULL ORDER BY node, number",
+		     detail_info(last, detail_count(last) - 1)->key);
+	if (!result && text_failed(&sql))
+		result = err_nomem(err);
+	if (!result)
+		result = db_prepare(db, text_chars(&sql), &loading->ports, err);
+	text_done(&sql);
+	if (!result)
+		result = db_prepare(db, "SELECT node, guid, description, type, port_count, system_guid, vendor_id,"
+				    " device_id FROM snapshot_node WHERE snapshot = ? ORDER BY node", &nodes, err);
+	if (!result) {
+		sqlite3_bind_int64(loading->ports, 1, id);
+		sqlite3_bind_int64(nodes, 1, id);
+		loading->saved->fabric = fabric_create(err);
+		result = loading->saved->fabric ? next_port(loading, err) : ERR_NOMEM;
+	}
+	while (!result && (result = db_step(nodes, err)) > 0)
+		result = add_node(loading, nodes, err);
+	if (!result)
+		result = link_ports(loading, err);
+	if (!result)
+		result = fabric_finish(loading->saved->fabric, names, err);
+	if (!result)
+		result = put_names(loading, id, names, err);
+	sqlite3_finalize(nodes);
+	sqlite3_finalize(loading->ports);
+	return result;
+}
+
+int saved_load(struct reader *reader, int64_t id, const struct name_map *names, struct saved **ret,
+	       struct error *err)
+{
+	struct loading loading = { .reader = reader };
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	loading.saved = calloc(1, sizeof(*loading.saved));
+	result = loading.saved ? load(&loading, id, names, err) : err_nomem(err);
+	reader_end(reader);
+	free(loading.ends);
+	if (result < 0)
+		saved_destroy(loading.saved);
+	else
+		*ret = loading.saved;
+	return result;
+}
+
+void saved_destroy(struct saved *saved)
+{
+	if (!saved)
+		return;
+	fabric_destroy(saved->fabric);
+	free(saved->readings);
+	free(saved);
+}
+
+/* --- what a collector saw in between --- */
+
+/* Sweeps [from, to) and the ids of the hours or windows that they are; none: to is 0. */
+struct covered {
+	int64_t from, to, first, last;
+};
+
+static int find_covered(sqlite3 *db, const char *sql, int64_t from, int64_t to, struct covered *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(db, sql, &row, err);
+
+	*ret = (struct covered){ 0 };
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, from);
+	sqlite3_bind_int64(row, 2, to);
+	result = db_step(row, err);
+	if (result > 0)
+		*ret = (struct covered){ sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+					 sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3) };
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+/* @sql: GUID, port number and set of counters for ids from ?1 to ?2. */
+static int tell_resets(sqlite3 *db, const char *sql, int64_t first, int64_t last, saved_reset_fn *each, void *ctx,
+		       struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result;
+
+	if (first > last)
+		return 0;
+	result = db_prepare(db, sql, &rows, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, first);
+	sqlite3_bind_int64(rows, 2, last);
+	while ((result = db_step(rows, err)) > 0)
+		each(ctx, db_u64(rows, 0), (uint8_t)sqlite3_column_int(rows, 1), db_u64(rows, 2));
+	sqlite3_finalize(rows);
+	return result;
+}
+
+#define WHOSE "JOIN port p ON p.id = r.port JOIN node n ON n.id = p.node"
+
+static const char resets_of_sweeps[] =
+	"SELECT n.guid, p.number, 1 << r.counter FROM error r " WHOSE
+	" WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
+
+/* The same in [from, to) from windows' sums where there are any, and at the edges sweep by sweep. */
+static int tell_in_windows(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
+{
+	struct covered windows;
+	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM chunk_window"
+				  " WHERE state >= 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &windows, err);
+
+	if (result < 0)
+		return result;
+	if (!windows.to)
+		return tell_resets(db, resets_of_sweeps, from, to - 1, each, ctx, err);
+	result = tell_resets(db, resets_of_sweeps, from, windows.from - 1, each, ctx, err);
+	if (!result)
+		result = tell_resets(db, "SELECT n.guid, p.number, r.reset FROM chunk_sum r " WHOSE
+				     " WHERE r.window BETWEEN ?1 AND ?2 AND r.reset", windows.first, windows.last, each,
+				     ctx, err);
+	return result ? result : tell_resets(db, resets_of_sweeps, windows.to, to - 1, each, ctx, err);
+}
+
+/* Whole hours from their sums: a counter that stands full has a row in error for each sweep. */
+static int tell_in_hours(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
+{
+	struct covered hours;
+	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM hour"
+				  " WHERE state = 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &hours, err);
+
+	if (result < 0 || !hours.to)
+		return result < 0 ? result : tell_in_windows(db, from, to, each, ctx, err);
+	result = tell_in_windows(db, from, hours.from, each, ctx, err);
+	if (!result)
+		result = tell_resets(db, "SELECT n.guid, p.number, r.reset FROM hour_sum r " WHOSE
+				     " WHERE r.hour BETWEEN ?1 AND ?2 AND r.reset", hours.first, hours.last, each, ctx,
+				     err);
+	return result ? result : tell_in_windows(db, hours.to, to, each, ctx, err);
+}
+
+int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_reset_fn *each, void *ctx,
+		 struct error *err)
+{
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = tell_in_hours(reader->db, before + 1, after + 2, each, ctx, err);
+	reader_end(reader);
+	return result;
+}

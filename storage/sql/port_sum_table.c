@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* port_sum_table.c - port_sum(since, until): a row of SQL for each port, what it counted in a window */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "storage/sql/port_names.h"
+#include "storage/read/readings.h"
+#include "storage/sql/sql_tables.h"
+#include "storage/read/sums.h"
+
+enum {
+	SUM_NODE, SUM_NODE_GUID, SUM_PORT, SUM_PORT_ID, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET,
+	SUM_SATURATED, SUM_XMIT_BYTES, SUM_RCV_BYTES, SUM_COUNTERS, SUM_SINCE = SUM_COUNTERS + COUNTER_COUNT, SUM_UNTIL,
+};
+
+/* What a plan gives, in this order: bits of idxNum. */
+enum { PLAN_SINCE = 1, PLAN_UNTIL = 2, PLAN_PORT_ID = 4 };
+
+struct sum_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+};
+
+struct sum_cursor {
+	sqlite3_vtab_cursor base;
+	struct port_names names;
+	struct port_sum *sums; /* from `first` on */
+	size_t first, count, at;
+	int64_t until;         /* the last sweep */
+};
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
+{
+	struct text sql = { 0 };
+	int code = SQLITE_NOMEM;
+
+	(void)aux;
+	(void)argc;
+	(void)argv;
+	(void)message;
+	text_append(&sql, "CREATE TABLE port_sum (node TEXT, node_guid TEXT, port INTEGER, port_id INTEGER,"
+		    " samples INTEGER, elapsed_us INTEGER, unknown INTEGER, reset INTEGER, saturated INTEGER,"
+		    " xmit_bytes INTEGER, rcv_bytes INTEGER");
+	sql_declare_counters(&sql);
+	text_append(&sql, ", since HIDDEN, until HIDDEN)");
+	if (!text_failed(&sql))
+		code = sql_declare(db, text_chars(&sql), sizeof(struct sum_table), ret);
+	text_done(&sql);
+	if (code == SQLITE_OK)
+		((struct sum_table *)*ret)->db = db;
+	return code;
+}
+
+static int plan_of(const struct sqlite3_index_constraint *constraint)
+{
+	if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+		return 0;
+	switch (constraint->iColumn) {
+	case SUM_SINCE:
+		return PLAN_SINCE;
+	case SUM_UNTIL:
+		return PLAN_UNTIL;
+	case SUM_PORT_ID:
+		return PLAN_PORT_ID;
+	default:
+		return 0;
+	}
+}
+
+/* All ports cost about as much as a few hundred thousand rows: nobody should ask again for each port of a join. */
+static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	enum { ALL_COST = 300000, ONE_COST = 2000, PORTS = 5000 };
+	int plan = 0, used = 0;
+
+	(void)table;
+	for (int bit = 1; bit <= PLAN_PORT_ID; bit <<= 1) {
+		for (int i = 0; i < info->nConstraint; i++) {
+			if (plan_of(&info->aConstraint[i]) != bit || plan & bit)
+				continue;
+			if (!info->aConstraint[i].usable) {
+				if (bit == PLAN_PORT_ID)
+					continue;
+				return SQLITE_CONSTRAINT;
+			}
+			plan |= bit;
+			info->aConstraintUsage[i].argvIndex = ++used;
+			info->aConstraintUsage[i].omit = bit != PLAN_PORT_ID;
+		}
+	}
+	info->idxNum = plan;
+	info->estimatedCost = plan & PLAN_PORT_ID ? ONE_COST : ALL_COST;
+	info->estimatedRows = plan & PLAN_PORT_ID ? 1 : PORTS;
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
+{
+	(void)table;
+	return sql_open(sizeof(struct sum_cursor), ret);
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct sum_cursor *cursor = (struct sum_cursor *)base;
+
+	port_names_done(&cursor->names);
+	free(cursor->sums);
+	free(cursor);
+	return SQLITE_OK;
+}
+
+/* Ports of which nothing is stored in the window have no row. */
+static void skip_empty(struct sum_cursor *cursor)
+{
+	while (cursor->at < cursor->count && (!cursor->sums[cursor->at].samples ||
+					      !port_names_find(&cursor->names, cursor->first + cursor->at)))
+		cursor->at++;
+}
+
+static int load(struct sum_cursor *cursor, int64_t since_us, int64_t until_us, int64_t port, struct error *err)
+{
+	sqlite3 *db = ((struct sum_table *)cursor->base.pVtab)->db;
+	int64_t after = 0;
+	int result = port_names_load(&cursor->names, db, err);
+
+	cursor->until = cursor->at = cursor->count = 0;
+	free(cursor->sums);
+	cursor->sums = NULL;
+	if (result < 0 || port < 0 || (port && !port_names_find(&cursor->names, (uint64_t)port)))
+		return result;
+	cursor->first = (size_t)port;
+	cursor->count = port ? 1 : cursor->names.count;
+	cursor->sums = calloc(cursor->count ? cursor->count : 1, sizeof(*cursor->sums));
+	if (!cursor->sums) {
+		cursor->count = 0;
+		return err_nomem(err);
+	}
+	result = sums_find_sweeps(db, since_us, until_us, &after, &cursor->until, err);
+	if (!result && after < cursor->until)
+		result = sums_load(db, after, cursor->until, (uint32_t)port, cursor->sums, cursor->count, NULL, err);
+	skip_empty(cursor);
+	return result;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
+{
+	struct sum_cursor *cursor = (struct sum_cursor *)base;
+	int64_t since_us = 0, until_us = INT64_MAX, port = 0;
+	struct error err = { 0 };
+	int at = 0;
+
+	(void)text;
+	(void)argc;
+	if (plan & PLAN_SINCE && !sql_parse_time(argv[at++], 0, &since_us, &err))
+		return sql_fail(base->pVtab, &err);
+	if (plan & PLAN_UNTIL && !sql_parse_time(argv[at++], INT64_MAX, &until_us, &err))
+		return sql_fail(base->pVtab, &err);
+	if (plan & PLAN_PORT_ID) {
+		port = sqlite3_value_int64(argv[at]);
+		/* What is no id is nobody's; but a text or a fraction compares in its own way. */
+		if (sqlite3_value_type(argv[at]) != SQLITE_INTEGER)
+			port = 0;
+		else if (port <= 0 || port > UINT32_MAX)
+			port = -1;
+	}
+	return load(cursor, since_us, until_us, port, &err) < 0 ? sql_fail(base->pVtab, &err) : SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct sum_cursor *cursor = (struct sum_cursor *)base;
+
+	cursor->at++;
+	skip_empty(cursor);
+	return SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	const struct sum_cursor *cursor = (const struct sum_cursor *)base;
+
+	return cursor->at >= cursor->count;
+}
+
+/* NULL where no reading knew it; where some did not, it is what the others counted: see unknown. */
+static void put_counter(const struct port_sum *sum, sqlite3_context *context, int counter)
+{
+	if (sum->ever & COUNTER_BIT(counter))
+		sqlite3_result_int64(context, sql_capped(sum->sum.value[counter]));
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
+{
+	const struct sum_cursor *cursor = (const struct sum_cursor *)base;
+	const struct port_sum *sum = &cursor->sums[cursor->at];
+
+	switch (at) {
+	case SUM_NODE:
+	case SUM_NODE_GUID:
+	case SUM_PORT:
+		sql_put_port(context, &cursor->names, cursor->first + cursor->at, cursor->until,
+			     (enum sql_port)(at - SUM_NODE));
+		break;
+	case SUM_PORT_ID:
+		sqlite3_result_int64(context, (int64_t)(cursor->first + cursor->at));
+		break;
+	case SUM_SAMPLES:
+		sqlite3_result_int64(context, sql_capped(sum->samples));
+		break;
+	case SUM_ELAPSED:
+		sqlite3_result_int64(context, sum->sum.elapsed_us);
+		break;
+	case SUM_UNKNOWN:
+		sqlite3_result_int64(context, (int64_t)(COUNTER_ALL_SET & ~sum->sum.known));
+		break;
+	case SUM_RESET:
+		sqlite3_result_int64(context, (int64_t)sum->sum.reset);
+		break;
+	case SUM_SATURATED:
+		sqlite3_result_int64(context, (int64_t)sum->sum.saturated);
+		break;
+	case SUM_XMIT_BYTES:
+	case SUM_RCV_BYTES:
+		if (sum->ever & COUNTER_BIT(at == SUM_XMIT_BYTES ? COUNTER_XMIT_DATA : COUNTER_RCV_DATA))
+			sqlite3_result_int64(context, sql_bytes(sum->sum.value[at == SUM_XMIT_BYTES ?
+								COUNTER_XMIT_DATA : COUNTER_RCV_DATA]));
+		break;
+	case SUM_SINCE:
+	case SUM_UNTIL:
+		break;
+	default:
+		put_counter(sum, context, at - SUM_COUNTERS);
+	}
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	const struct sum_cursor *cursor = (const struct sum_cursor *)base;
+
+	*ret = (sqlite3_int64)(cursor->first + cursor->at);
+	return SQLITE_OK;
+}
+
+int port_sum_table_register(sqlite3 *db)
+{
+	static const sqlite3_module module = {
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
+		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
+		.xRowid = rowid,
+	};
+
+	return sqlite3_create_module(db, "port_sum", &module, NULL);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/sql/sample_plan.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "storage/sql/sql_tables.h"
+
+/* The letter of a constraint in a plan; 0: it says nothing about what has to be read. */
+static char letter_of(const struct sqlite3_index_constraint *constraint)
+{
+	bool ordered = constraint->iColumn == SAMPLE_SWEEP || constraint->iColumn == SAMPLE_WALL ||
+		       constraint->iColumn == SAMPLE_TIME;
+
+	switch (constraint->iColumn) {
+	case SAMPLE_SWEEP:
+	case SAMPLE_WALL:
+	case SAMPLE_TIME:
+	case SAMPLE_NODE:
+	case SAMPLE_NODE_GUID:
+	case SAMPLE_PORT:
+	case SAMPLE_PORT_ID:
+	case SAMPLE_SINCE:
+	case SAMPLE_UNTIL:
+		break;
+	default:
+		return 0;
+	}
+	switch (constraint->op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return '=';
+	case SQLITE_INDEX_CONSTRAINT_GT:
+		return ordered ? '>' : 0;
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return ordered ? 'g' : 0;
+	case SQLITE_INDEX_CONSTRAINT_LT:
+		return ordered ? '<' : 0;
+	case SQLITE_INDEX_CONSTRAINT_LE:
+		return ordered ? 'l' : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Texts are found by their bytes: where letters compare in another way, all is looked at. */
+static bool compares_bytes(sqlite3_index_info *info, int at)
+{
+	int column = info->aConstraint[at].iColumn;
+
+	return (column != SAMPLE_TIME && column != SAMPLE_NODE && column != SAMPLE_NODE_GUID) ||
+	       sqlite3_stricmp(sqlite3_vtab_collation(info, at), "BINARY") == 0;
+}
+
+/* How much is left of all, as far as the plan alone can tell. */
+struct share {
+	bool one_sweep, lower, upper;
+	bool one_port, one_node, num;
+};
+
+static void narrow(struct share *share, int column, char letter)
+{
+	switch (column) {
+	case SAMPLE_SWEEP:
+		share->one_sweep |= letter == '=';
+		/* fallthrough */
+	case SAMPLE_WALL:
+	case SAMPLE_TIME:
+		share->lower |= letter == '>' || letter == 'g' || letter == '=';
+		share->upper |= letter == '<' || letter == 'l' || letter == '=';
+		break;
+	case SAMPLE_SINCE:
+		share->lower = true;
+		break;
+	case SAMPLE_UNTIL:
+		share->upper = true;
+		break;
+	case SAMPLE_PORT_ID:
+		share->one_port = true;
+		break;
+	case SAMPLE_PORT:
+		share->num = true;
+		break;
+	default:
+		share->one_node = true;
+	}
+}
+
+/*
+ * Costs are rows of an ordinary table that could be looked at in the same time. What is unpacked is
+ * a window of sweeps of a port at least, so one sweep out of old ones is dear: SQLite had
+ * better walk over them all once than ask for sweep after sweep.
+ */
+static void estimate(const struct sample_table *table, const struct share *share, sqlite3_index_info *info)
+{
+	enum { WINDOW_SWEEPS = 120, NODE_PORTS = 8, ALL_COST = 3 };
+	double sweeps = table->sweeps, ports = table->ports, unpacked;
+
+	if (share->one_sweep)
+		sweeps = 1;
+	else if (share->lower && share->upper)
+		sweeps /= 50;
+	else if (share->lower || share->upper)
+		sweeps /= 10;
+	if (share->one_port || (share->one_node && share->num))
+		ports = 1;
+	else if (share->one_node)
+		ports = ports < NODE_PORTS ? ports : NODE_PORTS;
+	else if (share->num)
+		ports /= NODE_PORTS;
+	sweeps = sweeps < 1 ? 1 : sweeps;
+	ports = ports < 1 ? 1 : ports;
+	unpacked = sweeps < WINDOW_SWEEPS ? WINDOW_SWEEPS : sweeps;
+	info->estimatedRows = (sqlite3_int64)(sweeps * ports);
+	info->estimatedCost = 200 + unpacked * ports / 4 + ALL_COST * sweeps * ports;
+}
+
+int sample_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	char *plan = sqlite3_malloc(2 * info->nConstraint + 1);
+	struct share share = { 0 };
+	int used = 0;
+
+	if (!plan)
+		return SQLITE_NOMEM;
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+		bool argument = constraint->iColumn >= SAMPLE_SINCE;
+		char letter = letter_of(constraint);
+
+		if (!letter || !compares_bytes(info, i))
+			continue;
+		if (!constraint->usable) {
+			/* Arguments have to be there. */
+			if (!argument)
+				continue;
+			sqlite3_free(plan);
+			return SQLITE_CONSTRAINT;
+		}
+		plan[2 * used] = (char)('A' + constraint->iColumn);
+		plan[2 * used + 1] = letter;
+		info->aConstraintUsage[i].argvIndex = ++used;
+		info->aConstraintUsage[i].omit = argument;
+		narrow(&share, constraint->iColumn, letter);
+	}
+	plan[2 * used] = '\0';
+	info->idxStr = plan;
+	info->needToFreeIdxStr = 1;
+	estimate((struct sample_table *)table, &share, info);
+	return SQLITE_OK;
+}
+
+/* A number of @digits digits from @least to @most. Return: it, or -1. */
+static int field(const char *text, int digits, int least, int most)
+{
+	int value = 0;
+
+	for (int i = 0; i < digits; i++) {
+		if (!isdigit((unsigned char)text[i]))
+			return -1;
+		value = 10 * value + text[i] - '0';
+	}
+	return value < least || value > most ? -1 : value;
+}
+
+/*
+ * The fields of the text that are whole and in range, up to the first that is not. Where
+ * something is left over, the text can be anywhere in the last whole field's time.
+ */
+int64_t sample_time_bound(const char *text, bool upper)
+{
+	static const struct { int at, digits, least, most; int64_t us; char after; } fields[] = {
+		{ 0, 4, 1, 9999, 366 * 86400 * US_PER_S, '-' }, { 5, 2, 1, 12, 31 * 86400 * US_PER_S, '-' },
+		{ 8, 2, 1, 31, 86400 * US_PER_S, 'T' }, { 11, 2, 0, 23, 3600 * US_PER_S, ':' },
+		{ 14, 2, 0, 59, 60 * US_PER_S, ':' }, { 17, 2, 0, 59, US_PER_S, '.' }, { 20, 6, 0, 999999, 0, 'Z' },
+	};
+	enum { COUNT = sizeof(fields) / sizeof(*fields) };
+	int values[COUNT] = { 0, 1, 1, 0, 0, 0, 0 }, whole = 0;
+	struct tm parts = { 0 }, checked;
+	int64_t us;
+
+	for (; whole < COUNT; whole++) {
+		int value = strlen(text) < (size_t)(fields[whole].at + fields[whole].digits) ? -1 :
+			    field(text + fields[whole].at, fields[whole].digits, fields[whole].least,
+				  fields[whole].most);
+
+		if (value < 0)
+			break;
+		values[whole] = value;
+		if (text[fields[whole].at + fields[whole].digits] != fields[whole].after) {
+			whole++;
+			break;
+		}
+	}
+	if (!whole)
+		return upper ? INT64_MAX : INT64_MIN;
+	parts.tm_year = values[0] - 1900;
+	parts.tm_mon = values[1] - 1;
+	parts.tm_mday = values[2];
+	checked = parts;
+	timegm(&checked);
+	/* A day that the month has not. */
+	if (checked.tm_mday != parts.tm_mday) {
+		parts.tm_mday = 1;
+		values[3] = values[4] = values[5] = values[6] = 0;
+		whole = 2;
+	}
+	us = (int64_t)timegm(&parts) * US_PER_S + (values[3] * 3600LL + values[4] * 60LL + values[5]) * US_PER_S +
+	     values[6];
+	return upper ? us + fields[whole - 1].us : us;
+}
+
+static int64_t before(int64_t value)
+{
+	return value > INT64_MIN ? value - 1 : value;
+}
+
+static void bound_sweep(struct sample_bounds *bounds, char letter, int64_t value)
+{
+	if ((letter == '=' || letter == '>' || letter == 'g') && before(value) > bounds->after)
+		bounds->after = before(value);
+	if ((letter == '=' || letter == '<' || letter == 'l') && value < bounds->until)
+		bounds->until = value;
+}
+
+static void bound_wall(struct sample_bounds *bounds, char letter, int64_t lower_us, int64_t upper_us)
+{
+	bounds->by_time = true;
+	if ((letter == '=' || letter == '>' || letter == 'g') && lower_us > bounds->from_us)
+		bounds->from_us = lower_us;
+	if ((letter == '=' || letter == '<' || letter == 'l') && upper_us < bounds->to_us)
+		bounds->to_us = upper_us;
+}
+
+/* "0x" and sixteen digits, as the column shows it; another text is nobody's. */
+static void bound_guid(struct sample_bounds *bounds, const char *text)
+{
+	char *end;
+
+	bounds->by_guid = true;
+	bounds->guid = strtoull(text, &end, 16);
+	if (strncmp(text, "0x", 2) || *end || strlen(text) != 18)
+		bounds->nothing = true;
+}
+
+static int bound_argument(struct sample_bounds *bounds, int column, sqlite3_value *value, struct error *err)
+{
+	int64_t us;
+
+	if (!sql_parse_time(value, column == SAMPLE_SINCE ? INT64_MIN : INT64_MAX, &us, err))
+		return ERR_USAGE;
+	if (column == SAMPLE_SINCE)
+		bound_wall(bounds, 'g', us < INT64_MAX && us > INT64_MIN ? us + 1 : us, 0);
+	else
+		bound_wall(bounds, 'l', 0, us);
+	return 0;
+}
+
+/* One constraint. A value that is of another kind than the column compares in its own way: all is read then. */
+static int bound_one(struct sample_bounds *bounds, int column, char letter, sqlite3_value *value, struct error *err)
+{
+	int type = sqlite3_value_type(value);
+	bool number = type == SQLITE_INTEGER || (type == SQLITE_FLOAT && letter != '=');
+	const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+
+	if (column >= SAMPLE_SINCE)
+		return bound_argument(bounds, column, value, err);
+	if (type == SQLITE_NULL)
+		bounds->nothing = true;
+	else if (column == SAMPLE_SWEEP && number)
+		bound_sweep(bounds, letter, sqlite3_value_int64(value));
+	else if (column == SAMPLE_WALL && number)
+		/* A fraction of a microsecond may have been cut off. */
+		bound_wall(bounds, letter, before(sqlite3_value_int64(value)), sqlite3_value_int64(value));
+	else if (column == SAMPLE_TIME && text)
+		bound_wall(bounds, letter, sample_time_bound(text, false), sample_time_bound(text, true));
+	else if (column == SAMPLE_PORT_ID && type == SQLITE_INTEGER)
+		bounds->port_id = sqlite3_value_int64(value) > 0 ? sqlite3_value_int64(value) : -1;
+	else if (column == SAMPLE_PORT && type == SQLITE_INTEGER)
+		bounds->num = sqlite3_value_int64(value) >= 0 && sqlite3_value_int64(value) <= 255 ?
+			      sqlite3_value_int(value) : 256;
+	else if (column == SAMPLE_NODE_GUID && text)
+		bound_guid(bounds, text);
+	else if (column == SAMPLE_NODE && text)
+		bounds->node = text;
+	return 0;
+}
+
+int sample_bounds_read(const char *plan, int argc, sqlite3_value **argv, struct sample_bounds *ret,
+		       struct error *err)
+{
+	int result = 0;
+
+	*ret = (struct sample_bounds){ .until = INT64_MAX - 1, .from_us = INT64_MIN, .to_us = INT64_MAX, .num = -1 };
+	for (int i = 0; !result && i < argc; i++)
+		result = bound_one(ret, plan[2 * i] - 'A', plan[2 * i + 1], argv[i], err);
+	return result;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* sample_table.c - sample: a row of SQL for each stored delta, from whatever it is packed in */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "fabric/names.h"
+#include "storage/codec/codec.h"
+#include "storage/file/db.h"
+#include "storage/sql/port_names.h"
+#include "storage/read/readings.h"
+#include "storage/sql/sample_plan.h"
+#include "storage/file/schema.h"
+#include "storage/sql/sql_tables.h"
+
+struct sample_cursor {
+	sqlite3_vtab_cursor base;
+	struct sample_bounds bounds;
+	struct delta_scan scan;
+	bool scanning, end;
+	uint32_t *ports;       /* ids, rising; of those that are asked for */
+	size_t port_count;
+	sqlite3_stmt *wall;    /* of a sweep */
+	struct port_names names;
+	bool named;            /* names are loaded */
+	/* Of the sweep that the scan stands on. */
+	int64_t sweep, wall_us;
+	char time[WHEN_SIZE];
+	/* The row in hand, once it was asked for: error counters cost a look. */
+	bool has_delta;
+	struct delta delta;
+};
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
+{
+	struct text sql = { 0 };
+	struct sample_table *table;
+	int64_t first = 0, last = 0, ports = 0;
+	int code = SQLITE_NOMEM;
+
+	(void)aux;
+	(void)argc;
+	(void)argv;
+	(void)message;
+	text_append(&sql, "CREATE TABLE sample (sweep INTEGER, time TEXT, wall_us INTEGER, node TEXT, node_guid TEXT,"
+		    " port INTEGER, port_id INTEGER, elapsed_us INTEGER, unknown INTEGER, reset INTEGER,"
+		    " saturated INTEGER, xmit_bytes INTEGER, rcv_bytes INTEGER");
+	sql_declare_counters(&sql);
+	text_append(&sql, ", since HIDDEN, until HIDDEN)");
+	if (!text_failed(&sql))
+		code = sql_declare(db, text_chars(&sql), sizeof(*table), ret);
+	text_done(&sql);
+	if (code != SQLITE_OK)
+		return code;
+	table = (struct sample_table *)*ret;
+	table->db = db;
+	/* Only for costs: a database that is none of ours is told of when it is read. */
+	db_integer(db, "SELECT min(id) FROM sweep", 0, &first, NULL);
+	db_integer(db, "SELECT max(id) FROM sweep", 0, &last, NULL);
+	db_integer(db, "SELECT max(id) FROM port", 0, &ports, NULL);
+	table->sweeps = (double)(last - first) + 1;
+	table->ports = (double)ports + 1;
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
+{
+	(void)table;
+	return sql_open(sizeof(struct sample_cursor), ret);
+}
+
+static void stop(struct sample_cursor *cursor)
+{
+	if (cursor->scanning)
+		delta_scan_end(&cursor->scan);
+	cursor->scanning = false;
+	cursor->end = true;
+	free(cursor->ports);
+	cursor->ports = NULL;
+	cursor->port_count = 0;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct sample_cursor *cursor = (struct sample_cursor *)base;
+
+	stop(cursor);
+	sqlite3_finalize(cursor->wall);
+	port_names_done(&cursor->names);
+	free(cursor);
+	return SQLITE_OK;
+}
+
+static sqlite3 *db_of(const struct sample_cursor *cursor)
+{
+	return ((struct sample_table *)cursor->base.pVtab)->db;
+}
+
+/* Sweeps whose labels are in the bounds; the clock may have jumped, so there may be others between them. */
+static int find_sweeps(struct sample_cursor *cursor, struct error *err)
+{
+	struct sample_bounds *bounds = &cursor->bounds;
+	sqlite3_stmt *row;
+	int result;
+
+	if (!bounds->by_time)
+		return 0;
+	result = db_prepare(db_of(cursor), "SELECT min(id), max(id) FROM sweep WHERE wall_us BETWEEN ?1 AND ?2", &row,
+			    err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, bounds->from_us);
+	sqlite3_bind_int64(row, 2, bounds->to_us);
+	result = db_step(row, err);
+	if (result > 0 && sqlite3_column_type(row, 0) != SQLITE_NULL) {
+		int64_t first = sqlite3_column_int64(row, 0), last = sqlite3_column_int64(row, 1);
+
+		bounds->after = first - 1 > bounds->after ? first - 1 : bounds->after;
+		bounds->until = last < bounds->until ? last : bounds->until;
+	} else {
+		bounds->nothing = true;
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int add_port(struct sample_cursor *cursor, uint32_t id)
+{
+	uint32_t *ports = reallocarray(cursor->ports, cursor->port_count + 1, sizeof(*ports));
+
+	if (!ports)
+		return ERR_NOMEM;
+	cursor->ports = ports;
+	ports[cursor->port_count++] = id;
+	return 0;
+}
+
+/* A superset, as SQLite asks each row once more: names as they were stored, whoever says them still. */
+#define OF_NODE \
+	"(?4 IS NULL OR p.node IN" \
+	" (SELECT v.node FROM node_version v WHERE ?4 IN (v.name, v.name || '" NAMES_WAS "')))"
+
+/* The ports that can be meant: by id, by node and number. */
+static int find_ports(struct sample_cursor *cursor, struct error *err)
+{
+	const struct sample_bounds *bounds = &cursor->bounds;
+	sqlite3_stmt *rows;
+	int result;
+
+	if (!bounds->port_id && bounds->num < 0 && !bounds->by_guid && !bounds->node)
+		return 0;
+	result = db_prepare(db_of(cursor), bounds->by_guid ?
+			    "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id WHERE n.guid = ?3"
+			    " AND (?1 = 0 OR p.id = ?1) AND (?2 < 0 OR p.number = ?2) AND " OF_NODE
+			    " ORDER BY p.id" :
+			    bounds->port_id ?
+			    "SELECT p.id FROM port p WHERE p.id = ?1 AND (?2 < 0 OR p.number = ?2) AND " OF_NODE :
+			    "SELECT p.id FROM port p WHERE (?2 < 0 OR p.number = ?2) AND " OF_NODE " ORDER BY p.id",
+			    &rows, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, bounds->port_id);
+	sqlite3_bind_int(rows, 2, bounds->num);
+	db_bind_u64(rows, 3, bounds->guid);
+	if (bounds->node)
+		sqlite3_bind_text(rows, 4, bounds->node, -1, SQLITE_TRANSIENT);
+	while ((result = db_step(rows, err)) > 0) {
+		if (add_port(cursor, (uint32_t)sqlite3_column_int64(rows, 0)) < 0) {
+			result = err_nomem(err);
+			break;
+		}
+	}
+	sqlite3_finalize(rows);
+	if (!result && !cursor->port_count)
+		cursor->bounds.nothing = true;
+	return result;
+}
+
+/* The label of the sweep that the scan has come to. */
+static int date_sweep(struct sample_cursor *cursor, struct error *err)
+{
+	int result = 0;
+
+	if (!cursor->wall)
+		result = db_prepare(db_of(cursor), "SELECT wall_us FROM sweep WHERE id = ?1", &cursor->wall, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(cursor->wall, 1, cursor->scan.sweep);
+	result = db_step(cursor->wall, err);
+	cursor->sweep = cursor->scan.sweep;
+	cursor->wall_us = result > 0 ? db_us(cursor->wall, 0) : 0;
+	cursor->time[0] = '\0';
+	sqlite3_reset(cursor->wall);
+	return result < 0 ? result : 0;
+}
+
+static int next_row(struct sample_cursor *cursor, struct error *err)
+{
+	int result;
+
+	cursor->has_delta = false;
+	do {
+		result = delta_scan_next(&cursor->scan, err);
+		cursor->end = result <= 0;
+		if (result > 0 && cursor->scan.sweep != cursor->sweep)
+			result = date_sweep(cursor, err);
+	} while (result >= 0 && !cursor->end &&
+		 (cursor->wall_us < cursor->bounds.from_us || cursor->wall_us > cursor->bounds.to_us));
+	return result < 0 ? result : 0;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct error err = { 0 };
+
+	return next_row((struct sample_cursor *)base, &err) < 0 ? sql_fail(base->pVtab, &err) : SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int unused, const char *plan, int argc, sqlite3_value **argv)
+{
+	struct sample_cursor *cursor = (struct sample_cursor *)base;
+	struct error err = { 0 };
+	int result;
+
+	(void)unused;
+	stop(cursor);
+	cursor->sweep = -1;
+	result = sample_bounds_read(plan, argc, argv, &cursor->bounds, &err);
+	if (!result && !cursor->bounds.nothing)
+		result = find_sweeps(cursor, &err);
+	if (!result && !cursor->bounds.nothing)
+		result = find_ports(cursor, &err);
+	if (!result && !cursor->bounds.nothing && cursor->bounds.after < cursor->bounds.until) {
+		cursor->scanning = true;
+		result = delta_scan_begin_ports(&cursor->scan, db_of(cursor), cursor->bounds.after,
+						cursor->bounds.until, cursor->ports, cursor->port_count, &err);
+		if (!result)
+			result = next_row(cursor, &err);
+	}
+	return result < 0 ? sql_fail(base->pVtab, &err) : SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	return ((struct sample_cursor *)base)->end;
+}
+
+/* Error counters and marks: rows beside the packed samples. */
+static int read_delta(struct sample_cursor *cursor)
+{
+	struct error err = { 0 };
+
+	if (!cursor->has_delta && delta_scan_read(&cursor->scan, &cursor->delta, &err) < 0)
+		return sql_fail(cursor->base.pVtab, &err);
+	cursor->has_delta = true;
+	return SQLITE_OK;
+}
+
+static int put_counter(struct sample_cursor *cursor, sqlite3_context *context, int counter)
+{
+	int code;
+
+	if (cursor->scan.sample->unknown & COUNTER_BIT(counter))
+		return SQLITE_OK;
+	if (counter < COUNTER_TRAFFIC_COUNT) {
+		sqlite3_result_int64(context, (int64_t)cursor->scan.sample->value[counter]);
+		return SQLITE_OK;
+	}
+	code = read_delta(cursor);
+	if (code == SQLITE_OK)
+		sqlite3_result_int64(context, (int64_t)cursor->delta.value[counter]);
+	return code;
+}
+
+static int put_bytes(const struct sample_cursor *cursor, sqlite3_context *context, enum counter counter)
+{
+	if (!(cursor->scan.sample->unknown & COUNTER_BIT(counter)))
+		sqlite3_result_int64(context, sql_bytes(cursor->scan.sample->value[counter]));
+	return SQLITE_OK;
+}
+
+/* Who it is: node, node_guid, port. */
+static int put_port(struct sample_cursor *cursor, sqlite3_context *context, int column)
+{
+	struct error err = { 0 };
+
+	if (!cursor->named && port_names_load(&cursor->names, db_of(cursor), &err) < 0)
+		return sql_fail(cursor->base.pVtab, &err);
+	cursor->named = true;
+	sql_put_port(context, &cursor->names, cursor->scan.port, cursor->scan.sweep,
+		     (enum sql_port)(column - SAMPLE_NODE));
+	return SQLITE_OK;
+}
+
+static int put_mark(struct sample_cursor *cursor, sqlite3_context *context, int column)
+{
+	int code = read_delta(cursor);
+
+	if (code == SQLITE_OK)
+		sqlite3_result_int64(context, (int64_t)(column == SAMPLE_RESET ? cursor->delta.reset :
+										 cursor->delta.saturated));
+	return code;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
+{
+	struct sample_cursor *cursor = (struct sample_cursor *)base;
+
+	switch (at) {
+	case SAMPLE_SWEEP:
+		sqlite3_result_int64(context, cursor->scan.sweep);
+		return SQLITE_OK;
+	case SAMPLE_TIME:
+		if (!cursor->time[0])
+			when_format_utc(cursor->wall_us, cursor->time);
+		sqlite3_result_text(context, cursor->time, -1, SQLITE_TRANSIENT);
+		return SQLITE_OK;
+	case SAMPLE_WALL:
+		sqlite3_result_int64(context, cursor->wall_us);
+		return SQLITE_OK;
+	case SAMPLE_NODE:
+	case SAMPLE_NODE_GUID:
+	case SAMPLE_PORT:
+		return put_port(cursor, context, at);
+	case SAMPLE_PORT_ID:
+		sqlite3_result_int64(context, cursor->scan.port);
+		return SQLITE_OK;
+	case SAMPLE_ELAPSED:
+		sqlite3_result_int64(context, cursor->scan.sample->elapsed_us);
+		return SQLITE_OK;
+	case SAMPLE_UNKNOWN:
+		sqlite3_result_int64(context, (int64_t)cursor->scan.sample->unknown);
+		return SQLITE_OK;
+	case SAMPLE_RESET:
+	case SAMPLE_SATURATED:
+		return put_mark(cursor, context, at);
+	case SAMPLE_XMIT_BYTES:
+		return put_bytes(cursor, context, COUNTER_XMIT_DATA);
+	case SAMPLE_RCV_BYTES:
+		return put_bytes(cursor, context, COUNTER_RCV_DATA);
+	case SAMPLE_SINCE:
+	case SAMPLE_UNTIL:
+		return SQLITE_OK;
+	default:
+		return put_counter(cursor, context, at - SAMPLE_COUNTERS);
+	}
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	const struct delta_scan *scan = &((struct sample_cursor *)base)->scan;
+
+	*ret = CHUNK_ID(scan->sweep, (int64_t)scan->port);
+	return SQLITE_OK;
+}
+
+int sample_table_register(sqlite3 *db)
+{
+	/* Without xCreate: it is there by its name, and in no schema. */
+	static const sqlite3_module module = {
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index,
+		.xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end,
+		.xColumn = column, .xRowid = rowid,
+	};
+
+	return sqlite3_create_module(db, "sample", &module, NULL);
+}

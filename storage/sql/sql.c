@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* sql.c - one read-only statement of a person's own */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/when.h"
+#include "storage/file/db.h"
+#include "storage/read/reader_internal.h"
+#include "storage/file/schema.h"
+#include "storage/sql/sql_tables.h"
+
+/* PRAGMAs that only tell; the second kind also without its argument only. */
+static bool pragma_only_tells(const char *name, const char *argument)
+{
+	static const char *const telling[] = { "table_info", "table_xinfo", "table_list", "index_list", "index_info",
+					       "index_xinfo", "foreign_key_list", "integrity_check", "quick_check" };
+	static const char *const plain[] = { "user_version", "application_id", "page_size", "page_count",
+					     "freelist_count", "compile_options", "database_list", "schema_version" };
+
+	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
+		if (sqlite3_stricmp(name, telling[i]) == 0)
+			return true;
+	for (size_t i = 0; !argument && i < sizeof(plain) / sizeof(*plain); i++)
+		if (sqlite3_stricmp(name, plain[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Functions that reach outside of the database: files, programs, addresses of this process. */
+static bool function_is_safe(const char *name)
+{
+	static const char *const denied[] = { "load_extension", "fts3_tokenizer", "readfile", "writefile", "edit" };
+
+	for (size_t i = 0; i < sizeof(denied) / sizeof(*denied); i++)
+		if (sqlite3_stricmp(name, denied[i]) == 0)
+			return false;
+	return true;
+}
+
+/* The file cannot be written anyway; this keeps a statement from doing anything but reading it. */
+static int authorize(void *ctx, int action, const char *first, const char *second, const char *database,
+		     const char *trigger)
+{
+	(void)ctx;
+	(void)database;
+	(void)trigger;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return second && function_is_safe(second) ? SQLITE_OK : SQLITE_DENY;
+	case SQLITE_PRAGMA:
+		return first && pragma_only_tells(first, second) ? SQLITE_OK : SQLITE_DENY;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+static int statement_error(sqlite3 *db, struct error *err)
+{
+	int code = sqlite3_errcode(db);
+
+	if (code == SQLITE_AUTH)
+		return err_set(err, ERR_USAGE, "only statements that read are possible here: SELECT, EXPLAIN, "
+			       "and PRAGMAs that tell (%s)", sqlite3_errmsg(db));
+	if (code == SQLITE_ERROR || code == SQLITE_RANGE || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG)
+		return err_set(err, ERR_USAGE, "%s; tables and views: SELECT name, sql FROM sqlite_schema",
+			       sqlite3_errmsg(db));
+	/* One of our own tables failed, and said all there is to say. */
+	if (sqlite3_extended_errcode(db) == SQLITE_CORRUPT_VTAB)
+		return err_set(err, ERR_IO, "%s", sqlite3_errmsg(db));
+	return db_fail(db, err);
+}
+
+/* Compile the one statement; what follows it may only be white space and comments. */
+static int compile(sqlite3 *db, const char *text, sqlite3_stmt **ret, struct error *err)
+{
+	sqlite3_stmt *statement = NULL, *second = NULL;
+	const char *rest = text;
+
+	while (!statement && *rest) {
+		if (sqlite3_prepare_v2(db, rest, -1, &statement, &rest) != SQLITE_OK)
+			return statement_error(db, err);
+	}
+	if (!statement)
+		return err_set(err, ERR_USAGE, "no statement; give one, such as: SELECT * FROM nodes");
+	while (!second && *rest) {
+		if (sqlite3_prepare_v2(db, rest, -1, &second, &rest) != SQLITE_OK || second) {
+			sqlite3_finalize(second);
+			sqlite3_finalize(statement);
+			return err_set(err, ERR_USAGE, "more than one statement; give one at a time");
+		}
+	}
+	if (!sqlite3_stmt_readonly(statement)) {
+		sqlite3_finalize(statement);
+		return err_set(err, ERR_USAGE, "only statements that read are possible here: SELECT, EXPLAIN, "
+			       "and PRAGMAs that tell");
+	}
+	*ret = statement;
+	return 0;
+}
+
+static void read_cell(sqlite3_stmt *statement, int at, struct cell *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	switch (sqlite3_column_type(statement, at)) {
+	case SQLITE_INTEGER:
+		ret->type = CELL_INTEGER;
+		ret->integer = sqlite3_column_int64(statement, at);
+		break;
+	case SQLITE_FLOAT:
+		ret->type = CELL_REAL;
+		ret->real = sqlite3_column_double(statement, at);
+		break;
+	case SQLITE_TEXT:
+		ret->type = CELL_TEXT;
+		ret->bytes = (const char *)sqlite3_column_text(statement, at);
+		ret->len = (size_t)sqlite3_column_bytes(statement, at);
+		break;
+	case SQLITE_BLOB:
+		ret->type = CELL_BLOB;
+		ret->bytes = sqlite3_column_blob(statement, at);
+		ret->len = (size_t)sqlite3_column_bytes(statement, at);
+		break;
+	default:
+		break;
+	}
+}
+
+static int give_rows(sqlite3_stmt *statement, const struct sql_consumer *consumer, struct error *err)
+{
+	int count = sqlite3_column_count(statement), code = SQLITE_ROW;
+	const char **names = calloc(count ? (size_t)count : 1, sizeof(*names));
+	struct cell *cells = calloc(count ? (size_t)count : 1, sizeof(*cells));
+	bool more = true;
+
+	if (!names || !cells) {
+		free(names);
+		free(cells);
+		return err_nomem(err);
+	}
+	for (int i = 0; i < count; i++) {
+		names[i] = sqlite3_column_name(statement, i);
+		names[i] = names[i] ? names[i] : "";
+	}
+	more = consumer->header(consumer->ctx, names, count);
+	while (more && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+		for (int i = 0; i < count; i++)
+			read_cell(statement, i, &cells[i]);
+		more = consumer->row(consumer->ctx, cells, count);
+	}
+	free(names);
+	free(cells);
+	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : statement_error(sqlite3_db_handle(statement), err);
+}
+
+/* Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms. */
+enum { STEPS_A_LOOK = 10000 };
+
+/* While a statement with a time limit runs. */
+struct limit {
+	int64_t until_us; /* CLOCK_BOOTTIME */
+	bool expired;
+};
+
+/* SQLite calls this now and then, also while a table of ours runs a statement. Return: whether to interrupt. */
+static int look_at_limit(void *ctx)
+{
+	struct limit *limit = ctx;
+
+	limit->expired |= clock_boottime_us(clock_system()) >= limit->until_us;
+	return limit->expired;
+}
+
+static int limit_error(int64_t timeout_us, struct error *err)
+{
+	char span[WHEN_SIZE];
+
+	return err_set(err, ERR_IO, "the statement was stopped after %s: while it runs, the database's log cannot be "
+		       "emptied; limit it to fewer rows or less time, or give more with --timeout",
+		       when_format_span(timeout_us, span));
+}
+
+int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us, const struct sql_consumer *consumer,
+	       struct error *err)
+{
+	struct limit limit = { .until_us = clock_boottime_us(clock_system()) + timeout_us };
+	sqlite3_stmt *compiled = NULL;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_progress_handler(reader->db, STEPS_A_LOOK, timeout_us ? look_at_limit : NULL, &limit);
+	result = sql_tables_connect(reader->db, err);
+	/* Those in the file are off, since it may hold any. */
+	if (!result)
+		result = schema_make_temporary_views(reader->db, err);
+	sqlite3_set_authorizer(reader->db, authorize, NULL);
+	if (!result)
+		result = compile(reader->db, statement, &compiled, err);
+	if (!result)
+		result = give_rows(compiled, consumer, err);
+	sqlite3_finalize(compiled);
+	sqlite3_progress_handler(reader->db, 0, NULL, NULL);
+	sqlite3_set_authorizer(reader->db, NULL, NULL);
+	reader_end(reader);
+	return limit.expired ? limit_error(timeout_us, err) : result;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* sql_test.c - sample and port_sum say what was stored, whatever is asked of them */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/when.h"
+#include "storage/reader.h"
+#include "storage/sql/sample_plan.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/writer.h"
+
+static struct model *model;
+static struct reader *reader;
+
+/* A history with restarts in it, so that some is compacted and some is not; not of the newest sweeps. */
+static int make(void **state)
+{
+	struct writer *writer;
+
+	test_folder_make(state);
+	model = model_create(31, 2, 5, 4);
+	model->keep_history = true;
+	writer = check_open_writer(path);
+	for (int i = 0; i < 900; i++) {
+		check_store(writer, model_step(model));
+		if (i % 400 == 399) {
+			writer_close(writer);
+			writer = check_open_writer(path);
+		}
+	}
+	writer_close(writer);
+	reader = check_open_reader(path);
+	return 0;
+}
+
+static int remove_all(void **state)
+{
+	reader_close(reader);
+	model_destroy(model);
+	return test_folder_remove(state);
+}
+
+static size_t index_of(const char *guid_text, int64_t num)
+{
+	uint64_t guid = strtoull(guid_text, NULL, 16);
+
+	for (size_t i = 0; i < model->port_count; i++)
+		if (model->ports[i].num == num && model->nodes[model->ports[i].node].node.guid == guid)
+			return i;
+	fail_msg("%s/%" PRId64 " is none of the model's ports", guid_text, num);
+	return 0;
+}
+
+static bool no_header(void *ctx, const char *const *names, int count)
+{
+	(void)ctx;
+	(void)names;
+	(void)count;
+	return true;
+}
+
+static void ask(const char *statement, bool (*row)(void *ctx, const struct cell *cells, int count), void *ctx)
+{
+	const struct sql_consumer consumer = { no_header, row, ctx };
+	struct error err = { 0 };
+
+	if (reader_sql(reader, statement, 0, &consumer, &err) < 0)
+		fail_msg("%s: %s", statement, err.text);
+}
+
+/* Columns of sample as they are declared. */
+static bool check_sample(void *ctx, const struct cell *cells, int count)
+{
+	size_t *seen = ctx;
+	int64_t sweep = cells[SAMPLE_SWEEP].integer;
+	size_t port = index_of(cells[SAMPLE_NODE_GUID].bytes, cells[SAMPLE_PORT].integer);
+	const struct model_truth *truth = &model->sweeps[sweep - 1].truth[port];
+	char time[WHEN_SIZE];
+
+	assert_int_equal(count, SAMPLE_SINCE);
+	assert_true(truth->has_delta);
+	assert_int_equal(cells[SAMPLE_WALL].integer, model->sweeps[sweep - 1].wall_us);
+	assert_string_equal(cells[SAMPLE_TIME].bytes, when_format_utc(model->sweeps[sweep - 1].wall_us, time));
+	assert_int_equal(cells[SAMPLE_ELAPSED].integer, truth->delta.elapsed_us);
+	assert_int_equal(cells[SAMPLE_RESET].integer & truth->delta.known, truth->delta.reset & truth->delta.known);
+	assert_int_equal(cells[SAMPLE_SATURATED].integer & truth->delta.known,
+			 truth->delta.saturated & truth->delta.known);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		const struct cell *cell = &cells[SAMPLE_COUNTERS + i];
+
+		assert_int_equal(cell->type == CELL_INTEGER, truth->delta.known >> i & 1);
+		if (cell->type == CELL_INTEGER)
+			assert_true((uint64_t)cell->integer == truth->delta.value[i]);
+	}
+	if (truth->delta.known & COUNTER_BIT(COUNTER_XMIT_DATA)) {
+		uint64_t words = truth->delta.value[COUNTER_XMIT_DATA];
+
+		assert_true(cells[SAMPLE_XMIT_BYTES].integer ==
+			    (words > INT64_MAX / 4 ? INT64_MAX : (int64_t)words * 4));
+	}
+	++*seen;
+	return true;
+}
+
+static void every_delta_that_was_stored_is_a_row_of_sample(void **state)
+{
+	size_t seen = 0, expected = 0;
+
+	(void)state;
+	for (size_t s = 0; s < model->sweep_count; s++)
+		for (size_t p = 0; p < model->port_count; p++)
+			expected += model->sweeps[s].truth[p].has_delta;
+	ask("SELECT * FROM sample", check_sample, &seen);
+	assert_int_equal(seen, expected);
+}
+
+struct answer {
+	int64_t rows, elapsed_us, sweeps;
+};
+
+static bool take_answer(void *ctx, const struct cell *cells, int count)
+{
+	struct answer *answer = ctx;
+
+	(void)count;
+	*answer = (struct answer){ cells[0].integer, cells[1].integer, cells[2].integer };
+	return true;
+}
+
+/* A value to compare a column with: mostly of its kind, sometimes anything. */
+static const char *random_value(const char *column, uint64_t seed, char *ret, size_t size)
+{
+	static const char *const odd[] = {
+		"NULL", "''", "'abc'", "-1", "0", "9223372036854775807", "-9223372036854775808", "1e300", "-1e300",
+		"3.5", "x'00'", "'2026'", "'2026-11'", "'2026-11-18x'", "'2026-02-31'", "'9'", "'0x'", "' 5'", "'5'",
+	};
+	const struct model_sweep *sweep = &model->sweeps[map_mix(seed) % model->sweep_count];
+	const struct model_port *port = &model->ports[map_mix(seed + 1) % model->port_count];
+	char time[WHEN_SIZE];
+
+	if (map_mix(seed + 2) % 6 == 0)
+		snprintf(ret, size, "%s", odd[map_mix(seed + 3) % (sizeof(odd) / sizeof(*odd))]);
+	else if (!strcmp(column, "sweep"))
+		snprintf(ret, size, "%d", (int)(map_mix(seed + 4) % 910));
+	else if (!strcmp(column, "wall_us"))
+		snprintf(ret, size, "%" PRId64, sweep->wall_us + (int64_t)(seed % 3) - 1);
+	else if (!strcmp(column, "time"))
+		snprintf(ret, size, "'%.*s'", (int)(4 + map_mix(seed + 5) % 25), when_format_utc(sweep->wall_us, time));
+	else if (!strcmp(column, "node_guid"))
+		snprintf(ret, size, "'0x%016" PRIx64 "'", model->nodes[port->node].node.guid);
+	else if (!strcmp(column, "node"))
+		snprintf(ret, size, "(SELECT name FROM node_version WHERE node = %d)", (int)(map_mix(seed + 6) % 7));
+	else
+		snprintf(ret, size, "%d", (int)(map_mix(seed + 7) % 12));
+	return ret;
+}
+
+/* What is pushed down into the table must not change an answer: the same without it, behind LIMIT. */
+static void no_condition_changes_what_is_found(void **state)
+{
+	static const char *const columns[] = { "sweep", "wall_us", "time", "node_guid", "node", "port", "port_id" };
+	static const char *const operators[] = { "=", ">", ">=", "<", "<=", "!=", "IS" };
+	size_t found = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 150; seed++) {
+		char conditions[1024] = "1", statement[2048], value[128];
+		struct answer pushed = { 0 }, plain = { 0 };
+
+		for (uint64_t i = 0; i < 1 + seed % 3; i++) {
+			uint64_t random = map_mix(seed * 10 + i);
+			const char *column = columns[random % 7];
+			size_t len = strlen(conditions);
+
+			snprintf(conditions + len, sizeof(conditions) - len, " AND %s %s %s%s", column,
+				 operators[map_mix(random) % (random % 4 ? 5 : 7)],
+				 random_value(column, random, value, sizeof(value)),
+				 map_mix(random + 9) % 5 == 0 ? " COLLATE NOCASE" : "");
+		}
+		snprintf(statement, sizeof(statement), "SELECT count(*), sum(elapsed_us), sum(sweep) FROM sample"
+			 " WHERE %s", conditions);
+		ask(statement, take_answer, &pushed);
+		snprintf(statement, sizeof(statement), "SELECT count(*), sum(elapsed_us), sum(sweep) FROM"
+			 " (SELECT * FROM sample LIMIT -1 OFFSET 0) WHERE %s", conditions);
+		ask(statement, take_answer, &plain);
+		if (memcmp(&pushed, &plain, sizeof(plain)))
+			fail_msg("%s: %" PRId64 " rows and not %" PRId64, conditions, pushed.rows, plain.rows);
+		found += plain.rows > 0;
+	}
+	assert_true(found > 30);
+}
+
+static void joins_and_views_find_the_same(void **state)
+{
+	struct answer joined = { 0 }, counted = { 0 };
+
+	(void)state;
+	ask("SELECT count(*), sum(s.elapsed_us), sum(s.sweep) FROM port p JOIN sample s ON s.port_id = p.id",
+	    take_answer, &joined);
+	ask("SELECT count(*), sum(elapsed_us), sum(sweep) FROM traffic", take_answer, &counted);
+	assert_memory_equal(&joined, &counted, sizeof(joined));
+	ask("SELECT count(*), sum(n), sum(m) FROM (SELECT node, port, count(*) AS n, sum(sweep) AS m FROM traffic"
+	    " WHERE time > '2000' GROUP BY 1, 2)", take_answer, &joined);
+	assert_int_equal(joined.elapsed_us, counted.rows);
+	assert_int_equal(joined.sweeps, counted.sweeps);
+}
+
+/* A window as arguments: (since, until] of labels. */
+static void arguments_are_a_window(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 30; seed++) {
+		int64_t since = model->sweeps[map_mix(seed) % 900].wall_us;
+		int64_t until = model->sweeps[map_mix(seed + 1) % 900].wall_us;
+		char statement[256], from[WHEN_SIZE], to[WHEN_SIZE];
+		struct answer answer = { 0 };
+		int64_t rows = 0;
+
+		for (size_t s = 0; s < model->sweep_count; s++)
+			for (size_t p = 0; p < model->port_count; p++)
+				rows += model->sweeps[s].wall_us > since && model->sweeps[s].wall_us <= until &&
+					model->sweeps[s].truth[p].has_delta;
+		snprintf(statement, sizeof(statement), "SELECT count(*), 0, 0 FROM sample('%s', '%s')",
+			 when_format_utc(since, from), when_format_utc(until, to));
+		ask(statement, take_answer, &answer);
+		assert_int_equal(answer.rows, rows);
+		snprintf(statement, sizeof(statement), "SELECT count(*), 0, 0 FROM sample WHERE until = %" PRId64
+			 " AND since = %" PRId64, until, since);
+		ask(statement, take_answer, &answer);
+		assert_int_equal(answer.rows, rows);
+	}
+}
+
+/* Sums of one window by the model. */
+struct truth_sums {
+	int64_t after, until;
+	size_t seen;
+};
+
+static bool check_port_sum(void *ctx, const struct cell *cells, int count)
+{
+	struct truth_sums *sums = ctx;
+	size_t port = index_of(cells[0].bytes, cells[1].integer);
+	int64_t samples = 0, elapsed_us = 0;
+	bool known = false;
+	uint64_t errors = 0, words = 0;
+
+	(void)count;
+	for (int64_t s = sums->after; s < sums->until; s++) {
+		const struct model_truth *truth = &model->sweeps[s].truth[port];
+
+		if (!truth->has_delta)
+			continue;
+		samples++;
+		elapsed_us += truth->delta.elapsed_us;
+		if (truth->delta.known & COUNTER_BIT(COUNTER_SYMBOL_ERRORS) &&
+		    __builtin_add_overflow(errors, truth->delta.value[COUNTER_SYMBOL_ERRORS], &errors))
+			errors = UINT64_MAX;
+		if (!(truth->delta.known & COUNTER_BIT(COUNTER_XMIT_PACKETS)))
+			continue;
+		known = true;
+		if (__builtin_add_overflow(words, truth->delta.value[COUNTER_XMIT_PACKETS], &words))
+			words = UINT64_MAX;
+	}
+	assert_int_equal(cells[2].integer, samples);
+	assert_int_equal(cells[3].integer, elapsed_us);
+	assert_int_equal(cells[4].type == CELL_INTEGER, known);
+	if (known)
+		assert_true((uint64_t)cells[4].integer == (words > INT64_MAX ? INT64_MAX : words));
+	assert_true((uint64_t)cells[5].integer == (errors > INT64_MAX ? INT64_MAX : errors));
+	sums->seen++;
+	return true;
+}
+
+static void sums_of_ports_are_those_of_their_deltas(void **state)
+{
+	size_t ports = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		int64_t first = (int64_t)(map_mix(seed) % 900);
+		int64_t last = first + (int64_t)(map_mix(seed + 1) % (900 - (uint64_t)first));
+		struct truth_sums sums = { .after = first + 1, .until = last + 1 };
+		char statement[256];
+
+		snprintf(statement, sizeof(statement), "SELECT node_guid, port, samples, elapsed_us, xmit_packets,"
+			 " symbol_errors FROM port_sum(%" PRId64 ", %" PRId64 ")", model->sweeps[first].wall_us,
+			 model->sweeps[last].wall_us);
+		ask(statement, check_port_sum, &sums);
+		ports += sums.seen;
+		sums.seen = 0;
+		strcat(statement, " WHERE port_id = 3");
+		ask(statement, check_port_sum, &sums);
+		assert_in_range(sums.seen, 0, 1);
+	}
+	assert_true(ports > 100);
+}
+
+static void wrong_times_are_told(void **state)
+{
+	static const char *const wrong[] = {
+		"SELECT * FROM port_sum('soon')", "SELECT * FROM sample('soon')",
+		"SELECT * FROM sample('-10m', 'soon')",
+		"SELECT * FROM port_sum(x'00')",
+	};
+	const struct sql_consumer consumer = { no_header, take_answer, NULL };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct error err = { 0 };
+
+		if (reader_sql(reader, wrong[i], 0, &consumer, &err) != ERR_USAGE)
+			fail_msg("%s: %s", wrong[i], err.text);
+		assert_non_null(strstr(err.text, "time"));
+	}
+}
+
+/* Both in SQLite's own steps and in statements that a table of ours runs. */
+static void a_statement_ends_at_its_timeout(void **state)
+{
+	static const char *const endless[] = {
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*), 0, 0 FROM n",
+		"SELECT count(*), 0, 0 FROM sample a CROSS JOIN sample b CROSS JOIN sample c",
+	};
+	struct answer answer = { 0 };
+	const struct sql_consumer consumer = { no_header, take_answer, &answer };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(endless) / sizeof(*endless); i++) {
+		struct error err = { 0 };
+
+		assert_int_equal(reader_sql(reader, endless[i], 200000, &consumer, &err), ERR_IO);
+		assert_non_null(strstr(err.text, "stopped after 200.0 ms"));
+		assert_non_null(strstr(err.text, "--timeout"));
+	}
+	/* The connection has no limit afterwards. */
+	ask("SELECT count(*), 0, 0 FROM sample", take_answer, &answer);
+	assert_true(answer.rows > 0);
+}
+
+/* A moment whose text is above another text is never below what that text is taken for. */
+static void bounds_of_texts_leave_nothing_out(void **state)
+{
+	static const char some[] = "0123456789-T:.Z x/A";
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 200000; seed++) {
+		int64_t us = 1767225600000000 + (int64_t)(map_mix(seed) % 31536000000000), other;
+		char text[WHEN_SIZE + 4], shown[WHEN_SIZE];
+		size_t len;
+		int order;
+
+		/* Near: where the texts differ late. */
+		other = us + (int64_t)(map_mix(seed + 1) % (seed % 2 ? 3000000 : 100000000000));
+		when_format_utc(other, text);
+		len = strlen(text);
+		if (seed % 3 == 0)
+			text[map_mix(seed + 2) % (len + 1)] = '\0';
+		if (seed % 5 == 0 && *text)
+			text[map_mix(seed + 3) % strlen(text)] = some[map_mix(seed + 4) % (sizeof(some) - 1)];
+		when_format_utc(us, shown);
+		order = strcmp(shown, text);
+		if (order >= 0)
+			assert_true(us >= sample_time_bound(text, false));
+		if (order <= 0)
+			assert_true(us <= sample_time_bound(text, true));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_delta_that_was_stored_is_a_row_of_sample),
+		cmocka_unit_test(no_condition_changes_what_is_found),
+		cmocka_unit_test(joins_and_views_find_the_same),
+		cmocka_unit_test(arguments_are_a_window),
+		cmocka_unit_test(sums_of_ports_are_those_of_their_deltas),
+		cmocka_unit_test(wrong_times_are_told),
+		cmocka_unit_test(a_statement_ends_at_its_timeout),
+		cmocka_unit_test(bounds_of_texts_leave_nothing_out),
+	};
+
+	return cmocka_run_group_tests(tests, make, remove_all);
+}

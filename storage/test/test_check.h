@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* test_check.h - what the store gives back, held against a model's truth (cmocka assertions) */
+#ifndef IBWIRE_STORAGE_TEST_CHECK_H
+#define IBWIRE_STORAGE_TEST_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "storage/file/lock.h"
+
+struct model;
+struct reader;
+struct restored;
+struct writer;
+
+/* Open, or fail the test with what the error says. */
+struct writer *check_open_writer(const char *path);
+struct writer *check_open_writer_with(const char *path, unsigned window_sweeps);
+struct reader *check_open_reader(const char *path);
+
+/* check_store - store a sweep, or fail the test. */
+struct sweep;
+void check_store(struct writer *writer, const struct sweep *sweep);
+
+/* check_sweep - sweep @id (from 1) read back alone: topology, status, deltas, readings. */
+void check_sweep(struct reader *reader, const struct model *model, int64_t id);
+
+/* check_window - the same, summed over a window that ends at @at_us. */
+void check_window(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us);
+
+/* check_range - the newest sweep at or before a time (0: none), and the last one before a window that ends there. */
+int64_t check_range(const struct model *model, int64_t at_us, int64_t window_us, int64_t *ret_after);
+
+/* check_details - slow counters over a window: of all ports, of one node, of one port. */
+void check_details(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us);
+
+/* check_details_are_exact - each slow counter's first reading + sum of its deltas = last, by the database alone. */
+void check_details_are_exact(const char *path);
+
+/* check_integer - the one integer that a statement gives, asked of SQLite itself. */
+int64_t check_integer(const char *path, const char *sql);
+
+/* check_restored_details - the part of check_restore() that is about slow counters. */
+void check_restored_details(const struct model *model, const struct restored *restored);
+
+/* check_restore - the writer gives back what the last sweep left. */
+void check_restore(struct writer *writer, const struct model *model);
+
+/* check_integrity - SQLite finds nothing wrong with the file. */
+void check_integrity(const char *path);
+
+#endif

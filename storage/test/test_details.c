@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * test_details.c - the model's slow counters
+ *
+ * Random numbers of their own: a seed's history of everything else is the same
+ * with and without them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "storage/test/test_model.h"
+
+static uint64_t draw(struct model *model, uint64_t below)
+{
+	model->detail_random += UINT64_C(0x9e3779b97f4a7c15);
+	return below ? map_mix(model->detail_random) % below : 0;
+}
+
+/* What a healthy, busy link counts from one reading to the next: FEC works, VL 0 waits, the rest is quiet. */
+static uint32_t calm_step(struct model *model, enum detail_attribute attribute, unsigned number)
+{
+	switch (attribute) {
+	case DETAIL_VL_XMIT_WAIT:
+		return number ? 0 : (uint32_t)draw(model, 300);
+	case DETAIL_EXTENDED_SPEEDS:
+		if (number == DETAIL_FEC_CORRECTED_BLOCKS || number == DETAIL_FEC_CORRECTED_SYMBOLS)
+			return (uint32_t)draw(model, 100000);
+		if (number >= DETAIL_FEC_CORRECTED_LANE_0 && number < DETAIL_FEC_CORRECTED_LANE_0 + 4)
+			return (uint32_t)draw(model, 30000);
+		return 0;
+	default:
+		return draw(model, 2000) ? 0 : 1;
+	}
+}
+
+static uint32_t random_step(struct model *model, uint32_t max)
+{
+	switch (draw(model, 6)) {
+	case 0:
+		return (uint32_t)draw(model, max);
+	case 1:
+		return 1 + (uint32_t)draw(model, 30);
+	default:
+		return 0;
+	}
+}
+
+static void count(struct model *model, enum detail_attribute attribute, struct model_detail *detail)
+{
+	for (unsigned i = 0; i < detail_count(attribute); i++) {
+		uint32_t max = detail_max(attribute, i);
+		uint32_t step = model->calm ? calm_step(model, attribute, i) : random_step(model, max);
+
+		if (!model->calm && draw(model, 20) == 0)
+			detail->value[i] = draw(model, 2) ? 0 : (uint32_t)draw(model, 100); /* somebody reset it */
+		if (!model->calm && draw(model, 60) == 0)
+			detail->value[i] = max - (uint32_t)draw(model, 2);
+		if (!model->calm && draw(model, 60) == 0)
+			detail->missing ^= UINT32_C(1) << i;
+		detail->value[i] = step > max - detail->value[i] ? max : detail->value[i] + step;
+	}
+	if (attribute == DETAIL_EXTENDED_SPEEDS && (model->calm || draw(model, 8) == 0))
+		detail->layout = model->calm ? FEC_LAYOUT_RS : (uint8_t)draw(model, 3);
+}
+
+static void read_detail(struct model *model, enum detail_attribute attribute, struct model_detail *detail,
+			struct detail_reading *reading)
+{
+	memset(reading, 0, sizeof(*reading));
+	reading->attribute = (uint8_t)attribute;
+	reading->layout = detail->layout;
+	reading->at_us = model->boot_us + (int64_t)draw(model, 100000);
+	reading->present = ((UINT32_C(1) << detail_count(attribute)) - 1) & ~detail->missing;
+	/* As it is decoded: of an unknown layout there is no FEC. */
+	if (attribute == DETAIL_EXTENDED_SPEEDS && detail->layout == FEC_LAYOUT_UNKNOWN)
+		reading->present &= (1u << DETAIL_FEC_CORRECTED_BLOCKS) - 1;
+	for (unsigned i = 0; i < DETAIL_MAX; i++)
+		if (reading->present & UINT32_C(1) << i)
+			reading->value[i] = detail->value[i];
+}
+
+static void sample_detail(struct model *model, size_t port, enum detail_attribute attribute)
+{
+	struct model_detail *detail = &model->ports[port].details[attribute];
+	size_t at = model->sweep.detail_count++;
+	struct model_detail_truth *truth = &model->details[at];
+
+	count(model, attribute, detail);
+	*truth = (struct model_detail_truth){ .port = (uint32_t)port };
+	read_detail(model, attribute, detail, &truth->reading);
+	if (detail->has_last) {
+		detail_delta_between(&detail->last, &truth->reading, &truth->delta);
+		truth->has_delta = true;
+	}
+	detail->has_last = true;
+	detail->last = truth->reading;
+	detail->last_at_us = truth->reading.at_us;
+	detail->last_boot = model->boot;
+	truth->wall_us = model->sweep.wall_us + truth->reading.at_us - model->sweep.start_us;
+	detail->last_wall_us = truth->wall_us;
+	model->detail_samples[at] = (struct detail_sample){
+		.port = model->index_of[port],
+		.reading = &truth->reading,
+		.delta = truth->has_delta ? &truth->delta : NULL,
+	};
+}
+
+static void keep_details(struct model *model)
+{
+	struct model_sweep *sweep = &model->sweeps[model->sweep_count - 1];
+	size_t size = model->sweep.detail_count * sizeof(*sweep->details);
+
+	if (!model->keep_history || !size)
+		return;
+	sweep->details = malloc(size);
+	if (!sweep->details)
+		abort();
+	memcpy(sweep->details, model->details, size);
+	sweep->detail_count = model->sweep.detail_count;
+}
+
+void model_sample_details(struct model *model)
+{
+	size_t first = draw(model, model->port_count);
+
+	model->sweep.detail_count = 0;
+	model->sweep.details = model->detail_samples;
+	if (model->no_details)
+		return;
+	for (size_t i = 0; i < model->port_count; i++) {
+		size_t port = (first + i) % model->port_count;
+		bool turn = model->calm ? port % 60 == model->sweep_count % 60 : draw(model, 6) == 0;
+
+		if (!turn || model->index_of[port] == FABRIC_NONE || !model->ports[port].pollable)
+			continue;
+		for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+			if (model->calm || draw(model, 2))
+				sample_detail(model, port, (enum detail_attribute)attribute);
+	}
+	keep_details(model);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/test/test_folder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dirent.h>
+#include <cmocka.h>
+
+char folder[64], path[80];
+
+/* So much fits before the rest of the name. */
+enum { TEMPORARY_LENGTH = sizeof(folder) - sizeof("/ibwire-storage-XXXXXX") };
+
+/* What the runner gives is in memory where it can be: there nothing waits for a disk. */
+static const char *temporary(void)
+{
+	const char *given = getenv("TMPDIR");
+
+	return given && *given && strlen(given) <= TEMPORARY_LENGTH ? given : "/tmp";
+}
+
+int test_folder_make(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "%.*s/ibwire-storage-XXXXXX", TEMPORARY_LENGTH, temporary());
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	return 0;
+}
+
+int test_folder_remove(void **state)
+{
+	char name[512];
+	DIR *dir = opendir(folder);
+
+	(void)state;
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.' && (!entry->d_name[1] || entry->d_name[1] == '.'))
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name);
+		unlink(name);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(folder);
+	return 0;
+}
+
+void test_folder_renew(void)
+{
+	test_folder_remove(NULL);
+	test_folder_make(NULL);
+}
+
+char *test_file_read(const char *of, size_t *ret_len)
+{
+	FILE *file = fopen(of, "rb");
+	char *bytes;
+
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	*ret_len = (size_t)ftell(file);
+	rewind(file);
+	bytes = malloc(*ret_len + 1);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, *ret_len, file), *ret_len);
+	fclose(file);
+	return bytes;
+}
+
+void test_file_write(const char *to, const char *bytes, size_t len)
+{
+	FILE *file = fopen(to, "wb");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, len, file), len);
+	assert_int_equal(fclose(file), 0);
+}

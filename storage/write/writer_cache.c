@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/write/writer_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "storage/file/db.h"
+#include "storage/read/topology.h"
+
+uint32_t writer_cache_find_node(const struct writer_cache *cache, uint64_t guid)
+{
+	uint32_t id = 0;
+
+	map_get(&cache->by_guid, guid, &id);
+	return id;
+}
+
+uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node, uint8_t num)
+{
+	const struct known_node *known = &cache->nodes[node];
+
+	return num < known->port_slots ? known->ports[num] : 0;
+}
+
+/* Room for one more entry behind @count, zeroed; entry 0 is made with the first. */
+static int make_room(void **array, size_t *count, size_t *capacity, size_t size, struct error *err)
+{
+	size_t more = *capacity ? 2 * *capacity : 256;
+	char *bigger;
+
+	if (!*capacity || *count == *capacity) {
+		bigger = reallocarray(*array, more, size);
+		if (!bigger)
+			return err_nomem(err);
+		memset(bigger + *capacity * size, 0, (more - *capacity) * size);
+		*array = bigger;
+		*capacity = more;
+	}
+	if (!*count)
+		*count = 1;
+	return 0;
+}
+
+int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err)
+{
+	if (make_room((void **)&cache->nodes, &cache->node_count, &cache->node_capacity, sizeof(*cache->nodes),
+		      err) < 0)
+		return ERR_NOMEM;
+	if (map_put(&cache->by_guid, guid, (uint32_t)cache->node_count) < 0)
+		return err_nomem(err);
+	cache->nodes[cache->node_count].guid = guid;
+	return (int64_t)cache->node_count++;
+}
+
+int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err)
+{
+	struct known_node *known = &cache->nodes[node];
+
+	if (make_room((void **)&cache->ports, &cache->port_count, &cache->port_capacity, sizeof(*cache->ports),
+		      err) < 0)
+		return ERR_NOMEM;
+	if (num >= known->port_slots) {
+		size_t slots = num + 1u > known->now.port_count + 1u ? num + 1u : known->now.port_count + 1u;
+		uint32_t *bigger = reallocarray(known->ports, slots, sizeof(*bigger));
+
+		if (!bigger)
+			return err_nomem(err);
+		memset(bigger + known->port_slots, 0, (slots - known->port_slots) * sizeof(*bigger));
+		known->ports = bigger;
+		known->port_slots = slots;
+	}
+	known->ports[num] = (uint32_t)cache->port_count;
+	cache->ports[cache->port_count].node = node;
+	cache->ports[cache->port_count].num = num;
+	return (int64_t)cache->port_count++;
+}
+
+void writer_cache_done(struct writer_cache *cache)
+{
+	for (size_t i = 0; i < cache->node_count; i++)
+		free(cache->nodes[i].ports);
+	free(cache->nodes);
+	free(cache->ports);
+	map_done(&cache->by_guid);
+	topology_done(&cache->loaded);
+	memset(cache, 0, sizeof(*cache));
+}
+
+static int damaged(struct error *err)
+{
+	return err_set(err, ERR_IO,
+		       "the database is damaged: rows that others refer to are missing; move it aside or restore a "
+		       "copy of it");
+}
+
+static int load_identities(sqlite3 *db, struct writer_cache *cache, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, "SELECT id, guid FROM node ORDER BY id", &rows, err);
+
+	while (!result && (result = db_step(rows, err)) > 0) {
+		int64_t id = writer_cache_add_node(cache, db_u64(rows, 1), err);
+
+		result = id < 0 ? (int)id : id != sqlite3_column_int64(rows, 0) ? damaged(err) : 0;
+	}
+	sqlite3_finalize(rows);
+	if (result < 0)
+		return result;
+	result = db_prepare(db, "SELECT id, node, number FROM port ORDER BY id", &rows, err);
+	while (!result && (result = db_step(rows, err)) > 0) {
+		uint64_t node = db_u64(rows, 1);
+		int64_t id;
+
+		if (!node || node >= cache->node_count) {
+			result = damaged(err);
+			break;
+		}
+		id = writer_cache_add_port(cache, (uint32_t)node, (uint8_t)sqlite3_column_int(rows, 2), err);
+		result = id < 0 ? (int)id : id != sqlite3_column_int64(rows, 0) ? damaged(err) : 0;
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int load_sweep(sqlite3 *db, struct writer_cache *cache, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(db,
+				"SELECT s.id, s.wall_us, s.start_us, s.topology, s.from_node, s.from_port, s.boot,"
+				" b.boot_id FROM sweep s LEFT JOIN boot b ON b.id = s.boot ORDER BY s.id DESC LIMIT 1",
+				&row, err);
+
+	if (result < 0)
+		return result;
+	result = db_step(row, err);
+	if (result > 0) {
+		const char *boot_id = (const char *)sqlite3_column_text(row, 7);
+
+		cache->sweep = cache->loaded_sweep = sqlite3_column_int64(row, 0);
+		cache->sweep_wall_us = db_us(row, 1);
+		cache->sweep_start_us = db_us(row, 2);
+		cache->topology = sqlite3_column_int64(row, 3);
+		cache->from_node = (uint32_t)sqlite3_column_int64(row, 4);
+		cache->from_port = (uint8_t)sqlite3_column_int(row, 5);
+		cache->boot = sqlite3_column_int64(row, 6);
+		result = boot_id ? 0 : damaged(err);
+		if (boot_id)
+			strncpy(cache->boot_id, boot_id, sizeof(cache->boot_id) - 1);
+	}
+	sqlite3_finalize(row);
+	return result;
+}
+
+static int load_versions(sqlite3 *db, struct writer_cache *cache, struct error *err)
+{
+	struct topology topology = { 0 };
+	int result = topology_load(db, cache->sweep, &topology, err);
+
+	for (size_t i = 0; !result && i < topology.node_count; i++) {
+		const struct stored_node *stored = &topology.nodes[i];
+
+		if (stored->id >= cache->node_count) {
+			result = damaged(err);
+			break;
+		}
+		cache->nodes[stored->id].from_sweep = stored->from_sweep;
+		cache->nodes[stored->id].now = stored->node;
+		memcpy(cache->nodes[stored->id].name, stored->name, sizeof(stored->name));
+	}
+	for (size_t i = 0; !result && i < topology.port_count; i++) {
+		const struct stored_port *stored = &topology.ports[i];
+
+		if (stored->id >= cache->port_count) {
+			result = damaged(err);
+			break;
+		}
+		cache->ports[stored->id].from_sweep = stored->from_sweep;
+		cache->ports[stored->id].now = stored->port;
+		cache->ports[stored->id].peer = stored->peer_id;
+		/* What fabric.h's port_is_pollable() says, before there is a fabric. */
+		cache->ports[stored->id].pollable =
+			stored->port.num || (topology.nodes[stored->port.node].node.type == NODE_SWITCH &&
+					     topology.nodes[stored->port.node].node.enhanced_port0);
+	}
+	cache->loaded = topology;
+	return result;
+}
+
+static int load_spans(sqlite3 *db, struct writer_cache *cache, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, "SELECT port, from_sweep, why FROM span WHERE to_sweep IS NULL", &rows, err);
+
+	while (!result && (result = db_step(rows, err)) > 0) {
+		uint64_t port = db_u64(rows, 0);
+
+		result = port < cache->port_count ? 0 : damaged(err);
+		if (result < 0)
+			break;
+		cache->ports[port].pollable = true;
+		cache->ports[port].span_from = sqlite3_column_int64(rows, 1);
+		cache->ports[port].span_why = sqlite3_column_int(rows, 2);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int load_readings(sqlite3 *db, struct writer_cache *cache, struct error *err)
+{
+	struct stored_reading *by_port;
+	int result;
+
+	if (!cache->port_count)
+		return 0;
+	by_port = calloc(cache->port_count, sizeof(*by_port));
+	if (!by_port)
+		return err_nomem(err);
+	result = readings_load(db, cache->sweep, by_port, cache->port_count, err);
+	for (size_t i = 0; !result && i < cache->port_count; i++)
+		cache->ports[i].last = by_port[i];
+	free(by_port);
+	return result;
+}
+
+int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err)
+{
+	struct writer_cache cache = { 0 };
+	int result = db_exec(db, "BEGIN", err);
+
+	if (result < 0)
+		return result;
+	result = load_identities(db, &cache, err);
+	if (!result)
+		result = load_sweep(db, &cache, err);
+	if (!result)
+		result = load_versions(db, &cache, err);
+	if (!result)
+		result = load_spans(db, &cache, err);
+	if (!result)
+		result = load_readings(db, &cache, err);
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
+	if (result < 0)
+		writer_cache_done(&cache);
+	else
+		*ret = cache;
+	return result;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* writer_findings.c - findings as they open, change and close */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "storage/file/db.h"
+#include "storage/findings.h"
+#include "storage/write/writer_internal.h"
+
+/* What an open finding measures is written anew so often; its severity and cause at once. */
+#define REFRESH_US (60 * US_PER_S)
+
+/* Two places that get the same key are told apart by a look at the finding itself. */
+static uint64_t place_key(enum finding_kind kind, uint64_t guid, uint8_t port, uint8_t tag)
+{
+	return map_mix(guid ^ map_mix((uint64_t)kind << 16 | (uint64_t)port << 8 | tag));
+}
+
+static bool is_same_place(const struct stored_finding *stored, const struct finding *finding)
+{
+	return stored->kind == finding->kind && stored->node_guid == finding->node_guid &&
+	       stored->port == finding->port && stored->tag == finding->tag;
+}
+
+void stored_findings_done(struct stored_findings *findings)
+{
+	free(findings->list);
+	memset(findings, 0, sizeof(*findings));
+}
+
+static int add_stored(struct stored_findings *findings, const struct stored_finding *stored, struct error *err)
+{
+	struct stored_finding *list = array_grow(findings->list, findings->count, &findings->capacity,
+						 sizeof(*findings->list));
+
+	if (!list)
+		return err_nomem(err);
+	findings->list = list;
+	findings->list[findings->count++] = *stored;
+	return 0;
+}
+
+static int load(struct writer *writer, struct error *err)
+{
+	struct stored_findings *findings = &writer->findings;
+	sqlite3_stmt *rows;
+	int result;
+
+	findings->count = 0;
+	result = db_prepare(writer->db, "SELECT f.id, f.kind, f.node_guid, f.port, f.tag, f.last_seen_us, s.from_sweep,"
+			    " s.severity, s.cause FROM finding f JOIN finding_state s ON s.finding = f.id AND"
+			    " s.from_sweep = (SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id)"
+			    " WHERE f.closed_us IS NULL ORDER BY f.id", &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		const char *kind = (const char *)sqlite3_column_text(rows, 1);
+		const char *cause = (const char *)sqlite3_column_text(rows, 8);
+		struct stored_finding stored = {
+			.id = sqlite3_column_int64(rows, 0), .node_guid = db_u64(rows, 2),
+			.port = (uint8_t)sqlite3_column_int(rows, 3), .tag = (uint8_t)sqlite3_column_int(rows, 4),
+			.last_seen_us = db_us(rows, 5), .state_sweep = sqlite3_column_int64(rows, 6),
+			.severity = (enum finding_severity)db_choice(rows, 7, FINDING_CRITICAL),
+		};
+		int known = kind ? finding_kind_find(kind) : -1;
+
+		/* A kind of a later program: it stays as it is. */
+		if (known < 0)
+			continue;
+		stored.kind = (enum finding_kind)known;
+		snprintf(stored.cause, sizeof(stored.cause), "%s", cause ? cause : "");
+		result = add_stored(findings, &stored, err);
+	}
+	sqlite3_finalize(rows);
+	findings->loaded = result >= 0;
+	return result < 0 ? result : 0;
+}
+
+/* As JSON: what stands in it was made harmless, or is a word of ours. */
+static void append_string(struct text *text, const char *chars)
+{
+	text_append(text, "\"");
+	for (; *chars; chars++) {
+		if (*chars == '"' || *chars == '\\')
+			text_append(text, "\\");
+		if ((unsigned char)*chars >= ' ')
+			text_append_bytes(text, chars, 1);
+	}
+	text_append(text, "\"");
+}
+
+static void append_evidence(struct text *text, const struct finding *finding)
+{
+	text_append(text, "{");
+	for (unsigned i = 0; i < finding->number_count; i++) {
+		double value = finding->numbers[i].value;
+
+		text_append(text, i ? "," : "");
+		append_string(text, finding->numbers[i].key);
+		/* Neither infinity nor "not a number" is JSON. */
+		if (value - value == 0)
+			text_appendf(text, ":%.9g", value);
+		else
+			text_append(text, ":null");
+	}
+	text_append(text, "}");
+}
+
+static void append_hosts(struct text *text, const struct finding *finding)
+{
+	text_append(text, "[");
+	for (unsigned i = 0; i < finding->host_count; i++) {
+		text_append(text, i ? "," : "");
+		append_string(text, finding->hosts[i]);
+	}
+	text_append(text, "]");
+}
+
+static int write_state(struct writer *writer, const struct finding *finding, const struct stored_finding *stored,
+		       int64_t wall_us, struct error *err)
+{
+	sqlite3_stmt *replace = writer->statements[WRITE_FINDING_STATE];
+	struct text evidence = { 0 }, hosts = { 0 };
+	int result;
+
+	append_evidence(&evidence, finding);
+	append_hosts(&hosts, finding);
+	if (text_failed(&evidence) || text_failed(&hosts)) {
+		result = err_nomem(err);
+	} else {
+		sqlite3_bind_int64(replace, 1, stored->id);
+		sqlite3_bind_int64(replace, 2, stored->state_sweep);
+		sqlite3_bind_int64(replace, 3, wall_us);
+		sqlite3_bind_int(replace, 4, finding->severity);
+		sqlite3_bind_text(replace, 5, finding->subject, -1, SQLITE_STATIC);
+		sqlite3_bind_text(replace, 6, finding->cause ? finding->cause : "", -1, SQLITE_STATIC);
+		sqlite3_bind_text(replace, 7, finding->text, -1, SQLITE_STATIC);
+		sqlite3_bind_text(replace, 8, finding->advice ? finding->advice : "", -1, SQLITE_STATIC);
+		sqlite3_bind_text(replace, 9, text_chars(&evidence), -1, SQLITE_STATIC);
+		sqlite3_bind_text(replace, 10, text_chars(&hosts), -1, SQLITE_STATIC);
+		sqlite3_bind_int64(replace, 11, finding->hosts_touched);
+		result = db_run(replace, err);
+	}
+	text_done(&evidence);
+	text_done(&hosts);
+	return result;
+}
+
+static void bind_guid(sqlite3_stmt *statement, int at, uint64_t guid)
+{
+	if (guid)
+		db_bind_u64(statement, at, guid);
+	else
+		sqlite3_bind_null(statement, at);
+}
+
+static int open_finding(struct writer *writer, const struct finding *finding, const struct sweep *sweep, int64_t id,
+			struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[OPEN_FINDING];
+	struct stored_finding stored = {
+		.kind = finding->kind, .node_guid = finding->node_guid, .port = finding->port, .tag = finding->tag,
+		.severity = finding->severity, .last_seen_us = finding->last_seen_us, .refreshed_us = sweep->wall_us,
+		.state_sweep = id, .seen = true,
+	};
+	int result;
+
+	sqlite3_bind_text(insert, 1, finding_kind_name(finding->kind), -1, SQLITE_STATIC);
+	bind_guid(insert, 2, finding->node_guid);
+	sqlite3_bind_int(insert, 3, finding->port);
+	bind_guid(insert, 4, finding->peer_guid);
+	sqlite3_bind_int(insert, 5, finding->peer_port);
+	sqlite3_bind_int(insert, 6, finding->tag);
+	sqlite3_bind_int64(insert, 7, finding->since_us);
+	sqlite3_bind_int64(insert, 8, sweep->wall_us);
+	sqlite3_bind_int64(insert, 9, id);
+	sqlite3_bind_int64(insert, 10, finding->last_seen_us);
+	result = db_run(insert, err);
+	if (result < 0)
+		return result;
+	stored.id = sqlite3_last_insert_rowid(writer->db);
+	snprintf(stored.cause, sizeof(stored.cause), "%s", finding->cause ? finding->cause : "");
+	result = write_state(writer, finding, &stored, sweep->wall_us, err);
+	return result ? result : add_stored(&writer->findings, &stored, err);
+}
+
+static int update_finding(struct writer *writer, const struct finding *finding, struct stored_finding *stored,
+			  const struct sweep *sweep, int64_t id, struct error *err)
+{
+	const char *cause = finding->cause ? finding->cause : "";
+	bool changed = finding->severity != stored->severity || strcmp(cause, stored->cause);
+	sqlite3_stmt *update = writer->statements[SEE_FINDING];
+	int64_t state_us = sweep->wall_us;
+	int result;
+
+	stored->seen = true;
+	stored->last_seen_us = finding->last_seen_us;
+	/* A clock that was set back makes it write once more, which does no harm. */
+	if (!changed && sweep->wall_us >= stored->refreshed_us && sweep->wall_us - stored->refreshed_us < REFRESH_US)
+		return 0;
+	if (changed)
+		stored->state_sweep = id;
+	stored->severity = finding->severity;
+	stored->refreshed_us = sweep->wall_us;
+	snprintf(stored->cause, sizeof(stored->cause), "%s", cause);
+	sqlite3_bind_int64(update, 1, stored->id);
+	sqlite3_bind_int64(update, 2, finding->since_us);
+	sqlite3_bind_int64(update, 3, finding->last_seen_us);
+	result = db_run(update, err);
+	return result ? result : write_state(writer, finding, stored, state_us, err);
+}
+
+/* Whatever was open and is no more. */
+static int close_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	sqlite3_stmt *update = writer->statements[CLOSE_FINDING];
+	struct stored_findings *findings = &writer->findings;
+	size_t kept = 0;
+	int result = 0;
+
+	for (size_t i = 0; !result && i < findings->count; i++) {
+		struct stored_finding *stored = &findings->list[i];
+
+		if (stored->seen) {
+			findings->list[kept++] = *stored;
+			continue;
+		}
+		sqlite3_bind_int64(update, 1, stored->id);
+		sqlite3_bind_int64(update, 2, stored->last_seen_us);
+		sqlite3_bind_int64(update, 3, sweep->wall_us);
+		sqlite3_bind_int64(update, 4, id);
+		result = db_run(update, err);
+	}
+	if (!result)
+		findings->count = kept;
+	return result;
+}
+
+/* Those that were open before, by their places. */
+static int index_places(struct stored_findings *findings, struct map *ret, struct error *err)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		struct stored_finding *stored = &findings->list[i];
+
+		stored->seen = false;
+		if (map_put(ret, place_key(stored->kind, stored->node_guid, stored->port, stored->tag), (uint32_t)i))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+int writer_store_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	struct stored_findings *findings = &writer->findings;
+	struct map places = { 0 };
+	int result = 0;
+
+	if (!sweep->findings)
+		return 0;
+	if (!findings->loaded)
+		result = load(writer, err);
+	if (!result)
+		result = index_places(findings, &places, err);
+	for (size_t i = 0; !result && i < sweep->finding_count; i++) {
+		const struct finding *finding = sweep->findings[i];
+		uint32_t at;
+
+		if (map_get(&places, place_key(finding->kind, finding->node_guid, finding->port, finding->tag), &at) &&
+		    is_same_place(&findings->list[at], finding))
+			result = update_finding(writer, finding, &findings->list[at], sweep, id, err);
+		else
+			result = open_finding(writer, finding, sweep, id, err);
+	}
+	map_done(&places);
+	return result ? result : close_findings(writer, sweep, id, err);
+}
+
+struct restoring {
+	struct restored *restored;
+	size_t capacity;
+	bool failed;
+};
+
+static bool restore_one(void *ctx, const struct finding_row *row)
+{
+	struct restoring *restoring = ctx;
+	struct restored *restored = restoring->restored;
+	struct restored_finding *list = array_grow(restored->findings, restored->finding_count, &restoring->capacity,
+						   sizeof(*list)), *one;
+
+	if (!list) {
+		restoring->failed = true;
+		return false;
+	}
+	restored->findings = list;
+	one = &list[restored->finding_count++];
+	one->finding = row->finding;
+	memcpy(one->cause, row->cause, sizeof(one->cause));
+	memcpy(one->keys, row->keys, sizeof(one->keys));
+	return true;
+}
+
+int writer_restore_findings(const struct writer *writer, struct restored *ret, struct error *err)
+{
+	struct restoring restoring = { .restored = ret };
+	int result = findings_open(writer->db, restore_one, &restoring, err);
+
+	if (!result && restoring.failed)
+		result = err_nomem(err);
+	/* They do not move any more. */
+	for (size_t i = 0; i < ret->finding_count; i++) {
+		struct restored_finding *one = &ret->findings[i];
+
+		one->finding.cause = one->cause;
+		one->finding.advice = finding_kind_info(one->finding.kind)->advice;
+		for (unsigned j = 0; j < one->finding.number_count; j++)
+			one->finding.numbers[j].key = one->keys[j];
+	}
+	return result;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* writer_topology.c - the fabric as versions of nodes and ports */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "storage/file/db.h"
+#include "storage/write/writer_internal.h"
+
+int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err)
+{
+	uint32_t known = writer_cache_find_node(&writer->cache, guid);
+	int64_t id = known ? known : writer_cache_add_node(&writer->cache, guid, err);
+	int result;
+
+	if (known || id < 0)
+		return id;
+	sqlite3_bind_int64(writer->statements[WRITE_NODE], 1, id);
+	db_bind_u64(writer->statements[WRITE_NODE], 2, guid);
+	result = db_run(writer->statements[WRITE_NODE], err);
+	return result < 0 ? result : id;
+}
+
+static int64_t port_id(struct writer *writer, uint32_t node, uint8_t num, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_PORT];
+	uint32_t known = writer_cache_find_port(&writer->cache, node, num);
+	int64_t id = known ? known : writer_cache_add_port(&writer->cache, node, num, err);
+	int result;
+
+	if (known || id < 0)
+		return id;
+	sqlite3_bind_int64(insert, 1, id);
+	sqlite3_bind_int64(insert, 2, node);
+	sqlite3_bind_int(insert, 3, num);
+	result = db_run(insert, err);
+	return result < 0 ? result : id;
+}
+
+static bool same_node(const struct known_node *known, const struct node *node)
+{
+	const struct node *now = &known->now;
+
+	return now->system_guid == node->system_guid && now->vendor_id == node->vendor_id &&
+	       now->revision == node->revision && now->device_id == node->device_id && now->lid == node->lid &&
+	       now->lft_top == node->lft_top && now->type == node->type && now->port_count == node->port_count &&
+	       now->enhanced_port0 == node->enhanced_port0 && memcmp(now->desc, node->desc, NODE_DESC_SIZE) == 0 &&
+	       strcmp(known->name, node->name) == 0;
+}
+
+static bool same_port(const struct known_port *known, const struct port *port, uint32_t peer)
+{
+	const struct port *now = &known->now;
+
+	return known->peer == peer && now->guid == port->guid && now->cap_mask == port->cap_mask &&
+	       now->lid == port->lid && now->sm_lid == port->sm_lid && now->lmc == port->lmc &&
+	       now->speed_enabled == port->speed_enabled && now->speed_supported == port->speed_supported &&
+	       now->width_enabled == port->width_enabled && now->width_supported == port->width_supported &&
+	       now->state == port->state && now->phys_state == port->phys_state && now->speed == port->speed &&
+	       now->width == port->width;
+}
+
+/* End the version that began with sweep @from of node or port @id. */
+static int close_version(struct writer *writer, enum writer_statement which, int64_t from, int64_t id, int64_t sweep,
+			 struct error *err)
+{
+	sqlite3_stmt *update = writer->statements[which];
+
+	sqlite3_bind_int64(update, 1, sweep);
+	sqlite3_bind_int64(update, 2, from);
+	sqlite3_bind_int64(update, 3, id);
+	return db_run(update, err);
+}
+
+static int open_node(struct writer *writer, uint32_t id, int64_t sweep, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[OPEN_NODE_VERSION];
+	const struct known_node *known = &writer->cache.nodes[id];
+	const struct node *node = &known->now;
+	int len = NODE_DESC_SIZE;
+
+	while (len && !node->desc[len - 1])
+		len--;
+	sqlite3_bind_int64(insert, 1, sweep);
+	sqlite3_bind_int64(insert, 2, id);
+	sqlite3_bind_text(insert, 3, known->name, -1, SQLITE_STATIC);
+	sqlite3_bind_blob(insert, 4, node->desc, len, SQLITE_STATIC);
+	sqlite3_bind_int(insert, 5, node->type);
+	sqlite3_bind_int(insert, 6, node->port_count);
+	db_bind_u64(insert, 7, node->system_guid);
+	sqlite3_bind_int64(insert, 8, node->vendor_id);
+	sqlite3_bind_int(insert, 9, node->device_id);
+	sqlite3_bind_int64(insert, 10, node->revision);
+	sqlite3_bind_int(insert, 11, node->lid);
+	sqlite3_bind_int(insert, 12, node->lft_top);
+	sqlite3_bind_int(insert, 13, node->enhanced_port0);
+	return db_run(insert, err);
+}
+
+static int open_port(struct writer *writer, uint32_t id, int64_t sweep, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[OPEN_PORT_VERSION];
+	const struct known_port *known = &writer->cache.ports[id];
+	const struct port *port = &known->now;
+
+	sqlite3_bind_int64(insert, 1, sweep);
+	sqlite3_bind_int64(insert, 2, id);
+	if (known->peer)
+		sqlite3_bind_int64(insert, 3, known->peer);
+	else
+		sqlite3_bind_null(insert, 3);
+	sqlite3_bind_int(insert, 4, port->state);
+	sqlite3_bind_int(insert, 5, port->phys_state);
+	sqlite3_bind_int(insert, 6, port->width);
+	sqlite3_bind_int(insert, 7, port->speed);
+	sqlite3_bind_int(insert, 8, port->width_enabled);
+	sqlite3_bind_int(insert, 9, port->width_supported);
+	sqlite3_bind_int(insert, 10, port->speed_enabled);
+	sqlite3_bind_int(insert, 11, port->speed_supported);
+	db_bind_u64(insert, 12, port->guid);
+	sqlite3_bind_int(insert, 13, port->lid);
+	sqlite3_bind_int(insert, 14, port->lmc);
+	sqlite3_bind_int(insert, 15, port->sm_lid);
+	sqlite3_bind_int64(insert, 16, port->cap_mask);
+	return db_run(insert, err);
+}
+
+static int store_node(struct writer *writer, uint32_t id, const struct node *node, int64_t sweep, bool *changed,
+		      struct error *err)
+{
+	struct known_node *known = &writer->cache.nodes[id];
+	int result = 0;
+
+	known->stamp = writer->cache.stamp;
+	if (known->from_sweep && same_node(known, node))
+		return 0;
+	*changed = true;
+	if (known->from_sweep)
+		result = close_version(writer, CLOSE_NODE_VERSION, known->from_sweep, id, sweep, err);
+	known->now = *node;
+	known->now.name = NULL;
+	known->now.desc[NODE_DESC_SIZE] = '\0';
+	strncpy(known->name, node->name, sizeof(known->name) - 1);
+	known->from_sweep = sweep;
+	return result ? result : open_node(writer, id, sweep, err);
+}
+
+static int store_port(struct writer *writer, const struct fabric *fabric, uint32_t index, int64_t sweep, bool *changed,
+		      struct error *err)
+{
+	const struct port *port = &fabric->ports[index];
+	uint32_t id = writer->port_ids[index];
+	uint32_t peer = port->peer == FABRIC_NONE ? 0 : writer->port_ids[port->peer];
+	struct known_port *known = &writer->cache.ports[id];
+	int result = 0;
+
+	known->stamp = writer->cache.stamp;
+	if (port_is_pollable(fabric, port))
+		known->pollable = true;
+	if (known->from_sweep && same_port(known, port, peer))
+		return 0;
+	*changed = true;
+	if (known->from_sweep)
+		result = close_version(writer, CLOSE_PORT_VERSION, known->from_sweep, id, sweep, err);
+	known->now = *port;
+	known->peer = peer;
+	known->from_sweep = sweep;
+	return result ? result : open_port(writer, id, sweep, err);
+}
+
+/* Give every port of the fabric its id, and store the nodes on the way. */
+static int identify(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *changed, struct error *err)
+{
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		int64_t id = writer_node_id(writer, node->guid, err);
+		int result;
+
+		if (id < 0)
+			return (int)id;
+		result = store_node(writer, (uint32_t)id, node, sweep, changed, err);
+		if (result < 0)
+			return result;
+		for (uint32_t p = node->first_port; p < node->first_port + node->ports; p++) {
+			int64_t port = port_id(writer, (uint32_t)id, fabric->ports[p].num, err);
+
+			if (port < 0)
+				return (int)port;
+			writer->port_ids[p] = (uint32_t)port;
+		}
+	}
+	return 0;
+}
+
+/* What the fabric no longer has ends with this sweep. */
+static int close_missing(struct writer *writer, int64_t sweep, bool *changed, struct error *err)
+{
+	struct writer_cache *cache = &writer->cache;
+	int result = 0;
+
+	for (size_t i = 1; !result && i < cache->node_count; i++) {
+		struct known_node *known = &cache->nodes[i];
+
+		if (!known->from_sweep || known->stamp == cache->stamp)
+			continue;
+		*changed = true;
+		result = close_version(writer, CLOSE_NODE_VERSION, known->from_sweep, (int64_t)i, sweep, err);
+		known->from_sweep = 0;
+	}
+	for (size_t i = 1; !result && i < cache->port_count; i++) {
+		struct known_port *known = &cache->ports[i];
+
+		if (!known->from_sweep || known->stamp == cache->stamp)
+			continue;
+		*changed = true;
+		result = close_version(writer, CLOSE_PORT_VERSION, known->from_sweep, (int64_t)i, sweep, err);
+		known->from_sweep = 0;
+	}
+	return result;
+}
+
+int writer_store_topology(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *ret_changed,
+			  struct error *err)
+{
+	uint32_t *ids = reallocarray(writer->port_ids, fabric->port_count ? fabric->port_count : 1, sizeof(*ids));
+	bool changed = false;
+	int result;
+
+	if (!ids)
+		return err_nomem(err);
+	writer->port_ids = ids;
+	writer->port_id_count = fabric->port_count;
+	writer->cache.stamp++;
+	result = identify(writer, fabric, sweep, &changed, err);
+	for (size_t i = 0; !result && i < fabric->port_count; i++)
+		result = store_port(writer, fabric, (uint32_t)i, sweep, &changed, err);
+	if (!result)
+		result = close_missing(writer, sweep, &changed, err);
+	if (!result)
+		*ret_changed = changed;
+	return result;
+}
