@@ -18,7 +18,7 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
-#include "tui/keep.h"
+#include "tui/config_file.h"
 #include "tui/tui.h"
 
 /* A person watches: more often than a collector that runs for months. */

@@ -55,12 +55,14 @@ check_tree() {
 			if (what ~ /^"/) {
 				sub(/^"/, "", what); sub(/".*/, "", what)
 				if (what == "config.h") next
-				if (what !~ /^[a-z]+\/[a-z0-9_]+\.h$/) {
+				if (what !~ /^[a-z]+\/([a-z]+\/)?[a-z0-9_]+\.h$/) {
 					print file ":" FNR ": \"" what "\" is not of the form \"folder/file.h\""
 					next
 				}
 				ok = 0
 				for (k in allowed) if (starts(what, allowed[k])) ok = 1
+				# A header in a sub-folder is private to its folder.
+				if (what ~ /\/.*\// && !starts(what, folder "/")) ok = 0
 				if (!ok) print file ":" FNR ": " folder "/ may not include \"" what "\""
 				next
 			}
@@ -113,6 +115,7 @@ plant "ncursesw's own folder is seen too" export/bad.c '<ncursesw/curses.h>' 'ex
 plant "spaces hide nothing" base/bad.c ' "tui/tui.h"' 'base/ may not'
 plant "includes name their folder" fabric/bad.c '"fabric.h"' 'is not of the form'
 plant "a way around by dots is seen" fabric/bad.c '"../wire/engine.h"' 'is not of the form'
+plant "a sub-folder is private" cli/bad.c '"tui/model/links.h"' 'cli/ may not'
 plant "a macro as include is refused" fabric/bad.c 'HEADER' 'cannot be checked'
 plant "a new folder needs a rule" extra/bad.c '<stdio.h>' 'has no rule'
 good "storage may include the sink" storage/good.c '"collector/sink.h"'

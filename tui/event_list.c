@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/names.h"
-#include "tui/filter.h"
+#include "tui/model/filter.h"
 
 void event_list_done(struct event_list *list)
 {

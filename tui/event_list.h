@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tui/moment.h"
-#include "tui/prompt.h"
+#include "tui/model/context.h"
+#include "tui/draw/prompt.h"
 
 struct error;
 

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
-#include "tui/app.h"
-#include "tui/terminal.h"
+#include "tui/screens/app.h"
+#include "tui/draw/terminal.h"
 
 /* How often the database is looked at; a key is served at once. */
 #define POLL_MS 250

@@ -19,8 +19,8 @@
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
-#include "tui/balance_view.h"
-#include "tui/draw.h"
+#include "tui/screens/balance_view.h"
+#include "tui/draw/draw.h"
 
 static uint64_t chance = 11;
 

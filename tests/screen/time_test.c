@@ -16,7 +16,7 @@
 #include "storage/reader.h"
 #include "storage/test_folder.h"
 #include "tests/screen/stage.h"
-#include "tui/loads.h"
+#include "tui/model/loads.h"
 
 #define MINUTE_US (60 * US_PER_S)
 

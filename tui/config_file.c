@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/config_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+/* A file that is longer was written by nobody of us. */
+#define FILE_SIZE_MOST 65536
+
+static const char *const flags[] = { "no", "yes", NULL };
+
+bool keep_path(char *ret, size_t size)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int len = -1;
+
+	if (config && config[0] == '/')
+		len = snprintf(ret, size, "%s/ibwire/top.conf", config);
+	else if (home && home[0] == '/')
+		len = snprintf(ret, size, "%s/.config/ibwire/top.conf", home);
+	return len > 0 && (size_t)len < size;
+}
+
+static bool is_name(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_");
+
+	return len && !name[len] && len < KEEP_NAME_SIZE;
+}
+
+/* What a terminal and a line of a file both can take; blanks at the ends are none of it. */
+static bool is_value(const char *value)
+{
+	size_t len = strlen(value);
+	char clean[KEEP_VALUE_SIZE];
+
+	if (len >= KEEP_VALUE_SIZE)
+		return false;
+	text_sanitise(value, len, clean, sizeof(clean));
+	return !strcmp(clean, value);
+}
+
+static struct keep_pair *find(const struct keep *keep, const char *name)
+{
+	for (size_t i = 0; i < keep->count; i++)
+		if (!strcmp(keep->pairs[i].name, name))
+			return (struct keep_pair *)&keep->pairs[i];
+	return NULL;
+}
+
+static bool set(struct keep *keep, const char *name, const char *value)
+{
+	struct keep_pair *pair = find(keep, name);
+
+	if (!is_name(name) || !is_value(value) || (!pair && keep->count == KEEP_MOST))
+		return false;
+	if (!pair)
+		pair = &keep->pairs[keep->count++];
+	/* Both were measured. */
+	snprintf(pair->name, sizeof(pair->name), "%s", name);
+	snprintf(pair->value, sizeof(pair->value), "%s", value);
+	return true;
+}
+
+/* Without the blanks at both ends, in place. */
+static char *trim(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t\r");
+	for (len = strlen(text); len && strchr(" \t\r", text[len - 1]); len--)
+		text[len - 1] = '\0';
+	return text;
+}
+
+void keep_put(struct keep *keep, const char *name, const char *fmt, ...)
+{
+	char whole[2 * KEEP_NAME_SIZE], value[2 * KEEP_VALUE_SIZE];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	if (snprintf(whole, sizeof(whole), "%s%s", keep->scope, name) < (int)sizeof(whole))
+		set(keep, whole, trim(value));
+}
+
+void keep_put_flag(struct keep *keep, const char *name, bool value)
+{
+	keep_put(keep, name, "%s", flags[value]);
+}
+
+const char *keep_get(const struct keep *keep, const char *name)
+{
+	const struct keep_pair *pair = find(keep, name);
+
+	return pair ? pair->value : NULL;
+}
+
+/* One line without its end. Return: whether it may stand there. */
+static bool parse_line(struct keep *keep, char *line)
+{
+	char *equals;
+
+	line = trim(line);
+	if (!*line || *line == '#')
+		return true;
+	equals = strchr(line, '=');
+	if (!equals)
+		return false;
+	*equals = '\0';
+	return set(keep, trim(line), trim(equals + 1));
+}
+
+int keep_parse(struct keep *keep, const char *text, size_t len, struct error *err)
+{
+	char line[KEEP_NAME_SIZE + KEEP_VALUE_SIZE + 64];
+	size_t number = 0, wrong = 0, at = 0;
+
+	while (at < len) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t bytes = end ? (size_t)(end - text) - at : len - at;
+		bool fits = bytes < sizeof(line) && !memchr(text + at, '\0', bytes);
+
+		number++;
+		if (fits) {
+			memcpy(line, text + at, bytes);
+			line[bytes] = '\0';
+		}
+		if ((!fits || !parse_line(keep, line)) && !wrong)
+			wrong = number;
+		at += bytes + 1;
+	}
+	if (wrong)
+		return err_set(err, ERR_USAGE, "line %zu is no \"name = value\"", wrong);
+	return 0;
+}
+
+static int read_all(int fd, char *text, size_t size, size_t *ret_len)
+{
+	size_t len = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, text + len, size - len);
+		if (got > 0)
+			len += (size_t)got;
+	} while (got > 0 && len < size);
+	*ret_len = len;
+	return got < 0 ? -1 : 0;
+}
+
+int keep_read(struct keep *keep, const char *path, struct error *err)
+{
+	/* A pipe of that name would be waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
+	struct error why = { 0 };
+	struct stat st;
+	size_t len = 0;
+	char *text;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0)
+		return err_set(err, ERR_IO, "not used: %s (%.200s)", strerror(errno), path);
+	text = malloc(FILE_SIZE_MOST + 1);
+	if (!text) {
+		close(fd);
+		return err_nomem(err);
+	}
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_all(fd, text, FILE_SIZE_MOST + 1, &len) < 0)
+		status = err_set(err, ERR_IO, "not used: this is no file (%.200s)", path);
+	else if (len > FILE_SIZE_MOST)
+		status = err_set(err, ERR_USAGE, "not used: it is too long (%.200s)", path);
+	else
+		status = keep_parse(keep, text, len, &why);
+	if (why.code)
+		err_set(err, status, "not used: %.100s (%.200s)", why.text, path);
+	free(text);
+	close(fd);
+	return status;
+}
+
+bool keep_update(struct keep *keep, const struct keep *before, const struct keep *now)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < now->count; i++) {
+		const struct keep_pair *pair = &now->pairs[i];
+		const char *old = keep_get(before, pair->name);
+
+		if (old && !strcmp(old, pair->value))
+			continue;
+		any |= set(keep, pair->name, pair->value);
+	}
+	return any;
+}
+
+/* The folders that lead to a file. A file elsewhere is written with whatever rights it can be. */
+static void make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+}
+
+static bool write_pairs(const struct keep *keep, int fd)
+{
+	FILE *file = fdopen(fd, "w");
+	bool good;
+
+	if (!file) {
+		close(fd);
+		return false;
+	}
+	fputs("# ibwire top: written when it ends, if something was changed\n", file);
+	for (size_t i = 0; i < keep->count; i++)
+		fprintf(file, "%s = %s\n", keep->pairs[i].name, keep->pairs[i].value);
+	good = fflush(file) == 0 && !ferror(file) && fsync(fd) == 0;
+	return fclose(file) == 0 && good;
+}
+
+bool keep_write(const struct keep *keep, const char *path)
+{
+	char real[PATH_MAX], temporary[PATH_MAX + 8];
+	bool good;
+	int fd;
+
+	if (!realpath(path, real)) {
+		if (snprintf(real, sizeof(real), "%s", path) >= (int)sizeof(real))
+			return false;
+		make_folders(real);
+	}
+	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", real);
+	fd = mkstemp(temporary);
+	if (fd < 0)
+		return false;
+	good = write_pairs(keep, fd) && rename(temporary, real) == 0;
+	if (!good)
+		unlink(temporary);
+	return good;
+}
+
+int keep_choice(const char *value, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(value, words[i]))
+			return i;
+	return -1;
+}
+
+bool keep_flag(const char *value, bool *ret)
+{
+	int choice = keep_choice(value, flags);
+
+	if (choice >= 0)
+		*ret = choice == 1;
+	return choice >= 0;
+}

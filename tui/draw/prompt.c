@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/draw/prompt.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "tui/screens/app.h"
+
+void prompt_ask(struct prompt *prompt, const char *label, const char *text, prompt_fn *done)
+{
+	snprintf(prompt->label, sizeof(prompt->label), "%s", label);
+	snprintf(prompt->text, sizeof(prompt->text), "%s", text);
+	prompt->done = done;
+}
+
+const char *prompt_character(int key, char ret[PROMPT_CHARACTER_SIZE])
+{
+	mbstate_t shift = { 0 };
+	size_t len = key >= ' ' && wcwidth((wchar_t)key) >= 0 ? wcrtomb(ret, (wchar_t)key, &shift) : 0;
+
+	ret[len == (size_t)-1 ? 0 : len] = '\0';
+	return ret;
+}
+
+static void append(struct prompt *prompt, int key)
+{
+	char bytes[PROMPT_CHARACTER_SIZE];
+	size_t used = strlen(prompt->text);
+
+	prompt_character(key, bytes);
+	if (used + strlen(bytes) < PROMPT_SIZE)
+		memcpy(prompt->text + used, bytes, strlen(bytes) + 1);
+}
+
+void prompt_erase(char *text)
+{
+	size_t len = strlen(text);
+
+	/* The bytes that follow the first of a character in UTF-8 are 10xxxxxx. */
+	while (len && ((unsigned char)text[len - 1] & 0xc0) == 0x80)
+		len--;
+	text[len ? len - 1 : 0] = '\0';
+}
+
+bool prompt_key(struct prompt *prompt, struct app *app, int key)
+{
+	prompt_fn *done = prompt->done;
+	char text[PROMPT_SIZE];
+
+	switch (key) {
+	case KEY_ESCAPE:
+	case KEY_CTRL('c'):
+	case KEY_CTRL('g'):
+		prompt->done = NULL;
+		return true;
+	case '\r':
+	case '\n':
+	case KEY_SPECIAL(KEY_ENTER):
+		/* Who gets it may ask for the next line at once. */
+		memcpy(text, prompt->text, sizeof(text));
+		prompt->done = NULL;
+		done(app, text);
+		return true;
+	case '\b':
+	case 127:
+	case KEY_SPECIAL(KEY_BACKSPACE):
+		prompt_erase(prompt->text);
+		return true;
+	case KEY_CTRL('u'):
+		prompt->text[0] = '\0';
+		return true;
+	default:
+		append(prompt, key);
+		return key != KEY_SPECIAL(KEY_F(10));
+	}
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * table.h - what is known of each port of a snapshot, and of all together
+ *
+ * Work of the size of the fabric is done when the snapshot changes, never when
+ * a line is drawn. No curses here.
+ */
+#ifndef IBWIRE_TUI_MODEL_PORT_TABLE_H
+#define IBWIRE_TUI_MODEL_PORT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/status.h"
+#include "tui/model/error_sums.h"
+#include "tui/order.h"
+
+struct error;
+struct snapshot;
+
+/* A port that is down, and was not read in so long, is not shown unless asked for. */
+#define TABLE_UNUSED_US (3600 * 1000000LL)
+
+/* One port as it is shown. NAN where a number is not known. */
+struct row_view {
+	double xmit_bytes_per_s, rcv_bytes_per_s;
+	double xmit_percent, rcv_percent;
+	double stall_percent; /* an estimate */
+	double errors;       /* as in struct error_sum; NAN where no error counter was read */
+	int64_t last_wall_us; /* of its newest reading; 0: never */
+	uint32_t port_rank;  /* place among all ports by name */
+	uint8_t word;        /* enum port_word */
+	bool at_least;       /* of errors */
+	bool stall_at_least;
+	bool unused;         /* down for long, or always */
+};
+
+struct fabric_summary {
+	size_t switches, hcas, others;
+	size_t links_up;
+	size_t ports, ports_down, ports_unused; /* ports_down: those not unused */
+	size_t words[WORD_COUNT];
+	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* over the ports of HCAs; NAN where none is known */
+	uint64_t errors;
+	bool errors_at_least;
+	int link_columns;    /* of the longest text of width and speed */
+};
+
+struct table {
+	const struct snapshot *snapshot; /* borrowed; NULL: empty */
+	struct row_view *views;          /* parallel to the fabric's ports */
+	struct fabric_summary summary;
+	struct order order;
+};
+
+void table_init(struct table *table);
+void table_done(struct table *table);
+
+/*
+ * table_set_snapshot - show another snapshot
+ * @snapshot:  borrowed until the next call; NULL for none
+ * @sums:      errors up to it
+ *
+ * Return: 0, or ERR_NOMEM: the table is empty then.
+ */
+int table_set_snapshot(struct table *table, const struct snapshot *snapshot, const struct error_sums *sums,
+		       struct error *err);
+
+#endif

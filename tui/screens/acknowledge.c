@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/screens/acknowledge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/login.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "tui/screens/app.h"
+
+/* "" is without an end, else a span ("8h", "2d"). @ret_us: wall clock; 0: until it is taken back. */
+static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
+{
+	int64_t span_us = 0;
+	int code;
+
+	while (*typed == ' ')
+		typed++;
+	if (!*typed) {
+		*ret_us = 0;
+		return 0;
+	}
+	code = when_span_parse(typed, &span_us, err);
+	if (code < 0)
+		return code;
+	if (span_us > INT64_MAX - now_us)
+		return err_set(err, ERR_USAGE, "'%.40s' is too long: leave it empty for an end that is not known",
+			       typed);
+	*ret_us = now_us + span_us;
+	return 0;
+}
+
+/* Write it, and show it at once. */
+static void say(struct app *app, struct acknowledgement *said, const char *done)
+{
+	struct error trouble = { 0 };
+	char until[WHEN_SIZE];
+
+	said->at_us = clock_wall_us(app->options->clock);
+	login_name(said->person, sizeof(said->person));
+	if (finding_acknowledge(app->options->db_path, &app->acknowledging.finding, said, &trouble) < 0) {
+		app_say(app, "not written: %s", trouble.text);
+		return;
+	}
+	app->stale = true;
+	if (app->live.at_us)
+		app_say(app, "%s now; what is shown is of a time before that (L: live)", done);
+	else if (said->until_us > said->at_us)
+		app_say(app, "%s until %s", done, when_format_local(said->until_us, until));
+	else
+		app_say(app, "%s", done);
+}
+
+static void take_until(struct app *app, const char *typed)
+{
+	struct acknowledgement said = { 0 };
+	struct error trouble = { 0 };
+
+	if (parse_until(typed, clock_wall_us(app->options->clock), &said.until_us, &trouble) < 0) {
+		app_say(app, "%s", trouble.text);
+		prompt_ask(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", typed, take_until);
+		return;
+	}
+	memcpy(said.reason, app->acknowledging.reason, sizeof(said.reason));
+	say(app, &said, "acknowledged");
+}
+
+static void take_reason(struct app *app, const char *typed)
+{
+	char *reason = app->acknowledging.reason;
+
+	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledging.reason));
+	if (!*reason) {
+		app_say(app, "not acknowledged: no reason was given");
+		return;
+	}
+	prompt_ask(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", "", take_until);
+}
+
+static void take_back(struct app *app, const char *typed)
+{
+	/* Over at once: until the time at which it was said. */
+	struct acknowledgement said = { .until_us = clock_wall_us(app->options->clock) };
+
+	if (typed[0] == 'y' || typed[0] == 'Y')
+		say(app, &said, "taken back: it counts again");
+	else
+		app_say(app, "it stays acknowledged");
+}
+
+void acknowledge_ask(struct app *app, const struct finding_row *row)
+{
+	const struct acknowledgement *said = &row->acknowledged;
+	char label[sizeof(app->prompt.label)];
+
+	app->acknowledging = (struct acknowledging){ .finding = row->finding };
+	/* Both point into a row that may be gone when the line is typed. */
+	app->acknowledging.finding.cause = app->acknowledging.finding.advice = "";
+	app->acknowledging.finding.number_count = 0;
+	if (said->at_us) {
+		app_say(app, "%s acknowledged it: %s", said->person, said->reason);
+		prompt_ask(&app->prompt, "take that back? (y, n): ", "", take_back);
+		return;
+	}
+	/* Whole characters: a name may hold others than ASCII. */
+	snprintf(label, sizeof(label), "%.*s may wait because: ", (int)text_prefix_bytes(row->finding.subject, 30),
+		 row->finding.subject);
+	prompt_ask(&app->prompt, label, "", take_reason);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_balance.c - is the load spread as it could be: a heat map, the worst groups, the rails of hosts */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "fabric/shape.h"
+#include "tui/screens/balance_view.h"
+
+const char *view_window(const struct balance_view *view, char *ret, size_t size)
+{
+	char from[16];
+
+	snprintf(ret, size, "measuring: window of %lld s, began %s%s",
+		 (long long)((view->loads.until_us - view->loads.since_us) / US_PER_S),
+		 format_time(view->loads.since_us, "%H:%M:%S", from, sizeof(from)),
+		 view->loads.damage.count ? ", damaged" : "");
+	return ret;
+}
+
+static void init(void *state, const struct app *app)
+{
+	struct balance_view *view = state;
+
+	balance_settings_default(&view->limits);
+	if (app->options->balance)
+		view->limits = *app->options->balance;
+	view->tier = 1;
+	view->dirty = true;
+}
+
+static void done(void *state)
+{
+	struct balance_view *view = state;
+
+	loads_done(&view->loads);
+	heat_done(&view->heat);
+	free(view->order);
+	free(view->results);
+	free(view->hosts);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct balance_view *view = state;
+
+	(void)app;
+	view->dirty = true;
+}
+
+/* Without a tree there are no tiers, and so no map. */
+static bool has_map(const struct app *app)
+{
+	return app->moment.shape && app->moment.shape->tier_count >= 2;
+}
+
+/* Are there numbers, and all that is made of them? */
+static bool is_made(const struct balance_view *view, const struct app *app)
+{
+	return view->loads.known && view->generation == view->loads.generation && app->moment.shape;
+}
+
+static void make(struct balance_view *view, struct app *app)
+{
+	struct error trouble = { 0 };
+	int code = 0;
+
+	view->generation = 0;
+	heat_done(&view->heat);
+	view->result_count = view->host_count = 0;
+	if (!view->loads.known)
+		return;
+	if (has_map(app))
+		code = map_make(view, app, &trouble);
+	if (code == 0)
+		code = balance_groups_make(view, app, &trouble);
+	if (code == 0)
+		code = hosts_make(view, app, &trouble);
+	if (code < 0)
+		app_say(app, "%s", trouble.text);
+	else
+		view->generation = view->loads.generation;
+}
+
+/* Nothing is read for a screen that nobody sees. */
+static bool poll(void *state, struct app *app)
+{
+	struct balance_view *view = state;
+	const struct loads_source source = {
+		.live = &app->live, .moment = &app->moment, .limits = &view->limits, .shape = app->options->shape,
+		.now_us = clock_boottime_us(app->options->clock),
+	};
+	bool news;
+
+	if (app_screen(app) != &screen_balance || !app->live.shown)
+		return false;
+	if (view->dirty)
+		loads_changed(&view->loads, &source);
+	view->dirty = false;
+	news = loads_poll(&view->loads, &source);
+	if (news || view->generation != view->loads.generation)
+		make(view, app);
+	return news;
+}
+
+static void draw_none(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = app_brush(app, false);
+
+	draw_cell(&brush, body->y + 1, body->x, body->columns,
+		  view->loads.problem[0] ? view->loads.problem : "reading what the links carried ...", ALIGN_LEFT,
+		  ROLE_TEXT);
+}
+
+/* Is a line needed that says why there is no map? */
+static bool lacks_map(const struct balance_view *view, const struct app *app)
+{
+	return view->part == PART_MAP && !has_map(app);
+}
+
+static enum balance_part part_of(const struct balance_view *view, const struct app *app)
+{
+	return lacks_map(view, app) ? PART_GROUPS : view->part;
+}
+
+/* What that line leaves. */
+static struct rect rest_of(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	int line = lacks_map(view, app);
+
+	return (struct rect){ body->y + line, body->x, body->rows - line, body->columns };
+}
+
+static void draw(void *state, struct app *app, const struct rect *body)
+{
+	struct balance_view *view = state;
+	const struct brush brush = app_brush(app, false);
+	const struct rect rest = rest_of(view, app, body);
+	char text[256];
+
+	if (!is_made(view, app)) {
+		draw_none(view, app, body);
+		return;
+	}
+	if (lacks_map(view, app)) {
+		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->moment.shape->reason);
+		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+	}
+	switch (part_of(view, app)) {
+	case PART_MAP:
+		map_draw(view, app, &rest);
+		break;
+	case PART_GROUPS:
+		groups_draw(view, app, &rest);
+		break;
+	case PART_HOSTS:
+		hosts_draw(view, app, &rest);
+		break;
+	}
+}
+
+static void draw_footer(void *state, struct app *app, const struct rect *footer)
+{
+	static const struct key_help map[] = {
+		{ "F1", "help" }, { "v", "measured/predicted/less" }, { "d", "direction" }, { "g", "groups" },
+		{ "H", "hosts" }, { "s", "hottest first" }, { "+ -", "tiers" }, { "Enter", "detail" }, { NULL, NULL },
+	}, groups[] = {
+		{ "F1", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
+		{ "b", "begin" }, { NULL, NULL },
+	}, hosts[] = {
+		{ "F1", "help" }, { "Enter", "detail" }, { "i", "idle ones too" }, { "H", "map" }, { "g", "groups" },
+		{ NULL, NULL },
+	};
+	const struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	footer_draw_keys(app, footer, part == PART_MAP ? map : part == PART_GROUPS ? groups : hosts);
+}
+
+static bool key(void *state, struct app *app, int pressed)
+{
+	struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	if (pressed == 'g' || pressed == 'H') {
+		enum balance_part wanted = pressed == 'g' ? PART_GROUPS : PART_HOSTS;
+
+		if (pressed == 'g' && part == PART_GROUPS && !has_map(app))
+			app_say(app, "no map of tiers: %.200s", app->moment.shape ? app->moment.shape->reason : "");
+		view->part = part == wanted ? PART_MAP : wanted;
+		return true;
+	}
+	if (!is_made(view, app))
+		return false;
+	if (part == PART_MAP)
+		return map_key(view, app, pressed);
+	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *event)
+{
+	struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+	const struct rect rest = rest_of(view, app, &app->body);
+
+	if (!is_made(view, app))
+		return false;
+	if (part == PART_MAP)
+		return map_mouse(view, app, &rest, event);
+	return part == PART_GROUPS ? groups_mouse(view, app, &rest, event) : hosts_mouse(view, app, &rest, event);
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	const struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	if (!is_made(view, app))
+		return;
+	if (part == PART_MAP)
+		map_subject(view, app, ret);
+	else if (part == PART_GROUPS)
+		groups_subject(view, app, ret);
+	else
+		hosts_subject(view, app, ret);
+}
+
+static const struct key_help help[] = {
+	{ "Up Down Left Right", "move over the cells of the map; what stands there is said below it" },
+	{ "v", "measured load, the load that the routes predict of the same traffic, the one less the other" },
+	{ "d", "out of the lower switches, or into them" },
+	{ "+ -", "the tiers above, the tiers below: leaf and spine, spine and core" },
+	{ "s", "the hottest rows first, or by name" },
+	{ "g", "the worst groups first, each with its members: measured, predicted and fair; g: the map" },
+	{ "H", "hosts with several HCAs: rails beside each other, the most uneven first; H: the map" },
+	{ "i", "groups that are even or idle, and idle hosts, too" },
+	{ "TEST", "T: the tables are uneven, M: what was measured is, H: it hurts; -: not so; ?: not known" },
+	{ "AR", "adaptive routing, as the settings say or the load shows: on, off; ?: neither does" },
+	{ "CAUSE", "missing-member, degraded-member: a link is down, slow; routing: the tables; flows that meet;" },
+	{ "", "not-following: switches beside it spread theirs; (echo): it comes from one with a cause" },
+	{ "FULL% OVER%", "of the busiest link: how full it is, how far it is above the mean" },
+	{ "x o ! ?", "links: down, missing, slow or partly gone, not read" },
+	{ "", "a window of 60 s and 3 sweeps at least ends with the shown sweep; 'flows' is taken from findings" },
+	{ NULL, NULL },
+};
+
+static const char *const part_names[] = { "map", "groups", "hosts", NULL };                /* by enum balance_part */
+static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
+
+static void keep(void *state, struct keep *keep)
+{
+	const struct balance_view *view = state;
+
+	keep_put(keep, "part", "%s", part_names[view->part]);
+	keep_put(keep, "value", "%s", value_names[view->value]);
+	keep_put_flag(keep, "inward", view->inward);
+	keep_put_flag(keep, "hottest-first", view->hottest_first);
+	keep_put_flag(keep, "all", view->all);
+}
+
+static bool recall(void *state, const char *name, const char *value)
+{
+	struct balance_view *view = state;
+	int choice;
+
+	if (!strcmp(name, "inward"))
+		return keep_flag(value, &view->inward);
+	if (!strcmp(name, "hottest-first"))
+		return keep_flag(value, &view->hottest_first);
+	if (!strcmp(name, "all"))
+		return keep_flag(value, &view->all);
+	if (!strcmp(name, "part")) {
+		choice = keep_choice(value, part_names);
+		view->part = choice < 0 ? view->part : (enum balance_part)choice;
+		return choice >= 0;
+	}
+	choice = strcmp(name, "value") ? -1 : keep_choice(value, value_names);
+	if (choice >= 0)
+		view->value = (enum heat_value)choice;
+	return choice >= 0;
+}
+
+const struct screen screen_balance = {
+	.name = "Balance",
+	.is_tab = true,
+	.size = sizeof(struct balance_view),
+	.init = init,
+	.done = done,
+	.changed = changed,
+	.poll = poll,
+	.draw = draw,
+	.draw_footer = draw_footer,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+	.help = help,
+	.keep = keep,
+	.recall = recall,
+};

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_overview.c - what hurts whom since when, what changed, where the load is */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/list.h"
+#include "tui/screens/overview_view.h"
+
+struct overview {
+	bool dirty;              /* made of another snapshot or moment than is shown */
+	struct overview_view view;
+	struct list list;        /* the cursor: problems, then groups */
+	int64_t kept_finding;    /* what the cursor stood on */
+	char kept_group[GROUP_NAME_SIZE];
+};
+
+static void done(void *state)
+{
+	struct overview *overview = state;
+
+	free(overview->view.problems);
+	changes_done(&overview->view.changes);
+	groups_done(&overview->view.groups);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct overview *overview = state;
+
+	(void)app;
+	overview->dirty = true;
+}
+
+/* Infos are no problems: they are told as changes, and in the groups' states. */
+static int find_problems(struct overview *overview, const struct moment *moment)
+{
+	const struct finding_row **problems = calloc(moment->finding_count + 1, sizeof(*problems));
+	size_t i;
+
+	overview->view.problem_count = overview->view.open_count = 0;
+	free(overview->view.problems);
+	overview->view.problems = problems;
+	for (i = 0; problems && i < moment->finding_count; i++) {
+		const struct finding_row *row = &moment->findings[i];
+
+		if (row->finding.severity < FINDING_WARNING)
+			continue;
+		problems[overview->view.problem_count++] = row;
+		overview->view.open_count += !row->acknowledged.at_us;
+	}
+	return problems ? 0 : ERR_NOMEM;
+}
+
+/* The cursor stays on what it stood on, wherever that is now. */
+static void find_kept(struct overview *overview)
+{
+	size_t i;
+
+	for (i = 0; overview->kept_finding && i < overview->view.problem_count; i++)
+		if (overview->view.problems[i]->finding.id == overview->kept_finding)
+			overview->list.cursor = i;
+	for (i = 0; overview->kept_group[0] && i < overview->view.groups.count; i++)
+		if (!strcmp(overview->view.groups.list[i].name, overview->kept_group))
+			overview->list.cursor = overview->view.problem_count + i;
+}
+
+static void keep(struct overview *overview)
+{
+	const struct overview_view *view = &overview->view;
+	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
+
+	overview->kept_finding = 0;
+	overview->kept_group[0] = '\0';
+	/* At the top one wants to see what is worst, whatever that is. */
+	if (cursor && cursor < view->problem_count)
+		overview->kept_finding = view->problems[cursor]->finding.id;
+	else if (cursor >= view->problem_count && group < view->groups.count)
+		memcpy(overview->kept_group, view->groups.list[group].name, sizeof(overview->kept_group));
+}
+
+/* Bring it up to what is shown. What there is no memory for is left out: the next sweep tries again. */
+static void update(struct overview *overview, const struct app *app)
+{
+	int64_t shown_us = app->live.shown->sweep.wall_us;
+
+	if (!overview->dirty)
+		return;
+	overview->dirty = false;
+	if (find_problems(overview, &app->moment) < 0 ||
+	    changes_make(&app->moment, shown_us - OVERVIEW_CHANGES_US, app->live.at_us ? shown_us : INT64_MAX,
+			 &overview->view.changes, NULL) < 0 ||
+	    groups_make(&app->table, &app->moment, &overview->view.groups, NULL) < 0)
+		overview->dirty = true;
+	find_kept(overview);
+}
+
+/* What is seen of the problems and of the groups: around the cursor, where that is in them. */
+static void follow_cursor(struct overview_view *view)
+{
+	bool among_problems = view->cursor < view->problem_count;
+	int seen = view->plan.problems_rows / view->plan.problem_lines;
+
+	view->first_problem = layout_scroll(view->first_problem, among_problems ? view->cursor : view->first_problem,
+					    view->problem_count, seen);
+	view->first_group = layout_scroll(view->first_group,
+					  among_problems ? view->first_group : view->cursor - view->problem_count,
+					  view->groups.count, view->plan.groups_rows);
+}
+
+static void draw(void *state, struct app *app, const struct rect *body)
+{
+	struct overview *overview = state;
+	const struct brush brush = app_brush(app, false);
+	struct overview_ask ask = { .rows = body->rows };
+
+	update(overview, app);
+	ask.problems = overview->view.problem_count;
+	ask.changes = overview->view.changes.count;
+	ask.groups = overview->view.groups.count;
+	overview_plan(&ask, &overview->view.plan);
+	list_fit(&overview->list, overview->view.problem_count + overview->view.groups.count,
+		 overview->view.plan.problems_rows / overview->view.plan.problem_lines);
+	overview->view.cursor = overview->list.cursor;
+	follow_cursor(&overview->view);
+	overview_draw_problems(&overview->view, app, &brush, body);
+	overview_draw_changes(&overview->view, app, &brush, body);
+	overview_draw_groups(&overview->view, app, &brush, body);
+}
+
+/* The group under the cursor that is no switch's own, or NULL: what Enter shows of it are its links. */
+static const struct port_group *plain_group(const struct overview *overview)
+{
+	size_t index = overview->list.cursor - overview->view.problem_count;
+
+	if (overview->list.cursor < overview->view.problem_count || index >= overview->view.groups.count)
+		return NULL;
+	return overview->view.groups.list[index].filter[0] ? &overview->view.groups.list[index] : NULL;
+}
+
+static bool key(void *state, struct app *app, int pressed)
+{
+	struct overview *overview = state;
+	const struct port_group *group = plain_group(overview);
+	bool taken;
+
+	if (group && (pressed == '\r' || pressed == '\n' || pressed == KEY_SPECIAL(KEY_ENTER))) {
+		screen_links_show(app, group->filter);
+		return true;
+	}
+	taken = list_key(&overview->list, pressed);
+	if (taken)
+		keep(overview);
+	return taken;
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	struct overview *overview = state;
+	const struct port_group *group;
+	size_t cursor = overview->list.cursor;
+
+	update(overview, app);
+	if (cursor < overview->view.problem_count) {
+		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = overview->view.problems[cursor]->finding.id };
+		return;
+	}
+	cursor -= overview->view.problem_count;
+	if (cursor >= overview->view.groups.count)
+		return;
+	group = &overview->view.groups.list[cursor];
+	if (group->own.kind != SUBJECT_NONE)
+		*ret = group->own;
+	else if (group->worst)
+		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = group->worst->finding.id };
+	else if (group->hottest != FABRIC_NONE)
+		*ret = subject_of_port(app, group->hottest);
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *mouse)
+{
+	struct overview *overview = state;
+	const struct overview_plan *plan = &overview->view.plan;
+	int y = mouse->y - app->body.y;
+
+	if (mouse->wheel)
+		list_mouse(&overview->list, mouse, 0);
+	else if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
+		list_move_to(&overview->list,
+			     overview->view.first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
+	else if (plan->groups_rows && y >= plan->groups && y < plan->groups + plan->groups_rows)
+		list_move_to(&overview->list,
+			     overview->view.problem_count + overview->view.first_group + (size_t)(y - plan->groups));
+	else
+		return false;
+	keep(overview);
+	return true;
+}
+
+static const struct key_help footer_keys[] = {
+	{ "Enter", "detail" }, { "b", "begin" }, { "a", "acknowledge" }, { "t", "time" }, { "< >", "step" },
+	{ "1-6", "screens" }, { "?", "help" }, { "q", "quit" }, { NULL, NULL },
+};
+
+static const struct key_help help[] = {
+	{ "Up Down PgUp PgDn", "the cursor: through the problems, then through the groups" },
+	{ "Home End", "the first, the last; k j g G do the same" },
+	{ "Enter", "detail of a problem, of a switch's uplinks; of a group its links" },
+	{ "b a", "go to where it began; acknowledge it, or take that back" },
+	{ "CRIT WARN ack", "severity; ack: somebody knows of it, and why it may wait" },
+	{ "CHANGES 1h", "before the shown time; what belongs together is one" },
+	{ "compute out in", "what hosts send, and what is sent to them" },
+	{ "leaf up", "what leafs send to the tier above" },
+	{ "spine down", "what spines send to the tier below" },
+	{ "other", "without the switches above: these have a problem" },
+	{ "MEAN MIN MAX", "what its ports send, in percent of the links' data rates" },
+	{ "0 ... 100%", "how many ports send 0 to 10 percent, 10 to 20, ..." },
+	{ "unknown", "of a group: fewer than 95 percent of its ports were read" },
+	{ NULL, NULL },
+};
+
+const struct screen screen_overview = {
+	.name = "Overview",
+	.is_tab = true,
+	.size = sizeof(struct overview),
+	.done = done,
+	.changed = changed,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+	.footer_keys = footer_keys,
+	.help = help,
+};

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_ports.c - the front panel of a switch or host */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/screens/front_panel.h"
+
+struct ports_screen {
+	struct front front;
+	bool dirty;            /* it is not what is shown now */
+	struct subject wanted; /* to be gone to when it is */
+	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
+	size_t left_at;
+	struct subject left;
+};
+
+static void done(void *state)
+{
+	struct ports_screen *self = state;
+
+	front_done(&self->front);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct ports_screen *self = state;
+
+	(void)app;
+	self->dirty = true;
+}
+
+/* Who comes back along the path finds the cursor where it was. */
+static void leave(struct ports_screen *self, const struct app *app)
+{
+	self->left_at = app->depth;
+	self->left = *app_subject(app);
+}
+
+/* Bring it up to what is shown, and to where somebody wanted to go. */
+static void prepare(struct ports_screen *self, struct app *app)
+{
+	struct error err = { 0 };
+	int code = 0;
+
+	if (self->dirty)
+		code = front_load(&self->front, app, &err);
+	self->dirty = false;
+	if (code == 0 && self->wanted.kind != SUBJECT_NONE)
+		code = front_choose(&self->front, self->wanted.node_guid, self->wanted.port, &err);
+	self->wanted.kind = SUBJECT_NONE;
+	if (code < 0)
+		app_say(app, "%s", err.text);
+}
+
+static void opened(void *state, struct app *app, const struct subject *subject)
+{
+	struct ports_screen *self = state;
+	bool came_back = self->left_at == app->depth && subject_equal(&self->left, subject);
+
+	self->left_at = 0;
+	if (came_back || subject->kind == SUBJECT_NONE || !subject->node_guid)
+		return;
+	self->wanted = *subject;
+	/* Also when the box is not there now: then that is what is shown. */
+	self->front.box_guid = subject->node_guid;
+	filter_set(&self->front.boxes.filter, "");
+	self->dirty = true;
+}
+
+static void draw(void *state, struct app *app, const struct rect *body)
+{
+	struct ports_screen *self = state;
+
+	prepare(self, app);
+	front_draw(&self->front, app, body);
+}
+
+static void draw_footer(void *state, struct app *app, const struct rect *footer)
+{
+	static const struct key_help keys[] = {
+		{ "F1", "help" },	     { "Arrows", "port" },  { "PgUp PgDn", "switch" }, { "/", "find" },
+		{ "v", "load errors state" }, { "Enter", "detail" }, { "q", "quit" },	       { NULL, NULL },
+	};
+	const struct ports_screen *self = state;
+	const struct filter *filter = &self->front.boxes.filter;
+	const struct brush brush = { &app->theme, 0 };
+	char text[FILTER_SIZE + 200];
+
+	if (!self->front.typing && !filter->typed[0]) {
+		footer_draw_keys(app, footer, keys);
+		return;
+	}
+	snprintf(text, sizeof(text), "/%s%s  %zu of %zu  %s", filter->typed, self->front.typing ? "_" : "",
+		 self->front.boxes.row_count, self->front.boxes.count, filter->trouble);
+	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT,
+		  self->front.typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
+}
+
+static void say_trouble(struct app *app, int code, const struct error *err)
+{
+	if (code < 0)
+		app_say(app, "%s", err->text);
+}
+
+static void choose_row(struct ports_screen *self, struct app *app, size_t row)
+{
+	struct error err = { 0 };
+
+	say_trouble(app, front_choose_row(&self->front, row, &err), &err);
+}
+
+/* The names that pass are others: the shown box stays if it is among them, else the first of them is shown. */
+static void look_for(struct ports_screen *self, struct app *app)
+{
+	struct front *front = &self->front;
+	size_t row;
+
+	boxes_arrange(&front->boxes);
+	list_fit(&front->list, front->boxes.row_count, front->list.height);
+	row = boxes_row(&front->boxes, boxes_find(&front->boxes, front->box_guid));
+	if (row < front->boxes.row_count)
+		list_move_to(&front->list, row);
+	else
+		choose_row(self, app, 0);
+}
+
+static bool box_key(struct ports_screen *self, struct app *app, int key)
+{
+	const struct list *list = &self->front.list;
+
+	if (key == KEY_SPECIAL(KEY_PPAGE) || key == KEY_CTRL('b'))
+		choose_row(self, app, list->cursor ? list->cursor - 1 : 0);
+	else if (key == KEY_SPECIAL(KEY_NPAGE) || key == KEY_CTRL('f'))
+		choose_row(self, app, list->cursor + 1);
+	else
+		return false;
+	return true;
+}
+
+static bool typed_key(struct ports_screen *self, struct app *app, int key)
+{
+	struct front *front = &self->front;
+
+	if (filter_key(&front->boxes.filter, &front->typing, key)) {
+		look_for(self, app);
+		return true;
+	}
+	if (key == KEY_SPECIAL(KEY_UP) || key == KEY_SPECIAL(KEY_DOWN))
+		key = key == KEY_SPECIAL(KEY_UP) ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE);
+	return box_key(self, app, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
+}
+
+static bool move_key(struct front *front, int key)
+{
+	static const struct { int key, dy, dx; } steps[] = {
+		{ KEY_SPECIAL(KEY_UP), -1, 0 }, { KEY_SPECIAL(KEY_DOWN), 1, 0 }, { KEY_SPECIAL(KEY_LEFT), 0, -1 },
+		{ KEY_SPECIAL(KEY_RIGHT), 0, 1 }, { 'k', -1, 0 }, { 'j', 1, 0 },
+	};
+	size_t i;
+
+	if (key == KEY_SPECIAL(KEY_HOME) || key == 'g' || key == KEY_SPECIAL(KEY_END) || key == 'G') {
+		front_move_to(front, key == KEY_SPECIAL(KEY_HOME) || key == 'g' ? 0 : front->count);
+		return true;
+	}
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (steps[i].key != key)
+			continue;
+		/* Before the first drawing nothing stands anywhere. */
+		if (front->count && front->plan.bank_columns)
+			front_move_to(front, panel_move(&front->plan, front->slots, front->count, front->cursor,
+							steps[i].dy, steps[i].dx));
+		return true;
+	}
+	return false;
+}
+
+static bool key(void *state, struct app *app, int pressed)
+{
+	struct ports_screen *self = state;
+	struct front *front = &self->front;
+
+	prepare(self, app);
+	if (front->typing)
+		return typed_key(self, app, pressed);
+	switch (pressed) {
+	case '/':
+	case '\\':
+	case KEY_SPECIAL(KEY_F(3)):
+	case KEY_SPECIAL(KEY_F(4)):
+		front->typing = true;
+		return true;
+	case KEY_ESCAPE:
+		if (!front->boxes.filter.typed[0])
+			return false;
+		filter_set(&front->boxes.filter, "");
+		look_for(self, app);
+		return true;
+	case 'v':
+		front->view = (front->view + 1) % FRONT_VIEW_COUNT;
+		return true;
+	case '\r':
+	case '\n':
+	case KEY_SPECIAL(KEY_ENTER):
+		leave(self, app);
+		return false;
+	default:
+		return box_key(self, app, pressed) || move_key(front, pressed);
+	}
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	const struct ports_screen *self = state;
+	const struct front *front = &self->front;
+
+	(void)app;
+	if (self->dirty || !front->count)
+		return;
+	*ret = (struct subject){ .kind = SUBJECT_PORT, .node_guid = front->node_guid, .port = front->port };
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *mouse)
+{
+	struct ports_screen *self = state;
+	struct front *front = &self->front;
+	size_t port;
+	int line;
+
+	prepare(self, app);
+	line = mouse->y - front->parts.list.y - 1;
+	port = front_port_at(front, mouse->y, mouse->x);
+	if (mouse->wheel) {
+		box_key(self, app, mouse->wheel < 0 ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE));
+	} else if (port < front->count) {
+		front_move_to(front, port);
+		front->typing = false;
+		return true;
+	} else if (front->parts.list.rows && mouse->x < front->parts.list.x + front->parts.list.columns && line >= 0 &&
+		   front->list.first + (size_t)line < front->boxes.row_count) {
+		choose_row(self, app, front->list.first + (size_t)line);
+	}
+	return false;
+}
+
+static const struct key_help help[] = {
+	{ "Arrows", "from port to port, as they stand on the front; Home End: the first and the last" },
+	{ "PgUp PgDn", "the switch or host before and behind; leafs first, then what is above, then hosts" },
+	{ "/ F3 F4", "find a switch or host: part of a name, or a regular expression; Esc: all of them" },
+	{ "v", "what the cells tell: load of the busier direction, errors, or state" },
+	{ "Enter", "all that is known of the port" },
+	{ "! e < ", "signs at a port: a finding is open, errors, narrower or slower than built" },
+	{ "x ? - . L i", "in small cells: down, silent, idle, unused, locked, init" },
+	{ "6.2", "cage 6, its second port, as printed on the box; else the port's number" },
+	{ NULL, NULL },
+};
+
+static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum front_view */
+
+static void keep(void *state, struct keep *keep)
+{
+	const struct ports_screen *self = state;
+
+	keep_put(keep, "view", "%s", views[self->front.view]);
+}
+
+static bool recall(void *state, const char *name, const char *value)
+{
+	struct ports_screen *self = state;
+	int view = strcmp(name, "view") ? -1 : keep_choice(value, views);
+
+	if (view >= 0)
+		self->front.view = (enum front_view)view;
+	return view >= 0;
+}
+
+const struct screen screen_ports = {
+	.name = "Ports",
+	.is_tab = true,
+	.size = sizeof(struct ports_screen),
+	.done = done,
+	.changed = changed,
+	.opened = opened,
+	.draw = draw,
+	.draw_footer = draw_footer,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+	.help = help,
+	.keep = keep,
+	.recall = recall,
+};
