@@ -196,8 +196,8 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	};
 
 	collect_arguments(top, &arguments);
-	if (keep_path(keep, sizeof(keep)))
-		options.keep_path = keep;
+	if (config_path(keep, sizeof(keep)))
+		options.config_path = keep;
 	if (top->child.pid) {
 		options.child = tell_child;
 		options.child_ctx = &top->child;

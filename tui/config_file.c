@@ -19,7 +19,7 @@
 
 static const char *const flags[] = { "no", "yes", NULL };
 
-bool keep_path(char *ret, size_t size)
+bool config_path(char *ret, size_t size)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	int len = -1;
@@ -35,37 +35,37 @@ static bool is_name(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_");
 
-	return len && !name[len] && len < KEEP_NAME_SIZE;
+	return len && !name[len] && len < CONFIG_NAME_SIZE;
 }
 
 /* What a terminal and a line of a file both can take; blanks at the ends are none of it. */
 static bool is_value(const char *value)
 {
 	size_t len = strlen(value);
-	char clean[KEEP_VALUE_SIZE];
+	char clean[CONFIG_VALUE_SIZE];
 
-	if (len >= KEEP_VALUE_SIZE)
+	if (len >= CONFIG_VALUE_SIZE)
 		return false;
 	text_sanitise(value, len, clean, sizeof(clean));
 	return !strcmp(clean, value);
 }
 
-static struct keep_pair *find(const struct keep *keep, const char *name)
+static struct config_pair *find(const struct config *config, const char *name)
 {
-	for (size_t i = 0; i < keep->count; i++)
-		if (!strcmp(keep->pairs[i].name, name))
-			return (struct keep_pair *)&keep->pairs[i];
+	for (size_t i = 0; i < config->count; i++)
+		if (!strcmp(config->pairs[i].name, name))
+			return (struct config_pair *)&config->pairs[i];
 	return NULL;
 }
 
-static bool set(struct keep *keep, const char *name, const char *value)
+static bool set(struct config *config, const char *name, const char *value)
 {
-	struct keep_pair *pair = find(keep, name);
+	struct config_pair *pair = find(config, name);
 
-	if (!is_name(name) || !is_value(value) || (!pair && keep->count == KEEP_MOST))
+	if (!is_name(name) || !is_value(value) || (!pair && config->count == CONFIG_MOST))
 		return false;
 	if (!pair)
-		pair = &keep->pairs[keep->count++];
+		pair = &config->pairs[config->count++];
 	/* Both were measured. */
 	snprintf(pair->name, sizeof(pair->name), "%s", name);
 	snprintf(pair->value, sizeof(pair->value), "%s", value);
@@ -83,32 +83,32 @@ static char *trim(char *text)
 	return text;
 }
 
-void keep_put(struct keep *keep, const char *name, const char *fmt, ...)
+void config_put(struct config *config, const char *name, const char *fmt, ...)
 {
-	char whole[2 * KEEP_NAME_SIZE], value[2 * KEEP_VALUE_SIZE];
+	char whole[2 * CONFIG_NAME_SIZE], value[2 * CONFIG_VALUE_SIZE];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(value, sizeof(value), fmt, args);
 	va_end(args);
-	if (snprintf(whole, sizeof(whole), "%s%s", keep->scope, name) < (int)sizeof(whole))
-		set(keep, whole, trim(value));
+	if (snprintf(whole, sizeof(whole), "%s%s", config->scope, name) < (int)sizeof(whole))
+		set(config, whole, trim(value));
 }
 
-void keep_put_flag(struct keep *keep, const char *name, bool value)
+void config_put_flag(struct config *config, const char *name, bool value)
 {
-	keep_put(keep, name, "%s", flags[value]);
+	config_put(config, name, "%s", flags[value]);
 }
 
-const char *keep_get(const struct keep *keep, const char *name)
+const char *config_get(const struct config *config, const char *name)
 {
-	const struct keep_pair *pair = find(keep, name);
+	const struct config_pair *pair = find(config, name);
 
 	return pair ? pair->value : NULL;
 }
 
 /* One line without its end. Return: whether it may stand there. */
-static bool parse_line(struct keep *keep, char *line)
+static bool parse_line(struct config *config, char *line)
 {
 	char *equals;
 
@@ -119,12 +119,12 @@ static bool parse_line(struct keep *keep, char *line)
 	if (!equals)
 		return false;
 	*equals = '\0';
-	return set(keep, trim(line), trim(equals + 1));
+	return set(config, trim(line), trim(equals + 1));
 }
 
-int keep_parse(struct keep *keep, const char *text, size_t len, struct error *err)
+int config_parse(struct config *config, const char *text, size_t len, struct error *err)
 {
-	char line[KEEP_NAME_SIZE + KEEP_VALUE_SIZE + 64];
+	char line[CONFIG_NAME_SIZE + CONFIG_VALUE_SIZE + 64];
 	size_t number = 0, wrong = 0, at = 0;
 
 	while (at < len) {
@@ -137,7 +137,7 @@ int keep_parse(struct keep *keep, const char *text, size_t len, struct error *er
 			memcpy(line, text + at, bytes);
 			line[bytes] = '\0';
 		}
-		if ((!fits || !parse_line(keep, line)) && !wrong)
+		if ((!fits || !parse_line(config, line)) && !wrong)
 			wrong = number;
 		at += bytes + 1;
 	}
@@ -160,7 +160,7 @@ static int read_all(int fd, char *text, size_t size, size_t *ret_len)
 	return got < 0 ? -1 : 0;
 }
 
-int keep_read(struct keep *keep, const char *path, struct error *err)
+int config_read(struct config *config, const char *path, struct error *err)
 {
 	/* A pipe of that name would be waited for. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
@@ -183,7 +183,7 @@ int keep_read(struct keep *keep, const char *path, struct error *err)
 	else if (len > FILE_SIZE_MOST)
 		status = err_set(err, ERR_USAGE, "not used: it is too long (%.200s)", path);
 	else
-		status = keep_parse(keep, text, len, &why);
+		status = config_parse(config, text, len, &why);
 	if (why.code)
 		err_set(err, status, "not used: %.100s (%.200s)", why.text, path);
 	free(text);
@@ -191,17 +191,17 @@ int keep_read(struct keep *keep, const char *path, struct error *err)
 	return status;
 }
 
-bool keep_update(struct keep *keep, const struct keep *before, const struct keep *now)
+bool config_update(struct config *config, const struct config *before, const struct config *now)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < now->count; i++) {
-		const struct keep_pair *pair = &now->pairs[i];
-		const char *old = keep_get(before, pair->name);
+		const struct config_pair *pair = &now->pairs[i];
+		const char *old = config_get(before, pair->name);
 
 		if (old && !strcmp(old, pair->value))
 			continue;
-		any |= set(keep, pair->name, pair->value);
+		any |= set(config, pair->name, pair->value);
 	}
 	return any;
 }
@@ -216,7 +216,7 @@ static void make_folders(char *path)
 	}
 }
 
-static bool write_pairs(const struct keep *keep, int fd)
+static bool write_pairs(const struct config *config, int fd)
 {
 	FILE *file = fdopen(fd, "w");
 	bool good;
@@ -226,13 +226,13 @@ static bool write_pairs(const struct keep *keep, int fd)
 		return false;
 	}
 	fputs("# ibwire top: written when it ends, if something was changed\n", file);
-	for (size_t i = 0; i < keep->count; i++)
-		fprintf(file, "%s = %s\n", keep->pairs[i].name, keep->pairs[i].value);
+	for (size_t i = 0; i < config->count; i++)
+		fprintf(file, "%s = %s\n", config->pairs[i].name, config->pairs[i].value);
 	good = fflush(file) == 0 && !ferror(file) && fsync(fd) == 0;
 	return fclose(file) == 0 && good;
 }
 
-bool keep_write(const struct keep *keep, const char *path)
+bool config_write(const struct config *config, const char *path)
 {
 	char real[PATH_MAX], temporary[PATH_MAX + 8];
 	bool good;
@@ -247,13 +247,13 @@ bool keep_write(const struct keep *keep, const char *path)
 	fd = mkstemp(temporary);
 	if (fd < 0)
 		return false;
-	good = write_pairs(keep, fd) && rename(temporary, real) == 0;
+	good = write_pairs(config, fd) && rename(temporary, real) == 0;
 	if (!good)
 		unlink(temporary);
 	return good;
 }
 
-int keep_choice(const char *value, const char *const *words)
+int config_choice(const char *value, const char *const *words)
 {
 	for (int i = 0; words[i]; i++)
 		if (!strcmp(value, words[i]))
@@ -261,9 +261,9 @@ int keep_choice(const char *value, const char *const *words)
 	return -1;
 }
 
-bool keep_flag(const char *value, bool *ret)
+bool config_flag(const char *value, bool *ret)
 {
-	int choice = keep_choice(value, flags);
+	int choice = config_choice(value, flags);
 
 	if (choice >= 0)
 		*ret = choice == 1;

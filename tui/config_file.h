@@ -13,70 +13,70 @@
 
 struct error;
 
-#define KEEP_NAME_SIZE 48
-#define KEEP_VALUE_SIZE 512
-#define KEEP_MOST 96
+#define CONFIG_NAME_SIZE 48
+#define CONFIG_VALUE_SIZE 512
+#define CONFIG_MOST 96
 
-struct keep_pair {
-	char name[KEEP_NAME_SIZE], value[KEEP_VALUE_SIZE];
+struct config_pair {
+	char name[CONFIG_NAME_SIZE], value[CONFIG_VALUE_SIZE];
 };
 
 /* A zeroed struct keeps nothing. */
-struct keep {
-	struct keep_pair pairs[KEEP_MOST];
+struct config {
+	struct config_pair pairs[CONFIG_MOST];
 	size_t count;
-	char scope[KEEP_NAME_SIZE]; /* "links.": keep_put() writes it before the names; "": nothing */
+	char scope[CONFIG_NAME_SIZE]; /* "links.": config_put() writes it before the names; "": nothing */
 };
 
 /*
- * keep_path - where the file belongs: ibwire/top.conf in $XDG_CONFIG_HOME, else in ~/.config
+ * config_path - where the file belongs: ibwire/top.conf in $XDG_CONFIG_HOME, else in ~/.config
  * As the XDG Base Directory Specification says, a path that is not absolute does not count.
  * Return: false where neither is set, or it is too long: nothing is kept then.
  */
-bool keep_path(char *ret, size_t size);
+bool config_path(char *ret, size_t size);
 
 /*
- * keep_put - set a pair, or set it anew
+ * config_put - set a pair, or set it anew
  * A value's blanks at its ends are left out. A pair that could not stand in a file (a name with others than small
  * letters, digits and . - _; a value that is too long, no UTF-8, or with control characters) is left out altogether.
  */
-__attribute__((format(printf, 3, 4))) void keep_put(struct keep *keep, const char *name, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) void config_put(struct config *config, const char *name, const char *fmt, ...);
 
-/* keep_put_flag - the same of "yes" or "no". */
-void keep_put_flag(struct keep *keep, const char *name, bool value);
+/* config_put_flag - the same of "yes" or "no". */
+void config_put_flag(struct config *config, const char *name, bool value);
 
-/* keep_get - the value of a whole name, or NULL. */
-const char *keep_get(const struct keep *keep, const char *name);
+/* config_get - the value of a whole name, or NULL. */
+const char *config_get(const struct config *config, const char *name);
 
 /*
- * keep_parse - add the pairs of a text; what a line of it repeats counts as it stands last
+ * config_parse - add the pairs of a text; what a line of it repeats counts as it stands last
  * @text:  of @len bytes, anything
  * Return: 0; ERR_USAGE that tells the first line that was left out: the others were taken.
  */
-int keep_parse(struct keep *keep, const char *text, size_t len, struct error *err);
+int config_parse(struct config *config, const char *text, size_t len, struct error *err);
 
 /*
- * keep_read - the file
- * Return: 0, also where there is none; ERR_USAGE as keep_parse(); ERR_IO where it cannot be read.
+ * config_read - the file
+ * Return: 0, also where there is none; ERR_USAGE as config_parse(); ERR_IO where it cannot be read.
  */
-int keep_read(struct keep *keep, const char *path, struct error *err);
+int config_read(struct config *config, const char *path, struct error *err);
 
-/* keep_update - take over of @now what is not as in @before. Return: whether there was any of it. */
-bool keep_update(struct keep *keep, const struct keep *before, const struct keep *now);
+/* config_update - take over of @now what is not as in @before. Return: whether there was any of it. */
+bool config_update(struct config *config, const struct config *before, const struct config *now);
 
 /*
- * keep_write - the file anew, as a whole or not at all, in a folder that is made where it is missing
+ * config_write - the file anew, as a whole or not at all, in a folder that is made where it is missing
  * A link stays one: what it leads to is written. Return: whether it was written.
  */
-bool keep_write(const struct keep *keep, const char *path);
+bool config_write(const struct config *config, const char *path);
 
 /*
- * keep_choice - the index of a value in a list of words that ends with NULL
+ * config_choice - the index of a value in a list of words that ends with NULL
  * Return: -1 where it is none of them.
  */
-int keep_choice(const char *value, const char *const *words);
+int config_choice(const char *value, const char *const *words);
 
-/* keep_flag - "yes" or "no". Return: false where it is neither; @ret is untouched then. */
-bool keep_flag(const char *value, bool *ret);
+/* config_flag - "yes" or "no". Return: false where it is neither; @ret is untouched then. */
+bool config_flag(const char *value, bool *ret);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * event_list.h - events newest first, older ones added behind them, and which of them pass a filter
  *
- * What a newer moment brings is put before what was loaded earlier, as long as
+ * What a newer context brings is put before what was loaded earlier, as long as
  * the two meet: a list never has a hole. No curses, no database here.
  */
 #ifndef IBWIRE_TUI_EVENT_LIST_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "tui/model/context.h"
-#include "tui/draw/prompt.h"
+#include "tui/model/filter.h"
 
 struct error;
 
@@ -22,7 +22,7 @@ struct error;
 #define EVENT_LIST_MOST 20000
 
 struct event_filter {
-	char pattern[PROMPT_SIZE]; /* "": none */
+	char pattern[FILTER_SIZE]; /* "": none */
 	regex_t regex;
 	bool has_regex;
 	char kind[32];             /* "": any */
@@ -31,7 +31,7 @@ struct event_filter {
 };
 
 struct event_list {
-	struct happening *events; /* newest first */
+	struct recent_event *events; /* newest first */
 	size_t count, capacity;
 	bool complete;            /* no older ones are stored, or no more are kept */
 	uint32_t *rows;           /* those that pass the filter */
@@ -42,15 +42,15 @@ struct event_list {
 void event_list_done(struct event_list *list);
 
 /*
- * event_list_take - the newest before the shown time
+ * event_list_merge - the newest before the shown time
  * @events:  newest first, @count of them; @most: as many as were asked for: fewer are all
  * Return: 0 or ERR_NOMEM: then the list is as it was.
  */
-int event_list_take(struct event_list *list, const struct happening *events, size_t count, size_t most,
+int event_list_merge(struct event_list *list, const struct recent_event *events, size_t count, size_t most,
 		    struct error *err);
 
 /* event_list_add - one that is older than all of them; event_list_filter() has to follow. Return: 0 or ERR_NOMEM. */
-int event_list_add(struct event_list *list, const struct happening *event, struct error *err);
+int event_list_add(struct event_list *list, const struct recent_event *event, struct error *err);
 
 /* event_list_filter - make rows anew. Return: 0 or ERR_NOMEM. */
 int event_list_filter(struct event_list *list, struct error *err);
@@ -65,11 +65,11 @@ int event_list_pattern(struct event_list *list, const char *pattern, struct erro
 size_t event_list_find(const struct event_list *list, int64_t id);
 
 /* event_list_at - the event of a row, or NULL. */
-const struct happening *event_list_at(const struct event_list *list, size_t row);
+const struct recent_event *event_list_at(const struct event_list *list, size_t row);
 
 /* event_where - "leaf01/12", "leaf01", "" for the fabric. event_text - with names as they are shown. Return: @ret. */
-const char *event_where(const struct happening *event, char *ret, size_t size);
-const char *event_text(const struct happening *event, char *ret, size_t size);
+const char *event_where(const struct recent_event *event, char *ret, size_t size);
+const char *event_text(const struct recent_event *event, char *ret, size_t size);
 /* event_text_shown - the same, of the text of any event */
 const char *event_text_shown(const char *from, char *ret, size_t size);
 

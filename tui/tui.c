@@ -95,7 +95,7 @@ static int loop(struct app *app, bool unicode, struct error *err)
 			dead++;
 		news_of_terminal(app, unicode, &keys);
 		/* A key is answered at once, also where what it asks for takes long to read. */
-		if (keys && live_waits(&app->live))
+		if (keys && live_load_is_slow(&app->live))
 			draw(app);
 		status = app_poll(app, &news, err);
 		if (status < 0)

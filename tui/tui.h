@@ -35,7 +35,7 @@ struct tui_options {
 	/* Arguments for commands that are run from the screen: for all of them, and for those that ask the fabric. */
 	const char *program;           /* that is run for a report or a snapshot: this one's path; NULL: none is */
 	const char *const *arguments, *const *device_arguments; /* each ends with NULL; or NULL */
-	const char *keep_path;         /* of the file with what is kept until the next start; NULL: nothing is */
+	const char *config_path;         /* of the file with what is kept until the next start; NULL: nothing is */
 	int64_t at_us;                 /* wall clock: show the fabric as it was then; 0: as it is */
 	int64_t refresh_us;            /* how often a new sweep is shown at most; 0: each one */
 	enum tui_color color;          /* AUTO: as the terminal can, nothing where NO_COLOR is set */

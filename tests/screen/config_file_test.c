@@ -46,7 +46,7 @@ static unsigned below(unsigned limit)
 
 static void what_is_put_comes_back(void **state)
 {
-	static struct keep keep, again;
+	static struct config config, again;
 	static const char *const pieces[] = {
 		"a", "|", "=", "#", " ", "\xc3\xa4", "\"", "\\", "^(x)", "\xe6\xbc\xa2", "%s", ";",
 	};
@@ -54,153 +54,153 @@ static void what_is_put_comes_back(void **state)
 
 	(void)state;
 	for (int round = 0; round < 300; round++) {
-		memset(&keep, 0, sizeof(keep));
+		memset(&config, 0, sizeof(config));
 		memset(&again, 0, sizeof(again));
-		for (unsigned i = 0, count = below(KEEP_MOST + 5); i < count; i++) {
-			char name[16], value[2 * KEEP_VALUE_SIZE] = "";
+		for (unsigned i = 0, count = below(CONFIG_MOST + 5); i < count; i++) {
+			char name[16], value[2 * CONFIG_VALUE_SIZE] = "";
 
 			for (unsigned left = below(200); left; left--)
 				strcat(value, pieces[below(sizeof(pieces) / sizeof(pieces[0]))]);
 			snprintf(name, sizeof(name), "n%u", i);
-			keep_put(&keep, name, "%s", value);
+			config_put(&config, name, "%s", value);
 		}
-		assert_true(keep_write(&keep, "top.conf"));
-		if (keep_read(&again, "top.conf", &err) < 0)
+		assert_true(config_write(&config, "top.conf"));
+		if (config_read(&again, "top.conf", &err) < 0)
 			fail_msg("%s", err.text);
-		assert_int_equal(again.count, keep.count);
-		for (size_t i = 0; i < keep.count; i++)
-			assert_string_equal(keep_get(&again, keep.pairs[i].name), keep.pairs[i].value);
+		assert_int_equal(again.count, config.count);
+		for (size_t i = 0; i < config.count; i++)
+			assert_string_equal(config_get(&again, config.pairs[i].name), config.pairs[i].value);
 	}
 }
 
 static void hostile_values_and_names_are_left_out(void **state)
 {
-	static struct keep keep;
-	char much[KEEP_VALUE_SIZE + 1];
+	static struct config config;
+	char much[CONFIG_VALUE_SIZE + 1];
 
 	(void)state;
 	memset(much, 'x', sizeof(much) - 1);
 	much[sizeof(much) - 1] = '\0';
-	keep_put(&keep, "a", "one\nb = two");
-	keep_put(&keep, "c", "\033[2J");
-	keep_put(&keep, "d", "\xff\xfe");
-	keep_put(&keep, "e", "%s", much);
-	keep_put(&keep, "", "x");
-	keep_put(&keep, "with blank", "x");
-	keep_put(&keep, "with=equals", "x");
-	keep_put(&keep, "#comment", "x");
-	keep_put(&keep, "much-too-long-a-name-for-what-a-screen-would-want-to-keep", "x");
-	assert_int_equal(keep.count, 0);
+	config_put(&config, "a", "one\nb = two");
+	config_put(&config, "c", "\033[2J");
+	config_put(&config, "d", "\xff\xfe");
+	config_put(&config, "e", "%s", much);
+	config_put(&config, "", "x");
+	config_put(&config, "with blank", "x");
+	config_put(&config, "with=equals", "x");
+	config_put(&config, "#comment", "x");
+	config_put(&config, "much-too-long-a-name-for-what-a-screen-would-want-to-keep", "x");
+	assert_int_equal(config.count, 0);
 	much[sizeof(much) - 2] = '\0';
-	keep_put(&keep, "e", "%s", much);
-	keep_put(&keep, "f", "  in the middle  ");
-	assert_int_equal(keep.count, 2);
-	assert_string_equal(keep_get(&keep, "e"), much);
-	assert_string_equal(keep_get(&keep, "f"), "in the middle");
+	config_put(&config, "e", "%s", much);
+	config_put(&config, "f", "  in the middle  ");
+	assert_int_equal(config.count, 2);
+	assert_string_equal(config_get(&config, "e"), much);
+	assert_string_equal(config_get(&config, "f"), "in the middle");
 }
 
 static void a_scope_stands_before_names(void **state)
 {
-	static struct keep keep = { .scope = "links." };
+	static struct config config = { .scope = "links." };
 
 	(void)state;
-	keep_put(&keep, "sort", "%s", "AGE");
-	assert_string_equal(keep_get(&keep, "links.sort"), "AGE");
-	assert_null(keep_get(&keep, "sort"));
+	config_put(&config, "sort", "%s", "AGE");
+	assert_string_equal(config_get(&config, "links.sort"), "AGE");
+	assert_null(config_get(&config, "sort"));
 }
 
 static void of_a_broken_file_the_good_lines_count_and_the_first_bad_one_is_told(void **state)
 {
-	static struct keep keep;
+	static struct config config;
 	struct error err = { 0 };
 
 	(void)state;
 	write_file("top.conf",
 		   "# a comment\n\nscreen = Links\nwhat is this\nmouse=no\r\n= 5\nlinks.filter =\nmouse = yes");
-	assert_int_equal(keep_read(&keep, "top.conf", &err), ERR_USAGE);
+	assert_int_equal(config_read(&config, "top.conf", &err), ERR_USAGE);
 	assert_string_equal(err.text, "not used: line 4 is no \"name = value\" (top.conf)");
-	assert_string_equal(keep_get(&keep, "screen"), "Links");
-	assert_string_equal(keep_get(&keep, "mouse"), "yes");
-	assert_string_equal(keep_get(&keep, "links.filter"), "");
-	assert_int_equal(keep.count, 3);
+	assert_string_equal(config_get(&config, "screen"), "Links");
+	assert_string_equal(config_get(&config, "mouse"), "yes");
+	assert_string_equal(config_get(&config, "links.filter"), "");
+	assert_int_equal(config.count, 3);
 }
 
 static void no_bytes_do_harm(void **state)
 {
-	static struct keep keep;
+	static struct config config;
 	char bytes[3000];
 
 	(void)state;
 	for (int round = 0; round < 3000; round++) {
 		size_t len = below(sizeof(bytes));
 
-		memset(&keep, 0, sizeof(keep));
+		memset(&config, 0, sizeof(config));
 		for (size_t i = 0; i < len; i++)
 			bytes[i] = below(3) ? "ab=\n #.\r"[below(8)] : (char)below(256);
-		keep_parse(&keep, bytes, len, NULL);
-		assert_true(keep.count <= KEEP_MOST);
-		for (size_t i = 0; i < keep.count; i++)
-			for (const char *at = keep.pairs[i].value; *at; at++)
+		config_parse(&config, bytes, len, NULL);
+		assert_true(config.count <= CONFIG_MOST);
+		for (size_t i = 0; i < config.count; i++)
+			for (const char *at = config.pairs[i].value; *at; at++)
 				assert_true((unsigned char)*at >= ' ');
 	}
 }
 
 static void a_file_that_is_none_is_told_and_a_missing_one_is_nothing(void **state)
 {
-	static struct keep keep;
+	static struct config config;
 	struct error err = { 0 };
 	FILE *file;
 
 	(void)state;
-	assert_int_equal(keep_read(&keep, "missing.conf", &err), 0);
-	assert_int_equal(keep_read(&keep, "nowhere/missing.conf", &err), 0);
+	assert_int_equal(config_read(&config, "missing.conf", &err), 0);
+	assert_int_equal(config_read(&config, "nowhere/missing.conf", &err), 0);
 	assert_int_equal(mkdir("folder", 0700), 0);
-	assert_int_equal(keep_read(&keep, "folder", &err), ERR_IO);
+	assert_int_equal(config_read(&config, "folder", &err), ERR_IO);
 	assert_int_equal(mkfifo("pipe", 0600), 0);
-	assert_int_equal(keep_read(&keep, "pipe", &err), ERR_IO);
+	assert_int_equal(config_read(&config, "pipe", &err), ERR_IO);
 	file = fopen("long.conf", "w");
 	assert_non_null(file);
 	for (int i = 0; i < 10000; i++)
 		fputs("name = 1\n", file);
 	fclose(file);
-	assert_int_equal(keep_read(&keep, "long.conf", &err), ERR_USAGE);
-	assert_int_equal(keep.count, 0);
+	assert_int_equal(config_read(&config, "long.conf", &err), ERR_USAGE);
+	assert_int_equal(config.count, 0);
 }
 
 static void only_what_changed_is_taken_over(void **state)
 {
-	static struct keep file, before, now;
+	static struct config file, before, now;
 
 	(void)state;
-	keep_put(&file, "theirs", "1");
-	keep_put(&file, "sort", "AGE");
-	keep_put(&before, "sort", "LID");
-	keep_put(&before, "mouse", "yes");
-	keep_put(&now, "sort", "LID");
-	keep_put(&now, "mouse", "yes");
-	assert_false(keep_update(&file, &before, &now));
-	keep_put(&now, "mouse", "no");
-	assert_true(keep_update(&file, &before, &now));
-	assert_string_equal(keep_get(&file, "mouse"), "no");
-	assert_string_equal(keep_get(&file, "sort"), "AGE");
-	assert_string_equal(keep_get(&file, "theirs"), "1");
+	config_put(&file, "theirs", "1");
+	config_put(&file, "sort", "AGE");
+	config_put(&before, "sort", "LID");
+	config_put(&before, "mouse", "yes");
+	config_put(&now, "sort", "LID");
+	config_put(&now, "mouse", "yes");
+	assert_false(config_update(&file, &before, &now));
+	config_put(&now, "mouse", "no");
+	assert_true(config_update(&file, &before, &now));
+	assert_string_equal(config_get(&file, "mouse"), "no");
+	assert_string_equal(config_get(&file, "sort"), "AGE");
+	assert_string_equal(config_get(&file, "theirs"), "1");
 }
 
 static void folders_are_made_and_links_stay(void **state)
 {
-	static struct keep keep;
+	static struct config config;
 	struct stat st;
 	char here[512], path_of[600];
 
 	(void)state;
-	keep_put(&keep, "mouse", "no");
+	config_put(&config, "mouse", "no");
 	assert_non_null(getcwd(here, sizeof(here)));
 	snprintf(path_of, sizeof(path_of), "%s/config/ibwire/top.conf", here);
-	assert_true(keep_write(&keep, path_of));
+	assert_true(config_write(&config, path_of));
 	assert_file(path_of, "# ibwire top: written when it ends, if something was changed\nmouse = no\n");
 	assert_int_equal(symlink(path_of, "linked.conf"), 0);
-	keep_put(&keep, "mouse", "yes");
-	assert_true(keep_write(&keep, "linked.conf"));
+	config_put(&config, "mouse", "yes");
+	assert_true(config_write(&config, "linked.conf"));
 	assert_int_equal(lstat("linked.conf", &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_file(path_of, "# ibwire top: written when it ends, if something was changed\nmouse = yes\n");
@@ -210,15 +210,15 @@ static void folders_are_made_and_links_stay(void **state)
 
 static void what_cannot_be_written_leaves_the_old_file(void **state)
 {
-	static struct keep keep;
+	static struct config config;
 
 	(void)state;
-	keep_put(&keep, "mouse", "no");
+	config_put(&config, "mouse", "no");
 	write_file("file", "mouse = yes\n");
-	assert_false(keep_write(&keep, "file/top.conf"));
-	assert_false(keep_write(&keep, "/proc/ibwire/top.conf"));
+	assert_false(config_write(&config, "file/top.conf"));
+	assert_false(config_write(&config, "/proc/ibwire/top.conf"));
 	assert_int_equal(mkdir("top.conf", 0700), 0);
-	assert_false(keep_write(&keep, "top.conf"));
+	assert_false(config_write(&config, "top.conf"));
 	assert_file("file", "mouse = yes\n");
 }
 
@@ -229,15 +229,15 @@ static void the_file_is_where_xdg_says(void **state)
 	(void)state;
 	setenv("HOME", "/home/ann", 1);
 	setenv("XDG_CONFIG_HOME", "/etc/ann", 1);
-	assert_true(keep_path(where, sizeof(where)));
+	assert_true(config_path(where, sizeof(where)));
 	assert_string_equal(where, "/etc/ann/ibwire/top.conf");
 	setenv("XDG_CONFIG_HOME", "not/absolute", 1);
-	assert_true(keep_path(where, sizeof(where)));
+	assert_true(config_path(where, sizeof(where)));
 	assert_string_equal(where, "/home/ann/.config/ibwire/top.conf");
 	unsetenv("XDG_CONFIG_HOME");
-	assert_false(keep_path(where, 20));
+	assert_false(config_path(where, 20));
 	unsetenv("HOME");
-	assert_false(keep_path(where, sizeof(where)));
+	assert_false(config_path(where, sizeof(where)));
 }
 
 static int enter(void **state)

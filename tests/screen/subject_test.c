@@ -25,13 +25,13 @@ static void begin(struct stage *stage, const char *scenario, int64_t at_us)
 	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
 }
 
-static const char *part_text(const struct page *page, size_t part)
+static const char *part_text(const struct text_page *page, size_t part)
 {
 	return page->chars.chars + page->parts[part].text;
 }
 
 /* Parts of a line neither overlap nor leave the page, and there is no line without end. */
-static void check_page(const struct page *page)
+static void check_page(const struct text_page *page)
 {
 	assert_false(page->failed);
 	assert_true(page->line_count > 0);
@@ -48,7 +48,7 @@ static void check_page(const struct page *page)
 }
 
 /* The line that begins with a word, or a failure. */
-static size_t line_with(const struct page *page, const char *text)
+static size_t line_with(const struct text_page *page, const char *text)
 {
 	for (size_t i = 0; i < page->line_count; i++)
 		for (size_t p = page->lines[i].first; p < page->lines[i].first + page->lines[i].count; p++)
@@ -60,7 +60,7 @@ static size_t line_with(const struct page *page, const char *text)
 	return 0;
 }
 
-static bool has(const struct page *page, const char *text)
+static bool has(const struct text_page *page, const char *text)
 {
 	for (size_t i = 0; i < page->part_count; i++)
 		if (strstr(part_text(page, i), text))
@@ -68,20 +68,20 @@ static bool has(const struct page *page, const char *text)
 	return false;
 }
 
-static void check_widths(struct detail *detail, struct stage *stage, const struct subject *subject)
+static void check_widths(struct subject_page *detail, struct stage *stage, const struct subject *subject)
 {
 	static const int widths[] = { 40, 47, 59, 60, 69, 70, 79, 80, 99, 100, 120, 163, 200, 300 };
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
 		detail->rows = widths[i] / 4;
-		detail_put(detail, &stage->app, subject, widths[i]);
+		subject_page_fill(detail, &stage->app, subject, widths[i]);
 		check_page(&detail->page);
 	}
 }
 
 static void pages_of_all_that_there_is_fit_every_width(void **state)
 {
-	struct detail detail = { .plot.window = 2 };
+	struct subject_page detail = { .plot.window = 2 };
 	const struct subject whole = { .kind = SUBJECT_FABRIC };
 	const struct fabric *fabric;
 	const struct shape *shape;
@@ -90,7 +90,7 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 	(void)state;
 	begin(&stage, "routes-skewed-story", 0);
 	fabric = stage.app.live.shown->fabric;
-	shape = stage.app.moment.shape;
+	shape = stage.app.context.shape;
 	check_widths(&detail, &stage, &whole);
 	for (uint32_t i = 0; i < fabric->port_count; i += 7) {
 		const struct subject subject = subject_of_port(&stage.app, i);
@@ -108,9 +108,9 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 		assert_int_equal(subject_group(shape, &subject), i);
 		check_widths(&detail, &stage, &subject);
 	}
-	for (size_t i = 0; i < stage.app.moment.finding_count; i++) {
+	for (size_t i = 0; i < stage.app.context.finding_count; i++) {
 		const struct subject subject = { .kind = SUBJECT_FINDING,
-						 .id = stage.app.moment.findings[i].finding.id };
+						 .id = stage.app.context.findings[i].finding.id };
 
 		check_widths(&detail, &stage, &subject);
 	}
@@ -125,7 +125,7 @@ static void what_is_not_there_says_so(void **state)
 		{ .kind = SUBJECT_GROUP, .node_guid = 1 },           { .kind = SUBJECT_FINDING, .id = 99999 },
 		{ .kind = SUBJECT_GROUP, .node_guid = 1, .peer_guid = 2 },
 	};
-	struct detail detail = { .plot.window = 2 };
+	struct subject_page detail = { .plot.window = 2 };
 	struct stage stage;
 
 	(void)state;
@@ -133,26 +133,26 @@ static void what_is_not_there_says_so(void **state)
 	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
 		check_widths(&detail, &stage, &gone[i]);
 		assert_true(has(&detail.page, "is not "));
-		assert_false(detail_plot_load(&detail.plot, &stage.app, &gone[i], 80) && !detail.plot.problem[0]);
+		assert_false(history_plot_load(&detail.plot, &stage.app, &gone[i], 80) && !detail.plot.problem[0]);
 	}
 	page_done(&detail.page);
-	detail_plot_done(&detail.plot);
+	history_plot_done(&detail.plot);
 	stage_close(&stage);
 }
 
 /* The finding of the story, and the way from it to its cause. */
 static const struct finding_row *imbalance(const struct stage *stage)
 {
-	for (size_t i = 0; i < stage->app.moment.finding_count; i++)
-		if (stage->app.moment.findings[i].finding.kind == FINDING_UPLINK_IMBALANCE)
-			return &stage->app.moment.findings[i];
+	for (size_t i = 0; i < stage->app.context.finding_count; i++)
+		if (stage->app.context.findings[i].finding.kind == FINDING_UPLINK_IMBALANCE)
+			return &stage->app.context.findings[i];
 	fail_msg("the story has no finding");
 	return NULL;
 }
 
 static void a_finding_says_all_that_is_known_of_it_and_leads_to_its_place(void **state)
 {
-	struct detail detail = { .plot.window = 2 };
+	struct subject_page detail = { .plot.window = 2 };
 	const struct finding_row *row;
 	struct subject subject = { .kind = SUBJECT_FINDING };
 	struct stage stage;
@@ -162,7 +162,7 @@ static void a_finding_says_all_that_is_known_of_it_and_leads_to_its_place(void *
 	begin(&stage, "routes-skewed-story", 0);
 	row = imbalance(&stage);
 	subject.id = row->finding.id;
-	detail_put(&detail, &stage.app, &subject, 300);
+	subject_page_fill(&detail, &stage.app, &subject, 300);
 	line_with(&detail.page, row->finding.text);
 	line_with(&detail.page, "routing");
 	line_with(&detail.page, row->advice);
@@ -177,7 +177,7 @@ static void a_finding_says_all_that_is_known_of_it_and_leads_to_its_place(void *
 	/* Before it began it is none, and the page says so. */
 	stage_close(&stage);
 	stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, STAGE_END_US - 10 * MINUTE_US, 40, 120);
-	detail_put(&detail, &stage.app, &subject, 80);
+	subject_page_fill(&detail, &stage.app, &subject, 80);
 	line_with(&detail.page, "not open");
 	page_done(&detail.page);
 	stage_close(&stage);
@@ -185,7 +185,7 @@ static void a_finding_says_all_that_is_known_of_it_and_leads_to_its_place(void *
 
 static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(void **state)
 {
-	struct detail detail = { .plot.window = 2 };
+	struct subject_page detail = { .plot.window = 2 };
 	struct subject place;
 	struct stage stage;
 	double before = 0, after = 0;
@@ -195,7 +195,7 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	begin(&stage, "routes-skewed-story", 0);
 	place = subject_of_finding(imbalance(&stage));
 	place = (struct subject){ .kind = SUBJECT_PORT, .node_guid = place.node_guid, .port = 20 };
-	assert_true(detail_plot_load(&detail.plot, &stage.app, &place, 120));
+	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
 	assert_string_equal(detail.plot.problem, "");
 	assert_int_equal(detail.plot.series_count, 2);
 	assert_int_equal(detail.plot.until_us, stage.app.live.shown->sweep.wall_us);
@@ -215,22 +215,22 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	}
 	assert_true(count_before && count_after && after / count_after > 2 * before / count_before);
 	/* The same again is not read again; another metric, window or width is. */
-	assert_false(detail_plot_load(&detail.plot, &stage.app, &place, 120));
+	assert_false(history_plot_load(&detail.plot, &stage.app, &place, 120));
 	for (int i = 0; i < 6; i++) {
-		detail_plot_next(&detail.plot, &place);
-		assert_true(detail_plot_load(&detail.plot, &stage.app, &place, 120));
+		history_plot_next(&detail.plot, &place);
+		assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
 		assert_string_equal(detail.plot.problem, "");
-		detail_plot_zoom(&detail.plot, i % 2 ? 1 : -1);
-		assert_true(detail_plot_load(&detail.plot, &stage.app, &place, 120));
+		history_plot_zoom(&detail.plot, i % 2 ? 1 : -1);
+		assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
 	}
-	assert_true(detail_plot_load(&detail.plot, &stage.app, &place, 60));
-	detail_plot_done(&detail.plot);
+	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 60));
+	history_plot_done(&detail.plot);
 	stage_close(&stage);
 }
 
 static void plots_fit_all_sizes_for_all_that_can_be_plotted(void **state)
 {
-	struct detail detail = { .plot.window = 1 };
+	struct subject_page detail = { .plot.window = 1 };
 	struct subject places[3];
 	struct stage stage;
 
@@ -242,26 +242,26 @@ static void plots_fit_all_sizes_for_all_that_can_be_plotted(void **state)
 	for (size_t i = 0; i < 3; i++)
 		for (int metric = 0; metric < 6; metric++) {
 			for (int columns = 40; columns <= 300; columns += 13) {
-				struct page page = { 0 };
+				struct text_page page = { 0 };
 
-				detail_plot_load(&detail.plot, &stage.app, &places[i], columns);
+				history_plot_load(&detail.plot, &stage.app, &places[i], columns);
 				assert_string_equal(detail.plot.problem, "");
 				for (int height = 1; height < 20; height += 3) {
 					page_begin(&page, columns);
-					detail_plot_put(&detail.plot, &page, height, columns % 2);
+					history_plot_put(&detail.plot, &page, height, columns % 2);
 					check_page(&page);
 				}
 				page_done(&page);
 			}
-			detail_plot_next(&detail.plot, &places[i]);
+			history_plot_next(&detail.plot, &places[i]);
 		}
 	/* In ASCII there is nothing else. */
 	page_begin(&detail.page, 80);
-	detail_plot_put(&detail.plot, &detail.page, 10, false);
+	history_plot_put(&detail.plot, &detail.page, 10, false);
 	for (size_t i = 0; i < detail.page.chars.len; i++)
 		assert_true((unsigned char)detail.page.chars.chars[i] < 0x80);
 	page_done(&detail.page);
-	detail_plot_done(&detail.plot);
+	history_plot_done(&detail.plot);
 	stage_close(&stage);
 }
 
@@ -273,7 +273,7 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 	begin(&stage, "routes-skewed-story", 0);
 	/* The finding is the first on the overview; then its group. */
 	stage_keys(&stage, "2/leaf-u02-r3/20\r\r");
-	assert_ptr_equal(app_screen(&stage.app), &screen_detail);
+	assert_ptr_equal(app_screen(&stage.app), &screen_subject);
 	assert_true(stage_shows("leaf-u02-r3/20"));
 	stage_keys(&stage, "j");
 	stage_keys(&stage, "j");
@@ -298,9 +298,9 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 
 static void a_long_history_is_told_before_it_is_read(void **state)
 {
-	struct detail_plot plot = { .window = 2, .samples_at_once = 1 };
+	struct history_plot plot = { .window = 2, .samples_at_once = 1 };
 	struct subject node, port;
-	struct page page = { 0 };
+	struct text_page page = { 0 };
 	struct stage stage;
 
 	(void)state;
@@ -308,24 +308,24 @@ static void a_long_history_is_told_before_it_is_read(void **state)
 	node = subject_of_finding(imbalance(&stage));
 	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
 	node.kind = SUBJECT_NODE;
-	assert_true(detail_plot_load(&plot, &stage.app, &node, 80));
+	assert_true(history_plot_load(&plot, &stage.app, &node, 80));
 	assert_true(plot.waits);
 	page_begin(&page, 80);
-	detail_plot_put(&plot, &page, 10, true);
+	history_plot_put(&plot, &page, 10, true);
 	line_with(&page, "reading");
 	/* Somebody goes on before it was read: the next one is told first, too. */
-	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
 	assert_true(plot.waits);
-	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
 	assert_false(plot.waits);
 	assert_int_equal(plot.series_count, 2);
-	assert_false(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_false(history_plot_load(&plot, &stage.app, &port, 80));
 	/* What goes on with time is read in its place. */
 	stage_keys(&stage, "<");
-	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
 	assert_false(plot.waits);
 	page_done(&page);
-	detail_plot_done(&plot);
+	history_plot_done(&plot);
 	stage_close(&stage);
 }
 
@@ -345,7 +345,7 @@ static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
 /* A switch's own port 0 answers for its counters too, and has no link. */
 static void a_switch_is_the_sum_of_its_links(void **state)
 {
-	struct detail detail = { 0 };
+	struct subject_page detail = { 0 };
 	const struct snapshot *shown;
 	struct stage stage;
 	struct subject subject;
@@ -362,7 +362,7 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	assert_true(shown->fabric->nodes[node].enhanced_port0);
 	for (uint32_t i = 0; i < shown->fabric->port_count; i++)
 		links += shown->fabric->ports[i].node == node && shown->fabric->ports[i].peer != FABRIC_NONE;
-	detail_put(&detail, &stage.app, &subject, 160);
+	subject_page_fill(&detail, &stage.app, &subject, 160);
 	snprintf(text, sizeof(text), "over %u ports read of %u with a link", links, links);
 	line_with(&detail.page, text);
 	/* What it is, once: its class says no more than its type. */
@@ -372,10 +372,10 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	/* An HCA has one. */
 	subject = (struct subject){ .kind = SUBJECT_NODE,
 				    .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
-	detail_put(&detail, &stage.app, &subject, 160);
+	subject_page_fill(&detail, &stage.app, &subject, 160);
 	line_with(&detail.page, "over 1 port read of 1 with a link");
 	page_done(&detail.page);
-	detail_plot_done(&detail.plot);
+	history_plot_done(&detail.plot);
 	stage_close(&stage);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Time on the screen: any moment of a recording, by its keys, and all that is shown is of that moment.
+ * Time on the screen: any context of a recording, by its keys, and all that is shown is of that context.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static int64_t shown_us(const struct stage *stage)
 	return stage->app.live.shown->sweep.wall_us;
 }
 
-/* Everything that a screen is made of is of the same moment: the database says the same when it is asked for it. */
+/* Everything that a screen is made of is of the same context: the database says the same when it is asked for it. */
 static void check_moment(const struct stage *stage)
 {
 	const struct app *app = &stage->app;
@@ -48,15 +48,15 @@ static void check_moment(const struct stage *stage)
 		fail_msg("%s", err.text);
 	assert_int_equal(snapshot->sweep.id, app->live.shown->sweep.id);
 	assert_ptr_equal(app->table.snapshot, app->live.shown);
-	assert_ptr_equal(app->moment.shape->fabric, app->live.shown->fabric);
+	assert_ptr_equal(app->context.shape->fabric, app->live.shown->fabric);
 	assert_int_equal(snapshot->fabric->port_count, app->live.shown->fabric->port_count);
-	for (size_t i = 0; i < app->moment.finding_count; i++) {
-		assert_true(app->moment.findings[i].opened_us <= shown_us(stage));
-		assert_true(!app->moment.findings[i].finding.closed_us ||
-			    app->moment.findings[i].finding.closed_us > shown_us(stage));
+	for (size_t i = 0; i < app->context.finding_count; i++) {
+		assert_true(app->context.findings[i].opened_us <= shown_us(stage));
+		assert_true(!app->context.findings[i].finding.closed_us ||
+			    app->context.findings[i].finding.closed_us > shown_us(stage));
 	}
-	for (size_t i = 0; i < app->moment.happening_count; i++)
-		assert_true(app->moment.happenings[i].wall_us <= shown_us(stage));
+	for (size_t i = 0; i < app->context.recent_event_count; i++)
+		assert_true(app->context.recent_events[i].wall_us <= shown_us(stage));
 	snapshot_destroy(snapshot);
 	reader_close(reader);
 }
@@ -132,10 +132,10 @@ static void what_was_not_found_yet_is_not_shown(void **state)
 
 	(void)state;
 	begin(&stage, DIED_US - MINUTE_US);
-	assert_int_equal(stage.app.moment.finding_count, 0);
+	assert_int_equal(stage.app.context.finding_count, 0);
 	check_moment(&stage);
 	stage_keys(&stage, "}}}");
-	assert_true(stage.app.moment.finding_count > 0);
+	assert_true(stage.app.context.finding_count > 0);
 	assert_true(stage_shows("spine-03"));
 	stage_close(&stage);
 }
@@ -146,7 +146,7 @@ static void b_goes_to_where_a_finding_began(void **state)
 
 	(void)state;
 	begin(&stage, 0);
-	assert_true(stage.app.moment.finding_count > 0);
+	assert_true(stage.app.context.finding_count > 0);
 	stage_keys(&stage, "b");
 	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
 	stage_keys(&stage, "L");
@@ -239,7 +239,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	struct loads loads = { 0 };
 	struct stage stage;
 	struct live follows;
-	struct loads_source source = { .live = &follows, .moment = &stage.app.moment, .limits = &limits };
+	struct loads_source source = { .live = &follows, .context = &stage.app.context, .limits = &limits };
 	struct balance_load *before;
 	struct fabric *fabric, *now;
 	size_t kept = 0, gone = 0;
@@ -260,7 +260,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	memcpy(before, loads.loads, fabric->port_count * sizeof(*before));
 	until_us = loads.until_us;
 
-	live_go(&stage.app.live, STAGE_END_US - MINUTE_US);
+	live_set_time(&stage.app.live, STAGE_END_US - MINUTE_US);
 	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
 	follows = stage.app.live;
 	follows.at_us = 0;
@@ -269,7 +269,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	loads_changed(&loads, &source);
 	assert_true(loads.known);
 	assert_int_equal(loads.until_us, until_us);
-	assert_int_equal(loads.balance.count, 2 * stage.app.moment.shape->group_count);
+	assert_int_equal(loads.balance.count, 2 * stage.app.context.shape->group_count);
 	for (uint32_t i = 0; i < now->port_count; i++) {
 		const struct balance_load *was = load_of(before, fabric, now, i);
 

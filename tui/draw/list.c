@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/draw/list.h"
 
-#include "tui/screens/app.h"
+#include "tui/draw/key.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/layout.h"
 
 #define WHEEL_ROWS 3
 

@@ -5,9 +5,10 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "tui/screens/app.h"
+#include "tui/draw/key.h"
+#include "tui/model/filter.h"
 
-void prompt_ask(struct prompt *prompt, const char *label, const char *text, prompt_fn *done)
+void prompt_start(struct prompt *prompt, const char *label, const char *text, prompt_fn *done)
 {
 	snprintf(prompt->label, sizeof(prompt->label), "%s", label);
 	snprintf(prompt->text, sizeof(prompt->text), "%s", text);
@@ -73,5 +74,53 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 	default:
 		append(prompt, key);
 		return key != KEY_SPECIAL(KEY_F(10));
+	}
+}
+
+void filter_type(struct filter *filter, int key)
+{
+	char bytes[PROMPT_CHARACTER_SIZE], typed[FILTER_SIZE + PROMPT_CHARACTER_SIZE];
+
+	if (strlen(filter->typed) + strlen(prompt_character(key, bytes)) >= FILTER_SIZE)
+		return;
+	snprintf(typed, sizeof(typed), "%s%s", filter->typed, bytes);
+	filter_set(filter, typed);
+}
+
+void filter_erase(struct filter *filter)
+{
+	char typed[FILTER_SIZE];
+
+	memcpy(typed, filter->typed, sizeof(typed));
+	prompt_erase(typed);
+	filter_set(filter, typed);
+}
+
+bool filter_key(struct filter *filter, bool *typing, int key)
+{
+	switch (key) {
+	case KEY_ESCAPE:
+		filter_set(filter, "");
+		*typing = false;
+		return true;
+	case '\r':
+	case '\n':
+	case KEY_SPECIAL(KEY_ENTER):
+		*typing = false;
+		return true;
+	case '\b':
+	case 127:
+	case KEY_SPECIAL(KEY_BACKSPACE):
+		/* Erasing what is not there leaves the filter, as in less and vi. */
+		*typing = filter->typed[0] != '\0';
+		filter_erase(filter);
+		return true;
+	case KEY_CTRL('u'):
+		filter_set(filter, "");
+		return true;
+	default:
+		if (key >= ' ')
+			filter_type(filter, key);
+		return key >= ' ';
 	}
 }

@@ -13,6 +13,7 @@
 #define PROMPT_SIZE 256
 
 struct app;
+struct filter;
 
 /* Who asked gets what was typed. It may ask again at once. */
 typedef void prompt_fn(struct app *app, const char *text);
@@ -23,7 +24,7 @@ struct prompt {
 	prompt_fn *done; /* NULL: nothing is asked */
 };
 
-void prompt_ask(struct prompt *prompt, const char *label, const char *text, prompt_fn *done);
+void prompt_start(struct prompt *prompt, const char *label, const char *text, prompt_fn *done);
 
 /* prompt_key - a key while something is asked. Return: whether it was taken. */
 bool prompt_key(struct prompt *prompt, struct app *app, int key);
@@ -38,5 +39,16 @@ void prompt_erase(char *text);
  */
 #define PROMPT_CHARACTER_SIZE (MB_LEN_MAX + 1)
 const char *prompt_character(int key, char ret[PROMPT_CHARACTER_SIZE]);
+
+/* filter_type - append a typed character, given as its code point. filter_erase - remove the last character. */
+void filter_type(struct filter *filter, int key);
+void filter_erase(struct filter *filter);
+
+/*
+ * filter_key - edit a filter (tui/model/filter.h): characters, Backspace, ^U; Enter ends, Esc empties it and ends
+ * @typing:  set to false when editing has ended
+ * Return: whether the key was one of these.
+ */
+bool filter_key(struct filter *filter, bool *typing, int key);
 
 #endif

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 
-void page_begin(struct page *page, int columns)
+void page_begin(struct text_page *page, int columns)
 {
 	text_clear(&page->chars);
 	page->columns = columns;
@@ -17,15 +18,15 @@ void page_begin(struct page *page, int columns)
 	page->failed = false;
 }
 
-void page_done(struct page *page)
+void page_done(struct text_page *page)
 {
 	text_done(&page->chars);
 	free(page->parts);
 	free(page->lines);
-	*page = (struct page){ 0 };
+	*page = (struct text_page){ 0 };
 }
 
-void page_line(struct page *page, const struct subject *subject)
+void page_line(struct text_page *page, const struct subject *subject)
 {
 	struct page_line *lines = array_grow(page->lines, page->line_count, &page->line_capacity, sizeof(*lines));
 
@@ -38,7 +39,7 @@ void page_line(struct page *page, const struct subject *subject)
 							.subject = subject ? *subject : (struct subject){ 0 } };
 }
 
-static void add_part(struct page *page, const struct page_part *part, const char *text, size_t len)
+static void add_part(struct text_page *page, const struct page_part *part, const char *text, size_t len)
 {
 	struct page_part *parts = array_grow(page->parts, page->part_count, &page->part_capacity, sizeof(*parts));
 
@@ -59,7 +60,7 @@ static void add_part(struct page *page, const struct page_part *part, const char
 	page->lines[page->line_count - 1].count++;
 }
 
-int page_put(struct page *page, int x, int columns, enum align align, enum role role, const char *text)
+int page_put(struct text_page *page, int x, int columns, enum align align, enum role role, const char *text)
 {
 	struct page_part part = { .x = x, .columns = columns, .align = align, .role = role };
 
@@ -73,7 +74,7 @@ int page_put(struct page *page, int x, int columns, enum align align, enum role 
 	return x + part.columns;
 }
 
-int page_putf(struct page *page, int x, enum role role, const char *fmt, ...)
+int page_putf(struct text_page *page, int x, enum role role, const char *fmt, ...)
 {
 	char text[1024];
 	va_list args;
@@ -84,7 +85,7 @@ int page_putf(struct page *page, int x, enum role role, const char *fmt, ...)
 	return page_put(page, x, -1, ALIGN_LEFT, role, text);
 }
 
-void page_heading(struct page *page, const char *fmt, ...)
+void page_heading(struct text_page *page, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -98,7 +99,7 @@ void page_heading(struct page *page, const char *fmt, ...)
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_HEAD, text);
 }
 
-static void wrap(struct page *page, const struct subject *subject, const char *label, int indent, enum role role,
+static void wrap(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
 		 const char *text)
 {
 	size_t columns = page->columns - indent > 8 ? (size_t)(page->columns - indent) : 8;
@@ -123,19 +124,19 @@ static void wrap(struct page *page, const struct subject *subject, const char *l
 	}
 }
 
-void page_wrap(struct page *page, const struct subject *subject, int indent, enum role role, const char *text)
+void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text)
 {
 	wrap(page, subject, NULL, indent, role, text);
 }
 
-void page_field(struct page *page, const struct subject *subject, const char *label, int indent, enum role role,
+void page_field(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
 		const char *text)
 {
 	if (text)
 		wrap(page, subject, label, indent, role, text);
 }
 
-void page_lines(struct page *page, int x, enum role role, const char *text)
+void page_lines(struct text_page *page, int x, enum role role, const char *text)
 {
 	char line[CELL_SIZE];
 
@@ -149,7 +150,7 @@ void page_lines(struct page *page, int x, enum role role, const char *text)
 	}
 }
 
-static bool stands(const struct page *page, size_t line)
+static bool stands(const struct text_page *page, size_t line)
 {
 	return line < page->line_count && page->lines[line].subject.kind != SUBJECT_NONE;
 }
@@ -160,7 +161,7 @@ static bool is_seen(const struct page_view *view, size_t line)
 }
 
 /* The first line with a subject from a line on, or the last one before it, among those that are seen. */
-static size_t find(const struct page *page, const struct page_view *view, size_t from, int step)
+static size_t find(const struct text_page *page, const struct page_view *view, size_t from, int step)
 {
 	for (size_t line = from; line != PAGE_NONE && is_seen(view, line) && line < page->line_count;
 	     line += (size_t)step)
@@ -169,7 +170,7 @@ static size_t find(const struct page *page, const struct page_view *view, size_t
 	return PAGE_NONE;
 }
 
-void page_fit(const struct page *page, struct page_view *view, int height)
+void page_fit(const struct text_page *page, struct page_view *view, int height)
 {
 	size_t room = height > 0 ? (size_t)height : 0, end;
 
@@ -187,7 +188,7 @@ void page_fit(const struct page *page, struct page_view *view, int height)
 		view->cursor = find(page, view, view->first, 1);
 }
 
-void page_scroll(const struct page *page, struct page_view *view, long lines)
+void page_scroll(const struct text_page *page, struct page_view *view, long lines)
 {
 	if (lines >= 0)
 		view->first += (size_t)lines;
@@ -196,7 +197,7 @@ void page_scroll(const struct page *page, struct page_view *view, long lines)
 	page_fit(page, view, view->height);
 }
 
-static void step_down(const struct page *page, struct page_view *view)
+static void step_down(const struct text_page *page, struct page_view *view)
 {
 	size_t next =
 		view->cursor == PAGE_NONE ? find(page, view, view->first, 1) : find(page, view, view->cursor + 1, 1);
@@ -209,7 +210,7 @@ static void step_down(const struct page *page, struct page_view *view)
 		view->cursor = next;
 }
 
-static void step_up(const struct page *page, struct page_view *view)
+static void step_up(const struct text_page *page, struct page_view *view)
 {
 	size_t next = view->cursor == PAGE_NONE || !view->cursor ? PAGE_NONE : find(page, view, view->cursor - 1, -1);
 
@@ -221,7 +222,7 @@ static void step_up(const struct page *page, struct page_view *view)
 		view->cursor = next;
 }
 
-bool page_key(const struct page *page, struct page_view *view, int key)
+bool page_key(const struct text_page *page, struct page_view *view, int key)
 {
 	long rows = view->height > 1 ? view->height - 1 : 1;
 
@@ -255,5 +256,26 @@ bool page_key(const struct page *page, struct page_view *view, int key)
 		return true;
 	default:
 		return false;
+	}
+}
+
+void page_draw(const struct text_page *page, const struct page_view *view, const struct brush *brush,
+	       const struct rect *body)
+{
+	for (int y = 0; y < body->rows && view->first + (size_t)y < page->line_count; y++) {
+		const struct page_line *line = &page->lines[view->first + (size_t)y];
+		struct brush own = *brush;
+
+		if (view->cursor == view->first + (size_t)y) {
+			own.flags |= DRAW_CURSOR;
+			draw_cell(&own, body->y + y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
+		}
+		for (size_t i = line->first; i < line->first + line->count; i++) {
+			const struct page_part *part = &page->parts[i];
+			int columns = part->columns < body->columns - part->x ? part->columns : body->columns - part->x;
+
+			draw_cell(&own, body->y + y, body->x + part->x, columns, page->chars.chars + part->text,
+				  part->align, part->role);
+		}
 	}
 }

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "tui/model/format.h"
 #include "tui/model/layout.h"
-#include "tui/screens/subject.h"
+#include "tui/model/subject.h"
 #include "tui/draw/theme.h"
 
 struct brush;
@@ -33,7 +33,7 @@ struct page_line {
 };
 
 /* A zeroed struct is an empty page. */
-struct page {
+struct text_page {
 	int columns;
 	struct text chars;
 	struct page_part *parts;
@@ -43,32 +43,33 @@ struct page {
 };
 
 /* page_begin - empty again, for a width. page_done - memory given back. */
-void page_begin(struct page *page, int columns);
-void page_done(struct page *page);
+void page_begin(struct text_page *page, int columns);
+void page_done(struct text_page *page);
 
 /* page_line - a new line; @subject: what it is about, or NULL. */
-void page_line(struct page *page, const struct subject *subject);
+void page_line(struct text_page *page, const struct subject *subject);
 
 /*
  * page_put - a part of the newest line
  * @columns:  below 0: as many as the text has
  * What lies beyond the page's width is cut. Return: where it ends.
  */
-int page_put(struct page *page, int x, int columns, enum align align, enum role role, const char *text);
-__attribute__((format(printf, 4, 5))) int page_putf(struct page *page, int x, enum role role, const char *fmt, ...);
+int page_put(struct text_page *page, int x, int columns, enum align align, enum role role, const char *text);
+__attribute__((format(printf, 4, 5))) int page_putf(struct text_page *page, int x, enum role role, const char *fmt,
+						    ...);
 
 /* page_heading - a blank line, but for the first of the page, and a line as heads of columns look. */
-__attribute__((format(printf, 2, 3))) void page_heading(struct page *page, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void page_heading(struct text_page *page, const char *fmt, ...);
 
 /* page_wrap - a text in as many lines as it needs, cut between words; @indent: columns left blank. */
-void page_wrap(struct page *page, const struct subject *subject, int indent, enum role role, const char *text);
+void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text);
 
 /* page_field - the same with a faint label before the first line; nothing where @text is NULL or "". */
-void page_field(struct page *page, const struct subject *subject, const char *label, int indent, enum role role,
+void page_field(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
 		const char *text);
 
 /* page_lines - each line of @text (between '\n') as a line of the page, from column @x of it. */
-void page_lines(struct page *page, int x, enum role role, const char *text);
+void page_lines(struct text_page *page, int x, enum role role, const char *text);
 
 /* Which part of a page is seen. */
 struct page_view {
@@ -80,20 +81,20 @@ struct page_view {
 #define PAGE_NONE ((size_t)-1)
 
 /* page_fit - there is so much room now: no line is wasted, and the cursor is on a seen line with a subject, if any. */
-void page_fit(const struct page *page, struct page_view *view, int height);
+void page_fit(const struct text_page *page, struct page_view *view, int height);
 
 /*
  * page_key - arrows, PgUp, PgDn, Home, End and what less and vi have for them
  * An arrow goes to the next line with a subject where that is seen, else it scrolls.
  * Return: whether the key was one of these.
  */
-bool page_key(const struct page *page, struct page_view *view, int key);
+bool page_key(const struct text_page *page, struct page_view *view, int key);
 
 /* page_scroll - so many lines down, below 0 up. */
-void page_scroll(const struct page *page, struct page_view *view, long lines);
+void page_scroll(const struct text_page *page, struct page_view *view, long lines);
 
 /* page_draw - what is seen of it. */
-void page_draw(const struct page *page, const struct page_view *view, const struct brush *brush,
+void page_draw(const struct text_page *page, const struct page_view *view, const struct brush *brush,
 	       const struct rect *body);
 
 #endif

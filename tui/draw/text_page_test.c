@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "base/map.h"
-#include "tui/screens/app.h"
+#include "tui/draw/key.h"
 #include "tui/draw/text_page.h"
 
 /* Parts of one line neither overlap nor leave the page. */
-static void check_bounds(const struct page *page)
+static void check_bounds(const struct text_page *page)
 {
 	for (size_t i = 0; i < page->line_count; i++) {
 		const struct page_line *line = &page->lines[i];
@@ -25,7 +25,7 @@ static void check_bounds(const struct page *page)
 	}
 }
 
-static const char *text_of(const struct page *page, size_t line, size_t part)
+static const char *text_of(const struct text_page *page, size_t line, size_t part)
 {
 	assert_true(part < page->lines[line].count);
 	return page->chars.chars + page->parts[page->lines[line].first + part].text;
@@ -35,7 +35,7 @@ static void wrapped_text_is_complete_and_cut_between_words(void **state)
 {
 	static const char text[] =
 		"a random placement of flows is uneven by itself, so an uneven load alone says nothing";
-	struct page page = { 0 };
+	struct text_page page = { 0 };
 
 	(void)state;
 	for (int columns = 24; columns < 140; columns++) {
@@ -60,7 +60,7 @@ static void wrapped_text_is_complete_and_cut_between_words(void **state)
 
 static void a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang(void **state)
 {
-	struct page page = { 0 };
+	struct text_page page = { 0 };
 
 	(void)state;
 	page_begin(&page, 12);
@@ -77,7 +77,7 @@ static void a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang(void **s
 
 static void what_lies_beyond_the_page_is_left_out(void **state)
 {
-	struct page page = { 0 };
+	struct text_page page = { 0 };
 
 	(void)state;
 	page_begin(&page, 10);
@@ -91,7 +91,7 @@ static void what_lies_beyond_the_page_is_left_out(void **state)
 }
 
 /* A page in which every so-many-th line stands for something. */
-static void make(struct page *page, size_t lines, uint64_t seed)
+static void make(struct text_page *page, size_t lines, uint64_t seed)
 {
 	page_begin(page, 40);
 	for (size_t i = 0; i < lines; i++) {
@@ -102,7 +102,7 @@ static void make(struct page *page, size_t lines, uint64_t seed)
 	}
 }
 
-static void check_view(const struct page *page, const struct page_view *view)
+static void check_view(const struct text_page *page, const struct page_view *view)
 {
 	size_t room = (size_t)view->height;
 
@@ -120,7 +120,7 @@ static void arrows_reach_every_line_that_stands_for_something(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < 200; seed++) {
-		struct page page = { 0 };
+		struct text_page page = { 0 };
 		struct page_view view = { .cursor = PAGE_NONE };
 		bool visited[100] = { false }, seen[100] = { false };
 		size_t lines = seed % 100;
@@ -148,7 +148,7 @@ static void any_keys_and_sizes_keep_the_cursor_on_what_is_seen(void **state)
 {
 	static const int keys[] = { KEY_SPECIAL(KEY_DOWN), KEY_SPECIAL(KEY_UP), KEY_SPECIAL(KEY_NPAGE),
 				    KEY_SPECIAL(KEY_PPAGE), 'g', 'G', 'j', 'k' };
-	struct page page = { 0 };
+	struct text_page page = { 0 };
 	struct page_view view = { .cursor = PAGE_NONE };
 
 	(void)state;

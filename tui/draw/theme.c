@@ -96,10 +96,3 @@ void theme_init(struct theme *theme, enum tui_color color, enum theme_colors mos
 			theme->pairs[role] = (short)(role + 1);
 	}
 }
-
-enum role theme_load_role(double percent)
-{
-	if (isnan(percent))
-		return ROLE_FAINT;
-	return percent >= 90 ? ROLE_LOAD_HIGH : percent >= 70 ? ROLE_LOAD_MIDDLE : ROLE_LOAD_LOW;
-}

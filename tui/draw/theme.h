@@ -13,27 +13,8 @@
 #include <curses.h>
 #include <stdbool.h>
 
+#include "tui/model/role.h"
 #include "tui/tui.h"
-
-enum role {
-	ROLE_TEXT,
-	ROLE_FAINT,   /* idle, unused, explanations */
-	ROLE_STRONG,  /* numbers that are looked for */
-	ROLE_GOOD,    /* LIVE */
-	ROLE_WARNING,
-	ROLE_CRITICAL,
-	ROLE_SILENT,
-	ROLE_LOCKED,
-	ROLE_DOWN,
-	ROLE_UNSUPPORTED,
-	ROLE_LOAD_LOW,
-	ROLE_LOAD_MIDDLE,
-	ROLE_LOAD_HIGH,
-	ROLE_HEAD,    /* heads of columns */
-	ROLE_SORTED,  /* the head of the column that rows are ordered by */
-	ROLE_KEY,     /* a key in the footer */
-	ROLE_COUNT,
-};
 
 /* How many colours are used at most. */
 enum theme_colors { THEME_AUTO, THEME_256, THEME_16, THEME_8, THEME_MONO, THEME_COLORS };
@@ -55,8 +36,5 @@ void theme_init(struct theme *theme, enum tui_color color, enum theme_colors mos
 
 /* theme_make - the looks with so many colours (0: none), without their pairs. No curses is needed for it. */
 void theme_make(struct theme *theme, int colors, bool unicode);
-
-/* theme_load_role - how a load in percent looks; NAN is faint. */
-enum role theme_load_role(double percent);
 
 #endif

@@ -32,7 +32,7 @@ void boxes_done(struct boxes *boxes)
 /* Where a node's box stands among all: by what it is, then by name. */
 static uint64_t order_of(const struct boxes *boxes, uint32_t node)
 {
-	const struct table *table = boxes->table;
+	const struct port_table *table = boxes->table;
 	const struct node *self = &table->snapshot->fabric->nodes[node];
 	uint64_t kind = 30;
 
@@ -53,7 +53,7 @@ static int compare_boxes(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-int boxes_set(struct boxes *boxes, const struct table *table, const struct shape *shape, struct error *err)
+int boxes_set(struct boxes *boxes, const struct port_table *table, const struct shape *shape, struct error *err)
 {
 	uint32_t node;
 	size_t room;

@@ -15,7 +15,7 @@
 
 struct error;
 struct shape;
-struct table;
+struct port_table;
 
 struct box {
 	uint64_t order;
@@ -24,7 +24,7 @@ struct box {
 };
 
 struct boxes {
-	const struct table *table; /* borrowed; NULL: empty */
+	const struct port_table *table; /* borrowed; NULL: empty */
 	const struct shape *shape; /* borrowed; NULL: each node is a box of its own */
 	struct box *all;
 	size_t count;
@@ -40,7 +40,7 @@ struct box_port {
 };
 
 /* boxes_set - those of what is shown now. Return: 0, or ERR_NOMEM: there are none then. */
-int boxes_set(struct boxes *boxes, const struct table *table, const struct shape *shape, struct error *err);
+int boxes_set(struct boxes *boxes, const struct port_table *table, const struct shape *shape, struct error *err);
 void boxes_done(struct boxes *boxes);
 
 /* boxes_arrange - apply the filter after it was changed. */

@@ -18,7 +18,7 @@ struct made {
 	struct shape *shape;
 	struct snapshot snapshot;
 	struct error_sums sums;
-	struct table table;
+	struct port_table table;
 	struct boxes boxes;
 };
 
@@ -70,8 +70,8 @@ static int setup(void **state)
 		return -1;
 	made->fabric = made->snapshot.fabric = fabric;
 	made->snapshot.rows = calloc(fabric->port_count, sizeof(*made->snapshot.rows));
-	table_init(&made->table);
-	if (!made->snapshot.rows || table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
+	port_table_init(&made->table);
+	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
 	    boxes_set(&made->boxes, &made->table, made->shape, NULL) < 0)
 		return -1;
 	*state = made;
@@ -83,7 +83,7 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	boxes_done(&made->boxes);
-	table_done(&made->table);
+	port_table_done(&made->table);
 	error_sums_done(&made->sums);
 	free(made->snapshot.rows);
 	shape_destroy(made->shape);
@@ -174,7 +174,7 @@ static void without_a_shape_each_node_is_a_box(void **state)
 
 	assert_int_equal(boxes_set(&made->boxes, &made->table, NULL, NULL), 0);
 	assert_int_equal(made->boxes.count, made->fabric->node_count);
-	assert_int_equal(table_set_snapshot(&made->table, NULL, &made->sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL), 0);
 	assert_int_equal(boxes_set(&made->boxes, &made->table, NULL, NULL), 0);
 	assert_int_equal(made->boxes.count, 0);
 	assert_int_equal(boxes_find(&made->boxes, 1010), 0);

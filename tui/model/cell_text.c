@@ -13,7 +13,7 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 
-char *words_append_port(const char *name, uint8_t num, char *to)
+char *cell_text_append_port(const char *name, uint8_t num, char *to)
 {
 	size_t len = strnlen(name, NODE_NAME_SIZE - 1);
 
@@ -29,17 +29,17 @@ char *words_append_port(const char *name, uint8_t num, char *to)
 	return to;
 }
 
-const char *words_link(const struct port *port, char *ret)
+const char *cell_text_link(const struct port *port, char *ret)
 {
 	unsigned lanes = link_width_lanes(port->width);
 
 	ret[0] = '\0';
 	if (lanes)
-		snprintf(ret, WORDS_LINK_SIZE, "%ux%s", lanes, link_speed_name(port->speed));
+		snprintf(ret, CELL_LINK_SIZE, "%ux%s", lanes, link_speed_name(port->speed));
 	return ret;
 }
 
-const char *words_guid(uint64_t guid, char *ret)
+const char *cell_text_guid(uint64_t guid, char *ret)
 {
 	unsigned i;
 
@@ -129,7 +129,7 @@ static void write_status(const struct links *links, const struct link_row *link,
 
 static void write_finding(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const char *mark = mark_name((enum mark)link->mark);
+	const char *mark = port_mark_name((enum port_mark)link->mark);
 
 	ret[0] = '\0';
 	if (!link->finding)
@@ -137,7 +137,7 @@ static void write_finding(const struct links *links, const struct link_row *link
 	snprintf(ret, CELL_SIZE, "%s", mark);
 	if (columns > 12)
 		snprintf(ret, CELL_SIZE, "%-4s %s", mark,
-			 finding_kind_name(links->moment->findings[link->finding - 1].finding.kind));
+			 finding_kind_name(links->context->findings[link->finding - 1].finding.kind));
 }
 
 static void write_per_s(const struct links *links, const struct link_row *link, unsigned place, enum counter counter,
@@ -164,16 +164,16 @@ static void write_end(const struct links *links, uint32_t index, char *ret)
 	if (index == FABRIC_NONE)
 		return;
 	port = &links->table->snapshot->fabric->ports[index];
-	words_append_port(links->table->order.names[port->node], port->num, ret);
+	cell_text_append_port(links->table->order.names[port->node], port->num, ret);
 }
 
 static void write_link(const struct port *port, bool degraded, char *ret)
 {
 	if (link_width_lanes(port->width))
-		strcat((char *)words_link(port, ret), degraded ? "!" : "");
+		strcat((char *)cell_text_link(port, ret), degraded ? "!" : "");
 }
 
-const char *words_cell(const struct links *links, const struct error_sums *sums, const struct link_row *link,
+const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
 		       enum column column, int columns, int64_t now_us, char *ret)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
@@ -242,7 +242,7 @@ const char *words_cell(const struct links *links, const struct error_sums *sums,
 			snprintf(ret, CELL_SIZE, "%u", fabric_port_lid(fabric, first));
 		break;
 	case COLUMN_GUID:
-		words_guid(fabric->nodes[first->node].guid, ret);
+		cell_text_guid(fabric->nodes[first->node].guid, ret);
 		break;
 	default: /* bars are drawn, not written */
 		ret[0] = '\0';

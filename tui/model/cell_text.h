@@ -11,31 +11,31 @@
 
 struct error_sums;
 
-#define WORDS_PORT_SIZE (NODE_NAME_SIZE + 4)
-#define WORDS_LINK_SIZE 16
-#define WORDS_GUID_SIZE 19
+#define CELL_PORT_SIZE (NODE_NAME_SIZE + 4)
+#define CELL_LINK_SIZE 16
+#define CELL_GUID_SIZE 19
 
 /*
- * words_append_port - "NAME/NUM" of a port
+ * cell_text_append_port - "NAME/NUM" of a port
  * @name:  of its node
- * @to:    room for WORDS_PORT_SIZE
+ * @to:    room for CELL_PORT_SIZE
  * Return: its final NUL.
  */
-char *words_append_port(const char *name, uint8_t num, char *to);
+char *cell_text_append_port(const char *name, uint8_t num, char *to);
 
-/* words_link - "4xHDR", "" where the link is down. Return: @ret, of WORDS_LINK_SIZE. */
-const char *words_link(const struct port *port, char *ret);
+/* cell_text_link - "4xHDR", "" where the link is down. Return: @ret, of CELL_LINK_SIZE. */
+const char *cell_text_link(const struct port *port, char *ret);
 
-/* words_guid - "0x..." of 16 digits. Return: @ret, of WORDS_GUID_SIZE. */
-const char *words_guid(uint64_t guid, char *ret);
+/* cell_text_guid - "0x..." of 16 digits. Return: @ret, of CELL_GUID_SIZE. */
+const char *cell_text_guid(uint64_t guid, char *ret);
 
 /*
- * words_cell - the text of a cell, unpadded
+ * cell_text - the text of a cell, unpadded
  * @columns:  of the cell; few get a shorter form
  * @now_us:   wall clock, for ages
  * Return: @ret, of at least CELL_SIZE bytes
  */
-const char *words_cell(const struct links *links, const struct error_sums *sums, const struct link_row *link,
+const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
 		       enum column column, int columns, int64_t now_us, char *ret);
 
 #endif

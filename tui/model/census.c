@@ -12,7 +12,7 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 
-static void count_port(const struct table *table, const struct shape *shape, uint32_t index, struct census *ret)
+static void count_port(const struct port_table *table, const struct shape *shape, uint32_t index, struct census *ret)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
@@ -32,7 +32,7 @@ static void count_port(const struct table *table, const struct shape *shape, uin
 	ret->links_down += !counted;
 }
 
-static bool is_down(const struct table *table, uint64_t node_guid, uint8_t num)
+static bool is_down(const struct port_table *table, uint64_t node_guid, uint8_t num)
 {
 	uint32_t port = fabric_find_port(table->snapshot->fabric, node_guid, num);
 
@@ -40,13 +40,13 @@ static bool is_down(const struct table *table, uint64_t node_guid, uint8_t num)
 }
 
 /* Where the topology forgot what is cabled to what, the findings know it: two ends that are one link. */
-static void join_ends(const struct table *table, const struct moment *moment, struct census *ret)
+static void join_ends(const struct port_table *table, const struct snapshot_context *context, struct census *ret)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	size_t i;
 
-	for (i = 0; i < moment->finding_count; i++) {
-		const struct finding *finding = &moment->findings[i].finding;
+	for (i = 0; i < context->finding_count; i++) {
+		const struct finding *finding = &context->findings[i].finding;
 		uint32_t port = fabric_find_port(fabric, finding->node_guid, finding->port);
 
 		if (finding->kind == FINDING_LINK_DOWN && ret->links_down > 1 && port != FABRIC_NONE &&
@@ -71,10 +71,10 @@ static void count_adaptive(const struct fabric *fabric, const struct shape_setti
 	free(adaptive);
 }
 
-void census_take(const struct table *table, const struct moment *moment, const struct shape_settings *settings,
-		 struct census *ret)
+void census_count(const struct port_table *table, const struct snapshot_context *context,
+		  const struct shape_settings *settings, struct census *ret)
 {
-	const struct shape *shape = moment->shape;
+	const struct shape *shape = context->shape;
 	const struct fabric *fabric;
 	uint32_t i;
 
@@ -90,6 +90,6 @@ void census_take(const struct table *table, const struct moment *moment, const s
 		if (port_is_pollable(fabric, &fabric->ports[i]))
 			count_port(table, shape, i, ret);
 	}
-	join_ends(table, moment, ret);
+	join_ends(table, context, ret);
 	count_adaptive(fabric, settings, ret);
 }

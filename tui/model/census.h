@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct moment;
+struct snapshot_context;
 struct shape_settings;
-struct table;
+struct port_table;
 
 struct census {
 	size_t hosts;
@@ -25,11 +25,11 @@ struct census {
 };
 
 /*
- * census_take - count it
- * @moment:    of the same snapshot; without a shape nothing is known of hosts and of what was built
+ * census_count - count it
+ * @context:    of the same snapshot; without a shape nothing is known of hosts and of what was built
  * @settings:  or NULL
  */
-void census_take(const struct table *table, const struct moment *moment, const struct shape_settings *settings,
-		 struct census *ret);
+void census_count(const struct port_table *table, const struct snapshot_context *context,
+		  const struct shape_settings *settings, struct census *ret);
 
 #endif

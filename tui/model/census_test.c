@@ -18,8 +18,8 @@ struct made {
 	struct sample sample;
 	struct snapshot snapshot;
 	struct error_sums sums;
-	struct table table;
-	struct moment moment;
+	struct port_table table;
+	struct snapshot_context context;
 	struct finding_row finding;
 	const struct shape_settings *settings;
 };
@@ -30,7 +30,7 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
 		return -1;
-	table_init(&made->table);
+	port_table_init(&made->table);
 	made->snapshot.fabric = made->sample.fabric;
 	made->snapshot.sweep.wall_us = 1000000;
 	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
@@ -42,8 +42,8 @@ static int teardown(void **state)
 {
 	struct made *made = *state;
 
-	shape_destroy(made->moment.shape);
-	table_done(&made->table);
+	shape_destroy(made->context.shape);
+	port_table_done(&made->table);
 	error_sums_done(&made->sums);
 	free(made->snapshot.rows);
 	sample_destroy(&made->sample);
@@ -59,10 +59,10 @@ static uint32_t down_port(const struct made *made)
 
 static void take(struct made *made, struct census *ret)
 {
-	shape_destroy(made->moment.shape);
-	assert_int_equal(shape_create(made->sample.fabric, NULL, &made->moment.shape, NULL), 0);
-	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
-	census_take(&made->table, &made->moment, made->settings, ret);
+	shape_destroy(made->context.shape);
+	assert_int_equal(shape_create(made->sample.fabric, NULL, &made->context.shape, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	census_count(&made->table, &made->context, made->settings, ret);
 }
 
 static void a_link_counts_once_up_or_down(void **state)
@@ -102,8 +102,8 @@ static void two_ends_that_only_a_finding_knows_are_one_link(void **state)
 	made->finding.finding = (struct finding){ .kind = FINDING_LINK_DOWN, .cause = "",
 		.node_guid = fabric->nodes[fabric->ports[low].node].guid, .port = fabric->ports[low].num,
 		.peer_guid = fabric->nodes[fabric->ports[high].node].guid, .peer_port = fabric->ports[high].num };
-	made->moment.findings = &made->finding;
-	made->moment.finding_count = 1;
+	made->context.findings = &made->finding;
+	made->context.finding_count = 1;
 	take(made, &census);
 	assert_int_equal(census.links_down, 1);
 }
@@ -165,12 +165,12 @@ static void adaptive_routing_is_known_where_a_person_says_it(void **state)
 
 static void without_a_snapshot_there_is_nothing(void **state)
 {
-	const struct table none = { 0 };
-	const struct moment moment = { 0 };
+	const struct port_table none = { 0 };
+	const struct snapshot_context context = { 0 };
 	struct census census = { .hosts = 7 };
 
 	(void)state;
-	census_take(&none, &moment, NULL, &census);
+	census_count(&none, &context, NULL, &census);
 	assert_int_equal(census.hosts + census.links_down, 0);
 }
 

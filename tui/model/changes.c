@@ -99,12 +99,12 @@ struct cluster {
 struct clusters {
 	struct cluster *list;
 	size_t count, capacity;
-	const struct moment *moment;
+	const struct snapshot_context *context;
 };
 
 /* What one event says, before it is known whether it stands alone. */
 struct saying {
-	const struct happening *happening;
+	const struct recent_event *recent_event;
 	enum sort sort;
 	char kind[32];
 	const char *word;
@@ -124,50 +124,50 @@ static const struct kind *find_kind(const char *name)
 }
 
 /* Which finding an event speaks of: its text begins with the kind. Return: the kind, or -1. */
-static int finding_of(const struct happening *happening)
+static int finding_of(const struct recent_event *recent_event)
 {
 	char word[32];
 
-	snprintf(word, sizeof(word), "%.*s", (int)strcspn(happening->text, " "), happening->text);
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(recent_event->text, " "), recent_event->text);
 	return finding_kind_find(word);
 }
 
-static bool has_event(const struct moment *moment, const char *kind)
+static bool has_event(const struct snapshot_context *context, const char *kind)
 {
 	size_t i;
 
-	for (i = 0; kind && i < moment->happening_count; i++)
-		if (!strcmp(moment->happenings[i].kind, kind))
+	for (i = 0; kind && i < context->recent_event_count; i++)
+		if (!strcmp(context->recent_events[i].kind, kind))
 			return true;
 	return false;
 }
 
-static bool told_by_event(const struct moment *moment, enum finding_kind kind)
+static bool told_by_event(const struct snapshot_context *context, enum finding_kind kind)
 {
 	enum { EVENTS = sizeof(told_by_events[0].events) / sizeof(told_by_events[0].events[0]) };
 	size_t i, event;
 
 	for (i = 0; i < sizeof(told_by_events) / sizeof(told_by_events[0]); i++)
 		for (event = 0; told_by_events[i].finding == kind && event < EVENTS; event++)
-			if (has_event(moment, told_by_events[i].events[event]))
+			if (has_event(context, told_by_events[i].events[event]))
 				return true;
 	return false;
 }
 
 /* Was it never more than an info? Where its opening is not known any more: is it of a kind that is none? */
-static bool was_info(const struct moment *moment, const struct happening *closed, int kind)
+static bool was_info(const struct snapshot_context *context, const struct recent_event *closed, int kind)
 {
 	bool found = false;
 	size_t i;
 
-	for (i = 0; i < moment->happening_count; i++) {
-		const struct happening *happening = &moment->happenings[i];
+	for (i = 0; i < context->recent_event_count; i++) {
+		const struct recent_event *recent_event = &context->recent_events[i];
 
-		if (happening->node_guid != closed->node_guid || happening->port != closed->port ||
-		    strncmp(happening->kind, "finding-", strlen("finding-")) ||
-		    !strcmp(happening->kind, closed->kind) || finding_of(happening) != kind)
+		if (recent_event->node_guid != closed->node_guid || recent_event->port != closed->port ||
+		    strncmp(recent_event->kind, "finding-", strlen("finding-")) ||
+		    !strcmp(recent_event->kind, closed->kind) || finding_of(recent_event) != kind)
 			continue;
-		if (happening->severity != EVENT_INFO)
+		if (recent_event->severity != EVENT_INFO)
 			return false;
 		found = true;
 	}
@@ -176,16 +176,17 @@ static bool was_info(const struct moment *moment, const struct happening *closed
 }
 
 /* Return: false where it is told elsewhere. */
-static bool sort_finding(const struct moment *moment, struct saying *saying)
+static bool sort_finding(const struct snapshot_context *context, struct saying *saying)
 {
-	const struct happening *happening = saying->happening;
-	bool closed = !strcmp(happening->kind, "finding-closed");
-	int kind = finding_of(happening);
+	const struct recent_event *recent_event = saying->recent_event;
+	bool closed = !strcmp(recent_event->kind, "finding-closed");
+	int kind = finding_of(recent_event);
 
-	if (kind < 0 || !strcmp(happening->kind, "finding-changed") || told_by_event(moment, (enum finding_kind)kind))
+	if (kind < 0 || !strcmp(recent_event->kind, "finding-changed") ||
+	    told_by_event(context, (enum finding_kind)kind))
 		return false;
 	/* What is worse is shown as a problem as long as it is open; that an info is over says nothing. */
-	if (closed ? was_info(moment, happening, kind) : happening->severity != EVENT_INFO)
+	if (closed ? was_info(context, recent_event, kind) : recent_event->severity != EVENT_INFO)
 		return false;
 	snprintf(saying->kind, sizeof(saying->kind), "%s", finding_kind_name((enum finding_kind)kind));
 	saying->word = saying->kind;
@@ -198,29 +199,29 @@ static bool sort_finding(const struct moment *moment, struct saying *saying)
 }
 
 /* Is a node an HCA? What is gone, and of no known kind, is taken for one: most nodes are. */
-static bool is_host(const struct clusters *clusters, uint64_t guid, const struct happening *happening)
+static bool is_host(const struct clusters *clusters, uint64_t guid, const struct recent_event *recent_event)
 {
-	const struct shape *shape = clusters->moment->shape;
+	const struct shape *shape = clusters->context->shape;
 	uint32_t node = shape && guid ? fabric_find_node(shape->fabric, guid) : FABRIC_NONE;
 
 	if (node != FABRIC_NONE)
 		return shape->fabric->nodes[node].type != NODE_SWITCH;
-	return guid && happening->severity != EVENT_CRITICAL;
+	return guid && recent_event->severity != EVENT_CRITICAL;
 }
 
 /* Where it happened: of a link of a host the host, of hosts' HCAs the host. */
 static void find_place(const struct clusters *clusters, struct saying *saying)
 {
-	const struct happening *happening = saying->happening;
-	const struct shape *shape = clusters->moment->shape;
-	bool peer_is_host = happening->peer_guid && is_host(clusters, happening->peer_guid, happening) &&
-			    !is_host(clusters, happening->node_guid, happening);
+	const struct recent_event *recent_event = saying->recent_event;
+	const struct shape *shape = clusters->context->shape;
+	bool peer_is_host = recent_event->peer_guid && is_host(clusters, recent_event->peer_guid, recent_event) &&
+			    !is_host(clusters, recent_event->node_guid, recent_event);
 	uint32_t node;
 
-	saying->place = saying->sort == SORT_PLACE && peer_is_host ? happening->peer_guid : happening->node_guid;
+	saying->place = saying->sort == SORT_PLACE && peer_is_host ? recent_event->peer_guid : recent_event->node_guid;
 	if (saying->sort == SORT_PLACE)
-		saying->sort = is_host(clusters, saying->place, happening) ? SORT_HOSTS : SORT_SWITCHES;
-	names_short(happening->node, saying->name);
+		saying->sort = is_host(clusters, saying->place, recent_event) ? SORT_HOSTS : SORT_SWITCHES;
+	names_short(recent_event->node, saying->name);
 	node = shape && saying->place ? fabric_find_node(shape->fabric, saying->place) : FABRIC_NONE;
 	if (node == FABRIC_NONE)
 		return;
@@ -234,20 +235,20 @@ static void find_place(const struct clusters *clusters, struct saying *saying)
 }
 
 /* Return: false where nothing has to be said. */
-static bool read_happening(const struct clusters *clusters, const struct happening *happening, struct saying *ret)
+static bool read_happening(const struct clusters *clusters, const struct recent_event *recent_event, struct saying *ret)
 {
-	const struct kind *kind = find_kind(happening->kind);
+	const struct kind *kind = find_kind(recent_event->kind);
 	char text[256];
 
-	*ret = (struct saying){ .happening = happening, .sort = SORT_ALONE };
-	snprintf(ret->kind, sizeof(ret->kind), "%s", kind ? "" : happening->kind);
-	ret->word = kind ? kind->word : happening->kind;
+	*ret = (struct saying){ .recent_event = recent_event, .sort = SORT_ALONE };
+	snprintf(ret->kind, sizeof(ret->kind), "%s", kind ? "" : recent_event->kind);
+	ret->word = kind ? kind->word : recent_event->kind;
 	if (kind)
 		ret->sort = kind->sort;
-	else if (!strncmp(happening->kind, "finding-", strlen("finding-")) && !sort_finding(clusters->moment, ret))
+	else if (!strncmp(recent_event->kind, "finding-", strlen("finding-")) && !sort_finding(clusters->context, ret))
 		return false;
 	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->sort == SORT_CLOSED ? "closed: " : "",
-		 event_text(happening, text, sizeof(text)));
+		 event_text(recent_event, text, sizeof(text)));
 	find_place(clusters, ret);
 	return true;
 }
@@ -259,7 +260,7 @@ static struct cluster *find_cluster(struct clusters *clusters, const struct sayi
 	for (i = clusters->count; i-- > 0;) {
 		struct cluster *cluster = &clusters->list[i];
 
-		int64_t apart_us = cluster->change.first_us - saying->happening->wall_us;
+		int64_t apart_us = cluster->change.first_us - saying->recent_event->wall_us;
 
 		if (cluster->sort == saying->sort &&
 		    (saying->sort < SORT_CLOSED || !strcmp(cluster->kind, saying->kind)))
@@ -278,7 +279,7 @@ static struct cluster *add_cluster(struct clusters *clusters, const struct sayin
 	added = &list[clusters->count++];
 	*added = (struct cluster){ .sort = saying->sort };
 	memcpy(added->kind, saying->kind, sizeof(added->kind));
-	added->change.last_us = saying->happening->wall_us;
+	added->change.last_us = saying->recent_event->wall_us;
 	snprintf(added->change.text, sizeof(added->change.text), "%s", saying->text);
 	return added;
 }
@@ -334,7 +335,7 @@ static int add_saying(struct clusters *clusters, const struct saying *saying)
 	if (!cluster || add_place(cluster, saying) < 0)
 		return ERR_NOMEM;
 	add_word(cluster, saying->word);
-	cluster->change.first_us = saying->happening->wall_us;
+	cluster->change.first_us = saying->recent_event->wall_us;
 	cluster->change.count++;
 	return 0;
 }
@@ -399,16 +400,16 @@ static void say_brief(struct cluster *cluster)
 
 static int gather(struct clusters *clusters, int64_t since_us, int64_t until_us, struct error *err)
 {
-	const struct moment *moment = clusters->moment;
+	const struct snapshot_context *context = clusters->context;
 	size_t i;
 
-	for (i = 0; i < moment->happening_count; i++) {
-		const struct happening *happening = &moment->happenings[i];
+	for (i = 0; i < context->recent_event_count; i++) {
+		const struct recent_event *recent_event = &context->recent_events[i];
 		struct saying saying;
 
-		if (happening->wall_us > until_us || happening->wall_us <= since_us)
+		if (recent_event->wall_us > until_us || recent_event->wall_us <= since_us)
 			continue;
-		if (read_happening(clusters, happening, &saying) && add_saying(clusters, &saying) < 0)
+		if (read_happening(clusters, recent_event, &saying) && add_saying(clusters, &saying) < 0)
 			return err_nomem(err);
 	}
 	return 0;
@@ -420,10 +421,10 @@ void changes_done(struct changes *changes)
 	*changes = (struct changes){ 0 };
 }
 
-int changes_make(const struct moment *moment, int64_t since_us, int64_t until_us, struct changes *ret,
+int changes_make(const struct snapshot_context *context, int64_t since_us, int64_t until_us, struct changes *ret,
 		 struct error *err)
 {
-	struct clusters clusters = { .moment = moment };
+	struct clusters clusters = { .context = context };
 	int status = gather(&clusters, since_us, until_us, err);
 	size_t i;
 
@@ -445,7 +446,8 @@ int changes_make(const struct moment *moment, int64_t since_us, int64_t until_us
 	}
 	free(clusters.list);
 	ret->since_us = since_us;
-	if (moment->happening_count == MOMENT_EVENTS && moment->happenings[MOMENT_EVENTS - 1].wall_us > since_us)
-		ret->since_us = moment->happenings[MOMENT_EVENTS - 1].wall_us;
+	if (context->recent_event_count == CONTEXT_EVENTS &&
+	    context->recent_events[CONTEXT_EVENTS - 1].wall_us > since_us)
+		ret->since_us = context->recent_events[CONTEXT_EVENTS - 1].wall_us;
 	return status;
 }

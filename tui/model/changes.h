@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct error;
-struct moment;
+struct snapshot_context;
 
 /* Events of one sort that are further apart are two changes. */
 #define CHANGE_APART_US (10 * 60 * INT64_C(1000000))
@@ -37,7 +37,7 @@ struct changes {
  * @ret:  what was in it is freed; changes_done() frees it
  * Return: 0 or ERR_NOMEM: then it is empty.
  */
-int changes_make(const struct moment *moment, int64_t since_us, int64_t until_us, struct changes *ret,
+int changes_make(const struct snapshot_context *context, int64_t since_us, int64_t until_us, struct changes *ret,
 		 struct error *err);
 void changes_done(struct changes *changes);
 

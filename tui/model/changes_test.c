@@ -21,8 +21,8 @@ enum { LEAVES = 2, HOSTS = LEAVES * SAMPLE_HOSTS_PER_LEAF, LEAF = HOSTS, SPINE =
 
 struct made {
 	struct sample sample;
-	struct moment moment;
-	struct happening happenings[MOMENT_EVENTS]; /* oldest first, until make() */
+	struct snapshot_context context;
+	struct recent_event recent_events[CONTEXT_EVENTS]; /* oldest first, until make() */
 	struct changes changes;
 };
 
@@ -31,9 +31,9 @@ static int setup(void **state)
 	struct made *made = calloc(1, sizeof(*made));
 
 	if (!made || sample_create(&made->sample, LEAVES, false, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->moment.shape, NULL) < 0)
+	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
 		return -1;
-	made->moment.happenings = made->happenings;
+	made->context.recent_events = made->recent_events;
 	*state = made;
 	return 0;
 }
@@ -43,44 +43,45 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	changes_done(&made->changes);
-	shape_destroy(made->moment.shape);
+	shape_destroy(made->context.shape);
 	sample_destroy(&made->sample);
 	free(made);
 	return 0;
 }
 
 /* @node: index, or FABRIC_NONE: the fabric. */
-static struct happening *add(struct made *made, int64_t after_us, const char *kind, uint32_t node, const char *text)
+static struct recent_event *add(struct made *made, int64_t after_us, const char *kind, uint32_t node, const char *text)
 {
-	struct happening *happening = &made->happenings[made->moment.happening_count++];
+	struct recent_event *recent_event = &made->recent_events[made->context.recent_event_count++];
 
-	*happening = (struct happening){ .id = (int64_t)made->moment.happening_count, .wall_us = START_US + after_us };
-	snprintf(happening->kind, sizeof(happening->kind), "%s", kind);
-	snprintf(happening->text, sizeof(happening->text), "%s", text);
+	*recent_event = (struct recent_event){ .id = (int64_t)made->context.recent_event_count, .wall_us = START_US + after_us };
+	snprintf(recent_event->kind, sizeof(recent_event->kind), "%s", kind);
+	snprintf(recent_event->text, sizeof(recent_event->text), "%s", text);
 	if (node != FABRIC_NONE) {
-		happening->node_guid = made->sample.fabric->nodes[node].guid;
-		snprintf(happening->node, sizeof(happening->node), "%s", made->sample.fabric->nodes[node].name);
+		recent_event->node_guid = made->sample.fabric->nodes[node].guid;
+		snprintf(recent_event->node, sizeof(recent_event->node), "%s", made->sample.fabric->nodes[node].name);
 	}
-	return happening;
+	return recent_event;
 }
 
 static void make(struct made *made)
 {
-	size_t count = made->moment.happening_count;
+	size_t count = made->context.recent_event_count;
 
 	for (size_t i = 0; i < count / 2; i++) {
-		struct happening swap = made->happenings[i];
+		struct recent_event swap = made->recent_events[i];
 
-		made->happenings[i] = made->happenings[count - 1 - i];
-		made->happenings[count - 1 - i] = swap;
+		made->recent_events[i] = made->recent_events[count - 1 - i];
+		made->recent_events[count - 1 - i] = swap;
 	}
-	assert_int_equal(changes_make(&made->moment, START_US - 1, START_US + 60 * MINUTE_US, &made->changes, NULL), 0);
+	assert_int_equal(changes_make(&made->context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes, NULL),
+			 0);
 }
 
 static void reboot(struct made *made, int64_t after_us, uint32_t host)
 {
 	/* A link's events are at one of its ends. */
-	struct happening *down = add(made, after_us, "link-down", LEAF, "leaf01/1 - node0001/1: now down"), *restart;
+	struct recent_event *down = add(made, after_us, "link-down", LEAF, "leaf01/1 - node0001/1: now down"), *restart;
 
 	down->peer_guid = made->sample.fabric->nodes[host].guid;
 	add(made, after_us + 30 * US_PER_S, "link-up", host, "now active");
@@ -156,7 +157,7 @@ static void what_is_wrong_is_told_when_it_is_over(void **state)
 	add(made, 1, "finding-changed", LEAF, "link-degraded leaf01/1: 2x")->severity = EVENT_WARNING;
 	make(made);
 	assert_int_equal(made->changes.count, 0);
-	made->moment.happening_count = 0;
+	made->context.recent_event_count = 0;
 	add(made, 2, "finding-closed", LEAF, "link-degraded leaf01/1: 4x");
 	make(made);
 	assert_int_equal(made->changes.count, 1);
@@ -189,7 +190,7 @@ static void what_an_event_says_is_not_said_again_by_its_finding(void **state)
 	assert_int_equal(made->changes.count, 1);
 	assert_int_equal(made->changes.list[0].count, 1);
 	/* Where there is no such event, the finding says it. */
-	made->moment.happening_count = 0;
+	made->context.recent_event_count = 0;
 	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
 	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
 	make(made);
@@ -219,7 +220,7 @@ static void every_event_counts_in_one_change(void **state)
 		size_t counted = 0, count = (size_t)rand() % 200;
 		int64_t after_us = 0;
 
-		made->moment.happening_count = 0;
+		made->context.recent_event_count = 0;
 		for (size_t i = 0; i < count; i++) {
 			uint32_t node = (uint32_t)rand() % (SPINE + SAMPLE_SPINES + 1);
 
@@ -241,7 +242,7 @@ static void every_event_counts_in_one_change(void **state)
 			if (i)
 				assert_true(change[-1].last_us >= change->last_us);
 		}
-		assert_int_equal(counted, made->moment.happening_count);
+		assert_int_equal(counted, made->context.recent_event_count);
 	}
 }
 
@@ -261,12 +262,12 @@ static void where_too_much_happened_the_time_that_is_told_is_shorter(void **stat
 {
 	struct made *made = *state;
 
-	for (int i = 0; i < MOMENT_EVENTS - 1; i++)
+	for (int i = 0; i < CONTEXT_EVENTS - 1; i++)
 		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
 	make(made);
 	assert_true(made->changes.since_us == START_US - 1);
-	made->moment.happening_count = 0;
-	for (int i = 0; i < MOMENT_EVENTS; i++)
+	made->context.recent_event_count = 0;
+	for (int i = 0; i < CONTEXT_EVENTS; i++)
 		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
 	make(made);
 	assert_true(made->changes.since_us == START_US);

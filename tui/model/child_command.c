@@ -41,12 +41,13 @@ static void become(const char *program, char *const *argv, pid_t parent, int col
 	_exit(127);
 }
 
-int run_start(struct run *run, const char *program, char *const *argv, int columns, struct error *err)
+int child_command_start(struct child_command *run, const char *program, char *const *argv, int columns,
+			struct error *err)
 {
 	pid_t parent = getpid();
 	int ends[2];
 
-	run_stop(run);
+	child_command_stop(run);
 	if (!program)
 		return err_set(err, ERR_UNAVAILABLE, "no command can be run from here");
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
@@ -70,9 +71,9 @@ int run_start(struct run *run, const char *program, char *const *argv, int colum
 	return 0;
 }
 
-static void keep(struct run *run, const char *bytes, size_t len)
+static void append_output(struct child_command *run, const char *bytes, size_t len)
 {
-	size_t room = RUN_OUTPUT_MOST - run->output.len;
+	size_t room = COMMAND_OUTPUT_MOST - run->output.len;
 
 	run->cut |= len > room;
 	/* A byte of 0 would end the text for who reads it. */
@@ -82,7 +83,7 @@ static void keep(struct run *run, const char *bytes, size_t len)
 }
 
 /* Return: whether something came. */
-static bool read_output(struct run *run)
+static bool read_output(struct child_command *run)
 {
 	char bytes[CHUNK];
 	ssize_t len = 0;
@@ -91,7 +92,7 @@ static bool read_output(struct run *run)
 	if (run->fd < 0)
 		return false;
 	for (int i = 0; i < CHUNKS_AT_ONCE && (len = read(run->fd, bytes, sizeof(bytes))) > 0; i++) {
-		keep(run, bytes, (size_t)len);
+		append_output(run, bytes, (size_t)len);
 		news = true;
 	}
 	if (len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -101,7 +102,7 @@ static bool read_output(struct run *run)
 	return news;
 }
 
-bool run_poll(struct run *run)
+bool child_command_poll(struct child_command *run)
 {
 	bool news;
 	int status;
@@ -131,7 +132,7 @@ static bool has_ended(pid_t pid)
 }
 
 /* It is asked to end, so that what it had begun can be taken back, and then made to; and what it started with it. */
-static void end(struct run *run)
+static void end(struct child_command *run)
 {
 	kill(-run->pid, SIGTERM);
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS && !has_ended(run->pid); waited_ms += LOOK_MS)
@@ -140,12 +141,12 @@ static void end(struct run *run)
 	waitpid(run->pid, NULL, 0);
 }
 
-void run_stop(struct run *run)
+void child_command_stop(struct child_command *run)
 {
 	if (run->pid && run->fd >= 0)
 		close(run->fd);
 	if (run->pid && !run->ended)
 		end(run);
 	text_done(&run->output);
-	*run = (struct run){ 0 };
+	*run = (struct child_command){ 0 };
 }

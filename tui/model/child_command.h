@@ -16,10 +16,10 @@
 struct error;
 
 /* What is printed beyond this is left out. */
-#define RUN_OUTPUT_MOST (4 << 20)
+#define COMMAND_OUTPUT_MOST (4 << 20)
 
 /* A zeroed struct: nothing was started. */
-struct run {
+struct child_command {
 	pid_t pid;         /* 0: none */
 	int fd;            /* of what it prints, on stdout and stderr in the order that it writes */
 	bool ended;
@@ -29,7 +29,7 @@ struct run {
 };
 
 /*
- * run_start - start a program, this one with other arguments
+ * child_command_start - start a program, this one with other arguments
  * @program:  its path: "/proc/self/exe"; NULL: none may be run
  * @argv:     argv[0] is the program's name; ends with NULL. What ran before is ended and forgotten.
  * @columns:  how wide its tables may be; 0: as they are without a terminal
@@ -37,12 +37,13 @@ struct run {
  * Its stdin is /dev/null; it has a process group of its own, so that what is typed at the terminal is not for it.
  * Return: 0; ERR_UNAVAILABLE without a program; ERR_NOMEM.
  */
-int run_start(struct run *run, const char *program, char *const *argv, int columns, struct error *err);
+int child_command_start(struct child_command *run, const char *program, char *const *argv, int columns,
+			struct error *err);
 
-/* run_poll - read what is there. Return: whether there is news: output, or that it ended. */
-bool run_poll(struct run *run);
+/* child_command_poll - read what is there. Return: whether there is news: output, or that it ended. */
+bool child_command_poll(struct child_command *run);
 
-/* run_stop - end it, and what it started, where it still runs (killed after half a second); give all memory back. */
-void run_stop(struct run *run);
+/* child_command_stop - end it, and what it started, where it still runs (killed after half a second); give all memory back. */
+void child_command_stop(struct child_command *run);
 
 #endif

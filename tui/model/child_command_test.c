@@ -17,86 +17,86 @@
 #include "base/err.h"
 #include "tui/model/child_command.h"
 
-static void start(struct run *run, const char *script)
+static void start(struct child_command *run, const char *script)
 {
 	char text[512], shell[] = "sh", option[] = "-c";
 	char *const argv[] = { shell, option, text, NULL };
 
 	snprintf(text, sizeof(text), "%s", script);
-	assert_int_equal(run_start(run, "/bin/sh", argv, 97, NULL), 0);
+	assert_int_equal(child_command_start(run, "/bin/sh", argv, 97, NULL), 0);
 }
 
-static void wait_end(struct run *run)
+static void wait_end(struct child_command *run)
 {
 	for (int i = 0; i < 3000 && !run->ended; i++) {
-		run_poll(run);
+		child_command_poll(run);
 		usleep(10000);
 	}
 	assert_true(run->ended);
 }
 
-static void wait_output(struct run *run)
+static void wait_output(struct child_command *run)
 {
 	for (int i = 0; i < 3000 && !run->output.len; i++) {
-		run_poll(run);
+		child_command_poll(run);
 		usleep(10000);
 	}
 }
 
 static void output_of_both_streams_and_the_exit_status_are_kept(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 
 	(void)state;
-	assert_false(run_poll(&run));
+	assert_false(child_command_poll(&run));
 	start(&run, "echo one; echo two >&2; echo $COLUMNS; cat; exit 3");
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "one\ntwo\n97\n");
 	assert_int_equal(run.exit_status, 3);
 	assert_false(run.cut);
-	assert_false(run_poll(&run));
-	run_stop(&run);
+	assert_false(child_command_poll(&run));
+	child_command_stop(&run);
 	assert_int_equal(run.pid, 0);
 }
 
 static void output_without_end_is_cut_and_the_command_still_ends(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 
 	(void)state;
 	start(&run, "i=0; while [ $i -lt 6000 ]; do printf '%01000d' 0; i=$((i + 1)); done; exit 5");
 	wait_end(&run);
 	assert_true(run.cut);
-	assert_int_equal(run.output.len, RUN_OUTPUT_MOST);
+	assert_int_equal(run.output.len, COMMAND_OUTPUT_MOST);
 	assert_int_equal(run.exit_status, 5);
-	run_stop(&run);
+	child_command_stop(&run);
 }
 
 static void bytes_of_zero_do_not_end_the_text(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 
 	(void)state;
 	start(&run, "printf 'a\\000b'");
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "a b");
-	run_stop(&run);
+	child_command_stop(&run);
 }
 
 static void one_that_dies_of_a_signal_says_so(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 
 	(void)state;
 	start(&run, "kill -9 $$");
 	wait_end(&run);
 	assert_int_equal(run.exit_status, 128 + SIGKILL);
-	run_stop(&run);
+	child_command_stop(&run);
 }
 
 static void no_poll_waits_for_a_command_that_is_silent(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 	bool waits = true;
 
 	(void)state;
@@ -106,16 +106,16 @@ static void no_poll_waits_for_a_command_that_is_silent(void **state)
 		int64_t begin_us = clock_boottime_us(clock_system());
 
 		for (int i = 0; i < 50; i++)
-			assert_false(run_poll(&run));
+			assert_false(child_command_poll(&run));
 		waits = clock_boottime_us(clock_system()) - begin_us >= 2 * US_PER_S;
 	}
 	assert_false(waits);
-	run_stop(&run);
+	child_command_stop(&run);
 }
 
 static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 	pid_t pid;
 
 	(void)state;
@@ -123,17 +123,17 @@ static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
 	wait_output(&run);
 	assert_string_equal(text_chars(&run.output), "ready\n");
 	pid = run.pid;
-	run_stop(&run);
+	child_command_stop(&run);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 	assert_int_equal(kill(pid, 0), -1);
-	run_stop(&run);
+	child_command_stop(&run);
 }
 
 /* The shell ends of SIGTERM at once and forgets the other, which does not listen. */
 static void stopping_ends_what_the_command_started_too(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 	pid_t other;
 	int status;
 
@@ -144,7 +144,7 @@ static void stopping_ends_what_the_command_started_too(void **state)
 	wait_output(&run);
 	other = (pid_t)strtol(text_chars(&run.output), NULL, 10);
 	assert_true(other > 0);
-	run_stop(&run);
+	child_command_stop(&run);
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGKILL);
@@ -153,7 +153,7 @@ static void stopping_ends_what_the_command_started_too(void **state)
 
 static void a_second_start_ends_the_first(void **state)
 {
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 	pid_t first;
 
 	(void)state;
@@ -163,23 +163,23 @@ static void a_second_start_ends_the_first(void **state)
 	assert_int_equal(waitpid(first, NULL, WNOHANG), -1);
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "second\n");
-	run_stop(&run);
+	child_command_stop(&run);
 }
 
 static void what_cannot_be_started_says_so(void **state)
 {
 	char name[] = "ibwire";
 	char *const argv[] = { name, NULL };
-	struct run run = { 0 };
+	struct child_command run = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(run_start(&run, NULL, argv, 0, &err), ERR_UNAVAILABLE);
+	assert_int_equal(child_command_start(&run, NULL, argv, 0, &err), ERR_UNAVAILABLE);
 	assert_true(err.text[0]);
-	assert_int_equal(run_start(&run, "/nonexistent/program", argv, 0, NULL), 0);
+	assert_int_equal(child_command_start(&run, "/nonexistent/program", argv, 0, NULL), 0);
 	wait_end(&run);
 	assert_int_equal(run.exit_status, 127);
-	run_stop(&run);
+	child_command_stop(&run);
 }
 
 int main(void)

@@ -40,9 +40,9 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-void happening_of(const struct event_row *row, struct happening *to)
+void recent_event_copy(const struct event_row *row, struct recent_event *to)
 {
-	*to = (struct happening){
+	*to = (struct recent_event){
 		.id = row->id, .wall_us = row->event.wall_us, .severity = row->event.severity,
 		.node_guid = row->event.node_guid, .peer_guid = row->event.peer_guid, .port = row->event.port,
 	};
@@ -53,10 +53,10 @@ void happening_of(const struct event_row *row, struct happening *to)
 
 static bool add_happening(void *ctx, const struct event_row *row)
 {
-	struct happening *to = add_row(ctx, sizeof(*to));
+	struct recent_event *to = add_row(ctx, sizeof(*to));
 
 	if (to)
-		happening_of(row, to);
+		recent_event_copy(row, to);
 	return to != NULL;
 }
 
@@ -80,41 +80,42 @@ static void point_to_own(struct finding_row *row)
 		finding->numbers[i].key = row->keys[i];
 }
 
-static void take_findings(struct moment *moment, struct gathering *found)
+static void take_findings(struct snapshot_context *context, struct gathering *found)
 {
 	size_t i;
 
-	free(moment->findings);
-	moment->findings = found->rows;
-	moment->finding_count = found->count;
-	moment->acknowledged_count = 0;
+	free(context->findings);
+	context->findings = found->rows;
+	context->finding_count = found->count;
+	context->acknowledged_count = 0;
 	if (found->count)
-		qsort(moment->findings, found->count, sizeof(*moment->findings), compare_rows);
+		qsort(context->findings, found->count, sizeof(*context->findings), compare_rows);
 	for (i = 0; i < found->count; i++) {
-		point_to_own(&moment->findings[i]);
-		moment->acknowledged_count += moment->findings[i].acknowledged.at_us != 0;
+		point_to_own(&context->findings[i]);
+		context->acknowledged_count += context->findings[i].acknowledged.at_us != 0;
 	}
 }
 
-static void take_happenings(struct moment *moment, struct gathering *found)
+static void take_happenings(struct snapshot_context *context, struct gathering *found)
 {
 	size_t i;
 
-	free(moment->happenings);
-	moment->happenings = found->rows;
-	moment->happening_count = found->count;
+	free(context->recent_events);
+	context->recent_events = found->rows;
+	context->recent_event_count = found->count;
 	for (i = 0; i < found->count / 2; i++) {
-		struct happening swap = moment->happenings[i];
+		struct recent_event swap = context->recent_events[i];
 
-		moment->happenings[i] = moment->happenings[found->count - 1 - i];
-		moment->happenings[found->count - 1 - i] = swap;
+		context->recent_events[i] = context->recent_events[found->count - 1 - i];
+		context->recent_events[found->count - 1 - i] = swap;
 	}
 }
 
-static int read_rows(struct moment *moment, struct reader *reader, int64_t at_us, int64_t now_us, struct error *err)
+static int read_rows(struct snapshot_context *context, struct reader *reader, int64_t at_us, int64_t now_us,
+		     struct error *err)
 {
 	const struct finding_query findings = { .at_us = at_us, .now_us = at_us ? at_us : now_us };
-	const struct event_query events = { .until_us = at_us, .limit = MOMENT_EVENTS };
+	const struct event_query events = { .until_us = at_us, .limit = CONTEXT_EVENTS };
 	struct gathering found = { 0 }, happened = { 0 };
 	int code = reader_findings(reader, &findings, add_finding, &found, err);
 
@@ -127,64 +128,64 @@ static int read_rows(struct moment *moment, struct reader *reader, int64_t at_us
 		free(happened.rows);
 		return code;
 	}
-	take_findings(moment, &found);
-	take_happenings(moment, &happened);
+	take_findings(context, &found);
+	take_happenings(context, &happened);
 	return 0;
 }
 
-static void drop_shape(struct moment *moment)
+static void drop_shape(struct snapshot_context *context)
 {
-	shape_destroy(moment->shape);
-	fabric_destroy(moment->fabric);
-	moment->shape = NULL;
-	moment->fabric = NULL;
+	shape_destroy(context->shape);
+	fabric_destroy(context->fabric);
+	context->shape = NULL;
+	context->fabric = NULL;
 }
 
-static int make_shape(struct moment *moment, struct fabric *fabric, const struct shape_settings *settings,
+static int make_shape(struct snapshot_context *context, struct fabric *fabric, const struct shape_settings *settings,
 		      struct error *err)
 {
-	int code = shape_create(fabric, settings, &moment->shape, err);
+	int code = shape_create(fabric, settings, &context->shape, err);
 
 	if (code == 0)
-		moment->fabric = fabric_share(fabric);
+		context->fabric = fabric_share(fabric);
 	return code;
 }
 
-int moment_load(struct moment *moment, struct reader *reader, const struct snapshot *snapshot, int64_t at_us,
-		int64_t now_us, const struct shape_settings *settings, struct error *err)
+int context_load(struct snapshot_context *context, struct reader *reader, const struct snapshot *snapshot,
+		 int64_t at_us, int64_t now_us, const struct shape_settings *settings, struct error *err)
 {
 	int code = 0;
 
-	if (!snapshot || snapshot->fabric != moment->fabric)
-		drop_shape(moment);
+	if (!snapshot || snapshot->fabric != context->fabric)
+		drop_shape(context);
 	if (!snapshot)
 		return 0;
-	if (!moment->shape)
-		code = make_shape(moment, snapshot->fabric, settings, err);
+	if (!context->shape)
+		code = make_shape(context, snapshot->fabric, settings, err);
 	if (code < 0 || !reader)
 		return code;
-	return read_rows(moment, reader, at_us, now_us, err);
+	return read_rows(context, reader, at_us, now_us, err);
 }
 
-void moment_done(struct moment *moment)
+void context_done(struct snapshot_context *context)
 {
-	drop_shape(moment);
-	free(moment->findings);
-	free(moment->happenings);
-	memset(moment, 0, sizeof(*moment));
+	drop_shape(context);
+	free(context->findings);
+	free(context->recent_events);
+	memset(context, 0, sizeof(*context));
 }
 
-const struct finding_row *moment_finding_of(const struct moment *moment, uint64_t node_guid, uint8_t port)
+const struct finding_row *context_finding(const struct snapshot_context *context, uint64_t node_guid, uint8_t port)
 {
-	const struct fabric *fabric = moment->shape ? moment->shape->fabric : NULL;
+	const struct fabric *fabric = context->shape ? context->shape->fabric : NULL;
 	uint32_t index = port && fabric ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
 
-	for (size_t i = 0; i < moment->finding_count; i++) {
-		const struct finding *finding = &moment->findings[i].finding;
+	for (size_t i = 0; i < context->finding_count; i++) {
+		const struct finding *finding = &context->findings[i].finding;
 
-		if (index != FABRIC_NONE ? mark_concerns(moment, fabric, finding, index) :
+		if (index != FABRIC_NONE ? finding_concerns_port(context, fabric, finding, index) :
 					   !port && finding->node_guid == node_guid)
-			return &moment->findings[i];
+			return &context->findings[i];
 	}
 	return NULL;
 }

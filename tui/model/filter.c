@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tui/screens/app.h"
 
 static const char *const words[FILTER_WORD_COUNT] = {
 	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
@@ -274,52 +273,4 @@ bool filter_reads(const struct filter *filter)
 		if (filter->terms[i].word >= FILTER_WORD_COUNT)
 			return true;
 	return false;
-}
-
-void filter_type(struct filter *filter, int key)
-{
-	char bytes[PROMPT_CHARACTER_SIZE], typed[FILTER_SIZE + PROMPT_CHARACTER_SIZE];
-
-	if (strlen(filter->typed) + strlen(prompt_character(key, bytes)) >= FILTER_SIZE)
-		return;
-	snprintf(typed, sizeof(typed), "%s%s", filter->typed, bytes);
-	filter_set(filter, typed);
-}
-
-void filter_erase(struct filter *filter)
-{
-	char typed[FILTER_SIZE];
-
-	memcpy(typed, filter->typed, sizeof(typed));
-	prompt_erase(typed);
-	filter_set(filter, typed);
-}
-
-bool filter_key(struct filter *filter, bool *typing, int key)
-{
-	switch (key) {
-	case KEY_ESCAPE:
-		filter_set(filter, "");
-		*typing = false;
-		return true;
-	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
-		*typing = false;
-		return true;
-	case '\b':
-	case 127:
-	case KEY_SPECIAL(KEY_BACKSPACE):
-		/* Erasing what is not there leaves the filter, as in less and vi. */
-		*typing = filter->typed[0] != '\0';
-		filter_erase(filter);
-		return true;
-	case KEY_CTRL('u'):
-		filter_set(filter, "");
-		return true;
-	default:
-		if (key >= ' ')
-			filter_type(filter, key);
-		return key >= ' ';
-	}
 }

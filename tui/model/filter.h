@@ -74,15 +74,5 @@ bool filter_matches(const struct filter *filter, const char *text, filter_word_f
 /* filter_reads - does it look at a row's text at all, or only ask for words? */
 bool filter_reads(const struct filter *filter);
 
-/* filter_type - one more typed character, as its code point. filter_erase - the last character goes. */
-void filter_type(struct filter *filter, int key);
-void filter_erase(struct filter *filter);
-
-/*
- * filter_key - a key (tui/screens/app.h) while it is typed: characters, Backspace, ^U; Enter ends it, Esc also empties it
- * @typing:  false when it was ended
- * Return: whether the key was one of these.
- */
-bool filter_key(struct filter *filter, bool *typing, int key);
 
 #endif

@@ -11,7 +11,8 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "tui/screens/app.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
 
 static bool matches(const struct filter *filter, const char *text)
 {

@@ -30,8 +30,8 @@ enum {
 #define ROWS_MAX (KIND_COUNT + GROUP_OWN_MAX)
 
 struct making {
-	const struct table *table;
-	const struct moment *moment;
+	const struct port_table *table;
+	const struct snapshot_context *context;
 	const struct fabric *fabric;
 	const struct shape *shape;
 	struct port_group *rows; /* ROWS_MAX */
@@ -162,11 +162,11 @@ static bool has_row(const struct making *making, uint32_t group)
 /* The rows of single switches: of the worst findings first. */
 static void find_own(struct making *making)
 {
-	const struct moment *moment = making->moment;
+	const struct snapshot_context *context = making->context;
 	size_t i;
 
-	for (i = 0; i < moment->finding_count && making->own_count < GROUP_OWN_MAX; i++) {
-		const struct finding_row *finding = &moment->findings[i];
+	for (i = 0; i < context->finding_count && making->own_count < GROUP_OWN_MAX; i++) {
+		const struct finding_row *finding = &context->findings[i];
 		uint32_t group;
 		int kind;
 
@@ -332,13 +332,14 @@ void groups_done(struct port_groups *groups)
 	*groups = (struct port_groups){ 0 };
 }
 
-int groups_make(const struct table *table, const struct moment *moment, struct port_groups *ret, struct error *err)
+int groups_make(const struct port_table *table, const struct snapshot_context *context, struct port_groups *ret,
+		struct error *err)
 {
-	struct making making = { .table = table, .moment = moment, .shape = moment->shape };
+	struct making making = { .table = table, .context = context, .shape = context->shape };
 	size_t i;
 
 	groups_done(ret);
-	if (!table->snapshot || !moment->shape)
+	if (!table->snapshot || !context->shape)
 		return 0;
 	making.fabric = table->snapshot->fabric;
 	making.rows = calloc(ROWS_MAX, sizeof(*making.rows));
@@ -357,9 +358,9 @@ int groups_make(const struct table *table, const struct moment *moment, struct p
 	}
 	find_own(&making);
 	add_ports(&making);
-	for (i = 0; i < moment->finding_count; i++)
-		if (counts(&moment->findings[i]) && is_told(&moment->findings[i].finding))
-			blame(&making, &moment->findings[i]);
+	for (i = 0; i < context->finding_count; i++)
+		if (counts(&context->findings[i]) && is_told(&context->findings[i].finding))
+			blame(&making, &context->findings[i]);
 	collect(&making, ret);
 	free(making.rows);
 	return 0;
@@ -375,13 +376,13 @@ enum group_state group_state(const struct port_group *group)
 		return GROUP_STATE_WARNING;
 	if (!expected || group->known < GROUP_COVERAGE * expected)
 		return GROUP_STATE_UNKNOWN;
-	return group->worst ? GROUP_STATE_TOLD : GROUP_STATE_OK;
+	return group->worst ? GROUP_STATE_INFO : GROUP_STATE_OK;
 }
 
 const char *group_state_word(const struct port_group *group, int columns, char *ret, size_t size)
 {
 	static const char *const words[] = {
-		[GROUP_STATE_UNKNOWN] = "unknown", [GROUP_STATE_OK] = "ok", [GROUP_STATE_TOLD] = "",
+		[GROUP_STATE_UNKNOWN] = "unknown", [GROUP_STATE_OK] = "ok", [GROUP_STATE_INFO] = "",
 		[GROUP_STATE_WARNING] = "WARN", [GROUP_STATE_CRITICAL] = "CRIT",
 	};
 	enum group_state state = group_state(group);
@@ -389,9 +390,9 @@ const char *group_state_word(const struct port_group *group, int columns, char *
 
 	if (!*cause && group->worst)
 		shown = finding_kind_name(group->worst->finding.kind);
-	if (state == GROUP_STATE_TOLD)
+	if (state == GROUP_STATE_INFO)
 		snprintf(ret, size, "%s", shown);
-	else if (state > GROUP_STATE_TOLD && columns >= (int)(strlen(words[state]) + 1 + strlen(shown)))
+	else if (state > GROUP_STATE_INFO && columns >= (int)(strlen(words[state]) + 1 + strlen(shown)))
 		snprintf(ret, size, "%s %s", words[state], shown);
 	else
 		snprintf(ret, size, "%s", words[state]);

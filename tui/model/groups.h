@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 #include "fabric/fabric.h"
-#include "tui/screens/subject.h"
+#include "tui/model/subject.h"
 
 struct error;
 struct finding_row;
-struct moment;
-struct table;
+struct snapshot_context;
+struct port_table;
 
 #define GROUP_BUCKETS 10
 #define GROUP_NAME_SIZE (NODE_NAME_SIZE + 16)
@@ -34,7 +34,7 @@ struct table;
 enum group_state {
 	GROUP_STATE_UNKNOWN, /* too few were read */
 	GROUP_STATE_OK,
-	GROUP_STATE_TOLD,    /* nothing wrong, but worth a word: incast, a slow receiver */
+	GROUP_STATE_INFO,    /* nothing wrong, but worth a word: incast, a slow receiver */
 	GROUP_STATE_WARNING,
 	GROUP_STATE_CRITICAL,
 };
@@ -57,7 +57,7 @@ struct port_group {
 	double errors;         /* sum; NAN where no error counter was read */
 	bool errors_at_least;
 	uint32_t buckets[GROUP_BUCKETS]; /* of known: 0 to 10 percent, ... 90 and more */
-	const struct finding_row *worst; /* of its ports' findings that nobody acknowledged; borrowed of the moment */
+	const struct finding_row *worst; /* of its ports' findings that nobody acknowledged; borrowed of the context */
 };
 
 struct port_groups {
@@ -67,11 +67,12 @@ struct port_groups {
 
 /*
  * groups_make - all rows that have ports
- * @table, @moment:  of one snapshot; an empty table has no rows
+ * @table, @context:  of one snapshot; an empty table has no rows
  * @ret:             what was in it is freed; groups_done() frees it
  * Return: 0 or ERR_NOMEM: then it is empty.
  */
-int groups_make(const struct table *table, const struct moment *moment, struct port_groups *ret, struct error *err);
+int groups_make(const struct port_table *table, const struct snapshot_context *context, struct port_groups *ret,
+		struct error *err);
 void groups_done(struct port_groups *groups);
 
 enum group_state group_state(const struct port_group *group);

@@ -21,8 +21,8 @@ struct made {
 	struct sample sample;
 	struct snapshot snapshot;
 	struct error_sums sums;
-	struct table table;
-	struct moment moment;
+	struct port_table table;
+	struct snapshot_context context;
 	struct finding_row findings[4];
 	struct port_groups groups;
 };
@@ -33,12 +33,12 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
 		return -1;
-	table_init(&made->table);
+	port_table_init(&made->table);
 	made->snapshot.fabric = made->sample.fabric;
 	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
-	made->moment.findings = made->findings;
-	if (!made->snapshot.rows || table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->moment.shape, NULL) < 0)
+	made->context.findings = made->findings;
+	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
+	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
 		return -1;
 	*state = made;
 	return 0;
@@ -49,8 +49,8 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	groups_done(&made->groups);
-	shape_destroy(made->moment.shape);
-	table_done(&made->table);
+	shape_destroy(made->context.shape);
+	port_table_done(&made->table);
 	error_sums_done(&made->sums);
 	free(made->snapshot.rows);
 	sample_destroy(&made->sample);
@@ -90,7 +90,7 @@ static void fill(struct made *made, bool all_known)
 
 static void make(struct made *made)
 {
-	assert_int_equal(groups_make(&made->table, &made->moment, &made->groups, NULL), 0);
+	assert_int_equal(groups_make(&made->table, &made->context, &made->groups, NULL), 0);
 }
 
 static const struct port_group *find(const struct made *made, const char *name)
@@ -216,10 +216,10 @@ static void nothing_known_is_not_zero(void **state)
 static struct finding_row *add_finding(struct made *made, enum finding_kind kind, enum finding_severity severity,
 				       uint8_t port, const char *cause)
 {
-	struct finding_row *row = &made->findings[made->moment.finding_count++];
+	struct finding_row *row = &made->findings[made->context.finding_count++];
 	uint32_t leaf = LEAVES * SAMPLE_HOSTS_PER_LEAF + 1;
 
-	*row = (struct finding_row){ .finding = { .id = (int64_t)made->moment.finding_count, .kind = kind,
+	*row = (struct finding_row){ .finding = { .id = (int64_t)made->context.finding_count, .kind = kind,
 		.severity = severity, .port = port, .cause = cause,
 		.node_guid = made->sample.fabric->nodes[leaf].guid } };
 	return row;
@@ -345,9 +345,9 @@ static void the_histogram_shows_every_bucket_that_is_not_empty(void **state)
 static void an_empty_table_has_no_groups(void **state)
 {
 	struct made *made = *state;
-	const struct table none = { 0 };
+	const struct port_table none = { 0 };
 
-	assert_int_equal(groups_make(&none, &made->moment, &made->groups, NULL), 0);
+	assert_int_equal(groups_make(&none, &made->context, &made->groups, NULL), 0);
 	assert_int_equal(made->groups.count, 0);
 }
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tui/draw/theme.h"
+#include "tui/model/role.h"
 
 struct balance;
 struct balance_input;

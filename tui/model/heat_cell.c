@@ -44,7 +44,7 @@ static enum role write_load(double load, int columns, bool unicode, char *ret)
 	else
 		snprintf(ret, 16, columns == 4 ? "%s%2d " : "%s%3d ", unicode ? mark : " ",
 			 percent > 99 && columns == 4 ? 99 : percent > 999 ? 999 : percent);
-	return load < IDLE ? ROLE_FAINT : theme_load_role(100 * load);
+	return load < IDLE ? ROLE_FAINT : role_of_load(100 * load);
 }
 
 static enum role write_difference(double apart, int columns, char *ret)

@@ -36,7 +36,7 @@ static void drop_rows(struct links *links)
 	links->entries = NULL;
 	links->count = links->unused_count = links->row_count = 0;
 	links->table = NULL;
-	links->moment = NULL;
+	links->context = NULL;
 }
 
 void links_done(struct links *links)
@@ -58,7 +58,7 @@ static unsigned height_of(const struct fabric *fabric, const struct shape *shape
 	return tier ? tier : NO_TIER;
 }
 
-static bool is_lower(const struct table *table, const struct shape *shape, uint32_t port, uint32_t peer)
+static bool is_lower(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	unsigned own = height_of(fabric, shape, port), other = height_of(fabric, shape, peer);
@@ -69,7 +69,7 @@ static bool is_lower(const struct table *table, const struct shape *shape, uint3
 }
 
 /* What one direction carries: as its sender counted it, or where nothing is known of that, its receiver. */
-static void fill_direction(const struct table *table, uint32_t from, uint32_t to, unsigned direction,
+static void fill_direction(const struct port_table *table, uint32_t from, uint32_t to, unsigned direction,
 			   struct link_row *ret)
 {
 	const struct row_view *sender = &table->views[from];
@@ -84,7 +84,7 @@ static void fill_direction(const struct table *table, uint32_t from, uint32_t to
 	}
 }
 
-static void fill_row(const struct table *table, const struct shape *shape, uint32_t port, uint32_t peer,
+static void fill_row(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer,
 		     struct link_row *ret)
 {
 	const struct row_view *own = &table->views[port];
@@ -134,16 +134,16 @@ static void finish_row(struct links *links, struct link_row *link, const uint32_
 			widen(&links->end_columns[i], links->table->order.name_columns[port->node], port->num);
 	}
 	if (link->finding)
-		link->mark = (uint8_t)mark_of(&links->moment->findings[link->finding - 1]);
+		link->mark = (uint8_t)port_mark_of(&links->context->findings[link->finding - 1]);
 	links->has_marks |= link->mark != MARK_NONE;
 	links->unused_count += link->unused;
 }
 
 static void make_rows(struct links *links, const uint32_t *finding_of)
 {
-	const struct table *table = links->table;
+	const struct port_table *table = links->table;
 	const struct fabric *fabric = table->snapshot->fabric;
-	const struct shape *shape = links->moment->shape;
+	const struct shape *shape = links->context->shape;
 	uint32_t i;
 
 	for (i = 0; i < fabric->port_count; i++) {
@@ -162,7 +162,8 @@ static void make_rows(struct links *links, const uint32_t *finding_of)
 	}
 }
 
-int links_set(struct links *links, const struct table *table, const struct moment *moment, struct error *err)
+int links_set(struct links *links, const struct port_table *table, const struct snapshot_context *context,
+	      struct error *err)
 {
 	uint32_t *finding_of;
 	size_t room;
@@ -181,10 +182,10 @@ int links_set(struct links *links, const struct table *table, const struct momen
 		return err_nomem(err);
 	}
 	links->table = table;
-	links->moment = moment;
+	links->context = context;
 	links->has_marks = false;
 	links->end_columns[0] = links->end_columns[1] = 0;
-	marks_find(moment, table->snapshot->fabric, finding_of);
+	port_marks_find(context, table->snapshot->fabric, finding_of);
 	make_rows(links, finding_of);
 	free(finding_of);
 	links_arrange(links);
@@ -213,7 +214,7 @@ void links_arrange(struct links *links)
 		return;
 	links->exact = 0;
 	for (i = 0; i < links->filter.term_count; i++)
-		if (is_name_of_somebody(links->moment->shape, &links->filter.terms[i]))
+		if (is_name_of_somebody(links->context->shape, &links->filter.terms[i]))
 			links->exact |= UINT32_C(1) << i;
 	for (i = 0; i < links->count; i++) {
 		const struct link_row *link = &links->all[i];

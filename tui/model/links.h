@@ -23,8 +23,8 @@
 #include "tui/model/layout.h"
 
 struct error;
-struct moment;
-struct table;
+struct snapshot_context;
+struct port_table;
 
 /* One link. NAN where a number is not known; [0] is what goes from ends[0] to ends[1]. */
 struct link_row {
@@ -32,9 +32,9 @@ struct link_row {
 	double bytes_per_s[2]; /* as the end that sends counted it, else as the other one did */
 	double percent[2];
 	int64_t last_wall_us;  /* of the newest reading of either end; 0: never */
-	uint32_t finding;      /* 1 + index into the moment's findings; 0: none */
+	uint32_t finding;      /* 1 + index into the context's findings; 0: none */
 	uint8_t word;          /* enum port_word, of the worse end */
-	uint8_t mark;          /* enum mark (tui/model/port_marks.h) */
+	uint8_t mark;          /* enum port_mark (tui/model/port_marks.h) */
 	bool degraded;         /* narrower or slower than both ends are set to, or than it is built */
 	bool unused;           /* both ends are down for long, or always; or it is a switch's port 0 */
 };
@@ -47,8 +47,8 @@ struct link_entry {
 };
 
 struct links {
-	const struct table *table;   /* borrowed, with what it shows; NULL: empty */
-	const struct moment *moment; /* borrowed */
+	const struct port_table *table;   /* borrowed, with what it shows; NULL: empty */
+	const struct snapshot_context *context; /* borrowed */
 	struct link_row *all;
 	size_t count, unused_count;
 	uint32_t *rows;              /* indices of the links that are shown, in order */
@@ -70,11 +70,12 @@ void links_init(struct links *links);
 void links_done(struct links *links);
 
 /*
- * links_set - the links of what a table and a moment show now
- * @table:  with a snapshot or without one; @moment: of the same snapshot
+ * links_set - the links of what a table and a context show now
+ * @table:  with a snapshot or without one; @context: of the same snapshot
  * Return: 0, or ERR_NOMEM: it is empty then.
  */
-int links_set(struct links *links, const struct table *table, const struct moment *moment, struct error *err);
+int links_set(struct links *links, const struct port_table *table, const struct snapshot_context *context,
+	      struct error *err);
 
 /* links_arrange - apply sort, filter and what else says which are shown, after one of them was changed. */
 void links_arrange(struct links *links);

@@ -53,7 +53,7 @@ static bool is_answer(const char *value, bool yes)
 
 static bool end_has_place(const struct asked *asked, const struct filter_term *term, uint32_t index)
 {
-	const struct shape *shape = asked->links->moment->shape;
+	const struct shape *shape = asked->links->context->shape;
 	const struct shape_node *node;
 	char role[SHAPE_ROLE_SIZE];
 
@@ -77,7 +77,7 @@ static bool end_has_place(const struct asked *asked, const struct filter_term *t
 
 static bool end_has(const struct asked *asked, const struct filter_term *term, uint32_t index)
 {
-	const struct table *table = asked->links->table;
+	const struct port_table *table = asked->links->table;
 	const struct port *port = &table->snapshot->fabric->ports[index];
 
 	switch (term->word) {
@@ -103,7 +103,7 @@ static bool finding_is(const struct asked *asked, const char *value)
 	if (!link->finding)
 		return is_answer(value, false);
 	return is_answer(value, true) || begins(marks[link->mark], value) ||
-	       begins(finding_kind_name(asked->links->moment->findings[link->finding - 1].finding.kind), value);
+	       begins(finding_kind_name(asked->links->context->findings[link->finding - 1].finding.kind), value);
 }
 
 static bool has_word(void *ctx, const struct filter_term *term)
@@ -132,28 +132,28 @@ static bool has_word(void *ctx, const struct filter_term *term)
 }
 
 /* The texts of a port that a filter looks at, each on a line of its own. Return: their end. */
-static char *append_texts(const struct table *table, uint32_t index, char *to)
+static char *append_texts(const struct port_table *table, uint32_t index, char *to)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 
-	to = words_append_port(table->order.names[port->node], port->num, to);
+	to = cell_text_append_port(table->order.names[port->node], port->num, to);
 	*to++ = '\n';
 	if (strcmp(node->name, table->order.names[port->node])) {
-		to = words_append_port(node->name, port->num, to);
+		to = cell_text_append_port(node->name, port->num, to);
 		*to++ = '\n';
 	}
-	words_guid(node->guid, to);
-	to += WORDS_GUID_SIZE - 1;
+	cell_text_guid(node->guid, to);
+	to += CELL_GUID_SIZE - 1;
 	*to++ = '\n';
 	return to;
 }
 
 /* All texts of a link that a filter looks at. */
-#define TEXT_SIZE (4 * (WORDS_PORT_SIZE + 1) + 2 * (WORDS_GUID_SIZE + 1) + WORDS_LINK_SIZE + 64)
+#define TEXT_SIZE (4 * (CELL_PORT_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + CELL_LINK_SIZE + 64)
 
-static void write_text(const struct table *table, const struct link_row *link, char *to)
+static void write_text(const struct port_table *table, const struct link_row *link, char *to)
 {
 	to = append_texts(table, link->ends[0], to);
 	if (link->ends[1] != FABRIC_NONE)
@@ -162,7 +162,7 @@ static void write_text(const struct table *table, const struct link_row *link, c
 	*to++ = '\n';
 	if (link->degraded)
 		to = stpcpy(to, "degraded\n");
-	words_link(&table->snapshot->fabric->ports[link->ends[0]], to);
+	cell_text_link(&table->snapshot->fabric->ports[link->ends[0]], to);
 }
 
 bool links_passes(const struct links *links, const struct link_row *link)

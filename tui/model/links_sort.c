@@ -11,7 +11,7 @@
 /* A number of the port that stands first or second; NAN where there is no such port. */
 static double key_of_end(const struct links *links, uint32_t index, enum column column)
 {
-	const struct table *table = links->table;
+	const struct port_table *table = links->table;
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
 

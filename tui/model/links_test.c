@@ -27,15 +27,15 @@ struct made {
 	struct sample sample;
 	struct snapshot snapshot;
 	struct error_sums sums;
-	struct table table;
-	struct moment moment;
+	struct port_table table;
+	struct snapshot_context context;
 	struct links links;
 };
 
 static void show(struct made *made)
 {
-	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
-	assert_int_equal(links_set(&made->links, &made->table, &made->moment, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_int_equal(links_set(&made->links, &made->table, &made->context, NULL), 0);
 }
 
 static int setup(void **state)
@@ -44,11 +44,11 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, 4, true, NULL) < 0)
 		return -1;
-	table_init(&made->table);
+	port_table_init(&made->table);
 	links_init(&made->links);
 	if (sample_snapshot(&made->sample, 1, START_US + INTERVAL_US, INTERVAL_US, &made->snapshot) < 0 ||
 	    error_sums_add(&made->sums, &made->snapshot, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->moment.shape, NULL) < 0)
+	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
 		return -1;
 	show(made);
 	*state = made;
@@ -60,9 +60,9 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	links_done(&made->links);
-	table_done(&made->table);
+	port_table_done(&made->table);
 	error_sums_done(&made->sums);
-	shape_destroy(made->moment.shape);
+	shape_destroy(made->context.shape);
 	free(made->snapshot.rows);
 	sample_destroy(&made->sample);
 	free(made);
@@ -73,7 +73,7 @@ static const char *cell_of(const struct made *made, const struct link_row *link,
 {
 	static char text[CELL_SIZE];
 
-	return words_cell(&made->links, &made->sums, link, column, 80, START_US, text);
+	return cell_text(&made->links, &made->sums, link, column, 80, START_US, text);
 }
 
 static const char *cell_at(const struct made *made, size_t row, enum column column)
@@ -250,7 +250,7 @@ static void in_any_fabric_each_link_is_there_once_in_every_order(void **state)
 		fill_random(fabric, seed, &made.snapshot);
 		made.sample.fabric = fabric;
 		assert_int_equal(error_sums_add(&made.sums, &made.snapshot, NULL), 0);
-		assert_int_equal(shape_create(fabric, NULL, &made.moment.shape, NULL), 0);
+		assert_int_equal(shape_create(fabric, NULL, &made.context.shape, NULL), 0);
 		show(&made);
 		check_complete(&made.links);
 		for (column = 0; column < COLUMN_COUNT; column++)
@@ -260,9 +260,9 @@ static void in_any_fabric_each_link_is_there_once_in_every_order(void **state)
 				check_order(&made, (enum column)column);
 			}
 		links_done(&made.links);
-		table_done(&made.table);
+		port_table_done(&made.table);
 		error_sums_done(&made.sums);
-		shape_destroy(made.moment.shape);
+		shape_destroy(made.context.shape);
 		free(made.snapshot.rows);
 		fabric_destroy(fabric);
 	}
@@ -337,7 +337,7 @@ static void errors_say_at_which_end(void **state)
 	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "6/0+");
 	assert_non_null(strstr(cell_of(made, link, COLUMN_WHICH_ERRORS), "; peer: rcv_errors 0+ (full)"));
 	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), COLUMN_ERRORS), "0");
-	assert_string_equal(words_cell(links, &made->sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
+	assert_string_equal(cell_text(links, &made->sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
 }
 
 static void a_link_below_what_it_is_set_to_is_marked(void **state)
@@ -404,8 +404,8 @@ static void findings_mark_their_link_at_either_end(void **state)
 	rows[2].finding = (struct finding){ .kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING,
 					    .node_guid = fabric->nodes[50].guid };
 	rows[2].acknowledged.at_us = 1;
-	made->moment.findings = rows;
-	made->moment.finding_count = 3;
+	made->context.findings = rows;
+	made->context.finding_count = 3;
 	show(made);
 	assert_true(made->links.has_marks);
 	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 40), COLUMN_FINDING), "CRIT link-degraded");
@@ -422,8 +422,8 @@ static void findings_mark_their_link_at_either_end(void **state)
 	assert_int_equal(made->links.row_count, SAMPLE_SPINES - 1);
 	filter(made, "finding:yes");
 	assert_int_equal(made->links.row_count, SAMPLE_SPINES + 1);
-	made->moment.findings = NULL;
-	made->moment.finding_count = 0;
+	made->context.findings = NULL;
+	made->context.finding_count = 0;
 }
 
 static void a_filter_looks_at_both_ends_status_link_and_guid(void **state)
@@ -465,7 +465,7 @@ static void what_was_never_up_is_hidden(void **state)
 	links_arrange(links);
 	assert_int_equal(links->row_count, links->count);
 	links->show_unused = false;
-	/* A link of which one end was read a moment before it went down stays. */
+	/* A link of which one end was read a context before it went down stays. */
 	made->snapshot.rows[fabric_node_port(made->sample.fabric, LEAF(2), 33)].last_wall_us = START_US;
 	show(made);
 	assert_int_equal(links->row_count, shown + 1);
@@ -511,8 +511,8 @@ static void no_snapshot_is_no_link(void **state)
 {
 	struct made *made = *state;
 
-	assert_int_equal(table_set_snapshot(&made->table, NULL, &made->sums, NULL), 0);
-	assert_int_equal(links_set(&made->links, &made->table, &made->moment, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL), 0);
+	assert_int_equal(links_set(&made->links, &made->table, &made->context, NULL), 0);
 	assert_int_equal(made->links.row_count, 0);
 	links_arrange(&made->links);
 	assert_int_equal(links_find(&made->links, 1, 1), 0);

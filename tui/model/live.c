@@ -90,7 +90,7 @@ static void open_reader(struct live *live, int64_t now_us)
 	}
 	if (reader_open(live->path, &live->reader, &err) < 0) {
 		live->reader = NULL;
-		/* A file that is being created is not readable for a moment. */
+		/* A file that is being created is not readable for a context. */
 		if (live->shown || err.code != ERR_UNAVAILABLE)
 			set_problem(live, err.text);
 		return;
@@ -107,9 +107,9 @@ static int load(struct live *live, struct snapshot **ret, struct error *err)
 	int64_t newest_us = live->status.last.wall_us, gap_us = newest_us - live->loaded_wall_us;
 	int64_t until_us = live->at_us ? live->at_us : newest_us;
 
-	if (live->mark_us && until_us > live->mark_us) {
+	if (live->baseline_us && until_us > live->baseline_us) {
 		query.at_us = until_us;
-		query.window_us = until_us - live->mark_us;
+		query.window_us = until_us - live->baseline_us;
 	} else if (!live->at_us && live->loaded_wall_us && gap_us > 0) {
 		/*
 		 * Each sweep's errors have to be counted once, also where this screen
@@ -132,15 +132,15 @@ static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 	int status;
 
 	/* What is summed up goes on only from sweep to sweep. */
-	if (live->at_us || live->mark_us)
+	if (live->at_us || live->baseline_us)
 		error_sums_done(&live->errors);
 	status = error_sums_add(&live->errors, snapshot, err);
 	if (status < 0) {
 		snapshot_destroy(snapshot);
 		return status;
 	}
-	if (live->mark_us)
-		live->errors.since_wall_us = live->mark_us;
+	if (live->baseline_us)
+		live->errors.since_wall_us = live->baseline_us;
 	live->loaded_id = snapshot->sweep.id;
 	live->loaded_wall_us = live->at_us ? 0 : snapshot->sweep.wall_us;
 	live->age_at_load_us = when_age_us(clock_wall_us(live->clock), end_us);
@@ -224,7 +224,7 @@ trouble:
 	return 0;
 }
 
-void live_go(struct live *live, int64_t at_us)
+void live_set_time(struct live *live, int64_t at_us)
 {
 	if (!at_us && live->at_us) {
 		/* Errors begin anew: nobody saw those of the time in between. */
@@ -248,9 +248,9 @@ void live_step(struct live *live, int64_t steps)
 		return;
 	}
 	if (steps > 0 && at_us == live->shown->sweep.wall_us)
-		live_go(live, 0);
+		live_set_time(live, 0);
 	else
-		live_go(live, at_us);
+		live_set_time(live, at_us);
 }
 
 void live_pause(struct live *live)
@@ -261,17 +261,17 @@ void live_pause(struct live *live)
 	live->paused = true;
 }
 
-void live_mark(struct live *live, int64_t mark_us)
+void live_set_baseline(struct live *live, int64_t baseline_us)
 {
-	live->mark_us = mark_us;
+	live->baseline_us = baseline_us;
 	live->stale = true;
-	if (!mark_us) {
+	if (!baseline_us) {
 		error_sums_done(&live->errors);
 		live->loaded_wall_us = 0;
 	}
 }
 
-bool live_waits(const struct live *live)
+bool live_load_is_slow(const struct live *live)
 {
 	return live->stale && live->shown &&
 	       (live->load_us > FELT_US || live->shown->fabric->port_count > FELT_PORTS);

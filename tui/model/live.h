@@ -35,7 +35,7 @@ struct live {
 	const struct clock *clock;    /* borrowed */
 	int64_t refresh_us;
 	int64_t at_us;   /* wall clock: this time is shown; 0: the newest sweeps */
-	int64_t mark_us; /* wall clock: numbers are of the time from here to what is shown; 0: of its sweep alone */
+	int64_t baseline_us; /* wall clock: numbers are of the time from here to what is shown; 0: of its sweep alone */
 	bool paused;     /* at_us is what was there when somebody wanted to look at it in peace */
 	bool stale;      /* what is asked for is not what is shown */
 	struct reader *reader;
@@ -61,27 +61,27 @@ void live_done(struct live *live);
 /*
  * live_poll - look once
  * @ret_changed:  whether live->shown is another snapshot now (the one before is gone:
- *                pass NULL to table_set_snapshot() before the call or the new one after it)
+ *                pass NULL to port_table_set() before the call or the new one after it)
  *
  * Trouble with the database is no error of this function but told in
  * live->problem. Return: 0, or ERR_NOMEM.
  */
 int live_poll(struct live *live, bool *ret_changed, struct error *err);
 
-/* live_go - show the sweep that was the newest at a time (wall clock); 0: follow the newest. The next poll loads it. */
-void live_go(struct live *live, int64_t at_us);
+/* live_set_time - show the sweep that was the newest at a time (wall clock); 0: follow the newest. The next poll loads it. */
+void live_set_time(struct live *live, int64_t at_us);
 
 /* live_step - show the sweep that is so many after (below 0: before) the one that is shown; past the newest: follow. */
 void live_step(struct live *live, int64_t steps);
 
-/* live_pause - hold what is shown. live_go(live, 0) lets it run again. */
+/* live_pause - hold what is shown. live_set_time(live, 0) lets it run again. */
 void live_pause(struct live *live);
 
-/* live_mark - numbers are of the time since this one (wall clock) from now on; 0: of one sweep again. */
-void live_mark(struct live *live, int64_t mark_us);
+/* live_set_baseline - numbers are of the time since this one (wall clock) from now on; 0: of one sweep again. */
+void live_set_baseline(struct live *live, int64_t baseline_us);
 
-/* live_waits - was another time asked for, and will the next poll be long over reading it? */
-bool live_waits(const struct live *live);
+/* live_load_is_slow - was another time asked for, and will the next poll be long over reading it? */
+bool live_load_is_slow(const struct live *live);
 
 /* live_state - how the newest data is. */
 enum live_state live_state(const struct live *live);

@@ -63,15 +63,15 @@ static uint64_t fingerprint_of(const struct fabric *fabric)
 }
 
 /* Whatever happens to a link, a node or a table may change tables. */
-static int64_t newest_change(const struct moment *moment)
+static int64_t newest_change(const struct snapshot_context *context)
 {
-	return moment->happening_count ? moment->happenings[0].id : 0;
+	return context->recent_event_count ? context->recent_events[0].id : 0;
 }
 
 /* Tables that were never read are no error: then nothing is said of them. */
 static int read_routes(struct loads *loads, const struct loads_source *source, int64_t at_us, struct error *err)
 {
-	int64_t change = newest_change(source->moment), apart_us = at_us - loads->routes_us;
+	int64_t change = newest_change(source->context), apart_us = at_us - loads->routes_us;
 	struct routes routes;
 	int code;
 
@@ -99,7 +99,7 @@ struct balance_input loads_input(const struct loads *loads, const struct shape *
 /* One window says what it says: the minutes before it, which make "flows", are in the findings. */
 static int judge(struct loads *loads, const struct loads_source *source, struct error *err)
 {
-	const struct balance_input input = loads_input(loads, source->moment->shape);
+	const struct balance_input input = loads_input(loads, source->context->shape);
 	struct balance_memory *memory = balance_memory_create();
 	int code = memory ? balance_judge(&input, source->limits, &loads->balance, err) : err_nomem(err);
 
@@ -158,9 +158,9 @@ void loads_changed(struct loads *loads, const struct loads_source *source)
 {
 	const struct snapshot *shown = source->live->shown;
 	uint64_t fingerprint = shown ? fingerprint_of(shown->fabric) : 0;
-	bool follows = loads->known && shown && !source->live->at_us && source->moment->shape;
+	bool follows = loads->known && shown && !source->live->at_us && source->context->shape;
 
-	if (fingerprint != loads->fingerprint || !source->moment->shape) {
+	if (fingerprint != loads->fingerprint || !source->context->shape) {
 		/* While the newest sweeps are followed a link that went down is no reason to read all again. */
 		if (follows)
 			loads->known = carry_over(loads, source, NULL) == 0 && judge(loads, source, NULL) == 0;
@@ -185,7 +185,7 @@ static bool wants_load(struct loads *loads, const struct loads_source *source)
 	const struct live *live = source->live;
 	int64_t since_us = source->now_us - loads->loaded_us;
 
-	if (!live->shown || !live->reader || !source->moment->shape || live->stale ||
+	if (!live->shown || !live->reader || !source->context->shape || live->stale ||
 	    loads->until_us == live->shown->sweep.wall_us)
 		return false;
 	if (live->at_us || !loads->until_us) {

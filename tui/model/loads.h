@@ -18,13 +18,13 @@
 
 struct error;
 struct live;
-struct moment;
+struct snapshot_context;
 struct shape_settings;
 
 /* What it is made from; all borrowed for one call. */
 struct loads_source {
 	const struct live *live;              /* its reader and what it shows */
-	const struct moment *moment;          /* of the same time */
+	const struct snapshot_context *context;          /* of the same time */
 	const struct balance_settings *limits;
 	const struct shape_settings *shape;   /* or NULL */
 	int64_t now_us;                       /* boottime */

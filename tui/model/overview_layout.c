@@ -41,7 +41,7 @@ static void grow(enum part part, size_t wanted, size_t *count, int *left)
 	}
 }
 
-void overview_plan(const struct overview_ask *ask, struct overview_plan *ret)
+void overview_plan(const struct overview_contents *ask, struct overview_plan *ret)
 {
 	size_t have[] = { ask->problems, ask->changes, ask->groups }, count[3] = { 0 }, i;
 	/* The head, and the line that says that there is no problem. */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct overview_ask {
+struct overview_contents {
 	int rows;
 	size_t problems; /* acknowledged ones among them */
 	size_t changes, groups;
@@ -27,7 +27,7 @@ struct overview_plan {
 };
 
 /* overview_plan - divide a body of at least 6 rows. */
-void overview_plan(const struct overview_ask *ask, struct overview_plan *ret);
+void overview_plan(const struct overview_contents *ask, struct overview_plan *ret);
 
 /* The columns of the groups, in their order on the screen. */
 enum group_column {

@@ -14,7 +14,7 @@ static const size_t amounts[] = { 0, 1, 2, 3, 5, 8, 13, 40, 1000 };
 #define AMOUNTS (sizeof(amounts) / sizeof(amounts[0]))
 
 /* Calls for every mix of problems, changes and groups at every height. */
-static void for_all(void (*check)(const struct overview_ask *ask, const struct overview_plan *plan))
+static void for_all(void (*check)(const struct overview_contents *ask, const struct overview_plan *plan))
 {
 	struct overview_plan plan;
 	size_t p, c, g;
@@ -24,14 +24,15 @@ static void for_all(void (*check)(const struct overview_ask *ask, const struct o
 		for (p = 0; p < AMOUNTS; p++)
 			for (c = 0; c < AMOUNTS; c++)
 				for (g = 0; g < AMOUNTS; g++) {
-					const struct overview_ask ask = { rows, amounts[p], amounts[c], amounts[g] };
+					const struct overview_contents ask = { rows, amounts[p], amounts[c],
+									       amounts[g] };
 
 					overview_plan(&ask, &plan);
 					check(&ask, &plan);
 				}
 }
 
-static void check_places(const struct overview_ask *ask, const struct overview_plan *plan)
+static void check_places(const struct overview_contents *ask, const struct overview_plan *plan)
 {
 	assert_int_equal(plan->problems, 1);
 	assert_int_equal(plan->changes, plan->problems + plan->problems_rows);
@@ -49,7 +50,7 @@ static void parts_stand_below_each_other_inside_the_body(void **state)
 	for_all(check_places);
 }
 
-static void check_amounts(const struct overview_ask *ask, const struct overview_plan *plan)
+static void check_amounts(const struct overview_contents *ask, const struct overview_plan *plan)
 {
 	int problems = plan->problems_rows / plan->problem_lines;
 	int used = plan->groups + plan->groups_rows;
@@ -95,7 +96,7 @@ static void a_higher_terminal_never_shows_fewer_problems(void **state)
 			int before = 0;
 
 			for (rows = LEAST_ROWS; rows <= MOST_ROWS; rows++) {
-				const struct overview_ask ask = { rows, amounts[p], 8, amounts[g] };
+				const struct overview_contents ask = { rows, amounts[p], 8, amounts[g] };
 
 				overview_plan(&ask, &plan);
 				assert_true(plan.problems_rows / plan.problem_lines >= before);
@@ -107,7 +108,7 @@ static void a_higher_terminal_never_shows_fewer_problems(void **state)
 /* What an operator has on the usual terminal: 20 rows below header and tabs. */
 static void a_usual_terminal_has_some_of_everything(void **state)
 {
-	const struct overview_ask ask = { 20, 9, 9, 9 };
+	const struct overview_contents ask = { 20, 9, 9, 9 };
 	struct overview_plan plan;
 
 	(void)state;

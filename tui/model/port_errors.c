@@ -148,7 +148,7 @@ int port_errors_read(struct reader *reader, int64_t since_us, int64_t until_us, 
 	return 0;
 }
 
-const char *port_errors_words(const struct port_error *error, char *ret, size_t size)
+const char *port_errors_text(const struct port_error *error, char *ret, size_t size)
 {
 	bool done[COUNTER_COUNT - COUNTER_TRAFFIC_COUNT] = { false };
 	struct text text = { 0 };

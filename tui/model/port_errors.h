@@ -40,7 +40,7 @@ int port_errors_read(struct reader *reader, int64_t since_us, int64_t until_us, 
 		     struct port_errors *ret, struct error *err);
 void port_errors_done(struct port_errors *errors);
 
-/* port_errors_words - "12 SymbolErrors, 1 PortRcvErrors", the most first. Return: @ret. */
-const char *port_errors_words(const struct port_error *error, char *ret, size_t size);
+/* port_errors_text - "12 SymbolErrors, 1 PortRcvErrors", the most first. Return: @ret. */
+const char *port_errors_text(const struct port_error *error, char *ret, size_t size);
 
 #endif

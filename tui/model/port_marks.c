@@ -5,14 +5,14 @@
 #include "fabric/shape.h"
 #include "tui/model/context.h"
 
-const char *mark_name(enum mark mark)
+const char *port_mark_name(enum port_mark mark)
 {
 	static const char *const names[] = { "", "ack", "info", "WARN", "CRIT" };
 
 	return names[mark];
 }
 
-enum mark mark_of(const struct finding_row *row)
+enum port_mark port_mark_of(const struct finding_row *row)
 {
 	if (row->acknowledged.at_us)
 		return MARK_ACKNOWLEDGED;
@@ -42,22 +42,22 @@ static bool is_about(const struct shape *shape, const struct fabric *fabric, con
 	}
 }
 
-bool mark_concerns(const struct moment *moment, const struct fabric *fabric, const struct finding *finding,
-		   uint32_t index)
+bool finding_concerns_port(const struct snapshot_context *context, const struct fabric *fabric,
+			   const struct finding *finding, uint32_t index)
 {
 	const struct port *port = &fabric->ports[index];
 	uint64_t guid = fabric->nodes[port->node].guid;
 
 	if (finding->node_guid == guid && !finding->port)
-		return is_about(moment->shape, fabric, finding, index);
+		return is_about(context->shape, fabric, finding, index);
 	return (finding->node_guid == guid && finding->port == port->num) ||
 	       (finding->peer_port && finding->peer_guid == guid && finding->peer_port == port->num);
 }
 
-static void take_finding(const struct moment *moment, const struct fabric *fabric, uint32_t index,
+static void take_finding(const struct snapshot_context *context, const struct fabric *fabric, uint32_t index,
 			 uint32_t *finding_of)
 {
-	const struct finding *finding = &moment->findings[index].finding;
+	const struct finding *finding = &context->findings[index].finding;
 	uint32_t node = fabric_find_node(fabric, finding->node_guid), port, i;
 
 	if (finding->port) {
@@ -68,7 +68,7 @@ static void take_finding(const struct moment *moment, const struct fabric *fabri
 	} else if (node != FABRIC_NONE) {
 		for (i = 0; i < fabric->nodes[node].ports; i++) {
 			port = fabric->nodes[node].first_port + i;
-			if (!finding_of[port] && is_about(moment->shape, fabric, finding, port))
+			if (!finding_of[port] && is_about(context->shape, fabric, finding, port))
 				finding_of[port] = index + 1;
 		}
 	}
@@ -77,12 +77,12 @@ static void take_finding(const struct moment *moment, const struct fabric *fabri
 		finding_of[port] = index + 1;
 }
 
-void marks_find(const struct moment *moment, const struct fabric *fabric, uint32_t *ret)
+void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret)
 {
 	size_t i;
 
-	for (i = 0; i < moment->finding_count; i++)
-		take_finding(moment, fabric, (uint32_t)i, ret);
+	for (i = 0; i < context->finding_count; i++)
+		take_finding(context, fabric, (uint32_t)i, ret);
 }
 
 bool port_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t index)

@@ -9,29 +9,29 @@
 struct fabric;
 struct finding;
 struct finding_row;
-struct moment;
+struct snapshot_context;
 struct shape;
 
 /* The worst finding that is open at a port. One that somebody knows of wakes nobody. */
-enum mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
+enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
 
-enum mark mark_of(const struct finding_row *row);
+enum port_mark port_mark_of(const struct finding_row *row);
 
-/* mark_name - "CRIT", "WARN", "info", "ack", "" for none. */
-const char *mark_name(enum mark mark);
+/* port_mark_name - "CRIT", "WARN", "info", "ack", "" for none. */
+const char *port_mark_name(enum port_mark mark);
 
 /*
- * mark_concerns - is a finding about a port: at it, at the other end of its link, or said of its node or group as a
+ * finding_concerns_port - is a finding about a port: at it, at the other end of its link, or said of its node or group as a
  * whole and about it
  */
-bool mark_concerns(const struct moment *moment, const struct fabric *fabric, const struct finding *finding,
-		   uint32_t port);
+bool finding_concerns_port(const struct snapshot_context *context, const struct fabric *fabric,
+			   const struct finding *finding, uint32_t port);
 
 /*
- * marks_find - the worst finding at each port, also what is said of its node or group as a whole and is about it
- * @ret:  by port of the fabric, all 0: 1 + index into moment->findings; stays 0 for none
+ * port_marks_find - the worst finding at each port, also what is said of its node or group as a whole and is about it
+ * @ret:  by port of the fabric, all 0: 1 + index into context->findings; stays 0 for none
  */
-void marks_find(const struct moment *moment, const struct fabric *fabric, uint32_t *ret);
+void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret);
 
 /*
  * port_is_degraded - does a link run narrower or slower than both its ends are set to, or than it is built for?

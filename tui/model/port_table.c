@@ -12,12 +12,12 @@
 #include "storage/reader.h"
 #include "tui/model/cell_text.h"
 
-void table_init(struct table *table)
+void port_table_init(struct port_table *table)
 {
 	memset(table, 0, sizeof(*table));
 }
 
-static void drop_rows(struct table *table)
+static void drop_rows(struct port_table *table)
 {
 	free(table->views);
 	table->views = NULL;
@@ -25,7 +25,7 @@ static void drop_rows(struct table *table)
 	memset(&table->summary, 0, sizeof(table->summary));
 }
 
-void table_done(struct table *table)
+void port_table_done(struct port_table *table)
 {
 	drop_rows(table);
 	order_done(&table->order);
@@ -68,7 +68,7 @@ static void view_port(const struct snapshot *snapshot, uint32_t index, const str
 	view_stall(snapshot, index, ret);
 	ret->word = (uint8_t)port_word_now(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 	ret->unused = ret->word == WORD_DOWN &&
-		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > TABLE_UNUSED_US);
+		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > PORT_UNUSED_US);
 }
 
 static void sum_known(double *sum, double value)
@@ -81,13 +81,13 @@ static void sum_known(double *sum, double value)
 static void widen_link(struct fabric_summary *summary, const struct port *port, bool *seen)
 {
 	unsigned kind = (port->width & 31U) * LINK_SPEED_COUNT + port->speed % LINK_SPEED_COUNT;
-	char link[WORDS_LINK_SIZE];
+	char link[CELL_LINK_SIZE];
 	int columns;
 
 	if (seen[kind])
 		return;
 	seen[kind] = true;
-	columns = (int)strlen(words_link(port, link));
+	columns = (int)strlen(cell_text_link(port, link));
 	if (columns > summary->link_columns)
 		summary->link_columns = columns;
 }
@@ -112,7 +112,7 @@ static void summarise_port(struct fabric_summary *summary, const struct fabric *
 	widen_link(summary, port, seen);
 }
 
-static void summarise(struct table *table, const struct error_sums *sums)
+static void summarise(struct port_table *table, const struct error_sums *sums)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	struct fabric_summary *summary = &table->summary;
@@ -138,7 +138,7 @@ static void summarise(struct table *table, const struct error_sums *sums)
 	}
 }
 
-int table_set_snapshot(struct table *table, const struct snapshot *snapshot, const struct error_sums *sums,
+int port_table_set(struct port_table *table, const struct snapshot *snapshot, const struct error_sums *sums,
 		       struct error *err)
 {
 	size_t count, i;

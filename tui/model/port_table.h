@@ -20,7 +20,7 @@ struct error;
 struct snapshot;
 
 /* A port that is down, and was not read in so long, is not shown unless asked for. */
-#define TABLE_UNUSED_US (3600 * 1000000LL)
+#define PORT_UNUSED_US (3600 * 1000000LL)
 
 /* One port as it is shown. NAN where a number is not known. */
 struct row_view {
@@ -47,24 +47,24 @@ struct fabric_summary {
 	int link_columns;    /* of the longest text of width and speed */
 };
 
-struct table {
+struct port_table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
 	struct row_view *views;          /* parallel to the fabric's ports */
 	struct fabric_summary summary;
 	struct order order;
 };
 
-void table_init(struct table *table);
-void table_done(struct table *table);
+void port_table_init(struct port_table *table);
+void port_table_done(struct port_table *table);
 
 /*
- * table_set_snapshot - show another snapshot
+ * port_table_set - show another snapshot
  * @snapshot:  borrowed until the next call; NULL for none
  * @sums:      errors up to it
  *
  * Return: 0, or ERR_NOMEM: the table is empty then.
  */
-int table_set_snapshot(struct table *table, const struct snapshot *snapshot, const struct error_sums *sums,
+int port_table_set(struct port_table *table, const struct snapshot *snapshot, const struct error_sums *sums,
 		       struct error *err);
 
 #endif

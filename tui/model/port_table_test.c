@@ -19,7 +19,7 @@ struct made {
 	struct sample sample;
 	struct snapshot snapshot;
 	struct error_sums sums;
-	struct table table;
+	struct port_table table;
 };
 
 static void make_snapshot(struct made *made, unsigned number)
@@ -34,10 +34,10 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, 4, true, NULL) < 0)
 		return -1;
-	table_init(&made->table);
+	port_table_init(&made->table);
 	make_snapshot(made, 1);
 	if (error_sums_add(&made->sums, &made->snapshot, NULL) < 0 ||
-	    table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL) < 0)
+	    port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0)
 		return -1;
 	*state = made;
 	return 0;
@@ -47,7 +47,7 @@ static int teardown(void **state)
 {
 	struct made *made = *state;
 
-	table_done(&made->table);
+	port_table_done(&made->table);
 	error_sums_done(&made->sums);
 	free(made->snapshot.rows);
 	sample_destroy(&made->sample);
@@ -72,10 +72,10 @@ static void each_reason_for_no_data_has_its_own_word(void **state)
 	assert_int_equal(word_at(made, leaf, 3), WORD_SILENT);
 	assert_int_equal(word_at(made, leaf + 1, SAMPLE_HOSTS_PER_LEAF + 1), WORD_DOWN);
 	make_snapshot(made, 0);
-	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
 	assert_int_equal(word_at(made, 0, 1), WORD_NEW);
 	made->sample.fabric->ports[0].state = PORT_INIT;
-	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
 	assert_int_equal(word_at(made, 0, 1), WORD_INIT);
 }
 
@@ -95,7 +95,7 @@ static void errors_sum_up_over_sweeps(void **state)
 		made->snapshot.rows[port].sum.value[COUNTER_RCV_SWITCH_RELAY_ERRORS] = 7;
 		assert_int_equal(error_sums_add(&made->sums, &made->snapshot, NULL), 0);
 	}
-	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
 	assert_int_equal(made->sums.count, 1);
 	sum = error_sums_find(&made->sums, guid, 2);
 	assert_non_null(sum);
@@ -122,14 +122,14 @@ static void the_summary_counts_what_is_there(void **state)
 static void ports_that_were_never_up_are_counted_apart(void **state)
 {
 	struct made *made = *state;
-	const struct table *table = &made->table;
+	const struct port_table *table = &made->table;
 	size_t unused = table->summary.ports_unused;
 
 	assert_true(unused > 0 && unused < table->summary.ports);
-	/* One that was read a moment before it went down is no such port. */
+	/* One that was read a context before it went down is no such port. */
 	made->snapshot.rows[fabric_node_port(made->sample.fabric, 4 * SAMPLE_HOSTS_PER_LEAF + 1, 33)].last_wall_us =
 		START_US;
-	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
 	assert_int_equal(table->summary.ports_unused, unused - 1);
 	assert_int_equal(table->summary.ports_down, 1);
 }
@@ -138,7 +138,7 @@ static void no_snapshot_is_an_empty_table(void **state)
 {
 	struct made *made = *state;
 
-	assert_int_equal(table_set_snapshot(&made->table, NULL, &made->sums, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL), 0);
 	assert_null(made->table.snapshot);
 	assert_int_equal(made->table.summary.ports, 0);
 }

@@ -41,17 +41,17 @@ static void say(struct app *app, struct acknowledgement *said, const char *done)
 
 	said->at_us = clock_wall_us(app->options->clock);
 	login_name(said->person, sizeof(said->person));
-	if (finding_acknowledge(app->options->db_path, &app->acknowledging.finding, said, &trouble) < 0) {
-		app_say(app, "not written: %s", trouble.text);
+	if (finding_acknowledge(app->options->db_path, &app->acknowledge_input.finding, said, &trouble) < 0) {
+		app_message(app, "not written: %s", trouble.text);
 		return;
 	}
 	app->stale = true;
 	if (app->live.at_us)
-		app_say(app, "%s now; what is shown is of a time before that (L: live)", done);
+		app_message(app, "%s now; what is shown is of a time before that (L: live)", done);
 	else if (said->until_us > said->at_us)
-		app_say(app, "%s until %s", done, when_format_local(said->until_us, until));
+		app_message(app, "%s until %s", done, when_format_local(said->until_us, until));
 	else
-		app_say(app, "%s", done);
+		app_message(app, "%s", done);
 }
 
 static void take_until(struct app *app, const char *typed)
@@ -60,24 +60,24 @@ static void take_until(struct app *app, const char *typed)
 	struct error trouble = { 0 };
 
 	if (parse_until(typed, clock_wall_us(app->options->clock), &said.until_us, &trouble) < 0) {
-		app_say(app, "%s", trouble.text);
-		prompt_ask(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", typed, take_until);
+		app_message(app, "%s", trouble.text);
+		prompt_start(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", typed, take_until);
 		return;
 	}
-	memcpy(said.reason, app->acknowledging.reason, sizeof(said.reason));
+	memcpy(said.reason, app->acknowledge_input.reason, sizeof(said.reason));
 	say(app, &said, "acknowledged");
 }
 
 static void take_reason(struct app *app, const char *typed)
 {
-	char *reason = app->acknowledging.reason;
+	char *reason = app->acknowledge_input.reason;
 
-	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledging.reason));
+	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledge_input.reason));
 	if (!*reason) {
-		app_say(app, "not acknowledged: no reason was given");
+		app_message(app, "not acknowledged: no reason was given");
 		return;
 	}
-	prompt_ask(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", "", take_until);
+	prompt_start(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", "", take_until);
 }
 
 static void take_back(struct app *app, const char *typed)
@@ -88,25 +88,25 @@ static void take_back(struct app *app, const char *typed)
 	if (typed[0] == 'y' || typed[0] == 'Y')
 		say(app, &said, "taken back: it counts again");
 	else
-		app_say(app, "it stays acknowledged");
+		app_message(app, "it stays acknowledged");
 }
 
-void acknowledge_ask(struct app *app, const struct finding_row *row)
+void acknowledge_start(struct app *app, const struct finding_row *row)
 {
 	const struct acknowledgement *said = &row->acknowledged;
 	char label[sizeof(app->prompt.label)];
 
-	app->acknowledging = (struct acknowledging){ .finding = row->finding };
+	app->acknowledge_input = (struct acknowledge_input){ .finding = row->finding };
 	/* Both point into a row that may be gone when the line is typed. */
-	app->acknowledging.finding.cause = app->acknowledging.finding.advice = "";
-	app->acknowledging.finding.number_count = 0;
+	app->acknowledge_input.finding.cause = app->acknowledge_input.finding.advice = "";
+	app->acknowledge_input.finding.number_count = 0;
 	if (said->at_us) {
-		app_say(app, "%s acknowledged it: %s", said->person, said->reason);
-		prompt_ask(&app->prompt, "take that back? (y, n): ", "", take_back);
+		app_message(app, "%s acknowledged it: %s", said->person, said->reason);
+		prompt_start(&app->prompt, "take that back? (y, n): ", "", take_back);
 		return;
 	}
 	/* Whole characters: a name may hold others than ASCII. */
 	snprintf(label, sizeof(label), "%.*s may wait because: ", (int)text_prefix_bytes(row->finding.subject, 30),
 		 row->finding.subject);
-	prompt_ask(&app->prompt, label, "", take_reason);
+	prompt_start(&app->prompt, label, "", take_reason);
 }

@@ -13,12 +13,12 @@
 struct app;
 
 /* What is being said while the lines are typed. */
-struct acknowledging {
+struct acknowledge_input {
 	struct finding finding; /* only its kind, place and subject are looked at */
 	char reason[256];
 };
 
-/* acknowledge_ask - begin with the first line. @row: an open finding. */
-void acknowledge_ask(struct app *app, const struct finding_row *row);
+/* acknowledge_start - begin with the first line. @row: an open finding. */
+void acknowledge_start(struct app *app, const struct finding_row *row);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/screens/app.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "fabric/shape.h"
 #include "tui/draw/draw.h"
 
 /* Two presses of the mouse within this are a double one. */
@@ -52,7 +54,7 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->now_us = clock_wall_us(options->clock);
 	live_init(&app->live, options->db_path, options->names, options->clock, options->refresh_us);
 	app->live.at_us = options->at_us;
-	table_init(&app->table);
+	port_table_init(&app->table);
 	status = create_screens(app, err);
 	return status < 0 ? status : setup_start(app, err);
 }
@@ -60,8 +62,8 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 void app_done(struct app *app)
 {
 	destroy_screens(app);
-	table_done(&app->table);
-	moment_done(&app->moment);
+	port_table_done(&app->table);
+	context_done(&app->context);
 	live_done(&app->live);
 }
 
@@ -72,17 +74,17 @@ static int take_snapshot(struct app *app, struct error *err)
 	struct error trouble = { 0 };
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
-	int status = table_set_snapshot(&app->table, live->shown, &live->errors, err);
+	int status = port_table_set(&app->table, live->shown, &live->errors, err);
 
 	if (status < 0)
 		return status;
-	status = moment_load(&app->moment, live->reader, live->shown, live->at_us, clock_wall_us(live->clock),
+	status = context_load(&app->context, live->reader, live->shown, live->at_us, clock_wall_us(live->clock),
 			     app->options->shape, &trouble);
 	if (status == ERR_NOMEM)
 		return err_set(err, status, "%s", trouble.text);
 	if (status < 0)
-		app_say(app, "%s", trouble.text);
-	census_take(&app->table, &app->moment, app->options->shape, &app->census);
+		app_message(app, "%s", trouble.text);
+	census_count(&app->table, &app->context, app->options->shape, &app->census);
 	app->stale = false;
 	for (i = 0; live->shown && i < count; i++)
 		if (all[i]->changed)
@@ -110,7 +112,7 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 		if (all[i]->poll && all[i]->poll(app->states[i], app))
 			*ret_news = true;
 	if (app->live.refused[0]) {
-		app_say(app, "%s", app->live.refused);
+		app_message(app, "%s", app->live.refused);
 		app->live.refused[0] = '\0';
 		*ret_news = true;
 	}
@@ -233,4 +235,80 @@ void app_draw(struct app *app, int rows, int columns)
 			screen->draw(screen_state(app, screen), app, &frame.body);
 		draw_footer(app, &frame.footer);
 	}
+}
+
+struct subject subject_of_port(const struct app *app, uint32_t port)
+{
+	struct subject subject = subject_of_node(app, app->live.shown->fabric->ports[port].node);
+
+	subject.kind = SUBJECT_PORT;
+	subject.port = app->live.shown->fabric->ports[port].num;
+	return subject;
+}
+
+struct subject subject_of_node(const struct app *app, uint32_t node)
+{
+	return (struct subject){ .kind = SUBJECT_NODE, .node_guid = app->live.shown->fabric->nodes[node].guid };
+}
+
+struct subject subject_of_group(const struct app *app, const struct shape_group *group)
+{
+	struct subject subject = subject_of_node(app, group->node);
+
+	subject.kind = SUBJECT_GROUP;
+	if (group->kind != GROUP_UP)
+		subject.peer_guid = app->live.shown->fabric->nodes[group->peer].guid;
+	return subject;
+}
+
+const struct finding_row *subject_finding(const struct app *app, const struct subject *subject)
+{
+	for (size_t i = 0; subject->kind == SUBJECT_FINDING && i < app->context.finding_count; i++)
+		if (app->context.findings[i].finding.id == subject->id)
+			return &app->context.findings[i];
+	return NULL;
+}
+
+static void node_name(const struct app *app, uint64_t guid, char *ret, size_t size)
+{
+	const struct snapshot *shown = app->live.shown;
+	uint32_t node = shown ? fabric_find_node(shown->fabric, guid) : FABRIC_NONE;
+
+	if (node != FABRIC_NONE)
+		snprintf(ret, size, "%s", app->table.order.names[node]);
+	else
+		snprintf(ret, size, "0x%016" PRIx64, guid);
+}
+
+const char *subject_name(const struct app *app, const struct subject *subject, char *ret, size_t size)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+	char name[NODE_NAME_SIZE], peer[NODE_NAME_SIZE];
+
+	ret[0] = '\0';
+	node_name(app, subject->node_guid, name, sizeof(name));
+	switch (subject->kind) {
+	case SUBJECT_NODE:
+		snprintf(ret, size, "%s", name);
+		break;
+	case SUBJECT_PORT:
+		snprintf(ret, size, "%s/%u", name, subject->port);
+		break;
+	case SUBJECT_GROUP:
+		node_name(app, subject->peer_guid, peer, sizeof(peer));
+		if (subject->peer_guid)
+			snprintf(ret, size, "%s to %s", name, peer);
+		else
+			snprintf(ret, size, "%s uplinks", name);
+		break;
+	case SUBJECT_FINDING:
+		snprintf(ret, size, "%s", row ? finding_kind_name(row->finding.kind) : "a finding that closed");
+		break;
+	case SUBJECT_FABRIC:
+		snprintf(ret, size, "the fabric");
+		break;
+	default:
+		break;
+	}
+	return ret;
 }

@@ -17,9 +17,10 @@
 #include "tui/model/layout.h"
 #include "tui/model/live.h"
 #include "tui/model/context.h"
+#include "tui/draw/key.h"
 #include "tui/draw/prompt.h"
 #include "tui/screens/setup.h"
-#include "tui/screens/subject.h"
+#include "tui/model/subject.h"
 #include "tui/model/port_table.h"
 #include "tui/draw/terminal.h"
 #include "tui/draw/theme.h"
@@ -27,16 +28,9 @@
 
 struct brush;
 struct error;
-struct keep;
+struct config;
 struct screen;
-
-/*
- * A key: a character as its code point, a special key (curses KEY_*) as the
- * negative of its code.
- */
-#define KEY_SPECIAL(code) (-(code))
-#define KEY_CTRL(letter) ((letter) & 0x1f)
-#define KEY_ESCAPE 27
+struct shape_group;
 
 /* The way from a tab to what is looked at: Esc goes back along it. */
 #define PATH_MAX_DEPTH 8
@@ -51,13 +45,13 @@ struct app {
 	struct theme theme;
 	struct setup setup;
 	struct live live;
-	struct moment moment; /* what is known of the time that live.shown is of */
-	struct table table;   /* all ports of what is shown: numbers, names, sums */
+	struct snapshot_context context; /* what is known of the time that live.shown is of */
+	struct port_table table;   /* all ports of what is shown: numbers, names, sums */
 	struct census census; /* of the same: how big it is, what is not as it was built */
-	bool stale;           /* table and moment have to be made again of the same snapshot */
+	bool stale;           /* table and context have to be made again of the same snapshot */
 	struct tui_child_state child;
 	struct prompt prompt;
-	struct acknowledging acknowledging; /* while it is typed */
+	struct acknowledge_input acknowledge_input; /* while it is typed */
 	char message[256];    /* said in the notice line until a time; "": nothing */
 	int64_t message_until_us;
 	int64_t started_us;   /* boottime */
@@ -85,7 +79,7 @@ struct screen {
 	size_t size;      /* of its own state, which is all zero at first */
 	void (*init)(void *state, const struct app *app); /* what is not; NULL: nothing */
 	void (*done)(void *state);                        /* what it owns goes, not itself; NULL: nothing does */
-	/* The snapshot, the moment, or the table's numbers are others. Not called before there is a snapshot. */
+	/* The snapshot, the context, or the table's numbers are others. Not called before there is a snapshot. */
 	void (*changed)(void *state, struct app *app);
 	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */
 	void (*opened)(void *state, struct app *app, const struct subject *subject);
@@ -102,10 +96,10 @@ struct screen {
 	/* What the cursor stands on: Enter opens it, a, b and r are about it. NULL: nothing ever. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
-	/* What is kept until the next start, told with keep_put(); NULL: nothing. */
-	void (*keep)(void *state, struct keep *keep);
+	/* What is kept until the next start, told with config_put(); NULL: nothing. */
+	void (*save)(void *state, struct config *config);
 	/* One of these, before the first snapshot. Return: whether the name and the value are known. */
-	bool (*recall)(void *state, const char *name, const char *value);
+	bool (*restore)(void *state, const char *name, const char *value);
 	bool needs_nothing; /* it shows something also before there is a snapshot */
 };
 
@@ -136,9 +130,9 @@ const struct screen *const *screens(size_t *ret_count);
 /* screen_state - the state of a screen. */
 void *screen_state(const struct app *app, const struct screen *screen);
 
-/* screen_detail shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
+/* screen_subject shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_detail, screen_text, screen_help, screen_setup;
+	screen_subject, screen_text, screen_help, screen_setup;
 
 /* screen_links_show - go to the links, those that a filter (tui/model/filter.h) lets through. */
 void screen_links_show(struct app *app, const char *typed);
@@ -154,15 +148,26 @@ void app_show(struct app *app, const struct screen *screen);
 void app_open(struct app *app, const struct screen *screen, const struct subject *subject);
 void app_back(struct app *app);
 
+/* subject_of_port, subject_of_node - by their index in the shown fabric. subject_of_group - by its shape. */
+struct subject subject_of_port(const struct app *app, uint32_t port);
+struct subject subject_of_node(const struct app *app, uint32_t node);
+struct subject subject_of_group(const struct app *app, const struct shape_group *group);
+
+/* subject_finding - the open finding of a subject, or NULL. */
+const struct finding_row *subject_finding(const struct app *app, const struct subject *subject);
+
+/* subject_name - as shown in the path: "leaf01/12", "leaf01 uplinks". Return: @ret. */
+const char *subject_name(const struct app *app, const struct subject *subject, char *ret, size_t size);
+
 /* app_subject_here - what the cursor of the screen in front stands on; kind NONE: nothing. app_open_here - open it. */
 struct subject app_subject_here(const struct app *app);
 void app_open_here(struct app *app);
 
-/* app_say - a line that is read for some seconds. */
-__attribute__((format(printf, 2, 3))) void app_say(struct app *app, const char *fmt, ...);
+/* app_message - a line that is read for some seconds. */
+__attribute__((format(printf, 2, 3))) void app_message(struct app *app, const char *fmt, ...);
 
-/* app_go - show the fabric as it was at a time (wall clock; 0: as it is, from now on). */
-void app_go(struct app *app, int64_t at_us);
+/* app_set_time - show the fabric as it was at a time (wall clock; 0: as it is, from now on). */
+void app_set_time(struct app *app, int64_t at_us);
 
 /* app_brush - how things of the shown time are drawn: dim where that is too old. @cursor: it stands there. */
 struct brush app_brush(const struct app *app, bool cursor);

@@ -25,7 +25,7 @@ static const struct balance_result *result_at(const struct balance_view *view, s
 
 static const struct shape_group *group_of(const struct app *app, const struct balance_result *result)
 {
-	return &app->moment.shape->groups[result->group];
+	return &app->context.shape->groups[result->group];
 }
 
 static uint64_t key_of(const struct app *app, const struct balance_result *result)
@@ -62,7 +62,7 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 		const struct balance_result *result = &balance->results[i];
 		bool told = balance_is_told(result);
 
-		if (!balance_is_of_interest(app->moment.shape, result))
+		if (!balance_is_of_interest(app->context.shape, result))
 			continue;
 		if (told && result->cause != BALANCE_NONE && !balance_is_second(result))
 			view->causes++;
@@ -96,8 +96,8 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 
 	if (result->cause != BALANCE_NONE)
 		return balance_cause_name(result->cause);
-	for (i = 0; i < app->moment.finding_count; i++) {
-		const struct finding *finding = &app->moment.findings[i].finding;
+	for (i = 0; i < app->context.finding_count; i++) {
+		const struct finding *finding = &app->context.findings[i].finding;
 
 		if (finding->kind == FINDING_UPLINK_IMBALANCE && finding->node_guid == guid &&
 		    group->kind == GROUP_UP && !finding->peer_guid && finding->tag == (uint8_t)result->direction)
@@ -105,10 +105,10 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 	}
 	if (result->state != BALANCE_ACTIVE)
 		return result->state == BALANCE_IDLE ? "(idle)" : "(unknown)";
-	return balance_is_echo(app->moment.shape, &view->loads.balance, result) ? "(echo)" : "";
+	return balance_is_echo(app->context.shape, &view->loads.balance, result) ? "(echo)" : "";
 }
 
-const char *view_group_words(const struct balance_view *view, const struct app *app,
+const char *view_group_text(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size)
 {
 	const char *cause = cause_of(view, app, result);
@@ -116,7 +116,7 @@ const char *view_group_words(const struct balance_view *view, const struct app *
 
 	text_appendf(&text, "%s%s%s  adaptive routing %s: ", balance_test_letters(result), *cause ? "  " : "", cause,
 		     balance_adaptive_name(result->adaptive));
-	balance_append_reason(app->moment.shape, result, &text);
+	balance_append_reason(app->context.shape, result, &text);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 	return ret;
@@ -217,7 +217,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 	for (i = 0; i < GROUP_COLUMNS; i++)
 		draw_cell(&brush, y, body->x + places[i].x, places[i].columns, text[i],
 			  i == NAME ? ALIGN_MIDDLE : group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT,
-			  i == FULL ? theme_load_role(100 * result->max_utilization) : role);
+			  i == FULL ? role_of_load(100 * result->max_utilization) : role);
 }
 
 static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
@@ -276,7 +276,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	draw_share(app, y, x + bar + 6, bar, member->predicted, most, ROLE_TEXT);
 	draw_share(app, y, x + 2 * bar + 12, bar, member->capacity, most, ROLE_FAINT);
 	write_percent(member->utilization, text, sizeof(text));
-	draw_cell(&brush, y, x + 3 * bar + 18, 5, text, ALIGN_RIGHT, theme_load_role(100 * member->utilization));
+	draw_cell(&brush, y, x + 3 * bar + 18, 5, text, ALIGN_RIGHT, role_of_load(100 * member->utilization));
 	if (area->columns - 5 - peer_columns < 3 * bar + 18 + 12)
 		return;
 	write_percent(member->stall, text, sizeof(text));
@@ -331,7 +331,7 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 	if (!result || area->rows < 3)
 		return;
 	used = draw_wrapped(&brush, area->y, area->x, area->columns, area->rows > 8 ? WHY_ROWS : 1,
-			    view_group_words(view, app, result, words, sizeof(words)), ROLE_STRONG);
+			    view_group_text(view, app, result, words, sizeof(words)), ROLE_STRONG);
 	members.y += used;
 	members.rows -= used;
 	groups_draw_members(app, &members, result);
@@ -386,7 +386,7 @@ void groups_draw(struct balance_view *view, const struct app *app, const struct 
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  app->moment.shape->group_count ? "no group is uneven" :
+			  app->context.shape->group_count ? "no group is uneven" :
 			  "this fabric has no links that can stand in for each other", ALIGN_LEFT, ROLE_TEXT);
 }
 
@@ -404,7 +404,7 @@ bool groups_key(struct balance_view *view, struct app *app, int key)
 	if (key == 'i') {
 		view->all = !view->all;
 		if (balance_groups_make(view, app, &trouble) < 0)
-			app_say(app, "%s", trouble.text);
+			app_message(app, "%s", trouble.text);
 		return true;
 	}
 	if (!list_key(&view->groups, key))

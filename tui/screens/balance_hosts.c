@@ -17,7 +17,7 @@ enum { OVER_COLUMNS = 6, RATE_COLUMNS = 8, CELL = 5, CELL_NARROW = 3 };
 
 static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
 {
-	return row < view->host_count ? &app->moment.shape->hosts[view->hosts[row].index] : NULL;
+	return row < view->host_count ? &app->context.shape->hosts[view->hosts[row].index] : NULL;
 }
 
 static void remember(struct balance_view *view, const struct app *app)
@@ -28,12 +28,12 @@ static void remember(struct balance_view *view, const struct app *app)
 		return;
 	if (view->rail >= host->count)
 		view->rail = host->count - 1;
-	view->host_guid = app->live.shown->fabric->nodes[app->moment.shape->host_nodes[host->first]].guid;
+	view->host_guid = app->live.shown->fabric->nodes[app->context.shape->host_nodes[host->first]].guid;
 }
 
 int hosts_make(struct balance_view *view, const struct app *app, struct error *err)
 {
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
 	struct balance_amount rails[BALANCE_RAILS_MOST];
 	size_t i;
@@ -106,7 +106,7 @@ static struct widths widths_of(const struct balance_view *view, const struct app
 static void draw_host(const struct balance_view *view, const struct app *app, const struct rect *body,
 		      const struct widths *widths, int y, size_t row)
 {
-	const struct balance_input input = loads_input(&view->loads, app->moment.shape);
+	const struct balance_input input = loads_input(&view->loads, app->context.shape);
 	const struct shape_host *host = host_at(view, app, row);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
 	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
@@ -157,7 +157,7 @@ static void draw_heads(const struct app *app, const struct rect *body, const str
 /* "node0119 mlx5_3: sends ..., 82 % of 200 Gb/s; the busiest of 8, 332 % above their mean". */
 static void draw_words(const struct balance_view *view, const struct app *app, const struct rect *body, int y)
 {
-	const struct balance_input input = loads_input(&view->loads, app->moment.shape);
+	const struct balance_input input = loads_input(&view->loads, app->context.shape);
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
 	const struct brush brush = app_brush(app, false);
@@ -229,7 +229,7 @@ bool hosts_key(struct balance_view *view, struct app *app, int key)
 	case 'i':
 		view->all = !view->all;
 		if (hosts_make(view, app, &trouble) < 0 || balance_groups_make(view, app, &trouble) < 0)
-			app_say(app, "%s", trouble.text);
+			app_message(app, "%s", trouble.text);
 		break;
 	default:
 		if (!list_key(&view->host_list, key))
@@ -256,7 +256,7 @@ void hosts_subject(const struct balance_view *view, const struct app *app, struc
 
 	if (!host || view->rail >= host->count)
 		return;
-	index = app->moment.shape->host_nodes[host->first + view->rail];
+	index = app->context.shape->host_nodes[host->first + view->rail];
 	node = &app->live.shown->fabric->nodes[index];
 	*ret = node->ports == 1 ? subject_of_port(app, node->first_port) : subject_of_node(app, index);
 }

@@ -81,7 +81,7 @@ static void arrange(struct balance_view *view, const struct app *app)
 
 int map_make(struct balance_view *view, const struct app *app, struct error *err)
 {
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
 	const struct fabric *fabric = app->live.shown->fabric;
 	uint32_t *rank = calloc(fabric->node_count + 1, sizeof(*rank));
@@ -235,7 +235,7 @@ static void append_percent(struct text *text, const char *before, double part)
 
 static const struct balance_result *result_here(const struct balance_view *view, const struct app *app)
 {
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	uint32_t group = shape->nodes[view->heat.rows[row_here(view)]].up_group;
 
 	return group == SHAPE_NONE ? NULL :
@@ -251,7 +251,7 @@ static void append_others(const struct balance_view *view, const struct app *app
 	uint32_t above = heat_column(&view->heat, row_here(view), view->column), i;
 
 	text_appendf(text, "; the hottest of %u links", cell->links);
-	for (i = 0; result && i < app->moment.shape->groups[result->group].count; i++) {
+	for (i = 0; result && i < app->context.shape->groups[result->group].count; i++) {
 		const struct balance_member *member = &result->members[i];
 		const struct port *port = &fabric->ports[member->port];
 
@@ -291,7 +291,7 @@ static void append_cell(const struct balance_view *view, const struct app *app, 
 	append_percent(text, ", predicted ", cell->value[HEAT_PREDICTED]);
 	append_percent(text, ", fair ", result ? result->mean_utilization : NAN);
 	if (cell->degraded) {
-		format_rate((double)app->moment.shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
+		format_rate((double)app->context.shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
 		text_appendf(text, "; built for %s", rate);
 	}
 	if (cell->links > 1)
@@ -321,7 +321,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	text_done(&text);
 	if (result && used < view->layout.words)
 		draw_wrapped(&brush, y + used, body->x, body->columns, view->layout.words - used,
-			     view_group_words(view, app, result, words, sizeof(words)), ROLE_TEXT);
+			     view_group_text(view, app, result, words, sizeof(words)), ROLE_TEXT);
 }
 
 static void fit(struct balance_view *view, const struct app *app, const struct rect *body, size_t *ret_prefix)
@@ -382,20 +382,20 @@ static void again(struct balance_view *view, struct app *app)
 	struct error trouble = { 0 };
 
 	if (map_make(view, app, &trouble) < 0)
-		app_say(app, "%s", trouble.text);
+		app_message(app, "%s", trouble.text);
 }
 
 static void change_tier(struct balance_view *view, struct app *app, int step)
 {
-	unsigned tiers = app->moment.shape->tier_count;
+	unsigned tiers = app->context.shape->tier_count;
 	char name[16];
 
 	if (tiers <= 2) {
-		app_say(app, "this fabric has no other tiers");
+		app_message(app, "this fabric has no other tiers");
 		return;
 	}
 	if (step > 0 ? view->tier + 1 >= tiers : view->tier <= 1) {
-		app_say(app, "no switches above, or below: these are %ss and what is above them",
+		app_message(app, "no switches above, or below: these are %ss and what is above them",
 			shape_tier_name(view->tier, name));
 		return;
 	}

@@ -74,8 +74,8 @@ void hosts_subject(const struct balance_view *view, const struct app *app, struc
 /* view_window - "60 s from 05:32:00", of the loads. Return: @ret. */
 const char *view_window(const struct balance_view *view, char *ret, size_t size);
 
-/* view_group_words - "TMH  routing  AR off: its tables send 52 % of ...", of a result. Return: @ret. */
-const char *view_group_words(const struct balance_view *view, const struct app *app,
+/* view_group_text - "TMH  routing  AR off: its tables send 52 % of ...", of a result. Return: @ret. */
+const char *view_group_text(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size);
 
 #endif

@@ -60,7 +60,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 		       const struct column_place *places, int y, size_t row)
 {
 	static const char *const severities[] = { "info", "warn", "CRIT" };
-	const struct happening *event = event_list_at(&view->events, row);
+	const struct recent_event *event = event_list_at(&view->events, row);
 	const struct brush brush = app_brush(app, row == view->list.cursor);
 	enum role role = role_of(event->severity);
 	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
@@ -131,7 +131,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	const struct brush brush = app_brush(app, false);
 	int foot = body->rows >= 14 ? 2 : 1, line;
 	struct column_place places[COLUMNS];
-	const struct happening *event;
+	const struct recent_event *event;
 	char text[256], whole[512], time[WHEN_SIZE];
 
 	place_columns(body->columns, has_days(view, app), places);
@@ -184,7 +184,7 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 	write_port(app, error, text, sizeof(text));
 	draw_cell(&brush, y, x, name, text, ALIGN_MIDDLE, ROLE_TEXT);
 	x += name + 1;
-	draw_cell(&brush, y, x, body->x + body->columns - x, port_errors_words(error, text, 256), ALIGN_LEFT,
+	draw_cell(&brush, y, x, body->x + body->columns - x, port_errors_text(error, text, 256), ALIGN_LEFT,
 		  ROLE_TEXT);
 }
 

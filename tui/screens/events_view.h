@@ -22,7 +22,7 @@ struct event_view {
 	struct event_list events;
 	struct list list;
 	int64_t cursor_id;   /* the event that the cursor stands on; 0: it stays on the newest */
-	bool dirty;          /* another moment came */
+	bool dirty;          /* another context came */
 	bool errors_shown;
 	struct port_errors errors;
 	struct list error_list;

@@ -11,37 +11,37 @@
 #include "tui/screens/app.h"
 #include "tui/draw/draw.h"
 #include "tui/screens/front_panel.h"
-#include "tui/draw/links_draw.h"
+#include "tui/screens/links_draw.h"
 #include "tui/model/cell_text.h"
 
 /* A port as its cell shows it. */
 struct face {
 	const struct row_view *view;
 	enum port_word word;
-	enum mark mark;
+	enum port_mark mark;
 	bool degraded, errors;
 	double percent; /* of the busier direction */
 };
 
-static struct face face_of(const struct front *front, const struct app *app, uint32_t port)
+static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
 	const struct row_view *view = &app->table.views[port];
-	uint32_t finding = front->finding_of[port];
+	uint32_t finding = panel->finding_of[port];
 	struct face face = {
 		.view = view, .word = (enum port_word)view->word, .errors = view->errors > 0 || view->at_least,
-		.degraded = port_is_degraded(app->table.snapshot->fabric, app->moment.shape, port),
+		.degraded = port_is_degraded(app->table.snapshot->fabric, app->context.shape, port),
 		.percent = view->xmit_percent,
 	};
 
 	if (isnan(face.percent) || view->rcv_percent > face.percent)
 		face.percent = view->rcv_percent;
 	if (finding)
-		face.mark = mark_of(&app->moment.findings[finding - 1]);
+		face.mark = port_mark_of(&app->context.findings[finding - 1]);
 	return face;
 }
 
 /* The one sign that is shown where there is room for no more: what is worst. */
-static const char *sign_of(const struct face *face, enum front_view view, bool unicode, char ret[8])
+static const char *sign_of(const struct face *face, enum panel_view view, bool unicode, char ret[8])
 {
 	static const char *const signs[WORD_COUNT] = {
 		[WORD_IDLE] = "-",       [WORD_NEW] = "n",    [WORD_MIRRORED] = "m",    [WORD_UNPLANNED] = "u",
@@ -52,7 +52,7 @@ static const char *sign_of(const struct face *face, enum front_view view, bool u
 
 	if (face->view->unused)
 		return ".";
-	if (view == FRONT_ERRORS) {
+	if (view == PANEL_ERRORS) {
 		snprintf(ret, 8, "%s", isnan(face->view->errors) ? "-" : "0");
 		if (face->errors)
 			snprintf(ret, 8, "%c", face->view->errors > 9 ? '*' : '0' + (int)face->view->errors);
@@ -68,7 +68,7 @@ static const char *sign_of(const struct face *face, enum front_view view, bool u
 		return "<";
 	if (face->word == WORD_IDLE)
 		return signs[WORD_IDLE];
-	if (view == FRONT_STATE)
+	if (view == PANEL_STATE)
 		return "+";
 	if (eighths > 7)
 		eighths = 7;
@@ -76,22 +76,22 @@ static const char *sign_of(const struct face *face, enum front_view view, bool u
 	return ret;
 }
 
-static enum role value_role(const struct face *face, enum front_view view)
+static enum role value_role(const struct face *face, enum panel_view view)
 {
 	if (face->view->unused)
 		return ROLE_FAINT;
-	if (view == FRONT_ERRORS)
+	if (view == PANEL_ERRORS)
 		return face->errors ? ROLE_WARNING : ROLE_FAINT;
 	if (face->word != WORD_OK)
 		return word_role(face->word);
-	if (view == FRONT_LOAD)
-		return theme_load_role(face->percent);
+	if (view == PANEL_LOAD)
+		return role_of_load(face->percent);
 	return face->degraded ? ROLE_WARNING : ROLE_TEXT;
 }
 
-static void write_value(const struct face *face, enum front_view view, char *ret, size_t size)
+static void write_value(const struct face *face, enum panel_view view, char *ret, size_t size)
 {
-	if (view == FRONT_ERRORS) {
+	if (view == PANEL_ERRORS) {
 		if (isnan(face->view->errors))
 			snprintf(ret, size, "-");
 		else
@@ -102,7 +102,7 @@ static void write_value(const struct face *face, enum front_view view, char *ret
 		snprintf(ret, size, "unused");
 	} else if (face->word != WORD_OK) {
 		snprintf(ret, size, "%s", port_word_name(face->word));
-	} else if (view == FRONT_STATE) {
+	} else if (view == PANEL_STATE) {
 		snprintf(ret, size, "%s", face->degraded ? "degraded" : "ok");
 	} else {
 		format_percent(face->percent, ret, size);
@@ -129,14 +129,14 @@ static void draw_label(const struct brush *brush, const struct face *face, const
 	draw_cell(brush, y, x + columns - room, room, signs, ALIGN_RIGHT, ROLE_WARNING);
 }
 
-static void draw_value(const struct front *front, const struct brush *brush, const struct face *face, int y, int x,
-		       int columns)
+static void draw_value(const struct front_panel *panel, const struct brush *brush, const struct face *face, int y,
+		       int x, int columns)
 {
-	enum role role = value_role(face, front->view);
-	int bar = front->view == FRONT_LOAD && face->word == WORD_OK && columns >= 11 ? columns - 6 : 0;
+	enum role role = value_role(face, panel->view);
+	int bar = panel->view == PANEL_LOAD && face->word == WORD_OK && columns >= 11 ? columns - 6 : 0;
 	char value[32], text[CELL_SIZE];
 
-	write_value(face, front->view, value, sizeof(value));
+	write_value(face, panel->view, value, sizeof(value));
 	draw_cell(brush, y, x, columns - bar, value, ALIGN_LEFT, role);
 	if (bar)
 		draw_fitted(brush, y, x + columns - bar,
@@ -153,32 +153,32 @@ static void write_peer(const struct app *app, uint32_t port, int columns, char *
 	ret[0] = '\0';
 	if (peer == FABRIC_NONE)
 		return;
-	words_append_port(app->table.order.names[fabric->ports[peer].node], fabric->ports[peer].num, ret);
+	cell_text_append_port(app->table.order.names[fabric->ports[peer].node], fabric->ports[peer].num, ret);
 	if ((int)text_columns(ret) > columns && host_name(&fabric->nodes[fabric->ports[peer].node], host))
-		snprintf(ret, WORDS_PORT_SIZE, "%s", host);
+		snprintf(ret, CELL_PORT_SIZE, "%s", host);
 }
 
-static void draw_port(const struct front *front, const struct app *app, size_t index)
+static void draw_port(const struct front_panel *panel, const struct app *app, size_t index)
 {
-	const struct rect *area = &front->parts.cells;
-	const struct box_port *port = &front->ports[index];
-	const struct rect place = panel_cell(&front->plan, &front->slots[index]);
-	const struct face face = face_of(front, app, port->port);
-	const struct brush brush = app_brush(app, index == front->cursor);
-	int y = area->y + place.y - front->first, x = area->x + place.x, columns = place.columns - 1;
-	char text[WORDS_PORT_SIZE], sign[8];
+	const struct rect *area = &panel->parts.cells;
+	const struct box_port *port = &panel->ports[index];
+	const struct rect place = panel_cell(&panel->plan, &panel->slots[index]);
+	const struct face face = face_of(panel, app, port->port);
+	const struct brush brush = app_brush(app, index == panel->cursor);
+	int y = area->y + place.y - panel->first, x = area->x + place.x, columns = place.columns - 1;
+	char text[CELL_PORT_SIZE], sign[8];
 
 	if (y < area->y || y + place.rows > area->y + area->rows)
 		return;
 	if (place.rows == 1) {
-		draw_cell(&brush, y, x, front->label_columns, port->label, ALIGN_RIGHT, label_role(&face));
-		draw_cell(&brush, y, x + front->label_columns, 1,
-			  sign_of(&face, front->view, app->theme.unicode, sign), ALIGN_LEFT,
-			  value_role(&face, front->view));
+		draw_cell(&brush, y, x, panel->label_columns, port->label, ALIGN_RIGHT, label_role(&face));
+		draw_cell(&brush, y, x + panel->label_columns, 1,
+			  sign_of(&face, panel->view, app->theme.unicode, sign), ALIGN_LEFT,
+			  value_role(&face, panel->view));
 		return;
 	}
 	draw_label(&brush, &face, port->label, y, x, columns);
-	draw_value(front, &brush, &face, y + 1, x, columns);
+	draw_value(panel, &brush, &face, y + 1, x, columns);
 	if (place.rows < 3)
 		return;
 	write_peer(app, port->port, columns, text);
@@ -186,45 +186,45 @@ static void draw_port(const struct front *front, const struct app *app, size_t i
 }
 
 /* What is wrong with any port of a box, in one sign. */
-static enum mark box_mark(const struct front *front, const struct app *app, const struct box *box)
+static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
 {
 	const struct fabric *fabric = app->table.snapshot->fabric;
-	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->moment.shape->hosts[box->host];
-	enum mark worst = MARK_NONE;
+	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context.shape->hosts[box->host];
+	enum port_mark worst = MARK_NONE;
 	uint32_t i, port;
 
 	for (i = 0; i < (host ? host->count : 1); i++) {
-		uint32_t index = host ? app->moment.shape->host_nodes[host->first + i] : box->node;
+		uint32_t index = host ? app->context.shape->host_nodes[host->first + i] : box->node;
 		const struct node *node = &fabric->nodes[index];
 
 		for (port = node->first_port; port < node->first_port + node->ports; port++) {
-			uint32_t finding = front->finding_of[port];
+			uint32_t finding = panel->finding_of[port];
 
-			if (finding && mark_of(&app->moment.findings[finding - 1]) > worst)
-				worst = mark_of(&app->moment.findings[finding - 1]);
+			if (finding && port_mark_of(&app->context.findings[finding - 1]) > worst)
+				worst = port_mark_of(&app->context.findings[finding - 1]);
 		}
 	}
 	return worst;
 }
 
-static void draw_list(struct front *front, const struct app *app)
+static void draw_list(struct front_panel *panel, const struct app *app)
 {
 	const struct brush plain = { &app->theme, 0 };
-	const struct rect *area = &front->parts.list;
-	const struct boxes *boxes = &front->boxes;
-	const struct box *shown = front_box(front);
+	const struct rect *area = &panel->parts.list;
+	const struct boxes *boxes = &panel->boxes;
+	const struct box *shown = front_panel_box(panel);
 	int y;
 
 	draw_cell(&plain, area->y, area->x, area->columns, "SWITCHES, HOSTS", ALIGN_LEFT, ROLE_HEAD);
-	list_fit(&front->list, boxes->row_count, area->rows - 1);
-	for (y = 0; y < area->rows - 1 && front->list.first + (size_t)y < boxes->row_count; y++) {
-		const struct box *box = &boxes->all[boxes->rows[front->list.first + (size_t)y]];
+	list_fit(&panel->list, boxes->row_count, area->rows - 1);
+	for (y = 0; y < area->rows - 1 && panel->list.first + (size_t)y < boxes->row_count; y++) {
+		const struct box *box = &boxes->all[boxes->rows[panel->list.first + (size_t)y]];
 		const struct brush brush = app_brush(app, box == shown);
-		enum mark mark = box_mark(front, app, box);
+		enum port_mark mark = box_mark(panel, app, box);
 
 		draw_cell(&brush, area->y + 1 + y, area->x, area->columns - 5, boxes_name(boxes, box), ALIGN_MIDDLE,
 			  ROLE_TEXT);
-		draw_cell(&brush, area->y + 1 + y, area->x + area->columns - 5, 5, mark_name(mark), ALIGN_RIGHT,
+		draw_cell(&brush, area->y + 1 + y, area->x + area->columns - 5, 5, port_mark_name(mark), ALIGN_RIGHT,
 			  mark_role(mark));
 	}
 	if (!boxes->row_count)
@@ -234,7 +234,7 @@ static void draw_list(struct front *front, const struct app *app)
 static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
 {
 	const struct node *node = &app->table.snapshot->fabric->nodes[box->node];
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	char tier[SHAPE_TIER_SIZE];
 
 	if (node->type == NODE_SWITCH)
@@ -244,12 +244,12 @@ static void write_kind(const struct app *app, const struct box *box, char *ret, 
 			 box->host == SHAPE_NONE ? "" : " host");
 }
 
-static void write_counts(const struct front *front, const struct app *app, char *ret, size_t size)
+static void write_counts(const struct front_panel *panel, const struct app *app, char *ret, size_t size)
 {
 	size_t up = 0, down = 0, degraded = 0, silent = 0, errors = 0, i, len;
 
-	for (i = 0; i < front->count; i++) {
-		const struct face face = face_of(front, app, front->ports[i].port);
+	for (i = 0; i < panel->count; i++) {
+		const struct face face = face_of(panel, app, panel->ports[i].port);
 
 		up += face.word != WORD_DOWN;
 		down += face.word == WORD_DOWN && !face.view->unused;
@@ -257,7 +257,7 @@ static void write_counts(const struct front *front, const struct app *app, char 
 		silent += face.word == WORD_SILENT;
 		errors += face.errors;
 	}
-	len = (size_t)snprintf(ret, size, "%zu port%s: %zu up", front->count, front->count == 1 ? "" : "s", up);
+	len = (size_t)snprintf(ret, size, "%zu port%s: %zu up", panel->count, panel->count == 1 ? "" : "s", up);
 	if (down)
 		len += (size_t)snprintf(ret + len, size - len, ", %zu down", down);
 	if (degraded)
@@ -268,12 +268,12 @@ static void write_counts(const struct front *front, const struct app *app, char 
 		snprintf(ret + len, size - len, ", errors at %zu", errors);
 }
 
-static void draw_title(const struct front *front, const struct app *app)
+static void draw_title(const struct front_panel *panel, const struct app *app)
 {
 	static const char *const views[] = { "load", "errors", "state" };
 	const struct brush brush = app_brush(app, false);
-	const struct rect *area = &front->parts.title;
-	const struct box *box = front_box(front);
+	const struct rect *area = &panel->parts.title;
+	const struct box *box = front_panel_box(panel);
 	struct segment segments[5] = { 0 };
 
 	if (!box) {
@@ -282,13 +282,13 @@ static void draw_title(const struct front *front, const struct app *app)
 			  ROLE_WARNING);
 		return;
 	}
-	snprintf(segments[0].text, sizeof(segments[0].text), "%.200s", boxes_name(&front->boxes, box));
+	snprintf(segments[0].text, sizeof(segments[0].text), "%.200s", boxes_name(&panel->boxes, box));
 	segments[0].role = ROLE_STRONG;
 	write_kind(app, box, segments[1].text, sizeof(segments[1].text));
-	write_counts(front, app, segments[2].text, sizeof(segments[2].text));
-	snprintf(segments[3].text, sizeof(segments[3].text), "v: %s", views[front->view]);
-	snprintf(segments[4].text, sizeof(segments[4].text), "%zu of %zu", front->list.cursor + 1,
-		 front->boxes.row_count);
+	write_counts(panel, app, segments[2].text, sizeof(segments[2].text));
+	snprintf(segments[3].text, sizeof(segments[3].text), "v: %s", views[panel->view]);
+	snprintf(segments[4].text, sizeof(segments[4].text), "%zu of %zu", panel->list.cursor + 1,
+		 panel->boxes.row_count);
 	segments[1].rank = 3;
 	segments[2].rank = 1;
 	segments[3].rank = 2;
@@ -297,28 +297,28 @@ static void draw_title(const struct front *front, const struct app *app)
 	draw_segments(&brush, area->y, area->x, area->columns, segments, 5);
 }
 
-static void draw_legend(const struct front *front, const struct app *app)
+static void draw_legend(const struct front_panel *panel, const struct app *app)
 {
 	static const struct { const char *text; int rank; } signs[] = {
 		{ "! finding", 0 }, { "e errors", 1 }, { "< degraded", 2 }, { "x down", 3 }, { "? silent", 4 },
 		{ "- idle", 5 }, { ". unused", 6 }, { "L locked", 8 }, { "i init", 9 },
 	};
 	const struct brush brush = { &app->theme, 0 };
-	const struct rect *area = &front->parts.legend;
+	const struct rect *area = &panel->parts.legend;
 	struct segment segments[sizeof(signs) / sizeof(signs[0]) + 1] = { 0 };
 	size_t i, count = sizeof(signs) / sizeof(signs[0]);
 
 	if (!area->rows)
 		return;
 	/* Words stand in cells that have room for them. */
-	if (front->plan.cell_rows > 1)
+	if (panel->plan.cell_rows > 1)
 		count = 3;
 	for (i = 0; i < count; i++) {
 		snprintf(segments[i].text, sizeof(segments[i].text), "%s", signs[i].text);
 		segments[i].rank = signs[i].rank;
 		segments[i].role = ROLE_FAINT;
 	}
-	if (front->plan.cell_rows == 1 && front->view == FRONT_LOAD) {
+	if (panel->plan.cell_rows == 1 && panel->view == PANEL_LOAD) {
 		snprintf(segments[count].text, sizeof(segments[count].text), "%s load",
 			 app->theme.unicode ? "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88" : "1..8");
 		segments[count].rank = 7;
@@ -347,7 +347,7 @@ static size_t add_numbers(const struct app *app, const struct face *face, uint32
 		format_count((uint64_t)app->table.views[peer].errors, 8, other, sizeof(other));
 	snprintf(to[2].text, sizeof(to[2].text), "errors %s%s%s%s", own, view->at_least ? "+" : "", other[0] ? "/" : "",
 		 other);
-	to[0].role = to[1].role = face->word == WORD_OK ? theme_load_role(face->percent) : ROLE_FAINT;
+	to[0].role = to[1].role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
 	to[2].role = face->errors ? ROLE_WARNING : ROLE_TEXT;
 	format_percent(view->stall_percent, percent, sizeof(percent));
 	snprintf(to[3].text, sizeof(to[3].text), "~stall %s", percent);
@@ -359,38 +359,39 @@ static size_t add_numbers(const struct app *app, const struct face *face, uint32
 	return 4;
 }
 
-static void draw_finding(const struct front *front, const struct app *app, const struct finding_row *row)
+static void draw_finding(const struct front_panel *panel, const struct app *app, const struct finding_row *row)
 {
 	const struct brush brush = app_brush(app, false);
-	const struct rect *area = &front->parts.facts;
+	const struct rect *area = &panel->parts.facts;
 	char text[CELL_SIZE];
 
-	snprintf(text, sizeof(text), "%s %s: %s", mark_name(mark_of(row)), finding_kind_name(row->finding.kind),
-		 row->finding.text);
-	draw_cell(&brush, area->y + area->rows - 1, area->x, area->columns, text, ALIGN_LEFT, mark_role(mark_of(row)));
+	snprintf(text, sizeof(text), "%s %s: %s", port_mark_name(port_mark_of(row)),
+		 finding_kind_name(row->finding.kind), row->finding.text);
+	draw_cell(&brush, area->y + area->rows - 1, area->x, area->columns, text, ALIGN_LEFT,
+		  mark_role(port_mark_of(row)));
 }
 
-static void draw_facts(const struct front *front, const struct app *app)
+static void draw_facts(const struct front_panel *panel, const struct app *app)
 {
 	const struct brush brush = app_brush(app, false);
-	const struct rect *area = &front->parts.facts;
+	const struct rect *area = &panel->parts.facts;
 	struct segment segments[8] = { 0 };
-	char peer[WORDS_PORT_SIZE], link[WORDS_LINK_SIZE];
+	char peer[CELL_PORT_SIZE], link[CELL_LINK_SIZE];
 	struct face face;
 	uint32_t port, finding;
 	size_t count;
 
-	if (!front->count)
+	if (!panel->count)
 		return;
-	port = front->ports[front->cursor].port;
-	face = face_of(front, app, port);
+	port = panel->ports[panel->cursor].port;
+	face = face_of(panel, app, port);
 	write_peer(app, port, INT_MAX, peer);
-	if (app->moment.shape)
-		shape_port_name(app->moment.shape, port, segments[0].text, sizeof(segments[0].text) - 90);
+	if (app->context.shape)
+		shape_port_name(app->context.shape, port, segments[0].text, sizeof(segments[0].text) - 90);
 	snprintf(segments[0].text + strlen(segments[0].text), 90, "%s%.80s", peer[0] ? " - " : "", peer);
 	segments[0].role = ROLE_STRONG;
 	snprintf(segments[1].text, sizeof(segments[1].text), "%s%s",
-		 words_link(&app->table.snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
+		 cell_text_link(&app->table.snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
 	segments[1].role = face.degraded ? ROLE_WARNING : ROLE_TEXT;
 	segments[1].rank = 3;
 	snprintf(segments[2].text, sizeof(segments[2].text), "%s",
@@ -404,7 +405,7 @@ static void draw_facts(const struct front *front, const struct app *app)
 		return;
 	}
 	draw_segments(&brush, area->y, area->x, area->columns, segments, count);
-	finding = front->finding_of[port];
+	finding = panel->finding_of[port];
 	/* Where there is room for one more line only, what is wrong counts more than the numbers. */
 	if (area->rows > 2 || !finding) {
 		memset(segments, 0, sizeof(segments));
@@ -412,24 +413,24 @@ static void draw_facts(const struct front *front, const struct app *app)
 		draw_segments(&brush, area->y + 1, area->x, area->columns, segments, count);
 	}
 	if (finding)
-		draw_finding(front, app, &app->moment.findings[finding - 1]);
+		draw_finding(panel, app, &app->context.findings[finding - 1]);
 }
 
-void front_draw(struct front *front, const struct app *app, const struct rect *body)
+void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body)
 {
 	size_t i;
 
-	panel_parts(body, &front->parts);
-	panel_plan(front->parts.cells.rows, front->parts.cells.columns, &front->box, front->label_columns,
-		   &front->plan);
-	if (front->parts.list.rows)
-		draw_list(front, app);
-	draw_title(front, app);
-	if (front->count)
-		front->first = panel_scroll(&front->plan, &front->slots[front->cursor], front->first,
-					    front->parts.cells.rows);
-	for (i = 0; i < front->count; i++)
-		draw_port(front, app, i);
-	draw_legend(front, app);
-	draw_facts(front, app);
+	panel_parts(body, &panel->parts);
+	panel_plan(panel->parts.cells.rows, panel->parts.cells.columns, &panel->box, panel->label_columns,
+		   &panel->plan);
+	if (panel->parts.list.rows)
+		draw_list(panel, app);
+	draw_title(panel, app);
+	if (panel->count)
+		panel->first = panel_scroll(&panel->plan, &panel->slots[panel->cursor], panel->first,
+					    panel->parts.cells.rows);
+	for (i = 0; i < panel->count; i++)
+		draw_port(panel, app, i);
+	draw_legend(panel, app);
+	draw_facts(panel, app);
 }

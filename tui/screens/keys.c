@@ -41,7 +41,7 @@ const struct key_help common_help[] = {
 	{ NULL, NULL },
 };
 
-void app_say(struct app *app, const char *fmt, ...)
+void app_message(struct app *app, const char *fmt, ...)
 {
 	va_list args;
 
@@ -51,10 +51,10 @@ void app_say(struct app *app, const char *fmt, ...)
 	app->message_until_us = clock_boottime_us(app->options->clock) + MESSAGE_US;
 }
 
-void app_go(struct app *app, int64_t at_us)
+void app_set_time(struct app *app, int64_t at_us)
 {
 	app->message[0] = '\0'; /* it was said of another time */
-	live_go(&app->live, at_us);
+	live_set_time(&app->live, at_us);
 }
 
 static void go_by(struct app *app, int64_t span_us)
@@ -64,7 +64,7 @@ static void go_by(struct app *app, int64_t span_us)
 	if (!app->live.shown || (!app->live.at_us && span_us > 0))
 		return;
 	at_us = app->live.shown->sweep.wall_us + span_us;
-	app_go(app, at_us >= app->live.status.last.wall_us ? 0 : at_us);
+	app_set_time(app, at_us >= app->live.status.last.wall_us ? 0 : at_us);
 }
 
 static void go_to_typed(struct app *app, const char *typed)
@@ -75,11 +75,11 @@ static void go_to_typed(struct app *app, const char *typed)
 	if (!typed[0])
 		return;
 	if (when_parse(typed, app->now_us, &at_us, &trouble) < 0) {
-		app_say(app, "%s", trouble.text);
-		prompt_ask(&app->prompt, "go to: ", typed, go_to_typed);
+		app_message(app, "%s", trouble.text);
+		prompt_start(&app->prompt, "go to: ", typed, go_to_typed);
 		return;
 	}
-	app_go(app, at_us >= app->now_us ? 0 : at_us);
+	app_set_time(app, at_us >= app->now_us ? 0 : at_us);
 }
 
 /* The finding that is meant: the one under the cursor, or the worst at the port or node there. */
@@ -90,7 +90,7 @@ static const struct finding_row *finding_here(const struct app *app)
 	if (subject.kind == SUBJECT_FINDING)
 		return subject_finding(app, &subject);
 	if (subject.kind == SUBJECT_NODE || subject.kind == SUBJECT_PORT || subject.kind == SUBJECT_GROUP)
-		return moment_finding_of(&app->moment, subject.node_guid, subject.port);
+		return context_finding(&app->context, subject.node_guid, subject.port);
 	return NULL;
 }
 
@@ -99,9 +99,9 @@ static void go_to_begin(struct app *app)
 	const struct finding_row *row = finding_here(app);
 
 	if (row)
-		app_go(app, row->finding.since_us);
+		app_set_time(app, row->finding.since_us);
 	else
-		app_say(app, "no finding is open here: b goes to where one began");
+		app_message(app, "no finding is open here: b goes to where one began");
 }
 
 static void acknowledge_here(struct app *app)
@@ -109,9 +109,9 @@ static void acknowledge_here(struct app *app)
 	const struct finding_row *row = finding_here(app);
 
 	if (row)
-		acknowledge_ask(app, row);
+		acknowledge_start(app, row);
 	else
-		app_say(app, "no finding is open here: a says of one why it may wait");
+		app_message(app, "no finding is open here: a says of one why it may wait");
 }
 
 static void step_tab(struct app *app, int step)
@@ -160,28 +160,28 @@ static bool time_key(struct app *app, int key)
 		go_by(app, HOUR_US);
 		return true;
 	case 't':
-		prompt_ask(&app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
+		prompt_start(&app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
 		return true;
 	case 'b':
 		go_to_begin(app);
 		return true;
 	case 'L':
-		app_go(app, 0);
+		app_set_time(app, 0);
 		return true;
 	case ' ':
 		if (app->live.at_us)
-			app_go(app, 0);
+			app_set_time(app, 0);
 		else
 			live_pause(&app->live);
 		return true;
 	case 'm':
 		if (app->live.shown) {
-			live_mark(&app->live, app->live.shown->sweep.wall_us);
-			app_say(app, "numbers are of the time since this moment; M ends it");
+			live_set_baseline(&app->live, app->live.shown->sweep.wall_us);
+			app_message(app, "numbers are of the time since this moment; M ends it");
 		}
 		return true;
 	case 'M':
-		live_mark(&app->live, 0);
+		live_set_baseline(&app->live, 0);
 		return true;
 	default:
 		return false;
@@ -197,7 +197,7 @@ static void open_panel_here(struct app *app)
 	if (row)
 		subject = subject_of_finding(row);
 	if (!subject.node_guid)
-		app_say(app, "nothing here has a front: p shows that of a switch or host");
+		app_message(app, "nothing here has a front: p shows that of a switch or host");
 	else if (app_screen(app) != &screen_ports)
 		app_open(app, &screen_ports, &subject);
 }

@@ -20,7 +20,7 @@ static void write_hottest(const struct app *app, const struct port_group *group,
 	if (group->hottest == FABRIC_NONE || group->max_percent <= RATE_IDLE_PERCENT)
 		return;
 	port = &app->live.shown->fabric->ports[group->hottest];
-	words_append_port(app->table.order.names[port->node], port->num, ret);
+	cell_text_append_port(app->table.order.names[port->node], port->num, ret);
 }
 
 /* The text and look of a cell of a group. */
@@ -28,7 +28,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 			    int columns, char ret[CELL_SIZE])
 {
 	static const enum role states[] = {
-		[GROUP_STATE_UNKNOWN] = ROLE_SILENT, [GROUP_STATE_OK] = ROLE_FAINT, [GROUP_STATE_TOLD] = ROLE_STRONG,
+		[GROUP_STATE_UNKNOWN] = ROLE_SILENT, [GROUP_STATE_OK] = ROLE_FAINT, [GROUP_STATE_INFO] = ROLE_STRONG,
 		[GROUP_STATE_WARNING] = ROLE_WARNING, [GROUP_STATE_CRITICAL] = ROLE_CRITICAL,
 	};
 	double percent = column == GROUP_COLUMN_MEAN ? group->mean_percent :
@@ -46,10 +46,10 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 	case GROUP_COLUMN_MIN:
 	case GROUP_COLUMN_MAX:
 		format_percent(percent, ret, CELL_SIZE);
-		return theme_load_role(percent);
+		return role_of_load(percent);
 	case GROUP_COLUMN_HISTOGRAM:
 		group_histogram(group, app->theme.unicode, ret);
-		return theme_load_role(group->max_percent);
+		return role_of_load(group->max_percent);
 	case GROUP_COLUMN_STALL:
 		format_percent(group->stall_percent, ret, CELL_SIZE);
 		return group->stall_percent >= 10 ? ROLE_WARNING : ROLE_TEXT;

@@ -9,7 +9,7 @@
 #include "base/when.h"
 #include "tui/screens/app.h"
 #include "tui/draw/draw.h"
-#include "tui/draw/links_draw.h"
+#include "tui/screens/links_draw.h"
 
 /* "02:58", or of what is older than a day how long it is: "4d02h". */
 static void write_since(int64_t since_us, int64_t shown_us, char ret[WHEN_SIZE])
@@ -146,7 +146,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 			 size_t index, int y, const struct rect *body)
 {
 	const struct finding_row *row = view->problems[index];
-	enum mark mark = mark_of(row);
+	enum port_mark mark = port_mark_of(row);
 	bool known = mark == MARK_ACKNOWLEDGED;
 	bool here = index == view->cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
@@ -155,7 +155,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 
 	overview_problem_places(body->columns, &places);
 	draw_cell(&brush, y, body->x, body->columns, here ? ">" : "", ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + 1, places.severity_columns, mark_name(mark), ALIGN_LEFT, mark_role(mark));
+	draw_cell(&brush, y, body->x + 1, places.severity_columns, port_mark_name(mark), ALIGN_LEFT, mark_role(mark));
 	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, row->finding.subject, ALIGN_MIDDLE,
 		  known ? ROLE_FAINT : ROLE_STRONG);
 	write_since(row->finding.since_us, app->live.shown->sweep.wall_us, since);

@@ -17,7 +17,7 @@ struct rect;
 
 /* What is on the overview. */
 struct overview_view {
-	const struct finding_row **problems; /* borrowed of the moment; acknowledged ones last */
+	const struct finding_row **problems; /* borrowed of the context; acknowledged ones last */
 	size_t problem_count, open_count;
 	struct changes changes;
 	struct port_groups groups;

@@ -53,13 +53,13 @@ static void changed(void *state, struct app *app)
 /* Without a tree there are no tiers, and so no map. */
 static bool has_map(const struct app *app)
 {
-	return app->moment.shape && app->moment.shape->tier_count >= 2;
+	return app->context.shape && app->context.shape->tier_count >= 2;
 }
 
 /* Are there numbers, and all that is made of them? */
 static bool is_made(const struct balance_view *view, const struct app *app)
 {
-	return view->loads.known && view->generation == view->loads.generation && app->moment.shape;
+	return view->loads.known && view->generation == view->loads.generation && app->context.shape;
 }
 
 static void make(struct balance_view *view, struct app *app)
@@ -79,7 +79,7 @@ static void make(struct balance_view *view, struct app *app)
 	if (code == 0)
 		code = hosts_make(view, app, &trouble);
 	if (code < 0)
-		app_say(app, "%s", trouble.text);
+		app_message(app, "%s", trouble.text);
 	else
 		view->generation = view->loads.generation;
 }
@@ -89,7 +89,7 @@ static bool poll(void *state, struct app *app)
 {
 	struct balance_view *view = state;
 	const struct loads_source source = {
-		.live = &app->live, .moment = &app->moment, .limits = &view->limits, .shape = app->options->shape,
+		.live = &app->live, .context = &app->context, .limits = &view->limits, .shape = app->options->shape,
 		.now_us = clock_boottime_us(app->options->clock),
 	};
 	bool news;
@@ -145,7 +145,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 		return;
 	}
 	if (lacks_map(view, app)) {
-		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->moment.shape->reason);
+		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context.shape->reason);
 		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
 	}
 	switch (part_of(view, app)) {
@@ -188,7 +188,8 @@ static bool key(void *state, struct app *app, int pressed)
 		enum balance_part wanted = pressed == 'g' ? PART_GROUPS : PART_HOSTS;
 
 		if (pressed == 'g' && part == PART_GROUPS && !has_map(app))
-			app_say(app, "no map of tiers: %.200s", app->moment.shape ? app->moment.shape->reason : "");
+			app_message(app, "no map of tiers: %.200s",
+				    app->context.shape ? app->context.shape->reason : "");
 		view->part = part == wanted ? PART_MAP : wanted;
 		return true;
 	}
@@ -249,34 +250,34 @@ static const struct key_help help[] = {
 static const char *const part_names[] = { "map", "groups", "hosts", NULL };                /* by enum balance_part */
 static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
 
-static void keep(void *state, struct keep *keep)
+static void save(void *state, struct config *config)
 {
 	const struct balance_view *view = state;
 
-	keep_put(keep, "part", "%s", part_names[view->part]);
-	keep_put(keep, "value", "%s", value_names[view->value]);
-	keep_put_flag(keep, "inward", view->inward);
-	keep_put_flag(keep, "hottest-first", view->hottest_first);
-	keep_put_flag(keep, "all", view->all);
+	config_put(config, "part", "%s", part_names[view->part]);
+	config_put(config, "value", "%s", value_names[view->value]);
+	config_put_flag(config, "inward", view->inward);
+	config_put_flag(config, "hottest-first", view->hottest_first);
+	config_put_flag(config, "all", view->all);
 }
 
-static bool recall(void *state, const char *name, const char *value)
+static bool restore(void *state, const char *name, const char *value)
 {
 	struct balance_view *view = state;
 	int choice;
 
 	if (!strcmp(name, "inward"))
-		return keep_flag(value, &view->inward);
+		return config_flag(value, &view->inward);
 	if (!strcmp(name, "hottest-first"))
-		return keep_flag(value, &view->hottest_first);
+		return config_flag(value, &view->hottest_first);
 	if (!strcmp(name, "all"))
-		return keep_flag(value, &view->all);
+		return config_flag(value, &view->all);
 	if (!strcmp(name, "part")) {
-		choice = keep_choice(value, part_names);
+		choice = config_choice(value, part_names);
 		view->part = choice < 0 ? view->part : (enum balance_part)choice;
 		return choice >= 0;
 	}
-	choice = strcmp(name, "value") ? -1 : keep_choice(value, value_names);
+	choice = strcmp(name, "value") ? -1 : config_choice(value, value_names);
 	if (choice >= 0)
 		view->value = (enum heat_value)choice;
 	return choice >= 0;
@@ -296,6 +297,6 @@ const struct screen screen_balance = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.keep = keep,
-	.recall = recall,
+	.save = save,
+	.restore = restore,
 };

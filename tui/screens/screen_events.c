@@ -9,7 +9,7 @@
 #include "tui/screens/events_view.h"
 
 /* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
-#define BATCH MOMENT_EVENTS
+#define BATCH CONTEXT_EVENTS
 #define LOAD_US (20 * US_PER_MS)
 
 static void done(void *state)
@@ -39,7 +39,7 @@ static void find_cursor(struct event_view *view)
 
 static void remember(struct event_view *view)
 {
-	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+	const struct recent_event *event = event_list_at(&view->events, view->list.cursor);
 
 	view->cursor_id = event && view->list.cursor ? event->id : 0;
 }
@@ -49,28 +49,29 @@ static void filter_again(struct event_view *view, struct app *app)
 	struct error trouble = { 0 };
 
 	if (event_list_filter(&view->events, &trouble) < 0)
-		app_say(app, "%s", trouble.text);
+		app_message(app, "%s", trouble.text);
 	find_cursor(view);
 }
 
 static bool take_moment(struct event_view *view, struct app *app)
 {
-	const struct moment *moment = &app->moment;
+	const struct snapshot_context *context = &app->context;
 	struct error trouble = { 0 };
 
 	view->dirty = false;
 	/* What happened does not change. */
-	if (view->events.count && moment->happening_count &&
-	    view->events.events[0].id == moment->happenings[0].id)
+	if (view->events.count && context->recent_event_count &&
+	    view->events.events[0].id == context->recent_events[0].id)
 		return false;
-	if (event_list_take(&view->events, moment->happenings, moment->happening_count, MOMENT_EVENTS, &trouble) < 0)
-		app_say(app, "%s", trouble.text);
+	if (event_list_merge(&view->events, context->recent_events, context->recent_event_count, CONTEXT_EVENTS,
+			     &trouble) < 0)
+		app_message(app, "%s", trouble.text);
 	find_cursor(view);
 	return true;
 }
 
 struct batch {
-	struct happening *events;
+	struct recent_event *events;
 	size_t count;
 };
 
@@ -79,7 +80,7 @@ static bool add_to_batch(void *ctx, const struct event_row *row)
 	struct batch *batch = ctx;
 
 	if (batch->count < BATCH)
-		happening_of(row, &batch->events[batch->count++]);
+		recent_event_copy(row, &batch->events[batch->count++]);
 	return true;
 }
 
@@ -115,7 +116,7 @@ static bool load_older(struct event_view *view, struct app *app)
 	while (wants_older(view) && app->live.reader && clock_boottime_us(clock) - began_us < LOAD_US) {
 		if (load_batch(view, app->live.reader, &trouble) < 0) {
 			view->events.complete = true;
-			app_say(app, "%s", trouble.text);
+			app_message(app, "%s", trouble.text);
 		}
 		loaded = true;
 	}
@@ -142,7 +143,7 @@ static bool load_errors(struct event_view *view, struct app *app)
 		return false;
 	if (port_errors_read(app->live.reader, until_us - ERRORS_US, until_us, app->live.status.first_wall_us,
 			     &view->errors, &trouble) < 0) {
-		app_say(app, "%s", trouble.text);
+		app_message(app, "%s", trouble.text);
 		view->errors.until_us = until_us;
 	}
 	find_error_cursor(view);
@@ -193,8 +194,8 @@ static void take_pattern(struct app *app, const char *typed)
 	struct error trouble = { 0 };
 
 	if (event_list_pattern(&view->events, typed, &trouble) < 0) {
-		app_say(app, "%s", trouble.text);
-		prompt_ask(&app->prompt, "/", typed, take_pattern);
+		app_message(app, "%s", trouble.text);
+		prompt_start(&app->prompt, "/", typed, take_pattern);
 		return;
 	}
 	filter_again(view, app);
@@ -218,20 +219,20 @@ static void clear_filter(struct event_view *view, struct app *app)
 
 static void go_to_event(struct event_view *view, struct app *app)
 {
-	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+	const struct recent_event *event = event_list_at(&view->events, view->list.cursor);
 
 	if (!event)
 		return;
 	/* It is the newest there, and the cursor is to be on it still when time goes on. */
 	view->cursor_id = event->id;
-	app_go(app, event->wall_us);
-	app_say(app, "the fabric as it was when that happened; L: live again");
+	app_set_time(app, event->wall_us);
+	app_message(app, "the fabric as it was when that happened; L: live again");
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	const struct event_view *view = state;
-	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+	const struct recent_event *event = event_list_at(&view->events, view->list.cursor);
 
 	(void)app;
 	if (view->errors_shown) {
@@ -258,7 +259,7 @@ static void remember_error(struct event_view *view)
 static void toggle_kind(struct event_view *view, struct app *app)
 {
 	struct event_filter *filter = &view->events.filter;
-	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+	const struct recent_event *event = event_list_at(&view->events, view->list.cursor);
 
 	if (filter->kind[0])
 		filter->kind[0] = '\0';
@@ -275,7 +276,7 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 	case '/':
 	case KEY_SPECIAL(KEY_F(3)):
 	case KEY_SPECIAL(KEY_F(4)):
-		prompt_ask(&app->prompt, "/", filter->pattern, take_pattern);
+		prompt_start(&app->prompt, "/", filter->pattern, take_pattern);
 		return true;
 	case 's':
 		filter->least = (filter->least + 1) % (EVENT_CRITICAL + 1);

@@ -8,7 +8,7 @@
 #include "tui/screens/app.h"
 #include "tui/draw/draw.h"
 #include "tui/model/links.h"
-#include "tui/draw/links_draw.h"
+#include "tui/screens/links_draw.h"
 #include "tui/draw/list.h"
 
 enum mode { MODE_TABLE, MODE_FILTER, MODE_SORT };
@@ -84,8 +84,8 @@ static void prepare(struct links_screen *self, struct app *app)
 	if (!self->dirty)
 		return;
 	self->dirty = false;
-	if (links_set(&self->links, &app->table, &app->moment, &err) < 0)
-		app_say(app, "%s", err.text);
+	if (links_set(&self->links, &app->table, &app->context, &err) < 0)
+		app_message(app, "%s", err.text);
 	settle(self);
 }
 
@@ -262,7 +262,7 @@ static void tag(struct links_screen *self, struct app *app)
 	if (self->list.cursor >= self->links.row_count)
 		return;
 	if (links_tag(&self->links, links_row(&self->links, self->list.cursor), &err) < 0)
-		app_say(app, "%s", err.text);
+		app_message(app, "%s", err.text);
 	list_move_to(&self->list, self->list.cursor + 1);
 	moved(self);
 }
@@ -410,18 +410,18 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 		*ret = subject_of_port(app, links_end(links, links_row(links, self->list.cursor), 0));
 }
 
-static void keep(void *state, struct keep *keep)
+static void save(void *state, struct config *config)
 {
 	const struct links_screen *self = state;
 	const struct links *links = &self->links;
 
-	keep_put(keep, "sort", "%s", column_info(links->sort)->title);
-	keep_put_flag(keep, "descending", links->descending);
-	keep_put_flag(keep, "swapped", links->swapped);
-	keep_put_flag(keep, "unused", links->show_unused);
+	config_put(config, "sort", "%s", column_info(links->sort)->title);
+	config_put_flag(config, "descending", links->descending);
+	config_put_flag(config, "swapped", links->swapped);
+	config_put_flag(config, "unused", links->show_unused);
 }
 
-static bool recall(void *state, const char *name, const char *value)
+static bool restore(void *state, const char *name, const char *value)
 {
 	struct links_screen *self = state;
 	struct links *links = &self->links;
@@ -429,10 +429,10 @@ static bool recall(void *state, const char *name, const char *value)
 	if (!strcmp(name, "sort"))
 		return column_by_title(value, &links->sort);
 	if (!strcmp(name, "descending"))
-		return keep_flag(value, &links->descending);
+		return config_flag(value, &links->descending);
 	if (!strcmp(name, "swapped"))
-		return keep_flag(value, &links->swapped);
-	return !strcmp(name, "unused") && keep_flag(value, &links->show_unused);
+		return config_flag(value, &links->swapped);
+	return !strcmp(name, "unused") && config_flag(value, &links->show_unused);
 }
 
 const struct screen screen_links = {
@@ -448,6 +448,6 @@ const struct screen screen_links = {
 	.key = key,
 	.mouse = mouse,
 	.help = help,
-	.keep = keep,
-	.recall = recall,
+	.save = save,
+	.restore = restore,
 };

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_overview.c - what hurts whom since when, what changed, where the load is */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/list.h"
+#include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
 
 struct overview {
-	bool dirty;              /* made of another snapshot or moment than is shown */
+	bool dirty;              /* made of another snapshot or context than is shown */
 	struct overview_view view;
 	struct list list;        /* the cursor: problems, then groups */
 	int64_t kept_finding;    /* what the cursor stood on */
@@ -37,16 +38,16 @@ static void changed(void *state, struct app *app)
 }
 
 /* Infos are no problems: they are told as changes, and in the groups' states. */
-static int find_problems(struct overview *overview, const struct moment *moment)
+static int find_problems(struct overview *overview, const struct snapshot_context *context)
 {
-	const struct finding_row **problems = calloc(moment->finding_count + 1, sizeof(*problems));
+	const struct finding_row **problems = calloc(context->finding_count + 1, sizeof(*problems));
 	size_t i;
 
 	overview->view.problem_count = overview->view.open_count = 0;
 	free(overview->view.problems);
 	overview->view.problems = problems;
-	for (i = 0; problems && i < moment->finding_count; i++) {
-		const struct finding_row *row = &moment->findings[i];
+	for (i = 0; problems && i < context->finding_count; i++) {
+		const struct finding_row *row = &context->findings[i];
 
 		if (row->finding.severity < FINDING_WARNING)
 			continue;
@@ -69,7 +70,7 @@ static void find_kept(struct overview *overview)
 			overview->list.cursor = overview->view.problem_count + i;
 }
 
-static void keep(struct overview *overview)
+static void save_cursor(struct overview *overview)
 {
 	const struct overview_view *view = &overview->view;
 	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
@@ -91,10 +92,10 @@ static void update(struct overview *overview, const struct app *app)
 	if (!overview->dirty)
 		return;
 	overview->dirty = false;
-	if (find_problems(overview, &app->moment) < 0 ||
-	    changes_make(&app->moment, shown_us - OVERVIEW_CHANGES_US, app->live.at_us ? shown_us : INT64_MAX,
+	if (find_problems(overview, &app->context) < 0 ||
+	    changes_make(&app->context, shown_us - OVERVIEW_CHANGES_US, app->live.at_us ? shown_us : INT64_MAX,
 			 &overview->view.changes, NULL) < 0 ||
-	    groups_make(&app->table, &app->moment, &overview->view.groups, NULL) < 0)
+	    groups_make(&app->table, &app->context, &overview->view.groups, NULL) < 0)
 		overview->dirty = true;
 	find_kept(overview);
 }
@@ -116,7 +117,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct overview *overview = state;
 	const struct brush brush = app_brush(app, false);
-	struct overview_ask ask = { .rows = body->rows };
+	struct overview_contents ask = { .rows = body->rows };
 
 	update(overview, app);
 	ask.problems = overview->view.problem_count;
@@ -154,7 +155,7 @@ static bool key(void *state, struct app *app, int pressed)
 	}
 	taken = list_key(&overview->list, pressed);
 	if (taken)
-		keep(overview);
+		save_cursor(overview);
 	return taken;
 }
 
@@ -197,7 +198,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 			     overview->view.problem_count + overview->view.first_group + (size_t)(y - plan->groups));
 	else
 		return false;
-	keep(overview);
+	save_cursor(overview);
 	return true;
 }
 
@@ -236,3 +237,71 @@ const struct screen screen_overview = {
 	.footer_keys = footer_keys,
 	.help = help,
 };
+
+static const char *write_times(const struct change *change, char *ret, size_t size)
+{
+	char from[16], to[16];
+
+	format_time(change->first_us, "%H:%M", from, sizeof(from));
+	format_time(change->last_us, "%H:%M", to, sizeof(to));
+	if (strcmp(from, to))
+		snprintf(ret, size, "%s-%s", from, to);
+	else
+		snprintf(ret, size, "%s", to);
+	return ret;
+}
+
+/* "1h", or less where more happened than is kept. */
+static const char *write_told(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
+{
+	if (changes->since_us <= shown_us - OVERVIEW_CHANGES_US)
+		snprintf(ret, size, "1h");
+	else
+		format_age(shown_us - changes->since_us, ret, size);
+	return ret;
+}
+
+/* One line for each, or as many as fit into the only one. */
+void overview_draw_changes(const struct overview_view *view, const struct app *app, const struct brush *brush,
+			   const struct rect *body)
+{
+	enum { LABEL = 12, SEGMENTS = 8 };
+	const struct changes *changes = &view->changes;
+	int y = body->y + view->plan.changes, rows = view->plan.changes_rows, i;
+	int x = body->x + LABEL, columns = body->columns - LABEL;
+	struct segment segments[SEGMENTS];
+	char times[40], text[400];
+	size_t count = 0;
+
+	if (!rows)
+		return;
+	snprintf(text, sizeof(text), "CHANGES %s",
+		 write_told(changes, app->live.shown->sweep.wall_us, times, sizeof(times)));
+	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
+	if (!changes->count) {
+		draw_cell(brush, y, x, columns, "nothing", ALIGN_LEFT, ROLE_FAINT);
+		return;
+	}
+	for (i = 0; rows > 1 && i < rows; i++) {
+		const struct change *change = &changes->list[i];
+
+		snprintf(text, sizeof(text), "%s  %s", write_times(change, times, sizeof(times)), change->text);
+		draw_cell(brush, y + i, x, columns, text, ALIGN_LEFT, ROLE_TEXT);
+	}
+	if (rows > 1 && (size_t)rows < changes->count) {
+		snprintf(text, sizeof(text), "%d of %zu", rows, changes->count);
+		draw_cell(brush, y + 1, body->x, LABEL, text, ALIGN_LEFT, ROLE_FAINT);
+	}
+	if (rows > 1)
+		return;
+	for (; count < SEGMENTS && count < changes->count; count++) {
+		const struct change *change = &changes->list[count];
+		char at[16];
+
+		format_time(change->last_us, "%H:%M", at, sizeof(at));
+		segments[count].role = ROLE_TEXT;
+		segments[count].rank = (int)count;
+		snprintf(segments[count].text, sizeof(segments[count].text), "%s %s", at, change->brief);
+	}
+	draw_segments(brush, y, x, columns, segments, count);
+}

@@ -9,7 +9,7 @@
 #include "tui/screens/front_panel.h"
 
 struct ports_screen {
-	struct front front;
+	struct front_panel panel;
 	bool dirty;            /* it is not what is shown now */
 	struct subject wanted; /* to be gone to when it is */
 	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
@@ -21,7 +21,7 @@ static void done(void *state)
 {
 	struct ports_screen *self = state;
 
-	front_done(&self->front);
+	front_panel_done(&self->panel);
 }
 
 static void changed(void *state, struct app *app)
@@ -46,13 +46,13 @@ static void prepare(struct ports_screen *self, struct app *app)
 	int code = 0;
 
 	if (self->dirty)
-		code = front_load(&self->front, app, &err);
+		code = front_panel_load(&self->panel, app, &err);
 	self->dirty = false;
 	if (code == 0 && self->wanted.kind != SUBJECT_NONE)
-		code = front_choose(&self->front, self->wanted.node_guid, self->wanted.port, &err);
+		code = front_panel_choose(&self->panel, self->wanted.node_guid, self->wanted.port, &err);
 	self->wanted.kind = SUBJECT_NONE;
 	if (code < 0)
-		app_say(app, "%s", err.text);
+		app_message(app, "%s", err.text);
 }
 
 static void opened(void *state, struct app *app, const struct subject *subject)
@@ -65,8 +65,8 @@ static void opened(void *state, struct app *app, const struct subject *subject)
 		return;
 	self->wanted = *subject;
 	/* Also when the box is not there now: then that is what is shown. */
-	self->front.box_guid = subject->node_guid;
-	filter_set(&self->front.boxes.filter, "");
+	self->panel.box_guid = subject->node_guid;
+	filter_set(&self->panel.boxes.filter, "");
 	self->dirty = true;
 }
 
@@ -75,7 +75,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	struct ports_screen *self = state;
 
 	prepare(self, app);
-	front_draw(&self->front, app, body);
+	front_panel_draw(&self->panel, app, body);
 }
 
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
@@ -85,51 +85,51 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 		{ "v", "load errors state" }, { "Enter", "detail" }, { "q", "quit" },	       { NULL, NULL },
 	};
 	const struct ports_screen *self = state;
-	const struct filter *filter = &self->front.boxes.filter;
+	const struct filter *filter = &self->panel.boxes.filter;
 	const struct brush brush = { &app->theme, 0 };
 	char text[FILTER_SIZE + 200];
 
-	if (!self->front.typing && !filter->typed[0]) {
+	if (!self->panel.typing && !filter->typed[0]) {
 		footer_draw_keys(app, footer, keys);
 		return;
 	}
-	snprintf(text, sizeof(text), "/%s%s  %zu of %zu  %s", filter->typed, self->front.typing ? "_" : "",
-		 self->front.boxes.row_count, self->front.boxes.count, filter->trouble);
+	snprintf(text, sizeof(text), "/%s%s  %zu of %zu  %s", filter->typed, self->panel.typing ? "_" : "",
+		 self->panel.boxes.row_count, self->panel.boxes.count, filter->trouble);
 	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT,
-		  self->front.typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
+		  self->panel.typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
 }
 
 static void say_trouble(struct app *app, int code, const struct error *err)
 {
 	if (code < 0)
-		app_say(app, "%s", err->text);
+		app_message(app, "%s", err->text);
 }
 
 static void choose_row(struct ports_screen *self, struct app *app, size_t row)
 {
 	struct error err = { 0 };
 
-	say_trouble(app, front_choose_row(&self->front, row, &err), &err);
+	say_trouble(app, front_panel_choose_row(&self->panel, row, &err), &err);
 }
 
 /* The names that pass are others: the shown box stays if it is among them, else the first of them is shown. */
 static void look_for(struct ports_screen *self, struct app *app)
 {
-	struct front *front = &self->front;
+	struct front_panel *panel = &self->panel;
 	size_t row;
 
-	boxes_arrange(&front->boxes);
-	list_fit(&front->list, front->boxes.row_count, front->list.height);
-	row = boxes_row(&front->boxes, boxes_find(&front->boxes, front->box_guid));
-	if (row < front->boxes.row_count)
-		list_move_to(&front->list, row);
+	boxes_arrange(&panel->boxes);
+	list_fit(&panel->list, panel->boxes.row_count, panel->list.height);
+	row = boxes_row(&panel->boxes, boxes_find(&panel->boxes, panel->box_guid));
+	if (row < panel->boxes.row_count)
+		list_move_to(&panel->list, row);
 	else
 		choose_row(self, app, 0);
 }
 
 static bool box_key(struct ports_screen *self, struct app *app, int key)
 {
-	const struct list *list = &self->front.list;
+	const struct list *list = &self->panel.list;
 
 	if (key == KEY_SPECIAL(KEY_PPAGE) || key == KEY_CTRL('b'))
 		choose_row(self, app, list->cursor ? list->cursor - 1 : 0);
@@ -142,9 +142,9 @@ static bool box_key(struct ports_screen *self, struct app *app, int key)
 
 static bool typed_key(struct ports_screen *self, struct app *app, int key)
 {
-	struct front *front = &self->front;
+	struct front_panel *panel = &self->panel;
 
-	if (filter_key(&front->boxes.filter, &front->typing, key)) {
+	if (filter_key(&panel->boxes.filter, &panel->typing, key)) {
 		look_for(self, app);
 		return true;
 	}
@@ -153,7 +153,7 @@ static bool typed_key(struct ports_screen *self, struct app *app, int key)
 	return box_key(self, app, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
 }
 
-static bool move_key(struct front *front, int key)
+static bool move_key(struct front_panel *panel, int key)
 {
 	static const struct { int key, dy, dx; } steps[] = {
 		{ KEY_SPECIAL(KEY_UP), -1, 0 }, { KEY_SPECIAL(KEY_DOWN), 1, 0 }, { KEY_SPECIAL(KEY_LEFT), 0, -1 },
@@ -162,15 +162,15 @@ static bool move_key(struct front *front, int key)
 	size_t i;
 
 	if (key == KEY_SPECIAL(KEY_HOME) || key == 'g' || key == KEY_SPECIAL(KEY_END) || key == 'G') {
-		front_move_to(front, key == KEY_SPECIAL(KEY_HOME) || key == 'g' ? 0 : front->count);
+		front_panel_move_to(panel, key == KEY_SPECIAL(KEY_HOME) || key == 'g' ? 0 : panel->count);
 		return true;
 	}
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i].key != key)
 			continue;
 		/* Before the first drawing nothing stands anywhere. */
-		if (front->count && front->plan.bank_columns)
-			front_move_to(front, panel_move(&front->plan, front->slots, front->count, front->cursor,
+		if (panel->count && panel->plan.bank_columns)
+			front_panel_move_to(panel, panel_move(&panel->plan, panel->slots, panel->count, panel->cursor,
 							steps[i].dy, steps[i].dx));
 		return true;
 	}
@@ -180,26 +180,26 @@ static bool move_key(struct front *front, int key)
 static bool key(void *state, struct app *app, int pressed)
 {
 	struct ports_screen *self = state;
-	struct front *front = &self->front;
+	struct front_panel *panel = &self->panel;
 
 	prepare(self, app);
-	if (front->typing)
+	if (panel->typing)
 		return typed_key(self, app, pressed);
 	switch (pressed) {
 	case '/':
 	case '\\':
 	case KEY_SPECIAL(KEY_F(3)):
 	case KEY_SPECIAL(KEY_F(4)):
-		front->typing = true;
+		panel->typing = true;
 		return true;
 	case KEY_ESCAPE:
-		if (!front->boxes.filter.typed[0])
+		if (!panel->boxes.filter.typed[0])
 			return false;
-		filter_set(&front->boxes.filter, "");
+		filter_set(&panel->boxes.filter, "");
 		look_for(self, app);
 		return true;
 	case 'v':
-		front->view = (front->view + 1) % FRONT_VIEW_COUNT;
+		panel->view = (panel->view + 1) % PANEL_VIEW_COUNT;
 		return true;
 	case '\r':
 	case '\n':
@@ -207,40 +207,40 @@ static bool key(void *state, struct app *app, int pressed)
 		leave(self, app);
 		return false;
 	default:
-		return box_key(self, app, pressed) || move_key(front, pressed);
+		return box_key(self, app, pressed) || move_key(panel, pressed);
 	}
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	const struct ports_screen *self = state;
-	const struct front *front = &self->front;
+	const struct front_panel *panel = &self->panel;
 
 	(void)app;
-	if (self->dirty || !front->count)
+	if (self->dirty || !panel->count)
 		return;
-	*ret = (struct subject){ .kind = SUBJECT_PORT, .node_guid = front->node_guid, .port = front->port };
+	*ret = (struct subject){ .kind = SUBJECT_PORT, .node_guid = panel->node_guid, .port = panel->port };
 }
 
 static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 {
 	struct ports_screen *self = state;
-	struct front *front = &self->front;
+	struct front_panel *panel = &self->panel;
 	size_t port;
 	int line;
 
 	prepare(self, app);
-	line = mouse->y - front->parts.list.y - 1;
-	port = front_port_at(front, mouse->y, mouse->x);
+	line = mouse->y - panel->parts.list.y - 1;
+	port = front_panel_port_at(panel, mouse->y, mouse->x);
 	if (mouse->wheel) {
 		box_key(self, app, mouse->wheel < 0 ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE));
-	} else if (port < front->count) {
-		front_move_to(front, port);
-		front->typing = false;
+	} else if (port < panel->count) {
+		front_panel_move_to(panel, port);
+		panel->typing = false;
 		return true;
-	} else if (front->parts.list.rows && mouse->x < front->parts.list.x + front->parts.list.columns && line >= 0 &&
-		   front->list.first + (size_t)line < front->boxes.row_count) {
-		choose_row(self, app, front->list.first + (size_t)line);
+	} else if (panel->parts.list.rows && mouse->x < panel->parts.list.x + panel->parts.list.columns && line >= 0 &&
+		   panel->list.first + (size_t)line < panel->boxes.row_count) {
+		choose_row(self, app, panel->list.first + (size_t)line);
 	}
 	return false;
 }
@@ -257,22 +257,22 @@ static const struct key_help help[] = {
 	{ NULL, NULL },
 };
 
-static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum front_view */
+static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum panel_view */
 
-static void keep(void *state, struct keep *keep)
+static void save(void *state, struct config *config)
 {
 	const struct ports_screen *self = state;
 
-	keep_put(keep, "view", "%s", views[self->front.view]);
+	config_put(config, "view", "%s", views[self->panel.view]);
 }
 
-static bool recall(void *state, const char *name, const char *value)
+static bool restore(void *state, const char *name, const char *value)
 {
 	struct ports_screen *self = state;
-	int view = strcmp(name, "view") ? -1 : keep_choice(value, views);
+	int view = strcmp(name, "view") ? -1 : config_choice(value, views);
 
 	if (view >= 0)
-		self->front.view = (enum front_view)view;
+		self->panel.view = (enum panel_view)view;
 	return view >= 0;
 }
 
@@ -289,6 +289,6 @@ const struct screen screen_ports = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.keep = keep,
-	.recall = recall,
+	.save = save,
+	.restore = restore,
 };

@@ -35,7 +35,7 @@ struct screen_state {
 	int64_t loaded_boot_us;    /* 0: never */
 	char problem[512];
 	/* The one that is being taken, and how the last one went. */
-	struct run run;
+	struct child_command run;
 	char name[SAVED_NAME_SIZE];
 	int64_t began_us;
 	char outcome[512];
@@ -46,7 +46,7 @@ static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	run_stop(&state->run);
+	child_command_stop(&state->run);
 	free(state->rows);
 }
 
@@ -129,7 +129,7 @@ static void tag(struct screen_state *state, struct app *app)
 
 	if (!first) {
 		state->tagged = here->id;
-		app_say(app, "%s is the first of two: Enter on another one shows what was counted between them",
+		app_message(app, "%s is the first of two: Enter on another one shows what was counted between them",
 			here->name);
 	} else {
 		state->tagged = NONE;
@@ -154,8 +154,8 @@ static void take(struct app *app, const char *note)
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
 	/* execv() takes char * for historical reasons and changes nothing. */
-	if (run_start(&state->run, app->options->program, (char *const *)args, 0, &trouble) < 0)
-		app_say(app, "%s", trouble.text);
+	if (child_command_start(&state->run, app->options->program, (char *const *)args, 0, &trouble) < 0)
+		app_message(app, "%s", trouble.text);
 }
 
 static void ask_note(struct app *app, const char *name)
@@ -165,12 +165,12 @@ static void ask_note(struct app *app, const char *name)
 	if (!name[0])
 		return;
 	if (strlen(name) >= sizeof(state->name)) {
-		app_say(app, "a name has at most %zu bytes", sizeof(state->name) - 1);
-		prompt_ask(&app->prompt, "name: ", name, ask_note);
+		app_message(app, "a name has at most %zu bytes", sizeof(state->name) - 1);
+		prompt_start(&app->prompt, "name: ", name, ask_note);
 		return;
 	}
 	snprintf(state->name, sizeof(state->name), "%.*s", (int)sizeof(state->name) - 1, name);
-	prompt_ask(&app->prompt, "note (or nothing): ", "", take);
+	prompt_start(&app->prompt, "note (or nothing): ", "", take);
 }
 
 static void ask_name(const struct screen_state *state, struct app *app)
@@ -178,15 +178,15 @@ static void ask_name(const struct screen_state *state, struct app *app)
 	char name[SAVED_NAME_SIZE];
 
 	if (state->run.pid && !state->run.ended) {
-		app_say(app, "%s is still being taken", state->name);
+		app_message(app, "%s is still being taken", state->name);
 		return;
 	}
 	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
-	prompt_ask(&app->prompt, "name of the snapshot: ", name, ask_note);
+	prompt_start(&app->prompt, "name of the snapshot: ", name, ask_note);
 }
 
 /* The last line that it printed, without the program's name. */
-static void last_line(const struct run *run, char *ret, size_t size)
+static void last_line(const struct child_command *run, char *ret, size_t size)
 {
 	const char *text = text_chars(&run->output);
 	size_t end = run->output.len, begin;
@@ -205,7 +205,7 @@ static bool poll_run(void *data, struct app *app)
 	struct screen_state *state = data;
 	char line[sizeof(state->outcome) - SAVED_NAME_SIZE - 32];
 
-	if (!run_poll(&state->run))
+	if (!child_command_poll(&state->run))
 		return false;
 	if (!state->run.ended || state->outcome[0])
 		return true;
@@ -220,7 +220,7 @@ static bool poll_run(void *data, struct app *app)
 	state->dirty = true;
 	state->loaded_boot_us = 0;
 	if (app_screen(app) != &screen_snapshots)
-		app_say(app, "%.*s", (int)sizeof(app->message) - 1, state->outcome);
+		app_message(app, "%.*s", (int)sizeof(app->message) - 1, state->outcome);
 	return true;
 }
 
@@ -342,7 +342,7 @@ static bool key(void *data, struct app *app, int pressed)
 	case 'd':
 		/* The newest stands first. */
 		if (state->count < 2 || state->list.cursor == 0)
-			app_say(app, "d on an older one shows what was counted from there to the newest");
+			app_message(app, "d on an older one shows what was counted from there to the newest");
 		else
 			show_difference(state, app, here, &state->rows[0]);
 		return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_detail.c - all that is known of one port, node, group or finding */
+/* screen_subject.c - all that is known of one port, node, group or finding */
 #include <string.h>
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ struct kept {
 };
 
 struct screen_state {
-	struct detail detail;
+	struct subject_page detail;
 	struct subject subject;     /* that the page is of */
 	bool dirty;                 /* the page has to be made again */
 	bool painted;               /* it was drawn once since it was opened: what takes long may be read now */
@@ -50,7 +50,7 @@ static void done(void *data)
 	struct screen_state *state = data;
 
 	page_done(&state->detail.page);
-	detail_plot_done(&state->detail.plot);
+	history_plot_done(&state->detail.plot);
 }
 
 static void changed(void *data, struct app *app)
@@ -71,7 +71,7 @@ static struct subject place_of(const struct app *app, const struct subject *subj
 	return row ? subject_of_finding(row) : *subject;
 }
 
-static void keep(struct screen_state *state, size_t depth)
+static void save_position(struct screen_state *state, size_t depth)
 {
 	if (depth && depth <= PATH_MAX_DEPTH)
 		state->kept[depth - 1] = (struct kept){ state->subject, state->detail.view.first,
@@ -99,7 +99,7 @@ static void opened(void *data, struct app *app, const struct subject *subject)
 
 static bool take_slow(void *ctx, const struct detail_row *row)
 {
-	struct detail_known *known = ctx;
+	struct subject_data *known = ctx;
 
 	if (known->slow_count < DETAIL_ATTRIBUTE_COUNT)
 		known->slow[known->slow_count++] = *row;
@@ -109,9 +109,10 @@ static bool take_slow(void *ctx, const struct detail_row *row)
 /* Read behind the first picture too, and over an hour at most: they are few, and stand far apart in the database. */
 static bool load_slow(struct screen_state *state, struct app *app, const struct subject *place)
 {
-	struct detail_known *known = &state->detail.known;
+	struct subject_data *known = &state->detail.known;
 	const struct snapshot *shown = app->live.shown;
-	int64_t now_us = clock_boottime_us(app->options->clock), window_us = detail_plot_window_us(&state->detail.plot);
+	int64_t now_us = clock_boottime_us(app->options->clock),
+		window_us = history_plot_window_us(&state->detail.plot);
 	struct detail_query query = {
 		.at_us = shown->sweep.wall_us, .window_us = window_us < SLOW_WINDOW_US ? window_us : SLOW_WINDOW_US,
 		.node_guid = place->node_guid, .port = place->port,
@@ -140,7 +141,7 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 /* What the tables of the subject's switch give its ports to do: read behind the first picture, it may take long. */
 static bool load_routes(struct screen_state *state, const struct app *app, const struct subject *place)
 {
-	struct detail_known *known = &state->detail.known;
+	struct subject_data *known = &state->detail.known;
 	const struct fabric *fabric = app->live.shown->fabric;
 	uint32_t node = fabric_find_node(fabric, place->node_guid);
 	int64_t now_us = clock_boottime_us(app->options->clock);
@@ -174,12 +175,12 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 static void load_values(struct screen_state *state, struct app *app)
 {
 	const struct subject place = place_of(app, &state->subject);
-	struct detail_known *known = &state->detail.known;
+	struct subject_data *known = &state->detail.known;
 	struct error trouble = { 0 };
 	int found;
 
 	if (place.kind != SUBJECT_PORT || !app->live.reader) {
-		app_say(app, "absolute values are shown of a port");
+		app_message(app, "absolute values are shown of a port");
 		return;
 	}
 	if (known->has_reading) {
@@ -190,32 +191,32 @@ static void load_values(struct screen_state *state, struct app *app)
 			       &known->reading, &trouble);
 	known->has_reading = found > 0;
 	if (found <= 0)
-		app_say(app, "%s", found < 0 ? trouble.text : "no absolute values are stored of this port");
+		app_message(app, "%s", found < 0 ? trouble.text : "no absolute values are stored of this port");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
 {
 	struct screen_state *state = data;
-	struct detail *detail = &state->detail;
+	struct subject_page *detail = &state->detail;
 	const struct brush brush = app_brush(app, false);
 	const struct subject place = place_of(app, &state->subject);
 
 	/* Dirty or not: a plot has its own pace. */
-	state->dirty |= detail_plot_load(&detail->plot, app, &place, body->columns);
+	state->dirty |= history_plot_load(&detail->plot, app, &place, body->columns);
 	state->dirty |= load_slow(state, app, &place);
 	state->dirty |= load_routes(state, app, &place);
 	if (state->dirty || state->columns != body->columns || detail->rows != body->rows) {
 		detail->rows = body->rows;
 		state->columns = body->columns;
-		detail_put(detail, app, &state->subject, body->columns);
+		subject_page_fill(detail, app, &state->subject, body->columns);
 		if (detail->page.failed)
-			app_say(app, "not enough memory: lines are missing here");
+			app_message(app, "not enough memory: lines are missing here");
 		state->dirty = false;
 	}
 	page_fit(&detail->page, &detail->view, body->rows);
 	page_draw(&detail->page, &detail->view, &brush, body);
 	state->painted = true;
-	keep(state, app->depth);
+	save_position(state, app->depth);
 }
 
 /* What a plot waits for is read when that was said. */
@@ -223,7 +224,7 @@ static bool poll(void *data, struct app *app)
 {
 	const struct screen_state *state = data;
 
-	return app_screen(app) == &screen_detail && state->painted && state->detail.plot.waits;
+	return app_screen(app) == &screen_subject && state->painted && state->detail.plot.waits;
 }
 
 /* The other end of the link: in place of this one, so that Esc goes where one came from. */
@@ -235,7 +236,7 @@ static void go_to_peer(struct screen_state *state, struct app *app)
 		place.kind == SUBJECT_PORT ? fabric_find_port(fabric, place.node_guid, place.port) : FABRIC_NONE;
 
 	if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE) {
-		app_say(app, "there is no other end here");
+		app_message(app, "there is no other end here");
 		return;
 	}
 	app->path[app->depth - 1].subject = subject_of_port(app, fabric->ports[port].peer);
@@ -250,14 +251,14 @@ static bool key(void *data, struct app *app, int pressed)
 	switch (pressed) {
 	case '+':
 	case 'Z':
-		detail_plot_zoom(&state->detail.plot, 1);
+		history_plot_zoom(&state->detail.plot, 1);
 		return true;
 	case '-':
 	case 'z':
-		detail_plot_zoom(&state->detail.plot, -1);
+		history_plot_zoom(&state->detail.plot, -1);
 		return true;
 	case 'c':
-		detail_plot_next(&state->detail.plot, &place);
+		history_plot_next(&state->detail.plot, &place);
 		return true;
 	case 'v':
 		load_values(state, app);
@@ -292,7 +293,7 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 static void subject_here(void *data, const struct app *app, struct subject *ret)
 {
 	const struct screen_state *state = data;
-	const struct page *page = &state->detail.page;
+	const struct text_page *page = &state->detail.page;
 
 	(void)app;
 	*ret = state->detail.view.cursor < page->line_count ? page->lines[state->detail.view.cursor].subject :
@@ -317,7 +318,7 @@ static const struct key_help help[] = {
 	{ NULL, NULL },
 };
 
-const struct screen screen_detail = {
+const struct screen screen_subject = {
 	.name = "detail",
 	.is_tab = false,
 	.size = sizeof(struct screen_state),

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,11 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "tui/screens/app.h"
+#include "base/when.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/list.h"
 #include "tui/model/child_command.h"
+#include "tui/screens/app.h"
 
 enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 
@@ -29,7 +31,7 @@ struct screen_state {
 	const char *const *choices;
 	const char *varied_name;
 	size_t choice;
-	struct run run;
+	struct child_command run;
 	int64_t shown;             /* number of what is shown: a subject's id */
 	char *text;                /* the output, harmless, each line ended with a NUL */
 	size_t *lines;             /* where they begin */
@@ -41,7 +43,7 @@ struct screen_state {
 
 static void forget(struct screen_state *state)
 {
-	run_stop(&state->run);
+	child_command_stop(&state->run);
 	free(state->text);
 	state->text = NULL;
 	state->line_count = 0;
@@ -104,8 +106,8 @@ static void start(struct screen_state *state, struct app *app)
 	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
 
 	forget(state);
-	if (run_start(&state->run, app->options->program, state->args, columns, &trouble) < 0)
-		app_say(app, "%s", trouble.text);
+	if (child_command_start(&state->run, app->options->program, state->args, columns, &trouble) < 0)
+		app_message(app, "%s", trouble.text);
 }
 
 static bool take_args(struct screen_state *state, const struct text_command *command)
@@ -132,7 +134,7 @@ void text_show(struct app *app, const struct text_command *command)
 	state->varied_name = command->varied_name;
 	state->choice = 0;
 	if (!take_args(state, command)) {
-		app_say(app, "not enough memory to run a command");
+		app_message(app, "not enough memory to run a command");
 		return;
 	}
 	for (size_t i = 0; state->varied && state->choices[i]; i++)
@@ -148,10 +150,10 @@ static bool poll_run(void *data, struct app *app)
 	struct screen_state *state = data;
 	struct error trouble = { 0 };
 
-	if (!run_poll(&state->run))
+	if (!child_command_poll(&state->run))
 		return false;
 	if (split(state, &trouble) < 0)
-		app_say(app, "%s", trouble.text);
+		app_message(app, "%s", trouble.text);
 	return true;
 }
 
@@ -207,7 +209,7 @@ static void find(struct app *app, int step)
 		list_move_to(&state->list, line);
 		return;
 	}
-	app_say(app, state->search[0] ? "%s is not in it" : "nothing is searched for: / does%s", state->search);
+	app_message(app, state->search[0] ? "%s is not in it" : "nothing is searched for: / does%s", state->search);
 }
 
 static void search(struct app *app, const char *typed)
@@ -244,17 +246,17 @@ static void write_file(struct app *app, const char *path)
 	/* What is there already is somebody's. */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		app_say(app, "%s: %s", path,
+		app_message(app, "%s: %s", path,
 			errno == EEXIST ? "there is such a file; another name, please" : strerror(errno));
 		return;
 	}
 	failed = write_all(fd, text_chars(&state->run.output), state->run.output.len);
 	if (close(fd) < 0 || failed) {
-		app_say(app, "%s: %s", path, strerror(errno));
+		app_message(app, "%s: %s", path, strerror(errno));
 		unlink(path);
 		return;
 	}
-	app_say(app, "written: %s", path);
+	app_message(app, "written: %s", path);
 }
 
 static void next_choice(struct screen_state *state, struct app *app)
@@ -277,14 +279,14 @@ static bool key(void *data, struct app *app, int pressed)
 	switch (pressed) {
 	case '/':
 	case KEY_SPECIAL(KEY_F(3)):
-		prompt_ask(&app->prompt, "search: ", state->search, search);
+		prompt_start(&app->prompt, "search: ", state->search, search);
 		return true;
 	case 'n':
 	case 'N':
 		find(app, pressed == 'n' ? 1 : -1);
 		return true;
 	case 'w':
-		prompt_ask(&app->prompt, "write to the file: ", "", write_file);
+		prompt_start(&app->prompt, "write to the file: ", "", write_file);
 		return true;
 	case 'y':
 		if (state->varied)
@@ -346,3 +348,37 @@ const struct screen screen_text = {
 	.mouse = mouse,
 	.help = help,
 };
+
+size_t text_arguments(const char **list, size_t count, size_t most, const char *const *more)
+{
+	for (size_t i = 0; more && more[i] && count < most; i++)
+		list[count++] = more[i];
+	list[count] = NULL;
+	return count;
+}
+
+void text_report(struct app *app, const struct subject *subject)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+	const struct subject place = row ? subject_of_finding(row) : *subject;
+	char who[32], at[WHEN_SIZE], name[NODE_NAME_SIZE * 2 + 16], title[sizeof(name) + 16];
+	const char *args[ARGS_MOST + 1] = { "report", who, "--db", app->options->db_path, "--color", "never" };
+	const char *const past[] = { "--at", at, NULL };
+	const struct text_command command = { .title = title, .args = args };
+	size_t count = 6;
+
+	if (!app->live.shown || !place.node_guid || (place.kind != SUBJECT_PORT && place.kind != SUBJECT_NODE &&
+						     place.kind != SUBJECT_GROUP)) {
+		app_message(app, "a report is of a port, a node or a finding at one: the cursor stands on none");
+		return;
+	}
+	if (place.kind == SUBJECT_PORT)
+		snprintf(who, sizeof(who), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
+	else
+		snprintf(who, sizeof(who), "0x%016" PRIx64, place.node_guid);
+	when_format_utc(app->live.shown->sweep.wall_us, at);
+	count = text_arguments(args, count, ARGS_MOST, app->live.at_us ? past : NULL);
+	text_arguments(args, count, ARGS_MOST, app->options->arguments);
+	snprintf(title, sizeof(title), "report of %s", subject_name(app, &place, name, sizeof(name)));
+	text_show(app, &command);
+}

@@ -5,7 +5,7 @@
 /* A screen is added here and nowhere else. Tabs come first, in the order of their numbers. */
 static const struct screen *const all[] = {
 	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
-	&screen_detail, &screen_text, &screen_help, &screen_setup,
+	&screen_subject, &screen_text, &screen_help, &screen_setup,
 };
 
 const struct screen *const *screens(size_t *ret_count)
@@ -75,7 +75,7 @@ void app_open_here(struct app *app)
 	const struct subject here = app_subject_here(app);
 
 	if (here.kind != SUBJECT_NONE)
-		app_open(app, &screen_detail, &here);
+		app_open(app, &screen_subject, &here);
 }
 
 void app_back(struct app *app)

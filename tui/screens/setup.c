@@ -46,31 +46,31 @@ const char *setup_refresh_name(const struct app *app)
 }
 
 /* "links." of "Links". */
-static void write_scope(const struct screen *screen, char ret[KEEP_NAME_SIZE])
+static void write_scope(const struct screen *screen, char ret[CONFIG_NAME_SIZE])
 {
 	size_t i;
 
-	for (i = 0; screen->name[i] && i < KEEP_NAME_SIZE - 2; i++)
+	for (i = 0; screen->name[i] && i < CONFIG_NAME_SIZE - 2; i++)
 		ret[i] = (char)tolower((unsigned char)screen->name[i]);
 	ret[i++] = '.';
 	ret[i] = '\0';
 }
 
-static void keep_columns(const struct setup *setup, struct keep *keep)
+static void keep_columns(const struct setup *setup, struct config *config)
 {
-	char text[KEEP_VALUE_SIZE] = "";
+	char text[CONFIG_VALUE_SIZE] = "";
 	size_t len = 0;
 
 	for (int column = 0; column < COLUMN_COUNT; column++)
 		if (setup->hidden & 1u << column && len < sizeof(text))
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
 						column_info((enum column)column)->title);
-	keep_put(keep, "hidden-columns", "%s", text);
+	config_put(config, "hidden-columns", "%s", text);
 }
 
 static bool recall_columns(struct setup *setup, const char *value)
 {
-	char text[KEEP_VALUE_SIZE], *next = text, *title;
+	char text[CONFIG_VALUE_SIZE], *next = text, *title;
 
 	snprintf(text, sizeof(text), "%s", value);
 	while ((title = strsep(&next, ",")) != NULL) {
@@ -86,24 +86,24 @@ static bool recall_columns(struct setup *setup, const char *value)
 	return true;
 }
 
-void setup_keep(const struct app *app, struct keep *keep)
+void setup_save(const struct app *app, struct config *config)
 {
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
 
-	keep->scope[0] = '\0';
-	keep_put(keep, "refresh", "%s", setup_refresh_name(app));
-	keep_put(keep, "colors", "%s", color_names[app->setup.colors]);
-	keep_put_flag(keep, "ascii", app->setup.ascii);
-	keep_put_flag(keep, "mouse", !app->setup.no_mouse);
-	keep_columns(&app->setup, keep);
+	config->scope[0] = '\0';
+	config_put(config, "refresh", "%s", setup_refresh_name(app));
+	config_put(config, "colors", "%s", color_names[app->setup.colors]);
+	config_put_flag(config, "ascii", app->setup.ascii);
+	config_put_flag(config, "mouse", !app->setup.no_mouse);
+	keep_columns(&app->setup, config);
 	for (i = 0; i < count; i++) {
-		if (!all[i]->keep)
+		if (!all[i]->save)
 			continue;
-		write_scope(all[i], keep->scope);
-		all[i]->keep(app->states[i], keep);
+		write_scope(all[i], config->scope);
+		all[i]->save(app->states[i], config);
 	}
-	keep->scope[0] = '\0';
+	config->scope[0] = '\0';
 }
 
 static bool recall_refresh(struct app *app, const char *value)
@@ -117,7 +117,7 @@ static bool recall_refresh(struct app *app, const char *value)
 }
 
 /* Return: 1 taken, 0 the name is none of the whole, -1 the value is none. */
-static int recall_whole(struct app *app, const struct keep_pair *pair)
+static int recall_whole(struct app *app, const struct config_pair *pair)
 {
 	struct setup *setup = &app->setup;
 	const char *name = pair->name, *value = pair->value;
@@ -127,13 +127,13 @@ static int recall_whole(struct app *app, const struct keep_pair *pair)
 	if (!strcmp(name, "refresh")) {
 		good = recall_refresh(app, value);
 	} else if (!strcmp(name, "colors")) {
-		colors = keep_choice(value, color_names);
+		colors = config_choice(value, color_names);
 		good = colors >= 0;
 		setup->colors = good ? (enum theme_colors)colors : THEME_AUTO;
 	} else if (!strcmp(name, "ascii")) {
-		good = keep_flag(value, &setup->ascii);
+		good = config_flag(value, &setup->ascii);
 	} else if (!strcmp(name, "mouse")) {
-		good = keep_flag(value, &mouse);
+		good = config_flag(value, &mouse);
 		setup->no_mouse = !mouse;
 	} else if (!strcmp(name, "hidden-columns")) {
 		good = recall_columns(setup, value);
@@ -144,34 +144,34 @@ static int recall_whole(struct app *app, const struct keep_pair *pair)
 }
 
 /* Return: as recall_whole(). */
-static int recall_of_screen(const struct app *app, const struct keep_pair *pair)
+static int recall_of_screen(const struct app *app, const struct config_pair *pair)
 {
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
 
 	for (i = 0; i < count; i++) {
-		char scope[KEEP_NAME_SIZE];
+		char scope[CONFIG_NAME_SIZE];
 
 		write_scope(all[i], scope);
-		if (!all[i]->recall || strncmp(pair->name, scope, strlen(scope)) != 0)
+		if (!all[i]->restore || strncmp(pair->name, scope, strlen(scope)) != 0)
 			continue;
-		return all[i]->recall(app->states[i], pair->name + strlen(scope), pair->value) ? 1 : -1;
+		return all[i]->restore(app->states[i], pair->name + strlen(scope), pair->value) ? 1 : -1;
 	}
 	return 0;
 }
 
-bool setup_recall(struct app *app, const struct keep *keep, char *ret_wrong, size_t size)
+bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size)
 {
 	bool good = true;
 
-	for (size_t i = 0; i < keep->count; i++) {
-		int taken = recall_whole(app, &keep->pairs[i]);
+	for (size_t i = 0; i < config->count; i++) {
+		int taken = recall_whole(app, &config->pairs[i]);
 
 		if (!taken)
-			taken = recall_of_screen(app, &keep->pairs[i]);
+			taken = recall_of_screen(app, &config->pairs[i]);
 		/* A name of no use here may be another version's: nothing is said of that. */
 		if (taken < 0 && good)
-			snprintf(ret_wrong, size, "%s = %s", keep->pairs[i].name, keep->pairs[i].value);
+			snprintf(ret_wrong, size, "%s = %s", config->pairs[i].name, config->pairs[i].value);
 		good &= taken >= 0;
 	}
 	app->setup.stale = true;
@@ -180,40 +180,40 @@ bool setup_recall(struct app *app, const struct keep *keep, char *ret_wrong, siz
 
 int setup_start(struct app *app, struct error *err)
 {
-	const char *path = app->options->keep_path;
+	const char *path = app->options->config_path;
 	struct error trouble = { 0 };
 	char wrong[160] = "";
-	struct keep *keep;
+	struct config *config;
 
 	app->setup.stale = true;
 	if (!path)
 		return 0;
-	keep = calloc(1, sizeof(*keep));
-	if (!keep)
+	config = calloc(1, sizeof(*config));
+	if (!config)
 		return err_nomem(err);
-	if (keep_read(keep, path, &trouble) < 0)
-		app_say(app, "settings %s", trouble.text);
-	if (!setup_recall(app, keep, wrong, sizeof(wrong)) && !trouble.code)
-		app_say(app, "settings not used: \"%s\" is not known (%.160s)", wrong, path);
-	free(keep);
-	setup_keep(app, &app->setup.began);
+	if (config_read(config, path, &trouble) < 0)
+		app_message(app, "settings %s", trouble.text);
+	if (!setup_restore(app, config, wrong, sizeof(wrong)) && !trouble.code)
+		app_message(app, "settings not used: \"%s\" is not known (%.160s)", wrong, path);
+	free(config);
+	setup_save(app, &app->setup.began);
 	return 0;
 }
 
 void setup_end(const struct app *app)
 {
-	struct keep *now, *file;
+	struct config *now, *file;
 
-	if (!app->options->keep_path)
+	if (!app->options->config_path)
 		return;
 	now = calloc(1, sizeof(*now));
 	file = calloc(1, sizeof(*file));
 	if (now && file) {
-		setup_keep(app, now);
+		setup_save(app, now);
 		/* The file as it is by now: another screen may have ended meanwhile. */
-		keep_read(file, app->options->keep_path, NULL);
-		if (keep_update(file, &app->setup.began, now))
-			keep_write(file, app->options->keep_path);
+		config_read(file, app->options->config_path, NULL);
+		if (config_update(file, &app->setup.began, now))
+			config_write(file, app->options->config_path);
 	}
 	free(now);
 	free(file);

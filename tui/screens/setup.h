@@ -20,7 +20,7 @@ struct setup {
 	bool no_mouse;     /* the terminal's own selection needs no Shift then */
 	uint32_t hidden;   /* columns of Links: 1 << enum column */
 	bool stale;        /* the terminal does not show it so yet */
-	struct keep began; /* how all was after the start */
+	struct config began; /* how all was after the start */
 };
 
 /*
@@ -34,12 +34,12 @@ int setup_start(struct app *app, struct error *err);
 void setup_end(const struct app *app);
 
 /*
- * setup_keep, setup_recall - of the whole and of all screens, as pairs
+ * setup_save, setup_restore - of the whole and of all screens, as pairs
  * @ret_wrong:  the first whose value is none
- * Return: setup_recall(): whether all values of names that are known were taken.
+ * Return: setup_restore(): whether all values of names that are known were taken.
  */
-void setup_keep(const struct app *app, struct keep *keep);
-bool setup_recall(struct app *app, const struct keep *keep, char *ret_wrong, size_t size);
+void setup_save(const struct app *app, struct config *config);
+bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size);
 
 /* setup_refresh - how often a new sweep is shown, one step slower or faster (direction -1 or 1), round and round. */
 void setup_refresh(struct app *app, int direction);

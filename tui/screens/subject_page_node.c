@@ -45,7 +45,7 @@ static struct list_columns list_columns(int columns)
 	return at;
 }
 
-static void put_list_head(struct page *page, const struct list_columns *at, bool links)
+static void put_list_head(struct text_page *page, const struct list_columns *at, bool links)
 {
 	page_line(page, NULL);
 	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_HEAD, "PORT");
@@ -59,7 +59,7 @@ static void put_list_head(struct page *page, const struct list_columns *at, bool
 	page_put(page, at->errors_x, 7, ALIGN_RIGHT, ROLE_HEAD, "ERRORS");
 }
 
-static void put_load(struct page *page, int x, int columns, double bytes_per_s, double percent)
+static void put_load(struct text_page *page, int x, int columns, double bytes_per_s, double percent)
 {
 	char rate[32], share[16], text[CELL];
 
@@ -68,10 +68,10 @@ static void put_load(struct page *page, int x, int columns, double bytes_per_s, 
 		snprintf(text, sizeof(text), "%s %5s", rate_format_bits(bytes_per_s, rate, sizeof(rate)), share);
 	else
 		snprintf(text, sizeof(text), "%s", share);
-	page_put(page, x, columns, ALIGN_RIGHT, theme_load_role(percent), text);
+	page_put(page, x, columns, ALIGN_RIGHT, role_of_load(percent), text);
 }
 
-static void put_port_row(struct page *page, const struct app *app, const struct list_columns *at, bool links,
+static void put_port_row(struct text_page *page, const struct app *app, const struct list_columns *at, bool links,
 			 uint32_t index)
 {
 	const struct fabric *fabric = app->live.shown->fabric;
@@ -80,7 +80,7 @@ static void put_port_row(struct page *page, const struct app *app, const struct 
 	const struct subject subject = subject_of_port(app, index);
 	/* Of port 0 it would be any of the switch's. */
 	const struct finding_row *finding =
-		port->num ? moment_finding_of(&app->moment, subject.node_guid, subject.port) : NULL;
+		port->num ? context_finding(&app->context, subject.node_guid, subject.port) : NULL;
 	char text[NODE_NAME_SIZE + 8];
 
 	page_line(page, &subject);
@@ -90,14 +90,14 @@ static void put_port_row(struct page *page, const struct app *app, const struct 
 		page_put(page, 4, 1, ALIGN_LEFT, ROLE_WARNING, "!");
 	snprintf(text, sizeof(text), "-");
 	if (port->peer != FABRIC_NONE)
-		words_append_port(app->table.order.names[fabric->ports[port->peer].node], fabric->ports[port->peer].num,
-				  text);
+		cell_text_append_port(app->table.order.names[fabric->ports[port->peer].node],
+				      fabric->ports[port->peer].num, text);
 	page_put(page, at->peer_x, at->peer, ALIGN_MIDDLE, ROLE_TEXT, text);
 	page_put(page, at->word_x, 11, ALIGN_LEFT,
 		 view->word == WORD_OK || view->word == WORD_IDLE ? ROLE_TEXT : ROLE_WARNING,
 		 port_word_name((enum port_word)view->word));
 	if (links)
-		page_put(page, at->link_x, 8, ALIGN_LEFT, ROLE_TEXT, words_link(port, text));
+		page_put(page, at->link_x, 8, ALIGN_LEFT, ROLE_TEXT, cell_text_link(port, text));
 	put_load(page, at->out_x, at->out, view->xmit_bytes_per_s, view->xmit_percent);
 	put_load(page, at->in_x, at->in, view->rcv_bytes_per_s, view->rcv_percent);
 	format_percent(view->stall_percent, text, sizeof(text));
@@ -108,7 +108,7 @@ static void put_port_row(struct page *page, const struct app *app, const struct 
 	page_put(page, at->errors_x, 7, ALIGN_RIGHT, view->errors > 0 ? ROLE_WARNING : ROLE_FAINT, text);
 }
 
-static void put_ports(struct page *page, const struct app *app, uint32_t node_index)
+static void put_ports(struct text_page *page, const struct app *app, uint32_t node_index)
 {
 	const struct node *node = &app->live.shown->fabric->nodes[node_index];
 	struct list_columns at = list_columns(page->columns);
@@ -132,7 +132,7 @@ static void put_ports(struct page *page, const struct app *app, uint32_t node_in
 }
 
 /* What all of its ports do together. */
-static void put_sums(struct page *page, const struct app *app, const struct node *node)
+static void put_sums(struct text_page *page, const struct app *app, const struct node *node)
 {
 	const struct fabric *fabric = app->live.shown->fabric;
 	double out = NAN, in = NAN, errors = 0;
@@ -162,7 +162,7 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 }
 
 /* Ports that are planes of one: what they are together. */
-static void put_planes(struct page *page, const struct app *app, const struct node *node)
+static void put_planes(struct text_page *page, const struct app *app, const struct node *node)
 {
 	const struct fabric *fabric = app->live.shown->fabric;
 	char text[160];
@@ -181,14 +181,14 @@ static void put_planes(struct page *page, const struct app *app, const struct no
 	}
 }
 
-static void put_who(struct page *page, const struct app *app, uint32_t index)
+static void put_who(struct text_page *page, const struct app *app, uint32_t index)
 {
 	const struct snapshot *shown = app->live.shown;
 	const struct node *node = &shown->fabric->nodes[index];
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	const struct shape_node *place = shape ? &shape->nodes[index] : NULL;
 	const struct subject subject = subject_of_node(app, index);
-	char guid[WORDS_GUID_SIZE];
+	char guid[CELL_GUID_SIZE];
 	uint32_t port;
 	int x;
 
@@ -203,7 +203,7 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 		page_putf(page, x + 2, ROLE_TEXT, "of host %s", shape->hosts[place->host].name);
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "is");
-	x = page_putf(page, LABEL, ROLE_TEXT, "GUID %s", words_guid(node->guid, guid));
+	x = page_putf(page, LABEL, ROLE_TEXT, "GUID %s", cell_text_guid(node->guid, guid));
 	if (node->lid)
 		x = page_putf(page, x + 2, ROLE_TEXT, "LID %u", node->lid);
 	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u port%s",
@@ -219,9 +219,9 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 }
 
 /* The groups of a switch: what can be opened from here. */
-static void put_groups(struct page *page, const struct app *app, uint32_t node)
+static void put_groups(struct text_page *page, const struct app *app, uint32_t node)
 {
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	char name[NODE_NAME_SIZE * 2 + 16];
 
 	for (uint32_t i = 0; shape && i < shape->group_count; i++) {
@@ -237,26 +237,26 @@ static void put_groups(struct page *page, const struct app *app, uint32_t node)
 	}
 }
 
-void detail_put_node(struct detail *detail, const struct app *app, uint32_t index)
+void subject_page_node(struct subject_page *detail, const struct app *app, uint32_t index)
 {
 	const struct node *node = &app->live.shown->fabric->nodes[index];
-	struct page *page = &detail->page;
+	struct text_page *page = &detail->page;
 
 	put_who(page, app, index);
 	put_sums(page, app, node);
 	put_planes(page, app, node);
-	detail_put_findings(detail, app, node->guid, 0);
-	detail_put_plot(detail, app);
+	subject_page_findings(detail, app, node->guid, 0);
+	subject_page_history(detail, app);
 	put_ports(page, app, index);
 	put_groups(page, app, index);
 }
 
-void detail_put_fabric(struct detail *detail, const struct app *app)
+void subject_page_fabric(struct subject_page *detail, const struct app *app)
 {
 	const struct fabric_summary *summary = &app->table.summary;
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	const struct snapshot *shown = app->live.shown;
-	struct page *page = &detail->page;
+	struct text_page *page = &detail->page;
 	char out[32], in[32], at[WHEN_SIZE];
 
 	page_line(page, NULL);
@@ -289,5 +289,5 @@ void detail_put_fabric(struct detail *detail, const struct app *app)
 		page_putf(page, 0, ROLE_TEXT, "%8zu ports %s", summary->words[word],
 			  port_word_name((enum port_word)word));
 	}
-	detail_put_findings(detail, app, 0, 0);
+	subject_page_findings(detail, app, 0, 0);
 }

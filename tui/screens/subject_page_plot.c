@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* detail_plot.c - the history of a port, of a node's ports together, or of a group's hottest member */
+/* history_plot.c - the history of a port, of a node's ports together, or of a group's hottest member */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,26 +52,26 @@ enum { WINDOW_COUNT = sizeof(windows) / sizeof(*windows), CURVE_COUNT = sizeof(c
 /* What a share of a group is, when it has become one. */
 static const struct metric share_metric = { "share", "percent", "of the group's bytes", METRIC_UTILIZATION, 0, 1 };
 
-void detail_plot_zoom(struct detail_plot *plot, int step)
+void history_plot_zoom(struct history_plot *plot, int step)
 {
 	int window = (int)plot->window + step;
 
 	plot->window = window < 0 ? 0 : window >= WINDOW_COUNT ? WINDOW_COUNT - 1 : (unsigned)window;
 }
 
-void detail_plot_next(struct detail_plot *plot, const struct subject *place)
+void history_plot_next(struct history_plot *plot, const struct subject *place)
 {
 	do
 		plot->metric = (plot->metric + 1) % CURVE_COUNT;
 	while (curves[plot->metric].share && place->kind != SUBJECT_GROUP);
 }
 
-int64_t detail_plot_window_us(const struct detail_plot *plot)
+int64_t history_plot_window_us(const struct history_plot *plot)
 {
 	return windows[plot->window].span_us;
 }
 
-void detail_plot_done(struct detail_plot *plot)
+void history_plot_done(struct history_plot *plot)
 {
 	for (size_t i = 0; i < plot->series_count; i++)
 		series_done(&plot->series[i]);
@@ -98,7 +98,7 @@ static void add_member(struct members *members, const struct snapshot *shown, ui
 }
 
 /* Whose curve it is: a port, a node's ports that have a link, a group's hottest member; @all: all of a group. */
-static void find_members(struct detail_plot *plot, const struct app *app, const struct subject *place, bool all,
+static void find_members(struct history_plot *plot, const struct app *app, const struct subject *place, bool all,
 			 struct members *members)
 {
 	const struct snapshot *shown = app->live.shown;
@@ -121,10 +121,10 @@ static void find_members(struct detail_plot *plot, const struct app *app, const 
 		if (members->count != 1)
 			snprintf(plot->about, sizeof(plot->about), "%zu ports together", members->count);
 	} else if (place->kind == SUBJECT_GROUP) {
-		uint32_t group = subject_group(app->moment.shape, place);
-		const struct shape *shape = app->moment.shape;
+		uint32_t group = subject_group(app->context.shape, place);
+		const struct shape *shape = app->context.shape;
 
-		port = group == SHAPE_NONE ? FABRIC_NONE : detail_hottest(app, group);
+		port = group == SHAPE_NONE ? FABRIC_NONE : group_hottest_port(app, group);
 		for (i = 0; all && group != SHAPE_NONE && i < shape->groups[group].count; i++)
 			add_member(members, shown, shape->members[shape->groups[group].first + i]);
 		if (port == FABRIC_NONE)
@@ -137,7 +137,7 @@ static void find_members(struct detail_plot *plot, const struct app *app, const 
 }
 
 /* The chosen metrics of some ports added up over the window. */
-static int read_members(const struct detail_plot *plot, struct reader *reader, const struct members *members,
+static int read_members(const struct history_plot *plot, struct reader *reader, const struct members *members,
 			int columns, struct series series[2], size_t *ret_count, struct error *err)
 {
 	const struct curve *curve = &curves[plot->metric];
@@ -187,7 +187,7 @@ static void make_shares(struct series *one, const struct series *all)
 	one->metric = share_metric;
 }
 
-static int read_plot(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns,
+static int read_plot(struct history_plot *plot, const struct app *app, const struct subject *place, int columns,
 		     struct error *err)
 {
 	struct reader *reader = app->live.reader;
@@ -214,14 +214,14 @@ static int read_plot(struct detail_plot *plot, const struct app *app, const stru
 }
 
 /* Is what is loaded what was chosen, of whatever time? */
-static bool is_choice(const struct detail_plot *plot, const struct subject *place, int columns)
+static bool is_choice(const struct history_plot *plot, const struct subject *place, int columns)
 {
 	return plot->loaded.done && subject_equal(&plot->loaded.place, place) &&
 	       plot->loaded.window == plot->window && plot->loaded.metric == plot->metric &&
 	       plot->loaded.columns == columns;
 }
 
-static bool is_loaded(const struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)
+static bool is_loaded(const struct history_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock), until_us = app->live.shown->sweep.wall_us;
 	int64_t pause_us = RELOAD_SHARE * plot->loaded.took_us;
@@ -232,7 +232,7 @@ static bool is_loaded(const struct detail_plot *plot, const struct app *app, con
 	       now_us - plot->loaded.boot_us < (pause_us > RELOAD_US ? pause_us : RELOAD_US);
 }
 
-static bool takes_long(struct detail_plot *plot, const struct app *app, const struct subject *place)
+static bool takes_long(struct history_plot *plot, const struct app *app, const struct subject *place)
 {
 	struct history_range range;
 	struct members members;
@@ -245,7 +245,7 @@ static bool takes_long(struct detail_plot *plot, const struct app *app, const st
 		       (plot->samples_at_once ? plot->samples_at_once : SAMPLES_AT_ONCE);
 }
 
-static void load(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)
+static void load(struct history_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
 	int64_t begin_us = clock_boottime_us(app->options->clock);
 	bool beside = columns >= BESIDE_COLUMNS && curves[plot->metric].keys[1];
@@ -257,7 +257,7 @@ static void load(struct detail_plot *plot, const struct app *app, const struct s
 	plot->loaded.took_us = plot->loaded.boot_us - begin_us;
 }
 
-bool detail_plot_load(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)
+bool history_plot_load(struct history_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
 	bool waited;
 
@@ -270,10 +270,10 @@ bool detail_plot_load(struct detail_plot *plot, const struct app *app, const str
 	waited = plot->waits && is_choice(plot, place, columns);
 	if (!waited && is_loaded(plot, app, place, columns))
 		return false;
-	detail_plot_done(plot);
+	history_plot_done(plot);
 	plot->problem[0] = '\0';
 	plot->until_us = app->live.shown->sweep.wall_us;
-	plot->since_us = plot->until_us - detail_plot_window_us(plot);
+	plot->since_us = plot->until_us - history_plot_window_us(plot);
 	plot->waits = !waited && !is_choice(plot, place, columns) && takes_long(plot, app, place);
 	plot->loaded.done = true;
 	plot->loaded.place = *place;
@@ -287,7 +287,7 @@ bool detail_plot_load(struct detail_plot *plot, const struct app *app, const str
 }
 
 /* "out  mean 12.1 %, highest 83.4 %", or that nothing is known. */
-static void title_of(const struct detail_plot *plot, size_t i, char *ret, size_t size)
+static void title_of(const struct history_plot *plot, size_t i, char *ret, size_t size)
 {
 	static const char *const ways[] = { "out", "in" };
 	const struct series *series = &plot->series[i];
@@ -313,7 +313,7 @@ static void title_of(const struct detail_plot *plot, size_t i, char *ret, size_t
 			 plot->series_count > 1 ? "  " : "");
 }
 
-static void draw_one(const struct detail_plot *plot, size_t i, int width, int height, bool unicode, struct text *ret)
+static void draw_one(const struct history_plot *plot, size_t i, int width, int height, bool unicode, struct text *ret)
 {
 	struct series_plot how = {
 		.from_us = plot->since_us, .until_us = plot->until_us, .width = width > 0 ? (unsigned)width : 0,
@@ -326,7 +326,7 @@ static void draw_one(const struct detail_plot *plot, size_t i, int width, int he
 	series_plot(&plot->series[i], &how, ret);
 }
 
-static void put_beside(const struct detail_plot *plot, struct page *page, int height, bool unicode)
+static void put_beside(const struct history_plot *plot, struct text_page *page, int height, bool unicode)
 {
 	int half = (page->columns - GAP_COLUMNS) / 2;
 	struct text plots[2] = { 0 };
@@ -354,7 +354,7 @@ static void put_beside(const struct detail_plot *plot, struct page *page, int he
 	text_done(&plots[1]);
 }
 
-void detail_plot_put(const struct detail_plot *plot, struct page *page, int height, bool unicode)
+void history_plot_put(const struct history_plot *plot, struct text_page *page, int height, bool unicode)
 {
 	char until[WHEN_SIZE], title[256];
 

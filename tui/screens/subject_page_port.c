@@ -17,9 +17,9 @@
 enum { PORT_NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
 
 /* A port's name, and what it is there for: "leaf01/12 (cage 6.2)" "leaf-uplink". */
-static void put_end(struct page *page, const struct app *app, const char *label, uint32_t index)
+static void put_end(struct text_page *page, const struct app *app, const char *label, uint32_t index)
 {
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct subject subject = subject_of_port(app, index);
@@ -32,7 +32,7 @@ static void put_end(struct page *page, const struct app *app, const char *label,
 	if (shape)
 		shape_port_name(shape, index, name, sizeof(name));
 	else
-		words_append_port(app->table.order.names[port->node], port->num, name);
+		cell_text_append_port(app->table.order.names[port->node], port->num, name);
 	page_line(page, &subject);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, label);
 	x = page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_STRONG, name);
@@ -49,13 +49,13 @@ static void put_end(struct page *page, const struct app *app, const char *label,
 }
 
 /* What the link runs at, and what it is built for where that is known and is more. */
-static void put_link(struct page *page, const struct app *app, uint32_t index)
+static void put_link(struct text_page *page, const struct app *app, uint32_t index)
 {
 	const struct fabric *fabric = app->live.shown->fabric;
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	const struct port *port = &fabric->ports[index];
 	uint64_t now = port_rate_bits_per_s(port), built = 0;
-	char link[WORDS_LINK_SIZE], rate[32], built_rate[32];
+	char link[CELL_LINK_SIZE], rate[32], built_rate[32];
 	int x = LABEL;
 
 	if (shape) {
@@ -66,7 +66,7 @@ static void put_link(struct page *page, const struct app *app, uint32_t index)
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "link");
 	if (now)
-		x = page_putf(page, x, ROLE_TEXT, "%s %s", words_link(port, link),
+		x = page_putf(page, x, ROLE_TEXT, "%s %s", cell_text_link(port, link),
 			      rate_format_bits((double)now / 8, rate, sizeof(rate)));
 	else
 		x = page_putf(page, x, ROLE_DOWN, "no rate");
@@ -79,10 +79,10 @@ static void put_link(struct page *page, const struct app *app, uint32_t index)
 }
 
 /* The group that it can be replaced by, and what the switch's table gives it to do. */
-static void put_group(struct page *page, const struct app *app, const struct detail_known *known, uint32_t index)
+static void put_group(struct text_page *page, const struct app *app, const struct subject_data *known, uint32_t index)
 {
 	const struct fabric *fabric = app->live.shown->fabric;
-	const struct shape *shape = app->moment.shape;
+	const struct shape *shape = app->context.shape;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	uint32_t of = shape ? shape->ports[index].group : SHAPE_NONE;
@@ -157,7 +157,7 @@ static struct metric counter_metric(enum counter counter)
 }
 
 /* "12+": at least so many. */
-static void put_total(struct page *page, int x, int columns, const struct metric *metric,
+static void put_total(struct text_page *page, int x, int columns, const struct metric *metric,
 		      const struct metric_value *value)
 {
 	char number[METRIC_VALUE_SIZE], text[METRIC_VALUE_SIZE + 2];
@@ -174,7 +174,7 @@ static void put_total(struct page *page, int x, int columns, const struct metric
 	page_put(page, x, columns, ALIGN_RIGHT, role, text);
 }
 
-static void put_counter(struct detail *detail, const struct app *app, const struct counter_columns *at,
+static void put_counter(struct subject_page *detail, const struct app *app, const struct counter_columns *at,
 			enum counter counter, uint32_t index)
 {
 	const struct snapshot *shown = app->live.shown;
@@ -182,7 +182,7 @@ static void put_counter(struct detail *detail, const struct app *app, const stru
 	const struct delta *delta = &shown->rows[index].sum;
 	const struct metric metric = counter_metric(counter);
 	const struct metric_port none = { 0 };
-	struct page *page = &detail->page;
+	struct text_page *page = &detail->page;
 	struct metric_value value, peer;
 	char text[METRIC_VALUE_SIZE];
 	bool zero;
@@ -212,11 +212,11 @@ static void put_counter(struct detail *detail, const struct app *app, const stru
 }
 
 /* All counters and what they mean; beside them its peer's where there is room. */
-static void put_counters(struct detail *detail, const struct app *app, uint32_t index)
+static void put_counters(struct subject_page *detail, const struct app *app, uint32_t index)
 {
 	const struct port_row *row = &app->live.shown->rows[index];
 	struct counter_columns at = counter_columns(detail->page.columns, detail->known.has_reading);
-	struct page *page = &detail->page;
+	struct text_page *page = &detail->page;
 	char span[WHEN_SIZE], mark[WHEN_SIZE];
 
 	if (!row->sum.elapsed_us) {
@@ -226,8 +226,8 @@ static void put_counters(struct detail *detail, const struct app *app, uint32_t 
 		return;
 	}
 	page_heading(page, "COUNTERS over %s%s%s", when_format_span(row->sum.elapsed_us, span),
-		     app->live.mark_us ? ", since the mark at " : "",
-		     app->live.mark_us ? when_format_local(app->live.mark_us, mark) : "");
+		     app->live.baseline_us ? ", since the mark at " : "",
+		     app->live.baseline_us ? when_format_local(app->live.baseline_us, mark) : "");
 	page_line(page, NULL);
 	page_put(page, 0, at.name, ALIGN_LEFT, ROLE_HEAD, "COUNTER");
 	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "COUNTED");
@@ -242,7 +242,7 @@ static void put_counters(struct detail *detail, const struct app *app, uint32_t 
 }
 
 /* A rate, or below what it is where no error was seen. */
-static void put_ber(struct page *page, const char *name, const struct ber *ber)
+static void put_ber(struct text_page *page, const char *name, const struct ber *ber)
 {
 	if (isnan(ber->rate))
 		return;
@@ -254,7 +254,8 @@ static void put_ber(struct page *page, const char *name, const struct ber *ber)
 		page_putf(page, 33, ROLE_FAINT, "below %.0e: no error seen", ber_below(ber));
 }
 
-static void put_slow(struct page *page, const struct counter_columns *at, const struct detail_row *row, unsigned number)
+static void put_slow(struct text_page *page, const struct counter_columns *at, const struct detail_row *row,
+		     unsigned number)
 {
 	const struct detail_info *info = detail_info((enum detail_attribute)row->reading.attribute, number);
 	uint32_t bit = UINT32_C(1) << number;
@@ -275,13 +276,13 @@ static void put_slow(struct page *page, const struct counter_columns *at, const 
 	page_put(page, at->meaning_x, -1, ALIGN_LEFT, ROLE_FAINT, info->meaning);
 }
 
-static void put_slow_counters(struct detail *detail, const struct app *app, uint32_t index)
+static void put_slow_counters(struct subject_page *detail, const struct app *app, uint32_t index)
 {
-	const struct detail_known *known = &detail->known;
+	const struct subject_data *known = &detail->known;
 	const struct port *port = &app->live.shown->fabric->ports[index];
 	uint64_t rate = port_rate_bits_per_s(port);
 	struct counter_columns at = counter_columns(detail->page.columns, known->has_reading);
-	struct page *page = &detail->page;
+	struct text_page *page = &detail->page;
 	char span[WHEN_SIZE];
 
 	if (known->slow_read)
@@ -314,13 +315,13 @@ static void put_slow_counters(struct detail *detail, const struct app *app, uint
 	}
 }
 
-void detail_put_port(struct detail *detail, const struct app *app, uint32_t index)
+void subject_page_port(struct subject_page *detail, const struct app *app, uint32_t index)
 {
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	const struct subject of = subject_of_node(app, port->node);
-	struct page *page = &detail->page;
+	struct text_page *page = &detail->page;
 
 	put_end(page, app, "port", index);
 	if (port->peer != FABRIC_NONE) {
@@ -335,8 +336,8 @@ void detail_put_port(struct detail *detail, const struct app *app, uint32_t inde
 	page_line(page, &of);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "of");
 	page_putf(page, LABEL, ROLE_TEXT, "%s, %s", app->table.order.names[port->node], node_type_name(node->type));
-	detail_put_findings(detail, app, node->guid, port->num);
-	detail_put_plot(detail, app);
+	subject_page_findings(detail, app, node->guid, port->num);
+	subject_page_history(detail, app);
 	put_counters(detail, app, index);
 	put_slow_counters(detail, app, index);
 }

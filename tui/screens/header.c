@@ -64,9 +64,9 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	int64_t age_us = live_age_us(&app->live);
 	enum role role = ROLE_WARNING;
 
-	if (live_waits(&app->live) && app->live.at_us) {
+	if (live_load_is_slow(&app->live) && app->live.at_us) {
 		add(segments, count, 0, "READING %s", when_format_local(app->live.at_us, at));
-	} else if (live_waits(&app->live)) {
+	} else if (live_load_is_slow(&app->live)) {
 		add(segments, count, 0, "READING the newest");
 	} else if (app->live.paused && app->live.shown) {
 		add(segments, count, 0, "PAUSED at %s", write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
@@ -103,9 +103,9 @@ static bool is_open(const struct app *app, enum finding_kind kind, const char **
 {
 	size_t i;
 
-	for (i = 0; i < app->moment.finding_count; i++)
-		if (app->moment.findings[i].finding.kind == kind) {
-			*ret_cause = app->moment.findings[i].finding.cause;
+	for (i = 0; i < app->context.finding_count; i++)
+		if (app->context.findings[i].finding.kind == kind) {
+			*ret_cause = app->context.findings[i].finding.cause;
 			return true;
 		}
 	return false;
@@ -273,8 +273,8 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 	segments[0].role = isnan(summary->hosts_xmit_bytes_per_s) ? ROLE_FAINT : ROLE_STRONG;
 	if (isnan(summary->hosts_xmit_bytes_per_s))
 		add(segments, &count, 1, "(rates come with the second sweep)");
-	if (app->live.mark_us)
-		add(segments, &count, 0, "MARK: rates since %s", write_clock(app->live.mark_us, at, sizeof(at)));
+	if (app->live.baseline_us)
+		add(segments, &count, 0, "MARK: rates since %s", write_clock(app->live.baseline_us, at, sizeof(at)));
 	add(segments, &count, 1, "errors %s%s since %s", write_count(summary->errors, number, sizeof(number)),
 	    summary->errors_at_least ? "+" : "", write_clock(errors->since_wall_us, at, sizeof(at)));
 	if (summary->errors)

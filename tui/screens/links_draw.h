@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* links_draw.h - the table of links on the screen */
-#ifndef IBWIRE_TUI_DRAW_LINKS_DRAW_H
-#define IBWIRE_TUI_DRAW_LINKS_DRAW_H
+#ifndef IBWIRE_TUI_SCREENS_LINKS_DRAW_H
+#define IBWIRE_TUI_SCREENS_LINKS_DRAW_H
 
 #include "analysis/status.h"
 #include "tui/model/layout.h"
@@ -14,7 +14,7 @@ struct list;
 
 /* word_role, mark_role - how a port's word and a finding's mark look. */
 enum role word_role(enum port_word word);
-enum role mark_role(enum mark mark);
+enum role mark_role(enum port_mark mark);
 
 /* links_places - where the columns stand in so wide a table. */
 void links_places(const struct app *app, const struct links *links, int columns, struct column_place *ret);

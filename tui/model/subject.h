@@ -4,17 +4,15 @@
  *
  * By identity and not by place: it outlives the snapshot that it was found in.
  */
-#ifndef IBWIRE_TUI_SCREENS_SUBJECT_H
-#define IBWIRE_TUI_SCREENS_SUBJECT_H
+#ifndef IBWIRE_TUI_MODEL_SUBJECT_H
+#define IBWIRE_TUI_MODEL_SUBJECT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct app;
 struct finding_row;
 struct shape;
-struct shape_group;
 
 enum subject_kind {
 	SUBJECT_NONE,
@@ -34,22 +32,11 @@ struct subject {
 	int64_t id;          /* FINDING, TEXT */
 };
 
-/* subject_of_port, subject_of_node - by their index into the shown fabric. subject_of_group - of its shape. */
-struct subject subject_of_port(const struct app *app, uint32_t port);
-struct subject subject_of_node(const struct app *app, uint32_t node);
-struct subject subject_of_group(const struct app *app, const struct shape_group *group);
-
 /* subject_group - the group that a subject means: its index into the shape's, or SHAPE_NONE. @shape: or NULL. */
 uint32_t subject_group(const struct shape *shape, const struct subject *subject);
 
 /* subject_of_finding - where a finding is: its port, node, group, or the fabric. */
 struct subject subject_of_finding(const struct finding_row *row);
-
-/* subject_finding - the finding of a subject among those that are shown, or NULL. */
-const struct finding_row *subject_finding(const struct app *app, const struct subject *subject);
-
-/* subject_name - as it stands in the path: "leaf01/12", "leaf01 uplinks". Return: @ret. */
-const char *subject_name(const struct app *app, const struct subject *subject, char *ret, size_t size);
 
 bool subject_equal(const struct subject *a, const struct subject *b);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tui/draw/links_draw.h"
+#include "tui/screens/links_draw.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ enum role word_role(enum port_word word)
 	return roles[word];
 }
 
-enum role mark_role(enum mark mark)
+enum role mark_role(enum port_mark mark)
 {
 	if (mark == MARK_CRITICAL)
 		return ROLE_CRITICAL;
@@ -58,20 +58,20 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	case COLUMN_TAG:
 		return ROLE_GOOD;
 	case COLUMN_FINDING:
-		return mark_role((enum mark)link->mark);
+		return mark_role((enum port_mark)link->mark);
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
 		return word_role((enum port_word)link->word);
 	case COLUMN_LOAD:
-		return link->word == WORD_IDLE ? ROLE_FAINT : theme_load_role(links_load(link));
+		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
 	case COLUMN_XMIT:
 	case COLUMN_XMIT_PERCENT:
 	case COLUMN_XMIT_BAR:
-		return link->word == WORD_IDLE ? ROLE_FAINT : theme_load_role(link->percent[side]);
+		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
 	case COLUMN_RCV:
 	case COLUMN_RCV_PERCENT:
 	case COLUMN_RCV_BAR:
-		return link->word == WORD_IDLE ? ROLE_FAINT : theme_load_role(link->percent[!side]);
+		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
 	case COLUMN_ERRORS:
 	case COLUMN_WHICH_ERRORS:
 		return has_errors(links, link) ? ROLE_WARNING : ROLE_FAINT;
@@ -124,7 +124,7 @@ static void draw_row(const struct app *app, const struct links *links, const str
 				 column == COLUMN_RCV_BAR);
 			continue;
 		}
-		words_cell(links, &app->live.errors, link, (enum column)column, place->columns, app->now_us, text);
+		cell_text(links, &app->live.errors, link, (enum column)column, place->columns, app->now_us, text);
 		draw_cell(brush, y, body->x + place->x, place->columns, text, align,
 			  cell_role(links, link, (enum column)column));
 	}
