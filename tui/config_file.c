@@ -142,7 +142,7 @@ int config_parse(struct config *config, const char *text, size_t len, struct err
 		at += bytes + 1;
 	}
 	if (wrong)
-		return err_set(err, ERR_USAGE, "line %zu is no \"name = value\"", wrong);
+		return err_set(err, ERR_USAGE, "line %zu is not \"name = value\"", wrong);
 	return 0;
 }
 
@@ -172,20 +172,20 @@ int config_read(struct config *config, const char *path, struct error *err)
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0)
-		return err_set(err, ERR_IO, "not used: %s (%.200s)", strerror(errno), path);
+		return err_set(err, ERR_IO, "ignored: %s (%.200s)", strerror(errno), path);
 	text = malloc(FILE_SIZE_MOST + 1);
 	if (!text) {
 		close(fd);
 		return err_nomem(err);
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_all(fd, text, FILE_SIZE_MOST + 1, &len) < 0)
-		status = err_set(err, ERR_IO, "not used: this is no file (%.200s)", path);
+		status = err_set(err, ERR_IO, "ignored: not a regular file (%.200s)", path);
 	else if (len > FILE_SIZE_MOST)
-		status = err_set(err, ERR_USAGE, "not used: it is too long (%.200s)", path);
+		status = err_set(err, ERR_USAGE, "ignored: file too long (%.200s)", path);
 	else
 		status = config_parse(config, text, len, &why);
 	if (why.code)
-		err_set(err, status, "not used: %.100s (%.200s)", why.text, path);
+		err_set(err, status, "ignored: %.100s (%.200s)", why.text, path);
 	free(text);
 	close(fd);
 	return status;
@@ -225,7 +225,7 @@ static bool write_pairs(const struct config *config, int fd)
 		close(fd);
 		return false;
 	}
-	fputs("# ibwire top: written when it ends, if something was changed\n", file);
+	fputs("# ibwire top: written on exit if settings were changed\n", file);
 	for (size_t i = 0; i < config->count; i++)
 		fprintf(file, "%s = %s\n", config->pairs[i].name, config->pairs[i].value);
 	good = fflush(file) == 0 && !ferror(file) && fsync(fd) == 0;

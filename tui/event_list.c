@@ -113,7 +113,7 @@ int event_list_pattern(struct event_list *list, const char *pattern, struct erro
 	regex_t regex;
 
 	if (pattern[0] && filter_compile(&regex, pattern, why, sizeof(why)))
-		return err_set(err, ERR_USAGE, "no regular expression: %s", why);
+		return err_set(err, ERR_USAGE, "invalid regular expression: %s", why);
 	if (filter->has_regex)
 		regfree(&filter->regex);
 	filter->has_regex = pattern[0] != '\0';

@@ -60,9 +60,9 @@ static int check_child(struct app *app, struct error *err)
 	if (app->child.running || app->live.shown || app->live.status.live)
 		return 0;
 	if (!app->child.exit_status)
-		return err_set(err, ERR_UNAVAILABLE, "the collector ended without a sweep");
+		return err_set(err, ERR_UNAVAILABLE, "the collector exited before the first sweep");
 	return err_set(err, -app->child.exit_status, "%s",
-		       app->child.line[0] ? app->child.line : "the collector failed and did not say why");
+		       app->child.line[0] ? app->child.line : "the collector failed without a message");
 }
 
 /* What a setting or a stop of the program changed at the terminal. */

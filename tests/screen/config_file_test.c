@@ -118,7 +118,7 @@ static void of_a_broken_file_the_good_lines_count_and_the_first_bad_one_is_told(
 	write_file("top.conf",
 		   "# a comment\n\nscreen = Links\nwhat is this\nmouse=no\r\n= 5\nlinks.filter =\nmouse = yes");
 	assert_int_equal(config_read(&config, "top.conf", &err), ERR_USAGE);
-	assert_string_equal(err.text, "not used: line 4 is no \"name = value\" (top.conf)");
+	assert_string_equal(err.text, "ignored: line 4 is not \"name = value\" (top.conf)");
 	assert_string_equal(config_get(&config, "screen"), "Links");
 	assert_string_equal(config_get(&config, "mouse"), "yes");
 	assert_string_equal(config_get(&config, "links.filter"), "");
@@ -197,13 +197,13 @@ static void folders_are_made_and_links_stay(void **state)
 	assert_non_null(getcwd(here, sizeof(here)));
 	snprintf(path_of, sizeof(path_of), "%s/config/ibwire/top.conf", here);
 	assert_true(config_write(&config, path_of));
-	assert_file(path_of, "# ibwire top: written when it ends, if something was changed\nmouse = no\n");
+	assert_file(path_of, "# ibwire top: written on exit if settings were changed\nmouse = no\n");
 	assert_int_equal(symlink(path_of, "linked.conf"), 0);
 	config_put(&config, "mouse", "yes");
 	assert_true(config_write(&config, "linked.conf"));
 	assert_int_equal(lstat("linked.conf", &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
-	assert_file(path_of, "# ibwire top: written when it ends, if something was changed\nmouse = yes\n");
+	assert_file(path_of, "# ibwire top: written on exit if settings were changed\nmouse = yes\n");
 	assert_int_equal(stat(path_of, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 }

@@ -416,7 +416,7 @@ static bool help_has(const struct screen *screen, const char *word)
 /* Short words, that nobody can guess. */
 static void help_of_balance_explains_its_columns_and_causes(void **state)
 {
-	static const char *const heads[] = { "TEST", "AR", "CAUSE", "FULL%", "OVER%", "(echo)" };
+	static const char *const heads[] = { "TEST", "AR", "CAUSE", "MAX UTIL%", "IMBALANCE%", "(echo)" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)

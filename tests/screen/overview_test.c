@@ -86,10 +86,10 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	shows("PROBLEMS 2");
 	hides("acknowledged");
 	stage_keys(&stage, "ja");
-	shows("may wait because");
+	shows("reason to acknowledge");
 	/* What is typed is text here, whatever it does elsewhere. */
 	stage_keys(&stage, "q3 cable is ordered\r");
-	shows("for how long");
+	shows("duration (8h");
 	stage_keys(&stage, "8h\r");
 	shows("PROBLEMS 1, acknowledged 1");
 	shows("acknowledged until");
@@ -102,9 +102,9 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	assert_true(told.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
 	assert_true(told.last.person[0]);
 	stage_keys(&stage, "an\r");
-	shows("it stays acknowledged");
+	shows("acknowledgement unchanged");
 	stage_keys(&stage, "a");
-	shows("take that back?");
+	shows("revoke the acknowledgement?");
 	stage_keys(&stage, "y\r");
 	shows("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 0);
@@ -132,15 +132,15 @@ static void what_is_typed_wrong_is_asked_again_or_left(void **state)
 	(void)state;
 	begin(&stage, "pair-two-bad-cables", 0);
 	stage_keys(&stage, "a  \r");
-	shows("not acknowledged: no reason was given");
+	shows("not acknowledged: a reason is required");
 	stage_keys(&stage, "aknown\rsoon\r");
-	shows("for how long");
+	shows("duration (8h");
 	shows("soon");
 	stage_key(&stage, KEY_ESCAPE);
 	assert_int_equal(read_told(&stage).acknowledged, 0);
 	/* The cursor on a group without a problem: nothing to acknowledge. */
 	stage_keys(&stage, "Gkka");
-	shows("no finding is open here");
+	shows("no open finding selected");
 	stage_close(&stage);
 }
 
@@ -170,7 +170,7 @@ static void in_the_past_it_is_said_that_it_counts_from_now(void **state)
 	begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US);
 	shows("PROBLEMS 2");
 	stage_keys(&stage, "aknown\r\r");
-	shows("what is shown is of a time before that");
+	shows("the screen shows an earlier time");
 	shows("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 1);
 	stage_keys(&stage, "L");

@@ -279,7 +279,7 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 	stage_keys(&stage, "j");
 	stage_keys(&stage, "\r");
 	assert_true(stage_shows("leaf-u02-r3 uplinks"));
-	assert_true(stage_shows("hottest member now, leaf-u02-r3/20"));
+	assert_true(stage_shows("busiest member now, leaf-u02-r3/20"));
 	/* The tables are read behind the first picture. */
 	stage_draw(&stage, 60, 120);
 	stage_draw(&stage, 60, 120);
@@ -363,7 +363,7 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	for (uint32_t i = 0; i < shown->fabric->port_count; i++)
 		links += shown->fabric->ports[i].node == node && shown->fabric->ports[i].peer != FABRIC_NONE;
 	subject_page_fill(&detail, &stage.app, &subject, 160);
-	snprintf(text, sizeof(text), "over %u ports read of %u with a link", links, links);
+	snprintf(text, sizeof(text), "%u ports read of %u with a link", links, links);
 	line_with(&detail.page, text);
 	/* What it is, once: its class says no more than its type. */
 	for (size_t i = 0; i < detail.page.part_count; i++)
@@ -373,7 +373,7 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	subject = (struct subject){ .kind = SUBJECT_NODE,
 				    .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
 	subject_page_fill(&detail, &stage.app, &subject, 160);
-	line_with(&detail.page, "over 1 port read of 1 with a link");
+	line_with(&detail.page, "1 port read of 1 with a link");
 	page_done(&detail.page);
 	history_plot_done(&detail.plot);
 	stage_close(&stage);

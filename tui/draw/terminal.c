@@ -91,13 +91,13 @@ int terminal_check(struct error *err)
 	int status = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return err_set(err, ERR_USAGE, "top needs a terminal: use \"ibwire ports\" where there is none");
+		return err_set(err, ERR_USAGE, "top requires a terminal: without one, use \"ibwire ports\"");
 	if (!name || !*name)
 		return err_set(err, ERR_USAGE,
-			       "$TERM is not set: set it to your terminal's type, such as xterm-256color");
+			       "$TERM is not set: set it to the terminal's type, such as xterm-256color");
 	if (setupterm(NULL, STDOUT_FILENO, &status) != OK || status != 1)
 		return err_set(err, ERR_USAGE,
-			       "$TERM says '%.60s', of which this host knows nothing: try TERM=xterm, or install its "
+			       "unknown terminal type '%.60s' in $TERM: try TERM=xterm, or install its "
 			       "terminfo entry", name);
 	move = tigetstr("cup");
 	moves = move && move != (const char *)-1;
@@ -105,7 +105,7 @@ int terminal_check(struct error *err)
 	del_curterm(cur_term);
 	if (!moves)
 		return err_set(err, ERR_USAGE,
-			       "a terminal of type '%.60s' cannot move its cursor: set $TERM, or use \"ibwire ports\"",
+			       "terminal type '%.60s' has no cursor movement: set $TERM, or use \"ibwire ports\"",
 			       name);
 	return 0;
 }
@@ -136,11 +136,11 @@ int terminal_start(bool *ret_unicode, struct error *err)
 	if (status < 0)
 		return status;
 	if (tcgetattr(STDOUT_FILENO, &taken.modes) < 0)
-		return err_set(err, ERR_USAGE, "the terminal does not answer: is it still there?");
+		return err_set(err, ERR_USAGE, "the terminal does not respond: check that it is still connected");
 	taken.screen = newterm(NULL, stdout, stdin);
 	if (!taken.screen)
 		return err_set(err, ERR_USAGE,
-			       "a terminal of type '%.60s' cannot show a screen: set $TERM, or use \"ibwire ports\"",
+			       "terminal type '%.60s' is not supported: set $TERM, or use \"ibwire ports\"",
 			       getenv("TERM"));
 	arm();
 	cbreak();

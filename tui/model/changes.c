@@ -45,27 +45,27 @@ static const struct kind kinds[] = {
 	{ "link-up", SORT_PLACE, "link up" },
 	{ "link-state", SORT_PLACE, "link state" },
 	{ "link-rate", SORT_PLACE, "link rate" },
-	{ "peer-changed", SORT_PLACE, "cabled elsewhere" },
+	{ "peer-changed", SORT_PLACE, "recabled" },
 	{ "node-added", SORT_PLACE, "new" },
-	{ "node-removed", SORT_PLACE, "gone" },
+	{ "node-removed", SORT_PLACE, "removed" },
 	{ "node-silent", SORT_PLACE, "silent" },
-	{ "node-answers", SORT_PLACE, "answers again" },
+	{ "node-answers", SORT_PLACE, "responds again" },
 	{ "hcas-silent", SORT_HOSTS, "HCAs silent" },
-	{ "hcas-answer", SORT_HOSTS, "HCAs answer again" },
+	{ "hcas-answer", SORT_HOSTS, "HCAs respond again" },
 	{ "node-renamed", SORT_NAMES, "renamed" },
-	{ "node-lid-changed", SORT_NAMES, "another LID" },
+	{ "node-lid-changed", SORT_NAMES, "LID changed" },
 	{ "node-locked", SORT_KEYS, "locked" },
 	{ "node-unlocked", SORT_KEYS, "unlocked" },
 	{ "routes-changed", SORT_ROUTES, "routes changed" },
 	{ "counters-cleared", SORT_COUNTERS, "counters cleared" },
-	{ "counter-saturated", SORT_COUNTERS, "counters full" },
+	{ "counter-saturated", SORT_COUNTERS, "counters saturated" },
 	{ "sm-changed", SORT_SM, "SM changed" },
 	{ "sm-lost", SORT_SM, "SM lost" },
-	{ "sm-answers", SORT_SM, "SM answers again" },
+	{ "sm-answers", SORT_SM, "SM responds again" },
 	{ "sweep-late", SORT_SWEEP, "sweep late" },
 	{ "sweep-cut", SORT_SWEEP, "sweep cut" },
-	{ "collector-throttled", SORT_SWEEP, "slower" },
-	{ "collector-unthrottled", SORT_SWEEP, "full rate again" },
+	{ "collector-throttled", SORT_SWEEP, "throttled" },
+	{ "collector-unthrottled", SORT_SWEEP, "full rate" },
 };
 
 /* Findings that say again what events of these kinds say, if there are any. */
@@ -368,7 +368,7 @@ static void say_many(struct cluster *cluster)
 	words_of(cluster, words, sizeof(words));
 	if (cluster->nowhere || !cluster->place_count) {
 		snprintf(newest, sizeof(newest), "%.200s", change->text);
-		snprintf(change->text, sizeof(change->text), "%s (the last of %zu)", newest, change->count);
+		snprintf(change->text, sizeof(change->text), "%s (last of %zu)", newest, change->count);
 	} else if (cluster->place_count == 1) {
 		snprintf(change->text, sizeof(change->text), "%s%.100s: %s", closed, cluster->names[0], words);
 	} else {

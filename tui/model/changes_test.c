@@ -54,7 +54,8 @@ static struct recent_event *add(struct made *made, int64_t after_us, const char 
 {
 	struct recent_event *recent_event = &made->recent_events[made->context.recent_event_count++];
 
-	*recent_event = (struct recent_event){ .id = (int64_t)made->context.recent_event_count, .wall_us = START_US + after_us };
+	*recent_event = (struct recent_event){ .id = (int64_t)made->context.recent_event_count,
+					       .wall_us = START_US + after_us };
 	snprintf(recent_event->kind, sizeof(recent_event->kind), "%s", kind);
 	snprintf(recent_event->text, sizeof(recent_event->text), "%s", text);
 	if (node != FABRIC_NONE) {

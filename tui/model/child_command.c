@@ -49,7 +49,7 @@ int child_command_start(struct child_command *run, const char *program, char *co
 
 	child_command_stop(run);
 	if (!program)
-		return err_set(err, ERR_UNAVAILABLE, "no command can be run from here");
+		return err_set(err, ERR_UNAVAILABLE, "commands cannot be run from this screen");
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_set(err, ERR_NOMEM, "cannot start a command: %s", strerror(errno));
 	run->pid = fork();

@@ -43,7 +43,7 @@ int child_command_start(struct child_command *run, const char *program, char *co
 /* child_command_poll - read what is there. Return: whether there is news: output, or that it ended. */
 bool child_command_poll(struct child_command *run);
 
-/* child_command_stop - end it, and what it started, where it still runs (killed after half a second); give all memory back. */
+/* child_command_stop - terminate the process group if it still runs (SIGKILL after 0.5 s) and free all memory. */
 void child_command_stop(struct child_command *run);
 
 #endif

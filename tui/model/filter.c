@@ -105,16 +105,16 @@ static const char *find_excess(const char *at)
 			before[depth] += last;
 			last = *at != '(';
 			if (*at == '(' && depth++ == DEPTH_MOST)
-				return "its parentheses are nested too deeply";
+				return "parentheses are nested too deeply";
 			if (*at == '(')
 				before[depth] = 0;
 			if (*at == '[')
 				at = past_set(at) - (past_set(at) != at);
 			else if (*at == '\\' && at[1] && strchr("123456789", *++at))
-				return "it has a back-reference";
+				return "back-references are not supported";
 		}
 		if (before[depth] + last > EXPANDED_MOST)
-			return "it repeats too much; use smaller counts or * in place of {}";
+			return "too many repetitions; use smaller counts or * instead of {}";
 	}
 	return NULL;
 }
@@ -150,7 +150,7 @@ static void make_lower(char *text)
 
 static void take_text(struct filter *filter, struct filter_term *term)
 {
-	char what[100] = "is taken as plain text: ";
+	char what[100] = "matched as plain text: ";
 
 	if (term->text[strcspn(term->text, ".[]()*+?{}^$\\")]) {
 		if (!filter_compile(&term->regex, term->text, what + strlen(what), sizeof(what) - strlen(what))) {
@@ -177,7 +177,8 @@ static bool take_word(struct filter *filter, struct filter_term *term)
 		if (!strncasecmp(words[word], term->text, len) && !words[word][len])
 			break;
 	if (word == FILTER_WORD_COUNT) {
-		say(filter, term->text, "is no word and taken as text; words: tier rail state class role host ...");
+		say(filter, term->text,
+		    "unknown keyword, matched as text; keywords: tier rail state class role host ...");
 		take_text(filter, term);
 		return true;
 	}

@@ -227,7 +227,7 @@ static void a_broken_expression_is_told_and_taken_as_text(void **state)
 		char text[64];
 
 		filter_set(&filter, broken[i]);
-		assert_non_null(strstr(filter.trouble, "is taken as plain text"));
+		assert_non_null(strstr(filter.trouble, "matched as plain text"));
 		snprintf(text, sizeof(text), "a %s b", broken[i]);
 		assert_true(matches(&filter, text));
 		assert_false(matches(&filter, "leaf01/1"));
@@ -282,7 +282,7 @@ static void words_are_asked_of_the_row(void **state)
 	assert_true(matches(&filter, "leaf01"));
 	/* A word that there is not. */
 	filter_set(&filter, "floor:2");
-	assert_non_null(strstr(filter.trouble, "floor:2 is no word"));
+	assert_non_null(strstr(filter.trouble, "floor:2 unknown keyword"));
 	assert_true(matches(&filter, "MF0;floor:2"));
 	/* A colon behind something else is text like any other. */
 	filter_set(&filter, "u01:mqm");

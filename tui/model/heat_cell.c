@@ -100,19 +100,19 @@ enum role heat_write(const struct heat_cell *cell, enum heat_value value, int co
 
 const char *heat_legend(enum heat_value value, int columns, bool unicode, char *ret, size_t size)
 {
-	const char *signs = "x down  o missing  ! slow, or one of them is gone  ? not known";
+	const char *signs = "x down  o missing  ! degraded or links missing  ? unknown";
 
 	if (value == HEAT_DIFFERENCE && columns <= 2)
-		snprintf(ret, size, "%s more than predicted, %s by 25 %% and more; %s less  %s",
+		snprintf(ret, size, "%s above prediction, %s by 25 %% or more; %s below  %s",
 			 "+", columns == 1 ? "#" : "++", columns == 1 ? "- = " : "- -- ", signs);
 	else if (value == HEAT_DIFFERENCE)
-		snprintf(ret, size, "%% of its rate more (+) or less (-) than predicted  %s", signs);
+		snprintf(ret, size, "%% of link rate above (+) or below (-) prediction  %s", signs);
 	else if (unicode)
 		snprintf(ret, size, "\u00b7 <1 %%  \u2591 <25  \u2592 <50  \u2593 <75  \u2588 more  %s", signs);
 	else if (columns <= 2)
-		snprintf(ret, size, "0..9 tenths of its rate, . below 1 %%  %s", signs);
+		snprintf(ret, size, "0..9 tenths of link rate, . below 1 %%  %s", signs);
 	else
-		snprintf(ret, size, "%% of its rate  %s", signs);
+		snprintf(ret, size, "%% of link rate  %s", signs);
 	return ret;
 }
 

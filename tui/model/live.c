@@ -85,7 +85,7 @@ static void open_reader(struct live *live, int64_t now_us)
 	if (stat(live->path, &st) < 0) {
 		/* Before the first sweep there is no file yet, and nothing wrong. */
 		if (live->shown)
-			snprintf(live->problem, sizeof(live->problem), "the database is gone: %.200s", live->path);
+			snprintf(live->problem, sizeof(live->problem), "the database was removed: %.200s", live->path);
 		return;
 	}
 	if (reader_open(live->path, &live->reader, &err) < 0) {

@@ -68,7 +68,7 @@ void live_done(struct live *live);
  */
 int live_poll(struct live *live, bool *ret_changed, struct error *err);
 
-/* live_set_time - show the sweep that was the newest at a time (wall clock); 0: follow the newest. The next poll loads it. */
+/* live_set_time - show the newest sweep at a time (wall clock); 0: the newest of all. The next poll loads it. */
 void live_set_time(struct live *live, int64_t at_us);
 
 /* live_step - show the sweep that is so many after (below 0: before) the one that is shown; past the newest: follow. */

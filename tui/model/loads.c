@@ -122,7 +122,7 @@ static int load(struct loads *loads, const struct loads_source *source, struct e
 	loads->loads = calloc(shown->fabric->port_count + 1, sizeof(*loads->loads));
 	code = loads->loads ? reader_history_loads(source->live->reader, &query, loads->loads, err) : err_nomem(err);
 	if (code == 0)
-		code = err_set(err, ERR_UNAVAILABLE, "nothing was counted yet in the window before the shown time");
+		code = err_set(err, ERR_UNAVAILABLE, "no samples in the window before the shown time");
 	if (code > 0)
 		code = balance_adaptive_create(source->shape, shown->fabric, &loads->adaptive, err);
 	if (code == 0)

@@ -80,16 +80,16 @@ void overview_plan(const struct overview_contents *ask, struct overview_plan *re
 static const struct { const char *title; bool right; } group_titles[GROUP_COLUMN_COUNT] = {
 	[GROUP_COLUMN_NAME] = { "GROUPS", false },
 	[GROUP_COLUMN_PORTS] = { "PORTS", true },
-	[GROUP_COLUMN_RATE] = { "SEND", true },
+	[GROUP_COLUMN_RATE] = { "TX", true },
 	[GROUP_COLUMN_MEAN] = { "MEAN", true },
 	[GROUP_COLUMN_MIN] = { "MIN", true },
 	[GROUP_COLUMN_MAX] = { "MAX", true },
 	[GROUP_COLUMN_HISTOGRAM] = { "0 ... 100%", false },
-	[GROUP_COLUMN_STALL] = { "~STALL", true },
+	[GROUP_COLUMN_STALL] = { "XmitWait%", true },
 	[GROUP_COLUMN_ERRORS] = { "ERRORS", true },
 	[GROUP_COLUMN_SILENT] = { "SILENT", true },
 	[GROUP_COLUMN_STATE] = { "STATE", false },
-	[GROUP_COLUMN_HOTTEST] = { "SENDS MOST", false },
+	[GROUP_COLUMN_HOTTEST] = { "TOP TX", false },
 };
 
 const char *group_column_title(enum group_column column, bool *ret_right)
@@ -101,7 +101,7 @@ const char *group_column_title(enum group_column column, bool *ret_right)
 /* One after the other is taken where there is room: a column appears, or grows. */
 static const struct { enum group_column column; int columns; } column_steps[] = {
 	{ GROUP_COLUMN_NAME, 14 }, { GROUP_COLUMN_MEAN, 4 }, { GROUP_COLUMN_MAX, 4 }, { GROUP_COLUMN_STATE, 7 },
-	{ GROUP_COLUMN_PORTS, 5 }, { GROUP_COLUMN_HISTOGRAM, 10 }, { GROUP_COLUMN_STALL, 6 }, { GROUP_COLUMN_MIN, 4 },
+	{ GROUP_COLUMN_PORTS, 5 }, { GROUP_COLUMN_HISTOGRAM, 10 }, { GROUP_COLUMN_STALL, 9 }, { GROUP_COLUMN_MIN, 4 },
 	{ GROUP_COLUMN_ERRORS, 6 }, { GROUP_COLUMN_SILENT, 6 }, { GROUP_COLUMN_NAME, 20 }, { GROUP_COLUMN_STATE, 12 },
 	{ GROUP_COLUMN_PORTS, 6 }, { GROUP_COLUMN_RATE, 10 }, { GROUP_COLUMN_HOTTEST, 17 },
 	{ GROUP_COLUMN_STATE, 22 }, { GROUP_COLUMN_HOTTEST, 40 }, { GROUP_COLUMN_NAME, 40 },

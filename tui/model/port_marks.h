@@ -21,8 +21,7 @@ enum port_mark port_mark_of(const struct finding_row *row);
 const char *port_mark_name(enum port_mark mark);
 
 /*
- * finding_concerns_port - is a finding about a port: at it, at the other end of its link, or said of its node or group as a
- * whole and about it
+ * finding_concerns_port - whether a finding concerns a port: at the port, at its peer, or at its node or group
  */
 bool finding_concerns_port(const struct snapshot_context *context, const struct fabric *fabric,
 			   const struct finding *finding, uint32_t port);

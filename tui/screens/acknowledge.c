@@ -27,7 +27,7 @@ static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struc
 	if (code < 0)
 		return code;
 	if (span_us > INT64_MAX - now_us)
-		return err_set(err, ERR_USAGE, "'%.40s' is too long: leave it empty for an end that is not known",
+		return err_set(err, ERR_USAGE, "'%.40s' is too long: leave it empty for no end",
 			       typed);
 	*ret_us = now_us + span_us;
 	return 0;
@@ -47,7 +47,7 @@ static void say(struct app *app, struct acknowledgement *said, const char *done)
 	}
 	app->stale = true;
 	if (app->live.at_us)
-		app_message(app, "%s now; what is shown is of a time before that (L: live)", done);
+		app_message(app, "%s; the screen shows an earlier time (L: live)", done);
 	else if (said->until_us > said->at_us)
 		app_message(app, "%s until %s", done, when_format_local(said->until_us, until));
 	else
@@ -61,7 +61,7 @@ static void take_until(struct app *app, const char *typed)
 
 	if (parse_until(typed, clock_wall_us(app->options->clock), &said.until_us, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", typed, take_until);
+		prompt_start(&app->prompt, "duration (8h, 2d; empty = until revoked): ", typed, take_until);
 		return;
 	}
 	memcpy(said.reason, app->acknowledge_input.reason, sizeof(said.reason));
@@ -74,10 +74,10 @@ static void take_reason(struct app *app, const char *typed)
 
 	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledge_input.reason));
 	if (!*reason) {
-		app_message(app, "not acknowledged: no reason was given");
+		app_message(app, "not acknowledged: a reason is required");
 		return;
 	}
-	prompt_start(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", "", take_until);
+	prompt_start(&app->prompt, "duration (8h, 2d; empty = until revoked): ", "", take_until);
 }
 
 static void take_back(struct app *app, const char *typed)
@@ -86,9 +86,9 @@ static void take_back(struct app *app, const char *typed)
 	struct acknowledgement said = { .until_us = clock_wall_us(app->options->clock) };
 
 	if (typed[0] == 'y' || typed[0] == 'Y')
-		say(app, &said, "taken back: it counts again");
+		say(app, &said, "acknowledgement revoked");
 	else
-		app_message(app, "it stays acknowledged");
+		app_message(app, "acknowledgement unchanged");
 }
 
 void acknowledge_start(struct app *app, const struct finding_row *row)
@@ -101,12 +101,12 @@ void acknowledge_start(struct app *app, const struct finding_row *row)
 	app->acknowledge_input.finding.cause = app->acknowledge_input.finding.advice = "";
 	app->acknowledge_input.finding.number_count = 0;
 	if (said->at_us) {
-		app_message(app, "%s acknowledged it: %s", said->person, said->reason);
-		prompt_start(&app->prompt, "take that back? (y, n): ", "", take_back);
+		app_message(app, "acknowledged by %s: %s", said->person, said->reason);
+		prompt_start(&app->prompt, "revoke the acknowledgement? (y, n): ", "", take_back);
 		return;
 	}
 	/* Whole characters: a name may hold others than ASCII. */
-	snprintf(label, sizeof(label), "%.*s may wait because: ", (int)text_prefix_bytes(row->finding.subject, 30),
+	snprintf(label, sizeof(label), "reason to acknowledge %.*s: ", (int)text_prefix_bytes(row->finding.subject, 30),
 		 row->finding.subject);
 	prompt_start(&app->prompt, label, "", take_reason);
 }

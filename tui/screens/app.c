@@ -186,7 +186,7 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 	if (app->options->child)
 		snprintf(text, sizeof(text), "discovering the fabric ... %d s", seconds);
 	else
-		snprintf(text, sizeof(text), "waiting for the first sweep of the collector that runs ... %d s",
+		snprintf(text, sizeof(text), "waiting for the first sweep of the running collector ... %d s",
 			 seconds);
 	draw_cell(&brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
 	snprintf(text, sizeof(text), "database: %.500s", app->options->db_path);
@@ -221,7 +221,7 @@ void app_draw(struct app *app, int rows, int columns)
 
 	app_notice(app, notice, sizeof(notice));
 	if (!layout_frame(rows, columns, notice[0] != '\0', &frame)) {
-		draw_cell(&brush, 0, 0, columns, "too small: 40x10 at least", ALIGN_LEFT, ROLE_WARNING);
+		draw_cell(&brush, 0, 0, columns, "terminal too small: at least 40x10", ALIGN_LEFT, ROLE_WARNING);
 	} else {
 		app->body = frame.body;
 		header_draw(app, &frame.header);
@@ -302,7 +302,7 @@ const char *subject_name(const struct app *app, const struct subject *subject, c
 			snprintf(ret, size, "%s uplinks", name);
 		break;
 	case SUBJECT_FINDING:
-		snprintf(ret, size, "%s", row ? finding_kind_name(row->finding.kind) : "a finding that closed");
+		snprintf(ret, size, "%s", row ? finding_kind_name(row->finding.kind) : "closed finding");
 		break;
 	case SUBJECT_FABRIC:
 		snprintf(ret, size, "the fabric");

@@ -157,20 +157,23 @@ static void write_percent(double part, char *ret, size_t size)
 /* Where the columns of a group's line stand; of those that are not shown columns is 0. */
 enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, GROUP_COLUMNS };
 
+/* On a screen of fewer than WIDE columns the last two columns are narrow. */
+enum { WIDE = 110, NARROW_COLUMNS = 5 };
+
 static const struct {
-	const char *title;
+	const char *title, *narrow;
 	int columns;
 	bool right;
 	int least; /* columns of the screen, below them it is left out */
 } group_columns[GROUP_COLUMNS] = {
-	[NAME] = { "GROUP", 0, false, 0 },
-	[TESTS] = { "TEST", 4, false, 0 },
-	[ADAPTIVE] = { "AR", 3, false, 64 },
-	[CAUSE] = { "CAUSE", 15, false, 50 },
-	[MEASURED] = { "MEASURED", BARS_MEMBERS + 1, false, 72 },
-	[PREDICTED] = { "PREDICTED", BARS_MEMBERS + 1, false, 100 },
-	[FULL] = { "FULL%", 5, true, 0 },
-	[OVER] = { "OVER%", 5, true, 60 },
+	[NAME] = { "GROUP", "GROUP", 0, false, 0 },
+	[TESTS] = { "TEST", "TEST", 4, false, 0 },
+	[ADAPTIVE] = { "AR", "AR", 3, false, 64 },
+	[CAUSE] = { "CAUSE", "CAUSE", 15, false, 50 },
+	[MEASURED] = { "MEASURED", "MEASURED", BARS_MEMBERS + 1, false, 72 },
+	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, false, 100 },
+	[FULL] = { "MAX UTIL%", "UTIL%", 9, true, 0 },
+	[OVER] = { "IMBALANCE%", "IMB.%", 10, true, 60 },
 };
 
 static void place_columns(int columns, struct column_place *ret)
@@ -179,6 +182,8 @@ static void place_columns(int columns, struct column_place *ret)
 
 	for (i = 0; i < GROUP_COLUMNS; i++) {
 		ret[i].columns = i != NAME && columns >= group_columns[i].least ? group_columns[i].columns : 0;
+		if (ret[i].columns && i >= FULL && columns < WIDE)
+			ret[i].columns = NARROW_COLUMNS;
 		left -= ret[i].columns ? ret[i].columns + 1 : 0;
 	}
 	ret[NAME].columns = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
@@ -229,7 +234,8 @@ static void draw_groups(const struct balance_view *view, const struct app *app, 
 	place_columns(area->columns, places);
 	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_HEAD);
 	for (i = 0; i < GROUP_COLUMNS; i++)
-		draw_cell(&brush, area->y, area->x + places[i].x, places[i].columns, group_columns[i].title,
+		draw_cell(&brush, area->y, area->x + places[i].x, places[i].columns,
+			  area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title,
 			  group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
 	for (i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
 		draw_group(view, app, area, places, area->y + 1 + i, view->groups.first + (size_t)i);
@@ -277,17 +283,17 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	draw_share(app, y, x + 2 * bar + 12, bar, member->capacity, most, ROLE_FAINT);
 	write_percent(member->utilization, text, sizeof(text));
 	draw_cell(&brush, y, x + 3 * bar + 18, 5, text, ALIGN_RIGHT, role_of_load(100 * member->utilization));
-	if (area->columns - 5 - peer_columns < 3 * bar + 18 + 12)
+	if (area->columns - 5 - peer_columns < 3 * bar + 18 + 15)
 		return;
 	write_percent(member->stall, text, sizeof(text));
-	draw_cell(&brush, y, x + 3 * bar + 24, 6, text, ALIGN_RIGHT, ROLE_TEXT);
+	draw_cell(&brush, y, x + 3 * bar + 24, 9, text, ALIGN_RIGHT, ROLE_TEXT);
 }
 
 /* The width of a peer's name, and of a bar: the three bars get what names and numbers leave. */
 static void share_width(int columns, int *ret_peer, int *ret_bar)
 {
 	*ret_peer = columns / 4 > 24 ? 24 : columns / 4;
-	*ret_bar = (columns - 5 - *ret_peer - 18 - 12) / 3;
+	*ret_bar = (columns - 5 - *ret_peer - 18 - 15) / 3;
 	*ret_bar = *ret_bar < 0 ? 0 : *ret_bar > BAR_MOST ? BAR_MOST : *ret_bar;
 }
 
@@ -300,9 +306,9 @@ static void draw_member_heads(const struct app *app, const struct rect *area, in
 	draw_cell(&brush, area->y, x, bar + 5, "MEASURED", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(&brush, area->y, x + bar + 6, bar + 5, bar > 3 ? "PREDICTED" : "PRED.", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(&brush, area->y, x + 2 * bar + 12, bar + 5, "FAIR", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, area->y, x + 3 * bar + 18, 5, "FULL%", ALIGN_RIGHT, ROLE_HEAD);
-	if (area->columns - 5 - peer_columns >= 3 * bar + 18 + 12)
-		draw_cell(&brush, area->y, x + 3 * bar + 24, 6, "~STALL", ALIGN_RIGHT, ROLE_HEAD);
+	draw_cell(&brush, area->y, x + 3 * bar + 18, 5, "UTIL%", ALIGN_RIGHT, ROLE_HEAD);
+	if (area->columns - 5 - peer_columns >= 3 * bar + 18 + 15)
+		draw_cell(&brush, area->y, x + 3 * bar + 24, 9, "XmitWait%", ALIGN_RIGHT, ROLE_HEAD);
 }
 
 void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result)
@@ -343,16 +349,16 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	struct segment segments[4] = { 0 };
 	char window[64];
 
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s with a cause, %zu uneven without one",
+	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s with a cause, %zu imbalanced without a cause",
 		 view->causes, view->causes == 1 ? "group" : "groups", view->uneven);
 	segments[0].role = view->causes ? ROLE_WARNING : ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%zu even, %zu idle, %zu unknown%s", view->fine,
+	snprintf(segments[1].text, sizeof(segments[1].text), "%zu balanced, %zu idle, %zu unknown%s", view->fine,
 		 view->idle, view->unknown, view->all ? "" : " (i shows them)");
 	segments[1].rank = 2;
 	snprintf(segments[2].text, sizeof(segments[2].text), "%s", view_window(view, window, sizeof(window)));
 	segments[2].rank = 1;
 	if (!view->loads.routes_known)
-		snprintf(segments[3].text, sizeof(segments[3].text), "no tables were read: no predictions");
+		snprintf(segments[3].text, sizeof(segments[3].text), "no forwarding tables read: no prediction");
 	segments[3].rank = 3;
 	draw_segments(&brush, body->y, body->x, body->columns, segments, view->loads.routes_known ? 3 : 4);
 }
@@ -386,8 +392,8 @@ void groups_draw(struct balance_view *view, const struct app *app, const struct 
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  app->context.shape->group_count ? "no group is uneven" :
-			  "this fabric has no links that can stand in for each other", ALIGN_LEFT, ROLE_TEXT);
+			  app->context.shape->group_count ? "all groups are balanced" :
+			  "this fabric has no equivalent uplinks", ALIGN_LEFT, ROLE_TEXT);
 }
 
 /* Which group the cursor stands on from now on. */

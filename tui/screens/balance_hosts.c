@@ -13,7 +13,7 @@
 #define BITS_PER_BYTE_PER_US 8e6
 
 /* Columns of a line before the rails, behind the host's name: excess, two rates. */
-enum { OVER_COLUMNS = 6, RATE_COLUMNS = 8, CELL = 5, CELL_NARROW = 3 };
+enum { OVER_COLUMNS = 11, RATE_COLUMNS = 8, CELL = 5, CELL_NARROW = 3 };
 
 static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
 {
@@ -142,7 +142,7 @@ static void draw_heads(const struct app *app, const struct rect *body, const str
 	char text[16];
 
 	draw_cell(&brush, y, body->x, body->columns, "HOST", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, y, x, OVER_COLUMNS, "OVER%", ALIGN_RIGHT, ROLE_HEAD);
+	draw_cell(&brush, y, x, OVER_COLUMNS, "IMBALANCE%", ALIGN_RIGHT, ROLE_HEAD);
 	x += OVER_COLUMNS;
 	draw_cell(&brush, y, x, RATE_COLUMNS + 1, "TXb/s", ALIGN_RIGHT, ROLE_HEAD);
 	x += RATE_COLUMNS + 1;
@@ -170,13 +170,13 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 		return;
 	text_appendf(&text, "%s: ", app->table.order.names[rail->index]);
 	if (rail->known)
-		text_appendf(&text, "sends %s, receives %s, %.0f %% of %s both ways",
+		text_appendf(&text, "TX %s, RX %s, %.0f %% of %s in both directions",
 			     format_rate(rail->xmit * 1e6, 24, xmit, sizeof(xmit)),
 			     format_rate(rail->rcv * 1e6, 24, rcv, sizeof(rcv)),
 			     100 * balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2,
 			     format_rate(rail->capacity / 8, 24, rate, sizeof(rate)));
 	else
-		text_append(&text, rail->active ? "was not read in this window" : "no port of it is up");
+		text_append(&text, rail->active ? "not read in this window" : "all ports down");
 	if (!isnan(rail->excess))
 		text_appendf(&text, "; %.0f %% %s the mean of %u rails", fabs(100 * rail->excess),
 			     rail->excess < 0 ? "below" : "above", count);
@@ -192,7 +192,8 @@ void hosts_draw(struct balance_view *view, const struct app *app, const struct r
 	char window[64];
 	int line;
 
-	snprintf(segments[0].text, sizeof(segments[0].text), "rails of hosts: the busiest above the mean of its host");
+	snprintf(segments[0].text, sizeof(segments[0].text),
+		 "host rails: load of the busiest rail above the host's mean");
 	segments[0].role = ROLE_STRONG;
 	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
 	segments[1].rank = 1;
@@ -203,7 +204,7 @@ void hosts_draw(struct balance_view *view, const struct app *app, const struct r
 	list_fit(&view->host_list, view->host_count, body->rows - 3);
 	if (!view->host_count) {
 		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  view->idle_hosts ? "no host is busy enough for its rails to be held against each other" :
+			  view->idle_hosts ? "no host has enough traffic to compare its rails" :
 			  "no host has more than one HCA", ALIGN_LEFT, ROLE_TEXT);
 		return;
 	}

@@ -113,8 +113,8 @@ int map_make(struct balance_view *view, const struct app *app, struct error *err
 
 static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	static const char *const values[HEAT_VALUES] = { "measured load", "load that the routes predict",
-							 "measured less predicted" };
+	static const char *const values[HEAT_VALUES] = { "measured load", "load predicted from the routes",
+							 "measured minus predicted" };
 	const struct heat *heat = &view->heat;
 	struct segment segments[4] = { 0 };
 	char low[16], high[16], window[64];
@@ -124,7 +124,8 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	shape_tier_name(heat->tier, low);
 	shape_tier_name(heat->tier + 1, high);
 	snprintf(segments[0].text, sizeof(segments[0].text), "%s %s %s: %s%s", low, heat->inward ? "<-" : "->", high,
-		 values[view->value], view->value != HEAT_MEASURED && !heat->predicted ? " (no tables are known)" : "");
+		 values[view->value],
+		 view->value != HEAT_MEASURED && !heat->predicted ? " (forwarding tables unknown)" : "");
 	segments[0].role = ROLE_STRONG;
 	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
 	segments[1].rank = 1;
@@ -250,7 +251,7 @@ static void append_others(const struct balance_view *view, const struct app *app
 	const struct balance_result *result = result_here(view, app);
 	uint32_t above = heat_column(&view->heat, row_here(view), view->column), i;
 
-	text_appendf(text, "; the hottest of %u links", cell->links);
+	text_appendf(text, "; busiest of %u links", cell->links);
 	for (i = 0; result && i < app->context.shape->groups[result->group].count; i++) {
 		const struct balance_member *member = &result->members[i];
 		const struct port *port = &fabric->ports[member->port];
@@ -285,11 +286,11 @@ static void append_cell(const struct balance_view *view, const struct app *app, 
 	if (cell->sign == HEAT_DOWN)
 		text_append(text, port_state_name(port->state));
 	else if (cell->sign == HEAT_UNKNOWN)
-		text_appendf(text, "was not read in this window; %s", rate);
+		text_appendf(text, "not read in this window; %s", rate);
 	else
 		text_appendf(text, "%.0f %% of %s", 100 * (double)cell->value[HEAT_MEASURED], rate);
 	append_percent(text, ", predicted ", cell->value[HEAT_PREDICTED]);
-	append_percent(text, ", fair ", result ? result->mean_utilization : NAN);
+	append_percent(text, ", fair share ", result ? result->mean_utilization : NAN);
 	if (cell->degraded) {
 		format_rate((double)app->context.shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
 		text_appendf(text, "; built for %s", rate);
@@ -297,7 +298,7 @@ static void append_cell(const struct balance_view *view, const struct app *app, 
 	if (cell->links > 1)
 		append_others(view, app, cell, text);
 	if (cell->missing)
-		text_appendf(text, "; %u fewer than others have", cell->missing);
+		text_appendf(text, "; %u fewer links than other pairs", cell->missing);
 }
 
 static void draw_words(const struct balance_view *view, const struct app *app, const struct rect *body, int y)
@@ -312,8 +313,8 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 
 	if (!cell || cell->port == SHAPE_NONE)
 		text_appendf(&text, "%s - %s: %s", name_of(app, view->heat.rows[row]),
-			     cell ? name_of(app, heat_column(&view->heat, row, view->column)) : "nothing above",
-			     cell && cell->missing ? "no link, where the switches around have one" : "no link");
+			     cell ? name_of(app, heat_column(&view->heat, row, view->column)) : "no upper switches",
+			     cell && cell->missing ? "missing link: neighbouring switches have one" : "no link");
 	else
 		append_cell(view, app, cell, &text);
 	used = draw_wrapped(&brush, y, body->x, body->columns, view->layout.words > 1 ? view->layout.words - 1 : 1,
@@ -395,7 +396,7 @@ static void change_tier(struct balance_view *view, struct app *app, int step)
 		return;
 	}
 	if (step > 0 ? view->tier + 1 >= tiers : view->tier <= 1) {
-		app_message(app, "no switches above, or below: these are %ss and what is above them",
+		app_message(app, "no further tier: shown are %ss and the tier above",
 			shape_tier_name(view->tier, name));
 		return;
 	}

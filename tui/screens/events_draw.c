@@ -83,7 +83,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 
 static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places, int y)
 {
-	static const char *const titles[COLUMNS] = { "TIME", "SEV", "KIND", "WHERE", "WHAT HAPPENED" };
+	static const char *const titles[COLUMNS] = { "TIME", "SEV", "KIND", "WHERE", "EVENT" };
 	const struct brush brush = app_brush(app, false);
 	int i;
 
@@ -95,7 +95,7 @@ static void draw_heads(const struct app *app, const struct rect *body, const str
 
 static void draw_title(const struct event_view *view, const struct app *app, const struct rect *body)
 {
-	static const char *const least[] = { "", "warnings and worse", "critical ones" };
+	static const char *const least[] = { "", "warnings and above", "critical events" };
 	const struct event_filter *filter = &view->events.filter;
 	const struct brush brush = app_brush(app, false);
 	struct segment segments[5] = { 0 };
@@ -142,7 +142,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 		draw_event(view, app, body, places, body->y + 2 + line, view->list.first + (size_t)line);
 	if (!view->events.row_count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns, view->events.count ?
-			  "no event passes the filter (Esc: without it)" : "nothing has happened", ALIGN_LEFT,
+			  "no event matches the filter (Esc: clear it)" : "no events", ALIGN_LEFT,
 			  ROLE_TEXT);
 	event = event_list_at(&view->events, view->list.cursor);
 	if (!event)
@@ -199,17 +199,17 @@ void events_draw_errors(struct event_view *view, const struct app *app, const st
 		 view->errors.count == 1 ? "port with" : "ports with",
 		 format_time(view->errors.since_us, "%H:%M:%S", from, sizeof(from)));
 	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "PortRcvSwitchRelayErrors left out");
+	snprintf(segments[1].text, sizeof(segments[1].text), "excluding PortRcvSwitchRelayErrors");
 	segments[1].rank = 1;
 	draw_segments(&brush, body->y, body->x, body->columns, segments, 2);
 	draw_cell(&brush, body->y + 1, x, body->columns, "  ERRORS FIRST    LAST", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(&brush, body->y + 1, x + 27, name + 1, "PORT", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, body->y + 1, x + 28 + name, body->columns - 28 - name, "WHAT", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, body->y + 1, x + 28 + name, body->columns - 28 - name, "COUNTERS", ALIGN_LEFT, ROLE_HEAD);
 	list_fit(&view->error_list, view->errors.count, body->rows - 2);
 	for (line = 0; line < view->error_list.height && view->error_list.first + (size_t)line < view->errors.count;
 	     line++)
 		draw_error(view, app, body, body->y + 2 + line, view->error_list.first + (size_t)line);
 	if (!view->errors.count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter moved", ALIGN_LEFT,
+		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter increased", ALIGN_LEFT,
 			  ROLE_TEXT);
 }

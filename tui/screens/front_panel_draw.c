@@ -228,7 +228,7 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 			  mark_role(mark));
 	}
 	if (!boxes->row_count)
-		draw_cell(&plain, area->y + 1, area->x, area->columns, "no such name", ALIGN_LEFT, ROLE_FAINT);
+		draw_cell(&plain, area->y + 1, area->x, area->columns, "no match", ALIGN_LEFT, ROLE_FAINT);
 }
 
 static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
@@ -278,7 +278,7 @@ static void draw_title(const struct front_panel *panel, const struct app *app)
 
 	if (!box) {
 		draw_cell(&brush, area->y, area->x, area->columns,
-			  "what was looked at is not in the fabric of this time; PgUp PgDn: another", ALIGN_LEFT,
+			  "not in the fabric at this time; PgUp PgDn: another node", ALIGN_LEFT,
 			  ROLE_WARNING);
 		return;
 	}
@@ -350,7 +350,7 @@ static size_t add_numbers(const struct app *app, const struct face *face, uint32
 	to[0].role = to[1].role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
 	to[2].role = face->errors ? ROLE_WARNING : ROLE_TEXT;
 	format_percent(view->stall_percent, percent, sizeof(percent));
-	snprintf(to[3].text, sizeof(to[3].text), "~stall %s", percent);
+	snprintf(to[3].text, sizeof(to[3].text), "XmitWait%% %s", percent);
 	to[3].role = ROLE_FAINT;
 	to[0].rank = 1;
 	to[1].rank = 2;

@@ -67,7 +67,7 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	if (live_load_is_slow(&app->live) && app->live.at_us) {
 		add(segments, count, 0, "READING %s", when_format_local(app->live.at_us, at));
 	} else if (live_load_is_slow(&app->live)) {
-		add(segments, count, 0, "READING the newest");
+		add(segments, count, 0, "READING the newest sweep");
 	} else if (app->live.paused && app->live.shown) {
 		add(segments, count, 0, "PAUSED at %s", write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
 	} else if (live_state(&app->live) == LIVE_PAST) {
@@ -158,9 +158,9 @@ static void add_keys(const struct app *app, struct segment *segments, size_t *co
 	if (summary->words[WORD_LOCKED])
 		add(segments, count, 1, "%s locked", write_count(summary->words[WORD_LOCKED], number, sizeof(number)));
 	else if (is_open(app, FINDING_LOCKED, &cause))
-		add(segments, count, 2, "keys missing");
+		add(segments, count, 2, "M_Keys missing");
 	else
-		add(segments, count, 4, "keys ok");
+		add(segments, count, 4, "M_Key ok");
 	if (segments[*count - 1].rank < 4)
 		segments[*count - 1].role = ROLE_LOCKED;
 }
@@ -183,7 +183,7 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 			add(segments, &count, 1, "sweep %s ago, %s", format_age(age_us, span, sizeof(span)), took);
 		else
 			add(segments, &count, 3, "sweep took %s", took);
-		add(segments, &count, 0, "answered %s/%s",
+		add(segments, &count, 0, "responded %s/%s",
 		    write_count(shown->sweep.ports_answered, answered, sizeof(answered)),
 		    write_count(shown->sweep.ports_asked, asked, sizeof(asked)));
 		if (shown->sweep.ports_answered < shown->sweep.ports_asked)
@@ -193,7 +193,7 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 		if (!fresh)
 			add(segments, &count, 5, "now %s", write_clock(app->now_us, at, sizeof(at)));
 		if (shown->fabric->from_node != FABRIC_NONE)
-			add(segments, &count, 7, "seen from %.100s/%u",
+			add(segments, &count, 7, "via %.100s/%u",
 			    app->table.order.names[shown->fabric->from_node], shown->fabric->from_port);
 	}
 	draw_segments(brush, area->y, area->x, area->columns, segments, count);
@@ -267,14 +267,15 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 	char xmit[16], rcv[16], number[32], at[16];
 	size_t count = 0;
 
-	add(segments, &count, 0, "hosts send %s, receive %s",
+	add(segments, &count, 0, "hosts TX %s, RX %s",
 	    rate_format_bits(summary->hosts_xmit_bytes_per_s, xmit, sizeof(xmit)),
 	    rate_format_bits(summary->hosts_rcv_bytes_per_s, rcv, sizeof(rcv)));
 	segments[0].role = isnan(summary->hosts_xmit_bytes_per_s) ? ROLE_FAINT : ROLE_STRONG;
 	if (isnan(summary->hosts_xmit_bytes_per_s))
-		add(segments, &count, 1, "(rates come with the second sweep)");
+		add(segments, &count, 1, "(rates available after the second sweep)");
 	if (app->live.baseline_us)
-		add(segments, &count, 0, "MARK: rates since %s", write_clock(app->live.baseline_us, at, sizeof(at)));
+		add(segments, &count, 0, "BASELINE: rates since %s",
+		    write_clock(app->live.baseline_us, at, sizeof(at)));
 	add(segments, &count, 1, "errors %s%s since %s", write_count(summary->errors, number, sizeof(number)),
 	    summary->errors_at_least ? "+" : "", write_clock(errors->since_wall_us, at, sizeof(at)));
 	if (summary->errors)
@@ -318,10 +319,10 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	else if (is_stuck(app) && app->options->child && child->line[0])
 		snprintf(ret, size, "the collector stores nothing: %s", child->line);
 	else if (is_stuck(app))
-		snprintf(ret, size, "a collector runs (process %ld) but stores nothing: see what it logs",
+		snprintf(ret, size, "a collector is running (process %ld) but stores nothing: check its log",
 			 (long)app->live.status.collector_pid);
 	else if (live_state(&app->live) == LIVE_NO_COLLECTOR && app->options->child)
-		snprintf(ret, size, "the collector is starting; this is what was stored before");
+		snprintf(ret, size, "the collector is starting; stored data is shown");
 	else if (live_state(&app->live) == LIVE_NO_COLLECTOR)
 		snprintf(ret, size, "no collector is running: start ibwire collect");
 	return ret;

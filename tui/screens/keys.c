@@ -15,28 +15,28 @@
 #define HOUR_US (60 * MINUTE_US)
 
 const struct key_help common_help[] = {
-	{ "GOING ABOUT", NULL },
-	{ "1 2 3 ... Tab", "the screens; Shift-Tab the other way round" },
-	{ "Enter", "more of what the cursor stands on" },
-	{ "Esc", "back, the way that the line on top shows" },
-	{ "p", "the front panel of the switch or host that the cursor stands on" },
+	{ "NAVIGATION", NULL },
+	{ "1 2 3 ... Tab", "select a screen; Shift-Tab: previous" },
+	{ "Enter", "open the details of the selected item" },
+	{ "Esc", "back, along the path in the second line" },
+	{ "p", "front panel of the selected switch or host" },
 	{ "TIME", NULL },
-	{ "< >", "a sweep back, a sweep on" },
-	{ "{ } [ ]", "a minute back and on, an hour back and on" },
+	{ "< >", "previous sweep, next sweep" },
+	{ "{ } [ ]", "a minute back, forward; an hour back, forward" },
 	{ "t", "go to a time: -10m, 14:00, yesterday 14:00, 2026-11-20 14:00" },
-	{ "b", "go to where the finding began that the cursor stands on" },
-	{ "L", "live again" },
-	{ "Space", "hold the picture, and let it run again; collecting goes on meanwhile" },
-	{ "m M", "mark this moment: numbers are of the time since then; M: of one sweep again" },
-	{ "DOING", NULL },
-	{ "a", "acknowledge that finding: why it may wait, and for how long; or take that back" },
-	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
-	{ "THE SCREEN", NULL },
-	{ "F1 ? h", "help; any of them, Esc or q leaves it" },
-	{ "F2 S", "setup: colours, characters, refresh, mouse, columns; kept, as what you chose on the screens" },
-	{ "F3 F4 F6", "search, filter and sort, as / and s, where a screen has them" },
-	{ "^L", "draw all of it again" },
-	{ "^Z", "back to the shell; fg comes back" },
+	{ "b", "go to the time the selected finding opened" },
+	{ "L", "return to live data" },
+	{ "Space", "pause or resume the display; collection continues" },
+	{ "m M", "set a baseline: rates since this time; M: rates of one sweep" },
+	{ "ACTIONS", NULL },
+	{ "a", "acknowledge the selected finding with reason and duration; or revoke it" },
+	{ "r", "report on the selected item, as printed by ibwire report" },
+	{ "DISPLAY", NULL },
+	{ "F1 ? h", "help; the same key, Esc or q closes it" },
+	{ "F2 S", "setup: colours, characters, refresh, mouse, columns; saved on exit" },
+	{ "F3 F4 F6", "search, filter and sort, like / and s" },
+	{ "^L", "redraw the screen" },
+	{ "^Z", "suspend to the shell; fg resumes" },
 	{ "q F10", "quit" },
 	{ NULL, NULL },
 };
@@ -101,7 +101,7 @@ static void go_to_begin(struct app *app)
 	if (row)
 		app_set_time(app, row->finding.since_us);
 	else
-		app_message(app, "no finding is open here: b goes to where one began");
+		app_message(app, "no open finding selected: b goes to the start of a finding");
 }
 
 static void acknowledge_here(struct app *app)
@@ -111,7 +111,7 @@ static void acknowledge_here(struct app *app)
 	if (row)
 		acknowledge_start(app, row);
 	else
-		app_message(app, "no finding is open here: a says of one why it may wait");
+		app_message(app, "no open finding selected: a acknowledges a finding");
 }
 
 static void step_tab(struct app *app, int step)
@@ -177,7 +177,7 @@ static bool time_key(struct app *app, int key)
 	case 'm':
 		if (app->live.shown) {
 			live_set_baseline(&app->live, app->live.shown->sweep.wall_us);
-			app_message(app, "numbers are of the time since this moment; M ends it");
+			app_message(app, "rates are since this time; M ends it");
 		}
 		return true;
 	case 'M':
@@ -197,7 +197,7 @@ static void open_panel_here(struct app *app)
 	if (row)
 		subject = subject_of_finding(row);
 	if (!subject.node_guid)
-		app_message(app, "nothing here has a front: p shows that of a switch or host");
+		app_message(app, "no switch or host selected: p shows its front panel");
 	else if (app_screen(app) != &screen_ports)
 		app_open(app, &screen_ports, &subject);
 }

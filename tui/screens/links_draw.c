@@ -163,13 +163,13 @@ static void draw_empty(const struct app *app, const struct links *links, const s
 	char text[FILTER_SIZE + 80];
 
 	if (links->tagged_only)
-		snprintf(text, sizeof(text), "No tagged link here. * shows all, T tags.");
+		snprintf(text, sizeof(text), "No tagged links. * shows all, T tags.");
 	else if (links->filter.term_count)
 		snprintf(text, sizeof(text), "No link matches \"%s\". Esc shows all.", links->filter.typed);
 	else if (links->unused_count)
 		snprintf(text, sizeof(text), "All %zu ports are unused. d shows them.", links->unused_count);
 	else
-		snprintf(text, sizeof(text), "This fabric has no port with counters.");
+		snprintf(text, sizeof(text), "This fabric has no ports with counters.");
 	draw_cell(&brush, body->y + 2, body->x, body->columns, text, ALIGN_LEFT, ROLE_TEXT);
 }
 

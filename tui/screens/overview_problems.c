@@ -37,7 +37,7 @@ static void draw_problems_head(const struct overview_view *view, const struct br
 		len += (size_t)snprintf(text + len, sizeof(text) - len, ", %s %zu", narrow ? "ack" : "acknowledged",
 					view->problem_count - view->open_count);
 	if (seen < view->problem_count)
-		snprintf(text + len, sizeof(text) - len, narrow ? ": %zu-%zu" : "; %zu to %zu are seen",
+		snprintf(text + len, sizeof(text) - len, narrow ? ": %zu-%zu" : "; showing %zu to %zu",
 			 view->first_problem + 1, view->first_problem + seen);
 	draw_cell(brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
 	if (!view->problem_count)
@@ -56,11 +56,11 @@ static void draw_no_problems(const struct app *app, const struct brush *brush, i
 	format_count(sweep->ports_asked, 24, asked, sizeof(asked));
 	format_count(sweep->ports_asked - sweep->ports_answered, 24, answered, sizeof(answered));
 	if (all)
-		snprintf(text, sizeof(text), " no problems: all %s ports that were asked answered", asked);
+		snprintf(text, sizeof(text), " no problems: all %s polled ports responded", asked);
 	else if (!sweep->ports_asked)
-		snprintf(text, sizeof(text), " no problem is known; no port was asked");
+		snprintf(text, sizeof(text), " no known problems; no port was polled");
 	else
-		snprintf(text, sizeof(text), " no problems, as far as is known: %s of %s ports did not answer",
+		snprintf(text, sizeof(text), " no known problems: %s of %s ports did not respond",
 			 answered, asked);
 	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, all ? ROLE_GOOD : ROLE_WARNING);
 }
@@ -102,7 +102,7 @@ static void write_acknowledged(const struct finding_row *row, char *ret, size_t 
 /* "touches 40 hosts: node0001, node0002, ..." */
 static void write_hosts(const struct finding *finding, char *ret, size_t size)
 {
-	size_t len = (size_t)snprintf(ret, size, "touches %u host%s", finding->hosts_touched,
+	size_t len = (size_t)snprintf(ret, size, "affects %u host%s", finding->hosts_touched,
 				      finding->hosts_touched == 1 ? "" : "s");
 	unsigned i;
 

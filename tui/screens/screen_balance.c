@@ -110,7 +110,7 @@ static void draw_none(const struct balance_view *view, const struct app *app, co
 	const struct brush brush = app_brush(app, false);
 
 	draw_cell(&brush, body->y + 1, body->x, body->columns,
-		  view->loads.problem[0] ? view->loads.problem : "reading what the links carried ...", ALIGN_LEFT,
+		  view->loads.problem[0] ? view->loads.problem : "reading link loads ...", ALIGN_LEFT,
 		  ROLE_TEXT);
 }
 
@@ -164,13 +164,13 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help map[] = {
-		{ "F1", "help" }, { "v", "measured/predicted/less" }, { "d", "direction" }, { "g", "groups" },
+		{ "F1", "help" }, { "v", "measured/predicted/difference" }, { "d", "direction" }, { "g", "groups" },
 		{ "H", "hosts" }, { "s", "hottest first" }, { "+ -", "tiers" }, { "Enter", "detail" }, { NULL, NULL },
 	}, groups[] = {
 		{ "F1", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
 		{ "b", "begin" }, { NULL, NULL },
 	}, hosts[] = {
-		{ "F1", "help" }, { "Enter", "detail" }, { "i", "idle ones too" }, { "H", "map" }, { "g", "groups" },
+		{ "F1", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
 		{ NULL, NULL },
 	};
 	const struct balance_view *view = state;
@@ -229,21 +229,21 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 }
 
 static const struct key_help help[] = {
-	{ "Up Down Left Right", "move over the cells of the map; what stands there is said below it" },
-	{ "v", "measured load, the load that the routes predict of the same traffic, the one less the other" },
-	{ "d", "out of the lower switches, or into them" },
-	{ "+ -", "the tiers above, the tiers below: leaf and spine, spine and core" },
-	{ "s", "the hottest rows first, or by name" },
-	{ "g", "the worst groups first, each with its members: measured, predicted and fair; g: the map" },
-	{ "H", "hosts with several HCAs: rails beside each other, the most uneven first; H: the map" },
-	{ "i", "groups that are even or idle, and idle hosts, too" },
-	{ "TEST", "T: the tables are uneven, M: what was measured is, H: it hurts; -: not so; ?: not known" },
-	{ "AR", "adaptive routing, as the settings say or the load shows: on, off; ?: neither does" },
-	{ "CAUSE", "missing-member, degraded-member: a link is down, slow; routing: the tables; flows that meet;" },
-	{ "", "not-following: switches beside it spread theirs; (echo): it comes from one with a cause" },
-	{ "FULL% OVER%", "of the busiest link: how full it is, how far it is above the mean" },
-	{ "x o ! ?", "links: down, missing, slow or partly gone, not read" },
-	{ "", "a window of 60 s and 3 sweeps at least ends with the shown sweep; 'flows' is taken from findings" },
+	{ "Up Down Left Right", "move the cursor; the selected cell is described below the map" },
+	{ "v", "measured load, load predicted from the routes for the same traffic, their difference" },
+	{ "d", "direction: up from the lower switches, or down to them" },
+	{ "+ -", "next tiers up or down: leaf and spine, spine and core" },
+	{ "s", "sort rows by load or by name" },
+	{ "g", "uplink groups, worst first, with measured, predicted and fair share of each member; g: the map" },
+	{ "H", "hosts with several HCAs, by rail imbalance; H: the map" },
+	{ "i", "include balanced and idle groups, and idle hosts" },
+	{ "TEST", "T: forwarding tables imbalanced, M: measured load imbalanced, H: harmful; -: no; ?: unknown" },
+	{ "AR", "adaptive routing, from the settings or the load: on, off; ?: unknown" },
+	{ "CAUSE", "missing-member, degraded-member: link down or slow; routing: tables; flows: colliding flows;" },
+	{ "", "not-following: only this switch is imbalanced; (echo): caused by another group" },
+	{ "MAX UTIL% IMBALANCE%", "of the busiest link: utilization, and excess over the mean" },
+	{ "x o ! ?", "links: down, missing, degraded or partly missing, not read" },
+	{ "", "measured over at least 60 s and 3 sweeps before the shown time; 'flows' comes from findings" },
 	{ NULL, NULL },
 };
 

@@ -226,7 +226,7 @@ static void go_to_event(struct event_view *view, struct app *app)
 	/* It is the newest there, and the cursor is to be on it still when time goes on. */
 	view->cursor_id = event->id;
 	app_set_time(app, event->wall_us);
-	app_message(app, "the fabric as it was when that happened; L: live again");
+	app_message(app, "showing the fabric at the time of the event; L: live");
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
@@ -340,16 +340,16 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 }
 
 static const struct key_help help[] = {
-	{ "Up Down j k", "move; on the first row the cursor stays with the newest event, else with its own" },
-	{ "Enter", "go to the time of the event: everything is shown as it was then" },
-	{ "d", "detail of the node or port that it happened to" },
-	{ "/ F3 F4", "only what matches a regular expression: kind, where, text; in small or large letters" },
-	{ "s", "warnings and worse, critical ones, all" },
-	{ "f", "only what findings opened, changed, closed" },
+	{ "Up Down j k", "move; on the first row the cursor follows the newest event, else it stays on its event" },
+	{ "Enter", "go to the time of the event" },
+	{ "d", "details of the event's node or port" },
+	{ "/ F3 F4", "filter by a regular expression on kind, place, text; case-insensitive" },
+	{ "s", "minimum severity: warning, critical, all" },
+	{ "f", "only findings: opened, changed, closed" },
 	{ "K", "only events of this kind; again: all kinds" },
-	{ "Esc", "no filter any more" },
-	{ "e", "error counters that moved in the hour before the shown time, by port; e: events again" },
-	{ "", "older events are loaded as you go down" },
+	{ "Esc", "clear the filters" },
+	{ "e", "error counters that increased in the last hour, by port; e: events" },
+	{ "", "older events are loaded when scrolling down" },
 	{ NULL, NULL },
 };
 

@@ -25,28 +25,28 @@ struct help {
 };
 
 static const struct key_help words[] = {
-	{ "ok", "answers, and its link carries something" },
-	{ "idle", "answers; below 0.01 % of the link's data rate both ways" },
-	{ "new", "answered for the first time: rates come with its second reading" },
-	{ "init", "the link is up but not Active: the subnet manager has not set it up" },
-	{ "silent", "asked, and did not answer; its numbers are not known" },
-	{ "locked", "answers, but not to us" },
-	{ "unsupported", "the node has no such counters" },
-	{ "mirrored", "without own counters or not asked: its switch port's numbers, the other way round" },
-	{ "unplanned", "not asked, by the settings" },
-	{ "unfinished", "the sweep's time was over before it answered; it is asked again in the next" },
-	{ "down", "no link; unused: down, and not read for an hour or ever (d shows them)" },
-	{ "-", "not known: never the same as 0" },
+	{ "ok", "responds, and its link carries traffic" },
+	{ "idle", "responds; utilization below 0.01 % in both directions" },
+	{ "new", "first response: rates follow with the second reading" },
+	{ "init", "link is up but not Active: not configured by the subnet manager" },
+	{ "silent", "polled but did not respond; counters unknown" },
+	{ "locked", "responds, but refuses our M_Key" },
+	{ "unsupported", "the node does not support the counters" },
+	{ "mirrored", "not polled or without counters: values of its switch port, directions swapped" },
+	{ "unplanned", "excluded from polling by the settings" },
+	{ "unfinished", "the sweep ended before a response; polled again in the next sweep" },
+	{ "down", "no link; unused: down, not read for an hour or ever (d shows them)" },
+	{ "-", "unknown, not 0" },
 	{ "NAME/PORT", "a managed switch \"MF0;NAME:MODEL/U1\" is shown as NAME" },
-	{ "12+", "at least 12: a counter was reset by someone else, or is full" },
+	{ "12+", "at least 12: a counter was reset externally or is saturated" },
 	{ NULL, NULL },
 };
 
 static const struct key_help mouse_help[] = {
-	{ "press", "on a row: the cursor goes there; on a tab: to that screen; on a column's head: sort by it" },
-	{ "twice", "the same as Enter" },
+	{ "click", "select a row or tab; on a column head: sort by it" },
+	{ "double-click", "like Enter" },
 	{ "wheel", "three rows up or down" },
-	{ "Shift", "with it the terminal selects text as ever; F2 switches the mouse off" },
+	{ "Shift", "held down: select text in the terminal; F2 disables the mouse" },
 	{ NULL, NULL },
 };
 
@@ -106,13 +106,13 @@ static void make(struct help *help, const struct app *app, int columns)
 	help->count = 0;
 	help->keys = columns < 60 ? KEYS_COLUMNS - 4 : KEYS_COLUMNS;
 	rest = columns - help->keys;
-	add_part(help, "KEYS HERE", from->help, rest);
+	add_part(help, "KEYS OF THIS SCREEN", from->help, rest);
 	add_part(help, "", common_help, rest);
 	add_part(help, "MOUSE", mouse_help, rest);
-	add_part(help, "WORDS", words, rest);
+	add_part(help, "STATUS AND NOTATION", words, rest);
 	if (from != &screen_links)
 		return;
-	add_title(help, "COLUMNS", columns < 60 ? "" : "a wider terminal shows more of them; F2 hides some");
+	add_title(help, "COLUMNS", columns < 60 ? "" : "a wider terminal shows more; F2 hides columns");
 	for (int column = 0; column < COLUMN_COUNT; column++)
 		add(help, column_info((enum column)column)->title, column_info((enum column)column)->meaning, rest);
 }

@@ -138,7 +138,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 		{ "I", "reverse" }, { NULL, NULL },
 	};
 	static const struct key_help menu_keys[] = {
-		{ "Up Down", "choose" }, { "Enter", "sort by it" }, { "Esc", "leave it" }, { NULL, NULL },
+		{ "Up Down", "choose" }, { "Enter", "sort" }, { "Esc", "cancel" }, { NULL, NULL },
 	};
 	struct links_screen *self = state;
 	const struct filter *filter = &self->links.filter;
@@ -376,28 +376,28 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 }
 
 static const struct key_help help[] = {
-	{ "Up Down j k", "move; the cursor stays with its link when the rows move, but on the first row" },
-	{ "PgUp PgDn", "a page up or down; Home End g G: first and last row" },
-	{ "/ F3 F4", "filter as you type: part of a port, peer, status, link or GUID" },
-	{ "  leaf01 4xHDR", "a blank is and, leaf01|leaf02 is or, !leaf01 is not" },
-	{ "  ^leaf(01|02)/", "regular expressions (POSIX extended); ^ and $ are the ends of a name" },
-	{ "  tier:2", "with an end at a switch of this tier (1 leaf, 2 spine, 3 core)" },
-	{ "  rail:3", "of rail mlx5_3; rail:mlx5_3, rail:storage: by the rail's name" },
-	{ "  host:node01", "of this host, or of those whose names begin so; class:compute, class:storage, ..." },
-	{ "  role:leaf-up", "what an end is for begins so: leaf-to-host, leaf-uplink, spine-downlink, across, ..." },
-	{ "  state:degraded", "degraded, or a word of STATUS at either end: down, silent, idle, ..." },
-	{ "  speed:ndr", "what the link runs at; width:1x" },
+	{ "Up Down j k", "move; the cursor follows its link, except on the first row" },
+	{ "PgUp PgDn", "page up or down; Home End g G: first and last row" },
+	{ "/ F3 F4", "incremental filter on port, peer, status, link or GUID" },
+	{ "  leaf01 4xHDR", "space: and; leaf01|leaf02: or; !leaf01: not" },
+	{ "  ^leaf(01|02)/", "POSIX extended regular expression; ^ and $ match the ends of a name" },
+	{ "  tier:2", "an end at a switch of this tier (1 leaf, 2 spine, 3 core)" },
+	{ "  rail:3", "rail mlx5_3; rail:mlx5_3, rail:storage: by name" },
+	{ "  host:node01", "host name or prefix; class:compute, class:storage, ..." },
+	{ "  role:leaf-up", "role prefix: leaf-to-host, leaf-uplink, spine-downlink, across, ..." },
+	{ "  state:degraded", "degraded, or a STATUS of either end: down, silent, idle, ..." },
+	{ "  speed:ndr", "active speed; width:1x" },
 	{ "  err:yes", "with errors; finding:yes, finding:critical, finding:link-degraded; tagged:yes" },
-	{ "Esc", "no filter any more" },
-	{ "Left Right", "sort by the next column; a press on its head does it too" },
-	{ "s F6", "choose the column to sort by" },
-	{ "I", "the other way round" },
-	{ "x", "swap sides: the end that is farther from the hosts stands first" },
-	{ "f F", "follow: the cursor stays with its link, also on the first row; or stays in its row" },
-	{ "T Ins", "tag the link, or take its tag back; U takes all back" },
+	{ "Esc", "clear the filters" },
+	{ "Left Right", "sort by the next column; or click on its head" },
+	{ "s F6", "select the sort column" },
+	{ "I", "reverse the order" },
+	{ "x", "swap the ends: the end farther from the hosts first" },
+	{ "f F", "toggle following: the cursor stays on its link, or on its row" },
+	{ "T Ins", "tag or untag the link; U untags all" },
 	{ "*", "only tagged links" },
 	{ "d", "show or hide ports that are down and unused" },
-	{ "p", "front panel of the switch or host that stands first" },
+	{ "p", "front panel of the switch or host in PORT" },
 	{ NULL, NULL },
 };
 

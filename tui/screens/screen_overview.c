@@ -208,19 +208,19 @@ static const struct key_help footer_keys[] = {
 };
 
 static const struct key_help help[] = {
-	{ "Up Down PgUp PgDn", "the cursor: through the problems, then through the groups" },
-	{ "Home End", "the first, the last; k j g G do the same" },
-	{ "Enter", "detail of a problem, of a switch's uplinks; of a group its links" },
-	{ "b a", "go to where it began; acknowledge it, or take that back" },
-	{ "CRIT WARN ack", "severity; ack: somebody knows of it, and why it may wait" },
-	{ "CHANGES 1h", "before the shown time; what belongs together is one" },
-	{ "compute out in", "what hosts send, and what is sent to them" },
-	{ "leaf up", "what leafs send to the tier above" },
-	{ "spine down", "what spines send to the tier below" },
-	{ "other", "without the switches above: these have a problem" },
-	{ "MEAN MIN MAX", "what its ports send, in percent of the links' data rates" },
-	{ "0 ... 100%", "how many ports send 0 to 10 percent, 10 to 20, ..." },
-	{ "unknown", "of a group: fewer than 95 percent of its ports were read" },
+	{ "Up Down PgUp PgDn", "move through the problems, then the groups" },
+	{ "Home End", "first, last; also k j g G" },
+	{ "Enter", "details of a problem or a switch's uplinks; links of a group" },
+	{ "b a", "go to its start; acknowledge it or revoke that" },
+	{ "CRIT WARN ack", "severity; ack: acknowledged" },
+	{ "CHANGES 1h", "events before the shown time, related ones combined" },
+	{ "compute out in", "traffic sent by hosts, and sent to them" },
+	{ "leaf up", "traffic from leaves to the tier above" },
+	{ "spine down", "traffic from spines to the tier below" },
+	{ "other", "all except the switches with a problem listed above" },
+	{ "MEAN MIN MAX", "TX utilization of its ports" },
+	{ "0 ... 100%", "number of ports with TX utilization 0 to 10 %, 10 to 20 %, ..." },
+	{ "unknown", "group: fewer than 95 % of its ports were read" },
 	{ NULL, NULL },
 };
 
@@ -279,7 +279,7 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 		 write_told(changes, app->live.shown->sweep.wall_us, times, sizeof(times)));
 	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
 	if (!changes->count) {
-		draw_cell(brush, y, x, columns, "nothing", ALIGN_LEFT, ROLE_FAINT);
+		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);
 		return;
 	}
 	for (i = 0; rows > 1 && i < rows; i++) {

@@ -246,14 +246,14 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 }
 
 static const struct key_help help[] = {
-	{ "Arrows", "from port to port, as they stand on the front; Home End: the first and the last" },
-	{ "PgUp PgDn", "the switch or host before and behind; leafs first, then what is above, then hosts" },
-	{ "/ F3 F4", "find a switch or host: part of a name, or a regular expression; Esc: all of them" },
-	{ "v", "what the cells tell: load of the busier direction, errors, or state" },
-	{ "Enter", "all that is known of the port" },
-	{ "! e < ", "signs at a port: a finding is open, errors, narrower or slower than built" },
+	{ "Arrows", "select a port by its place on the front; Home End: first, last" },
+	{ "PgUp PgDn", "previous, next switch or host: leaves, then upper tiers, then hosts" },
+	{ "/ F3 F4", "find a switch or host by part of a name or regular expression; Esc: all" },
+	{ "v", "cell contents: load of the busier direction, errors, or state" },
+	{ "Enter", "details of the port" },
+	{ "! e < ", "marks: open finding, errors, width or speed below built" },
 	{ "x ? - . L i", "in small cells: down, silent, idle, unused, locked, init" },
-	{ "6.2", "cage 6, its second port, as printed on the box; else the port's number" },
+	{ "6.2", "cage 6, second port, as labelled on the switch; else the port number" },
 	{ NULL, NULL },
 };
 

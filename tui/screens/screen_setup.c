@@ -37,22 +37,22 @@ static void row_texts(const struct setup_screen *self, const struct app *app, si
 	case ROW_COLORS:
 		ret[0] = "colours";
 		ret[1] = setup_colors_name(setup->colors);
-		ret[2] = "at most; NO_COLOR and --color win";
+		ret[2] = "maximum; NO_COLOR and --color take precedence";
 		break;
 	case ROW_CHARACTERS:
 		ret[0] = "characters";
 		ret[1] = setup->ascii ? "ASCII" : "all";
-		ret[2] = "ASCII: where bars and lines look wrong";
+		ret[2] = "ASCII: for terminals without line-drawing characters";
 		break;
 	case ROW_REFRESH:
 		ret[0] = "refresh";
 		ret[1] = setup_refresh_name(app);
-		ret[2] = "of new numbers at most; collecting stays as it is";
+		ret[2] = "display update interval; polling is not affected";
 		break;
 	case ROW_MOUSE:
 		ret[0] = "mouse";
 		ret[1] = setup->no_mouse ? "off" : "on";
-		ret[2] = "on: Shift selects text; off: the terminal does";
+		ret[2] = "on: hold Shift to select text";
 		break;
 	default:
 		column = self->columns[row - ROW_COLUMNS];
@@ -181,8 +181,8 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 
 static const struct key_help help[] = {
 	{ "Up Down", "choose" },
-	{ "Left Right", "change; Enter and Space too, and a second press of the mouse" },
-	{ "Esc q F2", "back; what was changed is kept until the next start" },
+	{ "Left Right", "change; also Enter, Space or double-click" },
+	{ "Esc q F2", "back; changes are saved on exit" },
 	{ NULL, NULL },
 };
 

@@ -129,7 +129,7 @@ static void tag(struct screen_state *state, struct app *app)
 
 	if (!first) {
 		state->tagged = here->id;
-		app_message(app, "%s is the first of two: Enter on another one shows what was counted between them",
+		app_message(app, "%s selected: press Enter on another snapshot to compare",
 			here->name);
 	} else {
 		state->tagged = NONE;
@@ -178,7 +178,7 @@ static void ask_name(const struct screen_state *state, struct app *app)
 	char name[SAVED_NAME_SIZE];
 
 	if (state->run.pid && !state->run.ended) {
-		app_message(app, "%s is still being taken", state->name);
+		app_message(app, "%s is still in progress", state->name);
 		return;
 	}
 	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
@@ -213,10 +213,10 @@ static bool poll_run(void *data, struct app *app)
 	state->failed = state->run.exit_status != 0;
 	/* What went well stands in the list. */
 	if (state->failed)
-		snprintf(state->outcome, sizeof(state->outcome), "%s was not taken: %s", state->name,
-			 line[0] ? line : "it ended without a word");
+		snprintf(state->outcome, sizeof(state->outcome), "%s failed: %s", state->name,
+			 line[0] ? line : "ended without a message");
 	else
-		snprintf(state->outcome, sizeof(state->outcome), "%s is taken", state->name);
+		snprintf(state->outcome, sizeof(state->outcome), "%s is stored", state->name);
 	state->dirty = true;
 	state->loaded_boot_us = 0;
 	if (app_screen(app) != &screen_snapshots)
@@ -275,7 +275,7 @@ static void draw_heads(const struct brush *brush, const struct columns *at, cons
 
 	draw_cell(brush, y, x, width, "  NAME", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(brush, y, x + at->when_x, width - at->when_x, "TAKEN", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, "ANSWERED",
+	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, "RESPONDED",
 		  ALIGN_RIGHT, ROLE_HEAD);
 	draw_cell(brush, y, x + at->slow_x, width - at->slow_x, "SLOW", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(brush, y, x + at->note_x, width - at->note_x, "NOTE", ALIGN_LEFT, ROLE_HEAD);
@@ -296,7 +296,7 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 		snprintf(text, sizeof(text), "%s", state->problem[0] ? state->problem : state->outcome);
 		role = state->problem[0] || state->failed ? ROLE_WARNING : ROLE_GOOD;
 	} else {
-		snprintf(text, sizeof(text), "a difference has a row for each %s (y: another)", by_words[state->by]);
+		snprintf(text, sizeof(text), "one row per %s in differences (y: change)", by_words[state->by]);
 	}
 	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, role);
 }
@@ -313,7 +313,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	list_fit(&state->list, state->count, body->rows - 2);
 	if (!state->count)
 		draw_cell(&brush, body->y + 1, body->x, body->columns,
-			  "no snapshot yet: n takes one, of all counters of all ports", ALIGN_LEFT, ROLE_FAINT);
+			  "no snapshots: n takes one of all counters of all ports", ALIGN_LEFT, ROLE_FAINT);
 	for (int y = 0; y < state->list.height && state->list.first + (size_t)y < state->count; y++) {
 		size_t row = state->list.first + (size_t)y;
 
@@ -342,7 +342,7 @@ static bool key(void *data, struct app *app, int pressed)
 	case 'd':
 		/* The newest stands first. */
 		if (state->count < 2 || state->list.cursor == 0)
-			app_message(app, "d on an older one shows what was counted from there to the newest");
+			app_message(app, "d on an older snapshot compares it with the newest");
 		else
 			show_difference(state, app, here, &state->rows[0]);
 		return true;
@@ -366,17 +366,17 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 }
 
 static const struct key_help footer_keys[] = {
-	{ "n", "take one" }, { "Enter", "first, second of two" }, { "d", "to the newest" }, { "y", "rows by" },
+	{ "n", "new" }, { "Enter", "compare two" }, { "d", "to the newest" }, { "y", "rows by" },
 	{ "?", "help" }, { "q", "quit" }, { NULL, NULL },
 };
 
 static const struct key_help help[] = {
 	{ "Up Down PgUp PgDn", "move" },
-	{ "Enter", "the first of two, and on another one: what was counted between them" },
-	{ "d", "what was counted from this one to the newest" },
-	{ "y", "a row for each port, link, switch or host" },
-	{ "u", "none is the first any more" },
-	{ "n", "take a snapshot: asks for its name and a note, and then all ports of the fabric (needs a device)" },
+	{ "Enter", "select; on a second snapshot: show the difference" },
+	{ "d", "show the difference to the newest snapshot" },
+	{ "y", "rows of a difference: port, link, switch or host" },
+	{ "u", "clear the selection" },
+	{ "n", "take a snapshot with a name and a note: polls all ports (requires a device)" },
 	{ NULL, NULL },
 };
 

@@ -180,7 +180,7 @@ static void load_values(struct screen_state *state, struct app *app)
 	int found;
 
 	if (place.kind != SUBJECT_PORT || !app->live.reader) {
-		app_message(app, "absolute values are shown of a port");
+		app_message(app, "absolute values are only available for a port");
 		return;
 	}
 	if (known->has_reading) {
@@ -191,7 +191,7 @@ static void load_values(struct screen_state *state, struct app *app)
 			       &known->reading, &trouble);
 	known->has_reading = found > 0;
 	if (found <= 0)
-		app_message(app, "%s", found < 0 ? trouble.text : "no absolute values are stored of this port");
+		app_message(app, "%s", found < 0 ? trouble.text : "no absolute values stored for this port");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -210,7 +210,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 		state->columns = body->columns;
 		subject_page_fill(detail, app, &state->subject, body->columns);
 		if (detail->page.failed)
-			app_message(app, "not enough memory: lines are missing here");
+			app_message(app, "out of memory: some lines are missing");
 		state->dirty = false;
 	}
 	page_fit(&detail->page, &detail->view, body->rows);
@@ -236,7 +236,7 @@ static void go_to_peer(struct screen_state *state, struct app *app)
 		place.kind == SUBJECT_PORT ? fabric_find_port(fabric, place.node_guid, place.port) : FABRIC_NONE;
 
 	if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE) {
-		app_message(app, "there is no other end here");
+		app_message(app, "no port with a peer selected");
 		return;
 	}
 	app->path[app->depth - 1].subject = subject_of_port(app, fabric->ports[port].peer);
@@ -308,13 +308,13 @@ static const struct key_help footer_keys[] = {
 };
 
 static const struct key_help help[] = {
-	{ "Up Down", "to the next line that can be opened, or scroll" },
+	{ "Up Down", "next line that can be opened, or scroll" },
 	{ "PgUp PgDn Home End", "scroll" },
-	{ "Enter", "open what the cursor stands on: a peer, a port, a finding, a group" },
-	{ "x", "the other end of the link" },
-	{ "+ - (or Z z)", "a longer or shorter time in the plot: 1 min, 10 min, 1 h, 6 h, 24 h, 7 d" },
-	{ "c", "plot something else: utilization, rate, stall, packets, errors; of a group shares" },
-	{ "v", "absolute values of a port's counters too, and away again" },
+	{ "Enter", "open the selected peer, port, finding or group" },
+	{ "x", "other end of the link" },
+	{ "+ - (or Z z)", "longer or shorter plot: 1 min, 10 min, 1 h, 6 h, 24 h, 7 d" },
+	{ "c", "metric: utilization, rate, XmitWait, packets, errors; shares of a group" },
+	{ "v", "show or hide absolute values of a port's counters" },
 	{ NULL, NULL },
 };
 

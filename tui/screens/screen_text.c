@@ -165,14 +165,14 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 	if (state->run.pid && !state->run.ended)
 		snprintf(how, sizeof(how), "running ...");
 	else if (state->run.ended && state->run.exit_status)
-		snprintf(how, sizeof(how), "it ended with status %d", state->run.exit_status);
+		snprintf(how, sizeof(how), "exit status %d", state->run.exit_status);
 	else
 		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", state->line_count ? state->list.first + 1 : 0,
 			 last < state->line_count ? last : state->line_count, state->line_count);
 	snprintf(text, sizeof(text), "%s%s%s%s%s  (%s)%s", state->title, state->varied ? ", " : "",
 		 state->varied ? state->varied_name : "", state->varied ? " " : "",
 		 state->varied ? state->choices[state->choice] : "", how,
-		 state->run.cut ? "  cut: it printed more" : "");
+		 state->run.cut ? "  output truncated" : "");
 	draw_cell(brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
 }
 
@@ -209,7 +209,7 @@ static void find(struct app *app, int step)
 		list_move_to(&state->list, line);
 		return;
 	}
-	app_message(app, state->search[0] ? "%s is not in it" : "nothing is searched for: / does%s", state->search);
+	app_message(app, state->search[0] ? "%s not found" : "no search text: use /%s", state->search);
 }
 
 static void search(struct app *app, const char *typed)
@@ -247,7 +247,7 @@ static void write_file(struct app *app, const char *path)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
 		app_message(app, "%s: %s", path,
-			errno == EEXIST ? "there is such a file; another name, please" : strerror(errno));
+			errno == EEXIST ? "the file exists; enter another name" : strerror(errno));
 		return;
 	}
 	failed = write_all(fd, text_chars(&state->run.output), state->run.output.len);
@@ -331,9 +331,9 @@ static void draw_footer(void *data, struct app *app, const struct rect *footer)
 static const struct key_help help[] = {
 	{ "Up Down PgUp PgDn Home End", "scroll" },
 	{ "Left Right", "sideways" },
-	{ "/ F3", "search; n: the next, N: the one before" },
-	{ "w", "write it to a file, whose name is asked for" },
-	{ "y", "of a difference: rows by port, link, switch, host" },
+	{ "/ F3", "search; n: next, N: previous" },
+	{ "w", "write to a file" },
+	{ "y", "rows of a difference: port, link, switch, host" },
 	{ NULL, NULL },
 };
 
@@ -369,7 +369,7 @@ void text_report(struct app *app, const struct subject *subject)
 
 	if (!app->live.shown || !place.node_guid || (place.kind != SUBJECT_PORT && place.kind != SUBJECT_NODE &&
 						     place.kind != SUBJECT_GROUP)) {
-		app_message(app, "a report is of a port, a node or a finding at one: the cursor stands on none");
+		app_message(app, "no port, node or finding selected to report on");
 		return;
 	}
 	if (place.kind == SUBJECT_PORT)

@@ -194,7 +194,7 @@ int setup_start(struct app *app, struct error *err)
 	if (config_read(config, path, &trouble) < 0)
 		app_message(app, "settings %s", trouble.text);
 	if (!setup_restore(app, config, wrong, sizeof(wrong)) && !trouble.code)
-		app_message(app, "settings not used: \"%s\" is not known (%.160s)", wrong, path);
+		app_message(app, "settings ignored: unknown value \"%s\" (%.160s)", wrong, path);
 	free(config);
 	setup_save(app, &app->setup.began);
 	return 0;

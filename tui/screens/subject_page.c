@@ -96,7 +96,7 @@ void subject_page_findings(struct subject_page *detail, const struct app *app, u
 	}
 	if (!found) {
 		page_line(&detail->page, NULL);
-		page_putf(&detail->page, 0, ROLE_FAINT, "no finding is open here");
+		page_putf(&detail->page, 0, ROLE_FAINT, "no open findings");
 	}
 }
 
@@ -110,8 +110,8 @@ void subject_page_history(struct subject_page *detail, const struct app *app)
 static void put_gone(struct text_page *page, const char *what)
 {
 	page_line(page, NULL);
-	page_putf(page, 0, ROLE_WARNING, "%s is not in the fabric that is shown.", what);
-	page_wrap(page, NULL, 0, ROLE_FAINT, "Go to a time at which it was there (t, b, < and >), or back with Esc.");
+	page_putf(page, 0, ROLE_WARNING, "%s is not in the shown fabric.", what);
+	page_wrap(page, NULL, 0, ROLE_FAINT, "Go to a time at which it was present (t, b, < and >), or back with Esc.");
 }
 
 static void put_place(struct subject_page *detail, const struct app *app, const struct subject *place)
@@ -147,7 +147,7 @@ void subject_page_fill(struct subject_page *detail, const struct app *app, const
 		page_line(page, NULL);
 		page_putf(page, 0, ROLE_WARNING, "This finding is not open at the shown time.");
 		page_wrap(page, NULL, 0, ROLE_FAINT,
-			  "It closed meanwhile, or had not begun: see Events (5). Esc goes back.");
+			  "It has closed or had not opened yet: see Events (5). Esc: back.");
 		return;
 	}
 	if (row) {
@@ -171,7 +171,7 @@ static void put_times(struct text_page *page, const struct finding_row *row, int
 		 when_format_span(open_us > 0 ? open_us : 0, span));
 	page_field(page, NULL, "since", LABEL, ROLE_TEXT, text);
 	if (row->opened_us != finding->since_us)
-		page_field(page, NULL, "told first", LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
+		page_field(page, NULL, "reported", LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
 	page_field(page, NULL, "last seen", LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
 }
 
@@ -190,7 +190,7 @@ static void put_numbers(struct text_page *page, const struct finding *finding)
 				*c = ' ';
 		text_appendf(&text, "%s%s ", i ? ", " : "", key);
 		if (isnan(value))
-			text_append(&text, "not known");
+			text_append(&text, "unknown");
 		else
 			text_appendf(&text, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
 	}
@@ -209,7 +209,7 @@ static void put_hosts(struct text_page *page, const struct finding *finding)
 		text_appendf(&text, "%s%s", i ? ", " : "", finding->hosts[i]);
 	if (finding->hosts_touched > finding->host_count)
 		text_append(&text, ", ...");
-	page_field(page, NULL, "hosts touched", LABEL, ROLE_TEXT, text_chars(&text));
+	page_field(page, NULL, "hosts affected", LABEL, ROLE_TEXT, text_chars(&text));
 	text_done(&text);
 }
 
@@ -219,11 +219,11 @@ static void put_acknowledgement(struct text_page *page, const struct finding_row
 	char at[WHEN_SIZE], until[WHEN_SIZE], text[512];
 
 	if (!known->at_us) {
-		page_field(page, NULL, "acknowledged", LABEL, ROLE_FAINT, "by nobody");
+		page_field(page, NULL, "acknowledged", LABEL, ROLE_FAINT, "no");
 		return;
 	}
-	snprintf(text, sizeof(text), "by %s at %s, %s%s%s%s", known->person[0] ? known->person : "somebody",
-		 when_format_local(known->at_us, at), known->until_us ? "until " : "until it is taken back",
+	snprintf(text, sizeof(text), "by %s at %s, %s%s%s%s", known->person[0] ? known->person : "unknown user",
+		 when_format_local(known->at_us, at), known->until_us ? "until " : "until revoked",
 		 known->until_us ? when_format_local(known->until_us, until) : "", known->reason[0] ? ": " : "",
 		 known->reason);
 	page_field(page, NULL, "acknowledged", LABEL, ROLE_TEXT, text);
@@ -246,16 +246,16 @@ void subject_page_finding(struct subject_page *detail, const struct app *app, co
 	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(finding->kind));
 	page_putf(page, x + 2, ROLE_STRONG, "%s", finding->subject);
 	page_field(page, &place, "at", LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
-	page_field(page, NULL, "seen", LABEL, ROLE_TEXT, finding->text);
+	page_field(page, NULL, "evidence", LABEL, ROLE_TEXT, finding->text);
 	put_times(page, row, app->live.shown->sweep.wall_us);
 	page_field(page, NULL, "cause", LABEL, ROLE_STRONG, finding->cause);
-	page_field(page, NULL, "what to do", LABEL, ROLE_TEXT, finding->advice);
+	page_field(page, NULL, "action", LABEL, ROLE_TEXT, finding->advice);
 	put_hosts(page, finding);
 	put_numbers(page, finding);
 	put_acknowledgement(page, row);
-	page_field(page, NULL, "it means", LABEL, ROLE_FAINT, info->means);
-	page_field(page, NULL, "told when", LABEL, ROLE_FAINT, info->limits);
-	page_field(page, NULL, "why so", LABEL, ROLE_FAINT, info->reason);
+	page_field(page, NULL, "description", LABEL, ROLE_FAINT, info->means);
+	page_field(page, NULL, "threshold", LABEL, ROLE_FAINT, info->limits);
+	page_field(page, NULL, "rationale", LABEL, ROLE_FAINT, info->reason);
 }
 
 /* Sums over the members, before they are made shares. */
@@ -331,7 +331,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 static void put_members(struct text_page *page, const struct app *app, const struct subject_data *known,
 			const struct shape_group *group)
 {
-	static const char *const heads[ALL] = { "OUT", "SHARE", "IN", "SHARE", "FAIR", "TABLE", "STALL", "ERRORS" };
+	static const char *const heads[ALL] = { "TX", "SHARE", "RX", "SHARE", "FAIR", "TABLE", "XWait%", "ERRORS" };
 	const struct sums sums = sum_up(app, group, known);
 	int cells = page->columns >= 6 + 14 + ALL * (CELL + 1) ? ALL : page->columns >= 60 ? FEW : 3;
 	int peer_columns = page->columns - 6 - cells * (CELL + 1);
@@ -346,8 +346,8 @@ static void put_members(struct text_page *page, const struct app *app, const str
 		put_member(page, app, known, &sums, app->context.shape->members[i], peer_columns, cells);
 	page_line(page, NULL);
 	page_wrap(page, NULL, 0, ROLE_FAINT,
-		  "OUT, IN: of the link's rate. SHARE: of what all members carry. FAIR: by what each can carry. "
-		  "TABLE: what the switch's forwarding table gives it of the destinations that leave by the group.");
+		  "TX, RX: of the link rate. SHARE: of the group's traffic. FAIR: by link rate. "
+		  "TABLE: share of the group's destination LIDs in the switch's forwarding table.");
 }
 
 void subject_page_group(struct subject_page *detail, const struct app *app, const struct subject *subject)
@@ -363,7 +363,7 @@ void subject_page_group(struct subject_page *detail, const struct app *app, cons
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, subject_name(app, subject, name, sizeof(name)));
 	if (index == SHAPE_NONE) {
 		page_line(page, NULL);
-		page_putf(page, 0, ROLE_WARNING, "There are no such links in the fabric that is shown.");
+		page_putf(page, 0, ROLE_WARNING, "The shown fabric has no such links.");
 		subject_page_findings(detail, app, subject->node_guid, 0);
 		return;
 	}

@@ -24,7 +24,7 @@ struct app;
 /* The history of a subject: one curve or one each way. */
 struct history_plot {
 	unsigned window, metric;   /* which are chosen: see history_plot_zoom(), history_plot_next() */
-	bool waits;                /* much is to be read: that is said first, and the next history_plot_load() does it */
+	bool waits;                /* a long read is pending: the next history_plot_load() does it */
 	int64_t samples_at_once;   /* how many are not much; 0: as usual */
 	/* What was loaded, and for what. */
 	struct {

@@ -28,7 +28,7 @@ static struct list_columns list_columns(int columns)
 	int rates = columns >= 90 ? 17 : 6, x;
 
 	at.out = at.in = rates;
-	at.peer = columns - 5 - 12 - (columns >= 60 ? 9 : 0) - 2 * (rates + 1) - 7 - 8;
+	at.peer = columns - 5 - 12 - (columns >= 60 ? 9 : 0) - 2 * (rates + 1) - 10 - 8;
 	if (at.peer > 60)
 		at.peer = 60;
 	if (at.peer < 6)
@@ -41,7 +41,7 @@ static struct list_columns list_columns(int columns)
 	at.out_x = x;
 	at.in_x = x + rates + 1;
 	at.stall_x = at.in_x + rates + 1;
-	at.errors_x = at.stall_x + 7;
+	at.errors_x = at.stall_x + 10;
 	return at;
 }
 
@@ -53,9 +53,9 @@ static void put_list_head(struct text_page *page, const struct list_columns *at,
 	page_put(page, at->word_x, 11, ALIGN_LEFT, ROLE_HEAD, "STATE");
 	if (links)
 		page_put(page, at->link_x, 8, ALIGN_LEFT, ROLE_HEAD, "LINK");
-	page_put(page, at->out_x, at->out, ALIGN_RIGHT, ROLE_HEAD, "OUT");
-	page_put(page, at->in_x, at->in, ALIGN_RIGHT, ROLE_HEAD, "IN");
-	page_put(page, at->stall_x, 6, ALIGN_RIGHT, ROLE_HEAD, "STALL");
+	page_put(page, at->out_x, at->out, ALIGN_RIGHT, ROLE_HEAD, "TX");
+	page_put(page, at->in_x, at->in, ALIGN_RIGHT, ROLE_HEAD, "RX");
+	page_put(page, at->stall_x, 9, ALIGN_RIGHT, ROLE_HEAD, "XmitWait%");
 	page_put(page, at->errors_x, 7, ALIGN_RIGHT, ROLE_HEAD, "ERRORS");
 }
 
@@ -101,7 +101,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const st
 	put_load(page, at->out_x, at->out, view->xmit_bytes_per_s, view->xmit_percent);
 	put_load(page, at->in_x, at->in, view->rcv_bytes_per_s, view->rcv_percent);
 	format_percent(view->stall_percent, text, sizeof(text));
-	page_put(page, at->stall_x, 6, ALIGN_RIGHT, ROLE_TEXT, text);
+	page_put(page, at->stall_x, 9, ALIGN_RIGHT, ROLE_TEXT, text);
 	snprintf(text, sizeof(text), "-");
 	if (!isnan(view->errors))
 		format_count((uint64_t)view->errors, 6, text, sizeof(text));
@@ -127,7 +127,7 @@ static void put_ports(struct text_page *page, const struct app *app, uint32_t no
 	}
 	if (unused) {
 		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, "and %u that are down, unused", unused);
+		page_putf(page, 0, ROLE_FAINT, "and %u down and unused", unused);
 	}
 }
 
@@ -155,8 +155,8 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 			in = (isnan(in) ? 0 : in) + view->rcv_bytes_per_s;
 	}
 	page_line(page, NULL);
-	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "together");
-	page_putf(page, LABEL, ROLE_TEXT, "out %s  in %s  over %u port%s read of %u with a link;  errors %.0f",
+	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "total");
+	page_putf(page, LABEL, ROLE_TEXT, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",
 		  rate_format_bits(out, out_text, sizeof(out_text)), rate_format_bits(in, in_text, sizeof(in_text)),
 		  known, known == 1 ? "" : "s", up, errors);
 }
@@ -212,7 +212,7 @@ static void put_who(struct text_page *page, const struct app *app, uint32_t inde
 		if (shown->sweep.sm.known && shown->sweep.sm.guid &&
 		    (shown->fabric->ports[port].guid == shown->sweep.sm.guid || node->guid == shown->sweep.sm.guid)) {
 			page_line(page, NULL);
-			page_putf(page, LABEL, ROLE_GOOD, "the subnet manager that is master runs here, priority %u",
+			page_putf(page, LABEL, ROLE_GOOD, "master subnet manager, priority %u",
 				  shown->sweep.sm.priority);
 			break;
 		}
@@ -267,13 +267,13 @@ void subject_page_fabric(struct subject_page *detail, const struct app *app)
 		  summary->switches, summary->hcas, summary->others, summary->links_up, summary->ports,
 		  summary->ports_down, summary->ports_unused);
 	page_line(page, NULL);
-	page_putf(page, 0, ROLE_TEXT, "hosts send %s and receive %s; errors %" PRIu64 "%s",
+	page_putf(page, 0, ROLE_TEXT, "hosts TX %s, RX %s; errors %" PRIu64 "%s",
 		  rate_format_bits(summary->hosts_xmit_bytes_per_s, out, sizeof(out)),
 		  rate_format_bits(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), summary->errors,
 		  summary->errors_at_least ? "+" : "");
 	page_line(page, NULL);
 	page_putf(page, 0, ROLE_TEXT,
-		  "the sweep asked %u of %u ports, %u answered; %" PRIu64 " MADs sent, %" PRIu64 " unanswered",
+		  "the sweep polled %u of %u ports, %u responded; %" PRIu64 " MADs sent, %" PRIu64 " unanswered",
 		  shown->sweep.ports_asked, shown->sweep.ports_planned, shown->sweep.ports_answered,
 		  shown->sweep.mads_sent, shown->sweep.mads_timed_out);
 	if (shape) {

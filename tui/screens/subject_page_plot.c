@@ -41,7 +41,7 @@ static const struct curve {
 } curves[] = {
 	{ "utilization", { "xmit_utilization_percent", "rcv_utilization_percent" }, false },
 	{ "rate", { "xmit_bytes", "rcv_bytes" }, false },
-	{ "stall (estimate)", { "stall_percent", NULL }, false },
+	{ "XmitWait % (estimate)", { "stall_percent", NULL }, false },
 	{ "packets", { "xmit_packets", "rcv_packets" }, false },
 	{ "errors", { "errors", NULL }, false },
 	{ "share of the group's bytes", { "xmit_bytes", "rcv_bytes" }, true },
@@ -119,7 +119,7 @@ static void find_members(struct history_plot *plot, const struct app *app, const
 			if (fabric->ports[i].peer != FABRIC_NONE && port_is_pollable(fabric, &fabric->ports[i]))
 				add_member(members, shown, i);
 		if (members->count != 1)
-			snprintf(plot->about, sizeof(plot->about), "%zu ports together", members->count);
+			snprintf(plot->about, sizeof(plot->about), "total of %zu ports", members->count);
 	} else if (place->kind == SUBJECT_GROUP) {
 		uint32_t group = subject_group(app->context.shape, place);
 		const struct shape *shape = app->context.shape;
@@ -131,7 +131,7 @@ static void find_members(struct history_plot *plot, const struct app *app, const
 			return;
 		if (!all)
 			add_member(members, shown, port);
-		snprintf(plot->about, sizeof(plot->about), "the hottest member now, %s/%u",
+		snprintf(plot->about, sizeof(plot->about), "busiest member now, %s/%u",
 			 app->table.order.names[node], fabric->ports[port].num);
 	}
 }
@@ -157,7 +157,7 @@ static int read_members(const struct history_plot *plot, struct reader *reader, 
 		struct metric metric;
 
 		if (!metric_find(curve->keys[i], &metric))
-			return err_set(err, ERR_INTERNAL, "there is no metric %s", curve->keys[i]);
+			return err_set(err, ERR_INTERNAL, "unknown metric %s", curve->keys[i]);
 		code = series_init(&series[i], &metric, plot->since_us, plot->until_us, step_us,
 				   when_zone_us(plot->until_us), err);
 		*ret_count = code < 0 ? i : i + 1;
@@ -197,10 +197,10 @@ static int read_plot(struct history_plot *plot, const struct app *app, const str
 	int code;
 
 	if (!reader)
-		return err_set(err, ERR_UNAVAILABLE, "the database cannot be read now");
+		return err_set(err, ERR_UNAVAILABLE, "the database cannot be read at present");
 	find_members(plot, app, place, false, &members);
 	if (!members.count)
-		return err_set(err, ERR_UNAVAILABLE, "none of its ports has a link now");
+		return err_set(err, ERR_UNAVAILABLE, "no port has a link at present");
 	code = read_members(plot, reader, &members, columns, plot->series, &plot->series_count, err);
 	if (code < 0 || !curves[plot->metric].share)
 		return code;
@@ -289,7 +289,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 /* "out  mean 12.1 %, highest 83.4 %", or that nothing is known. */
 static void title_of(const struct history_plot *plot, size_t i, char *ret, size_t size)
 {
-	static const char *const ways[] = { "out", "in" };
+	static const char *const ways[] = { "TX", "RX" };
 	const struct series *series = &plot->series[i];
 	char mean_text[METRIC_VALUE_SIZE], high_text[METRIC_VALUE_SIZE];
 	double sum = 0, weight = 0, high = NAN;
@@ -304,12 +304,12 @@ static void title_of(const struct history_plot *plot, size_t i, char *ret, size_
 		high = fmax(high, fmax(at->high, at->mean));
 	}
 	if (weight > 0)
-		snprintf(ret, size, "%s%smean %s, highest %s", plot->series_count > 1 ? ways[i] : "",
+		snprintf(ret, size, "%s%smean %s, max %s", plot->series_count > 1 ? ways[i] : "",
 			 plot->series_count > 1 ? "  " : "",
 			 metric_format_value(&series->metric, sum / weight, mean_text, sizeof(mean_text)),
 			 metric_format_value(&series->metric, high, high_text, sizeof(high_text)));
 	else
-		snprintf(ret, size, "%s%snothing is known of it in this window", plot->series_count > 1 ? ways[i] : "",
+		snprintf(ret, size, "%s%sno data in this window", plot->series_count > 1 ? ways[i] : "",
 			 plot->series_count > 1 ? "  " : "");
 }
 
@@ -362,7 +362,7 @@ void history_plot_put(const struct history_plot *plot, struct text_page *page, i
 		     when_format_local(plot->until_us, until), plot->about[0] ? "; " : "", plot->about);
 	if (plot->problem[0] || plot->waits) {
 		page_wrap(page, NULL, 0, plot->waits ? ROLE_FAINT : ROLE_WARNING,
-			  plot->waits ? "reading what was stored of it ..." : plot->problem);
+			  plot->waits ? "reading stored history ..." : plot->problem);
 		return;
 	}
 	if (plot->series_count == 2 && page->columns >= BESIDE_COLUMNS) {

@@ -97,7 +97,7 @@ static void put_group(struct text_page *page, const struct app *app, const struc
 			sum += known->lids[fabric->ports[shape->members[i]].num];
 		mean = group->count ? sum / group->count : 0;
 		page_line(page, &subject);
-		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "one of");
+		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "group");
 		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",
 			  subject_name(app, &subject, name, sizeof(name)), group->count, group->built);
 	}
@@ -107,13 +107,14 @@ static void put_group(struct text_page *page, const struct app *app, const struc
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "routes");
 	if (known->routes == ROUTES_READ && mean > 0)
-		page_putf(page, LABEL, ROLE_TEXT, "%u destinations leave by it, %.1f by each of the group on average",
+		page_putf(page, LABEL, ROLE_TEXT,
+			  "%u LIDs routed through this port, %.1f per member of the group on average",
 			  known->lids[port->num], mean);
 	else if (known->routes == ROUTES_READ)
-		page_putf(page, LABEL, ROLE_TEXT, "%u destinations leave by it", known->lids[port->num]);
+		page_putf(page, LABEL, ROLE_TEXT, "%u LIDs routed through this port", known->lids[port->num]);
 	else
 		page_putf(page, LABEL, ROLE_FAINT, "%s", known->routes == ROUTES_UNKNOWN ?
-			  "the switch's forwarding table is not known" : "reading the forwarding table ...");
+			  "forwarding table of the switch unknown" : "reading the forwarding table ...");
 }
 
 /* Where the columns of the list of counters stand; 0 columns: not there. */
@@ -206,7 +207,7 @@ static void put_counter(struct subject_page *detail, const struct app *app, cons
 		page_put(page, at->value_x, at->value, ALIGN_RIGHT, ROLE_FAINT, number);
 	}
 	page_putf(page, at->meaning_x, ROLE_FAINT, "%s%s%s", delta->reset & COUNTER_BIT(counter) ? "(was reset) " : "",
-		  delta->saturated & COUNTER_BIT(counter) ? "(is full) " : "",
+		  delta->saturated & COUNTER_BIT(counter) ? "(saturated) " : "",
 		  counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA ? metric.meaning
 									      : counter_info(counter)->meaning);
 }
@@ -222,18 +223,18 @@ static void put_counters(struct subject_page *detail, const struct app *app, uin
 	if (!row->sum.elapsed_us) {
 		page_heading(page, "COUNTERS");
 		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, "not known: %s", sample_status_name(row->status));
+		page_putf(page, 0, ROLE_FAINT, "unknown: %s", sample_status_name(row->status));
 		return;
 	}
 	page_heading(page, "COUNTERS over %s%s%s", when_format_span(row->sum.elapsed_us, span),
-		     app->live.baseline_us ? ", since the mark at " : "",
+		     app->live.baseline_us ? ", since the baseline at " : "",
 		     app->live.baseline_us ? when_format_local(app->live.baseline_us, mark) : "");
 	page_line(page, NULL);
 	page_put(page, 0, at.name, ALIGN_LEFT, ROLE_HEAD, "COUNTER");
-	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "COUNTED");
+	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "DELTA");
 	page_put(page, at.rate_x, at.rate, ALIGN_RIGHT, ROLE_HEAD, "RATE");
 	if (at.peer)
-		page_put(page, at.peer_x, at.peer, ALIGN_RIGHT, ROLE_HEAD, "ITS PEER");
+		page_put(page, at.peer_x, at.peer, ALIGN_RIGHT, ROLE_HEAD, "PEER");
 	if (at.value)
 		page_put(page, at.value_x, at.value, ALIGN_RIGHT, ROLE_HEAD, "VALUE");
 	page_put(page, at.meaning_x, -1, ALIGN_LEFT, ROLE_HEAD, "MEANING");
@@ -251,7 +252,7 @@ static void put_ber(struct text_page *page, const char *name, const struct ber *
 	if (ber->rate > 0)
 		page_putf(page, 33, ROLE_TEXT, "%s%.1e", ber->at_least ? "at least " : "", ber->rate);
 	else
-		page_putf(page, 33, ROLE_FAINT, "below %.0e: no error seen", ber_below(ber));
+		page_putf(page, 33, ROLE_FAINT, "below %.0e: no errors", ber_below(ber));
 }
 
 static void put_slow(struct text_page *page, const struct counter_columns *at, const struct detail_row *row,
@@ -286,18 +287,18 @@ static void put_slow_counters(struct subject_page *detail, const struct app *app
 	char span[WHEN_SIZE];
 
 	if (known->slow_read)
-		page_heading(page, "SLOW COUNTERS: asked now and then; what they counted in the %s before",
+		page_heading(page, "DETAIL COUNTERS (polled less often): deltas of the last %s",
 			     when_format_span(known->slow_window_us, span));
 	else
-		page_heading(page, "SLOW COUNTERS: asked now and then");
+		page_heading(page, "DETAIL COUNTERS (polled less often)");
 	if (!known->slow_count) {
 		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, known->slow_read ? "none of them was read" : "reading them ...");
+		page_putf(page, 0, ROLE_FAINT, known->slow_read ? "none read" : "reading ...");
 		return;
 	}
 	page_line(page, NULL);
 	page_put(page, 0, at.name, ALIGN_LEFT, ROLE_HEAD, "COUNTER");
-	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "COUNTED");
+	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "DELTA");
 	page_put(page, at.rate_x, at.rate, ALIGN_RIGHT, ROLE_HEAD, "VALUE");
 	page_put(page, at.meaning_x, -1, ALIGN_LEFT, ROLE_HEAD, "MEANING");
 	for (size_t i = 0; i < known->slow_count; i++)
