@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * list.h - rows with a cursor, moved by the same keys everywhere
+ * list.h - cursor and scroll position of a list of rows
  *
- * What the rows are is its owner's; this knows how many there are, how many are
- * seen at once, and where the cursor stands. No curses here.
+ * The content of the rows is up to the caller.
  */
 #ifndef IBWIRE_TUI_DRAW_LIST_H
 #define IBWIRE_TUI_DRAW_LIST_H
@@ -16,25 +15,25 @@ struct mouse;
 struct list {
 	size_t cursor, first; /* rows */
 	size_t count;
-	int height;           /* rows that there is room for */
+	int height;           /* visible rows */
 };
 
-/* list_fit - there are so many rows and so much room now: the cursor stays inside and is seen. */
+/* list_fit - set the number of rows and the height; the cursor stays valid and visible. */
 void list_fit(struct list *list, size_t count, int height);
 
-/* list_move_to - the cursor stands on this row, or on the last one. */
+/* list_move_to - move the cursor to a row, at most the last one. */
 void list_move_to(struct list *list, size_t row);
 
 /*
- * list_key - arrows, PgUp, PgDn, Home, End, and what less and vi have for them (j k g G ^B ^F)
+ * list_key - handle arrows, PgUp, PgDn, Home, End, and the keys of less and vi (j k g G ^B ^F)
  * Return: whether the key was one of these.
  */
 bool list_key(struct list *list, int key);
 
 /*
- * list_mouse - three rows up or down with the wheel, to the row that was pressed
- * @y:  line of the terminal where the first row stands that is seen
- * Return: false where no row was pressed: nothing happened.
+ * list_mouse - scroll by three rows with the wheel, or select the clicked row
+ * @y:  terminal line of the first visible row
+ * Return: false if no row was clicked.
  */
 bool list_mouse(struct list *list, const struct mouse *mouse, int y);
 

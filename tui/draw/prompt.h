@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * prompt.h - one line that is typed at the foot of the screen
+ * prompt.h - one-line text input in the last line of the screen
  *
- * Text is UTF-8; keys are as in app.h. Enter gives it to who asked, Esc leaves.
+ * Text is UTF-8; keys are as in key.h. Enter passes the text to a callback, Esc cancels.
  */
 #ifndef IBWIRE_TUI_DRAW_PROMPT_H
 #define IBWIRE_TUI_DRAW_PROMPT_H
@@ -15,26 +15,26 @@
 struct app;
 struct filter;
 
-/* Who asked gets what was typed. It may ask again at once. */
+/* Called with the text. It may start another prompt. */
 typedef void prompt_fn(struct app *app, const char *text);
 
 struct prompt {
 	char label[192];
 	char text[PROMPT_SIZE];
-	prompt_fn *done; /* NULL: nothing is asked */
+	prompt_fn *done; /* NULL: no prompt is open */
 };
 
 void prompt_start(struct prompt *prompt, const char *label, const char *text, prompt_fn *done);
 
-/* prompt_key - a key while something is asked. Return: whether it was taken. */
+/* prompt_key - handle a key while a prompt is open. Return: whether it was used. */
 bool prompt_key(struct prompt *prompt, struct app *app, int key);
 
-/* prompt_erase - the last character of a text goes. */
+/* prompt_erase - remove the last character of a text. */
 void prompt_erase(char *text);
 
 /*
- * prompt_character - a key as the text that it types, in the terminal's encoding
- * @ret:  "" where it types nothing that can be shown
+ * prompt_character - the text of a key in the terminal's encoding
+ * @ret:  "" if the key has no printable text
  * Return: @ret.
  */
 #define PROMPT_CHARACTER_SIZE (MB_LEN_MAX + 1)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * page.h - lines of text that are longer than the screen, some of which stand for something
+ * text_page.h - scrollable text whose lines can have a subject
  *
- * A page is made for a width and then only looked at: lines of parts, each of which has
- * a place, a width and a look. The cursor stands only on lines that have a
- * subject; between them the page is scrolled. No curses here but in page_draw().
+ * A page is built for a width: lines of parts, each with a position, a width and a role. The
+ * cursor
+ * stops only at lines with a subject; elsewhere the page scrolls.
  */
 #ifndef IBWIRE_TUI_DRAW_TEXT_PAGE_H
 #define IBWIRE_TUI_DRAW_TEXT_PAGE_H
@@ -29,7 +29,7 @@ struct page_part {
 
 struct page_line {
 	size_t first, count;    /* of its parts */
-	struct subject subject; /* kind NONE: the cursor passes it by */
+	struct subject subject; /* SUBJECT_NONE: the cursor skips the line */
 };
 
 /* A zeroed struct is an empty page. */
@@ -39,61 +39,61 @@ struct text_page {
 	struct page_part *parts;
 	struct page_line *lines;
 	size_t part_count, part_capacity, line_count, line_capacity;
-	bool failed; /* no memory: lines are missing */
+	bool failed; /* out of memory: lines are missing */
 };
 
-/* page_begin - empty again, for a width. page_done - memory given back. */
+/* page_begin - clear the page and set its width. page_done - free it. */
 void page_begin(struct text_page *page, int columns);
 void page_done(struct text_page *page);
 
-/* page_line - a new line; @subject: what it is about, or NULL. */
+/* page_line - append a line; @subject: or NULL. */
 void page_line(struct text_page *page, const struct subject *subject);
 
 /*
- * page_put - a part of the newest line
- * @columns:  below 0: as many as the text has
- * What lies beyond the page's width is cut. Return: where it ends.
+ * page_put - add a part to the last line, cut at the width of the page
+ * @columns:  below 0: the width of the text
+ * Return: the column behind it.
  */
 int page_put(struct text_page *page, int x, int columns, enum align align, enum role role, const char *text);
 __attribute__((format(printf, 4, 5))) int page_putf(struct text_page *page, int x, enum role role, const char *fmt,
 						    ...);
 
-/* page_heading - a blank line, but for the first of the page, and a line as heads of columns look. */
+/* page_heading - append a blank line, except at the top, and a heading. */
 __attribute__((format(printf, 2, 3))) void page_heading(struct text_page *page, const char *fmt, ...);
 
-/* page_wrap - a text in as many lines as it needs, cut between words; @indent: columns left blank. */
+/* page_wrap - append a text, wrapped between words; @indent: blank columns. */
 void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text);
 
-/* page_field - the same with a faint label before the first line; nothing where @text is NULL or "". */
+/* page_field - page_wrap() with a label before the first line; no effect if @text is NULL or "". */
 void page_field(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
 		const char *text);
 
-/* page_lines - each line of @text (between '\n') as a line of the page, from column @x of it. */
+/* page_lines - append each line of @text at column @x. */
 void page_lines(struct text_page *page, int x, enum role role, const char *text);
 
-/* Which part of a page is seen. */
+/* The visible part of a page. */
 struct page_view {
 	size_t first;
-	size_t cursor; /* a line with a subject that is seen, or PAGE_NONE */
+	size_t cursor; /* a visible line with a subject, or PAGE_NONE */
 	int height;
 };
 
 #define PAGE_NONE ((size_t)-1)
 
-/* page_fit - there is so much room now: no line is wasted, and the cursor is on a seen line with a subject, if any. */
+/* page_fit - set the height; the cursor moves to a visible line with a subject, if any. */
 void page_fit(const struct text_page *page, struct page_view *view, int height);
 
 /*
- * page_key - arrows, PgUp, PgDn, Home, End and what less and vi have for them
- * An arrow goes to the next line with a subject where that is seen, else it scrolls.
+ * page_key - handle arrows, PgUp, PgDn, Home, End, and the keys of less and vi
+ * An arrow moves to the next line with a subject if that is visible, else it scrolls.
  * Return: whether the key was one of these.
  */
 bool page_key(const struct text_page *page, struct page_view *view, int key);
 
-/* page_scroll - so many lines down, below 0 up. */
+/* page_scroll - scroll down by @lines, up if below 0. */
 void page_scroll(const struct text_page *page, struct page_view *view, long lines);
 
-/* page_draw - what is seen of it. */
+/* page_draw - draw the visible part. */
 void page_draw(const struct text_page *page, const struct page_view *view, const struct brush *brush,
 	       const struct rect *body);
 

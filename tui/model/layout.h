@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * layout.h - what stands where on a terminal of a given size
+ * layout.h - positions on a terminal of a given size
  *
- * Pure functions of a size, so that a test can try every size. Coordinates
- * count from 0 at the upper left.
+ * Pure functions, testable for all sizes. Coordinates start at 0 in the upper left corner.
  */
 #ifndef IBWIRE_TUI_MODEL_LAYOUT_H
 #define IBWIRE_TUI_MODEL_LAYOUT_H
@@ -12,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Below this the screen says only that it is too small. */
+/* Smaller terminals get only a message. */
 #define LAYOUT_MIN_COLUMNS 40
 #define LAYOUT_MIN_ROWS 10
 
@@ -20,23 +19,23 @@ struct rect {
 	int y, x, rows, columns;
 };
 
-/* The parts that every screen has, top to bottom; a part of 0 rows is not there. */
+/* The parts of every screen, from top to bottom; a part of 0 rows is omitted. */
 struct frame {
-	struct rect header; /* the fabric in a few lines */
-	struct rect tabs;   /* the screens, and the way to this one */
-	struct rect notice; /* one line when something has to be told */
-	struct rect body;   /* the screen's own */
-	struct rect footer; /* keys, or what is being typed */
+	struct rect header; /* status and summary */
+	struct rect tabs;   /* tabs and path */
+	struct rect notice; /* one line, if there is a notice */
+	struct rect body;   /* content of the screen */
+	struct rect footer; /* keys or input */
 };
 
 /*
  * layout_frame - divide the terminal
- * @notice:  is there something to tell?
- * Return: false where the terminal is below the least size; @ret is all zero then.
+ * @notice:  whether there is a notice
+ * Return: false if the terminal is too small; @ret is zeroed then.
  */
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret);
 
-/* The columns of the table of links, in their order on the screen. */
+/* The columns of the links table, in order of position. */
 enum column {
 	COLUMN_TAG,
 	COLUMN_FINDING,
@@ -67,55 +66,52 @@ enum column {
 };
 
 struct column_info {
-	const char *title;   /* where there is room, with the unit where the cell has none */
-	const char *narrow;  /* title where there is little */
-	const char *meaning; /* one line for the help */
+	const char *title;   /* if it fits; with the unit if the cells have none */
+	const char *narrow;  /* short title */
+	const char *meaning; /* one line of help */
 	bool right;          /* its cells are right-aligned */
 };
 
 /* column_info - constant. */
 const struct column_info *column_info(enum column column);
 
-/* column_by_title - Return: whether there is one of that title. */
+/* column_by_title - Return: whether a column has this title. */
 bool column_by_title(const char *title, enum column *ret);
 
-/* column_can_hide - can one do without it? */
+/* column_can_hide - whether the setup may hide the column. */
 bool column_can_hide(enum column column);
 
-/* Where a column stands; columns is 0 where it is not shown. */
+/* Position of a column; columns is 0 if it is not shown. */
 struct column_place {
 	int x, columns;
 };
 
-/* What the rows need. */
+/* Requirements of the rows. */
 struct column_needs {
 	int port_columns, peer_columns, link_columns; /* of the longest texts in these columns */
-	bool findings, tags; /* is there any? Else these columns take no room */
-	uint32_t hidden;     /* 1 << column: not wanted */
+	bool findings, tags; /* whether there are any; else these columns are omitted */
+	uint32_t hidden;     /* 1 << column: hidden */
 };
 
 /*
- * layout_columns - which columns a width has room for, and how wide
+ * layout_columns - select columns and their widths
  * @columns:  of the table
- * @ret:      COLUMN_COUNT places, in order of x, one blank column between
- *            neighbours, all inside the table
+ * @ret:      COLUMN_COUNT places in order of x, one blank column apart, all inside the table
  */
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret);
 
 /*
- * layout_segments - which parts of a line are shown where not all fit
- * @widths, @ranks: of @count parts; the lower the rank the more important
+ * layout_segments - select the parts of a line that fit
+ * @widths, @ranks: of @count parts; lower ranks are more important
  * @gap:           blank columns between parts
- * @ret_shown:     for each part whether it is shown; the most important ones
- *                 that fit, none cut
+ * @ret_shown:     for each part whether it is shown, uncut
  */
 void layout_segments(int columns, const int *widths, const int *ranks, size_t count, int gap, bool *ret_shown);
 
 /*
- * layout_scroll - which row is the first to be seen
- * @first:  that was the first; @cursor: row that has to be seen; @rows: there
- *          are; @height: that fit
- * Return: the nearest to @first that shows the cursor and wastes no line.
+ * layout_scroll - first visible row
+ * @first:  the previous one; @cursor: must be visible; @rows: total; @height: visible
+ * Return: the row nearest to @first that shows the cursor and leaves no line empty.
  */
 size_t layout_scroll(size_t first, size_t cursor, size_t rows, int height);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* marks.h - what is wrong with a port at a glance: the finding that is open there, and whether its link is degraded */
+/* port_marks.h - worst open finding of each port, and whether its link is degraded */
 #ifndef IBWIRE_TUI_MODEL_PORT_MARKS_H
 #define IBWIRE_TUI_MODEL_PORT_MARKS_H
 
@@ -12,7 +12,7 @@ struct finding_row;
 struct snapshot_context;
 struct shape;
 
-/* The worst finding that is open at a port. One that somebody knows of wakes nobody. */
+/* The worst open finding at a port. Acknowledged findings have the lowest severity. */
 enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
 
 enum port_mark port_mark_of(const struct finding_row *row);
@@ -27,13 +27,14 @@ bool finding_concerns_port(const struct snapshot_context *context, const struct 
 			   const struct finding *finding, uint32_t port);
 
 /*
- * port_marks_find - the worst finding at each port, also what is said of its node or group as a whole and is about it
- * @ret:  by port of the fabric, all 0: 1 + index into context->findings; stays 0 for none
+ * port_marks_find - the worst finding at each port, including those of its node or group
+ * @ret:  by port of the fabric, zeroed by the caller: 1 + index into context->findings; 0: none
  */
 void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret);
 
 /*
- * port_is_degraded - does a link run narrower or slower than both its ends are set to, or than it is built for?
+ * port_is_degraded - whether a link is narrower or slower than both ends are enabled for, or
+ * than built
  * @shape:  or NULL
  */
 bool port_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t port);

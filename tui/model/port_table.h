@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * table.h - what is known of each port of a snapshot, and of all together
+ * port_table.h - values of each port of a snapshot, and their totals
  *
- * Work of the size of the fabric is done when the snapshot changes, never when
- * a line is drawn. No curses here.
+ * Work proportional to the fabric is done when the snapshot changes, never while drawing.
  */
 #ifndef IBWIRE_TUI_MODEL_PORT_TABLE_H
 #define IBWIRE_TUI_MODEL_PORT_TABLE_H
@@ -19,21 +18,21 @@
 struct error;
 struct snapshot;
 
-/* A port that is down, and was not read in so long, is not shown unless asked for. */
+/* A port that is down and was not read for this long is hidden by default. */
 #define PORT_UNUSED_US (3600 * 1000000LL)
 
-/* One port as it is shown. NAN where a number is not known. */
+/* Displayed values of one port. NAN: unknown. */
 struct row_view {
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_percent, rcv_percent;
 	double stall_percent; /* an estimate */
-	double errors;       /* as in struct error_sum; NAN where no error counter was read */
-	int64_t last_wall_us; /* of its newest reading; 0: never */
-	uint32_t port_rank;  /* place among all ports by name */
+	double errors;       /* as in struct error_sum; NAN if no error counter was read */
+	int64_t last_wall_us; /* newest reading; 0: never */
+	uint32_t port_rank;  /* position among all ports by name */
 	uint8_t word;        /* enum port_word */
 	bool at_least;       /* of errors */
 	bool stall_at_least;
-	bool unused;         /* down for long, or always */
+	bool unused;         /* down for long or always */
 };
 
 struct fabric_summary {
@@ -41,10 +40,10 @@ struct fabric_summary {
 	size_t links_up;
 	size_t ports, ports_down, ports_unused; /* ports_down: those not unused */
 	size_t words[WORD_COUNT];
-	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* over the ports of HCAs; NAN where none is known */
+	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports; NAN if unknown */
 	uint64_t errors;
 	bool errors_at_least;
-	int link_columns;    /* of the longest text of width and speed */
+	int link_columns;    /* longest text of width and speed */
 };
 
 struct port_table {
@@ -62,7 +61,7 @@ void port_table_done(struct port_table *table);
  * @snapshot:  borrowed until the next call; NULL for none
  * @sums:      errors up to it
  *
- * Return: 0, or ERR_NOMEM: the table is empty then.
+ * Return: 0, or ERR_NOMEM: empty then.
  */
 int port_table_set(struct port_table *table, const struct snapshot *snapshot, const struct error_sums *sums,
 		       struct error *err);

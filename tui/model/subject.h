@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * subject.h - what a row, a cell or a line of a screen is about
+ * subject.h - what a row, cell or line of a screen represents
  *
- * By identity and not by place: it outlives the snapshot that it was found in.
+ * Identified by GUID, port number and id, so it stays valid when the snapshot changes.
  */
 #ifndef IBWIRE_TUI_MODEL_SUBJECT_H
 #define IBWIRE_TUI_MODEL_SUBJECT_H
@@ -18,10 +18,10 @@ enum subject_kind {
 	SUBJECT_NONE,
 	SUBJECT_FABRIC,
 	SUBJECT_NODE,
-	SUBJECT_PORT,    /* and the link that begins there */
+	SUBJECT_PORT,    /* and the link at this port */
 	SUBJECT_GROUP,   /* the uplinks of a switch, or its parallel links to the switch peer_guid */
 	SUBJECT_FINDING,
-	SUBJECT_TEXT,    /* what a command printed */
+	SUBJECT_TEXT,    /* output of a command */
 };
 
 struct subject {
@@ -32,10 +32,13 @@ struct subject {
 	int64_t id;          /* FINDING, TEXT */
 };
 
-/* subject_group - the group that a subject means: its index into the shape's, or SHAPE_NONE. @shape: or NULL. */
+/*
+ * subject_group - index of the group of a subject in the shape, or SHAPE_NONE. @shape: may be
+ * NULL.
+ */
 uint32_t subject_group(const struct shape *shape, const struct subject *subject);
 
-/* subject_of_finding - where a finding is: its port, node, group, or the fabric. */
+/* subject_of_finding - the port, node, group or fabric that a finding is about. */
 struct subject subject_of_finding(const struct finding_row *row);
 
 bool subject_equal(const struct subject *a, const struct subject *b);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * acknowledge.h - somebody knows of a finding, and says why it may wait
+ * acknowledge.h - acknowledge a finding
  *
- * Asked in two lines at the foot of the screen: why, and for how long. Of what
- * is acknowledged already it is asked whether that shall be taken back.
+ * Prompts for a reason and a duration in the last line of the screen. For an acknowledged
+ * finding
+ * it prompts whether to revoke the acknowledgement.
  */
 #ifndef IBWIRE_TUI_SCREENS_ACKNOWLEDGE_H
 #define IBWIRE_TUI_SCREENS_ACKNOWLEDGE_H
@@ -12,13 +13,13 @@
 
 struct app;
 
-/* What is being said while the lines are typed. */
+/* Input of the prompts so far. */
 struct acknowledge_input {
-	struct finding finding; /* only its kind, place and subject are looked at */
+	struct finding finding; /* only kind, place and subject are used */
 	char reason[256];
 };
 
-/* acknowledge_start - begin with the first line. @row: an open finding. */
+/* acknowledge_start - open the first prompt. @row: an open finding. */
 void acknowledge_start(struct app *app, const struct finding_row *row);
 
 #endif
