@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/text.h"
 
-/* A file that is longer was written by nobody of us. */
+/* Maximum size of the file. */
 #define FILE_SIZE_MOST 65536
 
 static const char *const flags[] = { "no", "yes", NULL };

@@ -31,7 +31,7 @@ int event_list_add(struct event_list *list, const struct recent_event *event, st
 	return 0;
 }
 
-/* Where the events begin that are older than all that came anew; count where the two do not meet. */
+/* Index of the first event older than all new ones; count if the two lists do not overlap. */
 static size_t first_older(const struct event_list *list, int64_t oldest)
 {
 	size_t i;
@@ -49,7 +49,7 @@ int event_list_merge(struct event_list *list, const struct recent_event *events,
 	size_t kept = list->count - older, capacity = count + kept + 1;
 	struct recent_event *room;
 
-	/* Nothing that was there goes on from what came. */
+	/* The previous list does not continue the new one. */
 	if (count < most || !kept)
 		list->complete = count < most;
 	if (count < most)

@@ -77,7 +77,7 @@ static void snapshots_are_listed_and_two_are_compared_the_older_first(void **sta
 	stage_close(&stage);
 }
 
-static void a_snapshot_is_taken_by_a_command_and_its_outcome_told(void **state)
+static void a_snapshot_command_reports_its_result(void **state)
 {
 	struct stage stage;
 
@@ -180,7 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(snapshots_are_listed_and_two_are_compared_the_older_first),
-		TEST_IN_FOLDER(a_snapshot_is_taken_by_a_command_and_its_outcome_told),
+		TEST_IN_FOLDER(a_snapshot_command_reports_its_result),
 		TEST_IN_FOLDER(a_report_is_of_what_the_cursor_stands_on_at_the_shown_time),
 		TEST_IN_FOLDER(a_text_is_searched_and_written_once),
 		TEST_IN_FOLDER(lists_and_texts_keep_to_their_places_at_every_size),

@@ -109,7 +109,7 @@ static void a_scope_stands_before_names(void **state)
 	assert_null(config_get(&config, "sort"));
 }
 
-static void of_a_broken_file_the_good_lines_count_and_the_first_bad_one_is_told(void **state)
+static void valid_lines_count_and_the_first_invalid_one_is_reported(void **state)
 {
 	static struct config config;
 	struct error err = { 0 };
@@ -145,7 +145,7 @@ static void no_bytes_do_harm(void **state)
 	}
 }
 
-static void a_file_that_is_none_is_told_and_a_missing_one_is_nothing(void **state)
+static void a_non_regular_file_is_reported_and_a_missing_one_is_not(void **state)
 {
 	static struct config config;
 	struct error err = { 0 };
@@ -222,7 +222,7 @@ static void what_cannot_be_written_leaves_the_old_file(void **state)
 	assert_file("file", "mouse = yes\n");
 }
 
-static void the_file_is_where_xdg_says(void **state)
+static void the_path_follows_the_xdg_specification(void **state)
 {
 	char where[64];
 
@@ -258,13 +258,13 @@ int main(void)
 		IN_FOLDER(what_is_put_comes_back),
 		cmocka_unit_test(hostile_values_and_names_are_left_out),
 		cmocka_unit_test(a_scope_stands_before_names),
-		IN_FOLDER(of_a_broken_file_the_good_lines_count_and_the_first_bad_one_is_told),
+		IN_FOLDER(valid_lines_count_and_the_first_invalid_one_is_reported),
 		cmocka_unit_test(no_bytes_do_harm),
-		IN_FOLDER(a_file_that_is_none_is_told_and_a_missing_one_is_nothing),
+		IN_FOLDER(a_non_regular_file_is_reported_and_a_missing_one_is_not),
 		cmocka_unit_test(only_what_changed_is_taken_over),
 		IN_FOLDER(folders_are_made_and_links_stay),
 		IN_FOLDER(what_cannot_be_written_leaves_the_old_file),
-		cmocka_unit_test(the_file_is_where_xdg_says),
+		cmocka_unit_test(the_path_follows_the_xdg_specification),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

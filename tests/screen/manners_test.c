@@ -343,7 +343,7 @@ static void hosts_as_uneven_as_each_other_stand_by_name(void **state)
 	stage_close(&stage);
 }
 
-static void two_presses_are_no_answer_to_what_is_asked(void **state)
+static void a_double_click_does_not_answer_a_prompt(void **state)
 {
 	struct stage stage;
 	struct mouse mouse = { .x = 20, .twice = true };
@@ -442,7 +442,7 @@ int main(void)
 		TEST_IN_FOLDER(a_press_chooses_the_row_that_is_seen_there),
 		TEST_IN_FOLDER(groups_are_listed_where_there_is_room),
 		TEST_IN_FOLDER(hosts_as_uneven_as_each_other_stand_by_name),
-		TEST_IN_FOLDER(two_presses_are_no_answer_to_what_is_asked),
+		TEST_IN_FOLDER(a_double_click_does_not_answer_a_prompt),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
 		cmocka_unit_test(help_of_balance_explains_its_columns_and_causes),
 	};

@@ -125,7 +125,7 @@ static void without_an_end_it_lasts_until_it_is_taken_back(void **state)
 	stage_close(&stage);
 }
 
-static void what_is_typed_wrong_is_asked_again_or_left(void **state)
+static void invalid_input_reopens_or_cancels_the_prompt(void **state)
 {
 	struct stage stage;
 
@@ -144,7 +144,7 @@ static void what_is_typed_wrong_is_asked_again_or_left(void **state)
 	stage_close(&stage);
 }
 
-static void a_database_that_cannot_be_written_is_told_in_a_line(void **state)
+static void a_read_only_database_is_reported(void **state)
 {
 	struct stage stage;
 
@@ -273,8 +273,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(a_problem_is_acknowledged_and_taken_back),
 		TEST_IN_FOLDER(without_an_end_it_lasts_until_it_is_taken_back),
-		TEST_IN_FOLDER(what_is_typed_wrong_is_asked_again_or_left),
-		TEST_IN_FOLDER(a_database_that_cannot_be_written_is_told_in_a_line),
+		TEST_IN_FOLDER(invalid_input_reopens_or_cancels_the_prompt),
+		TEST_IN_FOLDER(a_read_only_database_is_reported),
 		TEST_IN_FOLDER(in_the_past_it_is_said_that_it_counts_from_now),
 		TEST_IN_FOLDER(a_reboot_is_one_line_and_no_problem),
 		TEST_IN_FOLDER(counters_that_were_cleared_are_one_line),

@@ -118,7 +118,7 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 	stage_close(&stage);
 }
 
-static void what_is_not_there_says_so(void **state)
+static void absent_subjects_are_reported(void **state)
 {
 	static const struct subject gone[] = {
 		{ .kind = SUBJECT_PORT, .node_guid = 1, .port = 1 }, { .kind = SUBJECT_NODE, .node_guid = 1 },
@@ -150,7 +150,7 @@ static const struct finding_row *imbalance(const struct stage *stage)
 	return NULL;
 }
 
-static void a_finding_says_all_that_is_known_of_it_and_leads_to_its_place(void **state)
+static void a_finding_page_has_all_details_and_opens_its_place(void **state)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	const struct finding_row *row;
@@ -296,7 +296,7 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 	stage_close(&stage);
 }
 
-static void a_long_history_is_told_before_it_is_read(void **state)
+static void a_long_history_is_announced_before_it_is_read(void **state)
 {
 	struct history_plot plot = { .window = 2, .samples_at_once = 1 };
 	struct subject node, port;
@@ -383,12 +383,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(pages_of_all_that_there_is_fit_every_width),
-		TEST_IN_FOLDER(what_is_not_there_says_so),
-		TEST_IN_FOLDER(a_finding_says_all_that_is_known_of_it_and_leads_to_its_place),
+		TEST_IN_FOLDER(absent_subjects_are_reported),
+		TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_place),
 		TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time),
 		TEST_IN_FOLDER(plots_fit_all_sizes_for_all_that_can_be_plotted),
 		TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links),
-		TEST_IN_FOLDER(a_long_history_is_told_before_it_is_read),
+		TEST_IN_FOLDER(a_long_history_is_announced_before_it_is_read),
 		TEST_IN_FOLDER(a_groups_shares_are_of_all_members_and_the_table_explains_them),
 	};
 

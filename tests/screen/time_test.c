@@ -106,7 +106,7 @@ static void minutes_and_hours_go_back_and_on(void **state)
 	stage_close(&stage);
 }
 
-static void a_typed_time_is_shown_and_a_wrong_one_told(void **state)
+static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 {
 	struct stage stage;
 
@@ -171,7 +171,7 @@ static void space_holds_the_picture(void **state)
 }
 
 /* Since a mark a port counted what all sweeps since then counted together. */
-static void numbers_are_told_since_a_mark(void **state)
+static void rates_are_since_the_baseline(void **state)
 {
 	struct stage stage;
 	const struct snapshot *shown;
@@ -202,7 +202,7 @@ static void numbers_are_told_since_a_mark(void **state)
 	stage_close(&stage);
 }
 
-static void what_takes_long_to_read_is_told_first(void **state)
+static void a_slow_load_is_announced(void **state)
 {
 	struct stage stage;
 
@@ -299,12 +299,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(sweeps_are_stepped_through_one_by_one_and_back_to_live),
 		TEST_IN_FOLDER(minutes_and_hours_go_back_and_on),
-		TEST_IN_FOLDER(a_typed_time_is_shown_and_a_wrong_one_told),
+		TEST_IN_FOLDER(a_typed_time_is_shown_and_an_invalid_one_reported),
 		TEST_IN_FOLDER(what_was_not_found_yet_is_not_shown),
 		TEST_IN_FOLDER(b_goes_to_where_a_finding_began),
 		TEST_IN_FOLDER(space_holds_the_picture),
-		TEST_IN_FOLDER(numbers_are_told_since_a_mark),
-		TEST_IN_FOLDER(what_takes_long_to_read_is_told_first),
+		TEST_IN_FOLDER(rates_are_since_the_baseline),
+		TEST_IN_FOLDER(a_slow_load_is_announced),
 		TEST_IN_FOLDER(loads_are_moved_to_a_fabric_that_changed),
 	};
 

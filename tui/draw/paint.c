@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* paint.c - the one place that writes characters to the terminal; tests put a canvas of their own there */
+/* paint.c - the only code that writes characters to the terminal; tests replace it by a canvas */
 #include <curses.h>
 
 #include "tui/draw/draw.h"
@@ -22,7 +22,7 @@ void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, en
 	short pair = theme->pairs[role];
 
 	if (brush->flags & DRAW_DIM) {
-		/* Old numbers are all alike: no colour of theirs says anything about now. */
+		/* Old data has no colours, since they would suggest a present state. */
 		attributes = (attributes & A_REVERSE) | theme->attributes[ROLE_FAINT];
 		pair = theme->pairs[ROLE_FAINT];
 	}

@@ -58,7 +58,7 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 	case '\r':
 	case '\n':
 	case KEY_SPECIAL(KEY_ENTER):
-		/* Who gets it may ask for the next line at once. */
+		/* The callback may start the next prompt. */
 		memcpy(text, prompt->text, sizeof(text));
 		prompt->done = NULL;
 		done(app, text);
@@ -111,7 +111,7 @@ bool filter_key(struct filter *filter, bool *typing, int key)
 	case '\b':
 	case 127:
 	case KEY_SPECIAL(KEY_BACKSPACE):
-		/* Erasing what is not there leaves the filter, as in less and vi. */
+		/* Backspace in an empty filter ends editing, as in less and vi. */
 		*typing = filter->typed[0] != '\0';
 		filter_erase(filter);
 		return true;

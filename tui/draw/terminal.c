@@ -74,7 +74,7 @@ static void arm(void)
 	for (i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
 		struct sigaction before;
 
-		/* A sanitizer's own handler says more than ours could. */
+		/* The handlers of a sanitizer print more than ours. */
 		if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
 			sigaction(deadly[i], &action, NULL);
 	}
@@ -101,7 +101,7 @@ int terminal_check(struct error *err)
 			       "terminfo entry", name);
 	move = tigetstr("cup");
 	moves = move && move != (const char *)-1;
-	/* What was read of it is read again by the one who takes the terminal over. */
+	/* curses reads the terminal description again on initialization. */
 	del_curterm(cur_term);
 	if (!moves)
 		return err_set(err, ERR_USAGE,
@@ -120,7 +120,7 @@ bool terminal_was_stopped(void)
 	if (!taken.went_on)
 		return false;
 	taken.went_on = 0;
-	/* A stop that curses did not see, SIGSTOP, left the modes to whoever had the terminal then. */
+	/* After SIGSTOP, which curses does not handle, the terminal modes may have been changed. */
 	reset_prog_mode();
 	clearok(curscr, TRUE);
 	return true;
@@ -149,9 +149,9 @@ int terminal_start(bool *ret_unicode, struct error *err)
 	intrflush(stdscr, FALSE);
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	/* An escape sequence comes in one piece also over a slow line; a bare Esc should not take a second. */
+	/* An escape sequence arrives at once even on a slow line; Esc alone must not take a second. */
 	set_escdelay(50);
-	/* A click is told at once, not after a wait for a second one. */
+	/* Report a click at once instead of waiting for a double click. */
 	mouseinterval(0);
 	terminal_mouse_on(true);
 	*ret_unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");

@@ -61,7 +61,7 @@ void theme_make(struct theme *theme, int colors, bool unicode)
 		theme->attributes[ROLE_FAINT] = A_DIM;
 }
 
-/* How many colours are used: what the command line and the environment say wins over what is kept. */
+/* Number of colours: command line and environment take precedence over the saved setting. */
 static int color_count(enum tui_color color, enum theme_colors most)
 {
 	static const int at_most[THEME_COLORS] = {

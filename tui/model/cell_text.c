@@ -43,7 +43,7 @@ const char *cell_text_guid(uint64_t guid, char *ret)
 {
 	unsigned i;
 
-	/* Asked of each link while a filter is typed: snprintf() takes ten times as long. */
+	/* Called for each link while a filter is typed: snprintf() takes ten times as long. */
 	memcpy(ret, "0x", 2);
 	for (i = 0; i < 16; i++)
 		ret[2 + i] = "0123456789abcdef"[guid >> (60 - 4 * i) & 15];
@@ -115,7 +115,7 @@ static void write_which_errors(const struct links *links, const struct error_sum
 	}
 }
 
-/* Whose word it is, where that is not the port that stands first and there is room to say so. */
+/* Prefix for the end that the status belongs to, if it is not the first one and there is room. */
 static void write_status(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
 	const char *word = port_word_name((enum port_word)link->word);

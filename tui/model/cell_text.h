@@ -23,10 +23,10 @@ struct error_sums;
  */
 char *cell_text_append_port(const char *name, uint8_t num, char *to);
 
-/* cell_text_link - "4xHDR", "" where the link is down. Return: @ret, of CELL_LINK_SIZE. */
+/* cell_text_link - "4xHDR", "" if the link is down. Return: @ret, of CELL_LINK_SIZE. */
 const char *cell_text_link(const struct port *port, char *ret);
 
-/* cell_text_guid - "0x..." of 16 digits. Return: @ret, of CELL_GUID_SIZE. */
+/* cell_text_guid - "0x..." with 16 digits. Return: @ret, of CELL_GUID_SIZE. */
 const char *cell_text_guid(uint64_t guid, char *ret);
 
 /*

@@ -39,7 +39,7 @@ static bool is_down(const struct port_table *table, uint64_t node_guid, uint8_t 
 	return port != FABRIC_NONE && table->views[port].word == WORD_DOWN && !table->views[port].unused;
 }
 
-/* Where the topology forgot what is cabled to what, the findings know it: two ends that are one link. */
+/* If the topology lost a cable, the finding still has both ends of the link. */
 static void join_ends(const struct port_table *table, const struct snapshot_context *context, struct census *ret)
 {
 	const struct fabric *fabric = table->snapshot->fabric;

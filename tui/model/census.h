@@ -12,7 +12,7 @@ struct port_table;
 
 struct census {
 	size_t hosts;
-	size_t links_down;     /* down now and up within the last hour; for links that are up see struct fabric_summary */
+	size_t links_down;     /* down now, up within the last hour */
 	size_t links_degraded; /* up, and port_is_degraded() (port_marks.h) */
 	uint64_t bits_per_s;   /* total data rate of all links that are up, one direction */
 	uint32_t sm_port;      /* port of the subnet manager of the sweep, or FABRIC_NONE */

@@ -148,7 +148,7 @@ static void the_port_of_the_subnet_manager_is_found_by_its_guid(void **state)
 	assert_int_equal(census.sm_port, 7);
 }
 
-static void adaptive_routing_is_known_where_a_person_says_it(void **state)
+static void adaptive_routing_comes_from_the_settings(void **state)
 {
 	struct shape_adaptive_rule rules[] = { { "leaf02", false }, { "leaf*", true }, { NULL, false } };
 	const struct shape_settings settings = { .adaptive = rules };
@@ -184,7 +184,7 @@ int main(void)
 		TEST(a_link_that_is_slower_than_its_siblings_is_degraded),
 		TEST(a_link_below_what_its_ends_are_set_to_is_degraded),
 		TEST(the_port_of_the_subnet_manager_is_found_by_its_guid),
-		TEST(adaptive_routing_is_known_where_a_person_says_it),
+		TEST(adaptive_routing_comes_from_the_settings),
 		cmocka_unit_test(without_a_snapshot_there_is_nothing),
 	};
 

@@ -28,7 +28,7 @@ enum sort {
 	SORT_SM,
 	SORT_SWEEP,
 	SORT_CLOSED,   /* one for each kind of finding */
-	SORT_TOLD,     /* the same: worth a word, and nothing wrong */
+	SORT_TOLD,     /* informational finding */
 	SORT_ALONE,    /* events of its own kind only */
 };
 
@@ -38,7 +38,7 @@ struct kind {
 	const char *word; /* in a list with counts */
 };
 
-/* Words of the database (collector/events.h); what is not here stands for itself. */
+/* Event kinds of the database (collector/events.h); others are displayed as they are. */
 static const struct kind kinds[] = {
 	{ "host-restart", SORT_HOSTS, "restart" },
 	{ "link-down", SORT_PLACE, "link down" },
@@ -68,7 +68,7 @@ static const struct kind kinds[] = {
 	{ "collector-unthrottled", SORT_SWEEP, "full rate" },
 };
 
-/* Findings that say again what events of these kinds say, if there are any. */
+/* Findings that duplicate events of these kinds. */
 static const struct {
 	enum finding_kind finding;
 	const char *events[4];
@@ -87,7 +87,7 @@ static const struct {
 struct cluster {
 	struct change change;
 	enum sort sort;
-	char kind[32];       /* of SORT_CLOSED, SORT_TOLD the finding's, of SORT_ALONE the event's */
+	char kind[32];       /* SORT_CLOSED, SORT_TOLD: kind of the finding; SORT_ALONE: of the event */
 	struct { const char *word; size_t count; } words[WORDS_MAX];
 	size_t word_count;
 	uint64_t *places;    /* hosts or nodes, each once */
@@ -102,7 +102,7 @@ struct clusters {
 	const struct snapshot_context *context;
 };
 
-/* What one event says, before it is known whether it stands alone. */
+/* Text of a single event. */
 struct saying {
 	const struct recent_event *recent_event;
 	enum sort sort;
@@ -175,7 +175,7 @@ static bool was_info(const struct snapshot_context *context, const struct recent
 	       kind == FINDING_COUNTERS_CLEARED || kind == FINDING_COUNTER_SATURATED || kind == FINDING_LOCKED;
 }
 
-/* Return: false where it is told elsewhere. */
+/* Return: false if the change is reported elsewhere. */
 static bool sort_finding(const struct snapshot_context *context, struct saying *saying)
 {
 	const struct recent_event *recent_event = saying->recent_event;
@@ -185,7 +185,7 @@ static bool sort_finding(const struct snapshot_context *context, struct saying *
 	if (kind < 0 || !strcmp(recent_event->kind, "finding-changed") ||
 	    told_by_event(context, (enum finding_kind)kind))
 		return false;
-	/* What is worse is shown as a problem as long as it is open; that an info is over says nothing. */
+	/* Open findings are shown as problems; the end of an informational one is not reported. */
 	if (closed ? was_info(context, recent_event, kind) : recent_event->severity != EVENT_INFO)
 		return false;
 	snprintf(saying->kind, sizeof(saying->kind), "%s", finding_kind_name((enum finding_kind)kind));
@@ -198,7 +198,7 @@ static bool sort_finding(const struct snapshot_context *context, struct saying *
 	return true;
 }
 
-/* Is a node an HCA? What is gone, and of no known kind, is taken for one: most nodes are. */
+/* Whether a node is an HCA. A removed node of unknown kind is counted as one, as most nodes are. */
 static bool is_host(const struct clusters *clusters, uint64_t guid, const struct recent_event *recent_event)
 {
 	const struct shape *shape = clusters->context->shape;

@@ -117,7 +117,7 @@ static void a_pause_makes_two_of_it(void **state)
 	assert_string_equal(made->changes.list[1].text, "node0002: restart 1, link up 1, link down 1");
 }
 
-static void counters_that_somebody_cleared_are_one_change(void **state)
+static void external_counter_resets_are_one_change(void **state)
 {
 	struct made *made = *state;
 
@@ -150,7 +150,7 @@ static void links_of_hosts_and_of_switches_are_apart(void **state)
 	assert_string_equal(made->changes.list[1].brief, "node0004 link down");
 }
 
-static void what_is_wrong_is_told_when_it_is_over(void **state)
+static void closed_findings_are_changes(void **state)
 {
 	struct made *made = *state;
 
@@ -166,7 +166,7 @@ static void what_is_wrong_is_told_when_it_is_over(void **state)
 	assert_string_equal(made->changes.list[0].brief, "leaf01 link-degraded closed");
 }
 
-static void that_an_info_is_over_says_nothing(void **state)
+static void closed_informational_findings_are_no_changes(void **state)
 {
 	struct made *made = *state;
 
@@ -180,7 +180,7 @@ static void that_an_info_is_over_says_nothing(void **state)
 	assert_string_equal(made->changes.list[1].text, "congestion leaf01/1: incast");
 }
 
-static void what_an_event_says_is_not_said_again_by_its_finding(void **state)
+static void a_finding_does_not_repeat_its_event(void **state)
 {
 	struct made *made = *state;
 
@@ -199,7 +199,7 @@ static void what_an_event_says_is_not_said_again_by_its_finding(void **state)
 	assert_string_equal(made->changes.list[0].text, "routes-changed leaf01: 4 entries of the table changed");
 }
 
-static void events_of_unknown_kinds_and_nodes_are_told_too(void **state)
+static void events_of_unknown_kinds_and_nodes_are_changes(void **state)
 {
 	struct made *made = *state;
 
@@ -247,7 +247,7 @@ static void every_event_counts_in_one_change(void **state)
 	}
 }
 
-static void only_the_hour_that_is_asked_for_is_told(void **state)
+static void only_changes_in_the_requested_window_are_listed(void **state)
 {
 	struct made *made = *state;
 
@@ -259,7 +259,7 @@ static void only_the_hour_that_is_asked_for_is_told(void **state)
 	assert_string_equal(made->changes.list[0].text, "within");
 }
 
-static void where_too_much_happened_the_time_that_is_told_is_shorter(void **state)
+static void too_many_events_shorten_the_window(void **state)
 {
 	struct made *made = *state;
 
@@ -281,16 +281,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_rolling_reboot_is_one_change),
 		TEST(a_pause_makes_two_of_it),
-		TEST(counters_that_somebody_cleared_are_one_change),
+		TEST(external_counter_resets_are_one_change),
 		TEST(a_single_event_speaks_for_itself_with_short_names),
 		TEST(links_of_hosts_and_of_switches_are_apart),
-		TEST(what_is_wrong_is_told_when_it_is_over),
-		TEST(that_an_info_is_over_says_nothing),
-		TEST(what_an_event_says_is_not_said_again_by_its_finding),
-		TEST(events_of_unknown_kinds_and_nodes_are_told_too),
+		TEST(closed_findings_are_changes),
+		TEST(closed_informational_findings_are_no_changes),
+		TEST(a_finding_does_not_repeat_its_event),
+		TEST(events_of_unknown_kinds_and_nodes_are_changes),
 		TEST(every_event_counts_in_one_change),
-		TEST(only_the_hour_that_is_asked_for_is_told),
-		TEST(where_too_much_happened_the_time_that_is_told_is_shorter),
+		TEST(only_changes_in_the_requested_window_are_listed),
+		TEST(too_many_events_shorten_the_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

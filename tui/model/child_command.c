@@ -26,7 +26,7 @@ static void become(const char *program, char *const *argv, pid_t parent, int col
 	int null = open("/dev/null", O_RDWR);
 	char width[16];
 
-	/* The parent may have died before this was asked for. */
+	/* The parent may have exited before the call. */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		_exit(127);
 	setpgid(0, 0);
@@ -64,7 +64,7 @@ int child_command_start(struct child_command *run, const char *program, char *co
 		fcntl(ends[1], F_SETFL, 0);
 		become(program, argv, parent, columns, ends[1]);
 	}
-	/* Both do it: whoever of them comes first, the group is there from here on. */
+	/* Parent and child both set the group, so that it exists whichever runs first. */
 	setpgid(run->pid, run->pid);
 	close(ends[1]);
 	run->fd = ends[0];
@@ -76,7 +76,7 @@ static void append_output(struct child_command *run, const char *bytes, size_t l
 	size_t room = COMMAND_OUTPUT_MOST - run->output.len;
 
 	run->cut |= len > room;
-	/* A byte of 0 would end the text for who reads it. */
+	/* A NUL byte would end the text. */
 	for (size_t i = 0; i < len && i < room; i++)
 		text_append_bytes(&run->output, bytes[i] ? &bytes[i] : " ", 1);
 	run->cut |= text_failed(&run->output);
@@ -131,7 +131,7 @@ static bool has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* It is asked to end, so that what it had begun can be taken back, and then made to; and what it started with it. */
+/* SIGTERM first, so that it can clean up, then SIGKILL; both to the process group. */
 static void end(struct child_command *run)
 {
 	kill(-run->pid, SIGTERM);

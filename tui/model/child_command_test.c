@@ -83,7 +83,7 @@ static void bytes_of_zero_do_not_end_the_text(void **state)
 	child_command_stop(&run);
 }
 
-static void one_that_dies_of_a_signal_says_so(void **state)
+static void a_signal_is_reported_as_exit_status(void **state)
 {
 	struct child_command run = { 0 };
 
@@ -166,7 +166,7 @@ static void a_second_start_ends_the_first(void **state)
 	child_command_stop(&run);
 }
 
-static void what_cannot_be_started_says_so(void **state)
+static void a_failed_start_is_reported(void **state)
 {
 	char name[] = "ibwire";
 	char *const argv[] = { name, NULL };
@@ -188,12 +188,12 @@ int main(void)
 		cmocka_unit_test(output_of_both_streams_and_the_exit_status_are_kept),
 		cmocka_unit_test(output_without_end_is_cut_and_the_command_still_ends),
 		cmocka_unit_test(bytes_of_zero_do_not_end_the_text),
-		cmocka_unit_test(one_that_dies_of_a_signal_says_so),
+		cmocka_unit_test(a_signal_is_reported_as_exit_status),
 		cmocka_unit_test(no_poll_waits_for_a_command_that_is_silent),
 		cmocka_unit_test(stopping_leaves_no_process_even_where_it_will_not_end),
 		cmocka_unit_test(stopping_ends_what_the_command_started_too),
 		cmocka_unit_test(a_second_start_ends_the_first),
-		cmocka_unit_test(what_cannot_be_started_says_so),
+		cmocka_unit_test(a_failed_start_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static bool add_happening(void *ctx, const struct event_row *row)
 	return to != NULL;
 }
 
-/* Those that wake somebody first, the worst of them before all. */
+/* Unacknowledged findings first, then by severity. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct finding_row *x = a, *y = b;

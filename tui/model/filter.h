@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * filter.h - what is typed after '/': which rows stay
+ * filter.h - filter expressions typed after '/'
  *
- * "leaf" keeps what holds it, "leaf|spine" what holds either, "leaf 4xHDR" what
- * holds both; "!leaf" what does not hold it. ASCII letters match in both cases.
- * A term with a character that means something in regular expressions (POSIX
- * extended) is one; '|' and blanks inside of parentheses and brackets are part of
- * it. "tier:2" is a word and its value; what it means is the caller's business.
- * An empty alternative is none: while "leaf|" is being typed it means "leaf".
+ * "leaf" matches rows that contain it, "leaf|spine" either, "leaf 4xHDR" both, "!leaf" negates.
+ * ASCII
+ * letters match in both cases. A term with special characters is a POSIX extended regular
+ * expression;
+ * '|' and blanks inside parentheses and brackets belong to it. "tier:2" is a keyword and its
+ * value,
+ * evaluated by the caller. An empty alternative is ignored: "leaf|" means "leaf".
  */
 #ifndef IBWIRE_TUI_MODEL_FILTER_H
 #define IBWIRE_TUI_MODEL_FILTER_H
@@ -20,58 +21,60 @@
 #define FILTER_SIZE 256
 #define FILTER_TERMS 32
 
-/* Words that take a value. */
+/* Keywords. */
 enum filter_word {
 	FILTER_TIER, FILTER_RAIL, FILTER_STATE, FILTER_CLASS, FILTER_ROLE, FILTER_HOST, FILTER_SPEED, FILTER_WIDTH,
 	FILTER_ERRORS, FILTER_FINDING, FILTER_TAGGED, FILTER_WORD_COUNT,
-	FILTER_TEXT, FILTER_REGEX, /* no words */
+	FILTER_TEXT, FILTER_REGEX, /* not keywords */
 };
 
 struct filter_term {
-	char *text;          /* in small letters but where it is an expression; of a word its value */
+	char *text;          /* lower case, except for an expression; the value of a keyword */
 	uint8_t word;        /* enum filter_word */
-	uint8_t alternative; /* terms of one alternative stand side by side */
+	uint8_t alternative; /* terms of one alternative are adjacent */
 	bool negated;
-	regex_t regex;       /* of FILTER_REGEX */
+	regex_t regex;       /* for FILTER_REGEX */
 };
 
-/* A zeroed struct is the filter that everything passes. */
+/* A zeroed struct matches everything. */
 struct filter {
-	char typed[FILTER_SIZE];     /* as it was typed */
-	char chars[2 * FILTER_SIZE]; /* the terms' texts, NUL between them */
+	char typed[FILTER_SIZE];     /* as typed */
+	char chars[2 * FILTER_SIZE]; /* texts of the terms, NUL-separated */
 	struct filter_term terms[FILTER_TERMS];
-	size_t term_count;           /* 0: everything passes */
-	char trouble[160];           /* what is wrong with it, "" for nothing */
+	size_t term_count;           /* 0: matches everything */
+	char trouble[160];           /* error message, "" for none */
 };
 
 /*
- * filter_set - another filter; what is past FILTER_SIZE - 1 bytes or FILTER_TERMS terms is left out
- * A broken expression, or a word that there is not, is told in filter->trouble and matches as plain text.
+ * filter_set - set the expression, truncated to FILTER_SIZE - 1 bytes and FILTER_TERMS terms
+ * An invalid expression or unknown keyword is reported in filter->trouble and matched as text.
  */
 void filter_set(struct filter *filter, const char *typed);
 void filter_done(struct filter *filter);
 
 /*
- * filter_compile - regcomp() of an extended expression that a person typed, in either case of letters
- * @text:  refused where it has back-references or expands by its repetitions to more than 1,000
- *         characters: those cost regcomp() gigabytes and matching forever
- * @why:   @size bytes; on failure, what is wrong with it
+ * filter_compile - regcomp() of a typed extended expression, case-insensitive
+ * @text:  rejected if it has back-references or its repetitions expand to more than 1,000
+ * characters:
+ * regcomp() then needs gigabytes, and matching does not end
+ * @why:   @size bytes; on failure, the error message
  *
- * Return: 0, and @regex is for regfree(); else regcomp()'s code.
+ * Return: 0, and @regex needs regfree(); else the code of regcomp().
  */
 int filter_compile(regex_t *regex, const char *text, char *why, size_t size);
 
-/* What is asked of a row beside its text. Return: does it have this value of the word? */
+/* Evaluates a keyword for a row. Return: whether the row has this value. */
 typedef bool filter_word_fn(void *ctx, const struct filter_term *term);
 
 /*
- * filter_matches - does a row pass (true where there is no filter)?
- * @text:  of the row; a line break ends a part of it, so that nothing matches across, and ^ and $ match there
- * @has:   NULL: no row has any
+ * filter_matches - whether a row matches (true without a filter)
+ * @text:  of the row; a line break ends a part, so that nothing matches across, and ^ and $
+ * match there
+ * @has:   NULL: keywords never match
  */
 bool filter_matches(const struct filter *filter, const char *text, filter_word_fn *has, void *ctx);
 
-/* filter_reads - does it look at a row's text at all, or only ask for words? */
+/* filter_reads - whether it uses the text of a row, not only keywords. */
 bool filter_reads(const struct filter *filter);
 
 

@@ -97,7 +97,7 @@ static void random_filters_agree_with_a_plain_search(void **state)
 	assert_in_range(hits, 1000, 49000);
 }
 
-static void typing_and_erasing_work_in_whole_characters(void **state)
+static void typing_and_erasing_handle_multibyte_characters(void **state)
 {
 	struct filter filter = { 0 };
 	int i;
@@ -216,7 +216,7 @@ static void expressions_match_as_in_grep(void **state)
 	filter_done(&filter);
 }
 
-static void a_broken_expression_is_told_and_taken_as_text(void **state)
+static void an_invalid_expression_is_reported_and_matched_as_text(void **state)
 {
 	static const char *const broken[] = { "leaf(01", "leaf[01", "leaf)*(", "x{1,0}" };
 	struct filter filter = { 0 };
@@ -265,7 +265,7 @@ static void an_expression_that_costs_too_much_is_refused(void **state)
 	}
 }
 
-static void words_are_asked_of_the_row(void **state)
+static void keywords_are_evaluated_for_the_row(void **state)
 {
 	struct filter filter = { 0 };
 	int asked = 0;
@@ -320,15 +320,15 @@ int main(void)
 		cmocka_unit_test(either_alternative_matches),
 		cmocka_unit_test(the_case_of_letters_does_not_matter),
 		cmocka_unit_test(random_filters_agree_with_a_plain_search),
-		cmocka_unit_test(typing_and_erasing_work_in_whole_characters),
+		cmocka_unit_test(typing_and_erasing_handle_multibyte_characters),
 		cmocka_unit_test(a_filter_is_ended_kept_or_left),
 		cmocka_unit_test(control_characters_are_not_taken),
 		cmocka_unit_test(a_filter_too_long_is_cut_and_harmless),
 		cmocka_unit_test(blanks_are_and_and_an_exclamation_mark_is_not),
 		cmocka_unit_test(expressions_match_as_in_grep),
-		cmocka_unit_test(a_broken_expression_is_told_and_taken_as_text),
+		cmocka_unit_test(an_invalid_expression_is_reported_and_matched_as_text),
 		cmocka_unit_test(an_expression_that_costs_too_much_is_refused),
-		cmocka_unit_test(words_are_asked_of_the_row),
+		cmocka_unit_test(keywords_are_evaluated_for_the_row),
 		cmocka_unit_test(whatever_is_typed_does_no_harm),
 	};
 

@@ -74,7 +74,7 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	}
 	have = text_columns(text);
 	if (have <= columns) {
-		/* A heap of combining characters takes many bytes in few columns. */
+		/* Many combining characters take many bytes in few columns. */
 		if (strlen(text) + columns >= CELL_SIZE) {
 			text = "";
 			have = 0;

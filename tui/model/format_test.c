@@ -54,7 +54,7 @@ static void a_cell_is_exactly_as_wide_as_its_column(void **state)
 	}
 }
 
-static void a_text_that_fits_is_whole(void **state)
+static void text_that_fits_is_not_cut(void **state)
 {
 	char cell[CELL_SIZE];
 
@@ -66,7 +66,7 @@ static void a_text_that_fits_is_whole(void **state)
 	assert_string_equal(format_fit("abc", 0, ALIGN_LEFT, true, cell), "");
 }
 
-static void a_text_that_is_cut_says_so(void **state)
+static void cut_text_ends_in_an_ellipsis(void **state)
 {
 	char cell[CELL_SIZE];
 
@@ -220,8 +220,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cell_is_exactly_as_wide_as_its_column),
-		cmocka_unit_test(a_text_that_fits_is_whole),
-		cmocka_unit_test(a_text_that_is_cut_says_so),
+		cmocka_unit_test(text_that_fits_is_not_cut),
+		cmocka_unit_test(cut_text_ends_in_an_ellipsis),
 		cmocka_unit_test(a_line_ends_behind_a_word_where_one_fits),
 		cmocka_unit_test(times_are_local),
 		cmocka_unit_test(a_bar_grows_with_its_share_and_keeps_its_width),

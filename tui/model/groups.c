@@ -190,7 +190,7 @@ static bool is_of_link(const struct finding *finding)
 	return finding->port && finding->kind != FINDING_CONGESTION && finding->kind != FINDING_XMIT_DISCARDS;
 }
 
-/* Worth a word in a row though nothing is wrong: it says why the load is as it is. */
+/* Informational: it explains the load of the row. */
 static bool is_told(const struct finding *finding)
 {
 	return finding->severity >= FINDING_WARNING || finding->kind == FINDING_CONGESTION;
@@ -210,7 +210,7 @@ static void blame_port(struct making *making, uint32_t index, const struct findi
 		blame_row(making, row_of(making, index), finding);
 }
 
-/* Which row a link from one node to another belongs to, where no port says so any more: it is down. */
+/* The row of a link that is down, from its two nodes. */
 static int kind_between(const struct making *making, uint32_t from, uint32_t to)
 {
 	const struct shape_node *low = &making->shape->nodes[from], *high = &making->shape->nodes[to];
@@ -257,7 +257,7 @@ static void blame(struct making *making, const struct finding_row *finding)
 	} else if (finding->finding.port) {
 		blame_link(making, node, finding);
 	} else if (making->shape->nodes[node].up_group != SHAPE_NONE) {
-		/* What is on everybody's way would else darken every row. */
+		/* A finding on shared links would otherwise mark every row. */
 		const struct shape_group *up = &making->shape->groups[making->shape->nodes[node].up_group];
 
 		blame_port(making, up->count ? making->shape->members[up->first] : FABRIC_NONE, finding);

@@ -182,7 +182,7 @@ static void every_port_counts_in_exactly_its_row(void **state)
 	}
 }
 
-static void a_group_says_how_to_find_its_links(void **state)
+static void a_group_has_a_filter_for_its_links(void **state)
 {
 	struct made *made = *state;
 
@@ -248,7 +248,7 @@ static void a_switch_whose_group_has_a_finding_has_a_row_of_its_own(void **state
 	assert_string_equal(group_state_word(other, 12, text, sizeof(text)), "ok");
 }
 
-static void what_somebody_knows_of_has_no_row_and_no_state(void **state)
+static void acknowledged_findings_have_no_row_and_no_state(void **state)
 {
 	struct made *made = *state;
 
@@ -287,7 +287,7 @@ static void a_link_that_is_down_shows_where_it_was(void **state)
 	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_OK);
 }
 
-static void incast_is_told_where_it_is_sent_to(void **state)
+static void incast_is_the_state_of_the_sending_group(void **state)
 {
 	struct made *made = *state;
 	char text[64];
@@ -357,13 +357,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_port_counts_in_exactly_its_row),
-		TEST(a_group_says_how_to_find_its_links),
+		TEST(a_group_has_a_filter_for_its_links),
 		TEST(nothing_known_is_not_zero),
 		TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own),
-		TEST(what_somebody_knows_of_has_no_row_and_no_state),
+		TEST(acknowledged_findings_have_no_row_and_no_state),
 		TEST(a_finding_of_a_link_shows_in_both_of_its_directions),
 		TEST(a_link_that_is_down_shows_where_it_was),
-		TEST(incast_is_told_where_it_is_sent_to),
+		TEST(incast_is_the_state_of_the_sending_group),
 		TEST(the_worse_of_two_findings_counts),
 		cmocka_unit_test(below_95_percent_nothing_is_said_to_be_well),
 		cmocka_unit_test(the_histogram_shows_every_bucket_that_is_not_empty),

@@ -12,14 +12,14 @@
 
 #define BITS_PER_BYTE_PER_US 8e6
 
-/* What making one needs and nobody else. */
+/* Temporary data of the build. */
 struct make {
 	const struct balance_input *input;
 	const struct balance *balance;
 	const struct shape *shape;
 	const struct fabric *fabric;
 	const uint32_t *rank;
-	uint32_t *set;   /* by node: another node of its block; itself: it stands for the block */
+	uint32_t *set;   /* by node: another node of its block, or itself if it represents the block */
 	uint32_t *place; /* by node: of a switch below its row, of one above its column in the block */
 };
 
@@ -119,7 +119,7 @@ static size_t list_side(struct make *make, const struct heat *heat, bool above, 
 	for (i = 0; i < make->fabric->node_count; i++) {
 		uint32_t node = (uint32_t)i, block = find_set(make->set, node);
 
-		/* What is above and has nobody below has no row to stand in. */
+		/* An upper switch without a lower one has no row. */
 		if (above ? !is_above(make, heat, node) || least[block] == UINT32_MAX : !is_below(make, heat, node))
 			continue;
 		entries[count++] = (struct entry){ least[block], make->rank[node], node };
@@ -376,7 +376,7 @@ static int compare_hot(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* What is down or missing is the hottest of all. */
+/* Down and missing links sort before all others. */
 static double heat_of(const struct heat_cell *cell, enum heat_value value)
 {
 	if (cell->sign == HEAT_DOWN || cell->sign == HEAT_MISSING)

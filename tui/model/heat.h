@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * heat.h - the links between two neighbouring tiers as a matrix: a row for each switch below, a column for each above
+ * heat.h - heat map of the links between two adjacent tiers: a row per lower switch, a column
+ * per upper switch
  *
- * Switches that no chain of such links joins are in different blocks: each pod
- * of a fabric of three tiers, each of its planes. A row has cells for the columns
- * of its own block only, so that the matrix has no empty quarters.
- * Pure: no curses, no database.
+ * Switches not connected by such links are in separate blocks: pods of a three-tier fabric, or
+ * planes.
+ * A row has cells only for the columns of its block. Pure: no curses, no database.
  */
 #ifndef IBWIRE_TUI_MODEL_HEAT_H
 #define IBWIRE_TUI_MODEL_HEAT_H
@@ -22,24 +22,24 @@ struct error;
 
 enum heat_sign {
 	HEAT_NO_LINK, /* none was built */
-	HEAT_MISSING, /* none is there, and the switches around have some */
-	HEAT_DOWN,    /* none of them is up */
-	HEAT_UNKNOWN, /* up, and not read */
+	HEAT_MISSING, /* no link, but neighbouring switches have one */
+	HEAT_DOWN,    /* all links are down */
+	HEAT_UNKNOWN, /* up, but not read */
 	HEAT_LOAD,
 };
 
-/* What is shown: what was measured, what the tables would do with the same traffic, the one without the other. */
+/* Displayed value: measured load, load predicted from the routes, their difference. */
 enum heat_value { HEAT_MEASURED, HEAT_PREDICTED, HEAT_DIFFERENCE, HEAT_VALUES };
 
-/* All links between two switches. Loads are 0..1 of a link's own rate, of one direction; NAN: not known. */
+/* All links between two switches. Load is 0..1 of the link rate in one direction; NAN: unknown. */
 struct heat_cell {
-	float value[HEAT_VALUES]; /* of that link of them where it is the largest; the difference: farthest from 0 */
-	float rate;               /* bytes per us, all of them together */
-	uint32_t port;            /* index of the hottest link's port at the row's switch; SHAPE_NONE: there is none */
+	float value[HEAT_VALUES]; /* of the link with the largest value; for the difference, the largest magnitude */
+	float rate;               /* bytes per us, all links */
+	uint32_t port;            /* index of the busiest link's port at the lower switch; SHAPE_NONE: none */
 	uint16_t links, working;
-	uint16_t missing;         /* so many fewer than the pairs around have */
+	uint16_t missing;         /* fewer links than neighbouring pairs have, by this number */
 	uint8_t sign;             /* enum heat_sign */
-	bool degraded;            /* a link is narrower or slower than it was built for */
+	bool degraded;            /* a link is narrower or slower than built */
 };
 
 struct heat_block {
@@ -48,15 +48,15 @@ struct heat_block {
 
 struct heat {
 	unsigned tier;          /* of the rows */
-	bool inward;            /* loads are those into the rows' switches, from above */
+	bool inward;            /* loads down into the lower switches */
 	size_t row_count, column_count, block_count;
 	uint32_t *rows;         /* nodes, block by block, by rank */
 	uint32_t *row_block;    /* parallel to them */
-	size_t *row_cells;      /* where a row's cells begin */
+	size_t *row_cells;      /* first cell of each row */
 	uint32_t *columns;      /* nodes, block by block, by rank */
 	struct heat_block *blocks;
 	struct heat_cell *cells;
-	bool predicted;         /* is anything predicted? */
+	bool predicted;         /* whether any prediction is available */
 };
 
 /*
@@ -80,45 +80,45 @@ uint32_t heat_column(const struct heat *heat, size_t row, size_t column);
 /* heat_order - rows as they are (by block and rank), or the hottest first. @ret: row_count of them. */
 void heat_order(const struct heat *heat, enum heat_value value, bool hottest_first, uint32_t *ret);
 
-/* heat_worst - the column of a row where it is the hottest; what is down, missing or slow is before all. */
+/* heat_worst - column of the hottest cell of a row; down, missing or degraded links come first. */
 size_t heat_worst(const struct heat *heat, enum heat_value value, size_t row);
 
 /*
- * heat_write - what stands in a cell of @columns columns, 1 to 5
- * One column: a shade, or a digit of tenths in ASCII. From three on: the number too.
+ * heat_write - text of a cell of @columns columns, 1 to 5
+ * One column: a shade, or a digit of tenths in ASCII. From three columns on also the number.
  * @ret:  at least 16 bytes
- * Return: how it looks.
+ * Return: its role.
  */
 enum role heat_write(const struct heat_cell *cell, enum heat_value value, int columns, bool unicode, char *ret);
 
-/* heat_number_columns - how many of them the number ends in; a blank may be behind it. */
+/* heat_number_columns - columns of the number, without a trailing blank. */
 int heat_number_columns(int columns);
 
-/* heat_legend - what the signs mean, for cells of this many columns. Return: @ret. */
+/* heat_legend - legend for cells of this width. Return: @ret. */
 const char *heat_legend(enum heat_value value, int columns, bool unicode, char *ret, size_t size);
 
-/* Where things stand in an area; all in columns and lines of it. */
+/* Positions in an area, in columns and lines. */
 struct heat_layout {
-	int label;    /* columns of rows' names, one blank behind them */
-	int cell;     /* of a cell, 1 to 5 */
-	int shown;    /* cells beside each other that there is room for */
-	int heads;    /* lines of columns' names: one, or several of a character each */
+	int label;    /* columns of row names; followed by a blank */
+	int cell;     /* columns of a cell, 1 to 5 */
+	int shown;    /* visible cells per row */
+	int heads;    /* lines of column names: one, or one per character */
 	int rows;     /* lines for rows */
-	int members;  /* lines below for the links of the cursor's row, a blank one before them; 0: none */
-	int words;    /* lines below that say the cell in words */
+	int members;  /* lines for the links of the selected row, after a blank line; 0: none */
+	int words;    /* lines that describe the selected cell */
 	bool legend;  /* one line below that */
 };
 
 /*
- * heat_layout - for an area of at least 5 lines and 30 columns
- * @label:    columns of the longest name of a row
- * @suffix:   of the longest name of a column, without what all of them begin with
+ * heat_layout - layout for an area of at least 5 lines and 30 columns
+ * @label:    columns of the longest row name
+ * @suffix:   of the longest column name, without the common prefix
  * @rows:     of the matrix; @columns: of its widest block
  */
 void heat_layout(int area_rows, int area_columns, int label, int suffix, size_t rows, size_t columns,
 		 struct heat_layout *ret);
 
-/* heat_prefix - how many bytes all these names begin with alike, no digits at its end. */
+/* heat_prefix - length in bytes of the common prefix of the names, without trailing digits. */
 size_t heat_prefix(const char *const *names, size_t count);
 
 #endif

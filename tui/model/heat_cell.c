@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* heat_cell.c - what stands in the cells of a heat map, and where */
+/* heat_cell.c - text and layout of the cells of a heat map */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define SAME 0.05
 #define FAR 0.25
 
-/* Lines at the foot of the map, and how many lines the columns' names take at most. */
+/* Lines below the map, and the maximum number of lines of column names. */
 enum { CELL_MOST = 5, HEADS_MOST = 4, LABEL_LEAST = 6, MEMBERS_LEAST = 6 };
 
 int heat_number_columns(int columns)
@@ -89,7 +89,7 @@ enum role heat_write(const struct heat_cell *cell, enum heat_value value, int co
 					  write_load(cell->value[value], columns, unicode, ret);
 	if (!cell->degraded && !cell->missing && cell->working == cell->links)
 		return role;
-	/* The sign takes the place of the shade, not that of the number. */
+	/* The sign replaces the shade, not the number. */
 	load = fmin(fabs((double)cell->value[value]), 0.99);
 	if (columns <= 2)
 		snprintf(ret, 16, columns == 1 ? "!" : "!%d", (int)(load * 10));
@@ -130,7 +130,7 @@ void heat_layout(int area_rows, int area_columns, int label, int suffix, size_t 
 	ret->shown = ret->shown < 1 ? 1 : ret->shown;
 	ret->words = area_rows >= 18 ? 3 : area_rows >= 12 ? 2 : area_rows > 1;
 	ret->legend = area_rows >= 10;
-	/* A name fits across where one blank is left beside it. */
+	/* A name is written horizontally if a blank remains beside it. */
 	ret->heads = suffix < ret->cell ? 1 : suffix > HEADS_MOST ? HEADS_MOST : suffix;
 	if (ret->heads < 1 || area_rows < 10)
 		ret->heads = 1;

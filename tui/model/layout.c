@@ -69,7 +69,7 @@ bool column_by_title(const char *title, enum column *ret)
 
 bool column_can_hide(enum column column)
 {
-	/* What a row is of; and marks that are there only where somebody or something made one. */
+	/* The identity of a row, and marks that are shown only if there are any. */
 	return column != COLUMN_PORT && column != COLUMN_TAG && column != COLUMN_FINDING;
 }
 
@@ -87,7 +87,7 @@ struct layout_step {
 };
 
 static const struct layout_step steps[] = {
-	/* What no screen goes without. */
+	/* Minimum for every width. */
 	{ COLUMN_PORT, 12, 0 },
 	{ COLUMN_STATUS, 6, 0 },
 	{ COLUMN_XMIT, 6, 0 },
@@ -116,7 +116,7 @@ static const struct layout_step steps[] = {
 	{ COLUMN_XMIT_BAR, 9, 0 },
 	{ COLUMN_RCV_BAR, 9, 0 },
 	{ COLUMN_ERRORS, 7, 0 },
-	/* Beyond: more of what is known. */
+	/* Wider: additional columns. */
 	{ COLUMN_STALL, 7, 0 },
 	{ COLUMN_STALL_BACK, 7, 0 },
 	{ COLUMN_FINDING, AS_KIND, 0 },

@@ -93,11 +93,11 @@ static void fill_row(const struct port_table *table, const struct shape *shape, 
 		.ends = { port, peer }, .word = own->word, .unused = own->unused, .last_wall_us = own->last_wall_us,
 	};
 	fill_direction(table, port, peer, 0, ret);
-	/* Without a cable there is no other end; what the port says it received is shown all the same. */
+	/* Without a cable there is no other end; the port's own receive counters are still shown. */
 	if (peer == FABRIC_NONE) {
 		ret->bytes_per_s[1] = own->rcv_bytes_per_s;
 		ret->percent[1] = own->rcv_percent;
-		/* A switch's port to itself is no link that somebody looks for. */
+		/* A switch's port 0 is not a link of interest. */
 		ret->unused |= !table->snapshot->fabric->ports[port].num;
 		return;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* links_filter.c - which links a filter lets through: its words, and the text that is looked at */
+/* links_filter.c - evaluation of a filter for a link: keywords and text */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool begins(const char *text, const char *with)
 	return !strncasecmp(text, with, strlen(with));
 }
 
-/* A name of a host or rail: as a whole where somebody is called so, else how it begins. */
+/* A host or rail name: the full name if one exists, else a prefix. */
 static bool is_called(const struct asked *asked, const struct filter_term *term, const char *name)
 {
 	size_t index = (size_t)(term - asked->links->filter.terms);
@@ -45,7 +45,7 @@ static bool is_rail(const struct asked *asked, const struct filter_term *term, c
 	return is_called(asked, term, name);
 }
 
-/* yes or no, as far as it was typed. */
+/* A prefix of yes or no, while it is being typed. */
 static bool is_answer(const char *value, bool yes)
 {
 	return begins(yes ? "yes" : "no", value);
@@ -131,7 +131,7 @@ static bool has_word(void *ctx, const struct filter_term *term)
 	       (link->ends[1] != FABRIC_NONE && end_has(asked, term, link->ends[1]));
 }
 
-/* The texts of a port that a filter looks at, each on a line of its own. Return: their end. */
+/* The texts of a port for the filter, one per line. Return: their end. */
 static char *append_texts(const struct port_table *table, uint32_t index, char *to)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
@@ -150,7 +150,7 @@ static char *append_texts(const struct port_table *table, uint32_t index, char *
 	return to;
 }
 
-/* All texts of a link that a filter looks at. */
+/* All texts of a link for the filter. */
 #define TEXT_SIZE (4 * (CELL_PORT_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + CELL_LINK_SIZE + 64)
 
 static void write_text(const struct port_table *table, const struct link_row *link, char *to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* links_sort.c - the order of the links */
+/* links_sort.c - sort order of the links */
 #include <math.h>
 #include <stdlib.h>
 

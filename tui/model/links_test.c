@@ -291,7 +291,7 @@ static void the_busiest_link_is_first(void **state)
 	assert_ptr_equal(links_row(&made->links, 0), link);
 }
 
-static void rates_of_a_silent_end_are_told_by_the_other(void **state)
+static void rates_of_a_silent_end_come_from_its_peer(void **state)
 {
 	struct made *made = *state;
 	const struct link_row *link = link_of(made, LEAF(1), 3);
@@ -526,7 +526,7 @@ int main(void)
 		IN_SAMPLE(each_link_is_there_once_and_the_end_near_the_hosts_first),
 		cmocka_unit_test(in_any_fabric_each_link_is_there_once_in_every_order),
 		IN_SAMPLE(the_busiest_link_is_first),
-		IN_SAMPLE(rates_of_a_silent_end_are_told_by_the_other),
+		IN_SAMPLE(rates_of_a_silent_end_come_from_its_peer),
 		IN_SAMPLE(errors_say_at_which_end),
 		IN_SAMPLE(a_link_below_what_it_is_set_to_is_marked),
 		IN_SAMPLE(the_stall_of_a_known_device_is_shown_and_of_others_a_dash),

@@ -10,21 +10,21 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 
-/* How often the database is asked whether a collector holds it, and opened again where it failed. */
+/* Interval of checking whether a collector holds the database, and of reopening it after a failure. */
 #define STATUS_EVERY_US (1 * US_PER_S)
 #define OPEN_EVERY_US (US_PER_S / 2)
 
 /* After a load so many times as long passes before the next one. */
 #define LOAD_SHARE 8
 
-/* What is felt; before the first load of such a fabric its number of ports says what is to be expected. */
+/* A noticeable delay; before the first load it is estimated from the number of ports. */
 #define FELT_US (100 * US_PER_MS)
 #define FELT_PORTS 16384
 
-/* The interval of sweeps that were made one at a time, as far as "late" goes. */
+/* Interval assumed for single sweeps, for LIVE_LATE. */
 #define SINGLE_SWEEP_INTERVAL_US (10 * US_PER_S)
 
-/* Sweeps that were missed are summed up to this far back; beyond, error sums begin anew. */
+/* Missed sweeps are summed up to this age; beyond it the error sums restart. */
 #define CATCH_UP_US (300 * US_PER_S)
 
 void live_init(struct live *live, const char *path, const struct name_map *names, const struct clock *clock,
@@ -69,7 +69,7 @@ static void check_file(struct live *live)
 	if (stat(live->path, &st) == 0 && st.st_dev == live->device && st.st_ino == live->inode)
 		return;
 	close_reader(live);
-	/* Numbers of sweeps begin anew in another file. */
+	/* Another file has its own sweep numbers. */
 	live->loaded_id = 0;
 	live->loaded_wall_us = 0;
 }
@@ -100,7 +100,7 @@ static void open_reader(struct live *live, int64_t now_us)
 	set_problem(live, "");
 }
 
-/* The sweep that is asked for, with all since the mark or since the last one that was loaded. */
+/* The requested sweep, with all deltas since the baseline or the last loaded sweep. */
 static int load(struct live *live, struct snapshot **ret, struct error *err)
 {
 	struct snapshot_query query = { .at_us = live->at_us, .names = live->names };
@@ -131,7 +131,7 @@ static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 	int64_t end_us = snapshot->sweep.wall_us + snapshot->sweep.duration_us;
 	int status;
 
-	/* What is summed up goes on only from sweep to sweep. */
+	/* Sums continue only from sweep to sweep. */
 	if (live->at_us || live->baseline_us)
 		error_sums_done(&live->errors);
 	status = error_sums_add(&live->errors, snapshot, err);
@@ -153,7 +153,7 @@ static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 	return 0;
 }
 
-/* What the database says about its collector, asked now and then and before each load. */
+/* Collector status from the database, read at intervals and before each load. */
 static bool ask_status(struct live *live, int64_t now_us, bool at_once, struct error *err)
 {
 	if (!at_once && now_us - live->asked_status_us < STATUS_EVERY_US)
@@ -162,7 +162,7 @@ static bool ask_status(struct live *live, int64_t now_us, bool at_once, struct e
 	return reader_status(live->reader, &live->status, err) == 0;
 }
 
-/* Is there something else to be shown than what is? */
+/* Whether another sweep has to be shown. */
 static bool wants_load(const struct live *live, int64_t newest, int64_t now_us)
 {
 	int64_t since_us = now_us - live->loaded_boot_us;
@@ -171,12 +171,12 @@ static bool wants_load(const struct live *live, int64_t newest, int64_t now_us)
 		return false;
 	if (!live->shown || live->stale)
 		return true;
-	/* What takes long to load is loaded less often: the screen's processor time stays bounded. */
+	/* What takes long to load is loaded less often, to bound the CPU time. */
 	return !live->at_us && newest != live->loaded_id && since_us >= live->refresh_us &&
 	       since_us >= LOAD_SHARE * live->load_us;
 }
 
-/* A time before the first sweep: what is shown stays. */
+/* A time before the first sweep: the shown snapshot stays. */
 static void refuse(struct live *live, const struct error *why)
 {
 	snprintf(live->refused, sizeof(live->refused), "%s", why->text);
@@ -227,7 +227,7 @@ trouble:
 void live_set_time(struct live *live, int64_t at_us)
 {
 	if (!at_us && live->at_us) {
-		/* Errors begin anew: nobody saw those of the time in between. */
+		/* Error sums restart: the time in between was not displayed. */
 		error_sums_done(&live->errors);
 		live->loaded_wall_us = 0;
 	}

@@ -14,7 +14,7 @@
 #include "tui/model/live.h"
 #include "tui/model/context.h"
 
-/* More than this is felt; before the first load the number of ports says what is to be expected. */
+/* A noticeable delay; before the first load it is estimated from the number of ports. */
 #define SLOW_US (100 * US_PER_MS)
 #define SLOW_PORTS 16384
 /* Then it is loaded when the time that is shown stayed for so long. */
@@ -96,7 +96,7 @@ struct balance_input loads_input(const struct loads *loads, const struct shape *
 	};
 }
 
-/* One window says what it says: the minutes before it, which make "flows", are in the findings. */
+/* Only this window: the minutes before it, which determine "flows", are in the findings. */
 static int judge(struct loads *loads, const struct loads_source *source, struct error *err)
 {
 	const struct balance_input input = loads_input(loads, source->context->shape);
@@ -174,7 +174,7 @@ void loads_changed(struct loads *loads, const struct loads_source *source)
 	loads->fingerprint = fingerprint;
 }
 
-/* What takes long to load: who steps through time, or only passes by, is not held up by it. */
+/* A slow load must not delay stepping through time. */
 static bool is_slow(const struct loads *loads, const struct live *live)
 {
 	return loads->load_us ? loads->load_us > SLOW_US : live->shown->fabric->port_count > SLOW_PORTS;

@@ -16,7 +16,7 @@ static const struct { enum part part; size_t at_most; } plan_steps[] = {
 
 enum { LINES_LEAST = 2, LINES_MOST = 5 };
 
-/* Rows that @count of a part take; a group's first one takes its head too. */
+/* Rows of @count items of a part; the first group also needs the head. */
 static int rows_of(enum part part, size_t count)
 {
 	switch (part) {
@@ -44,7 +44,7 @@ static void grow(enum part part, size_t wanted, size_t *count, int *left)
 void overview_plan(const struct overview_contents *ask, struct overview_plan *ret)
 {
 	size_t have[] = { ask->problems, ask->changes, ask->groups }, count[3] = { 0 }, i;
-	/* The head, and the line that says that there is no problem. */
+	/* The head, and the line for no problems. */
 	int left = ask->rows - 1 - (ask->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
 
 	*ret = (struct overview_plan){ 0 };
@@ -57,7 +57,7 @@ void overview_plan(const struct overview_contents *ask, struct overview_plan *re
 		grow(part, plan_steps[i].at_most < have[part] ? plan_steps[i].at_most : have[part], &count[part],
 		     &left);
 	}
-	/* More of each problem only where nothing else gives way to it. */
+	/* More lines per problem only if nothing else has to shrink. */
 	while (lines < LINES_MOST && count[PART_PROBLEMS] == ask->problems && ask->problems &&
 	       (size_t)left >= ask->problems) {
 		lines++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * overview.h - what stands where on the overview
+ * overview_layout.h - layout of the Overview screen
  *
- * Pure functions of sizes. Problems come first and give way last; below them
- * what changed, then the groups of ports.
+ * Pure functions of sizes. Problems come first and shrink last; below them changes, then
+ * groups.
  */
 #ifndef IBWIRE_TUI_MODEL_OVERVIEW_LAYOUT_H
 #define IBWIRE_TUI_MODEL_OVERVIEW_LAYOUT_H
@@ -13,14 +13,14 @@
 
 struct overview_contents {
 	int rows;
-	size_t problems; /* acknowledged ones among them */
+	size_t problems; /* including acknowledged ones */
 	size_t changes, groups;
 };
 
-/* Rows from the top of the body, whose first is the problems' head. What has 0 rows is not there. */
+/* Rows from the top of the body. A part of 0 rows is omitted. */
 struct overview_plan {
-	int problems, problems_rows;      /* of @problem_lines for each, or 1 that says that there is none */
-	int problem_lines;                /* 2: with its evidence; 3 to 5: with what to do, hosts, more of it */
+	int problems, problems_rows;      /* problem_lines for each, or 1 if there are none */
+	int problem_lines;                /* 2: with evidence; 3 to 5: with action, hosts, more evidence */
 	int changes, changes_rows;
 	int groups_head, groups_head_rows;
 	int groups, groups_rows;
@@ -50,14 +50,14 @@ enum group_column {
 const char *group_column_title(enum group_column column, bool *ret_right);
 
 /*
- * overview_columns - which columns of groups a width has room for
+ * overview_columns - columns of the groups table
  * @name_columns:  of the longest name
- * @ret:           GROUP_COLUMN_COUNT places, in order of x, one blank between neighbours
+ * @ret:           GROUP_COLUMN_COUNT places, in order of x, one blank apart
  */
 struct column_place;
 void overview_columns(int columns, int name_columns, struct column_place *ret);
 
-/* The parts of a problem's first line; columns is 0 where it is not shown. */
+/* Parts of a problem's first line; columns is 0 if not shown. */
 struct problem_places {
 	int severity_columns; /* from x 1, behind the mark of the cursor */
 	int subject, subject_columns;

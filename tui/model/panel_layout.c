@@ -52,7 +52,7 @@ void panel_slots(const struct panel_port *ports, size_t count, bool one_row, str
 		ret_slots[i] = (struct panel_slot){ (ports[i].cage - 1) % 2, column };
 		caged_columns = most(caged_columns, ((ports[i].cage - 1) / 2 + 1) * ret_box->per_cage);
 	}
-	/* What has no cage stands behind those that have one; in a box without cages its number says where. */
+	/* Ports without a cage come last; in a box without cages the number gives the position. */
 	for (i = 0; i < count; i++) {
 		if (one_row)
 			ret_slots[i] = (struct panel_slot){ 0, (int)i };
@@ -65,7 +65,7 @@ void panel_slots(const struct panel_port *ports, size_t count, bool one_row, str
 	}
 }
 
-/* Does the box fit so? Then the plan says how. */
+/* Whether the box fits with these sizes; sets the plan if so. */
 static bool try_cells(int rows, int columns, const struct panel_box *box, int cell_columns, int cell_rows, int gap,
 		      struct panel_plan *ret)
 {

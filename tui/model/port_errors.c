@@ -13,7 +13,7 @@
 #include "tui/model/error_sums.h"
 #include "tui/model/format.h"
 
-/* Sums of a few minutes are told apart; longer ones are read from sweeps. */
+/* Aggregates up to this length are used; longer ones are read from sweeps. */
 #define PIECE_US (10 * 60 * INT64_C(1000000))
 
 struct reading_errors {
@@ -111,7 +111,7 @@ void port_errors_done(struct port_errors *errors)
 	memset(errors, 0, sizeof(*errors));
 }
 
-/* Where samples are no longer kept: from sums, which say less of when it was. */
+/* Beyond the retention of samples, from aggregates with a coarser time. */
 static int read_sums(struct reader *reader, struct reading_errors *reading, struct error *err)
 {
 	const struct history_consumer consumer = { take_piece, take_delta, reading };
@@ -132,7 +132,7 @@ int port_errors_read(struct reader *reader, int64_t since_us, int64_t until_us, 
 
 	port_errors_done(ret);
 	ret->until_us = until_us;
-	/* A sweep at the very beginning of what is kept is in it. */
+	/* A sweep at the very start of the retention is included. */
 	ret->since_us = until_us >= kept_us && since_us < kept_us ? kept_us - 1 : since_us;
 	code = until_us >= kept_us ? reader_history_errors(reader, ret->since_us, until_us, take_error, &reading, err) :
 				     read_sums(reader, &reading, err);

@@ -21,7 +21,7 @@ enum port_mark port_mark_of(const struct finding_row *row)
 	return row->finding.severity == FINDING_WARNING ? MARK_WARNING : MARK_INFO;
 }
 
-/* Does a finding of a node as a whole say something of one of its ports? */
+/* Whether a finding of a node as a whole concerns one of its ports. */
 static bool is_about(const struct shape *shape, const struct fabric *fabric, const struct finding *finding,
 		     uint32_t port)
 {

@@ -97,7 +97,7 @@ void acknowledge_start(struct app *app, const struct finding_row *row)
 	char label[sizeof(app->prompt.label)];
 
 	app->acknowledge_input = (struct acknowledge_input){ .finding = row->finding };
-	/* Both point into a row that may be gone when the line is typed. */
+	/* Both point into a row that may be freed before the input is complete. */
 	app->acknowledge_input.finding.cause = app->acknowledge_input.finding.advice = "";
 	app->acknowledge_input.finding.number_count = 0;
 	if (said->at_us) {

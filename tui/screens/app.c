@@ -67,7 +67,7 @@ void app_done(struct app *app)
 	live_done(&app->live);
 }
 
-/* What is shown is another snapshot, or something that is said of it changed. */
+/* The snapshot or its context changed. */
 static int take_snapshot(struct app *app, struct error *err)
 {
 	struct live *live = &app->live;
@@ -195,7 +195,7 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 		draw_cell(&brush, y + 2, body->x, body->columns, app->child.line, ALIGN_LEFT, ROLE_FAINT);
 }
 
-/* What is typed at the foot, else what the screen has there. */
+/* The prompt if there is one, else the footer of the screen. */
 static void draw_footer(struct app *app, const struct rect *footer)
 {
 	const struct brush brush = { &app->theme, 0 };

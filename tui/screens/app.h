@@ -78,7 +78,7 @@ struct screen {
 	bool is_tab;      /* numbered, in the order of the table */
 	size_t size;      /* of its state, which is zeroed at first */
 	void (*init)(void *state, const struct app *app); /* initializes the state; NULL: zero suffices */
-	void (*done)(void *state);                        /* frees what the state owns, not the state itself; NULL: nothing */
+	void (*done)(void *state);                        /* frees what the state owns, not itself; NULL: nothing */
 	/* The snapshot, the context or the table has changed. Not called before the first snapshot. */
 	void (*changed)(void *state, struct app *app);
 	/* The screen is opened, or already open, for a subject; SUBJECT_NONE for a tab. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_groups.c - the Balance screen's groups, worst first, and the members of one beside each other */
+/* balance_groups.c - the groups of the Balance screen, worst first, with the members of one */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 /* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
 enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
 
-/* Lines that say why the chosen group is where it is, at most. */
+/* Maximum number of lines for the reason of the selected group. */
 enum { WHY_ROWS = 3 };
 
 static const struct balance_result *result_at(const struct balance_view *view, size_t row)
@@ -77,7 +77,7 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 			view->most_members = group_of(app, result)->count;
 	}
 	qsort_r(view->results, view->result_count, sizeof(*view->results), balance_compare, balance);
-	/* The cursor at the top stays there: the worst is what is looked for. */
+	/* A cursor on the first row stays there, on the worst group. */
 	for (i = 0; view->groups.cursor && i < view->result_count; i++)
 		if (key_of(app, result_at(view, i)) == view->group_key) {
 			view->groups.cursor = i;
@@ -325,7 +325,7 @@ void groups_draw_members(const struct app *app, const struct rect *area, const s
 		draw_member(app, result, area, area->y + line, peer_columns, bar, order[line - 1], most);
 }
 
-/* The group under the cursor: why, and its members, measured beside predicted beside fair. */
+/* The selected group: reason, and members with measured, predicted and fair share. */
 static void draw_chosen(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
 	const struct balance_result *result = result_at(view, view->groups.cursor);

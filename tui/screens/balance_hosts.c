@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_hosts.c - the Balance screen's hosts: their rails beside each other, the most uneven first */
+/* balance_hosts.c - the hosts of the Balance screen with their rails, by imbalance */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

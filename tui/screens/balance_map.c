@@ -177,7 +177,7 @@ static void draw_head(const struct balance_view *view, const struct app *app, co
 	for (line = layout->heads - (int)text_columns(name); line < layout->heads && *name; line++) {
 		size_t bytes = text_prefix_bytes(name, 1);
 
-		/* What is wider than a cell leaves a blank. */
+		/* A number wider than the cell is left blank. */
 		snprintf(character, sizeof(character), "%.*s", (int)(bytes < 7 ? bytes : 7), name);
 		draw_cell(&brush, body->y + (line < 0 ? 0 : line), x, heat_number_columns(layout->cell), character,
 			  ALIGN_RIGHT, ROLE_TEXT);
@@ -243,7 +243,7 @@ static const struct balance_result *result_here(const struct balance_view *view,
 	       &view->loads.balance.results[2 * (size_t)group + (view->heat.inward ? 1 : 0)];
 }
 
-/* Each of several links beside the hottest: "; 19: 8 %". */
+/* The other links of the cell: "; 19: 8 %". */
 static void append_others(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
 			  struct text *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_view.h - between the files of the Balance screen: its map, its groups, its hosts */
+/* balance_view.h - state and parts of the Balance screen: map, groups, hosts */
 #ifndef IBWIRE_TUI_SCREENS_BALANCE_VIEW_H
 #define IBWIRE_TUI_SCREENS_BALANCE_VIEW_H
 
@@ -21,34 +21,34 @@ struct balance_view {
 	struct loads loads;
 	struct balance_settings limits;
 	enum balance_part part;
-	bool dirty;              /* another snapshot came */
-	uint64_t generation;     /* of the loads that all below is made of; 0: nothing is */
+	bool dirty;              /* another snapshot is shown */
+	uint64_t generation;     /* of the loads that the content was built from; 0: none */
 	/* The map. */
 	struct heat heat;
-	unsigned tier;           /* of its rows */
+	unsigned tier;           /* of the rows */
 	bool inward, hottest_first;
 	enum heat_value value;
-	uint32_t *order;         /* its rows as they stand */
+	uint32_t *order;         /* rows in display order */
 	struct list rows;
 	size_t column, first_column;
-	struct heat_layout layout; /* of the last drawing */
-	uint64_t row_guid, column_guid; /* where the cursor stands; 0: nowhere yet */
+	struct heat_layout layout; /* of the last frame */
+	uint64_t row_guid, column_guid; /* selected switches; 0: none yet */
 	/* Groups: results, worst first. */
 	uint32_t *results;
 	size_t result_count, causes, uneven, fine, idle, unknown;
-	size_t most_members;     /* of the largest of them */
-	bool all;                /* those with nothing to tell, too */
+	size_t most_members;     /* of the largest group */
+	bool all;                /* include balanced and idle ones */
 	struct list groups;
-	uint64_t group_key;      /* that the cursor stands on */
+	uint64_t group_key;      /* selected group */
 	/* Hosts of several HCAs, the most uneven first. */
 	struct balance_amount *hosts;
 	size_t host_count, idle_hosts;
 	struct list host_list;
-	uint64_t host_guid;      /* of the first HCA of the host that the cursor stands on */
+	uint64_t host_guid;      /* first HCA of the selected host */
 	size_t rail;
 };
 
-/* Each: made anew of view->loads (0 or ERR_NOMEM), drawn, told of a key or the mouse, asked what its cursor is on. */
+/* For each part: build from view->loads (0 or ERR_NOMEM), draw, handle input, selected subject. */
 int map_make(struct balance_view *view, const struct app *app, struct error *err);
 void map_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool map_key(struct balance_view *view, struct app *app, int key);
@@ -62,7 +62,7 @@ bool groups_mouse(struct balance_view *view, const struct app *app, const struct
 		  const struct mouse *mouse);
 void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
-/* groups_draw_members - the members of one group, what is down first, then the busiest. */
+/* groups_draw_members - members of a group: down ones first, then by load. */
 void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result);
 
 int hosts_make(struct balance_view *view, const struct app *app, struct error *err);
@@ -71,10 +71,13 @@ bool hosts_key(struct balance_view *view, struct app *app, int key);
 bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
-/* view_window - "60 s from 05:32:00", of the loads. Return: @ret. */
+/* view_window - "60 s from 05:32:00", the window of the loads. Return: @ret. */
 const char *view_window(const struct balance_view *view, char *ret, size_t size);
 
-/* view_group_text - "TMH  routing  AR off: its tables send 52 % of ...", of a result. Return: @ret. */
+/*
+ * view_group_text - "TMH  routing  AR off: its tables send 52 % of ..." for a result. Return:
+ * @ret.
+ */
 const char *view_group_text(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* events_draw.c - the lines of the screen of events */
+/* events_draw.c - drawing of the Events screen */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static bool is_same_day(int64_t a_us, int64_t b_us)
 	return !strcmp(format_time(a_us, "%Y-%m-%d", a, sizeof(a)), format_time(b_us, "%Y-%m-%d", b, sizeof(b)));
 }
 
-/* "14:00:00", with the day where that is not the day of what is looked at. */
+/* "14:00:00", with the date if it differs from that of the shown time. */
 static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, size_t size)
 {
 	if (!wall_us)
@@ -44,7 +44,7 @@ static void place_columns(int columns, bool days, struct column_place *ret)
 	}
 }
 
-/* Is the oldest event that is loaded of another day than what is looked at? */
+/* Whether the oldest loaded event is of another day than the shown time. */
 static bool has_days(const struct event_view *view, const struct app *app)
 {
 	return view->events.count && !is_same_day(view->events.events[view->events.count - 1].wall_us,
@@ -67,7 +67,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 	const char *rest = event_text(event, text, sizeof(text));
 
 	event_where(event, where, sizeof(where));
-	/* What begins with where it happened does not say it twice. */
+	/* Skip the place at the beginning of the text: it has a column of its own. */
 	if (places[WHERE].columns && where[0] && strncmp(rest, where, strlen(where)) == 0)
 		rest += strlen(where) + strspn(rest + strlen(where), " :");
 	write_time(event->wall_us, app->live.shown->sweep.wall_us, places[TIME].columns > 8, time, sizeof(time));
@@ -153,7 +153,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	draw_wrapped(&brush, body->y + body->rows - foot, body->x, body->columns, foot, whole, ROLE_STRONG);
 }
 
-/* A port's name, or its GUID where it is gone. */
+/* Name of a port, or its GUID if it was removed. */
 static void write_port(const struct app *app, const struct port_error *error, char *ret, size_t size)
 {
 	const struct subject subject = { .kind = SUBJECT_PORT, .node_guid = error->node_guid, .port = error->port };

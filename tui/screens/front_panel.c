@@ -50,7 +50,7 @@ void front_panel_move_to(struct front_panel *panel, size_t index)
 	panel->port = port->num;
 }
 
-/* The cursor goes back to its port, or to the first one. */
+/* Restore the cursor to its port, or to the first one. */
 static void find_cursor(struct front_panel *panel)
 {
 	const struct fabric *fabric = panel->boxes.table->snapshot->fabric;
@@ -115,7 +115,7 @@ static int load_ports(struct front_panel *panel, struct error *err)
 	return code;
 }
 
-/* The list's cursor goes to the shown box, where it is in the list. */
+/* Move the cursor of the list to the shown box, if it is in the list. */
 static void find_row(struct front_panel *panel)
 {
 	size_t box = boxes_find(&panel->boxes, panel->box_guid), row = boxes_row(&panel->boxes, box);

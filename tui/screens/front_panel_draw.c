@@ -40,7 +40,7 @@ static struct face face_of(const struct front_panel *panel, const struct app *ap
 	return face;
 }
 
-/* The one sign that is shown where there is room for no more: what is worst. */
+/* The most important mark, for cells with room for one. */
 static const char *sign_of(const struct face *face, enum panel_view view, bool unicode, char ret[8])
 {
 	static const char *const signs[WORD_COUNT] = {
@@ -116,7 +116,7 @@ static enum role label_role(const struct face *face)
 	return face->view->unused ? ROLE_FAINT : ROLE_STRONG;
 }
 
-/* What the cell says besides its number in its first line: signs, so that colour is not alone. */
+/* Marks in the first line of a cell, so that colour is not the only indication. */
 static void draw_label(const struct brush *brush, const struct face *face, const char *label, int y, int x, int columns)
 {
 	char signs[8];
@@ -185,7 +185,7 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 	draw_cell(&brush, y + 2, x, columns, text, ALIGN_MIDDLE, ROLE_FAINT);
 }
 
-/* What is wrong with any port of a box, in one sign. */
+/* The worst mark of all ports of a box. */
 static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
 {
 	const struct fabric *fabric = app->table.snapshot->fabric;
@@ -406,7 +406,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	}
 	draw_segments(&brush, area->y, area->x, area->columns, segments, count);
 	finding = panel->finding_of[port];
-	/* Where there is room for one more line only, what is wrong counts more than the numbers. */
+	/* If only one line is left, problems take precedence over values. */
 	if (area->rows > 2 || !finding) {
 		memset(segments, 0, sizeof(segments));
 		count = add_numbers(app, &face, port, segments);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* header.c - can it be trusted, how big is it, how is it: the lines on top of every screen */
+/* header.c - status and summary of the fabric in the first lines of every screen */
 #include <math.h>
 #include <stdio.h>
 
@@ -57,7 +57,7 @@ static void add(struct segment *segments, size_t *count, int rank, const char *f
 	(*count)++;
 }
 
-/* The first word: is what is shown the present state of the fabric? */
+/* State of the data: live, late, history. */
 static void add_state(const struct app *app, struct segment *segments, size_t *count)
 {
 	char span[SPAN_SIZE], at[WHEN_SIZE];
@@ -230,7 +230,7 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 	struct segment segments[16];
 	char number[32], more[32];
 	size_t count = 0;
-	/* What is locked stands in the line above. */
+	/* Locked ports are shown in the line above. */
 	const struct { enum port_word word; enum role role; } words[] = {
 		{ WORD_SILENT, ROLE_SILENT }, { WORD_INIT, ROLE_WARNING }, { WORD_UNSUPPORTED, ROLE_UNSUPPORTED },
 	};
@@ -297,7 +297,7 @@ void header_draw(const struct app *app, const struct rect *area)
 		draw_load(app, &brush, area);
 }
 
-/* A sweep or two that are missing come again; after that the reason is asked for. */
+/* One or two missing sweeps are tolerated before the reason is shown. */
 static bool is_stuck(const struct app *app)
 {
 	return live_state(&app->live) == LIVE_LATE &&
@@ -328,7 +328,7 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	return ret;
 }
 
-/* Is what is shown too old to be taken for the present state? */
+/* Whether the shown data is too old for the present state. */
 static bool is_old(const struct app *app)
 {
 	enum live_state state = live_state(&app->live);
@@ -369,7 +369,7 @@ const struct screen *tabs_at(const struct app *app, int x)
 	return NULL;
 }
 
-/* The steps from the tab to what is shown. */
+/* The path from the tab to the current page. */
 static void draw_path(const struct app *app, const struct brush *brush, int y, int x, int columns)
 {
 	char text[1024] = "", name[NODE_NAME_SIZE * 2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* keys.c - the keys that mean the same on every screen */
+/* keys.c - keys with the same meaning on every screen */
 #include <curses.h>
 #include <stdarg.h>
 #include <stdio.h>

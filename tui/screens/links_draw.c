@@ -88,7 +88,7 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 static void draw_bar(const struct app *app, const struct links *links, const struct link_row *link,
 		     const struct brush *brush, int y, int x, int columns, bool back)
 {
-	/* The monitor's own questions are no load to look at. */
+	/* Traffic below this is from polling. */
 	double percent = link->word == WORD_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
 	char text[CELL_SIZE];
 
@@ -96,7 +96,7 @@ static void draw_bar(const struct app *app, const struct links *links, const str
 		    cell_role(links, link, back ? COLUMN_RCV_BAR : COLUMN_XMIT_BAR));
 }
 
-/* What is blank already stays as it is: paint.c gives it the look of the cell before it. */
+/* Cells that are blank already are skipped; paint.c gives them the look of the cell before. */
 static void draw_gap(const struct brush *brush, int y, int x, int columns)
 {
 	if (brush->flags & DRAW_CURSOR)
@@ -147,7 +147,7 @@ static void draw_heads(const struct app *app, const struct links *links, const s
 												    info->narrow;
 		char text[64];
 
-		/* Rates are short below 10 columns: then the unit stands in the head. */
+		/* Below 10 columns the unit is in the head. */
 		if ((column == COLUMN_XMIT || column == COLUMN_RCV) && places[column].columns < 10)
 			title = info->narrow;
 		snprintf(text, sizeof(text), "%s%s", title, sorted ? arrow : "");
@@ -156,7 +156,7 @@ static void draw_heads(const struct app *app, const struct links *links, const s
 	}
 }
 
-/* What is said where there are no rows. */
+/* Message for an empty table. */
 static void draw_empty(const struct app *app, const struct links *links, const struct rect *body)
 {
 	const struct brush brush = { &app->theme, 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* links_draw.h - the table of links on the screen */
+/* links_draw.h - drawing of the links table */
 #ifndef IBWIRE_TUI_SCREENS_LINKS_DRAW_H
 #define IBWIRE_TUI_SCREENS_LINKS_DRAW_H
 
@@ -16,13 +16,13 @@ struct list;
 enum role word_role(enum port_word word);
 enum role mark_role(enum port_mark mark);
 
-/* links_places - where the columns stand in so wide a table. */
+/* links_places - positions of the columns for a width. */
 void links_places(const struct app *app, const struct links *links, int columns, struct column_place *ret);
 
-/* links_draw - heads and rows, @list->first the first of them. */
+/* links_draw - heads and visible rows. */
 void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body);
 
-/* links_draw_menu - the columns to choose from, over the rows: @chosen is the one that the cursor stands on. */
+/* links_draw_menu - the sort menu over the rows; @chosen: the selected column. */
 void links_draw_menu(const struct app *app, const struct links *links, enum column chosen, const struct rect *body);
 
 #endif

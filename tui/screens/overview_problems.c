@@ -11,7 +11,7 @@
 #include "tui/draw/draw.h"
 #include "tui/screens/links_draw.h"
 
-/* "02:58", or of what is older than a day how long it is: "4d02h". */
+/* "02:58", or the age if older than a day: "4d02h". */
 static void write_since(int64_t since_us, int64_t shown_us, char ret[WHEN_SIZE])
 {
 	const int64_t day_us = 24 * 3600 * US_PER_S;
@@ -46,7 +46,7 @@ static void draw_problems_head(const struct overview_view *view, const struct br
 	draw_cell(brush, body->y, body->x + places.cause, places.cause_columns, "CAUSE", ALIGN_LEFT, ROLE_HEAD);
 }
 
-/* Good news only where enough was asked to know. */
+/* "No problems" only if enough ports were polled. */
 static void draw_no_problems(const struct app *app, const struct brush *brush, int y, const struct rect *body)
 {
 	const struct sweep_info *sweep = &app->live.shown->sweep;
@@ -112,7 +112,7 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 		snprintf(ret + len, size - len, ", ...");
 }
 
-/* Below a problem's first line: who knows of it, its evidence, and where there is room what to do and whom it hurts. */
+/* Below the first line of a problem: acknowledgement, evidence, and if there is room affected hosts and action. */
 static void draw_problem_lines(const struct overview_view *view, const struct brush *brush,
 			       const struct finding_row *row, int y, const struct rect *body)
 {

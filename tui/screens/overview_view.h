@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* overview_view.h - the parts of the overview, each drawn where its plan says */
+/* overview_view.h - state and parts of the Overview screen */
 #ifndef IBWIRE_TUI_SCREENS_OVERVIEW_VIEW_H
 #define IBWIRE_TUI_SCREENS_OVERVIEW_VIEW_H
 
@@ -15,18 +15,18 @@ struct brush;
 struct finding_row;
 struct rect;
 
-/* What is on the overview. */
+/* Content of the screen. */
 struct overview_view {
-	const struct finding_row **problems; /* borrowed of the context; acknowledged ones last */
+	const struct finding_row **problems; /* borrowed from the context; acknowledged ones last */
 	size_t problem_count, open_count;
 	struct changes changes;
 	struct port_groups groups;
-	size_t cursor;                     /* over the problems, then the groups */
-	size_t first_problem, first_group; /* that are seen */
+	size_t cursor;                     /* index over the problems, then the groups */
+	size_t first_problem, first_group; /* first visible ones */
 	struct overview_plan plan;
 };
 
-/* How far back changes are told. */
+/* Time span of the changes. */
 #define OVERVIEW_CHANGES_US (3600 * INT64_C(1000000))
 
 void overview_draw_problems(const struct overview_view *view, const struct app *app, const struct brush *brush,

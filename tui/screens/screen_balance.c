@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_balance.c - is the load spread as it could be: a heat map, the worst groups, the rails of hosts */
+/* screen_balance.c - load balance: heat map, worst groups, rails of hosts */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void make(struct balance_view *view, struct app *app)
 		view->generation = view->loads.generation;
 }
 
-/* Nothing is read for a screen that nobody sees. */
+/* Nothing is read for an invisible screen. */
 static bool poll(void *state, struct app *app)
 {
 	struct balance_view *view = state;
@@ -114,7 +114,7 @@ static void draw_none(const struct balance_view *view, const struct app *app, co
 		  ROLE_TEXT);
 }
 
-/* Is a line needed that says why there is no map? */
+/* Whether a line is needed for why there is no map. */
 static bool lacks_map(const struct balance_view *view, const struct app *app)
 {
 	return view->part == PART_MAP && !has_map(app);

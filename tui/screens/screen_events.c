@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_events.c - what happened, newest first; which error counters moved, at which ports */
+/* screen_events.c - events, newest first, and ports with increased error counters */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -99,7 +99,7 @@ static int load_batch(struct event_view *view, struct reader *reader, struct err
 	return code < 0 ? code : event_list_filter(list, err);
 }
 
-/* Near the end of what is there, and further back where a filter lets little through. */
+/* Load more near the end of the list, earlier if the filter matches little. */
 static bool wants_older(const struct event_view *view)
 {
 	return !view->events.complete && view->events.count &&
@@ -150,7 +150,7 @@ static bool load_errors(struct event_view *view, struct app *app)
 	return true;
 }
 
-/* Nothing is read for a screen that nobody sees. */
+/* Nothing is read for an invisible screen. */
 static bool poll(void *state, struct app *app)
 {
 	struct event_view *view = state;
@@ -223,7 +223,7 @@ static void go_to_event(struct event_view *view, struct app *app)
 
 	if (!event)
 		return;
-	/* It is the newest there, and the cursor is to be on it still when time goes on. */
+	/* The newest event at that time: the cursor has to stay on it when time goes on. */
 	view->cursor_id = event->id;
 	app_set_time(app, event->wall_us);
 	app_message(app, "showing the fabric at the time of the event; L: live");

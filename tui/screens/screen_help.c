@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_help.c - the keys of the screen that one came from, and what its words mean */
+/* screen_help.c - keys and notation of the previous screen */
 #include <stdio.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static void add(struct help *help, const char *keys, const char *text, int colum
 {
 	size_t room = columns > 0 ? (size_t)columns : 1;
 
-	/* What is too long for its column has a line of its own. */
+	/* Keys too long for their column have a line of their own. */
 	if ((int)text_columns(keys) >= help->keys) {
 		add_line(help, keys, "", 0, false);
 		keys = "";

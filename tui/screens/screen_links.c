@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_links.c - every link of the fabric in a table */
+/* screen_links.c - table of all links */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,13 +17,13 @@ struct links_screen {
 	enum mode mode;
 	struct links links;
 	struct list list;
-	bool dirty; /* the links are not those of what is shown */
+	bool dirty; /* the links are not those of the shown snapshot */
 	/*
 	 * The cursor stays with its link when the rows move: from when it leaves
 	 * the first row, or when somebody says so.
 	 */
 	bool follows;
-	uint64_t node_guid; /* of the link that it stands on: a port at its lower end */
+	uint64_t node_guid; /* selected link: the port at its lower end */
 	uint8_t port;
 	enum column menu;   /* that the cursor of the sort menu stands on */
 };
@@ -58,7 +58,7 @@ static void remember(struct links_screen *self)
 	self->port = port->num;
 }
 
-/* The rows are others: the cursor goes with its link, and keeps its line on the screen where it can. */
+/* The rows changed: the cursor follows its link, on the same line of the screen if possible. */
 static void settle(struct links_screen *self)
 {
 	struct list *list = &self->list;
@@ -76,7 +76,7 @@ static void settle(struct links_screen *self)
 		remember(self);
 }
 
-/* Bring the links up to what is shown, if they are not: work of the size of the fabric, done only when looked at. */
+/* Rebuild the links of the shown snapshot if necessary: proportional to the fabric, only while visible. */
 static void prepare(struct links_screen *self, struct app *app)
 {
 	struct error err = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_overview.c - what hurts whom since when, what changed, where the load is */
+/* screen_overview.c - problems, changes, and load by group */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void changed(void *state, struct app *app)
 	overview->dirty = true;
 }
 
-/* Infos are no problems: they are told as changes, and in the groups' states. */
+/* Informational findings appear as changes and in the state of groups. */
 static int find_problems(struct overview *overview, const struct snapshot_context *context)
 {
 	const struct finding_row **problems = calloc(context->finding_count + 1, sizeof(*problems));
@@ -77,14 +77,14 @@ static void save_cursor(struct overview *overview)
 
 	overview->kept_finding = 0;
 	overview->kept_group[0] = '\0';
-	/* At the top one wants to see what is worst, whatever that is. */
+	/* A cursor on the first row stays there, on the worst problem. */
 	if (cursor && cursor < view->problem_count)
 		overview->kept_finding = view->problems[cursor]->finding.id;
 	else if (cursor >= view->problem_count && group < view->groups.count)
 		memcpy(overview->kept_group, view->groups.list[group].name, sizeof(overview->kept_group));
 }
 
-/* Bring it up to what is shown. What there is no memory for is left out: the next sweep tries again. */
+/* Rebuild for the shown snapshot. Without memory a part is omitted until the next sweep. */
 static void update(struct overview *overview, const struct app *app)
 {
 	int64_t shown_us = app->live.shown->sweep.wall_us;
@@ -100,7 +100,7 @@ static void update(struct overview *overview, const struct app *app)
 	find_kept(overview);
 }
 
-/* What is seen of the problems and of the groups: around the cursor, where that is in them. */
+/* First visible problem and group, from the cursor. */
 static void follow_cursor(struct overview_view *view)
 {
 	bool among_problems = view->cursor < view->problem_count;

@@ -10,8 +10,8 @@
 
 struct ports_screen {
 	struct front_panel panel;
-	bool dirty;            /* it is not what is shown now */
-	struct subject wanted; /* to be gone to when it is */
+	bool dirty;            /* not of the shown snapshot */
+	struct subject wanted; /* to select when it is */
 	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
 	size_t left_at;
 	struct subject left;
@@ -32,14 +32,14 @@ static void changed(void *state, struct app *app)
 	self->dirty = true;
 }
 
-/* Who comes back along the path finds the cursor where it was. */
+/* Going back along the path restores the cursor. */
 static void leave(struct ports_screen *self, const struct app *app)
 {
 	self->left_at = app->depth;
 	self->left = *app_subject(app);
 }
 
-/* Bring it up to what is shown, and to where somebody wanted to go. */
+/* Rebuild for the shown snapshot, and select the requested port. */
 static void prepare(struct ports_screen *self, struct app *app)
 {
 	struct error err = { 0 };
@@ -64,7 +64,7 @@ static void opened(void *state, struct app *app, const struct subject *subject)
 	if (came_back || subject->kind == SUBJECT_NONE || !subject->node_guid)
 		return;
 	self->wanted = *subject;
-	/* Also when the box is not there now: then that is what is shown. */
+	/* Also if the box is not in the fabric at this time: that is displayed then. */
 	self->panel.box_guid = subject->node_guid;
 	filter_set(&self->panel.boxes.filter, "");
 	self->dirty = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_setup.c - how the screen looks and when it is drawn anew, to be changed */
+/* screen_setup.c - display settings */
 #include "tui/screens/app.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/list.h"
@@ -12,7 +12,7 @@ enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
 
 struct setup_screen {
 	struct list list;
-	size_t first;                      /* line that is seen first: two of them are no rows */
+	size_t first;                      /* first visible line; two lines are not rows */
 	enum column columns[COLUMN_COUNT]; /* that can be hidden */
 	size_t column_count;
 };
@@ -172,7 +172,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS ||
 	    line == ROW_COLUMNS + 1 || row >= ROW_COLUMNS + self->column_count)
 		return false;
-	/* A press where the cursor stands changes: what can be seen to be chosen is what is meant. */
+	/* A click on the selected row changes its value. */
 	if (row == self->list.cursor)
 		change(self, app, 1);
 	list_move_to(&self->list, row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_snapshots.c - what `ibwire snapshot` keeps: which there are, taking one, what was counted between two */
+/* screen_snapshots.c - stored snapshots: list, taking one, differences */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 
 enum { ARGS_MOST = 32, NONE = 0 };
 
-/* Words of --by, in the order in which y goes through them. */
+/* Values of --by, in the order of y. */
 static const char *const by_words[] = { "port", "link", "switch", "host", NULL };
 
 struct screen_state {
@@ -153,7 +153,7 @@ static void take(struct app *app, const char *note)
 	text_arguments(args, count, ARGS_MOST, behind);
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
-	/* execv() takes char * for historical reasons and changes nothing. */
+	/* execv() takes char * for historical reasons and does not modify them. */
 	if (child_command_start(&state->run, app->options->program, (char *const *)args, 0, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
@@ -224,7 +224,7 @@ static bool poll_run(void *data, struct app *app)
 	return true;
 }
 
-/* --- what is seen --- */
+/* --- drawing --- */
 
 struct columns {
 	int name, when_x, ports_x, slow_x, note_x;
@@ -281,7 +281,7 @@ static void draw_heads(const struct brush *brush, const struct columns *at, cons
 	draw_cell(brush, y, x + at->note_x, width - at->note_x, "NOTE", ALIGN_LEFT, ROLE_HEAD);
 }
 
-/* The last line: what goes on, how it went, or what a difference would be of. */
+/* The last line: progress, result, or a hint for differences. */
 static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush, int y,
 			const struct rect *body)
 {

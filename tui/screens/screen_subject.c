@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_subject.c - all that is known of one port, node, group or finding */
+/* screen_subject.c - details of one port, node, group or finding */
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 /* A table that was read is believed for so long while the newest sweeps are followed. */
 #define ROUTES_US (30 * US_PER_S)
 
-/* Slow counters are read again at most so often, and seldom where that takes long. */
+/* Minimum interval of reading detail counters, longer if a read is slow. */
 #define SLOW_US (3 * US_PER_S)
 #define SLOW_SHARE 30
 #define SLOW_WINDOW_US (3600 * US_PER_S)

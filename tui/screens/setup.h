@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * setup.h - what its user set about the screen as a whole, and how it comes back at the next start
- */
+/* setup.h - settings of the display, and their restoration at the next start */
 #ifndef IBWIRE_TUI_SCREENS_SETUP_H
 #define IBWIRE_TUI_SCREENS_SETUP_H
 
@@ -16,21 +14,21 @@ struct error;
 
 struct setup {
 	enum theme_colors colors;
-	bool ascii;        /* only ASCII, also where the locale has more */
-	bool no_mouse;     /* the terminal's own selection needs no Shift then */
+	bool ascii;        /* ASCII only, also in a UTF-8 locale */
+	bool no_mouse;     /* leaves text selection to the terminal */
 	uint32_t hidden;   /* columns of Links: 1 << enum column */
-	bool stale;        /* the terminal does not show it so yet */
-	struct config began; /* how all was after the start */
+	bool stale;        /* not applied to the terminal yet */
+	struct config began; /* settings after the start */
 };
 
 /*
- * setup_start - take over what was kept, or begin without
- * What is wrong with the file is said in the notice line; the rest of it counts.
+ * setup_start - restore the saved settings, or set defaults
+ * Errors in the file are shown in the notice line; valid lines are used.
  * Return: 0 or ERR_NOMEM.
  */
 int setup_start(struct app *app, struct error *err);
 
-/* setup_end - keep what was changed since the start. What cannot be kept is lost without a word. */
+/* setup_end - save settings changed since the start. Write errors are ignored. */
 void setup_end(const struct app *app);
 
 /*
@@ -41,7 +39,7 @@ void setup_end(const struct app *app);
 void setup_save(const struct app *app, struct config *config);
 bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size);
 
-/* setup_refresh - how often a new sweep is shown, one step slower or faster (direction -1 or 1), round and round. */
+/* setup_refresh - next slower (1) or faster (-1) display update interval, cyclic. */
 void setup_refresh(struct app *app, int direction);
 
 /* setup_refresh_name - "each sweep", "2 s", ... */
