@@ -26,7 +26,7 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
-#include "tui/keep.h"
+#include "tui/config_file.h"
 #include "tui/tui.h"
 
 struct child {
@@ -346,8 +346,8 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	};
 
 	collect_arguments(top, &arguments);
-	if (keep_path(keep, sizeof(keep)))
-		options.keep_path = keep;
+	if (config_path(keep, sizeof(keep)))
+		options.config_path = keep;
 	if (top->child.pid) {
 		options.child = read_child;
 		options.child_ctx = &top->child;

@@ -23,7 +23,7 @@ void bars_append(struct text *text, double value, double most, unsigned columns,
 	};
 	unsigned eighths = (unsigned)lround(part_of(value, most) * columns * STEPS), i;
 
-	/* What is more than nothing is seen. */
+	/* A value above 0 is always visible. */
 	if (eighths == 0 && value > 0)
 		eighths = 1;
 	for (i = 0; i < columns; i++) {

@@ -9,14 +9,15 @@
 struct balance_result;
 struct text;
 
-/* So many members at most. */
+/* Maximum number of members. */
 #define BARS_MEMBERS 16
 
 /*
- * bars_append - @value of @most as a bar of @columns columns, filled up with spaces; NAN: spaces
- * bars_append_spark - the same as one character, eight steps high; "?" for NAN
- * bars_append_members - such a character for what each member of a group carries, or for what is predicted of it; "+"
- * behind them where there are more
+ * bars_append - @value of @most as a bar of @columns columns, padded with spaces; NAN: spaces
+ * bars_append_spark - the same as one character with eight heights; "?" for NAN
+ * bars_append_members - one such character for the measured or predicted load of each group
+ * member; "+"
+ * if there are more
  */
 void bars_append(struct text *text, double value, double most, unsigned columns, bool ascii);
 void bars_append_spark(struct text *text, double value, double most, bool ascii);

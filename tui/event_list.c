@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/names.h"
-#include "tui/filter.h"
+#include "tui/model/filter.h"
 
 void event_list_done(struct event_list *list)
 {
@@ -20,9 +20,9 @@ void event_list_done(struct event_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-int event_list_add(struct event_list *list, const struct happening *event, struct error *err)
+int event_list_add(struct event_list *list, const struct recent_event *event, struct error *err)
 {
-	struct happening *moved = array_grow(list->events, list->count, &list->capacity, sizeof(*moved));
+	struct recent_event *moved = array_grow(list->events, list->count, &list->capacity, sizeof(*moved));
 
 	if (!moved)
 		return err_nomem(err);
@@ -31,7 +31,7 @@ int event_list_add(struct event_list *list, const struct happening *event, struc
 	return 0;
 }
 
-/* Where the events begin that are older than all that came anew; count where the two do not meet. */
+/* Index of the first event older than all new ones; count if the two lists do not overlap. */
 static size_t first_older(const struct event_list *list, int64_t oldest)
 {
 	size_t i;
@@ -42,14 +42,14 @@ static size_t first_older(const struct event_list *list, int64_t oldest)
 	return list->count;
 }
 
-int event_list_take(struct event_list *list, const struct happening *events, size_t count, size_t most,
+int event_list_merge(struct event_list *list, const struct recent_event *events, size_t count, size_t most,
 		    struct error *err)
 {
 	size_t older = count ? first_older(list, events[count - 1].id) : list->count;
 	size_t kept = list->count - older, capacity = count + kept + 1;
-	struct happening *room;
+	struct recent_event *room;
 
-	/* Nothing that was there goes on from what came. */
+	/* The previous list does not continue the new one. */
 	if (count < most || !kept)
 		list->complete = count < most;
 	if (count < most)
@@ -68,12 +68,12 @@ int event_list_take(struct event_list *list, const struct happening *events, siz
 	return event_list_filter(list, err);
 }
 
-static bool is_of_finding(const struct happening *event)
+static bool is_of_finding(const struct recent_event *event)
 {
 	return strncmp(event->kind, "finding-", strlen("finding-")) == 0;
 }
 
-static bool passes(const struct event_filter *filter, const struct happening *event)
+static bool passes(const struct event_filter *filter, const struct recent_event *event)
 {
 	char where[NODE_NAME_SIZE + 8], text[256], all[NODE_NAME_SIZE + 320];
 
@@ -113,7 +113,7 @@ int event_list_pattern(struct event_list *list, const char *pattern, struct erro
 	regex_t regex;
 
 	if (pattern[0] && filter_compile(&regex, pattern, why, sizeof(why)))
-		return err_set(err, ERR_USAGE, "no regular expression: %s", why);
+		return err_set(err, ERR_USAGE, "invalid regular expression: %s", why);
 	if (filter->has_regex)
 		regfree(&filter->regex);
 	filter->has_regex = pattern[0] != '\0';
@@ -133,12 +133,12 @@ size_t event_list_find(const struct event_list *list, int64_t id)
 	return list->row_count;
 }
 
-const struct happening *event_list_at(const struct event_list *list, size_t row)
+const struct recent_event *event_list_at(const struct event_list *list, size_t row)
 {
 	return row < list->row_count ? &list->events[list->rows[row]] : NULL;
 }
 
-const char *event_where(const struct happening *event, char *ret, size_t size)
+const char *event_where(const struct recent_event *event, char *ret, size_t size)
 {
 	char name[NODE_NAME_SIZE];
 
@@ -192,7 +192,7 @@ const char *event_text_shown(const char *from, char *ret, size_t size)
 	return ret;
 }
 
-const char *event_text(const struct happening *event, char *ret, size_t size)
+const char *event_text(const struct recent_event *event, char *ret, size_t size)
 {
 	return event_text_shown(event->text, ret, size);
 }

@@ -14,9 +14,9 @@
 enum { MOST = 10 };
 
 /* Event number @id, of a second of its own. */
-static struct happening event_of(int64_t id)
+static struct recent_event event_of(int64_t id)
 {
-	struct happening event = { .id = id, .wall_us = id * 1000000, .severity = (enum event_severity)(id % 3),
+	struct recent_event event = { .id = id, .wall_us = id * 1000000, .severity = (enum event_severity)(id % 3),
 				   .node_guid = 0x1000, .port = (uint8_t)id };
 
 	snprintf(event.kind, sizeof(event.kind), "%s", id % 4 ? "link-down" : "finding-opened");
@@ -26,21 +26,21 @@ static struct happening event_of(int64_t id)
 	return event;
 }
 
-/* A moment: the newest MOST events up to @newest. */
+/* A context: the newest MOST events up to @newest. */
 static void take(struct event_list *list, int64_t newest)
 {
-	struct happening events[MOST];
+	struct recent_event events[MOST];
 	size_t count = 0;
 
 	for (; count < MOST && newest > 0; newest--)
 		events[count++] = event_of(newest);
-	assert_int_equal(event_list_take(list, events, count, MOST, NULL), 0);
+	assert_int_equal(event_list_merge(list, events, count, MOST, NULL), 0);
 }
 
 static void add_down_to(struct event_list *list, int64_t oldest)
 {
 	while (list->events[list->count - 1].id > oldest) {
-		const struct happening older = event_of(list->events[list->count - 1].id - 1);
+		const struct recent_event older = event_of(list->events[list->count - 1].id - 1);
 
 		assert_int_equal(event_list_add(list, &older, NULL), 0);
 	}
@@ -87,7 +87,7 @@ static void there_is_never_a_hole(void **state)
 	take(&list, 60);
 	check_whole(&list, 60, 51);
 	assert_false(list.complete);
-	/* A moment before which less happened than is asked for has it all. */
+	/* A context before which less happened than is asked for has it all. */
 	take(&list, 4);
 	check_whole(&list, 4, 1);
 	assert_true(list.complete);
@@ -146,7 +146,7 @@ static void an_event_is_found_again(void **state)
 
 static void names_are_as_they_are_shown(void **state)
 {
-	struct happening event = event_of(12), fabric = { .text = "MF0; MF0;x MF0;a:b MF0;:M/U1 MF0;a:M" },
+	struct recent_event event = event_of(12), fabric = { .text = "MF0; MF0;x MF0;a:b MF0;:M/U1 MF0;a:M" },
 			 modules = { .text = "MF0;sw:M/L01/U1/3 - MF0;big:M/U12: MF0;gone:M/U1 (was)" };
 	char text[256], where[64];
 

@@ -3,7 +3,7 @@
 # waits: for screens to be drawn
 #
 # The screen in a terminal (tmux): what only a real one shows. What stands on each screen
-# is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/sample.h
+# is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/model/sample.h
 # says what stands out in it.
 
 # until_true calls functions whose names it is given.
@@ -151,7 +151,7 @@ top="$IBWIRE top --db fabric.db"
 # Keys and the mouse, as a terminal sends them.
 start 80x24 "$top"
 shows "it says that the data is live" "LIVE"
-contains "how much was answered, and who manages the subnet" "$(line 1)" "answered 379/381  SM node0001 ok"
+contains "how much was answered, and who manages the subnet" "$(line 1)" "responded 379/381  SM node0001 ok"
 contains "what there is" "$(line 2)" "128 hosts, 20 switches  links 193:  2 down  1 port silent"
 shows "the overview comes first" "PROBLEMS 0"
 shows "the cursor is on the first group" ">compute out"
@@ -171,10 +171,10 @@ shows "Esc goes back" "193 of 193 links" Escape
 shows "Tab goes on to balance" "spine" Tab
 shows "Shift-Tab back" "193 of 193 links" BTab
 shows "4 is the front panel" "45     47     49" 4
-shows "5 the events" "WHAT HAPPENED" 5
+shows "5 the events" "EVENT" 5
 shows "6 the snapshots" "n takes one" 6
-shows "F1 is help" "KEYS HERE" F1
-hides "q leaves help, not the program" "KEYS HERE" q
+shows "F1 is help" "KEYS OF THIS SCREEN" F1
+hides "q leaves help, not the program" "KEYS OF THIS SCREEN" q
 shows "it is still there" "n takes one"
 clicks "the mouse chooses a tab" "193 of 193 links" 3 14
 clicks "another tab" "PROBLEMS 0" 3 1
@@ -244,7 +244,7 @@ else
 fi
 contains "the numbers stay" "$(seen)" "compute out"
 rm -f fabric.db*
-shows "a database that vanishes is told" "the database is gone: fabric.db"
+shows "a database that vanishes is told" "the database was removed: fabric.db"
 contains "the numbers stay then too" "$(seen)" "compute out"
 collect 2 1
 shows "another one in its place is taken up" "LIVE"
@@ -320,11 +320,11 @@ done
 keys q
 term=dumb start 80x24 "$top"
 wait_for "exit" || true
-contains "a terminal that cannot move its cursor is told so" "$(seen)" "cannot move its cursor"
+contains "a terminal that cannot move its cursor is told so" "$(seen)" "has no cursor movement"
 contains "with status 64" "$(seen)" "exit 64"
 term=nonsense-9 start 80x24 "$top"
 wait_for "exit" || true
-contains "one that nobody knows, too" "$(seen)" "of which this host knows nothing"
+contains "one that nobody knows, too" "$(seen)" "unknown terminal type"
 output=$("$IBWIRE" top --db fabric.db 2>&1 </dev/null)
 equal "no terminal: status 64" "$?" 64
 contains "and what to use instead" "$output" "ibwire ports"

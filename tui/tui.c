@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
-#include "tui/app.h"
-#include "tui/terminal.h"
+#include "tui/screens/app.h"
+#include "tui/draw/terminal.h"
 
 /* How often the database is looked at; a key is served at once. */
 #define POLL_MS 250
@@ -60,9 +60,9 @@ static int check_child(struct app *app, struct error *err)
 	if (app->child.running || app->live.shown || app->live.status.live)
 		return 0;
 	if (!app->child.exit_status)
-		return err_set(err, ERR_UNAVAILABLE, "the collector ended without a sweep");
+		return err_set(err, ERR_UNAVAILABLE, "the collector exited before the first sweep");
 	return err_set(err, -app->child.exit_status, "%s",
-		       app->child.line[0] ? app->child.line : "the collector failed and did not say why");
+		       app->child.line[0] ? app->child.line : "the collector failed without a message");
 }
 
 /* What a setting or a stop of the program changed at the terminal. */
@@ -95,7 +95,7 @@ static int loop(struct app *app, bool unicode, struct error *err)
 			dead++;
 		news_of_terminal(app, unicode, &keys);
 		/* A key is answered at once, also where what it asks for takes long to read. */
-		if (keys && live_waits(&app->live))
+		if (keys && live_load_is_slow(&app->live))
 			draw(app);
 		status = app_poll(app, &news, err);
 		if (status < 0)

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "tests/balance/bed.h"
-#include "tui/heat.h"
+#include "tui/model/heat.h"
 
 enum { CASES = 60 };
 

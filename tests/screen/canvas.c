@@ -5,7 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "tui/draw.h"
+#include "tui/draw/draw.h"
 
 struct canvas canvas;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * canvas.h - a terminal in memory, in the place of tui/paint.c
+ * canvas.h - a terminal in memory, in the place of tui/draw/paint.c
  *
  * What the screens write lands in a grid of characters, and what no screen may do
  * is counted: write past an edge, or over what it has written before.
@@ -8,7 +8,7 @@
 #ifndef IBWIRE_TESTS_SCREEN_CANVAS_H
 #define IBWIRE_TESTS_SCREEN_CANVAS_H
 
-#include "tui/theme.h"
+#include "tui/draw/theme.h"
 
 #define CANVAS_ROWS 120
 #define CANVAS_COLUMNS 320

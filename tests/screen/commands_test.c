@@ -77,7 +77,7 @@ static void snapshots_are_listed_and_two_are_compared_the_older_first(void **sta
 	stage_close(&stage);
 }
 
-static void a_snapshot_is_taken_by_a_command_and_its_outcome_told(void **state)
+static void a_snapshot_command_reports_its_result(void **state)
 {
 	struct stage stage;
 
@@ -85,11 +85,11 @@ static void a_snapshot_is_taken_by_a_command_and_its_outcome_told(void **state)
 	begin(&stage, "/bin/true", 100);
 	stage_keys(&stage, "6n");
 	stage_keys(&stage, "x\rwith a note\r");
-	wait_for(&stage, "x is taken");
+	wait_for(&stage, "x is stored");
 	/* One that fails says why, in its own words. */
 	stage.options.program = "/bin/cat";
 	stage_keys(&stage, "n\r\r");
-	wait_for(&stage, "was not taken: ");
+	wait_for(&stage, " failed: ");
 	/* Without a name nothing is run. */
 	stage_keys(&stage, "n");
 	for (int i = 0; i < 80; i++)
@@ -116,10 +116,10 @@ static void a_report_is_of_what_the_cursor_stands_on_at_the_shown_time(void **st
 	wait_for(&stage, "--at 20");
 	/* Nothing under the cursor. */
 	stage_keys(&stage, "6r");
-	assert_true(stage_shows("a report is of"));
+	assert_true(stage_shows("no port, node or finding selected"));
 	stage.options.program = NULL;
 	stage_keys(&stage, "2\rr");
-	assert_true(stage_shows("no command can be run"));
+	assert_true(stage_shows("commands cannot be run"));
 	stage_close(&stage);
 }
 
@@ -134,7 +134,7 @@ static void a_text_is_searched_and_written_once(void **state)
 	stage_keys(&stage, "2\rr");
 	wait_for(&stage, "report 0x");
 	stage_keys(&stage, "/nowhere\r");
-	assert_true(stage_shows("nowhere is not in it"));
+	assert_true(stage_shows("nowhere not found"));
 	snprintf(file, sizeof(file), "%s.text", path);
 	stage_keys(&stage, "w");
 	stage_keys(&stage, file);
@@ -149,7 +149,7 @@ static void a_text_is_searched_and_written_once(void **state)
 	stage_keys(&stage, "w");
 	stage_keys(&stage, file);
 	stage_keys(&stage, "\r");
-	assert_true(stage_shows("there is such a file"));
+	assert_true(stage_shows("the file exists"));
 	unlink(file);
 	stage_close(&stage);
 }
@@ -180,7 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(snapshots_are_listed_and_two_are_compared_the_older_first),
-		TEST_IN_FOLDER(a_snapshot_is_taken_by_a_command_and_its_outcome_told),
+		TEST_IN_FOLDER(a_snapshot_command_reports_its_result),
 		TEST_IN_FOLDER(a_report_is_of_what_the_cursor_stands_on_at_the_shown_time),
 		TEST_IN_FOLDER(a_text_is_searched_and_written_once),
 		TEST_IN_FOLDER(lists_and_texts_keep_to_their_places_at_every_size),

@@ -29,7 +29,7 @@ struct found {
 	size_t count;
 };
 
-static bool keep(void *ctx, const struct finding_row *row)
+static bool remember(void *ctx, const struct finding_row *row)
 {
 	struct found *found = ctx;
 
@@ -46,7 +46,7 @@ static void read_found(struct found *ret)
 	struct error err = { 0 };
 
 	ret->count = 0;
-	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, keep, ret, &err) < 0)
+	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, remember, ret, &err) < 0)
 		fail_msg("%s", err.text);
 	reader_close(reader);
 }
@@ -69,8 +69,8 @@ static const char *beginning(const char *text, size_t len, char ret[64])
 /* The keys from the first screen to a finding's detail. Return: how many; 0: it is not in the list. */
 static int walk_to(struct stage *stage, int64_t id)
 {
-	for (size_t i = 0; i < stage->app.moment.finding_count; i++) {
-		if (stage->app.moment.findings[i].finding.id == id) {
+	for (size_t i = 0; i < stage->app.context.finding_count; i++) {
+		if (stage->app.context.findings[i].finding.id == id) {
 			stage_keys(stage, "\r");
 			return (int)i + 1;
 		}

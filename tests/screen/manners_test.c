@@ -19,8 +19,8 @@
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
-#include "tui/balance_view.h"
-#include "tui/draw.h"
+#include "tui/screens/balance_view.h"
+#include "tui/draw/draw.h"
 
 static uint64_t chance = 11;
 
@@ -63,7 +63,7 @@ static void old_numbers_are_dimmed_on_every_screen(void **state)
 static void what_was_chosen_anywhere_comes_back(void **state)
 {
 	static const char keys[] = "2xdIs\033\r3vdsgHi4vv5sfK62/a\r1S\t jk";
-	static struct keep kept, again;
+	static struct config kept, again;
 	char wrong[160];
 
 	(void)state;
@@ -76,17 +76,17 @@ static void what_was_chosen_anywhere_comes_back(void **state)
 			stage_key(&stage, below(8) ? keys[below(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
 		memset(&kept, 0, sizeof(kept));
 		memset(&again, 0, sizeof(again));
-		setup_keep(&stage.app, &kept);
+		setup_save(&stage.app, &kept);
 		stage_close(&stage);
 		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
-		if (!setup_recall(&stage.app, &kept, wrong, sizeof(wrong)))
+		if (!setup_restore(&stage.app, &kept, wrong, sizeof(wrong)))
 			fail_msg("round %d: %s is not known any more", round, wrong);
-		setup_keep(&stage.app, &again);
+		setup_save(&stage.app, &again);
 		stage_draw(&stage, 40, 120);
 		stage_close(&stage);
 		assert_int_equal(again.count, kept.count);
 		for (size_t i = 0; i < kept.count; i++)
-			assert_string_equal(keep_get(&again, kept.pairs[i].name), kept.pairs[i].value);
+			assert_string_equal(config_get(&again, kept.pairs[i].name), kept.pairs[i].value);
 	}
 }
 
@@ -96,7 +96,7 @@ static void hostile_settings_change_nothing_that_matters(void **state)
 		"", "yes", "no", "-1", "99999999999999999999", "(((((", "Links", "%n%n%s", "LID,LID,,", "PORT",
 		"critical", "tier:999999 rail:-1 !!|||", "\xf0\x9f\x92\xa9",
 	};
-	static struct keep all, some;
+	static struct config all, some;
 	char wrong[160];
 
 	(void)state;
@@ -107,13 +107,13 @@ static void hostile_settings_change_nothing_that_matters(void **state)
 		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
 		memset(&all, 0, sizeof(all));
 		memset(&some, 0, sizeof(some));
-		setup_keep(&stage.app, &all);
+		setup_save(&stage.app, &all);
 		for (size_t i = 0; i < all.count; i++)
-			keep_put(&some, all.pairs[below((unsigned)all.count)].name, "%s",
+			config_put(&some, all.pairs[below((unsigned)all.count)].name, "%s",
 				 values[below(sizeof(values) / sizeof(values[0]))]);
-		keep_put(&some, "links.", "x");
-		keep_put(&some, "of.another.version", "x");
-		setup_recall(&stage.app, &some, wrong, sizeof(wrong));
+		config_put(&some, "links.", "x");
+		config_put(&some, "of.another.version", "x");
+		setup_restore(&stage.app, &some, wrong, sizeof(wrong));
 		stage_keys(&stage, "123456\r\033S");
 		stage_close(&stage);
 	}
@@ -121,17 +121,17 @@ static void hostile_settings_change_nothing_that_matters(void **state)
 
 static void a_name_of_another_version_is_no_trouble(void **state)
 {
-	static struct keep keep;
+	static struct config config;
 	struct stage stage;
 	char wrong[160] = "";
 
 	(void)state;
 	stage_record("nothing", path);
 	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
-	keep_put(&keep, "jobs.sort", "name");
-	assert_true(setup_recall(&stage.app, &keep, wrong, sizeof(wrong)));
-	keep_put(&keep, "links.sort", "beauty");
-	assert_false(setup_recall(&stage.app, &keep, wrong, sizeof(wrong)));
+	config_put(&config, "jobs.sort", "name");
+	assert_true(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
+	config_put(&config, "links.sort", "beauty");
+	assert_false(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
 	assert_string_equal(wrong, "links.sort = beauty");
 	stage_close(&stage);
 }
@@ -262,7 +262,7 @@ static void a_press_chooses_the_row_that_is_seen_there(void **state)
 
 	(void)state;
 	open_story(&stage, 60, 120);
-	stage.app.moment.shape->tier_count = 1;
+	stage.app.context.shape->tier_count = 1;
 	stage_keys(&stage, "3i");
 	assert_true(stage_shows("no map of tiers"));
 	view = screen_state(&stage.app, &screen_balance);
@@ -335,15 +335,15 @@ static void hosts_as_uneven_as_each_other_stand_by_name(void **state)
 		if (strcmp(above, here))
 			continue;
 		same++;
-		assert_true(canvas_find(stage.app.moment.shape->hosts[view->hosts[i - 1].index].name) <
-			    canvas_find(stage.app.moment.shape->hosts[view->hosts[i].index].name));
+		assert_true(canvas_find(stage.app.context.shape->hosts[view->hosts[i - 1].index].name) <
+			    canvas_find(stage.app.context.shape->hosts[view->hosts[i].index].name));
 		assert_true(view->hosts[i - 1].index < view->hosts[i].index);
 	}
 	assert_true(same > 10);
 	stage_close(&stage);
 }
 
-static void two_presses_are_no_answer_to_what_is_asked(void **state)
+static void a_double_click_does_not_answer_a_prompt(void **state)
 {
 	struct stage stage;
 	struct mouse mouse = { .x = 20, .twice = true };
@@ -416,7 +416,7 @@ static bool help_has(const struct screen *screen, const char *word)
 /* Short words, that nobody can guess. */
 static void help_of_balance_explains_its_columns_and_causes(void **state)
 {
-	static const char *const heads[] = { "TEST", "AR", "CAUSE", "FULL%", "OVER%", "(echo)" };
+	static const char *const heads[] = { "TEST", "AR", "CAUSE", "MAX UTIL%", "IMBALANCE%", "(echo)" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
@@ -442,7 +442,7 @@ int main(void)
 		TEST_IN_FOLDER(a_press_chooses_the_row_that_is_seen_there),
 		TEST_IN_FOLDER(groups_are_listed_where_there_is_room),
 		TEST_IN_FOLDER(hosts_as_uneven_as_each_other_stand_by_name),
-		TEST_IN_FOLDER(two_presses_are_no_answer_to_what_is_asked),
+		TEST_IN_FOLDER(a_double_click_does_not_answer_a_prompt),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
 		cmocka_unit_test(help_of_balance_explains_its_columns_and_causes),
 	};

@@ -86,10 +86,10 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	shows("PROBLEMS 2");
 	hides("acknowledged");
 	stage_keys(&stage, "ja");
-	shows("may wait because");
+	shows("reason to acknowledge");
 	/* What is typed is text here, whatever it does elsewhere. */
 	stage_keys(&stage, "q3 cable is ordered\r");
-	shows("for how long");
+	shows("duration (8h");
 	stage_keys(&stage, "8h\r");
 	shows("PROBLEMS 1, acknowledged 1");
 	shows("acknowledged until");
@@ -102,9 +102,9 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	assert_true(told.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
 	assert_true(told.last.person[0]);
 	stage_keys(&stage, "an\r");
-	shows("it stays acknowledged");
+	shows("acknowledgement unchanged");
 	stage_keys(&stage, "a");
-	shows("take that back?");
+	shows("revoke the acknowledgement?");
 	stage_keys(&stage, "y\r");
 	shows("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 0);
@@ -125,26 +125,26 @@ static void without_an_end_it_lasts_until_it_is_taken_back(void **state)
 	stage_close(&stage);
 }
 
-static void what_is_typed_wrong_is_asked_again_or_left(void **state)
+static void invalid_input_reopens_or_cancels_the_prompt(void **state)
 {
 	struct stage stage;
 
 	(void)state;
 	begin(&stage, "pair-two-bad-cables", 0);
 	stage_keys(&stage, "a  \r");
-	shows("not acknowledged: no reason was given");
+	shows("not acknowledged: a reason is required");
 	stage_keys(&stage, "aknown\rsoon\r");
-	shows("for how long");
+	shows("duration (8h");
 	shows("soon");
 	stage_key(&stage, KEY_ESCAPE);
 	assert_int_equal(read_told(&stage).acknowledged, 0);
 	/* The cursor on a group without a problem: nothing to acknowledge. */
 	stage_keys(&stage, "Gkka");
-	shows("no finding is open here");
+	shows("no open finding selected");
 	stage_close(&stage);
 }
 
-static void a_database_that_cannot_be_written_is_told_in_a_line(void **state)
+static void a_read_only_database_is_reported(void **state)
 {
 	struct stage stage;
 
@@ -170,7 +170,7 @@ static void in_the_past_it_is_said_that_it_counts_from_now(void **state)
 	begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US);
 	shows("PROBLEMS 2");
 	stage_keys(&stage, "aknown\r\r");
-	shows("what is shown is of a time before that");
+	shows("the screen shows an earlier time");
 	shows("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 1);
 	stage_keys(&stage, "L");
@@ -247,7 +247,7 @@ static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **
 	stage_keys(&stage, "j");
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &before);
 	said.at_us = stage.wall_us;
-	assert_int_equal(finding_acknowledge(path, &stage.app.moment.findings[0].finding, &said, &err), 0);
+	assert_int_equal(finding_acknowledge(path, &stage.app.context.findings[0].finding, &said, &err), 0);
 	stage.app.stale = true;
 	stage_key(&stage, KEY_SPECIAL(KEY_F(20)));
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &after);
@@ -274,8 +274,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(a_problem_is_acknowledged_and_taken_back),
 		TEST_IN_FOLDER(without_an_end_it_lasts_until_it_is_taken_back),
-		TEST_IN_FOLDER(what_is_typed_wrong_is_asked_again_or_left),
-		TEST_IN_FOLDER(a_database_that_cannot_be_written_is_told_in_a_line),
+		TEST_IN_FOLDER(invalid_input_reopens_or_cancels_the_prompt),
+		TEST_IN_FOLDER(a_read_only_database_is_reported),
 		TEST_IN_FOLDER(in_the_past_it_is_said_that_it_counts_from_now),
 		TEST_IN_FOLDER(a_reboot_is_one_line_and_no_problem),
 		TEST_IN_FOLDER(counters_that_were_cleared_are_one_line),

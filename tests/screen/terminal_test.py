@@ -197,7 +197,7 @@ def check_databases():
     with collector("moved.db"), Screen("--db", "moved.db") as screen:
         screen.wait_for(b"LIVE")
         os.rename("moved.db", "away.db")
-        tap.result(screen.wait_for(b"the database is gone") is not None, "a database that was moved away is told")
+        tap.result(screen.wait_for(b"the database was removed") is not None, "a database that was moved away is told")
         screen.type(b"2")
         tap.result(screen.wait_for(b"PEER") is not None, "and the screen goes on")
         os.rename("away.db", "moved.db")
@@ -264,7 +264,7 @@ def check_settings():
     with open(kept, "w", encoding="utf-8") as file:
         file.write("colors = Nowhere\n")
     with Screen("--db", "live.db", env=config) as screen:
-        tap.result(screen.wait_for(b'"colors = Nowhere" is not known') is not None, "what is not known is told",
+        tap.result(screen.wait_for(b'unknown value "colors = Nowhere"') is not None, "what is not known is told",
                    screen.output)
         screen.type(b"q")
         screen.ended()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Time on the screen: any moment of a recording, by its keys, and all that is shown is of that moment.
+ * Time on the screen: any context of a recording, by its keys, and all that is shown is of that context.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "storage/reader.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
-#include "tui/loads.h"
+#include "tui/model/loads.h"
 
 #define MINUTE_US (60 * US_PER_S)
 
@@ -35,7 +35,7 @@ static int64_t shown_us(const struct stage *stage)
 	return stage->app.live.shown->sweep.wall_us;
 }
 
-/* Everything that a screen is made of is of the same moment: the database says the same when it is asked for it. */
+/* Everything that a screen is made of is of the same context: the database says the same when it is asked for it. */
 static void check_moment(const struct stage *stage)
 {
 	const struct app *app = &stage->app;
@@ -48,15 +48,15 @@ static void check_moment(const struct stage *stage)
 		fail_msg("%s", err.text);
 	assert_int_equal(snapshot->sweep.id, app->live.shown->sweep.id);
 	assert_ptr_equal(app->table.snapshot, app->live.shown);
-	assert_ptr_equal(app->moment.shape->fabric, app->live.shown->fabric);
+	assert_ptr_equal(app->context.shape->fabric, app->live.shown->fabric);
 	assert_int_equal(snapshot->fabric->port_count, app->live.shown->fabric->port_count);
-	for (size_t i = 0; i < app->moment.finding_count; i++) {
-		assert_true(app->moment.findings[i].opened_us <= shown_us(stage));
-		assert_true(!app->moment.findings[i].finding.closed_us ||
-			    app->moment.findings[i].finding.closed_us > shown_us(stage));
+	for (size_t i = 0; i < app->context.finding_count; i++) {
+		assert_true(app->context.findings[i].opened_us <= shown_us(stage));
+		assert_true(!app->context.findings[i].finding.closed_us ||
+			    app->context.findings[i].finding.closed_us > shown_us(stage));
 	}
-	for (size_t i = 0; i < app->moment.happening_count; i++)
-		assert_true(app->moment.happenings[i].wall_us <= shown_us(stage));
+	for (size_t i = 0; i < app->context.recent_event_count; i++)
+		assert_true(app->context.recent_events[i].wall_us <= shown_us(stage));
 	snapshot_destroy(snapshot);
 	reader_close(reader);
 }
@@ -106,7 +106,7 @@ static void minutes_and_hours_go_back_and_on(void **state)
 	stage_close(&stage);
 }
 
-static void a_typed_time_is_shown_and_a_wrong_one_told(void **state)
+static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 {
 	struct stage stage;
 
@@ -132,10 +132,10 @@ static void what_was_not_found_yet_is_not_shown(void **state)
 
 	(void)state;
 	begin(&stage, DIED_US - MINUTE_US);
-	assert_int_equal(stage.app.moment.finding_count, 0);
+	assert_int_equal(stage.app.context.finding_count, 0);
 	check_moment(&stage);
 	stage_keys(&stage, "}}}");
-	assert_true(stage.app.moment.finding_count > 0);
+	assert_true(stage.app.context.finding_count > 0);
 	assert_true(stage_shows("spine-03"));
 	stage_close(&stage);
 }
@@ -146,7 +146,7 @@ static void b_goes_to_where_a_finding_began(void **state)
 
 	(void)state;
 	begin(&stage, 0);
-	assert_true(stage.app.moment.finding_count > 0);
+	assert_true(stage.app.context.finding_count > 0);
 	stage_keys(&stage, "b");
 	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
 	stage_keys(&stage, "L");
@@ -171,7 +171,7 @@ static void space_holds_the_picture(void **state)
 }
 
 /* Since a mark a port counted what all sweeps since then counted together. */
-static void numbers_are_told_since_a_mark(void **state)
+static void rates_are_since_the_baseline(void **state)
 {
 	struct stage stage;
 	const struct snapshot *shown;
@@ -193,16 +193,16 @@ static void numbers_are_told_since_a_mark(void **state)
 		elapsed_us += stage.app.live.shown->rows[port].sum.elapsed_us;
 	}
 	stage_keys(&stage, "<<<<<<m>>>>>>");
-	assert_true(stage_shows("MARK"));
+	assert_true(stage_shows("BASELINE"));
 	assert_int_equal(stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
 	assert_int_equal(stage.app.live.shown->rows[port].sum.elapsed_us, elapsed_us);
 	stage_keys(&stage, "M");
-	assert_false(stage_shows("MARK"));
+	assert_false(stage_shows("BASELINE"));
 	assert_in_range(stage.app.live.shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
 	stage_close(&stage);
 }
 
-static void what_takes_long_to_read_is_told_first(void **state)
+static void a_slow_load_is_announced(void **state)
 {
 	struct stage stage;
 
@@ -239,7 +239,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	struct loads loads = { 0 };
 	struct stage stage;
 	struct live follows;
-	struct loads_source source = { .live = &follows, .moment = &stage.app.moment, .limits = &limits };
+	struct loads_source source = { .live = &follows, .context = &stage.app.context, .limits = &limits };
 	struct balance_load *before;
 	struct fabric *fabric, *now;
 	size_t kept = 0, gone = 0;
@@ -260,7 +260,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	memcpy(before, loads.loads, fabric->port_count * sizeof(*before));
 	until_us = loads.until_us;
 
-	live_go(&stage.app.live, STAGE_END_US - MINUTE_US);
+	live_set_time(&stage.app.live, STAGE_END_US - MINUTE_US);
 	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
 	follows = stage.app.live;
 	follows.at_us = 0;
@@ -269,7 +269,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	loads_changed(&loads, &source);
 	assert_true(loads.known);
 	assert_int_equal(loads.until_us, until_us);
-	assert_int_equal(loads.balance.count, 2 * stage.app.moment.shape->group_count);
+	assert_int_equal(loads.balance.count, 2 * stage.app.context.shape->group_count);
 	for (uint32_t i = 0; i < now->port_count; i++) {
 		const struct balance_load *was = load_of(before, fabric, now, i);
 
@@ -299,12 +299,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(sweeps_are_stepped_through_one_by_one_and_back_to_live),
 		TEST_IN_FOLDER(minutes_and_hours_go_back_and_on),
-		TEST_IN_FOLDER(a_typed_time_is_shown_and_a_wrong_one_told),
+		TEST_IN_FOLDER(a_typed_time_is_shown_and_an_invalid_one_reported),
 		TEST_IN_FOLDER(what_was_not_found_yet_is_not_shown),
 		TEST_IN_FOLDER(b_goes_to_where_a_finding_began),
 		TEST_IN_FOLDER(space_holds_the_picture),
-		TEST_IN_FOLDER(numbers_are_told_since_a_mark),
-		TEST_IN_FOLDER(what_takes_long_to_read_is_told_first),
+		TEST_IN_FOLDER(rates_are_since_the_baseline),
+		TEST_IN_FOLDER(a_slow_load_is_announced),
 		TEST_IN_FOLDER(loads_are_moved_to_a_fabric_that_changed),
 	};
 

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The detail of everything in a recording: lines stay inside their page and say what the database says.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric/shape.h"
+#include "storage/test/test_folder.h"
+#include "tests/screen/stage.h"
+#include "tui/screens/subject_page.h"
+
+#define MINUTE_US (60 * US_PER_S)
+
+static void begin(struct stage *stage, const char *scenario, int64_t at_us)
+{
+	stage_record(scenario, path);
+	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
+}
+
+static const char *part_text(const struct text_page *page, size_t part)
+{
+	return page->chars.chars + page->parts[part].text;
+}
+
+/* Parts of a line neither overlap nor leave the page, and there is no line without end. */
+static void check_page(const struct text_page *page)
+{
+	assert_false(page->failed);
+	assert_true(page->line_count > 0);
+	for (size_t i = 0; i < page->line_count; i++) {
+		int end = 0;
+
+		for (size_t p = page->lines[i].first; p < page->lines[i].first + page->lines[i].count; p++) {
+			if (page->parts[p].x < end || page->parts[p].x + page->parts[p].columns > page->columns)
+				fail_msg("line %zu of %d columns: '%s' at %d", i, page->columns, part_text(page, p),
+					 page->parts[p].x);
+			end = page->parts[p].x + page->parts[p].columns;
+		}
+	}
+}
+
+/* The line that begins with a word, or a failure. */
+static size_t line_with(const struct text_page *page, const char *text)
+{
+	for (size_t i = 0; i < page->line_count; i++)
+		for (size_t p = page->lines[i].first; p < page->lines[i].first + page->lines[i].count; p++)
+			if (strstr(part_text(page, p), text))
+				return i;
+	for (size_t i = 0; i < page->part_count; i++)
+		print_message("# %s\n", part_text(page, i));
+	fail_msg("no line has '%s'", text);
+	return 0;
+}
+
+static bool has(const struct text_page *page, const char *text)
+{
+	for (size_t i = 0; i < page->part_count; i++)
+		if (strstr(part_text(page, i), text))
+			return true;
+	return false;
+}
+
+static void check_widths(struct subject_page *detail, struct stage *stage, const struct subject *subject)
+{
+	static const int widths[] = { 40, 47, 59, 60, 69, 70, 79, 80, 99, 100, 120, 163, 200, 300 };
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		detail->rows = widths[i] / 4;
+		subject_page_fill(detail, &stage->app, subject, widths[i]);
+		check_page(&detail->page);
+	}
+}
+
+static void pages_of_all_that_there_is_fit_every_width(void **state)
+{
+	struct subject_page detail = { .plot.window = 2 };
+	const struct subject whole = { .kind = SUBJECT_FABRIC };
+	const struct fabric *fabric;
+	const struct shape *shape;
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	fabric = stage.app.live.shown->fabric;
+	shape = stage.app.context.shape;
+	check_widths(&detail, &stage, &whole);
+	for (uint32_t i = 0; i < fabric->port_count; i += 7) {
+		const struct subject subject = subject_of_port(&stage.app, i);
+
+		check_widths(&detail, &stage, &subject);
+	}
+	for (uint32_t i = 0; i < fabric->node_count; i += 5) {
+		const struct subject subject = subject_of_node(&stage.app, i);
+
+		check_widths(&detail, &stage, &subject);
+	}
+	for (uint32_t i = 0; i < shape->group_count; i++) {
+		const struct subject subject = subject_of_group(&stage.app, &shape->groups[i]);
+
+		assert_int_equal(subject_group(shape, &subject), i);
+		check_widths(&detail, &stage, &subject);
+	}
+	for (size_t i = 0; i < stage.app.context.finding_count; i++) {
+		const struct subject subject = { .kind = SUBJECT_FINDING,
+						 .id = stage.app.context.findings[i].finding.id };
+
+		check_widths(&detail, &stage, &subject);
+	}
+	page_done(&detail.page);
+	stage_close(&stage);
+}
+
+static void absent_subjects_are_reported(void **state)
+{
+	static const struct subject gone[] = {
+		{ .kind = SUBJECT_PORT, .node_guid = 1, .port = 1 }, { .kind = SUBJECT_NODE, .node_guid = 1 },
+		{ .kind = SUBJECT_GROUP, .node_guid = 1 },           { .kind = SUBJECT_FINDING, .id = 99999 },
+		{ .kind = SUBJECT_GROUP, .node_guid = 1, .peer_guid = 2 },
+	};
+	struct subject_page detail = { .plot.window = 2 };
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "nothing-idle", 0);
+	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
+		check_widths(&detail, &stage, &gone[i]);
+		assert_true(has(&detail.page, "is not "));
+		assert_false(history_plot_load(&detail.plot, &stage.app, &gone[i], 80) && !detail.plot.problem[0]);
+	}
+	page_done(&detail.page);
+	history_plot_done(&detail.plot);
+	stage_close(&stage);
+}
+
+/* The finding of the story, and the way from it to its cause. */
+static const struct finding_row *imbalance(const struct stage *stage)
+{
+	for (size_t i = 0; i < stage->app.context.finding_count; i++)
+		if (stage->app.context.findings[i].finding.kind == FINDING_UPLINK_IMBALANCE)
+			return &stage->app.context.findings[i];
+	fail_msg("the story has no finding");
+	return NULL;
+}
+
+static void a_finding_page_has_all_details_and_opens_its_place(void **state)
+{
+	struct subject_page detail = { .plot.window = 2 };
+	const struct finding_row *row;
+	struct subject subject = { .kind = SUBJECT_FINDING };
+	struct stage stage;
+	size_t at;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	row = imbalance(&stage);
+	subject.id = row->finding.id;
+	subject_page_fill(&detail, &stage.app, &subject, 300);
+	line_with(&detail.page, row->finding.text);
+	line_with(&detail.page, "routing");
+	line_with(&detail.page, row->advice);
+	line_with(&detail.page, "hottest port 20");
+	line_with(&detail.page, finding_kind_info(row->finding.kind)->reason);
+	line_with(&detail.page, "MEMBERS");
+	for (unsigned i = 0; i < row->finding.host_count; i++)
+		line_with(&detail.page, row->finding.hosts[i]);
+	at = line_with(&detail.page, "at");
+	assert_int_equal(detail.page.lines[at].subject.kind, SUBJECT_GROUP);
+	assert_int_equal(detail.page.lines[at].subject.node_guid, row->finding.node_guid);
+	/* Before it began it is none, and the page says so. */
+	stage_close(&stage);
+	stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, STAGE_END_US - 10 * MINUTE_US, 40, 120);
+	subject_page_fill(&detail, &stage.app, &subject, 80);
+	line_with(&detail.page, "not open");
+	page_done(&detail.page);
+	stage_close(&stage);
+}
+
+static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(void **state)
+{
+	struct subject_page detail = { .plot.window = 2 };
+	struct subject place;
+	struct stage stage;
+	double before = 0, after = 0;
+	size_t count_before = 0, count_after = 0;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	place = subject_of_finding(imbalance(&stage));
+	place = (struct subject){ .kind = SUBJECT_PORT, .node_guid = place.node_guid, .port = 20 };
+	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
+	assert_string_equal(detail.plot.problem, "");
+	assert_int_equal(detail.plot.series_count, 2);
+	assert_int_equal(detail.plot.until_us, stage.app.live.shown->sweep.wall_us);
+	for (size_t i = 0; i < detail.plot.series[0].count; i++) {
+		const struct series_step *step = &detail.plot.series[0].steps[i];
+
+		assert_true(step->until_us > detail.plot.since_us && step->from_us < detail.plot.until_us);
+		if (isnan(step->mean))
+			continue;
+		if (step->until_us < STAGE_END_US - 8 * MINUTE_US) {
+			before += step->mean;
+			count_before++;
+		} else if (step->from_us > STAGE_END_US - 6 * MINUTE_US) {
+			after += step->mean;
+			count_after++;
+		}
+	}
+	assert_true(count_before && count_after && after / count_after > 2 * before / count_before);
+	/* The same again is not read again; another metric, window or width is. */
+	assert_false(history_plot_load(&detail.plot, &stage.app, &place, 120));
+	for (int i = 0; i < 6; i++) {
+		history_plot_next(&detail.plot, &place);
+		assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
+		assert_string_equal(detail.plot.problem, "");
+		history_plot_zoom(&detail.plot, i % 2 ? 1 : -1);
+		assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
+	}
+	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 60));
+	history_plot_done(&detail.plot);
+	stage_close(&stage);
+}
+
+static void plots_fit_all_sizes_for_all_that_can_be_plotted(void **state)
+{
+	struct subject_page detail = { .plot.window = 1 };
+	struct subject places[3];
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	places[0] = subject_of_finding(imbalance(&stage));
+	places[1] = (struct subject){ .kind = SUBJECT_NODE, .node_guid = places[0].node_guid };
+	places[2] = (struct subject){ .kind = SUBJECT_PORT, .node_guid = places[0].node_guid, .port = 20 };
+	for (size_t i = 0; i < 3; i++)
+		for (int metric = 0; metric < 6; metric++) {
+			for (int columns = 40; columns <= 300; columns += 13) {
+				struct text_page page = { 0 };
+
+				history_plot_load(&detail.plot, &stage.app, &places[i], columns);
+				assert_string_equal(detail.plot.problem, "");
+				for (int height = 1; height < 20; height += 3) {
+					page_begin(&page, columns);
+					history_plot_put(&detail.plot, &page, height, columns % 2);
+					check_page(&page);
+				}
+				page_done(&page);
+			}
+			history_plot_next(&detail.plot, &places[i]);
+		}
+	/* In ASCII there is nothing else. */
+	page_begin(&detail.page, 80);
+	history_plot_put(&detail.plot, &detail.page, 10, false);
+	for (size_t i = 0; i < detail.page.chars.len; i++)
+		assert_true((unsigned char)detail.page.chars.chars[i] < 0x80);
+	page_done(&detail.page);
+	history_plot_done(&detail.plot);
+	stage_close(&stage);
+}
+
+static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	/* The finding is the first on the overview; then its group. */
+	stage_keys(&stage, "2/leaf-u02-r3/20\r\r");
+	assert_ptr_equal(app_screen(&stage.app), &screen_subject);
+	assert_true(stage_shows("leaf-u02-r3/20"));
+	stage_keys(&stage, "j");
+	stage_keys(&stage, "j");
+	stage_keys(&stage, "\r");
+	assert_true(stage_shows("leaf-u02-r3 uplinks"));
+	assert_true(stage_shows("busiest member now, leaf-u02-r3/20"));
+	/* The tables are read behind the first picture. */
+	stage_draw(&stage, 60, 120);
+	stage_draw(&stage, 60, 120);
+	assert_true(stage_shows("TABLE"));
+	assert_true(stage_shows("52%"));
+	stage_key(&stage, KEY_ESCAPE);
+	stage_keys(&stage, "x");
+	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_PORT);
+	assert_true(app_subject(&stage.app)->port != 20);
+	stage_keys(&stage, "x");
+	assert_int_equal(app_subject(&stage.app)->port, 20);
+	stage_key(&stage, KEY_ESCAPE);
+	assert_ptr_equal(app_screen(&stage.app), &screen_links);
+	stage_close(&stage);
+}
+
+static void a_long_history_is_announced_before_it_is_read(void **state)
+{
+	struct history_plot plot = { .window = 2, .samples_at_once = 1 };
+	struct subject node, port;
+	struct text_page page = { 0 };
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	node = subject_of_finding(imbalance(&stage));
+	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
+	node.kind = SUBJECT_NODE;
+	assert_true(history_plot_load(&plot, &stage.app, &node, 80));
+	assert_true(plot.waits);
+	page_begin(&page, 80);
+	history_plot_put(&plot, &page, 10, true);
+	line_with(&page, "reading");
+	/* Somebody goes on before it was read: the next one is told first, too. */
+	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
+	assert_true(plot.waits);
+	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
+	assert_false(plot.waits);
+	assert_int_equal(plot.series_count, 2);
+	assert_false(history_plot_load(&plot, &stage.app, &port, 80));
+	/* What goes on with time is read in its place. */
+	stage_keys(&stage, "<");
+	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
+	assert_false(plot.waits);
+	page_done(&page);
+	history_plot_done(&plot);
+	stage_close(&stage);
+}
+
+/* Some HCA at a leaf. */
+static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
+{
+	const struct fabric *fabric = shown->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].node == leaf && fabric->ports[i].peer != FABRIC_NONE &&
+		    fabric->nodes[fabric->ports[fabric->ports[i].peer].node].type == NODE_CA)
+			return fabric->ports[fabric->ports[i].peer].node;
+	fail_msg("no HCA is there");
+	return FABRIC_NONE;
+}
+
+/* A switch's own port 0 answers for its counters too, and has no link. */
+static void a_switch_is_the_sum_of_its_links(void **state)
+{
+	struct subject_page detail = { 0 };
+	const struct snapshot *shown;
+	struct stage stage;
+	struct subject subject;
+	unsigned links = 0, words = 0;
+	char text[64];
+	uint32_t node;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	subject = subject_of_finding(imbalance(&stage));
+	subject.kind = SUBJECT_NODE;
+	shown = stage.app.live.shown;
+	node = fabric_find_node(shown->fabric, subject.node_guid);
+	assert_true(shown->fabric->nodes[node].enhanced_port0);
+	for (uint32_t i = 0; i < shown->fabric->port_count; i++)
+		links += shown->fabric->ports[i].node == node && shown->fabric->ports[i].peer != FABRIC_NONE;
+	subject_page_fill(&detail, &stage.app, &subject, 160);
+	snprintf(text, sizeof(text), "%u ports read of %u with a link", links, links);
+	line_with(&detail.page, text);
+	/* What it is, once: its class says no more than its type. */
+	for (size_t i = 0; i < detail.page.part_count; i++)
+		words += !strcmp(part_text(&detail.page, i), "switch");
+	assert_int_equal(words, 1);
+	/* An HCA has one. */
+	subject = (struct subject){ .kind = SUBJECT_NODE,
+				    .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
+	subject_page_fill(&detail, &stage.app, &subject, 160);
+	line_with(&detail.page, "1 port read of 1 with a link");
+	page_done(&detail.page);
+	history_plot_done(&detail.plot);
+	stage_close(&stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(pages_of_all_that_there_is_fit_every_width),
+		TEST_IN_FOLDER(absent_subjects_are_reported),
+		TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_place),
+		TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time),
+		TEST_IN_FOLDER(plots_fit_all_sizes_for_all_that_can_be_plotted),
+		TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links),
+		TEST_IN_FOLDER(a_long_history_is_announced_before_it_is_read),
+		TEST_IN_FOLDER(a_groups_shares_are_of_all_members_and_the_table_explains_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/config_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+/* Maximum size of the file. */
+#define FILE_SIZE_MOST 65536
+
+static const char *const flags[] = { "no", "yes", NULL };
+
+bool config_path(char *ret, size_t size)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int len = -1;
+
+	if (config && config[0] == '/')
+		len = snprintf(ret, size, "%s/ibwire/top.conf", config);
+	else if (home && home[0] == '/')
+		len = snprintf(ret, size, "%s/.config/ibwire/top.conf", home);
+	return len > 0 && (size_t)len < size;
+}
+
+static bool is_name(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_");
+
+	return len && !name[len] && len < CONFIG_NAME_SIZE;
+}
+
+/* What a terminal and a line of a file both can take; blanks at the ends are none of it. */
+static bool is_value(const char *value)
+{
+	size_t len = strlen(value);
+	char clean[CONFIG_VALUE_SIZE];
+
+	if (len >= CONFIG_VALUE_SIZE)
+		return false;
+	text_sanitise(value, len, clean, sizeof(clean));
+	return !strcmp(clean, value);
+}
+
+static struct config_pair *find(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->count; i++)
+		if (!strcmp(config->pairs[i].name, name))
+			return (struct config_pair *)&config->pairs[i];
+	return NULL;
+}
+
+static bool set(struct config *config, const char *name, const char *value)
+{
+	struct config_pair *pair = find(config, name);
+
+	if (!is_name(name) || !is_value(value) || (!pair && config->count == CONFIG_MOST))
+		return false;
+	if (!pair)
+		pair = &config->pairs[config->count++];
+	/* Both were measured. */
+	snprintf(pair->name, sizeof(pair->name), "%s", name);
+	snprintf(pair->value, sizeof(pair->value), "%s", value);
+	return true;
+}
+
+/* Without the blanks at both ends, in place. */
+static char *trim(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t\r");
+	for (len = strlen(text); len && strchr(" \t\r", text[len - 1]); len--)
+		text[len - 1] = '\0';
+	return text;
+}
+
+void config_put(struct config *config, const char *name, const char *fmt, ...)
+{
+	char whole[2 * CONFIG_NAME_SIZE], value[2 * CONFIG_VALUE_SIZE];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	if (snprintf(whole, sizeof(whole), "%s%s", config->scope, name) < (int)sizeof(whole))
+		set(config, whole, trim(value));
+}
+
+void config_put_flag(struct config *config, const char *name, bool value)
+{
+	config_put(config, name, "%s", flags[value]);
+}
+
+const char *config_get(const struct config *config, const char *name)
+{
+	const struct config_pair *pair = find(config, name);
+
+	return pair ? pair->value : NULL;
+}
+
+/* One line without its end. Return: whether it may stand there. */
+static bool parse_line(struct config *config, char *line)
+{
+	char *equals;
+
+	line = trim(line);
+	if (!*line || *line == '#')
+		return true;
+	equals = strchr(line, '=');
+	if (!equals)
+		return false;
+	*equals = '\0';
+	return set(config, trim(line), trim(equals + 1));
+}
+
+int config_parse(struct config *config, const char *text, size_t len, struct error *err)
+{
+	char line[CONFIG_NAME_SIZE + CONFIG_VALUE_SIZE + 64];
+	size_t number = 0, wrong = 0, at = 0;
+
+	while (at < len) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t bytes = end ? (size_t)(end - text) - at : len - at;
+		bool fits = bytes < sizeof(line) && !memchr(text + at, '\0', bytes);
+
+		number++;
+		if (fits) {
+			memcpy(line, text + at, bytes);
+			line[bytes] = '\0';
+		}
+		if ((!fits || !parse_line(config, line)) && !wrong)
+			wrong = number;
+		at += bytes + 1;
+	}
+	if (wrong)
+		return err_set(err, ERR_USAGE, "line %zu is not \"name = value\"", wrong);
+	return 0;
+}
+
+static int read_all(int fd, char *text, size_t size, size_t *ret_len)
+{
+	size_t len = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, text + len, size - len);
+		if (got > 0)
+			len += (size_t)got;
+	} while (got > 0 && len < size);
+	*ret_len = len;
+	return got < 0 ? -1 : 0;
+}
+
+int config_read(struct config *config, const char *path, struct error *err)
+{
+	/* A pipe of that name would be waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
+	struct error why = { 0 };
+	struct stat st;
+	size_t len = 0;
+	char *text;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0)
+		return err_set(err, ERR_IO, "ignored: %s (%.200s)", strerror(errno), path);
+	text = malloc(FILE_SIZE_MOST + 1);
+	if (!text) {
+		close(fd);
+		return err_nomem(err);
+	}
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_all(fd, text, FILE_SIZE_MOST + 1, &len) < 0)
+		status = err_set(err, ERR_IO, "ignored: not a regular file (%.200s)", path);
+	else if (len > FILE_SIZE_MOST)
+		status = err_set(err, ERR_USAGE, "ignored: file too long (%.200s)", path);
+	else
+		status = config_parse(config, text, len, &why);
+	if (why.code)
+		err_set(err, status, "ignored: %.100s (%.200s)", why.text, path);
+	free(text);
+	close(fd);
+	return status;
+}
+
+bool config_update(struct config *config, const struct config *before, const struct config *now)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < now->count; i++) {
+		const struct config_pair *pair = &now->pairs[i];
+		const char *old = config_get(before, pair->name);
+
+		if (old && !strcmp(old, pair->value))
+			continue;
+		any |= set(config, pair->name, pair->value);
+	}
+	return any;
+}
+
+/* The folders that lead to a file. A file elsewhere is written with whatever rights it can be. */
+static void make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+}
+
+static bool write_pairs(const struct config *config, int fd)
+{
+	FILE *file = fdopen(fd, "w");
+	bool good;
+
+	if (!file) {
+		close(fd);
+		return false;
+	}
+	fputs("# ibwire top: written on exit if settings were changed\n", file);
+	for (size_t i = 0; i < config->count; i++)
+		fprintf(file, "%s = %s\n", config->pairs[i].name, config->pairs[i].value);
+	good = fflush(file) == 0 && !ferror(file) && fsync(fd) == 0;
+	return fclose(file) == 0 && good;
+}
+
+bool config_write(const struct config *config, const char *path)
+{
+	char real[PATH_MAX], temporary[PATH_MAX + 8];
+	bool good;
+	int fd;
+
+	if (!realpath(path, real)) {
+		if (snprintf(real, sizeof(real), "%s", path) >= (int)sizeof(real))
+			return false;
+		make_folders(real);
+	}
+	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", real);
+	fd = mkstemp(temporary);
+	if (fd < 0)
+		return false;
+	good = write_pairs(config, fd) && rename(temporary, real) == 0;
+	if (!good)
+		unlink(temporary);
+	return good;
+}
+
+int config_choice(const char *value, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(value, words[i]))
+			return i;
+	return -1;
+}
+
+bool config_flag(const char *value, bool *ret)
+{
+	int choice = config_choice(value, flags);
+
+	if (choice >= 0)
+		*ret = choice == 1;
+	return choice >= 0;
+}

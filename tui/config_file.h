@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * config_file.h - settings saved from one start of the display to the next
+ *
+ * A small text file of "name = value" lines, such as "links.sort = errors"; "#" begins a
+ * comment.
+ * Unknown names stay in the file.
+ */
+#ifndef IBWIRE_TUI_CONFIG_FILE_H
+#define IBWIRE_TUI_CONFIG_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+
+#define CONFIG_NAME_SIZE 48
+#define CONFIG_VALUE_SIZE 512
+#define CONFIG_MOST 96
+
+struct config_pair {
+	char name[CONFIG_NAME_SIZE], value[CONFIG_VALUE_SIZE];
+};
+
+/* A zeroed struct is empty. */
+struct config {
+	struct config_pair pairs[CONFIG_MOST];
+	size_t count;
+	char scope[CONFIG_NAME_SIZE]; /* "links.": prefix that config_put() adds to names; "": none */
+};
+
+/*
+ * config_path - path of the file: ibwire/top.conf in $XDG_CONFIG_HOME, else in ~/.config
+ * A relative path is ignored, as in the XDG Base Directory Specification.
+ * Return: false if neither variable is set or the path is too long: nothing is saved then.
+ */
+bool config_path(char *ret, size_t size);
+
+/*
+ * config_put - set a value, without leading and trailing blanks
+ * A pair that cannot be stored is dropped: a name with characters other than a-z, 0-9 and ". -
+ * _", or
+ * a value that is too long, not UTF-8, or has control characters.
+ */
+__attribute__((format(printf, 3, 4))) void config_put(struct config *config, const char *name, const char *fmt, ...);
+
+/* config_put_flag - set "yes" or "no". */
+void config_put_flag(struct config *config, const char *name, bool value);
+
+/* config_get - the value of a full name, or NULL. */
+const char *config_get(const struct config *config, const char *name);
+
+/*
+ * config_parse - add the pairs of a text; the last of repeated names counts
+ * @text:  of @len bytes, any content
+ * Return: 0; ERR_USAGE with the first invalid line: the valid ones were added.
+ */
+int config_parse(struct config *config, const char *text, size_t len, struct error *err);
+
+/*
+ * config_read - read the file
+ * Return: 0, also if it does not exist; ERR_USAGE as config_parse(); ERR_IO.
+ */
+int config_read(struct config *config, const char *path, struct error *err);
+
+/*
+ * config_update - copy the pairs of @now that differ from @before. Return: whether there were
+ * any.
+ */
+bool config_update(struct config *config, const struct config *before, const struct config *now);
+
+/*
+ * config_write - replace the file atomically, and create its directory if necessary
+ * The target of a symbolic link is replaced. Return: whether it was written.
+ */
+bool config_write(const struct config *config, const char *path);
+
+/*
+ * config_choice - index of a value in a NULL-terminated list
+ * Return: -1 if it is not in the list.
+ */
+int config_choice(const char *value, const char *const *words);
+
+/* config_flag - parse "yes" or "no". Return: false for anything else; @ret is untouched then. */
+bool config_flag(const char *value, bool *ret);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* draw.h - text at a position, clipped */
+#ifndef IBWIRE_TUI_DRAW_DRAW_H
+#define IBWIRE_TUI_DRAW_DRAW_H
+
+#include "tui/model/format.h"
+#include "tui/draw/theme.h"
+
+/* Modifiers of a role. */
+enum {
+	DRAW_DIM = 1 << 0,    /* the data is old */
+	DRAW_CURSOR = 1 << 1, /* the cursor stands here */
+};
+
+struct brush {
+	const struct theme *theme;
+	unsigned flags; /* DRAW_* */
+};
+
+/* draw_cell - draw a text in exactly @columns columns, padded or cut. */
+void draw_cell(const struct brush *brush, int y, int x, int columns, const char *text, enum align align,
+	       enum role role);
+
+/* draw_fitted - draw a text that already has the required width. */
+void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, enum role role);
+
+/*
+ * draw_wrapped - draw a text in at most @lines lines, broken between words; the last one is cut
+ * Return: lines used.
+ */
+int draw_wrapped(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role);
+
+/* A part of a line; see layout_segments(). */
+struct segment {
+	char text[256];
+	enum role role;
+	int rank; /* 0 is the most important */
+};
+
+/*
+ * draw_segments - draw parts of a line, two blanks apart
+ * Parts that do not fit are omitted, the least important first; a single part that is too long
+ * is cut.
+ */
+void draw_segments(const struct brush *brush, int y, int x, int columns, const struct segment *segments, size_t count);
+
+#endif

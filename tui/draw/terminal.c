@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/draw/terminal.h"
+
+#include <curses.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+/*
+ * What a dying program needs to give the terminal back: a signal handler has no
+ * other way to know it, so this is one of the few places with a variable that
+ * lives as long as the program.
+ */
+static struct {
+	volatile sig_atomic_t armed, went_on;
+	struct termios modes;
+	char farewell[128]; /* leave the alternate screen, show the cursor, plain characters */
+	size_t farewell_len;
+	SCREEN *screen;
+} taken;
+
+static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+
+static void on_deadly(int number)
+{
+	if (taken.armed) {
+		taken.armed = 0;
+		if (write(STDOUT_FILENO, taken.farewell, taken.farewell_len) < 0)
+			taken.farewell_len = 0;
+		tcsetattr(STDOUT_FILENO, TCSANOW, &taken.modes);
+	}
+	/* The handler was reset when it was entered: this time it is the default, with its core dump. */
+	raise(number);
+}
+
+static void on_continue(int number)
+{
+	(void)number;
+	taken.went_on = 1;
+}
+
+static void add_farewell(const char *capability)
+{
+	const char *chars = tigetstr(capability);
+	size_t len = chars && chars != (const char *)-1 ? strlen(chars) : 0;
+
+	if (len && taken.farewell_len + len < sizeof(taken.farewell)) {
+		memcpy(taken.farewell + taken.farewell_len, chars, len);
+		taken.farewell_len += len;
+	}
+}
+
+static void arm(void)
+{
+	struct sigaction action;
+	size_t i;
+
+	taken.farewell_len = 0;
+	add_farewell("sgr0");
+	add_farewell("cnorm");
+	add_farewell("rmkx");
+	add_farewell("rmcup");
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_deadly;
+	action.sa_flags = (int)SA_RESETHAND | SA_NODEFER;
+	for (i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+		struct sigaction before;
+
+		/* The handlers of a sanitizer print more than ours. */
+		if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(deadly[i], &action, NULL);
+	}
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_continue;
+	sigaction(SIGCONT, &action, NULL);
+	taken.armed = 1;
+}
+
+int terminal_check(struct error *err)
+{
+	const char *name = getenv("TERM"), *move;
+	bool moves;
+	int status = 0;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return err_set(err, ERR_USAGE, "top requires a terminal: without one, use \"ibwire ports\"");
+	if (!name || !*name)
+		return err_set(err, ERR_USAGE,
+			       "$TERM is not set: set it to the terminal's type, such as xterm-256color");
+	if (setupterm(NULL, STDOUT_FILENO, &status) != OK || status != 1)
+		return err_set(err, ERR_USAGE,
+			       "unknown terminal type '%.60s' in $TERM: try TERM=xterm, or install its "
+			       "terminfo entry", name);
+	move = tigetstr("cup");
+	moves = move && move != (const char *)-1;
+	/* curses reads the terminal description again on initialization. */
+	del_curterm(cur_term);
+	if (!moves)
+		return err_set(err, ERR_USAGE,
+			       "terminal type '%.60s' has no cursor movement: set $TERM, or use \"ibwire ports\"",
+			       name);
+	return 0;
+}
+
+void terminal_mouse_on(bool on)
+{
+	mousemask(on ? BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+}
+
+bool terminal_was_stopped(void)
+{
+	if (!taken.went_on)
+		return false;
+	taken.went_on = 0;
+	/* After SIGSTOP, which curses does not handle, the terminal modes may have been changed. */
+	reset_prog_mode();
+	clearok(curscr, TRUE);
+	return true;
+}
+
+int terminal_start(bool *ret_unicode, struct error *err)
+{
+	int status;
+
+	/* Not LC_NUMERIC: a decimal comma would be one more way to read a number. */
+	setlocale(LC_CTYPE, "");
+	status = terminal_check(err);
+	if (status < 0)
+		return status;
+	if (tcgetattr(STDOUT_FILENO, &taken.modes) < 0)
+		return err_set(err, ERR_USAGE, "the terminal does not respond: check that it is still connected");
+	taken.screen = newterm(NULL, stdout, stdin);
+	if (!taken.screen)
+		return err_set(err, ERR_USAGE,
+			       "terminal type '%.60s' is not supported: set $TERM, or use \"ibwire ports\"",
+			       getenv("TERM"));
+	arm();
+	cbreak();
+	noecho();
+	nonl();
+	intrflush(stdscr, FALSE);
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	/* An escape sequence arrives at once even on a slow line; Esc alone must not take a second. */
+	set_escdelay(50);
+	/* Report a click at once instead of waiting for a double click. */
+	mouseinterval(0);
+	terminal_mouse_on(true);
+	*ret_unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	return 0;
+}
+
+void terminal_stop(void)
+{
+	if (!taken.screen)
+		return;
+	endwin();
+	taken.armed = 0;
+	delscreen(taken.screen);
+	taken.screen = NULL;
+}
+
+bool terminal_key(int wait_ms, int *ret_key)
+{
+	wint_t character = 0;
+	int kind;
+
+	timeout(wait_ms);
+	kind = get_wch(&character);
+	if (kind == ERR)
+		return false;
+	*ret_key = kind == KEY_CODE_YES ? -(int)character : (int)character;
+	return true;
+}
+
+bool terminal_mouse(struct mouse *ret)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return false;
+	*ret = (struct mouse){ .y = event.y, .x = event.x, .twice = event.bstate & BUTTON1_DOUBLE_CLICKED };
+	if (event.bstate & BUTTON4_PRESSED)
+		ret->wheel = -1;
+	else if (event.bstate & BUTTON5_PRESSED)
+		ret->wheel = 1;
+	else if (!(event.bstate & (BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED)))
+		return false;
+	return true;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/cell_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/reader.h"
+#include "tui/model/error_sums.h"
+#include "tui/model/format.h"
+#include "tui/model/port_marks.h"
+#include "tui/model/context.h"
+#include "tui/model/port_table.h"
+
+char *cell_text_append_port(const char *name, uint8_t num, char *to)
+{
+	size_t len = strnlen(name, NODE_NAME_SIZE - 1);
+
+	memcpy(to, name, len);
+	to += len;
+	*to++ = '/';
+	if (num >= 100)
+		*to++ = (char)('0' + num / 100);
+	if (num >= 10)
+		*to++ = (char)('0' + num / 10 % 10);
+	*to++ = (char)('0' + num % 10);
+	*to = '\0';
+	return to;
+}
+
+const char *cell_text_link(const struct port *port, char *ret)
+{
+	unsigned lanes = link_width_lanes(port->width);
+
+	ret[0] = '\0';
+	if (lanes)
+		snprintf(ret, CELL_LINK_SIZE, "%ux%s", lanes, link_speed_name(port->speed));
+	return ret;
+}
+
+const char *cell_text_guid(uint64_t guid, char *ret)
+{
+	unsigned i;
+
+	/* Called for each link while a filter is typed: snprintf() takes ten times as long. */
+	memcpy(ret, "0x", 2);
+	for (i = 0; i < 16; i++)
+		ret[2 + i] = "0123456789abcdef"[guid >> (60 - 4 * i) & 15];
+	ret[18] = '\0';
+	return ret;
+}
+
+static size_t write_errors_of(const struct row_view *view, unsigned columns, char *ret)
+{
+	char count[32];
+
+	if (isnan(view->errors))
+		return (size_t)snprintf(ret, CELL_SIZE, "-");
+	/* A plus: at least so many, for a counter was reset or stood at its maximum. */
+	format_count((uint64_t)view->errors, columns - view->at_least, count, sizeof(count));
+	return (size_t)snprintf(ret, CELL_SIZE, "%s%s", count, view->at_least ? "+" : "");
+}
+
+/* "3/0": of the end that stands first, and of the other. One number where there is one end, or nothing to tell. */
+static void write_errors(const struct links *links, const struct link_row *link, int columns, char *ret)
+{
+	const struct row_view *views = links->table->views, *first = &views[links_end(links, link, 0)];
+	uint32_t second = links_end(links, link, 1);
+	size_t len;
+
+	if (second == FABRIC_NONE || (first->errors == 0 && views[second].errors == 0 && !first->at_least &&
+				      !views[second].at_least) ||
+	    (isnan(first->errors) && isnan(views[second].errors))) {
+		write_errors_of(first, (unsigned)columns, ret);
+		return;
+	}
+	len = write_errors_of(first, (unsigned)(columns > 7 ? columns / 2 : 3), ret);
+	ret[len++] = '/';
+	write_errors_of(&views[second], (unsigned)(columns > 7 ? columns / 2 : 3), ret + len);
+}
+
+/* "symbol_errors 12, rcv_errors 3", the most frequent not first but in the catalogue's order. */
+static size_t write_which_of(const struct error_sum *sum, const char *before, size_t len, char *ret)
+{
+	bool any = false;
+	unsigned i;
+
+	for (i = COUNTER_TRAFFIC_COUNT; sum && i < COUNTER_COUNT; i++) {
+		uint64_t value = sum->value[i - COUNTER_TRAFFIC_COUNT];
+		bool full = sum->full & COUNTER_BIT(i);
+
+		if ((!value && !full) || len >= CELL_SIZE)
+			continue;
+		len += (size_t)snprintf(ret + len, CELL_SIZE - len, "%s%s %" PRIu64 "%s", any ? ", " : before,
+					counter_info(i)->key, value, full ? "+ (full)" : "");
+		any = true;
+	}
+	return len < CELL_SIZE ? len : CELL_SIZE - 1;
+}
+
+static void write_which_errors(const struct links *links, const struct error_sums *sums, const struct link_row *link,
+			       char *ret)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	size_t len = 0;
+	unsigned place;
+
+	ret[0] = '\0';
+	for (place = 0; place < 2 && links_end(links, link, place) != FABRIC_NONE; place++) {
+		const struct port *port = &fabric->ports[links_end(links, link, place)];
+
+		len = write_which_of(error_sums_find(sums, fabric->nodes[port->node].guid, port->num),
+				     !place ? "" : len ? "; peer: " : "peer: ", len, ret);
+	}
+}
+
+/* Prefix for the end that the status belongs to, if it is not the first one and there is room. */
+static void write_status(const struct links *links, const struct link_row *link, int columns, char *ret)
+{
+	const char *word = port_word_name((enum port_word)link->word);
+	uint32_t first = links_end(links, link, 0);
+
+	snprintf(ret, CELL_SIZE, "%s", word);
+	if (link->word > WORD_IDLE && links->table->views[first].word != link->word &&
+	    columns >= (int)strlen(word) + 5)
+		snprintf(ret, CELL_SIZE, "peer %s", word);
+}
+
+static void write_finding(const struct links *links, const struct link_row *link, int columns, char *ret)
+{
+	const char *mark = port_mark_name((enum port_mark)link->mark);
+
+	ret[0] = '\0';
+	if (!link->finding)
+		return;
+	snprintf(ret, CELL_SIZE, "%s", mark);
+	if (columns > 12)
+		snprintf(ret, CELL_SIZE, "%-4s %s", mark,
+			 finding_kind_name(links->context->findings[link->finding - 1].finding.kind));
+}
+
+static void write_per_s(const struct links *links, const struct link_row *link, unsigned place, enum counter counter,
+			char *ret)
+{
+	format_per_s(links_per_s(links, links_end(links, link, place), counter), ret, CELL_SIZE);
+}
+
+static void write_stall(const struct links *links, const struct link_row *link, unsigned place, char *ret)
+{
+	uint32_t port = links_end(links, link, place);
+
+	if (port == FABRIC_NONE)
+		return;
+	format_percent(links->table->views[port].stall_percent, ret, CELL_SIZE);
+	if (links->table->views[port].stall_at_least)
+		strcat(ret, "+");
+}
+
+static void write_end(const struct links *links, uint32_t index, char *ret)
+{
+	const struct port *port;
+
+	if (index == FABRIC_NONE)
+		return;
+	port = &links->table->snapshot->fabric->ports[index];
+	cell_text_append_port(links->table->order.names[port->node], port->num, ret);
+}
+
+static void write_link(const struct port *port, bool degraded, char *ret)
+{
+	if (link_width_lanes(port->width))
+		strcat((char *)cell_text_link(port, ret), degraded ? "!" : "");
+}
+
+const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
+		       enum column column, int columns, int64_t now_us, char *ret)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	const struct port *first = &fabric->ports[links_end(links, link, 0)];
+	unsigned side = links_side(links, link, 0);
+
+	snprintf(ret, CELL_SIZE, "-");
+	switch (column) {
+	case COLUMN_TAG:
+		snprintf(ret, CELL_SIZE, "%s", links_is_tagged(links, link) ? "*" : "");
+		break;
+	case COLUMN_FINDING:
+		write_finding(links, link, columns, ret);
+		break;
+	case COLUMN_PORT:
+	case COLUMN_PEER:
+		write_end(links, links_end(links, link, column == COLUMN_PEER), ret);
+		break;
+	case COLUMN_STATUS:
+		write_status(links, link, columns, ret);
+		break;
+	case COLUMN_STATE:
+		snprintf(ret, CELL_SIZE, "%s/%s", port_state_name(first->state),
+			 port_phys_state_name(first->phys_state));
+		break;
+	case COLUMN_LINK:
+		write_link(&fabric->ports[link->ends[0]], link->degraded, ret);
+		break;
+	case COLUMN_LOAD:
+		format_percent(links_load(link), ret, CELL_SIZE);
+		break;
+	case COLUMN_XMIT:
+	case COLUMN_RCV:
+		format_rate(link->bytes_per_s[side ^ (column == COLUMN_RCV)], (unsigned)columns, ret, CELL_SIZE);
+		break;
+	case COLUMN_XMIT_PERCENT:
+	case COLUMN_RCV_PERCENT:
+		format_percent(link->percent[side ^ (column == COLUMN_RCV_PERCENT)], ret, CELL_SIZE);
+		break;
+	case COLUMN_XMIT_PACKETS:
+		write_per_s(links, link, 0, COUNTER_XMIT_PACKETS, ret);
+		break;
+	case COLUMN_RCV_PACKETS:
+		write_per_s(links, link, 0, COUNTER_RCV_PACKETS, ret);
+		break;
+	case COLUMN_STALL:
+	case COLUMN_STALL_BACK:
+		write_stall(links, link, column == COLUMN_STALL_BACK, ret);
+		break;
+	case COLUMN_WAIT:
+	case COLUMN_WAIT_BACK:
+		write_per_s(links, link, column == COLUMN_WAIT_BACK, COUNTER_XMIT_WAIT, ret);
+		break;
+	case COLUMN_ERRORS:
+		write_errors(links, link, columns, ret);
+		break;
+	case COLUMN_WHICH_ERRORS:
+		write_which_errors(links, sums, link, ret);
+		break;
+	case COLUMN_AGE:
+		if (link->last_wall_us)
+			format_age(now_us > link->last_wall_us ? now_us - link->last_wall_us : 0, ret, CELL_SIZE);
+		break;
+	case COLUMN_LID:
+		if (fabric_port_lid(fabric, first))
+			snprintf(ret, CELL_SIZE, "%u", fabric_port_lid(fabric, first));
+		break;
+	case COLUMN_GUID:
+		cell_text_guid(fabric->nodes[first->node].guid, ret);
+		break;
+	default: /* bars are drawn, not written */
+		ret[0] = '\0';
+		break;
+	}
+	return ret;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* words.h - the texts of cells */
+#ifndef IBWIRE_TUI_MODEL_CELL_TEXT_H
+#define IBWIRE_TUI_MODEL_CELL_TEXT_H
+
+#include <stdint.h>
+
+#include "fabric/fabric.h"
+#include "tui/model/layout.h"
+#include "tui/model/links.h"
+
+struct error_sums;
+
+#define CELL_PORT_SIZE (NODE_NAME_SIZE + 4)
+#define CELL_LINK_SIZE 16
+#define CELL_GUID_SIZE 19
+
+/*
+ * cell_text_append_port - "NAME/NUM" of a port
+ * @name:  of its node
+ * @to:    room for CELL_PORT_SIZE
+ * Return: its final NUL.
+ */
+char *cell_text_append_port(const char *name, uint8_t num, char *to);
+
+/* cell_text_link - "4xHDR", "" if the link is down. Return: @ret, of CELL_LINK_SIZE. */
+const char *cell_text_link(const struct port *port, char *ret);
+
+/* cell_text_guid - "0x..." with 16 digits. Return: @ret, of CELL_GUID_SIZE. */
+const char *cell_text_guid(uint64_t guid, char *ret);
+
+/*
+ * cell_text - the text of a cell, unpadded
+ * @columns:  of the cell; few get a shorter form
+ * @now_us:   wall clock, for ages
+ * Return: @ret, of at least CELL_SIZE bytes
+ */
+const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
+		       enum column column, int columns, int64_t now_us, char *ret);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/changes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "tui/model/context.h"
+#include "tui/model/sample.h"
+
+#define START_US (1000000 * US_PER_S)
+#define MINUTE_US (60 * US_PER_S)
+
+enum { LEAVES = 2, HOSTS = LEAVES * SAMPLE_HOSTS_PER_LEAF, LEAF = HOSTS, SPINE = HOSTS + LEAVES };
+
+struct made {
+	struct sample sample;
+	struct snapshot_context context;
+	struct recent_event recent_events[CONTEXT_EVENTS]; /* oldest first, until make() */
+	struct changes changes;
+};
+
+static int setup(void **state)
+{
+	struct made *made = calloc(1, sizeof(*made));
+
+	if (!made || sample_create(&made->sample, LEAVES, false, NULL) < 0 ||
+	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
+		return -1;
+	made->context.recent_events = made->recent_events;
+	*state = made;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct made *made = *state;
+
+	changes_done(&made->changes);
+	shape_destroy(made->context.shape);
+	sample_destroy(&made->sample);
+	free(made);
+	return 0;
+}
+
+/* @node: index, or FABRIC_NONE: the fabric. */
+static struct recent_event *add(struct made *made, int64_t after_us, const char *kind, uint32_t node, const char *text)
+{
+	struct recent_event *recent_event = &made->recent_events[made->context.recent_event_count++];
+
+	*recent_event = (struct recent_event){ .id = (int64_t)made->context.recent_event_count,
+					       .wall_us = START_US + after_us };
+	snprintf(recent_event->kind, sizeof(recent_event->kind), "%s", kind);
+	snprintf(recent_event->text, sizeof(recent_event->text), "%s", text);
+	if (node != FABRIC_NONE) {
+		recent_event->node_guid = made->sample.fabric->nodes[node].guid;
+		snprintf(recent_event->node, sizeof(recent_event->node), "%s", made->sample.fabric->nodes[node].name);
+	}
+	return recent_event;
+}
+
+static void make(struct made *made)
+{
+	size_t count = made->context.recent_event_count;
+
+	for (size_t i = 0; i < count / 2; i++) {
+		struct recent_event swap = made->recent_events[i];
+
+		made->recent_events[i] = made->recent_events[count - 1 - i];
+		made->recent_events[count - 1 - i] = swap;
+	}
+	assert_int_equal(changes_make(&made->context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes, NULL),
+			 0);
+}
+
+static void reboot(struct made *made, int64_t after_us, uint32_t host)
+{
+	/* A link's events are at one of its ends. */
+	struct recent_event *down = add(made, after_us, "link-down", LEAF, "leaf01/1 - node0001/1: now down"), *restart;
+
+	down->peer_guid = made->sample.fabric->nodes[host].guid;
+	add(made, after_us + 30 * US_PER_S, "link-up", host, "now active");
+	restart = add(made, after_us + 40 * US_PER_S, "finding-opened", host, "host-restart node0001: it went down");
+	restart->severity = EVENT_INFO;
+}
+
+static void a_rolling_reboot_is_one_change(void **state)
+{
+	struct made *made = *state;
+
+	for (uint32_t i = 0; i < 12; i++)
+		reboot(made, i * 2 * MINUTE_US, i);
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_int_equal(made->changes.list[0].count, 36);
+	assert_int_equal(made->changes.list[0].first_us, START_US);
+	assert_int_equal(made->changes.list[0].last_us, START_US + 22 * MINUTE_US + 40 * US_PER_S);
+	assert_non_null(strstr(made->changes.list[0].text, "12 hosts: restart 12, link up 12, link down 12"));
+	assert_string_equal(made->changes.list[0].brief, "12 hosts restart");
+}
+
+static void a_pause_makes_two_of_it(void **state)
+{
+	struct made *made = *state;
+
+	reboot(made, 0, 1);
+	reboot(made, 20 * MINUTE_US, 2);
+	make(made);
+	assert_int_equal(made->changes.count, 2);
+	assert_string_equal(made->changes.list[0].brief, "node0003 restart");
+	assert_string_equal(made->changes.list[1].text, "node0002: restart 1, link up 1, link down 1");
+}
+
+static void external_counter_resets_are_one_change(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "counters-cleared", FABRIC_NONE, "somebody cleared counters of 12100 ports");
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_string_equal(made->changes.list[0].text, "somebody cleared counters of 12100 ports");
+	assert_string_equal(made->changes.list[0].brief, "somebody cleared counters of 12100 ports");
+}
+
+static void a_single_event_speaks_for_itself_with_short_names(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "routes-changed", LEAF, "LFT of MF0;leaf01:MQM8700/U1 changed: 1204 entries");
+	make(made);
+	assert_string_equal(made->changes.list[0].text, "LFT of leaf01 changed: 1204 entries");
+	assert_string_equal(made->changes.list[0].brief, "leaf01 routes changed");
+}
+
+static void links_of_hosts_and_of_switches_are_apart(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "link-down", 3, "x");
+	add(made, 1, "link-down", LEAF, "y")->peer_guid = made->sample.fabric->nodes[SPINE].guid;
+	make(made);
+	assert_int_equal(made->changes.count, 2);
+	assert_string_equal(made->changes.list[0].brief, "leaf01 link down");
+	assert_string_equal(made->changes.list[1].brief, "node0004 link down");
+}
+
+static void closed_findings_are_changes(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "finding-opened", LEAF, "link-degraded leaf01/1: 1x")->severity = EVENT_WARNING;
+	add(made, 1, "finding-changed", LEAF, "link-degraded leaf01/1: 2x")->severity = EVENT_WARNING;
+	make(made);
+	assert_int_equal(made->changes.count, 0);
+	made->context.recent_event_count = 0;
+	add(made, 2, "finding-closed", LEAF, "link-degraded leaf01/1: 4x");
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_string_equal(made->changes.list[0].text, "closed: link-degraded leaf01/1: 4x");
+	assert_string_equal(made->changes.list[0].brief, "leaf01 link-degraded closed");
+}
+
+static void closed_informational_findings_are_no_changes(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "finding-opened", LEAF, "congestion leaf01/1: incast");
+	add(made, 1, "finding-closed", LEAF, "congestion leaf01/1: incast");
+	add(made, 2, "finding-opened", LEAF + 1, "congestion leaf02/1: trunk")->severity = EVENT_WARNING;
+	add(made, 3, "finding-closed", LEAF + 1, "congestion leaf02/1: trunk");
+	make(made);
+	assert_int_equal(made->changes.count, 2);
+	assert_string_equal(made->changes.list[0].text, "closed: congestion leaf02/1: trunk");
+	assert_string_equal(made->changes.list[1].text, "congestion leaf01/1: incast");
+}
+
+static void a_finding_does_not_repeat_its_event(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "routes-changed", LEAF, "LFT of leaf01 changed: 4 entries");
+	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_int_equal(made->changes.list[0].count, 1);
+	/* Where there is no such event, the finding says it. */
+	made->context.recent_event_count = 0;
+	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_string_equal(made->changes.list[0].text, "routes-changed leaf01: 4 entries of the table changed");
+}
+
+static void events_of_unknown_kinds_and_nodes_are_changes(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "moon-rose", FABRIC_NONE, "the moon rose")->node_guid = 0xdead;
+	add(made, 0, "node-removed", FABRIC_NONE, "nodeX is gone from the fabric")->node_guid = 0xbeef;
+	make(made);
+	assert_int_equal(made->changes.count, 2);
+	assert_string_equal(made->changes.list[1].text, "the moon rose");
+}
+
+/* Whatever happens: each event that is told counts once, in a change whose time it lies in, and none has gaps. */
+static void every_event_counts_in_one_change(void **state)
+{
+	static const char *const kinds[] = { "link-down", "link-up", "node-silent", "node-answers", "routes-changed",
+					     "counters-cleared", "sweep-late", "moon-rose", "node-renamed" };
+	struct made *made = *state;
+
+	for (int turn = 0; turn < 200; turn++) {
+		size_t counted = 0, count = (size_t)rand() % 200;
+		int64_t after_us = 0;
+
+		made->context.recent_event_count = 0;
+		for (size_t i = 0; i < count; i++) {
+			uint32_t node = (uint32_t)rand() % (SPINE + SAMPLE_SPINES + 1);
+
+			after_us += rand() % 20 ? rand() % 1000 : rand() % (20 * MINUTE_US);
+			if (after_us > 60 * MINUTE_US)
+				break;
+			add(made, after_us, kinds[(size_t)rand() % (sizeof(kinds) / sizeof(kinds[0]))],
+			    node == SPINE + SAMPLE_SPINES ? FABRIC_NONE : node, "text");
+		}
+		make(made);
+		for (size_t i = 0; i < made->changes.count; i++) {
+			const struct change *change = &made->changes.list[i];
+
+			counted += change->count;
+			assert_true(change->first_us <= change->last_us);
+			assert_true(change->last_us - change->first_us <=
+				    (int64_t)(change->count - 1) * CHANGE_APART_US);
+			assert_true(change->text[0] && change->brief[0]);
+			if (i)
+				assert_true(change[-1].last_us >= change->last_us);
+		}
+		assert_int_equal(counted, made->context.recent_event_count);
+	}
+}
+
+static void only_changes_in_the_requested_window_are_listed(void **state)
+{
+	struct made *made = *state;
+
+	add(made, -MINUTE_US, "collector-started", FABRIC_NONE, "before");
+	add(made, 1, "collector-started", FABRIC_NONE, "within");
+	add(made, 61 * MINUTE_US, "collector-started", FABRIC_NONE, "after");
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_string_equal(made->changes.list[0].text, "within");
+}
+
+static void too_many_events_shorten_the_window(void **state)
+{
+	struct made *made = *state;
+
+	for (int i = 0; i < CONTEXT_EVENTS - 1; i++)
+		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
+	make(made);
+	assert_true(made->changes.since_us == START_US - 1);
+	made->context.recent_event_count = 0;
+	for (int i = 0; i < CONTEXT_EVENTS; i++)
+		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
+	make(made);
+	assert_true(made->changes.since_us == START_US);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_rolling_reboot_is_one_change),
+		TEST(a_pause_makes_two_of_it),
+		TEST(external_counter_resets_are_one_change),
+		TEST(a_single_event_speaks_for_itself_with_short_names),
+		TEST(links_of_hosts_and_of_switches_are_apart),
+		TEST(closed_findings_are_changes),
+		TEST(closed_informational_findings_are_no_changes),
+		TEST(a_finding_does_not_repeat_its_event),
+		TEST(events_of_unknown_kinds_and_nodes_are_changes),
+		TEST(every_event_counts_in_one_change),
+		TEST(only_changes_in_the_requested_window_are_listed),
+		TEST(too_many_events_shorten_the_window),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * child_command.h - run a command of this program in the background and collect its output
+ *
+ * Non-blocking: start, poll, stop. The child is killed when this process exits.
+ */
+#ifndef IBWIRE_TUI_MODEL_CHILD_COMMAND_H
+#define IBWIRE_TUI_MODEL_CHILD_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/text.h"
+
+struct error;
+
+/* Output beyond this is dropped. */
+#define COMMAND_OUTPUT_MOST (4 << 20)
+
+/* A zeroed struct: not started. */
+struct child_command {
+	pid_t pid;         /* 0: none */
+	int fd;            /* its stdout and stderr, in order */
+	bool ended;
+	int exit_status;   /* after its end, as in a shell: 128 + signal */
+	bool cut;          /* output was dropped */
+	struct text output; /* raw; the caller sanitises it */
+};
+
+/*
+ * child_command_start - start this program with other arguments
+ * @program:  its path: "/proc/self/exe"; NULL: disabled
+ * @argv:     argv[0] is the name; NULL-terminated. A previous command is stopped.
+ * @columns:  width of its tables; 0: as without a terminal
+ *
+ * stdin is /dev/null; it has its own process group, so that terminal signals do not reach it.
+ * Return: 0; ERR_UNAVAILABLE without a program; ERR_NOMEM.
+ */
+int child_command_start(struct child_command *run, const char *program, char *const *argv, int columns,
+			struct error *err);
+
+/* child_command_poll - read available output. Return: whether there is new output, or it ended. */
+bool child_command_poll(struct child_command *run);
+
+/* child_command_stop - terminate the process group if it still runs (SIGKILL after 0.5 s) and free all memory. */
+void child_command_stop(struct child_command *run);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* run_test.c - a command beside the screen: what it prints is kept and bounded, how it ended is told, none is left */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "tui/model/child_command.h"
+
+static void start(struct child_command *run, const char *script)
+{
+	char text[512], shell[] = "sh", option[] = "-c";
+	char *const argv[] = { shell, option, text, NULL };
+
+	snprintf(text, sizeof(text), "%s", script);
+	assert_int_equal(child_command_start(run, "/bin/sh", argv, 97, NULL), 0);
+}
+
+static void wait_end(struct child_command *run)
+{
+	for (int i = 0; i < 3000 && !run->ended; i++) {
+		child_command_poll(run);
+		usleep(10000);
+	}
+	assert_true(run->ended);
+}
+
+static void wait_output(struct child_command *run)
+{
+	for (int i = 0; i < 3000 && !run->output.len; i++) {
+		child_command_poll(run);
+		usleep(10000);
+	}
+}
+
+static void output_of_both_streams_and_the_exit_status_are_kept(void **state)
+{
+	struct child_command run = { 0 };
+
+	(void)state;
+	assert_false(child_command_poll(&run));
+	start(&run, "echo one; echo two >&2; echo $COLUMNS; cat; exit 3");
+	wait_end(&run);
+	assert_string_equal(text_chars(&run.output), "one\ntwo\n97\n");
+	assert_int_equal(run.exit_status, 3);
+	assert_false(run.cut);
+	assert_false(child_command_poll(&run));
+	child_command_stop(&run);
+	assert_int_equal(run.pid, 0);
+}
+
+static void output_without_end_is_cut_and_the_command_still_ends(void **state)
+{
+	struct child_command run = { 0 };
+
+	(void)state;
+	start(&run, "i=0; while [ $i -lt 6000 ]; do printf '%01000d' 0; i=$((i + 1)); done; exit 5");
+	wait_end(&run);
+	assert_true(run.cut);
+	assert_int_equal(run.output.len, COMMAND_OUTPUT_MOST);
+	assert_int_equal(run.exit_status, 5);
+	child_command_stop(&run);
+}
+
+static void bytes_of_zero_do_not_end_the_text(void **state)
+{
+	struct child_command run = { 0 };
+
+	(void)state;
+	start(&run, "printf 'a\\000b'");
+	wait_end(&run);
+	assert_string_equal(text_chars(&run.output), "a b");
+	child_command_stop(&run);
+}
+
+static void a_signal_is_reported_as_exit_status(void **state)
+{
+	struct child_command run = { 0 };
+
+	(void)state;
+	start(&run, "kill -9 $$");
+	wait_end(&run);
+	assert_int_equal(run.exit_status, 128 + SIGKILL);
+	child_command_stop(&run);
+}
+
+static void no_poll_waits_for_a_command_that_is_silent(void **state)
+{
+	struct child_command run = { 0 };
+	bool waits = true;
+
+	(void)state;
+	start(&run, "sleep 100");
+	/* A machine that stands still may make it slow once, or twice. */
+	for (int times = 0; times < 5 && waits; times++) {
+		int64_t begin_us = clock_boottime_us(clock_system());
+
+		for (int i = 0; i < 50; i++)
+			assert_false(child_command_poll(&run));
+		waits = clock_boottime_us(clock_system()) - begin_us >= 2 * US_PER_S;
+	}
+	assert_false(waits);
+	child_command_stop(&run);
+}
+
+static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
+{
+	struct child_command run = { 0 };
+	pid_t pid;
+
+	(void)state;
+	start(&run, "trap '' TERM; echo ready; while :; do sleep 1; done");
+	wait_output(&run);
+	assert_string_equal(text_chars(&run.output), "ready\n");
+	pid = run.pid;
+	child_command_stop(&run);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	assert_int_equal(kill(pid, 0), -1);
+	child_command_stop(&run);
+}
+
+/* The shell ends of SIGTERM at once and forgets the other, which does not listen. */
+static void stopping_ends_what_the_command_started_too(void **state)
+{
+	struct child_command run = { 0 };
+	pid_t other;
+	int status;
+
+	(void)state;
+	/* Whoever loses its parent becomes a child of this process, which can then wait for it. */
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	start(&run, "trap '' TERM; sleep 20 & trap - TERM; echo $!; wait");
+	wait_output(&run);
+	other = (pid_t)strtol(text_chars(&run.output), NULL, 10);
+	assert_true(other > 0);
+	child_command_stop(&run);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+}
+
+static void a_second_start_ends_the_first(void **state)
+{
+	struct child_command run = { 0 };
+	pid_t first;
+
+	(void)state;
+	start(&run, "echo first; sleep 100");
+	first = run.pid;
+	start(&run, "echo second");
+	assert_int_equal(waitpid(first, NULL, WNOHANG), -1);
+	wait_end(&run);
+	assert_string_equal(text_chars(&run.output), "second\n");
+	child_command_stop(&run);
+}
+
+static void a_failed_start_is_reported(void **state)
+{
+	char name[] = "ibwire";
+	char *const argv[] = { name, NULL };
+	struct child_command run = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(child_command_start(&run, NULL, argv, 0, &err), ERR_UNAVAILABLE);
+	assert_true(err.text[0]);
+	assert_int_equal(child_command_start(&run, "/nonexistent/program", argv, 0, NULL), 0);
+	wait_end(&run);
+	assert_int_equal(run.exit_status, 127);
+	child_command_stop(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output_of_both_streams_and_the_exit_status_are_kept),
+		cmocka_unit_test(output_without_end_is_cut_and_the_command_still_ends),
+		cmocka_unit_test(bytes_of_zero_do_not_end_the_text),
+		cmocka_unit_test(a_signal_is_reported_as_exit_status),
+		cmocka_unit_test(no_poll_waits_for_a_command_that_is_silent),
+		cmocka_unit_test(stopping_leaves_no_process_even_where_it_will_not_end),
+		cmocka_unit_test(stopping_ends_what_the_command_started_too),
+		cmocka_unit_test(a_second_start_ends_the_first),
+		cmocka_unit_test(a_failed_start_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

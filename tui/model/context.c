@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "fabric/shape.h"
+#include "tui/model/port_marks.h"
+
+/* Rows as they come out of the database. */
+struct gathering {
+	void *rows;
+	size_t count, capacity;
+	bool failed; /* no memory */
+};
+
+/* Room for one more of @size bytes each, or NULL. */
+static void *add_row(struct gathering *gathering, size_t size)
+{
+	void *rows = array_grow(gathering->rows, gathering->count, &gathering->capacity, size);
+
+	if (!rows) {
+		gathering->failed = true;
+		return NULL;
+	}
+	gathering->rows = rows;
+	return (char *)rows + size * gathering->count++;
+}
+
+static bool add_finding(void *ctx, const struct finding_row *row)
+{
+	struct finding_row *to = add_row(ctx, sizeof(*to));
+
+	if (!to)
+		return false;
+	*to = *row;
+	return true;
+}
+
+void recent_event_copy(const struct event_row *row, struct recent_event *to)
+{
+	*to = (struct recent_event){
+		.id = row->id, .wall_us = row->event.wall_us, .severity = row->event.severity,
+		.node_guid = row->event.node_guid, .peer_guid = row->event.peer_guid, .port = row->event.port,
+	};
+	snprintf(to->kind, sizeof(to->kind), "%s", row->event.kind);
+	snprintf(to->node, sizeof(to->node), "%s", row->node ? row->node : "");
+	snprintf(to->text, sizeof(to->text), "%s", row->event.text);
+}
+
+static bool add_happening(void *ctx, const struct event_row *row)
+{
+	struct recent_event *to = add_row(ctx, sizeof(*to));
+
+	if (to)
+		recent_event_copy(row, to);
+	return to != NULL;
+}
+
+/* Unacknowledged findings first, then by severity. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct finding_row *x = a, *y = b;
+	bool known_x = x->acknowledged.at_us, known_y = y->acknowledged.at_us;
+
+	return known_x != known_y ? (int)known_x - (int)known_y : finding_compare(&x->finding, &y->finding);
+}
+
+/* What a row points to moves with it. */
+static void point_to_own(struct finding_row *row)
+{
+	struct finding *finding = &row->finding;
+
+	finding->cause = row->cause;
+	finding->advice = row->advice;
+	for (unsigned i = 0; i < finding->number_count; i++)
+		finding->numbers[i].key = row->keys[i];
+}
+
+static void take_findings(struct snapshot_context *context, struct gathering *found)
+{
+	size_t i;
+
+	free(context->findings);
+	context->findings = found->rows;
+	context->finding_count = found->count;
+	context->acknowledged_count = 0;
+	if (found->count)
+		qsort(context->findings, found->count, sizeof(*context->findings), compare_rows);
+	for (i = 0; i < found->count; i++) {
+		point_to_own(&context->findings[i]);
+		context->acknowledged_count += context->findings[i].acknowledged.at_us != 0;
+	}
+}
+
+static void take_happenings(struct snapshot_context *context, struct gathering *found)
+{
+	size_t i;
+
+	free(context->recent_events);
+	context->recent_events = found->rows;
+	context->recent_event_count = found->count;
+	for (i = 0; i < found->count / 2; i++) {
+		struct recent_event swap = context->recent_events[i];
+
+		context->recent_events[i] = context->recent_events[found->count - 1 - i];
+		context->recent_events[found->count - 1 - i] = swap;
+	}
+}
+
+static int read_rows(struct snapshot_context *context, struct reader *reader, int64_t at_us, int64_t now_us,
+		     struct error *err)
+{
+	const struct finding_query findings = { .at_us = at_us, .now_us = at_us ? at_us : now_us };
+	const struct event_query events = { .until_us = at_us, .limit = CONTEXT_EVENTS };
+	struct gathering found = { 0 }, happened = { 0 };
+	int code = reader_findings(reader, &findings, add_finding, &found, err);
+
+	if (code == 0)
+		code = reader_events(reader, &events, add_happening, &happened, err);
+	if (code == 0 && (found.failed || happened.failed))
+		code = err_nomem(err);
+	if (code < 0) {
+		free(found.rows);
+		free(happened.rows);
+		return code;
+	}
+	take_findings(context, &found);
+	take_happenings(context, &happened);
+	return 0;
+}
+
+static void drop_shape(struct snapshot_context *context)
+{
+	shape_destroy(context->shape);
+	fabric_destroy(context->fabric);
+	context->shape = NULL;
+	context->fabric = NULL;
+}
+
+static int make_shape(struct snapshot_context *context, struct fabric *fabric, const struct shape_settings *settings,
+		      struct error *err)
+{
+	int code = shape_create(fabric, settings, &context->shape, err);
+
+	if (code == 0)
+		context->fabric = fabric_share(fabric);
+	return code;
+}
+
+int context_load(struct snapshot_context *context, struct reader *reader, const struct snapshot *snapshot,
+		 int64_t at_us, int64_t now_us, const struct shape_settings *settings, struct error *err)
+{
+	int code = 0;
+
+	if (!snapshot || snapshot->fabric != context->fabric)
+		drop_shape(context);
+	if (!snapshot)
+		return 0;
+	if (!context->shape)
+		code = make_shape(context, snapshot->fabric, settings, err);
+	if (code < 0 || !reader)
+		return code;
+	return read_rows(context, reader, at_us, now_us, err);
+}
+
+void context_done(struct snapshot_context *context)
+{
+	drop_shape(context);
+	free(context->findings);
+	free(context->recent_events);
+	memset(context, 0, sizeof(*context));
+}
+
+const struct finding_row *context_finding(const struct snapshot_context *context, uint64_t node_guid, uint8_t port)
+{
+	const struct fabric *fabric = context->shape ? context->shape->fabric : NULL;
+	uint32_t index = port && fabric ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
+
+	for (size_t i = 0; i < context->finding_count; i++) {
+		const struct finding *finding = &context->findings[i].finding;
+
+		if (index != FABRIC_NONE ? finding_concerns_port(context, fabric, finding, index) :
+					   !port && finding->node_guid == node_guid)
+			return &context->findings[i];
+	}
+	return NULL;
+}

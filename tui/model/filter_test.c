@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/filter.h"
+
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+
+static bool matches(const struct filter *filter, const char *text)
+{
+	return filter_matches(filter, text, NULL, NULL);
+}
+
+static void nothing_typed_keeps_everything(void **state)
+{
+	struct filter filter = { 0 };
+
+	(void)state;
+	filter_set(&filter, "");
+	assert_true(matches(&filter, "leaf01/3"));
+	assert_true(matches(&filter, ""));
+	filter_set(&filter, "||");
+	assert_true(matches(&filter, "leaf01/3"));
+}
+
+static void either_alternative_matches(void **state)
+{
+	struct filter filter = { 0 };
+
+	(void)state;
+	filter_set(&filter, "leaf|spine");
+	assert_true(matches(&filter, "leaf01/3"));
+	assert_true(matches(&filter, "my spine07/3"));
+	assert_false(matches(&filter, "node0001 mlx5_0/1"));
+	/* While the second one is being typed it does not match everything. */
+	filter_set(&filter, "leaf|");
+	assert_false(matches(&filter, "spine07/3"));
+}
+
+static void the_case_of_letters_does_not_matter(void **state)
+{
+	struct filter filter = { 0 };
+
+	(void)state;
+	filter_set(&filter, "MLX5_0");
+	assert_true(matches(&filter, "node0001 mlx5_0/1"));
+	filter_set(&filter, "leaf");
+	assert_true(matches(&filter, "LEAF01"));
+}
+
+/* The same, the slow and plain way. */
+static bool plain_matches(const char *typed, const char *text)
+{
+	char copy[FILTER_SIZE], *rest = copy, *word;
+	bool any = false;
+
+	snprintf(copy, sizeof(copy), "%s", typed);
+	while ((word = strsep(&rest, "|"))) {
+		if (!*word)
+			continue;
+		any = true;
+		if (strcasestr(text, word))
+			return true;
+	}
+	return !any;
+}
+
+static void random_filters_agree_with_a_plain_search(void **state)
+{
+	static const char alphabet[] = "abAB|/1";
+	uint64_t seed = 1;
+	int round, hits = 0;
+
+	(void)state;
+	for (round = 0; round < 50000; round++) {
+		char typed[8] = "", text[16] = "";
+		struct filter filter = { 0 };
+		size_t i;
+
+		for (i = 0; i < (seed = map_mix(seed + 1)) % sizeof(typed); i++)
+			typed[i] = alphabet[(seed + i * 31) / 7 % 7];
+		for (i = 0; i < (seed = map_mix(seed + 1)) % sizeof(text); i++)
+			text[i] = alphabet[(seed + i * 17) / 5 % 7];
+		typed[sizeof(typed) - 1] = text[sizeof(text) - 1] = '\0';
+		filter_set(&filter, typed);
+		assert_int_equal(matches(&filter, text), plain_matches(typed, text));
+		hits += matches(&filter, text);
+	}
+	assert_in_range(hits, 1000, 49000);
+}
+
+static void typing_and_erasing_handle_multibyte_characters(void **state)
+{
+	struct filter filter = { 0 };
+	int i;
+
+	(void)state;
+	filter_set(&filter, "");
+	setlocale(LC_CTYPE, "C.UTF-8");
+	filter_type(&filter, 'a');
+	filter_type(&filter, 0x65e5);
+	assert_string_equal(filter.typed, "a\xe6\x97\xa5");
+	assert_true(matches(&filter, "xa\xe6\x97\xa5"));
+	filter_erase(&filter);
+	assert_string_equal(filter.typed, "a");
+	filter_erase(&filter);
+	filter_erase(&filter);
+	assert_string_equal(filter.typed, "");
+	for (i = 0; i < FILTER_SIZE; i++)
+		filter_type(&filter, 0x65e5);
+	/* Full: no character is half there. */
+	assert_int_equal(strlen(filter.typed) % 3, 0);
+	assert_int_equal(text_columns(filter.typed), 2 * (strlen(filter.typed) / 3));
+}
+
+static void a_filter_is_ended_kept_or_left(void **state)
+{
+	struct filter filter = { 0 };
+	bool typing = true;
+
+	(void)state;
+	for (const char *key = "leaf"; *key; key++)
+		assert_true(filter_key(&filter, &typing, *key));
+	assert_true(filter_key(&filter, &typing, KEY_SPECIAL(KEY_BACKSPACE)));
+	assert_string_equal(filter.typed, "lea");
+	assert_false(filter_key(&filter, &typing, KEY_SPECIAL(KEY_DOWN)));
+	assert_true(typing && filter_key(&filter, &typing, '\r'));
+	assert_false(typing);
+	assert_string_equal(filter.typed, "lea");
+	typing = true;
+	assert_true(filter_key(&filter, &typing, KEY_CTRL('u')) && typing);
+	assert_string_equal(filter.typed, "");
+	assert_true(filter_key(&filter, &typing, 127) && !typing);
+	filter_set(&filter, "spine");
+	typing = true;
+	assert_true(filter_key(&filter, &typing, KEY_ESCAPE) && !typing);
+	assert_string_equal(filter.typed, "");
+	filter_done(&filter);
+}
+
+static void control_characters_are_not_taken(void **state)
+{
+	static const int keys[] = { 0x7f, 0x85, 0x9b, '\t', 'a', ' ', 'b' };
+	struct filter filter = { 0 };
+	size_t i;
+
+	(void)state;
+	setlocale(LC_CTYPE, "C.UTF-8");
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		filter_type(&filter, keys[i]);
+	assert_string_equal(filter.typed, "a b");
+	filter_done(&filter);
+}
+
+static void a_filter_too_long_is_cut_and_harmless(void **state)
+{
+	char typed[4 * FILTER_SIZE];
+	struct filter filter = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i + 1 < sizeof(typed); i++)
+		typed[i] = i % 2 ? '|' : (char)('a' + i / 2 % 26);
+	typed[i] = '\0';
+	filter_set(&filter, typed);
+	assert_int_equal(filter.term_count, FILTER_TERMS);
+	assert_true(matches(&filter, "a"));
+	assert_false(matches(&filter, "1"));
+}
+
+static void blanks_are_and_and_an_exclamation_mark_is_not(void **state)
+{
+	struct filter filter = { 0 };
+
+	(void)state;
+	filter_set(&filter, "leaf 4xhdr");
+	assert_true(matches(&filter, "leaf01/1\n4xHDR"));
+	assert_false(matches(&filter, "leaf01/1\n1xHDR"));
+	filter_set(&filter, "leaf !4xhdr|spine");
+	assert_false(matches(&filter, "leaf01/1\n4xHDR"));
+	assert_true(matches(&filter, "leaf01/1\n1xHDR"));
+	assert_true(matches(&filter, "spine01/1\n4xHDR"));
+	/* What is only begun keeps everything. */
+	filter_set(&filter, "!");
+	assert_true(matches(&filter, "leaf01/1"));
+}
+
+static void expressions_match_as_in_grep(void **state)
+{
+	static const struct { const char *typed, *text; bool matches; } cases[] = {
+		{ "leaf(01|02)/", "leaf02/3", true },   { "leaf(01|02)/", "leaf03/3", false },
+		{ "^node.*1$", "leaf01/1\nnode01/1", true }, { "^01", "leaf01/1", false },
+		{ "LEAF[0-9]+/1$", "leaf17/1", true },   { "leaf[|]", "leaf|", true },
+		{ "a.c", "a\nc", false },                { "n(a b|c d)", "na b", true },
+		{ "n(a b|c d)", "na", false },            { "[[:digit:]]{3}", "x123", true },
+		{ "!^leaf", "leaf01", false },            { "!^leaf", "spine01", true },
+		{ "x\\|y", "x|y", true },                 { "x\\|y", "y", false },
+	};
+	struct filter filter = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		filter_set(&filter, cases[i].typed);
+		assert_string_equal(filter.trouble, "");
+		assert_int_equal(matches(&filter, cases[i].text), cases[i].matches);
+	}
+	filter_done(&filter);
+}
+
+static void an_invalid_expression_is_reported_and_matched_as_text(void **state)
+{
+	static const char *const broken[] = { "leaf(01", "leaf[01", "leaf)*(", "x{1,0}" };
+	struct filter filter = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		char text[64];
+
+		filter_set(&filter, broken[i]);
+		assert_non_null(strstr(filter.trouble, "matched as plain text"));
+		snprintf(text, sizeof(text), "a %s b", broken[i]);
+		assert_true(matches(&filter, text));
+		assert_false(matches(&filter, "leaf01/1"));
+	}
+	filter_done(&filter);
+}
+
+static bool has_tier_2(void *ctx, const struct filter_term *term)
+{
+	++*(int *)ctx;
+	return term->word == FILTER_TIER && !strcmp(term->text, "2");
+}
+
+/* Each of these takes regcomp() gigabytes or a match forever, or is close to the limit and does not. */
+static void an_expression_that_costs_too_much_is_refused(void **state)
+{
+	static const struct { const char *text; bool is_good; } cases[] = {
+		{ "((a{255}){255}){255}", false }, { "(((x{99}){99}){99}){9}", false }, { "(a?){1001}", false },
+		{ "((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", false },
+		{ "(.*)(.*)(.*)(.*)(.*)\\1x", false }, { "a{1,4294967297}", false }, { "(a{900,}){2}", false },
+		{ "(a{1000})", true }, { "0x[0-9a-f]{16}", true }, { "([0-9]{1,3}\\.){3}[0-9]{1,3}", true },
+		{ "\\(a\\)[)(+*]{9}(b|c)+", true }, { "leaf[0-9]+ (mlx5_[0-9]+)/[0-9]+", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char why[80] = "";
+		regex_t regex;
+		int code = filter_compile(&regex, cases[i].text, why, sizeof(why));
+
+		assert_int_equal(!code, cases[i].is_good);
+		assert_int_equal(!why[0], cases[i].is_good);
+		if (!code)
+			regfree(&regex);
+	}
+}
+
+static void keywords_are_evaluated_for_the_row(void **state)
+{
+	struct filter filter = { 0 };
+	int asked = 0;
+
+	(void)state;
+	filter_set(&filter, "TIER:2 leaf");
+	assert_true(filter_matches(&filter, "leaf01", has_tier_2, &asked));
+	assert_false(filter_matches(&filter, "spine01", has_tier_2, &asked));
+	filter_set(&filter, "tier:3|!rail:1");
+	assert_true(filter_matches(&filter, "leaf01", has_tier_2, &asked));
+	assert_int_equal(asked, 4);
+	/* Without a value yet it is none. */
+	filter_set(&filter, "tier:");
+	assert_true(matches(&filter, "leaf01"));
+	/* A word that there is not. */
+	filter_set(&filter, "floor:2");
+	assert_non_null(strstr(filter.trouble, "floor:2 unknown keyword"));
+	assert_true(matches(&filter, "MF0;floor:2"));
+	/* A colon behind something else is text like any other. */
+	filter_set(&filter, "u01:mqm");
+	assert_string_equal(filter.trouble, "");
+	assert_true(matches(&filter, "MF0;U01:MQM8700/U1"));
+	filter_done(&filter);
+}
+
+static void whatever_is_typed_does_no_harm(void **state)
+{
+	static const char alphabet[] = "a|( )[]^$\\*+?{}1,:!.-tier";
+	struct filter filter = { 0 };
+	uint64_t seed = 7;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 20000; round++) {
+		char typed[24];
+		size_t i, len = (seed = map_mix(seed + 1)) % (sizeof(typed) - 1);
+
+		for (i = 0; i < len; i++)
+			typed[i] = alphabet[(seed = map_mix(seed + 1)) % (sizeof(alphabet) - 1)];
+		typed[len] = '\0';
+		filter_set(&filter, typed);
+		assert_string_equal(filter.typed, typed);
+		matches(&filter, "leaf01/1\nnode0001 mlx5_0/1\nok");
+	}
+	filter_done(&filter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_typed_keeps_everything),
+		cmocka_unit_test(either_alternative_matches),
+		cmocka_unit_test(the_case_of_letters_does_not_matter),
+		cmocka_unit_test(random_filters_agree_with_a_plain_search),
+		cmocka_unit_test(typing_and_erasing_handle_multibyte_characters),
+		cmocka_unit_test(a_filter_is_ended_kept_or_left),
+		cmocka_unit_test(control_characters_are_not_taken),
+		cmocka_unit_test(a_filter_too_long_is_cut_and_harmless),
+		cmocka_unit_test(blanks_are_and_and_an_exclamation_mark_is_not),
+		cmocka_unit_test(expressions_match_as_in_grep),
+		cmocka_unit_test(an_invalid_expression_is_reported_and_matched_as_text),
+		cmocka_unit_test(an_expression_that_costs_too_much_is_refused),
+		cmocka_unit_test(keywords_are_evaluated_for_the_row),
+		cmocka_unit_test(whatever_is_typed_does_no_harm),
+	};
+
+	return cmocka_run_group_tests_name("tui_filter", tests, NULL, NULL);
+}

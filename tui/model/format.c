@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/rate.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+/* Copy @text with one '?' for each character that is not ASCII. */
+static void to_ascii(const char *text, char *ret, size_t size)
+{
+	size_t to = 0;
+
+	for (; *text && to + 1 < size; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if (byte < 0x80)
+			ret[to++] = (char)byte;
+		else if ((byte & 0xc0) != 0x80)
+			ret[to++] = '?';
+	}
+	ret[to] = '\0';
+}
+
+/* Where the last @columns columns of a text begin. Never inside a character. */
+static const char *tail_of(const char *text, unsigned columns)
+{
+	size_t all = text_columns(text);
+	size_t skip = all > columns ? all - columns : 0;
+	const char *tail = text + text_prefix_bytes(text, skip);
+
+	/* A wide character across the edge is left out as a whole. */
+	while (*tail && text_columns(tail) > columns) {
+		tail++;
+		while (((unsigned char)*tail & 0xc0) == 0x80)
+			tail++;
+	}
+	return tail;
+}
+
+/* Append to a cell as far as it has room. Return: whether it had. */
+static bool put(char *ret, size_t *len, const char *bytes, size_t count)
+{
+	if (*len + count >= CELL_SIZE)
+		return false;
+	memcpy(ret + *len, bytes, count);
+	*len += count;
+	ret[*len] = '\0';
+	return true;
+}
+
+static void put_blanks(char *ret, size_t *len, size_t count)
+{
+	while (count-- > 0 && put(ret, len, " ", 1))
+		;
+}
+
+const char *format_fit(const char *text, unsigned columns, enum align align, bool unicode, char *ret)
+{
+	const char *mark = unicode ? "\xe2\x80\xa6" : "~";
+	char ascii[CELL_SIZE];
+	size_t len = 0, used = 0, have, bytes;
+	unsigned tail_columns = 0;
+
+	ret[0] = '\0';
+	if (!unicode) {
+		to_ascii(text, ascii, sizeof(ascii));
+		text = ascii;
+	}
+	have = text_columns(text);
+	if (have <= columns) {
+		/* Many combining characters take many bytes in few columns. */
+		if (strlen(text) + columns >= CELL_SIZE) {
+			text = "";
+			have = 0;
+		}
+		if (align == ALIGN_RIGHT)
+			put_blanks(ret, &len, columns - have);
+		put(ret, &len, text, strlen(text));
+		if (align != ALIGN_RIGHT)
+			put_blanks(ret, &len, columns - have);
+		return ret;
+	}
+	if (!columns)
+		return ret;
+	/*
+	 * Too long: a head, the mark, and for names a tail. "node0044 mlx5_0/1" is
+	 * told from its neighbours by the number at its head's end, and by the few
+	 * last characters: the tail is short, so that the head keeps its number.
+	 */
+	if (align == ALIGN_MIDDLE && columns > 8)
+		tail_columns = columns < 20 ? 4 : 6;
+	bytes = text_prefix_bytes(text, columns - 1 - tail_columns);
+	if (put(ret, &len, text, bytes))
+		used = text_columns(ret);
+	if (put(ret, &len, mark, strlen(mark)))
+		used++;
+	if (tail_columns && columns > used) {
+		const char *tail = tail_of(text, tail_columns);
+
+		if (put(ret, &len, tail, strlen(tail)))
+			used += text_columns(tail);
+	}
+	if (used < columns)
+		put_blanks(ret, &len, columns - used);
+	return ret;
+}
+
+size_t format_line(const char *text, size_t columns)
+{
+	size_t fits = text_prefix_bytes(text, columns), end = fits;
+
+	if (!text[fits])
+		return fits;
+	while (end && text[end] != ' ')
+		end--;
+	return end ? end : fits;
+}
+
+const char *format_bar(double percent, unsigned columns, bool unicode, char *ret)
+{
+	/* U+258F to U+2589: one to seven eighths of a column from the left. */
+	static const char *const eighths[] = {
+		"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d",
+		"\xe2\x96\x8c", "\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89",
+	};
+	unsigned steps = unicode ? 8 : 1, filled, i;
+	size_t len = 0, used = 0;
+
+	ret[0] = '\0';
+	if (isnan(percent)) {
+		put_blanks(ret, &len, columns);
+		return ret;
+	}
+	percent = percent > 100 ? 100 : percent < 0 ? 0 : percent;
+	filled = (unsigned)lround(percent / 100 * columns * steps);
+	/* In ASCII a column is too much to be the least mark of anything below a percent. */
+	if (!filled && percent > (unicode ? 0 : 1) && columns)
+		filled = 1;
+	for (i = 0; i < filled / steps; i++, used++)
+		put(ret, &len, unicode ? "\xe2\x96\x88" : "#", unicode ? 3 : 1);
+	if (filled % steps) {
+		put(ret, &len, eighths[filled % steps], 3);
+		used++;
+	}
+	for (; used < columns; used++)
+		put(ret, &len, unicode ? " " : ".", 1);
+	return ret;
+}
+
+const char *format_rate(double bytes_per_s, unsigned columns, char *ret, size_t size)
+{
+	char *space;
+
+	rate_format_bits(bytes_per_s, ret, size);
+	space = strchr(ret, ' ');
+	if (columns >= 10 || !space)
+		return ret;
+	/* "182.4 Gb/s" to "182.4G", "12 b/s" to "12": the column's head names b/s. */
+	if (space[1] == 'b') {
+		*space = '\0';
+	} else {
+		space[0] = space[1];
+		space[1] = '\0';
+	}
+	return ret;
+}
+
+const char *format_percent(double percent, char *ret, size_t size)
+{
+	if (isnan(percent))
+		snprintf(ret, size, "-");
+	else
+		snprintf(ret, size, percent < 9.95 ? "%.1f%%" : "%.0f%%", percent);
+	return ret;
+}
+
+/* "999", "1.2k", "12k", "999k", "1.2M" ... */
+static void short_count(double count, char *ret, size_t size)
+{
+	static const char units[] = "kMGTPE";
+	unsigned unit = 0;
+
+	if (count < 999.5) {
+		snprintf(ret, size, "%.0f", count);
+		return;
+	}
+	for (count /= 1000; count >= 999.5 && units[unit + 1]; unit++)
+		count /= 1000;
+	snprintf(ret, size, count < 9.95 ? "%.1f%c" : "%.0f%c", count, units[unit]);
+}
+
+const char *format_count(uint64_t count, unsigned columns, char *ret, size_t size)
+{
+	char digits[24];
+	size_t len, i, to = 0;
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	len = strlen(digits);
+	if (len + (len - 1) / 3 > columns) {
+		if (len <= columns && len <= 4)
+			snprintf(ret, size, "%s", digits);
+		else
+			short_count((double)count, ret, size);
+		return ret;
+	}
+	for (i = 0; i < len && to + 2 < size; i++) {
+		if (i && (len - i) % 3 == 0)
+			ret[to++] = ',';
+		ret[to++] = digits[i];
+	}
+	ret[to] = '\0';
+	return ret;
+}
+
+const char *format_per_s(double per_s, char *ret, size_t size)
+{
+	if (isnan(per_s))
+		snprintf(ret, size, "-");
+	else
+		short_count(per_s, ret, size);
+	return ret;
+}
+
+/* The attribute of its declaration has the formats of its callers checked. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+const char *format_time(int64_t wall_us, const char *how, char *ret, size_t size)
+{
+	time_t seconds = (time_t)(wall_us / US_PER_S);
+	struct tm parts = { 0 };
+
+	localtime_r(&seconds, &parts);
+	if (!strftime(ret, size, how, &parts))
+		ret[0] = '\0';
+	return ret;
+}
+#pragma GCC diagnostic pop
+
+const char *format_age(int64_t age_us, char *ret, size_t size)
+{
+	static const struct {
+		int64_t limit_s, unit_s;
+		char name;
+	} units[] = {
+		{ 100, 1, 's' }, { 6000, 60, 'm' }, { 100 * 3600, 3600, 'h' }, { 100 * 86400, 86400, 'd' },
+		{ INT64_MAX, 365 * 86400, 'y' },
+	};
+	int64_t age_s = age_us / US_PER_S;
+	size_t i = 0;
+
+	if (age_us < 0) {
+		snprintf(ret, size, "-");
+		return ret;
+	}
+	while (age_s >= units[i].limit_s)
+		i++;
+	/* Between 100 and 365 days there is no shorter word than "0y". */
+	if (!(age_s / units[i].unit_s) && units[i].name == 'y')
+		snprintf(ret, size, "<1y");
+	else if (age_s / units[i].unit_s > 99)
+		snprintf(ret, size, "99y");
+	else
+		snprintf(ret, size, "%" PRId64 "%c", age_s / units[i].unit_s, units[i].name);
+	return ret;
+}

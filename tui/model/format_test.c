@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/format.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/text.h"
+
+/* Plain, wide, combining and invalid characters. */
+static const char *const letters[] = {
+	"a", "Z", "0", " ", "/", "\xc3\xa9", "\xe6\x97\xa5", "\xf0\x9f\x98\x80", "e\xcc\x81", "\xff", "\\x1b",
+};
+
+static void random_text(uint64_t seed, char *ret, size_t size)
+{
+	size_t count = map_mix(seed) % 300, len = 0;
+
+	ret[0] = '\0';
+	while (count--) {
+		const char *letter = letters[(seed = map_mix(seed + 1)) % (sizeof(letters) / sizeof(letters[0]))];
+
+		if (len + strlen(letter) + 1 > size)
+			return;
+		len += (size_t)sprintf(ret + len, "%s", letter);
+	}
+}
+
+static void a_cell_is_exactly_as_wide_as_its_column(void **state)
+{
+	char text[1024], cell[CELL_SIZE];
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed < 20000; seed++) {
+		unsigned columns = (unsigned)(map_mix(seed * 7) % 301);
+		enum align align = (enum align)(seed % 3);
+		bool unicode = seed % 2;
+		size_t i;
+
+		random_text(seed, text, sizeof(text));
+		format_fit(text, columns, align, unicode, cell);
+		assert_true(strlen(cell) < CELL_SIZE);
+		assert_int_equal(text_columns(cell), columns);
+		for (i = 0; !unicode && cell[i]; i++)
+			assert_true((unsigned char)cell[i] < 0x80);
+	}
+}
+
+static void text_that_fits_is_not_cut(void **state)
+{
+	char cell[CELL_SIZE];
+
+	(void)state;
+	assert_string_equal(format_fit("abc", 5, ALIGN_LEFT, true, cell), "abc  ");
+	assert_string_equal(format_fit("abc", 5, ALIGN_RIGHT, true, cell), "  abc");
+	assert_string_equal(format_fit("abc", 3, ALIGN_MIDDLE, true, cell), "abc");
+	assert_string_equal(format_fit("", 2, ALIGN_RIGHT, false, cell), "  ");
+	assert_string_equal(format_fit("abc", 0, ALIGN_LEFT, true, cell), "");
+}
+
+static void cut_text_ends_in_an_ellipsis(void **state)
+{
+	char cell[CELL_SIZE];
+
+	(void)state;
+	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, true, cell), "abc\xe2\x80\xa6");
+	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, false, cell), "abc~");
+	/* The number of the host and that of the port survive. */
+	assert_string_equal(format_fit("node0044 mlx5_0/1", 16, ALIGN_MIDDLE, false, cell), "node0044 ml~_0/1");
+	/* Half a wide character is a blank. */
+	assert_string_equal(format_fit("\xe6\x97\xa5\xe6\x9c\xac", 3, ALIGN_LEFT, true, cell),
+			    "\xe6\x97\xa5\xe2\x80\xa6");
+	assert_string_equal(format_fit("\xe6\x97\xa5\xe6\x9c\xac", 2, ALIGN_LEFT, true, cell), "\xe2\x80\xa6 ");
+}
+
+static void a_line_ends_behind_a_word_where_one_fits(void **state)
+{
+	char text[1024];
+	uint64_t seed;
+
+	(void)state;
+	assert_int_equal(format_line("one two", 7), 7);
+	assert_int_equal(format_line("one two", 6), 3);
+	assert_int_equal(format_line("one two", 3), 3);
+	assert_int_equal(format_line("one two", 2), 2);
+	assert_int_equal(format_line("\xe6\x97\xa5", 1), 0);
+	assert_int_equal(format_line("", 5), 0);
+	for (seed = 1; seed < 2000; seed++) {
+		size_t columns = map_mix(seed * 3) % 100, bytes;
+
+		random_text(seed, text, sizeof(text));
+		bytes = format_line(text, columns);
+		assert_true(!text[bytes] || text[bytes] == ' ' || !memchr(text, ' ', bytes) ||
+			    strchr(text, ' ') == text);
+		text[bytes] = '\0';
+		assert_true(text_columns(text) <= columns);
+	}
+}
+
+static void times_are_local(void **state)
+{
+	char text[32];
+
+	(void)state;
+	setenv("TZ", "UTC-1", 1);
+	tzset();
+	assert_string_equal(format_time(INT64_C(1790000000) * US_PER_S, "%Y-%m-%d %H:%M:%S", text, sizeof(text)),
+			    "2026-09-21 15:13:20");
+	assert_string_equal(format_time(0, "%H:%M", text, 3), "");
+}
+
+static void a_bar_grows_with_its_share_and_keeps_its_width(void **state)
+{
+	char bar[CELL_SIZE];
+	unsigned columns;
+	int unicode, percent;
+
+	(void)state;
+	for (columns = 0; columns < 40; columns++)
+		for (unicode = 0; unicode < 2; unicode++) {
+			long before = -1;
+
+			for (percent = 0; percent <= 120; percent++) {
+				/* Marks of a bar: bytes above ASCII, or '#'. */
+				long marks = 0;
+				const char *at;
+
+				format_bar(percent, columns, unicode, bar);
+				assert_int_equal(text_columns(bar), columns);
+				for (at = bar; *at; at++)
+					marks += *at == '#' || ((unsigned char)*at & 0xc0) == 0xc0;
+				assert_true(marks >= before);
+				before = marks;
+			}
+			assert_int_equal(before, columns);
+		}
+	assert_string_equal(format_bar(0, 4, true, bar), "    ");
+	assert_string_equal(format_bar(0, 4, false, bar), "....");
+	assert_string_equal(format_bar(NAN, 4, false, bar), "    ");
+	assert_string_equal(format_bar(50, 4, false, bar), "##..");
+	/* The least traffic is not nothing. */
+	assert_string_equal(format_bar(0.001, 2, true, bar), "\xe2\x96\x8f ");
+}
+
+static void rates_fit_their_column(void **state)
+{
+	char text[32];
+	double bits;
+
+	(void)state;
+	assert_string_equal(format_rate(NAN, 6, text, sizeof(text)), "-");
+	assert_string_equal(format_rate(0, 6, text, sizeof(text)), "0");
+	assert_string_equal(format_rate(182.4e9 / 8, 6, text, sizeof(text)), "182.4G");
+	assert_string_equal(format_rate(182.4e9 / 8, 10, text, sizeof(text)), "182.4 Gb/s");
+	for (bits = 1; bits < 1e16; bits *= 1.37) {
+		assert_true(strlen(format_rate(bits / 8, 6, text, sizeof(text))) <= 6);
+		assert_true(strlen(format_rate(bits / 8, 10, text, sizeof(text))) <= 10);
+	}
+}
+
+static void percents_fit_four_columns(void **state)
+{
+	char text[32];
+	int i;
+
+	(void)state;
+	for (i = 0; i < 12000; i++)
+		assert_true(strlen(format_percent(i / 100.0, text, sizeof(text))) <= 4);
+	assert_string_equal(format_percent(NAN, text, sizeof(text)), "-");
+	assert_string_equal(format_percent(9.94, text, sizeof(text)), "9.9%");
+	assert_string_equal(format_percent(9.96, text, sizeof(text)), "10%");
+}
+
+static void counts_fit_their_column(void **state)
+{
+	char text[32];
+	uint64_t count;
+	unsigned columns;
+
+	(void)state;
+	for (columns = 4; columns < 24; columns++)
+		for (count = 1; count < UINT64_MAX / 3; count = count * 2 + count / 7 + 1)
+			assert_true(strlen(format_count(count, columns, text, sizeof(text))) <= columns);
+	assert_string_equal(format_count(0, 4, text, sizeof(text)), "0");
+	assert_string_equal(format_count(4096, 24, text, sizeof(text)), "4,096");
+	assert_string_equal(format_count(4096, 4, text, sizeof(text)), "4096");
+	assert_string_equal(format_count(12345, 4, text, sizeof(text)), "12k");
+	assert_string_equal(format_count(UINT64_MAX, 4, text, sizeof(text)), "18E");
+	assert_string_equal(format_count(18446744073709551615u, 26, text, sizeof(text)), "18,446,744,073,709,551,615");
+	for (count = 1; count < UINT64_MAX / 3; count = count * 2 + 1)
+		assert_true(strlen(format_per_s((double)count, text, sizeof(text))) <= 4);
+	assert_string_equal(format_per_s(NAN, text, sizeof(text)), "-");
+}
+
+static void ages_fit_three_columns(void **state)
+{
+	char text[32];
+	int64_t age_us;
+
+	(void)state;
+	for (age_us = 1; age_us < INT64_MAX / 3; age_us = age_us * 2 + age_us / 3 + 1)
+		assert_true(strlen(format_age(age_us, text, sizeof(text))) <= 3);
+	assert_string_equal(format_age(-1, text, sizeof(text)), "-");
+	assert_string_equal(format_age(0, text, sizeof(text)), "0s");
+	assert_string_equal(format_age(99 * US_PER_S, text, sizeof(text)), "99s");
+	assert_string_equal(format_age(100 * US_PER_S, text, sizeof(text)), "1m");
+	assert_string_equal(format_age(100 * 3600 * US_PER_S, text, sizeof(text)), "4d");
+	assert_string_equal(format_age(200 * 86400 * US_PER_S, text, sizeof(text)), "<1y");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cell_is_exactly_as_wide_as_its_column),
+		cmocka_unit_test(text_that_fits_is_not_cut),
+		cmocka_unit_test(cut_text_ends_in_an_ellipsis),
+		cmocka_unit_test(a_line_ends_behind_a_word_where_one_fits),
+		cmocka_unit_test(times_are_local),
+		cmocka_unit_test(a_bar_grows_with_its_share_and_keeps_its_width),
+		cmocka_unit_test(rates_fit_their_column),
+		cmocka_unit_test(percents_fit_four_columns),
+		cmocka_unit_test(counts_fit_their_column),
+		cmocka_unit_test(ages_fit_three_columns),
+	};
+
+	return cmocka_run_group_tests_name("tui_format", tests, NULL, NULL);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/groups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/status.h"
+#include "base/err.h"
+#include "fabric/shape.h"
+#include "storage/reader.h"
+#include "tui/model/context.h"
+#include "tui/model/port_table.h"
+
+/*
+ * Kinds of rows, in the order in which they stand. Behind them all those of
+ * single switches, which stand before them.
+ */
+enum {
+	KIND_OUT,                       /* by class of host: what its HCAs send */
+	KIND_IN = KIND_OUT + CLASS_COUNT,
+	KIND_UP = KIND_IN + CLASS_COUNT, /* by tier */
+	KIND_DOWN = KIND_UP + SHAPE_TIERS_MAX + 1,
+	KIND_ACROSS = KIND_DOWN + SHAPE_TIERS_MAX + 1,
+	KIND_COUNT,
+	NO_KIND = -1,
+};
+
+#define ROWS_MAX (KIND_COUNT + GROUP_OWN_MAX)
+
+struct making {
+	const struct port_table *table;
+	const struct snapshot_context *context;
+	const struct fabric *fabric;
+	const struct shape *shape;
+	struct port_group *rows; /* ROWS_MAX */
+	uint32_t own_group[GROUP_OWN_MAX]; /* of the shape */
+	size_t own_count;
+	bool has_own[KIND_COUNT];
+};
+
+/* Which kind of row a port belongs to. */
+static int kind_of(const struct making *making, uint32_t index)
+{
+	const struct fabric *fabric = making->fabric;
+	const struct shape *shape = making->shape;
+	const struct port *port = &fabric->ports[index];
+	const struct shape_node *node = &shape->nodes[port->node];
+
+	if (port->peer == FABRIC_NONE)
+		return NO_KIND;
+	if (fabric->nodes[port->node].type != NODE_SWITCH)
+		return KIND_OUT + node->class;
+	switch (shape->ports[index].way) {
+	case WAY_HOST:
+		return KIND_IN + shape->nodes[fabric->ports[port->peer].node].class;
+	case WAY_UP:
+		return KIND_UP + node->tier;
+	case WAY_DOWN:
+		return KIND_DOWN + node->tier;
+	default:
+		return KIND_ACROSS;
+	}
+}
+
+/* A row of a switch's own where its group has one, else that of all of its kind. */
+static int row_of(const struct making *making, uint32_t index)
+{
+	uint32_t group = making->shape->ports[index].group;
+	size_t i;
+
+	for (i = 0; group != SHAPE_NONE && i < making->own_count; i++)
+		if (making->own_group[i] == group)
+			return (int)(KIND_COUNT + i);
+	return kind_of(making, index);
+}
+
+static void add_load(struct port_group *row, const struct row_view *view, uint32_t index)
+{
+	double percent = view->xmit_percent;
+	int bucket;
+
+	if (isnan(percent))
+		return;
+	if (!row->known) {
+		row->mean_percent = row->bytes_per_s = 0;
+		row->min_percent = INFINITY;
+		row->max_percent = -INFINITY;
+	}
+	row->known++;
+	row->mean_percent += percent;
+	row->bytes_per_s += view->xmit_bytes_per_s;
+	if (percent < row->min_percent)
+		row->min_percent = percent;
+	if (percent > row->max_percent) {
+		row->max_percent = percent;
+		row->hottest = index;
+	}
+	bucket = percent < 0 ? 0 : (int)(percent * GROUP_BUCKETS / 100);
+	row->buckets[bucket < GROUP_BUCKETS ? bucket : GROUP_BUCKETS - 1]++;
+}
+
+static void add_port(struct port_group *row, const struct row_view *view, uint32_t index)
+{
+	if (row->first == FABRIC_NONE)
+		row->first = index;
+	row->ports++;
+	row->silent += view->word == WORD_SILENT || view->word == WORD_LOCKED;
+	row->no_counters += view->word == WORD_UNSUPPORTED || view->word == WORD_UNPLANNED;
+	add_load(row, view, index);
+	if (!isnan(view->stall_percent))
+		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
+	if (!isnan(view->errors))
+		row->errors = isnan(row->errors) ? view->errors : row->errors + view->errors;
+	row->errors_at_least |= view->at_least;
+}
+
+static void add_ports(struct making *making)
+{
+	const struct fabric *fabric = making->fabric;
+	uint32_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		int row = port_is_pollable(fabric, port) ? row_of(making, i) : NO_KIND;
+
+		if (row != NO_KIND && port->state >= PORT_INIT)
+			add_port(&making->rows[row], &making->table->views[i], i);
+	}
+	for (i = 0; i < ROWS_MAX; i++) {
+		if (making->rows[i].known)
+			making->rows[i].mean_percent /= making->rows[i].known;
+		if (making->rows[i].stall_known)
+			making->rows[i].stall_percent /= making->rows[i].stall_known;
+	}
+}
+
+static bool counts(const struct finding_row *finding)
+{
+	return !finding->acknowledged.at_us;
+}
+
+/* The group of the shape that a finding is about as a whole, or SHAPE_NONE. */
+static uint32_t group_of(const struct making *making, const struct finding_row *finding)
+{
+	const struct subject subject = subject_of_finding(finding);
+
+	return subject_group(making->shape, &subject);
+}
+
+static bool has_row(const struct making *making, uint32_t group)
+{
+	size_t i;
+
+	for (i = 0; i < making->own_count; i++)
+		if (making->own_group[i] == group)
+			return true;
+	return false;
+}
+
+/* The rows of single switches: of the worst findings first. */
+static void find_own(struct making *making)
+{
+	const struct snapshot_context *context = making->context;
+	size_t i;
+
+	for (i = 0; i < context->finding_count && making->own_count < GROUP_OWN_MAX; i++) {
+		const struct finding_row *finding = &context->findings[i];
+		uint32_t group;
+		int kind;
+
+		if (!counts(finding) || finding->finding.severity < FINDING_WARNING)
+			continue;
+		group = group_of(making, finding);
+		if (group == SHAPE_NONE || has_row(making, group) || !making->shape->groups[group].count)
+			continue;
+		kind = kind_of(making, making->shape->members[making->shape->groups[group].first]);
+		if (kind == NO_KIND)
+			continue;
+		making->has_own[kind] = true;
+		making->rows[KIND_COUNT + making->own_count].own = subject_of_finding(finding);
+		making->own_group[making->own_count++] = group;
+	}
+}
+
+/* Is it about a link as a whole, and so about both of its directions? */
+static bool is_of_link(const struct finding *finding)
+{
+	return finding->port && finding->kind != FINDING_CONGESTION && finding->kind != FINDING_XMIT_DISCARDS;
+}
+
+/* Informational: it explains the load of the row. */
+static bool is_told(const struct finding *finding)
+{
+	return finding->severity >= FINDING_WARNING || finding->kind == FINDING_CONGESTION;
+}
+
+static void blame_row(struct making *making, int row, const struct finding_row *finding)
+{
+	const struct finding_row **worst = row == NO_KIND ? NULL : &making->rows[row].worst;
+
+	if (worst && (!*worst || finding->finding.severity > (*worst)->finding.severity))
+		*worst = finding;
+}
+
+static void blame_port(struct making *making, uint32_t index, const struct finding_row *finding)
+{
+	if (index != FABRIC_NONE)
+		blame_row(making, row_of(making, index), finding);
+}
+
+/* The row of a link that is down, from its two nodes. */
+static int kind_between(const struct making *making, uint32_t from, uint32_t to)
+{
+	const struct shape_node *low = &making->shape->nodes[from], *high = &making->shape->nodes[to];
+
+	if (making->fabric->nodes[from].type != NODE_SWITCH)
+		return KIND_OUT + low->class;
+	if (making->fabric->nodes[to].type != NODE_SWITCH)
+		return KIND_IN + high->class;
+	if (low->tier && high->tier == low->tier + 1)
+		return KIND_UP + low->tier;
+	if (high->tier && low->tier == high->tier + 1)
+		return KIND_DOWN + low->tier;
+	return KIND_ACROSS;
+}
+
+static void blame_link(struct making *making, uint32_t node, const struct finding_row *finding)
+{
+	const struct fabric *fabric = making->fabric;
+	uint32_t port = fabric_node_port(fabric, node, finding->finding.port);
+	uint32_t peer = fabric_find_node(fabric, finding->finding.peer_guid);
+	bool both = is_of_link(&finding->finding);
+
+	if (port != FABRIC_NONE && fabric->ports[port].peer != FABRIC_NONE) {
+		blame_port(making, port, finding);
+		if (both)
+			blame_port(making, fabric->ports[port].peer, finding);
+	} else if (peer != FABRIC_NONE) {
+		blame_row(making, kind_between(making, node, peer), finding);
+		if (both)
+			blame_row(making, kind_between(making, peer, node), finding);
+	}
+}
+
+/* Which rows a finding speaks of. */
+static void blame(struct making *making, const struct finding_row *finding)
+{
+	const struct fabric *fabric = making->fabric;
+	uint32_t node = fabric_find_node(fabric, finding->finding.node_guid), group = group_of(making, finding), i;
+
+	if (node == FABRIC_NONE)
+		return;
+	if (group != SHAPE_NONE) {
+		blame_port(making, making->shape->members[making->shape->groups[group].first], finding);
+	} else if (finding->finding.port) {
+		blame_link(making, node, finding);
+	} else if (making->shape->nodes[node].up_group != SHAPE_NONE) {
+		/* A finding on shared links would otherwise mark every row. */
+		const struct shape_group *up = &making->shape->groups[making->shape->nodes[node].up_group];
+
+		blame_port(making, up->count ? making->shape->members[up->first] : FABRIC_NONE, finding);
+	} else {
+		for (i = 0; i < fabric->nodes[node].ports; i++)
+			blame_port(making, fabric->nodes[node].first_port + i, finding);
+	}
+}
+
+static void name_kind(struct port_group *row, int kind, bool other)
+{
+	const char *behind = other ? " other" : "";
+	char tier[SHAPE_TIER_SIZE];
+
+	if (kind >= KIND_ACROSS)
+		snprintf(row->name, sizeof(row->name), "switch links%s", behind);
+	else if (kind >= KIND_DOWN)
+		snprintf(row->name, sizeof(row->name), "%s down%s",
+			 shape_tier_name((unsigned)(kind - KIND_DOWN), tier), behind);
+	else if (kind >= KIND_UP)
+		snprintf(row->name, sizeof(row->name), "%s up%s",
+			 shape_tier_name((unsigned)(kind - KIND_UP), tier), behind);
+	else
+		snprintf(row->name, sizeof(row->name), "%s %s", node_class_name((uint8_t)(kind % CLASS_COUNT)),
+			 kind >= KIND_IN ? "in" : "out");
+}
+
+/* What has to be typed to see its links. */
+static void filter_kind(const struct making *making, struct port_group *row, int kind)
+{
+	char role[SHAPE_ROLE_SIZE];
+
+	if (kind < KIND_UP)
+		snprintf(row->filter, sizeof(row->filter), "class:%s", node_class_name((uint8_t)(kind % CLASS_COUNT)));
+	else if (row->first != FABRIC_NONE && shape_port_role(making->shape, row->first, role))
+		snprintf(row->filter, sizeof(row->filter), "role:%s", role);
+}
+
+static void name_own(const struct making *making, struct port_group *row, const struct shape_group *group)
+{
+	char *const *names = making->table->order.names;
+
+	if (group->peer != FABRIC_NONE)
+		snprintf(row->name, sizeof(row->name), "%.120s to %.120s", names[group->node], names[group->peer]);
+	else
+		snprintf(row->name, sizeof(row->name), "%s up", names[group->node]);
+}
+
+/* Those that have ports, the single switches first. */
+static void collect(struct making *making, struct port_groups *ret)
+{
+	size_t i;
+
+	for (i = 0; i < making->own_count; i++) {
+		struct port_group *row = &making->rows[KIND_COUNT + i];
+
+		name_own(making, row, &making->shape->groups[making->own_group[i]]);
+		ret->list[ret->count++] = *row;
+	}
+	for (i = 0; i < KIND_COUNT; i++) {
+		if (!making->rows[i].ports)
+			continue;
+		name_kind(&making->rows[i], (int)i, making->has_own[i]);
+		filter_kind(making, &making->rows[i], (int)i);
+		ret->list[ret->count++] = making->rows[i];
+	}
+}
+
+void groups_done(struct port_groups *groups)
+{
+	free(groups->list);
+	*groups = (struct port_groups){ 0 };
+}
+
+int groups_make(const struct port_table *table, const struct snapshot_context *context, struct port_groups *ret,
+		struct error *err)
+{
+	struct making making = { .table = table, .context = context, .shape = context->shape };
+	size_t i;
+
+	groups_done(ret);
+	if (!table->snapshot || !context->shape)
+		return 0;
+	making.fabric = table->snapshot->fabric;
+	making.rows = calloc(ROWS_MAX, sizeof(*making.rows));
+	ret->list = calloc(ROWS_MAX, sizeof(*ret->list));
+	if (!making.rows || !ret->list) {
+		free(making.rows);
+		groups_done(ret);
+		return err_nomem(err);
+	}
+	for (i = 0; i < ROWS_MAX; i++) {
+		struct port_group *row = &making.rows[i];
+
+		row->first = row->hottest = FABRIC_NONE;
+		row->mean_percent = row->min_percent = row->max_percent = NAN;
+		row->bytes_per_s = row->stall_percent = row->errors = NAN;
+	}
+	find_own(&making);
+	add_ports(&making);
+	for (i = 0; i < context->finding_count; i++)
+		if (counts(&context->findings[i]) && is_told(&context->findings[i].finding))
+			blame(&making, &context->findings[i]);
+	collect(&making, ret);
+	free(making.rows);
+	return 0;
+}
+
+enum group_state group_state(const struct port_group *group)
+{
+	uint32_t expected = group->ports - group->no_counters;
+
+	if (group->worst && group->worst->finding.severity == FINDING_CRITICAL)
+		return GROUP_STATE_CRITICAL;
+	if (group->worst && group->worst->finding.severity == FINDING_WARNING)
+		return GROUP_STATE_WARNING;
+	if (!expected || group->known < GROUP_COVERAGE * expected)
+		return GROUP_STATE_UNKNOWN;
+	return group->worst ? GROUP_STATE_INFO : GROUP_STATE_OK;
+}
+
+const char *group_state_word(const struct port_group *group, int columns, char *ret, size_t size)
+{
+	static const char *const words[] = {
+		[GROUP_STATE_UNKNOWN] = "unknown", [GROUP_STATE_OK] = "ok", [GROUP_STATE_INFO] = "",
+		[GROUP_STATE_WARNING] = "WARN", [GROUP_STATE_CRITICAL] = "CRIT",
+	};
+	enum group_state state = group_state(group);
+	const char *cause = group->worst ? group->worst->finding.cause : "", *shown = cause;
+
+	if (!*cause && group->worst)
+		shown = finding_kind_name(group->worst->finding.kind);
+	if (state == GROUP_STATE_INFO)
+		snprintf(ret, size, "%s", shown);
+	else if (state > GROUP_STATE_INFO && columns >= (int)(strlen(words[state]) + 1 + strlen(shown)))
+		snprintf(ret, size, "%s %s", words[state], shown);
+	else
+		snprintf(ret, size, "%s", words[state]);
+	return ret;
+}
+
+const char *group_histogram(const struct port_group *group, bool unicode, char *ret)
+{
+	uint32_t most = 0;
+	char *to = ret;
+	int i;
+
+	for (i = 0; i < GROUP_BUCKETS; i++)
+		if (group->buckets[i] > most)
+			most = group->buckets[i];
+	for (i = 0; i < GROUP_BUCKETS; i++) {
+		int steps = unicode ? 8 : 9, level;
+
+		if (!group->known || !group->buckets[i]) {
+			*to++ = group->known ? '.' : ' ';
+			continue;
+		}
+		level = (int)ceil((double)group->buckets[i] * steps / most);
+		if (!unicode) {
+			*to++ = (char)('0' + level);
+			continue;
+		}
+		/* U+2581 to U+2588: one to eight eighths of a line from below. */
+		*to++ = '\xe2';
+		*to++ = '\x96';
+		*to++ = (char)('\x80' + level);
+	}
+	*to = '\0';
+	return ret;
+}

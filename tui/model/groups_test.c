@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/groups.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "fabric/shape.h"
+#include "storage/reader.h"
+#include "tui/model/format.h"
+#include "tui/model/context.h"
+#include "tui/model/sample.h"
+#include "tui/model/port_table.h"
+
+enum { LEAVES = 4, TURNS = 200 };
+
+struct made {
+	struct sample sample;
+	struct snapshot snapshot;
+	struct error_sums sums;
+	struct port_table table;
+	struct snapshot_context context;
+	struct finding_row findings[4];
+	struct port_groups groups;
+};
+
+static int setup(void **state)
+{
+	struct made *made = calloc(1, sizeof(*made));
+
+	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
+		return -1;
+	port_table_init(&made->table);
+	made->snapshot.fabric = made->sample.fabric;
+	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
+	made->context.findings = made->findings;
+	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
+	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
+		return -1;
+	*state = made;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct made *made = *state;
+
+	groups_done(&made->groups);
+	shape_destroy(made->context.shape);
+	port_table_done(&made->table);
+	error_sums_done(&made->sums);
+	free(made->snapshot.rows);
+	sample_destroy(&made->sample);
+	free(made);
+	return 0;
+}
+
+static bool is_up(const struct made *made, uint32_t port)
+{
+	return made->sample.fabric->ports[port].peer != FABRIC_NONE &&
+	       made->sample.fabric->ports[port].state >= PORT_INIT;
+}
+
+static double draw_number(unsigned most)
+{
+	return (double)((unsigned)rand() % (most * 100)) / 100;
+}
+
+/* Numbers of every port: some are not known, some are beyond what can be. */
+static void fill(struct made *made, bool all_known)
+{
+	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
+		struct row_view *view = &made->table.views[i];
+		bool known = all_known || rand() % 8;
+
+		*view = (struct row_view){
+			.word = (uint8_t)(!is_up(made, (uint32_t)i) ? WORD_DOWN : known ? WORD_OK : WORD_SILENT),
+			.unused = !is_up(made, (uint32_t)i) && rand() % 2,
+			.xmit_percent = known ? draw_number(110) : NAN,
+			.xmit_bytes_per_s = known ? draw_number(1000) : NAN,
+			.stall_percent = rand() % 2 ? draw_number(100) : NAN,
+			.errors = rand() % 2 ? (double)(rand() % 5) : NAN,
+			.at_least = !(rand() % 50),
+		};
+	}
+}
+
+static void make(struct made *made)
+{
+	assert_int_equal(groups_make(&made->table, &made->context, &made->groups, NULL), 0);
+}
+
+static const struct port_group *find(const struct made *made, const char *name)
+{
+	for (size_t i = 0; i < made->groups.count; i++)
+		if (!strcmp(made->groups.list[i].name, name))
+			return &made->groups.list[i];
+	return NULL;
+}
+
+/* Which row a port must be in, told by the nodes at its ends and nothing else. */
+static const char *row_name(const struct made *made, uint32_t index)
+{
+	const struct fabric *fabric = made->sample.fabric;
+	const struct port *port = &fabric->ports[index];
+	const char *name = made->table.order.names[port->node], *peer;
+
+	if (port->peer == FABRIC_NONE)
+		return NULL;
+	peer = made->table.order.names[fabric->ports[port->peer].node];
+	if (!strncmp(name, "leaf", 4))
+		return !strncmp(peer, "spine", 5) ? "leaf up" : "compute in";
+	return !strncmp(name, "spine", 5) ? "spine down" : "compute out";
+}
+
+static void near(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		assert_int_equal(isnan(a), isnan(b));
+	else
+		assert_true(fabs(a - b) <= 1e-9 * (1 + fabs(b)));
+}
+
+/* One row, counted port by port in another way than the code under test. */
+static void check_row(const struct made *made, const char *name, const struct port_group *group)
+{
+	uint32_t ports = 0, known = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
+	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
+
+	for (uint32_t i = 0; i < made->sample.fabric->port_count; i++) {
+		const struct row_view *view = &made->table.views[i];
+
+		if (!row_name(made, i) || strcmp(row_name(made, i), name))
+			continue;
+		if (!is_up(made, i))
+			continue;
+		ports++;
+		silent += view->word == WORD_SILENT;
+		if (!isnan(view->stall_percent))
+			stall += view->stall_percent, stalls++;
+		if (!isnan(view->errors))
+			errors = (isnan(errors) ? 0 : errors) + view->errors;
+		if (isnan(view->xmit_percent))
+			continue;
+		known++;
+		sum += view->xmit_percent;
+		min = fmin(min, view->xmit_percent);
+		max = fmax(max, view->xmit_percent);
+		for (int b = 0; b < GROUP_BUCKETS; b++)
+			if (view->xmit_percent >= b * 10 && (b == 9 || view->xmit_percent < (b + 1) * 10))
+				buckets[b]++;
+	}
+	assert_int_equal(group->ports, ports);
+	assert_int_equal(group->known, known);
+	assert_int_equal(group->silent, silent);
+	near(group->mean_percent, known ? sum / known : NAN);
+	near(group->min_percent, known ? min : NAN);
+	near(group->max_percent, known ? max : NAN);
+	near(group->stall_percent, stalls ? stall / stalls : NAN);
+	near(group->errors, errors);
+	assert_memory_equal(group->buckets, buckets, sizeof(buckets));
+	if (known)
+		near(made->table.views[group->hottest].xmit_percent, max);
+}
+
+static void every_port_counts_in_exactly_its_row(void **state)
+{
+	static const char *const names[] = { "compute out", "compute in", "leaf up", "spine down" };
+	struct made *made = *state;
+
+	for (int turn = 0; turn < TURNS; turn++) {
+		fill(made, turn % 2);
+		make(made);
+		assert_int_equal(made->groups.count, 4);
+		for (int i = 0; i < 4; i++) {
+			assert_string_equal(made->groups.list[i].name, names[i]);
+			check_row(made, names[i], &made->groups.list[i]);
+		}
+	}
+}
+
+static void a_group_has_a_filter_for_its_links(void **state)
+{
+	struct made *made = *state;
+
+	fill(made, true);
+	make(made);
+	assert_string_equal(find(made, "compute in")->filter, "class:compute");
+	assert_string_equal(find(made, "leaf up")->filter, "role:leaf-uplink");
+	assert_string_equal(find(made, "spine down")->filter, "role:spine-downlink");
+}
+
+static void nothing_known_is_not_zero(void **state)
+{
+	struct made *made = *state;
+	char text[CELL_SIZE];
+
+	fill(made, true);
+	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
+		struct row_view *view = &made->table.views[i];
+
+		view->xmit_percent = view->stall_percent = view->errors = NAN;
+	}
+	make(made);
+	assert_true(isnan(made->groups.list[0].mean_percent) && isnan(made->groups.list[0].max_percent));
+	assert_true(isnan(made->groups.list[0].stall_percent) && isnan(made->groups.list[0].errors));
+	assert_int_equal(made->groups.list[0].hottest, FABRIC_NONE);
+	assert_string_equal(group_state_word(&made->groups.list[0], 20, text, sizeof(text)), "unknown");
+	assert_string_equal(group_histogram(&made->groups.list[0], true, text), "          ");
+}
+
+/* One finding at a place of leaf02. */
+static struct finding_row *add_finding(struct made *made, enum finding_kind kind, enum finding_severity severity,
+				       uint8_t port, const char *cause)
+{
+	struct finding_row *row = &made->findings[made->context.finding_count++];
+	uint32_t leaf = LEAVES * SAMPLE_HOSTS_PER_LEAF + 1;
+
+	*row = (struct finding_row){ .finding = { .id = (int64_t)made->context.finding_count, .kind = kind,
+		.severity = severity, .port = port, .cause = cause,
+		.node_guid = made->sample.fabric->nodes[leaf].guid } };
+	return row;
+}
+
+static void a_switch_whose_group_has_a_finding_has_a_row_of_its_own(void **state)
+{
+	struct made *made = *state;
+	const struct port_group *own, *other;
+	char text[64];
+
+	fill(made, true);
+	add_finding(made, FINDING_UPLINK_IMBALANCE, FINDING_CRITICAL, 0, "routing");
+	make(made);
+	own = find(made, "leaf02 up");
+	other = find(made, "leaf up other");
+	assert_true(own && other && own == made->groups.list && !find(made, "leaf up"));
+	/* One of its uplinks is down. */
+	assert_int_equal(own->ports, SAMPLE_SPINES - 1);
+	assert_int_equal(other->ports, SAMPLE_SPINES * (LEAVES - 1));
+	assert_int_equal(own->own.kind, SUBJECT_GROUP);
+	assert_int_equal(group_state(own), GROUP_STATE_CRITICAL);
+	assert_int_equal(group_state(other), GROUP_STATE_OK);
+	assert_string_equal(group_state_word(own, 7, text, sizeof(text)), "CRIT");
+	assert_string_equal(group_state_word(own, 12, text, sizeof(text)), "CRIT routing");
+	assert_string_equal(group_state_word(other, 12, text, sizeof(text)), "ok");
+}
+
+static void acknowledged_findings_have_no_row_and_no_state(void **state)
+{
+	struct made *made = *state;
+
+	fill(made, true);
+	add_finding(made, FINDING_UPLINK_IMBALANCE, FINDING_CRITICAL, 0, "routing")->acknowledged.at_us = 1;
+	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width")->acknowledged.at_us = 1;
+	make(made);
+	assert_int_equal(made->groups.count, 4);
+	for (size_t i = 0; i < made->groups.count; i++)
+		assert_int_equal(group_state(&made->groups.list[i]), GROUP_STATE_OK);
+}
+
+static void a_finding_of_a_link_shows_in_both_of_its_directions(void **state)
+{
+	struct made *made = *state;
+
+	fill(made, true);
+	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width");
+	make(made);
+	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_WARNING);
+	assert_int_equal(group_state(find(made, "compute out")), GROUP_STATE_WARNING);
+	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_OK);
+}
+
+static void a_link_that_is_down_shows_where_it_was(void **state)
+{
+	struct made *made = *state;
+	struct finding_row *row;
+
+	fill(made, true);
+	row = add_finding(made, FINDING_LINK_DOWN, FINDING_WARNING, 33, "cable");
+	row->finding.peer_guid = made->sample.fabric->nodes[LEAVES * (SAMPLE_HOSTS_PER_LEAF + 1)].guid;
+	make(made);
+	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_WARNING);
+	assert_int_equal(group_state(find(made, "spine down")), GROUP_STATE_WARNING);
+	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_OK);
+}
+
+static void incast_is_the_state_of_the_sending_group(void **state)
+{
+	struct made *made = *state;
+	char text[64];
+
+	fill(made, true);
+	add_finding(made, FINDING_CONGESTION, FINDING_INFO, 1, "incast");
+	add_finding(made, FINDING_ROUTES_CHANGED, FINDING_INFO, 0, "");
+	make(made);
+	assert_string_equal(group_state_word(find(made, "compute in"), 7, text, sizeof(text)), "incast");
+	assert_string_equal(group_state_word(find(made, "compute out"), 7, text, sizeof(text)), "ok");
+	assert_string_equal(group_state_word(find(made, "leaf up"), 7, text, sizeof(text)), "ok");
+}
+
+static void the_worse_of_two_findings_counts(void **state)
+{
+	struct made *made = *state;
+
+	fill(made, true);
+	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width");
+	add_finding(made, FINDING_SYMBOL_ERRORS, FINDING_CRITICAL, 2, "cable");
+	add_finding(made, FINDING_LINK_DOWN, FINDING_WARNING, 3, "cable");
+	make(made);
+	assert_int_equal(find(made, "compute in")->worst->finding.kind, FINDING_SYMBOL_ERRORS);
+}
+
+static void below_95_percent_nothing_is_said_to_be_well(void **state)
+{
+	struct port_group group = { .ports = 100, .known = 95 };
+	const struct finding_row warning = { .finding = { .severity = FINDING_WARNING, .cause = "x" } };
+
+	(void)state;
+	assert_int_equal(group_state(&group), GROUP_STATE_OK);
+	group.known = 94;
+	assert_int_equal(group_state(&group), GROUP_STATE_UNKNOWN);
+	/* What cannot be asked is not missed; where nothing can be, nothing is known. */
+	group.no_counters = 6;
+	assert_int_equal(group_state(&group), GROUP_STATE_OK);
+	group.no_counters = 100;
+	assert_int_equal(group_state(&group), GROUP_STATE_UNKNOWN);
+	group.worst = &warning;
+	assert_int_equal(group_state(&group), GROUP_STATE_WARNING);
+}
+
+static void the_histogram_shows_every_bucket_that_is_not_empty(void **state)
+{
+	struct port_group group = { .ports = 1009, .known = 1009, .buckets = { 0, 1, 8, 500, 500 } };
+	char text[CELL_SIZE];
+
+	(void)state;
+	assert_string_equal(group_histogram(&group, false, text), ".1199.....");
+	assert_string_equal(group_histogram(&group, true, text),
+			    ".\xe2\x96\x81\xe2\x96\x81\xe2\x96\x88\xe2\x96\x88.....");
+}
+
+static void an_empty_table_has_no_groups(void **state)
+{
+	struct made *made = *state;
+	const struct port_table none = { 0 };
+
+	assert_int_equal(groups_make(&none, &made->context, &made->groups, NULL), 0);
+	assert_int_equal(made->groups.count, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_port_counts_in_exactly_its_row),
+		TEST(a_group_has_a_filter_for_its_links),
+		TEST(nothing_known_is_not_zero),
+		TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own),
+		TEST(acknowledged_findings_have_no_row_and_no_state),
+		TEST(a_finding_of_a_link_shows_in_both_of_its_directions),
+		TEST(a_link_that_is_down_shows_where_it_was),
+		TEST(incast_is_the_state_of_the_sending_group),
+		TEST(the_worse_of_two_findings_counts),
+		cmocka_unit_test(below_95_percent_nothing_is_said_to_be_well),
+		cmocka_unit_test(the_histogram_shows_every_bucket_that_is_not_empty),
+		TEST(an_empty_table_has_no_groups),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * layout.h - positions on a terminal of a given size
+ *
+ * Pure functions, testable for all sizes. Coordinates start at 0 in the upper left corner.
+ */
+#ifndef IBWIRE_TUI_MODEL_LAYOUT_H
+#define IBWIRE_TUI_MODEL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Smaller terminals get only a message. */
+#define LAYOUT_MIN_COLUMNS 40
+#define LAYOUT_MIN_ROWS 10
+
+struct rect {
+	int y, x, rows, columns;
+};
+
+/* The parts of every screen, from top to bottom; a part of 0 rows is omitted. */
+struct frame {
+	struct rect header; /* status and summary */
+	struct rect tabs;   /* tabs and path */
+	struct rect notice; /* one line, if there is a notice */
+	struct rect body;   /* content of the screen */
+	struct rect footer; /* keys or input */
+};
+
+/*
+ * layout_frame - divide the terminal
+ * @notice:  whether there is a notice
+ * Return: false if the terminal is too small; @ret is zeroed then.
+ */
+bool layout_frame(int rows, int columns, bool notice, struct frame *ret);
+
+/* The columns of the links table, in order of position. */
+enum column {
+	COLUMN_TAG,
+	COLUMN_FINDING,
+	COLUMN_PORT,
+	COLUMN_PEER,
+	COLUMN_STATUS,
+	COLUMN_STATE,
+	COLUMN_LINK,
+	COLUMN_LOAD,
+	COLUMN_XMIT,
+	COLUMN_XMIT_PERCENT,
+	COLUMN_XMIT_BAR,
+	COLUMN_RCV,
+	COLUMN_RCV_PERCENT,
+	COLUMN_RCV_BAR,
+	COLUMN_XMIT_PACKETS,
+	COLUMN_RCV_PACKETS,
+	COLUMN_STALL,
+	COLUMN_STALL_BACK,
+	COLUMN_WAIT,
+	COLUMN_WAIT_BACK,
+	COLUMN_ERRORS,
+	COLUMN_WHICH_ERRORS,
+	COLUMN_AGE,
+	COLUMN_LID,
+	COLUMN_GUID,
+	COLUMN_COUNT,
+};
+
+struct column_info {
+	const char *title;   /* if it fits; with the unit if the cells have none */
+	const char *narrow;  /* short title */
+	const char *meaning; /* one line of help */
+	bool right;          /* its cells are right-aligned */
+};
+
+/* column_info - constant. */
+const struct column_info *column_info(enum column column);
+
+/* column_by_title - Return: whether a column has this title. */
+bool column_by_title(const char *title, enum column *ret);
+
+/* column_can_hide - whether the setup may hide the column. */
+bool column_can_hide(enum column column);
+
+/* Position of a column; columns is 0 if it is not shown. */
+struct column_place {
+	int x, columns;
+};
+
+/* Requirements of the rows. */
+struct column_needs {
+	int port_columns, peer_columns, link_columns; /* of the longest texts in these columns */
+	bool findings, tags; /* whether there are any; else these columns are omitted */
+	uint32_t hidden;     /* 1 << column: hidden */
+};
+
+/*
+ * layout_columns - select columns and their widths
+ * @columns:  of the table
+ * @ret:      COLUMN_COUNT places in order of x, one blank column apart, all inside the table
+ */
+void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret);
+
+/*
+ * layout_segments - select the parts of a line that fit
+ * @widths, @ranks: of @count parts; lower ranks are more important
+ * @gap:           blank columns between parts
+ * @ret_shown:     for each part whether it is shown, uncut
+ */
+void layout_segments(int columns, const int *widths, const int *ranks, size_t count, int gap, bool *ret_shown);
+
+/*
+ * layout_scroll - first visible row
+ * @first:  the previous one; @cursor: must be visible; @rows: total; @height: visible
+ * Return: the row nearest to @first that shows the cursor and leaves no line empty.
+ */
+size_t layout_scroll(size_t first, size_t cursor, size_t rows, int height);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/links.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "storage/reader.h"
+#include "tui/model/port_marks.h"
+#include "tui/model/context.h"
+#include "tui/model/port_table.h"
+
+/* Where an end stands that is on no tier: above all that are. */
+#define NO_TIER 255
+
+void links_init(struct links *links)
+{
+	memset(links, 0, sizeof(*links));
+	/* The busiest first: what an operator looks for before anything is typed. */
+	links->sort = COLUMN_LOAD;
+	links->descending = true;
+}
+
+static void drop_rows(struct links *links)
+{
+	free(links->all);
+	free(links->rows);
+	free(links->entries);
+	links->all = NULL;
+	links->rows = NULL;
+	links->entries = NULL;
+	links->count = links->unused_count = links->row_count = 0;
+	links->table = NULL;
+	links->context = NULL;
+}
+
+void links_done(struct links *links)
+{
+	drop_rows(links);
+	filter_done(&links->filter);
+	map_done(&links->tags);
+}
+
+/* How far an end is from the hosts. */
+static unsigned height_of(const struct fabric *fabric, const struct shape *shape, uint32_t port)
+{
+	const struct node *node = &fabric->nodes[fabric->ports[port].node];
+	unsigned tier;
+
+	if (node->type != NODE_SWITCH)
+		return 0;
+	tier = shape ? shape_port_tier(shape, port) : 0;
+	return tier ? tier : NO_TIER;
+}
+
+static bool is_lower(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	unsigned own = height_of(fabric, shape, port), other = height_of(fabric, shape, peer);
+
+	if (own != other)
+		return own < other;
+	return table->views[port].port_rank < table->views[peer].port_rank;
+}
+
+/* What one direction carries: as its sender counted it, or where nothing is known of that, its receiver. */
+static void fill_direction(const struct port_table *table, uint32_t from, uint32_t to, unsigned direction,
+			   struct link_row *ret)
+{
+	const struct row_view *sender = &table->views[from];
+	const struct row_view *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
+
+	if (receiver && isnan(sender->xmit_bytes_per_s) && !isnan(receiver->rcv_bytes_per_s)) {
+		ret->bytes_per_s[direction] = receiver->rcv_bytes_per_s;
+		ret->percent[direction] = receiver->rcv_percent;
+	} else {
+		ret->bytes_per_s[direction] = sender->xmit_bytes_per_s;
+		ret->percent[direction] = sender->xmit_percent;
+	}
+}
+
+static void fill_row(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer,
+		     struct link_row *ret)
+{
+	const struct row_view *own = &table->views[port];
+
+	*ret = (struct link_row){
+		.ends = { port, peer }, .word = own->word, .unused = own->unused, .last_wall_us = own->last_wall_us,
+	};
+	fill_direction(table, port, peer, 0, ret);
+	/* Without a cable there is no other end; the port's own receive counters are still shown. */
+	if (peer == FABRIC_NONE) {
+		ret->bytes_per_s[1] = own->rcv_bytes_per_s;
+		ret->percent[1] = own->rcv_percent;
+		/* A switch's port 0 is not a link of interest. */
+		ret->unused |= !table->snapshot->fabric->ports[port].num;
+		return;
+	}
+	fill_direction(table, peer, port, 1, ret);
+	ret->word = (uint8_t)port_word_worse((enum port_word)own->word, (enum port_word)table->views[peer].word);
+	ret->unused &= table->views[peer].unused;
+	if (table->views[peer].last_wall_us > ret->last_wall_us)
+		ret->last_wall_us = table->views[peer].last_wall_us;
+	ret->degraded = port_is_degraded(table->snapshot->fabric, shape, port);
+}
+
+static void widen(int *columns, size_t name_columns, uint8_t num)
+{
+	int all = (int)name_columns + 1 + (num >= 100 ? 3 : num >= 10 ? 2 : 1);
+
+	if (all > *columns)
+		*columns = all;
+}
+
+static void finish_row(struct links *links, struct link_row *link, const uint32_t *finding_of)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	unsigned i;
+
+	for (i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
+		const struct port *port = &fabric->ports[link->ends[i]];
+		uint32_t finding = finding_of[link->ends[i]];
+
+		/* Findings are ordered by how bad they are. */
+		if (finding && (!link->finding || finding < link->finding))
+			link->finding = finding;
+		/* Names of ports that are seldom shown do not widen the columns. */
+		if (!link->unused)
+			widen(&links->end_columns[i], links->table->order.name_columns[port->node], port->num);
+	}
+	if (link->finding)
+		link->mark = (uint8_t)port_mark_of(&links->context->findings[link->finding - 1]);
+	links->has_marks |= link->mark != MARK_NONE;
+	links->unused_count += link->unused;
+}
+
+static void make_rows(struct links *links, const uint32_t *finding_of)
+{
+	const struct port_table *table = links->table;
+	const struct fabric *fabric = table->snapshot->fabric;
+	const struct shape *shape = links->context->shape;
+	uint32_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		uint32_t peer = fabric->ports[i].peer;
+		struct link_row *link = &links->all[links->count];
+
+		/* A link is met at both of its ends. */
+		if (!port_is_pollable(fabric, &fabric->ports[i]) || (peer != FABRIC_NONE && peer < i))
+			continue;
+		links->count++;
+		if (peer == FABRIC_NONE || is_lower(table, shape, i, peer))
+			fill_row(table, shape, i, peer, link);
+		else
+			fill_row(table, shape, peer, i, link);
+		finish_row(links, link, finding_of);
+	}
+}
+
+int links_set(struct links *links, const struct port_table *table, const struct snapshot_context *context,
+	      struct error *err)
+{
+	uint32_t *finding_of;
+	size_t room;
+
+	drop_rows(links);
+	if (!table->snapshot)
+		return 0;
+	room = table->snapshot->fabric->port_count + 1;
+	finding_of = calloc(room, sizeof(*finding_of));
+	links->all = calloc(room, sizeof(*links->all));
+	links->rows = calloc(room, sizeof(*links->rows));
+	links->entries = calloc(room, sizeof(*links->entries));
+	if (!finding_of || !links->all || !links->rows || !links->entries) {
+		free(finding_of);
+		drop_rows(links);
+		return err_nomem(err);
+	}
+	links->table = table;
+	links->context = context;
+	links->has_marks = false;
+	links->end_columns[0] = links->end_columns[1] = 0;
+	port_marks_find(context, table->snapshot->fabric, finding_of);
+	make_rows(links, finding_of);
+	free(finding_of);
+	links_arrange(links);
+	return 0;
+}
+
+static bool is_name_of_somebody(const struct shape *shape, const struct filter_term *term)
+{
+	size_t i;
+
+	for (i = 0; shape && term->word == FILTER_HOST && i < shape->host_count; i++)
+		if (!strcasecmp(shape->hosts[i].name, term->text))
+			return true;
+	for (i = 0; shape && term->word == FILTER_RAIL && i < shape->rail_count; i++)
+		if (!strcasecmp(shape->rails[i].name, term->text))
+			return true;
+	return false;
+}
+
+void links_arrange(struct links *links)
+{
+	uint32_t i;
+
+	links->row_count = 0;
+	if (!links->table)
+		return;
+	links->exact = 0;
+	for (i = 0; i < links->filter.term_count; i++)
+		if (is_name_of_somebody(links->context->shape, &links->filter.terms[i]))
+			links->exact |= UINT32_C(1) << i;
+	for (i = 0; i < links->count; i++) {
+		const struct link_row *link = &links->all[i];
+
+		if (link->unused && !links->show_unused)
+			continue;
+		if (links->tagged_only && !links_is_tagged(links, link))
+			continue;
+		if (links->filter.term_count && !links_passes(links, link))
+			continue;
+		links->rows[links->row_count++] = i;
+	}
+	links_sort(links);
+}
+
+const struct link_row *links_row(const struct links *links, size_t row)
+{
+	return &links->all[links->rows[row]];
+}
+
+unsigned links_side(const struct links *links, const struct link_row *link, unsigned place)
+{
+	/* A port without a peer stands first, whatever the sides. */
+	return link->ends[1] == FABRIC_NONE ? place : place ^ links->swapped;
+}
+
+uint32_t links_end(const struct links *links, const struct link_row *link, unsigned place)
+{
+	return link->ends[links_side(links, link, place)];
+}
+
+size_t links_find(const struct links *links, uint64_t node_guid, uint8_t num)
+{
+	uint32_t port;
+	size_t row;
+
+	if (!links->table)
+		return 0;
+	port = fabric_find_port(links->table->snapshot->fabric, node_guid, num);
+	if (port == FABRIC_NONE)
+		return links->row_count;
+	for (row = 0; row < links->row_count; row++) {
+		const struct link_row *link = links_row(links, row);
+
+		if (link->ends[0] == port || link->ends[1] == port)
+			break;
+	}
+	return row;
+}
+
+static uint64_t tag_key(const struct links *links, const struct link_row *link)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	const struct port *port = &fabric->ports[link->ends[0]];
+
+	return map_mix(fabric->nodes[port->node].guid) ^ port->num;
+}
+
+bool links_is_tagged(const struct links *links, const struct link_row *link)
+{
+	uint32_t tagged;
+
+	return links->tag_count && map_get(&links->tags, tag_key(links, link), &tagged) && tagged;
+}
+
+int links_tag(struct links *links, const struct link_row *link, struct error *err)
+{
+	bool tagged = links_is_tagged(links, link);
+
+	if (map_put(&links->tags, tag_key(links, link), !tagged) < 0)
+		return err_nomem(err);
+	links->tag_count += tagged ? (size_t)-1 : 1;
+	return 0;
+}
+
+void links_untag_all(struct links *links)
+{
+	map_done(&links->tags);
+	links->tag_count = 0;
+	links->tagged_only = false;
+}
+
+double links_per_s(const struct links *links, uint32_t port, enum counter counter)
+{
+	const struct port_row *row;
+
+	if (port == FABRIC_NONE)
+		return NAN;
+	row = &links->table->snapshot->rows[port];
+	/* As with bytes: a sweep without this port has no numbers of it, whatever the window summed up. */
+	return row->status == SAMPLE_OK ? rate_per_s(&row->sum, counter) : NAN;
+}
+
+double links_load(const struct link_row *link)
+{
+	return fmax(link->percent[0], link->percent[1]);
+}
+
+double links_errors(const struct links *links, const struct link_row *link)
+{
+	double errors = NAN;
+	unsigned i;
+
+	for (i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
+		double more = links->table->views[link->ends[i]].errors;
+
+		if (!isnan(more))
+			errors = isnan(errors) ? more : errors + more;
+	}
+	return errors;
+}
+
+bool links_descending_first(enum column column)
+{
+	return column_info(column)->right || column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR ||
+	       column == COLUMN_STATUS || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING ||
+	       column == COLUMN_TAG;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * links.h - all links of a snapshot as rows, filtered and sorted
+ *
+ * Each link has one row with both its ends. The end nearer to the hosts is the first one: an
+ * HCA before
+ * its leaf, a leaf before its spine; at equal distance by name. A port without a cable has a
+ * row of its
+ * own.
+ *
+ * Work proportional to the fabric is done when values, order or filter change, never while
+ * drawing.
+ */
+#ifndef IBWIRE_TUI_MODEL_LINKS_H
+#define IBWIRE_TUI_MODEL_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "fabric/counter.h"
+#include "tui/model/filter.h"
+#include "tui/model/layout.h"
+
+struct error;
+struct snapshot_context;
+struct port_table;
+
+/* One link. NAN: unknown. Index 0 is the direction from ends[0] to ends[1]. */
+struct link_row {
+	uint32_t ends[2];      /* ports; ends[1] is FABRIC_NONE without a cable */
+	double bytes_per_s[2]; /* as counted by the sending end, else by the receiving end */
+	double percent[2];
+	int64_t last_wall_us;  /* newest reading of either end; 0: never */
+	uint32_t finding;      /* 1 + index into the context's findings; 0: none */
+	uint8_t word;          /* enum port_word, of the worse end */
+	uint8_t mark;          /* enum port_mark (tui/model/port_marks.h) */
+	bool degraded;         /* narrower or slower than enabled at both ends, or than built */
+	bool unused;           /* both ends down for long or always, or port 0 of a switch */
+};
+
+/* Sort key of a row. */
+struct link_entry {
+	double key;
+	uint64_t tie;
+	uint32_t link;
+};
+
+struct links {
+	const struct port_table *table;   /* borrowed, with what it shows; NULL: empty */
+	const struct snapshot_context *context; /* borrowed */
+	struct link_row *all;
+	size_t count, unused_count;
+	uint32_t *rows;              /* indices of the visible links, in order */
+	size_t row_count;
+	struct link_entry *entries;  /* buffer for sorting */
+	int end_columns[2];          /* longest name of the lower and the upper ends */
+	bool has_marks;              /* whether any link has a finding */
+	enum column sort;
+	bool descending;
+	bool swapped;                /* the upper end is displayed first */
+	bool show_unused, tagged_only;
+	struct filter filter;
+	uint32_t exact;              /* bits of the filter terms whose value is a full host or rail name */
+	struct map tags;             /* by identity of the link's lower end: 1, or 0 after untagging */
+	size_t tag_count;
+};
+
+void links_init(struct links *links);
+void links_done(struct links *links);
+
+/*
+ * links_set - build the links of a table and a context
+ * @table:  with or without a snapshot; @context: of the same snapshot
+ * Return: 0, or ERR_NOMEM: it is empty then.
+ */
+int links_set(struct links *links, const struct port_table *table, const struct snapshot_context *context,
+	      struct error *err);
+
+/* links_arrange - apply sort order, filter and visibility after a change. */
+void links_arrange(struct links *links);
+
+/*
+ * links_row - the link of a visible row
+ * links_side - index of the end, and of the direction from it, that is displayed at place 0 or
+ * 1
+ * links_end - the port at that place, or FABRIC_NONE
+ */
+const struct link_row *links_row(const struct links *links, size_t row);
+unsigned links_side(const struct links *links, const struct link_row *link, unsigned place);
+uint32_t links_end(const struct links *links, const struct link_row *link, unsigned place);
+
+/* links_find - the row with the link of a port, or row_count. O(rows). */
+size_t links_find(const struct links *links, uint64_t node_guid, uint8_t port);
+
+/*
+ * links_tag - tag or untag a link; tags persist across snapshots. links_is_tagged.
+ * links_untag_all.
+ */
+int links_tag(struct links *links, const struct link_row *link, struct error *err);
+bool links_is_tagged(const struct links *links, const struct link_row *link);
+void links_untag_all(struct links *links);
+
+/* links_descending_first - whether a column is sorted in descending order at first. */
+bool links_descending_first(enum column column);
+
+/* links_passes - whether a link matches the filter. In links_filter.c. */
+bool links_passes(const struct links *links, const struct link_row *link);
+
+/* links_sort - sort the rows: unknown values last in both orders, ties by name. In links_sort.c. */
+void links_sort(struct links *links);
+
+/* links_per_s - rate of a counter at a port; NAN for FABRIC_NONE or if unknown in this sweep. */
+double links_per_s(const struct links *links, uint32_t port, enum counter counter);
+
+/* links_load - percent of the busier direction; NAN if unknown. */
+double links_load(const struct link_row *link);
+
+/* links_errors - errors of both ends; NAN if unknown. */
+double links_errors(const struct links *links, const struct link_row *link);
+
+#endif

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/links.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "storage/reader.h"
+#include "tui/model/format.h"
+#include "tui/model/context.h"
+#include "tui/model/sample.h"
+#include "tui/model/port_table.h"
+#include "tui/model/cell_text.h"
+
+#define INTERVAL_US (2 * US_PER_S)
+#define START_US (1000000 * US_PER_S)
+#define LEAF(n) (4 * SAMPLE_HOSTS_PER_LEAF + (n) - 1)
+
+struct made {
+	struct sample sample;
+	struct snapshot snapshot;
+	struct error_sums sums;
+	struct port_table table;
+	struct snapshot_context context;
+	struct links links;
+};
+
+static void show(struct made *made)
+{
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_int_equal(links_set(&made->links, &made->table, &made->context, NULL), 0);
+}
+
+static int setup(void **state)
+{
+	struct made *made = calloc(1, sizeof(*made));
+
+	if (!made || sample_create(&made->sample, 4, true, NULL) < 0)
+		return -1;
+	port_table_init(&made->table);
+	links_init(&made->links);
+	if (sample_snapshot(&made->sample, 1, START_US + INTERVAL_US, INTERVAL_US, &made->snapshot) < 0 ||
+	    error_sums_add(&made->sums, &made->snapshot, NULL) < 0 ||
+	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
+		return -1;
+	show(made);
+	*state = made;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct made *made = *state;
+
+	links_done(&made->links);
+	port_table_done(&made->table);
+	error_sums_done(&made->sums);
+	shape_destroy(made->context.shape);
+	free(made->snapshot.rows);
+	sample_destroy(&made->sample);
+	free(made);
+	return 0;
+}
+
+static const char *cell_of(const struct made *made, const struct link_row *link, enum column column)
+{
+	static char text[CELL_SIZE];
+
+	return cell_text(&made->links, &made->sums, link, column, 80, START_US, text);
+}
+
+static const char *cell_at(const struct made *made, size_t row, enum column column)
+{
+	assert_true(row < made->links.row_count);
+	return cell_of(made, links_row(&made->links, row), column);
+}
+
+/* The link of a port, whether it is shown or not. */
+static const struct link_row *link_of(const struct made *made, uint32_t node, uint8_t num)
+{
+	uint32_t port = fabric_node_port(made->sample.fabric, node, num);
+	size_t i;
+
+	for (i = 0; i < made->links.count; i++)
+		if (made->links.all[i].ends[0] == port || made->links.all[i].ends[1] == port)
+			return &made->links.all[i];
+	fail_msg("no link of node %u port %u", node, num);
+	return NULL;
+}
+
+static void filter(struct made *made, const char *typed)
+{
+	filter_set(&made->links.filter, typed);
+	links_arrange(&made->links);
+}
+
+/* Each cabled link once, each port without a cable once, nothing else. */
+static void check_complete(const struct links *links)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	uint8_t *seen = calloc(fabric->port_count + 1, 1);
+	size_t i, pairs = 0;
+
+	assert_non_null(seen);
+	for (i = 0; i < links->count; i++) {
+		const struct link_row *link = &links->all[i];
+
+		assert_false(seen[link->ends[0]]++);
+		assert_int_equal(fabric->ports[link->ends[0]].peer, link->ends[1]);
+		if (link->ends[1] == FABRIC_NONE)
+			continue;
+		pairs++;
+		assert_false(seen[link->ends[1]]++);
+	}
+	for (i = 0; i < fabric->port_count; i++)
+		assert_int_equal(seen[i], port_is_pollable(fabric, &fabric->ports[i]));
+	assert_int_equal(pairs, fabric_count_links(fabric));
+	free(seen);
+}
+
+static void each_link_is_there_once_and_the_end_near_the_hosts_first(void **state)
+{
+	struct made *made = *state;
+	const struct fabric *fabric = made->sample.fabric;
+	size_t i;
+
+	check_complete(&made->links);
+	for (i = 0; i < made->links.count; i++) {
+		const struct link_row *link = &made->links.all[i];
+		uint32_t low = fabric->ports[link->ends[0]].node;
+
+		/* The sample has all hosts first, then all leafs, then all spines. */
+		if (link->ends[1] != FABRIC_NONE)
+			assert_true(low < fabric->ports[link->ends[1]].node);
+	}
+}
+
+/* A fabric of chance: switches and HCAs, linked as it comes. */
+static struct fabric *random_fabric(uint64_t seed)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	uint32_t i, nodes = 1 + (uint32_t)(map_mix(seed) % 12);
+
+	assert_non_null(fabric);
+	for (i = 0; i < nodes; i++) {
+		bool is_switch = map_mix(seed + i) % 2;
+		struct node node = {
+			.guid = 1000 + i, .type = is_switch ? NODE_SWITCH : NODE_CA,
+			.port_count = is_switch ? 6 : 2, .enhanced_port0 = map_mix(seed + 7 * i) % 2,
+		};
+		int num;
+
+		snprintf(node.desc, sizeof(node.desc), "n%u", (unsigned)(map_mix(seed ^ i) % 5));
+		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
+		for (num = is_switch ? 0 : 1; num <= node.port_count; num++) {
+			struct port port = { .num = (uint8_t)num, .state = PORT_ACTIVE, .phys_state = PHYS_LINK_UP,
+					     .speed = LINK_SPEED_HDR, .width = LINK_WIDTH_4X };
+
+			if (map_mix(seed * 31 + i * 8 + (unsigned)num) % 5 == 0)
+				port.state = PORT_DOWN;
+			assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
+		}
+	}
+	for (i = 0; i < 3 * nodes; i++) {
+		uint32_t a = (uint32_t)(map_mix(seed + 99 + i) % fabric->port_count);
+		uint32_t b = (uint32_t)(map_mix(seed + 77 * i) % fabric->port_count);
+
+		if (a != b && fabric->ports[a].num && fabric->ports[b].num)
+			fabric_link(fabric, a, b, NULL);
+	}
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
+static void fill_random(const struct fabric *fabric, uint64_t seed, struct snapshot *ret)
+{
+	size_t i;
+
+	*ret = (struct snapshot){ .fabric = (struct fabric *)fabric, .sweep = { .id = 1, .wall_us = START_US } };
+	ret->rows = calloc(fabric->port_count + 1, sizeof(*ret->rows));
+	assert_non_null(ret->rows);
+	for (i = 0; i < fabric->port_count; i++) {
+		struct port_row *row = &ret->rows[i];
+		uint64_t dice = map_mix(seed + i);
+
+		row->status = dice % 4 ? SAMPLE_OK : SAMPLE_SILENT;
+		row->last_wall_us = dice % 3 ? START_US - (int64_t)(dice % 9) * US_PER_S : 0;
+		row->sum.elapsed_us = US_PER_S;
+		row->sum.known = dice % 5 ? COUNTER_BIT(COUNTER_COUNT) - 1 : 0;
+		row->sum.value[COUNTER_XMIT_DATA] = dice % 7 * 100000000;
+		row->sum.value[COUNTER_RCV_DATA] = dice % 11 * 50000000;
+		row->sum.value[COUNTER_SYMBOL_ERRORS] = dice % 6 ? 0 : 3;
+	}
+}
+
+/* The columns whose cell says "-" exactly where the number that they sort by is not known. */
+static bool shows_unknown(enum column column)
+{
+	return column == COLUMN_PEER || column == COLUMN_LOAD || column == COLUMN_XMIT || column == COLUMN_RCV ||
+	       column == COLUMN_XMIT_PERCENT || column == COLUMN_RCV_PERCENT || column == COLUMN_ERRORS ||
+	       column == COLUMN_AGE || column == COLUMN_WAIT || column == COLUMN_WAIT_BACK || column == COLUMN_STALL;
+}
+
+static void check_order(struct made *made, enum column column)
+{
+	struct links *links = &made->links;
+	uint32_t *before = calloc(links->count + 1, sizeof(*before));
+	bool unknown = false;
+	size_t i;
+
+	assert_non_null(before);
+	links->sort = column;
+	links_arrange(links);
+	assert_int_equal(links->row_count, links->count);
+	memcpy(before, links->rows, links->row_count * sizeof(*before));
+	/* From another order it comes to the same one: equals have their place. */
+	links->sort = COLUMN_GUID;
+	links->descending = !links->descending;
+	links_arrange(links);
+	links->sort = column;
+	links->descending = !links->descending;
+	links_arrange(links);
+	assert_memory_equal(before, links->rows, links->row_count * sizeof(*before));
+	for (i = 0; shows_unknown(column) && i < links->row_count; i++) {
+		bool dash = !strcmp(cell_at(made, i, column), "-");
+
+		assert_true(dash || !unknown);
+		unknown = dash;
+	}
+	free(before);
+}
+
+static void in_any_fabric_each_link_is_there_once_in_every_order(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 60; seed++) {
+		struct made made = { .links = { .show_unused = true } };
+		struct fabric *fabric = random_fabric(seed);
+		int column, way;
+
+		fill_random(fabric, seed, &made.snapshot);
+		made.sample.fabric = fabric;
+		assert_int_equal(error_sums_add(&made.sums, &made.snapshot, NULL), 0);
+		assert_int_equal(shape_create(fabric, NULL, &made.context.shape, NULL), 0);
+		show(&made);
+		check_complete(&made.links);
+		for (column = 0; column < COLUMN_COUNT; column++)
+			for (way = 0; way < 4; way++) {
+				made.links.descending = way & 1;
+				made.links.swapped = way & 2;
+				check_order(&made, (enum column)column);
+			}
+		links_done(&made.links);
+		port_table_done(&made.table);
+		error_sums_done(&made.sums);
+		shape_destroy(made.context.shape);
+		free(made.snapshot.rows);
+		fabric_destroy(fabric);
+	}
+}
+
+static void the_busiest_link_is_first(void **state)
+{
+	struct made *made = *state;
+	const struct link_row *link;
+
+	/* In whichever direction. */
+	link = links_row(&made->links, 0);
+	assert_string_equal(cell_of(made, link, COLUMN_LOAD), "95%");
+	made->links.swapped = true;
+	assert_string_equal(cell_of(made, link, COLUMN_PORT), "leaf01/1");
+	assert_string_equal(cell_of(made, link, COLUMN_PEER), "node0001 mlx5_0/1");
+	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "95%");
+	assert_string_equal(cell_of(made, link, COLUMN_RCV_PERCENT), "50%");
+	/* The other way round the same numbers stand on the other side. */
+	made->links.swapped = false;
+	assert_string_equal(cell_of(made, link, COLUMN_PORT), "node0001 mlx5_0/1");
+	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "50%");
+	assert_string_equal(cell_of(made, link, COLUMN_RCV_PERCENT), "95%");
+	made->links.sort = COLUMN_RCV;
+	links_arrange(&made->links);
+	assert_ptr_equal(links_row(&made->links, 0), link);
+}
+
+static void rates_of_a_silent_end_come_from_its_peer(void **state)
+{
+	struct made *made = *state;
+	const struct link_row *link = link_of(made, LEAF(1), 3);
+	uint32_t host = link->ends[0];
+
+	assert_int_equal(link->word, WORD_SILENT);
+	assert_string_equal(cell_of(made, link, COLUMN_STATUS), "peer silent");
+	assert_true(isnan(made->table.views[link->ends[1]].xmit_bytes_per_s));
+	assert_true(link->bytes_per_s[0] == made->table.views[host].xmit_bytes_per_s && link->bytes_per_s[0] > 0);
+	assert_true(link->bytes_per_s[1] == made->table.views[host].rcv_bytes_per_s && link->bytes_per_s[1] > 0);
+	/* Where neither says anything nothing is known: never 0. */
+	made->snapshot.rows[host].status = SAMPLE_SILENT;
+	show(made);
+	link = link_of(made, LEAF(1), 3);
+	assert_string_equal(cell_of(made, link, COLUMN_XMIT), "-");
+	assert_string_equal(cell_of(made, link, COLUMN_RCV), "-");
+	assert_string_equal(cell_of(made, link, COLUMN_WAIT), "-");
+	assert_string_equal(cell_of(made, link_of(made, 8, 1), COLUMN_XMIT), "0 b/s");
+}
+
+static void errors_say_at_which_end(void **state)
+{
+	struct made *made = *state;
+	struct links *links = &made->links;
+	const struct link_row *link = link_of(made, LEAF(2), 2);
+	char text[CELL_SIZE];
+
+	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "0/3");
+	assert_string_equal(cell_of(made, link, COLUMN_WHICH_ERRORS), "peer: symbol_errors 2, rcv_errors 1");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), COLUMN_ERRORS), "0");
+	links->swapped = true;
+	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "3/0");
+	assert_string_equal(cell_of(made, link, COLUMN_WHICH_ERRORS), "symbol_errors 2, rcv_errors 1");
+	links->sort = COLUMN_ERRORS;
+	links_arrange(links);
+	assert_ptr_equal(links_row(links, 0), link);
+	/* A full counter is never no error, and a full traffic counter none of the errors. */
+	made->snapshot.rows[link->ends[0]].sum.saturated = COUNTER_BIT(COUNTER_RCV_ERRORS);
+	made->snapshot.rows[link_of(made, LEAF(2), 5)->ends[0]].sum.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	assert_int_equal(error_sums_add(&made->sums, &made->snapshot, NULL), 0);
+	show(made);
+	link = link_of(made, LEAF(2), 2);
+	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "6/0+");
+	assert_non_null(strstr(cell_of(made, link, COLUMN_WHICH_ERRORS), "; peer: rcv_errors 0+ (full)"));
+	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), COLUMN_ERRORS), "0");
+	assert_string_equal(cell_text(links, &made->sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
+}
+
+static void a_link_below_what_it_is_set_to_is_marked(void **state)
+{
+	struct made *made = *state;
+	const struct link_row *link = link_of(made, LEAF(1), 4);
+
+	assert_string_equal(cell_of(made, link, COLUMN_LINK), "4xHDR");
+	made->sample.fabric->ports[link->ends[0]].width = LINK_WIDTH_1X;
+	made->sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
+	show(made);
+	assert_true(link_of(made, LEAF(1), 4)->degraded);
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), COLUMN_LINK), "1xHDR!");
+	filter(made, "state:degraded");
+	assert_int_equal(made->links.row_count, 1);
+	filter(made, "width:1x");
+	assert_int_equal(made->links.row_count, 1);
+}
+
+static void the_stall_of_a_known_device_is_shown_and_of_others_a_dash(void **state)
+{
+	struct made *made = *state;
+	struct fabric *fabric = made->sample.fabric;
+	const struct link_row *link = link_of(made, LEAF(1), 1);
+	struct pma_caps *caps = calloc(fabric->node_count, sizeof(*caps));
+	struct delta *sum = &made->snapshot.rows[link->ends[1]].sum;
+	size_t i;
+
+	assert_non_null(caps);
+	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "-");
+	fabric->nodes[LEAF(1)].vendor_id = 0x2c9;
+	fabric->nodes[LEAF(1)].device_id = 0xd2f0;
+	for (i = 0; i < fabric->node_count; i++)
+		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
+	made->snapshot.caps = caps;
+	/* 4x HDR: 3.125e9 ticks of 8 bytes a second; two seconds. */
+	sum->value[COUNTER_XMIT_WAIT] = 781250000;
+	show(made);
+	link = link_of(made, LEAF(1), 1);
+	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "12%");
+	assert_string_equal(cell_of(made, link, COLUMN_STALL), "-");
+	/* The ticks themselves stay, whatever the device. */
+	assert_string_not_equal(cell_of(made, link, COLUMN_WAIT), "-");
+	sum->saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	show(made);
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 1), COLUMN_STALL_BACK), "12%+");
+	made->snapshot.caps = NULL;
+	free(caps);
+}
+
+static void findings_mark_their_link_at_either_end(void **state)
+{
+	struct made *made = *state;
+	const struct fabric *fabric = made->sample.fabric;
+	struct finding_row rows[3] = { 0 };
+	const struct link_row *link = link_of(made, LEAF(1), 40);
+	uint32_t spine = fabric->ports[link->ends[1]].node;
+
+	rows[0].finding = (struct finding){ .kind = FINDING_LINK_DEGRADED, .severity = FINDING_CRITICAL,
+					    .node_guid = fabric->nodes[spine].guid,
+					    .port = fabric->ports[link->ends[1]].num };
+	rows[1].finding = (struct finding){ .kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING,
+					    .node_guid = fabric->nodes[LEAF(1)].guid };
+	rows[2].finding = (struct finding){ .kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING,
+					    .node_guid = fabric->nodes[50].guid };
+	rows[2].acknowledged.at_us = 1;
+	made->context.findings = rows;
+	made->context.finding_count = 3;
+	show(made);
+	assert_true(made->links.has_marks);
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 40), COLUMN_FINDING), "CRIT link-degraded");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 41), COLUMN_FINDING), "WARN uplink-imbalance");
+	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 1), COLUMN_FINDING), "");
+	assert_string_equal(cell_of(made, link_of(made, 50, 1), COLUMN_FINDING), "ack  nic-unused");
+	made->links.sort = COLUMN_FINDING;
+	made->links.descending = true;
+	links_arrange(&made->links);
+	assert_ptr_equal(links_row(&made->links, 0), link_of(made, LEAF(1), 40));
+	filter(made, "finding:critical");
+	assert_int_equal(made->links.row_count, 1);
+	filter(made, "finding:uplink");
+	assert_int_equal(made->links.row_count, SAMPLE_SPINES - 1);
+	filter(made, "finding:yes");
+	assert_int_equal(made->links.row_count, SAMPLE_SPINES + 1);
+	made->context.findings = NULL;
+	made->context.finding_count = 0;
+}
+
+static void a_filter_looks_at_both_ends_status_link_and_guid(void **state)
+{
+	static const struct { const char *typed; size_t rows; } cases[] = {
+		{ "locked", 1 }, { "UNSUPPORTED", 1 }, { "no such thing", 0 }, { "0x0000000000100000", 1 },
+		{ "node0100.mlx5_0/1", 1 }, { "/1leaf", 0 }, { "^leaf0[12]/7$", 2 }, { "leaf01 spine03", 1 },
+		{ "leaf01 spine03|leaf02 spine0[45]", 3 }, { "role:leaf-uplink", 4 * SAMPLE_SPINES - 1 },
+		{ "tier:2", 4 * SAMPLE_SPINES - 1 }, { "tier:1 !tier:2", 4 * SAMPLE_HOSTS_PER_LEAF },
+		{ "class:compute", 4 * SAMPLE_HOSTS_PER_LEAF }, { "host:node0100", 1 }, { "host:node001", 10 },
+		{ "rail:0", 4 * SAMPLE_HOSTS_PER_LEAF }, { "rail:1", 0 }, { "state:silent", 1 }, { "err:yes", 1 },
+		{ "state:down", 0 }, { "finding:yes", 0 }, { "speed:ndr", 0 }, { "tagged:yes", 0 },
+	};
+	struct made *made = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		filter(made, cases[i].typed);
+		if (made->links.row_count != cases[i].rows)
+			fail_msg("%s: %zu rows, not %zu", cases[i].typed, made->links.row_count, cases[i].rows);
+	}
+	/* Every port without a cable is down, and has no speed. */
+	made->links.show_unused = true;
+	filter(made, "state:down");
+	assert_true(made->links.row_count >= made->links.unused_count);
+	filter(made, "speed:hdr");
+	assert_int_equal(made->links.row_count, made->links.count - made->links.unused_count);
+}
+
+static void what_was_never_up_is_hidden(void **state)
+{
+	struct made *made = *state;
+	struct links *links = &made->links;
+	size_t hidden = links->unused_count, shown = links->row_count;
+
+	assert_true(hidden > 0);
+	assert_int_equal(shown + hidden, links->count);
+	links->show_unused = true;
+	links_arrange(links);
+	assert_int_equal(links->row_count, links->count);
+	links->show_unused = false;
+	/* A link of which one end was read a context before it went down stays. */
+	made->snapshot.rows[fabric_node_port(made->sample.fabric, LEAF(2), 33)].last_wall_us = START_US;
+	show(made);
+	assert_int_equal(links->row_count, shown + 1);
+}
+
+static void tags_stay_through_snapshots(void **state)
+{
+	struct made *made = *state;
+	struct links *links = &made->links;
+
+	assert_int_equal(links_tag(links, link_of(made, 5, 1), NULL), 0);
+	assert_int_equal(links_tag(links, link_of(made, 6, 1), NULL), 0);
+	show(made);
+	links->tagged_only = true;
+	links_arrange(links);
+	assert_int_equal(links->row_count, 2);
+	assert_int_equal(links_tag(links, link_of(made, 6, 1), NULL), 0);
+	links_arrange(links);
+	assert_int_equal(links->row_count, 1);
+	assert_ptr_equal(links_row(links, 0), link_of(made, 5, 1));
+	links_untag_all(links);
+	links_arrange(links);
+	assert_true(links->row_count > 100);
+}
+
+static void a_link_is_found_by_either_end_in_any_order(void **state)
+{
+	struct made *made = *state;
+	const struct fabric *fabric = made->sample.fabric;
+	size_t row = links_find(&made->links, fabric->nodes[7].guid, 1);
+
+	assert_string_equal(cell_at(made, row, COLUMN_PORT), "node0008 mlx5_0/1");
+	made->links.descending = false;
+	links_arrange(&made->links);
+	assert_true(links_find(&made->links, fabric->nodes[7].guid, 1) != row);
+	row = links_find(&made->links, fabric->nodes[LEAF(1)].guid, 8);
+	assert_string_equal(cell_at(made, row, COLUMN_PORT), "node0008 mlx5_0/1");
+	assert_int_equal(links_find(&made->links, fabric->nodes[7].guid, 9), made->links.row_count);
+	assert_int_equal(links_find(&made->links, 1, 1), made->links.row_count);
+}
+
+static void no_snapshot_is_no_link(void **state)
+{
+	struct made *made = *state;
+
+	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL), 0);
+	assert_int_equal(links_set(&made->links, &made->table, &made->context, NULL), 0);
+	assert_int_equal(made->links.row_count, 0);
+	links_arrange(&made->links);
+	assert_int_equal(links_find(&made->links, 1, 1), 0);
+}
+
+#define IN_SAMPLE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_SAMPLE(each_link_is_there_once_and_the_end_near_the_hosts_first),
+		cmocka_unit_test(in_any_fabric_each_link_is_there_once_in_every_order),
+		IN_SAMPLE(the_busiest_link_is_first),
+		IN_SAMPLE(rates_of_a_silent_end_come_from_its_peer),
+		IN_SAMPLE(errors_say_at_which_end),
+		IN_SAMPLE(a_link_below_what_it_is_set_to_is_marked),
+		IN_SAMPLE(the_stall_of_a_known_device_is_shown_and_of_others_a_dash),
+		IN_SAMPLE(findings_mark_their_link_at_either_end),
+		IN_SAMPLE(a_filter_looks_at_both_ends_status_link_and_guid),
+		IN_SAMPLE(what_was_never_up_is_hidden),
+		IN_SAMPLE(tags_stay_through_snapshots),
+		IN_SAMPLE(a_link_is_found_by_either_end_in_any_order),
+		IN_SAMPLE(no_snapshot_is_no_link),
+	};
+
+	return cmocka_run_group_tests_name("tui_links", tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/model/port_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rate.h"
+#include "analysis/stall.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "tui/model/cell_text.h"
+
+void port_table_init(struct port_table *table)
+{
+	memset(table, 0, sizeof(*table));
+}
+
+static void drop_rows(struct port_table *table)
+{
+	free(table->views);
+	table->views = NULL;
+	table->snapshot = NULL;
+	memset(&table->summary, 0, sizeof(table->summary));
+}
+
+void port_table_done(struct port_table *table)
+{
+	drop_rows(table);
+	order_done(&table->order);
+}
+
+static void view_stall(const struct snapshot *snapshot, uint32_t index, struct row_view *ret)
+{
+	const struct port *port = &snapshot->fabric->ports[index];
+	const struct port_row *row = &snapshot->rows[index];
+	struct stall stall = { .percent = NAN };
+
+	if (row->status == SAMPLE_OK && snapshot->caps)
+		stall = stall_estimate(&row->sum, &snapshot->fabric->nodes[port->node], port,
+				       &snapshot->caps[port->node]);
+	ret->stall_percent = stall.percent;
+	ret->stall_at_least = stall.at_least;
+}
+
+static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
+		      struct row_view *ret)
+{
+	const struct fabric *fabric = snapshot->fabric;
+	const struct port *port = &fabric->ports[index];
+	const struct port_row *row = &snapshot->rows[index];
+	uint64_t rate = port_rate_bits_per_s(port);
+	const struct error_sum *sum = error_sums_find(sums, fabric->nodes[port->node].guid, port->num);
+
+	*ret = (struct row_view){
+		.xmit_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_XMIT_DATA),
+		.rcv_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_RCV_DATA),
+		.errors = sum ? (double)sum->total : row->sum.known & ERRORS_COUNTED ? 0 : NAN,
+		.at_least = sum && sum->at_least,
+		.last_wall_us = row->last_wall_us,
+	};
+	/* A sweep without this port has no numbers of it, whatever the window summed up. */
+	if (row->status != SAMPLE_OK)
+		ret->xmit_bytes_per_s = ret->rcv_bytes_per_s = NAN;
+	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
+	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
+	view_stall(snapshot, index, ret);
+	ret->word = (uint8_t)port_word_now(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
+	ret->unused = ret->word == WORD_DOWN &&
+		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > PORT_UNUSED_US);
+}
+
+static void sum_known(double *sum, double value)
+{
+	if (!isnan(value))
+		*sum = isnan(*sum) ? value : *sum + value;
+}
+
+/* Of the ports of a fabric there are few different ones: each text is made once. */
+static void widen_link(struct fabric_summary *summary, const struct port *port, bool *seen)
+{
+	unsigned kind = (port->width & 31U) * LINK_SPEED_COUNT + port->speed % LINK_SPEED_COUNT;
+	char link[CELL_LINK_SIZE];
+	int columns;
+
+	if (seen[kind])
+		return;
+	seen[kind] = true;
+	columns = (int)strlen(cell_text_link(port, link));
+	if (columns > summary->link_columns)
+		summary->link_columns = columns;
+}
+
+static void summarise_port(struct fabric_summary *summary, const struct fabric *fabric, uint32_t index,
+			   const struct row_view *view, bool *seen)
+{
+	const struct port *port = &fabric->ports[index];
+
+	summary->ports++;
+	summary->words[view->word]++;
+	if (view->unused)
+		summary->ports_unused++;
+	else if (view->word == WORD_DOWN)
+		summary->ports_down++;
+	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT)
+		summary->links_up++;
+	if (fabric->nodes[port->node].type == NODE_CA) {
+		sum_known(&summary->hosts_xmit_bytes_per_s, view->xmit_bytes_per_s);
+		sum_known(&summary->hosts_rcv_bytes_per_s, view->rcv_bytes_per_s);
+	}
+	widen_link(summary, port, seen);
+}
+
+static void summarise(struct port_table *table, const struct error_sums *sums)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	struct fabric_summary *summary = &table->summary;
+	bool seen[32 * LINK_SPEED_COUNT] = { false };
+	size_t i;
+
+	memset(summary, 0, sizeof(*summary));
+	summary->hosts_xmit_bytes_per_s = summary->hosts_rcv_bytes_per_s = NAN;
+	for (i = 0; i < fabric->node_count; i++) {
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			summary->switches++;
+		else if (fabric->nodes[i].type == NODE_CA)
+			summary->hcas++;
+		else
+			summary->others++;
+	}
+	for (i = 0; i < fabric->port_count; i++)
+		if (port_is_pollable(fabric, &fabric->ports[i]))
+			summarise_port(summary, fabric, (uint32_t)i, &table->views[i], seen);
+	for (i = 0; i < sums->count; i++) {
+		summary->errors += sums->sums[i].total;
+		summary->errors_at_least |= sums->sums[i].at_least;
+	}
+}
+
+int port_table_set(struct port_table *table, const struct snapshot *snapshot, const struct error_sums *sums,
+		       struct error *err)
+{
+	size_t count, i;
+	int status;
+
+	drop_rows(table);
+	if (!snapshot)
+		return 0;
+	count = snapshot->fabric->port_count;
+	table->views = calloc(count + 1, sizeof(*table->views));
+	if (!table->views) {
+		status = err_nomem(err);
+		goto fail;
+	}
+	table->snapshot = snapshot;
+	status = order_names(&table->order, snapshot->fabric, err);
+	if (status < 0)
+		goto fail;
+	for (i = 0; i < count; i++) {
+		view_port(snapshot, (uint32_t)i, sums, &table->views[i]);
+		table->views[i].port_rank = table->order.port_rank[i];
+	}
+	summarise(table, sums);
+	return 0;
+fail:
+	drop_rows(table);
+	return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* role.h - the meaning of a text, from which tui/draw/theme.h derives its colour and attributes */
+#ifndef IBWIRE_TUI_MODEL_ROLE_H
+#define IBWIRE_TUI_MODEL_ROLE_H
+
+enum role {
+	ROLE_TEXT,
+	ROLE_FAINT,   /* idle, unused, explanations */
+	ROLE_STRONG,  /* numbers that are looked for */
+	ROLE_GOOD,    /* LIVE */
+	ROLE_WARNING,
+	ROLE_CRITICAL,
+	ROLE_SILENT,
+	ROLE_LOCKED,
+	ROLE_DOWN,
+	ROLE_UNSUPPORTED,
+	ROLE_LOAD_LOW,
+	ROLE_LOAD_MIDDLE,
+	ROLE_LOAD_HIGH,
+	ROLE_HEAD,    /* heads of columns */
+	ROLE_SORTED,  /* the head of the column that rows are ordered by */
+	ROLE_KEY,     /* a key in the footer */
+	ROLE_COUNT,
+};
+
+/* role_of_load - for a load in percent; ROLE_FAINT for NAN. */
+enum role role_of_load(double percent);
+
+#endif

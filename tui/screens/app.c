@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/screens/app.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "fabric/shape.h"
+#include "tui/draw/draw.h"
+
+/* Two presses of the mouse within this are a double one. */
+#define DOUBLE_PRESS_US (500 * US_PER_MS)
+
+static int create_screens(struct app *app, struct error *err)
+{
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+
+	app->states = calloc(count, sizeof(*app->states));
+	if (!app->states)
+		return err_nomem(err);
+	for (i = 0; i < count; i++) {
+		app->states[i] = calloc(1, all[i]->size);
+		if (!app->states[i])
+			return err_nomem(err);
+		if (all[i]->init)
+			all[i]->init(app->states[i], app);
+	}
+	return 0;
+}
+
+static void destroy_screens(const struct app *app)
+{
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+
+	for (i = 0; app->states && i < count; i++) {
+		if (app->states[i] && all[i]->done)
+			all[i]->done(app->states[i]);
+		free(app->states[i]);
+	}
+	free(app->states);
+}
+
+int app_init(struct app *app, const struct tui_options *options, struct error *err)
+{
+	size_t count;
+	int status;
+
+	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens(&count)[0] };
+	app->started_us = clock_boottime_us(options->clock);
+	app->now_us = clock_wall_us(options->clock);
+	live_init(&app->live, options->db_path, options->names, options->clock, options->refresh_us);
+	app->live.at_us = options->at_us;
+	port_table_init(&app->table);
+	status = create_screens(app, err);
+	return status < 0 ? status : setup_start(app, err);
+}
+
+void app_done(struct app *app)
+{
+	destroy_screens(app);
+	port_table_done(&app->table);
+	context_done(&app->context);
+	live_done(&app->live);
+}
+
+/* The snapshot or its context changed. */
+static int take_snapshot(struct app *app, struct error *err)
+{
+	struct live *live = &app->live;
+	struct error trouble = { 0 };
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+	int status = port_table_set(&app->table, live->shown, &live->errors, err);
+
+	if (status < 0)
+		return status;
+	status = context_load(&app->context, live->reader, live->shown, live->at_us, clock_wall_us(live->clock),
+			     app->options->shape, &trouble);
+	if (status == ERR_NOMEM)
+		return err_set(err, status, "%s", trouble.text);
+	if (status < 0)
+		app_message(app, "%s", trouble.text);
+	census_count(&app->table, &app->context, app->options->shape, &app->census);
+	app->stale = false;
+	for (i = 0; live->shown && i < count; i++)
+		if (all[i]->changed)
+			all[i]->changed(app->states[i], app);
+	return 0;
+}
+
+int app_poll(struct app *app, bool *ret_news, struct error *err)
+{
+	bool changed = false;
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+	int status = live_poll(&app->live, &changed, err);
+
+	if (status < 0)
+		return status;
+	app->now_us = clock_wall_us(app->options->clock);
+	*ret_news = changed || app->stale;
+	if (*ret_news) {
+		status = take_snapshot(app, err);
+		if (status < 0)
+			return status;
+	}
+	for (i = 0; i < count; i++)
+		if (all[i]->poll && all[i]->poll(app->states[i], app))
+			*ret_news = true;
+	if (app->live.refused[0]) {
+		app_message(app, "%s", app->live.refused);
+		app->live.refused[0] = '\0';
+		*ret_news = true;
+	}
+	return 0;
+}
+
+static void give_key(struct app *app, int key)
+{
+	const struct screen *screen = app_screen(app);
+
+	if ((!app->live.shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
+		common_key(app, key);
+}
+
+void app_key(struct app *app, int key)
+{
+	app->press.at_us = 0;
+	if (!app->prompt.done || !prompt_key(&app->prompt, app, key))
+		give_key(app, key);
+}
+
+/*
+ * A press where the last one was is the second of two: soon after it, or as long as the cursor stands on what the
+ * first one chose. Between the two the rows may have moved.
+ */
+static void press(struct app *app, const struct screen *screen, const struct mouse *mouse)
+{
+	int64_t now_us = clock_boottime_us(app->options->clock);
+	const struct subject before = app_subject_here(app);
+	bool twice = mouse->twice, chosen;
+
+	if (app->press.at_us && mouse->y == app->press.y && abs(mouse->x - app->press.x) <= 1)
+		twice |= subject_equal(&before, &app->press.subject) &&
+			 (now_us - app->press.at_us < DOUBLE_PRESS_US || before.kind != SUBJECT_NONE);
+	app->press.at_us = 0;
+	chosen = screen->mouse(screen_state(app, screen), app, mouse);
+	if (mouse->wheel || app_screen(app) != screen)
+		return;
+	if (twice) {
+		if (chosen)
+			give_key(app, KEY_SPECIAL(KEY_ENTER));
+		return;
+	}
+	app->press.y = mouse->y;
+	app->press.x = mouse->x;
+	app->press.at_us = now_us;
+	app->press.subject = app_subject_here(app);
+}
+
+void app_mouse(struct app *app, const struct mouse *mouse)
+{
+	const struct screen *screen = app_screen(app), *tab;
+
+	if (mouse->y < app->body.y) {
+		tab = mouse->wheel ? NULL : tabs_at(app, mouse->y == app->body.y - 1 ? mouse->x : -1);
+		if (tab)
+			app_show(app, tab);
+	} else if ((app->live.shown || screen->needs_nothing) && screen->mouse) {
+		press(app, screen, mouse);
+	}
+}
+
+/* What stands in the body as long as there is nothing to show. */
+static void draw_waiting(const struct app *app, const struct rect *body)
+{
+	const struct brush brush = { &app->theme, 0 };
+	int seconds = (int)((clock_boottime_us(app->options->clock) - app->started_us) / US_PER_S);
+	char text[640];
+	int y = body->y + (body->rows > 4 ? 1 : 0);
+
+	if (app->options->child)
+		snprintf(text, sizeof(text), "discovering the fabric ... %d s", seconds);
+	else
+		snprintf(text, sizeof(text), "waiting for the first sweep of the running collector ... %d s",
+			 seconds);
+	draw_cell(&brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
+	snprintf(text, sizeof(text), "database: %.500s", app->options->db_path);
+	draw_cell(&brush, y + 1, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+	if (app->options->child && app->child.line[0])
+		draw_cell(&brush, y + 2, body->x, body->columns, app->child.line, ALIGN_LEFT, ROLE_FAINT);
+}
+
+/* The prompt if there is one, else the footer of the screen. */
+static void draw_footer(struct app *app, const struct rect *footer)
+{
+	const struct brush brush = { &app->theme, 0 };
+	const struct screen *screen = app_screen(app);
+	char text[sizeof(app->prompt.label) + PROMPT_SIZE + 1];
+
+	if (app->prompt.done) {
+		snprintf(text, sizeof(text), "%s%s_", app->prompt.label, app->prompt.text);
+		draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT, ROLE_STRONG);
+	} else if (screen->draw_footer) {
+		screen->draw_footer(screen_state(app, screen), app, footer);
+	} else {
+		footer_draw_keys(app, footer, screen->footer_keys);
+	}
+}
+
+void app_draw(struct app *app, int rows, int columns)
+{
+	const struct screen *screen = app_screen(app);
+	const struct brush brush = { &app->theme, 0 };
+	struct frame frame;
+	char notice[768];
+
+	app_notice(app, notice, sizeof(notice));
+	if (!layout_frame(rows, columns, notice[0] != '\0', &frame)) {
+		draw_cell(&brush, 0, 0, columns, "terminal too small: at least 40x10", ALIGN_LEFT, ROLE_WARNING);
+	} else {
+		app->body = frame.body;
+		header_draw(app, &frame.header);
+		if (frame.tabs.rows)
+			tabs_draw(app, &frame.tabs);
+		draw_cell(&brush, frame.notice.y, frame.notice.x, frame.notice.rows ? columns : 0, notice, ALIGN_LEFT,
+			  ROLE_WARNING);
+		if (!app->live.shown && !screen->needs_nothing)
+			draw_waiting(app, &frame.body);
+		else
+			screen->draw(screen_state(app, screen), app, &frame.body);
+		draw_footer(app, &frame.footer);
+	}
+}
+
+struct subject subject_of_port(const struct app *app, uint32_t port)
+{
+	struct subject subject = subject_of_node(app, app->live.shown->fabric->ports[port].node);
+
+	subject.kind = SUBJECT_PORT;
+	subject.port = app->live.shown->fabric->ports[port].num;
+	return subject;
+}
+
+struct subject subject_of_node(const struct app *app, uint32_t node)
+{
+	return (struct subject){ .kind = SUBJECT_NODE, .node_guid = app->live.shown->fabric->nodes[node].guid };
+}
+
+struct subject subject_of_group(const struct app *app, const struct shape_group *group)
+{
+	struct subject subject = subject_of_node(app, group->node);
+
+	subject.kind = SUBJECT_GROUP;
+	if (group->kind != GROUP_UP)
+		subject.peer_guid = app->live.shown->fabric->nodes[group->peer].guid;
+	return subject;
+}
+
+const struct finding_row *subject_finding(const struct app *app, const struct subject *subject)
+{
+	for (size_t i = 0; subject->kind == SUBJECT_FINDING && i < app->context.finding_count; i++)
+		if (app->context.findings[i].finding.id == subject->id)
+			return &app->context.findings[i];
+	return NULL;
+}
+
+static void node_name(const struct app *app, uint64_t guid, char *ret, size_t size)
+{
+	const struct snapshot *shown = app->live.shown;
+	uint32_t node = shown ? fabric_find_node(shown->fabric, guid) : FABRIC_NONE;
+
+	if (node != FABRIC_NONE)
+		snprintf(ret, size, "%s", app->table.order.names[node]);
+	else
+		snprintf(ret, size, "0x%016" PRIx64, guid);
+}
+
+const char *subject_name(const struct app *app, const struct subject *subject, char *ret, size_t size)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+	char name[NODE_NAME_SIZE], peer[NODE_NAME_SIZE];
+
+	ret[0] = '\0';
+	node_name(app, subject->node_guid, name, sizeof(name));
+	switch (subject->kind) {
+	case SUBJECT_NODE:
+		snprintf(ret, size, "%s", name);
+		break;
+	case SUBJECT_PORT:
+		snprintf(ret, size, "%s/%u", name, subject->port);
+		break;
+	case SUBJECT_GROUP:
+		node_name(app, subject->peer_guid, peer, sizeof(peer));
+		if (subject->peer_guid)
+			snprintf(ret, size, "%s to %s", name, peer);
+		else
+			snprintf(ret, size, "%s uplinks", name);
+		break;
+	case SUBJECT_FINDING:
+		snprintf(ret, size, "%s", row ? finding_kind_name(row->finding.kind) : "closed finding");
+		break;
+	case SUBJECT_FABRIC:
+		snprintf(ret, size, "the fabric");
+		break;
+	default:
+		break;
+	}
+	return ret;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * app.h - state shared by the screens, and the interface of a screen
+ *
+ * Each screen is one constant struct screen in the table of screens.c. The main loop in
+ * tui/tui.c does not depend on their contents.
+ */
+#ifndef IBWIRE_TUI_SCREENS_APP_H
+#define IBWIRE_TUI_SCREENS_APP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tui/screens/acknowledge.h"
+#include "tui/model/census.h"
+#include "tui/model/layout.h"
+#include "tui/model/live.h"
+#include "tui/model/context.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/screens/setup.h"
+#include "tui/model/subject.h"
+#include "tui/model/port_table.h"
+#include "tui/draw/terminal.h"
+#include "tui/draw/theme.h"
+#include "tui/tui.h"
+
+struct brush;
+struct error;
+struct config;
+struct screen;
+struct shape_group;
+
+/* The path from a tab to the current page; Esc goes back along it. */
+#define PATH_MAX_DEPTH 8
+
+struct place {
+	const struct screen *screen;
+	struct subject subject; /* what it shows; SUBJECT_NONE for a tab */
+};
+
+struct app {
+	const struct tui_options *options;
+	struct theme theme;
+	struct setup setup;
+	struct live live;
+	struct snapshot_context context; /* shape, findings and events of live.shown */
+	struct port_table table;   /* numbers, names and sums of all ports of live.shown */
+	struct census census; /* size of that fabric, and deviations from its built state */
+	bool stale;           /* table and context have to be rebuilt for the same snapshot */
+	struct tui_child_state child;
+	struct prompt prompt;
+	struct acknowledge_input acknowledge_input; /* while a prompt is open */
+	char message[256];    /* shown in the notice line until message_until_us; "": none */
+	int64_t message_until_us;
+	int64_t started_us;   /* boottime */
+	int64_t now_us;       /* wall clock of this iteration of the main loop */
+	struct place path[PATH_MAX_DEPTH]; /* the first one is a tab */
+	size_t depth;         /* places in path, at least 1 */
+	struct rect body;     /* of the last frame */
+	struct {
+		int y, x;
+		int64_t at_us;          /* boottime */
+		struct subject subject; /* selected by the click */
+	} press;              /* the last click not followed by a key; at_us 0: none */
+	void **states;        /* one per screen */
+	bool quit;
+};
+
+/* One line of help. */
+struct key_help {
+	const char *keys, *text;
+};
+
+struct screen {
+	const char *name; /* title of a tab in the header */
+	bool is_tab;      /* numbered, in the order of the table */
+	size_t size;      /* of its state, which is zeroed at first */
+	void (*init)(void *state, const struct app *app); /* initializes the state; NULL: zero suffices */
+	void (*done)(void *state);                        /* frees what the state owns, not itself; NULL: nothing */
+	/* The snapshot, the context or the table has changed. Not called before the first snapshot. */
+	void (*changed)(void *state, struct app *app);
+	/* The screen is opened, or already open, for a subject; SUBJECT_NONE for a tab. */
+	void (*opened)(void *state, struct app *app, const struct subject *subject);
+	/* Called several times per second, visible or not. Return: whether a redraw is needed. */
+	bool (*poll)(void *state, struct app *app);
+	void (*draw)(void *state, struct app *app, const struct rect *body);
+	/* Draws the footer; NULL: footer_keys. */
+	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
+	const struct key_help *footer_keys;
+	/* Return: whether the key was handled; else the common keys are tried. */
+	bool (*key)(void *state, struct app *app, int key);
+	/* Return: whether the click selected a row, so that a second click acts as Enter. NULL: never. */
+	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse);
+	/* The selected subject, for Enter, a, b and r. NULL: never any. */
+	void (*subject)(void *state, const struct app *app, struct subject *ret);
+	const struct key_help *help; /* ends with an entry of NULL keys */
+	/* Settings to save on exit, with config_put(); NULL: none. */
+	void (*save)(void *state, struct config *config);
+	/* Restores one setting, before the first snapshot. Return: whether name and value are valid. */
+	bool (*restore)(void *state, const char *name, const char *value);
+	bool needs_nothing; /* also usable before the first snapshot */
+};
+
+/*
+ * app_init - initialize all screens. app_done - also after an error.
+ * @options:  borrowed
+ * Return: 0 or ERR_NOMEM.
+ */
+int app_init(struct app *app, const struct tui_options *options, struct error *err);
+void app_done(struct app *app);
+
+/*
+ * app_poll - load new data if there is any
+ * Return: 0 or ERR_NOMEM. Database errors are displayed and not returned.
+ */
+int app_poll(struct app *app, bool *ret_news, struct error *err);
+
+/*
+ * app_key, app_mouse - handle input. If app or app->live became stale, call app_poll() before
+ * the next.
+ */
+void app_key(struct app *app, int key);
+void app_mouse(struct app *app, const struct mouse *mouse);
+
+/* app_draw - draw the whole screen of an erased terminal of this size. */
+void app_draw(struct app *app, int rows, int columns);
+
+/* screens - the table. Return: its first entry; @ret_count: its length. */
+const struct screen *const *screens(size_t *ret_count);
+
+/* screen_state - the state of a screen. */
+void *screen_state(const struct app *app, const struct screen *screen);
+
+/* screen_subject shows any subject, screen_ports a node; the others are tabs or opened by a key. */
+extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
+	screen_subject, screen_text, screen_help, screen_setup;
+
+/* screen_links_show - open Links with a filter (tui/model/filter.h). */
+void screen_links_show(struct app *app, const char *typed);
+
+/* app_screen - the current screen. app_subject - its subject. */
+const struct screen *app_screen(const struct app *app);
+const struct subject *app_subject(const struct app *app);
+
+/* app_show - open a tab; the path starts over. */
+void app_show(struct app *app, const struct screen *screen);
+
+/*
+ * app_open - open a screen for a subject, one level deeper. app_back - one level up; no effect
+ * at a tab.
+ */
+void app_open(struct app *app, const struct screen *screen, const struct subject *subject);
+void app_back(struct app *app);
+
+/* subject_of_port, subject_of_node - by their index in the shown fabric. subject_of_group - by its shape. */
+struct subject subject_of_port(const struct app *app, uint32_t port);
+struct subject subject_of_node(const struct app *app, uint32_t node);
+struct subject subject_of_group(const struct app *app, const struct shape_group *group);
+
+/* subject_finding - the open finding of a subject, or NULL. */
+const struct finding_row *subject_finding(const struct app *app, const struct subject *subject);
+
+/* subject_name - as shown in the path: "leaf01/12", "leaf01 uplinks". Return: @ret. */
+const char *subject_name(const struct app *app, const struct subject *subject, char *ret, size_t size);
+
+/* app_subject_here - the selected subject; SUBJECT_NONE: none. app_open_here - open it. */
+struct subject app_subject_here(const struct app *app);
+void app_open_here(struct app *app);
+
+/* app_message - show a line for some seconds. */
+__attribute__((format(printf, 2, 3))) void app_message(struct app *app, const char *fmt, ...);
+
+/* app_set_time - show the fabric at a time (wall clock; 0: follow the newest sweep). */
+void app_set_time(struct app *app, int64_t at_us);
+
+/* app_brush - the style for data of the shown time: dimmed if it is too old. @cursor: selected. */
+struct brush app_brush(const struct app *app, bool cursor);
+
+/* app_notice - the current notice, "" for none. Return: @ret. */
+const char *app_notice(const struct app *app, char *ret, size_t size);
+
+/* common_key - keys with the same meaning on all screens. common_help - their help. */
+void common_key(struct app *app, int key);
+extern const struct key_help common_help[];
+
+/* header_draw - status and summary of the fabric, in as many lines as the area has. */
+void header_draw(const struct app *app, const struct rect *area);
+
+/* tabs_draw - the tabs and the path. tabs_at - the tab at a column, or NULL. */
+void tabs_draw(const struct app *app, const struct rect *area);
+const struct screen *tabs_at(const struct app *app, int x);
+
+/* footer_draw_keys - "key meaning" pairs in one line, as many as fit. */
+void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys);
+
+#endif

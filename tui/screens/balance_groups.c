@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance_groups.c - the groups of the Balance screen, worst first, with the members of one */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/balance_words.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "fabric/shape.h"
+#include "tui/screens/balance_view.h"
+#include "tui/bars.h"
+
+/* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
+enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
+
+/* Maximum number of lines for the reason of the selected group. */
+enum { WHY_ROWS = 3 };
+
+static const struct balance_result *result_at(const struct balance_view *view, size_t row)
+{
+	return row < view->result_count ? &view->loads.balance.results[view->results[row]] : NULL;
+}
+
+static const struct shape_group *group_of(const struct app *app, const struct balance_result *result)
+{
+	return &app->context.shape->groups[result->group];
+}
+
+static uint64_t key_of(const struct app *app, const struct balance_result *result)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	const struct shape_group *group = group_of(app, result);
+
+	return map_mix(map_mix(fabric->nodes[group->node].guid) ^
+		       (group->peer == FABRIC_NONE ? 0 : fabric->nodes[group->peer].guid)) + result->direction;
+}
+
+static void count_hidden(struct balance_view *view, const struct balance_result *result)
+{
+	if (result->state == BALANCE_ACTIVE)
+		view->fine++;
+	else if (result->state == BALANCE_IDLE)
+		view->idle++;
+	else
+		view->unknown++;
+}
+
+int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err)
+{
+	struct balance *balance = &view->loads.balance;
+	size_t i;
+
+	free(view->results);
+	view->results = calloc(balance->count + 1, sizeof(*view->results));
+	view->result_count = view->causes = view->uneven = view->fine = view->idle = view->unknown = 0;
+	view->most_members = 0;
+	if (!view->results)
+		return err_nomem(err);
+	for (i = 0; i < balance->count; i++) {
+		const struct balance_result *result = &balance->results[i];
+		bool told = balance_is_told(result);
+
+		if (!balance_is_of_interest(app->context.shape, result))
+			continue;
+		if (told && result->cause != BALANCE_NONE && !balance_is_second(result))
+			view->causes++;
+		else if (told)
+			view->uneven++;
+		else
+			count_hidden(view, result);
+		if (!told && !view->all)
+			continue;
+		view->results[view->result_count++] = (uint32_t)i;
+		if (group_of(app, result)->count > view->most_members)
+			view->most_members = group_of(app, result)->count;
+	}
+	qsort_r(view->results, view->result_count, sizeof(*view->results), balance_compare, balance);
+	/* A cursor on the first row stays there, on the worst group. */
+	for (i = 0; view->groups.cursor && i < view->result_count; i++)
+		if (key_of(app, result_at(view, i)) == view->group_key) {
+			view->groups.cursor = i;
+			break;
+		}
+	return 0;
+}
+
+/* Its own, or that of the finding that is open at its group; "(echo)"; "". */
+static const char *cause_of(const struct balance_view *view, const struct app *app,
+			    const struct balance_result *result)
+{
+	const struct shape_group *group = group_of(app, result);
+	uint64_t guid = app->live.shown->fabric->nodes[group->node].guid;
+	size_t i;
+
+	if (result->cause != BALANCE_NONE)
+		return balance_cause_name(result->cause);
+	for (i = 0; i < app->context.finding_count; i++) {
+		const struct finding *finding = &app->context.findings[i].finding;
+
+		if (finding->kind == FINDING_UPLINK_IMBALANCE && finding->node_guid == guid &&
+		    group->kind == GROUP_UP && !finding->peer_guid && finding->tag == (uint8_t)result->direction)
+			return finding->cause;
+	}
+	if (result->state != BALANCE_ACTIVE)
+		return result->state == BALANCE_IDLE ? "(idle)" : "(unknown)";
+	return balance_is_echo(app->context.shape, &view->loads.balance, result) ? "(echo)" : "";
+}
+
+const char *view_group_text(const struct balance_view *view, const struct app *app,
+			     const struct balance_result *result, char *ret, size_t size)
+{
+	const char *cause = cause_of(view, app, result);
+	struct text text = { 0 };
+
+	text_appendf(&text, "%s%s%s  adaptive routing %s: ", balance_test_letters(result), *cause ? "  " : "", cause,
+		     balance_adaptive_name(result->adaptive));
+	balance_append_reason(app->context.shape, result, &text);
+	snprintf(ret, size, "%s", text_chars(&text));
+	text_done(&text);
+	return ret;
+}
+
+/* "leaf01 uplinks out", "spine01 to leaf01". */
+static void write_name(const struct app *app, const struct balance_result *result, char *ret, size_t size)
+{
+	const struct shape_group *group = group_of(app, result);
+	bool out = result->direction == BALANCE_XMIT;
+	char *const *names = app->table.order.names;
+
+	if (group->kind == GROUP_UP)
+		snprintf(ret, size, "%s uplinks %s", names[group->node], out ? "out" : "in");
+	else
+		snprintf(ret, size, "%s %s %s", names[group->node], out ? "to" : "from", names[group->peer]);
+}
+
+static void write_sparks(const struct app *app, const struct balance_result *result, bool predicted, char *ret,
+			 size_t size)
+{
+	struct text text = { 0 };
+
+	if (!predicted || result->predicted_known)
+		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme.unicode);
+	snprintf(ret, size, "%s", text_chars(&text));
+	text_done(&text);
+}
+
+static void write_percent(double part, char *ret, size_t size)
+{
+	if (isnan(part))
+		snprintf(ret, size, "-");
+	else
+		snprintf(ret, size, "%.0f", 100 * part);
+}
+
+/* Where the columns of a group's line stand; of those that are not shown columns is 0. */
+enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, GROUP_COLUMNS };
+
+/* On a screen of fewer than WIDE columns the last two columns are narrow. */
+enum { WIDE = 110, NARROW_COLUMNS = 5 };
+
+static const struct {
+	const char *title, *narrow;
+	int columns;
+	bool right;
+	int least; /* columns of the screen, below them it is left out */
+} group_columns[GROUP_COLUMNS] = {
+	[NAME] = { "GROUP", "GROUP", 0, false, 0 },
+	[TESTS] = { "TEST", "TEST", 4, false, 0 },
+	[ADAPTIVE] = { "AR", "AR", 3, false, 64 },
+	[CAUSE] = { "CAUSE", "CAUSE", 15, false, 50 },
+	[MEASURED] = { "MEASURED", "MEASURED", BARS_MEMBERS + 1, false, 72 },
+	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, false, 100 },
+	[FULL] = { "MAX UTIL%", "UTIL%", 9, true, 0 },
+	[OVER] = { "IMBALANCE%", "IMB.%", 10, true, 60 },
+};
+
+static void place_columns(int columns, struct column_place *ret)
+{
+	int left = columns, i, x;
+
+	for (i = 0; i < GROUP_COLUMNS; i++) {
+		ret[i].columns = i != NAME && columns >= group_columns[i].least ? group_columns[i].columns : 0;
+		if (ret[i].columns && i >= FULL && columns < WIDE)
+			ret[i].columns = NARROW_COLUMNS;
+		left -= ret[i].columns ? ret[i].columns + 1 : 0;
+	}
+	ret[NAME].columns = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
+	for (i = 0, x = 0; i < GROUP_COLUMNS; i++) {
+		ret[i].x = x;
+		x += ret[i].columns ? ret[i].columns + 1 : 0;
+	}
+}
+
+static enum role role_of(const struct balance_result *result)
+{
+	if (result->cause != BALANCE_NONE && !balance_is_second(result))
+		return result->h ? ROLE_CRITICAL : ROLE_WARNING;
+	return result->m && result->h ? ROLE_WARNING : result->m ? ROLE_TEXT : ROLE_FAINT;
+}
+
+static void draw_group(const struct balance_view *view, const struct app *app, const struct rect *body,
+		       const struct column_place *places, int y, size_t row)
+{
+	const struct balance_result *result = result_at(view, row);
+	const struct brush brush = app_brush(app, row == view->groups.cursor);
+	enum role role = role_of(result);
+	char text[GROUP_COLUMNS][256];
+	int i;
+
+	write_name(app, result, text[NAME], sizeof(text[NAME]));
+	snprintf(text[TESTS], sizeof(text[TESTS]), "%s", balance_test_letters(result));
+	snprintf(text[ADAPTIVE], sizeof(text[ADAPTIVE]), "%s", result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
+		 balance_adaptive_name(result->adaptive));
+	snprintf(text[CAUSE], sizeof(text[CAUSE]), "%s", cause_of(view, app, result));
+	write_sparks(app, result, false, text[MEASURED], sizeof(text[MEASURED]));
+	write_sparks(app, result, true, text[PREDICTED], sizeof(text[PREDICTED]));
+	write_percent(result->max_utilization, text[FULL], sizeof(text[FULL]));
+	write_percent(result->excess, text[OVER], sizeof(text[OVER]));
+	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
+	for (i = 0; i < GROUP_COLUMNS; i++)
+		draw_cell(&brush, y, body->x + places[i].x, places[i].columns, text[i],
+			  i == NAME ? ALIGN_MIDDLE : group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT,
+			  i == FULL ? role_of_load(100 * result->max_utilization) : role);
+}
+
+static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
+{
+	const struct brush brush = app_brush(app, false);
+	struct column_place places[GROUP_COLUMNS];
+	int i;
+
+	place_columns(area->columns, places);
+	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_HEAD);
+	for (i = 0; i < GROUP_COLUMNS; i++)
+		draw_cell(&brush, area->y, area->x + places[i].x, places[i].columns,
+			  area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title,
+			  group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
+	for (i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
+		draw_group(view, app, area, places, area->y + 1 + i, view->groups.first + (size_t)i);
+}
+
+/* "######      56%", or only the number where there is no room for a bar. */
+static void draw_share(const struct app *app, int y, int x, int bar, double share, double most, enum role role)
+{
+	const struct brush brush = app_brush(app, false);
+	struct text text = { 0 };
+
+	if (!isnan(share)) {
+		bars_append(&text, share, most, (unsigned)bar, !app->theme.unicode);
+		text_appendf(&text, "%4.0f%%", 100 * share);
+	}
+	draw_cell(&brush, y, x, bar + 5, text_chars(&text), ALIGN_LEFT, role);
+	text_done(&text);
+}
+
+static void draw_member(const struct app *app, const struct balance_result *result, const struct rect *area, int y,
+			int peer_columns, int bar, uint32_t index, double most)
+{
+	const struct balance_member *member = &result->members[index];
+	const struct fabric *fabric = app->live.shown->fabric;
+	const struct port *port = &fabric->ports[member->port];
+	const struct brush brush = app_brush(app, false);
+	enum role role = index == result->hottest && result->m ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
+	int x = area->x + 5 + peer_columns;
+	char text[NODE_NAME_SIZE + 16];
+
+	snprintf(text, sizeof(text), "%4u ", port->num);
+	draw_cell(&brush, y, area->x, 5, text, ALIGN_LEFT, role);
+	text[0] = '\0';
+	if (port->peer != FABRIC_NONE)
+		snprintf(text, sizeof(text), "%s/%u", app->table.order.names[fabric->ports[port->peer].node],
+			 fabric->ports[port->peer].num);
+	draw_cell(&brush, y, area->x + 5, peer_columns - 1, text, ALIGN_MIDDLE, role);
+	if (!member->works) {
+		draw_cell(&brush, y, x, area->columns - 5 - peer_columns, port_state_name(port->state), ALIGN_LEFT,
+			  ROLE_CRITICAL);
+		return;
+	}
+	draw_share(app, y, x, bar, member->measured, most, role);
+	draw_share(app, y, x + bar + 6, bar, member->predicted, most, ROLE_TEXT);
+	draw_share(app, y, x + 2 * bar + 12, bar, member->capacity, most, ROLE_FAINT);
+	write_percent(member->utilization, text, sizeof(text));
+	draw_cell(&brush, y, x + 3 * bar + 18, 5, text, ALIGN_RIGHT, role_of_load(100 * member->utilization));
+	if (area->columns - 5 - peer_columns < 3 * bar + 18 + 15)
+		return;
+	write_percent(member->stall, text, sizeof(text));
+	draw_cell(&brush, y, x + 3 * bar + 24, 9, text, ALIGN_RIGHT, ROLE_TEXT);
+}
+
+/* The width of a peer's name, and of a bar: the three bars get what names and numbers leave. */
+static void share_width(int columns, int *ret_peer, int *ret_bar)
+{
+	*ret_peer = columns / 4 > 24 ? 24 : columns / 4;
+	*ret_bar = (columns - 5 - *ret_peer - 18 - 15) / 3;
+	*ret_bar = *ret_bar < 0 ? 0 : *ret_bar > BAR_MOST ? BAR_MOST : *ret_bar;
+}
+
+static void draw_member_heads(const struct app *app, const struct rect *area, int peer_columns, int bar)
+{
+	const struct brush brush = app_brush(app, false);
+	int x = area->x + 5 + peer_columns;
+
+	draw_cell(&brush, area->y, area->x, area->columns, "PORT PEER", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, area->y, x, bar + 5, "MEASURED", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, area->y, x + bar + 6, bar + 5, bar > 3 ? "PREDICTED" : "PRED.", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, area->y, x + 2 * bar + 12, bar + 5, "FAIR", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, area->y, x + 3 * bar + 18, 5, "UTIL%", ALIGN_RIGHT, ROLE_HEAD);
+	if (area->columns - 5 - peer_columns >= 3 * bar + 18 + 15)
+		draw_cell(&brush, area->y, x + 3 * bar + 24, 9, "XmitWait%", ALIGN_RIGHT, ROLE_HEAD);
+}
+
+void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result)
+{
+	uint32_t count = group_of(app, result)->count < MEMBERS_MOST ? group_of(app, result)->count : MEMBERS_MOST;
+	double most = balance_largest_share(result, count);
+	uint32_t order[MEMBERS_MOST];
+	int peer_columns, bar, line;
+
+	share_width(area->columns, &peer_columns, &bar);
+	draw_member_heads(app, area, peer_columns, bar);
+	balance_order_members(result, count, order);
+	for (line = 1; line <= (int)count && line < area->rows; line++)
+		draw_member(app, result, area, area->y + line, peer_columns, bar, order[line - 1], most);
+}
+
+/* The selected group: reason, and members with measured, predicted and fair share. */
+static void draw_chosen(const struct balance_view *view, const struct app *app, const struct rect *area)
+{
+	const struct balance_result *result = result_at(view, view->groups.cursor);
+	const struct brush brush = app_brush(app, false);
+	struct rect members = *area;
+	char words[512];
+	int used;
+
+	if (!result || area->rows < 3)
+		return;
+	used = draw_wrapped(&brush, area->y, area->x, area->columns, area->rows > 8 ? WHY_ROWS : 1,
+			    view_group_text(view, app, result, words, sizeof(words)), ROLE_STRONG);
+	members.y += used;
+	members.rows -= used;
+	groups_draw_members(app, &members, result);
+}
+
+static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = app_brush(app, false);
+	struct segment segments[4] = { 0 };
+	char window[64];
+
+	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s with a cause, %zu imbalanced without a cause",
+		 view->causes, view->causes == 1 ? "group" : "groups", view->uneven);
+	segments[0].role = view->causes ? ROLE_WARNING : ROLE_STRONG;
+	snprintf(segments[1].text, sizeof(segments[1].text), "%zu balanced, %zu idle, %zu unknown%s", view->fine,
+		 view->idle, view->unknown, view->all ? "" : " (i shows them)");
+	segments[1].rank = 2;
+	snprintf(segments[2].text, sizeof(segments[2].text), "%s", view_window(view, window, sizeof(window)));
+	segments[2].rank = 1;
+	if (!view->loads.routes_known)
+		snprintf(segments[3].text, sizeof(segments[3].text), "no forwarding tables read: no prediction");
+	segments[3].rank = 3;
+	draw_segments(&brush, body->y, body->x, body->columns, segments, view->loads.routes_known ? 3 : 4);
+}
+
+/*
+ * How many rows, with the heads, the list gets: two fifths, and what the largest group leaves of the rest. The
+ * largest, not the chosen one: the list stays as it is while the cursor moves.
+ */
+static int list_rows(const struct balance_view *view, int rows)
+{
+	int list = rows * 2 / 5, most = view->most_members < MEMBERS_MOST ? (int)view->most_members : MEMBERS_MOST;
+
+	if (rows < 10)
+		return rows;
+	if (list < rows - WHY_ROWS - 1 - most)
+		list = rows - WHY_ROWS - 1 - most;
+	return (size_t)list > view->result_count + 2 ? (int)view->result_count + 2 : list;
+}
+
+void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
+	const struct brush brush = app_brush(app, false);
+
+	draw_title(view, app, body);
+	list.rows = list_rows(view, list.rows);
+	members.y = list.y + list.rows;
+	members.rows = body->rows - 1 - list.rows;
+	list_fit(&view->groups, view->result_count, list.rows - 1);
+	draw_groups(view, app, &list);
+	draw_chosen(view, app, &members);
+	if (!view->result_count)
+		draw_cell(&brush, body->y + 2, body->x, body->columns,
+			  app->context.shape->group_count ? "all groups are balanced" :
+			  "this fabric has no equivalent uplinks", ALIGN_LEFT, ROLE_TEXT);
+}
+
+/* Which group the cursor stands on from now on. */
+static void remember(struct balance_view *view, const struct app *app)
+{
+	if (view->groups.cursor < view->result_count)
+		view->group_key = key_of(app, result_at(view, view->groups.cursor));
+}
+
+bool groups_key(struct balance_view *view, struct app *app, int key)
+{
+	struct error trouble = { 0 };
+
+	if (key == 'i') {
+		view->all = !view->all;
+		if (balance_groups_make(view, app, &trouble) < 0)
+			app_message(app, "%s", trouble.text);
+		return true;
+	}
+	if (!list_key(&view->groups, key))
+		return false;
+	remember(view, app);
+	return true;
+}
+
+bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+{
+	if (!list_mouse(&view->groups, mouse, body->y + 2))
+		return false;
+	remember(view, app);
+	return true;
+}
+
+void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+{
+	const struct balance_result *result = result_at(view, view->groups.cursor);
+
+	if (result)
+		*ret = subject_of_group(app, group_of(app, result));
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance_hosts.c - the hosts of the Balance screen with their rails, by imbalance */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/balance_rails.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/shape.h"
+#include "tui/screens/balance_view.h"
+
+#define BITS_PER_BYTE_PER_US 8e6
+
+/* Columns of a line before the rails, behind the host's name: excess, two rates. */
+enum { OVER_COLUMNS = 11, RATE_COLUMNS = 8, CELL = 5, CELL_NARROW = 3 };
+
+static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
+{
+	return row < view->host_count ? &app->context.shape->hosts[view->hosts[row].index] : NULL;
+}
+
+static void remember(struct balance_view *view, const struct app *app)
+{
+	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
+
+	if (!host)
+		return;
+	if (view->rail >= host->count)
+		view->rail = host->count - 1;
+	view->host_guid = app->live.shown->fabric->nodes[app->context.shape->host_nodes[host->first]].guid;
+}
+
+int hosts_make(struct balance_view *view, const struct app *app, struct error *err)
+{
+	const struct shape *shape = app->context.shape;
+	const struct balance_input input = loads_input(&view->loads, shape);
+	struct balance_amount rails[BALANCE_RAILS_MOST];
+	size_t i;
+
+	free(view->hosts);
+	view->hosts = calloc(shape->host_count + 1, sizeof(*view->hosts));
+	view->host_count = view->idle_hosts = 0;
+	if (!view->hosts)
+		return err_nomem(err);
+	for (i = 0; i < shape->host_count; i++) {
+		struct balance_amount *sum = &view->hosts[view->host_count];
+
+		if (shape->hosts[i].count < 2)
+			continue;
+		*sum = (struct balance_amount){ .kind = "host", .index = (uint32_t)i };
+		balance_host_rails(&input, &shape->hosts[i], rails, sum);
+		if (balance_host_is_busy(sum, &view->limits) || view->all)
+			view->host_count++;
+		else
+			view->idle_hosts++;
+	}
+	qsort(view->hosts, view->host_count, sizeof(*view->hosts), balance_compare_excess);
+	for (i = 0; view->host_list.cursor && i < view->host_count; i++)
+		if (app->live.shown->fabric->nodes[shape->host_nodes[host_at(view, app, i)->first]].guid ==
+		    view->host_guid) {
+			view->host_list.cursor = i;
+			break;
+		}
+	return 0;
+}
+
+/* A rail as a cell of the map: the mean of both directions. */
+static struct heat_cell cell_of(const struct balance_amount *rail)
+{
+	double load = balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2;
+	struct heat_cell cell = { .value = { (float)load, NAN, NAN }, .links = 1, .working = rail->active ? 1 : 0 };
+
+	cell.sign = !rail->active ? HEAT_DOWN : isnan(load) ? HEAT_UNKNOWN : HEAT_LOAD;
+	return cell;
+}
+
+/* Where things stand in a line: the host's name, and a rail. */
+struct widths {
+	int name, cell, rails;
+};
+
+static struct widths widths_of(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	int left = body->columns - OVER_COLUMNS - 2 * (RATE_COLUMNS + 1) - 2;
+	struct widths widths = { 0 };
+	size_t i;
+
+	for (i = 0; i < view->host_count; i++) {
+		const struct shape_host *host = host_at(view, app, i);
+		int columns = (int)text_columns(host->name);
+
+		widths.name = columns > widths.name ? columns : widths.name;
+		widths.rails = (int)host->count > widths.rails ? (int)host->count : widths.rails;
+	}
+	widths.rails = widths.rails > BALANCE_RAILS_MOST ? BALANCE_RAILS_MOST : widths.rails;
+	widths.cell = CELL;
+	while (widths.cell > CELL_NARROW && left - widths.rails * widths.cell < widths.name)
+		widths.cell--;
+	left -= widths.rails * widths.cell;
+	widths.name = widths.name < left ? widths.name : left;
+	widths.name = widths.name < 8 ? 8 : widths.name > 32 ? 32 : widths.name;
+	return widths;
+}
+
+static void draw_host(const struct balance_view *view, const struct app *app, const struct rect *body,
+		      const struct widths *widths, int y, size_t row)
+{
+	const struct balance_input input = loads_input(&view->loads, app->context.shape);
+	const struct shape_host *host = host_at(view, app, row);
+	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
+	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
+	bool here = row == view->host_list.cursor;
+	struct brush brush = app_brush(app, here);
+	int x = body->x, cell = widths->cell;
+	char text[32];
+
+	draw_cell(&brush, y, x, widths->name, host->name, ALIGN_MIDDLE, ROLE_TEXT);
+	x += widths->name;
+	snprintf(text, sizeof(text), isnan(sum.excess) ? "-" : "%.0f", 100 * sum.excess);
+	draw_cell(&brush, y, x, OVER_COLUMNS, text, ALIGN_RIGHT, sum.excess >= 1 ? ROLE_WARNING : ROLE_TEXT);
+	x += OVER_COLUMNS;
+	format_rate(sum.known ? sum.xmit * 1e6 : NAN, RATE_COLUMNS, text, sizeof(text));
+	draw_cell(&brush, y, x, RATE_COLUMNS + 1, text, ALIGN_RIGHT, ROLE_TEXT);
+	x += RATE_COLUMNS + 1;
+	format_rate(sum.known ? sum.rcv * 1e6 : NAN, RATE_COLUMNS, text, sizeof(text));
+	draw_cell(&brush, y, x, RATE_COLUMNS + 1, text, ALIGN_RIGHT, ROLE_TEXT);
+	x += RATE_COLUMNS + 3;
+	for (i = 0; i < count && x + cell <= body->x + body->columns; i++, x += cell) {
+		const struct heat_cell rail = cell_of(&rails[i]);
+		enum role role = heat_write(&rail, HEAT_MEASURED, cell, app->theme.unicode, text);
+
+		brush = app_brush(app, here && i == view->rail);
+		draw_cell(&brush, y, x, cell, text, ALIGN_LEFT, role);
+	}
+}
+
+static void draw_heads(const struct app *app, const struct rect *body, const struct widths *widths, int y)
+{
+	const struct brush brush = app_brush(app, false);
+	int x = body->x + widths->name, i;
+	char text[16];
+
+	draw_cell(&brush, y, body->x, body->columns, "HOST", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, y, x, OVER_COLUMNS, "IMBALANCE%", ALIGN_RIGHT, ROLE_HEAD);
+	x += OVER_COLUMNS;
+	draw_cell(&brush, y, x, RATE_COLUMNS + 1, "TXb/s", ALIGN_RIGHT, ROLE_HEAD);
+	x += RATE_COLUMNS + 1;
+	draw_cell(&brush, y, x, RATE_COLUMNS + 1, "RXb/s", ALIGN_RIGHT, ROLE_HEAD);
+	x += RATE_COLUMNS + 3;
+	for (i = 1; x + widths->cell <= body->x + body->columns && i <= widths->rails; i++, x += widths->cell) {
+		snprintf(text, sizeof(text), "%d", i);
+		draw_cell(&brush, y, x, heat_number_columns(widths->cell), text, ALIGN_RIGHT, ROLE_HEAD);
+	}
+}
+
+/* "node0119 mlx5_3: sends ..., 82 % of 200 Gb/s; the busiest of 8, 332 % above their mean". */
+static void draw_words(const struct balance_view *view, const struct app *app, const struct rect *body, int y)
+{
+	const struct balance_input input = loads_input(&view->loads, app->context.shape);
+	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
+	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
+	const struct brush brush = app_brush(app, false);
+	const struct balance_amount *rail = &rails[view->rail % BALANCE_RAILS_MOST];
+	uint32_t count = host ? balance_host_rails(&input, host, rails, &sum) : 0;
+	struct text text = { 0 };
+	char xmit[32], rcv[32], rate[32];
+
+	if (view->rail >= count)
+		return;
+	text_appendf(&text, "%s: ", app->table.order.names[rail->index]);
+	if (rail->known)
+		text_appendf(&text, "TX %s, RX %s, %.0f %% of %s in both directions",
+			     format_rate(rail->xmit * 1e6, 24, xmit, sizeof(xmit)),
+			     format_rate(rail->rcv * 1e6, 24, rcv, sizeof(rcv)),
+			     100 * balance_amount_load(rail) * BITS_PER_BYTE_PER_US / 2,
+			     format_rate(rail->capacity / 8, 24, rate, sizeof(rate)));
+	else
+		text_append(&text, rail->active ? "not read in this window" : "all ports down");
+	if (!isnan(rail->excess))
+		text_appendf(&text, "; %.0f %% %s the mean of %u rails", fabs(100 * rail->excess),
+			     rail->excess < 0 ? "below" : "above", count);
+	draw_cell(&brush, y, body->x, body->columns, text_chars(&text), ALIGN_LEFT, ROLE_STRONG);
+	text_done(&text);
+}
+
+void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = app_brush(app, false);
+	struct segment segments[3] = { 0 };
+	struct widths widths;
+	char window[64];
+	int line;
+
+	snprintf(segments[0].text, sizeof(segments[0].text),
+		 "host rails: load of the busiest rail above the host's mean");
+	segments[0].role = ROLE_STRONG;
+	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
+	segments[1].rank = 1;
+	snprintf(segments[2].text, sizeof(segments[2].text), "%zu hosts, %zu idle%s", view->host_count,
+		 view->idle_hosts, view->idle_hosts ? " (i shows them)" : "");
+	segments[2].rank = 2;
+	draw_segments(&brush, body->y, body->x, body->columns, segments, 3);
+	list_fit(&view->host_list, view->host_count, body->rows - 3);
+	if (!view->host_count) {
+		draw_cell(&brush, body->y + 2, body->x, body->columns,
+			  view->idle_hosts ? "no host has enough traffic to compare its rails" :
+			  "no host has more than one HCA", ALIGN_LEFT, ROLE_TEXT);
+		return;
+	}
+	widths = widths_of(view, app, body);
+	draw_heads(app, body, &widths, body->y + 1);
+	for (line = 0; line < body->rows - 3 && view->host_list.first + (size_t)line < view->host_count; line++)
+		draw_host(view, app, body, &widths, body->y + 2 + line,
+			  view->host_list.first + (size_t)line);
+	draw_words(view, app, body, body->y + body->rows - 1);
+}
+
+bool hosts_key(struct balance_view *view, struct app *app, int key)
+{
+	struct error trouble = { 0 };
+
+	switch (key) {
+	case KEY_SPECIAL(KEY_LEFT):
+		view->rail -= view->rail > 0;
+		break;
+	case KEY_SPECIAL(KEY_RIGHT):
+		view->rail++;
+		break;
+	case 'i':
+		view->all = !view->all;
+		if (hosts_make(view, app, &trouble) < 0 || balance_groups_make(view, app, &trouble) < 0)
+			app_message(app, "%s", trouble.text);
+		break;
+	default:
+		if (!list_key(&view->host_list, key))
+			return false;
+		break;
+	}
+	remember(view, app);
+	return true;
+}
+
+bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+{
+	if (!list_mouse(&view->host_list, mouse, body->y + 2))
+		return false;
+	remember(view, app);
+	return true;
+}
+
+void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+{
+	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
+	const struct node *node;
+	uint32_t index;
+
+	if (!host || view->rail >= host->count)
+		return;
+	index = app->context.shape->host_nodes[host->first + view->rail];
+	node = &app->live.shown->fabric->nodes[index];
+	*ret = node->ports == 1 ? subject_of_port(app, node->first_port) : subject_of_node(app, index);
+}

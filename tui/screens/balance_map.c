@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance_map.c - the heat map of the Balance screen */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/shape.h"
+#include "tui/screens/balance_view.h"
+
+/* Columns of a block whose names are compared to find what they begin with. */
+enum { NAMES_MOST = 4096 };
+
+static const char *name_of(const struct app *app, uint32_t node)
+{
+	return app->table.order.names[node];
+}
+
+static uint64_t guid_of(const struct app *app, uint32_t node)
+{
+	return node == FABRIC_NONE ? 0 : app->live.shown->fabric->nodes[node].guid;
+}
+
+/* The row of the matrix on which the cursor stands. */
+static size_t row_here(const struct balance_view *view)
+{
+	return view->rows.cursor < view->heat.row_count ? view->order[view->rows.cursor] : 0;
+}
+
+static void remember(struct balance_view *view, const struct app *app)
+{
+	size_t row = row_here(view), count = heat_columns(&view->heat, row);
+
+	if (!view->heat.row_count)
+		return;
+	if (view->column >= count)
+		view->column = count ? count - 1 : 0;
+	view->row_guid = guid_of(app, view->heat.rows[row]);
+	view->column_guid = guid_of(app, heat_column(&view->heat, row, view->column));
+}
+
+/* Where something is wrong the cursor stands at first. */
+static void go_to_hottest(struct balance_view *view, const struct app *app)
+{
+	uint32_t *order = calloc(view->heat.row_count + 1, sizeof(*order));
+	size_t i;
+
+	if (!order)
+		return;
+	heat_order(&view->heat, HEAT_MEASURED, true, order);
+	for (i = 0; i < view->heat.row_count; i++)
+		if (view->order[i] == order[0])
+			view->rows.cursor = i;
+	view->column = heat_worst(&view->heat, HEAT_MEASURED, order[0]);
+	free(order);
+	remember(view, app);
+}
+
+static void find_again(struct balance_view *view, const struct app *app)
+{
+	size_t i;
+
+	for (i = 0; i < view->heat.row_count; i++)
+		if (guid_of(app, view->heat.rows[view->order[i]]) == view->row_guid)
+			view->rows.cursor = i;
+	if (view->rows.cursor >= view->heat.row_count)
+		view->rows.cursor = 0;
+	for (i = 0; i < heat_columns(&view->heat, row_here(view)); i++)
+		if (guid_of(app, heat_column(&view->heat, row_here(view), i)) == view->column_guid)
+			view->column = i;
+	remember(view, app);
+}
+
+static void arrange(struct balance_view *view, const struct app *app)
+{
+	heat_order(&view->heat, view->value, view->hottest_first, view->order);
+	find_again(view, app);
+}
+
+int map_make(struct balance_view *view, const struct app *app, struct error *err)
+{
+	const struct shape *shape = app->context.shape;
+	const struct balance_input input = loads_input(&view->loads, shape);
+	const struct fabric *fabric = app->live.shown->fabric;
+	uint32_t *rank = calloc(fabric->node_count + 1, sizeof(*rank));
+	int code = rank ? 0 : err_nomem(err);
+	size_t i;
+
+	heat_done(&view->heat);
+	for (i = 0; code == 0 && i < fabric->node_count; i++)
+		rank[i] = fabric->nodes[i].ports ? app->table.order.port_rank[fabric->nodes[i].first_port] : 0;
+	if (view->tier >= shape->tier_count)
+		view->tier = 1;
+	if (code == 0)
+		code = heat_create(&input, &view->loads.balance, rank, view->tier, view->inward, &view->heat, err);
+	free(rank);
+	free(view->order);
+	view->order = calloc(view->heat.row_count + 1, sizeof(*view->order));
+	if (code == 0 && !view->order)
+		code = err_nomem(err);
+	if (code < 0) {
+		heat_done(&view->heat);
+		return code;
+	}
+	heat_order(&view->heat, view->value, view->hottest_first, view->order);
+	if (view->heat.row_count && !view->row_guid)
+		go_to_hottest(view, app);
+	find_again(view, app);
+	return 0;
+}
+
+static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	static const char *const values[HEAT_VALUES] = { "measured load", "load predicted from the routes",
+							 "measured minus predicted" };
+	const struct heat *heat = &view->heat;
+	struct segment segments[4] = { 0 };
+	char low[16], high[16], window[64];
+	size_t columns = heat_columns(heat, row_here(view));
+	const struct brush brush = app_brush(app, false);
+
+	shape_tier_name(heat->tier, low);
+	shape_tier_name(heat->tier + 1, high);
+	snprintf(segments[0].text, sizeof(segments[0].text), "%s %s %s: %s%s", low, heat->inward ? "<-" : "->", high,
+		 values[view->value],
+		 view->value != HEAT_MEASURED && !heat->predicted ? " (forwarding tables unknown)" : "");
+	segments[0].role = ROLE_STRONG;
+	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
+	segments[1].rank = 1;
+	snprintf(segments[2].text, sizeof(segments[2].text), "%zu of %zu x %zu of %zu", view->rows.cursor + 1,
+		 heat->row_count, view->column + 1, columns);
+	segments[2].rank = 2;
+	if (heat->block_count > 1)
+		snprintf(segments[3].text, sizeof(segments[3].text), "part %u of %zu",
+			 heat->row_block[row_here(view)] + 1, heat->block_count);
+	segments[3].rank = 3;
+	draw_segments(&brush, body->y, body->x, body->columns, segments, heat->block_count > 1 ? 4 : 3);
+}
+
+/* Names of a block's columns, without what all of them begin with. */
+static size_t column_prefix(const struct balance_view *view, const struct app *app, size_t row, int *ret_longest)
+{
+	const char *names[NAMES_MOST];
+	size_t count = heat_columns(&view->heat, row), prefix, i;
+
+	if (count > NAMES_MOST)
+		count = NAMES_MOST;
+	for (i = 0; i < count; i++)
+		names[i] = name_of(app, heat_column(&view->heat, row, i));
+	prefix = heat_prefix(names, count);
+	for (i = 0, *ret_longest = 0; i < count; i++)
+		if ((int)text_columns(names[i] + prefix) > *ret_longest)
+			*ret_longest = (int)text_columns(names[i] + prefix);
+	return prefix;
+}
+
+/* A column's name: across, or a character in each line, its last ones. */
+static void draw_head(const struct balance_view *view, const struct app *app, const struct rect *body, int x,
+		      const char *name, bool here)
+{
+	const struct heat_layout *layout = &view->layout;
+	const struct brush brush = app_brush(app, here);
+	size_t columns = text_columns(name);
+	char character[8];
+	int line;
+
+	if (layout->heads == 1) {
+		if (columns > (size_t)heat_number_columns(layout->cell))
+			name += text_prefix_bytes(name, columns - (size_t)heat_number_columns(layout->cell));
+		draw_cell(&brush, body->y, x, heat_number_columns(layout->cell), name, ALIGN_RIGHT, ROLE_TEXT);
+		return;
+	}
+	if (columns > (size_t)layout->heads)
+		name += text_prefix_bytes(name, columns - (size_t)layout->heads);
+	for (line = layout->heads - (int)text_columns(name); line < layout->heads && *name; line++) {
+		size_t bytes = text_prefix_bytes(name, 1);
+
+		/* A number wider than the cell is left blank. */
+		snprintf(character, sizeof(character), "%.*s", (int)(bytes < 7 ? bytes : 7), name);
+		draw_cell(&brush, body->y + (line < 0 ? 0 : line), x, heat_number_columns(layout->cell), character,
+			  ALIGN_RIGHT, ROLE_TEXT);
+		name += bytes ? bytes : strlen(name);
+	}
+}
+
+static void draw_heads(const struct balance_view *view, const struct app *app, const struct rect *body, size_t prefix)
+{
+	const struct heat_layout *layout = &view->layout;
+	const struct brush brush = app_brush(app, false);
+	size_t row = row_here(view), i;
+	uint32_t node = heat_column(&view->heat, row, 0);
+	char corner[NODE_NAME_SIZE];
+
+	if (node == FABRIC_NONE)
+		return;
+	snprintf(corner, sizeof(corner), "%.*s", (int)prefix, name_of(app, node));
+	draw_cell(&brush, body->y + layout->heads - 1, body->x, layout->label, corner, ALIGN_RIGHT, ROLE_FAINT);
+	for (i = 0; i < (size_t)layout->shown; i++) {
+		node = heat_column(&view->heat, row, view->first_column + i);
+		if (node != FABRIC_NONE)
+			draw_head(view, app, body, body->x + layout->label + 1 + (int)i * layout->cell,
+				  name_of(app, node) + prefix, view->first_column + i == view->column);
+	}
+}
+
+static void draw_row(const struct balance_view *view, const struct app *app, const struct rect *body, int y, size_t at)
+{
+	const struct heat_layout *layout = &view->layout;
+	const struct heat *heat = &view->heat;
+	uint32_t row = view->order[at];
+	bool here = at == view->rows.cursor, named = heat->row_block[row] == heat->row_block[row_here(view)];
+	struct brush brush = app_brush(app, here);
+	char text[16];
+	size_t i;
+
+	/* Columns are named for the block of the cursor: rows of others are fainter. */
+	draw_cell(&brush, y, body->x, layout->label, name_of(app, heat->rows[row]), ALIGN_MIDDLE,
+		  named ? ROLE_TEXT : ROLE_FAINT);
+	for (i = 0; i < (size_t)layout->shown && view->first_column + i < heat_columns(heat, row); i++) {
+		enum role role = heat_write(heat_cell(heat, row, view->first_column + i), view->value, layout->cell,
+					    app->theme.unicode, text);
+
+		brush = app_brush(app, here && view->first_column + i == view->column);
+		draw_cell(&brush, y, body->x + layout->label + 1 + (int)i * layout->cell, layout->cell, text,
+			  ALIGN_LEFT, role);
+	}
+}
+
+static void append_percent(struct text *text, const char *before, double part)
+{
+	if (!isnan(part))
+		text_appendf(text, "%s%.0f %%", before, 100 * part);
+}
+
+static const struct balance_result *result_here(const struct balance_view *view, const struct app *app)
+{
+	const struct shape *shape = app->context.shape;
+	uint32_t group = shape->nodes[view->heat.rows[row_here(view)]].up_group;
+
+	return group == SHAPE_NONE ? NULL :
+	       &view->loads.balance.results[2 * (size_t)group + (view->heat.inward ? 1 : 0)];
+}
+
+/* The other links of the cell: "; 19: 8 %". */
+static void append_others(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
+			  struct text *text)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	const struct balance_result *result = result_here(view, app);
+	uint32_t above = heat_column(&view->heat, row_here(view), view->column), i;
+
+	text_appendf(text, "; busiest of %u links", cell->links);
+	for (i = 0; result && i < app->context.shape->groups[result->group].count; i++) {
+		const struct balance_member *member = &result->members[i];
+		const struct port *port = &fabric->ports[member->port];
+
+		if (member->port == cell->port || port->peer == FABRIC_NONE ||
+		    fabric->ports[port->peer].node != above)
+			continue;
+		text_appendf(text, ", port %u ", port->num);
+		if (!member->works)
+			text_append(text, port_state_name(port->state));
+		else if (isnan(member->utilization))
+			text_append(text, "not read");
+		else
+			append_percent(text, "", member->utilization);
+	}
+}
+
+static void append_cell(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
+			struct text *text)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	const struct port *port = &fabric->ports[cell->port];
+	const struct balance_result *result = result_here(view, app);
+	const char *low = name_of(app, port->node), *high = name_of(app, fabric->ports[port->peer].node);
+	char rate[32];
+
+	if (view->heat.inward)
+		text_appendf(text, "%s/%u to %s/%u: ", high, fabric->ports[port->peer].num, low, port->num);
+	else
+		text_appendf(text, "%s/%u to %s/%u: ", low, port->num, high, fabric->ports[port->peer].num);
+	format_rate((double)port_rate_bits_per_s(port) / 8, 24, rate, sizeof(rate));
+	if (cell->sign == HEAT_DOWN)
+		text_append(text, port_state_name(port->state));
+	else if (cell->sign == HEAT_UNKNOWN)
+		text_appendf(text, "not read in this window; %s", rate);
+	else
+		text_appendf(text, "%.0f %% of %s", 100 * (double)cell->value[HEAT_MEASURED], rate);
+	append_percent(text, ", predicted ", cell->value[HEAT_PREDICTED]);
+	append_percent(text, ", fair share ", result ? result->mean_utilization : NAN);
+	if (cell->degraded) {
+		format_rate((double)app->context.shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
+		text_appendf(text, "; built for %s", rate);
+	}
+	if (cell->links > 1)
+		append_others(view, app, cell, text);
+	if (cell->missing)
+		text_appendf(text, "; %u fewer links than other pairs", cell->missing);
+}
+
+static void draw_words(const struct balance_view *view, const struct app *app, const struct rect *body, int y)
+{
+	size_t row = row_here(view);
+	const struct heat_cell *cell = heat_cell(&view->heat, row, view->column);
+	const struct balance_result *result = result_here(view, app);
+	const struct brush brush = app_brush(app, false);
+	struct text text = { 0 };
+	char words[512];
+	int used;
+
+	if (!cell || cell->port == SHAPE_NONE)
+		text_appendf(&text, "%s - %s: %s", name_of(app, view->heat.rows[row]),
+			     cell ? name_of(app, heat_column(&view->heat, row, view->column)) : "no upper switches",
+			     cell && cell->missing ? "missing link: neighbouring switches have one" : "no link");
+	else
+		append_cell(view, app, cell, &text);
+	used = draw_wrapped(&brush, y, body->x, body->columns, view->layout.words > 1 ? view->layout.words - 1 : 1,
+			    text_chars(&text), ROLE_STRONG);
+	text_done(&text);
+	if (result && used < view->layout.words)
+		draw_wrapped(&brush, y + used, body->x, body->columns, view->layout.words - used,
+			     view_group_text(view, app, result, words, sizeof(words)), ROLE_TEXT);
+}
+
+static void fit(struct balance_view *view, const struct app *app, const struct rect *body, size_t *ret_prefix)
+{
+	const struct heat *heat = &view->heat;
+	int longest = 0, suffix, here;
+	size_t widest = 0, i;
+
+	for (i = 0; i < heat->row_count; i++) {
+		int columns = (int)text_columns(name_of(app, heat->rows[i]));
+
+		longest = columns > longest ? columns : longest;
+	}
+	for (i = 0; i < heat->block_count; i++)
+		widest = heat->blocks[i].count > widest ? heat->blocks[i].count : widest;
+	*ret_prefix = column_prefix(view, app, row_here(view), &suffix);
+	here = (int)text_columns(name_of(app, heat->rows[row_here(view)]));
+	heat_layout(body->rows - 1, body->columns, longest > here ? longest : here, suffix, heat->row_count,
+		    widest, &view->layout);
+	list_fit(&view->rows, heat->row_count, view->layout.rows);
+	view->first_column = layout_scroll(view->first_column, view->column,
+					   heat_columns(heat, row_here(view)), view->layout.shown);
+}
+
+void map_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = app_brush(app, false);
+	struct rect below = *body;
+	size_t prefix = 0;
+	char legend[256];
+	int line, y;
+
+	if (!view->heat.row_count)
+		return;
+	fit(view, app, body, &prefix);
+	draw_title(view, app, body);
+	below.y++;
+	draw_heads(view, app, &below, prefix);
+	y = body->y + 1 + view->layout.heads;
+	for (line = 0; line < view->layout.rows && view->rows.first + (size_t)line < view->heat.row_count; line++)
+		draw_row(view, app, body, y + line, view->rows.first + (size_t)line);
+	if (view->layout.members && result_here(view, app)) {
+		below.y = y + view->layout.rows + 1;
+		below.rows = view->layout.members;
+		groups_draw_members(app, &below, result_here(view, app));
+	}
+	y = body->y + body->rows - view->layout.words - view->layout.legend;
+	draw_words(view, app, body, y);
+	if (view->layout.legend)
+		draw_cell(&brush, body->y + body->rows - 1, body->x, body->columns,
+			  heat_legend(view->value, view->layout.cell, app->theme.unicode, legend, sizeof(legend)),
+			  ALIGN_LEFT, ROLE_FAINT);
+}
+
+/* Another matrix of the same numbers. */
+static void again(struct balance_view *view, struct app *app)
+{
+	struct error trouble = { 0 };
+
+	if (map_make(view, app, &trouble) < 0)
+		app_message(app, "%s", trouble.text);
+}
+
+static void change_tier(struct balance_view *view, struct app *app, int step)
+{
+	unsigned tiers = app->context.shape->tier_count;
+	char name[16];
+
+	if (tiers <= 2) {
+		app_message(app, "this fabric has no other tiers");
+		return;
+	}
+	if (step > 0 ? view->tier + 1 >= tiers : view->tier <= 1) {
+		app_message(app, "no further tier: shown are %ss and the tier above",
+			shape_tier_name(view->tier, name));
+		return;
+	}
+	view->tier = step > 0 ? view->tier + 1 : view->tier - 1;
+	view->row_guid = 0;
+	again(view, app);
+}
+
+static void move_column(struct balance_view *view, const struct app *app, int step)
+{
+	size_t count = heat_columns(&view->heat, row_here(view));
+
+	if (step < 0 ? view->column > 0 : view->column + 1 < count)
+		view->column = step < 0 ? view->column - 1 : view->column + 1;
+	remember(view, app);
+}
+
+bool map_key(struct balance_view *view, struct app *app, int key)
+{
+	switch (key) {
+	case KEY_SPECIAL(KEY_LEFT):
+		move_column(view, app, -1);
+		return true;
+	case KEY_SPECIAL(KEY_RIGHT):
+		move_column(view, app, 1);
+		return true;
+	case 'v':
+		view->value = (view->value + 1) % HEAT_VALUES;
+		arrange(view, app);
+		return true;
+	case 'd':
+		view->inward = !view->inward;
+		again(view, app);
+		return true;
+	case 's':
+		view->hottest_first = !view->hottest_first;
+		arrange(view, app);
+		return true;
+	case '+':
+	case '=':
+		change_tier(view, app, 1);
+		return true;
+	case '-':
+		change_tier(view, app, -1);
+		return true;
+	default:
+		if (!list_key(&view->rows, key))
+			return false;
+		remember(view, app);
+		return true;
+	}
+}
+
+bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+{
+	int cell = mouse->x - body->x - view->layout.label - 1;
+
+	if (!list_mouse(&view->rows, mouse, body->y + 1 + view->layout.heads))
+		return false;
+	if (!mouse->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
+		view->column = view->first_column + (size_t)(cell / view->layout.cell);
+	remember(view, app);
+	return true;
+}
+
+void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+{
+	size_t row = row_here(view);
+	const struct heat_cell *cell = heat_cell(&view->heat, row, view->column);
+
+	if (!view->heat.row_count)
+		return;
+	if (cell && cell->port != SHAPE_NONE)
+		*ret = subject_of_port(app, cell->port);
+	else
+		*ret = (struct subject){ .kind = SUBJECT_GROUP, .node_guid = guid_of(app, view->heat.rows[row]) };
+}

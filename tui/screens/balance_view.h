@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance_view.h - state and parts of the Balance screen: map, groups, hosts */
+#ifndef IBWIRE_TUI_SCREENS_BALANCE_VIEW_H
+#define IBWIRE_TUI_SCREENS_BALANCE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/model/heat.h"
+#include "tui/draw/list.h"
+#include "tui/model/loads.h"
+
+struct balance_amount;
+
+enum balance_part { PART_MAP, PART_GROUPS, PART_HOSTS };
+
+struct balance_view {
+	struct loads loads;
+	struct balance_settings limits;
+	enum balance_part part;
+	bool dirty;              /* another snapshot is shown */
+	uint64_t generation;     /* of the loads that the content was built from; 0: none */
+	/* The map. */
+	struct heat heat;
+	unsigned tier;           /* of the rows */
+	bool inward, hottest_first;
+	enum heat_value value;
+	uint32_t *order;         /* rows in display order */
+	struct list rows;
+	size_t column, first_column;
+	struct heat_layout layout; /* of the last frame */
+	uint64_t row_guid, column_guid; /* selected switches; 0: none yet */
+	/* Groups: results, worst first. */
+	uint32_t *results;
+	size_t result_count, causes, uneven, fine, idle, unknown;
+	size_t most_members;     /* of the largest group */
+	bool all;                /* include balanced and idle ones */
+	struct list groups;
+	uint64_t group_key;      /* selected group */
+	/* Hosts of several HCAs, the most uneven first. */
+	struct balance_amount *hosts;
+	size_t host_count, idle_hosts;
+	struct list host_list;
+	uint64_t host_guid;      /* first HCA of the selected host */
+	size_t rail;
+};
+
+/* For each part: build from view->loads (0 or ERR_NOMEM), draw, handle input, selected subject. */
+int map_make(struct balance_view *view, const struct app *app, struct error *err);
+void map_draw(struct balance_view *view, const struct app *app, const struct rect *body);
+bool map_key(struct balance_view *view, struct app *app, int key);
+bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
+void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
+
+int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err);
+void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body);
+bool groups_key(struct balance_view *view, struct app *app, int key);
+bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body,
+		  const struct mouse *mouse);
+void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
+
+/* groups_draw_members - members of a group: down ones first, then by load. */
+void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result);
+
+int hosts_make(struct balance_view *view, const struct app *app, struct error *err);
+void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body);
+bool hosts_key(struct balance_view *view, struct app *app, int key);
+bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
+void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
+
+/* view_window - "60 s from 05:32:00", the window of the loads. Return: @ret. */
+const char *view_window(const struct balance_view *view, char *ret, size_t size);
+
+/*
+ * view_group_text - "TMH  routing  AR off: its tables send 52 % of ..." for a result. Return:
+ * @ret.
+ */
+const char *view_group_text(const struct balance_view *view, const struct app *app,
+			     const struct balance_result *result, char *ret, size_t size);
+
+#endif

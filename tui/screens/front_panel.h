@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* front_panel.h - the selected front panel of the Ports screen */
+#ifndef IBWIRE_TUI_SCREENS_FRONT_PANEL_H
+#define IBWIRE_TUI_SCREENS_FRONT_PANEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tui/model/boxes.h"
+#include "tui/draw/list.h"
+#include "tui/model/panel_layout.h"
+
+struct app;
+struct error;
+struct subject;
+
+/* Contents of the cells. */
+enum panel_view { PANEL_LOAD, PANEL_ERRORS, PANEL_STATE, PANEL_VIEW_COUNT };
+
+struct front_panel {
+	struct boxes boxes;
+	struct list list;         /* rows of the boxes; the cursor is on the shown one if it matches the filter */
+	uint64_t box_guid;        /* a node of the shown box; 0: none selected yet */
+	struct box_port *ports;   /* of the shown box */
+	struct panel_slot *slots; /* parallel to them */
+	size_t count;
+	struct panel_box box;
+	int label_columns;
+	size_t cursor;            /* index into ports */
+	uint64_t node_guid;       /* of the selected port */
+	uint8_t port;
+	uint32_t *finding_of;     /* port_marks_find() */
+	enum panel_view view;
+	bool typing;              /* the filter is being edited */
+	struct panel_parts parts; /* of the last frame, as all below */
+	struct panel_plan plan;
+	int first;                /* first visible line of the cells */
+};
+
+void front_panel_done(struct front_panel *panel);
+
+/*
+ * front_panel_load - load the shown snapshot; box and port stay. Return: 0, or ERR_NOMEM: empty
+ * then.
+ */
+int front_panel_load(struct front_panel *panel, const struct app *app, struct error *err);
+
+/*
+ * front_panel_choose - select a box by one of its nodes; no effect if unknown. @port: 0: the
+ * first one.
+ */
+int front_panel_choose(struct front_panel *panel, uint64_t node_guid, uint8_t port, struct error *err);
+
+/* front_panel_choose_row - select the box of a row of the list. */
+int front_panel_choose_row(struct front_panel *panel, size_t row, struct error *err);
+
+/* front_panel_move_to - select a port of the box. */
+void front_panel_move_to(struct front_panel *panel, size_t index);
+
+/* front_panel_port_at - the port at a screen position, or panel->count. */
+size_t front_panel_port_at(const struct front_panel *panel, int y, int x);
+
+/* front_panel_box - the shown box, or NULL. */
+const struct box *front_panel_box(const struct front_panel *panel);
+
+/* front_panel_draw - list, panel and facts. In front_panel_draw.c. */
+void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body);
+
+#endif

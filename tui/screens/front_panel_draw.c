@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "fabric/host.h"
+#include "fabric/shape.h"
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/screens/front_panel.h"
+#include "tui/screens/links_draw.h"
+#include "tui/model/cell_text.h"
+
+/* A port as its cell shows it. */
+struct face {
+	const struct row_view *view;
+	enum port_word word;
+	enum port_mark mark;
+	bool degraded, errors;
+	double percent; /* of the busier direction */
+};
+
+static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
+{
+	const struct row_view *view = &app->table.views[port];
+	uint32_t finding = panel->finding_of[port];
+	struct face face = {
+		.view = view, .word = (enum port_word)view->word, .errors = view->errors > 0 || view->at_least,
+		.degraded = port_is_degraded(app->table.snapshot->fabric, app->context.shape, port),
+		.percent = view->xmit_percent,
+	};
+
+	if (isnan(face.percent) || view->rcv_percent > face.percent)
+		face.percent = view->rcv_percent;
+	if (finding)
+		face.mark = port_mark_of(&app->context.findings[finding - 1]);
+	return face;
+}
+
+/* The most important mark, for cells with room for one. */
+static const char *sign_of(const struct face *face, enum panel_view view, bool unicode, char ret[8])
+{
+	static const char *const signs[WORD_COUNT] = {
+		[WORD_IDLE] = "-",       [WORD_NEW] = "n",    [WORD_MIRRORED] = "m",    [WORD_UNPLANNED] = "u",
+		[WORD_UNFINISHED] = "u", [WORD_INIT] = "i",   [WORD_UNSUPPORTED] = "u", [WORD_LOCKED] = "L",
+		[WORD_SILENT] = "?",     [WORD_DOWN] = "x",
+	};
+	int eighths = isnan(face->percent) ? 0 : (int)(face->percent / 12.5);
+
+	if (face->view->unused)
+		return ".";
+	if (view == PANEL_ERRORS) {
+		snprintf(ret, 8, "%s", isnan(face->view->errors) ? "-" : "0");
+		if (face->errors)
+			snprintf(ret, 8, "%c", face->view->errors > 9 ? '*' : '0' + (int)face->view->errors);
+		return ret;
+	}
+	if (face->word != WORD_OK && face->word != WORD_IDLE)
+		return signs[face->word];
+	if (face->mark >= MARK_WARNING)
+		return "!";
+	if (face->errors)
+		return "e";
+	if (face->degraded)
+		return "<";
+	if (face->word == WORD_IDLE)
+		return signs[WORD_IDLE];
+	if (view == PANEL_STATE)
+		return "+";
+	if (eighths > 7)
+		eighths = 7;
+	snprintf(ret, 8, unicode ? "\xe2\x96%c" : "%c", unicode ? (char)(0x81 + eighths) : '1' + eighths);
+	return ret;
+}
+
+static enum role value_role(const struct face *face, enum panel_view view)
+{
+	if (face->view->unused)
+		return ROLE_FAINT;
+	if (view == PANEL_ERRORS)
+		return face->errors ? ROLE_WARNING : ROLE_FAINT;
+	if (face->word != WORD_OK)
+		return word_role(face->word);
+	if (view == PANEL_LOAD)
+		return role_of_load(face->percent);
+	return face->degraded ? ROLE_WARNING : ROLE_TEXT;
+}
+
+static void write_value(const struct face *face, enum panel_view view, char *ret, size_t size)
+{
+	if (view == PANEL_ERRORS) {
+		if (isnan(face->view->errors))
+			snprintf(ret, size, "-");
+		else
+			format_count((uint64_t)face->view->errors, 5, ret, size);
+		if (face->view->at_least)
+			strcat(ret, "+");
+	} else if (face->view->unused) {
+		snprintf(ret, size, "unused");
+	} else if (face->word != WORD_OK) {
+		snprintf(ret, size, "%s", port_word_name(face->word));
+	} else if (view == PANEL_STATE) {
+		snprintf(ret, size, "%s", face->degraded ? "degraded" : "ok");
+	} else {
+		format_percent(face->percent, ret, size);
+	}
+}
+
+static enum role label_role(const struct face *face)
+{
+	if (face->mark >= MARK_WARNING)
+		return mark_role(face->mark);
+	return face->view->unused ? ROLE_FAINT : ROLE_STRONG;
+}
+
+/* Marks in the first line of a cell, so that colour is not the only indication. */
+static void draw_label(const struct brush *brush, const struct face *face, const char *label, int y, int x, int columns)
+{
+	char signs[8];
+	int room;
+
+	snprintf(signs, sizeof(signs), "%s%s%s", face->mark >= MARK_WARNING ? "!" : "", face->errors ? "e" : "",
+		 face->degraded ? "<" : "");
+	room = (int)strlen(signs);
+	draw_cell(brush, y, x, columns - room, label, ALIGN_LEFT, label_role(face));
+	draw_cell(brush, y, x + columns - room, room, signs, ALIGN_RIGHT, ROLE_WARNING);
+}
+
+static void draw_value(const struct front_panel *panel, const struct brush *brush, const struct face *face, int y,
+		       int x, int columns)
+{
+	enum role role = value_role(face, panel->view);
+	int bar = panel->view == PANEL_LOAD && face->word == WORD_OK && columns >= 11 ? columns - 6 : 0;
+	char value[32], text[CELL_SIZE];
+
+	write_value(face, panel->view, value, sizeof(value));
+	draw_cell(brush, y, x, columns - bar, value, ALIGN_LEFT, role);
+	if (bar)
+		draw_fitted(brush, y, x + columns - bar,
+			    format_bar(face->percent, (unsigned)bar, brush->theme->unicode, text), role);
+}
+
+/* The port at the other end; of a host's only the host's name where all of it is too long. */
+static void write_peer(const struct app *app, uint32_t port, int columns, char *ret)
+{
+	const struct fabric *fabric = app->table.snapshot->fabric;
+	uint32_t peer = fabric->ports[port].peer;
+	char host[NODE_NAME_SIZE];
+
+	ret[0] = '\0';
+	if (peer == FABRIC_NONE)
+		return;
+	cell_text_append_port(app->table.order.names[fabric->ports[peer].node], fabric->ports[peer].num, ret);
+	if ((int)text_columns(ret) > columns && host_name(&fabric->nodes[fabric->ports[peer].node], host))
+		snprintf(ret, CELL_PORT_SIZE, "%s", host);
+}
+
+static void draw_port(const struct front_panel *panel, const struct app *app, size_t index)
+{
+	const struct rect *area = &panel->parts.cells;
+	const struct box_port *port = &panel->ports[index];
+	const struct rect place = panel_cell(&panel->plan, &panel->slots[index]);
+	const struct face face = face_of(panel, app, port->port);
+	const struct brush brush = app_brush(app, index == panel->cursor);
+	int y = area->y + place.y - panel->first, x = area->x + place.x, columns = place.columns - 1;
+	char text[CELL_PORT_SIZE], sign[8];
+
+	if (y < area->y || y + place.rows > area->y + area->rows)
+		return;
+	if (place.rows == 1) {
+		draw_cell(&brush, y, x, panel->label_columns, port->label, ALIGN_RIGHT, label_role(&face));
+		draw_cell(&brush, y, x + panel->label_columns, 1,
+			  sign_of(&face, panel->view, app->theme.unicode, sign), ALIGN_LEFT,
+			  value_role(&face, panel->view));
+		return;
+	}
+	draw_label(&brush, &face, port->label, y, x, columns);
+	draw_value(panel, &brush, &face, y + 1, x, columns);
+	if (place.rows < 3)
+		return;
+	write_peer(app, port->port, columns, text);
+	draw_cell(&brush, y + 2, x, columns, text, ALIGN_MIDDLE, ROLE_FAINT);
+}
+
+/* The worst mark of all ports of a box. */
+static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
+{
+	const struct fabric *fabric = app->table.snapshot->fabric;
+	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context.shape->hosts[box->host];
+	enum port_mark worst = MARK_NONE;
+	uint32_t i, port;
+
+	for (i = 0; i < (host ? host->count : 1); i++) {
+		uint32_t index = host ? app->context.shape->host_nodes[host->first + i] : box->node;
+		const struct node *node = &fabric->nodes[index];
+
+		for (port = node->first_port; port < node->first_port + node->ports; port++) {
+			uint32_t finding = panel->finding_of[port];
+
+			if (finding && port_mark_of(&app->context.findings[finding - 1]) > worst)
+				worst = port_mark_of(&app->context.findings[finding - 1]);
+		}
+	}
+	return worst;
+}
+
+static void draw_list(struct front_panel *panel, const struct app *app)
+{
+	const struct brush plain = { &app->theme, 0 };
+	const struct rect *area = &panel->parts.list;
+	const struct boxes *boxes = &panel->boxes;
+	const struct box *shown = front_panel_box(panel);
+	int y;
+
+	draw_cell(&plain, area->y, area->x, area->columns, "SWITCHES, HOSTS", ALIGN_LEFT, ROLE_HEAD);
+	list_fit(&panel->list, boxes->row_count, area->rows - 1);
+	for (y = 0; y < area->rows - 1 && panel->list.first + (size_t)y < boxes->row_count; y++) {
+		const struct box *box = &boxes->all[boxes->rows[panel->list.first + (size_t)y]];
+		const struct brush brush = app_brush(app, box == shown);
+		enum port_mark mark = box_mark(panel, app, box);
+
+		draw_cell(&brush, area->y + 1 + y, area->x, area->columns - 5, boxes_name(boxes, box), ALIGN_MIDDLE,
+			  ROLE_TEXT);
+		draw_cell(&brush, area->y + 1 + y, area->x + area->columns - 5, 5, port_mark_name(mark), ALIGN_RIGHT,
+			  mark_role(mark));
+	}
+	if (!boxes->row_count)
+		draw_cell(&plain, area->y + 1, area->x, area->columns, "no match", ALIGN_LEFT, ROLE_FAINT);
+}
+
+static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
+{
+	const struct node *node = &app->table.snapshot->fabric->nodes[box->node];
+	const struct shape *shape = app->context.shape;
+	char tier[SHAPE_TIER_SIZE];
+
+	if (node->type == NODE_SWITCH)
+		snprintf(ret, size, "%s", shape_tier_name(shape ? shape->nodes[box->node].tier : 0, tier));
+	else
+		snprintf(ret, size, "%s%s", shape ? node_class_name(shape->nodes[box->node].class) : "node",
+			 box->host == SHAPE_NONE ? "" : " host");
+}
+
+static void write_counts(const struct front_panel *panel, const struct app *app, char *ret, size_t size)
+{
+	size_t up = 0, down = 0, degraded = 0, silent = 0, errors = 0, i, len;
+
+	for (i = 0; i < panel->count; i++) {
+		const struct face face = face_of(panel, app, panel->ports[i].port);
+
+		up += face.word != WORD_DOWN;
+		down += face.word == WORD_DOWN && !face.view->unused;
+		degraded += face.degraded;
+		silent += face.word == WORD_SILENT;
+		errors += face.errors;
+	}
+	len = (size_t)snprintf(ret, size, "%zu port%s: %zu up", panel->count, panel->count == 1 ? "" : "s", up);
+	if (down)
+		len += (size_t)snprintf(ret + len, size - len, ", %zu down", down);
+	if (degraded)
+		len += (size_t)snprintf(ret + len, size - len, ", %zu degraded", degraded);
+	if (silent)
+		len += (size_t)snprintf(ret + len, size - len, ", %zu silent", silent);
+	if (errors)
+		snprintf(ret + len, size - len, ", errors at %zu", errors);
+}
+
+static void draw_title(const struct front_panel *panel, const struct app *app)
+{
+	static const char *const views[] = { "load", "errors", "state" };
+	const struct brush brush = app_brush(app, false);
+	const struct rect *area = &panel->parts.title;
+	const struct box *box = front_panel_box(panel);
+	struct segment segments[5] = { 0 };
+
+	if (!box) {
+		draw_cell(&brush, area->y, area->x, area->columns,
+			  "not in the fabric at this time; PgUp PgDn: another node", ALIGN_LEFT,
+			  ROLE_WARNING);
+		return;
+	}
+	snprintf(segments[0].text, sizeof(segments[0].text), "%.200s", boxes_name(&panel->boxes, box));
+	segments[0].role = ROLE_STRONG;
+	write_kind(app, box, segments[1].text, sizeof(segments[1].text));
+	write_counts(panel, app, segments[2].text, sizeof(segments[2].text));
+	snprintf(segments[3].text, sizeof(segments[3].text), "v: %s", views[panel->view]);
+	snprintf(segments[4].text, sizeof(segments[4].text), "%zu of %zu", panel->list.cursor + 1,
+		 panel->boxes.row_count);
+	segments[1].rank = 3;
+	segments[2].rank = 1;
+	segments[3].rank = 2;
+	segments[4].rank = 4;
+	segments[1].role = segments[4].role = ROLE_FAINT;
+	draw_segments(&brush, area->y, area->x, area->columns, segments, 5);
+}
+
+static void draw_legend(const struct front_panel *panel, const struct app *app)
+{
+	static const struct { const char *text; int rank; } signs[] = {
+		{ "! finding", 0 }, { "e errors", 1 }, { "< degraded", 2 }, { "x down", 3 }, { "? silent", 4 },
+		{ "- idle", 5 }, { ". unused", 6 }, { "L locked", 8 }, { "i init", 9 },
+	};
+	const struct brush brush = { &app->theme, 0 };
+	const struct rect *area = &panel->parts.legend;
+	struct segment segments[sizeof(signs) / sizeof(signs[0]) + 1] = { 0 };
+	size_t i, count = sizeof(signs) / sizeof(signs[0]);
+
+	if (!area->rows)
+		return;
+	/* Words stand in cells that have room for them. */
+	if (panel->plan.cell_rows > 1)
+		count = 3;
+	for (i = 0; i < count; i++) {
+		snprintf(segments[i].text, sizeof(segments[i].text), "%s", signs[i].text);
+		segments[i].rank = signs[i].rank;
+		segments[i].role = ROLE_FAINT;
+	}
+	if (panel->plan.cell_rows == 1 && panel->view == PANEL_LOAD) {
+		snprintf(segments[count].text, sizeof(segments[count].text), "%s load",
+			 app->theme.unicode ? "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88" : "1..8");
+		segments[count].rank = 7;
+		segments[count++].role = ROLE_FAINT;
+	}
+	draw_segments(&brush, area->y, area->x, area->columns, segments, count);
+}
+
+static size_t add_numbers(const struct app *app, const struct face *face, uint32_t port, struct segment *to)
+{
+	const struct fabric *fabric = app->table.snapshot->fabric;
+	const struct row_view *view = face->view;
+	uint32_t peer = fabric->ports[port].peer;
+	char rate[32], percent[16], own[32], other[32] = "";
+
+	format_rate(view->xmit_bytes_per_s, 12, rate, sizeof(rate));
+	format_percent(view->xmit_percent, percent, sizeof(percent));
+	snprintf(to[0].text, sizeof(to[0].text), "TX %s %s", rate, percent);
+	format_rate(view->rcv_bytes_per_s, 12, rate, sizeof(rate));
+	format_percent(view->rcv_percent, percent, sizeof(percent));
+	snprintf(to[1].text, sizeof(to[1].text), "RX %s %s", rate, percent);
+	snprintf(own, sizeof(own), "-");
+	if (!isnan(view->errors))
+		format_count((uint64_t)view->errors, 8, own, sizeof(own));
+	if (peer != FABRIC_NONE && !isnan(app->table.views[peer].errors))
+		format_count((uint64_t)app->table.views[peer].errors, 8, other, sizeof(other));
+	snprintf(to[2].text, sizeof(to[2].text), "errors %s%s%s%s", own, view->at_least ? "+" : "", other[0] ? "/" : "",
+		 other);
+	to[0].role = to[1].role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
+	to[2].role = face->errors ? ROLE_WARNING : ROLE_TEXT;
+	format_percent(view->stall_percent, percent, sizeof(percent));
+	snprintf(to[3].text, sizeof(to[3].text), "XmitWait%% %s", percent);
+	to[3].role = ROLE_FAINT;
+	to[0].rank = 1;
+	to[1].rank = 2;
+	to[2].rank = 3;
+	to[3].rank = 5;
+	return 4;
+}
+
+static void draw_finding(const struct front_panel *panel, const struct app *app, const struct finding_row *row)
+{
+	const struct brush brush = app_brush(app, false);
+	const struct rect *area = &panel->parts.facts;
+	char text[CELL_SIZE];
+
+	snprintf(text, sizeof(text), "%s %s: %s", port_mark_name(port_mark_of(row)),
+		 finding_kind_name(row->finding.kind), row->finding.text);
+	draw_cell(&brush, area->y + area->rows - 1, area->x, area->columns, text, ALIGN_LEFT,
+		  mark_role(port_mark_of(row)));
+}
+
+static void draw_facts(const struct front_panel *panel, const struct app *app)
+{
+	const struct brush brush = app_brush(app, false);
+	const struct rect *area = &panel->parts.facts;
+	struct segment segments[8] = { 0 };
+	char peer[CELL_PORT_SIZE], link[CELL_LINK_SIZE];
+	struct face face;
+	uint32_t port, finding;
+	size_t count;
+
+	if (!panel->count)
+		return;
+	port = panel->ports[panel->cursor].port;
+	face = face_of(panel, app, port);
+	write_peer(app, port, INT_MAX, peer);
+	if (app->context.shape)
+		shape_port_name(app->context.shape, port, segments[0].text, sizeof(segments[0].text) - 90);
+	snprintf(segments[0].text + strlen(segments[0].text), 90, "%s%.80s", peer[0] ? " - " : "", peer);
+	segments[0].role = ROLE_STRONG;
+	snprintf(segments[1].text, sizeof(segments[1].text), "%s%s",
+		 cell_text_link(&app->table.snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
+	segments[1].role = face.degraded ? ROLE_WARNING : ROLE_TEXT;
+	segments[1].rank = 3;
+	snprintf(segments[2].text, sizeof(segments[2].text), "%s",
+		 face.view->unused ? "unused" : port_word_name(face.word));
+	segments[2].role = word_role(face.word);
+	segments[2].rank = 1;
+	count = 3;
+	if (area->rows == 1) {
+		count += add_numbers(app, &face, port, &segments[count]);
+		draw_segments(&brush, area->y, area->x, area->columns, segments, count);
+		return;
+	}
+	draw_segments(&brush, area->y, area->x, area->columns, segments, count);
+	finding = panel->finding_of[port];
+	/* If only one line is left, problems take precedence over values. */
+	if (area->rows > 2 || !finding) {
+		memset(segments, 0, sizeof(segments));
+		count = add_numbers(app, &face, port, segments);
+		draw_segments(&brush, area->y + 1, area->x, area->columns, segments, count);
+	}
+	if (finding)
+		draw_finding(panel, app, &app->context.findings[finding - 1]);
+}
+
+void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body)
+{
+	size_t i;
+
+	panel_parts(body, &panel->parts);
+	panel_plan(panel->parts.cells.rows, panel->parts.cells.columns, &panel->box, panel->label_columns,
+		   &panel->plan);
+	if (panel->parts.list.rows)
+		draw_list(panel, app);
+	draw_title(panel, app);
+	if (panel->count)
+		panel->first = panel_scroll(&panel->plan, &panel->slots[panel->cursor], panel->first,
+					    panel->parts.cells.rows);
+	for (i = 0; i < panel->count; i++)
+		draw_port(panel, app, i);
+	draw_legend(panel, app);
+	draw_facts(panel, app);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/screens/links_draw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fabric/fabric.h"
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/model/links.h"
+#include "tui/draw/list.h"
+#include "tui/model/cell_text.h"
+
+void links_places(const struct app *app, const struct links *links, int columns, struct column_place *ret)
+{
+	const struct column_needs needs = {
+		.port_columns = links->end_columns[links->swapped], .peer_columns = links->end_columns[!links->swapped],
+		.link_columns = app->table.summary.link_columns,
+		.findings = links->has_marks, .tags = links->tag_count > 0,
+		.hidden = app->setup.hidden,
+	};
+
+	layout_columns(columns, &needs, ret);
+}
+
+enum role word_role(enum port_word word)
+{
+	static const enum role roles[WORD_COUNT] = {
+		[WORD_OK] = ROLE_TEXT,         [WORD_IDLE] = ROLE_FAINT,       [WORD_NEW] = ROLE_FAINT,
+		[WORD_UNPLANNED] = ROLE_FAINT, [WORD_UNFINISHED] = ROLE_FAINT, [WORD_INIT] = ROLE_WARNING,
+		[WORD_LOCKED] = ROLE_LOCKED,   [WORD_SILENT] = ROLE_SILENT,    [WORD_UNSUPPORTED] = ROLE_UNSUPPORTED,
+		[WORD_DOWN] = ROLE_DOWN,       [WORD_MIRRORED] = ROLE_FAINT,
+	};
+
+	return roles[word];
+}
+
+enum role mark_role(enum port_mark mark)
+{
+	if (mark == MARK_CRITICAL)
+		return ROLE_CRITICAL;
+	return mark == MARK_WARNING ? ROLE_WARNING : ROLE_FAINT;
+}
+
+static bool has_errors(const struct links *links, const struct link_row *link)
+{
+	const struct row_view *views = links->table->views;
+
+	return links_errors(links, link) > 0 || views[link->ends[0]].at_least ||
+	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].at_least);
+}
+
+static enum role cell_role(const struct links *links, const struct link_row *link, enum column column)
+{
+	unsigned side = links_side(links, link, 0);
+
+	switch (column) {
+	case COLUMN_TAG:
+		return ROLE_GOOD;
+	case COLUMN_FINDING:
+		return mark_role((enum port_mark)link->mark);
+	case COLUMN_STATUS:
+	case COLUMN_STATE:
+		return word_role((enum port_word)link->word);
+	case COLUMN_LOAD:
+		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
+	case COLUMN_XMIT:
+	case COLUMN_XMIT_PERCENT:
+	case COLUMN_XMIT_BAR:
+		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
+	case COLUMN_RCV:
+	case COLUMN_RCV_PERCENT:
+	case COLUMN_RCV_BAR:
+		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
+	case COLUMN_ERRORS:
+	case COLUMN_WHICH_ERRORS:
+		return has_errors(links, link) ? ROLE_WARNING : ROLE_FAINT;
+	case COLUMN_LINK:
+		return link->degraded ? ROLE_WARNING : ROLE_TEXT;
+	case COLUMN_PORT:
+	case COLUMN_PEER:
+		return link->word == WORD_DOWN || link->word == WORD_IDLE ? ROLE_FAINT : ROLE_TEXT;
+	default:
+		return ROLE_FAINT;
+	}
+}
+
+static void draw_bar(const struct app *app, const struct links *links, const struct link_row *link,
+		     const struct brush *brush, int y, int x, int columns, bool back)
+{
+	/* Traffic below this is from polling. */
+	double percent = link->word == WORD_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
+	char text[CELL_SIZE];
+
+	draw_fitted(brush, y, x, format_bar(percent, (unsigned)columns, app->theme.unicode, text),
+		    cell_role(links, link, back ? COLUMN_RCV_BAR : COLUMN_XMIT_BAR));
+}
+
+/* Cells that are blank already are skipped; paint.c gives them the look of the cell before. */
+static void draw_gap(const struct brush *brush, int y, int x, int columns)
+{
+	if (brush->flags & DRAW_CURSOR)
+		draw_cell(brush, y, x, columns, "", ALIGN_LEFT, ROLE_TEXT);
+}
+
+static void draw_row(const struct app *app, const struct links *links, const struct brush *brush, int y,
+		     const struct rect *body, const struct column_place *places, const struct link_row *link)
+{
+	char text[CELL_SIZE];
+	int column, x = 0;
+
+	for (column = 0; column < COLUMN_COUNT; column++) {
+		const struct column_place *place = &places[column];
+		enum align align = column_info((enum column)column)->right ? ALIGN_RIGHT : ALIGN_LEFT;
+
+		if (!place->columns)
+			continue;
+		draw_gap(brush, y, body->x + x, place->x - x);
+		x = place->x + place->columns;
+		if (column == COLUMN_PORT || column == COLUMN_PEER)
+			align = ALIGN_MIDDLE;
+		if (column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR) {
+			draw_bar(app, links, link, brush, y, body->x + place->x, place->columns,
+				 column == COLUMN_RCV_BAR);
+			continue;
+		}
+		cell_text(links, &app->live.errors, link, (enum column)column, place->columns, app->now_us, text);
+		draw_cell(brush, y, body->x + place->x, place->columns, text, align,
+			  cell_role(links, link, (enum column)column));
+	}
+	draw_gap(brush, y, body->x + x, body->columns - x);
+}
+
+static void draw_heads(const struct app *app, const struct links *links, const struct rect *body,
+		       const struct column_place *places)
+{
+	const struct brush brush = { &app->theme, 0 };
+	const char *arrow = links->descending ? (app->theme.unicode ? "\xe2\x96\xbc" : "v") :
+						(app->theme.unicode ? "\xe2\x96\xb2" : "^");
+	int column;
+
+	draw_cell(&brush, body->y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
+	for (column = 0; column < COLUMN_COUNT; column++) {
+		const struct column_info *info = column_info((enum column)column);
+		bool sorted = links->sort == (enum column)column;
+		const char *title = (int)strlen(info->title) + sorted <= places[column].columns ? info->title :
+												    info->narrow;
+		char text[64];
+
+		/* Below 10 columns the unit is in the head. */
+		if ((column == COLUMN_XMIT || column == COLUMN_RCV) && places[column].columns < 10)
+			title = info->narrow;
+		snprintf(text, sizeof(text), "%s%s", title, sorted ? arrow : "");
+		draw_cell(&brush, body->y, body->x + places[column].x, places[column].columns, text,
+			  info->right ? ALIGN_RIGHT : ALIGN_LEFT, sorted ? ROLE_SORTED : ROLE_HEAD);
+	}
+}
+
+/* Message for an empty table. */
+static void draw_empty(const struct app *app, const struct links *links, const struct rect *body)
+{
+	const struct brush brush = { &app->theme, 0 };
+	char text[FILTER_SIZE + 80];
+
+	if (links->tagged_only)
+		snprintf(text, sizeof(text), "No tagged links. * shows all, T tags.");
+	else if (links->filter.term_count)
+		snprintf(text, sizeof(text), "No link matches \"%s\". Esc shows all.", links->filter.typed);
+	else if (links->unused_count)
+		snprintf(text, sizeof(text), "All %zu ports are unused. d shows them.", links->unused_count);
+	else
+		snprintf(text, sizeof(text), "This fabric has no ports with counters.");
+	draw_cell(&brush, body->y + 2, body->x, body->columns, text, ALIGN_LEFT, ROLE_TEXT);
+}
+
+void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body)
+{
+	struct column_place places[COLUMN_COUNT];
+	struct brush brush;
+	int y;
+
+	links_places(app, links, body->columns, places);
+	draw_heads(app, links, body, places);
+	for (y = 0; y < body->rows - 1 && list->first + (size_t)y < links->row_count; y++) {
+		size_t row = list->first + (size_t)y;
+
+		brush = app_brush(app, row == list->cursor);
+		draw_row(app, links, &brush, body->y + 1 + y, body, places, links_row(links, row));
+	}
+	if (!links->row_count && body->rows > 2)
+		draw_empty(app, links, body);
+}
+
+void links_draw_menu(const struct app *app, const struct links *links, enum column chosen, const struct rect *body)
+{
+	const struct brush plain = { &app->theme, 0 }, cursor = { &app->theme, DRAW_CURSOR };
+	int columns = body->columns < 74 ? body->columns : 74, rows = body->rows - 1, y;
+	int first = (int)layout_scroll(0, chosen, COLUMN_COUNT, rows);
+
+	draw_cell(&plain, body->y, body->x, columns, " SORT BY", ALIGN_LEFT, ROLE_HEAD);
+	for (y = 0; y < rows && first + y < COLUMN_COUNT; y++) {
+		enum column column = (enum column)(first + y);
+		char text[160];
+
+		snprintf(text, sizeof(text), " %-12s  %s", column_info(column)->title, column_info(column)->meaning);
+		draw_cell(column == chosen ? &cursor : &plain, body->y + 1 + y, body->x, columns, text, ALIGN_LEFT,
+			  column == links->sort ? ROLE_STRONG : ROLE_TEXT);
+	}
+}

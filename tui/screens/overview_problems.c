@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/screens/overview_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/screens/links_draw.h"
+
+/* "02:58", or the age if older than a day: "4d02h". */
+static void write_since(int64_t since_us, int64_t shown_us, char ret[WHEN_SIZE])
+{
+	const int64_t day_us = 24 * 3600 * US_PER_S;
+
+	if (shown_us - since_us < day_us)
+		format_time(since_us, "%H:%M", ret, WHEN_SIZE);
+	else if (shown_us - since_us < 100 * day_us)
+		when_format_span(shown_us - since_us, ret);
+	else
+		format_age(shown_us - since_us, ret, WHEN_SIZE);
+}
+
+static void draw_problems_head(const struct overview_view *view, const struct brush *brush, const struct rect *body)
+{
+	struct problem_places places;
+	bool narrow = body->columns < 60;
+	char text[128];
+	size_t len, seen = (size_t)(view->plan.problems_rows / view->plan.problem_lines);
+
+	overview_problem_places(body->columns, &places);
+	len = (size_t)snprintf(text, sizeof(text), "PROBLEMS %zu", view->open_count);
+	if (view->problem_count > view->open_count)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ", %s %zu", narrow ? "ack" : "acknowledged",
+					view->problem_count - view->open_count);
+	if (seen < view->problem_count)
+		snprintf(text + len, sizeof(text) - len, narrow ? ": %zu-%zu" : "; showing %zu to %zu",
+			 view->first_problem + 1, view->first_problem + seen);
+	draw_cell(brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
+	if (!view->problem_count)
+		return;
+	draw_cell(brush, body->y, body->x + places.since, places.since_columns, "SINCE", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(brush, body->y, body->x + places.cause, places.cause_columns, "CAUSE", ALIGN_LEFT, ROLE_HEAD);
+}
+
+/* "No problems" only if enough ports were polled. */
+static void draw_no_problems(const struct app *app, const struct brush *brush, int y, const struct rect *body)
+{
+	const struct sweep_info *sweep = &app->live.shown->sweep;
+	char answered[32], asked[32], text[200];
+	bool all = sweep->ports_asked && sweep->ports_answered >= sweep->ports_asked;
+
+	format_count(sweep->ports_asked, 24, asked, sizeof(asked));
+	format_count(sweep->ports_asked - sweep->ports_answered, 24, answered, sizeof(answered));
+	if (all)
+		snprintf(text, sizeof(text), " no problems: all %s polled ports responded", asked);
+	else if (!sweep->ports_asked)
+		snprintf(text, sizeof(text), " no known problems; no port was polled");
+	else
+		snprintf(text, sizeof(text), " no known problems: %s of %s ports did not respond",
+			 answered, asked);
+	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, all ? ROLE_GOOD : ROLE_WARNING);
+}
+
+static const char *cause_of(const struct finding *finding)
+{
+	return *finding->cause && strcmp(finding->cause, "unknown") ? finding->cause : finding_kind_name(finding->kind);
+}
+
+enum { INDENT = 6 };
+
+/* Columns for a text below a problem's first line. */
+static size_t text_room(const struct rect *body)
+{
+	int columns = body->columns < OVERVIEW_PROBLEM_COLUMNS ? body->columns : OVERVIEW_PROBLEM_COLUMNS;
+
+	return (size_t)(columns - INDENT);
+}
+
+/* A text below a problem's first line, in the lines before @end. Return: the line behind it. */
+static int draw_below(const struct brush *brush, int y, int end, const struct rect *body, const char *text,
+		      enum role role)
+{
+	return y + draw_wrapped(brush, y, body->x + INDENT, (int)text_room(body), end - y, text, role);
+}
+
+static void write_acknowledged(const struct finding_row *row, char *ret, size_t size)
+{
+	const struct acknowledgement *said = &row->acknowledged;
+	char until[WHEN_SIZE];
+
+	if (said->until_us)
+		snprintf(ret, size, "%s until %s: %s", said->person, when_format_local(said->until_us, until),
+			 said->reason);
+	else
+		snprintf(ret, size, "%s: %s", said->person, said->reason);
+}
+
+/* "touches 40 hosts: node0001, node0002, ..." */
+static void write_hosts(const struct finding *finding, char *ret, size_t size)
+{
+	size_t len = (size_t)snprintf(ret, size, "affects %u host%s", finding->hosts_touched,
+				      finding->hosts_touched == 1 ? "" : "s");
+	unsigned i;
+
+	for (i = 0; i < finding->host_count && len < size; i++)
+		len += (size_t)snprintf(ret + len, size - len, "%s%s", i ? ", " : ": ", finding->hosts[i]);
+	if (finding->host_count < finding->hosts_touched && len < size)
+		snprintf(ret + len, size - len, ", ...");
+}
+
+/* Below the first line of a problem: acknowledgement, evidence, and if there is room affected hosts and action. */
+static void draw_problem_lines(const struct overview_view *view, const struct brush *brush,
+			       const struct finding_row *row, int y, const struct rect *body)
+{
+	const struct finding *finding = &row->finding;
+	bool known = row->acknowledged.at_us;
+	int left = view->plan.problem_lines - 1, end;
+	char text[FINDING_HOSTS_MAX * 66 + 64];
+	bool advises, names;
+
+	if (known) {
+		write_acknowledged(row, text, sizeof(text));
+		y = draw_below(brush, y, y + 1, body, text, ROLE_FAINT);
+		left--;
+	}
+	snprintf(text, sizeof(text), "%s: %s", finding_kind_name(finding->kind), finding->text);
+	/* The whole evidence comes before what to do about it. */
+	advises = !known && *finding->advice && (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
+	names = left > 2 && !known && finding->hosts_touched;
+	end = y + left - advises - names;
+	y = draw_below(brush, y, end, body, text, known ? ROLE_FAINT : ROLE_TEXT);
+	if (names) {
+		write_hosts(finding, text, sizeof(text));
+		y = draw_below(brush, y, y + 1, body, text, ROLE_TEXT);
+	}
+	snprintf(text, sizeof(text), "> %s", finding->advice);
+	if (advises)
+		draw_below(brush, y, y + 1, body, text, ROLE_FAINT);
+}
+
+static void draw_problem(const struct overview_view *view, const struct app *app, const struct brush *plain,
+			 size_t index, int y, const struct rect *body)
+{
+	const struct finding_row *row = view->problems[index];
+	enum port_mark mark = port_mark_of(row);
+	bool known = mark == MARK_ACKNOWLEDGED;
+	bool here = index == view->cursor;
+	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
+	struct problem_places places;
+	char since[WHEN_SIZE];
+
+	overview_problem_places(body->columns, &places);
+	draw_cell(&brush, y, body->x, body->columns, here ? ">" : "", ALIGN_LEFT, ROLE_TEXT);
+	draw_cell(&brush, y, body->x + 1, places.severity_columns, port_mark_name(mark), ALIGN_LEFT, mark_role(mark));
+	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, row->finding.subject, ALIGN_MIDDLE,
+		  known ? ROLE_FAINT : ROLE_STRONG);
+	write_since(row->finding.since_us, app->live.shown->sweep.wall_us, since);
+	draw_cell(&brush, y, body->x + places.since, places.since_columns, since, ALIGN_LEFT,
+		  known ? ROLE_FAINT : ROLE_TEXT);
+	draw_cell(&brush, y, body->x + places.cause, places.cause_columns, cause_of(&row->finding), ALIGN_LEFT,
+		  known ? ROLE_FAINT : ROLE_TEXT);
+	draw_problem_lines(view, plain, row, y + 1, body);
+}
+
+void overview_draw_problems(const struct overview_view *view, const struct app *app, const struct brush *brush,
+			    const struct rect *body)
+{
+	const struct overview_plan *plan = &view->plan;
+	int seen = plan->problems_rows / plan->problem_lines, i;
+
+	draw_problems_head(view, brush, body);
+	if (!view->problem_count) {
+		draw_no_problems(app, brush, body->y + plan->problems, body);
+		return;
+	}
+	for (i = 0; i < seen; i++)
+		draw_problem(view, app, brush, view->first_problem + (size_t)i,
+			     body->y + plan->problems + i * plan->problem_lines, body);
+}

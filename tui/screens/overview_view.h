@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* overview_view.h - state and parts of the Overview screen */
+#ifndef IBWIRE_TUI_SCREENS_OVERVIEW_VIEW_H
+#define IBWIRE_TUI_SCREENS_OVERVIEW_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tui/model/changes.h"
+#include "tui/model/groups.h"
+#include "tui/model/overview_layout.h"
+
+struct app;
+struct brush;
+struct finding_row;
+struct rect;
+
+/* Content of the screen. */
+struct overview_view {
+	const struct finding_row **problems; /* borrowed from the context; acknowledged ones last */
+	size_t problem_count, open_count;
+	struct changes changes;
+	struct port_groups groups;
+	size_t cursor;                     /* index over the problems, then the groups */
+	size_t first_problem, first_group; /* first visible ones */
+	struct overview_plan plan;
+};
+
+/* Time span of the changes. */
+#define OVERVIEW_CHANGES_US (3600 * INT64_C(1000000))
+
+void overview_draw_problems(const struct overview_view *view, const struct app *app, const struct brush *brush,
+			    const struct rect *body);
+void overview_draw_changes(const struct overview_view *view, const struct app *app, const struct brush *brush,
+			   const struct rect *body);
+void overview_draw_groups(const struct overview_view *view, const struct app *app, const struct brush *brush,
+			  const struct rect *body);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_balance.c - load balance: heat map, worst groups, rails of hosts */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "fabric/shape.h"
+#include "tui/screens/balance_view.h"
+
+const char *view_window(const struct balance_view *view, char *ret, size_t size)
+{
+	char from[16];
+
+	snprintf(ret, size, "measuring: window of %lld s, began %s%s",
+		 (long long)((view->loads.until_us - view->loads.since_us) / US_PER_S),
+		 format_time(view->loads.since_us, "%H:%M:%S", from, sizeof(from)),
+		 view->loads.damage.count ? ", damaged" : "");
+	return ret;
+}
+
+static void init(void *state, const struct app *app)
+{
+	struct balance_view *view = state;
+
+	balance_settings_default(&view->limits);
+	if (app->options->balance)
+		view->limits = *app->options->balance;
+	view->tier = 1;
+	view->dirty = true;
+}
+
+static void done(void *state)
+{
+	struct balance_view *view = state;
+
+	loads_done(&view->loads);
+	heat_done(&view->heat);
+	free(view->order);
+	free(view->results);
+	free(view->hosts);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct balance_view *view = state;
+
+	(void)app;
+	view->dirty = true;
+}
+
+/* Without a tree there are no tiers, and so no map. */
+static bool has_map(const struct app *app)
+{
+	return app->context.shape && app->context.shape->tier_count >= 2;
+}
+
+/* Are there numbers, and all that is made of them? */
+static bool is_made(const struct balance_view *view, const struct app *app)
+{
+	return view->loads.known && view->generation == view->loads.generation && app->context.shape;
+}
+
+static void make(struct balance_view *view, struct app *app)
+{
+	struct error trouble = { 0 };
+	int code = 0;
+
+	view->generation = 0;
+	heat_done(&view->heat);
+	view->result_count = view->host_count = 0;
+	if (!view->loads.known)
+		return;
+	if (has_map(app))
+		code = map_make(view, app, &trouble);
+	if (code == 0)
+		code = balance_groups_make(view, app, &trouble);
+	if (code == 0)
+		code = hosts_make(view, app, &trouble);
+	if (code < 0)
+		app_message(app, "%s", trouble.text);
+	else
+		view->generation = view->loads.generation;
+}
+
+/* Nothing is read for an invisible screen. */
+static bool poll(void *state, struct app *app)
+{
+	struct balance_view *view = state;
+	const struct loads_source source = {
+		.live = &app->live, .context = &app->context, .limits = &view->limits, .shape = app->options->shape,
+		.now_us = clock_boottime_us(app->options->clock),
+	};
+	bool news;
+
+	if (app_screen(app) != &screen_balance || !app->live.shown)
+		return false;
+	if (view->dirty)
+		loads_changed(&view->loads, &source);
+	view->dirty = false;
+	news = loads_poll(&view->loads, &source);
+	if (news || view->generation != view->loads.generation)
+		make(view, app);
+	return news;
+}
+
+static void draw_none(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = app_brush(app, false);
+
+	draw_cell(&brush, body->y + 1, body->x, body->columns,
+		  view->loads.problem[0] ? view->loads.problem : "reading link loads ...", ALIGN_LEFT,
+		  ROLE_TEXT);
+}
+
+/* Whether a line is needed for why there is no map. */
+static bool lacks_map(const struct balance_view *view, const struct app *app)
+{
+	return view->part == PART_MAP && !has_map(app);
+}
+
+static enum balance_part part_of(const struct balance_view *view, const struct app *app)
+{
+	return lacks_map(view, app) ? PART_GROUPS : view->part;
+}
+
+/* What that line leaves. */
+static struct rect rest_of(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	int line = lacks_map(view, app);
+
+	return (struct rect){ body->y + line, body->x, body->rows - line, body->columns };
+}
+
+static void draw(void *state, struct app *app, const struct rect *body)
+{
+	struct balance_view *view = state;
+	const struct brush brush = app_brush(app, false);
+	const struct rect rest = rest_of(view, app, body);
+	char text[256];
+
+	if (!is_made(view, app)) {
+		draw_none(view, app, body);
+		return;
+	}
+	if (lacks_map(view, app)) {
+		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context.shape->reason);
+		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+	}
+	switch (part_of(view, app)) {
+	case PART_MAP:
+		map_draw(view, app, &rest);
+		break;
+	case PART_GROUPS:
+		groups_draw(view, app, &rest);
+		break;
+	case PART_HOSTS:
+		hosts_draw(view, app, &rest);
+		break;
+	}
+}
+
+static void draw_footer(void *state, struct app *app, const struct rect *footer)
+{
+	static const struct key_help map[] = {
+		{ "F1", "help" }, { "v", "measured/predicted/difference" }, { "d", "direction" }, { "g", "groups" },
+		{ "H", "hosts" }, { "s", "hottest first" }, { "+ -", "tiers" }, { "Enter", "detail" }, { NULL, NULL },
+	}, groups[] = {
+		{ "F1", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
+		{ "b", "begin" }, { NULL, NULL },
+	}, hosts[] = {
+		{ "F1", "help" }, { "Enter", "detail" }, { "i", "include idle" }, { "H", "map" }, { "g", "groups" },
+		{ NULL, NULL },
+	};
+	const struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	footer_draw_keys(app, footer, part == PART_MAP ? map : part == PART_GROUPS ? groups : hosts);
+}
+
+static bool key(void *state, struct app *app, int pressed)
+{
+	struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	if (pressed == 'g' || pressed == 'H') {
+		enum balance_part wanted = pressed == 'g' ? PART_GROUPS : PART_HOSTS;
+
+		if (pressed == 'g' && part == PART_GROUPS && !has_map(app))
+			app_message(app, "no map of tiers: %.200s",
+				    app->context.shape ? app->context.shape->reason : "");
+		view->part = part == wanted ? PART_MAP : wanted;
+		return true;
+	}
+	if (!is_made(view, app))
+		return false;
+	if (part == PART_MAP)
+		return map_key(view, app, pressed);
+	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *event)
+{
+	struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+	const struct rect rest = rest_of(view, app, &app->body);
+
+	if (!is_made(view, app))
+		return false;
+	if (part == PART_MAP)
+		return map_mouse(view, app, &rest, event);
+	return part == PART_GROUPS ? groups_mouse(view, app, &rest, event) : hosts_mouse(view, app, &rest, event);
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	const struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	if (!is_made(view, app))
+		return;
+	if (part == PART_MAP)
+		map_subject(view, app, ret);
+	else if (part == PART_GROUPS)
+		groups_subject(view, app, ret);
+	else
+		hosts_subject(view, app, ret);
+}
+
+static const struct key_help help[] = {
+	{ "Up Down Left Right", "move the cursor; the selected cell is described below the map" },
+	{ "v", "measured load, load predicted from the routes for the same traffic, their difference" },
+	{ "d", "direction: up from the lower switches, or down to them" },
+	{ "+ -", "next tiers up or down: leaf and spine, spine and core" },
+	{ "s", "sort rows by load or by name" },
+	{ "g", "uplink groups, worst first, with measured, predicted and fair share of each member; g: the map" },
+	{ "H", "hosts with several HCAs, by rail imbalance; H: the map" },
+	{ "i", "include balanced and idle groups, and idle hosts" },
+	{ "TEST", "T: forwarding tables imbalanced, M: measured load imbalanced, H: harmful; -: no; ?: unknown" },
+	{ "AR", "adaptive routing, from the settings or the load: on, off; ?: unknown" },
+	{ "CAUSE", "missing-member, degraded-member: link down or slow; routing: tables; flows: colliding flows;" },
+	{ "", "not-following: only this switch is imbalanced; (echo): caused by another group" },
+	{ "MAX UTIL% IMBALANCE%", "of the busiest link: utilization, and excess over the mean" },
+	{ "x o ! ?", "links: down, missing, degraded or partly missing, not read" },
+	{ "", "measured over at least 60 s and 3 sweeps before the shown time; 'flows' comes from findings" },
+	{ NULL, NULL },
+};
+
+static const char *const part_names[] = { "map", "groups", "hosts", NULL };                /* by enum balance_part */
+static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
+
+static void save(void *state, struct config *config)
+{
+	const struct balance_view *view = state;
+
+	config_put(config, "part", "%s", part_names[view->part]);
+	config_put(config, "value", "%s", value_names[view->value]);
+	config_put_flag(config, "inward", view->inward);
+	config_put_flag(config, "hottest-first", view->hottest_first);
+	config_put_flag(config, "all", view->all);
+}
+
+static bool restore(void *state, const char *name, const char *value)
+{
+	struct balance_view *view = state;
+	int choice;
+
+	if (!strcmp(name, "inward"))
+		return config_flag(value, &view->inward);
+	if (!strcmp(name, "hottest-first"))
+		return config_flag(value, &view->hottest_first);
+	if (!strcmp(name, "all"))
+		return config_flag(value, &view->all);
+	if (!strcmp(name, "part")) {
+		choice = config_choice(value, part_names);
+		view->part = choice < 0 ? view->part : (enum balance_part)choice;
+		return choice >= 0;
+	}
+	choice = strcmp(name, "value") ? -1 : config_choice(value, value_names);
+	if (choice >= 0)
+		view->value = (enum heat_value)choice;
+	return choice >= 0;
+}
+
+const struct screen screen_balance = {
+	.name = "Balance",
+	.is_tab = true,
+	.size = sizeof(struct balance_view),
+	.init = init,
+	.done = done,
+	.changed = changed,
+	.poll = poll,
+	.draw = draw,
+	.draw_footer = draw_footer,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+	.help = help,
+	.save = save,
+	.restore = restore,
+};

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_overview.c - problems, changes, and load by group */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/list.h"
+#include "tui/screens/app.h"
+#include "tui/screens/overview_view.h"
+
+struct overview {
+	bool dirty;              /* made of another snapshot or context than is shown */
+	struct overview_view view;
+	struct list list;        /* the cursor: problems, then groups */
+	int64_t kept_finding;    /* what the cursor stood on */
+	char kept_group[GROUP_NAME_SIZE];
+};
+
+static void done(void *state)
+{
+	struct overview *overview = state;
+
+	free(overview->view.problems);
+	changes_done(&overview->view.changes);
+	groups_done(&overview->view.groups);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct overview *overview = state;
+
+	(void)app;
+	overview->dirty = true;
+}
+
+/* Informational findings appear as changes and in the state of groups. */
+static int find_problems(struct overview *overview, const struct snapshot_context *context)
+{
+	const struct finding_row **problems = calloc(context->finding_count + 1, sizeof(*problems));
+	size_t i;
+
+	overview->view.problem_count = overview->view.open_count = 0;
+	free(overview->view.problems);
+	overview->view.problems = problems;
+	for (i = 0; problems && i < context->finding_count; i++) {
+		const struct finding_row *row = &context->findings[i];
+
+		if (row->finding.severity < FINDING_WARNING)
+			continue;
+		problems[overview->view.problem_count++] = row;
+		overview->view.open_count += !row->acknowledged.at_us;
+	}
+	return problems ? 0 : ERR_NOMEM;
+}
+
+/* The cursor stays on what it stood on, wherever that is now. */
+static void find_kept(struct overview *overview)
+{
+	size_t i;
+
+	for (i = 0; overview->kept_finding && i < overview->view.problem_count; i++)
+		if (overview->view.problems[i]->finding.id == overview->kept_finding)
+			overview->list.cursor = i;
+	for (i = 0; overview->kept_group[0] && i < overview->view.groups.count; i++)
+		if (!strcmp(overview->view.groups.list[i].name, overview->kept_group))
+			overview->list.cursor = overview->view.problem_count + i;
+}
+
+static void save_cursor(struct overview *overview)
+{
+	const struct overview_view *view = &overview->view;
+	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
+
+	overview->kept_finding = 0;
+	overview->kept_group[0] = '\0';
+	/* A cursor on the first row stays there, on the worst problem. */
+	if (cursor && cursor < view->problem_count)
+		overview->kept_finding = view->problems[cursor]->finding.id;
+	else if (cursor >= view->problem_count && group < view->groups.count)
+		memcpy(overview->kept_group, view->groups.list[group].name, sizeof(overview->kept_group));
+}
+
+/* Rebuild for the shown snapshot. Without memory a part is omitted until the next sweep. */
+static void update(struct overview *overview, const struct app *app)
+{
+	int64_t shown_us = app->live.shown->sweep.wall_us;
+
+	if (!overview->dirty)
+		return;
+	overview->dirty = false;
+	if (find_problems(overview, &app->context) < 0 ||
+	    changes_make(&app->context, shown_us - OVERVIEW_CHANGES_US, app->live.at_us ? shown_us : INT64_MAX,
+			 &overview->view.changes, NULL) < 0 ||
+	    groups_make(&app->table, &app->context, &overview->view.groups, NULL) < 0)
+		overview->dirty = true;
+	find_kept(overview);
+}
+
+/* First visible problem and group, from the cursor. */
+static void follow_cursor(struct overview_view *view)
+{
+	bool among_problems = view->cursor < view->problem_count;
+	int seen = view->plan.problems_rows / view->plan.problem_lines;
+
+	view->first_problem = layout_scroll(view->first_problem, among_problems ? view->cursor : view->first_problem,
+					    view->problem_count, seen);
+	view->first_group = layout_scroll(view->first_group,
+					  among_problems ? view->first_group : view->cursor - view->problem_count,
+					  view->groups.count, view->plan.groups_rows);
+}
+
+static void draw(void *state, struct app *app, const struct rect *body)
+{
+	struct overview *overview = state;
+	const struct brush brush = app_brush(app, false);
+	struct overview_contents ask = { .rows = body->rows };
+
+	update(overview, app);
+	ask.problems = overview->view.problem_count;
+	ask.changes = overview->view.changes.count;
+	ask.groups = overview->view.groups.count;
+	overview_plan(&ask, &overview->view.plan);
+	list_fit(&overview->list, overview->view.problem_count + overview->view.groups.count,
+		 overview->view.plan.problems_rows / overview->view.plan.problem_lines);
+	overview->view.cursor = overview->list.cursor;
+	follow_cursor(&overview->view);
+	overview_draw_problems(&overview->view, app, &brush, body);
+	overview_draw_changes(&overview->view, app, &brush, body);
+	overview_draw_groups(&overview->view, app, &brush, body);
+}
+
+/* The group under the cursor that is no switch's own, or NULL: what Enter shows of it are its links. */
+static const struct port_group *plain_group(const struct overview *overview)
+{
+	size_t index = overview->list.cursor - overview->view.problem_count;
+
+	if (overview->list.cursor < overview->view.problem_count || index >= overview->view.groups.count)
+		return NULL;
+	return overview->view.groups.list[index].filter[0] ? &overview->view.groups.list[index] : NULL;
+}
+
+static bool key(void *state, struct app *app, int pressed)
+{
+	struct overview *overview = state;
+	const struct port_group *group = plain_group(overview);
+	bool taken;
+
+	if (group && (pressed == '\r' || pressed == '\n' || pressed == KEY_SPECIAL(KEY_ENTER))) {
+		screen_links_show(app, group->filter);
+		return true;
+	}
+	taken = list_key(&overview->list, pressed);
+	if (taken)
+		save_cursor(overview);
+	return taken;
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	struct overview *overview = state;
+	const struct port_group *group;
+	size_t cursor = overview->list.cursor;
+
+	update(overview, app);
+	if (cursor < overview->view.problem_count) {
+		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = overview->view.problems[cursor]->finding.id };
+		return;
+	}
+	cursor -= overview->view.problem_count;
+	if (cursor >= overview->view.groups.count)
+		return;
+	group = &overview->view.groups.list[cursor];
+	if (group->own.kind != SUBJECT_NONE)
+		*ret = group->own;
+	else if (group->worst)
+		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = group->worst->finding.id };
+	else if (group->hottest != FABRIC_NONE)
+		*ret = subject_of_port(app, group->hottest);
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *mouse)
+{
+	struct overview *overview = state;
+	const struct overview_plan *plan = &overview->view.plan;
+	int y = mouse->y - app->body.y;
+
+	if (mouse->wheel)
+		list_mouse(&overview->list, mouse, 0);
+	else if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
+		list_move_to(&overview->list,
+			     overview->view.first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
+	else if (plan->groups_rows && y >= plan->groups && y < plan->groups + plan->groups_rows)
+		list_move_to(&overview->list,
+			     overview->view.problem_count + overview->view.first_group + (size_t)(y - plan->groups));
+	else
+		return false;
+	save_cursor(overview);
+	return true;
+}
+
+static const struct key_help footer_keys[] = {
+	{ "Enter", "detail" }, { "b", "begin" }, { "a", "acknowledge" }, { "t", "time" }, { "< >", "step" },
+	{ "1-6", "screens" }, { "?", "help" }, { "q", "quit" }, { NULL, NULL },
+};
+
+static const struct key_help help[] = {
+	{ "Up Down PgUp PgDn", "move through the problems, then the groups" },
+	{ "Home End", "first, last; also k j g G" },
+	{ "Enter", "details of a problem or a switch's uplinks; links of a group" },
+	{ "b a", "go to its start; acknowledge it or revoke that" },
+	{ "CRIT WARN ack", "severity; ack: acknowledged" },
+	{ "CHANGES 1h", "events before the shown time, related ones combined" },
+	{ "compute out in", "traffic sent by hosts, and sent to them" },
+	{ "leaf up", "traffic from leaves to the tier above" },
+	{ "spine down", "traffic from spines to the tier below" },
+	{ "other", "all except the switches with a problem listed above" },
+	{ "MEAN MIN MAX", "TX utilization of its ports" },
+	{ "0 ... 100%", "number of ports with TX utilization 0 to 10 %, 10 to 20 %, ..." },
+	{ "unknown", "group: fewer than 95 % of its ports were read" },
+	{ NULL, NULL },
+};
+
+const struct screen screen_overview = {
+	.name = "Overview",
+	.is_tab = true,
+	.size = sizeof(struct overview),
+	.done = done,
+	.changed = changed,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+	.footer_keys = footer_keys,
+	.help = help,
+};
+
+static const char *write_times(const struct change *change, char *ret, size_t size)
+{
+	char from[16], to[16];
+
+	format_time(change->first_us, "%H:%M", from, sizeof(from));
+	format_time(change->last_us, "%H:%M", to, sizeof(to));
+	if (strcmp(from, to))
+		snprintf(ret, size, "%s-%s", from, to);
+	else
+		snprintf(ret, size, "%s", to);
+	return ret;
+}
+
+/* "1h", or less where more happened than is kept. */
+static const char *write_told(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
+{
+	if (changes->since_us <= shown_us - OVERVIEW_CHANGES_US)
+		snprintf(ret, size, "1h");
+	else
+		format_age(shown_us - changes->since_us, ret, size);
+	return ret;
+}
+
+/* One line for each, or as many as fit into the only one. */
+void overview_draw_changes(const struct overview_view *view, const struct app *app, const struct brush *brush,
+			   const struct rect *body)
+{
+	enum { LABEL = 12, SEGMENTS = 8 };
+	const struct changes *changes = &view->changes;
+	int y = body->y + view->plan.changes, rows = view->plan.changes_rows, i;
+	int x = body->x + LABEL, columns = body->columns - LABEL;
+	struct segment segments[SEGMENTS];
+	char times[40], text[400];
+	size_t count = 0;
+
+	if (!rows)
+		return;
+	snprintf(text, sizeof(text), "CHANGES %s",
+		 write_told(changes, app->live.shown->sweep.wall_us, times, sizeof(times)));
+	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
+	if (!changes->count) {
+		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);
+		return;
+	}
+	for (i = 0; rows > 1 && i < rows; i++) {
+		const struct change *change = &changes->list[i];
+
+		snprintf(text, sizeof(text), "%s  %s", write_times(change, times, sizeof(times)), change->text);
+		draw_cell(brush, y + i, x, columns, text, ALIGN_LEFT, ROLE_TEXT);
+	}
+	if (rows > 1 && (size_t)rows < changes->count) {
+		snprintf(text, sizeof(text), "%d of %zu", rows, changes->count);
+		draw_cell(brush, y + 1, body->x, LABEL, text, ALIGN_LEFT, ROLE_FAINT);
+	}
+	if (rows > 1)
+		return;
+	for (; count < SEGMENTS && count < changes->count; count++) {
+		const struct change *change = &changes->list[count];
+		char at[16];
+
+		format_time(change->last_us, "%H:%M", at, sizeof(at));
+		segments[count].role = ROLE_TEXT;
+		segments[count].rank = (int)count;
+		snprintf(segments[count].text, sizeof(segments[count].text), "%s %s", at, change->brief);
+	}
+	draw_segments(brush, y, x, columns, segments, count);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_ports.c - the front panel of a switch or host */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/screens/front_panel.h"
+
+struct ports_screen {
+	struct front_panel panel;
+	bool dirty;            /* not of the shown snapshot */
+	struct subject wanted; /* to select when it is */
+	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
+	size_t left_at;
+	struct subject left;
+};
+
+static void done(void *state)
+{
+	struct ports_screen *self = state;
+
+	front_panel_done(&self->panel);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct ports_screen *self = state;
+
+	(void)app;
+	self->dirty = true;
+}
+
+/* Going back along the path restores the cursor. */
+static void leave(struct ports_screen *self, const struct app *app)
+{
+	self->left_at = app->depth;
+	self->left = *app_subject(app);
+}
+
+/* Rebuild for the shown snapshot, and select the requested port. */
+static void prepare(struct ports_screen *self, struct app *app)
+{
+	struct error err = { 0 };
+	int code = 0;
+
+	if (self->dirty)
+		code = front_panel_load(&self->panel, app, &err);
+	self->dirty = false;
+	if (code == 0 && self->wanted.kind != SUBJECT_NONE)
+		code = front_panel_choose(&self->panel, self->wanted.node_guid, self->wanted.port, &err);
+	self->wanted.kind = SUBJECT_NONE;
+	if (code < 0)
+		app_message(app, "%s", err.text);
+}
+
+static void opened(void *state, struct app *app, const struct subject *subject)
+{
+	struct ports_screen *self = state;
+	bool came_back = self->left_at == app->depth && subject_equal(&self->left, subject);
+
+	self->left_at = 0;
+	if (came_back || subject->kind == SUBJECT_NONE || !subject->node_guid)
+		return;
+	self->wanted = *subject;
+	/* Also if the box is not in the fabric at this time: that is displayed then. */
+	self->panel.box_guid = subject->node_guid;
+	filter_set(&self->panel.boxes.filter, "");
+	self->dirty = true;
+}
+
+static void draw(void *state, struct app *app, const struct rect *body)
+{
+	struct ports_screen *self = state;
+
+	prepare(self, app);
+	front_panel_draw(&self->panel, app, body);
+}
+
+static void draw_footer(void *state, struct app *app, const struct rect *footer)
+{
+	static const struct key_help keys[] = {
+		{ "F1", "help" },	     { "Arrows", "port" },  { "PgUp PgDn", "switch" }, { "/", "find" },
+		{ "v", "load errors state" }, { "Enter", "detail" }, { "q", "quit" },	       { NULL, NULL },
+	};
+	const struct ports_screen *self = state;
+	const struct filter *filter = &self->panel.boxes.filter;
+	const struct brush brush = { &app->theme, 0 };
+	char text[FILTER_SIZE + 200];
+
+	if (!self->panel.typing && !filter->typed[0]) {
+		footer_draw_keys(app, footer, keys);
+		return;
+	}
+	snprintf(text, sizeof(text), "/%s%s  %zu of %zu  %s", filter->typed, self->panel.typing ? "_" : "",
+		 self->panel.boxes.row_count, self->panel.boxes.count, filter->trouble);
+	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT,
+		  self->panel.typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
+}
+
+static void say_trouble(struct app *app, int code, const struct error *err)
+{
+	if (code < 0)
+		app_message(app, "%s", err->text);
+}
+
+static void choose_row(struct ports_screen *self, struct app *app, size_t row)
+{
+	struct error err = { 0 };
+
+	say_trouble(app, front_panel_choose_row(&self->panel, row, &err), &err);
+}
+
+/* The names that pass are others: the shown box stays if it is among them, else the first of them is shown. */
+static void look_for(struct ports_screen *self, struct app *app)
+{
+	struct front_panel *panel = &self->panel;
+	size_t row;
+
+	boxes_arrange(&panel->boxes);
+	list_fit(&panel->list, panel->boxes.row_count, panel->list.height);
+	row = boxes_row(&panel->boxes, boxes_find(&panel->boxes, panel->box_guid));
+	if (row < panel->boxes.row_count)
+		list_move_to(&panel->list, row);
+	else
+		choose_row(self, app, 0);
+}
+
+static bool box_key(struct ports_screen *self, struct app *app, int key)
+{
+	const struct list *list = &self->panel.list;
+
+	if (key == KEY_SPECIAL(KEY_PPAGE) || key == KEY_CTRL('b'))
+		choose_row(self, app, list->cursor ? list->cursor - 1 : 0);
+	else if (key == KEY_SPECIAL(KEY_NPAGE) || key == KEY_CTRL('f'))
+		choose_row(self, app, list->cursor + 1);
+	else
+		return false;
+	return true;
+}
+
+static bool typed_key(struct ports_screen *self, struct app *app, int key)
+{
+	struct front_panel *panel = &self->panel;
+
+	if (filter_key(&panel->boxes.filter, &panel->typing, key)) {
+		look_for(self, app);
+		return true;
+	}
+	if (key == KEY_SPECIAL(KEY_UP) || key == KEY_SPECIAL(KEY_DOWN))
+		key = key == KEY_SPECIAL(KEY_UP) ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE);
+	return box_key(self, app, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
+}
+
+static bool move_key(struct front_panel *panel, int key)
+{
+	static const struct { int key, dy, dx; } steps[] = {
+		{ KEY_SPECIAL(KEY_UP), -1, 0 }, { KEY_SPECIAL(KEY_DOWN), 1, 0 }, { KEY_SPECIAL(KEY_LEFT), 0, -1 },
+		{ KEY_SPECIAL(KEY_RIGHT), 0, 1 }, { 'k', -1, 0 }, { 'j', 1, 0 },
+	};
+	size_t i;
+
+	if (key == KEY_SPECIAL(KEY_HOME) || key == 'g' || key == KEY_SPECIAL(KEY_END) || key == 'G') {
+		front_panel_move_to(panel, key == KEY_SPECIAL(KEY_HOME) || key == 'g' ? 0 : panel->count);
+		return true;
+	}
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (steps[i].key != key)
+			continue;
+		/* Before the first drawing nothing stands anywhere. */
+		if (panel->count && panel->plan.bank_columns)
+			front_panel_move_to(panel, panel_move(&panel->plan, panel->slots, panel->count, panel->cursor,
+							steps[i].dy, steps[i].dx));
+		return true;
+	}
+	return false;
+}
+
+static bool key(void *state, struct app *app, int pressed)
+{
+	struct ports_screen *self = state;
+	struct front_panel *panel = &self->panel;
+
+	prepare(self, app);
+	if (panel->typing)
+		return typed_key(self, app, pressed);
+	switch (pressed) {
+	case '/':
+	case '\\':
+	case KEY_SPECIAL(KEY_F(3)):
+	case KEY_SPECIAL(KEY_F(4)):
+		panel->typing = true;
+		return true;
+	case KEY_ESCAPE:
+		if (!panel->boxes.filter.typed[0])
+			return false;
+		filter_set(&panel->boxes.filter, "");
+		look_for(self, app);
+		return true;
+	case 'v':
+		panel->view = (panel->view + 1) % PANEL_VIEW_COUNT;
+		return true;
+	case '\r':
+	case '\n':
+	case KEY_SPECIAL(KEY_ENTER):
+		leave(self, app);
+		return false;
+	default:
+		return box_key(self, app, pressed) || move_key(panel, pressed);
+	}
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	const struct ports_screen *self = state;
+	const struct front_panel *panel = &self->panel;
+
+	(void)app;
+	if (self->dirty || !panel->count)
+		return;
+	*ret = (struct subject){ .kind = SUBJECT_PORT, .node_guid = panel->node_guid, .port = panel->port };
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *mouse)
+{
+	struct ports_screen *self = state;
+	struct front_panel *panel = &self->panel;
+	size_t port;
+	int line;
+
+	prepare(self, app);
+	line = mouse->y - panel->parts.list.y - 1;
+	port = front_panel_port_at(panel, mouse->y, mouse->x);
+	if (mouse->wheel) {
+		box_key(self, app, mouse->wheel < 0 ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE));
+	} else if (port < panel->count) {
+		front_panel_move_to(panel, port);
+		panel->typing = false;
+		return true;
+	} else if (panel->parts.list.rows && mouse->x < panel->parts.list.x + panel->parts.list.columns && line >= 0 &&
+		   panel->list.first + (size_t)line < panel->boxes.row_count) {
+		choose_row(self, app, panel->list.first + (size_t)line);
+	}
+	return false;
+}
+
+static const struct key_help help[] = {
+	{ "Arrows", "select a port by its place on the front; Home End: first, last" },
+	{ "PgUp PgDn", "previous, next switch or host: leaves, then upper tiers, then hosts" },
+	{ "/ F3 F4", "find a switch or host by part of a name or regular expression; Esc: all" },
+	{ "v", "cell contents: load of the busier direction, errors, or state" },
+	{ "Enter", "details of the port" },
+	{ "! e < ", "marks: open finding, errors, width or speed below built" },
+	{ "x ? - . L i", "in small cells: down, silent, idle, unused, locked, init" },
+	{ "6.2", "cage 6, second port, as labelled on the switch; else the port number" },
+	{ NULL, NULL },
+};
+
+static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum panel_view */
+
+static void save(void *state, struct config *config)
+{
+	const struct ports_screen *self = state;
+
+	config_put(config, "view", "%s", views[self->panel.view]);
+}
+
+static bool restore(void *state, const char *name, const char *value)
+{
+	struct ports_screen *self = state;
+	int view = strcmp(name, "view") ? -1 : config_choice(value, views);
+
+	if (view >= 0)
+		self->panel.view = (enum panel_view)view;
+	return view >= 0;
+}
+
+const struct screen screen_ports = {
+	.name = "Ports",
+	.is_tab = true,
+	.size = sizeof(struct ports_screen),
+	.done = done,
+	.changed = changed,
+	.opened = opened,
+	.draw = draw,
+	.draw_footer = draw_footer,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+	.help = help,
+	.save = save,
+	.restore = restore,
+};

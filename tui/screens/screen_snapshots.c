@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_snapshots.c - stored snapshots: list, taking one, differences */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "storage/saved.h"
+#include "tui/screens/app.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/list.h"
+#include "tui/model/child_command.h"
+#include "tui/screens/screen_text.h"
+
+/* The list is read again at most so often while the fabric is followed. */
+#define RELOAD_US (3 * US_PER_S)
+
+enum { ARGS_MOST = 32, NONE = 0 };
+
+/* Values of --by, in the order of y. */
+static const char *const by_words[] = { "port", "link", "switch", "host", NULL };
+
+struct screen_state {
+	struct saved_info *rows;   /* newest first */
+	size_t count, capacity;
+	struct list list;
+	int64_t tagged;            /* id; NONE: none is */
+	size_t by;                 /* index into by_words */
+	bool dirty;
+	int64_t loaded_boot_us;    /* 0: never */
+	char problem[512];
+	/* The one that is being taken, and how the last one went. */
+	struct child_command run;
+	char name[SAVED_NAME_SIZE];
+	int64_t began_us;
+	char outcome[512];
+	bool failed;
+};
+
+static void done(void *data)
+{
+	struct screen_state *state = data;
+
+	child_command_stop(&state->run);
+	free(state->rows);
+}
+
+static void changed(void *data, struct app *app)
+{
+	(void)app;
+	((struct screen_state *)data)->dirty = true;
+}
+
+static bool add_row(void *ctx, const struct saved_info *info)
+{
+	struct screen_state *state = ctx;
+	struct saved_info *rows = array_grow(state->rows, state->count, &state->capacity, sizeof(*rows));
+
+	if (!rows) {
+		snprintf(state->problem, sizeof(state->problem), "not enough memory for all snapshots");
+		return false;
+	}
+	state->rows = rows;
+	rows[state->count++] = *info;
+	return true;
+}
+
+/* The list as it is now: read when the screen is in front, and not with every sweep. */
+static void load(struct screen_state *state, struct app *app)
+{
+	int64_t now_us = clock_boottime_us(app->options->clock);
+	struct error trouble = { 0 };
+
+	if (!app->live.reader ||
+	    (state->loaded_boot_us && (!state->dirty || now_us - state->loaded_boot_us < RELOAD_US)))
+		return;
+	state->count = 0;
+	state->problem[0] = '\0';
+	if (saved_list(app->live.reader, add_row, state, &trouble) < 0)
+		snprintf(state->problem, sizeof(state->problem), "%s", trouble.text);
+	for (size_t i = 0; i < state->count / 2; i++) {
+		struct saved_info swap = state->rows[i];
+
+		state->rows[i] = state->rows[state->count - 1 - i];
+		state->rows[state->count - 1 - i] = swap;
+	}
+	state->loaded_boot_us = now_us;
+	state->dirty = false;
+}
+
+static const struct saved_info *find(const struct screen_state *state, int64_t id)
+{
+	for (size_t i = 0; id && i < state->count; i++)
+		if (state->rows[i].id == id)
+			return &state->rows[i];
+	return NULL;
+}
+
+/* --- the difference of two --- */
+
+static void show_difference(struct screen_state *state, struct app *app, const struct saved_info *a,
+			    const struct saved_info *b)
+{
+	const struct saved_info *before = a->wall_us <= b->wall_us ? a : b, *after = before == a ? b : a;
+	const char *args[ARGS_MOST + 1] = {
+		"snapshot", "--by", by_words[state->by], "--db", app->options->db_path, "--color", "never",
+	};
+	const char *const behind[] = { "--", "diff", before->name, after->name, NULL };
+	char title[2 * SAVED_NAME_SIZE + 32];
+	const struct text_command command = {
+		.title = title, .args = args, .varied = 2, .choices = by_words, .varied_name = "rows by",
+	};
+	size_t count = text_arguments(args, 7, ARGS_MOST, app->options->arguments);
+
+	text_arguments(args, count, ARGS_MOST, behind);
+	snprintf(title, sizeof(title), "from %s to %s", before->name, after->name);
+	text_show(app, &command);
+}
+
+/* Enter: the first of two, or the second. */
+static void tag(struct screen_state *state, struct app *app)
+{
+	const struct saved_info *here = &state->rows[state->list.cursor], *first = find(state, state->tagged);
+
+	if (!first) {
+		state->tagged = here->id;
+		app_message(app, "%s selected: press Enter on another snapshot to compare",
+			here->name);
+	} else {
+		state->tagged = NONE;
+		if (first != here)
+			show_difference(state, app, first, here);
+	}
+}
+
+/* --- taking one --- */
+
+static void take(struct app *app, const char *note)
+{
+	struct screen_state *state = screen_state(app, &screen_snapshots);
+	const char *args[ARGS_MOST + 1] = { "ibwire", "snapshot", "--db", app->options->db_path };
+	const char *const noted[] = { "--note", note, NULL }, *const behind[] = { "--", "take", state->name, NULL };
+	struct error trouble = { 0 };
+	size_t count = text_arguments(args, 4, ARGS_MOST, app->options->arguments);
+
+	count = text_arguments(args, count, ARGS_MOST, app->options->device_arguments);
+	count = text_arguments(args, count, ARGS_MOST, note[0] ? noted : NULL);
+	text_arguments(args, count, ARGS_MOST, behind);
+	state->outcome[0] = '\0';
+	state->began_us = clock_boottime_us(app->options->clock);
+	/* execv() takes char * for historical reasons and does not modify them. */
+	if (child_command_start(&state->run, app->options->program, (char *const *)args, 0, &trouble) < 0)
+		app_message(app, "%s", trouble.text);
+}
+
+static void ask_note(struct app *app, const char *name)
+{
+	struct screen_state *state = screen_state(app, &screen_snapshots);
+
+	if (!name[0])
+		return;
+	if (strlen(name) >= sizeof(state->name)) {
+		app_message(app, "a name has at most %zu bytes", sizeof(state->name) - 1);
+		prompt_start(&app->prompt, "name: ", name, ask_note);
+		return;
+	}
+	snprintf(state->name, sizeof(state->name), "%.*s", (int)sizeof(state->name) - 1, name);
+	prompt_start(&app->prompt, "note (or nothing): ", "", take);
+}
+
+static void ask_name(const struct screen_state *state, struct app *app)
+{
+	char name[SAVED_NAME_SIZE];
+
+	if (state->run.pid && !state->run.ended) {
+		app_message(app, "%s is still in progress", state->name);
+		return;
+	}
+	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
+	prompt_start(&app->prompt, "name of the snapshot: ", name, ask_note);
+}
+
+/* The last line that it printed, without the program's name. */
+static void last_line(const struct child_command *run, char *ret, size_t size)
+{
+	const char *text = text_chars(&run->output);
+	size_t end = run->output.len, begin;
+
+	while (end && (text[end - 1] == '\n' || text[end - 1] == ' '))
+		end--;
+	for (begin = end; begin && text[begin - 1] != '\n'; begin--)
+		;
+	if (end - begin > 8 && !strncmp(text + begin, "ibwire: ", 8))
+		begin += 8;
+	text_sanitise(text + begin, end - begin, ret, size);
+}
+
+static bool poll_run(void *data, struct app *app)
+{
+	struct screen_state *state = data;
+	char line[sizeof(state->outcome) - SAVED_NAME_SIZE - 32];
+
+	if (!child_command_poll(&state->run))
+		return false;
+	if (!state->run.ended || state->outcome[0])
+		return true;
+	last_line(&state->run, line, sizeof(line));
+	state->failed = state->run.exit_status != 0;
+	/* What went well stands in the list. */
+	if (state->failed)
+		snprintf(state->outcome, sizeof(state->outcome), "%s failed: %s", state->name,
+			 line[0] ? line : "ended without a message");
+	else
+		snprintf(state->outcome, sizeof(state->outcome), "%s is stored", state->name);
+	state->dirty = true;
+	state->loaded_boot_us = 0;
+	if (app_screen(app) != &screen_snapshots)
+		app_message(app, "%.*s", (int)sizeof(app->message) - 1, state->outcome);
+	return true;
+}
+
+/* --- drawing --- */
+
+struct columns {
+	int name, when_x, ports_x, slow_x, note_x;
+};
+
+static struct columns place_columns(const struct screen_state *state, int width)
+{
+	struct columns at = { .name = 12 };
+
+	for (size_t i = 0; i < state->count; i++)
+		if ((int)text_columns(state->rows[i].name) > at.name)
+			at.name = (int)text_columns(state->rows[i].name);
+	if (at.name > width / 3)
+		at.name = width / 3;
+	at.when_x = 2 + at.name + 1;
+	at.ports_x = at.when_x + 24;
+	at.slow_x = at.ports_x + 16;
+	at.note_x = at.slow_x + 6;
+	return at;
+}
+
+static void draw_row(const struct screen_state *state, const struct app *app, const struct brush *brush,
+		     const struct columns *at, int y, const struct rect *body, const struct saved_info *row)
+{
+	/* One of later than the shown time was not there then. */
+	bool later = app->live.at_us && row->wall_us > app->live.shown->sweep.wall_us;
+	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
+	int x = body->x, width = body->columns;
+	char text[64];
+
+	draw_cell(brush, y, x, width, "", ALIGN_LEFT, role);
+	draw_cell(brush, y, x, 2, row->id == state->tagged ? "*" : "", ALIGN_LEFT, ROLE_STRONG);
+	draw_cell(brush, y, x + 2, at->name < width - 2 ? at->name : width - 2, row->name, ALIGN_MIDDLE,
+		  later ? ROLE_FAINT : ROLE_STRONG);
+	when_format_local(row->wall_us, text);
+	draw_cell(brush, y, x + at->when_x, width - at->when_x < 23 ? width - at->when_x : 23, text, ALIGN_LEFT, role);
+	snprintf(text, sizeof(text), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_asked);
+	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, text, ALIGN_RIGHT,
+		  row->ports_answered < row->ports_asked ? ROLE_WARNING : role);
+	draw_cell(brush, y, x + at->slow_x, width - at->slow_x < 5 ? width - at->slow_x : 5, row->slow ? "yes" : "no",
+		  ALIGN_LEFT, role);
+	draw_cell(brush, y, x + at->note_x, width - at->note_x, row->note, ALIGN_LEFT, role);
+}
+
+static void draw_heads(const struct brush *brush, const struct columns *at, const struct rect *body)
+{
+	int y = body->y, x = body->x, width = body->columns;
+
+	draw_cell(brush, y, x, width, "  NAME", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(brush, y, x + at->when_x, width - at->when_x, "TAKEN", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, "RESPONDED",
+		  ALIGN_RIGHT, ROLE_HEAD);
+	draw_cell(brush, y, x + at->slow_x, width - at->slow_x, "SLOW", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(brush, y, x + at->note_x, width - at->note_x, "NOTE", ALIGN_LEFT, ROLE_HEAD);
+}
+
+/* The last line: progress, result, or a hint for differences. */
+static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush, int y,
+			const struct rect *body)
+{
+	char text[640];
+	enum role role = ROLE_FAINT;
+
+	if (state->run.pid && !state->run.ended) {
+		snprintf(text, sizeof(text), "taking %s ... %lld s", state->name,
+			 (long long)((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S));
+		role = ROLE_GOOD;
+	} else if (state->problem[0] || state->outcome[0]) {
+		snprintf(text, sizeof(text), "%s", state->problem[0] ? state->problem : state->outcome);
+		role = state->problem[0] || state->failed ? ROLE_WARNING : ROLE_GOOD;
+	} else {
+		snprintf(text, sizeof(text), "one row per %s in differences (y: change)", by_words[state->by]);
+	}
+	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, role);
+}
+
+static void draw(void *data, struct app *app, const struct rect *body)
+{
+	struct screen_state *state = data;
+	struct brush brush = { &app->theme, 0 };
+	struct columns at;
+
+	load(state, app);
+	at = place_columns(state, body->columns);
+	draw_heads(&brush, &at, body);
+	list_fit(&state->list, state->count, body->rows - 2);
+	if (!state->count)
+		draw_cell(&brush, body->y + 1, body->x, body->columns,
+			  "no snapshots: n takes one of all counters of all ports", ALIGN_LEFT, ROLE_FAINT);
+	for (int y = 0; y < state->list.height && state->list.first + (size_t)y < state->count; y++) {
+		size_t row = state->list.first + (size_t)y;
+
+		brush.flags = row == state->list.cursor ? DRAW_CURSOR : 0;
+		draw_row(state, app, &brush, &at, body->y + 1 + y, body, &state->rows[row]);
+	}
+	brush.flags = 0;
+	draw_status(state, app, &brush, body->y + body->rows - 1, body);
+}
+
+static bool key(void *data, struct app *app, int pressed)
+{
+	struct screen_state *state = data;
+	const struct saved_info *here = state->list.cursor < state->count ? &state->rows[state->list.cursor] : NULL;
+
+	switch (pressed) {
+	case 'n':
+		ask_name(state, app);
+		return true;
+	case '\r':
+	case '\n':
+	case KEY_SPECIAL(KEY_ENTER):
+		if (here)
+			tag(state, app);
+		return true;
+	case 'd':
+		/* The newest stands first. */
+		if (state->count < 2 || state->list.cursor == 0)
+			app_message(app, "d on an older snapshot compares it with the newest");
+		else
+			show_difference(state, app, here, &state->rows[0]);
+		return true;
+	case 'u':
+		state->tagged = NONE;
+		return true;
+	case 'y':
+		state->by = by_words[state->by + 1] ? state->by + 1 : 0;
+		state->outcome[0] = '\0';
+		return true;
+	default:
+		return list_key(&state->list, pressed);
+	}
+}
+
+static bool mouse(void *data, struct app *app, const struct mouse *event)
+{
+	struct screen_state *state = data;
+
+	return list_mouse(&state->list, event, app->body.y + 1);
+}
+
+static const struct key_help footer_keys[] = {
+	{ "n", "new" }, { "Enter", "compare two" }, { "d", "to the newest" }, { "y", "rows by" },
+	{ "?", "help" }, { "q", "quit" }, { NULL, NULL },
+};
+
+static const struct key_help help[] = {
+	{ "Up Down PgUp PgDn", "move" },
+	{ "Enter", "select; on a second snapshot: show the difference" },
+	{ "d", "show the difference to the newest snapshot" },
+	{ "y", "rows of a difference: port, link, switch or host" },
+	{ "u", "clear the selection" },
+	{ "n", "take a snapshot with a name and a note: polls all ports (requires a device)" },
+	{ NULL, NULL },
+};
+
+const struct screen screen_snapshots = {
+	.name = "Snapshots",
+	.is_tab = true,
+	.size = sizeof(struct screen_state),
+	.done = done,
+	.changed = changed,
+	.poll = poll_run,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.footer_keys = footer_keys,
+	.help = help,
+};

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_subject.c - details of one port, node, group or finding */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "fabric/routes.h"
+#include "tui/screens/app.h"
+#include "tui/screens/subject_page.h"
+#include "tui/draw/draw.h"
+
+/* A table that was read is believed for so long while the newest sweeps are followed. */
+#define ROUTES_US (30 * US_PER_S)
+
+/* Minimum interval of reading detail counters, longer if a read is slow. */
+#define SLOW_US (3 * US_PER_S)
+#define SLOW_SHARE 30
+#define SLOW_WINDOW_US (3600 * US_PER_S)
+
+struct kept {
+	struct subject subject;
+	size_t first, cursor;
+};
+
+struct screen_state {
+	struct subject_page detail;
+	struct subject subject;     /* that the page is of */
+	bool dirty;                 /* the page has to be made again */
+	bool painted;               /* it was drawn once since it was opened: what takes long may be read now */
+	int columns;
+	int64_t routes_at_us, routes_boot_us; /* live.at_us and boottime of the last look at tables */
+	struct {
+		struct subject place;
+		int64_t wall_us, boot_us, took_us;
+	} slow;                     /* of what slow counters were read */
+	struct kept kept[PATH_MAX_DEPTH]; /* where one was on the pages of the path */
+};
+
+static void init(void *data, const struct app *app)
+{
+	struct screen_state *state = data;
+
+	(void)app;
+	state->detail.plot.window = 2;
+	state->detail.view.cursor = PAGE_NONE;
+}
+
+static void done(void *data)
+{
+	struct screen_state *state = data;
+
+	page_done(&state->detail.page);
+	history_plot_done(&state->detail.plot);
+}
+
+static void changed(void *data, struct app *app)
+{
+	struct screen_state *state = data;
+
+	(void)app;
+	state->dirty = true;
+	/* A step in time is painted before tables are read again. */
+	state->painted = false;
+}
+
+/* The place that a subject is about: a finding's is its port, node or group. */
+static struct subject place_of(const struct app *app, const struct subject *subject)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+
+	return row ? subject_of_finding(row) : *subject;
+}
+
+static void save_position(struct screen_state *state, size_t depth)
+{
+	if (depth && depth <= PATH_MAX_DEPTH)
+		state->kept[depth - 1] = (struct kept){ state->subject, state->detail.view.first,
+							state->detail.view.cursor };
+}
+
+static void opened(void *data, struct app *app, const struct subject *subject)
+{
+	struct screen_state *state = data;
+	const struct kept *kept = &state->kept[app->depth - 1];
+
+	if (!subject_equal(&state->subject, subject)) {
+		memset(&state->detail.known, 0, sizeof(state->detail.known));
+		memset(&state->slow, 0, sizeof(state->slow));
+		state->detail.view = (struct page_view){ .cursor = PAGE_NONE };
+		if (subject_equal(&kept->subject, subject))
+			state->detail.view = (struct page_view){ .first = kept->first, .cursor = kept->cursor };
+	}
+	state->subject = *subject;
+	state->dirty = true;
+	state->painted = false;
+}
+
+/* --- what is read for this subject alone --- */
+
+static bool take_slow(void *ctx, const struct detail_row *row)
+{
+	struct subject_data *known = ctx;
+
+	if (known->slow_count < DETAIL_ATTRIBUTE_COUNT)
+		known->slow[known->slow_count++] = *row;
+	return true;
+}
+
+/* Read behind the first picture too, and over an hour at most: they are few, and stand far apart in the database. */
+static bool load_slow(struct screen_state *state, struct app *app, const struct subject *place)
+{
+	struct subject_data *known = &state->detail.known;
+	const struct snapshot *shown = app->live.shown;
+	int64_t now_us = clock_boottime_us(app->options->clock),
+		window_us = history_plot_window_us(&state->detail.plot);
+	struct detail_query query = {
+		.at_us = shown->sweep.wall_us, .window_us = window_us < SLOW_WINDOW_US ? window_us : SLOW_WINDOW_US,
+		.node_guid = place->node_guid, .port = place->port,
+	};
+	bool same = known->slow_read && subject_equal(&state->slow.place, place) &&
+		    known->slow_window_us == query.window_us;
+	int64_t pause_us = SLOW_SHARE * state->slow.took_us > SLOW_US ? SLOW_SHARE * state->slow.took_us : SLOW_US;
+
+	if (place->kind != SUBJECT_PORT || !app->live.reader || !state->painted)
+		return false;
+	if (same && (state->slow.wall_us == shown->sweep.wall_us ||
+		     (!app->live.at_us && now_us - state->slow.boot_us < pause_us)))
+		return false;
+	known->slow_count = 0;
+	known->slow_read = true;
+	known->slow_window_us = query.window_us;
+	if (reader_details(app->live.reader, &query, take_slow, known, NULL) < 0)
+		known->slow_count = 0;
+	state->slow.place = *place;
+	state->slow.wall_us = shown->sweep.wall_us;
+	state->slow.boot_us = clock_boottime_us(app->options->clock);
+	state->slow.took_us = state->slow.boot_us - now_us;
+	return true;
+}
+
+/* What the tables of the subject's switch give its ports to do: read behind the first picture, it may take long. */
+static bool load_routes(struct screen_state *state, const struct app *app, const struct subject *place)
+{
+	struct subject_data *known = &state->detail.known;
+	const struct fabric *fabric = app->live.shown->fabric;
+	uint32_t node = fabric_find_node(fabric, place->node_guid);
+	int64_t now_us = clock_boottime_us(app->options->clock);
+	struct routes routes = { 0 };
+	double weights[256];
+	bool known_now = false;
+
+	if ((place->kind != SUBJECT_PORT && place->kind != SUBJECT_GROUP) || node == FABRIC_NONE ||
+	    fabric->nodes[node].type != NODE_SWITCH || !app->live.reader)
+		return false;
+	if (known->routes >= ROUTES_READ && known->routes_guid == place->node_guid &&
+	    state->routes_at_us == app->live.at_us && (app->live.at_us || now_us - state->routes_boot_us < ROUTES_US))
+		return false;
+	if (!state->painted) {
+		known->routes = known->routes == ROUTES_READ && known->routes_guid == place->node_guid ? ROUTES_READ :
+													ROUTES_WANTED;
+		return false;
+	}
+	if (reader_routes(app->live.reader, app->live.at_us, &routes, NULL) == 0) {
+		known_now = routes_weigh(&routes, fabric, node, NULL, weights, known->lids);
+		routes_done(&routes);
+	}
+	known->routes = known_now ? ROUTES_READ : ROUTES_UNKNOWN;
+	known->routes_guid = place->node_guid;
+	state->routes_at_us = app->live.at_us;
+	state->routes_boot_us = now_us;
+	return true;
+}
+
+/* Absolute values cost a look at all samples since the last ones that are stored: on demand only. */
+static void load_values(struct screen_state *state, struct app *app)
+{
+	const struct subject place = place_of(app, &state->subject);
+	struct subject_data *known = &state->detail.known;
+	struct error trouble = { 0 };
+	int found;
+
+	if (place.kind != SUBJECT_PORT || !app->live.reader) {
+		app_message(app, "absolute values are only available for a port");
+		return;
+	}
+	if (known->has_reading) {
+		known->has_reading = false;
+		return;
+	}
+	found = reader_reading(app->live.reader, app->live.shown->sweep.wall_us, place.node_guid, place.port,
+			       &known->reading, &trouble);
+	known->has_reading = found > 0;
+	if (found <= 0)
+		app_message(app, "%s", found < 0 ? trouble.text : "no absolute values stored for this port");
+}
+
+static void draw(void *data, struct app *app, const struct rect *body)
+{
+	struct screen_state *state = data;
+	struct subject_page *detail = &state->detail;
+	const struct brush brush = app_brush(app, false);
+	const struct subject place = place_of(app, &state->subject);
+
+	/* Dirty or not: a plot has its own pace. */
+	state->dirty |= history_plot_load(&detail->plot, app, &place, body->columns);
+	state->dirty |= load_slow(state, app, &place);
+	state->dirty |= load_routes(state, app, &place);
+	if (state->dirty || state->columns != body->columns || detail->rows != body->rows) {
+		detail->rows = body->rows;
+		state->columns = body->columns;
+		subject_page_fill(detail, app, &state->subject, body->columns);
+		if (detail->page.failed)
+			app_message(app, "out of memory: some lines are missing");
+		state->dirty = false;
+	}
+	page_fit(&detail->page, &detail->view, body->rows);
+	page_draw(&detail->page, &detail->view, &brush, body);
+	state->painted = true;
+	save_position(state, app->depth);
+}
+
+/* What a plot waits for is read when that was said. */
+static bool poll(void *data, struct app *app)
+{
+	const struct screen_state *state = data;
+
+	return app_screen(app) == &screen_subject && state->painted && state->detail.plot.waits;
+}
+
+/* The other end of the link: in place of this one, so that Esc goes where one came from. */
+static void go_to_peer(struct screen_state *state, struct app *app)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	const struct subject place = place_of(app, &state->subject);
+	uint32_t port =
+		place.kind == SUBJECT_PORT ? fabric_find_port(fabric, place.node_guid, place.port) : FABRIC_NONE;
+
+	if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE) {
+		app_message(app, "no port with a peer selected");
+		return;
+	}
+	app->path[app->depth - 1].subject = subject_of_port(app, fabric->ports[port].peer);
+	opened(state, app, app_subject(app));
+}
+
+static bool key(void *data, struct app *app, int pressed)
+{
+	struct screen_state *state = data;
+	const struct subject place = place_of(app, &state->subject);
+
+	switch (pressed) {
+	case '+':
+	case 'Z':
+		history_plot_zoom(&state->detail.plot, 1);
+		return true;
+	case '-':
+	case 'z':
+		history_plot_zoom(&state->detail.plot, -1);
+		return true;
+	case 'c':
+		history_plot_next(&state->detail.plot, &place);
+		return true;
+	case 'v':
+		load_values(state, app);
+		state->dirty = true;
+		return true;
+	case 'x':
+		go_to_peer(state, app);
+		return true;
+	default:
+		return page_key(&state->detail.page, &state->detail.view, pressed);
+	}
+}
+
+static bool mouse(void *data, struct app *app, const struct mouse *event)
+{
+	struct screen_state *state = data;
+	struct page_view *view = &state->detail.view;
+	size_t line = view->first + (size_t)(event->y - app->body.y);
+
+	if (event->wheel) {
+		page_scroll(&state->detail.page, view, event->wheel > 0 ? 3 : -3);
+		return false;
+	}
+	if (event->y < app->body.y || event->y >= app->body.y + app->body.rows ||
+	    line >= state->detail.page.line_count || state->detail.page.lines[line].subject.kind == SUBJECT_NONE)
+		return false;
+	view->cursor = line;
+	return true;
+}
+
+/* What the cursor stands on; where it stands on nothing, what the page is of, so that a, b and r have something. */
+static void subject_here(void *data, const struct app *app, struct subject *ret)
+{
+	const struct screen_state *state = data;
+	const struct text_page *page = &state->detail.page;
+
+	(void)app;
+	*ret = state->detail.view.cursor < page->line_count ? page->lines[state->detail.view.cursor].subject :
+							      state->subject;
+	if (ret->kind == SUBJECT_NONE)
+		*ret = state->subject;
+}
+
+static const struct key_help footer_keys[] = {
+	{ "Enter", "open" }, { "x", "other end" }, { "+ -", "zoom" }, { "c", "plot" },
+	{ "r", "report" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+};
+
+static const struct key_help help[] = {
+	{ "Up Down", "next line that can be opened, or scroll" },
+	{ "PgUp PgDn Home End", "scroll" },
+	{ "Enter", "open the selected peer, port, finding or group" },
+	{ "x", "other end of the link" },
+	{ "+ - (or Z z)", "longer or shorter plot: 1 min, 10 min, 1 h, 6 h, 24 h, 7 d" },
+	{ "c", "metric: utilization, rate, XmitWait, packets, errors; shares of a group" },
+	{ "v", "show or hide absolute values of a port's counters" },
+	{ NULL, NULL },
+};
+
+const struct screen screen_subject = {
+	.name = "detail",
+	.is_tab = false,
+	.size = sizeof(struct screen_state),
+	.init = init,
+	.done = done,
+	.changed = changed,
+	.opened = opened,
+	.poll = poll,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject_here,
+	.footer_keys = footer_keys,
+	.help = help,
+};

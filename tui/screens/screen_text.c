@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* screen_text.c - what a command printed: to be read, searched and kept as a file */
+#include "tui/screens/screen_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/list.h"
+#include "tui/model/child_command.h"
+#include "tui/screens/app.h"
+
+enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
+
+/* Tables are made at least so wide: one can go sideways. */
+enum { TABLE_COLUMNS = 132 };
+
+struct screen_state {
+	char title[160];
+	char *args[ARGS_MOST + 2]; /* args[0] is the program; ends with NULL */
+	size_t varied;             /* in args; 0: none */
+	const char *const *choices;
+	const char *varied_name;
+	size_t choice;
+	struct child_command run;
+	int64_t shown;             /* number of what is shown: a subject's id */
+	char *text;                /* the output, harmless, each line ended with a NUL */
+	size_t *lines;             /* where they begin */
+	size_t line_count, line_capacity;
+	struct list list;
+	int left;                  /* columns that are scrolled out on the left */
+	char search[PROMPT_SIZE];
+};
+
+static void forget(struct screen_state *state)
+{
+	child_command_stop(&state->run);
+	free(state->text);
+	state->text = NULL;
+	state->line_count = 0;
+	state->list = (struct list){ .height = state->list.height };
+	state->left = 0;
+}
+
+static void done(void *data)
+{
+	struct screen_state *state = data;
+
+	forget(state);
+	for (size_t i = 0; state->args[i]; i++)
+		free(state->args[i]);
+	free(state->lines);
+}
+
+/* Our own commands print nothing else, but names of a fabric are in it. */
+static void make_harmless(char *text)
+{
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		if ((*c < ' ' && *c != '\n') || *c == 0x7f)
+			*c = *c == '\t' ? ' ' : '?';
+		/* C1 controls, as UTF-8. */
+		if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+			*c = c[1] = '?';
+	}
+}
+
+static int split(struct screen_state *state, struct error *err)
+{
+	char *at;
+
+	free(state->text);
+	state->line_count = 0;
+	state->text = strdup(text_chars(&state->run.output));
+	if (!state->text)
+		return err_nomem(err);
+	make_harmless(state->text);
+	for (at = state->text; *at;) {
+		size_t *lines = array_grow(state->lines, state->line_count, &state->line_capacity, sizeof(*lines));
+		size_t len = strcspn(at, "\n");
+		bool last = !at[len];
+
+		if (!lines)
+			return err_nomem(err);
+		state->lines = lines;
+		lines[state->line_count++] = (size_t)(at - state->text);
+		at[len] = '\0';
+		if (last)
+			break;
+		at += len + 1;
+	}
+	return 0;
+}
+
+static void start(struct screen_state *state, struct app *app)
+{
+	struct error trouble = { 0 };
+	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
+
+	forget(state);
+	if (child_command_start(&state->run, app->options->program, state->args, columns, &trouble) < 0)
+		app_message(app, "%s", trouble.text);
+}
+
+static bool take_args(struct screen_state *state, const struct text_command *command)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; state->args[i]; i++)
+		free(state->args[i]);
+	memset(state->args, 0, sizeof(state->args));
+	state->args[0] = strdup("ibwire");
+	for (; state->args[count] && command->args[count] && count < ARGS_MOST; count++)
+		state->args[count + 1] = strdup(command->args[count]);
+	return state->args[count] != NULL;
+}
+
+void text_show(struct app *app, const struct text_command *command)
+{
+	struct screen_state *state = screen_state(app, &screen_text);
+	struct subject subject = { .kind = SUBJECT_TEXT };
+
+	snprintf(state->title, sizeof(state->title), "%s", command->title);
+	state->varied = command->choices ? command->varied + 1 : 0;
+	state->choices = command->choices;
+	state->varied_name = command->varied_name;
+	state->choice = 0;
+	if (!take_args(state, command)) {
+		app_message(app, "not enough memory to run a command");
+		return;
+	}
+	for (size_t i = 0; state->varied && state->choices[i]; i++)
+		if (!strcmp(state->choices[i], state->args[state->varied]))
+			state->choice = i;
+	start(state, app);
+	subject.id = ++state->shown;
+	app_open(app, &screen_text, &subject);
+}
+
+static bool poll_run(void *data, struct app *app)
+{
+	struct screen_state *state = data;
+	struct error trouble = { 0 };
+
+	if (!child_command_poll(&state->run))
+		return false;
+	if (split(state, &trouble) < 0)
+		app_message(app, "%s", trouble.text);
+	return true;
+}
+
+static void draw_title(const struct screen_state *state, const struct brush *brush, const struct rect *body)
+{
+	char text[512], how[128];
+	size_t last = state->list.first + (size_t)state->list.height;
+
+	if (state->run.pid && !state->run.ended)
+		snprintf(how, sizeof(how), "running ...");
+	else if (state->run.ended && state->run.exit_status)
+		snprintf(how, sizeof(how), "exit status %d", state->run.exit_status);
+	else
+		snprintf(how, sizeof(how), "lines %zu to %zu of %zu", state->line_count ? state->list.first + 1 : 0,
+			 last < state->line_count ? last : state->line_count, state->line_count);
+	snprintf(text, sizeof(text), "%s%s%s%s%s  (%s)%s", state->title, state->varied ? ", " : "",
+		 state->varied ? state->varied_name : "", state->varied ? " " : "",
+		 state->varied ? state->choices[state->choice] : "", how,
+		 state->run.cut ? "  output truncated" : "");
+	draw_cell(brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
+}
+
+static void draw(void *data, struct app *app, const struct rect *body)
+{
+	struct screen_state *state = data;
+	struct brush brush = { &app->theme, 0 };
+
+	list_fit(&state->list, state->line_count, body->rows - 1);
+	draw_title(state, &brush, body);
+	for (int y = 1; y < body->rows && state->list.first + (size_t)y - 1 < state->line_count; y++) {
+		size_t line = state->list.first + (size_t)y - 1;
+		const char *text = state->text + state->lines[line];
+		bool found = state->search[0] && strcasestr(text, state->search);
+
+		brush.flags = line == state->list.cursor ? DRAW_CURSOR : 0;
+		text += text_prefix_bytes(text, (size_t)state->left);
+		draw_cell(&brush, body->y + y, body->x, body->columns, text, ALIGN_LEFT,
+			  found ? ROLE_SORTED : ROLE_TEXT);
+	}
+}
+
+/* The next line with what is searched for, or the one before, round the end; @step 0: also that of the cursor. */
+static void find(struct app *app, int step)
+{
+	struct screen_state *state = screen_state(app, &screen_text);
+	size_t count = state->line_count;
+
+	for (size_t i = step ? 1 : 0; state->search[0] && i <= count && count; i++) {
+		size_t line = (state->list.cursor + (step < 0 ? count - i % count : i)) % count;
+
+		if (!strcasestr(state->text + state->lines[line], state->search))
+			continue;
+		list_move_to(&state->list, line);
+		return;
+	}
+	app_message(app, state->search[0] ? "%s not found" : "no search text: use /%s", state->search);
+}
+
+static void search(struct app *app, const char *typed)
+{
+	struct screen_state *state = screen_state(app, &screen_text);
+
+	snprintf(state->search, sizeof(state->search), "%s", typed);
+	if (typed[0])
+		find(app, 0);
+}
+
+static int write_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t done = write(fd, bytes, len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		bytes += done;
+		len -= (size_t)done;
+	}
+	return 0;
+}
+
+static void write_file(struct app *app, const char *path)
+{
+	struct screen_state *state = screen_state(app, &screen_text);
+	int fd, failed;
+
+	if (!path[0])
+		return;
+	/* What is there already is somebody's. */
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		app_message(app, "%s: %s", path,
+			errno == EEXIST ? "the file exists; enter another name" : strerror(errno));
+		return;
+	}
+	failed = write_all(fd, text_chars(&state->run.output), state->run.output.len);
+	if (close(fd) < 0 || failed) {
+		app_message(app, "%s: %s", path, strerror(errno));
+		unlink(path);
+		return;
+	}
+	app_message(app, "written: %s", path);
+}
+
+static void next_choice(struct screen_state *state, struct app *app)
+{
+	char *word;
+
+	state->choice = state->choices[state->choice + 1] ? state->choice + 1 : 0;
+	word = strdup(state->choices[state->choice]);
+	if (!word)
+		return;
+	free(state->args[state->varied]);
+	state->args[state->varied] = word;
+	start(state, app);
+}
+
+static bool key(void *data, struct app *app, int pressed)
+{
+	struct screen_state *state = data;
+
+	switch (pressed) {
+	case '/':
+	case KEY_SPECIAL(KEY_F(3)):
+		prompt_start(&app->prompt, "search: ", state->search, search);
+		return true;
+	case 'n':
+	case 'N':
+		find(app, pressed == 'n' ? 1 : -1);
+		return true;
+	case 'w':
+		prompt_start(&app->prompt, "write to the file: ", "", write_file);
+		return true;
+	case 'y':
+		if (state->varied)
+			next_choice(state, app);
+		return state->varied != 0;
+	case KEY_SPECIAL(KEY_RIGHT):
+		state->left += STEP_COLUMNS;
+		return true;
+	case KEY_SPECIAL(KEY_LEFT):
+		state->left = state->left > STEP_COLUMNS ? state->left - STEP_COLUMNS : 0;
+		return true;
+	default:
+		return list_key(&state->list, pressed);
+	}
+}
+
+static bool mouse(void *data, struct app *app, const struct mouse *event)
+{
+	struct screen_state *state = data;
+
+	return list_mouse(&state->list, event, app->body.y + 1);
+}
+
+static const struct key_help footer_keys[] = {
+	{ "/", "search" }, { "n N", "next, previous" }, { "w", "write to a file" }, { "y", "rows by" },
+	{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
+};
+
+/* y is there where something can be chosen. */
+static void draw_footer(void *data, struct app *app, const struct rect *footer)
+{
+	const struct screen_state *state = data;
+	struct key_help keys[sizeof(footer_keys) / sizeof(*footer_keys)];
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(footer_keys) / sizeof(*footer_keys); i++)
+		if (state->varied || !footer_keys[i].keys || strcmp(footer_keys[i].keys, "y") != 0)
+			keys[count++] = footer_keys[i];
+	footer_draw_keys(app, footer, keys);
+}
+
+static const struct key_help help[] = {
+	{ "Up Down PgUp PgDn Home End", "scroll" },
+	{ "Left Right", "sideways" },
+	{ "/ F3", "search; n: next, N: previous" },
+	{ "w", "write to a file" },
+	{ "y", "rows of a difference: port, link, switch, host" },
+	{ NULL, NULL },
+};
+
+const struct screen screen_text = {
+	.name = "text",
+	.size = sizeof(struct screen_state),
+	.done = done,
+	.poll = poll_run,
+	.draw = draw,
+	.draw_footer = draw_footer,
+	.key = key,
+	.mouse = mouse,
+	.help = help,
+};
+
+size_t text_arguments(const char **list, size_t count, size_t most, const char *const *more)
+{
+	for (size_t i = 0; more && more[i] && count < most; i++)
+		list[count++] = more[i];
+	list[count] = NULL;
+	return count;
+}
+
+void text_report(struct app *app, const struct subject *subject)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+	const struct subject place = row ? subject_of_finding(row) : *subject;
+	char who[32], at[WHEN_SIZE], name[NODE_NAME_SIZE * 2 + 16], title[sizeof(name) + 16];
+	const char *args[ARGS_MOST + 1] = { "report", who, "--db", app->options->db_path, "--color", "never" };
+	const char *const past[] = { "--at", at, NULL };
+	const struct text_command command = { .title = title, .args = args };
+	size_t count = 6;
+
+	if (!app->live.shown || !place.node_guid || (place.kind != SUBJECT_PORT && place.kind != SUBJECT_NODE &&
+						     place.kind != SUBJECT_GROUP)) {
+		app_message(app, "no port, node or finding selected to report on");
+		return;
+	}
+	if (place.kind == SUBJECT_PORT)
+		snprintf(who, sizeof(who), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
+	else
+		snprintf(who, sizeof(who), "0x%016" PRIx64, place.node_guid);
+	when_format_utc(app->live.shown->sweep.wall_us, at);
+	count = text_arguments(args, count, ARGS_MOST, app->live.at_us ? past : NULL);
+	text_arguments(args, count, ARGS_MOST, app->options->arguments);
+	snprintf(title, sizeof(title), "report of %s", subject_name(app, &place, name, sizeof(name)));
+	text_show(app, &command);
+}

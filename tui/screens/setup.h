@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* setup.h - settings of the display, and their restoration at the next start */
+#ifndef IBWIRE_TUI_SCREENS_SETUP_H
+#define IBWIRE_TUI_SCREENS_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tui/config_file.h"
+#include "tui/draw/theme.h"
+
+struct app;
+struct error;
+
+struct setup {
+	enum theme_colors colors;
+	bool ascii;        /* ASCII only, also in a UTF-8 locale */
+	bool no_mouse;     /* leaves text selection to the terminal */
+	uint32_t hidden;   /* columns of Links: 1 << enum column */
+	bool stale;        /* not applied to the terminal yet */
+	struct config began; /* settings after the start */
+};
+
+/*
+ * setup_start - restore the saved settings, or set defaults
+ * Errors in the file are shown in the notice line; valid lines are used.
+ * Return: 0 or ERR_NOMEM.
+ */
+int setup_start(struct app *app, struct error *err);
+
+/* setup_end - save settings changed since the start. Write errors are ignored. */
+void setup_end(const struct app *app);
+
+/*
+ * setup_save, setup_restore - of the whole and of all screens, as pairs
+ * @ret_wrong:  the first whose value is none
+ * Return: setup_restore(): whether all values of names that are known were taken.
+ */
+void setup_save(const struct app *app, struct config *config);
+bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size);
+
+/* setup_refresh - next slower (1) or faster (-1) display update interval, cyclic. */
+void setup_refresh(struct app *app, int direction);
+
+/* setup_refresh_name - "each sweep", "2 s", ... */
+const char *setup_refresh_name(const struct app *app);
+
+/* setup_colors_name - "auto", "256", "16", "8", "mono". */
+const char *setup_colors_name(enum theme_colors colors);
+
+#endif

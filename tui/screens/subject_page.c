@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* detail.c - which lines a subject's page has, and the parts that all have */
+#include "tui/screens/subject_page.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "fabric/shape.h"
+#include "tui/model/cell_text.h"
+#include "tui/model/port_marks.h"
+#include "tui/screens/app.h"
+
+#define DAY_US (24 * 3600 * US_PER_S)
+
+/* Lines of a plot on a terminal of few and of many lines. */
+enum { PLOT_LOW = 6, PLOT_HIGH = 10, PLOT_HIGHEST = 14, ROWS_MANY = 26, ROWS_MOST = 44 };
+
+uint32_t group_hottest_port(const struct app *app, uint32_t index)
+{
+	const struct shape_group *group = &app->context.shape->groups[index];
+	uint32_t hottest = FABRIC_NONE;
+	double most = -1;
+
+	for (uint32_t i = group->first; i < group->first + group->count; i++) {
+		const struct row_view *view = &app->table.views[app->context.shape->members[i]];
+		double load = fmax(view->xmit_percent, view->rcv_percent);
+
+		if (!isnan(load) && load > most) {
+			most = load;
+			hottest = app->context.shape->members[i];
+		}
+	}
+	return hottest;
+}
+
+static enum role severity_role(const struct finding_row *row)
+{
+	if (row->acknowledged.at_us)
+		return ROLE_FAINT;
+	return row->finding.severity == FINDING_CRITICAL ? ROLE_CRITICAL :
+	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_TEXT;
+}
+
+/* @port: 0: of the node itself or any of its ports. */
+static bool is_at(const struct app *app, const struct finding *finding, uint64_t node_guid, uint8_t port)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	uint32_t index = port ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
+
+	if (index != FABRIC_NONE)
+		return finding_concerns_port(&app->context, fabric, finding, index);
+	return !node_guid || finding->node_guid == node_guid || finding->peer_guid == node_guid;
+}
+
+/* The hour, and the day where that is another one than the shown time's. */
+static const char *short_time(int64_t wall_us, int64_t shown_us, char *ret, size_t size)
+{
+	bool near = shown_us - wall_us < DAY_US / 2 && wall_us <= shown_us;
+
+	return format_time(wall_us, near ? "%H:%M:%S" : "%Y-%m-%d %H:%M", ret, size);
+}
+
+static void put_finding(struct text_page *page, const struct finding_row *row, int64_t shown_us)
+{
+	const struct subject subject = { .kind = SUBJECT_FINDING, .id = row->finding.id };
+	char since[WHEN_SIZE], age[WHEN_SIZE];
+	int x;
+
+	page_line(page, &subject);
+	x = page_putf(page, 0, severity_role(row), "%s", finding_severity_name(row->finding.severity));
+	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(row->finding.kind));
+	x = page_putf(page, x + 2, ROLE_TEXT, "since %s (%s)%s%s%s",
+		      short_time(row->finding.since_us, shown_us, since, sizeof(since)),
+		      when_format_span(shown_us > row->finding.since_us ? shown_us - row->finding.since_us : 0, age),
+		      row->finding.cause && row->finding.cause[0] ? ", cause: " : "",
+		      row->finding.cause ? row->finding.cause : "", row->acknowledged.at_us ? ", acknowledged" : "");
+	page_putf(page, x + 2, ROLE_FAINT, "%s", row->finding.subject);
+	page_wrap(page, NULL, 2, ROLE_TEXT, row->finding.text);
+}
+
+void subject_page_findings(struct subject_page *detail, const struct app *app, uint64_t node_guid, uint8_t port)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < app->context.finding_count; i++) {
+		const struct finding_row *row = &app->context.findings[i];
+
+		if (!is_at(app, &row->finding, node_guid, port))
+			continue;
+		if (!found++)
+			page_heading(&detail->page, "FINDINGS");
+		put_finding(&detail->page, row, app->live.shown->sweep.wall_us);
+	}
+	if (!found) {
+		page_line(&detail->page, NULL);
+		page_putf(&detail->page, 0, ROLE_FAINT, "no open findings");
+	}
+}
+
+void subject_page_history(struct subject_page *detail, const struct app *app)
+{
+	int height = detail->rows >= ROWS_MOST ? PLOT_HIGHEST : detail->rows >= ROWS_MANY ? PLOT_HIGH : PLOT_LOW;
+
+	history_plot_put(&detail->plot, &detail->page, height, app->theme.unicode);
+}
+
+static void put_gone(struct text_page *page, const char *what)
+{
+	page_line(page, NULL);
+	page_putf(page, 0, ROLE_WARNING, "%s is not in the shown fabric.", what);
+	page_wrap(page, NULL, 0, ROLE_FAINT, "Go to a time at which it was present (t, b, < and >), or back with Esc.");
+}
+
+static void put_place(struct subject_page *detail, const struct app *app, const struct subject *place)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	uint32_t node = fabric_find_node(fabric, place->node_guid);
+	uint32_t port =
+		place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
+	char name[NODE_NAME_SIZE + 32];
+
+	if (place->kind == SUBJECT_FABRIC) {
+		subject_page_fabric(detail, app);
+	} else if (place->kind == SUBJECT_PORT && port != FABRIC_NONE) {
+		subject_page_port(detail, app, port);
+	} else if (place->kind == SUBJECT_GROUP && node != FABRIC_NONE) {
+		subject_page_group(detail, app, place);
+	} else if (place->kind == SUBJECT_NODE && node != FABRIC_NONE) {
+		subject_page_node(detail, app, node);
+	} else {
+		put_gone(&detail->page, subject_name(app, place, name, sizeof(name)));
+		subject_page_findings(detail, app, place->node_guid, place->kind == SUBJECT_PORT ? place->port : 0);
+	}
+}
+
+void subject_page_fill(struct subject_page *detail, const struct app *app, const struct subject *subject, int columns)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+	struct text_page *page = &detail->page;
+	struct subject place = *subject;
+
+	page_begin(page, columns);
+	if (subject->kind == SUBJECT_FINDING && !row) {
+		page_line(page, NULL);
+		page_putf(page, 0, ROLE_WARNING, "This finding is not open at the shown time.");
+		page_wrap(page, NULL, 0, ROLE_FAINT,
+			  "It has closed or had not opened yet: see Events (5). Esc: back.");
+		return;
+	}
+	if (row) {
+		place = subject_of_finding(row);
+		subject_page_finding(detail, app, row);
+		page_line(page, NULL);
+	}
+	put_place(detail, app, &place);
+}
+
+/* Columns of the words on the left. */
+enum { LABEL = 14 };
+
+static void put_times(struct text_page *page, const struct finding_row *row, int64_t shown_us)
+{
+	const struct finding *finding = &row->finding;
+	char at[WHEN_SIZE], span[WHEN_SIZE], text[256];
+	int64_t open_us = shown_us - finding->since_us;
+
+	snprintf(text, sizeof(text), "%s, for %s", when_format_local(finding->since_us, at),
+		 when_format_span(open_us > 0 ? open_us : 0, span));
+	page_field(page, NULL, "since", LABEL, ROLE_TEXT, text);
+	if (row->opened_us != finding->since_us)
+		page_field(page, NULL, "reported", LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
+	page_field(page, NULL, "last seen", LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
+}
+
+/* Keys have their unit at the end: "measured percent 59.18". */
+static void put_numbers(struct text_page *page, const struct finding *finding)
+{
+	struct text text = { 0 };
+
+	for (unsigned i = 0; i < finding->number_count; i++) {
+		double value = finding->numbers[i].value;
+		char key[64];
+
+		snprintf(key, sizeof(key), "%s", finding->numbers[i].key);
+		for (char *c = key; *c; c++)
+			if (*c == '_')
+				*c = ' ';
+		text_appendf(&text, "%s%s ", i ? ", " : "", key);
+		if (isnan(value))
+			text_append(&text, "unknown");
+		else
+			text_appendf(&text, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
+	}
+	page_field(page, NULL, "numbers", LABEL, ROLE_TEXT, text_chars(&text));
+	text_done(&text);
+}
+
+static void put_hosts(struct text_page *page, const struct finding *finding)
+{
+	struct text text = { 0 };
+
+	if (!finding->hosts_touched)
+		return;
+	text_appendf(&text, "%u: ", finding->hosts_touched);
+	for (unsigned i = 0; i < finding->host_count; i++)
+		text_appendf(&text, "%s%s", i ? ", " : "", finding->hosts[i]);
+	if (finding->hosts_touched > finding->host_count)
+		text_append(&text, ", ...");
+	page_field(page, NULL, "hosts affected", LABEL, ROLE_TEXT, text_chars(&text));
+	text_done(&text);
+}
+
+static void put_acknowledgement(struct text_page *page, const struct finding_row *row)
+{
+	const struct acknowledgement *known = &row->acknowledged;
+	char at[WHEN_SIZE], until[WHEN_SIZE], text[512];
+
+	if (!known->at_us) {
+		page_field(page, NULL, "acknowledged", LABEL, ROLE_FAINT, "no");
+		return;
+	}
+	snprintf(text, sizeof(text), "by %s at %s, %s%s%s%s", known->person[0] ? known->person : "unknown user",
+		 when_format_local(known->at_us, at), known->until_us ? "until " : "until revoked",
+		 known->until_us ? when_format_local(known->until_us, until) : "", known->reason[0] ? ": " : "",
+		 known->reason);
+	page_field(page, NULL, "acknowledged", LABEL, ROLE_TEXT, text);
+}
+
+void subject_page_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row)
+{
+	const struct finding *finding = &row->finding;
+	const struct finding_kind_info *info = finding_kind_info(finding->kind);
+	const struct subject place = subject_of_finding(row), self = { .kind = SUBJECT_FINDING, .id = finding->id };
+	struct text_page *page = &detail->page;
+	enum role role = finding->severity == FINDING_CRITICAL ? ROLE_CRITICAL :
+			 finding->severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_STRONG;
+	char name[NODE_NAME_SIZE * 2 + 16];
+	int x;
+
+	page_line(page, &self);
+	x = page_putf(page, 0, row->acknowledged.at_us ? ROLE_FAINT : role, "%s",
+		      finding_severity_name(finding->severity));
+	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(finding->kind));
+	page_putf(page, x + 2, ROLE_STRONG, "%s", finding->subject);
+	page_field(page, &place, "at", LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
+	page_field(page, NULL, "evidence", LABEL, ROLE_TEXT, finding->text);
+	put_times(page, row, app->live.shown->sweep.wall_us);
+	page_field(page, NULL, "cause", LABEL, ROLE_STRONG, finding->cause);
+	page_field(page, NULL, "action", LABEL, ROLE_TEXT, finding->advice);
+	put_hosts(page, finding);
+	put_numbers(page, finding);
+	put_acknowledgement(page, row);
+	page_field(page, NULL, "description", LABEL, ROLE_FAINT, info->means);
+	page_field(page, NULL, "threshold", LABEL, ROLE_FAINT, info->limits);
+	page_field(page, NULL, "rationale", LABEL, ROLE_FAINT, info->reason);
+}
+
+/* Sums over the members, before they are made shares. */
+struct sums {
+	double out, in, capacity, lids;
+};
+
+static struct sums sum_up(const struct app *app, const struct shape_group *group, const struct subject_data *known)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	struct sums sums = { 0 };
+
+	for (uint32_t i = group->first; i < group->first + group->count; i++) {
+		uint32_t index = app->context.shape->members[i];
+		const struct row_view *view = &app->table.views[index];
+
+		sums.out += isnan(view->xmit_bytes_per_s) ? 0 : view->xmit_bytes_per_s;
+		sums.in += isnan(view->rcv_bytes_per_s) ? 0 : view->rcv_bytes_per_s;
+		sums.capacity += fabric->ports[index].state == PORT_ACTIVE ?
+				 (double)port_rate_bits_per_s(&fabric->ports[index]) : 0;
+		sums.lids += known->lids[fabric->ports[index].num];
+	}
+	return sums;
+}
+
+static const char *share_text(double part, double whole, char *ret, size_t size)
+{
+	return format_percent(whole > 0 ? 100 * part / whole : NAN, ret, size);
+}
+
+/* Columns from the right end of a peer's name on, each of 7 and a blank. */
+enum { CELL = 7, FEW = 6, ALL = 8 };
+
+static void put_cells(struct text_page *page, int x, enum role role, const char *const *texts, int count)
+{
+	for (int i = 0; i < count; i++)
+		page_put(page, x + i * (CELL + 1), CELL, ALIGN_RIGHT, role, texts[i]);
+}
+
+static void put_member(struct text_page *page, const struct app *app, const struct subject_data *known,
+		       const struct sums *sums, uint32_t index, int peer_columns, int cells)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	const struct port *port = &fabric->ports[index];
+	const struct row_view *view = &app->table.views[index];
+	const struct subject subject = subject_of_port(app, index);
+	char out[16], in[16], share_out[16], share_in[16], fair[16], table[16], stall[16], errors[32] = "-";
+	const char *const texts[ALL] = { out, share_out, in, share_in, fair, table, stall, errors };
+	double load = fmax(view->xmit_percent, view->rcv_percent);
+	char text[NODE_NAME_SIZE + 8] = "-";
+	double capacity = port->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(port) : 0;
+
+	page_line(page, &subject);
+	snprintf(text, sizeof(text), "%u", port->num);
+	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_STRONG, text);
+	snprintf(text, sizeof(text), "-");
+	if (port->peer != FABRIC_NONE)
+		cell_text_append_port(app->table.order.names[fabric->ports[port->peer].node],
+				      fabric->ports[port->peer].num, text);
+	page_put(page, 5, peer_columns, ALIGN_MIDDLE, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, text);
+	format_percent(view->xmit_percent, out, sizeof(out));
+	format_percent(view->rcv_percent, in, sizeof(in));
+	share_text(view->xmit_bytes_per_s, sums->out, share_out, sizeof(share_out));
+	share_text(view->rcv_bytes_per_s, sums->in, share_in, sizeof(share_in));
+	share_text(capacity, sums->capacity, fair, sizeof(fair));
+	share_text(known->routes == ROUTES_READ ? known->lids[port->num] : NAN, sums->lids, table, sizeof(table));
+	format_percent(view->stall_percent, stall, sizeof(stall));
+	if (!isnan(view->errors))
+		format_count((uint64_t)view->errors, 6, errors, sizeof(errors));
+	put_cells(page, 6 + peer_columns, isnan(load) ? ROLE_FAINT : role_of_load(load), texts, cells);
+}
+
+static void put_members(struct text_page *page, const struct app *app, const struct subject_data *known,
+			const struct shape_group *group)
+{
+	static const char *const heads[ALL] = { "TX", "SHARE", "RX", "SHARE", "FAIR", "TABLE", "XWait%", "ERRORS" };
+	const struct sums sums = sum_up(app, group, known);
+	int cells = page->columns >= 6 + 14 + ALL * (CELL + 1) ? ALL : page->columns >= 60 ? FEW : 3;
+	int peer_columns = page->columns - 6 - cells * (CELL + 1);
+
+	peer_columns = peer_columns < 4 ? 4 : peer_columns > 48 ? 48 : peer_columns;
+	page_heading(page, "MEMBERS");
+	page_line(page, NULL);
+	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_HEAD, "PORT");
+	page_put(page, 5, peer_columns, ALIGN_LEFT, ROLE_HEAD, "PEER");
+	put_cells(page, 6 + peer_columns, ROLE_HEAD, heads, cells);
+	for (uint32_t i = group->first; i < group->first + group->count; i++)
+		put_member(page, app, known, &sums, app->context.shape->members[i], peer_columns, cells);
+	page_line(page, NULL);
+	page_wrap(page, NULL, 0, ROLE_FAINT,
+		  "TX, RX: of the link rate. SHARE: of the group's traffic. FAIR: by link rate. "
+		  "TABLE: share of the group's destination LIDs in the switch's forwarding table.");
+}
+
+void subject_page_group(struct subject_page *detail, const struct app *app, const struct subject *subject)
+{
+	const struct shape *shape = app->context.shape;
+	uint32_t index = subject_group(app->context.shape, subject);
+	const struct subject node = { .kind = SUBJECT_NODE, .node_guid = subject->node_guid };
+	struct text_page *page = &detail->page;
+	char name[NODE_NAME_SIZE * 2 + 16];
+	const struct shape_group *group;
+
+	page_line(page, subject);
+	page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, subject_name(app, subject, name, sizeof(name)));
+	if (index == SHAPE_NONE) {
+		page_line(page, NULL);
+		page_putf(page, 0, ROLE_WARNING, "The shown fabric has no such links.");
+		subject_page_findings(detail, app, subject->node_guid, 0);
+		return;
+	}
+	group = &shape->groups[index];
+	page_line(page, &node);
+	page_putf(page, 0, group->count < group->built ? ROLE_WARNING : ROLE_TEXT,
+		  "%u links of %u built, of a switch of tier %u", group->count, group->built, group->tier);
+	subject_page_findings(detail, app, subject->node_guid, 0);
+	subject_page_history(detail, app);
+	put_members(page, app, &detail->known, group);
+}
