@@ -239,6 +239,16 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"and `db check` hold one while they run, other programs for any time.",
 		.advice = "wait for the end of a backup, an export or a check; end any other process that is named",
 	},
+	[FINDING_STORE_STALLED] = {
+		.name = "store-stalled",
+		.means = "the database accepted no sweep for some time",
+		.limits = "30 s or longer: warning",
+		.reason = "While the database accepts no sweep, findings are not updated, and this one cannot be "
+			"stored: it opens with the first sweep that is stored again. Meanwhile `ibwire status` shows "
+			"`stalled`, and `ibwire health` exits with 69. Counters are complete: the next deltas "
+			"cover the time.",
+		.advice = "see the reason: a full or failing disk, or a process that locks the database",
+	},
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

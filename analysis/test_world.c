@@ -378,6 +378,7 @@ static void sweep(struct world *world)
 		.routes_changed_entries = world->changed_entries, .routes_read_guids = world->read_guids,
 		.routes_read_count = world->read_count,
 		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
+		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
 	uint32_t i;
 

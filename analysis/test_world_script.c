@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/test_world.h"
+#include "base/clock.h"
 
 static void die(const char *what, const char *which)
 {
@@ -191,6 +192,8 @@ static void run_one(struct world *world, const char *command)
 		world->sm_masters = (unsigned)atoi(args[0]);
 	} else if (!strcmp(word, "log")) {
 		world->log_bytes = atoll(args[0]);
+	} else if (!strcmp(word, "stalled")) {
+		world->stalled_us = atoll(args[0]) * US_PER_S;
 	} else if (!strcmp(word, "restart")) {
 		world_restart(world);
 	} else if (!strcmp(word, "routes")) {

@@ -65,6 +65,9 @@ struct findings_step {
 	 */
 	int64_t log_bytes;
 	char log_holders[SINK_HOLDERS_SIZE];
+	/* Likewise: for how long no sweep could be stored before this one, and why; 0: it could. */
+	int64_t stalled_us;
+	char stall_reason[512];
 	struct restored_finding *restored; /* strings of restored findings */
 };
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,8 +131,12 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 static int handle_store(struct collector *collector, int code, int64_t wall_us, struct error *err)
 {
 	if (code == 0) {
-		if (collector->store_failed)
+		collector->findings.stalled_us = 0;
+		if (collector->store_failed) {
 			log_info("sweeps are stored again; the deltas start at the last stored sweep");
+			/* For the findings of the next sweep; those of this one were not updated. */
+			collector->findings.stalled_us = clock_boottime_us(collector->clock) - collector->stalled_at_us;
+		}
 		collector->store_failed = false;
 		return 0;
 	}
@@ -141,6 +146,8 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 		log_error("%s; polling continues, and no counts are lost", err->text);
 		events_add(&collector->events, wall_us, EVENT_STORE_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0, "%s",
 			   err->text);
+		collector->stalled_at_us = clock_boottime_us(collector->clock);
+		snprintf(collector->findings.stall_reason, sizeof(collector->findings.stall_reason), "%s", err->text);
 	}
 	collector->store_failed = true;
 	if (collector->events.count > EVENTS_MAX) {

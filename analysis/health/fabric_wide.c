@@ -8,6 +8,7 @@
 
 #include "analysis/health/state.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
@@ -552,6 +553,21 @@ static void check_log(struct health *health)
 	health_number(open, "log_bytes", (double)input->log_bytes);
 }
 
+static void check_store(struct health *health)
+{
+	const struct health_input *input = health->input;
+	struct health_case what = fabric_case(FINDING_STORE_STALLED, FINDING_WARNING, 0,
+					      health->wall_us - input->stalled_us, "database");
+	struct health_open_finding *open = input->stalled_us >= 30 * US_PER_S ? hold_fabric(health, &what, "database")
+									       : NULL;
+
+	if (!open)
+		return;
+	health_text(open, "no sweep could be stored for %.0f s (threshold: 30 s): %.200s",
+		    (double)input->stalled_us / US_PER_S, input->stall_reason);
+	health_number(open, "stalled_s", (double)input->stalled_us / US_PER_S);
+}
+
 void health_fabric(struct health *health)
 {
 	check_coverage(health);
@@ -568,4 +584,5 @@ void health_fabric(struct health *health)
 	health_expected(health);
 	health_miswired(health);
 	check_log(health);
+	check_store(health);
 }

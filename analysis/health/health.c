@@ -102,6 +102,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_LOCKED:
 	case FINDING_HOST_RESTART:
 	case FINDING_LOG_GROWING:
+	case FINDING_STORE_STALLED:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;

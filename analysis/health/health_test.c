@@ -328,6 +328,10 @@ static void the_fabric_as_a_whole(void **state)
 		  "leaf0/101" },
 		{ "a log that a reader keeps from being emptied", &rails,
 		  "wait 60; log 70000000; wait 60; log 0; wait 90", "log-growing warning fabric closed" },
+		{ "a store that accepted no sweep for a minute", &rails,
+		  "wait 60; stalled 60; wait 10; stalled 0; wait 120", "store-stalled warning fabric closed" },
+		{ "a store that accepted no sweep for a moment", &rails,
+		  "wait 60; stalled 29; wait 10; stalled 0; wait 120", "" },
 		{ "a table that changed", &rails, "wait 60; route-change leaf0 12; wait 60", "routes-changed info "
 		  "leaf0" },
 		{ "all tables changed", &single,

@@ -263,7 +263,7 @@ def loses_pages(sim, collector, outer):
         bad = [answer for answer in answers if answer.status not in (0, 74) or len(answer.err.splitlines()) > 1]
         tap.result(not bad, f"{name}: readers answer, or say in one line why not, {len(answers)} times",
                    "\n".join(map(str, bad[:3])))
-    wait_for(lambda: collector.said().count("takes sweeps again") == collector.said().count("polling goes on"), 60)
+    wait_for(lambda: collector.said().count("stored again") == collector.said().count("polling continues"), 60)
     stuck = newest(sim)
     tap.result(stuck and comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")

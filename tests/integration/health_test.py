@@ -258,7 +258,7 @@ def check_stale(sim):
 
 def explain():
     kinds = re.findall(r"^([a-z-]+)  ", run(IBWIRE, "health", "--explain", "all").out, re.M)
-    tap.equal("--explain lists all kinds", len(kinds), 25)
+    tap.equal("--explain lists all kinds", len(kinds), 26)
     short = [kind for kind in kinds if len(run(IBWIRE, "health", "--explain", kind).out.splitlines()) < 5]
     tap.equal("and has something to say of each", short, [])
     tap.equal("a kind that there is not is wrong usage", run(IBWIRE, "health", "--explain", "x", check=False).status, 64)

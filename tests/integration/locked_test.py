@@ -58,7 +58,7 @@ with Simulation("--gen", "rail --hosts 4", "--wire", "hold=50ms") as sim:
 
     os.chmod(path, 0o644)
     said = count(sim, 1, "--security-keys", keys)
-    tap.result("can be read by everybody" in said.err and said.status == 0, "an open file is complained of", said.err)
+    tap.result("is world-readable: run chmod o-r" in said.err and said.status == 0, "a world-readable key file is reported", said.err)
     with open(path, "a", encoding="ascii") as file:
         file.write("0x1 secret\n")
     said = count(sim, 1, "--security-keys", keys, check=False)

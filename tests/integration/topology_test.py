@@ -137,7 +137,7 @@ with tap.part("names"):
     tap.contains("as a comment", suggested, 'core-001')
 
 with tap.part("wrong usage"):
-    for words, why in ((("topology",), "say what to do"), (("topology", "save"), "takes one file"),
+    for words, why in ((("topology",), "give a sub-command"), (("topology", "save"), "takes one file"),
                        (("topology", "show", "--from", "nothing.net"), "nothing.net"),
                        (("topology", "show", "--hosts", "--from", rail), "--hosts requires dot"),
                        (("topology", "diff", "--from", rail, "graph.dot"), "is it the output of ibnetdiscover"),
