@@ -379,7 +379,7 @@ class Soak:
         sim = Simulation(*options)
         with sim:
             self.run_in(sim)
-        said = [line for line in sim.said.splitlines() if "opensm died (status 137)" not in line]
+        said = [line for line in sim.said.splitlines() if "opensm ended with status 137" not in line]
         self.finding("nothing died in the simulation", said)
         self.stored = Stored(sim.env["IBWIRE_DB"])
         self.judge_store()
