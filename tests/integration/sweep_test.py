@@ -175,7 +175,7 @@ def cut_sweeps(sim):
 
 def questions(sim):
     """How many went over the wire so far."""
-    return int(re.search(r"(\d+) questions", sim.run(IBWIRE_SIM, "wire").out)[1])
+    return int(re.search(r"(\d+) requests", sim.run(IBWIRE_SIM, "wire").out)[1])
 
 
 def is_in_a_sweep(sim, at_first):
