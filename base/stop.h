@@ -16,7 +16,7 @@ void stop_install(void);
  * stop_within - limit the time from the first signal to the end; after stop_install()
  * @seconds:  then the process ends with one line and the status of ERR_UNAVAILABLE, because a call
  *            to a device may never return. 0: unlimited, the default.
- * If the flag is already set, the time starts anew. Committed data is safe (write-ahead log).
+ * If the flag is already set, the time starts now. Committed data is safe (write-ahead log).
  */
 void stop_within(unsigned seconds);
 

@@ -205,7 +205,7 @@ static void reset_unchanged(struct topology_monitor *monitor)
 /* Nodes that did not respond to discovery are queried again, with increasing delay. */
 static void follow_unknown_peers(struct topology_monitor *monitor)
 {
-	size_t count = fabric_to_nobody(monitor->fabric);
+	size_t count = fabric_count_unidentified(monitor->fabric);
 
 	if (count != monitor->unknown_peers)
 		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER] = 0;

@@ -194,7 +194,7 @@ uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port)
 	return node->type == NODE_SWITCH ? node->first_port : port;
 }
 
-size_t fabric_to_nobody(const struct fabric *fabric)
+size_t fabric_count_unidentified(const struct fabric *fabric)
 {
 	size_t count = 0, i;
 

@@ -156,10 +156,10 @@ bool port_is_live(const struct fabric *fabric, const struct port *port);
 uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
 
 /*
- * fabric_to_nobody - number of ports with a link to an unidentified node, which did not respond to
+ * fabric_count_unidentified - number of ports with a link to an unidentified node, which did not respond to
  * discovery.
  */
-size_t fabric_to_nobody(const struct fabric *fabric);
+size_t fabric_count_unidentified(const struct fabric *fabric);
 
 /* port_is_pollable - the port has counters: an external port, or an enhanced port 0 of a switch. */
 bool port_is_pollable(const struct fabric *fabric, const struct port *port);

@@ -428,10 +428,10 @@ static void no_tables_are_no_even_tables(void **state)
 }
 
 /*
- * A link that is down or slow is told whether there is traffic or not; a slow one is held to its
- * own capacity.
+ * A link that is down or slow is reported with and without traffic. The load of a slow link is
+ * compared with the capacity of that link.
  */
-static void state_is_told_at_once(void **state)
+static void link_state_is_reported_at_once(void **state)
 {
 	const struct balance_result *result;
 	struct small small;
@@ -507,7 +507,7 @@ int main(void)
 		cmocka_unit_test(only_busy_windows_count),
 		cmocka_unit_test(each_path_of_a_destination_counts),
 		cmocka_unit_test(no_tables_are_no_even_tables),
-		cmocka_unit_test(state_is_told_at_once),
+		cmocka_unit_test(link_state_is_reported_at_once),
 		cmocka_unit_test(causes_and_states_have_names),
 		cmocka_unit_test(members_are_ordered_by_what_is_wrong_with_them),
 	};

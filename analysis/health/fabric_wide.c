@@ -61,7 +61,7 @@ static const char *coverage_cause(const struct health *health, uint64_t missing,
 	if (unread * 2 > missing)
 		return "sweep-cut";
 	if (health->unidentified * 2 > missing)
-		return "nobody-known";
+		return "unidentified-nodes";
 	return is_only_hcas(health) ? "hcas-silent" : "silent";
 }
 
@@ -100,7 +100,7 @@ static void check_coverage(struct health *health)
 			    "%.1f %% of %llu ports were read (threshold %.0f %%); switches respond and HCAs do not: "
 			    "a PM_Key is set, or this host is not a full member of the default partition",
 			    percent, (unsigned long long)all, limits->warning);
-	else if (!strcmp(cause, "nobody-known"))
+	else if (!strcmp(cause, "unidentified-nodes"))
 		health_text(open,
 			    "%.1f %% of %llu ports were read (threshold %.0f %%); %zu have a link to an unidentified "
 			    "node, which has not responded to any discovery: it hangs, or has an M_Key",
@@ -113,7 +113,7 @@ static void check_coverage(struct health *health)
 			    health->nodes_silent);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
-	health_number(open, "ports_to_nobody", (double)health->unidentified);
+	health_number(open, "ports_to_unidentified_nodes", (double)health->unidentified);
 	health_number(open, "nodes_silent", health->nodes_silent);
 }
 

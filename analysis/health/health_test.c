@@ -159,7 +159,7 @@ static void links_to_nobody_known_are_told(void **state)
 
 	(void)state;
 	CHECK(cases, false);
-	is_coverage("hang h0; wait 60", "nobody-known", "4 have a link to an unidentified node");
+	is_coverage("hang h0; wait 60", "unidentified-nodes", "4 have a link to an unidentified node");
 }
 
 static void links_that_are_slow(void **state)

@@ -344,7 +344,7 @@ int health_update_inventory(struct health *health)
 		return 0;
 	health->fabric = fabric;
 	health->generation++;
-	health->unidentified = fabric_to_nobody(fabric);
+	health->unidentified = fabric_count_unidentified(fabric);
 	for (i = 0; i < health->node_count; i++) {
 		health->changes.nodes_gone += health->nodes[i].now != FABRIC_NONE &&
 				      fabric_find_node(fabric, health->nodes[i].guid) == FABRIC_NONE;

@@ -22,7 +22,7 @@ static bool is_behind_silent_switch(const struct health *health, const struct he
 
 /*
  * A subnet manager removes an unresponsive switch, and with it the routes to the HCAs behind it.
- * Only the switch is reported. When it responds again, the delay of these HCAs starts anew. A
+ * Only the switch is reported. When it responds again, the delay of these HCAs is restarted. A
  * finding that is already open stays.
  */
 static void mark_behind_silent_switch(struct health *health)

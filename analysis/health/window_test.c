@@ -178,11 +178,11 @@ static void cables_and_tables(void **state)
 }
 
 /*
- * A table that a subnet manager has mended after 20 s, and that nobody has read since: it is read
- * before anything is said. @again: other destinations are lost meanwhile, as where one host after
- * the other restarts.
+ * The subnet manager repairs a table after 20 s, before the table is read again. The table is read
+ * before a finding opens. @again: other destinations are lost meanwhile, as when hosts restart one
+ * after the other.
  */
-static void a_hole_that_was_mended_unseen_is_not_told(void **state)
+static void a_hole_that_was_repaired_before_the_next_read_is_not_reported(void **state)
 {
 	(void)state;
 	for (unsigned again = 0; again < 2; again++) {
@@ -235,7 +235,7 @@ int main(void)
 		cmocka_unit_test(congestion_at_its_root),
 		cmocka_unit_test(rails_of_hosts),
 		cmocka_unit_test(cables_and_tables),
-		cmocka_unit_test(a_hole_that_was_mended_unseen_is_not_told),
+		cmocka_unit_test(a_hole_that_was_repaired_before_the_next_read_is_not_reported),
 		cmocka_unit_test(tables_are_wanted_seldom_where_they_are_as_they_were),
 	};
 

@@ -403,7 +403,7 @@ static void fill_not_polled(struct result *result, struct page *page)
  */
 static void fill_no_peer(struct result *result, struct page *page)
 {
-	int64_t count = (int64_t)fabric_to_nobody(page->view.fabric);
+	int64_t count = (int64_t)fabric_count_unidentified(page->view.fabric);
 	char line[160];
 
 	result_integer(result, NO_PEER, count);

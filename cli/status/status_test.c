@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* status and health for the newest sweep: counts, unresponsive ports, finding kinds. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -186,36 +182,9 @@ static void optional_status_lines_are_shown_only_if_set(void **state)
 	free(output);
 }
 
-/* Another process locks the byte that a writer of the log needs. */
-static pid_t lock_log(void)
-{
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 120, .l_len = 1 };
-	char name[100], locked = 0;
-	int ends[2];
-	pid_t child;
-
-	snprintf(name, sizeof(name), "%s-shm", db_path);
-	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (!child) {
-		int fd = open(name, O_RDONLY);
-
-		locked = fcntl(fd, F_SETLK, &lock) == 0;
-		if (write(ends[1], &locked, 1) == 1)
-			pause();
-		_exit(0);
-	}
-	close(ends[1]);
-	assert_int_equal(read(ends[0], &locked, 1), 1);
-	assert_true(locked);
-	close(ends[0]);
-	return child;
-}
-
 static void status_names_the_process_that_locks_the_database(void **state)
 {
-	char words[80], sql[160], *output;
+	char words[160], sql[160], *output;
 	struct reader *collector;
 	struct db_status status;
 	struct db_lock lock;
@@ -234,7 +203,9 @@ static void status_names_the_process_that_locks_the_database(void **state)
 	assert_non_null(strstr(output, "stalled: the collector is running"));
 	assert_null(strstr(output, "locks the database"));
 	free(output);
-	child = lock_log();
+	snprintf(words, sizeof(words), "%s-shm", db_path);
+	/* From the byte that a writer of the log locks. */
+	child = check_lock_in_child(words, 120);
 	snprintf(words, sizeof(words), "; process %lld locks the database (its -shm file)", (long long)child);
 	assert_int_equal(run("status", &output, NULL), 0);
 	assert_non_null(strstr(output, words));
@@ -243,8 +214,7 @@ static void status_names_the_process_that_locks_the_database(void **state)
 	assert_true(json_is_true(json_object_get(row, "store_blocked")));
 	assert_int_equal(integer_of(row, "blocker_pid"), child);
 	json_decref(row);
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, NULL, 0), child);
+	check_end_child(child);
 	lock_release(&lock);
 	reader_close(collector);
 }

@@ -352,38 +352,6 @@ static void a_collector_beside_another_one_stores_nothing(void **state)
 	model_destroy(model);
 }
 
-/* A process with read access holds a read lock from a byte of a file on. */
-static pid_t lock_in_child(const char *name, off_t start)
-{
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = start };
-	char locked = 0;
-	int ends[2];
-	pid_t child;
-
-	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (!child) {
-		int fd = open(name, O_RDONLY);
-
-		locked = fcntl(fd, F_SETLK, &lock) == 0;
-		if (write(ends[1], &locked, 1) == 1)
-			pause();
-		_exit(0);
-	}
-	close(ends[1]);
-	assert_int_equal(read(ends[0], &locked, 1), 1);
-	assert_true(locked);
-	close(ends[0]);
-	return child;
-}
-
-static void end_child(pid_t child)
-{
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-}
-
 static void a_reader_cannot_stop_a_collector(void **state)
 {
 	struct model *model = model_create(5, 1, 4, 2);
@@ -400,7 +368,7 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	writer_close(check_open_writer(path));
 	assert_int_equal(stat(beside("fabric.db.lock"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	child = lock_in_child(path, 0);
+	child = check_lock_in_child(path, 0);
 	writer = check_open_writer(path);
 	assert_second_refused(path);
 	check_store(writer, model_step(model));
@@ -408,7 +376,7 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	snprintf(sql, sizeof(sql), "SELECT count(*) FROM event WHERE kind = 'lock-blocked'"
 		 " AND text LIKE 'process %lld holds%%'", (long long)child);
 	assert_int_equal(check_integer(path, sql), 1);
-	end_child(child);
+	check_end_child(child);
 	check_store(writer, model_step(model));
 	/* It forks: no thread that holds a lock of SQLite's just then. */
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
@@ -417,11 +385,11 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	assert_int_equal(unlink(beside("hard.db")), 0);
 	writer_close(writer);
 	/* While the lock file was readable for all. */
-	child = lock_in_child(beside("fabric.db.lock"), 0);
+	child = check_lock_in_child(beside("fabric.db.lock"), 0);
 	assert_int_equal(writer_open(path, &writer, &err), ERR_UNAVAILABLE);
 	snprintf(sql, sizeof(sql), "process %lld holds a read lock", (long long)child);
 	assert_one_line(&err, sql);
-	end_child(child);
+	check_end_child(child);
 	model_destroy(model);
 }
 
@@ -442,14 +410,14 @@ static void a_lock_that_keeps_sweeps_from_being_stored_has_a_name(void **state)
 	sqlite3_busy_timeout(writer->db, 0);
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
 	assert_false(status.store_blocked);
-	child = lock_in_child(beside("fabric.db-shm"), 120);
+	child = check_lock_in_child(beside("fabric.db-shm"), 120);
 	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
 	snprintf(holder, sizeof(holder), "locked by process %lld,", (long long)child);
 	assert_one_line(&err, holder);
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
 	assert_true(status.store_blocked);
 	assert_int_equal(status.blocker_pid, child);
-	end_child(child);
+	check_end_child(child);
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
 	assert_false(status.store_blocked);
 	reader_close(reader);

@@ -112,7 +112,7 @@ static struct history *make_history(uint64_t seed)
 	for (int i = 0; i < PLACES; i++)
 		init_place(&history->findings[i], i);
 	for (int step = 0; step < STEPS; step++) {
-		/* A collector that starts anew goes on with what is stored. */
+		/* A collector that restarts continues with the stored findings. */
 		if (step % 37 == 36) {
 			writer_close(writer);
 			writer = check_open_writer(path);

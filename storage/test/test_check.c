@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/test/test_check.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
@@ -339,4 +343,35 @@ void check_integrity(const char *path)
 	assert_string_equal(sqlite3_column_text(row, 0), "ok");
 	sqlite3_finalize(row);
 	sqlite3_close(db);
+}
+
+pid_t check_lock_in_child(const char *name, off_t start)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = start };
+	char locked = 0;
+	int ends[2];
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		int fd = open(name, O_RDONLY);
+
+		locked = fcntl(fd, F_SETLK, &lock) == 0;
+		if (write(ends[1], &locked, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &locked, 1), 1);
+	assert_true(locked);
+	close(ends[0]);
+	return child;
+}
+
+void check_end_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "storage/file/lock.h"
 
@@ -45,6 +46,13 @@ void check_restored_details(const struct model *model, const struct restored *re
 
 /* check_restore - the writer gives back what the last sweep left. */
 void check_restore(struct writer *writer, const struct model *model);
+
+/*
+ * check_lock_in_child - a child process holds a read lock on a file from byte @start to its end
+ * Return: the child; check_end_child() kills it.
+ */
+pid_t check_lock_in_child(const char *name, off_t start);
+void check_end_child(pid_t child);
 
 /* check_integrity - SQLite finds nothing wrong with the file. */
 void check_integrity(const char *path);

@@ -521,7 +521,7 @@ int writer_check_fabric(struct writer *writer, const struct fabric *fabric, stru
 	if (!others)
 		return 0; /* a fabric of this host alone says nothing about which one it is */
 	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; "
-		       "give another --db, or --new-fabric to move it aside and start anew", writer->path,
+		       "give another --db, or --new-fabric to move it aside and create another", writer->path,
 		       fabric->node_count);
 }
 

@@ -99,8 +99,8 @@ static int make_room(struct writer *writer, struct error *err)
 	size_t ports = (writer->cache.port_count + CODEC_BLOCK_PORTS - 1) / CODEC_BLOCK_PORTS * CODEC_BLOCK_PORTS;
 
 	if (writer->cache.port_count > HISTORY_PORTS)
-		return err_set(err, ERR_IO, "more than %lld ports were seen over time; start anew with --new-fabric",
-			       (long long)HISTORY_PORTS - 1);
+		return err_set(err, ERR_IO, "more than %lld ports were seen over time; start another database with "
+			       "--new-fabric", (long long)HISTORY_PORTS - 1);
 	if (ports > writer->sample_count) {
 		struct codec_sample *samples = reallocarray(writer->samples, ports, sizeof(*samples));
 		bool *sampled;
