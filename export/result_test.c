@@ -3,11 +3,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -464,139 +462,6 @@ static void no_rows_are_an_empty_array_and_a_header(void **state)
 	}
 }
 
-/* Write until a failure; at most much more than any buffer. */
-static int pour(FILE *stream, enum result_format format, bool *ret_stopped, struct error *err)
-{
-	const struct result_options options = { .format = format, .lines = format == RESULT_JSON };
-	struct result *result;
-	int i, code;
-
-	assert_int_equal(result_create(stream, &options, columns, COLUMN_COUNT, &result, NULL), 0);
-	for (i = 0, *ret_stopped = false; i < 100000 && !*ret_stopped; i++) {
-		result_text(result, TEXT, "a line of text");
-		*ret_stopped = !result_end_row(result);
-	}
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
-}
-
-static void a_full_disk_is_an_error(void **state)
-{
-	int format;
-
-	(void)state;
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
-		FILE *full = fopen("/dev/full", "w");
-		struct error err = { 0 };
-		bool stopped;
-
-		assert_non_null(full);
-		assert_int_equal(pour(full, (enum result_format)format, &stopped, &err), ERR_IO);
-		assert_non_null(strstr(err.text, "No space left"));
-		/* Only lines are written before the end. */
-		assert_int_equal(stopped, format == RESULT_JSON);
-		fclose(full);
-	}
-}
-
-static void closed_pipe_is_no_error(void **state)
-{
-	int format;
-
-	(void)state;
-	signal(SIGPIPE, SIG_IGN);
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
-		int ends[2];
-		bool stopped;
-		FILE *stream;
-
-		assert_int_equal(pipe(ends), 0);
-		close(ends[0]);
-		stream = fdopen(ends[1], "w");
-		assert_int_equal(pour(stream, (enum result_format)format, &stopped, NULL), 0);
-		assert_int_equal(stopped, format == RESULT_JSON);
-		fclose(stream);
-	}
-}
-
-enum { MEGABYTE = 1000000 };
-
-/* Put rows of a megabyte each. Return: what result_finish() does. */
-static int put_megabytes(struct output *output, size_t rows, struct error *err)
-{
-	const struct result_options options = { .format = RESULT_CSV };
-	char *text = malloc(MEGABYTE);
-	int code;
-
-	assert_non_null(text);
-	begin(output, &options);
-	for (size_t i = 0; i < rows; i++) {
-		memset(text, 'a' + (int)i, MEGABYTE);
-		result_bytes(output->result, TEXT, text, MEGABYTE);
-		result_end_row(output->result);
-	}
-	fflush(output->stream);
-	assert_int_equal(output->len, 0);
-	code = result_finish(output->result, err);
-	result_destroy(output->result);
-	fclose(output->stream);
-	free(text);
-	return code;
-}
-
-/* A reader of the output that does not read must not keep a transaction open in which rows are put. */
-static void no_output_before_the_result_is_complete(void **state)
-{
-	struct error err = { 0 };
-	struct output output;
-
-	(void)state;
-	for (size_t rows = 1; rows <= 20; rows += 19) {
-		size_t at = 0;
-
-		assert_int_equal(put_megabytes(&output, rows, NULL), 0);
-		for (size_t i = 0; i < rows; i++) {
-			at = (size_t)((char *)memchr(output.chars + at, '\n', output.len - at) + 1 - output.chars);
-			for (size_t j = 0; j < MEGABYTE; j++)
-				assert_int_equal(output.chars[at + j], 'a' + (int)i);
-		}
-		free(output.chars);
-	}
-	setenv("TMPDIR", "/nonexistent", 1);
-	assert_int_equal(put_megabytes(&output, 20, &err), ERR_IO);
-	unsetenv("TMPDIR");
-	assert_non_null(strstr(err.text, "cannot write a temporary file in /nonexistent: No such file"));
-	free(output.chars);
-}
-
-/* "a, b" cut to "a" is a wrong answer, not a short one. */
-static void a_cell_for_which_memory_ran_out_is_an_error(void **state)
-{
-	static const struct column column = { .key = "list", .kind = COLUMN_TEXT };
-	int format;
-
-	(void)state;
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++)
-		for (int failed = 0; failed < 2; failed++) {
-			const struct result_options options = { .format = (enum result_format)format };
-			struct text list = { 0 };
-			struct result *result;
-			FILE *stream = fopen("/dev/null", "w");
-
-			assert_non_null(stream);
-			assert_int_equal(result_create(stream, &options, &column, 1, &result, NULL), 0);
-			text_append(&list, "a");
-			list.failed = failed;
-			result_text(result, 0, result_chars(result, &list));
-			assert_int_equal(result_end_row(result), !failed);
-			assert_int_equal(result_finish(result, NULL), failed ? ERR_NOMEM : 0);
-			result_destroy(result);
-			text_done(&list);
-			fclose(stream);
-		}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -610,10 +475,6 @@ int main(void)
 		cmocka_unit_test(bytes_are_two_digits_each),
 		cmocka_unit_test(a_cell_does_not_leak_into_the_next_row),
 		cmocka_unit_test(no_rows_are_an_empty_array_and_a_header),
-		cmocka_unit_test(a_full_disk_is_an_error),
-		cmocka_unit_test(closed_pipe_is_no_error),
-		cmocka_unit_test(no_output_before_the_result_is_complete),
-		cmocka_unit_test(a_cell_for_which_memory_ran_out_is_an_error),
 	};
 
 	return cmocka_run_group_tests_name("result", tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* open_test.c - who may open what, and what is left alone */
-#include <fcntl.h>
+/* open_test.c - which files are opened, by which users, and which are refused and left unchanged */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,12 +18,11 @@
 
 #include "base/err.h"
 #include "storage/reader.h"
-#include "storage/saved.h"
 #include "storage/file/schema.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
-#include "storage/write/writer_internal.h"
+#include "storage/writer.h"
 
 static size_t files_in_folder(void)
 {
@@ -38,13 +36,6 @@ static size_t files_in_folder(void)
 	return count;
 }
 
-static void assert_one_line(const struct error *err, const char *word)
-{
-	assert_null(strchr(err->text, '\n'));
-	if (!strstr(err->text, word))
-		fail_msg("\"%s\" does not say \"%s\"", err->text, word);
-}
-
 /* Both refuse what is at the path, say @word, and change no byte and no file beside it but the lock. */
 static void assert_refused_untouched(const char *word, bool lock_allowed)
 {
@@ -56,14 +47,14 @@ static void assert_refused_untouched(const char *word, bool lock_allowed)
 
 	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
 	assert_null(writer);
-	assert_one_line(&err, word);
+	check_error_line(&err, word);
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	if (lock_allowed)
 		unlink(lock);
 	assert_int_equal(files_in_folder(), files);
 	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
 	assert_null(reader);
-	assert_one_line(&err, word);
+	check_error_line(&err, word);
 	after = test_file_read(path, &after_len);
 	assert_int_equal(after_len, before_len);
 	assert_memory_equal(after, before, before_len);
@@ -168,16 +159,16 @@ static void what_is_no_file_is_refused(void **state)
 	(void)state;
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
-	assert_one_line(&err, "no file");
+	check_error_line(&err, "no file");
 	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
 	rmdir(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
 	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
 	assert_int_equal(reader_open("/nonexistent/fabric.db", &reader, &err), ERR_UNAVAILABLE);
-	assert_one_line(&err, "collect");
+	check_error_line(&err, "collect");
 	assert_int_equal(writer_open("/nonexistent/fabric.db", &writer, &err), ERR_IO);
-	assert_one_line(&err, "/nonexistent");
+	check_error_line(&err, "/nonexistent");
 }
 
 /* A collector stores five sweeps and is killed: they are in the log alone. The model has not made them here. */
@@ -218,246 +209,6 @@ static void a_log_without_its_database_is_not_played_into_a_new_one(void **state
 	writer_close(writer);
 	check_integrity(path);
 	model_destroy(model);
-}
-
-static void a_second_collector_is_refused_and_told_who(void **state)
-{
-	struct writer *first = check_open_writer(path), *second = NULL;
-	struct reader *reader = check_open_reader(path);
-	struct db_status status;
-	struct error err = { 0 };
-	char pid[32];
-
-	(void)state;
-	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
-	assert_int_equal(writer_open(path, &second, &err), ERR_UNAVAILABLE);
-	assert_null(second);
-	assert_one_line(&err, pid);
-	assert_int_equal(reader_status(reader, &status, &err), 0);
-	assert_true(status.live);
-	assert_int_equal(status.collector_pid, getpid());
-	assert_int_equal(status.schema_version, SCHEMA_VERSION);
-	assert_int_equal(status.sweeps, 0);
-	writer_close(first);
-	assert_int_equal(reader_status(reader, &status, &err), 0);
-	assert_false(status.live);
-	assert_int_equal(status.collector_pid, 0);
-	reader_close(reader);
-	writer_close(check_open_writer(path));
-}
-
-static const char *beside(const char *name)
-{
-	static char full[100];
-
-	snprintf(full, sizeof(full), "%s/%s", folder, name);
-	return full;
-}
-
-/* Another process opens @where as a collector, or to store a snapshot. Return: what that gave. */
-static int open_in_child(const char *where, bool snapshot, struct error *ret)
-{
-	int ends[2];
-	pid_t child;
-
-	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (!child) {
-		struct saved_writer *saved;
-		struct writer *writer;
-
-		if (snapshot)
-			saved_writer_open(where, &saved, ret);
-		else
-			writer_open(where, &writer, ret);
-		_exit(write(ends[1], ret, sizeof(*ret)) < 0);
-	}
-	close(ends[1]);
-	assert_int_equal(read(ends[0], ret, sizeof(*ret)), sizeof(*ret));
-	close(ends[0]);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	return ret->code;
-}
-
-static void assert_second_refused(const char *where)
-{
-	struct error err = { 0 };
-	struct reader *reader;
-	struct db_status status;
-	char pid[32];
-
-	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
-	assert_int_equal(open_in_child(where, false, &err), ERR_UNAVAILABLE);
-	assert_one_line(&err, pid);
-	reader = check_open_reader(where);
-	assert_int_equal(reader_status(reader, &status, &err), 0);
-	assert_true(status.live);
-	assert_int_equal(status.collector_pid, getpid());
-	reader_close(reader);
-}
-
-static void a_database_has_one_collector_under_all_its_names(void **state)
-{
-	struct model *model = model_create(5, 1, 4, 2);
-	struct writer *writer = check_open_writer(path);
-	struct error err = { 0 };
-
-	(void)state;
-	assert_int_equal(symlink("fabric.db", beside("symbolic.db")), 0);
-	assert_second_refused(beside("symbolic.db"));
-	assert_int_equal(link(path, beside("hard.db")), 0);
-	assert_second_refused(beside("hard.db"));
-	/* By a hard link SQLite would write another log; by a symbolic one it writes the same. */
-	assert_int_equal(open_in_child(beside("hard.db"), true, &err), ERR_UNAVAILABLE);
-	assert_one_line(&err, "hard link");
-	assert_int_equal(unlink(beside("hard.db")), 0);
-	err.code = 0;
-	assert_int_equal(open_in_child(beside("symbolic.db"), true, &err), 0);
-	assert_int_equal(link(path, beside("hard.db")), 0);
-	/* A file that was made after the lock was taken, and a lock file that somebody removed. */
-	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
-	assert_int_equal(unlink(beside("hard.db")), 0);
-	assert_int_equal(link(path, beside("hard.db")), 0);
-	assert_second_refused(beside("hard.db"));
-	assert_int_equal(unlink(beside("fabric.db.lock")), 0);
-	assert_second_refused(path);
-	writer_close(writer);
-	/* By the link the log beside the file itself is found, and the file is what is moved aside. */
-	writer = check_open_writer(beside("symbolic.db"));
-	check_store(writer, model_step(model));
-	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
-	writer_close(writer);
-	assert_int_equal(access(beside("symbolic.db-wal"), F_OK), -1);
-	assert_int_equal(readlink(beside("symbolic.db"), (char[64]){ 0 }, 63), strlen("fabric.db"));
-	model_destroy(model);
-}
-
-static void a_collector_beside_another_one_stores_nothing(void **state)
-{
-	struct model *model = model_create(5, 1, 4, 2);
-	struct writer *writer = check_open_writer(path);
-	struct error err = { 0 };
-	sqlite3 *db;
-
-	(void)state;
-	check_store(writer, model_step(model));
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "CREATE TEMP TABLE one AS SELECT * FROM sweep; UPDATE one SET id = id + 1;"
-				      "INSERT INTO sweep SELECT * FROM one", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_UNAVAILABLE);
-	assert_one_line(&err, "another process stores sweeps");
-	writer_close(writer);
-	model_destroy(model);
-}
-
-static void a_reader_cannot_stop_a_collector(void **state)
-{
-	struct model *model = model_create(5, 1, 4, 2);
-	struct error err = { 0 };
-	struct writer *writer;
-	char sql[160];
-	struct stat st;
-	pid_t child;
-
-	(void)state;
-	/* What an earlier version left. */
-	test_file_write(beside("fabric.db.lock"), "123\n", 4);
-	assert_int_equal(chmod(beside("fabric.db.lock"), 0644), 0);
-	writer_close(check_open_writer(path));
-	assert_int_equal(stat(beside("fabric.db.lock"), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	child = check_lock_in_child(path, 0);
-	writer = check_open_writer(path);
-	assert_second_refused(path);
-	check_store(writer, model_step(model));
-	check_store(writer, model_step(model));
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM event WHERE kind = 'lock-blocked'"
-		 " AND text LIKE 'process %lld holds%%'", (long long)child);
-	assert_int_equal(check_integer(path, sql), 1);
-	check_end_child(child);
-	check_store(writer, model_step(model));
-	/* It forks: no thread that holds a lock of SQLite's just then. */
-	writer_set_retention(writer, &(struct writer_retention){ 0 });
-	assert_int_equal(link(path, beside("hard.db")), 0);
-	assert_int_equal(open_in_child(beside("hard.db"), false, &err), ERR_UNAVAILABLE);
-	assert_int_equal(unlink(beside("hard.db")), 0);
-	writer_close(writer);
-	/* While the lock file was readable for all. */
-	child = check_lock_in_child(beside("fabric.db.lock"), 0);
-	assert_int_equal(writer_open(path, &writer, &err), ERR_UNAVAILABLE);
-	snprintf(sql, sizeof(sql), "process %lld holds a read lock", (long long)child);
-	assert_one_line(&err, sql);
-	check_end_child(child);
-	model_destroy(model);
-}
-
-static void a_lock_that_keeps_sweeps_from_being_stored_has_a_name(void **state)
-{
-	struct model *model = model_create(5, 1, 4, 2);
-	struct writer *writer = check_open_writer(path);
-	struct reader *reader = check_open_reader(path);
-	struct db_status status;
-	struct error err = { 0 };
-	char holder[64];
-	pid_t child;
-
-	(void)state;
-	check_store(writer, model_step(model));
-	/* It forks: no thread that holds a lock of SQLite's just then, and no wait. */
-	writer_set_retention(writer, &(struct writer_retention){ 0 });
-	sqlite3_busy_timeout(writer->db, 0);
-	assert_int_equal(reader_status(reader, &status, NULL), 0);
-	assert_false(status.store_blocked);
-	child = check_lock_in_child(beside("fabric.db-shm"), 120);
-	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
-	snprintf(holder, sizeof(holder), "locked by process %lld,", (long long)child);
-	assert_one_line(&err, holder);
-	assert_int_equal(reader_status(reader, &status, NULL), 0);
-	assert_true(status.store_blocked);
-	assert_int_equal(status.blocker_pid, child);
-	check_end_child(child);
-	assert_int_equal(reader_status(reader, &status, NULL), 0);
-	assert_false(status.store_blocked);
-	reader_close(reader);
-	writer_close(writer);
-	model_destroy(model);
-}
-
-/* The folder may be another user's. */
-static void a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone(void **state)
-{
-	struct writer *writer = NULL;
-	struct error err = { 0 };
-	struct stat st;
-
-	(void)state;
-	for (int kind = 0; kind < 3; kind++) {
-		size_t len;
-		char *bytes;
-
-		test_file_write(beside("victim"), "precious", 8);
-		assert_int_equal(chmod(beside("victim"), 0644), 0);
-		if (kind == 0) {
-			assert_int_equal(symlink("victim", beside("fabric.db.lock")), 0);
-		} else if (kind == 1) {
-			char victim[100];
-
-			snprintf(victim, sizeof(victim), "%s", beside("victim"));
-			assert_int_equal(link(victim, beside("fabric.db.lock")), 0);
-		} else {
-			assert_int_equal(mkfifo(beside("fabric.db.lock"), 0600), 0);
-		}
-		assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
-		assert_one_line(&err, "not a regular file");
-		assert_int_equal(stat(beside("victim"), &st), 0);
-		assert_int_equal(st.st_mode & 07777, 0644);
-		bytes = test_file_read(beside("victim"), &len);
-		assert_int_equal(len, 8);
-		free(bytes);
-		assert_int_equal(unlink(beside("fabric.db.lock")), 0);
-	}
 }
 
 /* Read as user nobody, in a child. Return: 0 where it could. */
@@ -562,7 +313,7 @@ static void another_fabric_is_refused_until_the_old_is_moved_aside(void **state)
 	check_store(writer, sweep);
 	assert_int_equal(writer_check_fabric(writer, sweep->fabric, &err), 0);
 	assert_int_equal(writer_check_fabric(writer, other, &err), ERR_UNAVAILABLE);
-	assert_one_line(&err, "--new-fabric");
+	check_error_line(&err, "--new-fabric");
 	assert_int_equal(writer_forget_fabric(writer, &err), 0);
 	assert_int_equal(writer_check_fabric(writer, other, &err), 0);
 	/* A reader that was open goes over to the new file by itself. */
@@ -597,82 +348,8 @@ static void a_file_that_is_taken_away_is_noticed(void **state)
 	check_store(writer, model_step(model));
 	unlink(path);
 	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
-	assert_one_line(&err, "moved or removed");
+	check_error_line(&err, "moved or removed");
 	writer_close(writer);
-	model_destroy(model);
-}
-
-/* @which: 1 the log, 2 its index, 3 both; 4 the log, and another one in its place. */
-static void remove_log(int which)
-{
-	char name[100];
-
-	snprintf(name, sizeof(name), "%s-wal", path);
-	if (which != 2)
-		assert_int_equal(unlink(name), 0);
-	if (which == 4)
-		test_file_write(name, "another program's log", 21);
-	snprintf(name, sizeof(name), "%s-shm", path);
-	if (which == 2 || which == 3)
-		assert_int_equal(unlink(name), 0);
-}
-
-static void a_log_that_is_removed_is_saved_and_told_once(void **state)
-{
-	struct model *model = model_create(5, 2, 8, 6);
-
-	(void)state;
-	for (int which = 1; which <= 3; which++) {
-		struct writer *writer = check_open_writer(path);
-		/* In this process it would share the index that is removed. */
-		struct reader *before = which == 1 ? check_open_reader(path) : NULL;
-		int64_t newest = 0, sweeps = check_integer(path, "SELECT coalesce(max(id), 0) FROM sweep");
-
-		for (int i = 0; i < 4; i++) {
-			if (i == 2)
-				remove_log(which);
-			check_store(writer, model_step(model));
-		}
-		/* All of them, for a program that begins now and for one that had the old log open. */
-		assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), sweeps + 4);
-		assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'log-removed'"), which);
-		if (before)
-			assert_int_equal(reader_newest(before, &newest, NULL), 0);
-		assert_int_equal(newest, before ? sweeps + 4 : 0);
-		reader_close(before);
-		writer_close(writer);
-		check_integrity(path);
-	}
-	model_destroy(model);
-}
-
-/* Pages of the old log must not go over those of the new one. */
-static void a_log_that_is_replaced_stops_the_writer(void **state)
-{
-	struct model *model = model_create(5, 2, 8, 6);
-	struct writer *writer = check_open_writer(path);
-	struct error err = { 0 };
-	size_t len, len_after;
-	char *before, *after;
-
-	(void)state;
-	for (int i = 0; i < 3; i++)
-		check_store(writer, model_step(model));
-	writer_set_retention(writer, &(struct writer_retention){ 0 });
-	remove_log(4);
-	before = test_file_read(path, &len);
-	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
-	assert_one_line(&err, "-wal was replaced while in use");
-	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
-	assert_one_line(&err, "start the collector again");
-	writer_close(writer);
-	after = test_file_read(path, &len_after);
-	assert_int_equal(len, len_after);
-	assert_memory_equal(before, after, len);
-	free(before);
-	free(after);
-	writer_close(check_open_writer(path));
-	check_integrity(path);
 	model_destroy(model);
 }
 
@@ -770,17 +447,9 @@ int main(void)
 		TEST_IN_FOLDER(a_truncated_database_is_left_alone),
 		TEST_IN_FOLDER(what_is_no_file_is_refused),
 		TEST_IN_FOLDER(a_log_without_its_database_is_not_played_into_a_new_one),
-		TEST_IN_FOLDER(a_second_collector_is_refused_and_told_who),
-		TEST_IN_FOLDER(a_database_has_one_collector_under_all_its_names),
-		TEST_IN_FOLDER(a_collector_beside_another_one_stores_nothing),
-		TEST_IN_FOLDER(a_reader_cannot_stop_a_collector),
-		TEST_IN_FOLDER(a_lock_that_keeps_sweeps_from_being_stored_has_a_name),
-		TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone),
 		TEST_IN_FOLDER(who_may_not_write_can_read),
 		TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_is_moved_aside),
 		TEST_IN_FOLDER(a_file_that_is_taken_away_is_noticed),
-		TEST_IN_FOLDER(a_log_that_is_removed_is_saved_and_told_once),
-		TEST_IN_FOLDER(a_log_that_is_replaced_stops_the_writer),
 		TEST_IN_FOLDER(the_default_path_is_the_documented_one),
 		TEST_IN_FOLDER(the_manual_has_each_column_of_the_tables_that_it_names),
 	};

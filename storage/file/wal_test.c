@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* wal_test.c - the writer after a write or a flush that failed: what is stored is exact, what is lost is named */
+/* wal_test.c - failed writes and flushes, removed and replaced logs: sums stay exact, losses are reported */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "collector/sink.h"
 #include "storage/read/sums.h"
+#include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
@@ -24,7 +25,7 @@
 
 static char log_path[96];
 
-/* Does this process write files beyond @bytes? SQLite reports a disk I/O error where not. */
+/* Limit the size of files that this process writes: beyond it SQLite reports a disk I/O error. */
 static void limit_files(rlim_t bytes)
 {
 	struct rlimit limit;
@@ -129,11 +130,87 @@ static void a_sweep_that_the_disk_lost_is_named_and_counted_again(void **state)
 	model_destroy(model);
 }
 
+/* @which: 1 the log, 2 its index, 3 both; 4 the log, and another one in its place. */
+static void remove_log(int which)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	if (which != 2)
+		assert_int_equal(unlink(name), 0);
+	if (which == 4)
+		test_file_write(name, "another program's log", 21);
+	snprintf(name, sizeof(name), "%s-shm", path);
+	if (which == 2 || which == 3)
+		assert_int_equal(unlink(name), 0);
+}
+
+static void a_removed_log_is_saved_and_reported_once(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+
+	(void)state;
+	for (int which = 1; which <= 3; which++) {
+		struct writer *writer = check_open_writer(path);
+		/* In this process it would share the index that is removed. */
+		struct reader *before = which == 1 ? check_open_reader(path) : NULL;
+		int64_t newest = 0, sweeps = check_integer(path, "SELECT coalesce(max(id), 0) FROM sweep");
+
+		for (int i = 0; i < 4; i++) {
+			if (i == 2)
+				remove_log(which);
+			check_store(writer, model_step(model));
+		}
+		/* All of them, for a program that begins now and for one that had the old log open. */
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), sweeps + 4);
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'log-removed'"), which);
+		if (before)
+			assert_int_equal(reader_newest(before, &newest, NULL), 0);
+		assert_int_equal(newest, before ? sweeps + 4 : 0);
+		reader_close(before);
+		writer_close(writer);
+		check_integrity(path);
+	}
+	model_destroy(model);
+}
+
+/* Pages of the old log must not go over those of the new one. */
+static void a_replaced_log_stops_the_writer(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+	size_t len, len_after;
+	char *before, *after;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		check_store(writer, model_step(model));
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	remove_log(4);
+	before = test_file_read(path, &len);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	check_error_line(&err, "-wal was replaced while in use");
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	check_error_line(&err, "start the collector again");
+	writer_close(writer);
+	after = test_file_read(path, &len_after);
+	assert_int_equal(len, len_after);
+	assert_memory_equal(before, after, len);
+	free(before);
+	free(after);
+	writer_close(check_open_writer(path));
+	check_integrity(path);
+	model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(nothing_of_a_failed_sweep_stays_in_the_log),
 		TEST_IN_FOLDER(a_sweep_that_the_disk_lost_is_named_and_counted_again),
+		TEST_IN_FOLDER(a_removed_log_is_saved_and_reported_once),
+		TEST_IN_FOLDER(a_replaced_log_stops_the_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,3 +375,10 @@ void check_end_child(pid_t child)
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
+
+void check_error_line(const struct error *err, const char *words)
+{
+	assert_null(strchr(err->text, '\n'));
+	if (!strstr(err->text, words))
+		fail_msg("\"%s\" does not contain \"%s\"", err->text, words);
+}

@@ -9,6 +9,7 @@
 
 #include "storage/file/lock.h"
 
+struct error;
 struct model;
 struct reader;
 struct restored;
@@ -46,6 +47,9 @@ void check_restored_details(const struct model *model, const struct restored *re
 
 /* check_restore - the writer gives back what the last sweep left. */
 void check_restore(struct writer *writer, const struct model *model);
+
+/* check_error_line - the error is one line and contains @words. */
+void check_error_line(const struct error *err, const char *words);
 
 /*
  * check_lock_in_child - a child process holds a read lock on a file from byte @start to its end

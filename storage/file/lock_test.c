@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* lock_test.c - one collector per database, under any of its names, and what readers cannot block */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "storage/file/lock.h"
+#include "storage/file/schema.h"
+#include "storage/reader.h"
+#include "storage/saved.h"
+#include "storage/test/test_check.h"
+#include "storage/test/test_folder.h"
+#include "storage/test/test_model.h"
+#include "storage/write/writer_internal.h"
+
+static void a_second_collector_is_refused_with_the_pid_of_the_first(void **state)
+{
+	struct writer *first = check_open_writer(path), *second = NULL;
+	struct reader *reader = check_open_reader(path);
+	struct db_status status;
+	struct error err = { 0 };
+	char pid[32];
+
+	(void)state;
+	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
+	assert_int_equal(writer_open(path, &second, &err), ERR_UNAVAILABLE);
+	assert_null(second);
+	check_error_line(&err, pid);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_true(status.live);
+	assert_int_equal(status.collector_pid, getpid());
+	assert_int_equal(status.schema_version, SCHEMA_VERSION);
+	assert_int_equal(status.sweeps, 0);
+	writer_close(first);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_false(status.live);
+	assert_int_equal(status.collector_pid, 0);
+	reader_close(reader);
+	writer_close(check_open_writer(path));
+}
+
+static const char *beside(const char *name)
+{
+	static char full[100];
+
+	snprintf(full, sizeof(full), "%s/%s", folder, name);
+	return full;
+}
+
+/* Another process opens @where as a collector, or to store a snapshot. Return: what that gave. */
+static int open_in_child(const char *where, bool snapshot, struct error *ret)
+{
+	int ends[2];
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct saved_writer *saved;
+		struct writer *writer;
+
+		if (snapshot)
+			saved_writer_open(where, &saved, ret);
+		else
+			writer_open(where, &writer, ret);
+		_exit(write(ends[1], ret, sizeof(*ret)) < 0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], ret, sizeof(*ret)), sizeof(*ret));
+	close(ends[0]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return ret->code;
+}
+
+static void assert_second_refused(const char *where)
+{
+	struct error err = { 0 };
+	struct reader *reader;
+	struct db_status status;
+	char pid[32];
+
+	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
+	assert_int_equal(open_in_child(where, false, &err), ERR_UNAVAILABLE);
+	check_error_line(&err, pid);
+	reader = check_open_reader(where);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_true(status.live);
+	assert_int_equal(status.collector_pid, getpid());
+	reader_close(reader);
+}
+
+static void a_database_has_one_collector_under_all_its_names(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(symlink("fabric.db", beside("symbolic.db")), 0);
+	assert_second_refused(beside("symbolic.db"));
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	assert_second_refused(beside("hard.db"));
+	/* By a hard link SQLite would write another log; by a symbolic one it writes the same. */
+	assert_int_equal(open_in_child(beside("hard.db"), true, &err), ERR_UNAVAILABLE);
+	check_error_line(&err, "hard link");
+	assert_int_equal(unlink(beside("hard.db")), 0);
+	err.code = 0;
+	assert_int_equal(open_in_child(beside("symbolic.db"), true, &err), 0);
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	/* A file that was made after the lock was taken, and a lock file that somebody removed. */
+	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
+	assert_int_equal(unlink(beside("hard.db")), 0);
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	assert_second_refused(beside("hard.db"));
+	assert_int_equal(unlink(beside("fabric.db.lock")), 0);
+	assert_second_refused(path);
+	writer_close(writer);
+	/* By the link the log beside the file itself is found, and the file is what is moved aside. */
+	writer = check_open_writer(beside("symbolic.db"));
+	check_store(writer, model_step(model));
+	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
+	writer_close(writer);
+	assert_int_equal(access(beside("symbolic.db-wal"), F_OK), -1);
+	assert_int_equal(readlink(beside("symbolic.db"), (char[64]){ 0 }, 63), strlen("fabric.db"));
+	model_destroy(model);
+}
+
+static void a_collector_beside_another_one_stores_nothing(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+	sqlite3 *db;
+
+	(void)state;
+	check_store(writer, model_step(model));
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TEMP TABLE one AS SELECT * FROM sweep; UPDATE one SET id = id + 1;"
+				      "INSERT INTO sweep SELECT * FROM one", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_UNAVAILABLE);
+	check_error_line(&err, "another process stores sweeps");
+	writer_close(writer);
+	model_destroy(model);
+}
+
+static void a_reader_cannot_stop_a_collector(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct error err = { 0 };
+	struct writer *writer;
+	char sql[160];
+	struct stat st;
+	pid_t child;
+
+	(void)state;
+	/* What an earlier version left. */
+	test_file_write(beside("fabric.db.lock"), "123\n", 4);
+	assert_int_equal(chmod(beside("fabric.db.lock"), 0644), 0);
+	writer_close(check_open_writer(path));
+	assert_int_equal(stat(beside("fabric.db.lock"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	child = check_lock_in_child(path, 0);
+	writer = check_open_writer(path);
+	assert_second_refused(path);
+	check_store(writer, model_step(model));
+	check_store(writer, model_step(model));
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM event WHERE kind = 'lock-blocked'"
+		 " AND text LIKE 'process %lld holds%%'", (long long)child);
+	assert_int_equal(check_integer(path, sql), 1);
+	check_end_child(child);
+	check_store(writer, model_step(model));
+	/* It forks: no thread that holds a lock of SQLite's just then. */
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	assert_int_equal(link(path, beside("hard.db")), 0);
+	assert_int_equal(open_in_child(beside("hard.db"), false, &err), ERR_UNAVAILABLE);
+	assert_int_equal(unlink(beside("hard.db")), 0);
+	writer_close(writer);
+	/* While the lock file was readable for all. */
+	child = check_lock_in_child(beside("fabric.db.lock"), 0);
+	assert_int_equal(writer_open(path, &writer, &err), ERR_UNAVAILABLE);
+	snprintf(sql, sizeof(sql), "process %lld holds a read lock", (long long)child);
+	check_error_line(&err, sql);
+	check_end_child(child);
+	model_destroy(model);
+}
+
+static void the_holder_of_a_lock_that_blocks_storing_is_named(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct db_status status;
+	struct error err = { 0 };
+	char holder[64];
+	pid_t child;
+
+	(void)state;
+	check_store(writer, model_step(model));
+	/* It forks: no thread that holds a lock of SQLite's just then, and no wait. */
+	writer_set_retention(writer, &(struct writer_retention){ 0 });
+	sqlite3_busy_timeout(writer->db, 0);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_false(status.store_blocked);
+	child = check_lock_in_child(beside("fabric.db-shm"), 120);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	snprintf(holder, sizeof(holder), "locked by process %lld,", (long long)child);
+	check_error_line(&err, holder);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_true(status.store_blocked);
+	assert_int_equal(status.blocker_pid, child);
+	check_end_child(child);
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_false(status.store_blocked);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+/* The folder may be another user's. */
+static void a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone(void **state)
+{
+	struct writer *writer = NULL;
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	for (int kind = 0; kind < 3; kind++) {
+		size_t len;
+		char *bytes;
+
+		test_file_write(beside("victim"), "precious", 8);
+		assert_int_equal(chmod(beside("victim"), 0644), 0);
+		if (kind == 0) {
+			assert_int_equal(symlink("victim", beside("fabric.db.lock")), 0);
+		} else if (kind == 1) {
+			char victim[100];
+
+			snprintf(victim, sizeof(victim), "%s", beside("victim"));
+			assert_int_equal(link(victim, beside("fabric.db.lock")), 0);
+		} else {
+			assert_int_equal(mkfifo(beside("fabric.db.lock"), 0600), 0);
+		}
+		assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+		check_error_line(&err, "not a regular file");
+		assert_int_equal(stat(beside("victim"), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0644);
+		bytes = test_file_read(beside("victim"), &len);
+		assert_int_equal(len, 8);
+		free(bytes);
+		assert_int_equal(unlink(beside("fabric.db.lock")), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(a_second_collector_is_refused_with_the_pid_of_the_first),
+		TEST_IN_FOLDER(a_database_has_one_collector_under_all_its_names),
+		TEST_IN_FOLDER(a_collector_beside_another_one_stores_nothing),
+		TEST_IN_FOLDER(a_reader_cannot_stop_a_collector),
+		TEST_IN_FOLDER(the_holder_of_a_lock_that_blocks_storing_is_named),
+		TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
