@@ -368,6 +368,15 @@ static void assert_unread(const char *path, size_t most, const char *why)
 	text_done(&text);
 }
 
+static void an_error_is_one_line(void **state)
+{
+	struct error err;
+
+	(void)state;
+	err_set(&err, ERR_IO, "near \"%s\"", "CREATE\n\tTABLE\x7f");
+	assert_string_equal(err.text, "near \"CREATE  TABLE \"");
+}
+
 static void a_file_that_a_user_names_neither_fills_memory_nor_blocks(void **state)
 {
 	char folder[] = "text_read.XXXXXX", name[32];
@@ -426,6 +435,7 @@ int main(void)
 		cmocka_unit_test(wrong_times_are_refused),
 		cmocka_unit_test(spans_have_units_and_bounds),
 		cmocka_unit_test(an_age_is_never_negative),
+		cmocka_unit_test(an_error_is_one_line),
 		cmocka_unit_test(a_file_that_a_user_names_neither_fills_memory_nor_blocks),
 	};
 

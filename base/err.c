@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "base/err.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The text is one line even where it quotes what another program wrote, such as the text of a schema. */
+static void set_text(struct error *err, const char *fmt, va_list args)
+{
+	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	for (char *at = err->text; *at; at++)
+		if (iscntrl((unsigned char)*at))
+			*at = ' ';
+}
 
 int err_set(struct error *err, int code, const char *fmt, ...)
 {
@@ -13,7 +23,7 @@ int err_set(struct error *err, int code, const char *fmt, ...)
 		return code;
 	err->code = code;
 	va_start(args, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	set_text(err, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -28,7 +38,7 @@ int err_prefix(struct error *err, const char *fmt, ...)
 		return ERR_INTERNAL;
 	memcpy(old, err->text, sizeof(old));
 	va_start(args, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	set_text(err, fmt, args);
 	va_end(args);
 	len = strlen(err->text);
 	snprintf(err->text + len, sizeof(err->text) - len, ": %s", old);

@@ -41,8 +41,10 @@ struct log_files {
  */
 #define HOT_BLOCKS INT64_C(65536)
 #define HISTORY_PORTS INT64_C(2097152) /* HOT_BLOCKS * CODEC_BLOCK_PORTS */
-#define HOT_ID(sweep, block) ((sweep) * HOT_BLOCKS + (block))
-#define CHUNK_ID(window, port) ((window) * HISTORY_PORTS + (port))
+/* Of a window or sweep that is out of range they are some other rowid, which is not there. */
+#define ROWID(row, columns, column) ((int64_t)((uint64_t)(row) * (uint64_t)(columns) + (uint64_t)(column)))
+#define HOT_ID(sweep, block) ROWID(sweep, HOT_BLOCKS, block)
+#define CHUNK_ID(window, port) ROWID(window, HISTORY_PORTS, port)
 
 /*
  * What the CHECKs of tables.c allow: ids of sweeps, windows and hours are 1 to SCHEMA_SWEEPS, times of the wall clock

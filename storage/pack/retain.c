@@ -186,7 +186,9 @@ static int set_state(struct compaction *compaction, const struct run *run, int s
 
 static bool is_older(const struct run *run, int64_t now_us, int64_t retention_us)
 {
-	return retention_us > 0 && run->to_us < now_us - retention_us;
+	int64_t age_us;
+
+	return retention_us > 0 && !__builtin_sub_overflow(now_us, run->to_us, &age_us) && age_us > retention_us;
 }
 
 /* Once in a while: the file is full, and how far back its samples reach now. */

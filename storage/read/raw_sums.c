@@ -65,16 +65,18 @@ static int add_window(struct adding *adding, sqlite3_stmt *chunks, int64_t windo
 	sqlite3_bind_int64(chunks, 2, CHUNK_ID(window, adding->first + adding->count));
 	while ((result = db_step(chunks, err)) > 0) {
 		int64_t id = sqlite3_column_int64(chunks, 0);
-		struct port_sum *sum = &adding->by_port[id - CHUNK_ID(window, adding->first)];
+		int64_t at = id - CHUNK_ID(window, adding->first);
 		const void *packed = sqlite3_column_blob(chunks, 1);
 		size_t len = (size_t)sqlite3_column_bytes(chunks, 1);
 		struct codec_sum chunk;
 
-		if (codec_sum_chunk(packed, len, (unsigned)(window_to - window_from), (unsigned)(from - window_from),
+		if (at < 0 || at >= (int64_t)adding->count) /* keys of a damaged page may be in any order */
+			note_damage(adding, window_from, window_to, adding->first, (int64_t)adding->count);
+		else if (codec_sum_chunk(packed, len, (unsigned)(window_to - window_from), (unsigned)(from - window_from),
 				    (unsigned)(to - window_from), &chunk) < 0)
 			note_damage(adding, window_from, window_to, id - CHUNK_ID(window, 0), 1);
 		else
-			add_chunk(sum, &chunk);
+			add_chunk(&adding->by_port[at], &chunk);
 	}
 	sqlite3_reset(chunks);
 	return end_rows(adding, result, window_from, window_to);
