@@ -95,40 +95,57 @@ static off_t committed_bytes(int log, int index)
 	return LOG_HEADER_BYTES + (off_t)header->frames * (FRAME_HEADER_BYTES + page_bytes);
 }
 
-/* Write the log again up to @bytes, and zeros behind it: the next flush covers all of it, and new blocks too. */
-static int write_again(int log, off_t bytes)
+/* Write the bytes of the log again up to @bytes. */
+static int write_again(int log, char *copy, off_t bytes)
 {
-	char *copy = malloc(COPY_BYTES);
-	int result = copy ? 0 : -1;
-
-	for (off_t at = 0; !result && at < bytes;) {
+	for (off_t at = 0; at < bytes;) {
 		size_t most = bytes - at < COPY_BYTES ? (size_t)(bytes - at) : COPY_BYTES;
 		ssize_t len = pread(log, copy, most, at);
 
 		if (len <= 0 || pwrite(log, copy, (size_t)len, at) != len)
-			result = -1;
+			return -1;
 		at += len;
 	}
-	if (!result) {
-		memset(copy, 0, COPY_BYTES);
-		result = pwrite(log, copy, COPY_BYTES, bytes) == COPY_BYTES ? 0 : -1;
-	}
-	free(copy);
-	return result;
+	return 0;
 }
 
+/* Cut off what follows the last commit, unless it is the zeros of an earlier try: cutting writes the last page again. */
+static int cut(int log, off_t bytes)
+{
+	static const char zeros[FRAME_HEADER_BYTES];
+	char frame[FRAME_HEADER_BYTES] = { 0 };
+	ssize_t len = pread(log, frame, sizeof(frame), bytes);
+
+	return len >= 0 && !memcmp(frame, zeros, sizeof(zeros)) ? 0 : ftruncate(log, bytes);
+}
+
+/*
+ * New blocks first, behind the log and in no page of it: while the disk takes none, nothing that was
+ * committed is written again, since a page whose write fails may be lost.
+ */
 static int flush_log(const struct wal *wal)
 {
 	off_t bytes = committed_bytes(wal->log_fd, wal->index_fd);
+	char *copy = calloc(1, COPY_BYTES);
 	struct stat st;
-	int result;
+	int result = copy ? fstat(wal->log_fd, &st) : -1;
 
-	if (fstat(wal->log_fd, &st) < 0 || (bytes && st.st_size > bytes && ftruncate(wal->log_fd, bytes) < 0))
-		return -1;
-	if (!bytes || bytes > st.st_size)
+	if (!result && bytes && st.st_size > bytes)
+		result = cut(wal->log_fd, bytes);
+	else if (!result)
 		bytes = st.st_size;
-	result = write_again(wal->log_fd, bytes) < 0 || fsync(wal->log_fd) < 0 ? -1 : 0;
-	return ftruncate(wal->log_fd, bytes) < 0 ? -1 : result;
+	if (!result && pwrite(wal->log_fd, copy, COPY_BYTES, bytes / COPY_BYTES * COPY_BYTES + COPY_BYTES) != COPY_BYTES)
+		result = -1;
+	if (!result)
+		result = fsync(wal->log_fd);
+	if (!result)
+		result = write_again(wal->log_fd, copy, bytes);
+	if (!result)
+		result = ftruncate(wal->log_fd, bytes);
+	if (!result)
+		result = fsync(wal->log_fd);
+	free(copy);
+	return result;
 }
 
 /* Mapped pages are not dropped. The file only grows, so a part that was mapped earlier is mapped again. */

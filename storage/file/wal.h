@@ -38,9 +38,9 @@ void wal_close(struct wal *wal);
  * The connections of this process are to be idle, and to be closed without a checkpoint when this succeeds.
  *
  * Cuts off the frames behind the last commit, so that no later recovery takes a transaction that was
- * rolled back for a committed one; writes the log's bytes again, since those in memory may not be on
- * the disk any more, and flushes them, with some more to see that the disk takes new blocks; then
- * invalidates the index. The next connection rebuilds the index from the log and stops at the first
+ * rolled back for a committed one; flushes some zeros behind the log, to see that the disk takes new
+ * blocks; then writes the log's bytes again, since those in memory may not be on the disk any more,
+ * flushes them, and invalidates the index. The next connection rebuilds the index from the log and stops at the first
  * frame whose checksum is wrong. Until then the index stays mapped, since a page of it that nobody
  * maps may be dropped, and be read from the disk as it was earlier: a valid index of an older log.
  *

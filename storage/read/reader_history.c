@@ -494,7 +494,8 @@ static bool add_delta(void *ctx, size_t port, const struct history_port *who, co
 
 	(void)who;
 	delta_add(&sums[port].sum, delta);
-	sums[port].samples += samples;
+	if (__builtin_add_overflow(sums[port].samples, samples, &sums[port].samples))
+		sums[port].samples = INT64_MAX; /* damaged rows */
 	return true;
 }
 
