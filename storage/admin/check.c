@@ -229,11 +229,11 @@ static int check_packed(struct checking *checking, const char *list_sql, const s
 	result = db_prepare(checking->db, sql, &rows, err);
 	while (!result && (result = db_step(list, err)) > 0) {
 		packed.id = sqlite3_column_int64(list, 0);
-		/* Told already. */
-		if (packed.id < 1 || packed.id > SCHEMA_SWEEPS)
-			continue;
 		packed.from = sqlite3_column_int64(list, 1);
 		packed.to = sqlite3_column_int64(list, 2);
+		/* Reported by other checks. */
+		if (packed.id < 1 || packed.id > SCHEMA_SWEEPS || packed.from < 1 || packed.to <= packed.from)
+			continue;
 		if (!kind->samples)
 			packed.samples = (unsigned)(packed.to - packed.from);
 		result = check_rows(checking, rows, &packed, err);

@@ -36,6 +36,10 @@ WINDOW_SWEEPS = 120  # the compaction's, at this interval
 need("ibsim", "opensm", "perfquery")
 if os.geteuid():
     skip_all("only root may mount a small file system")
+# A file system is unmounted only when no other mount namespace has a copy of the mount.
+if "IBWIRE_TEST_MOUNTS" not in os.environ:
+    os.environ["IBWIRE_TEST_MOUNTS"] = "private"
+    os.execvp("unshare", ["unshare", "--mount", sys.executable, *sys.argv])
 tap = Tap()
 
 
