@@ -24,7 +24,7 @@ At the end stands what was found, as a table and as curves, and in the last line
 - the beat: each second without a sweep must be told by an event, and so must a sweep that did not read all in time.
 - coverage: in each sweep each port was read, or a span says why not.
 - exact: for each port and counter, from one absolute reading to the next, the deltas add up; so do times.
-- truth: over ports that nobody reset, what is stored is what the traffic driver sent (see exact_test.py).
+- truth: over ports that nobody reset, what is stored is what the traffic driver sent.
 - nothing died, nothing was said on stderr that is not expected, and at the end all ports answer.
 """
 import contextlib

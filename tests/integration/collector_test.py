@@ -114,6 +114,15 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
     gaps = sim.json("sql", "SELECT max(id) - min(id) + 1 - count(*) AS missing FROM sweep")[0]["missing"]
     tap.equal("sweeps are numbered without a gap over restarts", gaps, 0)
 
+    with open("text.db", "wb") as file:
+        file.write(b"not a database\n" * 1000)
+    for path in (os.path.abspath("text.db"), "/proc/none/fabric.db"):
+        refused = sim.ibwire("collect", "--once", "--db", path, check=False)
+        tap.result(refused.status == 74 and path in refused.err and refused.err.count("\n") == 1,
+                   f"collect into {os.path.basename(path)} is refused in one line", refused)
+    with open("text.db", "rb") as file:
+        tap.equal("a file that is not a database is unchanged", file.read(), b"not a database\n" * 1000)
+
     process = collect(sim, "--interval", "500ms")
     before = sweeps(sim)[0]
     second = sim.ibwire("collect", "--once", check=False)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# sanitized: damaged databases
+# long: it waits for sweeps; storage/admin and tests/fuzz/forged_test cover copies and damage
 """ibwire db beside a collector: copies, parts, disguises, damage, and places that cannot be written."""
 import contextlib
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# sanitized: failed writes at any moment
+# long: it fills disks and waits; storage/file and storage/write have unit tests of failing writes
 # timeout: 400
 # waits: for sweeps
 """A disk that takes nothing for a while: full, over a quota, refusing, failing, read-only; and SIGKILL in the midst of it.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for opensm; collector/route_*_test and cli/topology/route_test cover the rules
 # waits: for sweeps
 """Forwarding tables in the database are opensm's, entry by entry, and routes are ibtracert's; changes are seen."""
 import collections

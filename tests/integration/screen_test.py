@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for faults; tests/screen covers every screen
 # waits: for screens to be drawn
 """The screen as a person starts it, on a simulated fabric, with a collector of its own: what breaks is seen to break.
 
