@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Writes a fabric as an ibnetdiscover output; sim/netwrite replaces what ibsim does not support. */
+/* Writes a fabric as an ibnetdiscover output; sim/net/mend.c replaces what ibsim does not support. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,21 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* mend.h - conversion of an ibnetdiscover output into a net file that ibsim loads */
+/*
+ * mend.h - net files that ibsim 0.10 loads, from fabrics and from ibnetdiscover outputs
+ *
+ * A net file has the format of an ibnetdiscover output, so that fabric/netfile.h can read it. Width and
+ * speed are in the comment, where ibsim reads all widths, and speeds up to HDR and FDR10; its options
+ * w=, s= and e= are less complete.
+ */
 #ifndef IBWIRE_SIM_MEND_H
 #define IBWIRE_SIM_MEND_H
 
 #include <stddef.h>
 
 #include "fabric/netfile.h"
-#include "sim/net/netwrite.h"
 
 struct error;
 struct fabric;
 struct text;
 
+/* Maximum port number in ibsim: one byte, with 255 for "all". */
+#define MEND_MAX_PORTS 254
+
+/* Numbers of modifications. */
+struct mend_write_notes {
+	size_t speeds_lowered;     /* links faster than HDR, set to HDR */
+	size_t ends_differed;      /* links whose ends differ in speed or width: set to the lower one */
+	size_t speeds_unknown;     /* links of unknown speed or width, set to SDR or 4x */
+	size_t descs_changed;      /* descriptions that ibsim cannot represent */
+	size_t ports_cut;          /* links of ports above MEND_MAX_PORTS, omitted */
+	size_t lids_dropped;       /* LIDs outside the unicast range */
+	size_t port_guids_clash;   /* duplicate port GUIDs in ibsim (node GUID + port) */
+};
+
 struct mend_notes {
 	struct netfile_notes read;
-	struct netwrite_notes written;
+	struct mend_write_notes written;
 };
+
+/*
+ * mend_write - append the net file of a fabric to @text
+ * @fabric:     a finished fabric, with or without from_node; links with an unknown end are omitted
+ * @ret_notes:  the modifications, or NULL
+ *
+ * Nodes keep their order (ibsim attaches clients to the first one by default). text_failed() reports a lack
+ * of memory.
+ * Source: ibsim sim_net.c (parse_port, parse_port_connection_data,
+ * parse_node_desc), tried on the ibsim 0.10 of Debian 12.
+ */
+void mend_write(struct text *text, const struct fabric *fabric, struct mend_write_notes *ret_notes);
 
 /*
  * mend - read an ibnetdiscover output and write a net file
