@@ -10,7 +10,7 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "tests/world/virtual.h"
-#include "tests/world/virtual_words.h"
+#include "tests/world/virtual_parse.h"
 
 #define WORDS_MAX 32
 

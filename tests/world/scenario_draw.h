@@ -85,11 +85,14 @@ enum draw_needs { NEEDS_NOTHING, NEEDS_TRAFFIC, NEEDS_QUIET };
 struct draw_fault {
 	const char *name;
 	enum draw_needs needs;
-	/* Write lines for a fault that begins at so many seconds. Return: whether there is room for it. */
-	bool (*draw)(struct draw *draw, int64_t at_s);
+	bool (*draw)(struct draw *draw, int64_t at_s); /* NULL: @at */
+	const struct place_fault *at;
 };
 
-/* draw_faults - all of them. */
+/* draw_faults - all faults. */
 const struct draw_fault *draw_faults(size_t *ret_count);
+
+/* draw_fault - write the lines of a fault that begins at @at_s seconds. Return: whether there is a free place. */
+bool draw_fault(struct draw *draw, const struct draw_fault *fault, int64_t at_s);
 
 #endif

@@ -105,7 +105,7 @@ static void write_faults(struct draw *draw, unsigned faults, int64_t length_s)
 		/* Of this fabric there is no job "main", and it is not quiet. */
 		if (fault->needs != NEEDS_NOTHING)
 			continue;
-		drawn += fault->draw(draw, 600 + (length_s - 2000) * (drawn + 1) / (faults + 1));
+		drawn += draw_fault(draw, fault, 600 + (length_s - 2000) * (drawn + 1) / (faults + 1));
 	}
 }
 

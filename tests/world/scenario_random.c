@@ -196,7 +196,7 @@ static int draw_lines(struct draw *draw, unsigned faults, struct text *jobs)
 
 		if (!fault)
 			break;
-		if (!fault->draw(draw, at_s))
+		if (!draw_fault(draw, fault, at_s))
 			continue;
 		text_appendf(jobs, "# %s\n", fault->name);
 		if (fault->needs != NEEDS_NOTHING)

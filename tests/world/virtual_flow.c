@@ -189,7 +189,7 @@ static int list_flows(struct sharing *sharing)
 /* What a flow of a job wants: its part of what the HCA's link carries as it was built. */
 static double demand_of(const struct virtual *world, uint32_t job, uint32_t port)
 {
-	double link = (double)link_rate_bits_per_s(world->width[port], world->speed[port]);
+	double link = (double)link_rate_bits_per_s(world->ports[port].width, world->ports[port].speed);
 
 	if (world->jobs[job].pattern == PATTERN_ALLTOALL)
 		link /= world->jobs[job].fan;
@@ -365,17 +365,17 @@ static double activity(struct virtual *world, const struct virtual_job *job, int
 
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us)
 {
-	size_t ports = world->built->port_count, i, j;
+	size_t i, j;
 
-	memset(world->rate, 0, ports * sizeof(*world->rate));
-	memset(world->wait_rate, 0, ports * sizeof(*world->wait_rate));
+	for (i = 0; i < world->built->port_count; i++)
+		world->ports[i].rate = world->ports[i].wait_rate = 0;
 	for (i = 0; i < world->job_count; i++) {
 		const struct virtual_job *job = &world->jobs[i];
 		double part = job->runs ? activity(world, job, from_us, to_us) : 0;
 
 		for (j = 0; part > 0 && j < job->load_count; j++) {
-			world->rate[job->loads[j].port] += part * job->loads[j].bits_per_s;
-			world->wait_rate[job->loads[j].port] += part * job->loads[j].wait_bits_per_s;
+			world->ports[job->loads[j].port].rate += part * job->loads[j].bits_per_s;
+			world->ports[job->loads[j].port].wait_rate += part * job->loads[j].wait_bits_per_s;
 		}
 	}
 }

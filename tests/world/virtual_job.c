@@ -10,7 +10,7 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "tests/world/virtual_state.h"
-#include "tests/world/virtual_words.h"
+#include "tests/world/virtual_parse.h"
 
 static const char *const patterns[] = {
 	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",
@@ -306,39 +306,6 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 	return 0;
 }
 
-/* The numbers of a job; their relations are checked when all are known. */
-static int parse_number(const char *name, const char *value, struct virtual_job *job, struct error *err)
-{
-	uint64_t number = 0;
-	int code;
-
-	if (!strcmp(name, "load"))
-		return virtual_real(name, value, 0, 1, &job->load, err);
-	if (!strcmp(name, "noise"))
-		return virtual_real(name, value, 0, 1, &job->noise, err);
-	if (!strcmp(name, "seed"))
-		return virtual_whole(name, value, 0, UINT64_MAX, &job->seed, err);
-	code = virtual_whole(name, value, 0, UINT32_MAX, &number, err);
-	if (code < 0)
-		return code;
-	if (!strcmp(name, "stride"))
-		job->stride = (unsigned)number;
-	else
-		job->fan = (unsigned)number;
-	return 0;
-}
-
-static bool is_number(const char *name)
-{
-	static const char *const names[] = { "load", "noise", "stride", "fan", "seed" };
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-
 static int parse_option(struct virtual *world, char *word, struct virtual_job *job, char **ret_without,
 			struct error *err)
 {
@@ -361,8 +328,16 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 		return when_span_parse(value, &job->phase_us, err);
 	if (!strcmp(word, "pairs"))
 		return parse_pairs(world, value, job, err);
-	if (is_number(word))
-		return parse_number(word, value, job, err);
+	if (!strcmp(word, "load"))
+		return virtual_real(word, value, 0, 1, &job->load, err);
+	if (!strcmp(word, "noise"))
+		return virtual_real(word, value, 0, 1, &job->noise, err);
+	if (!strcmp(word, "stride"))
+		return virtual_whole(word, value, 0, UINT32_MAX, &job->stride, err);
+	if (!strcmp(word, "fan"))
+		return virtual_whole(word, value, 0, UINT32_MAX, &job->fan, err);
+	if (!strcmp(word, "seed"))
+		return virtual_whole(word, value, 0, UINT64_MAX, &job->seed, err);
 	if (!strcmp(word, "coupled"))
 		return virtual_choice(word, value, "yes", "no", &job->coupled, err);
 	if (!strcmp(word, "spread"))

@@ -26,8 +26,7 @@ struct virtual_job {
 	bool runs;
 	int64_t on_us, off_us, phase_us; /* communication and computation times; off_us 0: it always communicates */
 	double noise;           /* in each sweep it does up to that share less */
-	unsigned stride, fan;
-	uint64_t seed;
+	uint64_t stride, fan, seed;
 	bool *hosts, *targets;  /* by host */
 	bool *left;             /* by node: has left it */
 	uint64_t members;       /* a sum over those that its flows were made for */
@@ -63,21 +62,25 @@ struct virtual_skew { uint32_t node; uint8_t port; double part; };
 /* One HCA that no table has a way to. */
 struct virtual_hole { uint32_t node; uint16_t lid; };
 
+struct virtual_port {
+	double xmit, rcv, wait;      /* bits since the beginning; wait: bit times */
+	double rate, wait_rate;      /* bits per second, now */
+	double zero_xmit, zero_rcv, zero_wait; /* when the counters were zeroed */
+	uint64_t errors[VIRTUAL_ERRORS], zero_errors[VIRTUAL_ERRORS];
+	bool cut;                    /* the link is down even if both nodes have power */
+	uint8_t speed, width;        /* of the link when it is up */
+};
+
+struct virtual_node { bool off, silent, locked; };
+
 struct virtual {
 	struct fabric *built;
 	struct host_table hosts;
 	int64_t interval_us, now_us;
 	int64_t read_us; /* of the last reading: until then the rates are those that it was made with */
 	uint64_t random, order;
-	/* By port of built. */
-	double *xmit, *rcv, *wait;   /* bits since the beginning; wait: bit times */
-	double *rate, *wait_rate;    /* bits per second, now */
-	double *zero_xmit, *zero_rcv, *zero_wait; /* as they were when the counters were zeroed */
-	uint64_t *errors, *zero_errors; /* VIRTUAL_ERRORS of each */
-	/* By node. */
-	bool *off, *silent, *locked;
-	bool *cut;                   /* by port: this link is down, whatever its ends are */
-	uint8_t *speed, *width;      /* by port: of the link when it is up */
+	struct virtual_port *ports;  /* by port of built */
+	struct virtual_node *nodes;  /* by node of built */
 	struct virtual_job *jobs;
 	size_t job_count, job_capacity;
 	struct virtual_event *events; /* sorted by time from `event_next` on */

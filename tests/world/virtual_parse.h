@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_words.h - lines of scenarios as words */
-#ifndef IBWIRE_TESTS_WORLD_VIRTUAL_WORDS_H
-#define IBWIRE_TESTS_WORLD_VIRTUAL_WORDS_H
+/* virtual_parse.h - lines of scenarios as words */
+#ifndef IBWIRE_TESTS_WORLD_VIRTUAL_PARSE_H
+#define IBWIRE_TESTS_WORLD_VIRTUAL_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

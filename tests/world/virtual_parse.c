@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tests/world/virtual_words.h"
+#include "tests/world/virtual_parse.h"
 
 #include <ctype.h>
 #include <errno.h>
