@@ -18,7 +18,7 @@
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test/test_folder.h"
-#include "tests/scenarios/judge.h"
+#include "tests/scenarios/compare.h"
 #include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 
@@ -111,7 +111,7 @@ static void check_file(const char *file, const char *name)
 	struct error err = { 0 };
 	bool expected = false, told = false;
 
-	if (judge_load(file, &scenario, &err) < 0 || record_scenario(file, path, STAGE_END_US, &err) < 0)
+	if (scenario_load(file, &scenario, &err) < 0 || record_scenario(file, path, STAGE_END_US, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	read_found(&found);
 	for (size_t i = 0; i < scenario.truth_count; i++)

@@ -3,7 +3,7 @@
  * scenario.h - a fabric, the events on it, and the findings that are expected
  *
  * A scenario is a small file (docs/scenarios.md). It becomes a virtual fabric here;
- * tests/scenarios/judge compares the collector's findings with the expected ones.
+ * tests/scenarios/compare compares the collector's findings with the expected ones.
  */
 #ifndef IBWIRE_TESTS_WORLD_SCENARIO_H
 #define IBWIRE_TESTS_WORLD_SCENARIO_H
@@ -22,18 +22,18 @@ struct virtual;
 
 /* One finding that is expected, or that may be there too. */
 struct scenario_truth {
-	bool expected;                /* else only allowed */
+	bool expected;                /* else allowed */
 	char kinds[SCENARIO_WORD];    /* "link-down|node-missing" */
 	char subject[SCENARIO_WORD];  /* "leaf-1/3" (either end of the link), "leaf-1", "host:node0003", "any" */
 	char causes[SCENARIO_WORD];   /* "routing|flows"; empty: any */
 	char severity[16];            /* at least; empty: any */
-	int64_t at_us;                /* when what it speaks of began */
-	int64_t within_us;            /* by when it has to be open, from there; 0: by the end */
-	int64_t since_us;             /* how far its `since` may be from at_us; 0: any */
-	char fault[32];               /* the first word of what happened: for tables */
+	int64_t at_us;                /* time of the event */
+	int64_t within_us;            /* longest time until it opens; 0: until the end */
+	int64_t since_us;             /* tolerance of its `since`; 0: any */
+	char fault[32];               /* the first word of the event: for tables */
 };
 
-struct scenario_happening { int64_t at_us; char *what; };
+struct scenario_event { int64_t at_us; char *text; };
 
 struct scenario {
 	char about[SCENARIO_WORD];
@@ -42,8 +42,8 @@ struct scenario {
 	uint64_t seed;
 	char **jobs;
 	size_t job_count, job_capacity;
-	struct scenario_happening *happenings;
-	size_t happening_count, happening_capacity;
+	struct scenario_event *events;
+	size_t event_count, event_capacity;
 	struct scenario_truth *truths;
 	size_t truth_count, truth_capacity;
 };
@@ -56,7 +56,10 @@ struct scenario {
 int scenario_read(const char *chars, struct scenario *ret, struct error *err);
 void scenario_done(struct scenario *scenario);
 
-/* scenario_begin - the fabric of a scenario, with all that is going to happen. Return: 0, ERR_USAGE, ERR_NOMEM. */
+/* scenario_load - read a scenario file. Return: 0; ERR_IO; ERR_USAGE, with its name; ERR_NOMEM. */
+int scenario_load(const char *path, struct scenario *ret, struct error *err);
+
+/* scenario_begin - the fabric of a scenario, with its events. Return: 0, ERR_USAGE, ERR_NOMEM. */
 int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct error *err);
 
 /* Fabrics that random scenarios are drawn on. */
