@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "tests/bench/figure.h"
+#include "tests/bench/measure.h"
 #include "tests/scenarios/compare.h"
 
 #define KINDS_MAX 40
@@ -127,7 +127,7 @@ static void print_figures(const struct total *total, const char *prefix)
 	figure(name, (double)total->false_alarms, "findings", 0, NULL, 0);
 	snprintf(name, sizeof(name), "%s_false_criticals", prefix);
 	figure(name, (double)total->criticals, "findings", 0, NULL, 0);
-	printf("%zu scenarios, %zu of them not right in everything; %zu findings of level info that nobody asked for\n",
+	printf("%zu scenarios, %zu of them with differences; %zu findings of level info without expectation\n",
 	       total->scenarios, total->wrong, total->infos);
 }
 
