@@ -68,7 +68,8 @@ int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric 
 
 	if (code < 0)
 		return code;
-	mend_write(net, fabric, &notes.written);
+	mend_fabric(fabric, &notes);
+	mend_write(net, fabric);
 	if (text_failed(net)) {
 		fabric_destroy(fabric);
 		return err_nomem(err);

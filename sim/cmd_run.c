@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "fabric/netfile.h"
 #include "sim/cmd.h"
 #include "sim/job.h"
 #include "sim/launch.h"
@@ -146,20 +145,6 @@ static int parse_gen(const char *gen, struct net_shape *shape, struct error *err
 	return code;
 }
 
-/* Replace @fabric by the contents of the net file: ibsim's limits lower link speeds and change some names. */
-static int reload_fabric(const struct text *net, struct fabric **fabric, struct error *err)
-{
-	struct fabric *written;
-	int code = netfile_read(text_chars(net), net->len, NULL, &written, NULL, err);
-
-	if (code < 0)
-		return code;
-	written->from_node = (*fabric)->from_node;
-	fabric_destroy(*fabric);
-	*fabric = written;
-	return 0;
-}
-
 static int check_relay(const struct launch_options *launch, const struct fabric *fabric, struct error *err)
 {
 	const struct relay_options relay = {
@@ -181,8 +166,6 @@ int cmd_run(int argc, char **argv, struct error *err)
 		code = cmd_load_net(options.net_file, &net, &fabric, err);
 	else if (code == 0 && (code = parse_gen(options.gen ? options.gen : "rail", &shape, err)) == 0)
 		code = cmd_make_net(&shape, &net, &fabric, err);
-	if (code == 0)
-		code = reload_fabric(&net, &fabric, err);
 	if (code == 0)
 		code = jobs_check(fabric, options.launch.traffic, options.launch.traffic_count, err);
 	if (code == 0)

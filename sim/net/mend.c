@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "sim/net/mend.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,206 +14,110 @@
 /* The last unicast LID. Source: IBA Vol 1, 4.1.3 (LIDs above it are multicast). */
 #define MAX_UNICAST_LID 0xbfff
 
-static bool peer_is_written(const struct fabric *fabric, const struct port *port)
+static void limit_lid(uint16_t *lid, struct mend_notes *notes)
 {
-	return port->num > 0 && port->num <= MEND_MAX_PORTS && port->peer != FABRIC_NONE &&
-	       fabric->ports[port->peer].num <= MEND_MAX_PORTS;
+	notes->lids_dropped += *lid > MAX_UNICAST_LID;
+	*lid = *lid > MAX_UNICAST_LID ? 0 : *lid;
 }
 
-static uint16_t writable_lid(uint16_t lid, struct mend_write_notes *notes)
+/* ibsim reads a description up to the next quote, and an empty one becomes the node's id. */
+static void mend_node(struct node *node, struct mend_notes *notes)
 {
-	if (lid <= MAX_UNICAST_LID)
-		return lid;
-	notes->lids_dropped++;
-	return 0;
-}
-
-/* Does this contain what ibsim takes for the end of a description without quotes? */
-static bool ends_plain_desc(const char *desc)
-{
-	static const char *const ends[] = { " enhanced port ", " base port ", " lid ", " lmc " };
-	size_t i;
-
-	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (strstr(desc, ends[i]))
-			return true;
-	return false;
-}
-
-/*
- * ibsim reads a quoted description up to the next quote, so a description that contains one is written
- * without quotes. If that would be misread too, its quotes become apostrophes. An empty description would
- * become the node's id, so a space is written.
- */
-static void write_desc(struct text *text, const struct node *node, struct mend_write_notes *notes)
-{
-	char desc[NODE_DESC_SIZE + 1];
+	bool changed = !*node->desc;
 	char *c;
 
-	memcpy(desc, node->desc, sizeof(desc));
-	desc[NODE_DESC_SIZE] = '\0';
-	if (!desc[0]) {
-		notes->descs_changed++;
-		text_append(text, "\" \"");
-		return;
-	}
-	for (c = desc; *c; c++) {
-		if (*c != '\n' && *c != '\r')
+	for (c = node->desc; *c; c++) {
+		if (*c != '"' && (unsigned char)*c >= ' ' && *c != 0x7f)
 			continue;
-		*c = ' ';
-		notes->descs_changed++;
+		*c = *c == '"' ? '\'' : ' ';
+		changed = true;
 	}
-	if (!strchr(desc, '"')) {
-		text_appendf(text, "\"%s\"", desc);
-	} else if (desc[0] != '"' && !isspace((unsigned char)desc[0]) && !ends_plain_desc(desc)) {
-		text_append(text, desc);
-	} else {
-		notes->descs_changed++;
-		for (c = desc; (c = strchr(c, '"'));)
-			*c = '\'';
-		text_appendf(text, "\"%s\"", desc);
-	}
+	if (!*node->desc)
+		strcpy(node->desc, " ");
+	notes->descs_changed += changed;
+	if (!node->system_guid)
+		node->system_guid = node->guid;
+	if (node->port_count > MEND_MAX_PORTS)
+		node->port_count = MEND_MAX_PORTS;
+	limit_lid(&node->lid, notes);
 }
 
-/* In the comment of a port, ibsim takes "x=1" for an option. */
-static void write_peer_desc(struct text *text, const struct node *node)
+static void cut_link(struct port *port, struct port *peer, struct mend_notes *notes)
 {
-	char desc[NODE_DESC_SIZE + 1];
-	char *c;
-
-	memcpy(desc, node->desc, sizeof(desc));
-	desc[NODE_DESC_SIZE] = '\0';
-	for (c = desc; *c; c++)
-		if (*c == '=' || *c == '"' || (unsigned char)*c < 0x20)
-			*c = '_';
-	text_appendf(text, "\"%s\"", desc);
+	port->peer = peer->peer = FABRIC_NONE;
+	port->state = peer->state = PORT_DOWN;
+	port->phys_state = peer->phys_state = PHYS_POLLING;
+	notes->ports_cut++;
 }
 
-static void write_id(struct text *text, const struct node *node)
+/* The rate that both ends and ibsim support. */
+static void mend_rate(struct port *port, struct port *peer, struct mend_notes *notes)
 {
-	static const char letters[] = { [NODE_CA] = 'H', [NODE_SWITCH] = 'S', [NODE_ROUTER] = 'R' };
-	char letter = node->type <= NODE_ROUTER && node->type >= NODE_CA ? letters[node->type] : 'H';
-
-	text_appendf(text, "\"%c-%016" PRIx64 "\"", letter, node->guid);
-}
-
-/* " 4xHDR": the rate that both ends and ibsim support. Modifications are counted once per link. */
-static void write_rate(struct text *text, const struct fabric *fabric, uint32_t index, struct mend_write_notes *notes)
-{
-	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
 	unsigned lanes = link_width_lanes(port->width), peer_lanes = link_width_lanes(peer->width);
-	enum link_speed speed = port->speed < peer->speed ? port->speed : peer->speed;
-	size_t once = index < port->peer ? 1 : 0;
+	uint8_t speed = port->speed < peer->speed ? port->speed : peer->speed;
 
-	if (port->speed != peer->speed || lanes != peer_lanes)
-		notes->ends_differed += once;
+	notes->ends_differed += port->speed != peer->speed || lanes != peer_lanes;
 	lanes = peer_lanes < lanes ? peer_lanes : lanes;
-	if (speed == LINK_SPEED_NONE || !lanes)
-		notes->speeds_unknown += once;
-	if (speed == LINK_SPEED_NONE)
-		speed = LINK_SPEED_SDR;
-	if (!lanes)
-		lanes = 4;
-	if (speed > LINK_SPEED_HDR) {
-		notes->speeds_lowered += once;
-		speed = LINK_SPEED_HDR;
-	}
-	text_appendf(text, " %ux%s", lanes, link_speed_name(speed));
-}
-
-static void write_port(struct text *text, const struct fabric *fabric, uint32_t index, struct mend_write_notes *notes)
-{
-	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
-	const struct node *node = &fabric->nodes[port->node], *peer_node = &fabric->nodes[peer->node];
-	uint16_t peer_lid = fabric_port_lid(fabric, peer);
-
-	text_appendf(text, "[%u]", port->num);
-	/* The port GUIDs of ibsim: the node GUID plus the port number. */
-	if (node->type != NODE_SWITCH)
-		text_appendf(text, "(%" PRIx64 ") ", node->guid + port->num);
-	text_append(text, "\t");
-	write_id(text, peer_node);
-	text_appendf(text, "[%u]", peer->num);
-	if (peer_node->type != NODE_SWITCH)
-		text_appendf(text, "(%" PRIx64 ") ", peer_node->guid + peer->num);
-	text_append(text, "\t\t# ");
-	if (node->type != NODE_SWITCH)
-		text_appendf(text, "lid %u lmc 0 ", writable_lid(port->lid, notes));
-	write_peer_desc(text, peer_node);
-	text_appendf(text, " lid %u", peer_lid <= MAX_UNICAST_LID ? peer_lid : 0);
-	write_rate(text, fabric, index, notes);
-	text_append(text, "\n");
-}
-
-static void write_node(struct text *text, const struct fabric *fabric, const struct node *node,
-		       struct mend_write_notes *notes)
-{
-	static const char *const types[] = { [NODE_CA] = "Ca", [NODE_SWITCH] = "Switch", [NODE_ROUTER] = "Rt" };
-	static const char *const guids[] = {
-		[NODE_CA] = "caguid", [NODE_SWITCH] = "switchguid", [NODE_ROUTER] = "rtguid",
-	};
-	uint8_t type = node->type >= NODE_CA && node->type <= NODE_ROUTER ? node->type : NODE_CA;
-	unsigned ports = node->port_count < MEND_MAX_PORTS ? node->port_count : MEND_MAX_PORTS;
-	uint32_t i;
-
-	text_appendf(text, "\nvendid=0x%x\ndevid=0x%x\nsysimgguid=0x%" PRIx64 "\n%s=0x%" PRIx64 "(%" PRIx64 ")\n",
-		     node->vendor_id, node->device_id, node->system_guid ? node->system_guid : node->guid,
-		     guids[type], node->guid, node->guid);
-	text_appendf(text, "%s\t%u ", types[type], ports);
-	write_id(text, node);
-	text_append(text, "\t\t# ");
-	write_desc(text, node, notes);
-	if (type == NODE_SWITCH)
-		text_appendf(text, " %s port 0 lid %u lmc 0", node->enhanced_port0 ? "enhanced" : "base",
-			     writable_lid(node->lid, notes));
-	text_append(text, "\n");
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
-		if (peer_is_written(fabric, &fabric->ports[i]))
-			write_port(text, fabric, i, notes);
-		else if (fabric->ports[i].peer != FABRIC_NONE && i < fabric->ports[i].peer)
-			notes->ports_cut++;
-	}
+	notes->speeds_unknown += speed == LINK_SPEED_NONE || !lanes;
+	notes->speeds_lowered += speed > LINK_SPEED_HDR;
+	port->speed = peer->speed = speed == LINK_SPEED_NONE ? LINK_SPEED_SDR
+							     : speed > LINK_SPEED_HDR ? LINK_SPEED_HDR : speed;
+	port->width = peer->width = link_width_code(lanes ? lanes : 4);
 }
 
 /* Count duplicates among the port GUIDs of ibsim; incomplete if out of memory. */
 static size_t count_guid_clashes(const struct fabric *fabric)
 {
-	struct map seen = { 0 };
+	struct map guids = { 0 };
 	size_t i, clashes = 0;
 	uint32_t other;
 
 	for (i = 0; i < fabric->port_count; i++) {
-		const struct node *node = &fabric->nodes[fabric->ports[i].node];
-		uint64_t guid = node->guid + fabric->ports[i].num;
+		const struct port *port = &fabric->ports[i];
 
-		if (node->type == NODE_SWITCH || fabric->ports[i].peer == FABRIC_NONE)
+		if (fabric->nodes[port->node].type == NODE_SWITCH || port->peer == FABRIC_NONE)
 			continue;
-		if (map_get(&seen, guid, &other))
+		if (map_get(&guids, port->guid, &other))
 			clashes++;
-		else if (map_put(&seen, guid, 1) < 0)
+		else if (map_put(&guids, port->guid, 1) < 0)
 			break;
 	}
-	map_done(&seen);
+	map_done(&guids);
 	return clashes;
 }
 
-void mend_write(struct text *text, const struct fabric *fabric, struct mend_write_notes *ret_notes)
+void mend_fabric(struct fabric *fabric, struct mend_notes *notes)
 {
-	struct mend_write_notes notes = { 0 };
-	size_t i;
+	uint32_t i;
 
-	text_append(text, "#\n# Topology file: written by ibwire-sim\n#\n");
+	for (i = 0; i < fabric->node_count; i++)
+		mend_node(&fabric->nodes[i], notes);
+	for (i = 0; i < fabric->port_count; i++) {
+		struct port *port = &fabric->ports[i], *peer;
+
+		limit_lid(&port->lid, notes);
+		port->lmc = 0;
+		/* The port GUIDs of ibsim. */
+		if (fabric->nodes[port->node].type != NODE_SWITCH)
+			port->guid = fabric->nodes[port->node].guid + port->num;
+		if (port->peer == FABRIC_NONE || port->peer < i)
+			continue;
+		peer = &fabric->ports[port->peer];
+		if (!port->num || !peer->num || port->num > MEND_MAX_PORTS || peer->num > MEND_MAX_PORTS)
+			cut_link(port, peer, notes);
+		else
+			mend_rate(port, peer, notes);
+	}
+	notes->port_guids_clash = count_guid_clashes(fabric);
+}
+
+void mend_write(struct text *text, const struct fabric *fabric)
+{
 	if (fabric->from_node < fabric->node_count)
 		text_appendf(text, "# Initiated from node %016" PRIx64 " port %016" PRIx64 "\n",
 			     fabric->nodes[fabric->from_node].guid, fabric->nodes[fabric->from_node].guid + 1);
-	for (i = 0; i < fabric->node_count; i++)
-		write_node(text, fabric, &fabric->nodes[i], &notes);
-	notes.port_guids_clash = count_guid_clashes(fabric);
-	if (ret_notes)
-		*ret_notes = notes;
+	netfile_write(text, fabric);
 }
-
-/* --- reading --- */
 
 /* "# Initiated from node 0002c9030004e938 port ...", which ibnetdiscover writes at the top. */
 static uint32_t find_from_node(const struct fabric *fabric, const char *chars, size_t len)
@@ -242,7 +145,8 @@ int mend(const char *chars, size_t len, struct text *net, struct fabric **ret, s
 	if (code < 0)
 		return code;
 	fabric->from_node = find_from_node(fabric, chars, len);
-	mend_write(net, fabric, &notes.written);
+	mend_fabric(fabric, &notes);
+	mend_write(net, fabric);
 	if (text_failed(net)) {
 		fabric_destroy(fabric);
 		return err_nomem(err);
@@ -266,19 +170,19 @@ void mend_describe(const struct mend_notes *notes, void (*print)(void *ctx, cons
 		  "cables listed at one end only: other ends added" },
 		{ notes->read.peers_conflicting, "port whose peer lists another cable: omitted",
 		  "ports whose peers list other cables: omitted" },
-		{ notes->written.speeds_lowered, "link faster than HDR, the maximum of ibsim 0.10: set to HDR",
+		{ notes->speeds_lowered, "link faster than HDR, the maximum of ibsim 0.10: set to HDR",
 		  "links faster than HDR, the maximum of ibsim 0.10: set to HDR" },
-		{ notes->written.ends_differed, "link whose ends differ in speed or width: set to the lower one",
+		{ notes->ends_differed, "link whose ends differ in speed or width: set to the lower one",
 		  "links whose ends differ in speed or width: set to the lower one" },
-		{ notes->written.speeds_unknown, "link of unknown speed or width: set to SDR or 4x",
+		{ notes->speeds_unknown, "link of unknown speed or width: set to SDR or 4x",
 		  "links of unknown speed or width: set to SDR or 4x" },
-		{ notes->written.descs_changed, "NodeDescription that ibsim cannot represent: modified",
+		{ notes->descs_changed, "NodeDescription that ibsim cannot represent: modified",
 		  "NodeDescriptions that ibsim cannot represent: modified" },
-		{ notes->written.ports_cut, "link of a port above 254, the maximum of ibsim: omitted",
+		{ notes->ports_cut, "link of a port above 254, the maximum of ibsim: omitted",
 		  "links of ports above 254, the maximum of ibsim: omitted" },
-		{ notes->written.lids_dropped, "LID outside the unicast range: opensm assigns it",
+		{ notes->lids_dropped, "LID outside the unicast range: opensm assigns it",
 		  "LIDs outside the unicast range: opensm assigns them" },
-		{ notes->written.port_guids_clash,
+		{ notes->port_guids_clash,
 		  "port whose GUID in ibsim (node GUID plus port) is a duplicate: opensm may report it",
 		  "ports whose GUIDs in ibsim (node GUID plus port) are duplicates: opensm may report them" },
 	};

@@ -2,9 +2,10 @@
 /*
  * mend.h - net files that ibsim 0.10 loads, from fabrics and from ibnetdiscover outputs
  *
- * A net file has the format of an ibnetdiscover output, so that fabric/netfile.h can read it. Width and
- * speed are in the comment, where ibsim reads all widths, and speeds up to HDR and FDR10; its options
- * w=, s= and e= are less complete.
+ * Net files have the format of an ibnetdiscover output and are written by fabric/netfile.h. Width and speed
+ * are in the comment, where ibsim reads all widths, and speeds up to HDR and FDR10; its options w=, s= and
+ * e= are less complete. Source: ibsim sim_net.c (parse_port, parse_port_connection_data, parse_node_desc),
+ * tried on the ibsim 0.10 of Debian 12.
  */
 #ifndef IBWIRE_SIM_MEND_H
 #define IBWIRE_SIM_MEND_H
@@ -21,7 +22,8 @@ struct text;
 #define MEND_MAX_PORTS 254
 
 /* Numbers of modifications. */
-struct mend_write_notes {
+struct mend_notes {
+	struct netfile_notes read;
 	size_t speeds_lowered;     /* links faster than HDR, set to HDR */
 	size_t ends_differed;      /* links whose ends differ in speed or width: set to the lower one */
 	size_t speeds_unknown;     /* links of unknown speed or width, set to SDR or 4x */
@@ -31,28 +33,17 @@ struct mend_write_notes {
 	size_t port_guids_clash;   /* duplicate port GUIDs in ibsim (node GUID + port) */
 };
 
-struct mend_notes {
-	struct netfile_notes read;
-	struct mend_write_notes written;
-};
+/* mend_fabric - change a fabric to what ibsim supports. @notes: counts the modifications */
+void mend_fabric(struct fabric *fabric, struct mend_notes *notes);
 
-/*
- * mend_write - append the net file of a fabric to @text
- * @fabric:     a finished fabric, with or without from_node; links with an unknown end are omitted
- * @ret_notes:  the modifications, or NULL
- *
- * Nodes keep their order (ibsim attaches clients to the first one by default). text_failed() reports a lack
- * of memory.
- * Source: ibsim sim_net.c (parse_port, parse_port_connection_data,
- * parse_node_desc), tried on the ibsim 0.10 of Debian 12.
- */
-void mend_write(struct text *text, const struct fabric *fabric, struct mend_write_notes *ret_notes);
+/* mend_write - append the net file of such a fabric. text_failed() reports a lack of memory. */
+void mend_write(struct text *text, const struct fabric *fabric);
 
 /*
  * mend - read an ibnetdiscover output and write a net file
  * @chars, @len:  the dump
  * @net:          the net file is appended
- * @ret:          the fabric of the dump; from_node is set if the dump has it
+ * @ret:          the fabric of the net file; from_node is set if the dump has it
  * @ret_notes:    the repairs
  *
  * Return: 0; ERR_IO if the dump has no node; ERR_NOMEM.
