@@ -16,152 +16,112 @@
 #include "sim/lft.h"
 #include "sim/net_shape.h"
 #include "sim/traffic.h"
+#include "sim/traffic/skew.h"
+#include "tests/world/spread.h"
 
-/* A fabric with forwarding tables in the format of opensm, by shortest paths. */
-struct bed {
+/* A fabric with even tables, and the flows of jobs on it. */
+struct fixture {
 	struct fabric *fabric;
-	uint16_t *lids;   /* by port: of CA ports and of port 0 */
-	struct text dump;
-	struct lft lft;
+	struct routes tables;
+	struct lft lft; /* with the same tables */
 	struct host_table hosts;
 	struct flow_list list;
 	struct traffic traffic;
 };
 
-static uint16_t give_lids(struct bed *bed)
+/* Route all HCAs elsewhere through the first port that leads nearer, so that uplinks collide. */
+static void collide(struct fixture *fix, const struct spread *spread)
 {
-	const struct fabric *fabric = bed->fabric;
-	uint16_t lid = 0;
+	const struct fabric *fabric = fix->fabric;
+	uint32_t i, j, out;
+
+	for (i = 0; i < spread->count; i++) {
+		const struct node *node = &fabric->nodes[spread->nodes[i]];
+		uint8_t *table = spread_table(&fix->tables, node->guid);
+
+		for (j = 0; j < fabric->port_count; j++) {
+			uint32_t peer = fabric->ports[j].peer;
+
+			if (fabric->nodes[fabric->ports[j].node].type == NODE_SWITCH || peer == FABRIC_NONE)
+				continue;
+			for (out = node->first_port; out < node->first_port + node->ports; out++)
+				if (spread_nearer(spread, fabric, out, fabric->ports[peer].node))
+					break;
+			if (out < node->first_port + node->ports)
+				table[fabric->ports[j].lid] = fabric->ports[out].num;
+		}
+	}
+}
+
+static void make_lft(struct fixture *fix)
+{
 	size_t i;
 
-	bed->lids = calloc(fabric->port_count, sizeof(*bed->lids));
-	assert_non_null(bed->lids);
-	for (i = 0; i < fabric->port_count; i++) {
-		const struct port *port = &fabric->ports[i];
-
-		if (fabric->nodes[port->node].type != NODE_SWITCH || port->num == 0)
-			bed->lids[i] = ++lid;
-	}
-	return lid;
+	fix->lft.port_lids = calloc(fix->fabric->port_count, sizeof(*fix->lft.port_lids));
+	assert_non_null(fix->lft.port_lids);
+	for (i = 0; i < fix->fabric->port_count; i++)
+		fix->lft.port_lids[i] = fix->fabric->ports[i].lid;
+	assert_int_equal(routes_copy(&fix->tables, &fix->lft.routes, NULL), 0);
 }
 
-/* Hops from every node to @to, a node; UINT32_MAX if there is no path. */
-static void measure(const struct fabric *fabric, uint32_t to, uint32_t *ret_hops, uint32_t *queue)
+static void fixture_init(struct fixture *fix, const struct net_shape *shape, const char *const *jobs, size_t job_count,
+			 bool skew)
 {
-	size_t head = 0, tail = 0;
-	uint32_t i;
-
-	memset(ret_hops, 0xff, fabric->node_count * sizeof(*ret_hops));
-	ret_hops[to] = 0;
-	queue[tail++] = to;
-	while (head < tail) {
-		uint32_t node = queue[head++];
-		const struct node *owner = &fabric->nodes[node];
-
-		if (owner->type != NODE_SWITCH && node != to)
-			continue;
-		for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-			uint32_t next;
-
-			if (fabric->ports[i].peer == FABRIC_NONE)
-				continue;
-			next = fabric->ports[fabric->ports[i].peer].node;
-			if (ret_hops[next] != UINT32_MAX)
-				continue;
-			ret_hops[next] = ret_hops[node] + 1;
-			queue[tail++] = next;
-		}
-	}
-}
-
-/* One of the ports on shortest paths: number @salt, cyclic. */
-static unsigned choose_port(const struct fabric *fabric, uint32_t node, const uint32_t *hops, unsigned salt)
-{
-	const struct node *owner = &fabric->nodes[node];
-	unsigned count = 0, chosen;
-	uint32_t i, pass;
-
-	for (pass = 0; pass < 2; pass++) {
-		chosen = count ? salt % count : 0;
-		for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-			const struct port *port = &fabric->ports[i];
-
-			if (port->peer == FABRIC_NONE || hops[fabric->ports[port->peer].node] + 1 != hops[node])
-				continue;
-			if (pass == 0)
-				count++;
-			else if (chosen-- == 0)
-				return port->num;
-		}
-	}
-	return 0;
-}
-
-/* @skew: always use the first port, so that uplinks collide. */
-static void write_dump(struct bed *bed, bool skew)
-{
-	const struct fabric *fabric = bed->fabric;
-	uint32_t *hops = calloc(fabric->node_count, sizeof(*hops)), *queue = calloc(fabric->node_count, sizeof(*queue));
-	struct text *sections = calloc(fabric->node_count, sizeof(*sections));
-	size_t node, port;
-
-	assert_true(hops && queue && sections);
-	for (port = 0; port < fabric->port_count; port++) {
-		uint32_t to = fabric->ports[port].node;
-
-		if (!bed->lids[port])
-			continue;
-		measure(fabric, to, hops, queue);
-		for (node = 0; node < fabric->node_count; node++)
-			if (fabric->nodes[node].type == NODE_SWITCH)
-				text_appendf(&sections[node], "0x%04x %03u : (Channel Adapter portguid 0x%016" PRIx64
-					     ": 'x')\n", bed->lids[port],
-					     node == to ? 0 : choose_port(fabric, (uint32_t)node, hops,
-									 skew ? 0 : bed->lids[port]),
-					     fabric->nodes[to].guid + fabric->ports[port].num);
-	}
-	text_clear(&bed->dump);
-	for (node = 0; node < fabric->node_count; node++) {
-		if (fabric->nodes[node].type == NODE_SWITCH)
-			text_appendf(&bed->dump, "Unicast lids [0-99] of switch Lid 1 guid 0x%016" PRIx64 " ('x'):\n%s"
-				     "99 lids dumped\n", fabric->nodes[node].guid, text_chars(&sections[node]));
-		text_done(&sections[node]);
-	}
-	assert_false(text_failed(&bed->dump));
-	free(sections);
-	free(hops);
-	free(queue);
-	lft_done(&bed->lft);
-	assert_int_equal(lft_parse(fabric, text_chars(&bed->dump), bed->dump.len, &bed->lft, NULL), 0);
-}
-
-static void bed_init(struct bed *bed, const struct net_shape *shape, const char *const *jobs, size_t job_count,
-		     bool skew)
-{
+	struct spread spread = { 0 };
 	struct error err = { 0 };
+	uint32_t lids;
 	size_t i;
 
-	memset(bed, 0, sizeof(*bed));
-	assert_int_equal(net_shape_build(shape, &bed->fabric, NULL), 0);
-	give_lids(bed);
-	write_dump(bed, skew);
-	assert_int_equal(host_table_create(bed->fabric, &bed->hosts, NULL), 0);
+	memset(fix, 0, sizeof(*fix));
+	assert_int_equal(net_shape_build(shape, &fix->fabric, NULL), 0);
+	lids = spread_lids(fix->fabric);
+	assert_int_equal(spread_measure(&spread, fix->fabric, NULL), 0);
+	assert_int_equal(spread_tables(&spread, fix->fabric, lids, 0, &fix->tables, NULL), 0);
+	if (skew)
+		collide(fix, &spread);
+	spread_done(&spread);
+	make_lft(fix);
+	assert_int_equal(host_table_create(fix->fabric, &fix->hosts, NULL), 0);
 	for (i = 0; i < job_count; i++)
-		if (job_parse(jobs[i], bed->fabric, &bed->hosts, &bed->list, &err) < 0)
+		if (job_parse(jobs[i], fix->fabric, &fix->hosts, &fix->list, &err) < 0)
 			fail_msg("%s", err.text);
-	assert_int_equal(traffic_create(bed->fabric, &bed->list, &bed->traffic, NULL), 0);
-	assert_int_equal(traffic_route(&bed->traffic, &bed->lft, NULL), 0);
+	assert_int_equal(traffic_create(fix->fabric, &fix->list, &fix->traffic, NULL), 0);
+	assert_int_equal(traffic_route(&fix->traffic, &fix->lft, NULL), 0);
 }
 
-static void bed_done(struct bed *bed)
+static void fixture_done(struct fixture *fix)
 {
-	traffic_done(&bed->traffic);
-	flow_list_done(&bed->list);
-	host_table_done(&bed->hosts);
-	lft_done(&bed->lft);
-	text_done(&bed->dump);
-	free(bed->lids);
-	fabric_destroy(bed->fabric);
+	traffic_done(&fix->traffic);
+	flow_list_done(&fix->list);
+	host_table_done(&fix->hosts);
+	lft_done(&fix->lft);
+	routes_done(&fix->tables);
+	fabric_destroy(fix->fabric);
+}
+
+/* The tables in the format of opensm. */
+static void write_dump(const struct fixture *fix, struct text *dump)
+{
+	const struct fabric *fabric = fix->fabric;
+	uint64_t guid_of[512] = { 0 };
+	uint32_t i, lid;
+
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].lid) {
+			assert_true(fabric->ports[i].lid < 512);
+			guid_of[fabric->ports[i].lid] = fabric->nodes[fabric->ports[i].node].guid + fabric->ports[i].num;
+		}
+	for (i = 0; i < fix->tables.count; i++) {
+		const struct route_table *table = &fix->tables.tables[i];
+
+		text_appendf(dump, "Unicast lids [0-99] of switch Lid 1 guid 0x%016" PRIx64 " ('x'):\n", table->node_guid);
+		for (lid = 1; lid < table->lids && lid < 512; lid++)
+			if (table->ports[lid] != ROUTES_NO_PORT)
+				text_appendf(dump, "0x%04x %03u : (Channel Adapter portguid 0x%016" PRIx64 ": 'x')\n", lid,
+					     table->ports[lid], guid_of[lid]);
+		text_append(dump, "99 lids dumped\n");
+	}
+	assert_false(text_failed(dump));
 }
 
 static void assert_near(double a, double b)
@@ -173,41 +133,44 @@ static void assert_near(double a, double b)
 static void dumps_have_lids_and_ports(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
-	uint32_t port, leaf;
-	struct bed bed;
+	struct text dump = { 0 };
+	struct fixture fix;
+	struct lft lft;
 	size_t i;
 
 	(void)state;
-	bed_init(&bed, &shape, NULL, 0, false);
-	for (i = 0; i < bed.fabric->port_count; i++)
-		assert_int_equal(bed.lft.port_lids[i], bed.lids[i]);
-	assert_int_equal(bed.lft.switch_count, 16);
-	/* The first host is connected to port 1 of the first leaf. */
-	port = bed.fabric->nodes[fabric_find_node(bed.fabric, 0x0c42a10300003000ULL)].first_port;
-	leaf = bed.fabric->ports[bed.fabric->ports[port].peer].node;
-	assert_int_equal(routes_out_port(routes_find(&bed.lft.routes, bed.fabric->nodes[leaf].guid), bed.lids[port]),
-			 1);
-	assert_int_equal(bed.lft.routes.count, 16);
-	bed_done(&bed);
+	fixture_init(&fix, &shape, NULL, 0, false);
+	write_dump(&fix, &dump);
+	assert_int_equal(lft_parse(fix.fabric, text_chars(&dump), dump.len, &lft, NULL), 0);
+	for (i = 0; i < fix.fabric->port_count; i++)
+		assert_int_equal(lft.port_lids[i], fix.fabric->ports[i].lid);
+	assert_int_equal(lft.switch_count, 16);
+	assert_true(routes_same(&lft.routes, &fix.tables));
+	lft_done(&lft);
+	text_done(&dump);
+	fixture_done(&fix);
 }
 
 static void incomplete_dumps_are_rejected(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct lft lft = { 0 };
-	struct bed bed;
+	struct text dump = { 0 };
+	struct fixture fix;
 	size_t len;
 
 	(void)state;
-	bed_init(&bed, &shape, NULL, 0, false);
-	for (len = 0; len < bed.dump.len - 1; len += 97) {
+	fixture_init(&fix, &shape, NULL, 0, false);
+	write_dump(&fix, &dump);
+	for (len = 0; len < dump.len - 1; len += 97) {
 		/* Between two switches truncation cannot be detected. */
-		if (len > 7 && !memcmp(text_chars(&bed.dump) + len - 7, "dumped\n", 7))
+		if (len > 7 && !memcmp(text_chars(&dump) + len - 7, "dumped\n", 7))
 			continue;
-		assert_int_equal(lft_parse(bed.fabric, text_chars(&bed.dump), len, &lft, NULL), ERR_IO);
+		assert_int_equal(lft_parse(fix.fabric, text_chars(&dump), len, &lft, NULL), ERR_IO);
 		assert_null(lft.routes.tables);
 	}
-	bed_done(&bed);
+	text_done(&dump);
+	fixture_done(&fix);
 }
 
 static void foreign_dumps_are_handled(void **state)
@@ -215,15 +178,15 @@ static void foreign_dumps_are_handled(void **state)
 	static const char dump[] = "Unicast lids [0-9] of switch Lid 1 guid 0xdead ('x'):\n"
 		"0x0001 001 : (portguid 0xbeef)\n0xffffffffffff 999\n0x0002\n0x\n9 lids dumped\n";
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
+	struct fixture fix;
 	struct lft lft;
-	struct bed bed;
 
 	(void)state;
-	bed_init(&bed, &shape, NULL, 0, false);
-	assert_int_equal(lft_parse(bed.fabric, dump, sizeof(dump) - 1, &lft, NULL), 0);
+	fixture_init(&fix, &shape, NULL, 0, false);
+	assert_int_equal(lft_parse(fix.fabric, dump, sizeof(dump) - 1, &lft, NULL), 0);
 	assert_int_equal(lft.switch_count, 0);
 	lft_done(&lft);
-	bed_done(&bed);
+	fixture_done(&fix);
 }
 
 /* The path of each flow is connected and ends at its host. */
@@ -231,25 +194,25 @@ static void paths_connect_hosts(void **state)
 {
 	static const char *const jobs[] = { "ring rate=1Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
-	struct bed bed;
+	struct fixture fix;
 	size_t i, j;
 
 	(void)state;
-	bed_init(&bed, &shape, jobs, 1, false);
-	assert_int_equal(bed.list.count, 128);
-	assert_int_equal(bed.traffic.routed_count, 128);
-	for (i = 0; i < bed.list.count; i++) {
-		const uint32_t *path = bed.traffic.path + bed.traffic.path_first[i];
-		size_t hops = bed.traffic.path_first[i + 1] - bed.traffic.path_first[i];
+	fixture_init(&fix, &shape, jobs, 1, false);
+	assert_int_equal(fix.list.count, 128);
+	assert_int_equal(fix.traffic.routed_count, 128);
+	for (i = 0; i < fix.list.count; i++) {
+		const uint32_t *path = fix.traffic.path + fix.traffic.path_first[i];
+		size_t hops = fix.traffic.path_first[i + 1] - fix.traffic.path_first[i];
 
 		assert_true(hops >= 2 && hops <= 6);
-		assert_int_equal(path[0], bed.list.flows[i].from);
-		assert_int_equal(bed.fabric->ports[path[hops - 1]].peer, bed.list.flows[i].to);
+		assert_int_equal(path[0], fix.list.flows[i].from);
+		assert_int_equal(fix.fabric->ports[path[hops - 1]].peer, fix.list.flows[i].to);
 		for (j = 1; j < hops; j++)
-			assert_int_equal(bed.fabric->ports[path[j]].node,
-					 bed.fabric->ports[bed.fabric->ports[path[j - 1]].peer].node);
+			assert_int_equal(fix.fabric->ports[path[j]].node,
+					 fix.fabric->ports[fix.fabric->ports[path[j - 1]].peer].node);
 	}
-	bed_done(&bed);
+	fixture_done(&fix);
 }
 
 /* Both ends of each link agree, hosts send at their demand, and no link exceeds its capacity. */
@@ -259,23 +222,23 @@ static void every_packet_is_counted_at_both_ends(void **state)
 					    "ring hosts=node0003-node0009 rails=5 rate=33.3Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	uint64_t sent = 0, received = 0;
-	struct bed bed;
+	struct fixture fix;
 	size_t i;
 
 	(void)state;
-	bed_init(&bed, &shape, jobs, 2, false);
+	fixture_init(&fix, &shape, jobs, 2, false);
 	for (i = 0; i < 1000; i++)
-		traffic_advance(&bed.traffic, 0.001 + (double)(i % 7) * 0.0003);
-	for (i = 0; i < bed.fabric->port_count; i++) {
-		const struct port *port = &bed.fabric->ports[i];
-		const struct port_amount *amount = &bed.traffic.pending[i];
+		traffic_advance(&fix.traffic, 0.001 + (double)(i % 7) * 0.0003);
+	for (i = 0; i < fix.fabric->port_count; i++) {
+		const struct port *port = &fix.fabric->ports[i];
+		const struct port_amount *amount = &fix.traffic.pending[i];
 
 		if (port->peer == FABRIC_NONE) {
 			assert_int_equal(amount->xmit_packets + amount->rcv_packets, 0);
 			continue;
 		}
-		assert_int_equal(amount->xmit_packets, bed.traffic.pending[port->peer].rcv_packets);
-		if (bed.fabric->nodes[port->node].type == NODE_CA) {
+		assert_int_equal(amount->xmit_packets, fix.traffic.pending[port->peer].rcv_packets);
+		if (fix.fabric->nodes[port->node].type == NODE_CA) {
 			sent += amount->xmit_packets;
 			received += amount->rcv_packets;
 		}
@@ -283,7 +246,7 @@ static void every_packet_is_counted_at_both_ends(void **state)
 	assert_int_equal(sent, received);
 	/* 1.8991 s of 32 hosts on 4 rails, and 7 hosts on one. */
 	assert_near((double)sent / 1e3, (32 * 4 * 90e9 + 7 * 33.3e9) * 1.8991 / TRAFFIC_PACKET_BITS / 1e3);
-	bed_done(&bed);
+	fixture_done(&fix);
 }
 
 /*
@@ -297,7 +260,7 @@ static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
 					   "ring hosts=node0002,node0006 rate=160Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	size_t i, waiting = 0;
-	struct bed bed;
+	struct fixture fix;
 
 	(void)state;
 	shape.units = 2;
@@ -306,28 +269,28 @@ static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
 	shape.spines = 2;
 	shape.management = 0;
 	/* The ring has the order of names: 1 to 2, 2 to 5, 5 to 6, 6 to 1: no collision, full rate. */
-	bed_init(&bed, &shape, coupled, 1, true);
-	for (i = 0; i < bed.list.count; i++)
-		assert_near(bed.traffic.rate[i] / 1e9, 160);
-	bed_done(&bed);
+	fixture_init(&fix, &shape, coupled, 1, true);
+	for (i = 0; i < fix.list.count; i++)
+		assert_near(fix.traffic.rate[i] / 1e9, 160);
+	fixture_done(&fix);
 
 	/* Two jobs whose rings cross at the same time: two flows with a demand of 160 share a link of 200. */
-	bed_init(&bed, &shape, two, 2, true);
-	for (i = 0; i < bed.list.count; i++)
-		assert_near(bed.traffic.rate[i] / 1e9, 100);
-	traffic_advance(&bed.traffic, 2);
-	for (i = 0; i < bed.fabric->port_count; i++) {
-		const struct node *node = &bed.fabric->nodes[bed.fabric->ports[i].node];
+	fixture_init(&fix, &shape, two, 2, true);
+	for (i = 0; i < fix.list.count; i++)
+		assert_near(fix.traffic.rate[i] / 1e9, 100);
+	traffic_advance(&fix.traffic, 2);
+	for (i = 0; i < fix.fabric->port_count; i++) {
+		const struct node *node = &fix.fabric->nodes[fix.fabric->ports[i].node];
 
-		if (!bed.traffic.pending[i].xmit_wait)
+		if (!fix.traffic.pending[i].xmit_wait)
 			continue;
 		waiting++;
 		/* 60 of 200 Gb/s exceed the capacity: 30 % of 2 s, in ticks of 8 bytes. */
 		assert_int_equal(node->type, NODE_CA);
-		assert_near((double)bed.traffic.pending[i].xmit_wait * TRAFFIC_TICK_BITS / (2 * 200e9), 0.3);
+		assert_near((double)fix.traffic.pending[i].xmit_wait * TRAFFIC_TICK_BITS / (2 * 200e9), 0.3);
 	}
 	assert_int_equal(waiting, 4);
-	bed_done(&bed);
+	fixture_done(&fix);
 }
 
 static void a_coupled_job_is_as_slow_as_its_slowest_flow(void **state)
@@ -335,21 +298,21 @@ static void a_coupled_job_is_as_slow_as_its_slowest_flow(void **state)
 	static const char *const jobs[] = { "ring hosts=node0001,node0005 rate=160Gb/s",
 					    "ring hosts=node0002,node0006,node0007 rate=160Gb/s coupled=no" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
-	struct bed bed;
+	struct fixture fix;
 
 	(void)state;
 	shape.hosts = 4;
 	shape.rails = 1;
 	shape.spines = 2;
 	shape.management = 0;
-	bed_init(&bed, &shape, jobs, 2, true);
+	fixture_init(&fix, &shape, jobs, 2, true);
 	/* The flow between 6 and 7 stays within its leaf: only there the uncoupled job has its full rate. */
-	assert_near(bed.traffic.rate[0] / 1e9, 100);
-	assert_near(bed.traffic.rate[1] / 1e9, 100);
-	assert_near(bed.traffic.rate[2] / 1e9, 100);
-	assert_near(bed.traffic.rate[3] / 1e9, 160);
-	assert_near(bed.traffic.rate[4] / 1e9, 100);
-	bed_done(&bed);
+	assert_near(fix.traffic.rate[0] / 1e9, 100);
+	assert_near(fix.traffic.rate[1] / 1e9, 100);
+	assert_near(fix.traffic.rate[2] / 1e9, 100);
+	assert_near(fix.traffic.rate[3] / 1e9, 160);
+	assert_near(fix.traffic.rate[4] / 1e9, 100);
+	fixture_done(&fix);
 }
 
 /* A flow without a path sends nothing, and stops its coupled job. */
@@ -358,25 +321,25 @@ static void a_flow_without_a_route_has_rate_zero(void **state)
 	static const char *const jobs[] = { "ring hosts=node0001-node0003 rails=0 rate=10Gb/s",
 					    "ring hosts=node0001-node0003 rails=1 rate=10Gb/s coupled=no" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
-	struct bed bed;
+	struct fixture fix;
 	uint32_t port;
 	size_t i;
 
 	(void)state;
-	bed_init(&bed, &shape, jobs, 2, false);
+	fixture_init(&fix, &shape, jobs, 2, false);
 	/* The second host has left the subnet. */
-	for (i = 0; i < bed.list.count; i++) {
-		port = bed.list.flows[i].to;
-		if (!strncmp(bed.fabric->nodes[bed.fabric->ports[port].node].desc, "node0002", 8))
-			bed.lft.port_lids[port] = 0;
+	for (i = 0; i < fix.list.count; i++) {
+		port = fix.list.flows[i].to;
+		if (!strncmp(fix.fabric->nodes[fix.fabric->ports[port].node].desc, "node0002", 8))
+			fix.lft.port_lids[port] = 0;
 	}
-	assert_int_equal(traffic_route(&bed.traffic, &bed.lft, NULL), 0);
+	assert_int_equal(traffic_route(&fix.traffic, &fix.lft, NULL), 0);
 	/* It sends and receives nothing; in the ring of each rail only 3 to 1 has a path. */
-	assert_int_equal(bed.traffic.routed_count, 2);
+	assert_int_equal(fix.traffic.routed_count, 2);
 	for (i = 0; i < 5; i++)
-		assert_near(bed.traffic.rate[i], 0);
-	assert_near(bed.traffic.rate[5] / 1e9, 10);
-	bed_done(&bed);
+		assert_near(fix.traffic.rate[i], 0);
+	assert_near(fix.traffic.rate[5] / 1e9, 10);
+	fixture_done(&fix);
 }
 
 /* Each host sends to the other unit, through spines. */
@@ -384,18 +347,18 @@ static void a_stride_skips_hosts(void **state)
 {
 	static const char *const jobs[] = { "ring hosts=node0001-node0007 rails=1 stride=3 rate=10Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
-	struct bed bed;
+	struct fixture fix;
 
 	(void)state;
 	shape.hosts = 4;
 	shape.rails = 2;
-	bed_init(&bed, &shape, jobs, 1, false);
-	assert_int_equal(bed.list.count, 7);
+	fixture_init(&fix, &shape, jobs, 1, false);
+	assert_int_equal(fix.list.count, 7);
 	for (size_t i = 0; i < 7; i++) {
-		assert_int_equal(bed.list.flows[i].from, bed.hosts.hcas[2 * i + 1].port);
-		assert_int_equal(bed.list.flows[i].to, bed.hosts.hcas[2 * ((i + 3) % 7) + 1].port);
+		assert_int_equal(fix.list.flows[i].from, fix.hosts.hcas[2 * i + 1].port);
+		assert_int_equal(fix.list.flows[i].to, fix.hosts.hcas[2 * ((i + 3) % 7) + 1].port);
 	}
-	bed_done(&bed);
+	fixture_done(&fix);
 }
 
 static void invalid_jobs_are_reported(void **state)
@@ -408,36 +371,150 @@ static void invalid_jobs_are_reported(void **state)
 		"ring stride=0", "ring stride=x", "ring hosts=node0001-node0004 stride=4",
 	};
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
-	struct bed bed;
+	struct fixture fix;
 	size_t i;
 
 	(void)state;
-	bed_init(&bed, &shape, NULL, 0, false);
+	fixture_init(&fix, &shape, NULL, 0, false);
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct error err = { 0 };
 
-		assert_int_equal(job_parse(wrong[i], bed.fabric, &bed.hosts, &bed.list, &err), ERR_USAGE);
+		assert_int_equal(job_parse(wrong[i], fix.fabric, &fix.hosts, &fix.list, &err), ERR_USAGE);
 		assert_true(err.text[0]);
 	}
-	assert_int_equal(bed.list.job_count, 0);
-	bed_done(&bed);
+	assert_int_equal(fix.list.job_count, 0);
+	fixture_done(&fix);
 }
 
 static void hosts_are_in_natural_order_without_management(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
-	struct bed bed;
+	struct fixture fix;
 	size_t i;
 
 	(void)state;
-	bed_init(&bed, &shape, NULL, 0, false);
-	assert_int_equal(bed.hosts.host_count, 32);
-	assert_string_equal(bed.hosts.hosts[0].name, "node0001");
-	assert_string_equal(bed.hosts.hosts[31].name, "node0032");
+	fixture_init(&fix, &shape, NULL, 0, false);
+	assert_int_equal(fix.hosts.host_count, 32);
+	assert_string_equal(fix.hosts.hosts[0].name, "node0001");
+	assert_string_equal(fix.hosts.hosts[31].name, "node0032");
 	for (i = 0; i < 32; i++)
-		assert_int_equal(bed.hosts.hosts[i].hca_count, 8);
-	assert_int_equal(bed.hosts.hcas[9].rail, 1);
-	bed_done(&bed);
+		assert_int_equal(fix.hosts.hosts[i].hca_count, 8);
+	assert_int_equal(fix.hosts.hcas[9].rail, 1);
+	fixture_done(&fix);
+}
+
+/* --- skewed tables --- */
+
+/* One uplink from each leaf to each spine; the last spine has no route to the last leaf. */
+enum { LEAFS = 6, SPINES = 4, HOSTS = 10, FIRST_LEAF = LEAFS * HOSTS, LAST_SPINE = FIRST_LEAF + LEAFS + SPINES - 1 };
+
+static void skew_init(struct fixture *fix)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
+	uint32_t host;
+
+	shape.leafs = LEAFS;
+	shape.spines = SPINES;
+	shape.hosts = HOSTS;
+	shape.links = 1;
+	shape.management = 0;
+	fixture_init(fix, &shape, NULL, 0, false);
+	for (host = FIRST_LEAF - HOSTS; host < FIRST_LEAF; host++)
+		spread_table(&fix->tables, fix->fabric->nodes[LAST_SPINE].guid)
+			[fix->fabric->ports[fabric_node_port(fix->fabric, host, 1)].lid] = ROUTES_NO_PORT;
+	lft_done(&fix->lft);
+	make_lft(fix);
+}
+
+static uint8_t out_of(const struct fixture *fix, const struct routes *routes, uint32_t node, uint32_t host)
+{
+	return routes_out_port(routes_find(routes, fix->fabric->nodes[node].guid),
+			       fix->fabric->ports[fabric_node_port(fix->fabric, host, 1)].lid);
+}
+
+static unsigned count_by(const struct fixture *fix, const struct routes *routes, uint32_t node, unsigned out)
+{
+	unsigned count = 0, host;
+
+	for (host = 0; host < FIRST_LEAF; host++)
+		count += out_of(fix, routes, node, host) == out;
+	return count;
+}
+
+static void a_share_is_routed_through_one_port_and_remains_reachable(void **state)
+{
+	static const struct { double share; unsigned least; } cases[] = { { 0.1, 5 }, { 0.5, 25 }, { 0.8, 40 } };
+	struct route_trace trace;
+	struct routes routes;
+	unsigned moved, all, host, i, out, before, expected;
+	struct fixture fix;
+	uint32_t port;
+
+	(void)state;
+	skew_init(&fix);
+	port = fabric_node_port(fix.fabric, FIRST_LEAF, HOSTS + 1);
+	before = count_by(&fix, &fix.tables, FIRST_LEAF, HOSTS + 1);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		expected = before > cases[i].least ? before : cases[i].least;
+		assert_int_equal(skew_routes(fix.fabric, &fix.lft, port, cases[i].share, &routes, &moved, &all, NULL),
+				 0);
+		assert_int_equal(all, (LEAFS - 1) * HOSTS);
+		assert_int_equal(count_by(&fix, &routes, FIRST_LEAF, HOSTS + 1), expected);
+		assert_int_equal(moved, expected - before);
+		/* The remaining destinations are as balanced as before, and no other entry has changed. */
+		for (out = 2; out <= SPINES; out++)
+			assert_in_range(count_by(&fix, &routes, FIRST_LEAF, HOSTS + out) * (SPINES - 1) + 3,
+					all - expected, all - expected + 6);
+		for (host = 0; host < FIRST_LEAF; host++) {
+			routes_trace(&routes, fix.fabric, fabric_node_port(fix.fabric, FIRST_LEAF, 0),
+				     fabric_node_port(fix.fabric, host, 1), 0, &trace);
+			assert_int_equal(trace.end, host >= FIRST_LEAF - HOSTS && trace.at == LAST_SPINE
+						    ? ROUTE_BLACK_HOLE : ROUTE_ARRIVES);
+		}
+		assert_int_equal(count_by(&fix, &routes, FIRST_LEAF + 1, HOSTS + 1),
+				 count_by(&fix, &fix.tables, FIRST_LEAF + 1, HOSTS + 1));
+		routes_done(&routes);
+	}
+	/* Through the spine without the last leaf only destinations it reaches. */
+	port = fabric_node_port(fix.fabric, FIRST_LEAF, HOSTS + SPINES);
+	assert_int_equal(skew_routes(fix.fabric, &fix.lft, port, 1, &routes, &moved, &all, NULL), 0);
+	for (host = FIRST_LEAF - HOSTS; host < FIRST_LEAF; host++)
+		assert_int_equal(out_of(&fix, &routes, FIRST_LEAF, host),
+				 out_of(&fix, &fix.tables, FIRST_LEAF, host));
+	routes_done(&routes);
+	assert_int_equal(skew_routes(fix.fabric, &fix.lft, fabric_node_port(fix.fabric, FIRST_LEAF, 1), 0.5, &routes,
+				     &moved, &all, NULL), ERR_USAGE);
+	assert_int_equal(skew_routes(fix.fabric, &fix.lft, port, 0, &routes, &moved, &all, NULL), ERR_USAGE);
+	assert_int_equal(skew_routes(fix.fabric, &fix.lft, port, 1.1, &routes, &moved, &all, NULL), ERR_USAGE);
+	fixture_done(&fix);
+}
+
+static void a_written_dump_can_be_read(void **state)
+{
+	struct text text = { 0 }, dump = { 0 };
+	struct routes routes;
+	unsigned moved, all;
+	struct fixture fix;
+	struct lft again;
+
+	(void)state;
+	skew_init(&fix);
+	write_dump(&fix, &dump);
+	assert_int_equal(lft_write(text_chars(&dump), dump.len, &fix.tables, &text, NULL), 0);
+	assert_string_equal(text_chars(&text), text_chars(&dump));
+	text_clear(&text);
+	assert_int_equal(skew_routes(fix.fabric, &fix.lft, fabric_node_port(fix.fabric, FIRST_LEAF + 2, HOSTS + 2), 0.7,
+				     &routes, &moved, &all, NULL), 0);
+	assert_false(routes_same(&routes, &fix.tables));
+	assert_int_equal(lft_write(text_chars(&dump), dump.len, &routes, &text, NULL), 0);
+	assert_int_equal(text.len, dump.len);
+	assert_int_equal(lft_parse(fix.fabric, text_chars(&text), text.len, &again, NULL), 0);
+	assert_true(routes_same(&again.routes, &routes));
+	lft_done(&again);
+	routes_done(&routes);
+	text_done(&text);
+	text_done(&dump);
+	fixture_done(&fix);
 }
 
 int main(void)
@@ -454,6 +531,8 @@ int main(void)
 		cmocka_unit_test(a_stride_skips_hosts),
 		cmocka_unit_test(invalid_jobs_are_reported),
 		cmocka_unit_test(hosts_are_in_natural_order_without_management),
+		cmocka_unit_test(a_share_is_routed_through_one_port_and_remains_reachable),
+		cmocka_unit_test(a_written_dump_can_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
