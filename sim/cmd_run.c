@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "sim/job.h"
 #include "sim/launch.h"
 #include "sim/net_shape.h"
+#include "sim/relay/key_values.h"
 #include "sim/relay/relay.h"
 
 #define GEN_ARGS_MAX 64
@@ -25,16 +25,13 @@ struct run_options {
 	char truth[PATH_MAX]; /* absolute: the driver has another working directory */
 };
 
-static int parse_number(const char *name, const char *value, unsigned min, unsigned max, unsigned *ret,
-			struct error *err)
+static int set_number(const char *name, unsigned min, unsigned max, unsigned *ret, struct error *err)
 {
-	char *end;
-	unsigned long number = strtoul(value, &end, 10);
+	uint64_t number = 0;
+	int code = parse_number(name, optarg, min, max, &number, err);
 
-	if (!isdigit((unsigned char)*value) || *end || number < min || number > max)
-		return err_set(err, ERR_USAGE, "%s must be a number from %u to %u, not \"%s\"", name, min, max, value);
 	*ret = (unsigned)number;
-	return 0;
+	return code;
 }
 
 static int add_string(const char **strings, size_t *count, const char *string, const char *name, struct error *err)
@@ -96,7 +93,7 @@ static int set_option(struct run_options *options, int option, struct error *err
 		launch->dir = optarg;
 		return 0;
 	case OPT_TICK:
-		return parse_number("--tick", optarg, 10, 60000, &launch->tick_ms, err);
+		return set_number("--tick", 10, 60000, &launch->tick_ms, err);
 	case OPT_OPENSM:
 		return add_string(launch->opensm, &launch->opensm_count, optarg, "--opensm", err);
 	case OPT_WIRE:
@@ -105,7 +102,7 @@ static int set_option(struct run_options *options, int option, struct error *err
 	case OPT_PMA:
 		return add_string(launch->pma, &launch->pma_count, optarg, "--pma", err);
 	case OPT_TIMEOUT:
-		return parse_number("--timeout", optarg, 1, 86400, &launch->timeout_s, err);
+		return set_number("--timeout", 1, 86400, &launch->timeout_s, err);
 	default:
 		return ERR_USAGE;
 	}

@@ -76,7 +76,7 @@ static int get_hosts(const struct line *line, size_t arg, bool **ret, struct err
 	if (line->arg_count > arg)
 		return err_set(err, ERR_USAGE, "%s needs a node or hosts=, not both", line->args[0]);
 	hosts = calloc(line->world->hosts.host_count + 1, sizeof(*hosts));
-	code = hosts ? virtual_find_hosts(line->world, list, hosts, err) : err_nomem(err);
+	code = hosts ? job_parse_hosts(list, &line->world->hosts, hosts, err) : err_nomem(err);
 	if (code < 0)
 		free(hosts);
 	else

@@ -215,64 +215,6 @@ int virtual_fill_job(struct virtual *world, struct virtual_job *job)
 	return code;
 }
 
-static uint32_t find_host(const struct virtual *world, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < world->hosts.host_count; i++)
-		if (!strcmp(world->hosts.hosts[i].name, name))
-			return i;
-	return UINT32_MAX;
-}
-
-/* "all", or "node0001-node0016,node0020": hosts are in natural order. */
-int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err)
-{
-	char *rest = NULL, *item;
-
-	if (!list[strspn(list, ",")])
-		return err_set(err, ERR_USAGE, "hosts=%s names nobody: say all, or node0001-node0016,node0020", list);
-	if (!strcmp(list, "all")) {
-		memset(ret, true, world->hosts.host_count);
-		return 0;
-	}
-	for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-		char *dash = strchr(item, '-');
-		uint32_t first, last;
-
-		if (dash)
-			*dash = '\0';
-		first = find_host(world, item);
-		last = dash ? find_host(world, dash + 1) : first;
-		if (first == UINT32_MAX || last == UINT32_MAX || first > last)
-			return err_set(err, ERR_USAGE, "%s%s%s: there are no such hosts", item, dash ? "-" : "",
-				       dash ? dash + 1 : "");
-		memset(ret + first, true, last - first + 1);
-	}
-	return 0;
-}
-
-static int parse_rails(char *list, uint64_t *ret, struct error *err)
-{
-	char *rest = NULL, *item;
-
-	if (!strcmp(list, "all")) {
-		*ret = UINT64_MAX;
-		return 0;
-	}
-	*ret = 0;
-	for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-		char *end;
-		unsigned long first = strtoul(item, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
-
-		if (*end || end == item || last > 63 || first > last)
-			return err_set(err, ERR_USAGE, "rails=%s: say 0-7, or 0,2, or all", item);
-		for (; first <= last; first++)
-			*ret |= UINT64_C(1) << first;
-	}
-	return 0;
-}
-
 /* "10s/20s": communication time / computation time. */
 static int parse_phase(char *value, struct virtual_job *job, struct error *err)
 {
@@ -314,14 +256,12 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 	if (!value)
 		return err_set(err, ERR_USAGE, "\"%s\" is no option of a job", word);
 	*value++ = '\0';
-	if (!strcmp(word, "hosts")) {
-		memset(job->hosts, 0, world->hosts.host_count);
-		return virtual_find_hosts(world, value, job->hosts, err);
-	}
+	if (!strcmp(word, "hosts"))
+		return job_parse_hosts(value, &world->hosts, job->hosts, err);
 	if (!strcmp(word, "targets"))
-		return virtual_find_hosts(world, value, job->targets, err);
+		return job_parse_hosts(value, &world->hosts, job->targets, err);
 	if (!strcmp(word, "rails"))
-		return parse_rails(value, &job->rails, err);
+		return job_parse_rails(value, &job->rails, err);
 	if (!strcmp(word, "phase"))
 		return parse_phase(value, job, err);
 	if (!strcmp(word, "shift"))

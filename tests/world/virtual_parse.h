@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 struct error;
-struct virtual;
 
 /*
  * virtual_split - a line's words, which are separated by spaces; in double quotes a space is none
@@ -30,8 +29,5 @@ int virtual_real(const char *name, const char *value, double least, double most,
 /* virtual_choice - one of two words. @ret: whether it is @yes. Return: 0; ERR_USAGE where it is neither. */
 int virtual_choice(const char *name, const char *value, const char *yes, const char *no, bool *ret,
 		   struct error *err);
-
-/* virtual_find_hosts - "all", "node0001-node0016,node0020"; @list is written to. Return: 0 or ERR_USAGE. */
-int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err);
 
 #endif

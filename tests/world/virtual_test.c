@@ -392,7 +392,7 @@ static void misspelt_options_are_named_in_the_error(void **state)
 		{ "at 1m skew leaf-u01-r0 to=9 prt=0.3", "\"prt\"" }, { "at 1m reroute oder=2", "\"oder\"" },
 		{ "at 1m reroute 2", "\"2\" is too much" }, { "at 1m clear all for=2m", "\"for\"" },
 		{ "at 1m off host=node0001", "\"host\"" }, { "at 1m off hosts=nobody", "nobody" },
-		{ "at 1m off hosts=", "names nobody" }, { "job x ring hosts=,", "names nobody" },
+		{ "at 1m off hosts=", "has no host" }, { "job x ring hosts=,", "has no host" },
 		{ "at 1m off \"node0001 mlx5_0\" hosts=node0002", "not both" },
 		{ "job x ring\nat 1m leave x hosts=nobody", "nobody" },
 		{ "job x ring\nat 1m leave x \"node0001 mlx5_0\" hosts=node0002", "not both" },
