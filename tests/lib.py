@@ -51,6 +51,13 @@ class Tap:
     def contains(self, name, text, words):
         return self.result(words in text, name, f"{words!r} is not in:\n{text}")
 
+    def one_line(self, name, finished, status, *parts):
+        """A program failed with this status and one line on stderr, which has these parts."""
+        self.equal(f"{name}: exit status", finished.status, status)
+        self.result(len(finished.err.splitlines()) == 1 and not finished.out, f"{name}: one line, on stderr", finished)
+        for part in parts:
+            self.contains(f"{name}: the line has {part!r}", finished.err, part)
+
     def same(self, name, ours, theirs, limit=20):
         """Two dictionaries, entry by entry; the first differences are shown."""
         wrong = []
@@ -210,6 +217,17 @@ class Simulation:
 
     def json(self, *arguments, **options):
         return json.loads(self.ibwire(*arguments, "--format", "json", **options).out)
+
+    def newest(self):
+        """Number of the newest sweep; 0: none."""
+        return self.json("sql", "SELECT coalesce(max(id), 0) AS id FROM sweep")[0]["id"]
+
+    def events(self, kind):
+        return [row for row in self.json("events") if row["kind"] == kind]
+
+    def guid(self, name):
+        """The GUID of a node by its full or short name."""
+        return next(row["node_guid"] for row in self.json("nodes") if f";{name}:" in row["node"] or row["node"] == name)
 
     def traffic(self, *arguments):
         """ibwire-sim traffic pause|resume|truth"""

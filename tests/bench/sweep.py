@@ -154,13 +154,9 @@ def sweeps_since(sim, sweep):
                     f"FROM sweep WHERE id > {sweep} ORDER BY id")
 
 
-def newest(sim):
-    return sim.json("sql", "SELECT coalesce(max(id), 0) AS id FROM sweep")[0]["id"]
-
-
 def settled(sim):
     """Has the newest sweep read every port?"""
-    row = sweeps_since(sim, newest(sim) - 1)[-1]
+    row = sweeps_since(sim, sim.newest() - 1)[-1]
     return row["ports_answered"] == row["ports_planned"]
 
 
@@ -177,11 +173,11 @@ def dead(sim, times):
         for _ in range(RUNS):
             time.sleep(3)
             wait_for(lambda: settled(sim), 60, 0.2)
-            last = newest(sim)
-            wait_for(lambda first=last: newest(sim) >= first + DEAD_SWEEPS, 60, 0.1)
+            last = sim.newest()
+            wait_for(lambda first=last: sim.newest() >= first + DEAD_SWEEPS, 60, 0.1)
             sim.run(IBWIRE_SIM, "wire", "dead=" + ",".join(victims))
-            died = newest(sim)
-            wait_for(lambda first=died: newest(sim) >= first + DEAD_SWEEPS + 1, 60, 0.1)
+            died = sim.newest()
+            wait_for(lambda first=died: sim.newest() >= first + DEAD_SWEEPS + 1, 60, 0.1)
             rows = sweeps_since(sim, last)
             # They may have died in the last moment of a sweep that had read them all.
             first = next(i for i, row in enumerate(rows) if row["ports_answered"] < row["ports_planned"])
@@ -226,14 +222,14 @@ def burden(sim, size):
     interval_s = 1 if sweep_ms < 800 else 10
     # The default limit on MADs per second would cut the sweeps of a large fabric: parts of sweeps compare with nothing.
     options = [] if said["mads_sent"] < 0.75 * DEFAULT_RATE else FREE[:4]
-    before = newest(sim)
+    before = sim.newest()
     process = collect(sim, *options, interval_s=interval_s)
     proc = f"/proc/{process.pid}"
-    wait_for(lambda: newest(sim) > before + 1, 600, 0.2)
+    wait_for(lambda: sim.newest() > before + 1, 600, 0.2)
     seconds, main_thread = max(SECONDS, 3 * interval_s), f"{proc}/task/{process.pid}"
-    sweep, all_before, main_before, began = newest(sim), ticks(proc), ticks(main_thread), time.monotonic()
+    sweep, all_before, main_before, began = sim.newest(), ticks(proc), ticks(main_thread), time.monotonic()
     time.sleep(seconds)
-    sweeps = newest(sim) - sweep
+    sweeps = sim.newest() - sweep
     per_s = 1000 / os.sysconf("SC_CLK_TCK")
     cpu_ms, main_ms = (ticks(proc) - all_before) * per_s, (ticks(main_thread) - main_before) * per_s
     elapsed_ms = (time.monotonic() - began) * 1000

@@ -17,11 +17,7 @@ READERS = (["status"], ["nodes"], ["ports"], ["links"], ["events"], ["sql", "SEL
 
 
 def refused(name, command, status, *words, env=None):
-    finished = run(*command, env=env, check=False)
-    tap.equal(f"{name}: exit status", finished.status, status)
-    tap.result(len(finished.err.splitlines()) == 1 and not finished.out, f"{name}: one line, on stderr", finished)
-    for word in words:
-        tap.contains(f"{name}: says {word!r}", finished.err, word)
+    tap.one_line(name, run(*command, env=env, check=False), status, *words)
 
 
 refused("no command", [IBWIRE], 64, "ibwire help")

@@ -26,13 +26,9 @@ SHAPE = "rail --hosts 4"
 LEAF, HOST = "leaf-u01-r0", "node0001 mlx5_0"
 
 
-def newest(sim):
-    return sim.json("sql", "SELECT max(id) AS id FROM sweep")[0]["id"] or 0
-
-
 def more_sweeps(sim, count):
-    wanted = newest(sim) + count
-    return wait_for(lambda: newest(sim) >= wanted, 30, 0.1)
+    wanted = sim.newest() + count
+    return wait_for(lambda: sim.newest() >= wanted, 30, 0.1)
 
 
 def perfquery(sim, lid, port, *options):
@@ -102,7 +98,7 @@ def while_a_collector_runs(sim):
         sim.traffic("pause")
         make_errors(sim, HOST, 77)
         more_sweeps(sim, 2)
-        cleared_after = newest(sim)
+        cleared_after = sim.newest()
         lid, leaf = lid_of(sim, HOST), lid_of(sim, LEAF)
         others = perfquery(sim, leaf, 3, "-x")
         done = sim.ibwire("clear", f"{LEAF}/1", f"{LEAF}/2", f"{HOST}/1", "--yes")
@@ -123,7 +119,7 @@ def while_a_collector_runs(sim):
         sim.traffic("pause")
     finally:
         stop(collector)
-    events = [row for row in sim.json("events") if row["kind"] == "counters-cleared"]
+    events = sim.events("counters-cleared")
     switch = row_of(sim, LEAF)["node"]
     tap.equal("and tells of each port that was cleared", sorted((row["node"], row["port"]) for row in events),
               sorted([(switch, 1), (switch, 2), (HOST, 1)]))
@@ -157,7 +153,7 @@ def in_the_midst_of_traffic(sim):
                 wrong.append(f"{key} {name}: {values[name]}, {total} since {mark}, {last[key][name]}")
     tap.result(not wrong, f"every last reading is explained ({4 * len(first)} counters)", "\n".join(wrong[:20]))
     tap.result(marked > len(first), f"{marked} of them fell")
-    texts = [row["text"] for row in sim.json("events") if row["kind"] == "counters-cleared"]
+    texts = [row["text"] for row in sim.events("counters-cleared")]
     tap.result(any(re.search(r"counters of \d{2,} ports", text) for text in texts), "and that is one event", texts)
 
 

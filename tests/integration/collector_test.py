@@ -47,10 +47,6 @@ def collect(sim, *options):
     return process
 
 
-def events(sim, kind):
-    return [row for row in sim.json("events") if row["kind"] == kind]
-
-
 def helpers(parent):
     """Processes of the discovery that a collector has started. They live for some 30 ms: look fast."""
     with contextlib.suppress(OSError), open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
@@ -78,7 +74,7 @@ def strike(collector, number, seconds=20):
 
 
 def failures(sim):
-    return len(events(sim, "discovery-failed"))
+    return len(sim.events("discovery-failed"))
 
 
 def strike_till_told(sim, collector, number, seconds=90):
@@ -145,8 +141,8 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
         # Of another kind than SQLite's, which end where this process closes a database that it has read.
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
         process = collect(sim, "--interval", "500ms")
-        tap.result(wait_for(lambda: len(events(sim, "lock-blocked")) == 1),
-                   "a reader's lock keeps no collector from storing, and is reported", events(sim, "lock-blocked"))
+        tap.result(wait_for(lambda: len(sim.events("lock-blocked")) == 1),
+                   "a reader's lock keeps no collector from storing, and is reported", sim.events("lock-blocked"))
         tap.equal("it is seen to be live", sim.json("status")["collector_pid"], process.pid)
     before = sweeps(sim)[0]
     tap.result(wait_for(lambda: sweeps(sim)[0] > before + 1), "the first one goes on")
@@ -170,7 +166,7 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
         tap.equal("the topology stays again", len(sim.json("nodes")), nodes)
     finally:
         stop(process)
-        tap.comment("discovery: " + "; ".join(row["text"] for row in events(sim, "discovery-failed")[:2]))
+        tap.comment("discovery: " + "; ".join(row["text"] for row in sim.events("discovery-failed")[:2]))
 
     # The cables of this host's leaf to all spines are pulled: what is left is a small part of the fabric.
     links = sim.json("links")
@@ -185,7 +181,7 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
             ends = {row["node_guid"]: row["port"], row["peer_guid"]: row["peer_port"]}
             if leaf in ends and set(ends) <= switches:
                 sim.run(IBWIRE_SIM, "console", f'Unlink "S-{leaf[2:]}"[{ends[leaf]}]')
-        tap.result(wait_for(lambda: events(sim, "discovery-shrunk"), 60), "a fabric that shrinks is an event")
+        tap.result(wait_for(lambda: sim.events("discovery-shrunk"), 60), "a fabric that shrinks is an event")
         row = sim.json("sql", """SELECT count(*) AS nodes FROM node_version WHERE from_sweep <=
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk') AND (to_sweep IS NULL OR to_sweep >
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk'))""")[0]
@@ -208,7 +204,7 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
             return {row["status"] for row in sim.json("ports") if (row["node_guid"], row["port"]) in ends}
 
         def told(kind):
-            return sorted(row["node_guid"] for row in events(sim, kind))
+            return sorted(row["node_guid"] for row in sim.events(kind))
 
         behind = {guid: {guid} | {row["peer_guid"] for row in sim.json("ports") if row["node_guid"] == guid and
                                 row["peer_guid"] not in switches} for guid, _ in ends}
@@ -216,7 +212,7 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         os.kill(opensm, signal.SIGSTOP)
         try:
             sim.run(IBWIRE_SIM, "console", "Unlink " + end)
-            tap.result(wait_for(lambda: events(sim, "link-down"), 60), "a link that goes is an event")
+            tap.result(wait_for(lambda: sim.events("link-down"), 60), "a link that goes is an event")
             silent = told("node-silent")
             tap.result(silent and any(set(silent) <= nodes for nodes in behind.values()),
                        "silent are nodes at one end of it", f"{silent} of {behind}")
@@ -230,9 +226,9 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         tap.equal("both its ends are down", status_of_ends(), {"down"})
         sim.run(IBWIRE_SIM, "console", "ReLink " + end)
         tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is asked again when it is back")
-        tap.equal("it went once", len(events(sim, "link-down")), 1)
-        tap.result(wait_for(lambda: len(events(sim, "link-up")) == 1, 60), "it came back once", events(sim, "link-up"))
-        known = {(row["node_guid"], row["port"]) for row in events(sim, "link-down") + events(sim, "link-up")}
+        tap.equal("it went once", len(sim.events("link-down")), 1)
+        tap.result(wait_for(lambda: len(sim.events("link-up")) == 1, 60), "it came back once", sim.events("link-up"))
+        known = {(row["node_guid"], row["port"]) for row in sim.events("link-down") + sim.events("link-up")}
         tap.result(known <= ends, "the events name the link", known)
     finally:
         stop(process)

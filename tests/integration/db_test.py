@@ -24,13 +24,6 @@ READERS = (["status"], ["nodes"], ["ports"], ["ports", "--details"], ["links"], 
            ["sql", "SELECT count(*), total(xmit_bytes) FROM traffic"])
 
 
-def one_line(name, finished, status, *words):
-    tap.equal(f"{name}: exit status", finished.status, status)
-    tap.result(len(finished.err.splitlines()) == 1, f"{name}: one line on stderr", finished)
-    for word in words:
-        tap.contains(f"{name}: says {word!r}", finished.err, word)
-
-
 def sound(path):
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         return db.execute("PRAGMA integrity_check").fetchone()[0]
@@ -74,7 +67,7 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
         tap.equal(f"copy {i} is sound", sound(f"copy-{i}.db"), "ok")
         tap.equal(f"copy {i} passes the check", sim.ibwire("db", "check", "--db", f"copy-{i}.db").status, 0)
     tap.equal("the live one passes it too", sim.ibwire("db", "check").status, 0)
-    one_line("compact beside a collector", sim.ibwire("db", "compact", check=False), 69, "collector", "stop it first")
+    tap.one_line("compact beside a collector", sim.ibwire("db", "compact", check=False), 69, "collector", "stop it first")
     info = sim.json("db")
     tap.equal("it says that a collector is live", (info["live"], info["collector_pid"]), (True, collector.pid))
     sim.ibwire("db", "export", "disguised-live.db", "--anonymise")
@@ -84,12 +77,12 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     tap.result(select.select([pager.stdout], [], [], 60)[0], "sql writes into a pipe that nobody empties")
     tap.equal("and holds no read transaction open meanwhile", (pager.poll(), reads(pager.pid)), (None, []))
     stop(pager)
-    one_line("a statement that takes too long", sim.ibwire(
+    tap.one_line("a statement that takes too long", sim.ibwire(
         "sql", "SELECT count(*) FROM sample a, sample b, sample c, sample d", "--timeout", "100ms", check=False), 74,
         "stopped after 100.0 ms", "--timeout")
     tap.equal("the collector never minded", collector.poll(), None)
     tap.result(wait_for(lambda: sim.json("status")["sweeps"] > before["sweeps"] + 5, 30), "and stores on")
-    late = [row for row in sim.json("events") if row["kind"] == "store-failed"]
+    late = sim.events("store-failed")
     tap.equal("no sweep was lost over it", late, [])
     sim.ibwire("snapshot", "take", "job-of-somebody", "--note", "a note of somebody")
     sim.ibwire("snapshot", "take", "later-of-somebody")
@@ -119,7 +112,7 @@ with tap.part("copies and disguises"):
         tap.equal(f"{command[0]} has as many lines on it", len(theirs.out.splitlines()), len(ours.out.splitlines()))
     for target, word in ((path, "there already"), (".", "there already"), ("none/x.db", "none/x.db")):
         for way in ("backup", "export"):
-            one_line(f"{way} to {target}", run(IBWIRE, "db", way, target, env=env, check=False), 74, word)
+            tap.one_line(f"{way} to {target}", run(IBWIRE, "db", way, target, env=env, check=False), 74, word)
     for way in ("backup", "export", "compact"):
         target = [] if way == "compact" else ["full.db"]
         finished = subprocess.run([IBWIRE, "db", way, *target], env=env, preexec_fn=limit_file_size,
@@ -150,7 +143,7 @@ with tap.part("damage"):
     tap.result(found >= (5 if SHORT else 22), "check finds the damage", f"{found} found")
     with open("damaged/fabric.db", "wb") as file:
         file.write(original[:16384] + bytes(16384 * 3))
-    one_line("a file that is cut", run(IBWIRE, "db", "check", "--db", "damaged/fabric.db", env=env, check=False), 74)
+    tap.one_line("a file that is cut", run(IBWIRE, "db", "check", "--db", "damaged/fabric.db", env=env, check=False), 74)
 
 with tap.part("recovery"):
     if subprocess.run(["sqlite3", ":memory:", "SELECT 1 FROM sqlite_dbpage"], capture_output=True,
@@ -161,7 +154,7 @@ with tap.part("recovery"):
             page = db.execute("SELECT max(pageno) FROM dbstat WHERE name = 'error'").fetchone()[0] - 1
         with open("torn.db", "wb") as file:
             file.write(original[:page * 16384] + random.randbytes(3000) + original[page * 16384 + 3000:])
-        one_line("check of a damaged database", run(IBWIRE, "db", "check", "--db", "torn.db", env=env, check=False),
+        tap.one_line("check of a damaged database", run(IBWIRE, "db", "check", "--db", "torn.db", env=env, check=False),
                  74, "sqlite3 torn.db .recover | sqlite3 NEW.db")
         subprocess.run("sqlite3 torn.db .recover | sqlite3 recovered.db", shell=True, check=True)
         for command in (["status"], ["db", "export", "recovered-part.db"], ["db", "compact"]):
@@ -188,9 +181,9 @@ with tap.part("no rights"), tempfile.TemporaryDirectory() as folder:
     else:
         tap.equal("who may not write can check", run(*drop, IBWIRE, "db", "check", "--db", db, check=False).status, 0)
         tap.equal("and see what is kept", run(*drop, IBWIRE, "db", "--db", db, check=False).status, 0)
-        one_line("and not compact", run(*drop, IBWIRE, "db", "compact", "--db", db, check=False), 74)
+        tap.one_line("and not compact", run(*drop, IBWIRE, "db", "compact", "--db", db, check=False), 74)
         for way in ("backup", "export"):
-            one_line(f"nor {way} to there", run(*drop, IBWIRE, "db", way, f"{folder}/c.db", "--db", db, check=False),
+            tap.one_line(f"nor {way} to there", run(*drop, IBWIRE, "db", way, f"{folder}/c.db", "--db", db, check=False),
                      74, "c.db")
     os.chmod(folder, 0o755)
 tap.done()

@@ -48,14 +48,6 @@ def on(root, *command, rights=True, device=True):
     return run("unshare", "-m", "sh", "-c", script, "sh", *command, check=False)
 
 
-def one_line(name, finished, *words):
-    lines = finished.err.splitlines()
-    tap.equal(f"{name}: exit status 69", finished.status, 69)
-    tap.result(len(lines) == 1 and not finished.out, f"{name}: one line, on stderr", finished)
-    for word in words:
-        tap.contains(f"{name}: says \"{word}\"", finished.err, word)
-
-
 collect = [IBWIRE, "collect", "--once", "--db", os.path.abspath("fabric.db")]
 if os.geteuid() != 0 or run("unshare", "-m", "true", check=False).status:
     tap.skip("hosts without a fabric", "needs root and mount namespaces")
@@ -67,17 +59,17 @@ tap.contains("the made host withholds its device", probe.err, "Permission denied
 probe = on(host("probe", lid="0x7"), "ibstat", "mlx5_0", "1")
 tap.result("State: Active" in probe.out and "Base lid: 7" in probe.out, "the made host looks real to ibstat", probe)
 
-one_line("no device", on(host("none"), *collect, device=False), "no InfiniBand device")
-one_line("no such device", on(host("other", lid="0x7"), *collect, "-C", "mlx5_9"), "mlx5_9")
-one_line("port down", on(host("down", state="1: DOWN", phys_state="2: Polling", lid="0x0", sm_lid="0x0"), *collect),
+tap.one_line("no device", on(host("none"), *collect, device=False), 69, "no InfiniBand device")
+tap.one_line("no such device", on(host("other", lid="0x7"), *collect, "-C", "mlx5_9"), 69, "mlx5_9")
+tap.one_line("port down", on(host("down", state="1: DOWN", phys_state="2: Polling", lid="0x0", sm_lid="0x0"), *collect), 69,
          "mlx5_0", "Down")
-one_line("port not configured", on(host("init", state="2: INIT", lid="0x0", sm_lid="0x0"), *collect),
+tap.one_line("port not configured", on(host("init", state="2: INIT", lid="0x0", sm_lid="0x0"), *collect), 69,
          "subnet manager")
-one_line("no subnet manager", on(host("nosm", sm_lid="0x0"), *collect), "subnet manager")
-one_line("Ethernet only", on(host("roce", link_layer="Ethernet"), *collect), "Ethernet")
-one_line("no rights", on(host("rights", lid="0x7"), *collect, rights=False), "right")
+tap.one_line("no subnet manager", on(host("nosm", sm_lid="0x0"), *collect), 69, "subnet manager")
+tap.one_line("Ethernet only", on(host("roce", link_layer="Ethernet"), *collect), 69, "Ethernet")
+tap.one_line("no rights", on(host("rights", lid="0x7"), *collect, rights=False), 69, "right")
 tap.result(not os.path.exists("fabric.db"), "no database is left where nothing was collected", os.listdir("."))
 
 nothing = run(IBWIRE, "ports", "--db", os.path.abspath("nowhere.db"), check=False)
-one_line("no database", nothing, "nowhere.db", "ibwire collect")
+tap.one_line("no database", nothing, 69, "nowhere.db", "ibwire collect")
 tap.done()

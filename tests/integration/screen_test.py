@@ -80,10 +80,6 @@ class Terminal:
         return time.monotonic() - began
 
 
-def guid_of(sim, name):
-    return next(row["node_guid"] for row in sim.json("nodes") if f";{name}:" in row["node"] or row["node"] == name)
-
-
 def collector_of(database):
     """The process that stores: the child of the screen that was started for this database."""
     for line in run("ps", "-eo", "pid=,args=").out.splitlines():
@@ -94,7 +90,7 @@ def collector_of(database):
 
 
 def check_faults(sim, screen):
-    guid = guid_of(sim, PULLED[0])
+    guid = sim.guid(PULLED[0])
     screen.shows("the job's traffic is seen", r"compute out +32 .* [1-9]\d%")
     screen.shows("no open findings yet", r"PROBLEMS 0")
     sim.run(IBWIRE_SIM, "routes", "skew", f"{SKEWED[0]}/{SKEWED[1]}", "0.5")

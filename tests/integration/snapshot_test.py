@@ -50,16 +50,12 @@ def perfquery(sim, discovered):
     return counters
 
 
-def newest(sim):
-    return sim.json("sql", "SELECT max(id) AS id FROM sweep")[0]["id"]
-
-
 def full_sweep_later(sim):
     """The id of a sweep that began after this moment."""
-    wanted = newest(sim) + 2
-    if not wait_for(lambda: newest(sim) >= wanted, 60, 0.2):
+    wanted = sim.newest() + 2
+    if not wait_for(lambda: sim.newest() >= wanted, 60, 0.2):
         raise RuntimeError("the collector stores no sweeps")
-    return newest(sim)
+    return sim.newest()
 
 
 def by_port(rows):
@@ -290,7 +286,7 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     sim.traffic("pause")
     collector = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=subprocess.DEVNULL)
     try:
-        if not wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and (newest(sim) or 0) > 1, 60, 0.2):
+        if not wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and (sim.newest() or 0) > 1, 60, 0.2):
             raise RuntimeError("the collector stores nothing")
         for part in (counts_alike, faults, command_line, at_once):
             with tap.part(part.__name__):

@@ -125,7 +125,7 @@ with tap.part("story"), Simulation("--gen", FABRIC, "--traffic", JOB) as sim:
     process = sim.start(IBWIRE, "collect", *OPTIONS)
     try:
         time.sleep(WINDOW_S * 1.3 + 8)
-        guid = next(row["node_guid"] for row in sim.json("nodes") if f";{LEAF}:" in row["node"])
+        guid = sim.guid(LEAF)
         check_before(sim)
         tap.note(sim.run(IBWIRE_SIM, "routes", "skew", f"{LEAF}/{PORT}", "0.5").out.strip())
         skewed = time.time()
