@@ -126,8 +126,7 @@ static void a_name_of_another_version_is_no_trouble(void **state)
 	char wrong[160] = "";
 
 	(void)state;
-	stage_record("nothing", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
+	stage_begin(&stage, "nothing", 0, 30, 100);
 	config_put(&config, "jobs.sort", "name");
 	assert_true(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
 	config_put(&config, "links.sort", "beauty");
@@ -141,20 +140,19 @@ static void hidden_columns_are_not_shown(void **state)
 	struct stage stage;
 
 	(void)state;
-	stage_record("nothing", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
+	stage_begin(&stage, "nothing", 0, 30, 100);
 	stage_keys(&stage, "2");
-	assert_true(stage_shows("AGE"));
+	stage_expect("AGE");
 	stage_key(&stage, KEY_SPECIAL(KEY_F(2)));
-	assert_true(stage_shows("COLUMNS OF LINKS"));
+	stage_expect("COLUMNS OF LINKS");
 	while (stage.app.setup.hidden != 1u << COLUMN_AGE) {
 		stage.app.setup.hidden = 0;
 		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
 		stage_key(&stage, ' ');
 	}
 	stage_key(&stage, KEY_ESCAPE);
-	assert_true(stage_shows("PEER"));
-	assert_false(stage_shows("AGE"));
+	stage_expect("PEER");
+	stage_hides("AGE");
 	stage_close(&stage);
 }
 
@@ -164,8 +162,7 @@ static void the_refresh_goes_round(void **state)
 	int64_t before_us;
 
 	(void)state;
-	stage_record("nothing", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
+	stage_begin(&stage, "nothing", 0, 30, 100);
 	before_us = stage.app.live.refresh_us;
 	for (int i = 0; i < 6; i++) {
 		setup_refresh(&stage.app, 1);
@@ -208,8 +205,7 @@ static void two_presses_open_what_the_cursor_stands_on(void **state)
 /* The recording of skewed routes a second after its end, on the first screen. */
 static void open_story(struct stage *stage, int rows, int columns)
 {
-	stage_record("routes-skewed-story", path);
-	stage_open(stage, path, STAGE_END_US + US_PER_S, 0, rows, columns);
+	stage_begin(stage, "routes-skewed-story", 0, rows, columns);
 }
 
 static void presses_apart_open_nothing(void **state)
@@ -264,7 +260,7 @@ static void a_press_chooses_the_row_that_is_seen_there(void **state)
 	open_story(&stage, 60, 120);
 	stage.app.context.shape->tier_count = 1;
 	stage_keys(&stage, "3i");
-	assert_true(stage_shows("no map of tiers"));
+	stage_expect("no map of tiers");
 	view = screen_state(&stage.app, &screen_balance);
 	mouse.y = canvas_find("GROUP ") + 3;
 	stage_mouse(&stage, &mouse);

@@ -84,8 +84,7 @@ static void play(const char *scenario, int64_t seconds, unsigned most)
 	time_t until = time(NULL) + seconds;
 	unsigned done;
 
-	stage_record(scenario, path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 24, 80);
+	stage_begin(&stage, scenario, 0, 24, 80);
 	for (done = 0; seconds ? time(NULL) < until : done < most; done++) {
 		act(&stage);
 		if (canvas.outside) {

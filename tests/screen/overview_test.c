@@ -21,28 +21,6 @@
 
 #define MINUTE_US (60 * US_PER_S)
 
-static void begin(struct stage *stage, const char *scenario, int64_t at_us)
-{
-	stage_record(scenario, path);
-	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 30, 120);
-}
-
-static void shows(const char *text)
-{
-	if (stage_shows(text))
-		return;
-	stage_print();
-	fail_msg("there is no \"%s\"", text);
-}
-
-static void hides(const char *text)
-{
-	if (!stage_shows(text))
-		return;
-	stage_print();
-	fail_msg("there is \"%s\"", text);
-}
-
 struct told {
 	size_t count, acknowledged;
 	struct acknowledgement last;
@@ -82,18 +60,18 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	struct told told;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
-	shows("PROBLEMS 2");
-	hides("acknowledged");
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
+	stage_expect("PROBLEMS 2");
+	stage_hides("acknowledged");
 	stage_keys(&stage, "ja");
-	shows("reason to acknowledge");
+	stage_expect("reason to acknowledge");
 	/* What is typed is text here, whatever it does elsewhere. */
 	stage_keys(&stage, "q3 cable is ordered\r");
-	shows("duration (8h");
+	stage_expect("duration (8h");
 	stage_keys(&stage, "8h\r");
-	shows("PROBLEMS 1, acknowledged 1");
-	shows("acknowledged until");
-	shows("q3 cable is ordered");
+	stage_expect("PROBLEMS 1, acknowledged 1");
+	stage_expect("acknowledged until");
+	stage_expect("q3 cable is ordered");
 	told = read_told(&stage);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.acknowledged, 1);
@@ -102,11 +80,11 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	assert_true(told.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
 	assert_true(told.last.person[0]);
 	stage_keys(&stage, "an\r");
-	shows("acknowledgement unchanged");
+	stage_expect("acknowledgement unchanged");
 	stage_keys(&stage, "a");
-	shows("revoke the acknowledgement?");
+	stage_expect("revoke the acknowledgement?");
 	stage_keys(&stage, "y\r");
-	shows("PROBLEMS 2");
+	stage_expect("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 0);
 	stage_close(&stage);
 }
@@ -117,7 +95,7 @@ static void without_an_end_it_lasts_until_it_is_taken_back(void **state)
 	struct told told;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "aknown\r\r");
 	told = read_told(&stage);
 	assert_int_equal(told.acknowledged, 1);
@@ -130,17 +108,17 @@ static void invalid_input_reopens_or_cancels_the_prompt(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "a  \r");
-	shows("not acknowledged: a reason is required");
+	stage_expect("not acknowledged: a reason is required");
 	stage_keys(&stage, "aknown\rsoon\r");
-	shows("duration (8h");
-	shows("soon");
+	stage_expect("duration (8h");
+	stage_expect("soon");
 	stage_key(&stage, KEY_ESCAPE);
 	assert_int_equal(read_told(&stage).acknowledged, 0);
 	/* The cursor on a group without a problem: nothing to acknowledge. */
 	stage_keys(&stage, "Gkka");
-	shows("no open finding selected");
+	stage_expect("no open finding selected");
 	stage_close(&stage);
 }
 
@@ -149,13 +127,13 @@ static void a_read_only_database_is_reported(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "aknown\r");
 	assert_int_equal(rename(path, "elsewhere"), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
 	app_key(&stage.app, '\r');
 	stage_draw(&stage, 30, 120);
-	shows("not written: ");
+	stage_expect("not written: ");
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rename("elsewhere", path), 0);
 	assert_int_equal(read_told(&stage).acknowledged, 0);
@@ -167,14 +145,14 @@ static void in_the_past_it_is_said_that_it_counts_from_now(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US);
-	shows("PROBLEMS 2");
+	stage_begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US, 30, 120);
+	stage_expect("PROBLEMS 2");
 	stage_keys(&stage, "aknown\r\r");
-	shows("the screen shows an earlier time");
-	shows("PROBLEMS 2");
+	stage_expect("the screen shows an earlier time");
+	stage_expect("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 1);
 	stage_keys(&stage, "L");
-	shows("PROBLEMS 1, acknowledged 1");
+	stage_expect("PROBLEMS 1, acknowledged 1");
 	stage_close(&stage);
 }
 
@@ -183,11 +161,11 @@ static void a_reboot_is_one_line_and_no_problem(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "host-reboots", STAGE_END_US - 10 * MINUTE_US);
-	shows("PROBLEMS 0");
-	shows("no problems: all");
-	shows("node0007: ");
-	shows("restart 1");
+	stage_begin(&stage, "host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);
+	stage_expect("PROBLEMS 0");
+	stage_expect("no problems: all");
+	stage_expect("node0007: ");
+	stage_expect("restart 1");
 	stage_close(&stage);
 }
 
@@ -196,9 +174,9 @@ static void counters_that_were_cleared_are_one_line(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "counters-cleared", 0);
-	shows("counters of 272 ports");
-	shows("PROBLEMS 0");
+	stage_begin(&stage, "counters-cleared", 0, 30, 120);
+	stage_expect("counters of 272 ports");
+	stage_expect("PROBLEMS 0");
 	stage_close(&stage);
 }
 
@@ -207,14 +185,14 @@ static void skewed_routes_have_a_row_and_lead_to_the_switch(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
-	shows("CRIT leaf-");
-	shows(" uplinks ");
-	shows("leaf up other");
-	shows("CRIT routing");
+	stage_begin(&stage, "routes-skewed-story", 0, 30, 120);
+	stage_expect("CRIT leaf-");
+	stage_expect(" uplinks ");
+	stage_expect("leaf up other");
+	stage_expect("CRIT routing");
 	/* The first group is that of the switch. */
 	stage_keys(&stage, "j\r");
-	shows(" uplinks");
+	stage_expect(" uplinks");
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_GROUP);
 	stage_close(&stage);
 }
@@ -224,14 +202,14 @@ static void a_group_leads_to_its_links(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "jj\r");
 	assert_ptr_equal(app_screen(&stage.app), &screen_links);
-	shows("/class:compute");
-	shows("64 of ");
+	stage_expect("/class:compute");
+	stage_expect("64 of ");
 	stage_keys(&stage, "1Gk\r");
-	shows("/role:leaf-uplink");
-	hides("node0001");
+	stage_expect("/role:leaf-uplink");
+	stage_hides("node0001");
 	stage_close(&stage);
 }
 
@@ -243,7 +221,7 @@ static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **
 	struct acknowledgement said = { .person = "somebody", .reason = "known" };
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "j");
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &before);
 	said.at_us = stage.wall_us;
@@ -261,7 +239,7 @@ static void the_mouse_chooses_a_problem_and_opens_it(void **state)
 	struct mouse mouse = { 0 };
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	mouse.y = stage.app.body.y + 3;
 	mouse.twice = true;
 	stage_mouse(&stage, &mouse);

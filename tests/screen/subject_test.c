@@ -19,12 +19,6 @@
 
 #define MINUTE_US (60 * US_PER_S)
 
-static void begin(struct stage *stage, const char *scenario, int64_t at_us)
-{
-	stage_record(scenario, path);
-	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
-}
-
 static const char *part_text(const struct text_page *page, size_t part)
 {
 	return page->chars.chars + page->parts[part].text;
@@ -88,7 +82,7 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	fabric = stage.app.live.shown->fabric;
 	shape = stage.app.context.shape;
 	check_widths(&detail, &stage, &whole);
@@ -129,7 +123,7 @@ static void absent_subjects_are_reported(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "nothing-idle", 0);
+	stage_begin(&stage, "nothing-idle", 0, 40, 120);
 	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
 		check_widths(&detail, &stage, &gone[i]);
 		assert_true(has(&detail.page, "is not "));
@@ -159,7 +153,7 @@ static void a_finding_page_has_all_details_and_opens_its_place(void **state)
 	size_t at;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	row = imbalance(&stage);
 	subject.id = row->finding.id;
 	subject_page_fill(&detail, &stage.app, &subject, 300);
@@ -192,7 +186,7 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	size_t count_before = 0, count_after = 0;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	place = subject_of_finding(imbalance(&stage));
 	place = (struct subject){ .kind = SUBJECT_PORT, .node_guid = place.node_guid, .port = 20 };
 	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
@@ -235,7 +229,7 @@ static void plots_fit_all_sizes_for_all_that_can_be_plotted(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	places[0] = subject_of_finding(imbalance(&stage));
 	places[1] = (struct subject){ .kind = SUBJECT_NODE, .node_guid = places[0].node_guid };
 	places[2] = (struct subject){ .kind = SUBJECT_PORT, .node_guid = places[0].node_guid, .port = 20 };
@@ -270,21 +264,21 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	/* The finding is the first on the overview; then its group. */
 	stage_keys(&stage, "2/leaf-u02-r3/20\r\r");
 	assert_ptr_equal(app_screen(&stage.app), &screen_subject);
-	assert_true(stage_shows("leaf-u02-r3/20"));
+	stage_expect("leaf-u02-r3/20");
 	stage_keys(&stage, "j");
 	stage_keys(&stage, "j");
 	stage_keys(&stage, "\r");
-	assert_true(stage_shows("leaf-u02-r3 uplinks"));
-	assert_true(stage_shows("busiest member now, leaf-u02-r3/20"));
+	stage_expect("leaf-u02-r3 uplinks");
+	stage_expect("busiest member now, leaf-u02-r3/20");
 	/* The tables are read behind the first picture. */
 	stage_draw(&stage, 60, 120);
 	stage_draw(&stage, 60, 120);
-	assert_true(stage_shows("TABLE"));
-	assert_true(stage_shows("52%"));
+	stage_expect("TABLE");
+	stage_expect("52%");
 	stage_key(&stage, KEY_ESCAPE);
 	stage_keys(&stage, "x");
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_PORT);
@@ -304,7 +298,7 @@ static void a_long_history_is_announced_before_it_is_read(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	node = subject_of_finding(imbalance(&stage));
 	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
 	node.kind = SUBJECT_NODE;
@@ -354,7 +348,7 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	uint32_t node;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	subject = subject_of_finding(imbalance(&stage));
 	subject.kind = SUBJECT_NODE;
 	shown = stage.app.live.shown;

@@ -24,12 +24,6 @@
 #define DIED_US (STAGE_END_US - 15 * MINUTE_US)
 #define INTERVAL_US (10 * US_PER_S)
 
-static void begin(struct stage *stage, int64_t at_us)
-{
-	stage_record("dead-spine", path);
-	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
-}
-
 static int64_t shown_us(const struct stage *stage)
 {
 	return stage->app.live.shown->sweep.wall_us;
@@ -66,14 +60,14 @@ static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	for (int back = 1; back <= 30; back++) {
 		stage_keys(&stage, "<");
 		assert_int_equal(shown_us(&stage), STAGE_END_US - back * INTERVAL_US);
 		assert_true(stage.app.live.at_us != 0);
 		check_moment(&stage);
 	}
-	assert_true(stage_shows("HISTORY"));
+	stage_expect("HISTORY");
 	for (int on = 29; on >= 0; on--) {
 		stage_keys(&stage, ">");
 		assert_int_equal(shown_us(&stage), STAGE_END_US - on * INTERVAL_US);
@@ -81,7 +75,7 @@ static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
 	/* Past the newest it is live again, also where that was reached by steps. */
 	stage_keys(&stage, ">");
 	assert_int_equal(stage.app.live.at_us, 0);
-	assert_false(stage_shows("HISTORY"));
+	stage_hides("HISTORY");
 	stage_close(&stage);
 }
 
@@ -90,7 +84,7 @@ static void minutes_and_hours_go_back_and_on(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, "{{{");
 	assert_int_equal(shown_us(&stage), STAGE_END_US - 3 * MINUTE_US);
 	stage_keys(&stage, "}");
@@ -99,7 +93,7 @@ static void minutes_and_hours_go_back_and_on(void **state)
 	/* Before the first sweep there is nothing: what was shown stays, and is said. */
 	stage_keys(&stage, "[");
 	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
-	assert_true(stage_shows("no sweep"));
+	stage_expect("no sweep");
 	stage_keys(&stage, "]");
 	assert_int_equal(stage.app.live.at_us, 0);
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
@@ -111,15 +105,15 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, "t-10m\r");
 	assert_in_range(shown_us(&stage), STAGE_END_US - 10 * MINUTE_US - INTERVAL_US,
 			STAGE_END_US - 10 * MINUTE_US + INTERVAL_US);
 	check_moment(&stage);
 	stage_keys(&stage, "tlast tuesday\r");
-	assert_true(stage_shows("is no time"));
+	stage_expect("is no time");
 	/* It can be mended, or left. */
-	assert_true(stage_shows("last tuesday_"));
+	stage_expect("last tuesday_");
 	stage_key(&stage, KEY_ESCAPE);
 	stage_keys(&stage, "tnow\r");
 	assert_int_equal(stage.app.live.at_us, 0);
@@ -131,12 +125,12 @@ static void what_was_not_found_yet_is_not_shown(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, DIED_US - MINUTE_US);
+	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
 	assert_int_equal(stage.app.context.finding_count, 0);
 	check_moment(&stage);
 	stage_keys(&stage, "}}}");
 	assert_true(stage.app.context.finding_count > 0);
-	assert_true(stage_shows("spine-03"));
+	stage_expect("spine-03");
 	stage_close(&stage);
 }
 
@@ -145,7 +139,7 @@ static void b_goes_to_where_a_finding_began(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	assert_true(stage.app.context.finding_count > 0);
 	stage_keys(&stage, "b");
 	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
@@ -160,12 +154,12 @@ static void space_holds_the_picture(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, " ");
-	assert_true(stage_shows("PAUSED"));
+	stage_expect("PAUSED");
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_keys(&stage, " ");
-	assert_false(stage_shows("PAUSED"));
+	stage_hides("PAUSED");
 	assert_int_equal(stage.app.live.at_us, 0);
 	stage_close(&stage);
 }
@@ -180,7 +174,7 @@ static void rates_are_since_the_baseline(void **state)
 	int64_t elapsed_us = 0;
 
 	(void)state;
-	begin(&stage, DIED_US + 5 * MINUTE_US);
+	stage_begin(&stage, "dead-spine", DIED_US + 5 * MINUTE_US, 40, 120);
 	shown = stage.app.live.shown;
 	for (uint32_t i = 0; i < shown->fabric->port_count && port == FABRIC_NONE; i++)
 		if (shown->rows[i].sum.value[COUNTER_XMIT_DATA] > 1000)
@@ -193,11 +187,11 @@ static void rates_are_since_the_baseline(void **state)
 		elapsed_us += stage.app.live.shown->rows[port].sum.elapsed_us;
 	}
 	stage_keys(&stage, "<<<<<<m>>>>>>");
-	assert_true(stage_shows("BASELINE"));
+	stage_expect("BASELINE");
 	assert_int_equal(stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
 	assert_int_equal(stage.app.live.shown->rows[port].sum.elapsed_us, elapsed_us);
 	stage_keys(&stage, "M");
-	assert_false(stage_shows("BASELINE"));
+	stage_hides("BASELINE");
 	assert_in_range(stage.app.live.shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
 	stage_close(&stage);
 }
@@ -207,19 +201,19 @@ static void a_slow_load_is_announced(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage.app.live.load_us = US_PER_S;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
-	assert_true(stage_shows("READING 2026-09-21 14:13:10"));
+	stage_expect("READING 2026-09-21 14:13:10");
 	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
-	assert_true(stage_shows("HISTORY"));
-	assert_false(stage_shows("READING"));
+	stage_expect("HISTORY");
+	stage_hides("READING");
 	/* What is quick is only done. */
 	stage.app.live.load_us = US_PER_MS;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
-	assert_false(stage_shows("READING"));
+	stage_hides("READING");
 	stage_close(&stage);
 }
 
@@ -247,7 +241,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 
 	(void)state;
 	balance_settings_default(&limits);
-	begin(&stage, DIED_US - MINUTE_US);
+	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
 	follows = stage.app.live;
 	follows.at_us = 0;
 	source.now_us = stage.boot_us;
