@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * scenarios.c - how much of what happens is found, how soon, and how often nothing is taken for something
+ * scenarios.c - detection rate, delay, and false findings of scenarios
  *
- *	scenarios                       300 random ones on three shapes, a table of each kind
+ *	scenarios                       300 random scenarios on three shapes, a table by kind
  *	scenarios --count 50 --seed 7   others
- *	scenarios --life 24             hours of a fabric of 4,096 HCAs, without any fault
- *	scenarios --life 24 --faults 40 and with some
- *	scenarios FILE...               files, with all that was found
- *	scenarios --seed 7 --print      the text of one
+ *	scenarios --life 24             24 hours of a fabric of 4,096 HCAs without faults
+ *	scenarios --life 24 --faults 40 with faults
+ *	scenarios FILE...               scenario files, with all findings
+ *	scenarios --seed 7 --print      print a scenario
  */
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What a sweep costs, beside its peers, on a wire that takes time.
+"""Cost of a sweep, compared with other programs, on a simulated wire with delays.
 
-48 switches and 1,024 HCAs (4,096 port ends); each MAD travels for 20 us, and an
-agent works 100 us on each question (ibwire-sim run --wire). Peers and ibwire take
-turns on the same fabric; what is printed is the median.
+48 switches and 1,024 HCAs (4,096 port ends); each MAD travels for 20 us, and an agent takes 100 us for a response
+(ibwire-sim run --wire). The programs run in turns on the same fabric; the median is printed.
 
-The peers: iblinkinfo discovers, ibqueryerrors discovers and reads counters, both
-with their defaults and with -o 128 SMPs in flight; flood (beside this file) is a bare
-loop that asks the counters of the same ports with the same window and does nothing
-with them. (A sweep asks a little more, its slow counters and what looks for changes: about 8 % more MADs.) ibwire is shown with its defaults, which are those of a good guest
-(20,000 MADs per second at most), and without that limit.
+Compared are: iblinkinfo (discovery), ibqueryerrors (discovery and counters), both with their defaults and with -o 128
+SMPs in flight; flood.c, a bare loop that reads the counters of the same ports with the same window and ignores them.
+(A sweep sends about 8 % more MADs: slow counters and change detection.) ibwire runs with its default limit (20,000
+MADs per second) and without it.
 
-    RUNS=5        how often each is run
-    SECONDS=20    how long the collector runs for its CPU time
-    SIZES=1024    HCAs, more than one to see how it grows: 1024,4096,7936,16384; peers are measured on the first only.
-                  The largest takes a minute or two to come up, and needs 2 GB
-    WIRE='...'    another wire
-    ONLY=dead     the sweeps with dead nodes and nothing else
+    RUNS=5        runs of each
+    SECONDS=20    duration of the collector for its CPU time
+    SIZES=1024    HCAs, also a list: 1024,4096,7936,16384; the others are compared for the first only.
+                  The largest takes one or two minutes to start, and 2 GB
+    WIRE='...'    other delays
+    ONLY=dead     only the sweeps with dead nodes
 
-Nothing here fails: it measures and prints. For each figure there is a line "bench: {...}".
+It only measures and prints. Each figure has a line "bench: {...}".
 """
 import json
 import os
@@ -54,7 +52,7 @@ MEMORY = "/dev/shm"
 
 
 def figure(name, value, unit, peer=None, peer_value=None):
-    """One line for a person, one for a program."""
+    """Print a line for humans and one for programs."""
     ratio = value / peer_value if peer_value else None
     versus = f"   {peer}: {peer_value:.4g} {unit}, that is {1 / ratio:.1f} times as much" if ratio else ""
     print(f"  {name:<76} {value:>9.4g} {unit}{versus}")
@@ -64,7 +62,7 @@ def figure(name, value, unit, peer=None, peer_value=None):
 
 
 class Times:
-    """What was measured, by name; in milliseconds."""
+    """Measurements by name, in milliseconds."""
 
     def __init__(self):
         self.all = {}
@@ -83,7 +81,7 @@ class Times:
 
 
 def once(sim, times, name, *options):
-    """collect --once; its own account of the parts."""
+    """collect --once, and the times of its parts from its report."""
     said = json.loads(times.clock(name, sim, IBWIRE, "collect", "--once", "--format", "json", *options).out)
     said = said[0] if isinstance(said, list) else said
     for part in ("discovery", "sweep", "commit"):
@@ -92,7 +90,7 @@ def once(sim, times, name, *options):
 
 
 def ports_of(sim, path):
-    """LID and port of all that is asked, the nodes' turns mixed: what flood shall ask."""
+    """The input of flood: LID and port of each port, nodes interleaved."""
     by_lid = {}
     for row in sim.json("ports"):
         if row["state"] == "Active":
@@ -210,7 +208,7 @@ def dead(sim, times):
 
 
 def ticks(path):
-    """User and system time that a process or a thread had, in clock ticks."""
+    """User and system time of a process or a thread, in clock ticks."""
     with open(path + "/stat", encoding="ascii") as stat:
         return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
 
@@ -250,7 +248,7 @@ def burden(sim, size):
 
 
 def how_it_grows(grown):
-    """A table over the sizes; in brackets what each is per port, the first size's being 1."""
+    """A table of the sizes; in brackets the cost per port relative to the first size."""
     print(f"  {'HCAs':>6} {'ports':>7} {'sweep, no limit':>20} {'sweep':>9} {'CPU a sweep':>20} {'memory':>20}")
     for row in grown:
         def beside(key, unit):

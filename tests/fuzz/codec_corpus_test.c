@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What fuzzing found worth keeping goes through the decoder again; tests/fuzz/corpus/codec holds it.
+ * The decoder runs on the inputs kept from fuzzing, in tests/fuzz/corpus/codec.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: wrong command lines, damaged and foreign databases
-"""Wrong words on the command line, and databases that are none of ours: one line, the right exit status, untouched."""
+"""Invalid arguments and foreign databases: one line on stderr, the documented exit status, and unchanged files."""
 import contextlib
 import hashlib
 import os
@@ -41,8 +41,8 @@ for command in ("status", "collect", "top", "nodes", "ports", "links", "events",
 
 
 def fingerprint(path):
-    """Content, and what lies beside it: no journal is left. To look into a file in WAL mode, as a damaged one of ours
-    is, SQLite itself makes an empty -wal and a -shm; .lock says that a collector looked at it."""
+    """Content of a file, and the files beside it except those that SQLite and the collector create: opening a database
+    in WAL mode (a damaged one is) creates an empty -wal and a -shm, and a collector creates .lock."""
     beside = []
     for name in sorted(os.listdir(os.path.dirname(path))):
         size = os.path.getsize(f"{os.path.dirname(path)}/{name}")

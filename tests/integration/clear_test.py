@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for sweeps
-"""ibwire clear: what was named is cleared and nothing else; a collector that runs at the time stays exact.
+"""ibwire clear resets the selected counters only, and the deltas of a running collector stay exact.
 
-ibsim forgets to clear PortRcvPkts of PortCountersExtended (it clears PortXmitPkts
-in its place; sim_mad.c, pc_ext_reset), so received packets are left out where
-zeros are looked for, and where words are compared with packets.
+ibsim does not reset PortRcvPkts of PortCountersExtended (it resets PortXmitPkts twice; sim_mad.c, pc_ext_reset), so
+received packets are excluded from the comparisons.
 """
 import contextlib
 import os

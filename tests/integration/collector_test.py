@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: the threads and processes of a collector start, fail and end
 # waits: for sweeps
-"""The collector's life: signals, a second one beside it, and a discovery that goes wrong."""
+"""The collector's process: signals, a second collector on the same database, and failing discoveries."""
 import contextlib
 import fcntl
 import glob
@@ -22,7 +22,7 @@ tap = Tap()
 
 
 def sweeps(sim):
-    """How many sweeps are stored, and whether all is well in the file; read as any SQLite client would."""
+    """The number of stored sweeps and the result of integrity_check, read with SQLite."""
     with contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
         count = db.execute("SELECT count(*) FROM sweep").fetchone()[0]
         whole = db.execute("PRAGMA integrity_check").fetchone()[0]
@@ -30,7 +30,7 @@ def sweeps(sim):
 
 
 def collect(sim, *options):
-    """A collector that has stored something."""
+    """A collector that has stored sweeps."""
     process = sim.start(IBWIRE, "collect", *options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def has_stored():
@@ -48,7 +48,7 @@ def collect(sim, *options):
 
 
 def helpers(parent):
-    """Processes of the discovery that a collector has started. They live for some 30 ms: look fast."""
+    """Discovery helpers of a collector. Each runs for about 30 ms, so they are polled without a pause."""
     with contextlib.suppress(OSError), open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
         return [int(pid) for pid in file.read().split()]
     found = []

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # long: it waits for sweeps; storage/admin and tests/fuzz/forged_test cover copies and damage
-"""ibwire db beside a collector: copies, parts, disguises, damage, and places that cannot be written."""
+"""ibwire db while a collector runs: backup, extract, anonymise, recover, and targets that cannot be written."""
 import contextlib
 import os
 import random
@@ -30,7 +30,7 @@ def sound(path):
 
 
 def identities(path):
-    """Bytes that tell who somebody is: descriptions, their host names, GUIDs as numbers and in words."""
+    """Bytes that identify nodes: descriptions, host names, GUIDs in binary and text form."""
     found = set()
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         for name, description in db.execute("SELECT name, description FROM node_version"):

@@ -3,11 +3,11 @@
 # long: it fills disks and waits; storage/file and storage/write have unit tests of failing writes
 # timeout: 400
 # waits: for sweeps
-"""A disk that takes nothing for a while: full, over a quota, refusing, failing, read-only; and SIGKILL in the midst of it.
+"""A disk that cannot be written for some time: full, over quota, EIO, permission denied, read-only; with SIGKILL.
 
-The database is on a file system of its own, too small on purpose. In each trouble the collector says once what is
-wrong, goes on asking, does not grow, and readers answer. When it is over the collector goes on by itself, an event
-stands where sweeps are missing, and no word is: the sums of all ports are what the traffic driver sent.
+The database is on a small file system of its own. During a failure the collector prints one line, keeps polling, its
+memory is bounded, and readers work. Afterwards it continues without a restart, missing sweeps are marked by an event,
+and no traffic is lost: the sums of all ports are what the traffic driver sent.
 """
 import contextlib
 import os
@@ -41,7 +41,7 @@ tap = Tap()
 
 @contextlib.contextmanager
 def mounted(folder, *how):
-    """A file system while the block lasts; None where none can be mounted here."""
+    """A mounted file system as a context; None without the permission to mount."""
     os.makedirs(folder, exist_ok=True)
     done = run("mount", *how, folder, check=False)
     try:
@@ -52,7 +52,7 @@ def mounted(folder, *how):
 
 
 class Collector:
-    """One on the database of the simulation; what it said is kept in a file elsewhere."""
+    """A collector with the simulation's database; its stderr goes to a file on another file system."""
 
     number = 0
 
@@ -70,7 +70,7 @@ class Collector:
             return file.read()
 
     def complaints(self):
-        """Of the trouble that there is; those of earlier ones are told."""
+        """The stderr of the current failure only."""
         return [line for line in self.said().splitlines() if "polling continues" in line][self.told:]
 
     def memory_kb(self):
@@ -83,7 +83,7 @@ class Collector:
 
 
 def newest(sim):
-    """The newest stored sweep; read as any SQLite client would."""
+    """The newest stored sweep, read with SQLite."""
     with contextlib.suppress(sqlite3.Error), \
             contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
         return db.execute("SELECT max(id) FROM sweep").fetchone()[0] or 0
@@ -95,7 +95,7 @@ def comes_to(sim, sweep, seconds=60):
 
 
 def datagrams(sim, seconds):
-    """Packets that this host's port sends in so many seconds without traffic: MADs."""
+    """Packets sent by the collector's port within a number of seconds without traffic: MADs."""
     def count():
         out = sim.run("perfquery", "-x").out
         return next(int(line.rsplit(".", 1)[1]) for line in out.splitlines() if line.startswith("PortXmitPkts:"))
@@ -113,7 +113,7 @@ def failures(sim):
 
 
 def in_trouble(name, sim, collector, words):
-    """While the store takes nothing."""
+    """Checks during a failure."""
     tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
     stuck, began_kb = newest(sim), collector.memory_kb()
     packets = datagrams(sim, TROUBLE_S / 2)
@@ -133,7 +133,7 @@ def in_trouble(name, sim, collector, words):
 
 
 def after_trouble(name, sim, collector, stuck):
-    """The store takes sweeps again, and the collector is the same."""
+    """The same collector process stores sweeps again."""
     tap.result(comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
     tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
@@ -147,7 +147,7 @@ def after_trouble(name, sim, collector, stuck):
 
 
 def whole(name, sim, before, after):
-    """Is all that is stored exact, and the file whole?"""
+    """Check the stored deltas, and the file with integrity_check."""
     with contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
         tap.equal(f"{name}: the file is whole", db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
     stored = Stored(sim.env["IBWIRE_DB"])
@@ -161,7 +161,7 @@ def whole(name, sim, before, after):
 
 
 def fill(folder):
-    """A file that takes all there is; its name."""
+    """Create a file that fills the file system. Return its name."""
     path, block = os.path.join(folder, "filler"), b"\0" * 4096
     with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -171,7 +171,7 @@ def fill(folder):
 
 @contextlib.contextmanager
 def traffic_on(folder):
-    """A simulation with traffic and its database in that folder; and what was sent before its first sweep."""
+    """A simulation with traffic and its database in a folder, and the traffic sent before its first sweep."""
     with Simulation("--gen", "rail --hosts 4", "--traffic", "ring rate=150Gb/s", "--truth",
                     os.path.abspath("truth.csv")) as sim:
         sim.env["IBWIRE_DB"] = os.path.join(folder, "fabric.db")
@@ -183,7 +183,7 @@ def traffic_on(folder):
 
 
 def end(name, sim, before):
-    """One sweep more, in which all that was sent is counted."""
+    """Store one more sweep, which includes all traffic."""
     sim.traffic("pause")
     sim.ibwire("collect", "--once")
     whole(name, sim, before, sim.truth())
@@ -191,7 +191,7 @@ def end(name, sim, before):
 
 @contextlib.contextmanager
 def filled(folder):
-    """Nothing is left on that disk while the block lasts."""
+    """A full disk, as a context."""
     filler = fill(folder)
     try:
         yield
@@ -201,7 +201,7 @@ def filled(folder):
 
 @contextlib.contextmanager
 def dropped(outer, sim):
-    """Flushes fail, and the kernel drops what they did not write: after a failed write a page counts as clean."""
+    """Flushes fail, and the kernel drops the data: a page whose writeback failed is marked clean."""
     ended = threading.Event()
 
     def drop():
@@ -225,7 +225,7 @@ def dropped(outer, sim):
 
 @contextlib.contextmanager
 def no_file_grows(collector):
-    """What a quota does, but for the words."""
+    """Same as a quota, with another message."""
     before = resource.prlimit(collector.process.pid, resource.RLIMIT_FSIZE, (32768, resource.RLIM_INFINITY))
     try:
         yield
@@ -235,7 +235,7 @@ def no_file_grows(collector):
 
 @contextlib.contextmanager
 def refused(sim):
-    """Writing is refused, to files that are open too."""
+    """Writes fail, also to open files."""
     files = [sim.env["IBWIRE_DB"], sim.env["IBWIRE_DB"] + "-wal"]
     run("chattr", "+i", *files)
     try:
@@ -245,14 +245,14 @@ def refused(sim):
 
 
 def lasts(name, sim, collector, trouble, words):
-    """A trouble that comes and goes."""
+    """A failure that begins and ends while the collector runs."""
     with trouble:
         stuck = in_trouble(name, sim, collector, words)
     after_trouble(name, sim, collector, stuck)
 
 
 def loses_pages(sim, collector, outer):
-    """Some sweeps may be stored meanwhile, where the disk has the blocks already."""
+    """Some sweeps may be stored during the failure, in blocks that are already allocated."""
     name = "lost pages"
     with dropped(outer, sim):
         tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
@@ -274,7 +274,7 @@ def loses_pages(sim, collector, outer):
 
 
 def killed(sim, folder):
-    """SIGKILL before, while and after the disk becomes full; the next one comes up on a full disk."""
+    """SIGKILL before, during and after the disk becomes full; the next collector starts on a full disk."""
     for _ in range(KILLS):
         collector = Collector(sim)
         comes_to(sim, newest(sim) + 2)
@@ -293,7 +293,7 @@ def killed(sim, folder):
 
 
 def stays_full(sim, folder):
-    """It asked for so many sweeps, and the disk is full until the end and behind it."""
+    """collect --count N on a disk that stays full."""
     stuck, count = newest(sim), 40
     collector = Collector(sim, INTERVAL_S, "--count", str(count))
     comes_to(sim, stuck + 3)
@@ -309,14 +309,14 @@ def stays_full(sim, folder):
 
 
 def disk_fails(outer):
-    """Sets the kernel's mark for a file system that found itself damaged: from then on it is read-only. Or None."""
+    """A function that makes the kernel remount the file system read-only after an error; None without debugfs."""
     device = os.path.basename(run("findmnt", "-n", "-o", "SOURCE", outer).out.strip())
     path = f"/sys/fs/ext4/{device}/trigger_fs_error"
     return path if os.access(path, os.W_OK) else None
 
 
 def read_only(sim, collector, folder, image):
-    """The kernel takes the disk away; it comes back when it was unmounted, for another collector."""
+    """The file system becomes read-only. It is mounted again for another collector."""
     with open(disk_fails(folder), "w", encoding="ascii") as file:
         file.write("1")
     in_trouble("read-only", sim, collector, "ead-only")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for faults to be seen
-"""ibwire health, end to end: faults on a simulated fabric, and what is said of them."""
+"""ibwire health, end to end: the findings of faults on a simulated fabric."""
 import contextlib
 import json
 import os
@@ -37,7 +37,7 @@ HOST, ERROR_HOST = "node0010", "node0005"
 
 
 def health(sim, *options):
-    """Exit status and rows; the rows are none where the status tells of an error."""
+    """Exit status and rows; no rows after an error."""
     said = sim.ibwire("health", *options, "--format", "json", check=False)
     return said.status, json.loads(said.out) if said.status < 3 else said.err
 
@@ -47,7 +47,7 @@ def told(rows, *kinds):
 
 
 class Fabric:
-    """What is pulled and plugged in."""
+    """The links that the test disconnects."""
 
     def __init__(self, sim):
         self.sim = sim
@@ -68,7 +68,7 @@ class Fabric:
 
 
 def collect(sim):
-    """A collector that has judged a few sweeps."""
+    """A collector that has evaluated a few sweeps."""
     process = sim.start(IBWIRE, "collect", "--interval", "500ms", "--routes", "2s", "--settings", "quick.conf",
                         stdout=subprocess.DEVNULL)
 
@@ -86,7 +86,7 @@ def collect(sim):
 
 
 def check_faults(sim, fabric, rows, began, done):
-    """What was done between @began and @done has one finding each, with kind, place, cause and beginning."""
+    """Each fault set between @began and @done has one finding with the right kind, place, cause and beginning."""
     expected = {
         "trunk": ("link-down", "warning", "cable", TRUNK),
         "HCA": ("link-down", "warning", "cable-or-hca", HCA),
@@ -184,7 +184,7 @@ def check_report(sim, fabric):
 
 
 def check_uplinks(sim):
-    """The uplinks of a leaf as one series: the sum of what each of them has."""
+    """The series of a leaf's uplinks is the sum of the series of its members."""
     window = ("--since", stamp_of(int(time.time()) - 30), "--until", stamp_of(int(time.time()) - 2), "--counter",
               "xmit_bytes")
     group = sim.json("history", "leaf-u02-r0 uplinks", *window)
@@ -196,7 +196,7 @@ def check_uplinks(sim):
 
 
 def check_restart(sim, process):
-    """Another collector goes on with what the first one found."""
+    """Findings survive a restart of the collector."""
     before = {row["id"]: (row["kind"], row["since"], row["opened"]) for row in health(sim)[1]
               if row["severity"] != "info"}
     stop(process)
@@ -209,7 +209,7 @@ def check_restart(sim, process):
 
 
 def check_watch(sim, fabric):
-    """A link that goes, and returns: a line each."""
+    """health --watch prints one line when a link goes down and one when it returns."""
     with open("watched", "wb") as out:
         watch = sim.start(IBWIRE, "health", "--watch", "--format", "json", stdout=out)
     end = ("node0011 mlx5_0", 1)
@@ -246,7 +246,7 @@ def check_sm(sim):
 
 
 def check_stale(sim):
-    """An hour later nobody has polled: current findings are unknown."""
+    """Without sweeps for an hour, current findings are unknown."""
     copy = dict(sim.env, IBWIRE_DB=os.path.abspath("old.db"))
     sim.ibwire("db", "backup", copy["IBWIRE_DB"])
     with contextlib.closing(sqlite3.connect(copy["IBWIRE_DB"])) as db:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: every error path of opening a device
-"""Hosts that ibwire cannot poll from: one line each, what and what to do, exit 69.
+"""Hosts from which ibwire cannot poll: one line with the reason and a remedy, exit status 69.
 
-A host is made of a folder that is mounted over /sys/class in a mount namespace
-of its own, as the kernel's InfiniBand drivers and ib_umad would fill it.
+A host is simulated by a folder mounted over /sys/class in a mount namespace, with the files of the kernel's
+InfiniBand drivers and ib_umad.
 """
 import os
 import sys
@@ -23,7 +23,7 @@ DEVICE = {"node_type": "1: CA", "fw_ver": "20.31.1014", "hca_type": "MT4123", "h
 
 
 def host(name, **port):
-    """A folder like /sys/class of a host with mlx5_0, whose port 1 is as given; without any: no device."""
+    """Create a folder like /sys/class, with device mlx5_0 and its port 1 as given; without a port: no device."""
     root = os.path.abspath(name)
     files = {"infiniband_mad/abi_version": "5"}
     if port:
@@ -38,8 +38,8 @@ def host(name, **port):
 
 
 def on(root, *command, rights=True, device=True):
-    """Run a command on such a host. /dev/infiniband/umad0 belongs to another user; without rights we are root in
-    name only, so that it cannot be opened, while the checkout still can be read wherever it lies."""
+    """Run a command on such a host. /dev/infiniband/umad0 belongs to another user. Without rights the command runs as
+    root without capabilities, so it cannot open the device but can read the checkout."""
     script = f"mount --bind '{root}' /sys/class || exit 99\n"
     if device:
         script += ("mount -t tmpfs none /dev || exit 99\nmkdir /dev/infiniband\nmknod -m 600 /dev/infiniband/umad0 c 10 99\n"

@@ -38,7 +38,7 @@ NARROW = {"sync_header_errors", "unknown_blocks"}
 
 
 def perfquery(sim, option, lid, port):
-    """The title, and name to number."""
+    """The title and the values by name."""
     lines = sim.run("perfquery", option, str(lid), str(port)).out.splitlines()
     numbers = {match.group(1): int(match.group(2), 0) for line in lines
                if (match := re.match(r"^(\w+):\.*(\w+)$", line))}
@@ -89,7 +89,7 @@ def agree(sim, name, node, lid, port):
 
 
 def redirected(sim, lid, other):
-    """The values of a node are read at another node's queue pair. (Not --extended_speeds: perfquery 44 loses the queue
+    """A node's values are read at another node's queue pair. (Not --extended_speeds: perfquery 44 loses the queue
     pair when it reads PortInfo in between.)"""
     told = {"looping_errors": 12, "switch_hoq_discards": 13, "symbol_errors": 14}
     tell(sim, "node0001 mlx5_0", "port=1", *(f"{key}={value}" for key, value in told.items()))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # long: it waits for opensm; collector/route_*_test and cli/topology/route_test cover the rules
 # waits: for sweeps
-"""Forwarding tables in the database are opensm's, entry by entry, and routes are ibtracert's; changes are seen."""
+"""Stored forwarding tables are opensm's, entry by entry; routes are ibtracert's; changes are detected."""
 import collections
 import contextlib
 import os
@@ -42,7 +42,7 @@ def rows(sim, statement):
 
 
 def stored_tables(sim):
-    """The same from the database, as any SQLite client reads it."""
+    """The same from the database, read with SQLite."""
     tables = {}
     for guid, block, ports in rows(sim, "SELECT n.guid, block, ports FROM route_version JOIN node n ON n.id = node"
                                         " WHERE to_sweep IS NULL"):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for sweeps
-"""ibwire snapshot: what it says was counted between two moments is what the collector's deltas, perfquery -x and the
-traffic driver say, and what cannot be known is no number.
+"""ibwire snapshot diff prints the same differences as the collector's deltas, perfquery -x and the traffic driver;
+unknown values are not shown as numbers.
 
-Datagrams count, too: 1 packet and 72 words each (see agree_test.py), so for each port and direction "words - 72 x
-packets" is compared, which only what is no datagram moves. Both moments lie in pauses of the traffic.
+MADs are counted as traffic (1 packet and 72 words each, see agree_test.py), so "words - 72 x packets" is compared, for
+each port and direction. Both snapshots are taken while the traffic is paused.
 """
 import os
 import re
@@ -33,7 +33,7 @@ def without_datagrams(xmit_words, xmit_packets, rcv_words, rcv_packets):
 
 
 def truth(sim):
-    """What was sent so far. The traffic is paused."""
+    """The traffic sent so far. The traffic is paused."""
     return {end: {name: sent[name] for name in TRAFFIC} for end, sent in sim.truth().items()}
 
 
@@ -63,7 +63,7 @@ def by_port(rows):
 
 
 def moment(sim, name, discovered):
-    """Everybody reads in a pause: the collector, perfquery, a snapshot, the driver."""
+    """In a pause of the traffic read all counters with a sweep, a snapshot, perfquery and the driver."""
     sim.traffic("pause")
     sweep = full_sweep_later(sim)
     report = sim.json("snapshot", "take", name)
@@ -76,7 +76,7 @@ def moved(row):
 
 
 def counts_alike(sim):
-    """Beside a running collector, with traffic in between."""
+    """Two snapshots while a collector runs, with traffic in between."""
     discovered = diags.Discovered(sim.run("ibnetdiscover").out)
     a = moment(sim, "before", discovered)
     sim.traffic("resume")
@@ -111,7 +111,7 @@ def counts_alike(sim):
 
 
 def adds_up(sim, rows):
-    """By link the same numbers side by side, by switch and host their sums."""
+    """--by link has the ports' numbers side by side; --by switch and host their sums."""
     fields = ("xmit_bytes", "rcv_bytes", "xmit_packets", "rcv_packets", "xmit_wait_ticks")
     links = sim.json("snapshot", "diff", "before", "after", "--by", "link")
     ends = {}
@@ -144,7 +144,7 @@ def row_of(sim, node, port, *names):
 
 
 def faults(sim):
-    """Errors, resets, counters that are full, nodes that are silent, links that are down; beside the collector."""
+    """Errors, resets, full counters, silent nodes and links that are down, with and without a collector."""
     guid = next(row["node_guid"] for row in sim.json("nodes") if row["node"] == LEAF)
     leaf = f'"S-{guid[2:]}"'
     console(sim, *(f"PerformanceSet {leaf}[{port}] PortCounters.SymbolErrorCounter=100" for port in (1, 2, 3, 4)))
@@ -201,7 +201,7 @@ def row_state(sim, node, port):
 
 
 def command_line(sim):
-    """What people type wrongly, and what is not there any more."""
+    """Names and times: errors, defaults, removed snapshots."""
     def refused(name, status, words, *arguments):
         done = sim.ibwire("snapshot", *arguments, check=False)
         tap.result(done.status == status and words in done.err and len(done.err.splitlines()) == 1, name, str(done))
@@ -236,7 +236,7 @@ def command_line(sim):
 
 
 def at_once(sim):
-    """Two at a time under one name, and killed ones: one counts, none is half."""
+    """Two concurrent snapshots with one name, and killed ones: one is stored, none partially."""
     done = []
     threads = [threading.Thread(target=lambda: done.append(sim.ibwire("snapshot", "take", "race", check=False))) for _ in range(2)]
     for thread in threads:
@@ -256,7 +256,7 @@ def at_once(sim):
 
 
 def no_collector():
-    """It discovers by itself, into a database that it makes; a collector goes on with it, and another fabric is refused."""
+    """Without a collector: discovery into a new database, a collector after it, and another fabric is refused."""
     with Simulation("--gen", "rail --hosts 2") as sim:
         for words in (["list"], ["diff"], ["remove", "x"]):
             done = sim.ibwire("snapshot", *words, check=False)

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # long: half a minute under random faults
 # waits: for sweeps
-"""The soak (tests/soak.py) in a short form: all that goes wrong there, in half a minute, and what is stored is right.
+"""A short soak (tests/soak.py): all its faults within half a minute, and its checks of the database.
 
-How memory grows, and how fast anything is, is left to the long one. That its checks find something is shown on
-databases that were spoilt.
+Memory and speed are left to the long one. Damaged databases show that each check can fail.
 """
 import os
 import shutil
@@ -39,7 +38,7 @@ def spoilt(path, *statements):
 
 
 def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0):
-    """What judge_memory() finds in an hour of a collector that holds 4 MB and so much more."""
+    """The result of judge_memory() for an hour of a collector with 4 MB and the given additional memory."""
     samples = []
     for i in range(360):
         pages = pages_kb(i)

@@ -3,12 +3,12 @@
 # long: it waits for windows of traffic
 # timeout: 900
 # waits: for traffic and findings
-"""A job of 256 GPUs becomes slow: which switch is it, why, and since when?
+"""A job of 256 GPUs becomes slow because the routes of one leaf have changed: switch, cause and time are found.
 
-In the night somebody changes the routes of one leaf. All cables are as they were, no link is down, nothing counts errors.
+Cabling and link states do not change, and no errors are counted.
 
-Windows and intervals are a third and a fifth of the defaults here, and shorter still under the sanitizers. With
-IBWIRE_STORY_FULL set all is as a collector does it by default, and the routes are mended in the end: ten minutes.
+Windows are a third and intervals a fifth of the defaults, and shorter with sanitizers. With IBWIRE_STORY_FULL set the
+defaults are used and the routes are repaired at the end (10 minutes).
 """
 import json
 import os
@@ -33,12 +33,12 @@ JOB = "ring stride=16 rate=100Gb/s"
 
 
 def job_rate(sim):
-    """Gb/s of the job's slowest flow, as the simulation has it."""
+    """Gb/s of the job's slowest flow in the simulation."""
     return float(re.search(r"slowest ([0-9.]+)", sim.run(IBWIRE_SIM, "traffic", "status").out)[1])
 
 
 def wrong(sim, *options):
-    """Exit status and what is wrong, without infos."""
+    """Exit status and findings above info."""
     said = sim.ibwire("health", "--format", "json", *options, check=False)
     if said.status > 2:
         raise RuntimeError(str(said))

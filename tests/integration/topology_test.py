@@ -3,7 +3,7 @@
 # sanitized: netfiles and random fabrics
 """ibwire topology and names on ibnetdiscover files, without a fabric.
 
-What must be found is in the names that the generator gives: leaf-, spine- and core- say the tier, -r3 the rail.
+The generator's names hold the expected tier (leaf-, spine-, core-) and rail (-r3).
 """
 import json
 import os
@@ -35,7 +35,7 @@ def true_tier(name):
 
 
 def without_link(path, out, node, port):
-    """A net file without one cable; its two ends, by name and port."""
+    """Write a net file without one cable. Return the cable's ends, by name and port."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().splitlines()
     ids = {match[1]: match[2] for match in (re.match(r'\w+\t\d+ "([^"]+)"\t\t# "([^"]*)"', line) for line in lines) if match}
@@ -76,7 +76,7 @@ def check_nodes(name, path, tiers):
 
 
 def check_dot(name, text):
-    """Braces and quotes balance, and every edge joins nodes that are there."""
+    """Braces and quotes balance, and every edge joins existing nodes."""
     strings = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
     nodes = set(re.findall(r"^\s*([nh]\d+) \[", strings, re.M))
     edges = re.findall(r"^\s*([nh]\d+) -- ([nh]\d+)", strings, re.M)

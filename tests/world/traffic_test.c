@@ -106,19 +106,22 @@ static void write_dump(const struct fixture *fix, struct text *dump)
 	uint64_t guid_of[512] = { 0 };
 	uint32_t i, lid;
 
-	for (i = 0; i < fabric->port_count; i++)
-		if (fabric->ports[i].lid) {
-			assert_true(fabric->ports[i].lid < 512);
-			guid_of[fabric->ports[i].lid] = fabric->nodes[fabric->ports[i].node].guid + fabric->ports[i].num;
-		}
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		assert_true(port->lid < 512);
+		if (port->lid)
+			guid_of[port->lid] = fabric->nodes[port->node].guid + port->num;
+	}
 	for (i = 0; i < fix->tables.count; i++) {
 		const struct route_table *table = &fix->tables.tables[i];
 
-		text_appendf(dump, "Unicast lids [0-99] of switch Lid 1 guid 0x%016" PRIx64 " ('x'):\n", table->node_guid);
+		text_appendf(dump, "Unicast lids [0-99] of switch Lid 1 guid 0x%016" PRIx64 " ('x'):\n",
+			     table->node_guid);
 		for (lid = 1; lid < table->lids && lid < 512; lid++)
 			if (table->ports[lid] != ROUTES_NO_PORT)
-				text_appendf(dump, "0x%04x %03u : (Channel Adapter portguid 0x%016" PRIx64 ": 'x')\n", lid,
-					     table->ports[lid], guid_of[lid]);
+				text_appendf(dump, "0x%04x %03u : (Channel Adapter portguid 0x%016" PRIx64 ": 'x')\n",
+					     lid, table->ports[lid], guid_of[lid]);
 		text_append(dump, "99 lids dumped\n");
 	}
 	assert_false(text_failed(dump));
