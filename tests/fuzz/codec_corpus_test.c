@@ -37,7 +37,7 @@ static void run_file(const char *folder, const char *name)
 	free(data);
 }
 
-static void the_corpus_does_no_harm(void **state)
+static void corpus_inputs_are_handled(void **state)
 {
 	const char *source = getenv("IBWIRE_SRCDIR");
 	const struct dirent *entry;
@@ -63,7 +63,7 @@ static void the_corpus_does_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_corpus_does_no_harm),
+		cmocka_unit_test(corpus_inputs_are_handled),
 	};
 
 	return cmocka_run_group_tests_name("codec corpus", tests, NULL, NULL);

@@ -120,7 +120,7 @@ def while_a_collector_runs(sim):
         stop(collector)
     events = sim.events("counters-cleared")
     switch = row_of(sim, LEAF)["node"]
-    tap.equal("and tells of each port that was cleared", sorted((row["node"], row["port"]) for row in events),
+    tap.equal("and an event for each cleared port", sorted((row["node"], row["port"]) for row in events),
               sorted([(switch, 1), (switch, 2), (HOST, 1)]))
     sim.ibwire("collect", "--once")
     exact_sums(sim, before, sim.truth())
@@ -181,16 +181,16 @@ def asks_first(sim):
 
     make_errors(sim, HOST, 77)
     done = sim.ibwire("clear", "all", check=False)
-    tap.equal("without a terminal it asks nobody", (done.status, len(done.err.splitlines()), done.out), (64, 1, ""))
+    tap.equal("without a terminal: usage error, no prompt", (done.status, len(done.err.splitlines()), done.out), (64, 1, ""))
     tap.contains("and says what to do", done.err, "--yes")
     done = run("sh", "-c", f'echo yes | "{IBWIRE}" clear all', env=sim.env, check=False)
-    tap.equal("a yes from a pipe is none", done.status, 64)
+    tap.equal("yes from a pipe is not accepted", done.status, 64)
     done = sim.ibwire("clear", f"{HOST}/1", "--dry-run")
     tap.contains("--dry-run says what would be", done.out, "PortCountersExtended of 1 port\n")
     tap.contains("and that it was not", done.out, "nothing was cleared")
     status, said = on_a_terminal(sim, b"y\n")
-    tap.result(status == 1 and "nothing was cleared" in said, "anything but yes is no", (status, said))
-    tap.equal("nothing was cleared by all that", errors(), 77)
+    tap.result(status == 1 and "nothing was cleared" in said, "any answer but yes cancels", (status, said))
+    tap.equal("none of these cleared a counter", errors(), 77)
     data = perfquery(sim, lid, 1)["PortXmitData"]
     status, said = on_a_terminal(sim, b"yes\n")
     tap.result(status == 0 and "cleared 1 of 1 port in" in said, "yes is yes", (status, said))
@@ -211,7 +211,7 @@ def refusals(sim):
     ports = len(sim.json("ports", LEAF, "--all"))
     done = sim.ibwire("clear", LEAF, f"{HOST}/1", "--yes", check=False)
     tap.result(done.status == 1 and "PortCounters was refused with status 0x000c" in done.err, "a refusal is reported", done)
-    tap.contains("and what was not refused is cleared", done.out, f"cleared 1 of {ports + 1} ports")
+    tap.contains("and the other ports are cleared", done.out, f"cleared 1 of {ports + 1} ports")
     tap.equal("with a line for each of the first 20 ports", len(done.err.splitlines()), min(ports, 20) + (ports > 20))
     sim.run(IBWIRE_SIM, "pma", f"{LEAF} unsupported=none")
     sim.run(IBWIRE_SIM, "wire", f"hold=50ms dead={HOST}")
@@ -219,7 +219,7 @@ def refusals(sim):
     done = sim.ibwire("clear", "all", "--yes", "-t", "100", check=False)
     tap.result(done.status == 1 and f"{HOST}/1 is not cleared: LID" in done.err and "did not respond" in done.err,
                "a dead node is reported", done)
-    tap.result(time.monotonic() - began < 5, "and delays no other for long", time.monotonic() - began)
+    tap.result(time.monotonic() - began < 5, "and does not delay other nodes for long", time.monotonic() - began)
     done = sim.ibwire("clear", f"{HOST}/1", "--yes", "-t", "100", check=False)
     tap.equal("status 69 if no node responds", done.status, 69)
     sim.run(IBWIRE_SIM, "wire", "dead=none hold=0")

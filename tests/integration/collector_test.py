@@ -94,9 +94,9 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
         time.sleep(0.5)
         status = stop(process, number)
         said = process.communicate()[0].decode()
-        tap.equal(f"{number.name} ends the collector in order", status, 0)
+        tap.equal(f"{number.name}: exit status 0", status, 0)
         tap.result("rror" not in said, f"{number.name}: no word of an error", said)
-        tap.equal(f"{number.name}: the database is whole", sweeps(sim)[1], "ok")
+        tap.equal(f"{number.name}: integrity_check", sweeps(sim)[1], "ok")
         # Every sweep that is there is complete: each port of it has a delta or a reason for having none.
         rows = sim.json("sql", """
             SELECT s.id AS sweep, (SELECT count(*) FROM delta d WHERE d.sweep = s.id) AS deltas, s.ports_answered
@@ -105,7 +105,7 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
     # Sweeps have gone by since the newest discovery; what it cost is told all the same.
     status = sim.json("status")
     smps = sim.json("sql", "SELECT discovery_smps FROM sweep WHERE discovery_us > 0 ORDER BY id DESC LIMIT 1")
-    tap.equal("status tells the newest discovery", status["discovery_smps"], smps[0]["discovery_smps"])
+    tap.equal("status shows the newest discovery", status["discovery_smps"], smps[0]["discovery_smps"])
     tap.result(status["discovery_us"] > 0 and status["discovery_smps"] > 0, "and what it cost", status)
     gaps = sim.json("sql", "SELECT max(id) - min(id) + 1 - count(*) AS missing FROM sweep")[0]["missing"]
     tap.equal("sweeps are numbered without a gap over restarts", gaps, 0)
@@ -143,27 +143,27 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
         process = collect(sim, "--interval", "500ms")
         tap.result(wait_for(lambda: len(sim.events("lock-blocked")) == 1),
                    "a reader's lock keeps no collector from storing, and is reported", sim.events("lock-blocked"))
-        tap.equal("it is seen to be live", sim.json("status")["collector_pid"], process.pid)
+        tap.equal("status shows it as live", sim.json("status")["collector_pid"], process.pid)
     before = sweeps(sim)[0]
     tap.result(wait_for(lambda: sweeps(sim)[0] > before + 1), "the first one goes on")
     process.kill()
     process.wait()
-    tap.equal("after SIGKILL the database is whole", sweeps(sim)[1], "ok")
-    tap.equal("and another may begin", sim.ibwire("collect", "--once", check=False).status, 0)
+    tap.equal("integrity_check after SIGKILL", sweeps(sim)[1], "ok")
+    tap.equal("and another collector starts", sim.ibwire("collect", "--once", check=False).status, 0)
 
 with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
     nodes = len((sim.ibwire("collect", "--once"), sim.json("nodes"))[1])
     process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "2s")
     try:
-        tap.result(strike_till_told(sim, process, signal.SIGSEGV), "a discovery that crashes is an event")
-        tap.equal("the last good topology stays", len(sim.json("nodes")), nodes)
-        tap.equal("the collector is still there", process.poll(), None)
+        tap.result(strike_till_told(sim, process, signal.SIGSEGV), "an event for a crashed discovery")
+        tap.equal("the last topology is kept", len(sim.json("nodes")), nodes)
+        tap.equal("the collector still runs", process.poll(), None)
         before = sweeps(sim)[0]
         hit = strike_till_told(sim, process, signal.SIGSTOP)
-        tap.result(hit, "a discovery that hangs is an event")
+        tap.result(hit, "an event for a hanging discovery")
         tap.result(sweeps(sim)[0] >= before + 3, "sweeps go on while it hangs", f"{before} then {sweeps(sim)[0]}")
         tap.result(hit and not os.path.exists(f"/proc/{hit}"), "the one that hung is gone")
-        tap.equal("the topology stays again", len(sim.json("nodes")), nodes)
+        tap.equal("the topology is kept again", len(sim.json("nodes")), nodes)
     finally:
         stop(process)
         tap.comment("discovery: " + "; ".join(row["text"] for row in sim.events("discovery-failed")[:2]))
@@ -181,11 +181,11 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
             ends = {row["node_guid"]: row["port"], row["peer_guid"]: row["peer_port"]}
             if leaf in ends and set(ends) <= switches:
                 sim.run(IBWIRE_SIM, "console", f'Unlink "S-{leaf[2:]}"[{ends[leaf]}]')
-        tap.result(wait_for(lambda: sim.events("discovery-shrunk"), 60), "a fabric that shrinks is an event")
+        tap.result(wait_for(lambda: sim.events("discovery-shrunk"), 60), "an event for a shrunk fabric")
         row = sim.json("sql", """SELECT count(*) AS nodes FROM node_version WHERE from_sweep <=
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk') AND (to_sweep IS NULL OR to_sweep >
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk'))""")[0]
-        tap.equal("the topology stays at first", row["nodes"], nodes)
+        tap.equal("the topology is kept at first", row["nodes"], nodes)
     finally:
         stop(process)
 
@@ -212,21 +212,21 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         os.kill(opensm, signal.SIGSTOP)
         try:
             sim.run(IBWIRE_SIM, "console", "Unlink " + end)
-            tap.result(wait_for(lambda: sim.events("link-down"), 60), "a link that goes is an event")
+            tap.result(wait_for(lambda: sim.events("link-down"), 60), "an event for a link going down")
             silent = told("node-silent")
             tap.result(silent and any(set(silent) <= nodes for nodes in behind.values()),
                        "silent are nodes at one end of it", f"{silent} of {behind}")
-            tap.equal("each is told once", silent, sorted(set(silent)))
-            tap.equal("nobody answers without a route", told("node-answers"), [])
+            tap.equal("one event for each", silent, sorted(set(silent)))
+            tap.equal("no node responds without a route", told("node-answers"), [])
         finally:
             os.kill(opensm, signal.SIGCONT)
-        tap.result(wait_for(lambda: told("node-answers") == silent, 20), "all of them answer when there is a route",
+        tap.result(wait_for(lambda: told("node-answers") == silent, 20), "all of them respond once they have a route",
                    f"{told('node-answers')} of {silent}")
-        tap.equal("nobody is silent any more", sim.json("status")["silent_nodes"], [])
+        tap.equal("no node is silent afterwards", sim.json("status")["silent_nodes"], [])
         tap.equal("both its ends are down", status_of_ends(), {"down"})
         sim.run(IBWIRE_SIM, "console", "ReLink " + end)
         tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is asked again when it is back")
-        tap.equal("it went once", len(sim.events("link-down")), 1)
+        tap.equal("one event for the link", len(sim.events("link-down")), 1)
         tap.result(wait_for(lambda: len(sim.events("link-up")) == 1, 60), "it came back once", sim.events("link-up"))
         known = {(row["node_guid"], row["port"]) for row in sim.events("link-down") + sim.events("link-up")}
         tap.result(known <= ends, "the events name the link", known)

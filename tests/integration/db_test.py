@@ -64,14 +64,14 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     before = sim.json("status")
     for i in range(4):
         sim.ibwire("db", "backup", f"copy-{i}.db")
-        tap.equal(f"copy {i} is sound", sound(f"copy-{i}.db"), "ok")
-        tap.equal(f"copy {i} passes the check", sim.ibwire("db", "check", "--db", f"copy-{i}.db").status, 0)
-    tap.equal("the live one passes it too", sim.ibwire("db", "check").status, 0)
+        tap.equal(f"copy {i}: integrity_check", sound(f"copy-{i}.db"), "ok")
+        tap.equal(f"copy {i}: db check", sim.ibwire("db", "check", "--db", f"copy-{i}.db").status, 0)
+    tap.equal("the live database: db check", sim.ibwire("db", "check").status, 0)
     tap.one_line("compact beside a collector", sim.ibwire("db", "compact", check=False), 69, "collector", "stop it first")
     info = sim.json("db")
-    tap.equal("it says that a collector is live", (info["live"], info["collector_pid"]), (True, collector.pid))
+    tap.equal("info shows the live collector", (info["live"], info["collector_pid"]), (True, collector.pid))
     sim.ibwire("db", "export", "disguised-live.db", "--anonymise")
-    tap.equal("a disguised part beside a collector is sound", sound("disguised-live.db"), "ok")
+    tap.equal("an anonymised extract of a live database passes the check", sound("disguised-live.db"), "ok")
     pager = sim.start(IBWIRE, "sql", "SELECT a.id, b.id FROM sweep a, sweep b, sweep c, sweep d LIMIT 100000",
                       "--format", "csv", stdout=subprocess.PIPE)
     tap.result(select.select([pager.stdout], [], [], 60)[0], "sql writes into a pipe that nobody empties")
@@ -80,31 +80,31 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     tap.one_line("a statement that takes too long", sim.ibwire(
         "sql", "SELECT count(*) FROM sample a, sample b, sample c, sample d", "--timeout", "100ms", check=False), 74,
         "stopped after 100.0 ms", "--timeout")
-    tap.equal("the collector never minded", collector.poll(), None)
+    tap.equal("the collector still runs", collector.poll(), None)
     tap.result(wait_for(lambda: sim.json("status")["sweeps"] > before["sweeps"] + 5, 30), "and stores on")
     late = sim.events("store-failed")
-    tap.equal("no sweep was lost over it", late, [])
+    tap.equal("no sweep was missed", late, [])
     sim.ibwire("snapshot", "take", "job-of-somebody", "--note", "a note of somebody")
     sim.ibwire("snapshot", "take", "later-of-somebody")
-    tap.equal("the collector ends well", stop(collector), 0)
+    tap.equal("the collector exits with 0", stop(collector), 0)
 
 with tap.part("copies and disguises"):
     env = {**os.environ, "IBWIRE_DB": path}
     run(IBWIRE, "db", "compact", env=env)
-    tap.equal("compacted, it is sound", sound(path), "ok")
+    tap.equal("compacted: integrity_check", sound(path), "ok")
     run(IBWIRE, "db", "export", "disguised.db", "--anonymise", env=env)
     with open("disguised.db", "rb") as file:
         content = file.read()
     with open(path, "rb") as file:
         original = file.read()
     who = identities(path) | {b"of-somebody", b"of somebody"}
-    tap.equal("nothing in it tells who somebody is", [what for what in who if what in content], [])
+    tap.equal("anonymised: no name and no GUID of a node is left", [what for what in who if what in content], [])
     tap.result(sum(what in original for what in who) > len(who) // 5, "which the original does")
     with contextlib.closing(sqlite3.connect("file:disguised.db?mode=ro", uri=True)) as db:
         masked = db.execute("SELECT kind, text FROM event WHERE text LIKE '%*%'").fetchall()
         hosts = {row[0].split(" ")[0] for row in db.execute("SELECT name FROM node_version WHERE type = 1")}
         names = {row[0] for row in db.execute("SELECT name FROM node_version WHERE type = 1")}
-    tap.equal("ibwire's own words stay in its events", masked, [])
+    tap.equal("anonymised: the texts of events are kept", masked, [])
     tap.result(len(hosts) < len(names) and all(name.startswith("host-") for name in hosts),
                "devices of a host keep one host", f"{sorted(hosts)}\n{sorted(names)}")
     for command in READERS:
@@ -119,7 +119,7 @@ with tap.part("copies and disguises"):
                                   capture_output=True, text=True, check=False)
         tap.equal(f"{way} without space: exit status", finished.returncode, 74)
         tap.equal(f"{way} without space: one line", len(finished.stderr.splitlines()), 1)
-    tap.equal("and nothing half is left", [name for name in os.listdir(".") if name.startswith("full")], [])
+    tap.equal("and no partial file is left", [name for name in os.listdir(".") if name.startswith("full")], [])
     tap.equal("the database is as it was", sound(path), "ok")
 
 with tap.part("damage"):
@@ -179,8 +179,8 @@ with tap.part("no rights"), tempfile.TemporaryDirectory() as folder:
     elif run(*drop, "test", "-x", IBWIRE, "-a", "-r", db, check=False).status:
         tap.skip("no rights", "another user cannot come here")
     else:
-        tap.equal("who may not write can check", run(*drop, IBWIRE, "db", "check", "--db", db, check=False).status, 0)
-        tap.equal("and see what is kept", run(*drop, IBWIRE, "db", "--db", db, check=False).status, 0)
+        tap.equal("db check works without write permission", run(*drop, IBWIRE, "db", "check", "--db", db, check=False).status, 0)
+        tap.equal("and so does db", run(*drop, IBWIRE, "db", "--db", db, check=False).status, 0)
         tap.one_line("and not compact", run(*drop, IBWIRE, "db", "compact", "--db", db, check=False), 74)
         for way in ("backup", "export"):
             tap.one_line(f"nor {way} to there", run(*drop, IBWIRE, "db", way, f"{folder}/c.db", "--db", db, check=False),

@@ -122,7 +122,7 @@ def in_trouble(name, sim, collector, words):
     said = collector.complaints()
     tap.result(len(said) == 1 and words in said[0] and sim.env["IBWIRE_DB"] in said[0],
                f"{name}: once, with the file and the reason", collector.said())
-    tap.equal(f"{name}: nothing half is stored", newest(sim), stuck)
+    tap.equal(f"{name}: no partial sweep is stored", newest(sim), stuck)
     grown = collector.memory_kb() - began_kb
     tap.result(grown < GROWTH_KB, f"{name}: it does not grow", f"by {grown} KB")
     status = sim.ibwire("status", "--format", "json", check=False)
@@ -136,9 +136,9 @@ def after_trouble(name, sim, collector, stuck):
     """The same collector process stores sweeps again."""
     tap.result(comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
-    tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
+    tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
     collector.told += 1
-    tap.equal(f"{name}: it says so", collector.said().count("sweeps are stored again"), collector.told)
+    tap.equal(f"{name}: one line on stderr afterwards", collector.said().count("sweeps are stored again"), collector.told)
     rows = failures(sim)
     tap.result([row["sweep"] for row in rows].count(stuck + 1) == 1 and len(rows) == collector.told - collector.lost_events,
                f"{name}: one event stands where sweeps are missing", f"behind sweep {stuck}: {rows}")
@@ -149,13 +149,13 @@ def after_trouble(name, sim, collector, stuck):
 def whole(name, sim, before, after):
     """Check the stored deltas, and the file with integrity_check."""
     with contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
-        tap.equal(f"{name}: the file is whole", db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+        tap.equal(f"{name}: integrity_check", db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
     stored = Stored(sim.env["IBWIRE_DB"])
     stored.check_sums()
     stored.check_truth(before, after, set())
     tap.result(not stored.faults and stored.numbers["checked"] > 500, f"{name}: first + sum of deltas = last, and as sent",
                "\n".join(stored.faults[:20]) or stored.numbers)
-    tap.equal(f"{name}: no counter fell", stored.numbers["resets"], 0)
+    tap.equal(f"{name}: no reset", stored.numbers["resets"], 0)
     stored.db.close()
     tap.note(f"{name}: {stored.numbers}; {sim.json('sql', 'SELECT state, count(*) AS n FROM chunk_window GROUP BY 1')}")
 
@@ -267,10 +267,10 @@ def loses_pages(sim, collector, outer):
     stuck = newest(sim)
     tap.result(stuck and comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
-    tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
+    tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
     collector.told += len(collector.complaints())
     collector.lost_events = collector.told - len(failures(sim))
-    tap.equal(f"{name}: nothing damaged is left", sim.ibwire("ports", check=False).err, "")
+    tap.equal(f"{name}: no damage is reported", sim.ibwire("ports", check=False).err, "")
 
 
 def killed(sim, folder):
@@ -285,11 +285,11 @@ def killed(sim, folder):
             again = sim.ibwire("collect", "--once", check=False)
             tap.result(again.status in (0, 74) and len(again.err.splitlines()) == (again.status == 74),
                        "killed: on the full disk a single sweep is stored, or one line says why not", again)
-            tap.result(newest(sim) >= stuck, "killed: what was stored is there", f"{newest(sim)} of {stuck}")
+            tap.result(newest(sim) >= stuck, "killed: stored sweeps are kept", f"{newest(sim)} of {stuck}")
     stuck = newest(sim)
     collector = Collector(sim)
-    tap.result(comes_to(sim, stuck + 5), "killed: another one goes on", collector.said())
-    tap.equal("killed: and ends in order", stop(collector.process), 0)
+    tap.result(comes_to(sim, stuck + 5), "killed: another collector stores sweeps", collector.said())
+    tap.equal("killed: exit status 0", stop(collector.process), 0)
 
 
 def stays_full(sim, folder):
@@ -301,7 +301,7 @@ def stays_full(sim, folder):
         wait_for(lambda: collector.process.poll() is not None, 120)
         stored = newest(sim) - stuck
         last = collector.said().splitlines()[-1]
-        tap.equal("stays full: the exit status says that sweeps are missing", collector.process.poll(), 74)
+        tap.equal("stays full: exit status 74", collector.process.poll(), 74)
         tap.result(f"{stored} of {count} sweeps stored" in last and "no space left" in last and 3 <= stored < count,
                    "stays full: the last line says how many are stored, and why", f"{stored}: {collector.said()}")
     short = sim.ibwire("collect", "--count", "2", "--interval", "200ms", check=False)
@@ -320,7 +320,7 @@ def read_only(sim, collector, folder, image):
     with open(disk_fails(folder), "w", encoding="ascii") as file:
         file.write("1")
     in_trouble("read-only", sim, collector, "ead-only")
-    tap.equal("read-only: the collector ends in order", stop(collector.process), 0)
+    tap.equal("read-only: exit status 0", stop(collector.process), 0)
     again = sim.ibwire("collect", "--once", check=False)
     tap.result(again.status == 74 and len(again.err.splitlines()) == 1,
                "read-only: another one is refused in one line", again)
@@ -330,8 +330,8 @@ def read_only(sim, collector, folder, image):
     run("umount", folder)
     run("mount", "-o", "loop,errors=remount-ro", image, folder)
     another = Collector(sim)
-    tap.result(comes_to(sim, stuck + 5), "read-only: when it is back another one goes on", another.said())
-    tap.equal("read-only: and ends in order", stop(another.process), 0)
+    tap.result(comes_to(sim, stuck + 5), "read-only: another collector stores sweeps once mounted again", another.said())
+    tap.equal("read-only: exit status 0 of another one", stop(another.process), 0)
 
 
 def on_a_disk(folder, outer, image):
@@ -362,13 +362,13 @@ with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", 
         # In the midst of it a window is full, and its chunks are to be made.
         early = Collector(sim, INTERVAL_S / 5)
         comes_to(sim, WINDOW_SWEEPS - 15)
-        tap.equal("a collector before it ends in order", stop(early.process), 0)
+        tap.equal("a collector before it exits with 0", stop(early.process), 0)
         collector = Collector(sim)
         try:
             comes_to(sim, newest(sim) + 5)
             lasts("full disk", sim, collector, filled(folder), "no space left")
             lasts("quota", sim, collector, no_file_grows(collector), "File too large")
-            tap.equal("the collector ends in order", stop(collector.process), 0)
+            tap.equal("the collector exits with 0", stop(collector.process), 0)
         finally:
             collector.kill()
             tap.comment(collector.said())

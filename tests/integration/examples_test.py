@@ -287,7 +287,7 @@ def examples(typist, outside, facts):
                 tap.result(not fault, name, fault)
     tap.result(counts["1"] > 30 and counts["md"] > 6, f"the manual pages, README and docs have examples ({counts})")
     stale = [word for word in (*SUBSTITUTIONS, *TIMES) if word not in used] + [line for line in NOT_RUN if line not in known]
-    tap.equal("what is substituted or not run is in an example", stale, [])
+    tap.equal("SUBSTITUTIONS and NOT_RUN have no unused entry", stale, [])
 
 
 def options_of(command):
@@ -308,7 +308,7 @@ def option_lines(command, option, has_value, meaning):
 def options(typist, facts):
     """Every option of every command, with its long and its short name."""
     commands = re.findall(r"^  ([a-z]+) +\S", run(IBWIRE, "help").out, re.M)
-    tap.equal("each command has a line here", sorted(COMMANDS), sorted(commands))
+    tap.equal("COMMANDS has every command", sorted(COMMANDS), sorted(commands))
     there = set()
     for command in commands:
         with tap.part(f"{command}: options"):
@@ -324,7 +324,7 @@ def options(typist, facts):
                 tap.result(not any(faults), f"ibwire {command} {long}", "\n".join(faults))
     listed = [f"{command} {option}" for command, (_, others) in COMMANDS.items() for option in others]
     stale = [name for name in (*listed, *VALUES, *OPTIONS_NOT_RUN) if name not in there]
-    tap.equal("no option is listed that is not there", stale, [])
+    tap.equal("no unknown option is listed", stale, [])
 
 
 def each_word(typist, name, line, words, least):
@@ -392,7 +392,7 @@ def facts_of(sim):
     def findings():
         return [row["id"] for row in sim.json("health", "--all", check=False) if row["kind"] == "link-down"]
 
-    tap.result(wait_for(findings, 30, 0.2), "a link that is pulled is a finding")
+    tap.result(wait_for(findings, 30, 0.2), "a finding for a disconnected link")
     write("fabric.txt", sim.run("ibnetdiscover").out)
     sim.ibwire("topology", "save", "accepted.net")
     lids = {row["node"]: row["lid"] for row in sim.json("ports", "node0001", "node0008")}
@@ -419,5 +419,5 @@ with tap.part("examples"), Simulation("--gen", SHAPE, "--pma", AGENTS, "--traffi
                 part(*arguments)
         tap.result(collector.poll() is None, "the collector went on meanwhile")
     finally:
-        tap.equal("and ends well", stop(collector), 0)
+        tap.equal("and exits with 0", stop(collector), 0)
 tap.done()

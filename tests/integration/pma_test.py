@@ -69,13 +69,13 @@ def agree(sim, name, node, lid, port):
     for mode, keys in (("rs", RS), ("rs2", RS), ("firecode", LANES), ("none", SPEEDS)):
         tell(sim, node, f"fec={mode}")
         title, _ = hold_against(sim, name, node, lid, port, "--extended_speeds", keys)
-        tap.equal(f"{name}: fec={mode} is seen by perfquery", "RS-FEC Active" in title, mode.startswith("rs"))
+        tap.equal(f"{name}: perfquery shows fec={mode}", "RS-FEC Active" in title, mode.startswith("rs"))
     tell(sim, node, *(f"fec_corrected_lane{lane}=ibsim" for lane in range(12)),
          "fec=firecode fec_corrected_blocks=4001 fec_uncorrected_blocks=10")
     _, numbers = perfquery(sim, "--extended_speeds", lid, port)
     sums = [sum(numbers[f"FEC{kind}BlockCtrLane{lane}"] for lane in range(12))
             for kind in ("Correctable", "Uncorrectable")]
-    tap.equal(f"{name}: lane counters that are not set add up to those of the port", sums, [4001, 10])
+    tap.equal(f"{name}: unset lane counters add up to the port's", sums, [4001, 10])
     for tick in (7, 31):
         tell(sim, node, f"tick={tick}")
         tap.equal(f"{name}: tick {tick}", perfquery(sim, "--smplctl", lid, port)[1]["Tick"], tick)
@@ -101,8 +101,8 @@ def redirected(sim, lid, other):
               [numbers[name] for name in ("PortLoopingErrors", "PortSwHOQLifetimeLimitDiscards", "SymbolErrorCounter",
                                           "Tick")], [12, 13, 14, 31])
     tell(sim, "node0002 mlx5_0", "port=1 looping_errors=99")
-    tap.equal("and is not the other node's own answer", perfquery(sim, "--rcverr", lid, 1)[1]["PortLoopingErrors"], 12)
-    tap.equal("which it still gives", perfquery(sim, "--rcverr", other, 1)[1]["PortLoopingErrors"], 99)
+    tap.equal("and not answered with the other node's own counters", perfquery(sim, "--rcverr", lid, 1)[1]["PortLoopingErrors"], 12)
+    tap.equal("which that node still responds with", perfquery(sim, "--rcverr", other, 1)[1]["PortLoopingErrors"], 99)
 
 
 def last_bytes(sim, places):

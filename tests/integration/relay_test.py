@@ -35,7 +35,7 @@ def settings(sim):
     tap.result(took(check=False)[1] != 0, "a dead node does not respond")
     tap.contains("the settings are listed", wire(sim), "dead=node0001 mlx5_0")
     wire(sim, "dead=none hold=0")
-    tap.equal("it responds again", took()[1], 0)
+    tap.equal("the node responds again", took()[1], 0)
     for command, wrong in (("pma", "nobody tick=1"), ("pma", "all tick=300"), ("pma", "tick=1"), ("wire", "speed=1"),
                            ("wire", "dead=nobody")):
         done = sim.run(IBWIRE_SIM, command, wrong, check=False)

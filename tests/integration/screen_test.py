@@ -125,6 +125,6 @@ with tap.part("screen"), Simulation("--gen", FABRIC, "--traffic", JOB) as sim:
         tap.note(f"live after {took or 0:.1f} s")
         check_faults(sim, screen)
         check_collector(screen, sim.env["IBWIRE_DB"])
-        tap.equal("no collector is left", collector_of(sim.env["IBWIRE_DB"]), None)
+        tap.equal("the screen's collector has ended", collector_of(sim.env["IBWIRE_DB"]), None)
 
 tap.done()

@@ -84,7 +84,7 @@ def counts_alike(sim):
     b = moment(sim, "after", discovered)
     rows = by_port(sim.json("snapshot", "diff", "before", "after"))
     live = {key: moved(row) for key, row in rows.items() if row["status_to"] == "ok"}
-    tap.equal("all ports with a link answered", len(live), b["report"]["ports_answered"])
+    tap.equal("all ports with a link responded", len(live), b["report"]["ports_answered"])
 
     stored = {(row["node_guid"], row["port"]): without_datagrams(row["xmit"] // 4, row["xmit_packets"], row["rcv"] // 4,
                                                                  row["rcv_packets"])
@@ -131,7 +131,7 @@ def adds_up(sim, rows):
     for by, key, wanted in (("switch", "node", switches), ("host", "host", hosts)):
         got = sim.json("snapshot", "diff", "before", "after", "--by", by)
         tap.same(f"by {by}: the sums of its ports", {row[key]: [row[field] for field in fields] for row in got}, wanted)
-        tap.equal(f"by {by}: nothing is missing", sum(row["ports_unknown"] for row in got), 0)
+        tap.equal(f"by {by}: no unknown ports", sum(row["ports_unknown"] for row in got), 0)
 
 
 def console(sim, *commands):
@@ -166,25 +166,25 @@ def faults(sim):
     rows = sim.json("snapshot", "diff", "first", "second")
     at = {(row["node"], row["port"]): row for row in rows}
     one = at[LEAF, 1]
-    tap.equal("errors are what was set", (one["errors"]["symbol_errors"], one["errors"]["link_downed"], one["reset"]), (42, 2, []))
+    tap.equal("errors are the values set", (one["errors"]["symbol_errors"], one["errors"]["link_downed"], one["reset"]), (42, 2, []))
     tap.equal("slow counters, too", one["details"]["local_physical_errors"], 6)
-    tap.equal("a link that is down was not read: nothing is a number",
+    tap.equal("ports of a link that is down have no values",
               (at[LEAF, 2]["status_to"], at[LEAF, 2]["xmit_bytes"], at[LEAF, 2]["errors"]), ("down", None, {}))
-    tap.equal("a counter that is full counted at least so much",
+    tap.equal("a full counter gives a lower bound",
               (at[LEAF, 3]["errors"]["symbol_errors"], at[LEAF, 3]["saturated"], at[LEAF, 3]["at_least"]),
               (65435, ["symbol_errors"], ["symbol_errors"]))
-    tap.equal("a reset that only the collector saw makes a lower bound",
+    tap.equal("a reset that only the collector detected gives a lower bound",
               (at[LEAF, 4]["errors"]["symbol_errors"], at[LEAF, 4]["reset"]), (50, ["symbol_errors"]))
     silent = at["node0001 mlx5_1", 1]
-    tap.equal("a node that is silent has no numbers", (silent["status_to"], silent["xmit_bytes"], silent["errors"], silent["details"]),
+    tap.equal("a silent node has no values", (silent["status_to"], silent["xmit_bytes"], silent["errors"], silent["details"]),
               ("silent", None, {}, {}))
     host = next(row for row in sim.json("snapshot", "diff", "first", "second", "--by", "host") if row["host"] == "node0001")
-    tap.equal("its host says that a port is missing, and that the rest is a lower bound",
+    tap.equal("its host has one unknown port, and its sums are lower bounds",
               (host["ports_unknown"], "xmit_bytes" if "xmit_data" in host["at_least"] else None), (1, "xmit_bytes"))
     table = sim.ibwire("snapshot", "diff", "first", "second").out.splitlines()
     tap.result(table[1].startswith("leaf-u01-r0/3 ") and "symbol_errors 65435+" in table[1] and "saturated" in table[1],
                "the worst stands first, and a bound is marked", "\n".join(table[:5]))
-    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second snapshot", line) for line in table), "a silent port is told",
+    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second snapshot", line) for line in table), "an event for a silent port",
                "\n".join(table[:20]))
     sim.run(IBWIRE_SIM, "wire", "dead=none")
     console(sim, f"ReLink {leaf}[2]")
@@ -192,7 +192,7 @@ def faults(sim):
     # A counter that fell, seen by nobody but the two snapshots.
     sim.ibwire("snapshot", "take", "third")
     three = row_of(sim, LEAF, 2, "first", "third")
-    tap.equal("a counter that fell was reset: at least what it shows", (three["errors"]["symbol_errors"], three["reset"]),
+    tap.equal("a decreased counter was reset: its value is a lower bound", (three["errors"]["symbol_errors"], three["reset"]),
               (7, ["symbol_errors"]))
 
 
@@ -217,22 +217,22 @@ def command_line(sim):
     refused("--by has four words", 64, "host, switch, link or port", "diff", "--by", "rack")
     refused("a word is needed", 64, "take, list, diff or remove", "shoot")
     names = [row["name"] for row in sim.json("snapshot", "list")]
-    tap.equal("the list has what was taken, in its order", names, ["before", "after", "first", "second", "third"])
+    tap.equal("list shows the snapshots in order", names, ["before", "after", "first", "second", "third"])
     both = sim.json("snapshot", "diff")
     tap.equal("without names: the newest two", (both[0]["from_time"], both[0]["to_time"]),
               tuple(row["time"] for row in sim.json("snapshot", "list")[-2:]))
-    tap.equal("the other way round is the same", sim.json("snapshot", "diff", "third", "second"), both)
+    tap.equal("the reverse order gives the same", sim.json("snapshot", "diff", "third", "second"), both)
     tap.equal("times choose the nearest", sim.json("snapshot", "diff", "-1d", "now"), sim.json("snapshot", "diff", "before", "third"))
     # An odd name is nobody's option, path or statement.
     odd = "it's 100% \"odd\" /../ ü; DROP TABLE snapshot"
     sim.ibwire("snapshot", "take", odd, "--note", "'); --", "--fast")
     listed = sim.json("snapshot", "list")[-1]
-    tap.equal("odd names are names", (listed["name"], listed["note"], listed["slow"]), (odd, "'); --", False))
+    tap.equal("unusual names are accepted", (listed["name"], listed["note"], listed["slow"]), (odd, "'); --", False))
     removed = sim.ibwire("snapshot", "remove", odd)
-    tap.equal("and can be removed", (removed.err, [row["name"] for row in sim.json("snapshot", "list")]), ("", names))
+    tap.equal("and removed", (removed.err, [row["name"] for row in sim.json("snapshot", "list")]), ("", names))
     left = sim.json("sql", "SELECT (SELECT count(DISTINCT snapshot) FROM snapshot_port) AS p, "
                     "(SELECT count(DISTINCT snapshot) FROM snapshot_node) AS n, count(*) AS s FROM snapshot")[0]
-    tap.equal("with all that was in it", left, {"p": 5, "n": 5, "s": 5})
+    tap.equal("with all rows of the snapshot", left, {"p": 5, "n": 5, "s": 5})
 
 
 def at_once(sim):
@@ -243,7 +243,7 @@ def at_once(sim):
         thread.start()
     for thread in threads:
         thread.join()
-    tap.equal("of two with one name one is taken", sorted(one.status for one in done), [0, 64])
+    tap.equal("one of two concurrent snapshots with one name is stored", sorted(one.status for one in done), [0, 64])
     process = sim.start(IBWIRE, "snapshot", "take", "stopped", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     time.sleep(0.15)
     status = stop(process)
@@ -269,7 +269,7 @@ def no_collector():
         sim.ibwire("collect", "--once")
         sim.ibwire("snapshot", "take", "later")
         rows = sim.json("snapshot", "diff", "--by", "host")
-        tap.equal("a collector goes on with its database", (len(rows) > 1, {row["ports_unknown"] for row in rows}), (True, {0}))
+        tap.equal("a collector continues with its database", (len(rows) > 1, {row["ports_unknown"] for row in rows}), (True, {0}))
         done = sim.ibwire("snapshot", "take", "nowhere", "--db", "/nowhere/at/all.db", check=False)
         tap.result(done.status == 74 and len(done.err.splitlines()) == 1, "where no folder is none is made", str(done))
         database = sim.env["IBWIRE_DB"]

@@ -49,11 +49,11 @@ def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0):
 
 
 with tap.part("memory"):
-    tap.equal("what stays is no growth", memory(), [])
-    tap.equal("nor is what comes and goes", memory(heap_kb=lambda i: 300 * (i % 6 == 0)), [])
-    tap.equal("nor a moment of less that the samples cease to hit",
+    tap.equal("constant memory passes", memory(), [])
+    tap.equal("temporary memory passes", memory(heap_kb=lambda i: 300 * (i % 6 == 0)), [])
+    tap.equal("short minima missed by later samples pass",
               memory(heap_kb=lambda i: -200 * (i < 264 and i % 12 == 5)), [])
-    tap.equal("nor a cache that is emptied with each window", memory(pages_kb=lambda i: 250 * (i % 12)), [])
+    tap.equal("a cache emptied in each window passes", memory(pages_kb=lambda i: 250 * (i % 12)), [])
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2)), "an allocation of 50 bytes a second that nobody frees is")
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2 + 300 * (i % 12))), "also below what comes and goes")
     tap.result("of its own" in " ".join(memory(free_kb=lambda i: i)), "so is what is freed and never used again")
@@ -75,7 +75,7 @@ with tap.part("soak"):
         sweep, port = db.execute("SELECT sweep, port FROM absolute ORDER BY sweep DESC LIMIT 1").fetchone()
     db.close()
     where = f"WHERE sweep = {sweep} AND port = {port}"
-    tap.equal("the checks find nothing in the database as it is",
+    tap.equal("the checks pass on the unmodified database",
               spoilt(path, f"UPDATE absolute SET xmit_data = xmit_data {where}"), [])
     tap.result(spoilt(path, f"UPDATE absolute SET xmit_data = xmit_data - 1 {where}"), "they find one word too many")
     tap.result(spoilt(path, f"UPDATE absolute SET at_us = at_us - 1 {where}"), "they find one microsecond too many")

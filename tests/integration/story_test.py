@@ -77,15 +77,15 @@ def check_finding(sim, guid, row, skewed):
     tap.contains("in words", row["subject"], LEAF)
     tap.contains("the group", row["subject"], "uplinks")
     tap.contains("and the uplink", row["text"], f"port {PORT} ")
-    tap.equal("it is critical: the job waits for it", row["severity"], "critical")
+    tap.equal("its severity is critical", row["severity"], "critical")
     off = as_seconds(row["since"]) - skewed
     tap.note(f"since is {off:+.1f} s from the change of the tables")
     tap.result(-1 <= off <= SINCE_WITHIN_S or (FULL and abs(off) <= SINCE_WITHIN_S),
                "it began when the tables were changed", f"{row['since']}, changed at {stamp_of(skewed)}")
     tap.result(row["hosts_touched"] == 16 and row["hosts"], "and touches the leaf's hosts", row)
     status, rows = wrong(sim)
-    tap.equal("it is the only one", (status, [other["id"] for other in rows]), (2, [row["id"]]))
-    tap.equal("of these hosts' job too", wrong(sim, "--job", "node[0017-0018]")[0], 2)
+    tap.equal("it is the only finding", (status, [other["id"] for other in rows]), (2, [row["id"]]))
+    tap.equal("also for a job on these hosts", wrong(sim, "--job", "node[0017-0018]")[0], 2)
     text = sim.ibwire("health", check=False).out
     tap.result("CRITICAL" in text and "cause: routing" in text and LEAF in text, "a person reads the same", text)
     for line in text.splitlines():
@@ -94,9 +94,9 @@ def check_finding(sim, guid, row, skewed):
 
 def check_around(sim, guid, skewed):
     diff = sim.ibwire("topology", "diff", "baseline", "--format", "json", check=False)
-    tap.equal("topology diff: the cabling is as it was", (diff.status, sim_rows(diff)), (0, []))
+    tap.equal("topology diff: no change of cables", (diff.status, sim_rows(diff)), (0, []))
     events = [row["node_guid"] for row in sim.json("events", "--since", stamp_of(skewed - 1)) if row["kind"] == "routes-changed"]
-    tap.equal("its table has changed, and no other's", events, [guid])
+    tap.equal("only its table has changed", events, [guid])
 
     before, now = balance(sim, skewed - 1), balance(sim)
     tap.equal("balance --until before: no group has a cause", causes(before), {})
@@ -108,7 +108,7 @@ def check_around(sim, guid, skewed):
                max(shares, key=lambda port: shares[port][2]), "by what is measured and by the tables", shares)
     first = {port: row["destinations"] for port, row in before.get(key, (None, {}))[1].items()}
     tap.result(first and max(first.values()) <= 1.25 * min(first.values()), "before they were even", first)
-    tap.equal("health --at before: nothing", wrong(sim, "--at", stamp_of(skewed - 1)), (0, []))
+    tap.equal("health --at before: no findings", wrong(sim, "--at", stamp_of(skewed - 1)), (0, []))
 
 
 def check_mended(sim):
@@ -116,7 +116,7 @@ def check_mended(sim):
     began = time.time()
     tap.result(wait_for(lambda: wrong(sim) == (0, []), 500, 2), "with the old routes it closes")
     tap.note(f"closed {time.time() - began:.0f} s after the routes were mended")
-    tap.equal("and balance has no cause any more", causes(balance(sim)), {})
+    tap.equal("and balance shows no cause", causes(balance(sim)), {})
 
 
 with open("story.conf", "w", encoding="ascii") as conf:

@@ -95,7 +95,7 @@ with tap.part("fabrics of files"):
     tap.contains("leafs that are alike are one line", shown, "leaf-u01-r0..u02-r7 (16)")
     tap.contains("a row of the matrix", shown, "  " + "2" * 8)
     narrow = ibwire("topology", "show", "--from", rail, env={**os.environ, "COLUMNS": "20"}).out
-    tap.equal("into a pipe all is written whatever COLUMNS says", narrow, shown)
+    tap.equal("output to a pipe is complete regardless of COLUMNS", narrow, shown)
     with open("graph.dot", "w", encoding="utf-8") as file:
         file.write(ibwire("topology", "dot", "--hosts", "--from", rail).out)
     with open("graph.dot", encoding="utf-8") as file:
@@ -104,13 +104,13 @@ with tap.part("fabrics of files"):
 with tap.part("save and diff of files"):
     ibwire("topology", "save", "--from", rail, "saved.net")
     same = ibwire("topology", "diff", "--from", rail, "saved.net", check=False)
-    tap.equal("what was saved is what is there", (same.status, rows("topology", "diff", "--from", rail, "saved.net")), (0, []))
+    tap.equal("a saved fabric has no difference", (same.status, rows("topology", "diff", "--from", rail, "saved.net")), (0, []))
     pulled = without_link(rail, "pulled.net", "MF0;leaf-u01-r3:MQM8700/U1", 20)
     differ = ibwire("topology", "diff", "--from", "pulled.net", "saved.net", "--format", "json", check=False)
     found = json.loads(differ.out)
-    tap.equal("a link that was pulled is the one difference", (differ.status, len(found), found[0]["change"], ends_of(found[0])),
+    tap.equal("a disconnected link is the only difference", (differ.status, len(found), found[0]["change"], ends_of(found[0])),
               (1, 1, "link-removed", pulled))
-    tap.equal("and the one that came back", [row["change"] for row in
+    tap.equal("and a reconnected one", [row["change"] for row in
                                              rows("topology", "diff", "--from", rail, "pulled.net", check=False)], ["link-added"])
     lacks = rows("topology", "show", "--summary", "--from", "pulled.net")["cables_missing"]
     tap.equal("the pair lacks a cable", [line.split(": ")[-1] for line in lacks], ["1 of 2"])
@@ -129,9 +129,9 @@ with tap.part("names"):
     wrong = [(row["node"], named[guid]["node"]) for guid, row in switches.items()
              if not re.fullmatch(("leaf", "spine", "core")[row["tier"] - 1] + r"\d\d", named[guid]["node"])]
     tap.result(switches and not wrong, "switches are named by their tier", wrong)
-    tap.equal("no name is given twice", len({row["node"] for row in named.values()}), len(named))
+    tap.equal("names are unique", len({row["node"] for row in named.values()}), len(named))
     leafs = sorted((row["node"], named[guid]["node"]) for guid, row in truth.items() if row["tier"] == 1)
-    tap.equal("leafs are counted in the order of their hosts", [name for _, name in leafs],
+    tap.equal("leafs are numbered in the order of their hosts", [name for _, name in leafs],
               [f"leaf{number:02}" for number in range(1, len(leafs) + 1)])
     tap.contains("a switch that has a name keeps it", suggested, '# 0x')
     tap.contains("as a comment", suggested, 'core-001')

@@ -143,8 +143,8 @@ static void random_pairs_of_faults_are_found(void **state)
 	run_random(NET_SHAPE_TREE3, 2);
 }
 
-/* A wrong truth must fail. */
-static void a_wrong_truth_is_not_met(void **state)
+/* The comparison fails for wrong expected findings. */
+static void wrong_expected_findings_fail(void **state)
 {
 	static const char *const wrong[] = {
 		"at 5m off spine-03\nexpect node-missing spine-02 within=80s\n",
@@ -218,7 +218,7 @@ static int is_scenario(const struct dirent *entry)
 int main(void)
 {
 	static struct CMUnitTest tests[FILES_MAX + 8] = {
-		cmocka_unit_test(a_wrong_truth_is_not_met),
+		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
 		cmocka_unit_test(random_healthy_fabrics_have_no_findings),
 		cmocka_unit_test(random_single_faults_are_found_on_rails),

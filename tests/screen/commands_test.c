@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is run from the screen: reports, snapshots, differences. The program that is run here prints its arguments.
+ * Commands run by the screen: reports, snapshots, differences, with a program that prints its arguments.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void begin(struct stage *stage, const char *program, int columns)
 	stage->options.program = program;
 }
 
-/* Until a text is on the screen, or a failure. */
+/* Wait for a text on the screen; fail after a timeout. */
 static void wait_for(struct stage *stage, const char *text)
 {
 	bool news;
@@ -50,7 +50,7 @@ static void wait_for(struct stage *stage, const char *text)
 	}
 }
 
-static void snapshots_are_listed_and_two_are_compared_the_older_first(void **state)
+static void snapshots_are_listed_and_compared_older_first(void **state)
 {
 	struct stage stage;
 
@@ -99,7 +99,7 @@ static void a_snapshot_command_reports_its_result(void **state)
 	stage_close(&stage);
 }
 
-static void a_report_is_of_what_the_cursor_stands_on_at_the_shown_time(void **state)
+static void a_report_is_about_the_selected_row_at_the_shown_time(void **state)
 {
 	char who[64];
 	struct stage stage;
@@ -154,7 +154,7 @@ static void a_text_is_searched_and_written_once(void **state)
 	stage_close(&stage);
 }
 
-static void lists_and_texts_keep_to_their_places_at_every_size(void **state)
+static void lists_and_texts_fit_every_size(void **state)
 {
 	struct stage stage;
 
@@ -179,11 +179,11 @@ static void lists_and_texts_keep_to_their_places_at_every_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(snapshots_are_listed_and_two_are_compared_the_older_first),
+		TEST_IN_FOLDER(snapshots_are_listed_and_compared_older_first),
 		TEST_IN_FOLDER(a_snapshot_command_reports_its_result),
-		TEST_IN_FOLDER(a_report_is_of_what_the_cursor_stands_on_at_the_shown_time),
+		TEST_IN_FOLDER(a_report_is_about_the_selected_row_at_the_shown_time),
 		TEST_IN_FOLDER(a_text_is_searched_and_written_once),
-		TEST_IN_FOLDER(lists_and_texts_keep_to_their_places_at_every_size),
+		TEST_IN_FOLDER(lists_and_texts_fit_every_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

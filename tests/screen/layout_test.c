@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every screen at every size: nothing is written past an edge, nothing over anything else.
+ * At every size no screen writes past an edge or over other text.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 enum { MIN_ROWS = 10, MAX_ROWS = 100, MIN_COLUMNS = 40, MAX_COLUMNS = 300 };
 
-/* All sizes are 24,000: each height and each width comes with some of the others. */
+/* Not all 24,000 sizes: each height is combined with some widths and vice versa. */
 static void check_sizes(struct stage *stage, const char *what, bool covered)
 {
 	int step = getenv("IBWIRE_TEST_SHORT") ? 211 : 89;
@@ -33,7 +33,7 @@ static void check_sizes(struct stage *stage, const char *what, bool covered)
 		}
 }
 
-/* A way to a screen: keys from the beginning. What lies over the rest (a menu) may cover it. */
+/* The keys to a screen. A menu may cover other text. */
 struct way { const char *what, *keys; bool covers; };
 
 static const struct way ways[] = {
@@ -63,7 +63,7 @@ static void check_all_screens(const char *name, const char *db)
 	}
 }
 
-static void recorded_screens_keep_to_their_places(void **state)
+static void screens_of_recordings_fit_every_size(void **state)
 {
 	static const char *const scenarios[] = { "routes-skewed-story", "dead-spine", "nothing-three-tiers" };
 
@@ -106,7 +106,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(the_canvas_counts_faults),
-		TEST_IN_FOLDER(recorded_screens_keep_to_their_places),
+		TEST_IN_FOLDER(screens_of_recordings_fit_every_size),
 		cmocka_unit_test(unsafe_names_are_drawn_escaped),
 	};
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The overview on recorded scenarios: what is told of them, where its keys lead, and that who
- * acknowledges a problem sees it at once, and everybody else too.
+ * The overview on recorded scenarios: findings, keys, acknowledging.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +39,7 @@ static bool count_row(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-/* What everybody else reads in the database. */
+/* The acknowledgement as stored in the database. */
 static struct told read_told(const struct stage *stage)
 {
 	const struct finding_query query = { .now_us = stage->wall_us };
@@ -54,7 +53,7 @@ static struct told read_told(const struct stage *stage)
 	return told;
 }
 
-static void a_problem_is_acknowledged_and_taken_back(void **state)
+static void a_finding_is_acknowledged_and_unacknowledged(void **state)
 {
 	struct stage stage;
 	struct told told;
@@ -89,7 +88,7 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	stage_close(&stage);
 }
 
-static void without_an_end_it_lasts_until_it_is_taken_back(void **state)
+static void an_acknowledgement_without_an_end_lasts(void **state)
 {
 	struct stage stage;
 	struct told told;
@@ -140,7 +139,7 @@ static void a_read_only_database_is_reported(void **state)
 	stage_close(&stage);
 }
 
-static void in_the_past_it_is_said_that_it_counts_from_now(void **state)
+static void an_acknowledgement_in_the_past_applies_from_now(void **state)
 {
 	struct stage stage;
 
@@ -156,7 +155,7 @@ static void in_the_past_it_is_said_that_it_counts_from_now(void **state)
 	stage_close(&stage);
 }
 
-static void a_reboot_is_one_line_and_no_problem(void **state)
+static void a_reboot_is_one_event_and_no_finding(void **state)
 {
 	struct stage stage;
 
@@ -169,7 +168,7 @@ static void a_reboot_is_one_line_and_no_problem(void **state)
 	stage_close(&stage);
 }
 
-static void counters_that_were_cleared_are_one_line(void **state)
+static void cleared_counters_are_one_event(void **state)
 {
 	struct stage stage;
 
@@ -213,7 +212,7 @@ static void a_group_leads_to_its_links(void **state)
 	stage_close(&stage);
 }
 
-static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **state)
+static void the_cursor_stays_on_its_finding_when_another_is_acknowledged(void **state)
 {
 	struct stage stage;
 	struct subject before = { .kind = SUBJECT_NONE }, after = { .kind = SUBJECT_NONE };
@@ -233,7 +232,7 @@ static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **
 	stage_close(&stage);
 }
 
-static void the_mouse_chooses_a_problem_and_opens_it(void **state)
+static void a_click_selects_a_finding_and_a_double_click_opens_it(void **state)
 {
 	struct stage stage;
 	struct mouse mouse = { 0 };
@@ -250,17 +249,17 @@ static void the_mouse_chooses_a_problem_and_opens_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_problem_is_acknowledged_and_taken_back),
-		TEST_IN_FOLDER(without_an_end_it_lasts_until_it_is_taken_back),
+		TEST_IN_FOLDER(a_finding_is_acknowledged_and_unacknowledged),
+		TEST_IN_FOLDER(an_acknowledgement_without_an_end_lasts),
 		TEST_IN_FOLDER(invalid_input_reopens_or_cancels_the_prompt),
 		TEST_IN_FOLDER(a_read_only_database_is_reported),
-		TEST_IN_FOLDER(in_the_past_it_is_said_that_it_counts_from_now),
-		TEST_IN_FOLDER(a_reboot_is_one_line_and_no_problem),
-		TEST_IN_FOLDER(counters_that_were_cleared_are_one_line),
+		TEST_IN_FOLDER(an_acknowledgement_in_the_past_applies_from_now),
+		TEST_IN_FOLDER(a_reboot_is_one_event_and_no_finding),
+		TEST_IN_FOLDER(cleared_counters_are_one_event),
 		TEST_IN_FOLDER(skewed_routes_have_a_row_and_lead_to_the_switch),
 		TEST_IN_FOLDER(a_group_leads_to_its_links),
-		TEST_IN_FOLDER(the_cursor_stays_on_its_problem_when_another_is_acknowledged),
-		TEST_IN_FOLDER(the_mouse_chooses_a_problem_and_opens_it),
+		TEST_IN_FOLDER(the_cursor_stays_on_its_finding_when_another_is_acknowledged),
+		TEST_IN_FOLDER(a_click_selects_a_finding_and_a_double_click_opens_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Time on the screen: any context of a recording, by its keys, and all that is shown is of that context.
+ * Time keys on the screen: everything shown is of the selected time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define MINUTE_US (60 * US_PER_S)
 
-/* dead-spine: 20 minutes, a sweep each 10 s; the spine dies after 5 of them. */
+/* dead-spine: 20 minutes with a sweep every 10 s; the spine fails after 5 minutes. */
 #define DIED_US (STAGE_END_US - 15 * MINUTE_US)
 #define INTERVAL_US (10 * US_PER_S)
 
@@ -29,7 +29,7 @@ static int64_t shown_us(const struct stage *stage)
 	return stage->app.live.shown->sweep.wall_us;
 }
 
-/* Everything that a screen is made of is of the same context: the database says the same when it is asked for it. */
+/* Everything on the screen is of the shown time, as the database has it. */
 static void check_moment(const struct stage *stage)
 {
 	const struct app *app = &stage->app;
@@ -55,7 +55,7 @@ static void check_moment(const struct stage *stage)
 	reader_close(reader);
 }
 
-static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
+static void keys_step_through_sweeps_and_back_to_live(void **state)
 {
 	struct stage stage;
 
@@ -79,7 +79,7 @@ static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
 	stage_close(&stage);
 }
 
-static void minutes_and_hours_go_back_and_on(void **state)
+static void keys_step_by_minutes_and_hours(void **state)
 {
 	struct stage stage;
 
@@ -120,7 +120,7 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 	stage_close(&stage);
 }
 
-static void what_was_not_found_yet_is_not_shown(void **state)
+static void later_findings_are_not_shown(void **state)
 {
 	struct stage stage;
 
@@ -134,7 +134,7 @@ static void what_was_not_found_yet_is_not_shown(void **state)
 	stage_close(&stage);
 }
 
-static void b_goes_to_where_a_finding_began(void **state)
+static void b_shows_the_begin_of_a_finding(void **state)
 {
 	struct stage stage;
 
@@ -149,7 +149,7 @@ static void b_goes_to_where_a_finding_began(void **state)
 	stage_close(&stage);
 }
 
-static void space_holds_the_picture(void **state)
+static void space_pauses_the_screen(void **state)
 {
 	struct stage stage;
 
@@ -164,7 +164,7 @@ static void space_holds_the_picture(void **state)
 	stage_close(&stage);
 }
 
-/* Since a mark a port counted what all sweeps since then counted together. */
+/* The deltas since a baseline are the sums over the sweeps since then. */
 static void rates_are_since_the_baseline(void **state)
 {
 	struct stage stage;
@@ -217,7 +217,7 @@ static void a_slow_load_is_announced(void **state)
 	stage_close(&stage);
 }
 
-/* What the port of the same place carried, or NULL. */
+/* The load of the same port, or NULL. */
 static const struct balance_load *load_of(const struct balance_load *loads, const struct fabric *before,
 					  const struct fabric *now, uint32_t port)
 {
@@ -226,8 +226,8 @@ static const struct balance_load *load_of(const struct balance_load *loads, cons
 	return same == FABRIC_NONE ? NULL : &loads[same];
 }
 
-/* A spine died since the loads were read: the others keep theirs, and all is judged as the fabric is now. */
-static void loads_are_moved_to_a_fabric_that_changed(void **state)
+/* After the failure of a spine the other ports keep their loads, and balance uses the present fabric. */
+static void loads_are_kept_after_a_topology_change(void **state)
 {
 	struct balance_settings limits;
 	struct loads loads = { 0 };
@@ -291,15 +291,15 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(sweeps_are_stepped_through_one_by_one_and_back_to_live),
-		TEST_IN_FOLDER(minutes_and_hours_go_back_and_on),
+		TEST_IN_FOLDER(keys_step_through_sweeps_and_back_to_live),
+		TEST_IN_FOLDER(keys_step_by_minutes_and_hours),
 		TEST_IN_FOLDER(a_typed_time_is_shown_and_an_invalid_one_reported),
-		TEST_IN_FOLDER(what_was_not_found_yet_is_not_shown),
-		TEST_IN_FOLDER(b_goes_to_where_a_finding_began),
-		TEST_IN_FOLDER(space_holds_the_picture),
+		TEST_IN_FOLDER(later_findings_are_not_shown),
+		TEST_IN_FOLDER(b_shows_the_begin_of_a_finding),
+		TEST_IN_FOLDER(space_pauses_the_screen),
 		TEST_IN_FOLDER(rates_are_since_the_baseline),
 		TEST_IN_FOLDER(a_slow_load_is_announced),
-		TEST_IN_FOLDER(loads_are_moved_to_a_fabric_that_changed),
+		TEST_IN_FOLDER(loads_are_kept_after_a_topology_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static int read_job(struct scenario *scenario, char *rest, struct error *err)
 	return jobs[scenario->job_count++] ? 0 : err_nomem(err);
 }
 
-/* "0" is a time too, and no span. */
+/* "0" is a valid time, but not a span. */
 static int read_time(const char *typed, int64_t *ret_us, struct error *err)
 {
 	*ret_us = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* scenario_fault.c - faults drawn at random, each with what should be said of it */
+/* scenario_fault.c - random faults with their expected findings */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,12 +8,12 @@
 #include "tests/world/scenario_draw.h"
 #include "tests/world/virtual.h"
 
-/* A fault at one place, which is one line and one finding. */
+/* A fault with one event and one finding. */
 struct place_fault {
 	const char *event;
 	enum { ON_TRUNK, ON_HOST_LINK, ON_LINK, AT_HCA, AT_SWITCH, AT_SPINE, AT_MIRRORED_SPINE } place;
 	const char *rest;   /* of the line; with @most a format */
-	const char *other;  /* instead of @rest, as likely; or NULL */
+	const char *other;  /* an equally likely alternative to @rest, or NULL */
 	int least, most;    /* number in @rest */
 	const char *kind, *truth;
 };
@@ -30,12 +30,12 @@ static const struct place_fault place_faults[] = {
 	{ "down", ON_TRUNK, "", NULL, 0, 0, "link-down", "severity=warning within=80s" },
 	{ "silent", AT_HCA, "", NULL, 0, 0, "node-silent", "severity=warning within=80s" },
 	{ "silent", AT_SWITCH, "", NULL, 0, 0, "node-silent", "severity=critical within=80s" },
-	/* Not an HCA: it is sent no SMP between discoveries, so its lock is not detected. */
+	/* Not an HCA: it gets no SMP between discoveries, so its lock is not detected. */
 	{ "lock", AT_MIRRORED_SPINE, "", NULL, 0, 0, "locked", "within=80s" },
 	{ "off", AT_SPINE, "", NULL, 0, 0, "node-missing", "severity=warning within=80s" },
 };
 
-/* @ret: a port of a link, else a node. Return: whether there is a free place. */
+/* @ret: a port of a link, else a node. Return: false without a free place. */
 static bool draw_place(struct draw *draw, const struct place_fault *fault, uint32_t *ret)
 {
 	size_t fewer = draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count;
@@ -80,7 +80,7 @@ static bool draw_place_fault(struct draw *draw, int64_t at_s, const struct place
 
 /*
  * A discovery that finds the link down leaves it down in the topology for up to ten sweeps, until the
- * collector reads PortInfo of the port again (collector/topology_probe). Meanwhile routes lead through it.
+ * collector reads PortInfo of the port again (collector/topology_probe). Until then routes lead through it.
  */
 static bool flapping_link(struct draw *draw, int64_t at_s)
 {
@@ -98,7 +98,7 @@ static bool flapping_link(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* One HCA of several: the host lives. */
+/* One of several HCAs; the host stays up. */
 static bool dead_hca(struct draw *draw, int64_t at_s)
 {
 	char leaf[DRAW_NAME_SIZE];
@@ -127,7 +127,7 @@ static bool rebooted_host(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* Neighbours lose power and stay away. One finding, or one for each, will do. */
+/* Adjacent hosts lose power. One finding for all, or one for each, is correct. */
 static bool dead_rack(struct draw *draw, int64_t at_s)
 {
 	size_t count = 4, first, i;
@@ -158,7 +158,7 @@ static bool dead_leaf(struct draw *draw, int64_t at_s)
 
 	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &node))
 		return false;
-	/* Two hosts look at the fabric from the first leafs. */
+	/* The collector and the SM are on the first leafs. */
 	for (i = 0; i < draw->built->node_count; i++)
 		if (!draw_is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
 		    draw_peer_node(draw, draw->built->nodes[i].first_port) == node)
@@ -188,7 +188,7 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 	uint32_t port;
 
 	(void)at_s;
-	/* Between spines and cores of a small fabric there are too few to say what is usual. */
+	/* A small fabric has too few links between spines and cores to tell what is usual. */
 	if (!draw_trunk(draw, &port) || (draw_node_of(draw, port) > draw->leafs[draw->leaf_count - 1] &&
 					 draw_peer_node(draw, port) > draw->leafs[draw->leaf_count - 1]))
 		return false;
@@ -211,7 +211,7 @@ static bool skewed_leaf(struct draw *draw, int64_t at_s)
 	char rest[64];
 	uint32_t port;
 
-	/* A job that one has slowed down does not feel another. */
+	/* A job already slowed down by one skew hides another. */
 	if (draw->follows_tables || !take_tables(draw) || !draw_trunk(draw, &port))
 		return false;
 	/* The leaf's end of it; of a trunk between spines and cores the lower one. */
@@ -230,7 +230,7 @@ static bool skewed_spine(struct draw *draw, int64_t at_s)
 	char rest[64];
 	uint32_t port, i;
 
-	/* A job that one has slowed down does not feel another. */
+	/* A job already slowed down by one skew hides another. */
 	if (draw->follows_tables || !take_tables(draw) || !draw_trunk(draw, &port))
 		return false;
 	if (draw_node_of(draw, port) < draw_peer_node(draw, port))
@@ -267,8 +267,8 @@ static bool fallen_back(struct draw *draw, int64_t at_s)
 }
 
 /*
- * Without a subnet manager the tables do not change, also where a fault makes it necessary. The collector
- * queries other subnet managers once a minute, so that a second master takes longer to be found.
+ * Without a subnet manager the tables do not change, also when a fault makes it necessary. The collector
+ * queries other subnet managers once a minute, so a second master is found later.
  */
 static bool sm_lost(struct draw *draw, int64_t at_s)
 {
@@ -307,7 +307,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* HCAs on one leaf whose partners all are reached by the same uplink, though the tables are even. */
+/* HCAs on one leaf whose partners are all reached by the same uplink, although the tables are balanced. */
 static bool collisions(struct draw *draw, int64_t at_s)
 {
 	const struct fabric *built = draw->built;

@@ -49,7 +49,7 @@ uint64_t virtual_poisson(struct virtual *world, double mean)
 /* PortInfo.CapabilityMask. Source: IBA Vol 1, 14.2.5.6. */
 enum { CAP_IS_SM = 1 << 1, CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15 };
 
-/* What ports can do: all widths up to their own, all speeds. Enabled is what is supported. */
+/* Ports support all widths up to their own and all speeds; all supported ones are enabled. */
 static void fill_masks(struct virtual *world)
 {
 	size_t i;
@@ -71,7 +71,7 @@ static void fill_masks(struct virtual *world)
 	}
 }
 
-/* Counters are not 0 at the beginning: the hosts have run for weeks. */
+/* Counters are not 0 at the beginning, as after weeks of uptime. */
 static void begin_somewhere(struct virtual *world)
 {
 	size_t i;
@@ -164,7 +164,7 @@ int virtual_schedule(struct virtual *world, const struct virtual_event *event)
 	return 0;
 }
 
-/* Count at the present rates. */
+/* Integrate the present rates. */
 static void count_until(struct virtual *world, int64_t to_us)
 {
 	double elapsed_s = (double)(to_us - world->now_us) / 1e6;
@@ -253,7 +253,7 @@ int64_t virtual_wall_us(const struct virtual *world, int64_t at_us)
 	return WALL_BEGIN_US + at_us;
 }
 
-/* Managed switches say "MF0;leaf-01:MQM8700/U1": "leaf-01" is enough. */
+/* "leaf-01" is the short name of a managed switch "MF0;leaf-01:MQM8700/U1". */
 void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE])
 {
 	const char *name = node->name, *colon;

@@ -12,11 +12,11 @@
 
 #define WORDS_MAX 16
 
-/* Limits of a line: how often a link flaps, and errors per hour. */
+/* Limits: repetitions of a flap, and errors per hour. */
 #define FLAPS_MAX 100000
 #define ERRORS_MAX 1e15
 
-/* Words without "=" in their order, and options. */
+/* A parsed line: words without "=" in their order, and options. */
 struct line {
 	struct virtual *world;
 	int64_t at_us;
@@ -159,7 +159,7 @@ static int put(const struct line *line, int64_t after_us, struct virtual_event e
 	return virtual_schedule(line->world, &event) < 0 ? err_nomem(err) : 0;
 }
 
-/* The event, and with for=SPAN its end. */
+/* Schedule an event, and with for=SPAN its end. */
 static int put_both(const struct line *line, const struct virtual_event *event, const struct virtual_event *end,
 		    struct error *err)
 {

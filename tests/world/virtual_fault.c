@@ -43,7 +43,7 @@ static void lose_link(struct virtual *world, uint32_t port)
 		*errors_of(world, port, COUNTER_XMIT_DISCARDS) += (uint64_t)(50 + 500 * virtual_random(world));
 }
 
-/* A link that trains counts some errors. */
+/* Link training counts some errors. */
 static void gain_link(struct virtual *world, uint32_t port)
 {
 	struct port *p = &world->built->ports[port];
@@ -189,7 +189,7 @@ int virtual_route(struct virtual *world, struct error *err)
 	int code = 0;
 
 	world->loads_changed = true;
-	/* Without a subnet manager the tables stay. */
+	/* Without a subnet manager the tables do not change. */
 	if (!world->sm_runs)
 		return 0;
 	if (world->trunks_changed || !world->spread.hops)
@@ -282,7 +282,7 @@ static uint32_t pick_out(struct virtual *world, uint32_t in)
 	return FABRIC_NONE;
 }
 
-/* A corrupt packet is forwarded, marked as bad: every receiver behind counts PortRcvRemotePhysicalErrors. */
+/* A corrupt packet is forwarded, marked as bad: each later receiver counts PortRcvRemotePhysicalErrors. */
 static void echo(struct virtual *world, uint32_t port)
 {
 	int hop;
@@ -336,7 +336,7 @@ uint32_t virtual_next_host(const struct virtual *world, uint32_t port)
 	return built->nodes[node].first_port;
 }
 
-/* The standby takes over where it has power. */
+/* The standby becomes master if it has power. */
 static void hand_over(struct virtual *world)
 {
 	uint32_t master = world->sm_port;

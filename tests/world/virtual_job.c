@@ -44,7 +44,7 @@ static size_t rail_ports(const struct virtual *world, const struct virtual_job *
 	return count;
 }
 
-/* Who takes part now, as one number. */
+/* A checksum of the HCAs that take part now. */
 static uint64_t sum_members(const struct virtual *world, const struct virtual_job *job)
 {
 	uint64_t sum = 1;
@@ -100,7 +100,7 @@ static int fill_alltoall(struct virtual_job *job, const uint32_t *ports, size_t 
 	return 0;
 }
 
-/* A switch without hosts, far up: where a reduction's tree has its root. */
+/* The root of a reduction tree: a switch without hosts at the top. */
 static uint32_t tree_root(const struct virtual *world, uint64_t seed)
 {
 	const struct fabric *built = world->built;
@@ -120,7 +120,7 @@ static uint32_t tree_root(const struct virtual *world, uint64_t seed)
 	return world->spread.nodes[begin];
 }
 
-/* Up from a leaf to the root and down again, each link once; stops where another leaf's branch went. */
+/* Links from a leaf to the root and back, each once; stops at another leaf's branch. */
 static int add_branch(struct virtual *world, struct virtual_job *job, uint32_t leaf, uint32_t root, bool *branched)
 {
 	const struct fabric *built = world->built;
@@ -141,7 +141,7 @@ static int add_branch(struct virtual *world, struct virtual_job *job, uint32_t l
 	return 0;
 }
 
-/* A reduction in the switches: each link of a tree carries the data once, up and down. */
+/* A reduction in the switches: each link of the tree carries the data once in each direction. */
 static int fill_tree(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
 		     uint32_t rail)
 {
