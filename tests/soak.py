@@ -294,12 +294,12 @@ def lows(times, values):
     return list(windows), [sorted(window)[len(window) // 4] for window in windows.values()]
 
 
-def judge_memory(samples):
+def check_memory(samples):
     """Evaluate the memory samples: rows for the table, and faults."""
     rows, faults = [], []
     seconds = [sample["seconds"] for sample in samples]
 
-    def judge(title, values, most_kb):
+    def check_growth(title, values, most_kb):
         """It may grow by most_kb, or by a hundredth."""
         times, low = lows(seconds, values)
         half = len(times) // 2
@@ -309,14 +309,14 @@ def judge_memory(samples):
         if most_kb and grown > max(most_kb, 0.01 * level):
             faults.append(f"{title} grew by {grown:.0f} KB in the second half")
 
-    judge("memory", [sample["rss_kb"] for sample in samples], None)
-    judge("memory of its own", [sample["anon_kb"] for sample in samples], 128)
+    check_growth("memory", [sample["rss_kb"] for sample in samples], None)
+    check_growth("memory of its own", [sample["anon_kb"] for sample in samples], 128)
     if samples[0]["heap_kb"] is not None:
         pages = [sample["pages_kb"] for sample in samples]
-        judge("pages in SQLite's caches", pages, None)
+        check_growth("pages in SQLite's caches", pages, None)
         if max(pages) > PAGES_MOST_KB:
             faults.append(f"SQLite's caches hold {max(pages)} KB, over their {PAGES_MOST_KB}")
-        judge("allocated without them", [sample["heap_kb"] - sample["pages_kb"] for sample in samples], 64)
+        check_growth("allocated without them", [sample["heap_kb"] - sample["pages_kb"] for sample in samples], 64)
     return rows, faults
 
 
@@ -381,7 +381,7 @@ class Soak:
         said = [line for line in sim.said.splitlines() if "opensm ended with status 137" not in line]
         self.finding("nothing died in the simulation", said)
         self.stored = Stored(sim.env["IBWIRE_DB"])
-        self.judge_store()
+        self.check_store()
 
     def run_in(self, sim):
         sim.traffic("pause")
@@ -398,7 +398,7 @@ class Soak:
         finally:
             self.status = stop(process)
         self.after = sim.truth()
-        self.judge_process()
+        self.check_process()
 
     def said(self):
         with open("collect.err", encoding="utf-8", errors="replace") as file:
@@ -431,7 +431,7 @@ class Soak:
         last = self.newest(sim) + 2
         wait_for(lambda: process.poll() is not None or self.newest(sim) >= last, 30, 0.2)
 
-    def judge_process(self):
+    def check_process(self):
         watch = self.watch
         self.finding("it ends in order", [] if self.status == 0 else [f"status {self.status}"])
         lines = [line for line in self.said().splitlines()
@@ -440,7 +440,7 @@ class Soak:
         times, half = watch.column("seconds"), len(watch.samples) // 2
         self.row("faults", ", ".join(f"{name} {count}" for name, count in self.faults.items()))
         self.row("until all ports answered after the last fault", f"{self.settle_s:.1f} s")
-        rows, faults = judge_memory(watch.samples)
+        rows, faults = check_memory(watch.samples)
         self.table += rows
         self.finding("no growth", faults if self.seconds >= MEMORY_JUDGED_S else [])
         for name in ("fds", "threads"):
@@ -461,7 +461,7 @@ class Soak:
         if max(wal[half:]) > max(2 * max(wal[:half]), 16384):
             self.finding("no growth", [f"the log grew from {max(wal[:half])} to {max(wal[half:])} KB"])
 
-    def judge_store(self):
+    def check_store(self):
         stored = self.stored
         whole = stored.db.execute("PRAGMA integrity_check").fetchone()[0]
         self.finding("the database is whole", [] if whole == "ok" else [whole])

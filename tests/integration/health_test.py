@@ -161,7 +161,8 @@ def check_gate(sim):
     tap.equal("check passes clean hosts and not the host with errors",
               (said.status, {host: (row["passed"], row["links"]) for host, row in rows.items() if row["passed"]}),
               (2, {"node0011": (True, 4), "node0012": (True, 4)}))
-    tap.contains("and says why", rows[ERROR_HOST]["reason"] or "", "symbol_errors")
+    # The counter within the 5 s; on a slow machine, after them, the finding "symbol-errors".
+    tap.contains("and gives the reason", (rows[ERROR_HOST]["reason"] or "").replace("-", "_"), "symbol_errors")
     tap.equal("clean hosts alone: status 0",
               sim.ibwire("health", "--gate", "node[0011-0012]", "--for", "5s", check=False).status, 0)
     tap.equal("a powered-off host does not pass",

@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import SHORT, Tap, need
-from soak import PAGES_MOST_KB, Soak, judge_memory
+from soak import PAGES_MOST_KB, Soak, check_memory
 from stored import Stored
 
 need("ibsim", "opensm", "perfquery")
@@ -38,14 +38,14 @@ def spoilt(path, *statements):
 
 
 def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0):
-    """The result of judge_memory() for an hour of a collector with 4 MB and the given additional memory."""
+    """The result of check_memory() for an hour of a collector with 4 MB and the given additional memory."""
     samples = []
     for i in range(360):
         pages = pages_kb(i)
         heap = 4096 + i * 7 % 13 + heap_kb(i) + pages
         anon = heap + 2048 + free_kb(i)
         samples.append({"seconds": 10 * i, "rss_kb": anon + 4096, "anon_kb": anon, "heap_kb": heap, "pages_kb": pages})
-    return judge_memory(samples)[1]
+    return check_memory(samples)[1]
 
 
 with tap.part("memory"):
