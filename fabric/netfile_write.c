@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Writes a fabric as an ibnetdiscover output; sim/netwrite replaces what ibsim does not support. */
+/* Writes a fabric as an ibnetdiscover output; sim/net/mend.c changes what ibsim does not support. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,8 +7,11 @@
 #include "fabric/fabric.h"
 #include "fabric/netfile.h"
 
-/* Line ends and quotes would end a line or a description. */
-static void append_desc(struct text *text, const char *from)
+/*
+ * Line ends and quotes would end a line or a description.
+ * @comment: of a port, where ibsim would take "w=1" for an option
+ */
+static void append_desc(struct text *text, const char *from, bool comment)
 {
 	char desc[NODE_DESC_SIZE + 1];
 	char *c;
@@ -20,6 +23,8 @@ static void append_desc(struct text *text, const char *from)
 			*c = '\'';
 		else if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = ' ';
+		else if (comment && *c == '=')
+			*c = '_';
 	}
 	text_appendf(text, "\"%s\"", desc);
 }
@@ -53,7 +58,7 @@ static void append_port(struct text *text, const struct fabric *fabric, const st
 	text_append(text, "\t\t# ");
 	if (node->type != NODE_SWITCH)
 		text_appendf(text, "lid %u lmc %u ", port->lid, port->lmc);
-	append_desc(text, peer_node->desc);
+	append_desc(text, peer_node->desc, true);
 	text_appendf(text, " lid %u", fabric_port_lid(fabric, peer));
 	if (link_width_lanes(port->width) && port->speed != LINK_SPEED_NONE)
 		text_appendf(text, " %ux%s", link_width_lanes(port->width),
@@ -76,7 +81,7 @@ static size_t append_node(struct text *text, const struct fabric *fabric, const 
 		     node->port_count);
 	append_id(text, node);
 	text_append(text, "\t\t# ");
-	append_desc(text, node->desc);
+	append_desc(text, node->desc, false);
 	if (type == NODE_SWITCH)
 		text_appendf(text, " %s port 0 lid %u lmc 0", node->enhanced_port0 ? "enhanced" : "base", node->lid);
 	text_append(text, "\n");

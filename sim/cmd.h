@@ -5,7 +5,6 @@
 
 struct error;
 struct fabric;
-struct netwrite_notes;
 struct net_shape;
 struct text;
 

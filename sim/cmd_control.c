@@ -12,7 +12,7 @@
 #include "sim/cmd.h"
 #include "sim/control.h"
 #include "sim/ibsim/console.h"
-#include "sim/ibsim/opensm.h"
+#include "sim/ibsim/programs.h"
 #include "sim/launch.h"
 #include "sim/relay/relay.h"
 #include "sim/traffic/driver.h"

@@ -10,7 +10,6 @@
 #include "fabric/fabric.h"
 #include "sim/cmd.h"
 #include "sim/net/mend.h"
-#include "sim/net/netwrite.h"
 #include "sim/net_shape.h"
 #include "sim/rundir.h"
 
@@ -69,7 +68,8 @@ int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric 
 
 	if (code < 0)
 		return code;
-	netwrite(net, fabric, fabric->from_node, &notes.written);
+	mend_fabric(fabric, &notes);
+	mend_write(net, fabric);
 	if (text_failed(net)) {
 		fabric_destroy(fabric);
 		return err_nomem(err);

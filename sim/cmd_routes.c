@@ -15,8 +15,7 @@
 #include "fabric/names.h"
 #include "fabric/netfile.h"
 #include "sim/cmd.h"
-#include "sim/ibsim/ibsim.h"
-#include "sim/ibsim/opensm.h"
+#include "sim/ibsim/programs.h"
 #include "sim/launch.h"
 #include "sim/lft.h"
 #include "sim/rundir.h"
@@ -165,19 +164,6 @@ static int load(struct tables *tables, const char *path, struct error *err)
 	return code < 0 ? err_prefix(err, "%s", path) : 0;
 }
 
-static int save(const struct tables *tables, const char *path, struct error *err)
-{
-	FILE *file = fopen(path, "we");
-	bool written;
-
-	if (!file)
-		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-	written = fwrite(tables->chars, 1, tables->len, file) == tables->len;
-	if (fclose(file) != 0 || !written)
-		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-	return 0;
-}
-
 /* NODE/PORT, where NODE is a full name, a short name or 0xGUID. */
 static int find_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
@@ -259,7 +245,7 @@ int cmd_routes(int argc, char **argv, struct error *err)
 		return usage(err);
 	code = tables_init(&tables, err);
 	if (code == 0 && which == 0)
-		code = save(&tables, argv[2], err);
+		code = rundir_write(NULL, argv[2], tables.chars, tables.len, err);
 	else if (code == 0 && which == 1)
 		code = load(&tables, argv[2], err);
 	else if (code == 0 && which == 2)

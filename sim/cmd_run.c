@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,11 +9,11 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "fabric/netfile.h"
 #include "sim/cmd.h"
 #include "sim/job.h"
 #include "sim/launch.h"
 #include "sim/net_shape.h"
+#include "sim/relay/key_values.h"
 #include "sim/relay/relay.h"
 
 #define GEN_ARGS_MAX 64
@@ -26,16 +25,13 @@ struct run_options {
 	char truth[PATH_MAX]; /* absolute: the driver has another working directory */
 };
 
-static int parse_number(const char *name, const char *value, unsigned min, unsigned max, unsigned *ret,
-			struct error *err)
+static int set_number(const char *name, unsigned min, unsigned max, unsigned *ret, struct error *err)
 {
-	char *end;
-	unsigned long number = strtoul(value, &end, 10);
+	uint64_t number = 0;
+	int code = parse_number(name, optarg, min, max, &number, err);
 
-	if (!isdigit((unsigned char)*value) || *end || number < min || number > max)
-		return err_set(err, ERR_USAGE, "%s must be a number from %u to %u, not \"%s\"", name, min, max, value);
 	*ret = (unsigned)number;
-	return 0;
+	return code;
 }
 
 static int add_string(const char **strings, size_t *count, const char *string, const char *name, struct error *err)
@@ -97,7 +93,7 @@ static int set_option(struct run_options *options, int option, struct error *err
 		launch->dir = optarg;
 		return 0;
 	case OPT_TICK:
-		return parse_number("--tick", optarg, 10, 60000, &launch->tick_ms, err);
+		return set_number("--tick", 10, 60000, &launch->tick_ms, err);
 	case OPT_OPENSM:
 		return add_string(launch->opensm, &launch->opensm_count, optarg, "--opensm", err);
 	case OPT_WIRE:
@@ -106,7 +102,7 @@ static int set_option(struct run_options *options, int option, struct error *err
 	case OPT_PMA:
 		return add_string(launch->pma, &launch->pma_count, optarg, "--pma", err);
 	case OPT_TIMEOUT:
-		return parse_number("--timeout", optarg, 1, 86400, &launch->timeout_s, err);
+		return set_number("--timeout", 1, 86400, &launch->timeout_s, err);
 	default:
 		return ERR_USAGE;
 	}
@@ -146,20 +142,6 @@ static int parse_gen(const char *gen, struct net_shape *shape, struct error *err
 	return code;
 }
 
-/* Replace @fabric by the contents of the net file: ibsim's limits lower link speeds and change some names. */
-static int reload_fabric(const struct text *net, struct fabric **fabric, struct error *err)
-{
-	struct fabric *written;
-	int code = netfile_read(text_chars(net), net->len, NULL, &written, NULL, err);
-
-	if (code < 0)
-		return code;
-	written->from_node = (*fabric)->from_node;
-	fabric_destroy(*fabric);
-	*fabric = written;
-	return 0;
-}
-
 static int check_relay(const struct launch_options *launch, const struct fabric *fabric, struct error *err)
 {
 	const struct relay_options relay = {
@@ -181,8 +163,6 @@ int cmd_run(int argc, char **argv, struct error *err)
 		code = cmd_load_net(options.net_file, &net, &fabric, err);
 	else if (code == 0 && (code = parse_gen(options.gen ? options.gen : "rail", &shape, err)) == 0)
 		code = cmd_make_net(&shape, &net, &fabric, err);
-	if (code == 0)
-		code = reload_fabric(&net, &fabric, err);
 	if (code == 0)
 		code = jobs_check(fabric, options.launch.traffic, options.launch.traffic_count, err);
 	if (code == 0)

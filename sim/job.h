@@ -71,6 +71,12 @@ int job_parse(const char *spec, const struct fabric *fabric, const struct host_t
 	      struct error *err);
 void flow_list_done(struct flow_list *list);
 
+/* job_parse_hosts - "all" or "node0001-node0016,node0020". @ret: flags by host. Return: 0 or ERR_USAGE. */
+int job_parse_hosts(const char *list, const struct host_table *table, bool *ret, struct error *err);
+
+/* job_parse_rails - "all" or "0-7,9", up to 63. @ret: bits. Return: 0 or ERR_USAGE. */
+int job_parse_rails(const char *list, uint64_t *ret, struct error *err);
+
 /* jobs_check - validate jobs for a fabric. Return: as job_parse. */
 int jobs_check(const struct fabric *fabric, const char *const *specs, size_t count, struct error *err);
 

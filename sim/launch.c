@@ -23,9 +23,7 @@
 #include "sim/control.h"
 #include "sim/ibsim/client.h"
 #include "sim/ibsim/console.h"
-#include "sim/ibsim/ibsim.h"
-#include "sim/ibsim/opensm.h"
-#include "sim/ibsim/preload.h"
+#include "sim/ibsim/programs.h"
 #include "sim/ibsim/attach.h"
 #include "sim/ibsim/slots.h"
 #include "sim/process.h"
@@ -148,6 +146,20 @@ static void note_opensm_end(struct launch *launch, int wait_status)
 			    OPENSM_LOG, process_exit_status(wait_status), launch->dir);
 }
 
+static bool is_running(const struct launch *launch)
+{
+	return launch->phase == PHASE_RUNNING && launch->command;
+}
+
+/* The command cannot go on without ibsim and the relay. */
+static void end_command(struct launch *launch, const char *name, int wait_status, const char *last_message)
+{
+	log_error("%s ended with status %d: ending the command%s%s", name, process_exit_status(wait_status),
+		  *last_message ? "; last message: " : "", last_message);
+	kill(launch->command, SIGTERM);
+	launch->kill_at_us = now_us() + COMMAND_KILL_DELAY_US;
+}
+
 static void note_child_end(struct launch *launch, pid_t pid, int wait_status)
 {
 	if (pid == launch->command) {
@@ -157,24 +169,15 @@ static void note_child_end(struct launch *launch, pid_t pid, int wait_status)
 		note_opensm_end(launch, wait_status);
 	} else if (pid == launch->ibsim) {
 		launch->ibsim = 0;
-		if (launch->phase == PHASE_RUNNING && launch->command) {
-			log_error("ibsim ended with status %d: ending the command%s%s",
-				  process_exit_status(wait_status), launch->output.last[0] ? "; last message: " : "",
-				  launch->output.last);
-			kill(launch->command, SIGTERM);
-			launch->kill_at_us = now_us() + COMMAND_KILL_DELAY_US;
-		}
+		if (is_running(launch))
+			end_command(launch, "ibsim", wait_status, launch->output.last);
 	} else if (pid == launch->relay) {
 		launch->relay = 0;
-		if (launch->phase == PHASE_RUNNING && launch->command) {
-			log_error("the relay ended with status %d: ending the command",
-				  process_exit_status(wait_status));
-			kill(launch->command, SIGTERM);
-			launch->kill_at_us = now_us() + COMMAND_KILL_DELAY_US;
-		}
+		if (is_running(launch))
+			end_command(launch, "the relay", wait_status, "");
 	} else if (pid == launch->driver) {
 		launch->driver = 0;
-		if (launch->phase == PHASE_RUNNING && launch->command)
+		if (is_running(launch))
 			log_warning("the traffic driver ended with status %d: counters no longer change",
 				    process_exit_status(wait_status));
 	}

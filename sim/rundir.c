@@ -61,7 +61,7 @@ int rundir_write(const char *dir, const char *name, const char *chars, size_t le
 	FILE *file;
 	bool written;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s%s%s", dir ? dir : "", dir ? "/" : "", name);
 	file = fopen(path, "we");
 	if (!file)
 		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));

@@ -19,7 +19,7 @@ int rundir_create(const char *wanted, char ret[PATH_MAX], struct error *err);
 /* rundir_remove - remove a directory and its contents; errors are ignored. */
 void rundir_remove(const char *path);
 
-/* rundir_write - create the file NAME in a directory. Return: 0 or ERR_IO. */
+/* rundir_write - write a file in a directory; without @dir @name is a path. Return: 0 or ERR_IO. */
 int rundir_write(const char *dir, const char *name, const char *chars, size_t len, struct error *err);
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* heap_watch.c - a library that tests/soak.py preloads: once a second it writes what the heap of its process holds
+/* heap_watch.c - a library preloaded by tests/soak.py that writes heap statistics once a second
  *
- * What the kernel says of a process cannot tell a leak from a cache that fills. So the file that IBWIRE_HEAP_WATCH
- * names has, as two numbers of twelve digits each and in bytes, what is allocated (mallinfo2 sums all arenas of
- * glibc; what the thread caches hold counts as allocated) and how much of it are pages in SQLite's caches
- * (SQLITE_STATUS_PAGECACHE_OVERFLOW: all of them, where SQLITE_CONFIG_PAGECACHE sets no memory apart). */
+ * The process's memory cannot distinguish a leak from a growing cache. The file named by IBWIRE_HEAP_WATCH has two
+ * numbers of twelve digits, in bytes: the allocated heap (mallinfo2 sums all arenas of glibc; thread caches count as
+ * allocated), and the part of it that is SQLite's page caches (SQLITE_STATUS_PAGECACHE_OVERFLOW: all pages, as
+ * SQLITE_CONFIG_PAGECACHE is not used). */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATUS_PAGECACHE_OVERFLOW 2 /* of sqlite3.h, which this need not be built with */
+#define STATUS_PAGECACHE_OVERFLOW 2 /* as in sqlite3.h, which the build does not need */
 
 typedef int status64_fn(int op, long long *current, long long *most, int reset);
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""For tests written in Python: results in TAP, programs, a simulated fabric.
+"""Helpers for Python tests: TAP results, programs, a simulated fabric.
 
-Only the standard library. A test script begins with
+A test script begins with
 
     import os, sys
     sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
     from lib import Simulation, Tap, ibwire_json, run
 
-and runs in an empty folder of its own (tests/run-tests).
+and runs in an empty folder (tests/run-tests).
 """
 import contextlib
 import csv
@@ -24,7 +24,7 @@ import traceback
 IBWIRE = os.environ["IBWIRE"]
 IBWIRE_SIM = os.environ["IBWIRE_SIM"]
 SRCDIR = os.environ["IBWIRE_SRCDIR"]
-# Set where a test shall leave out what only takes long (the run under sanitizers).
+# Set for shorter tests (with sanitizers).
 SHORT = bool(os.environ.get("IBWIRE_TEST_SHORT"))
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 
@@ -51,8 +51,15 @@ class Tap:
     def contains(self, name, text, words):
         return self.result(words in text, name, f"{words!r} is not in:\n{text}")
 
+    def one_line(self, name, finished, status, *parts):
+        """A program failed with this status and one line on stderr that contains these parts."""
+        self.equal(f"{name}: exit status", finished.status, status)
+        self.result(len(finished.err.splitlines()) == 1 and not finished.out, f"{name}: one line, on stderr", finished)
+        for part in parts:
+            self.contains(f"{name}: the line has {part!r}", finished.err, part)
+
     def same(self, name, ours, theirs, limit=20):
-        """Two dictionaries, entry by entry; the first differences are shown."""
+        """Compare two dictionaries; the first differences are printed."""
         wrong = []
         for key in sorted(set(ours) | set(theirs), key=str):
             if key not in ours:
@@ -71,18 +78,18 @@ class Tap:
         print(f"ok {self.count} - {name} # SKIP {why}")
 
     def note(self, text):
-        """Shown by the runner even when everything passes."""
+        """Printed by the runner also when all tests pass."""
         for line in text.splitlines():
             print("# note: " + line)
 
     def comment(self, text):
-        """Shown by the runner when something failed."""
+        """Printed by the runner when a test fails."""
         for line in text.splitlines():
             print("# " + line)
 
     @contextlib.contextmanager
     def part(self, name):
-        """A part of a test: an exception in it is one failed result, and the rest goes on."""
+        """A part of a test: an exception in it is one failed result, and the following parts run."""
         try:
             yield
         except Exception:  # whatever it is, it is to be reported
@@ -99,7 +106,7 @@ def skip_all(why):
 
 
 class Finished:
-    """What a program said."""
+    """The result of a program."""
 
     def __init__(self, command, status, out, err):
         self.command, self.status, self.out, self.err = command, status, out, err
@@ -109,7 +116,7 @@ class Finished:
 
 
 def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, text=True):
-    """Run a program to its end. With check, another status than 0 is an exception."""
+    """Run a program to its end. With check, a status other than 0 raises an exception."""
     done = subprocess.run([str(word) for word in command], env=env, stdin=stdin, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=timeout, check=False)
     if text:
@@ -123,7 +130,7 @@ def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, t
 
 
 def wait_for(what, seconds=20.0, every=0.05):
-    """Wait until what() is true; whether it came to be."""
+    """Wait until what() is true. Return False after the timeout."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what():
@@ -138,7 +145,7 @@ def as_seconds(stamp):
 
 
 def stamp_of(seconds):
-    """The other way, to the second."""
+    """The reverse, in whole seconds."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
 
 
@@ -150,7 +157,7 @@ def shared_data(name):
 
 
 class Simulation:
-    """A simulated fabric while the block lasts: with Simulation("--gen", "rail") as sim: sim.run("ibnetdiscover")
+    """A simulated fabric, as a context: with Simulation("--gen", "rail") as sim: sim.run("ibnetdiscover")
 
     ibwire-sim runs a small shell that tells its environment and waits; what the
     test runs gets the same environment, and so talks to the same fabric.
@@ -201,7 +208,7 @@ class Simulation:
         return run(*command, env=self.env, **options)
 
     def start(self, *command, **options):
-        """Start a program that goes on; the caller ends it."""
+        """Start a program in the background; the caller ends it."""
         options = {"stdin": subprocess.DEVNULL, "env": self.env, **options}
         return subprocess.Popen([str(word) for word in command], **options)
 
@@ -211,12 +218,23 @@ class Simulation:
     def json(self, *arguments, **options):
         return json.loads(self.ibwire(*arguments, "--format", "json", **options).out)
 
+    def newest(self):
+        """Number of the newest sweep; 0: none."""
+        return self.json("sql", "SELECT coalesce(max(id), 0) AS id FROM sweep")[0]["id"]
+
+    def events(self, kind):
+        return [row for row in self.json("events") if row["kind"] == kind]
+
+    def guid(self, name):
+        """The GUID of a node by its full or short name."""
+        return next(row["node_guid"] for row in self.json("nodes") if f";{name}:" in row["node"] or row["node"] == name)
+
     def traffic(self, *arguments):
         """ibwire-sim traffic pause|resume|truth"""
         return self.run(IBWIRE_SIM, "traffic", *arguments).out
 
     def truth(self):
-        """What was sent so far: (node GUID, port) to its numbers. The traffic is paused, and --truth was truth.csv here."""
+        """The traffic sent so far, by (node GUID, port). It must be paused, and --truth must be truth.csv here."""
         self.traffic("truth")
         with open("truth.csv", encoding="ascii", newline="") as file:
             return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row
@@ -225,7 +243,7 @@ class Simulation:
 
 
 def stop(process, number=signal.SIGTERM, seconds=30):
-    """End a program that was started; its status."""
+    """End a program started with start(). Return its status."""
     if process.poll() is None:
         process.send_signal(number)
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # shellcheck shell=sh
 #
-# lib.sh - for tests written in shell: results in TAP (see tests/run-tests)
+# lib.sh - TAP results for tests in shell (see tests/run-tests)
 #
 # Begin a test with:   . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 # and end it with:     done_testing
@@ -12,7 +12,7 @@
 tap_count=0
 tap_failed=0
 
-# pass NAME, fail NAME [WHY...] - one result
+# pass NAME, fail NAME [WHY...] - print a result
 pass() {
 	tap_count=$((tap_count + 1))
 	printf 'ok %d - %s\n' "$tap_count" "$1"
@@ -26,19 +26,19 @@ fail() {
 	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
 }
 
-# skip NAME WHY - a test that cannot be made here
+# skip NAME WHY - a test that cannot run on this machine
 skip() {
 	tap_count=$((tap_count + 1))
 	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
 }
 
-# skip_all WHY - none of them can; ends the script
+# skip_all WHY - none of the tests can run; ends the script
 skip_all() {
 	printf '1..0 # SKIP %s\n' "$1"
 	exit 0
 }
 
-# succeeds NAME COMMAND... - passes if the command does; else shows what it said
+# succeeds NAME COMMAND... - passes if the command succeeds; otherwise prints its output
 succeeds() {
 	tap_name=$1
 	shift
@@ -49,7 +49,7 @@ succeeds() {
 	fi
 }
 
-# equal NAME GOT WANTED - two texts
+# equal NAME GOT WANTED - compare two texts
 equal() {
 	if [ "$2" = "$3" ]; then
 		pass "$1"
@@ -58,7 +58,7 @@ equal() {
 	fi
 }
 
-# contains NAME TEXT WORDS - does a text hold these words
+# contains NAME TEXT WORDS - search for words in a text
 contains() {
 	case $2 in
 	*"$3"*) pass "$1" ;;
@@ -66,7 +66,7 @@ contains() {
 	esac
 }
 
-# note TEXT - shown by the runner even when everything passes
+# note TEXT - printed by the runner also when all tests pass
 note() {
 	printf '%s\n' "$1" | sed 's/^/# note: /'
 }

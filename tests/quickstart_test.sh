@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The decisions of quickstart, with stubs: a configure whose Makefile writes an ibwire and an
-# ibwire-sim that print their arguments. tests/integration tests the real programs.
+# quickstart with stubs: a configure whose Makefile writes an ibwire and an ibwire-sim that print their arguments.
+# tests/integration tests the real programs.
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 

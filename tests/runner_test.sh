@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# The runner itself: does it see every way in which a program can fail?
+# tests/run-tests detects every way in which a program can fail.
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 
@@ -26,7 +26,7 @@ echo ok 1 - first
 echo ok 2 - second
 END
 run ./good
-equal "two that pass are counted" "$last $status" "2 passed, 0 failed 0"
+equal "passed tests are counted" "$last $status" "2 passed, 0 failed 0"
 
 program bad <<'END'
 #!/bin/sh
@@ -38,7 +38,7 @@ echo "a word on stderr" >&2
 exit 1
 END
 run ./good ./bad
-equal "one that fails is counted" "$last $status" "3 passed, 1 failed 1"
+equal "a failed test is counted" "$last $status" "3 passed, 1 failed 1"
 contains "a failure is shown in full" "$output" "# 3 is not 4"
 contains "a failure's standard error is shown" "$output" "a word on stderr"
 contains "a failure is named at the end" "$output" "  bad: it_adds_up"
@@ -83,8 +83,8 @@ echo 1..1
 sleep 30
 END
 run --timeout 1 ./slow
-equal "one that hangs is ended" "$last $status" "0 passed, 1 failed 1"
-contains "one that hangs is said to" "$output" "timed out after 1 s"
+equal "a hanging program is ended" "$last $status" "0 passed, 1 failed 1"
+contains "a hanging program is reported" "$output" "timed out after 1 s"
 
 program slow_by_itself <<'END'
 #!/bin/sh
@@ -93,7 +93,7 @@ echo 1..1
 sleep 30
 END
 run ./slow_by_itself
-contains "a script's own limit holds" "$output" "timed out after 1 s"
+contains "a script's own time limit is used" "$output" "timed out after 1 s"
 
 program untidy <<'END'
 #!/bin/sh
@@ -134,9 +134,9 @@ contains "a skip's reason is listed" "$output" "screen	no tmux"
 contains "a skipped program's reason is listed" "$output" "no shared data"
 
 run ./nothing_of_this_name
-equal "a program that is not there is a failure" "$last $status" "0 passed, 1 failed 1"
+equal "a missing program is a failure" "$last $status" "0 passed, 1 failed 1"
 run
-equal "no program at all is a failure" "$last $status" "0 passed, 1 failed 1"
+equal "an empty list of programs is a failure" "$last $status" "0 passed, 1 failed 1"
 
 # Those whose names end with one of $MEETS.
 program meets_x <<'END'
@@ -191,29 +191,29 @@ sleep 0.2
 rmdir "$0.busy"
 END
 run ./single ./single ./single
-equal "one after the other, as a rule" "$last $status" "3 passed, 0 failed 0"
+equal "programs run one at a time by default" "$last $status" "3 passed, 0 failed 0"
 if [ "$(nproc)" -gt 1 ]; then
 	export MEETS="x y"
 	run --jobs 2 ./by_itself ./good ./meets_x ./bad ./meets_y ./by_itself
-	equal "two at a time are all counted" "$last $status" "7 passed, 1 failed 1"
-	contains "one of several that fails is shown in full" "$output" "    # 3 is not 4"
+	equal "parallel programs are all counted" "$last $status" "7 passed, 1 failed 1"
+	contains "a failure among parallel programs is shown in full" "$output" "    # 3 is not 4"
 	order=$(printf '%s\n' "$output" | sed -n 's/^\(ok  \|FAIL\) \([a-z_]*\): [0-9]* passed.*/\2/p')
-	equal "those with the longest limit come first" "$(printf '%s\n' "$order" | head -n 2 | sort | tr '\n' ' ')" "bad good "
-	equal "those that are to be alone come last" "$(printf '%s\n' "$order" | tail -n 2 | tr '\n' ' ')" "by_itself by_itself "
+	equal "programs with the longest time limit start first" "$(printf '%s\n' "$order" | head -n 2 | sort | tr '\n' ' ')" "bad good "
+	equal "programs marked alone run last" "$(printf '%s\n' "$order" | tail -n 2 | tr '\n' ' ')" "by_itself by_itself "
 	MEETS="a b c d"
 	run --jobs 2 ./waits_a ./waits_b ./waits_c ./waits_d
-	equal "two that wait count as one" "$last $status" "4 passed, 0 failed 0"
+	equal "two waiting programs count as one" "$last $status" "4 passed, 0 failed 0"
 	run --jobs 2 ./no_more_than_four ./no_more_than_four ./no_more_than_four ./no_more_than_four ./no_more_than_four ./no_more_than_four
-	equal "and no more than two" "$last $status" "6 passed, 0 failed 0"
+	equal "not more than two" "$last $status" "6 passed, 0 failed 0"
 	rm met?
 	MEETS="a b x"
 	run --jobs 2 ./meets_x ./waits_a ./waits_b
-	equal "beside one that does not" "$last $status" "3 passed, 0 failed 0"
+	equal "also in parallel with another program" "$last $status" "3 passed, 0 failed 0"
 else
-	skip "two at a time are all counted" "there is one processor"
+	skip "parallel programs are all counted" "only one processor"
 fi
 run --jobs 0 ./good
-equal "no program at a time is a wrong command line" "$status" 64
+equal "--jobs 0 is a usage error" "$status" 64
 "$runner" --jobs 2 ./slow ./slow >interrupted 2>&1 &
 most=2
 [ "$(nproc)" -gt 1 ] || most=1
@@ -224,7 +224,7 @@ while [ "$(pgrep -fc "^/bin/sh $PWD/slow\$")" -lt $most ] && [ $tries -lt 200 ];
 done
 kill -TERM $!
 wait $!
-equal "an interrupted one ends what goes on" "$? $(pgrep -fc "$PWD/slow\$")" "1 0"
+equal "an interrupted runner ends its programs" "$? $(pgrep -fc "$PWD/slow\$")" "1 0"
 
 mkdir -p tree/tests tree/folder
 cp "$runner" tree/tests/
@@ -240,13 +240,13 @@ done
 scripts() {
 	tree/tests/run-tests "$1" 2>&1 | sed -n 's|^ok   folder/\(.*\)_test.sh:.*|\1|p' | tr '\n' ' '
 }
-equal "--scripts leaves out long scripts" "$(scripts --scripts)" "plain sanitized "
-equal "--long-scripts selects only those" "$(scripts --long-scripts)" "long "
+equal "--scripts excludes long scripts" "$(scripts --scripts)" "plain sanitized "
+equal "--long-scripts selects only long scripts" "$(scripts --long-scripts)" "long "
 equal "--sanitized-scripts selects by mark" "$(scripts --sanitized-scripts)" "sanitized "
 
 run --tally tally --label asan ./good ./bad
 equal "the tally has the counts" "$(sed -n 's/^count //p' tally)" "3 1 0"
-contains "the tally names what failed" "$(cat tally)" "failed asan: bad: it_adds_up"
-contains "and has what was shown of it" "$(cat tally)" "shown     not ok 2 - it_adds_up"
-equal "but of nothing that passed" "$(grep -c "asan: good" tally)" 0
+contains "the tally names failed tests" "$(cat tally)" "failed asan: bad: it_adds_up"
+contains "and has their output" "$(cat tally)" "shown     not ok 2 - it_adds_up"
+equal "but no output of passed programs" "$(grep -c "asan: good" tally)" 0
 done_testing

@@ -1,31 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Two hours of a collector on a fabric where things go wrong: does it stay as it was, and exact?
+"""Soak test: a collector runs for two hours on a fabric with random faults.
 
-make soak; the settings are in the environment:
+make soak; settings in the environment:
 
-    SECONDS=7200   how long
+    SECONDS=7200   duration
     SIZE=64        HCAs: 16, 64, 128, 256
-    SEED=1         of what goes wrong, and when
-    KEEP=DIR       where the database, the samples (CSV) and what was said are kept; default: a temporary
-                   folder that is removed when all is well
+    SEED=1         of the faults and their times
+    KEEP=DIR       folder for the database, the samples (CSV) and stderr; default: a temporary folder, removed
+                   after success
 
-One collector polls once a second. Meanwhile links are pulled and returned, agents of hosts and switches die and
-return, opensm is ended and restarted, some ports' counters are reset by perfquery, and MADs are lost. Every 10 s
-the collector's memory, file descriptors, threads and CPU time and the size of its files are noted.
+The collector polls once a second. Links go down and return, agents of hosts and switches stop and return, opensm is
+stopped and restarted, perfquery resets counters of some ports, and MADs are lost. Memory, file descriptors, threads,
+CPU time and file sizes of the collector are sampled every 10 s.
 
-At the end stands what was found, as a table and as curves, and in the last line the verdict. The findings:
+The report is a table and plots; its last line is the result. Checks:
 
-- growth: the slope (Theil-Sen) of memory over the second half; file descriptors and threads that never go down.
-  Every two minutes a window of sweeps is packed, and what that takes is given back; so what must not grow is the lower
-  quartile of each two minutes: of what the kernel counts as the process's own, and of what is allocated without the pages in
-  SQLite's caches, which tests/heap_watch.c tells apart. Those pages are held to their bound. Runs of less than half an
-  hour do not judge memory.
-- the beat: each second without a sweep must be told by an event, and so must a sweep that did not read all in time.
-- coverage: in each sweep each port was read, or a span says why not.
-- exact: for each port and counter, from one absolute reading to the next, the deltas add up; so do times.
-- truth: over ports that nobody reset, what is stored is what the traffic driver sent (see exact_test.py).
-- nothing died, nothing was said on stderr that is not expected, and at the end all ports answer.
+- growth: the slope (Theil-Sen) of memory over the second half; file descriptors and threads that never decrease.
+  Every two minutes a window of sweeps is packed, with temporary allocations. So the lower quartile of each two minutes
+  must not grow, both of the process's private memory and of the heap without SQLite's page caches, which
+  tests/heap_watch.c measures separately. The page caches have a limit. Runs below half an hour do not check memory.
+- the beat: an event for each second without a sweep, and for a sweep that did not read all ports in time.
+- coverage: in each sweep each port was read, or is covered by a span with the reason.
+- exact: for each port and counter, deltas and times add up between absolute readings.
+- truth: for ports without a reset, the stored traffic is the traffic driver's.
+- no process died, stderr has no unexpected line, and at the end all ports respond.
 """
 import contextlib
 import csv
@@ -75,7 +74,7 @@ KNOWN_WORDS = [
 # --- what goes wrong ---
 
 class Faults:
-    """Begins faults at random times, ends them, undoes all at the end. Never at the collector's node or opensm's."""
+    """Begins and ends faults at random times, and ends all of them at the end. Not at the nodes of collector and SM."""
 
     def __init__(self, sim, plan, seed):
         self.sim, self.plan = sim, plan
@@ -113,7 +112,7 @@ class Faults:
         self.tool("wire", f"loss={self.loss} dead={dead}")
 
     def link(self):
-        """A cable is pulled; both its ends count that."""
+        """A link goes down; both its ends count that."""
         free = [link for link in self.links if link[0] not in self.pulled and link[1] not in self.pulled]
         if not free or len(self.pulled) >= 4:
             return None
@@ -164,7 +163,7 @@ class Faults:
                                             stderr=subprocess.DEVNULL))
 
     def reset(self):
-        """Somebody resets counters of one port, the narrow ones or the wide ones."""
+        """perfquery resets the 32-bit or the 64-bit counters of one port."""
         _, lid, port = self.random.choice(self.resettable)
         self.sim.run("perfquery", "-R", *self.random.choice(([], ["-x"])), lid, port, check=False)
 
@@ -189,7 +188,7 @@ class Faults:
                     back()
 
     def step(self):
-        """Begin and end what is due."""
+        """Begin and end the faults that are due."""
         begin = {"link": self.link, "hosts": self.hosts_die, "switch": self.switch_dies, "opensm": self.opensm,
                  "reset": self.reset, "loss": self.lose}
         now = time.monotonic()
@@ -218,7 +217,7 @@ class Faults:
 # --- what the collector takes ---
 
 class Watch(threading.Thread):
-    """Notes what a process has, into a CSV, until it is stopped."""
+    """Samples the resources of a process into a CSV file until it is stopped."""
 
     FIELDS = ("seconds", "rss_kb", "anon_kb", "heap_kb", "pages_kb", "fds", "threads", "cpu_percent", "db_kb", "wal_kb")
 
@@ -240,7 +239,7 @@ class Watch(threading.Thread):
             return 0
 
     def heap_kb(self):
-        """What is allocated, and the pages of SQLite's caches among it; (None, None) where nobody watches."""
+        """Allocated bytes, and how many of them are SQLite's page caches; (None, None) without heap_watch."""
         if not self.heap:
             return None, None
         with open(self.heap, encoding="ascii") as file:
@@ -277,7 +276,7 @@ class Watch(threading.Thread):
 
 
 def slope(times, values):
-    """Theil-Sen: the middle of the slopes of all pairs. One jump, or a few bad samples, do not move it."""
+    """Theil-Sen: the median of the slopes of all pairs, which outliers do not change."""
     step = max(1, len(times) // 300)
     points = list(zip(times, values))[::step]
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for i, a in enumerate(points) for b in points[i + 1:] if b[0] > a[0]]
@@ -295,12 +294,12 @@ def lows(times, values):
     return list(windows), [sorted(window)[len(window) // 4] for window in windows.values()]
 
 
-def judge_memory(samples):
-    """What the samples say of memory: rows for the table, and faults."""
+def check_memory(samples):
+    """Evaluate the memory samples: rows for the table, and faults."""
     rows, faults = [], []
     seconds = [sample["seconds"] for sample in samples]
 
-    def judge(title, values, most_kb):
+    def check_growth(title, values, most_kb):
         """It may grow by most_kb, or by a hundredth."""
         times, low = lows(seconds, values)
         half = len(times) // 2
@@ -310,19 +309,19 @@ def judge_memory(samples):
         if most_kb and grown > max(most_kb, 0.01 * level):
             faults.append(f"{title} grew by {grown:.0f} KB in the second half")
 
-    judge("memory", [sample["rss_kb"] for sample in samples], None)
-    judge("memory of its own", [sample["anon_kb"] for sample in samples], 128)
+    check_growth("memory", [sample["rss_kb"] for sample in samples], None)
+    check_growth("memory of its own", [sample["anon_kb"] for sample in samples], 128)
     if samples[0]["heap_kb"] is not None:
         pages = [sample["pages_kb"] for sample in samples]
-        judge("pages in SQLite's caches", pages, None)
+        check_growth("pages in SQLite's caches", pages, None)
         if max(pages) > PAGES_MOST_KB:
             faults.append(f"SQLite's caches hold {max(pages)} KB, over their {PAGES_MOST_KB}")
-        judge("allocated without them", [sample["heap_kb"] - sample["pages_kb"] for sample in samples], 64)
+        check_growth("allocated without them", [sample["heap_kb"] - sample["pages_kb"] for sample in samples], 64)
     return rows, faults
 
 
 def curve(title, times, values, width=72, height=6):
-    """A small plot: the middle of the values in each column."""
+    """A text plot: the median of each column's values."""
     if not values:
         return ""
     columns = [[] for _ in range(width)]
@@ -344,7 +343,7 @@ def curve(title, times, values, width=72, height=6):
 
 
 def watched(env):
-    """The environment with which the collector's heap is watched, where the library for it is made."""
+    """The environment that preloads tests/heap_watch.c, if it is built."""
     if not HEAP_WATCH:
         return env
     return {**env, "LD_PRELOAD": f"{HEAP_WATCH}:{env['LD_PRELOAD']}", "IBWIRE_HEAP_WATCH": os.path.abspath("heap")}
@@ -353,7 +352,7 @@ def watched(env):
 # --- all of it ---
 
 class Soak:
-    """One run. Afterwards `faults` holds what is wrong, by the name of the finding, and `table` what was measured."""
+    """One run. Its results: `faults` by name of the check, and `table` with the measurements."""
 
     def __init__(self, seconds, size, seed=1, short=False):
         self.seconds, self.size, self.seed, self.short = seconds, size, seed, short
@@ -382,7 +381,7 @@ class Soak:
         said = [line for line in sim.said.splitlines() if "opensm ended with status 137" not in line]
         self.finding("nothing died in the simulation", said)
         self.stored = Stored(sim.env["IBWIRE_DB"])
-        self.judge_store()
+        self.check_store()
 
     def run_in(self, sim):
         sim.traffic("pause")
@@ -399,7 +398,7 @@ class Soak:
         finally:
             self.status = stop(process)
         self.after = sim.truth()
-        self.judge_process()
+        self.check_process()
 
     def said(self):
         with open("collect.err", encoding="utf-8", errors="replace") as file:
@@ -432,7 +431,7 @@ class Soak:
         last = self.newest(sim) + 2
         wait_for(lambda: process.poll() is not None or self.newest(sim) >= last, 30, 0.2)
 
-    def judge_process(self):
+    def check_process(self):
         watch = self.watch
         self.finding("it ends in order", [] if self.status == 0 else [f"status {self.status}"])
         lines = [line for line in self.said().splitlines()
@@ -441,7 +440,7 @@ class Soak:
         times, half = watch.column("seconds"), len(watch.samples) // 2
         self.row("faults", ", ".join(f"{name} {count}" for name, count in self.faults.items()))
         self.row("until all ports answered after the last fault", f"{self.settle_s:.1f} s")
-        rows, faults = judge_memory(watch.samples)
+        rows, faults = check_memory(watch.samples)
         self.table += rows
         self.finding("no growth", faults if self.seconds >= MEMORY_JUDGED_S else [])
         for name in ("fds", "threads"):
@@ -462,7 +461,7 @@ class Soak:
         if max(wal[half:]) > max(2 * max(wal[:half]), 16384):
             self.finding("no growth", [f"the log grew from {max(wal[:half])} to {max(wal[half:])} KB"])
 
-    def judge_store(self):
+    def check_store(self):
         stored = self.stored
         whole = stored.db.execute("PRAGMA integrity_check").fetchone()[0]
         self.finding("the database is whole", [] if whole == "ok" else [whole])
@@ -520,7 +519,7 @@ class Soak:
 
 
 def keep_programs(folder):
-    """What runs for hours shall not change when somebody builds meanwhile: run copies."""
+    """Run copies of the programs, so that a build does not change a running soak."""
     global HEAP_WATCH
     os.makedirs(folder, exist_ok=True)
     # What ibwire-sim preloads is looked for beside it.

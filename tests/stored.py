@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What docs/storage.md promises of a database, held against the database itself and against what was sent."""
+"""Checks of a database against docs/storage.md and against the simulated traffic."""
 import csv
 import os
 import sqlite3
@@ -14,7 +14,7 @@ def unsigned(value):
 
 
 class Stored:
-    """The database, sweep by sweep, held against itself."""
+    """Consistency checks of a database, sweep by sweep."""
 
     def __init__(self, path):
         self.path = path
@@ -31,7 +31,7 @@ class Stored:
             self.faults.append(text)
 
     def grouped(self, sql):
-        """A function that gives the rows of a sweep without that column; sweeps must be asked for in their order."""
+        """A function that returns the rows of a sweep without that column; it must be called in order of sweeps."""
         return self.by_sweep(self.db.execute(sql))
 
     @staticmethod
@@ -49,7 +49,7 @@ class Stored:
         return of
 
     def unpacked(self, sql):
-        """Rows of a statement about deltas, which are packed: ibwire unpacks them."""
+        """Rows of a statement on deltas, which `ibwire sql` unpacks."""
         with subprocess.Popen([os.environ["IBWIRE"], "sql", "--db", self.path, "--csv-raw", sql],
                               stdout=subprocess.PIPE, text=True) as process:
             rows = csv.reader(process.stdout)
@@ -62,7 +62,7 @@ class Stored:
         return [key for key in self.counters if key in there]
 
     def check_sums(self):
-        """From one absolute reading to the next, deltas add up; and each port is read or covered by a span."""
+        """Deltas add up between absolute readings; each port is read or covered by a span."""
         moved, read = self.columns("chunk_sum"), self.columns("absolute")
         deltas = self.by_sweep(self.unpacked(
             f"SELECT sweep, port, elapsed_us, unknown, {', '.join(moved)} FROM delta ORDER BY sweep"))
@@ -148,7 +148,7 @@ class Stored:
             values[key] = value
 
     def check_beat(self, interval_us):
-        """Each interval in which no sweep began is told by an event. Return: how many were missed."""
+        """Each interval without a sweep has an event. Return the number of missed sweeps."""
         starts = self.db.execute("SELECT id, start_us, end_us FROM sweep ORDER BY id").fetchall()
         told = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-late'")}
         missed, late_before = 0, False
@@ -166,7 +166,7 @@ class Stored:
         return missed
 
     def check_cuts(self):
-        """A sweep that ended before it had read all is told, the first of several in a row. Return: how many."""
+        """The first of consecutive incomplete sweeps has an event. Return the number of incomplete sweeps."""
         told = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-cut'")}
         newest, = self.db.execute("SELECT max(id) FROM sweep").fetchone()
         cut = set()
@@ -179,7 +179,7 @@ class Stored:
         return len(cut)
 
     def check_truth(self, before, after, skip):
-        """Is stored what the driver sent, but for datagrams of 72 words? Return: how many ports were looked at."""
+        """Stored traffic is the driver's, plus MADs of 72 words. Return the number of ports compared."""
         sums = {(f"0x{unsigned(row[0]):016x}", row[1]): row[2:] for row in self.unpacked(
             "SELECT n.guid, p.number, sum(d.xmit_data), sum(d.xmit_packets), sum(d.rcv_data), sum(d.rcv_packets) "
             "FROM delta d JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node GROUP BY p.id")}

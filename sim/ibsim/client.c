@@ -17,7 +17,7 @@
 /* In flight: fewer than /proc/sys/net/unix/max_dgram_qlen (10), or ibsim spins on a full socket. */
 #define WINDOW 8
 
-#define PORT_SELECT (CLIENT_MAD_DATA + 1)
+#define PORT_SELECT (PACKET_MAD_DATA + 1)
 
 socklen_t client_address(struct sockaddr_un *address, const char *sockname, const char *what)
 {
@@ -30,7 +30,19 @@ socklen_t client_address(struct sockaddr_un *address, const char *sockname, cons
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len + 1);
 }
 
-static int connect_to(int fd, const char *sockname, const char *what)
+int client_bind(const char *sockname, const char *what, int flags)
+{
+	struct sockaddr_un address;
+	socklen_t len = client_address(&address, sockname, what);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | flags, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, len) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int client_connect(int fd, const char *sockname, const char *what)
 {
 	struct sockaddr_un address;
 	socklen_t len = client_address(&address, sockname, what);
@@ -45,7 +57,7 @@ bool client_ibsim_is_listening(const char *sockname)
 
 	if (fd < 0)
 		return false;
-	listens = connect_to(fd, sockname, "ctl") == 0;
+	listens = client_connect(fd, sockname, "ctl") == 0;
 	close(fd);
 	return listens;
 }
@@ -53,20 +65,14 @@ bool client_ibsim_is_listening(const char *sockname)
 static int open_socket(const char *sockname, const char *kind)
 {
 	const struct timeval timeout = { .tv_sec = TIMEOUT_S };
-	struct sockaddr_un address;
 	char what[32];
-	socklen_t len;
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd;
 
-	if (fd < 0)
-		return -1;
 	snprintf(what, sizeof(what), "%s%ld", kind, (long)getpid());
-	len = client_address(&address, sockname, what);
-	if (bind(fd, (const struct sockaddr *)&address, len) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0) {
-		close(fd);
-		return -1;
+	fd = client_bind(sockname, what, 0);
+	if (fd >= 0) {
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	}
 	return fd;
 }
@@ -77,7 +83,7 @@ int client_open(struct client *client, const char *sockname, struct error *err)
 	snprintf(client->sockname, sizeof(client->sockname), "%s", sockname);
 	client->ctl_fd = open_socket(sockname, "ctl");
 	client->data_fd = open_socket(sockname, "in");
-	if (client->ctl_fd >= 0 && client->data_fd >= 0 && connect_to(client->ctl_fd, sockname, "ctl") == 0)
+	if (client->ctl_fd >= 0 && client->data_fd >= 0 && client_connect(client->ctl_fd, sockname, "ctl") == 0)
 		return 0;
 	err_set(err, ERR_UNAVAILABLE, "cannot reach ibsim \"%s\": %s", sockname, strerror(errno));
 	client_close(client);
@@ -146,7 +152,7 @@ int client_attach(struct client *client, const char *node_id, struct error *err)
 	client->number = connect.id;
 	client->attached = true;
 	snprintf(what, sizeof(what), "out%u", client->number);
-	if (connect_to(client->data_fd, client->sockname, what) < 0)
+	if (client_connect(client->data_fd, client->sockname, what) < 0)
 		return err_set(err, ERR_UNAVAILABLE, "cannot reach ibsim: %s", strerror(errno));
 	return 0;
 }
@@ -165,8 +171,6 @@ void client_detach(struct client *client)
 
 static void fill_packet(struct packet *packet, const struct client_query *query, size_t index)
 {
-	uint32_t tid = htonl((uint32_t)index);
-
 	memset(packet, 0, sizeof(*packet));
 	packet->dlid = htons(query->lid); /* ibsim sets the source: the attached node */
 	packet->dqp = packet->sqp = htonl(1);
@@ -175,23 +179,20 @@ static void fill_packet(struct packet *packet, const struct client_query *query,
 	packet->mad[MAD_CLASS_VERSION] = 1;
 	packet->mad[MAD_METHOD] = METHOD_GET;
 	/* ibsim overwrites the upper part of the transaction ID with its slot. */
-	memcpy(packet->mad + MAD_TID + 4, &tid, sizeof(tid));
-	packet->mad[MAD_ATTRIBUTE] = (uint8_t)(query->attribute >> 8);
-	packet->mad[MAD_ATTRIBUTE + 1] = (uint8_t)query->attribute;
+	store_be32(packet->mad + MAD_TID + 4, (uint32_t)index);
+	store_be16(packet->mad + MAD_ATTRIBUTE, query->attribute);
 	packet->mad[PORT_SELECT] = query->port;
 }
 
 /* Return: false if the packet is not a response to one of these requests, but a late one to an earlier request. */
 static bool take_response(const struct packet *packet, struct client_query *queries, size_t count)
 {
-	uint32_t tid;
+	uint32_t tid = load_be32(packet->mad + MAD_TID + 4);
 
-	memcpy(&tid, packet->mad + MAD_TID + 4, sizeof(tid));
-	tid = ntohl(tid);
 	if (tid >= count)
 		return false;
-	queries[tid].answered = packet->status == 0 && !packet->mad[MAD_STATUS] && !packet->mad[MAD_STATUS + 1];
-	memcpy(queries[tid].data, packet->mad + CLIENT_MAD_DATA, sizeof(queries[tid].data));
+	queries[tid].answered = packet->status == 0 && !load_be16(packet->mad + MAD_STATUS);
+	memcpy(queries[tid].data, packet->mad + PACKET_MAD_DATA, sizeof(queries[tid].data));
 	return true;
 }
 

@@ -5,8 +5,7 @@
  * ibsim listens on abstract sockets: one for control, one for each of ten clients. A client is
  * attached to a node; attaching to another one takes two datagrams. A request to the LID of that node
  * crosses no link and changes no counter: counters are read this way.
- * Source: ibsim.h (the structures), ibsim.c (sim_ctl_new_client, make_name),
- * sim_mad.c (process_packet, lid_route_MAD).
+ * Source: ibsim.c (sim_ctl_new_client, make_name), sim_mad.c (process_packet, lid_route_MAD).
  */
 #ifndef IBWIRE_SIM_CLIENT_H
 #define IBWIRE_SIM_CLIENT_H
@@ -17,11 +16,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-struct error;
+#include "sim/ibsim/packet.h"
 
-/* Lengths on the wire. MADs are big-endian, the rest is in host byte order. */
-#define CLIENT_MAD_SIZE 256
-#define CLIENT_MAD_DATA 64 /* offset of the attribute */
+struct error;
 
 struct client {
 	char sockname[64]; /* IBSIM_SOCKNAME */
@@ -32,6 +29,12 @@ struct client {
 
 /* client_address - the abstract address of one of ibsim's sockets, "NAME:what". Return: its length. */
 socklen_t client_address(struct sockaddr_un *address, const char *sockname, const char *what);
+
+/* client_bind - a datagram socket with such an address. @flags: SOCK_NONBLOCK or 0. Return: -1 on failure (errno). */
+int client_bind(const char *sockname, const char *what, int flags);
+
+/* client_connect - connect a socket to such an address. Return: as connect(). */
+int client_connect(int fd, const char *sockname, const char *what);
 
 /* client_ibsim_is_listening - does an ibsim with this socket name accept clients? */
 bool client_ibsim_is_listening(const char *sockname);
@@ -55,7 +58,7 @@ struct client_query {
 	uint16_t attribute;
 	uint8_t port;   /* PortSelect */
 	bool answered;  /* false: timed out or error status */
-	uint8_t data[CLIENT_MAD_SIZE - CLIENT_MAD_DATA];
+	uint8_t data[PACKET_MAD_DATA_SIZE];
 };
 
 /*

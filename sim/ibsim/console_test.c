@@ -14,24 +14,25 @@
 #include "sim/ibsim/console.h"
 #include "sim/rundir.h"
 
-struct seen {
+struct attached {
 	int count, client;
 	pid_t pid;
 };
 
 static void note_attached(void *ctx, int client, pid_t pid)
 {
-	struct seen *seen = ctx;
+	struct attached *attached = ctx;
 
-	seen->count++;
-	seen->client = client;
-	seen->pid = pid;
+	attached->count++;
+	attached->client = client;
+	attached->pid = pid;
 }
 
 /* Return: the log of the output of ibsim, filtered in pieces of @piece bytes. */
-static void filter(const char *printed, size_t piece, struct seen *seen, bool *ret_ready, char *ret_log, size_t size)
+static void filter(const char *printed, size_t piece, struct attached *attached, bool *ret_ready, char *ret_log,
+		   size_t size)
 {
-	struct console_output output = { .fd = -1, .attached = note_attached, .ctx = seen };
+	struct console_output output = { .fd = -1, .attached = note_attached, .ctx = attached };
 	FILE *log = tmpfile();
 	size_t len = strlen(printed), got;
 
@@ -62,30 +63,30 @@ static void counter_settings_are_not_logged(void **state)
 
 	(void)state;
 	for (piece = 1; piece < sizeof(printed); piece += 3) {
-		struct seen seen = { 0 };
+		struct attached attached = { 0 };
 		char log[512];
 		bool ready;
 
-		filter(printed, piece, &seen, &ready, log, sizeof(log));
+		filter(printed, piece, &attached, &ready, log, sizeof(log));
 		assert_true(ready);
-		assert_int_equal(seen.count, 1);
-		assert_int_equal(seen.client, 3);
-		assert_int_equal(seen.pid, 4711);
+		assert_int_equal(attached.count, 1);
+		assert_int_equal(attached.client, 3);
+		assert_int_equal(attached.pid, 4711);
 		assert_string_equal(log, "parsing: net\nNetwork simulator ready.\nsim> # nodeid \"x\" not found\n");
 	}
 }
 
 static void a_response_between_marks_is_logged_completely(void **state)
 {
-	struct seen seen = { 0 };
+	struct attached attached = { 0 };
 	char log[512];
 	bool ready;
 
 	(void)state;
 	filter("sim> # ibwire-sim begin 1sim> Client 0: pid 1 connected\n"
 	       "sim> # ibwire-sim end 1sim> simulator verbose level is 0\n"
-	       "sim> Client 0: pid 1 connected\n", 512, &seen, &ready, log, sizeof(log));
-	assert_int_equal(seen.count, 1);
+	       "sim> Client 0: pid 1 connected\n", 512, &attached, &ready, log, sizeof(log));
+	assert_int_equal(attached.count, 1);
 	assert_non_null(strstr(log, "pid 1 connected\n"));
 	assert_null(strstr(strstr(log, "verbose"), "pid 1"));
 }

@@ -36,19 +36,19 @@ void slots_query(const struct slots *slots)
 	console_send(slots->console_fd, "Attached\n", NULL);
 }
 
-static struct slots_client *find_seen(struct slots *slots, pid_t pid)
+static struct slots_client *find_recent(struct slots *slots, pid_t pid)
 {
 	size_t i;
 
-	for (i = 0; i < SLOTS_SEEN_MAX; i++)
-		if (slots->seen[i].pid == pid)
-			return &slots->seen[i];
+	for (i = 0; i < SLOTS_RECENT_MAX; i++)
+		if (slots->recent[i].pid == pid)
+			return &slots->recent[i];
 	return NULL;
 }
 
 static void remember(struct slots *slots, pid_t pid)
 {
-	struct slots_client *client = &slots->seen[slots->next++ % SLOTS_SEEN_MAX];
+	struct slots_client *client = &slots->recent[slots->next++ % SLOTS_RECENT_MAX];
 	char link[32];
 	ssize_t len;
 
@@ -61,7 +61,7 @@ static void remember(struct slots *slots, pid_t pid)
 void slots_attached(void *ctx, int number, pid_t pid)
 {
 	struct slots *slots = ctx;
-	struct slots_client *client = find_seen(slots, pid);
+	struct slots_client *client = find_recent(slots, pid);
 	char command[16];
 
 	if (!has_ended(pid)) {
@@ -103,7 +103,7 @@ void slots_clean(const struct slots *slots)
 
 	if (slots->start_dir[0])
 		clean_dir(slots, slots->start_dir);
-	for (i = 0; i < SLOTS_SEEN_MAX; i++)
-		if (slots->seen[i].pid && slots->seen[i].dir[0] && has_ended(slots->seen[i].pid))
-			rundir_remove_sys(slots->seen[i].dir, slots->seen[i].pid);
+	for (i = 0; i < SLOTS_RECENT_MAX; i++)
+		if (slots->recent[i].pid && slots->recent[i].dir[0] && has_ended(slots->recent[i].pid))
+			rundir_remove_sys(slots->recent[i].dir, slots->recent[i].pid);
 }

@@ -14,15 +14,15 @@
 #include <sys/types.h>
 
 /* Clients whose working directory is remembered. */
-#define SLOTS_SEEN_MAX 64
+#define SLOTS_RECENT_MAX 64
 
 struct slots {
 	int console_fd;
 	struct slots_client {
 		pid_t pid;
 		char dir[PATH_MAX];
-	} seen[SLOTS_SEEN_MAX];
-	size_t next; /* in seen, cyclic */
+	} recent[SLOTS_RECENT_MAX];
+	size_t next; /* in recent, cyclic */
 	char start_dir[PATH_MAX];
 	time_t start;
 };
@@ -36,7 +36,7 @@ void slots_query(const struct slots *slots);
 /* slots_attached - process a line of the response; called by struct console_output. @slots: a struct slots */
 void slots_attached(void *slots, int client, pid_t pid);
 
-/* slots_clean - after all clients have ended: remove their directories, also those of unseen clients. */
+/* slots_clean - after all clients have ended: remove their directories, also those that are not recorded. */
 void slots_clean(const struct slots *slots);
 
 #endif

@@ -14,7 +14,7 @@
 #include "fabric/fabric.h"
 #include "fabric/netfile.h"
 #include "sim/ibsim/attach.h"
-#include "sim/net/netwrite.h"
+#include "sim/net/mend.h"
 #include "sim/net_shape.h"
 
 static struct fabric *build(const struct net_shape *shape)
@@ -84,7 +84,7 @@ static void check_round_trip(const struct fabric *fabric)
 	struct fabric *back;
 	size_t i;
 
-	netwrite(&net, fabric, fabric->from_node, NULL);
+	mend_write(&net, fabric);
 	assert_false(text_failed(&net));
 	assert_int_equal(netfile_read(text_chars(&net), net.len, NULL, &back, &notes, NULL), 0);
 	assert_int_equal(notes.lines_ignored + notes.peers_unknown, 0);
@@ -234,14 +234,15 @@ static void sixteen_thousand_hcas_are_supported(void **state)
 static void ndr_models_have_hdr_links(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
-	struct netwrite_notes notes;
+	struct mend_notes notes = { 0 };
 	struct text net = { 0 };
 	struct fabric *fabric;
 
 	(void)state;
 	assert_int_equal(net_shape_option(&shape, "speed", "NDR", NULL), 0);
 	fabric = build(&shape);
-	netwrite(&net, fabric, fabric->from_node, &notes);
+	mend_fabric(fabric, &notes);
+	mend_write(&net, fabric);
 	assert_int_equal(notes.speeds_lowered, 256 + 256 + 2);
 	assert_non_null(strstr(text_chars(&net), "MQM9700"));
 	assert_non_null(strstr(text_chars(&net), " 4xHDR"));

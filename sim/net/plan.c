@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "sim/net/netwrite.h"
+#include "sim/net/mend.h"
 
 int64_t plan_add(struct plan *plan, const struct node *node, struct error *err)
 {
@@ -27,10 +27,10 @@ int plan_cable(struct plan *plan, uint32_t a, uint32_t b, struct error *err)
 	int i;
 
 	for (i = 0; i < 2; i++)
-		if (plan->nodes[ends[i]].port_count >= NETWRITE_MAX_PORTS)
+		if (plan->nodes[ends[i]].port_count >= MEND_MAX_PORTS)
 			return err_set(err, ERR_USAGE, "\"%s\" would need more than %d ports: use smaller units, "
 				       "more spines or fewer links", plan->nodes[ends[i]].desc,
-				       NETWRITE_MAX_PORTS);
+				       MEND_MAX_PORTS);
 	cables = array_grow(plan->cables, plan->cable_count, &plan->cable_capacity, sizeof(*cables));
 	if (!cables)
 		return err_nomem(err);

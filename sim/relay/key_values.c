@@ -98,15 +98,16 @@ wrong:
 	return err_set(err, ERR_USAGE, "%s must be a time such as 20us, 1.5ms or 1s, not \"%s\"", key, value);
 }
 
-int parse_number(const char *key, const char *value, uint64_t max, uint64_t *ret, struct error *err)
+int parse_number(const char *key, const char *value, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
 {
 	unsigned long long number;
 	char *end;
 
 	errno = 0;
 	number = strtoull(value, &end, 0);
-	if (!isdigit((unsigned char)*value) || *end || errno || number > max)
-		return err_set(err, ERR_USAGE, "%s must be a number up to %" PRIu64 ", not \"%s\"", key, max, value);
+	if (!isdigit((unsigned char)*value) || *end || errno || number < min || number > max)
+		return err_set(err, ERR_USAGE, "%s must be a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", key,
+			       min, max, value);
 	*ret = number;
 	return 0;
 }

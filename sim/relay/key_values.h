@@ -37,8 +37,8 @@ void key_values_done(struct key_values *list);
  */
 int parse_time(const char *key, const char *value, int64_t *ret_ns, struct error *err);
 
-/* parse_number - an unsigned number, decimal or 0x. */
-int parse_number(const char *key, const char *value, uint64_t max, uint64_t *ret, struct error *err);
+/* parse_number - an unsigned number from @min to @max, decimal or 0x. */
+int parse_number(const char *key, const char *value, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);
 
 /* parse_percent - 0 to 100, with or without %. */
 int parse_percent(const char *key, const char *value, double *ret, struct error *err);

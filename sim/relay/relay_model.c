@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
 
-#define NONE UINT32_MAX
+/* Requests in flight; more are refused. */
+#define MADS_MAX 131072
 
 /* Without hold, a request to which ibsim does not respond is dropped after this time. */
 #define EXPIRY_NS (60 * US_PER_S * 1000)
@@ -22,16 +24,12 @@
 /* The 48 bits of a transaction ID that ibsim does not change. Source: sim_mad.c, update_trid. */
 #define TID_MASK ((UINT64_C(1) << 48) - 1)
 
-enum mad_state { STATE_UNUSED, STATE_TRAVELLING, STATE_AT_IBSIM, STATE_RETURNING };
-
+/* A request, then its response. It is either in the heap of events or among the requests sent to ibsim. */
 struct relay_mad {
-	uint32_t next;         /* in the free list, or in its bucket */
-	uint32_t older, newer; /* among the requests sent to ibsim */
 	uint32_t generation;
 	uint32_t node;
 	uint8_t slot;
-	uint8_t state;
-	bool agent;            /* for an agent of the node, which it occupies */
+	bool returning;        /* it is the response */
 	uint16_t redirected;   /* LID it was sent to if another node's agent responds; 0: not redirected */
 	int64_t came_ns;       /* received from the client */
 	int64_t ready_ns;      /* earliest time of the response to the client */
@@ -39,41 +37,59 @@ struct relay_mad {
 	struct packet packet;  /* the request as received; then the response to the client */
 };
 
-static struct relay_mad *mad_at(const struct relay_model *model, uint32_t index)
+static struct relay_mad *mad_alloc(struct relay_model *model)
 {
-	return &model->blocks[index / RELAY_BLOCK][index % RELAY_BLOCK];
+	struct relay_mad *mad = model->in_flight < MADS_MAX ? calloc(1, sizeof(*mad)) : NULL;
+
+	model->in_flight += mad != NULL;
+	return mad;
 }
 
-static uint32_t mad_alloc(struct relay_model *model)
+static void mad_free(struct relay_model *model, struct relay_mad *mad)
 {
-	uint32_t index = model->unused, i;
-
-	if (index == NONE) {
-		struct relay_mad *block;
-
-		if (model->block_count == RELAY_BLOCKS_MAX)
-			return NONE;
-		block = calloc(RELAY_BLOCK, sizeof(*block));
-		if (!block)
-			return NONE;
-		index = (uint32_t)(model->block_count * RELAY_BLOCK);
-		model->blocks[model->block_count++] = block;
-		for (i = 0; i < RELAY_BLOCK; i++)
-			block[i].next = i + 1 < RELAY_BLOCK ? index + i + 1 : NONE;
-	}
-	model->unused = mad_at(model, index)->next;
-	model->in_flight++;
-	return index;
-}
-
-static void mad_free(struct relay_model *model, uint32_t index)
-{
-	struct relay_mad *mad = mad_at(model, index);
-
-	mad->state = STATE_UNUSED;
-	mad->next = model->unused;
-	model->unused = index;
+	free(mad);
 	model->in_flight--;
+}
+
+/* --- events: a binary heap by time; those of the same time keep their order, so no MAD overtakes another --- */
+
+static bool is_before(const struct relay_event *a, const struct relay_event *b)
+{
+	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
+}
+
+static int event_add(struct relay_model *model, int64_t at_ns, struct relay_mad *mad)
+{
+	struct relay_event event = { .at_ns = at_ns, .order = model->next_order, .mad = mad };
+	struct relay_event *events = array_grow(model->events, model->event_count, &model->event_capacity,
+						sizeof(*events));
+	size_t i;
+
+	if (!events)
+		return ERR_NOMEM;
+	model->events = events;
+	model->next_order++;
+	for (i = model->event_count++; i && is_before(&event, &events[(i - 1) / 2]); i = (i - 1) / 2)
+		events[i] = events[(i - 1) / 2];
+	events[i] = event;
+	return 0;
+}
+
+static struct relay_event event_take(struct relay_model *model)
+{
+	struct relay_event *events = model->events, first = events[0], last = events[--model->event_count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < model->event_count) {
+		if (child + 1 < model->event_count && is_before(&events[child + 1], &events[child]))
+			child++;
+		if (!is_before(&events[child], &last))
+			break;
+		events[i] = events[child];
+		i = child;
+	}
+	events[i] = last;
+	return first;
 }
 
 static bool random_percent(struct relay_model *model, double percent)
@@ -84,102 +100,73 @@ static bool random_percent(struct relay_model *model, double percent)
 	return (double)(model->random >> 11) * 0x1p-53 * 100 < percent;
 }
 
-/* --- requests sent to ibsim --- */
+/* --- requests sent to ibsim, in the order sent: ibsim usually responds to the first --- */
 
-static uint32_t *bucket_of(struct relay_model *model, unsigned slot, const uint8_t *mad)
+static int pending_add(struct relay_model *model, struct relay_mad *mad)
 {
-	uint64_t key = (load_be64(mad + MAD_TID) & TID_MASK) ^ (uint64_t)slot << 60 ^ (uint64_t)mad[MAD_CLASS] << 50;
+	struct relay_mad **pending = array_grow(model->pending, model->pending_count, &model->pending_capacity,
+						sizeof(struct relay_mad *));
 
-	return &model->buckets[map_mix(key) % RELAY_BUCKETS];
+	if (!pending)
+		return ERR_NOMEM;
+	model->pending = pending;
+	pending[model->pending_count++] = mad;
+	return 0;
 }
 
-static bool is_same(const struct relay_mad *mad, unsigned slot, const uint8_t *response)
+static void pending_remove(struct relay_model *model, size_t index)
 {
-	return mad->slot == slot && mad->packet.mad[MAD_CLASS] == response[MAD_CLASS] &&
-		((load_be64(mad->packet.mad + MAD_TID) ^ load_be64(response + MAD_TID)) & TID_MASK) == 0;
+	model->pending_count--;
+	memmove(model->pending + index, model->pending + index + 1,
+		(model->pending_count - index) * sizeof(struct relay_mad *));
 }
 
-/* Added at the end of its bucket: of two requests with one transaction ID, the older gets the first response. */
-static void pending_add(struct relay_model *model, uint32_t index)
+/* Remove the request of a response: of two with one transaction ID the older. NULL: there is none. */
+static struct relay_mad *pending_take(struct relay_model *model, unsigned slot, const uint8_t *response)
 {
-	struct relay_mad *mad = mad_at(model, index);
-	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
+	size_t i;
 
-	while (*place != NONE)
-		place = &mad_at(model, *place)->next;
-	*place = index;
-	mad->next = NONE;
-	mad->older = model->newest;
-	mad->newer = NONE;
-	if (model->newest != NONE)
-		mad_at(model, model->newest)->newer = index;
-	else
-		model->oldest = index;
-	model->newest = index;
-	mad->state = STATE_AT_IBSIM;
-}
+	for (i = 0; i < model->pending_count; i++) {
+		struct relay_mad *mad = model->pending[i];
 
-static void pending_remove(struct relay_model *model, uint32_t index)
-{
-	struct relay_mad *mad = mad_at(model, index);
-	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
-
-	while (*place != index)
-		place = &mad_at(model, *place)->next;
-	*place = mad->next;
-	if (mad->older != NONE)
-		mad_at(model, mad->older)->newer = mad->newer;
-	else
-		model->oldest = mad->newer;
-	if (mad->newer != NONE)
-		mad_at(model, mad->newer)->older = mad->older;
-	else
-		model->newest = mad->older;
-}
-
-static uint32_t find_pending(struct relay_model *model, unsigned slot, const uint8_t *response)
-{
-	uint32_t index = *bucket_of(model, slot, response);
-
-	while (index != NONE && !is_same(mad_at(model, index), slot, response))
-		index = mad_at(model, index)->next;
-	return index;
+		if (mad->slot != slot || mad->packet.mad[MAD_CLASS] != response[MAD_CLASS] ||
+		    (load_be64(mad->packet.mad + MAD_TID) ^ load_be64(response + MAD_TID)) & TID_MASK)
+			continue;
+		pending_remove(model, i);
+		return mad;
+	}
+	return NULL;
 }
 
 /* --- processing of requests --- */
 
-static void deliver(struct relay_model *model, uint32_t index)
+static void deliver(struct relay_model *model, struct relay_mad *mad)
 {
-	struct relay_mad *mad = mad_at(model, index);
-
 	if (mad->packet.status == htonl(PACKET_TIMED_OUT))
 		model->stats.timed_out++;
 	else
 		model->stats.responses++;
 	if (model->slots[mad->slot].open && mad->generation == model->slots[mad->slot].generation)
 		model->io.to_client(model->io.ctx, mad->slot, &mad->packet);
-	mad_free(model, index);
+	mad_free(model, mad);
 }
 
-static void deliver_at(struct relay_model *model, uint32_t index, int64_t at_ns, int64_t now_ns)
+static void deliver_at(struct relay_model *model, struct relay_mad *mad, int64_t at_ns, int64_t now_ns)
 {
-	struct relay_mad *mad = mad_at(model, index);
-
-	mad->state = STATE_RETURNING;
+	mad->returning = true;
 	/* Out of memory: the response is early. */
-	if (at_ns <= now_ns || relay_heap_push(&model->heap, at_ns, index) < 0)
-		deliver(model, index);
+	if (at_ns <= now_ns || event_add(model, at_ns, mad) < 0)
+		deliver(model, mad);
 }
 
 /* Return the request to the client with the status of a timeout, as the kernel does, in ibsim's format. */
-static void time_out(struct relay_model *model, uint32_t index, int64_t now_ns)
+static void time_out(struct relay_model *model, struct relay_mad *mad, int64_t now_ns)
 {
-	struct relay_mad *mad = mad_at(model, index);
 	int64_t at_ns = mad->came_ns + (model->settings.hold_ns ? model->settings.hold_ns : model->settings.latency_ns);
 
 	mad->packet.status = htonl(PACKET_TIMED_OUT);
 	store_be16(mad->packet.mad + MAD_TID, mad->slot);
-	deliver_at(model, index, at_ns, now_ns);
+	deliver_at(model, mad, at_ns, now_ns);
 }
 
 static bool is_dead(const struct relay_model *model, uint32_t node)
@@ -202,9 +189,9 @@ static bool drops_smp(const struct relay_model *model, uint32_t node, const uint
 	return be64toh(mkey) != model->fabric->nodes[node].guid;
 }
 
-static void send_to_ibsim(struct relay_model *model, uint32_t index, const uint8_t request[PACKET_MAD_SIZE])
+/* If out of memory, the request is lost. */
+static void send_to_ibsim(struct relay_model *model, struct relay_mad *mad, const uint8_t request[PACKET_MAD_SIZE])
 {
-	struct relay_mad *mad = mad_at(model, index);
 	struct packet packet = mad->packet;
 
 	memcpy(packet.mad, request, PACKET_MAD_SIZE);
@@ -212,27 +199,28 @@ static void send_to_ibsim(struct relay_model *model, uint32_t index, const uint8
 		packet.dlid = htons(relay_map_lid(&model->map, mad->node, request[PACKET_MAD_DATA + 1]));
 		packet.dqp = htonl(1);
 	}
-	pending_add(model, index);
-	model->io.to_ibsim(model->io.ctx, mad->slot, &packet);
+	if (pending_add(model, mad) < 0)
+		mad_free(model, mad);
+	else
+		model->io.to_ibsim(model->io.ctx, mad->slot, &packet);
 }
 
 /* The request has arrived at its node, which is free. */
-static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
+static void begin(struct relay_model *model, struct relay_mad *mad, int64_t now_ns)
 {
-	struct relay_mad *mad = mad_at(model, index);
 	uint8_t request[PACKET_MAD_SIZE];
 
 	if (!model->slots[mad->slot].open || mad->generation != model->slots[mad->slot].generation) {
-		mad_free(model, index);
+		mad_free(model, mad);
 		return;
 	}
 	if (is_dead(model, mad->node) || drops_smp(model, mad->node, mad->packet.mad)) {
-		time_out(model, index, now_ns);
+		time_out(model, mad, now_ns);
 		return;
 	}
 	memcpy(request, mad->packet.mad, PACKET_MAD_SIZE);
 	responder_request(&model->responder, mad->node, &mad->exchange, request);
-	send_to_ibsim(model, index, request);
+	send_to_ibsim(model, mad, request);
 }
 
 /* Methods that have a response. Source: IBA Vol 1, table 116 (common methods), 15.2.2 (subnet administration). */
@@ -297,7 +285,6 @@ static int64_t queue(struct relay_model *model, struct relay_mad *mad, int64_t a
 void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
 {
 	struct relay_mad *mad;
-	uint32_t index;
 	int64_t turn_ns;
 
 	if (!wants_response(packet->mad)) {
@@ -308,41 +295,37 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 		return;
 	}
 	model->stats.requests++;
-	index = mad_alloc(model);
-	if (index == NONE) {
+	mad = mad_alloc(model);
+	if (!mad) {
 		model->stats.refused++;
 		return;
 	}
-	mad = mad_at(model, index);
 	mad->packet = *packet;
 	mad->slot = (uint8_t)slot;
 	mad->generation = model->slots[slot].generation;
 	mad->came_ns = now_ns;
-	mad->state = STATE_TRAVELLING;
 	find_node(model, mad);
 	if (random_percent(model, model->settings.loss)) {
 		model->stats.lost++;
-		time_out(model, index, now_ns);
+		time_out(model, mad, now_ns);
 		return;
 	}
 	turn_ns = queue(model, mad, now_ns + model->settings.latency_ns);
-	if (turn_ns <= now_ns || relay_heap_push(&model->heap, turn_ns, index) < 0)
-		begin(model, index, now_ns);
+	if (turn_ns <= now_ns || event_add(model, turn_ns, mad) < 0)
+		begin(model, mad, now_ns);
 }
 
 /* Send the client an additional response at about the same time. */
 static void deliver_copy(struct relay_model *model, const struct relay_mad *mad, uint64_t tid_change, int64_t at_ns,
 			 int64_t now_ns)
 {
-	uint32_t index = mad_alloc(model);
-	struct relay_mad *copy;
+	struct relay_mad *copy = mad_alloc(model);
 
-	if (index == NONE)
+	if (!copy)
 		return;
-	copy = mad_at(model, index);
 	*copy = *mad;
 	store_be64(copy->packet.mad + MAD_TID, load_be64(copy->packet.mad + MAD_TID) ^ tid_change);
-	deliver_at(model, index, at_ns, now_ns);
+	deliver_at(model, copy, at_ns, now_ns);
 }
 
 /* Apply the faults configured for the node. Return: when its response arrives. */
@@ -366,32 +349,32 @@ static int64_t apply_faults(struct relay_model *model, struct relay_mad *mad, in
 static void report_before(struct relay_model *model, const struct relay_mad *mad, const struct packet *request,
 			  int64_t at_ns, int64_t now_ns)
 {
-	uint32_t index;
+	struct relay_mad *copy;
 
 	if (!model->settings.hold_ns || at_ns <= mad->came_ns + model->settings.hold_ns)
 		return;
-	index = mad_alloc(model);
-	if (index == NONE)
+	copy = mad_alloc(model);
+	if (!copy)
 		return;
-	*mad_at(model, index) = *mad;
-	mad_at(model, index)->packet = *request;
-	time_out(model, index, now_ns);
+	*copy = *mad;
+	copy->packet = *request;
+	time_out(model, copy, now_ns);
 }
 
-static void process_response(struct relay_model *model, uint32_t index, const struct packet *response, int64_t now_ns)
+static void process_response(struct relay_model *model, struct relay_mad *mad, const struct packet *response,
+			     int64_t now_ns)
 {
-	struct relay_mad *mad = mad_at(model, index);
 	struct packet request = mad->packet, got = *response;
 	int64_t at_ns;
 
 	relay_map_learn(&model->map, mad->node, response->mad);
 	if (!responder_response(&model->responder, mad->node, &mad->exchange, got.mad)) {
-		send_to_ibsim(model, index, got.mad);
+		send_to_ibsim(model, mad, got.mad);
 		return;
 	}
 	if (random_percent(model, model->settings.loss)) {
 		model->stats.lost++;
-		time_out(model, index, now_ns);
+		time_out(model, mad, now_ns);
 		return;
 	}
 	if (mad->redirected) {
@@ -401,26 +384,23 @@ static void process_response(struct relay_model *model, uint32_t index, const st
 	mad->packet = got;
 	at_ns = apply_faults(model, mad, mad->ready_ns > now_ns ? mad->ready_ns : now_ns, now_ns);
 	report_before(model, mad, &request, at_ns, now_ns);
-	deliver_at(model, index, at_ns, now_ns);
+	deliver_at(model, mad, at_ns, now_ns);
 }
 
 void relay_model_from_ibsim(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
 {
 	bool timed_out = packet->status == htonl(PACKET_TIMED_OUT);
-	uint32_t index = NONE;
+	struct relay_mad *mad = NULL;
 
 	if (timed_out || packet->mad[MAD_METHOD] & METHOD_RESPONSE)
-		index = find_pending(model, slot, packet->mad);
-	if (index == NONE) {
-		/* A trap or a request of another client: it has been delayed already. */
+		mad = pending_take(model, slot, packet->mad);
+	/* A trap or a request of another client has been delayed already. */
+	if (!mad)
 		model->io.to_client(model->io.ctx, slot, packet);
-		return;
-	}
-	pending_remove(model, index);
-	if (timed_out)
-		time_out(model, index, now_ns);
+	else if (timed_out)
+		time_out(model, mad, now_ns);
 	else
-		process_response(model, index, packet, now_ns);
+		process_response(model, mad, packet, now_ns);
 }
 
 static int64_t expiry_ns(const struct relay_model *model)
@@ -431,16 +411,14 @@ static int64_t expiry_ns(const struct relay_model *model)
 /* Requests that ibsim forwarded to a client that does not respond. */
 static void expire_old(struct relay_model *model, int64_t now_ns)
 {
-	while (model->oldest != NONE) {
-		uint32_t index = model->oldest;
+	while (model->pending_count && model->pending[0]->came_ns + expiry_ns(model) <= now_ns) {
+		struct relay_mad *mad = model->pending[0];
 
-		if (mad_at(model, index)->came_ns + expiry_ns(model) > now_ns)
-			return;
-		pending_remove(model, index);
+		pending_remove(model, 0);
 		if (model->settings.hold_ns)
-			time_out(model, index, now_ns);
+			time_out(model, mad, now_ns);
 		else
-			mad_free(model, index);
+			mad_free(model, mad);
 	}
 }
 
@@ -454,25 +432,23 @@ static void count_delay(struct relay_model *model, int64_t late_ns)
 
 void relay_model_run(struct relay_model *model, int64_t now_ns, int64_t slack_ns)
 {
-	while (relay_heap_next_ns(&model->heap) <= now_ns + slack_ns) {
-		struct relay_event event = relay_heap_pop(&model->heap);
+	while (model->event_count && model->events[0].at_ns <= now_ns + slack_ns) {
+		struct relay_event event = event_take(model);
 
 		count_delay(model, now_ns > event.at_ns ? now_ns - event.at_ns : 0);
-		if (mad_at(model, event.what)->state == STATE_TRAVELLING)
-			begin(model, event.what, now_ns);
+		if (event.mad->returning)
+			deliver(model, event.mad);
 		else
-			deliver(model, event.what);
+			begin(model, event.mad, now_ns);
 	}
 	expire_old(model, now_ns);
 }
 
 int64_t relay_model_next_ns(const struct relay_model *model)
 {
-	int64_t next_ns = relay_heap_next_ns(&model->heap), old_ns;
+	int64_t next_ns = model->event_count ? model->events[0].at_ns : INT64_MAX;
+	int64_t old_ns = model->pending_count ? model->pending[0]->came_ns + expiry_ns(model) : INT64_MAX;
 
-	if (model->oldest == NONE)
-		return next_ns;
-	old_ns = mad_at(model, model->oldest)->came_ns + expiry_ns(model);
 	return old_ns < next_ns ? old_ns : next_ns;
 }
 
@@ -485,23 +461,15 @@ void relay_model_open(struct relay_model *model, unsigned slot, const char *node
 
 void relay_model_close(struct relay_model *model, unsigned slot)
 {
-	uint32_t index = model->oldest, newer;
+	size_t i, kept = 0;
 
 	model->slots[slot].open = false;
-	for (; index != NONE; index = newer) {
-		newer = mad_at(model, index)->newer;
-		if (mad_at(model, index)->slot != slot)
-			continue;
-		pending_remove(model, index);
-		mad_free(model, index);
-	}
-}
-
-static uint16_t lid_for_responder(void *ctx, uint32_t node, uint8_t port)
-{
-	const struct relay_map *map = ctx;
-
-	return relay_map_lid(map, node, port);
+	for (i = 0; i < model->pending_count; i++)
+		if (model->pending[i]->slot == slot)
+			mad_free(model, model->pending[i]);
+		else
+			model->pending[kept++] = model->pending[i];
+	model->pending_count = kept;
 }
 
 int relay_model_init(struct relay_model *model, const struct fabric *fabric, const struct relay_io *io,
@@ -511,8 +479,6 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 	int code;
 
 	memset(model, 0, sizeof(*model));
-	memset(model->buckets, 0xff, sizeof(model->buckets));
-	model->unused = model->oldest = model->newest = NONE;
 	model->fabric = fabric;
 	model->io = *io;
 	model->dead = calloc(nodes, sizeof(*model->dead));
@@ -522,8 +488,7 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 							      : err_nomem(err);
 	if (code == 0)
 		code = responder_init(&model->responder, fabric, err);
-	model->responder.lid = lid_for_responder;
-	model->responder.ctx = &model->map;
+	model->responder.map = &model->map;
 	if (code < 0)
 		relay_model_done(model);
 	return code;
@@ -533,9 +498,12 @@ void relay_model_done(struct relay_model *model)
 {
 	size_t i;
 
-	for (i = 0; i < model->block_count; i++)
-		free(model->blocks[i]);
-	relay_heap_done(&model->heap);
+	for (i = 0; i < model->event_count; i++)
+		free(model->events[i].mad);
+	for (i = 0; i < model->pending_count; i++)
+		free(model->pending[i]);
+	free(model->events);
+	free(model->pending);
 	if (model->responder.fabric)
 		responder_done(&model->responder);
 	relay_map_done(&model->map);

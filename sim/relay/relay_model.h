@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "sim/ibsim/packet.h"
-#include "sim/relay/relay_heap.h"
 #include "sim/relay/relay_map.h"
 #include "sim/relay/responder.h"
 
@@ -48,11 +47,12 @@ struct relay_stats {
 	int64_t late_ns, latest_ns; /* sum and maximum of the delay of events */
 };
 
-#define RELAY_BUCKETS 4096
-#define RELAY_BLOCK 256
-#define RELAY_BLOCKS_MAX 512
-
-struct relay_mad;
+/* A request arrives at its node, or a response at the client. */
+struct relay_event {
+	int64_t at_ns;
+	uint64_t order;
+	struct relay_mad *mad;
+};
 
 struct relay_model {
 	const struct fabric *fabric; /* borrowed */
@@ -69,12 +69,11 @@ struct relay_model {
 		uint32_t generation; /* number of clients that have used this slot */
 		bool open;
 	} slots[IBSIM_CLIENTS];
-	struct relay_heap heap;
-	struct relay_mad *blocks[RELAY_BLOCKS_MAX];
-	size_t block_count;
-	uint32_t unused;     /* head of the free list */
-	uint32_t buckets[RELAY_BUCKETS]; /* requests sent to ibsim, by slot and transaction */
-	uint32_t oldest, newest;         /* the same, in the order sent */
+	struct relay_event *events;  /* a binary heap by time */
+	size_t event_count, event_capacity;
+	uint64_t next_order;
+	struct relay_mad **pending;  /* requests sent to ibsim, oldest first */
+	size_t pending_count, pending_capacity;
 	uint64_t random;
 	size_t in_flight;
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The wire in virtual time: every answer's time is known. */
+/* The relay in virtual time, between a client and an emulated ibsim. */
 #include <endian.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
@@ -15,353 +17,515 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "sim/ibsim/attach.h"
+#include "sim/net_shape.h"
 #include "sim/relay/relay_model.h"
-#include "sim/relay/test_relay_bed.h"
+
+/* Times are in nanoseconds. */
+#define US 1000LL
+#define MS (1000 * US)
+#define PACKETS_MAX 4096
+#define SLOT 3
+#define SMP_NODE_INFO 0x11
+#define SMP_PORT_INFO 0x15
+#define PMA_COUNTERS 0x12
+#define HCA_LID 7
+#define OTHER_LID 9
+
+struct fixture {
+	struct fabric *fabric;
+	struct relay_model model;
+	int64_t now;
+	bool mute; /* ibsim does not respond */
+	uint32_t hca, other;
+	size_t asked; /* requests received by ibsim */
+	int64_t asked_at[PACKETS_MAX];
+	struct packet waiting[PACKETS_MAX];
+	size_t waiting_first, waiting_count;
+	size_t got; /* responses received by the client */
+	struct {
+		int64_t at;
+		uint32_t tid;
+		bool timed_out;
+		struct packet packet;
+	} responses[PACKETS_MAX];
+};
+
+static void to_ibsim(void *ctx, unsigned slot, const struct packet *packet)
+{
+	struct fixture *fix = ctx;
+
+	assert_int_equal(slot, SLOT);
+	assert_true(fix->asked < PACKETS_MAX);
+	fix->asked_at[fix->asked++] = fix->now;
+	fix->waiting[fix->waiting_count++] = *packet;
+}
+
+static void to_client(void *ctx, unsigned slot, const struct packet *packet)
+{
+	struct fixture *fix = ctx;
+
+	assert_int_equal(slot, SLOT);
+	assert_true(fix->got < PACKETS_MAX);
+	fix->responses[fix->got].at = fix->now;
+	fix->responses[fix->got].tid = load_be32(packet->mad + MAD_TID + 4);
+	fix->responses[fix->got].timed_out = packet->status == htonl(PACKET_TIMED_OUT);
+	fix->responses[fix->got++].packet = *packet;
+}
+
+/* Emulates the response of ibsim. Source: sim_mad.c, reply_MAD and update_trid. */
+static void fixture_ibsim_responses(struct fixture *fix)
+{
+	while (!fix->mute && fix->waiting_first < fix->waiting_count) {
+		struct packet packet = fix->waiting[fix->waiting_first++];
+		uint32_t lid = packet.dlid;
+
+		packet.mad[MAD_METHOD] = METHOD_GET_RESPONSE;
+		packet.dlid = packet.slid;
+		packet.slid = lid;
+		store_be16(packet.mad + MAD_TID, SLOT);
+		relay_model_from_ibsim(&fix->model, SLOT, &packet, fix->now);
+	}
+}
+
+static void fixture_run_until(struct fixture *fix, int64_t until)
+{
+	for (;;) {
+		int64_t next = relay_model_next_ns(&fix->model);
+
+		if (next > until)
+			break;
+		fix->now = next > fix->now ? next : fix->now;
+		relay_model_run(&fix->model, fix->now, 0);
+		fixture_ibsim_responses(fix);
+	}
+	fix->now = until;
+}
+
+static void fixture_fill(struct packet *packet, uint8_t mgmt_class, uint16_t attribute, uint32_t tid)
+{
+	memset(packet, 0, sizeof(*packet));
+	packet->mad[MAD_BASE_VERSION] = packet->mad[MAD_CLASS_VERSION] = 1;
+	packet->mad[MAD_CLASS] = mgmt_class;
+	packet->mad[MAD_METHOD] = METHOD_GET;
+	store_be32(packet->mad + MAD_TID + 4, tid);
+	store_be16(packet->mad + MAD_ATTRIBUTE, attribute);
+	packet->dqp = htonl(1);
+}
+
+static void fixture_ask(struct fixture *fix, uint16_t lid, uint32_t tid)
+{
+	struct packet packet;
+
+	fixture_fill(&packet, CLASS_PERFORMANCE, PMA_COUNTERS, tid);
+	packet.dlid = htons(lid);
+	packet.mad[PACKET_MAD_DATA + 1] = 1;
+	relay_model_from_client(&fix->model, SLOT, &packet, fix->now);
+	fixture_ibsim_responses(fix);
+}
+
+static uint32_t find_hca(const struct fabric *fabric, uint32_t after)
+{
+	uint32_t i;
+
+	for (i = after + 1; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_CA)
+			return i;
+	return FABRIC_NONE;
+}
+
+/* A PortInfo response with a LID for the first port of a node. */
+static void learn_lid(struct fixture *fix, uint32_t node, uint16_t lid)
+{
+	struct packet packet;
+
+	fixture_fill(&packet, CLASS_SUBN_LID, SMP_PORT_INFO, 0);
+	packet.mad[MAD_MODIFIER + 3] = 1;
+	store_be16(packet.mad + PACKET_MAD_DATA + 16, lid);
+	relay_map_learn(&fix->model.map, node, packet.mad);
+}
+
+/* The client is at HCA hca (HCA_LID), other has OTHER_LID. @settings: as for --wire */
+static struct fixture *fixture_create(const char *settings)
+{
+	struct fixture *fix = calloc(1, sizeof(*fix));
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
+	struct error err = { 0 };
+	char origin[ATTACH_ID_SIZE];
+	const struct relay_io io = { to_ibsim, to_client, fix };
+
+	assert_non_null(fix);
+	assert_int_equal(net_shape_build(&shape, &fix->fabric, &err), 0);
+	assert_int_equal(relay_model_init(&fix->model, fix->fabric, &io, &err), 0);
+	if (relay_model_set(&fix->model, settings, &err) < 0)
+		fail_msg("%s", err.text);
+	fix->now = 1000 * MS;
+	fix->hca = find_hca(fix->fabric, 0);
+	fix->other = find_hca(fix->fabric, fix->hca);
+	relay_model_open(&fix->model, SLOT, attach_id(fix->fabric, fix->hca, origin));
+	assert_int_equal(fix->model.slots[SLOT].origin, fix->hca);
+	learn_lid(fix, fix->hca, HCA_LID);
+	learn_lid(fix, fix->other, OTHER_LID);
+	return fix;
+}
+
+static void fixture_destroy(struct fixture *fix)
+{
+	relay_model_done(&fix->model);
+	fabric_destroy(fix->fabric);
+	free(fix);
+}
+
+/* The HCA is the only node with this setting. */
+static void set_hca(struct fixture *fix, const char *key)
+{
+	char setting[64];
+
+	snprintf(setting, sizeof(setting), "%s=0x%016" PRIx64, key, fix->fabric->nodes[fix->hca].guid);
+	assert_int_equal(relay_model_set(&fix->model, setting, NULL), 0);
+}
+
+static void send_packet(struct fixture *fix, const struct packet *packet)
+{
+	relay_model_from_client(&fix->model, SLOT, packet, fix->now);
+	fixture_ibsim_responses(fix);
+}
 
 static void default_settings_add_no_delay(void **state)
 {
-	struct bed *bed = bed_create("");
+	struct fixture *fix = fixture_create("");
 
 	(void)state;
-	bed_ask(bed, HCA_LID, 1);
-	assert_int_equal(bed->got, 1);
-	assert_false(bed->responses[0].timed_out);
-	assert_int_equal(bed->responses[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
-	assert_int_equal(bed->model.in_flight, 0);
-	bed_destroy(bed);
+	fixture_ask(fix, HCA_LID, 1);
+	assert_int_equal(fix->got, 1);
+	assert_false(fix->responses[0].timed_out);
+	assert_int_equal(fix->responses[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
+	assert_int_equal(fix->model.in_flight, 0);
+	fixture_destroy(fix);
 }
 
 static void a_response_takes_two_latencies_and_the_service_time(void **state)
 {
-	struct bed *bed = bed_create("latency=20us service=100us");
-	int64_t began = bed->now;
+	struct fixture *fix = fixture_create("latency=20us service=100us");
+	int64_t began = fix->now;
 
 	(void)state;
-	bed_ask(bed, HCA_LID, 1);
-	bed_run_until(bed, began + 1 * MS);
-	assert_int_equal(bed->got, 1);
-	assert_in_range(bed->asked_at[0], began, began + 20 * US);
-	assert_int_equal(bed->responses[0].at, began + 140 * US);
-	bed_destroy(bed);
+	fixture_ask(fix, HCA_LID, 1);
+	fixture_run_until(fix, began + 1 * MS);
+	assert_int_equal(fix->got, 1);
+	assert_in_range(fix->asked_at[0], began, began + 20 * US);
+	assert_int_equal(fix->responses[0].at, began + 140 * US);
+	fixture_destroy(fix);
 }
 
 static void a_node_serves_one_request_at_a_time(void **state)
 {
-	struct bed *bed = bed_create("latency=20us service=100us");
-	int64_t began = bed->now;
+	struct fixture *fix = fixture_create("latency=20us service=100us");
+	int64_t began = fix->now;
 	uint32_t i;
 
 	(void)state;
 	for (i = 0; i < 10; i++)
-		bed_ask(bed, HCA_LID, i);
-	bed_ask(bed, OTHER_LID, 100);
-	bed_run_until(bed, began + 10 * MS);
-	assert_int_equal(bed->got, 11);
+		fixture_ask(fix, HCA_LID, i);
+	fixture_ask(fix, OTHER_LID, 100);
+	fixture_run_until(fix, began + 10 * MS);
+	assert_int_equal(fix->got, 11);
 	for (i = 0; i < 11; i++) {
-		const uint32_t tid = bed->responses[i].tid;
+		const uint32_t tid = fix->responses[i].tid;
 
-		assert_int_equal(bed->responses[i].at, began + (tid == 100 ? 140 : 140 + 100 * tid) * US);
+		assert_int_equal(fix->responses[i].at, began + (tid == 100 ? 140 : 140 + 100 * tid) * US);
 	}
 	/* The request is sent to ibsim when its node processes it: counters are read then. */
 	for (i = 1; i < 11; i++)
-		assert_true(bed->asked_at[i] - bed->asked_at[i - 1] == 100 * US ||
-			    bed->asked_at[i] == bed->asked_at[i - 1]);
-	bed_destroy(bed);
+		assert_true(fix->asked_at[i] - fix->asked_at[i - 1] == 100 * US ||
+			    fix->asked_at[i] == fix->asked_at[i - 1]);
+	fixture_destroy(fix);
 }
 
 static void an_idle_node_adds_no_queueing_delay(void **state)
 {
-	struct bed *bed = bed_create("latency=20us service=100us");
+	struct fixture *fix = fixture_create("latency=20us service=100us");
 
 	(void)state;
-	bed_ask(bed, HCA_LID, 1);
-	bed_run_until(bed, bed->now + 50 * MS);
-	bed_ask(bed, HCA_LID, 2);
-	bed_run_until(bed, bed->now + 50 * MS);
-	assert_int_equal(bed->got, 2);
-	assert_int_equal(bed->responses[1].at - bed->responses[0].at, 50 * MS);
-	bed_destroy(bed);
+	fixture_ask(fix, HCA_LID, 1);
+	fixture_run_until(fix, fix->now + 50 * MS);
+	fixture_ask(fix, HCA_LID, 2);
+	fixture_run_until(fix, fix->now + 50 * MS);
+	assert_int_equal(fix->got, 2);
+	assert_int_equal(fix->responses[1].at - fix->responses[0].at, 50 * MS);
+	fixture_destroy(fix);
 }
 
 static void a_dead_node_times_out_after_hold_without_delaying_others(void **state)
 {
-	struct bed *bed = bed_create("latency=20us service=100us hold=1s");
-	int64_t began = bed->now;
-	char origin[ATTACH_ID_SIZE], dead[64];
+	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
+	int64_t began = fix->now;
 	uint32_t i;
 
 	(void)state;
-	snprintf(dead, sizeof(dead), "dead=0x%s", attach_id(bed->fabric, bed->hca, origin) + 2);
-	assert_int_equal(relay_model_set(&bed->model, dead, NULL), 0);
+	set_hca(fix, "dead");
 	for (i = 0; i < 5; i++)
-		bed_ask(bed, HCA_LID, i);
-	bed_ask(bed, OTHER_LID, 100);
-	bed_run_until(bed, began + 2000 * MS);
-	assert_int_equal(bed->asked, 1);
-	assert_int_equal(bed->got, 6);
-	assert_int_equal(bed->responses[0].tid, 100);
-	assert_int_equal(bed->responses[0].at, began + 140 * US);
+		fixture_ask(fix, HCA_LID, i);
+	fixture_ask(fix, OTHER_LID, 100);
+	fixture_run_until(fix, began + 2000 * MS);
+	assert_int_equal(fix->asked, 1);
+	assert_int_equal(fix->got, 6);
+	assert_int_equal(fix->responses[0].tid, 100);
+	assert_int_equal(fix->responses[0].at, began + 140 * US);
 	for (i = 1; i < 6; i++) {
-		assert_true(bed->responses[i].timed_out);
-		assert_int_equal(bed->responses[i].packet.mad[MAD_METHOD], METHOD_GET);
-		assert_int_equal(bed->responses[i].at, began + 1000 * MS);
+		assert_true(fix->responses[i].timed_out);
+		assert_int_equal(fix->responses[i].packet.mad[MAD_METHOD], METHOD_GET);
+		assert_int_equal(fix->responses[i].at, began + 1000 * MS);
 	}
 	/* It works again at once: dead nodes have no queue. */
-	assert_int_equal(relay_model_set(&bed->model, "dead=none", NULL), 0);
-	began = bed->now;
-	bed_ask(bed, HCA_LID, 7);
-	bed_run_until(bed, began + 1 * MS);
-	assert_int_equal(bed->responses[6].at, began + 140 * US);
-	assert_false(bed->responses[6].timed_out);
-	bed_destroy(bed);
+	assert_int_equal(relay_model_set(&fix->model, "dead=none", NULL), 0);
+	began = fix->now;
+	fixture_ask(fix, HCA_LID, 7);
+	fixture_run_until(fix, began + 1 * MS);
+	assert_int_equal(fix->responses[6].at, began + 140 * US);
+	assert_false(fix->responses[6].timed_out);
+	fixture_destroy(fix);
 }
 
 /* Send an LID-routed SMP with an M_Key and a request for counters. */
-static void ask_smp(struct bed *bed, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
+static void ask_smp(struct fixture *fix, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
 {
 	uint64_t wire = htobe64(mkey);
 	struct packet packet;
 
-	bed_fill(&packet, mgmt_class, 0x11, tid);
+	fixture_fill(&packet, mgmt_class, 0x11, tid);
 	packet.dlid = htons(HCA_LID);
 	packet.dqp = 0;
 	memcpy(packet.mad + 24, &wire, sizeof(wire));
-	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_responses(bed);
+	send_packet(fix, &packet);
 }
 
 static void a_locked_node_drops_smps_without_its_key(void **state)
 {
-	struct bed *bed = bed_create("latency=20us hold=10ms");
-	uint64_t guid = bed->fabric->nodes[bed->hca].guid;
-	char origin[ATTACH_ID_SIZE], words[64];
+	struct fixture *fix = fixture_create("latency=20us hold=10ms");
+	uint64_t guid = fix->fabric->nodes[fix->hca].guid;
 	int i;
 
 	(void)state;
-	snprintf(words, sizeof(words), "locked=0x%s", attach_id(bed->fabric, bed->hca, origin) + 2);
-	assert_int_equal(relay_model_set(&bed->model, words, NULL), 0);
-	bed_ask(bed, HCA_LID, 1);
-	ask_smp(bed, CLASS_SUBN_LID, 0, 2);
-	ask_smp(bed, CLASS_SUBN_LID, guid + 1, 3);
-	ask_smp(bed, CLASS_SUBN_LID, guid, 4);
-	bed_run_until(bed, bed->now + 100 * MS);
-	assert_int_equal(bed->got, 4);
+	set_hca(fix, "locked");
+	fixture_ask(fix, HCA_LID, 1);
+	ask_smp(fix, CLASS_SUBN_LID, 0, 2);
+	ask_smp(fix, CLASS_SUBN_LID, guid + 1, 3);
+	ask_smp(fix, CLASS_SUBN_LID, guid, 4);
+	fixture_run_until(fix, fix->now + 100 * MS);
+	assert_int_equal(fix->got, 4);
 	for (i = 0; i < 4; i++)
-		assert_int_equal(bed->responses[i].timed_out, bed->responses[i].tid == 2 || bed->responses[i].tid == 3);
-	assert_int_equal(relay_model_set(&bed->model, "locked=none", NULL), 0);
-	ask_smp(bed, CLASS_SUBN_LID, 0, 5);
-	bed_run_until(bed, bed->now + 100 * MS);
-	assert_false(bed->responses[4].timed_out);
-	bed_destroy(bed);
+		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid == 2 || fix->responses[i].tid == 3);
+	assert_int_equal(relay_model_set(&fix->model, "locked=none", NULL), 0);
+	ask_smp(fix, CLASS_SUBN_LID, 0, 5);
+	fixture_run_until(fix, fix->now + 100 * MS);
+	assert_false(fix->responses[4].timed_out);
+	fixture_destroy(fix);
 }
 
 static void a_node_that_becomes_dead_drops_its_queue(void **state)
 {
-	struct bed *bed = bed_create("latency=20us service=100us hold=1s");
-	int64_t began = bed->now;
+	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
+	int64_t began = fix->now;
 	uint32_t i;
 
 	(void)state;
 	for (i = 0; i < 10; i++)
-		bed_ask(bed, HCA_LID, i);
-	bed_run_until(bed, began + 350 * US);
-	assert_int_equal(relay_model_set(&bed->model, "dead=all", NULL), 0);
-	bed_run_until(bed, began + 3000 * MS);
-	assert_int_equal(bed->got, 10);
-	assert_int_equal(bed->asked, 4); /* processed at 20, 120, 220 and 320 us */
+		fixture_ask(fix, HCA_LID, i);
+	fixture_run_until(fix, began + 350 * US);
+	assert_int_equal(relay_model_set(&fix->model, "dead=all", NULL), 0);
+	fixture_run_until(fix, began + 3000 * MS);
+	assert_int_equal(fix->got, 10);
+	assert_int_equal(fix->asked, 4); /* processed at 20, 120, 220 and 320 us */
 	for (i = 0; i < 10; i++)
-		assert_int_equal(bed->responses[i].timed_out, bed->responses[i].tid >= 4);
-	bed_destroy(bed);
+		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid >= 4);
+	fixture_destroy(fix);
 }
 
 static void timeouts_of_ibsim_are_reported_after_hold(void **state)
 {
-	struct bed *bed = bed_create("latency=20us hold=300ms");
-	int64_t began = bed->now;
+	struct fixture *fix = fixture_create("latency=20us hold=300ms");
+	int64_t began = fix->now;
 	struct packet packet;
 
 	(void)state;
-	bed->mute = true;
-	bed_ask(bed, HCA_LID, 1);
-	bed_run_until(bed, began + 100 * US);
-	packet = bed->waiting[0];
+	fix->mute = true;
+	fixture_ask(fix, HCA_LID, 1);
+	fixture_run_until(fix, began + 100 * US);
+	packet = fix->waiting[0];
 	packet.status = htonl(PACKET_TIMED_OUT);
-	relay_model_from_ibsim(&bed->model, SLOT, &packet, bed->now);
-	bed_run_until(bed, began + 299 * MS);
-	assert_int_equal(bed->got, 0);
-	bed_run_until(bed, began + 300 * MS);
-	assert_int_equal(bed->got, 1);
-	assert_true(bed->responses[0].timed_out);
-	bed_destroy(bed);
+	relay_model_from_ibsim(&fix->model, SLOT, &packet, fix->now);
+	fixture_run_until(fix, began + 299 * MS);
+	assert_int_equal(fix->got, 0);
+	fixture_run_until(fix, began + 300 * MS);
+	assert_int_equal(fix->got, 1);
+	assert_true(fix->responses[0].timed_out);
+	fixture_destroy(fix);
 }
 
 static void a_missing_response_times_out_after_hold(void **state)
 {
-	struct bed *bed = bed_create("hold=300ms");
-	int64_t began = bed->now;
+	struct fixture *fix = fixture_create("hold=300ms");
+	int64_t began = fix->now;
 
 	(void)state;
-	bed->mute = true;
-	bed_ask(bed, HCA_LID, 1);
-	bed_run_until(bed, began + 300 * MS);
-	assert_int_equal(bed->got, 1);
-	assert_true(bed->responses[0].timed_out);
-	assert_int_equal(bed->model.in_flight, 0);
-	bed_destroy(bed);
+	fix->mute = true;
+	fixture_ask(fix, HCA_LID, 1);
+	fixture_run_until(fix, began + 300 * MS);
+	assert_int_equal(fix->got, 1);
+	assert_true(fix->responses[0].timed_out);
+	assert_int_equal(fix->model.in_flight, 0);
+	fixture_destroy(fix);
 }
 
 static void a_new_client_gets_no_response_of_the_previous_one(void **state)
 {
-	struct bed *bed = bed_create("latency=20us service=100us");
+	struct fixture *fix = fixture_create("latency=20us service=100us");
 	char origin[ATTACH_ID_SIZE];
 
 	(void)state;
-	bed_ask(bed, HCA_LID, 1);
-	bed_ask(bed, OTHER_LID, 2);
-	bed_run_until(bed, bed->now + 50 * US);
-	bed_ask(bed, OTHER_LID, 3);
-	relay_model_close(&bed->model, SLOT);
-	relay_model_open(&bed->model, SLOT, attach_id(bed->fabric, bed->other, origin));
-	bed_run_until(bed, bed->now + 50 * MS);
-	assert_int_equal(bed->got, 0);
-	assert_int_equal(bed->model.in_flight, 0);
-	bed_destroy(bed);
+	fixture_ask(fix, HCA_LID, 1);
+	fixture_ask(fix, OTHER_LID, 2);
+	fixture_run_until(fix, fix->now + 50 * US);
+	fixture_ask(fix, OTHER_LID, 3);
+	relay_model_close(&fix->model, SLOT);
+	relay_model_open(&fix->model, SLOT, attach_id(fix->fabric, fix->other, origin));
+	fixture_run_until(fix, fix->now + 50 * MS);
+	assert_int_equal(fix->got, 0);
+	assert_int_equal(fix->model.in_flight, 0);
+	fixture_destroy(fix);
 }
 
 static void mads_without_response_pass_immediately(void **state)
 {
-	struct bed *bed = bed_create("latency=20us service=100us");
+	struct fixture *fix = fixture_create("latency=20us service=100us");
 	struct packet packet;
 
 	(void)state;
-	bed->mute = true;
-	bed_fill(&packet, CLASS_SUBN_LID, 2, 5);
+	fix->mute = true;
+	fixture_fill(&packet, CLASS_SUBN_LID, 2, 5);
 	packet.mad[MAD_METHOD] = 5; /* a trap */
-	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	assert_int_equal(bed->asked, 1);
-	relay_model_from_ibsim(&bed->model, SLOT, &packet, bed->now);
-	assert_int_equal(bed->got, 1);
-	bed_destroy(bed);
+	relay_model_from_client(&fix->model, SLOT, &packet, fix->now);
+	assert_int_equal(fix->asked, 1);
+	relay_model_from_ibsim(&fix->model, SLOT, &packet, fix->now);
+	assert_int_equal(fix->got, 1);
+	fixture_destroy(fix);
 }
 
 static void a_directed_route_leads_to_its_node(void **state)
 {
-	struct bed *bed = bed_create("dead=switches hold=10ms");
-	const struct fabric *fabric = bed->fabric;
+	struct fixture *fix = fixture_create("dead=switches hold=10ms");
+	const struct fabric *fabric = fix->fabric;
 	struct packet packet;
-	int64_t began = bed->now;
+	int64_t began = fix->now;
 
 	(void)state;
 	/* The only port of the HCA leads to its leaf, which is dead. */
-	bed_fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
+	fixture_fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
 	packet.dlid = 0xffff;
-	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_responses(bed);
-	assert_int_equal(bed->got, 1);
+	send_packet(fix, &packet);
+	assert_int_equal(fix->got, 1);
 	packet.mad[MAD_HOP_COUNT] = 1;
 	packet.mad[MAD_INITIAL_PATH + 1] = 1;
-	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_responses(bed);
-	assert_int_equal(bed->got, 1);
-	bed_run_until(bed, began + 10 * MS);
-	assert_int_equal(bed->got, 2);
-	assert_true(bed->responses[1].timed_out);
+	send_packet(fix, &packet);
+	assert_int_equal(fix->got, 1);
+	fixture_run_until(fix, began + 10 * MS);
+	assert_int_equal(fix->got, 2);
+	assert_true(fix->responses[1].timed_out);
 	/* From the leaf down to another HCA, which responds. */
 	packet.mad[MAD_HOP_COUNT] = 2;
 	packet.mad[MAD_INITIAL_PATH + 2] =
-		fabric->ports[fabric->ports[fabric_node_port(fabric, bed->other, 1)].peer].num;
-	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_responses(bed);
-	assert_int_equal(bed->got, 3);
-	assert_false(bed->responses[2].timed_out);
-	bed_destroy(bed);
+		fabric->ports[fabric->ports[fabric_node_port(fabric, fix->other, 1)].peer].num;
+	send_packet(fix, &packet);
+	assert_int_equal(fix->got, 3);
+	assert_false(fix->responses[2].timed_out);
+	fixture_destroy(fix);
 }
 
 static void loss_matches_its_setting_and_all_losses_time_out(void **state)
 {
-	struct bed *bed = bed_create("latency=20us hold=5ms loss=20 seed=4");
+	struct fixture *fix = fixture_create("latency=20us hold=5ms loss=20 seed=4");
 	size_t timed_out = 0, i;
 
 	(void)state;
 	for (i = 0; i < 2000; i++) {
-		bed_ask(bed, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
-		bed_run_until(bed, bed->now + 10 * US);
+		fixture_ask(fix, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
+		fixture_run_until(fix, fix->now + 10 * US);
 	}
-	bed_run_until(bed, bed->now + 100 * MS);
-	assert_int_equal(bed->got, 2000);
-	assert_int_equal(bed->model.in_flight, 0);
-	for (i = 0; i < bed->got; i++)
-		timed_out += bed->responses[i].timed_out;
+	fixture_run_until(fix, fix->now + 100 * MS);
+	assert_int_equal(fix->got, 2000);
+	assert_int_equal(fix->model.in_flight, 0);
+	for (i = 0; i < fix->got; i++)
+		timed_out += fix->responses[i].timed_out;
 	/* Requests and responses are lost: 36 % fail, within five standard deviations. */
 	assert_in_range(timed_out, 720 - 107, 720 + 107);
-	bed_destroy(bed);
+	fixture_destroy(fix);
 }
 
 static void late_duplicated_and_unsolicited_responses(void **state)
 {
-	struct bed *bed = bed_create("latency=20us hold=100ms");
-	int64_t began = bed->now;
+	struct fixture *fix = fixture_create("latency=20us hold=100ms");
+	int64_t began = fix->now;
 	struct error err = { 0 };
 
 	(void)state;
-	if (responder_configure(&bed->model.responder, "hcas duplicated=100", &err) < 0)
+	if (responder_configure(&fix->model.responder, "hcas duplicated=100", &err) < 0)
 		fail_msg("%s", err.text);
-	bed_ask(bed, HCA_LID, 1);
-	bed_run_until(bed, began + 1 * MS);
-	assert_int_equal(bed->got, 2);
-	assert_memory_equal(&bed->responses[0].packet, &bed->responses[1].packet, sizeof(bed->responses[0].packet));
+	fixture_ask(fix, HCA_LID, 1);
+	fixture_run_until(fix, began + 1 * MS);
+	assert_int_equal(fix->got, 2);
+	assert_memory_equal(&fix->responses[0].packet, &fix->responses[1].packet, sizeof(fix->responses[0].packet));
 
-	assert_int_equal(responder_configure(&bed->model.responder, "hcas duplicated=0 foreign=100", NULL), 0);
-	bed_ask(bed, HCA_LID, 2);
-	bed_run_until(bed, began + 2 * MS);
-	assert_int_equal(bed->got, 4);
-	assert_int_not_equal(bed->responses[2].tid, 2);
-	assert_int_equal(bed->responses[3].tid, 2);
+	assert_int_equal(responder_configure(&fix->model.responder, "hcas duplicated=0 foreign=100", NULL), 0);
+	fixture_ask(fix, HCA_LID, 2);
+	fixture_run_until(fix, began + 2 * MS);
+	assert_int_equal(fix->got, 4);
+	assert_int_not_equal(fix->responses[2].tid, 2);
+	assert_int_equal(fix->responses[3].tid, 2);
 
-	assert_int_equal(responder_configure(&bed->model.responder, "hcas foreign=0 late=100 late_by=250ms", NULL), 0);
-	began = bed->now;
-	bed_ask(bed, HCA_LID, 3);
-	bed_run_until(bed, began + 1000 * MS);
-	assert_int_equal(bed->got, 6);
-	assert_true(bed->responses[4].timed_out);
-	assert_int_equal(bed->responses[4].at, began + 100 * MS);
-	assert_false(bed->responses[5].timed_out);
-	assert_int_equal(bed->responses[5].tid, 3);
-	assert_int_equal(bed->responses[5].at, began + 250 * MS + 40 * US);
-	bed_destroy(bed);
+	assert_int_equal(responder_configure(&fix->model.responder, "hcas foreign=0 late=100 late_by=250ms", NULL), 0);
+	began = fix->now;
+	fixture_ask(fix, HCA_LID, 3);
+	fixture_run_until(fix, began + 1000 * MS);
+	assert_int_equal(fix->got, 6);
+	assert_true(fix->responses[4].timed_out);
+	assert_int_equal(fix->responses[4].at, began + 100 * MS);
+	assert_false(fix->responses[5].timed_out);
+	assert_int_equal(fix->responses[5].tid, 3);
+	assert_int_equal(fix->responses[5].at, began + 250 * MS + 40 * US);
+	fixture_destroy(fix);
 }
 
 static void a_redirected_request_gets_a_response(void **state)
 {
-	struct bed *bed = bed_create("");
-	char origin[ATTACH_ID_SIZE], words[96];
+	struct fixture *fix = fixture_create("");
+	char settings[96];
 	struct packet packet;
 	const uint8_t *info;
 
 	(void)state;
-	snprintf(words, sizeof(words), "0x%s redirect=0x%s", attach_id(bed->fabric, bed->hca, origin) + 2,
-		 attach_id(bed->fabric, bed->other, (char[ATTACH_ID_SIZE]){ 0 }) + 2);
-	assert_int_equal(responder_configure(&bed->model.responder, words, NULL), 0);
+	snprintf(settings, sizeof(settings), "0x%016" PRIx64 " redirect=0x%016" PRIx64,
+		 fix->fabric->nodes[fix->hca].guid, fix->fabric->nodes[fix->other].guid);
+	assert_int_equal(responder_configure(&fix->model.responder, settings, NULL), 0);
 	/* A target that is not a single node is rejected. */
-	assert_int_equal(responder_configure(&bed->model.responder, "all redirect=hcas", NULL), ERR_USAGE);
-	bed_ask(bed, HCA_LID, 1);
-	assert_int_equal(bed->got, 1);
-	assert_int_equal(load_be16(bed->responses[0].packet.mad + MAD_STATUS), 0x0002);
-	info = bed->responses[0].packet.mad + PACKET_MAD_DATA;
+	assert_int_equal(responder_configure(&fix->model.responder, "all redirect=hcas", NULL), ERR_USAGE);
+	fixture_ask(fix, HCA_LID, 1);
+	assert_int_equal(fix->got, 1);
+	assert_int_equal(load_be16(fix->responses[0].packet.mad + MAD_STATUS), 0x0002);
+	info = fix->responses[0].packet.mad + PACKET_MAD_DATA;
 	assert_int_equal(load_be16(info + 28), OTHER_LID);
 
-	bed_fill(&packet, CLASS_PERFORMANCE, PMA_COUNTERS, 2);
+	fixture_fill(&packet, CLASS_PERFORMANCE, PMA_COUNTERS, 2);
 	packet.dlid = htons(load_be16(info + 28));
 	packet.dqp = htonl(load_be32(info + 32));
 	packet.mad[PACKET_MAD_DATA + 1] = 1;
-	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
+	relay_model_from_client(&fix->model, SLOT, &packet, fix->now);
 	/* The request to ibsim goes to the node itself. */
-	assert_int_equal(bed->waiting[bed->waiting_count - 1].dlid, htons(HCA_LID));
-	bed_ibsim_responses(bed);
-	assert_int_equal(bed->got, 2);
-	assert_int_equal(load_be16(bed->responses[1].packet.mad + MAD_STATUS), 0);
-	assert_int_equal(bed->responses[1].packet.slid, htons(OTHER_LID));
-	bed_destroy(bed);
+	assert_int_equal(fix->waiting[fix->waiting_count - 1].dlid, htons(HCA_LID));
+	fixture_ibsim_responses(fix);
+	assert_int_equal(fix->got, 2);
+	assert_int_equal(load_be16(fix->responses[1].packet.mad + MAD_STATUS), 0);
+	assert_int_equal(fix->responses[1].packet.slid, htons(OTHER_LID));
+	fixture_destroy(fix);
 }
 
 static void invalid_settings_change_nothing(void **state)
@@ -370,41 +534,41 @@ static void invalid_settings_change_nothing(void **state)
 		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=nobody", "speed=1",
 		"hello", "hold=1s dead=nobody", "locked=nobody", "service=", "seed=abc", "dead=nothing*",
 	};
-	struct bed *bed = bed_create("latency=20us");
+	struct fixture *fix = fixture_create("latency=20us");
 	struct error err;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(&err, 0, sizeof(err));
-		assert_int_equal(relay_model_set(&bed->model, wrong[i], &err), ERR_USAGE);
+		assert_int_equal(relay_model_set(&fix->model, wrong[i], &err), ERR_USAGE);
 		assert_true(err.text[0]);
 	}
-	assert_int_equal(bed->model.settings.latency_ns, 20 * US);
-	assert_int_equal(bed->model.settings.hold_ns, 0);
-	bed_destroy(bed);
+	assert_int_equal(fix->model.settings.latency_ns, 20 * US);
+	assert_int_equal(fix->model.settings.hold_ns, 0);
+	fixture_destroy(fix);
 }
 
 static void names_may_contain_spaces(void **state)
 {
-	struct bed *bed = bed_create("");
+	struct fixture *fix = fixture_create("");
 	struct text text = { 0 };
 	char words[256];
 	size_t i, dead = 0;
 
 	(void)state;
-	snprintf(words, sizeof(words), "latency=1.5 ms dead=%s, %s hold=0 loss=1%%", bed->fabric->nodes[bed->hca].name,
-		 bed->fabric->nodes[bed->other].name);
-	assert_int_equal(relay_model_set(&bed->model, words, NULL), 0);
-	for (i = 0; i < bed->fabric->node_count; i++)
-		dead += bed->model.dead[i];
+	snprintf(words, sizeof(words), "latency=1.5 ms dead=%s, %s hold=0 loss=1%%", fix->fabric->nodes[fix->hca].name,
+		 fix->fabric->nodes[fix->other].name);
+	assert_int_equal(relay_model_set(&fix->model, words, NULL), 0);
+	for (i = 0; i < fix->fabric->node_count; i++)
+		dead += fix->model.dead[i];
 	assert_int_equal(dead, 2);
-	assert_true(bed->model.dead[bed->hca] && bed->model.dead[bed->other]);
-	assert_int_equal(bed->model.settings.latency_ns, 1500 * US);
-	relay_model_describe(&bed->model, &text);
-	assert_non_null(strstr(text_chars(&text), bed->fabric->nodes[bed->other].name));
+	assert_true(fix->model.dead[fix->hca] && fix->model.dead[fix->other]);
+	assert_int_equal(fix->model.settings.latency_ns, 1500 * US);
+	relay_model_describe(&fix->model, &text);
+	assert_non_null(strstr(text_chars(&text), fix->fabric->nodes[fix->other].name));
 	text_done(&text);
-	bed_destroy(bed);
+	fixture_destroy(fix);
 }
 
 int main(void)

@@ -33,7 +33,7 @@ static int set_pair(const struct fabric *fabric, struct draft *draft, const stru
 	if (!strcmp(pair->key, "loss"))
 		return parse_percent(pair->key, pair->value, &settings->loss, err);
 	if (!strcmp(pair->key, "seed"))
-		return parse_number(pair->key, pair->value, UINT64_MAX, &settings->seed, err);
+		return parse_number(pair->key, pair->value, 0, UINT64_MAX, &settings->seed, err);
 	if (!strcmp(pair->key, "dead"))
 		return parse_nodes(fabric, pair->value, draft->dead, err);
 	if (!strcmp(pair->key, "locked"))

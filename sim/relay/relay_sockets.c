@@ -16,26 +16,6 @@
 /* Datagrams per system call; a socket queues 10 by default (/proc/sys/net/unix/max_dgram_qlen). */
 #define BATCH 12
 
-static int open_socket(const char *name, const char *what)
-{
-	struct sockaddr_un address;
-	socklen_t len = client_address(&address, name, what);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, len) == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static int connect_to(int fd, const char *name, const char *what)
-{
-	struct sockaddr_un address;
-	socklen_t len = client_address(&address, name, what);
-
-	return connect(fd, (const struct sockaddr *)&address, len);
-}
-
 int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model, const char *name,
 		       const char *ibsim_name, struct error *err)
 {
@@ -48,15 +28,15 @@ int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model,
 	sockets->name = name;
 	sockets->ibsim_name = ibsim_name;
 	sockets->ctl_up_fd = -1;
-	sockets->ctl_fd = open_socket(name, "ctl");
+	sockets->ctl_fd = client_bind(name, "ctl", SOCK_NONBLOCK);
 	snprintf(what, sizeof(what), "ctl%ld", (long)getpid());
-	sockets->ibsim_ctl = open_socket(ibsim_name, what);
+	sockets->ibsim_ctl = client_bind(ibsim_name, what, SOCK_NONBLOCK);
 	good = sockets->ctl_fd >= 0 && sockets->ibsim_ctl >= 0 &&
-		connect_to(sockets->ibsim_ctl, ibsim_name, "ctl") == 0;
+		client_connect(sockets->ibsim_ctl, ibsim_name, "ctl") == 0;
 	for (i = 0; i < IBSIM_CLIENTS; i++) {
 		snprintf(what, sizeof(what), "out%d", i);
 		sockets->slots[i].up_fd = -1;
-		sockets->slots[i].down_fd = open_socket(name, what);
+		sockets->slots[i].down_fd = client_bind(name, what, SOCK_NONBLOCK);
 		good = good && sockets->slots[i].down_fd >= 0;
 	}
 	if (good)
@@ -124,10 +104,10 @@ static bool open_slot(struct relay_sockets *sockets, const struct ctl_connect *g
 	node[NODE_ID_SIZE] = '\0';
 	relay_model_open(sockets->model, given->id, node);
 	snprintf(what, sizeof(what), "out%u", given->id);
-	if (connect_to(slot->up_fd, sockets->ibsim_name, what) < 0)
+	if (client_connect(slot->up_fd, sockets->ibsim_name, what) < 0)
 		return false;
 	snprintf(what, sizeof(what), "in%u", pid);
-	return connect_to(slot->down_fd, sockets->name, what) == 0;
+	return client_connect(slot->down_fd, sockets->name, what) == 0;
 }
 
 /* --- control --- */
@@ -161,7 +141,7 @@ static bool prepare_connect(struct relay_sockets *sockets)
 			close_slot(sockets, i);
 	close_fd(&sockets->ctl_up_fd);
 	snprintf(what, sizeof(what), "in%u", pid);
-	sockets->ctl_up_fd = open_socket(sockets->ibsim_name, what);
+	sockets->ctl_up_fd = client_bind(sockets->ibsim_name, what, SOCK_NONBLOCK);
 	return sockets->ctl_up_fd >= 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "sim/relay/relay_map.h"
 
 /* Attributes. Source: IBA Vol 1, tables 140 (SubnMgt) and 188 (PerfMgt), as in libibmad mad.h. */
 enum {
@@ -143,7 +144,7 @@ static void put_redirect(const struct responder *responder, uint32_t node, uint8
 	memset(info, 0, PACKET_MAD_DATA_SIZE);
 	info[0] = info[1] = 1;
 	put_caps(config, info);
-	store_be16(info + 28, responder->lid ? responder->lid(responder->ctx, config->redirect, 1) : 0);
+	store_be16(info + 28, responder->map ? relay_map_lid(responder->map, config->redirect, 1) : 0);
 	store_be16(info + 30, DEFAULT_PKEY);
 	store_be32(info + 32, RESPONDER_REDIRECT_QP + node);
 	store_be32(info + 36, QKEY_PMA);

@@ -27,6 +27,7 @@
 
 struct error;
 struct fabric;
+struct relay_map;
 
 #define RESPONDER_REFUSED_MAX 8
 
@@ -61,9 +62,7 @@ struct responder_node {
 struct responder {
 	const struct fabric *fabric; /* borrowed */
 	struct responder_node **nodes; /* by node; NULL: not configured */
-	/* The LID of a port of a node; 0: unknown. */
-	uint16_t (*lid)(void *ctx, uint32_t node, uint8_t port);
-	void *ctx;
+	const struct relay_map *map; /* borrowed: for the LIDs of redirects; NULL: not known */
 };
 
 int responder_init(struct responder *responder, const struct fabric *fabric, struct error *err);

@@ -41,7 +41,7 @@ static struct responder_node *node_create(unsigned port_count)
 static int set_number(const struct key_value *pair, uint32_t max, uint32_t *ret, struct error *err)
 {
 	uint64_t number;
-	int code = parse_number(pair->key, pair->value, max, &number, err);
+	int code = parse_number(pair->key, pair->value, 0, max, &number, err);
 
 	if (code == 0)
 		*ret = (uint32_t)number;
@@ -69,7 +69,7 @@ static int set_refused(struct responder_node *config, char *list, struct error *
 	for (word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		if (!strcmp(word, "none"))
 			continue;
-		if (parse_number("unsupported", word, UINT16_MAX, &attribute, err) < 0)
+		if (parse_number("unsupported", word, 0, UINT16_MAX, &attribute, err) < 0)
 			return ERR_USAGE;
 		if (config->refused_count == RESPONDER_REFUSED_MAX)
 			return err_set(err, ERR_USAGE, "unsupported takes up to %d attributes", RESPONDER_REFUSED_MAX);
@@ -137,7 +137,7 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 
 	if (!set_port_counter(&scratch, pair->key, NULL))
 		return err_set(err, ERR_USAGE, "\"%s\" is not a setting of pma: see man ibwire-sim", pair->key);
-	if (!unset && parse_number(pair->key, pair->value, UINT64_MAX, &value, err) < 0)
+	if (!unset && parse_number(pair->key, pair->value, 0, UINT64_MAX, &value, err) < 0)
 		return ERR_USAGE;
 	if (port > (int64_t)port_count)
 		return err_set(err, ERR_USAGE, "a selected node has only %u ports", port_count);
@@ -181,7 +181,7 @@ static int set_pair(const struct fabric *fabric, uint32_t node, struct responder
 		return 0;
 	}
 	if (!strcmp(pair->key, "port")) {
-		int code = parse_number(pair->key, pair->value, 254, &number, err);
+		int code = parse_number(pair->key, pair->value, 0, 254, &number, err);
 
 		*port = (int64_t)number;
 		return code;

@@ -124,24 +124,18 @@ static void write_truth_rows(const struct driver *driver, struct text *text)
 /* Written to a temporary file and renamed: a reader never gets an incomplete file. */
 static int write_truth(const struct driver *driver, struct error *err)
 {
-	char path[PATH_MAX + 16];
+	const char *path = driver->options->truth;
+	char new_path[PATH_MAX + 16];
 	struct text text = { 0 };
-	FILE *file;
-	bool written;
+	int code;
 
-	snprintf(path, sizeof(path), "%s.new", driver->options->truth);
+	snprintf(new_path, sizeof(new_path), "%s.new", path);
 	write_truth_rows(driver, &text);
-	file = text_failed(&text) ? NULL : fopen(path, "we");
-	if (!file) {
-		text_done(&text);
-		return err_set(err, ERR_IO, "cannot write the ground truth to %s: %s", path, strerror(errno));
-	}
-	written = fwrite(text_chars(&text), 1, text.len, file) == text.len;
+	code = text_failed(&text) ? err_nomem(err) : rundir_write(NULL, new_path, text_chars(&text), text.len, err);
 	text_done(&text);
-	if (fclose(file) != 0 || !written || rename(path, driver->options->truth) < 0)
-		return err_set(err, ERR_IO, "cannot write the ground truth to %s: %s", driver->options->truth,
-			       strerror(errno));
-	return 0;
+	if (code == 0 && rename(new_path, path) < 0)
+		code = err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	return code;
 }
 
 static void advance_traffic(struct driver *driver)

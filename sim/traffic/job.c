@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "sim/relay/key_values.h"
 
 /* Default rate of a flow, as a part of the rate of its HCA's link. */
 #define DEFAULT_LOAD 0.8
@@ -16,9 +17,8 @@
 struct job {
 	const struct fabric *fabric;
 	bool *hosts;     /* by host: is in the job */
-	bool all_rails;
 	uint64_t rails;  /* bits */
-	size_t stride;   /* host i sends to host i + stride */
+	uint64_t stride; /* host i sends to host i + stride */
 	double rate;
 	bool coupled;
 };
@@ -47,11 +47,13 @@ static int parse_rate(const char *value, double *ret, struct error *err)
 	return 0;
 }
 
-/* Add "0-7,9" to a set of bits. */
-static int parse_rails(const char *value, uint64_t *ret, struct error *err)
+int job_parse_rails(const char *value, uint64_t *ret, struct error *err)
 {
 	const char *s = value;
 
+	*ret = strcmp(value, "all") ? 0 : UINT64_MAX;
+	if (*ret)
+		return 0;
 	do {
 		char *end;
 		unsigned long first = strtoul(s, &end, 10), last = first;
@@ -72,7 +74,7 @@ static int parse_rails(const char *value, uint64_t *ret, struct error *err)
 }
 
 /* Add all hosts of this name (several if descriptions are not unique). Return: whether there is one. */
-static bool add_name(const struct host_table *table, const char *name, size_t len, struct job *job)
+static bool add_name(const struct host_table *table, const char *name, size_t len, bool *hosts)
 {
 	bool found = false;
 	size_t i;
@@ -80,7 +82,7 @@ static bool add_name(const struct host_table *table, const char *name, size_t le
 	for (i = 0; i < table->host_count; i++) {
 		if (strlen(table->hosts[i].name) != len || memcmp(table->hosts[i].name, name, len))
 			continue;
-		job->hosts[i] = true;
+		hosts[i] = true;
 		found = true;
 	}
 	return found;
@@ -95,7 +97,7 @@ static size_t prefix_len(const char *name, size_t len)
 
 /* "node0001-node0016": equal prefixes and a range of numbers. Return: whether it is a range with hosts. */
 static bool add_range(const struct host_table *table, const char *from, size_t from_len, const char *to,
-			 size_t to_len, struct job *job)
+			 size_t to_len, bool *hosts)
 {
 	size_t prefix = prefix_len(from, from_len), i;
 	unsigned long first, last;
@@ -115,53 +117,42 @@ static bool add_range(const struct host_table *table, const char *from, size_t f
 		number = strtoul(name + prefix, NULL, 10);
 		if (number < first || number > last)
 			continue;
-		job->hosts[i] = true;
+		hosts[i] = true;
 		found = true;
 	}
 	return found;
 }
 
 /* Add an item of hosts=. A name may contain '-', so each one is tried as that of a range. */
-static int add_hosts(const struct host_table *table, const char *item, size_t len, struct job *job,
-			struct error *err)
+static int add_hosts(const struct host_table *table, const char *item, size_t len, bool *hosts, struct error *err)
 {
 	size_t i;
 
-	if (add_name(table, item, len, job))
+	if (add_name(table, item, len, hosts))
 		return 0;
 	for (i = 1; i + 1 < len; i++)
-		if (item[i] == '-' && add_range(table, item, i, item + i + 1, len - i - 1, job))
+		if (item[i] == '-' && add_range(table, item, i, item + i + 1, len - i - 1, hosts))
 			return 0;
 	return err_set(err, ERR_USAGE, "hosts=%.*s: there is no such host; the first is \"%s\", the last \"%s\"",
 		       (int)len, item, table->host_count ? table->hosts[0].name : "",
 		       table->host_count ? table->hosts[table->host_count - 1].name : "");
 }
 
-static int parse_hosts(const char *value, const struct host_table *table, struct job *job, struct error *err)
+int job_parse_hosts(const char *value, const struct host_table *table, bool *ret, struct error *err)
 {
-	if (!strcmp(value, "all")) {
-		memset(job->hosts, true, table->host_count);
-		return 0;
-	}
-	while (*value) {
+	bool all = !strcmp(value, "all");
+
+	if (!value[strspn(value, ",")])
+		return err_set(err, ERR_USAGE, "hosts=%s has no host: all, or node0001-node0016,node0020", value);
+	memset(ret, all, table->host_count);
+	while (*value && !all) {
 		size_t len = strcspn(value, ",");
 
-		if (add_hosts(table, value, len, job, err) < 0)
+		if (len && add_hosts(table, value, len, ret, err) < 0)
 			return ERR_USAGE;
 		value += len;
 		value += *value == ',';
 	}
-	return 0;
-}
-
-static int parse_stride(const char *value, size_t *ret, struct error *err)
-{
-	char *end;
-	unsigned long stride = strtoul(value, &end, 10);
-
-	if (!isdigit((unsigned char)*value) || *end || !stride || stride > 1000000)
-		return err_set(err, ERR_USAGE, "stride=%s is not a number of at least 1", value);
-	*ret = stride;
 	return 0;
 }
 
@@ -170,15 +161,13 @@ static int parse_word(const char *word, const struct host_table *table, struct j
 	const char *value = strchr(word, '=');
 
 	if (value && !strncmp(word, "hosts=", 6))
-		return parse_hosts(value + 1, table, job, err);
-	if (value && !strncmp(word, "rails=", 6)) {
-		job->all_rails = !strcmp(value + 1, "all");
-		return job->all_rails ? 0 : parse_rails(value + 1, &job->rails, err);
-	}
+		return job_parse_hosts(value + 1, table, job->hosts, err);
+	if (value && !strncmp(word, "rails=", 6))
+		return job_parse_rails(value + 1, &job->rails, err);
 	if (value && !strncmp(word, "rate=", 5))
 		return parse_rate(value + 1, &job->rate, err);
 	if (value && !strncmp(word, "stride=", 7))
-		return parse_stride(value + 1, &job->stride, err);
+		return parse_number("stride", value + 1, 1, 1000000, &job->stride, err);
 	if (!strcmp(word, "coupled=yes") || !strcmp(word, "coupled=no")) {
 		job->coupled = word[8] == 'y';
 		return 0;
@@ -191,21 +180,14 @@ static int parse_word(const char *word, const struct host_table *table, struct j
 static int parse_words(char *spec, const struct host_table *table, struct job *job, struct error *err)
 {
 	char *rest = NULL, *word = strtok_r(spec, " \t", &rest);
-	bool hosts = false, rails = false;
 
 	if (!word || strcmp(word, "ring"))
 		return err_set(err, ERR_USAGE, "a job begins with its kind \"ring\", not with \"%s\"",
 			       word ? word : "");
-	while ((word = strtok_r(NULL, " \t", &rest))) {
-		hosts |= !strncmp(word, "hosts=", 6);
-		rails |= !strncmp(word, "rails=", 6);
+	memset(job->hosts, true, table->host_count);
+	while ((word = strtok_r(NULL, " \t", &rest)))
 		if (parse_word(word, table, job, err) < 0)
 			return ERR_USAGE;
-	}
-	if (!hosts)
-		memset(job->hosts, true, table->host_count);
-	if (!rails)
-		job->all_rails = true;
 	return 0;
 }
 
@@ -258,8 +240,7 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 	for (i = 0; i < table->hca_count; i++)
 		rails = table->hcas[i].rail >= rails ? table->hcas[i].rail + 1 : rails;
 	for (rail = 0; rail < rails; rail++)
-		if ((job->all_rails || (job->rails >> rail & 1)) &&
-		    add_ring(list, job, table, rail) < 0)
+		if (job->rails >> rail & 1 && add_ring(list, job, table, rail) < 0)
 			return err_nomem(err);
 	if (list->count == before)
 		return err_set(err, ERR_USAGE, "the job has no flow: a ring needs two hosts with an HCA of its rail");
@@ -274,7 +255,7 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 int job_parse(const char *spec, const struct fabric *fabric, const struct host_table *table, struct flow_list *list,
 	      struct error *err)
 {
-	struct job job = { .fabric = fabric, .stride = 1, .coupled = true };
+	struct job job = { .fabric = fabric, .rails = UINT64_MAX, .stride = 1, .coupled = true };
 	char *copy = strdup(spec);
 	int code;
 

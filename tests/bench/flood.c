@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * flood - the fastest that can be: a bare loop that asks PortCounters and
- * PortCountersExtended of ports, does nothing with the answers, and says how
- * long it took. What a sweep is measured against.
+ * flood - the reference for a sweep: a bare loop that reads PortCounters and PortCountersExtended of
+ * ports and ignores the values
  *
  * usage: flood WINDOW PER_NODE <PORTS      (lines "LID PORT")
  *
- * Prints microseconds, questions, and how many were not answered well.
+ * Prints microseconds, requests, and requests without a good response.
  */
 #include <infiniband/umad.h>
 
@@ -21,14 +20,14 @@
 #define LIDS 65536
 #define TIMEOUT_MS 1000
 
-struct question {
+struct request {
 	uint16_t lid, attribute;
 	uint8_t port;
 	int sent;
 };
 
 struct flood {
-	struct question *questions;
+	struct request *requests;
 	size_t count, first; /* first: those before it are sent */
 	unsigned busy[LIDS]; /* in flight to a LID */
 	unsigned window, per_node, in_flight;
@@ -45,9 +44,9 @@ static int64_t now_us(void)
 	return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
 }
 
-static int send_question(struct flood *flood, size_t index)
+static int send_request(struct flood *flood, size_t index)
 {
-	struct question *question = &flood->questions[index];
+	struct request *request = &flood->requests[index];
 	uint8_t *mad = umad_get_mad(flood->buffer);
 	uint32_t tid = htonl((uint32_t)index + 1);
 
@@ -55,30 +54,30 @@ static int send_question(struct flood *flood, size_t index)
 	mad[0] = mad[2] = mad[3] = 1;
 	mad[1] = 4;
 	memcpy(mad + 12, &tid, sizeof(tid));
-	mad[16] = (uint8_t)(question->attribute >> 8);
-	mad[17] = (uint8_t)question->attribute;
-	mad[65] = question->port;
-	umad_set_addr(flood->buffer, question->lid, 1, 0, 0x80010000);
-	question->sent = 1;
-	flood->busy[question->lid]++;
+	mad[16] = (uint8_t)(request->attribute >> 8);
+	mad[17] = (uint8_t)request->attribute;
+	mad[65] = request->port;
+	umad_set_addr(flood->buffer, request->lid, 1, 0, 0x80010000);
+	request->sent = 1;
+	flood->busy[request->lid]++;
 	flood->in_flight++;
 	return umad_send(flood->fd, flood->agent, flood->buffer, MAD_LEN, TIMEOUT_MS, 0);
 }
 
-/* The next one whose node is not busy; looking no further than a few hundred keeps it cheap. */
+/* The next requests to nodes that are not busy; the search is limited to 512 requests. */
 static int send_some(struct flood *flood)
 {
-	size_t i, looked = 0;
+	size_t i, end = flood->count - flood->first > 512 ? flood->first + 512 : flood->count;
 
-	for (i = flood->first; i < flood->count && flood->in_flight < flood->window && looked < 512; i++, looked++) {
-		struct question *question = &flood->questions[i];
+	for (i = flood->first; i < end && flood->in_flight < flood->window; i++) {
+		struct request *request = &flood->requests[i];
 
-		if (question->sent || flood->busy[question->lid] >= flood->per_node)
+		if (request->sent || flood->busy[request->lid] >= flood->per_node)
 			continue;
-		if (send_question(flood, i) < 0)
+		if (send_request(flood, i) < 0)
 			return -1;
 	}
-	while (flood->first < flood->count && flood->questions[flood->first].sent)
+	while (flood->first < flood->count && flood->requests[flood->first].sent)
 		flood->first++;
 	return 0;
 }
@@ -97,13 +96,13 @@ static int receive_one(struct flood *flood)
 	if (!tid || tid > flood->count)
 		return 0;
 	flood->bad += umad_status(flood->buffer) || mad[4] || mad[5];
-	flood->busy[flood->questions[tid - 1].lid]--;
+	flood->busy[flood->requests[tid - 1].lid]--;
 	flood->in_flight--;
 	flood->done++;
 	return 0;
 }
 
-/* Ports of all nodes in turn, so that nodes work side by side. */
+/* Ports of all nodes in turn, so that nodes work in parallel. */
 static int read_ports(struct flood *flood)
 {
 	unsigned lid, port;
@@ -111,18 +110,18 @@ static int read_ports(struct flood *flood)
 
 	while (scanf("%u %u", &lid, &port) == 2) {
 		if (flood->count + 2 > capacity) {
-			struct question *more;
+			struct request *more;
 
 			capacity = capacity ? 2 * capacity : 1024;
-			more = realloc(flood->questions, capacity * sizeof(*more));
+			more = realloc(flood->requests, capacity * sizeof(*more));
 			if (!more)
 				return -1;
-			flood->questions = more;
+			flood->requests = more;
 		}
-		flood->questions[flood->count++] =
-			(struct question){ .lid = (uint16_t)lid, .port = (uint8_t)port, .attribute = 0x12 };
-		flood->questions[flood->count++] =
-			(struct question){ .lid = (uint16_t)lid, .port = (uint8_t)port, .attribute = 0x1d };
+		flood->requests[flood->count++] =
+			(struct request){ .lid = (uint16_t)lid, .port = (uint8_t)port, .attribute = 0x12 };
+		flood->requests[flood->count++] =
+			(struct request){ .lid = (uint16_t)lid, .port = (uint8_t)port, .attribute = 0x1d };
 	}
 	return flood->count ? 0 : -1;
 }
@@ -154,7 +153,7 @@ int main(int argc, char **argv)
 	umad_close_port(flood->fd);
 	umad_done();
 	free(flood->buffer);
-	free(flood->questions);
+	free(flood->requests);
 	free(flood);
 	return 0;
 }

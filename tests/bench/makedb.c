@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * makedb.c - a database of a fabric that never was, to try things on
+ * makedb.c - write a database with a synthetic history (fabric_day.h), as a collector does
  *
- *   makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME] [--calm] [--live SECONDS]
- *          PATH
+ *   makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now] [--live SECONDS] PATH
  *
- * Port ends, 64 to 65,536 (4096); time between sweeps (1); how long (1); which history (1); the
- * wall clock of the first sweep (2026-11-19 00:00 UTC; "now" lets the last one be about now). Faults are in it
- * unless --calm is given: tests/bench/fabric_day.h says which. What the writer stores of a
- * collector it stores of this: the same functions, the same transactions.
+ * Port ends, 64 to 65,536 (4096); time between sweeps (1); duration (1); seed (1); wall clock of the first
+ * sweep (2026-11-19 00:00 UTC; now: the last sweep ends about now). With --live it then stores sweeps in
+ * real time.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -22,10 +20,10 @@
 #include "collector/sink.h"
 #include "storage/writer.h"
 #include "tests/bench/fabric_day.h"
-#include "tests/bench/settle.h"
+#include "tests/bench/measure.h"
 
 #define SECOND_US INT64_C(1000000)
-#define USAGE "usage: makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now] [--calm]" \
+#define USAGE "usage: makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now]" \
 	" [--live SECONDS] PATH\n"
 
 struct options {
@@ -35,7 +33,7 @@ struct options {
 	const char *path;
 };
 
-/* A number in [low, high], or a line that says what it must be. */
+/* A number in [low, high], else an error. */
 static int number(const char *name, const char *text, double low, double high, double *ret)
 {
 	char *end;
@@ -53,14 +51,12 @@ static int parse(int argc, char **argv, struct options *options)
 	static const struct option longs[] = {
 		{ "ports", required_argument, NULL, 'p' }, { "interval", required_argument, NULL, 'i' },
 		{ "hours", required_argument, NULL, 'h' }, { "seed", required_argument, NULL, 's' },
-		{ "begin", required_argument, NULL, 'b' }, { "calm", no_argument, NULL, 'c' },
-		{ "live", required_argument, NULL, 'l' }, { 0 },
+		{ "begin", required_argument, NULL, 'b' }, { "live", required_argument, NULL, 'l' }, { 0 },
 	};
 	double ports = 4096, interval_s = 1, seed = 1, begin_s = 1795046400;
 	int option, result = 0;
 
 	options->hours = 1;
-	options->day.faults = true;
 	while (!result && (option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (option == 'p')
 			result = number("ports", optarg, 64, 65536, &ports);
@@ -74,8 +70,6 @@ static int parse(int argc, char **argv, struct options *options)
 			options->until_now = true;
 		else if (option == 'b')
 			result = number("begin", optarg, 0, 1e11, &begin_s);
-		else if (option == 'c')
-			options->day.faults = false;
 		else if (option == 'l')
 			result = number("live", optarg, 0, 1e6, &options->live_s);
 		else
@@ -100,28 +94,25 @@ static int fill(struct writer *writer, struct fabric_day *day, const struct opti
 	const struct sink *sink = writer_sink(writer);
 	size_t sweeps = (size_t)(options->hours * 3600 * (double)SECOND_US / (double)options->day.interval_us);
 	int64_t began_us = clock_boottime_us(clock_system());
-	size_t samples = 0, events = 0, i;
+	size_t samples = 0, i;
 	int result = 0;
 
 	for (i = 0; i < sweeps && !result && !stop_requested(); i++) {
 		const struct sweep *sweep;
 
-		result = fabric_day_step(day, &sweep, err);
-		if (result)
-			break;
+		sweep = fabric_day_step(day);
 		result = sink->store(sink->ctx, sweep, err);
 		if (i % SETTLE_SWEEPS(options->day.interval_us) == 0)
 			settle(NULL);
 		samples += sweep->ports_answered;
-		events += sweep->event_count;
 	}
 	if (!result)
-		printf("%zu sweeps, %zu port-samples, %zu events in %.1f s: %s\n", i, samples, events,
+		printf("%zu sweeps, %zu port-samples in %.1f s: %s\n", i, samples,
 		       (double)(clock_boottime_us(clock_system()) - began_us) / 1e6, options->path);
 	return result;
 }
 
-/* What was made up so far may be behind the clock: that is caught up with first. */
+/* The history may end before the current time: the difference is stored first. */
 static int go_on(struct writer *writer, struct fabric_day *day, const struct options *options, struct error *err)
 {
 	const struct sink *sink = writer_sink(writer);
@@ -136,9 +127,7 @@ static int go_on(struct writer *writer, struct fabric_day *day, const struct opt
 		const struct sweep *sweep;
 		int64_t early_us;
 
-		result = fabric_day_step(day, &sweep, err);
-		if (result)
-			break;
+		sweep = fabric_day_step(day);
 		early_us = sweep->wall_us - clock_wall_us(clock);
 		if (early_us > 0)
 			clock->sleep_until(clock->ctx, clock_boottime_us(clock) + early_us);

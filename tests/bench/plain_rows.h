@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * plain_rows.h - the store's peer: a row for each port and sweep, keyed by both, with the same settings
+ * plain_rows.h - the reference for the store: one row per port and sweep, with the same SQLite settings
  *
- * What anybody would do with SQLite: one table of what each port counted, one commit
- * for each sweep. It stores no topology, no errors, no spans and no events.
+ * One commit per sweep. Topology, errors, spans and events are not stored.
  */
 #ifndef IBWIRE_TESTS_BENCH_PLAIN_ROWS_H
 #define IBWIRE_TESTS_BENCH_PLAIN_ROWS_H
@@ -27,7 +26,7 @@ int64_t plain_newest(const struct plain_rows *rows);
 /*
  * plain_read_port - all rows of one port in sweeps (@after, @until], by a look-up for each sweep
  * plain_sum_ports - words and packets of every port over them, by GROUP BY
- * @ret_rows:  how many came
+ * @ret_rows:  number of rows
  */
 int plain_read_port(struct plain_rows *rows, uint32_t port, int64_t after, int64_t until, int64_t *ret_rows,
 		    struct error *err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * scenarios.c - how much of what happens is found, how soon, and how often nothing is taken for something
+ * scenarios.c - detection rate, delay, and false findings of scenarios
  *
- *	scenarios                       300 random ones on three shapes, a table of each kind
+ *	scenarios                       300 random scenarios on three shapes, a table by kind
  *	scenarios --count 50 --seed 7   others
- *	scenarios --life 24             hours of a fabric of 4,096 HCAs, without any fault
- *	scenarios --life 24 --faults 40 and with some
- *	scenarios FILE...               files, with all that was found
- *	scenarios --seed 7 --print      the text of one
+ *	scenarios --life 24             24 hours of a fabric of 4,096 HCAs without faults
+ *	scenarios --life 24 --faults 40 with faults
+ *	scenarios FILE...               scenario files, with all findings
+ *	scenarios --seed 7 --print      print a scenario
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -17,8 +17,8 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "tests/bench/figure.h"
-#include "tests/scenarios/judge.h"
+#include "tests/bench/measure.h"
+#include "tests/scenarios/compare.h"
 
 #define KINDS_MAX 40
 
@@ -54,7 +54,7 @@ static struct row *row_of(struct total *total, const char *kind)
 	return &total->rows[i];
 }
 
-static void count_truth(struct total *total, const struct judged_truth *truth, bool pair)
+static void count_truth(struct total *total, const struct compared_truth *truth, bool pair)
 {
 	char name[2 * SCENARIO_WORD];
 	struct row *row;
@@ -75,19 +75,19 @@ static void count_truth(struct total *total, const struct judged_truth *truth, b
 	*(pair ? &total->pair_met : &total->single_met) += met;
 }
 
-static void count_judgement(struct total *total, const struct judgement *judgement, bool pair)
+static void count_comparison(struct total *total, const struct comparison *comparison, bool pair)
 {
 	size_t i;
 
-	for (i = 0; i < judgement->truth_count; i++)
-		count_truth(total, &judgement->truths[i], pair);
-	for (i = 0; i < judgement->finding_count; i++)
-		total->alarms += judgement->findings[i].worst >= FINDING_WARNING;
-	total->false_alarms += judgement->false_alarms;
-	total->criticals += judgement->false_criticals;
-	total->infos += judgement->infos;
+	for (i = 0; i < comparison->truth_count; i++)
+		count_truth(total, &comparison->truths[i], pair);
+	for (i = 0; i < comparison->finding_count; i++)
+		total->alarms += comparison->findings[i].worst >= FINDING_WARNING;
+	total->false_alarms += comparison->false_alarms;
+	total->criticals += comparison->false_criticals;
+	total->infos += comparison->infos;
 	total->scenarios++;
-	total->wrong += !judgement_is_right(judgement);
+	total->wrong += !comparison_is_right(comparison);
 }
 
 static void print_table(struct total *total)
@@ -127,7 +127,7 @@ static void print_figures(const struct total *total, const char *prefix)
 	figure(name, (double)total->false_alarms, "findings", 0, NULL, 0);
 	snprintf(name, sizeof(name), "%s_false_criticals", prefix);
 	figure(name, (double)total->criticals, "findings", 0, NULL, 0);
-	printf("%zu scenarios, %zu of them not right in everything; %zu findings of level info that nobody asked for\n",
+	printf("%zu scenarios, %zu of them with differences; %zu findings of level info without expectation\n",
 	       total->scenarios, total->wrong, total->infos);
 }
 
@@ -135,21 +135,21 @@ static void print_figures(const struct total *total, const char *prefix)
 static int run(const struct scenario *scenario, const char *name, bool pair, const struct options *options,
 	       struct total *total)
 {
-	struct judgement judgement;
+	struct comparison comparison;
 	struct text text = { 0 };
 	struct error err;
-	int code = judge_scenario(scenario, &judgement, &err);
+	int code = compare_scenario(scenario, &comparison, &err);
 
 	if (code < 0) {
 		fprintf(stderr, "%s: %s\n", name, err.text);
 		return code;
 	}
-	judgement_describe(&judgement, options->verbose, &text);
+	comparison_describe(&comparison, options->verbose, &text);
 	if (text.len)
-		printf("%s: %s\n%s", name, judgement_is_right(&judgement) ? "right" : "WRONG", text_chars(&text));
-	count_judgement(total, &judgement, pair);
+		printf("%s: %s\n%s", name, comparison_is_right(&comparison) ? "right" : "WRONG", text_chars(&text));
+	count_comparison(total, &comparison, pair);
 	text_done(&text);
-	judgement_done(&judgement);
+	comparison_done(&comparison);
 	fflush(stdout);
 	return 0;
 }
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
 		struct scenario scenario;
 		struct error err;
 
-		code = judge_load(argv[optind], &scenario, &err);
+		code = scenario_load(argv[optind], &scenario, &err);
 		if (code < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			return -code;

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What the screen costs: to start, for a key, for a step in time, and while it only watches.
+"""Cost of the screen: at start, for a key, for a step in time, and while live.
 
-On databases of a made-up fabric (tests/bench/makedb), into which a sweep is stored every second meanwhile. The screen
-runs in a terminal without a window (a pty): what it writes is counted here. A paint is over when the last byte came
-before a pause of 40 ms. CPU is what the kernel says that the screen's process used, so that it says something also on
-a machine that has other things to do. "bench: {...}" lines as those of sweep.py.
+On databases with a synthetic history (tests/bench/makedb), into which a sweep is stored every second. The screen runs
+on a pty; its output is counted. A paint ends with the last byte before a pause of 40 ms. CPU is the CPU time of the
+screen's process. "bench: {...}" lines as those of sweep.py.
 
     SIZES='4096 65536'   port ends
-    WATCH=10             seconds for which each screen is watched
-    RUNS=5               how often it is started
+    WATCH=10             seconds of live update of each screen
+    RUNS=5               number of starts
     MAKEDB=...           tests/bench/makedb
 
-Nothing here fails: it measures and prints. No peer of this kind is at hand: the screens of others show one port or
-one host, or are of another fabric.
+It only measures and prints. There is no comparable program: others show one port or one host, or another network.
 """
 import fcntl
 import glob
@@ -53,7 +51,7 @@ def figure(name, value, unit, mark=None, cpu_ms=None):
 
 
 class Screen:
-    """ibwire top in a terminal of its own."""
+    """ibwire top on a pty."""
 
     def __init__(self, database, columns, rows, *options):
         self.began = time.monotonic()
@@ -65,7 +63,7 @@ class Screen:
         self.output = b""
 
     def read(self, seconds):
-        """What it writes within so many seconds, b"" for nothing."""
+        """The output within a number of seconds, b"" for none."""
         if not select.select([self.fd], [], [], max(seconds, 0))[0]:
             return b""
         try:
@@ -76,7 +74,7 @@ class Screen:
         return got
 
     def paint(self, limit, words=b""):
-        """Wait for a paint (that has these words); when its last byte came, or None."""
+        """Wait for a paint (with a text). Return the time of its last byte, or None."""
         end, last, begin = time.monotonic() + limit, None, len(self.output)
         while last is None or time.monotonic() < last + PAUSE_S:
             if last is None and time.monotonic() > end:
@@ -105,7 +103,7 @@ class Screen:
         return self.cpu() - cpu > 0.002
 
     def cpu(self):
-        """Seconds of CPU that it has used."""
+        """CPU seconds used so far."""
         used = 0
         for path in glob.glob(f"/proc/{self.pid}/task/*/schedstat"):
             with open(path, encoding="ascii") as file:
@@ -113,7 +111,7 @@ class Screen:
         return used / 1e9
 
     def watch(self, seconds):
-        """Share of a core, and bytes, while it is left alone."""
+        """Share of a core, and bytes written, without keys."""
         begin, bytes_before, cpu = time.monotonic(), len(self.output), self.cpu()
         while time.monotonic() < begin + seconds:
             self.read(begin + seconds - time.monotonic())
@@ -163,7 +161,7 @@ def measure_start(database, label, mark):
 
 
 def measure_keys(database, label, mark):
-    """Keys on a picture that stands still: what a new sweep costs is told by itself."""
+    """Keys without new sweeps; the cost of a new sweep is measured separately."""
     screen, _ = start(database, 120, 40, "--at", "now")
     for number, tab in enumerate(TABS, 1):
         screen.key(str(number).encode())

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * store.c - what the store costs, in bytes and in time, beside plain rows keyed (sweep, port)
+ * store.c - size and time of the store, compared with plain rows keyed (sweep, port)
  *
- * A fabric of 4,096 port ends has a noisy day (storage/test/test_day.h), swept once a second
- * and stored as a collector stores it; for the first hour the same samples are stored as
- * plain rows as well, in turns. Then questions are asked of both. Sweeps follow each other as fast as
- * they are stored, but for a pause at the end of each window, in which the store's thread
- * compacts as it would until the next sweep; how long that takes is measured there.
+ * A noisy day (storage/test/test_day.h) of 4,096 port ends, with one sweep per second, is stored as by
+ * a collector; its first hour is also stored as plain rows, in turns. Then both are queried. There is no
+ * pause between sweeps, except at the end of each window, where the time of compaction is measured.
  *
- *     PORTS=4096 HOURS=6.05 PEER_HOURS=1.05    the day, and how much of it in plain rows
- *     DAY_PORTS=256 DAY_HOURS=24.05            the longer one, of which one port is asked
+ *     PORTS=4096 HOURS=6.05 PEER_HOURS=1.05    the day, and the part of it in plain rows
+ *     DAY_PORTS=256 DAY_HOURS=24.05            a longer day, for queries of one port
  *     LARGE_SWEEPS=60                          of 65,536 port ends, 10 s apart
- *     READER_SWEEPS=1200                       while somebody reads and does not stop
+ *     READER_SWEEPS=1200                       while a reader holds a transaction open
  *     FOLDER=$TMPDIR                           needs 4 GB
  *
- * 0 leaves a part out. Nothing here fails: it measures and prints.
+ * 0 omits a part. It measures and prints, and cannot fail.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,17 +26,15 @@
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "storage/writer.h"
-#include "tests/bench/commit_time.h"
+#include "tests/bench/measure.h"
 #include "tests/bench/fabric_day.h"
-#include "tests/bench/figure.h"
 #include "tests/bench/plain_rows.h"
-#include "tests/bench/questions.h"
-#include "tests/bench/settle.h"
+#include "tests/bench/queries.h"
 
 #define SECOND_US INT64_C(1000000)
 #define PLAIN "plain rows"
 
-/* One database that is being filled, and what it cost. */
+/* A database that is filled, and its times. */
 struct filling {
 	struct fabric_day *day;
 	struct writer *writer;
@@ -50,9 +46,9 @@ struct filling {
 	int64_t window_sweeps;
 	int64_t samples, plain_samples, stored_us, plain_stored_us;
 	struct times cpus, plain_cpus; /* of the whole call, this thread's */
-	uint64_t asked_guid; /* a port to ask questions about */
-	uint8_t asked_num;
-	uint32_t asked_index;
+	uint64_t port_guid; /* of a port for queries */
+	uint8_t port_num;
+	uint32_t port_index;
 };
 
 static double setting(const char *name, double otherwise)
@@ -95,19 +91,19 @@ static int store_plain(struct filling *filling, const struct sweep *sweep, struc
 	return result;
 }
 
-/* The time that a collector's interval leaves. */
+/* Wait as a collector does until the next sweep. */
 static void compact(struct filling *filling)
 {
 	int64_t cpu_us, busy_us = settle(&cpu_us);
 
-	/* Less is the emptying of the log alone. */
+	/* A shorter time is a checkpoint of the log only. */
 	if (busy_us < 20000)
 		return;
 	times_add(&filling->compactions, busy_us);
 	times_add(&filling->compaction_cpus, cpu_us);
 }
 
-/* Store so many sweeps, the first @plain_sweeps of them as plain rows too. */
+/* Store sweeps, the first @plain_sweeps of them also as plain rows. */
 static int fill(struct filling *filling, int64_t sweeps, int64_t plain_sweeps, struct error *err)
 {
 	const struct sink *sink = writer_sink(filling->writer);
@@ -117,9 +113,7 @@ static int fill(struct filling *filling, int64_t sweeps, int64_t plain_sweeps, s
 		const struct sweep *sweep;
 		int64_t began, began_cpu;
 
-		result = fabric_day_step(filling->day, &sweep, err);
-		if (result)
-			break;
+		sweep = fabric_day_step(filling->day);
 		began = now_us();
 		began_cpu = cpu_us();
 		result = sink->store(sink->ctx, sweep, err);
@@ -133,9 +127,9 @@ static int fill(struct filling *filling, int64_t sweeps, int64_t plain_sweeps, s
 			result = store_plain(filling, sweep, err);
 		if (i % filling->window_sweeps == filling->window_sweeps - 1)
 			compact(filling);
-		filling->asked_index = sweep->samples[sweep->sample_count / 3].port;
-		filling->asked_guid = sweep->fabric->nodes[sweep->fabric->ports[filling->asked_index].node].guid;
-		filling->asked_num = sweep->fabric->ports[filling->asked_index].num;
+		filling->port_index = sweep->samples[sweep->sample_count / 3].port;
+		filling->port_guid = sweep->fabric->nodes[sweep->fabric->ports[filling->port_index].node].guid;
+		filling->port_num = sweep->fabric->ports[filling->port_index].num;
 	}
 	return result;
 }
@@ -215,29 +209,29 @@ static void print_ingest(struct filling *filling)
 	figure("compaction_cpu_median", times_at_ms(&filling->compaction_cpus, 50), "ms", 0, NULL, 0);
 }
 
-static int ask_all(const struct filling *filling, double hours, struct error *err)
+static int measure_queries(const struct filling *filling, double hours, struct error *err)
 {
 	const char *plain = filling->plain_samples ? filling->plain_path : NULL;
-	struct question questions[] = {
+	struct query queries[] = {
 		{ .name = "one_port_1h_raw", .seconds = 3600, .must_cold_ms = 20, .must_warm_ms = 3 },
 		{ .name = "all_ports_10min", .seconds = 600, .must_warm_ms = 30 },
 		{ .name = "all_ports_6h", .seconds = 6 * 3600, .must_warm_ms = 300 },
 	};
 	int result = 0;
 
-	questions[0].node_guid = filling->asked_guid;
-	questions[0].num = filling->asked_num;
-	questions[0].peer_port = filling->asked_index;
-	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions) && !result; i++) {
-		if (questions[i].seconds > hours * 3600)
+	queries[0].node_guid = filling->port_guid;
+	queries[0].num = filling->port_num;
+	queries[0].peer_port = filling->port_index;
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries) && !result; i++) {
+		if (queries[i].seconds > hours * 3600)
 			continue;
-		result = question_ask(&questions[i], filling->path,
-				      (double)filling->plain_commits.count >= questions[i].seconds ? plain : NULL, err);
+		result = query_measure(&queries[i], filling->path,
+				      (double)filling->plain_commits.count >= queries[i].seconds ? plain : NULL, err);
 	}
 	return result;
 }
 
-/* What a collector needs at its start, and a command at once. */
+/* Times of the start of a collector, and of a command. */
 static int open_again(const struct filling *filling, struct error *err)
 {
 	struct snapshot_query newest = { 0 };
@@ -279,7 +273,7 @@ static int measure_day(const char *folder, struct error *err)
 	filling_close(&filling);
 	if (!result) {
 		print_ingest(&filling);
-		result = ask_all(&filling, hours, err);
+		result = measure_queries(&filling, hours, err);
 	}
 	if (!result)
 		result = open_again(&filling, err);
@@ -290,7 +284,7 @@ static int measure_day(const char *folder, struct error *err)
 static int measure_long_day(const char *folder, struct error *err)
 {
 	double ports = setting("DAY_PORTS", 256), hours = setting("DAY_HOURS", 24.05);
-	struct question question = { .name = "one_port_24h_200_points", .seconds = 24 * 3600, .points = 200,
+	struct query query = { .name = "one_port_24h_200_points", .seconds = 24 * 3600, .points = 200,
 				     .must_cold_ms = 100 };
 	struct filling filling;
 	int result;
@@ -302,12 +296,12 @@ static int measure_long_day(const char *folder, struct error *err)
 	if (!result)
 		result = fill(&filling, (int64_t)(hours * 3600), 0, err);
 	filling_close(&filling);
-	question.node_guid = filling.asked_guid;
-	question.num = filling.asked_num;
-	if (question.seconds > hours * 3600)
-		question.seconds = hours * 3600 * 0.98;
+	query.node_guid = filling.port_guid;
+	query.num = filling.port_num;
+	if (query.seconds > hours * 3600)
+		query.seconds = hours * 3600 * 0.98;
 	if (!result)
-		result = question_ask(&question, filling.path, NULL, err);
+		result = query_measure(&query, filling.path, NULL, err);
 	filling_remove(&filling);
 	return result;
 }
@@ -331,7 +325,7 @@ static int measure_large(const char *folder, struct error *err)
 	return result;
 }
 
-/* A reader that began, and neither ends nor asks anything more. */
+/* A reader that holds its transaction open. */
 static int begin_reading(const char *path, sqlite3 **ret, struct error *err)
 {
 	static const char sql[] = "PRAGMA query_only = 1; BEGIN; SELECT count(*) FROM sweep";
@@ -377,7 +371,7 @@ static int measure_reader(const char *folder, struct error *err)
 		       (double)alone_wal_bytes / 1e6);
 	}
 	sqlite3_close(reader);
-	/* What a few minutes bring. */
+	/* The log shrinks within a few minutes. */
 	if (!result)
 		result = fill(&filling, 240, 0, err);
 	for (int i = 0; i < 10 && !result; i++) {

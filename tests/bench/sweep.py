@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What a sweep costs, beside its peers, on a wire that takes time.
+"""Cost of a sweep, compared with other programs, on a simulated wire with delays.
 
-48 switches and 1,024 HCAs (4,096 port ends); each MAD travels for 20 us, and an
-agent works 100 us on each question (ibwire-sim run --wire). Peers and ibwire take
-turns on the same fabric; what is printed is the median.
+48 switches and 1,024 HCAs (4,096 port ends); each MAD travels for 20 us, and an agent takes 100 us for a response
+(ibwire-sim run --wire). The programs run in turns on the same fabric; the median is printed.
 
-The peers: iblinkinfo discovers, ibqueryerrors discovers and reads counters, both
-with their defaults and with -o 128 SMPs in flight; flood (beside this file) is a bare
-loop that asks the counters of the same ports with the same window and does nothing
-with them. (A sweep asks a little more, its slow counters and what looks for changes: about 8 % more MADs.) ibwire is shown with its defaults, which are those of a good guest
-(20,000 MADs per second at most), and without that limit.
+Compared are: iblinkinfo (discovery), ibqueryerrors (discovery and counters), both with their defaults and with -o 128
+SMPs in flight; flood.c, a bare loop that reads the counters of the same ports with the same window and ignores them.
+(A sweep sends about 8 % more MADs: slow counters and change detection.) ibwire runs with its default limit (20,000
+MADs per second) and without it.
 
-    RUNS=5        how often each is run
-    SECONDS=20    how long the collector runs for its CPU time
-    SIZES=1024    HCAs, more than one to see how it grows: 1024,4096,7936,16384; peers are measured on the first only.
-                  The largest takes a minute or two to come up, and needs 2 GB
-    WIRE='...'    another wire
-    ONLY=dead     the sweeps with dead nodes and nothing else
+    RUNS=5        runs of each
+    SECONDS=20    duration of the collector for its CPU time
+    SIZES=1024    HCAs, also a list: 1024,4096,7936,16384; the others are compared for the first only.
+                  The largest takes one or two minutes to start, and 2 GB
+    WIRE='...'    other delays
+    ONLY=dead     only the sweeps with dead nodes
 
-Nothing here fails: it measures and prints. For each figure there is a line "bench: {...}".
+It only measures and prints. Each figure has a line "bench: {...}".
 """
 import json
 import os
@@ -54,7 +52,7 @@ MEMORY = "/dev/shm"
 
 
 def figure(name, value, unit, peer=None, peer_value=None):
-    """One line for a person, one for a program."""
+    """Print a line for humans and one for programs."""
     ratio = value / peer_value if peer_value else None
     versus = f"   {peer}: {peer_value:.4g} {unit}, that is {1 / ratio:.1f} times as much" if ratio else ""
     print(f"  {name:<76} {value:>9.4g} {unit}{versus}")
@@ -64,7 +62,7 @@ def figure(name, value, unit, peer=None, peer_value=None):
 
 
 class Times:
-    """What was measured, by name; in milliseconds."""
+    """Measurements by name, in milliseconds."""
 
     def __init__(self):
         self.all = {}
@@ -83,7 +81,7 @@ class Times:
 
 
 def once(sim, times, name, *options):
-    """collect --once; its own account of the parts."""
+    """collect --once, and the times of its parts from its report."""
     said = json.loads(times.clock(name, sim, IBWIRE, "collect", "--once", "--format", "json", *options).out)
     said = said[0] if isinstance(said, list) else said
     for part in ("discovery", "sweep", "commit"):
@@ -92,7 +90,7 @@ def once(sim, times, name, *options):
 
 
 def ports_of(sim, path):
-    """LID and port of all that is asked, the nodes' turns mixed: what flood shall ask."""
+    """The input of flood: LID and port of each port, nodes interleaved."""
     by_lid = {}
     for row in sim.json("ports"):
         if row["state"] == "Active":
@@ -154,13 +152,9 @@ def sweeps_since(sim, sweep):
                     f"FROM sweep WHERE id > {sweep} ORDER BY id")
 
 
-def newest(sim):
-    return sim.json("sql", "SELECT coalesce(max(id), 0) AS id FROM sweep")[0]["id"]
-
-
 def settled(sim):
     """Has the newest sweep read every port?"""
-    row = sweeps_since(sim, newest(sim) - 1)[-1]
+    row = sweeps_since(sim, sim.newest() - 1)[-1]
     return row["ports_answered"] == row["ports_planned"]
 
 
@@ -177,11 +171,11 @@ def dead(sim, times):
         for _ in range(RUNS):
             time.sleep(3)
             wait_for(lambda: settled(sim), 60, 0.2)
-            last = newest(sim)
-            wait_for(lambda first=last: newest(sim) >= first + DEAD_SWEEPS, 60, 0.1)
+            last = sim.newest()
+            wait_for(lambda first=last: sim.newest() >= first + DEAD_SWEEPS, 60, 0.1)
             sim.run(IBWIRE_SIM, "wire", "dead=" + ",".join(victims))
-            died = newest(sim)
-            wait_for(lambda first=died: newest(sim) >= first + DEAD_SWEEPS + 1, 60, 0.1)
+            died = sim.newest()
+            wait_for(lambda first=died: sim.newest() >= first + DEAD_SWEEPS + 1, 60, 0.1)
             rows = sweeps_since(sim, last)
             # They may have died in the last moment of a sweep that had read them all.
             first = next(i for i, row in enumerate(rows) if row["ports_answered"] < row["ports_planned"])
@@ -214,7 +208,7 @@ def dead(sim, times):
 
 
 def ticks(path):
-    """User and system time that a process or a thread had, in clock ticks."""
+    """User and system time of a process or a thread, in clock ticks."""
     with open(path + "/stat", encoding="ascii") as stat:
         return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
 
@@ -226,14 +220,14 @@ def burden(sim, size):
     interval_s = 1 if sweep_ms < 800 else 10
     # The default limit on MADs per second would cut the sweeps of a large fabric: parts of sweeps compare with nothing.
     options = [] if said["mads_sent"] < 0.75 * DEFAULT_RATE else FREE[:4]
-    before = newest(sim)
+    before = sim.newest()
     process = collect(sim, *options, interval_s=interval_s)
     proc = f"/proc/{process.pid}"
-    wait_for(lambda: newest(sim) > before + 1, 600, 0.2)
+    wait_for(lambda: sim.newest() > before + 1, 600, 0.2)
     seconds, main_thread = max(SECONDS, 3 * interval_s), f"{proc}/task/{process.pid}"
-    sweep, all_before, main_before, began = newest(sim), ticks(proc), ticks(main_thread), time.monotonic()
+    sweep, all_before, main_before, began = sim.newest(), ticks(proc), ticks(main_thread), time.monotonic()
     time.sleep(seconds)
-    sweeps = newest(sim) - sweep
+    sweeps = sim.newest() - sweep
     per_s = 1000 / os.sysconf("SC_CLK_TCK")
     cpu_ms, main_ms = (ticks(proc) - all_before) * per_s, (ticks(main_thread) - main_before) * per_s
     elapsed_ms = (time.monotonic() - began) * 1000
@@ -254,7 +248,7 @@ def burden(sim, size):
 
 
 def how_it_grows(grown):
-    """A table over the sizes; in brackets what each is per port, the first size's being 1."""
+    """A table of the sizes; in brackets the cost per port relative to the first size."""
     print(f"  {'HCAs':>6} {'ports':>7} {'sweep, no limit':>20} {'sweep':>9} {'CPU a sweep':>20} {'memory':>20}")
     for row in grown:
         def beside(key, unit):

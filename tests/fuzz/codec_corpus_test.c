@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What fuzzing found worth keeping goes through the decoder again; tests/fuzz/corpus/codec holds it.
+ * The decoder runs on the inputs kept from fuzzing, in tests/fuzz/corpus/codec.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static void run_file(const char *folder, const char *name)
 	free(data);
 }
 
-static void the_corpus_does_no_harm(void **state)
+static void corpus_inputs_are_handled(void **state)
 {
 	const char *source = getenv("IBWIRE_SRCDIR");
 	const struct dirent *entry;
@@ -63,7 +63,7 @@ static void the_corpus_does_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_corpus_does_no_harm),
+		cmocka_unit_test(corpus_inputs_are_handled),
 	};
 
 	return cmocka_run_group_tests_name("codec corpus", tests, NULL, NULL);

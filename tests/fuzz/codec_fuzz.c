@@ -7,7 +7,7 @@
 #include "storage/codec/codec.h"
 #include "storage/codec/hot_block.h"
 
-/* Everything that the store packs samples in. */
+/* All encodings of samples. */
 enum packing { CHUNK, HOT };
 
 static int read_any(enum packing packing, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)

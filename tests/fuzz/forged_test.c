@@ -40,8 +40,8 @@ enum { LIMIT_S = 5, LIMIT_MB = 1024, SWEEPS = 40, WINDOW = 4, WORDS_MOST = 16 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 /*
- * Called by the sanitizer: what is reserved in one piece is limited, since all of its memory cannot be. Freed memory is
- * kept for a short time: so a variant takes 14 % less processor time.
+ * Called by the sanitizer. It limits a single allocation, because RLIMIT_AS cannot be used with sanitizers. Freed memory
+ * is kept for a short time, so that a variant takes 14 % less processor time.
  */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -81,7 +81,7 @@ static uint64_t random_below(uint64_t below)
 	return (z ^ z >> 31) % below;
 }
 
-/* --- the database that is changed --- */
+/* --- the original database --- */
 
 static void store(struct writer *writer, int step)
 {
@@ -134,9 +134,9 @@ static void make_base(void)
 	base = test_file_read(path, &base_len);
 }
 
-/* --- what is changed --- */
+/* --- changes --- */
 
-/* Any of these statements may fail: then the variant is another one. */
+/* Any of these statements may fail. */
 static void change(sqlite3 *db, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void change(sqlite3 *db, const char *format, ...)
 {
@@ -149,7 +149,7 @@ static void change(sqlite3 *db, const char *format, ...)
 	sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* One text out of the rows of a query. */
+/* A text from a random row of a query. */
 static void pick(sqlite3 *db, const char *sql, char *ret, size_t size)
 {
 	sqlite3_stmt *rows;
@@ -258,8 +258,8 @@ static void change_schema(sqlite3 *db)
 }
 
 /*
- * Through SQL: declared types and ranges are taken out of the schema for it, and mostly put back. So are sometimes the
- * indexes: then they still hold what the rows held before.
+ * Change rows with SQL. Declared types and ranges are removed from the schema before, and mostly restored. Indexes are
+ * sometimes removed and restored too, and then have the old values.
  */
 static void change_rows(void)
 {
@@ -332,7 +332,7 @@ static void forge(void)
 	free(bytes);
 }
 
-/* --- what is run over it --- */
+/* --- commands on the changed database --- */
 
 static void end_with(const char *what, int code, const struct error *err)
 {
@@ -340,7 +340,7 @@ static void end_with(const char *what, int code, const struct error *err)
 	_exit(1);
 }
 
-/* Of processor time, which a busy machine takes none of; of time only what no machine needs. */
+/* CPU time is independent of the machine's load; the limit of elapsed time is generous. */
 static void begin_limit(void)
 {
 	const struct itimerval limit = { .it_value.tv_sec = LIMIT_S };
@@ -418,7 +418,7 @@ static void run_all(bool forged)
 		run_writer();
 }
 
-/* The last lines that a child wrote: what it ran, and what came of it. */
+/* The last lines of a child's output: its commands and results. */
 static void show(void)
 {
 	char said[128], *chars, *line, *save = NULL;
@@ -434,7 +434,7 @@ static void show(void)
 	free(chars);
 }
 
-/* In a process of its own: what it says is shown where it fails. Return: did it survive? */
+/* Run a variant in a child process and print its output on failure. Return: success. */
 static bool try_variant(uint64_t number)
 {
 	int status;
@@ -479,7 +479,7 @@ static uint64_t setting(const char *name, uint64_t absent)
 /* Overflows of window ids and times, and a message of several lines. */
 static const uint64_t once_failed[] = { 201389, 203222, 204366, 211672, 232423, 235416, 255418, 256876 };
 
-static void forged_databases_are_survived(void **state)
+static void forged_databases_are_handled(void **state)
 {
 	uint64_t first = setting("FORGED_FIRST", 1), failed = 0;
 	uint64_t count = setting("FORGED_VARIANTS", SANITIZED ? 200 : 1000);
@@ -499,7 +499,7 @@ static void forged_databases_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(forged_databases_are_survived),
+		TEST_IN_FOLDER(forged_databases_are_handled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,26 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: it decodes the responses of real agents
 # timeout: 600
-"""ibwire and the infiniband-diags say the same of the same fabric, entry by entry.
+"""ibwire and the infiniband-diags print the same nodes, links, ports and counters.
 
-On a generated 8-rail cluster with traffic and on published dumps of real
-fabrics; nodes, links and ports by both discoveries, our own and libibnetdisc's, whose
-records are the same. What is tolerated, and why:
+Fabrics: a generated 8-rail cluster with traffic, and published dumps of real fabrics. Both discoveries
+(ibwire's own and libibnetdisc's) must store the same records. Tolerated differences:
 
-- Descriptions: leading and trailing spaces are not part of a name for ibwire.
-- Of an HCA, ibnetdiscover and iblinkinfo list the cabled ports only; ibwire
-  lists every port. Those that it has more must be down and have no peer.
-- iblinkinfo prints no width and speed of a port that is down, neither does ibwire:
-  on the wire they are stale.
-- Counters: each datagram that asks for a counter is itself counted, 1 packet and
-  72 words (288 octets: 256 of the MAD, 32 of headers, as ibsim counts them) at
-  every port on its way. ibwire and perfquery cannot read at the same moment, so
-  absolute numbers differ by a number of datagrams. "words - 72 x packets" does
-  not change by them: it is compared exactly, for what happened between two
-  sweeps. The packets alone may differ by datagrams: by no more than all programs
-  together sent, and never below what ibwire has.
-  What happens between the sweeps is all-reduce traffic on the generated fabric.
-  On the dumps every port's counters are set to numbers of its own, errors too.
+- Descriptions: ibwire strips leading and trailing spaces.
+- ibnetdiscover and iblinkinfo list only the cabled ports of an HCA, ibwire all of them. The additional ports must be
+  down and have no peer.
+- Width and speed of a port that is down are stale; neither iblinkinfo nor ibwire prints them.
+- Counters: each MAD is counted by every port on its path, as 1 packet and 72 words (288 octets: 256 of the MAD, 32 of
+  headers, as ibsim counts them). ibwire and perfquery read at different times, so absolute values differ by a number
+  of MADs. "words - 72 x packets" is independent of MADs; its difference between two sweeps is compared exactly. The
+  packets of perfquery must not be below ibwire's, nor above by more than the MADs that all programs sent.
+  Between the sweeps all-reduce traffic runs on the generated fabric; on the dumps each port's counters, errors
+  included, are set to individual values.
 """
 import concurrent.futures
 import os
@@ -89,7 +84,7 @@ def compare_ports(name, rows, discovered, linkinfo):
 
 
 def records(sim, by):
-    """What a discovery prints: lines by node and port."""
+    """The output of a discovery: lines by node and port."""
     lines, node = {}, None
     for line in sim.ibwire("discover", "--max-smps", "32", "--discovery", by).out.splitlines():
         words = line.split()
@@ -145,7 +140,7 @@ def run_traffic(sim):
 
 
 def set_counters(sim, discovered):
-    """Give every port numbers of its own, by ibsim's console; what errors each got."""
+    """Set individual counters for each port on ibsim's console. Return the errors of each port."""
     errors = {}
     with open("commands", "w", encoding="ascii") as file:
         for i, (guid, port) in enumerate(sorted(discovered.ports)):
@@ -230,7 +225,7 @@ def agree(name, options, traffic=False):
 
 
 def small(name):
-    """The dumps that come up at once: older and stranger ones, whose records alone are compared."""
+    """The dumps that load quickly: old and unusual fabrics. Only their records are compared."""
     path = shared_data(f"topology/{name}.ibnetdiscover")
     if not path:
         tap.skip(f"{name}: both discoveries agree", "the published dump is not beside the checkout (IBWIRE_SHARED_DATA)")

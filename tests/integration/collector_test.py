@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: the threads and processes of a collector start, fail and end
 # waits: for sweeps
-"""The collector's life: signals, a second one beside it, and a discovery that goes wrong."""
+"""The collector's process: signals, a second collector on the same database, and failing discoveries."""
 import contextlib
 import fcntl
 import glob
@@ -22,7 +22,7 @@ tap = Tap()
 
 
 def sweeps(sim):
-    """How many sweeps are stored, and whether all is well in the file; read as any SQLite client would."""
+    """The number of stored sweeps and the result of integrity_check, read with SQLite."""
     with contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
         count = db.execute("SELECT count(*) FROM sweep").fetchone()[0]
         whole = db.execute("PRAGMA integrity_check").fetchone()[0]
@@ -30,7 +30,7 @@ def sweeps(sim):
 
 
 def collect(sim, *options):
-    """A collector that has stored something."""
+    """A collector that has stored sweeps."""
     process = sim.start(IBWIRE, "collect", *options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def has_stored():
@@ -47,12 +47,8 @@ def collect(sim, *options):
     return process
 
 
-def events(sim, kind):
-    return [row for row in sim.json("events") if row["kind"] == kind]
-
-
 def helpers(parent):
-    """Processes of the discovery that a collector has started. They live for some 30 ms: look fast."""
+    """Discovery helpers of a collector. Each runs for about 30 ms, so they are polled without a pause."""
     with contextlib.suppress(OSError), open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
         return [int(pid) for pid in file.read().split()]
     found = []
@@ -78,7 +74,7 @@ def strike(collector, number, seconds=20):
 
 
 def failures(sim):
-    return len(events(sim, "discovery-failed"))
+    return len(sim.events("discovery-failed"))
 
 
 def strike_till_told(sim, collector, number, seconds=90):
@@ -98,9 +94,9 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
         time.sleep(0.5)
         status = stop(process, number)
         said = process.communicate()[0].decode()
-        tap.equal(f"{number.name} ends the collector in order", status, 0)
+        tap.equal(f"{number.name}: exit status 0", status, 0)
         tap.result("rror" not in said, f"{number.name}: no word of an error", said)
-        tap.equal(f"{number.name}: the database is whole", sweeps(sim)[1], "ok")
+        tap.equal(f"{number.name}: integrity_check", sweeps(sim)[1], "ok")
         # Every sweep that is there is complete: each port of it has a delta or a reason for having none.
         rows = sim.json("sql", """
             SELECT s.id AS sweep, (SELECT count(*) FROM delta d WHERE d.sweep = s.id) AS deltas, s.ports_answered
@@ -109,10 +105,19 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
     # Sweeps have gone by since the newest discovery; what it cost is told all the same.
     status = sim.json("status")
     smps = sim.json("sql", "SELECT discovery_smps FROM sweep WHERE discovery_us > 0 ORDER BY id DESC LIMIT 1")
-    tap.equal("status tells the newest discovery", status["discovery_smps"], smps[0]["discovery_smps"])
+    tap.equal("status shows the newest discovery", status["discovery_smps"], smps[0]["discovery_smps"])
     tap.result(status["discovery_us"] > 0 and status["discovery_smps"] > 0, "and what it cost", status)
     gaps = sim.json("sql", "SELECT max(id) - min(id) + 1 - count(*) AS missing FROM sweep")[0]["missing"]
     tap.equal("sweeps are numbered without a gap over restarts", gaps, 0)
+
+    with open("text.db", "wb") as file:
+        file.write(b"not a database\n" * 1000)
+    for path in (os.path.abspath("text.db"), "/proc/none/fabric.db"):
+        refused = sim.ibwire("collect", "--once", "--db", path, check=False)
+        tap.result(refused.status == 74 and path in refused.err and refused.err.count("\n") == 1,
+                   f"collect into {os.path.basename(path)} is refused in one line", refused)
+    with open("text.db", "rb") as file:
+        tap.equal("a file that is not a database is unchanged", file.read(), b"not a database\n" * 1000)
 
     process = collect(sim, "--interval", "500ms")
     before = sweeps(sim)[0]
@@ -136,32 +141,32 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
         # Of another kind than SQLite's, which end where this process closes a database that it has read.
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
         process = collect(sim, "--interval", "500ms")
-        tap.result(wait_for(lambda: len(events(sim, "lock-blocked")) == 1),
-                   "a reader's lock keeps no collector from storing, and is reported", events(sim, "lock-blocked"))
-        tap.equal("it is seen to be live", sim.json("status")["collector_pid"], process.pid)
+        tap.result(wait_for(lambda: len(sim.events("lock-blocked")) == 1),
+                   "a reader's lock keeps no collector from storing, and is reported", sim.events("lock-blocked"))
+        tap.equal("status shows it as live", sim.json("status")["collector_pid"], process.pid)
     before = sweeps(sim)[0]
     tap.result(wait_for(lambda: sweeps(sim)[0] > before + 1), "the first one goes on")
     process.kill()
     process.wait()
-    tap.equal("after SIGKILL the database is whole", sweeps(sim)[1], "ok")
-    tap.equal("and another may begin", sim.ibwire("collect", "--once", check=False).status, 0)
+    tap.equal("integrity_check after SIGKILL", sweeps(sim)[1], "ok")
+    tap.equal("and another collector starts", sim.ibwire("collect", "--once", check=False).status, 0)
 
 with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
     nodes = len((sim.ibwire("collect", "--once"), sim.json("nodes"))[1])
     process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "2s")
     try:
-        tap.result(strike_till_told(sim, process, signal.SIGSEGV), "a discovery that crashes is an event")
-        tap.equal("the last good topology stays", len(sim.json("nodes")), nodes)
-        tap.equal("the collector is still there", process.poll(), None)
+        tap.result(strike_till_told(sim, process, signal.SIGSEGV), "an event for a crashed discovery")
+        tap.equal("the last topology is kept", len(sim.json("nodes")), nodes)
+        tap.equal("the collector still runs", process.poll(), None)
         before = sweeps(sim)[0]
         hit = strike_till_told(sim, process, signal.SIGSTOP)
-        tap.result(hit, "a discovery that hangs is an event")
+        tap.result(hit, "an event for a hanging discovery")
         tap.result(sweeps(sim)[0] >= before + 3, "sweeps go on while it hangs", f"{before} then {sweeps(sim)[0]}")
         tap.result(hit and not os.path.exists(f"/proc/{hit}"), "the one that hung is gone")
-        tap.equal("the topology stays again", len(sim.json("nodes")), nodes)
+        tap.equal("the topology is kept again", len(sim.json("nodes")), nodes)
     finally:
         stop(process)
-        tap.comment("discovery: " + "; ".join(row["text"] for row in events(sim, "discovery-failed")[:2]))
+        tap.comment("discovery: " + "; ".join(row["text"] for row in sim.events("discovery-failed")[:2]))
 
     # The cables of this host's leaf to all spines are pulled: what is left is a small part of the fabric.
     links = sim.json("links")
@@ -176,11 +181,11 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
             ends = {row["node_guid"]: row["port"], row["peer_guid"]: row["peer_port"]}
             if leaf in ends and set(ends) <= switches:
                 sim.run(IBWIRE_SIM, "console", f'Unlink "S-{leaf[2:]}"[{ends[leaf]}]')
-        tap.result(wait_for(lambda: events(sim, "discovery-shrunk"), 60), "a fabric that shrinks is an event")
+        tap.result(wait_for(lambda: sim.events("discovery-shrunk"), 60), "an event for a shrunk fabric")
         row = sim.json("sql", """SELECT count(*) AS nodes FROM node_version WHERE from_sweep <=
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk') AND (to_sweep IS NULL OR to_sweep >
             (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk'))""")[0]
-        tap.equal("the topology stays at first", row["nodes"], nodes)
+        tap.equal("the topology is kept at first", row["nodes"], nodes)
     finally:
         stop(process)
 
@@ -199,7 +204,7 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
             return {row["status"] for row in sim.json("ports") if (row["node_guid"], row["port"]) in ends}
 
         def told(kind):
-            return sorted(row["node_guid"] for row in events(sim, kind))
+            return sorted(row["node_guid"] for row in sim.events(kind))
 
         behind = {guid: {guid} | {row["peer_guid"] for row in sim.json("ports") if row["node_guid"] == guid and
                                 row["peer_guid"] not in switches} for guid, _ in ends}
@@ -207,23 +212,23 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         os.kill(opensm, signal.SIGSTOP)
         try:
             sim.run(IBWIRE_SIM, "console", "Unlink " + end)
-            tap.result(wait_for(lambda: events(sim, "link-down"), 60), "a link that goes is an event")
+            tap.result(wait_for(lambda: sim.events("link-down"), 60), "an event for a link going down")
             silent = told("node-silent")
             tap.result(silent and any(set(silent) <= nodes for nodes in behind.values()),
                        "silent are nodes at one end of it", f"{silent} of {behind}")
-            tap.equal("each is told once", silent, sorted(set(silent)))
-            tap.equal("nobody answers without a route", told("node-answers"), [])
+            tap.equal("one event for each", silent, sorted(set(silent)))
+            tap.equal("no node responds without a route", told("node-answers"), [])
         finally:
             os.kill(opensm, signal.SIGCONT)
-        tap.result(wait_for(lambda: told("node-answers") == silent, 20), "all of them answer when there is a route",
+        tap.result(wait_for(lambda: told("node-answers") == silent, 20), "all of them respond once they have a route",
                    f"{told('node-answers')} of {silent}")
-        tap.equal("nobody is silent any more", sim.json("status")["silent_nodes"], [])
+        tap.equal("no node is silent afterwards", sim.json("status")["silent_nodes"], [])
         tap.equal("both its ends are down", status_of_ends(), {"down"})
         sim.run(IBWIRE_SIM, "console", "ReLink " + end)
         tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is asked again when it is back")
-        tap.equal("it went once", len(events(sim, "link-down")), 1)
-        tap.result(wait_for(lambda: len(events(sim, "link-up")) == 1, 60), "it came back once", events(sim, "link-up"))
-        known = {(row["node_guid"], row["port"]) for row in events(sim, "link-down") + events(sim, "link-up")}
+        tap.equal("one event for the link", len(sim.events("link-down")), 1)
+        tap.result(wait_for(lambda: len(sim.events("link-up")) == 1, 60), "it came back once", sim.events("link-up"))
+        known = {(row["node_guid"], row["port"]) for row in sim.events("link-down") + sim.events("link-up")}
         tap.result(known <= ends, "the events name the link", known)
     finally:
         stop(process)

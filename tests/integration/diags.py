@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What the infiniband-diags say, as dictionaries to compare with.
+"""Parsers for the output of the infiniband-diags.
 
-Their formats were read in the sources of rdma-core 44 (ibnetdiscover.c,
-iblinkinfo.c, perfquery.c) and tried on the packages of Debian 12.
+Source of the formats: ibnetdiscover.c, iblinkinfo.c and perfquery.c of rdma-core 44; tested with Debian 12's packages.
 """
 import re
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# sanitized: failed writes at any moment
+# long: it fills disks and waits; storage/file and storage/write have unit tests of failing writes
 # timeout: 400
 # waits: for sweeps
-"""A disk that takes nothing for a while: full, over a quota, refusing, failing, read-only; and SIGKILL in the midst of it.
+"""A disk that cannot be written for some time: full, over quota, EIO, permission denied, read-only; with SIGKILL.
 
-The database is on a file system of its own, too small on purpose. In each trouble the collector says once what is
-wrong, goes on asking, does not grow, and readers answer. When it is over the collector goes on by itself, an event
-stands where sweeps are missing, and no word is: the sums of all ports are what the traffic driver sent.
+The database is on a small file system of its own. During a failure the collector prints one line, keeps polling, its
+memory is bounded, and readers work. Afterwards it continues without a restart, missing sweeps are marked by an event,
+and no traffic is lost: the sums of all ports are what the traffic driver sent.
 """
 import contextlib
 import os
@@ -45,7 +45,7 @@ tap = Tap()
 
 @contextlib.contextmanager
 def mounted(folder, *how):
-    """A file system while the block lasts; None where none can be mounted here."""
+    """A mounted file system as a context; None without the permission to mount."""
     os.makedirs(folder, exist_ok=True)
     done = run("mount", *how, folder, check=False)
     try:
@@ -56,7 +56,7 @@ def mounted(folder, *how):
 
 
 class Collector:
-    """One on the database of the simulation; what it said is kept in a file elsewhere."""
+    """A collector with the simulation's database; its stderr goes to a file on another file system."""
 
     number = 0
 
@@ -74,7 +74,7 @@ class Collector:
             return file.read()
 
     def complaints(self):
-        """Of the trouble that there is; those of earlier ones are told."""
+        """The stderr of the current failure only."""
         return [line for line in self.said().splitlines() if "polling continues" in line][self.told:]
 
     def memory_kb(self):
@@ -87,7 +87,7 @@ class Collector:
 
 
 def newest(sim):
-    """The newest stored sweep; read as any SQLite client would."""
+    """The newest stored sweep, read with SQLite."""
     with contextlib.suppress(sqlite3.Error), \
             contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
         return db.execute("SELECT max(id) FROM sweep").fetchone()[0] or 0
@@ -99,7 +99,7 @@ def comes_to(sim, sweep, seconds=60):
 
 
 def datagrams(sim, seconds):
-    """Packets that this host's port sends in so many seconds without traffic: MADs."""
+    """Packets sent by the collector's port within a number of seconds without traffic: MADs."""
     def count():
         out = sim.run("perfquery", "-x").out
         return next(int(line.rsplit(".", 1)[1]) for line in out.splitlines() if line.startswith("PortXmitPkts:"))
@@ -117,7 +117,7 @@ def failures(sim):
 
 
 def in_trouble(name, sim, collector, words):
-    """While the store takes nothing."""
+    """Checks during a failure."""
     tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
     stuck, began_kb = newest(sim), collector.memory_kb()
     packets = datagrams(sim, TROUBLE_S / 2)
@@ -126,7 +126,7 @@ def in_trouble(name, sim, collector, words):
     said = collector.complaints()
     tap.result(len(said) == 1 and words in said[0] and sim.env["IBWIRE_DB"] in said[0],
                f"{name}: once, with the file and the reason", collector.said())
-    tap.equal(f"{name}: nothing half is stored", newest(sim), stuck)
+    tap.equal(f"{name}: no partial sweep is stored", newest(sim), stuck)
     grown = collector.memory_kb() - began_kb
     tap.result(grown < GROWTH_KB, f"{name}: it does not grow", f"by {grown} KB")
     status = sim.ibwire("status", "--format", "json", check=False)
@@ -137,12 +137,12 @@ def in_trouble(name, sim, collector, words):
 
 
 def after_trouble(name, sim, collector, stuck):
-    """The store takes sweeps again, and the collector is the same."""
+    """The same collector process stores sweeps again."""
     tap.result(comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
-    tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
+    tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
     collector.told += 1
-    tap.equal(f"{name}: it says so", collector.said().count("sweeps are stored again"), collector.told)
+    tap.equal(f"{name}: one line on stderr afterwards", collector.said().count("sweeps are stored again"), collector.told)
     rows = failures(sim)
     tap.result([row["sweep"] for row in rows].count(stuck + 1) == 1 and len(rows) == collector.told - collector.lost_events,
                f"{name}: one event stands where sweeps are missing", f"behind sweep {stuck}: {rows}")
@@ -151,21 +151,21 @@ def after_trouble(name, sim, collector, stuck):
 
 
 def whole(name, sim, before, after):
-    """Is all that is stored exact, and the file whole?"""
+    """Check the stored deltas, and the file with integrity_check."""
     with contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
-        tap.equal(f"{name}: the file is whole", db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+        tap.equal(f"{name}: integrity_check", db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
     stored = Stored(sim.env["IBWIRE_DB"])
     stored.check_sums()
     stored.check_truth(before, after, set())
     tap.result(not stored.faults and stored.numbers["checked"] > 500, f"{name}: first + sum of deltas = last, and as sent",
                "\n".join(stored.faults[:20]) or stored.numbers)
-    tap.equal(f"{name}: no counter fell", stored.numbers["resets"], 0)
+    tap.equal(f"{name}: no reset", stored.numbers["resets"], 0)
     stored.db.close()
     tap.note(f"{name}: {stored.numbers}; {sim.json('sql', 'SELECT state, count(*) AS n FROM chunk_window GROUP BY 1')}")
 
 
 def fill(folder):
-    """A file that takes all there is; its name."""
+    """Create a file that fills the file system. Return its name."""
     path, block = os.path.join(folder, "filler"), b"\0" * 4096
     with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -175,7 +175,7 @@ def fill(folder):
 
 @contextlib.contextmanager
 def traffic_on(folder):
-    """A simulation with traffic and its database in that folder; and what was sent before its first sweep."""
+    """A simulation with traffic and its database in a folder, and the traffic sent before its first sweep."""
     with Simulation("--gen", "rail --hosts 4", "--traffic", "ring rate=150Gb/s", "--truth",
                     os.path.abspath("truth.csv")) as sim:
         sim.env["IBWIRE_DB"] = os.path.join(folder, "fabric.db")
@@ -187,7 +187,7 @@ def traffic_on(folder):
 
 
 def end(name, sim, before):
-    """One sweep more, in which all that was sent is counted."""
+    """Store one more sweep, which includes all traffic."""
     sim.traffic("pause")
     sim.ibwire("collect", "--once")
     whole(name, sim, before, sim.truth())
@@ -195,7 +195,7 @@ def end(name, sim, before):
 
 @contextlib.contextmanager
 def filled(folder):
-    """Nothing is left on that disk while the block lasts."""
+    """A full disk, as a context."""
     filler = fill(folder)
     try:
         yield
@@ -205,7 +205,7 @@ def filled(folder):
 
 @contextlib.contextmanager
 def dropped(outer, sim):
-    """Flushes fail, and the kernel drops what they did not write: after a failed write a page counts as clean."""
+    """Flushes fail, and the kernel drops the data: a page whose writeback failed is marked clean."""
     ended = threading.Event()
 
     def drop():
@@ -229,7 +229,7 @@ def dropped(outer, sim):
 
 @contextlib.contextmanager
 def no_file_grows(collector):
-    """What a quota does, but for the words."""
+    """Same as a quota, with another message."""
     before = resource.prlimit(collector.process.pid, resource.RLIMIT_FSIZE, (32768, resource.RLIM_INFINITY))
     try:
         yield
@@ -239,7 +239,7 @@ def no_file_grows(collector):
 
 @contextlib.contextmanager
 def refused(sim):
-    """Writing is refused, to files that are open too."""
+    """Writes fail, also to open files."""
     files = [sim.env["IBWIRE_DB"], sim.env["IBWIRE_DB"] + "-wal"]
     run("chattr", "+i", *files)
     try:
@@ -249,14 +249,14 @@ def refused(sim):
 
 
 def lasts(name, sim, collector, trouble, words):
-    """A trouble that comes and goes."""
+    """A failure that begins and ends while the collector runs."""
     with trouble:
         stuck = in_trouble(name, sim, collector, words)
     after_trouble(name, sim, collector, stuck)
 
 
 def loses_pages(sim, collector, outer):
-    """Some sweeps may be stored meanwhile, where the disk has the blocks already."""
+    """Some sweeps may be stored during the failure, in blocks that are already allocated."""
     name = "lost pages"
     with dropped(outer, sim):
         tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
@@ -271,14 +271,14 @@ def loses_pages(sim, collector, outer):
     stuck = newest(sim)
     tap.result(stuck and comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
-    tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
+    tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
     collector.told += len(collector.complaints())
     collector.lost_events = collector.told - len(failures(sim))
-    tap.equal(f"{name}: nothing damaged is left", sim.ibwire("ports", check=False).err, "")
+    tap.equal(f"{name}: no damage is reported", sim.ibwire("ports", check=False).err, "")
 
 
 def killed(sim, folder):
-    """SIGKILL before, while and after the disk becomes full; the next one comes up on a full disk."""
+    """SIGKILL before, during and after the disk becomes full; the next collector starts on a full disk."""
     for _ in range(KILLS):
         collector = Collector(sim)
         comes_to(sim, newest(sim) + 2)
@@ -289,15 +289,15 @@ def killed(sim, folder):
             again = sim.ibwire("collect", "--once", check=False)
             tap.result(again.status in (0, 74) and len(again.err.splitlines()) == (again.status == 74),
                        "killed: on the full disk a single sweep is stored, or one line says why not", again)
-            tap.result(newest(sim) >= stuck, "killed: what was stored is there", f"{newest(sim)} of {stuck}")
+            tap.result(newest(sim) >= stuck, "killed: stored sweeps are kept", f"{newest(sim)} of {stuck}")
     stuck = newest(sim)
     collector = Collector(sim)
-    tap.result(comes_to(sim, stuck + 5), "killed: another one goes on", collector.said())
-    tap.equal("killed: and ends in order", stop(collector.process), 0)
+    tap.result(comes_to(sim, stuck + 5), "killed: another collector stores sweeps", collector.said())
+    tap.equal("killed: exit status 0", stop(collector.process), 0)
 
 
 def stays_full(sim, folder):
-    """It asked for so many sweeps, and the disk is full until the end and behind it."""
+    """collect --count N on a disk that stays full."""
     stuck, count = newest(sim), 40
     collector = Collector(sim, INTERVAL_S, "--count", str(count))
     comes_to(sim, stuck + 3)
@@ -305,7 +305,7 @@ def stays_full(sim, folder):
         wait_for(lambda: collector.process.poll() is not None, 120)
         stored = newest(sim) - stuck
         last = collector.said().splitlines()[-1]
-        tap.equal("stays full: the exit status says that sweeps are missing", collector.process.poll(), 74)
+        tap.equal("stays full: exit status 74", collector.process.poll(), 74)
         tap.result(f"{stored} of {count} sweeps stored" in last and "no space left" in last and 3 <= stored < count,
                    "stays full: the last line says how many are stored, and why", f"{stored}: {collector.said()}")
     short = sim.ibwire("collect", "--count", "2", "--interval", "200ms", check=False)
@@ -321,18 +321,18 @@ def one_page_a_request(folder):
 
 
 def disk_fails(outer):
-    """Sets the kernel's mark for a file system that found itself damaged: from then on it is read-only. Or None."""
+    """A function that makes the kernel remount the file system read-only after an error; None without debugfs."""
     device = os.path.basename(run("findmnt", "-n", "-o", "SOURCE", outer).out.strip())
     path = f"/sys/fs/ext4/{device}/trigger_fs_error"
     return path if os.access(path, os.W_OK) else None
 
 
 def read_only(sim, collector, folder, image):
-    """The kernel takes the disk away; it comes back when it was unmounted, for another collector."""
+    """The file system becomes read-only. It is mounted again for another collector."""
     with open(disk_fails(folder), "w", encoding="ascii") as file:
         file.write("1")
     in_trouble("read-only", sim, collector, "ead-only")
-    tap.equal("read-only: the collector ends in order", stop(collector.process), 0)
+    tap.equal("read-only: exit status 0", stop(collector.process), 0)
     again = sim.ibwire("collect", "--once", check=False)
     tap.result(again.status == 74 and len(again.err.splitlines()) == 1,
                "read-only: another one is refused in one line", again)
@@ -342,8 +342,8 @@ def read_only(sim, collector, folder, image):
     run("umount", folder)
     run("mount", "-o", "loop,errors=remount-ro", image, folder)
     another = Collector(sim)
-    tap.result(comes_to(sim, stuck + 5), "read-only: when it is back another one goes on", another.said())
-    tap.equal("read-only: and ends in order", stop(another.process), 0)
+    tap.result(comes_to(sim, stuck + 5), "read-only: another collector stores sweeps once mounted again", another.said())
+    tap.equal("read-only: exit status 0 of another one", stop(another.process), 0)
 
 
 def on_a_disk(folder, outer, image):
@@ -374,13 +374,13 @@ with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", 
         # In the midst of it a window is full, and its chunks are to be made.
         early = Collector(sim, INTERVAL_S / 5)
         comes_to(sim, WINDOW_SWEEPS - 15)
-        tap.equal("a collector before it ends in order", stop(early.process), 0)
+        tap.equal("a collector before it exits with 0", stop(early.process), 0)
         collector = Collector(sim)
         try:
             comes_to(sim, newest(sim) + 5)
             lasts("full disk", sim, collector, filled(folder), "no space left")
             lasts("quota", sim, collector, no_file_grows(collector), "File too large")
-            tap.equal("the collector ends in order", stop(collector.process), 0)
+            tap.equal("the collector exits with 0", stop(collector.process), 0)
         finally:
             collector.kill()
             tap.comment(collector.said())

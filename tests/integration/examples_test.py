@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # timeout: 400
-"""What the manual pages, --help, README and docs promise can be typed: every example of man/*.1, every line of code in a
-Markdown page that begins with ibwire, every option of every command, and every word that an option takes by name, each
-once on a fabric with a collector and traffic.
+"""Every example in man/*.1, every line of code in Markdown that begins with ibwire, every option of every command, and
+every named value of an option are run once, on a fabric with a collector and traffic.
 
-Nothing is said about what is answered; that is for other tests. Each must end with a status that its page has for it,
-not by a signal, and not as wrong usage. An example that is new runs as it stands; one that does not is listed
-in SUBSTITUTIONS or NOT_RUN, and an entry there that nothing needs any more is a failure too.
+Each must end with an exit status documented on its page, without a signal or a usage error; its output is tested
+elsewhere. Examples that cannot run unchanged are in SUBSTITUTIONS or NOT_RUN; an unused entry there is a failure.
 """
 import contextlib
 import fcntl
@@ -137,14 +135,14 @@ def page_of(path):
 
 
 def typed(line):
-    """A line of a page as it is read."""
+    """A line of a manual page, without its macros."""
     for roff, shown in ((r"\(dq", '"'), (r"\(aq", "'"), (r"\-", "-"), (r"\&", ""), (r"\e", "\\")):
         line = line.replace(roff, shown)
     return line
 
 
 def displays(text):
-    """Of a page: displays, each a list of lines that can be typed; all of EXAMPLES, elsewhere what begins with ibwire."""
+    """Displays of a manual page, as lists of commands: all lines in EXAMPLES, elsewhere those that begin with ibwire."""
     section, found, inside = "", [], False
     for line in text.splitlines():
         if line.startswith(".Sh "):
@@ -162,7 +160,7 @@ def displays(text):
 
 
 def code_of(text):
-    """Of a page in Markdown: blocks of code, fenced or indented, each a list of those lines that call a program of ours."""
+    """Code blocks of a Markdown page, fenced or indented, as lists of the lines that call ibwire or ibwire-sim."""
     found, fenced, before = [], False, ""
     for line in text.splitlines():
         if line.startswith("```"):
@@ -179,7 +177,7 @@ def code_of(text):
 
 
 def pages():
-    """Every page that has lines to type: (path, displays)."""
+    """Every page with commands: (path, displays)."""
     for path in sorted(glob.glob(f"{SRCDIR}/man/*.1")):
         yield path, displays(page_of(path))
     for path in sorted(glob.glob(f"{SRCDIR}/*.md") + glob.glob(f"{SRCDIR}/docs/*.md")):
@@ -193,7 +191,7 @@ def words_of(text):
 
 
 class Typist:
-    """Runs lines in a shell in which ibwire and ibwire-sim tell the status of each run of theirs."""
+    """Runs lines in a shell with wrappers that report the exit status of each run of ibwire and ibwire-sim."""
 
     def __init__(self, env):
         os.makedirs("bin", exist_ok=True)
@@ -211,7 +209,7 @@ class Typist:
         os.chmod(f"bin/{name}", 0o755)
 
     def fault(self, line, allowed=(0,), then=""):
-        """What is wrong with how a line ended; then: lines for the shell that it starts. Empty: nothing."""
+        """Run a line; `then` are the lines for the shell that it starts. Return its error, or "" ."""
         with contextlib.suppress(FileNotFoundError):
             os.remove("statuses")
         screen = re.search(r"\bibwire top\b", line)
@@ -232,7 +230,7 @@ class Typist:
 
 
 def on_terminal(line, env):
-    """A line that ends in the screen, on a terminal where somebody presses q as soon as there is something."""
+    """A line that opens the screen, on a terminal: q is pressed after the first output."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with subprocess.Popen(["sh", "-c", line], env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
@@ -264,7 +262,7 @@ def replaced(line, table, used):
 
 
 def examples(typist, outside, facts):
-    """Every line of every display, a shell with its lines together."""
+    """Every line of every display; a shell and its lines are run together."""
     used, known, counts = set(), set(), {"1": 0, "md": 0}
     for path, shown in pages():
         for display in shown:
@@ -289,11 +287,11 @@ def examples(typist, outside, facts):
                 tap.result(not fault, name, fault)
     tap.result(counts["1"] > 30 and counts["md"] > 6, f"the manual pages, README and docs have examples ({counts})")
     stale = [word for word in (*SUBSTITUTIONS, *TIMES) if word not in used] + [line for line in NOT_RUN if line not in known]
-    tap.equal("what is substituted or not run is in an example", stale, [])
+    tap.equal("SUBSTITUTIONS and NOT_RUN have no unused entry", stale, [])
 
 
 def options_of(command):
-    """Of --help: (short name or "", long name, has it a value, what is said of it)."""
+    """Options in --help: (short name or "", long name, whether it takes a value, description)."""
     return re.findall(r"^  (-\w)?,? +(--[A-Za-z-]+)( [A-Z]\S*)? +(.*)", run(IBWIRE, command, "--help").out, re.M)
 
 
@@ -308,9 +306,9 @@ def option_lines(command, option, has_value, meaning):
 
 
 def options(typist, facts):
-    """Every option of every command, by its long and its short name."""
+    """Every option of every command, with its long and its short name."""
     commands = re.findall(r"^  ([a-z]+) +\S", run(IBWIRE, "help").out, re.M)
-    tap.equal("each command has a line here", sorted(COMMANDS), sorted(commands))
+    tap.equal("COMMANDS has every command", sorted(COMMANDS), sorted(commands))
     there = set()
     for command in commands:
         with tap.part(f"{command}: options"):
@@ -326,18 +324,18 @@ def options(typist, facts):
                 tap.result(not any(faults), f"ibwire {command} {long}", "\n".join(faults))
     listed = [f"{command} {option}" for command, (_, others) in COMMANDS.items() for option in others]
     stale = [name for name in (*listed, *VALUES, *OPTIONS_NOT_RUN) if name not in there]
-    tap.equal("no option is listed that is not there", stale, [])
+    tap.equal("no unknown option is listed", stale, [])
 
 
 def each_word(typist, name, line, words, least):
-    """A line with each word once."""
+    """One line for each value."""
     words = list(dict.fromkeys(words))
     faults = [fault for word in words if (fault := typist.fault(line.replace("WORD", word), {0} | ANSWERS.get(name, set())))]
     tap.result(len(words) >= least and not faults, f"{line} ({len(words)} words)", "\n".join(faults[:5]) or f"only {words}")
 
 
 def words(typist, sim):
-    """Keys, kinds and counters, as the pages and the database name them."""
+    """The named values of options: keys, kinds and counters, from the manual pages and the database."""
     history, ports = page_of(f"{SRCDIR}/man/ibwire-history.1"), page_of(f"{SRCDIR}/man/ibwire-ports.1")
     counters = [row["key"] for row in sim.json("sql", "SELECT key FROM counter")]
     keys = [word for word in words_of(history.split(".Sh COUNTERS")[1].split(".Sh ")[0]) if not word.startswith("_")]
@@ -374,7 +372,7 @@ def write(path, text):
 
 
 def prepared(sim):
-    """Files that lines name, a link that goes down, two snapshots."""
+    """Create what the examples use: files, a link that is down, two snapshots."""
     write("names.map", f'0x{GUID} "{LEAF}"\n')
     write("states", "node0003 idle\nnode0004 drained\n")
     write("job", "node0001\nnode0002\n")
@@ -390,11 +388,11 @@ def prepared(sim):
 
 
 def facts_of(sim):
-    """What stands for the words in capitals, once the link that is down is a finding; and the fabric as files."""
+    """Values for the placeholders (after the link's finding has opened), and the fabric as files."""
     def findings():
         return [row["id"] for row in sim.json("health", "--all", check=False) if row["kind"] == "link-down"]
 
-    tap.result(wait_for(findings, 30, 0.2), "a link that is pulled is a finding")
+    tap.result(wait_for(findings, 30, 0.2), "a finding for a disconnected link")
     write("fabric.txt", sim.run("ibnetdiscover").out)
     sim.ibwire("topology", "save", "accepted.net")
     lids = {row["node"]: row["lid"] for row in sim.json("ports", "node0001", "node0008")}
@@ -421,5 +419,5 @@ with tap.part("examples"), Simulation("--gen", SHAPE, "--pma", AGENTS, "--traffi
                 part(*arguments)
         tap.result(collector.poll() is None, "the collector went on meanwhile")
     finally:
-        tap.equal("and ends well", stop(collector), 0)
+        tap.equal("and exits with 0", stop(collector), 0)
 tap.done()

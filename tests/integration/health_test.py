@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for faults to be seen
-"""ibwire health, end to end: faults on a simulated fabric, and what is said of them."""
+"""ibwire health, end to end: the findings of faults on a simulated fabric."""
 import contextlib
 import json
 import os
@@ -37,7 +37,7 @@ HOST, ERROR_HOST = "node0010", "node0005"
 
 
 def health(sim, *options):
-    """Exit status and rows; the rows are none where the status tells of an error."""
+    """Exit status and rows; no rows after an error."""
     said = sim.ibwire("health", *options, "--format", "json", check=False)
     return said.status, json.loads(said.out) if said.status < 3 else said.err
 
@@ -47,7 +47,7 @@ def told(rows, *kinds):
 
 
 class Fabric:
-    """What is pulled and plugged in."""
+    """The links that the test disconnects."""
 
     def __init__(self, sim):
         self.sim = sim
@@ -68,7 +68,7 @@ class Fabric:
 
 
 def collect(sim):
-    """A collector that has judged a few sweeps."""
+    """A collector that has evaluated a few sweeps."""
     process = sim.start(IBWIRE, "collect", "--interval", "500ms", "--routes", "2s", "--settings", "quick.conf",
                         stdout=subprocess.DEVNULL)
 
@@ -86,7 +86,7 @@ def collect(sim):
 
 
 def check_faults(sim, fabric, rows, began, done):
-    """What was done between @began and @done has one finding each, with kind, place, cause and beginning."""
+    """Each fault set between @began and @done has one finding with the right kind, place, cause and beginning."""
     expected = {
         "trunk": ("link-down", "warning", "cable", TRUNK),
         "HCA": ("link-down", "warning", "cable-or-hca", HCA),
@@ -96,7 +96,7 @@ def check_faults(sim, fabric, rows, began, done):
         guid = fabric.guid(node)
         found = [row for row in told(rows, kind)
                  if (guid, port) in ((row["node_guid"], row["port"]), (row["peer_guid"], row["peer_port"]))]
-        if not tap.equal(f"{name}: one finding names the link", len(found), 1):
+        if not tap.equal(f"{name}: one finding for the link", len(found), 1):
             continue
         row = found[0]
         tap.equal(f"{name}: severity and cause", (row["severity"], row["cause"]), (severity, cause))
@@ -106,73 +106,74 @@ def check_faults(sim, fabric, rows, began, done):
                    f"{row['since']}, done from {stamp_of(began)} to {stamp_of(done)}")
         tap.result(as_seconds(row["since"]) <= as_seconds(row["opened"]) <= as_seconds(row["time"]),
                    f"{name}: its times are in order", row)
-    tap.equal("nothing else is wrong", len([row for row in rows if row["severity"] != "info"]), 3)
+    tap.equal("no other findings", len([row for row in rows if row["severity"] != "info"]), 3)
     restart = told(rows, "host-restart")
-    tap.equal("a host whose links went together restarts, as an info", [(row["subject"], row["severity"], row["cause"])
+    tap.equal("all links of a host down: node-restarted, severity info", [(row["subject"], row["severity"], row["cause"])
               for row in restart], [(HOST, "info", "host")])
-    tap.equal("and its own links are no findings", [row for row in told(rows, "link-down") if HOST in row["hosts"]], [])
-    tap.equal("keys are those of the manual page", {tuple(row) for row in rows}, {tuple(KEYS)})
+    tap.equal("and no findings for its links", [row for row in told(rows, "link-down") if HOST in row["hosts"]], [])
+    tap.equal("the documented keys", {tuple(row) for row in rows}, {tuple(KEYS)})
 
 
 def check_filters(sim, before, rows):
-    tap.equal("--at before shows nothing", health(sim, "--at", stamp_of(before)), (0, []))
+    tap.equal("--at before the faults: no findings", health(sim, "--at", stamp_of(before)), (0, []))
     then = health(sim, "--at", rows[0]["time"])
-    tap.equal("--at after shows the same", (then[0], {row["id"] for row in then[1]}), (2, {row["id"] for row in rows}))
+    tap.equal("--at after the faults: the same findings", (then[0], {row["id"] for row in then[1]}), (2, {row["id"] for row in rows}))
     status, of_job = health(sim, "--job", ERROR_HOST)
-    tap.equal("--job shows what touches its hosts: its link, and its leaf's trunk",
+    tap.equal("--job shows findings that touch its hosts: its link and its leaf's trunk",
               (status, sorted(row["kind"] for row in of_job if row["severity"] != "info")),
               (2, ["link-down", "symbol-errors"]))
     status, of_job = health(sim, "--job", "node[0011-0013]")
-    tap.equal("--job of others does not", (status, [row["kind"] for row in of_job if row["severity"] != "info"]), (0, []))
+    tap.equal("--job of other hosts shows none", (status, [row["kind"] for row in of_job if row["severity"] != "info"]), (0, []))
     status, rows = health(sim, ERRORS[0] + "/" + str(ERRORS[1]))
-    tap.equal("a port shows its own", (status, [row["kind"] for row in rows if row["severity"] != "info"]),
+    tap.equal("a port selects its findings", (status, [row["kind"] for row in rows if row["severity"] != "info"]),
               (2, ["symbol-errors"]))
     status, rows = health(sim, HCA[0])
-    tap.equal("an HCA that is gone still has its findings", (status, [row["subject"].split(" - ")[-1] for row in rows]),
+    tap.equal("a removed HCA still selects its findings", (status, [row["subject"].split(" - ")[-1] for row in rows]),
               (1, ["/".join(map(str, HCA))]))
     said = sim.ibwire("health", "nobody", check=False)
-    tap.equal("a name that nobody knows is wrong usage", (said.status, len(said.err.splitlines())), (64, 1))
+    tap.equal("an unknown name is a usage error", (said.status, len(said.err.splitlines())), (64, 1))
     with open("states", "w", encoding="ascii") as file:
         file.write(f"{ERROR_HOST} drained\nnode0001 idle\n")
     status, rows = health(sim, "--hosts-state", "states")
-    tap.equal("what touches drained hosts alone does not count",
+    tap.equal("findings that only touch drained hosts do not count",
               (status, {row["kind"] for row in rows if row["drained"]}), (1, {"symbol-errors"}))
 
 
 def check_ack(sim, rows):
     row = told(rows, "symbol-errors")[0]
-    tap.equal("without a reason nobody acknowledges", sim.ibwire("health", "ack", row["id"], check=False).status, 64)
+    tap.equal("ack without a reason is a usage error", sim.ibwire("health", "ack", row["id"], check=False).status, 64)
     sim.ibwire("health", "ack", f"#{row['id']}", "--reason", "cable is ordered", "--for", "1h")
     status, now = health(sim)
     now = told(now, "symbol-errors")[0]
-    tap.equal("what is acknowledged does not decide the exit status", status, 1)
+    tap.equal("acknowledged findings do not affect the exit status", status, 1)
     tap.result(now["acknowledged_reason"] == "cable is ordered" and now["acknowledged_by"] and
                abs(as_seconds(now["acknowledged_until"]) - time.time() - 3600) < 60, "and says who, why and until when", now)
     tap.equal("and so did the command", sim.json("health", "ack", row["id"], "--reason", "cable is ordered"),
               [{key: now[key] for key in ("id", "kind", "subject", "acknowledged_by", "acknowledged_reason")} |
                {"acknowledged_until": None}])
     tap.contains("until it is taken back", sim.ibwire("health", "unack", row["id"]).out, "is no longer acknowledged")
-    tap.equal("which lets it count again", health(sim)[0], 2)
+    tap.equal("without the acknowledgement it counts again", health(sim)[0], 2)
 
 
 def check_gate(sim):
     said = sim.ibwire("health", "--gate", f"node[0011-0012],{ERROR_HOST}", "--for", "5s", "--format", "json", check=False)
     rows = {row["host"]: row for row in json.loads(said.out)}
-    tap.equal("the gate lets clean hosts pass and not the one with errors",
+    tap.equal("check passes clean hosts and not the host with errors",
               (said.status, {host: (row["passed"], row["links"]) for host, row in rows.items() if row["passed"]}),
               (2, {"node0011": (True, 4), "node0012": (True, 4)}))
-    tap.contains("and says why", rows[ERROR_HOST]["reason"] or "", "symbol_errors")
+    # The counter within the 5 s; on a slow machine, after them, the finding "symbol-errors".
+    tap.contains("and gives the reason", (rows[ERROR_HOST]["reason"] or "").replace("-", "_"), "symbol_errors")
     tap.equal("clean hosts alone: status 0",
               sim.ibwire("health", "--gate", "node[0011-0012]", "--for", "5s", check=False).status, 0)
-    tap.equal("a host that is off does not pass",
+    tap.equal("a powered-off host does not pass",
               sim.ibwire("health", "--gate", HOST, "--for", "5s", check=False).status, 2)
-    tap.equal("no history for so long: not known",
+    tap.equal("history too short: unknown",
               sim.ibwire("health", "--gate", "node0011", "--for", "10h", check=False).status, 69)
 
 
 def check_report(sim, fabric):
     report = sim.json("report", "/".join(map(str, ERRORS)))
-    tap.equal("a report names the finding", [row["kind"] for row in report["findings"] if row["severity"] != "info"],
+    tap.equal("a report lists the finding", [row["kind"] for row in report["findings"] if row["severity"] != "info"],
               ["symbol-errors"])
     tap.equal("both ends", (report["about"]["node_guid"], report["about"]["peer_guid"], len(report["ports"])),
               (fabric.guid(ERRORS[0]), fabric.guid(ERROR_HOST + " mlx5_2"), 2))
@@ -184,32 +185,32 @@ def check_report(sim, fabric):
 
 
 def check_uplinks(sim):
-    """The uplinks of a leaf as one series: the sum of what each of them has."""
+    """The series of a leaf's uplinks is the sum of the series of its members."""
     window = ("--since", stamp_of(int(time.time()) - 30), "--until", stamp_of(int(time.time()) - 2), "--counter",
               "xmit_bytes")
     group = sim.json("history", "leaf-u02-r0 uplinks", *window)
     each = sim.json("history", "leaf-u02-r0 uplinks", "--each", *window)
-    tap.equal("uplinks are one series", {row["subject"] for row in group}, {"leaf-u02-r0 uplinks"})
+    tap.equal("the uplinks are one series", {row["subject"] for row in group}, {"leaf-u02-r0 uplinks"})
     tap.equal("of all links up", len({row["subject"] for row in each}), 8)
     tap.equal("and their sum", sum(row["total"] or 0 for row in group), sum(row["total"] or 0 for row in each))
     tap.contains("a spine has none", sim.ibwire("history", "spine-01 uplinks", check=False).err, "has no uplinks")
 
 
 def check_restart(sim, process):
-    """Another collector goes on with what the first one found."""
+    """Findings survive a restart of the collector."""
     before = {row["id"]: (row["kind"], row["since"], row["opened"]) for row in health(sim)[1]
               if row["severity"] != "info"}
     stop(process)
     process = collect(sim)
     after = {row["id"]: (row["kind"], row["since"], row["opened"]) for row in health(sim)[1] if row["severity"] != "info"}
-    tap.same("a collector that is started again goes on with findings", after, before)
+    tap.same("a restarted collector continues the findings", after, before)
     opened = [row for row in sim.json("events") if row["kind"] == "finding-opened" and row["severity"] != "info"]
-    tap.equal("each is an event, once", len(opened), len(before))
+    tap.equal("one event for each", len(opened), len(before))
     return process
 
 
 def check_watch(sim, fabric):
-    """A link that goes, and returns: a line each."""
+    """health --watch prints one line when a link goes down and one when it returns."""
     with open("watched", "wb") as out:
         watch = sim.start(IBWIRE, "health", "--watch", "--format", "json", stdout=out)
     end = ("node0011 mlx5_0", 1)
@@ -222,17 +223,17 @@ def check_watch(sim, fabric):
     try:
         tap.result(wait_for(lambda: len(lines("open")) >= 3, 10), "--watch begins with what is open", lines("open"))
         fabric.console("Unlink", end)
-        tap.result(wait_for(lambda: lines("opened"), 15), "a link that is pulled is a line")
+        tap.result(wait_for(lambda: lines("opened"), 15), "one line for a disconnected link")
         fabric.console("ReLink", end)
         tap.result(wait_for(lambda: [row for row in lines("closed") if "node0011" in row["hosts"]], 25),
                    "and one when it is back", lines("closed"))
         for change in ("opened", "closed"):
             tap.equal(f"{change}: one line, of that link", [(row["kind"], row["hosts"]) for row in lines(change)
                                                            if row["severity"] != "info"], [("link-down", ["node0011"])])
-        tap.equal("with the keys of a finding", {tuple(row) for row in lines("closed")}, {(*KEYS, "change")})
+        tap.equal("with the keys of a finding and `change`", {tuple(row) for row in lines("closed")}, {(*KEYS, "change")})
         tap.result(all(row["closed"] for row in lines("closed")), "and when it closed", lines("closed"))
     finally:
-        tap.equal("SIGTERM ends it in order", stop(watch), 0)
+        tap.equal("exit status 0 after SIGTERM", stop(watch), 0)
 
 
 def check_sm(sim):
@@ -246,22 +247,22 @@ def check_sm(sim):
 
 
 def check_stale(sim):
-    """An hour later nobody has polled: current findings are unknown."""
+    """Without sweeps for an hour, current findings are unknown."""
     copy = dict(sim.env, IBWIRE_DB=os.path.abspath("old.db"))
     sim.ibwire("db", "backup", copy["IBWIRE_DB"])
     with contextlib.closing(sqlite3.connect(copy["IBWIRE_DB"])) as db:
         db.execute("UPDATE sweep SET wall_us = wall_us - 3600000000")
         db.commit()
     said = run(IBWIRE, "health", env=copy, check=False)
-    tap.equal("what is too old is no answer", (said.status, said.out, len(said.err.splitlines())), (69, "", 1))
+    tap.equal("outdated findings: exit status 69", (said.status, said.out, len(said.err.splitlines())), (69, "", 1))
 
 
 def explain():
     kinds = re.findall(r"^([a-z-]+)  ", run(IBWIRE, "health", "--explain", "all").out, re.M)
     tap.equal("--explain lists all kinds", len(kinds), 26)
     short = [kind for kind in kinds if len(run(IBWIRE, "health", "--explain", kind).out.splitlines()) < 5]
-    tap.equal("and has something to say of each", short, [])
-    tap.equal("a kind that there is not is wrong usage", run(IBWIRE, "health", "--explain", "x", check=False).status, 64)
+    tap.equal("with an explanation of each", short, [])
+    tap.equal("an unknown kind is a usage error", run(IBWIRE, "health", "--explain", "x", check=False).status, 64)
 
 
 with open("quick.conf", "w", encoding="ascii") as conf:
@@ -292,7 +293,7 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
         tap.result(wait_for(all_told, 20, 0.3), "all of it is found")
         tap.note(f"found {time.time() - began:.1f} s after it was done")
         status, rows = health(sim)
-        tap.equal("the worst decides the exit status", status, 2)
+        tap.equal("the highest severity determines the exit status", status, 2)
         check_faults(sim, fabric, rows, began, done)
         check_filters(sim, before, rows)
         check_ack(sim, rows)

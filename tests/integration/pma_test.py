@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # sanitized: the agents of ibwire-sim decode queries
-"""What the simulation's performance agents are told is what perfquery reads: each slow counter, on an HCA and on a
-switch, FEC in both layouts, and through a redirect."""
+"""perfquery reads the values configured for the simulation's performance agents: each detail counter, of an HCA and of
+a switch, FEC in both layouts, through a redirect, and the last bytes of a MAD, which umad2sim alone loses."""
 import os
 import random
 import re
+import shutil
 import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE_SIM, Simulation, Tap, need
+from lib import IBWIRE_SIM, Simulation, Tap, need, run
 
 need("perfquery", "ibnetdiscover", "ibsim", "opensm")
 tap = Tap()
@@ -31,11 +32,13 @@ RS = {**SPEEDS, "PortFECCorrectableBlockCtr": "fec_corrected_blocks",
       "PortFECCorrectedSymbolCtr": "fec_corrected_symbols",
       **{f"FECCorrectableSymbolCtrLane{lane}": f"fec_corrected_lane{lane}" for lane in range(12)}}
 LANES = {**SPEEDS, **{f"FECCorrectableBlockCtrLane{lane}": f"fec_corrected_lane{lane}" for lane in range(12)}}
+# At the end of PortCountersExtended.
+LAST = {"VL15Dropped": "vl15_dropped", "PortXmitWait": "xmit_wait", "QP1Dropped": "qp1_dropped"}
 NARROW = {"sync_header_errors", "unknown_blocks"}
 
 
 def perfquery(sim, option, lid, port):
-    """The title, and name to number."""
+    """The title and the values by name."""
     lines = sim.run("perfquery", option, str(lid), str(port)).out.splitlines()
     numbers = {match.group(1): int(match.group(2), 0) for line in lines
                if (match := re.match(r"^(\w+):\.*(\w+)$", line))}
@@ -66,13 +69,13 @@ def agree(sim, name, node, lid, port):
     for mode, keys in (("rs", RS), ("rs2", RS), ("firecode", LANES), ("none", SPEEDS)):
         tell(sim, node, f"fec={mode}")
         title, _ = hold_against(sim, name, node, lid, port, "--extended_speeds", keys)
-        tap.equal(f"{name}: fec={mode} is seen by perfquery", "RS-FEC Active" in title, mode.startswith("rs"))
+        tap.equal(f"{name}: perfquery shows fec={mode}", "RS-FEC Active" in title, mode.startswith("rs"))
     tell(sim, node, *(f"fec_corrected_lane{lane}=ibsim" for lane in range(12)),
          "fec=firecode fec_corrected_blocks=4001 fec_uncorrected_blocks=10")
     _, numbers = perfquery(sim, "--extended_speeds", lid, port)
     sums = [sum(numbers[f"FEC{kind}BlockCtrLane{lane}"] for lane in range(12))
             for kind in ("Correctable", "Uncorrectable")]
-    tap.equal(f"{name}: lanes that nobody told of add up to the port's number", sums, [4001, 10])
+    tap.equal(f"{name}: unset lane counters add up to the port's", sums, [4001, 10])
     for tick in (7, 31):
         tell(sim, node, f"tick={tick}")
         tap.equal(f"{name}: tick {tick}", perfquery(sim, "--smplctl", lid, port)[1]["Tick"], tick)
@@ -86,8 +89,8 @@ def agree(sim, name, node, lid, port):
 
 
 def redirected(sim, lid, other):
-    """All that was told of a node is had at another node's queue pair. (Not --extended_speeds: perfquery 44 forgets the
-    queue pair when it asks for PortInfo in between.)"""
+    """A node's values are read at another node's queue pair. (Not --extended_speeds: perfquery 44 loses the queue
+    pair when it reads PortInfo in between.)"""
     told = {"looping_errors": 12, "switch_hoq_discards": 13, "symbol_errors": 14}
     tell(sim, "node0001 mlx5_0", "port=1", *(f"{key}={value}" for key, value in told.items()))
     tell(sim, "node0001 mlx5_0", "redirect=node0002 mlx5_0")
@@ -98,18 +101,52 @@ def redirected(sim, lid, other):
               [numbers[name] for name in ("PortLoopingErrors", "PortSwHOQLifetimeLimitDiscards", "SymbolErrorCounter",
                                           "Tick")], [12, 13, 14, 31])
     tell(sim, "node0002 mlx5_0", "port=1 looping_errors=99")
-    tap.equal("and is not the other node's own answer", perfquery(sim, "--rcverr", lid, 1)[1]["PortLoopingErrors"], 12)
-    tap.equal("which it still gives", perfquery(sim, "--rcverr", other, 1)[1]["PortLoopingErrors"], 99)
+    tap.equal("and not answered with the other node's own counters", perfquery(sim, "--rcverr", lid, 1)[1]["PortLoopingErrors"], 12)
+    tap.equal("which that node still responds with", perfquery(sim, "--rcverr", other, 1)[1]["PortLoopingErrors"], 99)
+
+
+def last_bytes(sim, places):
+    """perfquery and ibwire read the last counters of a MAD exactly; those that are not set are 0."""
+    for value in ((1 << 64) - 2, random.getrandbits(64), 1 << 32):
+        for node, _, lid, port in places:
+            tell(sim, node, f"port={port}", *(f"{key}={value}" for key in LAST.values()))
+            numbers = perfquery(sim, "-x", lid, port)[1]
+            tap.equal(f"{node}: perfquery -x reads {value}", {numbers[name] for name in LAST}, {value})
+        sim.ibwire("collect", "--once")
+        # JSON has values that do not fit into 63 bits as strings.
+        stored = {(row["node"], row["port"]): {int(row["counters"][key]) for key in LAST.values()}
+                  for row in sim.json("ports") if row["state"] == "Active"}
+        wanted = {**dict.fromkeys(stored, {0}), **{(name, port): {value} for _, name, _, port in places}}
+        tap.same(f"ibwire reads {value} there and 0 at all other ports", stored, wanted)
+
+
+def in_folder(folder, **env):
+    """A simulation with its programs in this folder."""
+    os.mkdir(folder)
+    shutil.copy2(IBWIRE_SIM, folder)
+    shutil.copy2(os.path.join(os.path.dirname(IBWIRE_SIM), "ibwire-sim-umad.so"), folder)
+    return run(os.path.join(folder, os.path.basename(IBWIRE_SIM)), "run", "--gen", "rail --hosts 2", "--", "sminfo",
+               env={**os.environ, **env}, check=False)
 
 
 with tap.part("agents"), Simulation("--gen", "rail --hosts 2") as sim:
     random.seed(5)
     line = re.compile(r"^(?:CA|SW) +(\d+) +\d+ 0x[0-9a-f]{16} .*\( '(.*)' - '", re.M)
     by_name = {match.group(2): int(match.group(1)) for match in line.finditer(sim.run("ibnetdiscover", "-p").out)}
+    leaf = "MF0;leaf-u01-r0:MQM8700/U1"
     tell(sim, "all", "caps=0x5300 caps2=0x2")
+    with tap.part("last bytes"):
+        last_bytes(sim, [("node0001 mlx5_0", "node0001 mlx5_0", by_name["node0001 mlx5_0"], 1),
+                         ("leaf-u01-r0", leaf, by_name[leaf], 2)])
     agree(sim, "HCA", "node0001 mlx5_0", by_name["node0001 mlx5_0"], 1)
-    agree(sim, "switch", "leaf-u01-r0", by_name["MF0;leaf-u01-r0:MQM8700/U1"], 2)
+    agree(sim, "switch", "leaf-u01-r0", by_name[leaf], 2)
     with tap.part("redirected"):
         redirected(sim, by_name["node0001 mlx5_0"], by_name["node0002 mlx5_0"])
-    tap.contains("opensm lives", sim.run("sminfo").out, "SMINFO_MASTER")
+    tap.contains("opensm is running", sim.run("sminfo").out, "SMINFO_MASTER")
+with tap.part("a folder with a space and a colon"):
+    done = in_folder(os.path.abspath("a folder: with both"))
+    tap.result("SMINFO_MASTER" in done.out and "ld.so" not in done.err, "the library is preloaded from there", done)
+    os.mkdir("tmp dir")
+    done = in_folder(os.path.abspath("another folder"), TMPDIR=os.path.abspath("tmp dir"))
+    tap.result(done.status and "TMPDIR" in done.err, "a TMPDIR with a space as well is an error", done)
 tap.done()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for opensm; collector/route_*_test and cli/topology/route_test cover the rules
 # waits: for sweeps
-"""Forwarding tables in the database are opensm's, entry by entry, and routes are ibtracert's; changes are seen."""
+"""Stored forwarding tables are opensm's, entry by entry; routes are ibtracert's; changes are detected."""
 import collections
 import contextlib
 import os
@@ -41,7 +42,7 @@ def rows(sim, statement):
 
 
 def stored_tables(sim):
-    """The same from the database, as any SQLite client reads it."""
+    """The same from the database, read with SQLite."""
     tables = {}
     for guid, block, ports in rows(sim, "SELECT n.guid, block, ports FROM route_version JOIN node n ON n.id = node"
                                         " WHERE to_sweep IS NULL"):
@@ -85,7 +86,7 @@ def compare_routes(sim, name, lids, count):
         theirs[source, target] = (ibtracert(sim, source, target), "arrives")
         ours[source, target] = ibwire_route(sim, source, target)
     tap.same(name, ours, theirs)
-    tap.result(all(hops for hops, _ in theirs.values()), "ibtracert found them all", theirs)
+    tap.result(all(hops for hops, _ in theirs.values()), "ibtracert found all routes", theirs)
 
 
 with tap.part("entries and routes"), Simulation("--gen", "rail --hosts 16") as sim:
@@ -93,7 +94,7 @@ with tap.part("entries and routes"), Simulation("--gen", "rail --hosts 16") as s
     theirs, lids = opensm_tables(sim)
     tap.same("one sweep alone stores the tables that opensm made", stored_tables(sim), theirs)
     compare_routes(sim, "30 routes are those of ibtracert", lids, 30)
-    tap.equal("nothing changed", changes(sim), [])
+    tap.equal("no change is reported", changes(sim), [])
     # What it costs: a block of 64 LIDs of each switch once in ten minutes.
     blocks = len({(switch, lid // 64) for switch, lid in theirs})
     with_routes = sim.json("collect", "--estimate", "--routes", "1m", "--interval", "10s")["mads_per_sweep"]
@@ -104,7 +105,7 @@ with tap.part("entries and routes"), Simulation("--gen", "rail --hosts 16") as s
     sim.ibwire("collect", "--once", "--routes", "0")
     tap.equal("--routes 0 reads none", stored_tables(sim), {})
     failed = sim.ibwire("topology", "route", *list(hosts(lids).values())[:2], check=False)
-    tap.equal("a route is not known then", failed.status, 69)
+    tap.equal("without tables a route is unknown", failed.status, 69)
     tap.contains("and it says so", failed.err, "was not read")
 
 with tap.part("LMC"), Simulation("--gen", "rail --hosts 4", "--opensm", "lmc 2") as sim:
@@ -137,7 +138,7 @@ with tap.part("changes"), Simulation("--gen", "tree2 --hosts 16 --leafs 4") as s
     wait_for(lambda: stored_tables(sim) == skewed, 10)
     tap.same("then the database has the new tables", stored_tables(sim), skewed)
     moved = sum(before[key] != skewed[key] for key in before)
-    tap.equal("of one switch", {key[0] for key in before if before[key] != skewed[key]}, {guid})
+    tap.equal("the entries of one switch changed", {key[0] for key in before if before[key] != skewed[key]}, {guid})
     tap.equal("the event names the switch and how many entries",
               [(row["node_guid"], re.sub(r".* changed: ", "", row["text"])) for row in changes(sim)],
               [(leaf["node_guid"], f"{moved} entries")])
@@ -151,7 +152,7 @@ with tap.part("changes"), Simulation("--gen", "tree2 --hosts 16 --leafs 4") as s
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(then[0][0] // 10**6)) + f".{then[0][0] % 10**6:06}Z"
     first = [sim.json("topology", "route", leaf["node_guid"], target, *time_of)[0]["port"]
              for time_of in (["--at", at], [])]
-    tap.equal("--at shows the route of then", first, [before[guid, target], skewed[guid, target]])
+    tap.equal("--at shows the earlier route", first, [before[guid, target], skewed[guid, target]])
 
     # Killed, and the routes put back meanwhile: the next collector sees that they changed, once.
     process.send_signal(signal.SIGKILL)
@@ -160,9 +161,9 @@ with tap.part("changes"), Simulation("--gen", "tree2 --hosts 16 --leafs 4") as s
     sim.run(IBWIRE_SIM, "routes", "load", "before.lfts")
     tap.same("routes that are loaded are in force", opensm_tables(sim)[0], before)
     process = sim.start(IBWIRE, "collect", "--interval", "250ms", "--routes", "1s")
-    tap.result(wait_for(lambda: stored_tables(sim) == before, 20), "a collector that was killed goes on from what it knew")
+    tap.result(wait_for(lambda: stored_tables(sim) == before, 20), "a killed collector continues from its stored state")
     time.sleep(1.5)
-    tap.equal("and tells the change once", len(changes(sim)), 2)
+    tap.equal("and one event for the change", len(changes(sim)), 2)
 
     # A link that goes: opensm routes around it, and tables are read without being asked for.
     sim.run(IBWIRE_SIM, "routes", "reset")

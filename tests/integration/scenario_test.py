@@ -3,10 +3,10 @@
 # long: 34 scenarios in real time; tests/scenarios/scenario_test plays them in virtual time
 # timeout: 900
 # waits: for faults to be seen
-"""Scenario files on ibsim, in real time: a collector on a simulated fabric tells what they say, and nothing else.
+"""Scenario files on ibsim, in real time: the expected findings open, and no others.
 
-Several files that do not disturb each other share one simulation. Times are a tenth of theirs, and the settings' times too.
-With IBWIRE_LONG=1 all that ibsim can play, some seven minutes; else a handful.
+Independent files share one simulation. All times, also in the settings, are a tenth of the file's.
+With IBWIRE_LONG=1 all files that ibsim can simulate (7 minutes); otherwise a few.
 """
 import json
 import os
@@ -53,7 +53,7 @@ def short(name):
 
 
 class File:
-    """What a scenario file says."""
+    """A parsed scenario file."""
 
     def __init__(self, name):
         self.name, self.happens, self.truths = name, [], []
@@ -71,7 +71,7 @@ class File:
 
 
 class Fabric:
-    """A simulation with its names, and the counters that were set."""
+    """A simulation, its names, and the counters that were set."""
 
     def __init__(self, sim):
         self.sim = sim
@@ -88,7 +88,7 @@ class Fabric:
         return self.guids[node], int(port)
 
     def console(self, *lines):
-        """All of them in the same moment, as far as a sweep can see."""
+        """Set all of them between two sweeps."""
         with open("console.cmd", "w", encoding="ascii") as file:
             file.write("".join(line + "\n" for line in lines))
         self.sim.run(IBWIRE_SIM, "console", "!" + os.path.abspath("console.cmd"))
@@ -171,7 +171,7 @@ class Fabric:
         self.sim.run(IBWIRE_SIM, "routes", "skew", f"{plain[0]}/{options['to']}", "0.9")
 
     def echo(self, end):
-        """Two receivers behind a switch count what came in damaged."""
+        """Damaged packets are counted by two receivers behind a switch."""
         others = [self.peers[one] for one in self.ends(end[0]) if one != end][:2]
         self.console(*(self.counting(other, "rcv_remote_physical_errors", 1) for other in others))
 
@@ -189,7 +189,7 @@ class Fabric:
                 source[3] -= int(source[3])
 
     def is_about(self, row, subject):
-        """Does a finding speak of a port (or its peer), a node, a host, or anything?"""
+        """Does a finding match a subject: a port (or its peer), a node, a host, or any?"""
         ends = (("node_guid", "port"), ("peer_guid", "peer_port"))
         places = {(int(row[guid], 16), row[port] or 0) for guid, port in ends if row[guid]}
         if subject == "any":
@@ -204,7 +204,7 @@ class Fabric:
 
 
 class Net:
-    """A net file, changed before it is loaded: what a scenario says of its cables."""
+    """Write the net file with the scenario's cable changes."""
 
     line = re.compile(r'(\[(\d+)\](?:\([0-9a-f]+\))?\s*)("[^"]+"\[\d+\](?:\([0-9a-f]+\))?)(.*)')
 
@@ -274,7 +274,7 @@ def is_met(fabric, rows, truth):
 
 
 def play(files, most, *simulation):
-    """Several files in one simulation: each truth is told within so many seconds, and nothing else is."""
+    """Run several files in one simulation: each expected finding opens in time, and no other."""
     files = [File(name) for name in files]
     with tap.part(", ".join(file.name for file in files)), Simulation(*simulation) as sim:
         collector = begin(sim)
@@ -309,7 +309,7 @@ CABLES = ("width", "speed", "unplug", "swap")
 
 
 def with_cables(words, *files):
-    """--net of a shape in which what these files say of cables is so from the beginning."""
+    """The --net argument for a shape with the cable changes of these files."""
     net = Net(*words.split())
     for name in files:
         for _, happens in File(name).happens:

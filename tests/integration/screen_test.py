@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for faults; tests/screen covers every screen
 # waits: for screens to be drawn
-"""The screen as a person starts it, on a simulated fabric, with a collector of its own: what breaks is seen to break.
+"""`ibwire top` on a simulated fabric, with its own collector: faults appear on the screen.
 
-Traffic runs, a link is pulled, routes are skewed; each has to come up on the first screen while somebody looks at it.
-Then the collector is killed, and the header says so. The terminal is tmux, outside of ibwire-sim.
+With traffic running, a link is disconnected and routes are skewed; the overview must show both without a key press.
+Then the collector is killed, which the header must show. The terminal is tmux, outside of ibwire-sim.
 """
 import os
 import re
@@ -34,7 +35,7 @@ WAIT_S = 60 if SHORT else 30
 
 
 class Terminal:
-    """A program in a terminal of tmux while the block lasts."""
+    """A program in a terminal of tmux, as a context."""
 
     def __init__(self, env, *command, columns=100, rows=30):
         self.command = [str(word) for word in command]
@@ -70,7 +71,7 @@ class Terminal:
             self.tmux("send-keys", "-t", "top", key)
 
     def shows(self, name, pattern, *keys, seconds=WAIT_S):
-        """After these keys there is this on the screen; how long it took, or None."""
+        """Send keys and wait for text on the screen. Return the seconds it took, or None."""
         began = time.monotonic()
         self.keys(*keys)
         if not tap.result(wait_for(lambda: re.search(pattern, self.seen()), seconds, 0.2), name,
@@ -79,12 +80,8 @@ class Terminal:
         return time.monotonic() - began
 
 
-def guid_of(sim, name):
-    return next(row["node_guid"] for row in sim.json("nodes") if f";{name}:" in row["node"] or row["node"] == name)
-
-
 def collector_of(database):
-    """The process that stores: the child of the screen that was started for this database."""
+    """The collector that the screen has started for this database."""
     for line in run("ps", "-eo", "pid=,args=").out.splitlines():
         pid, args = line.split(None, 1)
         if "collect --db" in args and database in args:
@@ -93,7 +90,7 @@ def collector_of(database):
 
 
 def check_faults(sim, screen):
-    guid = guid_of(sim, PULLED[0])
+    guid = sim.guid(PULLED[0])
     screen.shows("the job's traffic is seen", r"compute out +32 .* [1-9]\d%")
     screen.shows("no open findings yet", r"PROBLEMS 0")
     sim.run(IBWIRE_SIM, "routes", "skew", f"{SKEWED[0]}/{SKEWED[1]}", "0.5")
@@ -128,6 +125,6 @@ with tap.part("screen"), Simulation("--gen", FABRIC, "--traffic", JOB) as sim:
         tap.note(f"live after {took or 0:.1f} s")
         check_faults(sim, screen)
         check_collector(screen, sim.env["IBWIRE_DB"])
-        tap.equal("no collector is left", collector_of(sim.env["IBWIRE_DB"]), None)
+        tap.equal("the screen's collector has ended", collector_of(sim.env["IBWIRE_DB"]), None)
 
 tap.done()

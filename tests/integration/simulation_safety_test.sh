@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The simulator's subnet manager can never manage a real fabric. It talks to ibsim
-# because of a preloaded library; the loader passes over a library that it cannot
-# load, and opensm would then take the host's own port. So it is bound to a port
+# The simulator's subnet manager cannot manage a real fabric. A preloaded library connects it to ibsim; the loader
+# ignores a library that it cannot load, and opensm would then use the host's own port. So opensm is bound to a port
 # GUID that exists in the simulation only.
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
@@ -11,7 +10,7 @@ PATH=$PATH:/usr/sbin
 command -v opensm >/dev/null || skip_all "opensm is not installed"
 command -v ibsim >/dev/null || skip_all "ibsim is not installed"
 
-# An opensm that keeps a copy of its configuration and goes on as the real one.
+# An opensm that copies its configuration and executes the real one.
 mkdir bin
 cat >bin/opensm <<END
 #!/bin/sh

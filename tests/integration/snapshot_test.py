@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # waits: for sweeps
-"""ibwire snapshot: what it says was counted between two moments is what the collector's deltas, perfquery -x and the
-traffic driver say, and what cannot be known is no number.
+"""ibwire snapshot diff prints the same differences as the collector's deltas, perfquery -x and the traffic driver;
+unknown values are not shown as numbers.
 
-Datagrams count, too: 1 packet and 72 words each (see agree_test.py), so for each port and direction "words - 72 x
-packets" is compared, which only what is no datagram moves. Both moments lie in pauses of the traffic.
+MADs are counted as traffic (1 packet and 72 words each, see agree_test.py), so "words - 72 x packets" is compared, for
+each port and direction. Both snapshots are taken while the traffic is paused.
 """
 import os
 import re
@@ -33,7 +33,7 @@ def without_datagrams(xmit_words, xmit_packets, rcv_words, rcv_packets):
 
 
 def truth(sim):
-    """What was sent so far. The traffic is paused."""
+    """The traffic sent so far. The traffic is paused."""
     return {end: {name: sent[name] for name in TRAFFIC} for end, sent in sim.truth().items()}
 
 
@@ -50,16 +50,12 @@ def perfquery(sim, discovered):
     return counters
 
 
-def newest(sim):
-    return sim.json("sql", "SELECT max(id) AS id FROM sweep")[0]["id"]
-
-
 def full_sweep_later(sim):
     """The id of a sweep that began after this moment."""
-    wanted = newest(sim) + 2
-    if not wait_for(lambda: newest(sim) >= wanted, 60, 0.2):
+    wanted = sim.newest() + 2
+    if not wait_for(lambda: sim.newest() >= wanted, 60, 0.2):
         raise RuntimeError("the collector stores no sweeps")
-    return newest(sim)
+    return sim.newest()
 
 
 def by_port(rows):
@@ -67,7 +63,7 @@ def by_port(rows):
 
 
 def moment(sim, name, discovered):
-    """Everybody reads in a pause: the collector, perfquery, a snapshot, the driver."""
+    """In a pause of the traffic read all counters with a sweep, a snapshot, perfquery and the driver."""
     sim.traffic("pause")
     sweep = full_sweep_later(sim)
     report = sim.json("snapshot", "take", name)
@@ -80,7 +76,7 @@ def moved(row):
 
 
 def counts_alike(sim):
-    """Beside a running collector, with traffic in between."""
+    """Two snapshots while a collector runs, with traffic in between."""
     discovered = diags.Discovered(sim.run("ibnetdiscover").out)
     a = moment(sim, "before", discovered)
     sim.traffic("resume")
@@ -88,7 +84,7 @@ def counts_alike(sim):
     b = moment(sim, "after", discovered)
     rows = by_port(sim.json("snapshot", "diff", "before", "after"))
     live = {key: moved(row) for key, row in rows.items() if row["status_to"] == "ok"}
-    tap.equal("all ports with a link answered", len(live), b["report"]["ports_answered"])
+    tap.equal("all ports with a link responded", len(live), b["report"]["ports_answered"])
 
     stored = {(row["node_guid"], row["port"]): without_datagrams(row["xmit"] // 4, row["xmit_packets"], row["rcv"] // 4,
                                                                  row["rcv_packets"])
@@ -115,7 +111,7 @@ def counts_alike(sim):
 
 
 def adds_up(sim, rows):
-    """By link the same numbers side by side, by switch and host their sums."""
+    """--by link has the ports' numbers side by side; --by switch and host their sums."""
     fields = ("xmit_bytes", "rcv_bytes", "xmit_packets", "rcv_packets", "xmit_wait_ticks")
     links = sim.json("snapshot", "diff", "before", "after", "--by", "link")
     ends = {}
@@ -135,7 +131,7 @@ def adds_up(sim, rows):
     for by, key, wanted in (("switch", "node", switches), ("host", "host", hosts)):
         got = sim.json("snapshot", "diff", "before", "after", "--by", by)
         tap.same(f"by {by}: the sums of its ports", {row[key]: [row[field] for field in fields] for row in got}, wanted)
-        tap.equal(f"by {by}: nothing is missing", sum(row["ports_unknown"] for row in got), 0)
+        tap.equal(f"by {by}: no unknown ports", sum(row["ports_unknown"] for row in got), 0)
 
 
 def console(sim, *commands):
@@ -148,7 +144,7 @@ def row_of(sim, node, port, *names):
 
 
 def faults(sim):
-    """Errors, resets, counters that are full, nodes that are silent, links that are down; beside the collector."""
+    """Errors, resets, full counters, silent nodes and links that are down, with and without a collector."""
     guid = next(row["node_guid"] for row in sim.json("nodes") if row["node"] == LEAF)
     leaf = f'"S-{guid[2:]}"'
     console(sim, *(f"PerformanceSet {leaf}[{port}] PortCounters.SymbolErrorCounter=100" for port in (1, 2, 3, 4)))
@@ -170,25 +166,25 @@ def faults(sim):
     rows = sim.json("snapshot", "diff", "first", "second")
     at = {(row["node"], row["port"]): row for row in rows}
     one = at[LEAF, 1]
-    tap.equal("errors are what was set", (one["errors"]["symbol_errors"], one["errors"]["link_downed"], one["reset"]), (42, 2, []))
+    tap.equal("errors are the values set", (one["errors"]["symbol_errors"], one["errors"]["link_downed"], one["reset"]), (42, 2, []))
     tap.equal("slow counters, too", one["details"]["local_physical_errors"], 6)
-    tap.equal("a link that is down was not read: nothing is a number",
+    tap.equal("ports of a link that is down have no values",
               (at[LEAF, 2]["status_to"], at[LEAF, 2]["xmit_bytes"], at[LEAF, 2]["errors"]), ("down", None, {}))
-    tap.equal("a counter that is full counted at least so much",
+    tap.equal("a full counter gives a lower bound",
               (at[LEAF, 3]["errors"]["symbol_errors"], at[LEAF, 3]["saturated"], at[LEAF, 3]["at_least"]),
               (65435, ["symbol_errors"], ["symbol_errors"]))
-    tap.equal("a reset that only the collector saw makes a lower bound",
+    tap.equal("a reset that only the collector detected gives a lower bound",
               (at[LEAF, 4]["errors"]["symbol_errors"], at[LEAF, 4]["reset"]), (50, ["symbol_errors"]))
     silent = at["node0001 mlx5_1", 1]
-    tap.equal("a node that is silent has no numbers", (silent["status_to"], silent["xmit_bytes"], silent["errors"], silent["details"]),
+    tap.equal("a silent node has no values", (silent["status_to"], silent["xmit_bytes"], silent["errors"], silent["details"]),
               ("silent", None, {}, {}))
     host = next(row for row in sim.json("snapshot", "diff", "first", "second", "--by", "host") if row["host"] == "node0001")
-    tap.equal("its host says that a port is missing, and that the rest is a lower bound",
+    tap.equal("its host has one unknown port, and its sums are lower bounds",
               (host["ports_unknown"], "xmit_bytes" if "xmit_data" in host["at_least"] else None), (1, "xmit_bytes"))
     table = sim.ibwire("snapshot", "diff", "first", "second").out.splitlines()
     tap.result(table[1].startswith("leaf-u01-r0/3 ") and "symbol_errors 65435+" in table[1] and "saturated" in table[1],
                "the worst stands first, and a bound is marked", "\n".join(table[:5]))
-    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second snapshot", line) for line in table), "a silent port is told",
+    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second snapshot", line) for line in table), "an event for a silent port",
                "\n".join(table[:20]))
     sim.run(IBWIRE_SIM, "wire", "dead=none")
     console(sim, f"ReLink {leaf}[2]")
@@ -196,7 +192,7 @@ def faults(sim):
     # A counter that fell, seen by nobody but the two snapshots.
     sim.ibwire("snapshot", "take", "third")
     three = row_of(sim, LEAF, 2, "first", "third")
-    tap.equal("a counter that fell was reset: at least what it shows", (three["errors"]["symbol_errors"], three["reset"]),
+    tap.equal("a decreased counter was reset: its value is a lower bound", (three["errors"]["symbol_errors"], three["reset"]),
               (7, ["symbol_errors"]))
 
 
@@ -205,7 +201,7 @@ def row_state(sim, node, port):
 
 
 def command_line(sim):
-    """What people type wrongly, and what is not there any more."""
+    """Names and times: errors, defaults, removed snapshots."""
     def refused(name, status, words, *arguments):
         done = sim.ibwire("snapshot", *arguments, check=False)
         tap.result(done.status == status and words in done.err and len(done.err.splitlines()) == 1, name, str(done))
@@ -221,33 +217,33 @@ def command_line(sim):
     refused("--by has four words", 64, "host, switch, link or port", "diff", "--by", "rack")
     refused("a word is needed", 64, "take, list, diff or remove", "shoot")
     names = [row["name"] for row in sim.json("snapshot", "list")]
-    tap.equal("the list has what was taken, in its order", names, ["before", "after", "first", "second", "third"])
+    tap.equal("list shows the snapshots in order", names, ["before", "after", "first", "second", "third"])
     both = sim.json("snapshot", "diff")
     tap.equal("without names: the newest two", (both[0]["from_time"], both[0]["to_time"]),
               tuple(row["time"] for row in sim.json("snapshot", "list")[-2:]))
-    tap.equal("the other way round is the same", sim.json("snapshot", "diff", "third", "second"), both)
+    tap.equal("the reverse order gives the same", sim.json("snapshot", "diff", "third", "second"), both)
     tap.equal("times choose the nearest", sim.json("snapshot", "diff", "-1d", "now"), sim.json("snapshot", "diff", "before", "third"))
     # An odd name is nobody's option, path or statement.
     odd = "it's 100% \"odd\" /../ ü; DROP TABLE snapshot"
     sim.ibwire("snapshot", "take", odd, "--note", "'); --", "--fast")
     listed = sim.json("snapshot", "list")[-1]
-    tap.equal("odd names are names", (listed["name"], listed["note"], listed["slow"]), (odd, "'); --", False))
+    tap.equal("unusual names are accepted", (listed["name"], listed["note"], listed["slow"]), (odd, "'); --", False))
     removed = sim.ibwire("snapshot", "remove", odd)
-    tap.equal("and can be removed", (removed.err, [row["name"] for row in sim.json("snapshot", "list")]), ("", names))
+    tap.equal("and removed", (removed.err, [row["name"] for row in sim.json("snapshot", "list")]), ("", names))
     left = sim.json("sql", "SELECT (SELECT count(DISTINCT snapshot) FROM snapshot_port) AS p, "
                     "(SELECT count(DISTINCT snapshot) FROM snapshot_node) AS n, count(*) AS s FROM snapshot")[0]
-    tap.equal("with all that was in it", left, {"p": 5, "n": 5, "s": 5})
+    tap.equal("with all rows of the snapshot", left, {"p": 5, "n": 5, "s": 5})
 
 
 def at_once(sim):
-    """Two at a time under one name, and killed ones: one counts, none is half."""
+    """Two concurrent snapshots with one name, and killed ones: one is stored, none partially."""
     done = []
     threads = [threading.Thread(target=lambda: done.append(sim.ibwire("snapshot", "take", "race", check=False))) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    tap.equal("of two with one name one is taken", sorted(one.status for one in done), [0, 64])
+    tap.equal("one of two concurrent snapshots with one name is stored", sorted(one.status for one in done), [0, 64])
     process = sim.start(IBWIRE, "snapshot", "take", "stopped", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     time.sleep(0.15)
     status = stop(process)
@@ -260,7 +256,7 @@ def at_once(sim):
 
 
 def no_collector():
-    """It discovers by itself, into a database that it makes; a collector goes on with it, and another fabric is refused."""
+    """Without a collector: discovery into a new database, a collector after it, and another fabric is refused."""
     with Simulation("--gen", "rail --hosts 2") as sim:
         for words in (["list"], ["diff"], ["remove", "x"]):
             done = sim.ibwire("snapshot", *words, check=False)
@@ -273,7 +269,7 @@ def no_collector():
         sim.ibwire("collect", "--once")
         sim.ibwire("snapshot", "take", "later")
         rows = sim.json("snapshot", "diff", "--by", "host")
-        tap.equal("a collector goes on with its database", (len(rows) > 1, {row["ports_unknown"] for row in rows}), (True, {0}))
+        tap.equal("a collector continues with its database", (len(rows) > 1, {row["ports_unknown"] for row in rows}), (True, {0}))
         done = sim.ibwire("snapshot", "take", "nowhere", "--db", "/nowhere/at/all.db", check=False)
         tap.result(done.status == 74 and len(done.err.splitlines()) == 1, "where no folder is none is made", str(done))
         database = sim.env["IBWIRE_DB"]
@@ -290,7 +286,7 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     sim.traffic("pause")
     collector = sim.start(IBWIRE, "collect", "--interval", "500ms", stderr=subprocess.DEVNULL)
     try:
-        if not wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and (newest(sim) or 0) > 1, 60, 0.2):
+        if not wait_for(lambda: os.path.exists(sim.env["IBWIRE_DB"]) and (sim.newest() or 0) > 1, 60, 0.2):
             raise RuntimeError("the collector stores nothing")
         for part in (counts_alike, faults, command_line, at_once):
             with tap.part(part.__name__):

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # long: half a minute under random faults
 # waits: for sweeps
-"""The soak (tests/soak.py) in a short form: all that goes wrong there, in half a minute, and what is stored is right.
+"""A short soak (tests/soak.py): all its faults within half a minute, and its checks of the database.
 
-How memory grows, and how fast anything is, is left to the long one. That its checks find something is shown on
-databases that were spoilt.
+Memory and speed are left to the long one. Damaged databases show that each check can fail.
 """
 import os
 import shutil
@@ -14,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import SHORT, Tap, need
-from soak import PAGES_MOST_KB, Soak, judge_memory
+from soak import PAGES_MOST_KB, Soak, check_memory
 from stored import Stored
 
 need("ibsim", "opensm", "perfquery")
@@ -39,22 +38,22 @@ def spoilt(path, *statements):
 
 
 def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0):
-    """What judge_memory() finds in an hour of a collector that holds 4 MB and so much more."""
+    """The result of check_memory() for an hour of a collector with 4 MB and the given additional memory."""
     samples = []
     for i in range(360):
         pages = pages_kb(i)
         heap = 4096 + i * 7 % 13 + heap_kb(i) + pages
         anon = heap + 2048 + free_kb(i)
         samples.append({"seconds": 10 * i, "rss_kb": anon + 4096, "anon_kb": anon, "heap_kb": heap, "pages_kb": pages})
-    return judge_memory(samples)[1]
+    return check_memory(samples)[1]
 
 
 with tap.part("memory"):
-    tap.equal("what stays is no growth", memory(), [])
-    tap.equal("nor is what comes and goes", memory(heap_kb=lambda i: 300 * (i % 6 == 0)), [])
-    tap.equal("nor a moment of less that the samples cease to hit",
+    tap.equal("constant memory passes", memory(), [])
+    tap.equal("temporary memory passes", memory(heap_kb=lambda i: 300 * (i % 6 == 0)), [])
+    tap.equal("short minima missed by later samples pass",
               memory(heap_kb=lambda i: -200 * (i < 264 and i % 12 == 5)), [])
-    tap.equal("nor a cache that is emptied with each window", memory(pages_kb=lambda i: 250 * (i % 12)), [])
+    tap.equal("a cache emptied in each window passes", memory(pages_kb=lambda i: 250 * (i % 12)), [])
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2)), "an allocation of 50 bytes a second that nobody frees is")
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2 + 300 * (i % 12))), "also below what comes and goes")
     tap.result("of its own" in " ".join(memory(free_kb=lambda i: i)), "so is what is freed and never used again")
@@ -76,7 +75,7 @@ with tap.part("soak"):
         sweep, port = db.execute("SELECT sweep, port FROM absolute ORDER BY sweep DESC LIMIT 1").fetchone()
     db.close()
     where = f"WHERE sweep = {sweep} AND port = {port}"
-    tap.equal("the checks find nothing in the database as it is",
+    tap.equal("the checks pass on the unmodified database",
               spoilt(path, f"UPDATE absolute SET xmit_data = xmit_data {where}"), [])
     tap.result(spoilt(path, f"UPDATE absolute SET xmit_data = xmit_data - 1 {where}"), "they find one word too many")
     tap.result(spoilt(path, f"UPDATE absolute SET at_us = at_us - 1 {where}"), "they find one microsecond too many")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for processes; collector/sick_test and base/stop_test cover the rules
 # waits: for processes to end
-"""A collector that is asked to end does so in time, whatever its device does.
+"""A collector ends within its time limit after a signal, also while its device blocks.
 
-The simulated device waits for ever for an answer where its fabric stands still,
-and for ever for a fabric that is gone.
+The simulated device (umad2sim) waits without a limit for a stopped fabric and for one that has ended.
 """
 import os
 import signal
@@ -20,7 +20,7 @@ FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1"
 
 
 def below(pid):
-    """Processes that a process started, and those that they did: their ids and names."""
+    """All descendants of a process: ids and names."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -47,19 +47,19 @@ def has_sweeps(sim):
 
 
 def signals(process, which):
-    """A set of signals, as the kernel tells them of a process."""
+    """A signal mask in /proc/PID/status."""
     with open(f"/proc/{process.pid}/status", encoding="ascii", errors="replace") as file:
         return int(next(line for line in file if line.startswith(which + ":")).split()[1], 16)
 
 
 def listens(process):
-    """Until it has a handler for the signals that ask it to end: before that they end it as any program."""
+    """Wait until the process has installed its handlers of SIGTERM and SIGINT."""
     both = 1 << signal.SIGINT - 1 | 1 << signal.SIGTERM - 1
     return wait_for(lambda: signals(process, "SigCgt") & both == both)
 
 
 def has_heard(process):
-    """Until it has taken what was sent to it: from then on it counts the time to the next one."""
+    """Wait until no signal is pending."""
     return wait_for(lambda: not signals(process, "ShdPnd"))
 
 
@@ -96,9 +96,9 @@ with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
     late = collect(sim, "late")
     listens(late)
     time.sleep(1)
-    tap.equal("one that comes later waits for a fabric", late.poll(), None)
+    tap.equal("a later collector waits for a fabric", late.poll(), None)
     began = time.monotonic()
-    tap.equal("and ends when it is asked to", stop(late, seconds=15), 69)
+    tap.equal("and ends after a signal", stop(late, seconds=15), 69)
     tap.result(time.monotonic() - began < 6, "within a few seconds", time.monotonic() - began)
     tap.contains("with one line", said("late"), "what was stored is safe")
     eager = collect(sim, "eager")
@@ -108,6 +108,6 @@ with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
     has_heard(eager)
     time.sleep(1.2)
     began = time.monotonic()
-    tap.equal("asked twice it ends", stop(eager, signal.SIGINT), -signal.SIGINT)
+    tap.equal("it ends after a second signal", stop(eager, signal.SIGINT), -signal.SIGINT)
     tap.result(time.monotonic() - began < 1, "at once", time.monotonic() - began)
 tap.done()

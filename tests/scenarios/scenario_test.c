@@ -17,18 +17,21 @@
 #include "base/err.h"
 #include "base/test_cases.h"
 #include "base/text.h"
-#include "tests/scenarios/judge.h"
+#include "cli/test_commands.h"
+#include "storage/test/test_folder.h"
+#include "tests/scenarios/compare.h"
+#include "tests/screen/record.h"
 
 #define FILES_MAX 200
 
 static char *source_path(const char *name)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR");
-	char *path;
+	char *file;
 
-	if (asprintf(&path, "%s/tests/scenarios/%s", dir ? dir : ".", name) < 0)
+	if (asprintf(&file, "%s/tests/scenarios/%s", dir ? dir : ".", name) < 0)
 		abort();
-	return path;
+	return file;
 }
 
 /*
@@ -37,34 +40,34 @@ static char *source_path(const char *name)
  */
 static bool is_right(const struct scenario *scenario, const char *name, bool when)
 {
-	struct judgement judgement;
+	struct comparison comparison;
 	struct text text = { 0 };
 	struct error err;
 	bool right;
 
-	if (judge_scenario(scenario, &judgement, &err) < 0)
+	if (compare_scenario(scenario, &comparison, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
-	right = when ? judgement_is_right(&judgement) : judgement_is_found(&judgement);
-	judgement_describe(&judgement, false, &text);
-	if (!judgement_is_right(&judgement))
+	right = when ? comparison_is_right(&comparison) : comparison_is_found(&comparison);
+	comparison_describe(&comparison, false, &text);
+	if (!comparison_is_right(&comparison))
 		print_message("# %s\n%s", name, text_chars(&text));
 	text_done(&text);
-	judgement_done(&judgement);
+	comparison_done(&comparison);
 	return right;
 }
 
 static void findings_are_as_expected(void **state)
 {
-	char *path = source_path(*state);
+	char *file = source_path(*state);
 	struct scenario scenario;
 	struct error err;
 	bool right;
 
-	if (judge_load(path, &scenario, &err) < 0)
+	if (scenario_load(file, &scenario, &err) < 0)
 		fail_msg("%s", err.text);
 	right = is_right(&scenario, *state, true);
 	scenario_done(&scenario);
-	free(path);
+	free(file);
 	assert_true(right);
 }
 
@@ -74,12 +77,12 @@ static void an_unknown_kind_is_an_error(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct judgement judgement;
+		struct comparison comparison;
 		struct scenario scenario;
 		struct error err = { 0 };
 
 		assert_int_equal(scenario_read(lines[i], &scenario, &err), 0);
-		assert_int_equal(judge_scenario(&scenario, &judgement, &err), ERR_USAGE);
+		assert_int_equal(compare_scenario(&scenario, &comparison, &err), ERR_USAGE);
 		assert_non_null(strstr(err.text, "\"link-donw\""));
 		scenario_done(&scenario);
 	}
@@ -140,8 +143,8 @@ static void random_pairs_of_faults_are_found(void **state)
 	run_random(NET_SHAPE_TREE3, 2);
 }
 
-/* A wrong truth must fail. */
-static void a_wrong_truth_is_not_met(void **state)
+/* The comparison fails for wrong expected findings. */
+static void wrong_expected_findings_fail(void **state)
 {
 	static const char *const wrong[] = {
 		"at 5m off spine-03\nexpect node-missing spine-02 within=80s\n",
@@ -154,16 +157,54 @@ static void a_wrong_truth_is_not_met(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct judgement judgement;
+		struct comparison comparison;
 		struct scenario scenario;
 		char text[512];
 
 		snprintf(text, sizeof(text), "shape rail units=2 hosts=8 rails=4 spines=4\nlength 10m\n%s", wrong[i]);
 		assert_int_equal(scenario_read(text, &scenario, NULL), 0);
-		assert_int_equal(judge_scenario(&scenario, &judgement, NULL), 0);
-		assert_false(judgement_is_right(&judgement));
-		judgement_done(&judgement);
+		assert_int_equal(compare_scenario(&scenario, &comparison, NULL), 0);
+		assert_false(comparison_is_right(&comparison));
+		comparison_done(&comparison);
 		scenario_done(&scenario);
+	}
+}
+
+/* The name of the first node that `ibwire status` lists after a scenario file; "": none. */
+static void first_of_status(const char *name, const char *key, char ret[128])
+{
+	char *source = source_path(name);
+	struct error err = { 0 };
+	json_t *row;
+
+	test_folder_renew();
+	if (record_scenario(source, path, INT64_C(1790000000000000), &err) < 0)
+		fail_msg("%s: %s", name, err.text);
+	use_database(path);
+	row = run_json("status");
+	snprintf(ret, 128, "%s", json_array_size(json_object_get(row, key))
+		 ? json_string_value(json_array_get(json_object_get(row, key), 0)) : "");
+	json_decref(row);
+	use_database(NULL);
+	free(source);
+}
+
+static void status_lists_locked_and_unresponsive_nodes_and_standby_sms(void **state)
+{
+	static const struct { const char *file, *key, *node; } cases[] = {
+		{ "locked-switch.scenario", "locked_nodes", "spine-02" },
+		{ "silent-hca.scenario", "silent_nodes", "node0005 mlx5_1" },
+		{ "silent-hca.scenario", "locked_nodes", "" }, { "nothing.scenario", "silent_nodes", "" },
+		{ "nothing.scenario", "other_sms", "mgmt0002 mlx5_0" },
+	};
+	char node[128];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		first_of_status(cases[i].file, cases[i].key, node);
+		if (*cases[i].node ? !strstr(node, cases[i].node) : *node)
+			fail_msg("%s: %s begins with \"%s\"", cases[i].file, cases[i].key, node);
 	}
 }
 
@@ -177,15 +218,16 @@ static int is_scenario(const struct dirent *entry)
 int main(void)
 {
 	static struct CMUnitTest tests[FILES_MAX + 8] = {
-		cmocka_unit_test(a_wrong_truth_is_not_met),
+		cmocka_unit_test(wrong_expected_findings_fail),
 		cmocka_unit_test(an_unknown_kind_is_an_error),
 		cmocka_unit_test(random_healthy_fabrics_have_no_findings),
 		cmocka_unit_test(random_single_faults_are_found_on_rails),
 		cmocka_unit_test(random_single_faults_are_found_on_two_tiers),
 		cmocka_unit_test(random_single_faults_are_found_on_three_tiers),
 		cmocka_unit_test(random_pairs_of_faults_are_found),
+		TEST_IN_FOLDER(status_lists_locked_and_unresponsive_nodes_and_standby_sms),
 	};
-	size_t count = 7;
+	size_t count = 8;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), i, failed;

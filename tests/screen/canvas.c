@@ -20,7 +20,7 @@ void canvas_erase(int rows, int columns)
 			strcpy(canvas.glyphs[y][x], " ");
 }
 
-static void blame(const char *what, int y, int x, const char *text)
+static void note_fault(const char *what, int y, int x, const char *text)
 {
 	if (!canvas.first[0])
 		snprintf(canvas.first, sizeof(canvas.first), "%s at row %d, column %d of %dx%d: \"%.60s\"", what, y, x,
@@ -31,19 +31,19 @@ static void put(int y, int x, const char *glyph, const char *text, enum role rol
 {
 	if (y < 0 || x < 0 || y >= canvas.rows || x >= canvas.columns) {
 		canvas.outside++;
-		blame("past an edge", y, x, text);
+		note_fault("past an edge", y, x, text);
 		return;
 	}
 	if (strcmp(glyph, " ") && strcmp(canvas.glyphs[y][x], " ") && strcmp(canvas.glyphs[y][x], glyph)) {
 		canvas.over++;
-		blame("over another text", y, x, text);
+		note_fault("over another text", y, x, text);
 	}
 	snprintf(canvas.glyphs[y][x], sizeof(canvas.glyphs[y][x]), "%s", glyph);
 	canvas.roles[y][x] = role;
 	canvas.flags[y][x] = flags;
 }
 
-/* Characters of no width join the one before them. */
+/* Characters without a width are combined with the preceding one. */
 static void join(int y, int x, const char *bytes)
 {
 	char *to;
@@ -68,7 +68,7 @@ void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, en
 
 		if (len == (size_t)-1 || len == (size_t)-2 || len == 0 || len >= sizeof(glyph)) {
 			canvas.outside++;
-			blame("bytes that are no character", y, x, fitted);
+			note_fault("bytes that are no character", y, x, fitted);
 			return;
 		}
 		memcpy(glyph, at, len);
@@ -76,7 +76,7 @@ void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, en
 		width = wcwidth(character);
 		if (width < 0) {
 			canvas.outside++;
-			blame("a control character", y, x, fitted);
+			note_fault("a control character", y, x, fitted);
 			return;
 		}
 		if (!width) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * canvas.h - a terminal in memory, in the place of tui/draw/paint.c
+ * canvas.h - a terminal in memory, instead of tui/draw/paint.c
  *
- * What the screens write lands in a grid of characters, and what no screen may do
- * is counted: write past an edge, or over what it has written before.
+ * Screens write into a grid of characters. Writes past an edge or over other text are counted.
  */
 #ifndef IBWIRE_TESTS_SCREEN_CANVAS_H
 #define IBWIRE_TESTS_SCREEN_CANVAS_H
@@ -18,21 +17,21 @@ struct canvas {
 	char glyphs[CANVAS_ROWS][CANVAS_COLUMNS][12]; /* "": the right half of a wide one */
 	enum role roles[CANVAS_ROWS][CANVAS_COLUMNS];
 	unsigned flags[CANVAS_ROWS][CANVAS_COLUMNS]; /* DRAW_* */
-	unsigned outside, over; /* characters that were written past an edge, and over others */
-	char first[160];        /* the first of these: where, and what */
+	unsigned outside, over; /* characters written past an edge, and over others */
+	char first[160];        /* position and text of the first of these */
 };
 
-/* The one that draw_fitted() writes to. */
+/* The canvas of draw_fitted(). */
 extern struct canvas canvas;
 
-/* canvas_erase - an empty terminal of this size, nothing done wrong yet. */
+/* canvas_erase - clear the canvas and its counts, and set its size. */
 void canvas_erase(int rows, int columns);
 
-/* canvas_line - a line without what is blank at its end. Return: @ret. */
+/* canvas_line - a line without trailing spaces. Return: @ret. */
 #define CANVAS_LINE_SIZE (CANVAS_COLUMNS * 12 + 1)
 const char *canvas_line(int row, char ret[CANVAS_LINE_SIZE]);
 
-/* canvas_find - the first row that holds this text, or -1. */
+/* canvas_find - the first row that contains a text, or -1. */
 int canvas_find(const char *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is run from the screen: reports, snapshots, differences. The program that is run here prints its arguments.
+ * Commands run by the screen: reports, snapshots, differences, with a program that prints its arguments.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void begin(struct stage *stage, const char *program, int columns)
 	stage->options.program = program;
 }
 
-/* Until a text is on the screen, or a failure. */
+/* Wait for a text on the screen; fail after a timeout. */
 static void wait_for(struct stage *stage, const char *text)
 {
 	bool news;
@@ -50,28 +50,28 @@ static void wait_for(struct stage *stage, const char *text)
 	}
 }
 
-static void snapshots_are_listed_and_two_are_compared_the_older_first(void **state)
+static void snapshots_are_listed_and_compared_older_first(void **state)
 {
 	struct stage stage;
 
 	(void)state;
 	begin(&stage, "/bin/echo", 140);
 	stage_keys(&stage, "6");
-	assert_true(stage_shows("of the job"));
-	assert_true(stage_shows("before"));
+	stage_expect("of the job");
+	stage_expect("before");
 	/* What a note has of the wire's tricks is harmless. */
-	assert_true(stage_shows("\\x1b[31mred"));
+	stage_expect("\\x1b[31mred");
 	stage_keys(&stage, "j\r");
-	assert_true(stage_shows("* after"));
+	stage_expect("* after");
 	stage_keys(&stage, "j\r");
 	wait_for(&stage, "-- diff before after");
-	assert_true(stage_shows("--by port"));
+	stage_expect("--by port");
 	stage_keys(&stage, "y");
 	wait_for(&stage, "--by link");
-	assert_true(stage_shows("rows by link"));
+	stage_expect("rows by link");
 	stage_key(&stage, KEY_ESCAPE);
 	/* None is tagged any more; d is against the newest. */
-	assert_false(stage_shows("* after"));
+	stage_hides("* after");
 	stage_keys(&stage, "d");
 	wait_for(&stage, "-- diff before a name with a \\ in it");
 	stage_close(&stage);
@@ -95,11 +95,11 @@ static void a_snapshot_command_reports_its_result(void **state)
 	for (int i = 0; i < 80; i++)
 		stage_key(&stage, 0x7f);
 	stage_key(&stage, '\r');
-	assert_false(stage_shows("note"));
+	stage_hides("note");
 	stage_close(&stage);
 }
 
-static void a_report_is_of_what_the_cursor_stands_on_at_the_shown_time(void **state)
+static void a_report_is_about_the_selected_row_at_the_shown_time(void **state)
 {
 	char who[64];
 	struct stage stage;
@@ -110,16 +110,16 @@ static void a_report_is_of_what_the_cursor_stands_on_at_the_shown_time(void **st
 	snprintf(who, sizeof(who), "report 0x%016" PRIx64 "/%u --db", stage.app.path[1].subject.node_guid,
 		 stage.app.path[1].subject.port);
 	wait_for(&stage, who);
-	assert_false(stage_shows("--at"));
+	stage_hides("--at");
 	stage_key(&stage, KEY_ESCAPE);
 	stage_keys(&stage, "<r");
 	wait_for(&stage, "--at 20");
 	/* Nothing under the cursor. */
 	stage_keys(&stage, "6r");
-	assert_true(stage_shows("no port, node or finding selected"));
+	stage_expect("no port, node or finding selected");
 	stage.options.program = NULL;
 	stage_keys(&stage, "2\rr");
-	assert_true(stage_shows("commands cannot be run"));
+	stage_expect("commands cannot be run");
 	stage_close(&stage);
 }
 
@@ -134,12 +134,12 @@ static void a_text_is_searched_and_written_once(void **state)
 	stage_keys(&stage, "2\rr");
 	wait_for(&stage, "report 0x");
 	stage_keys(&stage, "/nowhere\r");
-	assert_true(stage_shows("nowhere not found"));
+	stage_expect("nowhere not found");
 	snprintf(file, sizeof(file), "%s.text", path);
 	stage_keys(&stage, "w");
 	stage_keys(&stage, file);
 	stage_keys(&stage, "\r");
-	assert_true(stage_shows("written"));
+	stage_expect("written");
 	stream = fopen(file, "r");
 	assert_non_null(stream);
 	assert_true(fread(content, 1, sizeof(content) - 1, stream) > 0);
@@ -149,12 +149,12 @@ static void a_text_is_searched_and_written_once(void **state)
 	stage_keys(&stage, "w");
 	stage_keys(&stage, file);
 	stage_keys(&stage, "\r");
-	assert_true(stage_shows("the file exists"));
+	stage_expect("the file exists");
 	unlink(file);
 	stage_close(&stage);
 }
 
-static void lists_and_texts_keep_to_their_places_at_every_size(void **state)
+static void lists_and_texts_fit_every_size(void **state)
 {
 	struct stage stage;
 
@@ -179,11 +179,11 @@ static void lists_and_texts_keep_to_their_places_at_every_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(snapshots_are_listed_and_two_are_compared_the_older_first),
+		TEST_IN_FOLDER(snapshots_are_listed_and_compared_older_first),
 		TEST_IN_FOLDER(a_snapshot_command_reports_its_result),
-		TEST_IN_FOLDER(a_report_is_of_what_the_cursor_stands_on_at_the_shown_time),
+		TEST_IN_FOLDER(a_report_is_about_the_selected_row_at_the_shown_time),
 		TEST_IN_FOLDER(a_text_is_searched_and_written_once),
-		TEST_IN_FOLDER(lists_and_texts_keep_to_their_places_at_every_size),
+		TEST_IN_FOLDER(lists_and_texts_fit_every_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Settings that are kept: what was put comes back, and no file can harm. */
+/* The file of settings: saving, loading, and invalid files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static unsigned below(unsigned limit)
 	return (unsigned)(chance >> 33) % limit;
 }
 
-static void what_is_put_comes_back(void **state)
+static void saved_values_are_loaded(void **state)
 {
 	static struct config config, again;
 	static const char *const pieces[] = {
@@ -73,7 +73,7 @@ static void what_is_put_comes_back(void **state)
 	}
 }
 
-static void hostile_values_and_names_are_left_out(void **state)
+static void invalid_values_and_names_are_not_saved(void **state)
 {
 	static struct config config;
 	char much[CONFIG_VALUE_SIZE + 1];
@@ -99,7 +99,7 @@ static void hostile_values_and_names_are_left_out(void **state)
 	assert_string_equal(config_get(&config, "f"), "in the middle");
 }
 
-static void a_scope_stands_before_names(void **state)
+static void a_scope_is_a_prefix_of_names(void **state)
 {
 	static struct config config = { .scope = "links." };
 
@@ -125,7 +125,7 @@ static void valid_lines_count_and_the_first_invalid_one_is_reported(void **state
 	assert_int_equal(config.count, 3);
 }
 
-static void no_bytes_do_harm(void **state)
+static void random_bytes_are_handled(void **state)
 {
 	static struct config config;
 	char bytes[3000];
@@ -167,7 +167,7 @@ static void a_non_regular_file_is_reported_and_a_missing_one_is_not(void **state
 	assert_int_equal(config.count, 0);
 }
 
-static void only_what_changed_is_taken_over(void **state)
+static void only_changed_values_are_saved(void **state)
 {
 	static struct config file, before, now;
 
@@ -186,7 +186,7 @@ static void only_what_changed_is_taken_over(void **state)
 	assert_string_equal(config_get(&file, "theirs"), "1");
 }
 
-static void folders_are_made_and_links_stay(void **state)
+static void folders_are_created_and_symlinks_kept(void **state)
 {
 	static struct config config;
 	struct stat st;
@@ -208,7 +208,7 @@ static void folders_are_made_and_links_stay(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void what_cannot_be_written_leaves_the_old_file(void **state)
+static void a_failed_write_keeps_the_old_file(void **state)
 {
 	static struct config config;
 
@@ -255,15 +255,15 @@ static int leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_FOLDER(what_is_put_comes_back),
-		cmocka_unit_test(hostile_values_and_names_are_left_out),
-		cmocka_unit_test(a_scope_stands_before_names),
+		IN_FOLDER(saved_values_are_loaded),
+		cmocka_unit_test(invalid_values_and_names_are_not_saved),
+		cmocka_unit_test(a_scope_is_a_prefix_of_names),
 		IN_FOLDER(valid_lines_count_and_the_first_invalid_one_is_reported),
-		cmocka_unit_test(no_bytes_do_harm),
+		cmocka_unit_test(random_bytes_are_handled),
 		IN_FOLDER(a_non_regular_file_is_reported_and_a_missing_one_is_not),
-		cmocka_unit_test(only_what_changed_is_taken_over),
-		IN_FOLDER(folders_are_made_and_links_stay),
-		IN_FOLDER(what_cannot_be_written_leaves_the_old_file),
+		cmocka_unit_test(only_changed_values_are_saved),
+		IN_FOLDER(folders_are_created_and_symlinks_kept),
+		IN_FOLDER(a_failed_write_keeps_the_old_file),
 		cmocka_unit_test(the_path_follows_the_xdg_specification),
 	};
 

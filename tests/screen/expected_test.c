@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every screen as it stands in tests/screen/expected/NAME-COLUMNSxROWS.txt: a recording, keys, and what is seen then
+ * Every screen is compared with tests/screen/expected/NAME-COLUMNSxROWS.txt, after keys on a recording
  *
- * IBWIRE_SCREENS_WRITE=1 writes the files anew: what changed is then read in the difference. What the README and
- * docs/screen.md show is taken from these files (tests/screen/captures_test.py).
+ * IBWIRE_SCREENS_WRITE=1 rewrites the files. The captures in README and docs/screen.md are taken from them
+ * (tests/screen/captures_test.py).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
-/* The routes of a leaf are skewed in the middle of a job: docs/balance.md tells the story. */
+/* The routes of a leaf are skewed during a job (docs/balance.md). */
 #define STORY "routes-skewed-story"
 
 static const struct {
@@ -55,7 +55,7 @@ static void record(void)
 	save("after", NULL, false, 2);
 }
 
-/* What is read behind the screen is there after a few rounds. */
+/* Background queries are complete after a few rounds. */
 static void wait(struct stage *stage)
 {
 	bool news = true;
@@ -78,7 +78,7 @@ static void write_expected(const char *file)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* Return: how many lines differ; both sides of each are printed. */
+/* Print lines that differ. Return: their number. */
 static int compare_expected(const char *file, const char *what)
 {
 	FILE *in = fopen(file, "r");

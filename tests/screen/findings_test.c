@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every scenario with a fault, on the screen: what is wrong stands on the first
- * screen once it is known, and at most three keys lead to its cause and to what to do.
+ * Every scenario with a fault: the overview shows its finding, and at most three keys lead to cause and advice.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -18,7 +17,7 @@
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test/test_folder.h"
-#include "tests/scenarios/judge.h"
+#include "tests/scenarios/compare.h"
 #include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 
@@ -38,7 +37,7 @@ static bool remember(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-/* All that was told of this recording, at any time. */
+/* All findings of a recording. */
 static void read_found(struct found *ret)
 {
 	const struct finding_query query = { .since_us = 1, .until_us = STAGE_END_US };
@@ -59,14 +58,14 @@ static bool expects(const struct scenario *scenario, const char *kind)
 	return false;
 }
 
-/* A part of a text that is not cut even where there is little room. */
+/* A prefix of a text that is short enough not to be truncated. */
 static const char *beginning(const char *text, size_t len, char ret[64])
 {
 	snprintf(ret, 64, "%.*s", (int)len, text);
 	return ret;
 }
 
-/* The keys from the first screen to a finding's detail. Return: how many; 0: it is not in the list. */
+/* Go from the overview to a finding's page. Return: the number of keys; 0: not listed. */
 static int walk_to(struct stage *stage, int64_t id)
 {
 	for (size_t i = 0; i < stage->app.context.finding_count; i++) {
@@ -111,7 +110,7 @@ static void check_file(const char *file, const char *name)
 	struct error err = { 0 };
 	bool expected = false, told = false;
 
-	if (judge_load(file, &scenario, &err) < 0 || record_scenario(file, path, STAGE_END_US, &err) < 0)
+	if (scenario_load(file, &scenario, &err) < 0 || record_scenario(file, path, STAGE_END_US, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	read_found(&found);
 	for (size_t i = 0; i < scenario.truth_count; i++)
@@ -135,7 +134,7 @@ static int is_scenario(const struct dirent *entry)
 	return dot && !strcmp(dot, ".scenario");
 }
 
-static void every_finding_is_on_the_first_screen_and_leads_to_its_cause(void **state)
+static void every_finding_is_on_the_overview_and_leads_to_its_cause(void **state)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR");
 	char folder_name[512], file[1024];
@@ -162,7 +161,7 @@ static void every_finding_is_on_the_first_screen_and_leads_to_its_cause(void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(every_finding_is_on_the_first_screen_and_leads_to_its_cause),
+		TEST_IN_FOLDER(every_finding_is_on_the_overview_and_leads_to_its_cause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

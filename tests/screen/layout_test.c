@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every screen at every size: nothing is written past an edge, nothing over anything else.
+ * At every size no screen writes past an edge or over other text.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,13 +11,14 @@
 
 #include <cmocka.h>
 
+#include "cli/test_commands.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
 
 enum { MIN_ROWS = 10, MAX_ROWS = 100, MIN_COLUMNS = 40, MAX_COLUMNS = 300 };
 
-/* All sizes are 24,000: each height and each width comes with some of the others. */
+/* Not all 24,000 sizes: each height is combined with some widths and vice versa. */
 static void check_sizes(struct stage *stage, const char *what, bool covered)
 {
 	int step = getenv("IBWIRE_TEST_SHORT") ? 211 : 89;
@@ -32,7 +33,7 @@ static void check_sizes(struct stage *stage, const char *what, bool covered)
 		}
 }
 
-/* A way to a screen: keys from the beginning. What lies over the rest (a menu) may cover it. */
+/* The keys to a screen. A menu may cover other text. */
 struct way { const char *what, *keys; bool covers; };
 
 static const struct way ways[] = {
@@ -45,44 +46,45 @@ static const struct way ways[] = {
 	{ "sorting", "2s", true },	 { "setup", "S", false },	  { "help of setup", "S?", false },
 };
 
-static void all_screens_keep_to_their_places(const char *scenario)
+static void check_all_screens(const char *name, const char *db)
 {
-	stage_record(scenario, path);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct stage stage;
 		char what[128];
 
-		stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, 0, 40, 120);
+		stage_open(&stage, db, STAGE_END_US + 3 * US_PER_S, 0, 40, 120);
 		stage_keys(&stage, ways[i].keys);
-		snprintf(what, sizeof(what), "%s: %s", scenario, ways[i].what);
+		snprintf(what, sizeof(what), "%s: %s", name, ways[i].what);
 		check_sizes(&stage, what, ways[i].covers);
 		stage.app.theme.unicode = false;
-		snprintf(what, sizeof(what), "%s: %s in ASCII", scenario, ways[i].what);
+		snprintf(what, sizeof(what), "%s: %s in ASCII", name, ways[i].what);
 		check_sizes(&stage, what, ways[i].covers);
 		stage_close(&stage);
 	}
 }
 
-static void screens_of_a_fabric_with_skewed_routes_keep_to_their_places(void **state)
+static void screens_of_recordings_fit_every_size(void **state)
 {
+	static const char *const scenarios[] = { "routes-skewed-story", "dead-spine", "nothing-three-tiers" };
+
 	(void)state;
-	all_screens_keep_to_their_places("routes-skewed-story");
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		test_folder_renew();
+		stage_record(scenarios[i], path);
+		check_all_screens(scenarios[i], path);
+	}
 }
 
-static void screens_of_a_fabric_with_a_dead_spine_keep_to_their_places(void **state)
+/* Node descriptions with escape sequences, invalid UTF-8 and text in the other direction. */
+static void unsafe_names_are_drawn_escaped(void **state)
 {
-	(void)state;
-	all_screens_keep_to_their_places("dead-spine");
+	assert_int_equal(make_database(state), 0);
+	check_all_screens("unsafe names", db_path);
+	assert_int_equal(remove_database(state), 0);
 }
 
-static void screens_of_a_faultless_fabric_keep_to_their_places(void **state)
-{
-	(void)state;
-	all_screens_keep_to_their_places("nothing-three-tiers");
-}
-
-/* The test itself: what is past an edge or over another text is seen. */
-static void the_canvas_sees_what_is_wrong(void **state)
+/* The canvas detects text past an edge and over other text. */
+static void the_canvas_counts_faults(void **state)
 {
 	struct stage stage;
 
@@ -103,10 +105,9 @@ static void the_canvas_sees_what_is_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(the_canvas_sees_what_is_wrong),
-		TEST_IN_FOLDER(screens_of_a_fabric_with_skewed_routes_keep_to_their_places),
-		TEST_IN_FOLDER(screens_of_a_fabric_with_a_dead_spine_keep_to_their_places),
-		TEST_IN_FOLDER(screens_of_a_faultless_fabric_keep_to_their_places),
+		TEST_IN_FOLDER(the_canvas_counts_faults),
+		TEST_IN_FOLDER(screens_of_recordings_fit_every_size),
+		cmocka_unit_test(unsafe_names_are_drawn_escaped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A monkey: random keys, clicks and sizes, while time goes on. Nothing may crash, leak, or
- * be written where it does not belong. IBWIRE_MONKEY_S=3600 lets it play for an hour, IBWIRE_SEED chooses its keys.
+ * Monkey test: random keys, clicks and sizes while time advances cause no crash, leak or drawing fault.
+ * IBWIRE_MONKEY_S=3600 sets the duration, IBWIRE_SEED the keys.
  */
 #include <curses.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static int random_key(void)
 	}
 }
 
-/* Keys that would begin another program are for tests of their own. */
+/* Keys that start another program are tested elsewhere. */
 static bool starts_something(const struct stage *stage, int key)
 {
 	return !stage->app.prompt.done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
@@ -84,8 +84,7 @@ static void play(const char *scenario, int64_t seconds, unsigned most)
 	time_t until = time(NULL) + seconds;
 	unsigned done;
 
-	stage_record(scenario, path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 24, 80);
+	stage_begin(&stage, scenario, 0, 24, 80);
 	for (done = 0; seconds ? time(NULL) < until : done < most; done++) {
 		act(&stage);
 		if (canvas.outside) {
@@ -97,7 +96,7 @@ static void play(const char *scenario, int64_t seconds, unsigned most)
 	stage_close(&stage);
 }
 
-static void random_keys_clicks_and_sizes_harm_nothing(void **state)
+static void random_keys_clicks_and_sizes_are_handled(void **state)
 {
 	static const char *const scenarios[] = { "routes-skewed-leaf", "pair-dead-spine-and-one-lane",
 						 "nothing-three-tiers", "rack-off" };
@@ -115,7 +114,7 @@ static void random_keys_clicks_and_sizes_harm_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(random_keys_clicks_and_sizes_harm_nothing),
+		TEST_IN_FOLDER(random_keys_clicks_and_sizes_are_handled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

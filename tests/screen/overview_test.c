@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The overview on recorded scenarios: what is told of them, where its keys lead, and that who
- * acknowledges a problem sees it at once, and everybody else too.
+ * The overview on recorded scenarios: findings, keys, acknowledging.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,28 +19,6 @@
 #include "tests/screen/stage.h"
 
 #define MINUTE_US (60 * US_PER_S)
-
-static void begin(struct stage *stage, const char *scenario, int64_t at_us)
-{
-	stage_record(scenario, path);
-	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 30, 120);
-}
-
-static void shows(const char *text)
-{
-	if (stage_shows(text))
-		return;
-	stage_print();
-	fail_msg("there is no \"%s\"", text);
-}
-
-static void hides(const char *text)
-{
-	if (!stage_shows(text))
-		return;
-	stage_print();
-	fail_msg("there is \"%s\"", text);
-}
 
 struct told {
 	size_t count, acknowledged;
@@ -62,7 +39,7 @@ static bool count_row(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-/* What everybody else reads in the database. */
+/* The acknowledgement as stored in the database. */
 static struct told read_told(const struct stage *stage)
 {
 	const struct finding_query query = { .now_us = stage->wall_us };
@@ -76,24 +53,24 @@ static struct told read_told(const struct stage *stage)
 	return told;
 }
 
-static void a_problem_is_acknowledged_and_taken_back(void **state)
+static void a_finding_is_acknowledged_and_unacknowledged(void **state)
 {
 	struct stage stage;
 	struct told told;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
-	shows("PROBLEMS 2");
-	hides("acknowledged");
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
+	stage_expect("PROBLEMS 2");
+	stage_hides("acknowledged");
 	stage_keys(&stage, "ja");
-	shows("reason to acknowledge");
+	stage_expect("reason to acknowledge");
 	/* What is typed is text here, whatever it does elsewhere. */
 	stage_keys(&stage, "q3 cable is ordered\r");
-	shows("duration (8h");
+	stage_expect("duration (8h");
 	stage_keys(&stage, "8h\r");
-	shows("PROBLEMS 1, acknowledged 1");
-	shows("acknowledged until");
-	shows("q3 cable is ordered");
+	stage_expect("PROBLEMS 1, acknowledged 1");
+	stage_expect("acknowledged until");
+	stage_expect("q3 cable is ordered");
 	told = read_told(&stage);
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.acknowledged, 1);
@@ -102,22 +79,22 @@ static void a_problem_is_acknowledged_and_taken_back(void **state)
 	assert_true(told.last.until_us == stage.wall_us + 8 * 60 * MINUTE_US);
 	assert_true(told.last.person[0]);
 	stage_keys(&stage, "an\r");
-	shows("acknowledgement unchanged");
+	stage_expect("acknowledgement unchanged");
 	stage_keys(&stage, "a");
-	shows("revoke the acknowledgement?");
+	stage_expect("revoke the acknowledgement?");
 	stage_keys(&stage, "y\r");
-	shows("PROBLEMS 2");
+	stage_expect("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 0);
 	stage_close(&stage);
 }
 
-static void without_an_end_it_lasts_until_it_is_taken_back(void **state)
+static void an_acknowledgement_without_an_end_lasts(void **state)
 {
 	struct stage stage;
 	struct told told;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "aknown\r\r");
 	told = read_told(&stage);
 	assert_int_equal(told.acknowledged, 1);
@@ -130,17 +107,17 @@ static void invalid_input_reopens_or_cancels_the_prompt(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "a  \r");
-	shows("not acknowledged: a reason is required");
+	stage_expect("not acknowledged: a reason is required");
 	stage_keys(&stage, "aknown\rsoon\r");
-	shows("duration (8h");
-	shows("soon");
+	stage_expect("duration (8h");
+	stage_expect("soon");
 	stage_key(&stage, KEY_ESCAPE);
 	assert_int_equal(read_told(&stage).acknowledged, 0);
 	/* The cursor on a group without a problem: nothing to acknowledge. */
 	stage_keys(&stage, "Gkka");
-	shows("no open finding selected");
+	stage_expect("no open finding selected");
 	stage_close(&stage);
 }
 
@@ -149,56 +126,56 @@ static void a_read_only_database_is_reported(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "aknown\r");
 	assert_int_equal(rename(path, "elsewhere"), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
 	app_key(&stage.app, '\r');
 	stage_draw(&stage, 30, 120);
-	shows("not written: ");
+	stage_expect("not written: ");
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rename("elsewhere", path), 0);
 	assert_int_equal(read_told(&stage).acknowledged, 0);
 	stage_close(&stage);
 }
 
-static void in_the_past_it_is_said_that_it_counts_from_now(void **state)
+static void an_acknowledgement_in_the_past_applies_from_now(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US);
-	shows("PROBLEMS 2");
+	stage_begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US, 30, 120);
+	stage_expect("PROBLEMS 2");
 	stage_keys(&stage, "aknown\r\r");
-	shows("the screen shows an earlier time");
-	shows("PROBLEMS 2");
+	stage_expect("the screen shows an earlier time");
+	stage_expect("PROBLEMS 2");
 	assert_int_equal(read_told(&stage).acknowledged, 1);
 	stage_keys(&stage, "L");
-	shows("PROBLEMS 1, acknowledged 1");
+	stage_expect("PROBLEMS 1, acknowledged 1");
 	stage_close(&stage);
 }
 
-static void a_reboot_is_one_line_and_no_problem(void **state)
+static void a_reboot_is_one_event_and_no_finding(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "host-reboots", STAGE_END_US - 10 * MINUTE_US);
-	shows("PROBLEMS 0");
-	shows("no problems: all");
-	shows("node0007: ");
-	shows("restart 1");
+	stage_begin(&stage, "host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);
+	stage_expect("PROBLEMS 0");
+	stage_expect("no problems: all");
+	stage_expect("node0007: ");
+	stage_expect("restart 1");
 	stage_close(&stage);
 }
 
-static void counters_that_were_cleared_are_one_line(void **state)
+static void cleared_counters_are_one_event(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "counters-cleared", 0);
-	shows("counters of 272 ports");
-	shows("PROBLEMS 0");
+	stage_begin(&stage, "counters-cleared", 0, 30, 120);
+	stage_expect("counters of 272 ports");
+	stage_expect("PROBLEMS 0");
 	stage_close(&stage);
 }
 
@@ -207,14 +184,14 @@ static void skewed_routes_have_a_row_and_lead_to_the_switch(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
-	shows("CRIT leaf-");
-	shows(" uplinks ");
-	shows("leaf up other");
-	shows("CRIT routing");
+	stage_begin(&stage, "routes-skewed-story", 0, 30, 120);
+	stage_expect("CRIT leaf-");
+	stage_expect(" uplinks ");
+	stage_expect("leaf up other");
+	stage_expect("CRIT routing");
 	/* The first group is that of the switch. */
 	stage_keys(&stage, "j\r");
-	shows(" uplinks");
+	stage_expect(" uplinks");
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_GROUP);
 	stage_close(&stage);
 }
@@ -224,18 +201,18 @@ static void a_group_leads_to_its_links(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "jj\r");
 	assert_ptr_equal(app_screen(&stage.app), &screen_links);
-	shows("/class:compute");
-	shows("64 of ");
+	stage_expect("/class:compute");
+	stage_expect("64 of ");
 	stage_keys(&stage, "1Gk\r");
-	shows("/role:leaf-uplink");
-	hides("node0001");
+	stage_expect("/role:leaf-uplink");
+	stage_hides("node0001");
 	stage_close(&stage);
 }
 
-static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **state)
+static void the_cursor_stays_on_its_finding_when_another_is_acknowledged(void **state)
 {
 	struct stage stage;
 	struct subject before = { .kind = SUBJECT_NONE }, after = { .kind = SUBJECT_NONE };
@@ -243,7 +220,7 @@ static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **
 	struct acknowledgement said = { .person = "somebody", .reason = "known" };
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "j");
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &before);
 	said.at_us = stage.wall_us;
@@ -255,13 +232,13 @@ static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **
 	stage_close(&stage);
 }
 
-static void the_mouse_chooses_a_problem_and_opens_it(void **state)
+static void a_click_selects_a_finding_and_a_double_click_opens_it(void **state)
 {
 	struct stage stage;
 	struct mouse mouse = { 0 };
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", 0);
+	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	mouse.y = stage.app.body.y + 3;
 	mouse.twice = true;
 	stage_mouse(&stage, &mouse);
@@ -272,17 +249,17 @@ static void the_mouse_chooses_a_problem_and_opens_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_problem_is_acknowledged_and_taken_back),
-		TEST_IN_FOLDER(without_an_end_it_lasts_until_it_is_taken_back),
+		TEST_IN_FOLDER(a_finding_is_acknowledged_and_unacknowledged),
+		TEST_IN_FOLDER(an_acknowledgement_without_an_end_lasts),
 		TEST_IN_FOLDER(invalid_input_reopens_or_cancels_the_prompt),
 		TEST_IN_FOLDER(a_read_only_database_is_reported),
-		TEST_IN_FOLDER(in_the_past_it_is_said_that_it_counts_from_now),
-		TEST_IN_FOLDER(a_reboot_is_one_line_and_no_problem),
-		TEST_IN_FOLDER(counters_that_were_cleared_are_one_line),
+		TEST_IN_FOLDER(an_acknowledgement_in_the_past_applies_from_now),
+		TEST_IN_FOLDER(a_reboot_is_one_event_and_no_finding),
+		TEST_IN_FOLDER(cleared_counters_are_one_event),
 		TEST_IN_FOLDER(skewed_routes_have_a_row_and_lead_to_the_switch),
 		TEST_IN_FOLDER(a_group_leads_to_its_links),
-		TEST_IN_FOLDER(the_cursor_stays_on_its_problem_when_another_is_acknowledged),
-		TEST_IN_FOLDER(the_mouse_chooses_a_problem_and_opens_it),
+		TEST_IN_FOLDER(the_cursor_stays_on_its_finding_when_another_is_acknowledged),
+		TEST_IN_FOLDER(a_click_selects_a_finding_and_a_double_click_opens_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "storage/writer.h"
-#include "tests/scenarios/judge.h"
+#include "tests/scenarios/compare.h"
 #include "tests/world/collect.h"
 #include "tests/world/virtual.h"
 
@@ -12,7 +12,7 @@ int record_scenario(const char *file, const char *path, int64_t end_us, struct e
 	struct scenario scenario = { 0 };
 	struct virtual *world = NULL;
 	struct writer *writer = NULL;
-	int code = judge_load(file, &scenario, err);
+	int code = scenario_load(file, &scenario, err);
 
 	if (code < 0)
 		return code;

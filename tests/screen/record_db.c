@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * record_db.c - a scenario in a database, to look at
+ * record_db.c - store a scenario in a database
  *
  * record_db SCENARIO PATH [END]
  *
- * The last sweep ends at END (seconds since 1970), without it now.
+ * The last sweep ends at END (seconds since 1970; default: now).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,21 +12,22 @@
 
 #include "base/err.h"
 #include "storage/saved.h"
+#include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/record.h"
 #include "tui/model/sample.h"
 
-static int64_t tell_boot(void *ctx)
+static int64_t boottime_us(void *ctx)
 {
 	return ((const struct stage *)ctx)->boot_us;
 }
 
-static int64_t tell_wall(void *ctx)
+static int64_t wall_us_of(void *ctx)
 {
 	return ((const struct stage *)ctx)->wall_us;
 }
 
-/* News that a key made, and what its loading made again. */
+/* Process the effects of a key, and those of what they loaded. */
 static void settle(struct stage *stage)
 {
 	struct error err = { 0 };
@@ -37,22 +38,28 @@ static void settle(struct stage *stage)
 			fail_msg("%s", err.text);
 }
 
-void stage_open(struct stage *stage, const char *path, int64_t wall_us, int64_t at_us, int rows, int columns)
+void stage_open(struct stage *stage, const char *db, int64_t wall_us, int64_t at_us, int rows, int columns)
 {
 	struct error err = { 0 };
 
 	setenv("TZ", "UTC", 1);
 	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
 	memset(stage, 0, sizeof(*stage));
-	stage->clock = (struct clock){ .boottime_us = tell_boot, .wall_us = tell_wall, .ctx = stage };
+	stage->clock = (struct clock){ .boottime_us = boottime_us, .wall_us = wall_us_of, .ctx = stage };
 	stage->boot_us = 1000 * US_PER_S;
 	stage->wall_us = wall_us;
-	stage->options = (struct tui_options){ .db_path = path, .clock = &stage->clock, .at_us = at_us };
+	stage->options = (struct tui_options){ .db_path = db, .clock = &stage->clock, .at_us = at_us };
 	if (app_init(&stage->app, &stage->options, &err) < 0)
 		fail_msg("%s", err.text);
 	stage->app.theme.unicode = true;
 	settle(stage);
 	stage_draw(stage, rows, columns);
+}
+
+void stage_begin(struct stage *stage, const char *scenario, int64_t at_us, int rows, int columns)
+{
+	stage_record(scenario, path);
+	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, rows, columns);
 }
 
 void stage_close(struct stage *stage)
@@ -93,6 +100,22 @@ bool stage_shows(const char *text)
 	return canvas_find(text) >= 0;
 }
 
+void stage_expect(const char *text)
+{
+	if (stage_shows(text))
+		return;
+	stage_print();
+	fail_msg("the screen does not show \"%s\"", text);
+}
+
+void stage_hides(const char *text)
+{
+	if (!stage_shows(text))
+		return;
+	stage_print();
+	fail_msg("the screen shows \"%s\"", text);
+}
+
 void stage_print(void)
 {
 	char line[CANVAS_LINE_SIZE];
@@ -101,25 +124,25 @@ void stage_print(void)
 		print_message("# |%s\n", canvas_line(y, line));
 }
 
-void stage_record(const char *scenario, const char *path)
+void stage_record(const char *scenario, const char *db)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR");
 	struct error err = { 0 };
 	char file[512];
 
 	snprintf(file, sizeof(file), "%s/tests/scenarios/%s.scenario", dir ? dir : ".", scenario);
-	if (record_scenario(file, path, STAGE_END_US, &err) < 0)
+	if (record_scenario(file, db, STAGE_END_US, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
-void stage_save(const char *path, const struct saved_label *label, unsigned number, int64_t wall_us)
+void stage_save(const char *db, const struct saved_label *label, unsigned number, int64_t wall_us)
 {
 	struct saved_writer *writer = NULL;
 	struct sample sample;
 	struct sweep sweep;
 	struct error err = { 0 };
 
-	if (sample_create(&sample, 2, false, &err) < 0 || saved_writer_open(path, &writer, &err) < 0)
+	if (sample_create(&sample, 2, false, &err) < 0 || saved_writer_open(db, &writer, &err) < 0)
 		fail_msg("%s", err.text);
 	sample_sweep(&sample, number, wall_us, US_PER_S, &sweep);
 	if (saved_write(writer, label, &sweep, &err) < 0)

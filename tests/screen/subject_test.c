@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The detail of everything in a recording: lines stay inside their page and say what the database says.
+ * Pages of all subjects in a recording: layout, and values as in the database.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -19,18 +19,12 @@
 
 #define MINUTE_US (60 * US_PER_S)
 
-static void begin(struct stage *stage, const char *scenario, int64_t at_us)
-{
-	stage_record(scenario, path);
-	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
-}
-
 static const char *part_text(const struct text_page *page, size_t part)
 {
 	return page->chars.chars + page->parts[part].text;
 }
 
-/* Parts of a line neither overlap nor leave the page, and there is no line without end. */
+/* Parts of a line do not overlap or exceed the page. */
 static void check_page(const struct text_page *page)
 {
 	assert_false(page->failed);
@@ -47,7 +41,7 @@ static void check_page(const struct text_page *page)
 	}
 }
 
-/* The line that begins with a word, or a failure. */
+/* The line that contains a text; fail if there is none. */
 static size_t line_with(const struct text_page *page, const char *text)
 {
 	for (size_t i = 0; i < page->line_count; i++)
@@ -79,7 +73,7 @@ static void check_widths(struct subject_page *detail, struct stage *stage, const
 	}
 }
 
-static void pages_of_all_that_there_is_fit_every_width(void **state)
+static void pages_of_all_subjects_fit_every_width(void **state)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	const struct subject whole = { .kind = SUBJECT_FABRIC };
@@ -88,7 +82,7 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	fabric = stage.app.live.shown->fabric;
 	shape = stage.app.context.shape;
 	check_widths(&detail, &stage, &whole);
@@ -129,7 +123,7 @@ static void absent_subjects_are_reported(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "nothing-idle", 0);
+	stage_begin(&stage, "nothing-idle", 0, 40, 120);
 	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
 		check_widths(&detail, &stage, &gone[i]);
 		assert_true(has(&detail.page, "is not "));
@@ -140,7 +134,7 @@ static void absent_subjects_are_reported(void **state)
 	stage_close(&stage);
 }
 
-/* The finding of the story, and the way from it to its cause. */
+/* The imbalance finding of the recording. */
 static const struct finding_row *imbalance(const struct stage *stage)
 {
 	for (size_t i = 0; i < stage->app.context.finding_count; i++)
@@ -150,7 +144,7 @@ static const struct finding_row *imbalance(const struct stage *stage)
 	return NULL;
 }
 
-static void a_finding_page_has_all_details_and_opens_its_place(void **state)
+static void a_finding_page_has_all_details_and_opens_its_subject(void **state)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	const struct finding_row *row;
@@ -159,7 +153,7 @@ static void a_finding_page_has_all_details_and_opens_its_place(void **state)
 	size_t at;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	row = imbalance(&stage);
 	subject.id = row->finding.id;
 	subject_page_fill(&detail, &stage.app, &subject, 300);
@@ -174,7 +168,7 @@ static void a_finding_page_has_all_details_and_opens_its_place(void **state)
 	at = line_with(&detail.page, "at");
 	assert_int_equal(detail.page.lines[at].subject.kind, SUBJECT_GROUP);
 	assert_int_equal(detail.page.lines[at].subject.node_guid, row->finding.node_guid);
-	/* Before it began it is none, and the page says so. */
+	/* Before its begin the page reports that it is not open. */
 	stage_close(&stage);
 	stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, STAGE_END_US - 10 * MINUTE_US, 40, 120);
 	subject_page_fill(&detail, &stage.app, &subject, 80);
@@ -192,7 +186,7 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	size_t count_before = 0, count_after = 0;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	place = subject_of_finding(imbalance(&stage));
 	place = (struct subject){ .kind = SUBJECT_PORT, .node_guid = place.node_guid, .port = 20 };
 	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
@@ -214,7 +208,7 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 		}
 	}
 	assert_true(count_before && count_after && after / count_after > 2 * before / count_before);
-	/* The same again is not read again; another metric, window or width is. */
+	/* Only another metric, window or width is read again. */
 	assert_false(history_plot_load(&detail.plot, &stage.app, &place, 120));
 	for (int i = 0; i < 6; i++) {
 		history_plot_next(&detail.plot, &place);
@@ -228,14 +222,14 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	stage_close(&stage);
 }
 
-static void plots_fit_all_sizes_for_all_that_can_be_plotted(void **state)
+static void plots_of_all_metrics_fit_every_size(void **state)
 {
 	struct subject_page detail = { .plot.window = 1 };
 	struct subject places[3];
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	places[0] = subject_of_finding(imbalance(&stage));
 	places[1] = (struct subject){ .kind = SUBJECT_NODE, .node_guid = places[0].node_guid };
 	places[2] = (struct subject){ .kind = SUBJECT_PORT, .node_guid = places[0].node_guid, .port = 20 };
@@ -255,7 +249,7 @@ static void plots_fit_all_sizes_for_all_that_can_be_plotted(void **state)
 			}
 			history_plot_next(&detail.plot, &places[i]);
 		}
-	/* In ASCII there is nothing else. */
+	/* ASCII output has no other characters. */
 	page_begin(&detail.page, 80);
 	history_plot_put(&detail.plot, &detail.page, 10, false);
 	for (size_t i = 0; i < detail.page.chars.len; i++)
@@ -265,26 +259,26 @@ static void plots_fit_all_sizes_for_all_that_can_be_plotted(void **state)
 	stage_close(&stage);
 }
 
-static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void **state)
+static void a_group_page_has_shares_of_all_members_and_tables(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	/* The finding is the first on the overview; then its group. */
 	stage_keys(&stage, "2/leaf-u02-r3/20\r\r");
 	assert_ptr_equal(app_screen(&stage.app), &screen_subject);
-	assert_true(stage_shows("leaf-u02-r3/20"));
+	stage_expect("leaf-u02-r3/20");
 	stage_keys(&stage, "j");
 	stage_keys(&stage, "j");
 	stage_keys(&stage, "\r");
-	assert_true(stage_shows("leaf-u02-r3 uplinks"));
-	assert_true(stage_shows("busiest member now, leaf-u02-r3/20"));
-	/* The tables are read behind the first picture. */
+	stage_expect("leaf-u02-r3 uplinks");
+	stage_expect("busiest member now, leaf-u02-r3/20");
+	/* The tables are read after the first draw. */
 	stage_draw(&stage, 60, 120);
 	stage_draw(&stage, 60, 120);
-	assert_true(stage_shows("TABLE"));
-	assert_true(stage_shows("52%"));
+	stage_expect("TABLE");
+	stage_expect("52%");
 	stage_key(&stage, KEY_ESCAPE);
 	stage_keys(&stage, "x");
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_PORT);
@@ -296,7 +290,7 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 	stage_close(&stage);
 }
 
-static void a_long_history_is_announced_before_it_is_read(void **state)
+static void a_progress_message_precedes_a_long_query(void **state)
 {
 	struct history_plot plot = { .window = 2, .samples_at_once = 1 };
 	struct subject node, port;
@@ -304,7 +298,7 @@ static void a_long_history_is_announced_before_it_is_read(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	node = subject_of_finding(imbalance(&stage));
 	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
 	node.kind = SUBJECT_NODE;
@@ -313,14 +307,14 @@ static void a_long_history_is_announced_before_it_is_read(void **state)
 	page_begin(&page, 80);
 	history_plot_put(&plot, &page, 10, true);
 	line_with(&page, "reading");
-	/* Somebody goes on before it was read: the next one is told first, too. */
+	/* Another subject before it was read has a message first, too. */
 	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
 	assert_true(plot.waits);
 	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
 	assert_false(plot.waits);
 	assert_int_equal(plot.series_count, 2);
 	assert_false(history_plot_load(&plot, &stage.app, &port, 80));
-	/* What goes on with time is read in its place. */
+	/* A step in time is read without a message. */
 	stage_keys(&stage, "<");
 	assert_true(history_plot_load(&plot, &stage.app, &port, 80));
 	assert_false(plot.waits);
@@ -329,7 +323,7 @@ static void a_long_history_is_announced_before_it_is_read(void **state)
 	stage_close(&stage);
 }
 
-/* Some HCA at a leaf. */
+/* An HCA at a leaf. */
 static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
 {
 	const struct fabric *fabric = shown->fabric;
@@ -342,7 +336,7 @@ static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
 	return FABRIC_NONE;
 }
 
-/* A switch's own port 0 answers for its counters too, and has no link. */
+/* Port 0 of a switch also has counters, but no link. */
 static void a_switch_is_the_sum_of_its_links(void **state)
 {
 	struct subject_page detail = { 0 };
@@ -354,7 +348,7 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	uint32_t node;
 
 	(void)state;
-	begin(&stage, "routes-skewed-story", 0);
+	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	subject = subject_of_finding(imbalance(&stage));
 	subject.kind = SUBJECT_NODE;
 	shown = stage.app.live.shown;
@@ -365,7 +359,7 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	subject_page_fill(&detail, &stage.app, &subject, 160);
 	snprintf(text, sizeof(text), "%u ports read of %u with a link", links, links);
 	line_with(&detail.page, text);
-	/* What it is, once: its class says no more than its type. */
+	/* Its type is shown once. */
 	for (size_t i = 0; i < detail.page.part_count; i++)
 		words += !strcmp(part_text(&detail.page, i), "switch");
 	assert_int_equal(words, 1);
@@ -382,14 +376,14 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(pages_of_all_that_there_is_fit_every_width),
+		TEST_IN_FOLDER(pages_of_all_subjects_fit_every_width),
 		TEST_IN_FOLDER(absent_subjects_are_reported),
-		TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_place),
+		TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_subject),
 		TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time),
-		TEST_IN_FOLDER(plots_fit_all_sizes_for_all_that_can_be_plotted),
+		TEST_IN_FOLDER(plots_of_all_metrics_fit_every_size),
 		TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links),
-		TEST_IN_FOLDER(a_long_history_is_announced_before_it_is_read),
-		TEST_IN_FOLDER(a_groups_shares_are_of_all_members_and_the_table_explains_them),
+		TEST_IN_FOLDER(a_progress_message_precedes_a_long_query),
+		TEST_IN_FOLDER(a_group_page_has_shares_of_all_members_and_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Time on the screen: any context of a recording, by its keys, and all that is shown is of that context.
+ * Time keys on the screen: everything shown is of the selected time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,22 +20,16 @@
 
 #define MINUTE_US (60 * US_PER_S)
 
-/* dead-spine: 20 minutes, a sweep each 10 s; the spine dies after 5 of them. */
+/* dead-spine: 20 minutes with a sweep every 10 s; the spine fails after 5 minutes. */
 #define DIED_US (STAGE_END_US - 15 * MINUTE_US)
 #define INTERVAL_US (10 * US_PER_S)
-
-static void begin(struct stage *stage, int64_t at_us)
-{
-	stage_record("dead-spine", path);
-	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
-}
 
 static int64_t shown_us(const struct stage *stage)
 {
 	return stage->app.live.shown->sweep.wall_us;
 }
 
-/* Everything that a screen is made of is of the same context: the database says the same when it is asked for it. */
+/* Everything on the screen is of the shown time, as the database has it. */
 static void check_moment(const struct stage *stage)
 {
 	const struct app *app = &stage->app;
@@ -61,19 +55,19 @@ static void check_moment(const struct stage *stage)
 	reader_close(reader);
 }
 
-static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
+static void keys_step_through_sweeps_and_back_to_live(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	for (int back = 1; back <= 30; back++) {
 		stage_keys(&stage, "<");
 		assert_int_equal(shown_us(&stage), STAGE_END_US - back * INTERVAL_US);
 		assert_true(stage.app.live.at_us != 0);
 		check_moment(&stage);
 	}
-	assert_true(stage_shows("HISTORY"));
+	stage_expect("HISTORY");
 	for (int on = 29; on >= 0; on--) {
 		stage_keys(&stage, ">");
 		assert_int_equal(shown_us(&stage), STAGE_END_US - on * INTERVAL_US);
@@ -81,16 +75,16 @@ static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
 	/* Past the newest it is live again, also where that was reached by steps. */
 	stage_keys(&stage, ">");
 	assert_int_equal(stage.app.live.at_us, 0);
-	assert_false(stage_shows("HISTORY"));
+	stage_hides("HISTORY");
 	stage_close(&stage);
 }
 
-static void minutes_and_hours_go_back_and_on(void **state)
+static void keys_step_by_minutes_and_hours(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, "{{{");
 	assert_int_equal(shown_us(&stage), STAGE_END_US - 3 * MINUTE_US);
 	stage_keys(&stage, "}");
@@ -99,7 +93,7 @@ static void minutes_and_hours_go_back_and_on(void **state)
 	/* Before the first sweep there is nothing: what was shown stays, and is said. */
 	stage_keys(&stage, "[");
 	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
-	assert_true(stage_shows("no sweep"));
+	stage_expect("no sweep");
 	stage_keys(&stage, "]");
 	assert_int_equal(stage.app.live.at_us, 0);
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
@@ -111,41 +105,41 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, "t-10m\r");
 	assert_in_range(shown_us(&stage), STAGE_END_US - 10 * MINUTE_US - INTERVAL_US,
 			STAGE_END_US - 10 * MINUTE_US + INTERVAL_US);
 	check_moment(&stage);
 	stage_keys(&stage, "tlast tuesday\r");
-	assert_true(stage_shows("is no time"));
+	stage_expect("is no time");
 	/* It can be mended, or left. */
-	assert_true(stage_shows("last tuesday_"));
+	stage_expect("last tuesday_");
 	stage_key(&stage, KEY_ESCAPE);
 	stage_keys(&stage, "tnow\r");
 	assert_int_equal(stage.app.live.at_us, 0);
 	stage_close(&stage);
 }
 
-static void what_was_not_found_yet_is_not_shown(void **state)
+static void later_findings_are_not_shown(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, DIED_US - MINUTE_US);
+	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
 	assert_int_equal(stage.app.context.finding_count, 0);
 	check_moment(&stage);
 	stage_keys(&stage, "}}}");
 	assert_true(stage.app.context.finding_count > 0);
-	assert_true(stage_shows("spine-03"));
+	stage_expect("spine-03");
 	stage_close(&stage);
 }
 
-static void b_goes_to_where_a_finding_began(void **state)
+static void b_shows_the_begin_of_a_finding(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	assert_true(stage.app.context.finding_count > 0);
 	stage_keys(&stage, "b");
 	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
@@ -155,22 +149,22 @@ static void b_goes_to_where_a_finding_began(void **state)
 	stage_close(&stage);
 }
 
-static void space_holds_the_picture(void **state)
+static void space_pauses_the_screen(void **state)
 {
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, " ");
-	assert_true(stage_shows("PAUSED"));
+	stage_expect("PAUSED");
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_keys(&stage, " ");
-	assert_false(stage_shows("PAUSED"));
+	stage_hides("PAUSED");
 	assert_int_equal(stage.app.live.at_us, 0);
 	stage_close(&stage);
 }
 
-/* Since a mark a port counted what all sweeps since then counted together. */
+/* The deltas since a baseline are the sums over the sweeps since then. */
 static void rates_are_since_the_baseline(void **state)
 {
 	struct stage stage;
@@ -180,7 +174,7 @@ static void rates_are_since_the_baseline(void **state)
 	int64_t elapsed_us = 0;
 
 	(void)state;
-	begin(&stage, DIED_US + 5 * MINUTE_US);
+	stage_begin(&stage, "dead-spine", DIED_US + 5 * MINUTE_US, 40, 120);
 	shown = stage.app.live.shown;
 	for (uint32_t i = 0; i < shown->fabric->port_count && port == FABRIC_NONE; i++)
 		if (shown->rows[i].sum.value[COUNTER_XMIT_DATA] > 1000)
@@ -193,11 +187,11 @@ static void rates_are_since_the_baseline(void **state)
 		elapsed_us += stage.app.live.shown->rows[port].sum.elapsed_us;
 	}
 	stage_keys(&stage, "<<<<<<m>>>>>>");
-	assert_true(stage_shows("BASELINE"));
+	stage_expect("BASELINE");
 	assert_int_equal(stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
 	assert_int_equal(stage.app.live.shown->rows[port].sum.elapsed_us, elapsed_us);
 	stage_keys(&stage, "M");
-	assert_false(stage_shows("BASELINE"));
+	stage_hides("BASELINE");
 	assert_in_range(stage.app.live.shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
 	stage_close(&stage);
 }
@@ -207,23 +201,23 @@ static void a_slow_load_is_announced(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, 0);
+	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage.app.live.load_us = US_PER_S;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
-	assert_true(stage_shows("READING 2026-09-21 14:13:10"));
+	stage_expect("READING 2026-09-21 14:13:10");
 	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
-	assert_true(stage_shows("HISTORY"));
-	assert_false(stage_shows("READING"));
+	stage_expect("HISTORY");
+	stage_hides("READING");
 	/* What is quick is only done. */
 	stage.app.live.load_us = US_PER_MS;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
-	assert_false(stage_shows("READING"));
+	stage_hides("READING");
 	stage_close(&stage);
 }
 
-/* What the port of the same place carried, or NULL. */
+/* The load of the same port, or NULL. */
 static const struct balance_load *load_of(const struct balance_load *loads, const struct fabric *before,
 					  const struct fabric *now, uint32_t port)
 {
@@ -232,8 +226,8 @@ static const struct balance_load *load_of(const struct balance_load *loads, cons
 	return same == FABRIC_NONE ? NULL : &loads[same];
 }
 
-/* A spine died since the loads were read: the others keep theirs, and all is judged as the fabric is now. */
-static void loads_are_moved_to_a_fabric_that_changed(void **state)
+/* After the failure of a spine the other ports keep their loads, and balance uses the present fabric. */
+static void loads_are_kept_after_a_topology_change(void **state)
 {
 	struct balance_settings limits;
 	struct loads loads = { 0 };
@@ -247,7 +241,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 
 	(void)state;
 	balance_settings_default(&limits);
-	begin(&stage, DIED_US - MINUTE_US);
+	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
 	follows = stage.app.live;
 	follows.at_us = 0;
 	source.now_us = stage.boot_us;
@@ -297,15 +291,15 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(sweeps_are_stepped_through_one_by_one_and_back_to_live),
-		TEST_IN_FOLDER(minutes_and_hours_go_back_and_on),
+		TEST_IN_FOLDER(keys_step_through_sweeps_and_back_to_live),
+		TEST_IN_FOLDER(keys_step_by_minutes_and_hours),
 		TEST_IN_FOLDER(a_typed_time_is_shown_and_an_invalid_one_reported),
-		TEST_IN_FOLDER(what_was_not_found_yet_is_not_shown),
-		TEST_IN_FOLDER(b_goes_to_where_a_finding_began),
-		TEST_IN_FOLDER(space_holds_the_picture),
+		TEST_IN_FOLDER(later_findings_are_not_shown),
+		TEST_IN_FOLDER(b_shows_the_begin_of_a_finding),
+		TEST_IN_FOLDER(space_pauses_the_screen),
 		TEST_IN_FOLDER(rates_are_since_the_baseline),
 		TEST_IN_FOLDER(a_slow_load_is_announced),
-		TEST_IN_FOLDER(loads_are_moved_to_a_fabric_that_changed),
+		TEST_IN_FOLDER(loads_are_kept_after_a_topology_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,8 +175,8 @@ static bool is_responsive(const struct virtual *world, uint32_t port, uint8_t mg
 {
 	const struct port *at = &world->built->ports[port];
 
-	if (world->off[at->node] || (mgmt_class == CLASS_SUBN_LID && world->locked[at->node]) ||
-	    (mgmt_class == CLASS_PERFORMANCE && world->silent[at->node]))
+	if (world->nodes[at->node].off || (mgmt_class == CLASS_SUBN_LID && world->nodes[at->node].locked) ||
+	    (mgmt_class == CLASS_PERFORMANCE && world->nodes[at->node].silent))
 		return false;
 	return is_switch(world, port) || at->state == PORT_ACTIVE;
 }

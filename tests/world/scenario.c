@@ -7,10 +7,11 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "tests/world/virtual.h"
-#include "tests/world/virtual_words.h"
+#include "tests/world/virtual_parse.h"
 
 #define WORDS_MAX 32
 
@@ -76,7 +77,7 @@ static int read_job(struct scenario *scenario, char *rest, struct error *err)
 	return jobs[scenario->job_count++] ? 0 : err_nomem(err);
 }
 
-/* "0" is a time too, and no span. */
+/* "0" is a valid time, but not a span. */
 static int read_time(const char *typed, int64_t *ret_us, struct error *err)
 {
 	*ret_us = 0;
@@ -85,21 +86,20 @@ static int read_time(const char *typed, int64_t *ret_us, struct error *err)
 
 static int read_at(struct scenario *scenario, char *rest, struct error *err)
 {
-	char *what = rest + strcspn(rest, " \t");
-	struct scenario_happening *happenings =
-		array_grow(scenario->happenings, scenario->happening_count, &scenario->happening_capacity,
-			   sizeof(*happenings));
+	char *text = rest + strcspn(rest, " \t");
+	struct scenario_event *events = array_grow(scenario->events, scenario->event_count, &scenario->event_capacity,
+						   sizeof(*events));
 	int64_t at_us;
 
-	if (!happenings)
+	if (!events)
 		return err_nomem(err);
-	scenario->happenings = happenings;
-	if (*what)
-		*what++ = '\0';
+	scenario->events = events;
+	if (*text)
+		*text++ = '\0';
 	if (read_time(rest, &at_us, err) < 0)
 		return ERR_USAGE;
-	happenings[scenario->happening_count] = (struct scenario_happening){ at_us, strdup(what) };
-	return happenings[scenario->happening_count++].what ? 0 : err_nomem(err);
+	events[scenario->event_count] = (struct scenario_event){ at_us, strdup(text) };
+	return events[scenario->event_count++].text ? 0 : err_nomem(err);
 }
 
 static int read_truth_option(struct scenario_truth *truth, char *word, struct error *err)
@@ -133,7 +133,7 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 						   sizeof(*truths));
 	struct scenario_truth *truth;
 	char *words[WORDS_MAX];
-	size_t count, i, last = scenario->happening_count;
+	size_t count, i, last = scenario->event_count;
 	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
 
 	if (!truths)
@@ -148,9 +148,9 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 	snprintf(truth->kinds, sizeof(truth->kinds), "%s", words[0]);
 	snprintf(truth->subject, sizeof(truth->subject), "%s", words[1]);
 	if (last) {
-		truth->at_us = scenario->happenings[last - 1].at_us;
+		truth->at_us = scenario->events[last - 1].at_us;
 		snprintf(truth->fault, sizeof(truth->fault), "%.*s",
-			 (int)strcspn(scenario->happenings[last - 1].what, " "), scenario->happenings[last - 1].what);
+			 (int)strcspn(scenario->events[last - 1].text, " "), scenario->events[last - 1].text);
 	}
 	for (i = 2; code == 0 && i < count; i++)
 		code = read_truth_option(truth, words[i], err);
@@ -216,16 +216,30 @@ int scenario_read(const char *chars, struct scenario *ret, struct error *err)
 	return 0;
 }
 
+int scenario_load(const char *path, struct scenario *ret, struct error *err)
+{
+	struct text text = { 0 };
+	int code = text_read_file(path, "the scenario ", TEXT_FABRIC_MOST, &text, err);
+
+	if (code == 0) {
+		code = scenario_read(text_chars(&text), ret, err);
+		if (code < 0)
+			err_prefix(err, "%s", path);
+	}
+	text_done(&text);
+	return code;
+}
+
 void scenario_done(struct scenario *scenario)
 {
 	size_t i;
 
 	for (i = 0; i < scenario->job_count; i++)
 		free(scenario->jobs[i]);
-	for (i = 0; i < scenario->happening_count; i++)
-		free(scenario->happenings[i].what);
+	for (i = 0; i < scenario->event_count; i++)
+		free(scenario->events[i].text);
 	free(scenario->jobs);
-	free(scenario->happenings);
+	free(scenario->events);
 	free(scenario->truths);
 	memset(scenario, 0, sizeof(*scenario));
 }
@@ -246,10 +260,10 @@ int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct
 		if (code < 0)
 			err_prefix(err, "job %s", scenario->jobs[i]);
 	}
-	for (i = 0; code == 0 && i < scenario->happening_count; i++) {
-		code = virtual_at(world, scenario->happenings[i].at_us, scenario->happenings[i].what, err);
+	for (i = 0; code == 0 && i < scenario->event_count; i++) {
+		code = virtual_at(world, scenario->events[i].at_us, scenario->events[i].text, err);
 		if (code < 0)
-			err_prefix(err, "at %s", scenario->happenings[i].what);
+			err_prefix(err, "at %s", scenario->events[i].text);
 	}
 	if (code < 0) {
 		virtual_destroy(world);

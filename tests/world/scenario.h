@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * scenario.h - a fabric, the events on it, and the findings that are expected
+ * scenario.h - scenario files (docs/scenarios.md): a fabric, its events, and the expected findings
  *
- * A scenario is a small file (docs/scenarios.md). It becomes a virtual fabric here;
- * tests/scenarios/judge compares the collector's findings with the expected ones.
+ * tests/scenarios/compare.h compares the collector's findings with the expected ones.
  */
 #ifndef IBWIRE_TESTS_WORLD_SCENARIO_H
 #define IBWIRE_TESTS_WORLD_SCENARIO_H
@@ -20,20 +19,20 @@ struct virtual;
 
 #define SCENARIO_WORD 160
 
-/* One finding that is expected, or that may be there too. */
+/* An expected or allowed finding. */
 struct scenario_truth {
-	bool expected;                /* else only allowed */
+	bool expected;                /* else allowed */
 	char kinds[SCENARIO_WORD];    /* "link-down|node-missing" */
 	char subject[SCENARIO_WORD];  /* "leaf-1/3" (either end of the link), "leaf-1", "host:node0003", "any" */
 	char causes[SCENARIO_WORD];   /* "routing|flows"; empty: any */
 	char severity[16];            /* at least; empty: any */
-	int64_t at_us;                /* when what it speaks of began */
-	int64_t within_us;            /* by when it has to be open, from there; 0: by the end */
-	int64_t since_us;             /* how far its `since` may be from at_us; 0: any */
-	char fault[32];               /* the first word of what happened: for tables */
+	int64_t at_us;                /* time of the event */
+	int64_t within_us;            /* longest time until it opens; 0: until the end */
+	int64_t since_us;             /* tolerance of its `since`; 0: any */
+	char fault[32];               /* the first word of the event, for reports */
 };
 
-struct scenario_happening { int64_t at_us; char *what; };
+struct scenario_event { int64_t at_us; char *text; };
 
 struct scenario {
 	char about[SCENARIO_WORD];
@@ -42,41 +41,43 @@ struct scenario {
 	uint64_t seed;
 	char **jobs;
 	size_t job_count, job_capacity;
-	struct scenario_happening *happenings;
-	size_t happening_count, happening_capacity;
+	struct scenario_event *events;
+	size_t event_count, event_capacity;
 	struct scenario_truth *truths;
 	size_t truth_count, truth_capacity;
 };
 
 /*
- * scenario_read - from the text of a file
+ * scenario_read - parse the text of a scenario file
  * @chars:  NUL-terminated
- * Return: 0; ERR_USAGE, with the line's number; ERR_NOMEM.
+ * Return: 0; ERR_USAGE, with the line number; ERR_NOMEM.
  */
 int scenario_read(const char *chars, struct scenario *ret, struct error *err);
 void scenario_done(struct scenario *scenario);
 
-/* scenario_begin - the fabric of a scenario, with all that is going to happen. Return: 0, ERR_USAGE, ERR_NOMEM. */
+/* scenario_load - read a scenario file. Return: 0; ERR_IO; ERR_USAGE, with its name; ERR_NOMEM. */
+int scenario_load(const char *path, struct scenario *ret, struct error *err);
+
+/* scenario_begin - create the fabric of a scenario and schedule its events. Return: 0, ERR_USAGE or ERR_NOMEM. */
 int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct error *err);
 
-/* Fabrics that random scenarios are drawn on. */
+/* Sizes of the fabrics of random scenarios. */
 enum scenario_size { SCENARIO_SMALL, SCENARIO_MEDIUM, SCENARIO_LARGE };
 
 /*
  * scenario_draw - the text of a random scenario
- * @faults:  0, 1 or 2 of them, never two that cannot be distinguished
- * @kind:    which shape of fabric
- * @text:    appended: what scenario_read() reads
+ * @faults:  0, 1 or 2; two faults can be distinguished by their findings
+ * @text:    the scenario is appended
  *
- * The same numbers draw the same scenario. Return: 0 or ERR_NOMEM.
+ * Equal arguments give equal scenarios. Return: 0 or ERR_NOMEM.
  */
 int scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum scenario_size size,
 		  struct text *text, struct error *err);
 
 /*
- * scenario_draw_life - a day of a large fabric, without any fault, or with some
- * @hours:   of it
- * @faults:  how many, spread over the time
+ * scenario_draw_life - normal operation of a large fabric, with or without faults
+ * @hours:   duration
+ * @faults:  number of faults, spread over the duration
  */
 int scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scenario_size size, struct text *text,
 		       struct error *err);

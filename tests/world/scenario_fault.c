@@ -1,43 +1,86 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* scenario_fault.c - faults drawn at random, each with what should be said of it */
+/* scenario_fault.c - random faults with their expected findings */
 #include <stdio.h>
+#include <string.h>
 
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "tests/world/scenario_draw.h"
 #include "tests/world/virtual.h"
 
-static bool narrow(struct draw *draw, int64_t at_s, bool trunk)
+/* A fault with one event and one finding. */
+struct place_fault {
+	const char *event;
+	enum { ON_TRUNK, ON_HOST_LINK, ON_LINK, AT_HCA, AT_SWITCH, AT_SPINE, AT_MIRRORED_SPINE } place;
+	const char *rest;   /* of the line; with @most a format */
+	const char *other;  /* an equally likely alternative to @rest, or NULL */
+	int least, most;    /* number in @rest */
+	const char *kind, *truth;
+};
+
+static const struct place_fault place_faults[] = {
+	{ "width", ON_TRUNK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" },
+	{ "width", ON_HOST_LINK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" },
+	{ "speed", ON_LINK, "EDR", "FDR", 0, 0, "link-degraded", "severity=warning within=110s" },
+	{ "errors", ON_LINK, "symbol_errors=%d", NULL, 200, 5000, "symbol-errors", "severity=warning within=10m" },
+	{ "errors", ON_LINK, "rcv_errors=%d echo=0.8", NULL, 120, 5000, "receive-errors",
+	  "severity=warning within=10m" },
+	{ "errors", ON_TRUNK, "xmit_discards=%d", NULL, 1800, 30000, "xmit-discards", "severity=warning within=10m" },
+	{ "errors", ON_HOST_LINK, "xmit_discards=%d", NULL, 6000, 30000, "xmit-discards", "within=10m" },
+	{ "down", ON_TRUNK, "", NULL, 0, 0, "link-down", "severity=warning within=80s" },
+	{ "silent", AT_HCA, "", NULL, 0, 0, "node-silent", "severity=warning within=80s" },
+	{ "silent", AT_SWITCH, "", NULL, 0, 0, "node-silent", "severity=critical within=80s" },
+	/* Not an HCA: it gets no SMP between discoveries, so its lock is not detected. */
+	{ "lock", AT_MIRRORED_SPINE, "", NULL, 0, 0, "locked", "within=80s" },
+	{ "off", AT_SPINE, "", NULL, 0, 0, "node-missing", "severity=warning within=80s" },
+};
+
+/* @ret: a port of a link, else a node. Return: false without a free place. */
+static bool draw_place(struct draw *draw, const struct place_fault *fault, uint32_t *ret)
 {
+	size_t fewer = draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count;
 	uint32_t port;
 
-	return draw_link(draw, trunk, &port) &&
-	       draw_say_port(draw, at_s, "width", draw_number(draw, 2) ? "1x" : "2x", "link-degraded",
-			     "severity=warning within=110s", port);
+	switch (fault->place) {
+	case ON_TRUNK:
+	case ON_HOST_LINK:
+		return draw_link(draw, fault->place == ON_TRUNK, ret);
+	case ON_LINK:
+		return draw_link(draw, draw_number(draw, 2), ret);
+	case AT_HCA:
+		if (!draw_hca(draw, &port))
+			return false;
+		*ret = draw_node_of(draw, port);
+		return true;
+	case AT_SWITCH:
+		return draw_switch(draw, draw_number(draw, 2) ? draw->leafs : draw->spines, fewer, ret);
+	default:
+		return draw_switch(draw, draw->spines, fault->place == AT_SPINE ? draw->spine_count : fewer, ret);
+	}
 }
 
-static bool narrow_trunk(struct draw *draw, int64_t at_s)
+static bool draw_place_fault(struct draw *draw, int64_t at_s, const struct place_fault *fault)
 {
-	return narrow(draw, at_s, true);
-}
+	char number[16], rest[64];
+	const char *format = strstr(fault->rest, "%d");
+	uint32_t place;
 
-static bool narrow_edge(struct draw *draw, int64_t at_s)
-{
-	return narrow(draw, at_s, false);
-}
-
-static bool slow_link(struct draw *draw, int64_t at_s)
-{
-	uint32_t port;
-
-	return draw_link(draw, draw_number(draw, 2), &port) &&
-	       draw_say_port(draw, at_s, "speed", draw_number(draw, 2) ? "EDR" : "FDR", "link-degraded",
-			     "severity=warning within=110s", port);
+	snprintf(rest, sizeof(rest), "%s", fault->rest);
+	if (format) {
+		snprintf(number, sizeof(number), "%d", (int)draw_between(draw, fault->least, fault->most));
+		snprintf(rest, sizeof(rest), "%.*s%s%s", (int)(format - fault->rest), fault->rest, number, format + 2);
+	}
+	if (!draw_place(draw, fault, &place))
+		return false;
+	if (fault->other && !draw_number(draw, 2))
+		snprintf(rest, sizeof(rest), "%s", fault->other);
+	return (fault->place <= ON_LINK ? draw_say_port : draw_say_node)(draw, at_s, fault->event, rest, fault->kind,
+									 fault->truth, place);
 }
 
 /*
  * A discovery that finds the link down leaves it down in the topology for up to ten sweeps, until the
- * collector reads PortInfo of the port again (collector/topology_probe). Meanwhile routes lead through it.
+ * collector reads PortInfo of the port again (collector/topology_probe). Until then routes lead through it.
  */
 static bool flapping_link(struct draw *draw, int64_t at_s)
 {
@@ -55,59 +98,7 @@ static bool flapping_link(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* A counter that rises: so many an hour, and what else stands in its line. */
-struct counting {
-	const char *counter;
-	int least, most;
-	const char *rest;
-	enum { ON_ANY_LINK, ON_A_TRUNK, TO_A_HOST } where;
-	const char *kind, *truth;
-};
-
-static bool counting(struct draw *draw, int64_t at_s, const struct counting *what)
-{
-	char rest[64];
-	uint32_t port;
-
-	snprintf(rest, sizeof(rest), "%s=%d%s", what->counter, (int)draw_between(draw, what->least, what->most),
-		 what->rest);
-	return draw_link(draw, what->where == ON_ANY_LINK ? draw_number(draw, 2) : what->where == ON_A_TRUNK, &port) &&
-	       draw_say_port(draw, at_s, "errors", rest, what->kind, what->truth, port);
-}
-
-static bool symbol_errors(struct draw *draw, int64_t at_s)
-{
-	return counting(draw, at_s, &(struct counting){ "symbol_errors", 200, 5000, "", ON_ANY_LINK, "symbol-errors",
-							"severity=warning within=10m" });
-}
-
-static bool receive_errors(struct draw *draw, int64_t at_s)
-{
-	return counting(draw, at_s, &(struct counting){ "rcv_errors", 120, 5000, " echo=0.8", ON_ANY_LINK,
-							"receive-errors", "severity=warning within=10m" });
-}
-
-static bool trunk_discards(struct draw *draw, int64_t at_s)
-{
-	return counting(draw, at_s, &(struct counting){ "xmit_discards", 1800, 30000, "", ON_A_TRUNK, "xmit-discards",
-							"severity=warning within=10m" });
-}
-
-static bool edge_discards(struct draw *draw, int64_t at_s)
-{
-	return counting(draw, at_s, &(struct counting){ "xmit_discards", 6000, 30000, "", TO_A_HOST, "xmit-discards",
-							"within=10m" });
-}
-
-static bool pulled_trunk(struct draw *draw, int64_t at_s)
-{
-	uint32_t port;
-
-	return draw_trunk(draw, &port) &&
-	       draw_say_port(draw, at_s, "down", "", "link-down", "severity=warning within=80s", port);
-}
-
-/* One HCA of several: the host lives. */
+/* One of several HCAs; the host stays up. */
 static bool dead_hca(struct draw *draw, int64_t at_s)
 {
 	char leaf[DRAW_NAME_SIZE];
@@ -123,34 +114,6 @@ static bool dead_hca(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-static bool silent_hca(struct draw *draw, int64_t at_s)
-{
-	uint32_t port;
-
-	return draw_hca(draw, &port) &&
-	       draw_say_node(draw, at_s, "silent", "", "node-silent", "severity=warning within=80s",
-			     draw_node_of(draw, port));
-}
-
-static bool silent_switch(struct draw *draw, int64_t at_s)
-{
-	uint32_t node;
-
-	return draw_switch(draw, draw_number(draw, 2) ? draw->leafs : draw->spines,
-			   draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count, &node) &&
-	       draw_say_node(draw, at_s, "silent", "", "node-silent", "severity=critical within=80s", node);
-}
-
-/* A switch: an HCA is sent no SMP between discoveries, so that its lock is not detected. */
-static bool locked_node(struct draw *draw, int64_t at_s)
-{
-	uint32_t node;
-
-	return draw_switch(draw, draw->spines,
-			   draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count, &node) &&
-	       draw_say_node(draw, at_s, "lock", "", "locked", "within=80s", node);
-}
-
 static bool rebooted_host(struct draw *draw, int64_t at_s)
 {
 	const char *name;
@@ -164,7 +127,7 @@ static bool rebooted_host(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* Neighbours lose power and stay away. One finding, or one for each, will do. */
+/* Adjacent hosts lose power. One finding for all, or one for each, is correct. */
 static bool dead_rack(struct draw *draw, int64_t at_s)
 {
 	size_t count = 4, first, i;
@@ -189,21 +152,13 @@ static bool dead_rack(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-static bool dead_spine(struct draw *draw, int64_t at_s)
-{
-	uint32_t node;
-
-	return draw_switch(draw, draw->spines, draw->spine_count, &node) &&
-	       draw_say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
-}
-
 static bool dead_leaf(struct draw *draw, int64_t at_s)
 {
 	uint32_t node, i;
 
 	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &node))
 		return false;
-	/* Two hosts look at the fabric from the first leafs. */
+	/* The collector and the SM are on the first leafs. */
 	for (i = 0; i < draw->built->node_count; i++)
 		if (!draw_is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
 		    draw_peer_node(draw, draw->built->nodes[i].first_port) == node)
@@ -233,7 +188,7 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 	uint32_t port;
 
 	(void)at_s;
-	/* Between spines and cores of a small fabric there are too few to say what is usual. */
+	/* A small fabric has too few links between spines and cores to tell what is usual. */
 	if (!draw_trunk(draw, &port) || (draw_node_of(draw, port) > draw->leafs[draw->leaf_count - 1] &&
 					 draw_peer_node(draw, port) > draw->leafs[draw->leaf_count - 1]))
 		return false;
@@ -256,7 +211,7 @@ static bool skewed_leaf(struct draw *draw, int64_t at_s)
 	char rest[64];
 	uint32_t port;
 
-	/* A job that one has slowed down does not feel another. */
+	/* A job already slowed down by one skew hides another. */
 	if (draw->follows_tables || !take_tables(draw) || !draw_trunk(draw, &port))
 		return false;
 	/* The leaf's end of it; of a trunk between spines and cores the lower one. */
@@ -275,7 +230,7 @@ static bool skewed_spine(struct draw *draw, int64_t at_s)
 	char rest[64];
 	uint32_t port, i;
 
-	/* A job that one has slowed down does not feel another. */
+	/* A job already slowed down by one skew hides another. */
 	if (draw->follows_tables || !take_tables(draw) || !draw_trunk(draw, &port))
 		return false;
 	if (draw_node_of(draw, port) < draw_peer_node(draw, port))
@@ -312,8 +267,8 @@ static bool fallen_back(struct draw *draw, int64_t at_s)
 }
 
 /*
- * Without a subnet manager the tables do not change, also where a fault makes it necessary. The collector
- * queries other subnet managers once a minute, so that a second master takes longer to be found.
+ * Without a subnet manager the tables do not change, also when a fault makes it necessary. The collector
+ * queries other subnet managers once a minute, so a second master is found later.
  */
 static bool sm_lost(struct draw *draw, int64_t at_s)
 {
@@ -352,7 +307,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* HCAs on one leaf whose partners all are reached by the same uplink, though the tables are even. */
+/* HCAs on one leaf whose partners are all reached by the same uplink, although the tables are balanced. */
 static bool collisions(struct draw *draw, int64_t at_s)
 {
 	const struct fabric *built = draw->built;
@@ -394,39 +349,44 @@ static bool collisions(struct draw *draw, int64_t at_s)
 }
 
 static const struct draw_fault faults[] = {
-	{ "a trunk with fewer lanes", NEEDS_NOTHING, narrow_trunk },
-	{ "a host's link with fewer lanes", NEEDS_NOTHING, narrow_edge },
-	{ "a link at a lower speed", NEEDS_NOTHING, slow_link },
-	{ "a flapping link", NEEDS_TRAFFIC, flapping_link },
-	{ "symbol errors", NEEDS_NOTHING, symbol_errors },
-	{ "receive errors, with echoes", NEEDS_TRAFFIC, receive_errors },
-	{ "discards on a trunk", NEEDS_NOTHING, trunk_discards },
-	{ "discards towards a host", NEEDS_NOTHING, edge_discards },
-	{ "a trunk that is down", NEEDS_TRAFFIC, pulled_trunk },
-	{ "a dead HCA", NEEDS_NOTHING, dead_hca },
-	{ "a silent HCA", NEEDS_NOTHING, silent_hca },
-	{ "a silent switch", NEEDS_NOTHING, silent_switch },
-	{ "a locked node", NEEDS_NOTHING, locked_node },
-	{ "a rebooted host", NEEDS_NOTHING, rebooted_host },
-	{ "a rack without power", NEEDS_NOTHING, dead_rack },
-	{ "a dead spine", NEEDS_TRAFFIC, dead_spine },
-	{ "a dead leaf", NEEDS_TRAFFIC, dead_leaf },
-	{ "two cables swapped between rails", NEEDS_NOTHING, swapped_cables },
-	{ "a missing cable", NEEDS_TRAFFIC, missing_cable },
-	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf },
-	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf },
-	{ "a spine's routes skewed", NEEDS_TRAFFIC, skewed_spine },
-	{ "an HCA that its job does not use", NEEDS_TRAFFIC, nic_unused },
-	{ "a host that fell back to TCP", NEEDS_TRAFFIC, fallen_back },
-	{ "no subnet manager, or two", NEEDS_TRAFFIC, sm_lost },
-	{ "counters cleared by another tool", NEEDS_NOTHING, cleared },
-	{ "a new subnet manager", NEEDS_NOTHING, handed_over },
-	{ "a black hole", NEEDS_NOTHING, black_hole },
-	{ "collisions on even tables", NEEDS_QUIET, collisions },
+	{ "a trunk with fewer lanes", NEEDS_NOTHING, NULL, &place_faults[0] },
+	{ "a host's link with fewer lanes", NEEDS_NOTHING, NULL, &place_faults[1] },
+	{ "a link at a lower speed", NEEDS_NOTHING, NULL, &place_faults[2] },
+	{ "a flapping link", NEEDS_TRAFFIC, flapping_link, NULL },
+	{ "symbol errors", NEEDS_NOTHING, NULL, &place_faults[3] },
+	{ "receive errors, with echoes", NEEDS_TRAFFIC, NULL, &place_faults[4] },
+	{ "discards on a trunk", NEEDS_NOTHING, NULL, &place_faults[5] },
+	{ "discards towards a host", NEEDS_NOTHING, NULL, &place_faults[6] },
+	{ "a trunk that is down", NEEDS_TRAFFIC, NULL, &place_faults[7] },
+	{ "a dead HCA", NEEDS_NOTHING, dead_hca, NULL },
+	{ "a silent HCA", NEEDS_NOTHING, NULL, &place_faults[8] },
+	{ "a silent switch", NEEDS_NOTHING, NULL, &place_faults[9] },
+	{ "a locked node", NEEDS_NOTHING, NULL, &place_faults[10] },
+	{ "a rebooted host", NEEDS_NOTHING, rebooted_host, NULL },
+	{ "a rack without power", NEEDS_NOTHING, dead_rack, NULL },
+	{ "a dead spine", NEEDS_TRAFFIC, NULL, &place_faults[11] },
+	{ "a dead leaf", NEEDS_TRAFFIC, dead_leaf, NULL },
+	{ "two cables swapped between rails", NEEDS_NOTHING, swapped_cables, NULL },
+	{ "a missing cable", NEEDS_TRAFFIC, missing_cable, NULL },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf, NULL },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf, NULL },
+	{ "a spine's routes skewed", NEEDS_TRAFFIC, skewed_spine, NULL },
+	{ "an HCA that its job does not use", NEEDS_TRAFFIC, nic_unused, NULL },
+	{ "a host that fell back to TCP", NEEDS_TRAFFIC, fallen_back, NULL },
+	{ "no subnet manager, or two", NEEDS_TRAFFIC, sm_lost, NULL },
+	{ "counters cleared by another tool", NEEDS_NOTHING, cleared, NULL },
+	{ "a new subnet manager", NEEDS_NOTHING, handed_over, NULL },
+	{ "a black hole", NEEDS_NOTHING, black_hole, NULL },
+	{ "collisions on even tables", NEEDS_QUIET, collisions, NULL },
 };
 
 const struct draw_fault *draw_faults(size_t *ret_count)
 {
 	*ret_count = sizeof(faults) / sizeof(faults[0]);
 	return faults;
+}
+
+bool draw_fault(struct draw *draw, const struct draw_fault *fault, int64_t at_s)
+{
+	return fault->draw ? fault->draw(draw, at_s) : draw_place_fault(draw, at_s, fault->at);
 }

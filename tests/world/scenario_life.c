@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* scenario_life.c - a day of a large fabric on which people work, and nothing is wrong; or something is */
+/* scenario_life.c - normal operation of a large fabric, with or without faults */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +9,7 @@
 
 #define JOBS_MAX 24
 
-/* Jobs take hosts in a row; how many is drawn. The last hosts are storage. */
+/* Jobs have a random number of consecutive hosts. The last hosts are storage. */
 static void write_life_jobs(struct draw *draw, int64_t length_s)
 {
 	static const char *const patterns[] = { "alltoall fan=4", "ring stride=33", "shuffle", "ring", "tree",
@@ -41,7 +41,7 @@ static void write_life_jobs(struct draw *draw, int64_t length_s)
 		text_appendf(draw->text, "job checkpoint incast hosts=%s-%s targets=%s-%s load=0.4 phase=45s/1755s\n",
 			     draw->hosts.hosts[0].name, draw->hosts.hosts[last / 3].name,
 			     draw->hosts.hosts[last].name, draw->hosts.hosts[draw->hosts.host_count - 1].name);
-	/* They begin and end as people want; each begins once at least. */
+	/* Jobs begin and end at random times; each begins at least once. */
 	while (number-- > 0) {
 		int64_t t = draw_between(draw, 0, length_s / 8);
 
@@ -54,7 +54,7 @@ static void write_life_jobs(struct draw *draw, int64_t length_s)
 	}
 }
 
-/* A third of the hosts is rebooted, one after the other; not those that a fault was drawn for. */
+/* A third of the hosts is rebooted, one after the other, except those with a fault. */
 static void write_reboots(struct draw *draw, int64_t length_s)
 {
 	size_t last = draw->hosts.host_count - draw->storage, host = 0;
@@ -102,10 +102,10 @@ static void write_faults(struct draw *draw, unsigned faults, int64_t length_s)
 	for (tries = 0; drawn < faults && tries < 20 * faults; tries++) {
 		const struct draw_fault *fault = &all[draw_number(draw, count)];
 
-		/* Of this fabric there is no job "main", and it is not quiet. */
+		/* This fabric has no job "main", and always traffic. */
 		if (fault->needs != NEEDS_NOTHING)
 			continue;
-		drawn += fault->draw(draw, 600 + (length_s - 2000) * (drawn + 1) / (faults + 1));
+		drawn += draw_fault(draw, fault, 600 + (length_s - 2000) * (drawn + 1) / (faults + 1));
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* scenario_place.c - places that are free for a fault, drawn at random, and lines about them */
+/* scenario_place.c - random places for faults, and the lines for them */
 #include "fabric/fabric.h"
 #include "tests/world/scenario_draw.h"
 
@@ -18,7 +18,7 @@ uint32_t draw_peer_node(const struct draw *draw, uint32_t port)
 	return draw->built->ports[draw->built->ports[port].peer].node;
 }
 
-/* A trunk's end of which both switches are left alone by others. */
+/* An end of a trunk between two unused switches. */
 bool draw_trunk(struct draw *draw, uint32_t *ret)
 {
 	int tries;

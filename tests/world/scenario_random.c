@@ -55,7 +55,7 @@ static const char *const shapes[3][3] = {
 			      "tree3 pods=16 leafs=8 hosts=32 spines=16 cores=64" },
 };
 
-/* Switches with hosts that have jobs are leafs; aggregation and management hosts make none. */
+/* Leafs are switches with compute hosts; aggregation nodes and management hosts do not count. */
 static int sort_switches(struct draw *draw, struct error *err)
 {
 	const struct fabric *built = draw->built;
@@ -139,7 +139,7 @@ int draw_end(struct draw *draw, struct text *lines, struct error *err)
 	return code;
 }
 
-/* Jobs that give every link something to do, in one of several ways. */
+/* Jobs that load every link, with a random pattern. */
 static void write_jobs(struct draw *draw)
 {
 	size_t last = draw->hosts.host_count - draw->storage;
@@ -166,7 +166,7 @@ static void write_quiet_jobs(struct draw *draw)
 		     (int)draw_between(draw, 1, 10000));
 }
 
-/* A fault that goes with what was drawn before; NULL where luck does not find one. */
+/* A random fault compatible with the earlier ones; NULL if none is found. */
 static const struct draw_fault *pick(struct draw *draw, enum draw_needs needs, const struct draw_fault *not)
 {
 	size_t count, tries;
@@ -183,7 +183,7 @@ static const struct draw_fault *pick(struct draw *draw, enum draw_needs needs, c
 	return NULL;
 }
 
-/* Lines of jobs come first, and which faults there are decides of them: so these are written aside. */
+/* The jobs come first but depend on the faults, so the faults are written to a separate text. */
 static int draw_lines(struct draw *draw, unsigned faults, struct text *jobs)
 {
 	enum draw_needs needs = NEEDS_NOTHING;
@@ -196,7 +196,7 @@ static int draw_lines(struct draw *draw, unsigned faults, struct text *jobs)
 
 		if (!fault)
 			break;
-		if (!fault->draw(draw, at_s))
+		if (!draw_fault(draw, fault, at_s))
 			continue;
 		text_appendf(jobs, "# %s\n", fault->name);
 		if (fault->needs != NEEDS_NOTHING)

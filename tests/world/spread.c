@@ -52,7 +52,7 @@ static int number_switches(struct spread *spread, const struct fabric *fabric)
 	return spread->hops ? 0 : ERR_NOMEM;
 }
 
-/* The switch that a switch's port leads to over an Active link, as a number; UINT32_MAX: none. */
+/* The number of the switch at the other end of an Active link; UINT32_MAX: none. */
 static uint32_t next_switch(const struct spread *spread, const struct fabric *fabric, uint32_t port)
 {
 	uint32_t peer = fabric->ports[port].peer;
@@ -109,7 +109,7 @@ bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uin
 	return next != UINT32_MAX && hops[from] != SPREAD_FAR && hops[next] + 1 == hops[from];
 }
 
-/* Ports of the switch in hand that lead nearer to another one. */
+/* Ports of the current switch on shortest paths to another switch. */
 struct near {
 	uint8_t ports[255];
 	uint8_t count;
@@ -120,7 +120,7 @@ struct filling {
 	const struct fabric *fabric;
 	uint32_t order;
 	struct near *near;       /* by number of the other switch */
-	uint32_t given[256];     /* LIDs that a port has got so far */
+	uint32_t given[256];     /* LIDs assigned to a port so far */
 };
 
 static void find_near(struct filling *filling, uint32_t node, uint32_t to)
@@ -154,7 +154,7 @@ static uint8_t pick(struct filling *filling, uint32_t to, bool counts)
 	return near->ports[best];
 }
 
-/* The entry for the HCA on a switch's port, if there is one. */
+/* Write the entry for the HCA on a switch's port, if there is one. */
 static void fill_entry(struct filling *filling, uint32_t node, uint32_t to, uint32_t port, uint8_t *table)
 {
 	const struct port *p = &filling->fabric->ports[port];
@@ -178,9 +178,9 @@ static bool has_hosts(const struct fabric *fabric, uint32_t node)
 }
 
 /*
- * A leaf takes one leaf's HCAs after the other; what it sends up to one spine are then
- * always the same few of each leaf. So switches above take the first HCA of each
- * leaf, then the second: else all that really comes to them would leave by the same ports.
+ * Leafs assign the HCAs of one leaf after the other, so a spine gets traffic for the same few HCAs of each leaf.
+ * Switches above therefore assign the first HCA of each leaf, then the second; otherwise the traffic that arrives
+ * at a spine would leave by the same ports.
  */
 static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
 {

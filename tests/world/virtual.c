@@ -46,35 +46,10 @@ uint64_t virtual_poisson(struct virtual *world, double mean)
 	return count;
 }
 
-static bool allocate(struct virtual *world)
-{
-	size_t ports = world->built->port_count + 1, nodes = world->built->node_count + 1;
-
-	world->xmit = calloc(ports, sizeof(double));
-	world->rcv = calloc(ports, sizeof(double));
-	world->wait = calloc(ports, sizeof(double));
-	world->rate = calloc(ports, sizeof(double));
-	world->wait_rate = calloc(ports, sizeof(double));
-	world->zero_xmit = calloc(ports, sizeof(double));
-	world->zero_rcv = calloc(ports, sizeof(double));
-	world->zero_wait = calloc(ports, sizeof(double));
-	world->errors = calloc(ports * VIRTUAL_ERRORS, sizeof(uint64_t));
-	world->zero_errors = calloc(ports * VIRTUAL_ERRORS, sizeof(uint64_t));
-	world->off = calloc(nodes, sizeof(bool));
-	world->silent = calloc(nodes, sizeof(bool));
-	world->locked = calloc(nodes, sizeof(bool));
-	world->cut = calloc(ports, sizeof(bool));
-	world->speed = calloc(ports, 1);
-	world->width = calloc(ports, 1);
-	return world->xmit && world->rcv && world->wait && world->rate && world->wait_rate && world->zero_xmit &&
-	       world->zero_rcv && world->zero_wait && world->errors && world->zero_errors && world->off &&
-	       world->silent && world->locked && world->cut && world->speed && world->width;
-}
-
 /* PortInfo.CapabilityMask. Source: IBA Vol 1, 14.2.5.6. */
 enum { CAP_IS_SM = 1 << 1, CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15 };
 
-/* What ports can do: all widths up to their own, all speeds. Enabled is what is supported. */
+/* Ports support all widths up to their own and all speeds; all supported ones are enabled. */
 static void fill_masks(struct virtual *world)
 {
 	size_t i;
@@ -82,8 +57,8 @@ static void fill_masks(struct virtual *world)
 	for (i = 0; i < world->built->port_count; i++) {
 		struct port *port = &world->built->ports[i];
 
-		world->speed[i] = port->speed;
-		world->width[i] = port->width;
+		world->ports[i].speed = port->speed;
+		world->ports[i].width = port->width;
 		port->cap_mask |= CAP_EXTENDED_SPEEDS | CAP_CAP_MASK2;
 		if (!port->num && world->built->nodes[port->node].type == NODE_SWITCH)
 			continue;
@@ -96,14 +71,14 @@ static void fill_masks(struct virtual *world)
 	}
 }
 
-/* Counters are not 0 at the beginning: the hosts have run for weeks. */
+/* Counters are not 0 at the beginning, as after weeks of uptime. */
 static void begin_somewhere(struct virtual *world)
 {
 	size_t i;
 
 	for (i = 0; i < world->built->port_count; i++) {
-		world->xmit[i] = floor(1e12 * virtual_random(world)) * 32;
-		world->rcv[i] = floor(1e12 * virtual_random(world)) * 32;
+		world->ports[i].xmit = floor(1e12 * virtual_random(world)) * 32;
+		world->ports[i].rcv = floor(1e12 * virtual_random(world)) * 32;
 	}
 }
 
@@ -124,7 +99,9 @@ int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, str
 	world->loads_changed = true;
 	world->lids = spread_lids(built);
 	world->sm_port = built->nodes[0].first_port;
-	code = allocate(world) ? host_table_create(built, &world->hosts, err) : err_nomem(err);
+	world->ports = calloc(built->port_count + 1, sizeof(*world->ports));
+	world->nodes = calloc(built->node_count + 1, sizeof(*world->nodes));
+	code = world->ports && world->nodes ? host_table_create(built, &world->hosts, err) : err_nomem(err);
 	if (code == 0) {
 		fill_masks(world);
 		begin_somewhere(world);
@@ -140,26 +117,6 @@ int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, str
 	}
 	*ret = world;
 	return 0;
-}
-
-static void free_arrays(struct virtual *world)
-{
-	free(world->xmit);
-	free(world->rcv);
-	free(world->wait);
-	free(world->rate);
-	free(world->wait_rate);
-	free(world->zero_xmit);
-	free(world->zero_rcv);
-	free(world->zero_wait);
-	free(world->errors);
-	free(world->zero_errors);
-	free(world->off);
-	free(world->silent);
-	free(world->locked);
-	free(world->cut);
-	free(world->speed);
-	free(world->width);
 }
 
 void virtual_destroy(struct virtual *world)
@@ -180,7 +137,8 @@ void virtual_destroy(struct virtual *world)
 	free(world->sources);
 	free(world->skews);
 	free(world->holes);
-	free_arrays(world);
+	free(world->ports);
+	free(world->nodes);
 	routes_done(&world->tables);
 	spread_done(&world->spread);
 	host_table_done(&world->hosts);
@@ -206,7 +164,7 @@ int virtual_schedule(struct virtual *world, const struct virtual_event *event)
 	return 0;
 }
 
-/* Count at the present rates. */
+/* Integrate the present rates. */
 static void count_until(struct virtual *world, int64_t to_us)
 {
 	double elapsed_s = (double)(to_us - world->now_us) / 1e6;
@@ -216,10 +174,10 @@ static void count_until(struct virtual *world, int64_t to_us)
 	if (to_us <= world->now_us)
 		return;
 	for (i = 0; i < world->built->port_count; i++) {
-		world->xmit[i] += world->rate[i] * elapsed_s;
-		world->wait[i] += world->wait_rate[i] * elapsed_s;
+		world->ports[i].xmit += world->ports[i].rate * elapsed_s;
+		world->ports[i].wait += world->ports[i].wait_rate * elapsed_s;
 		if (ports[i].peer != FABRIC_NONE)
-			world->rcv[i] += world->rate[ports[i].peer] * elapsed_s;
+			world->ports[i].rcv += world->ports[ports[i].peer].rate * elapsed_s;
 	}
 	world->now_us = to_us;
 }
@@ -295,7 +253,7 @@ int64_t virtual_wall_us(const struct virtual *world, int64_t at_us)
 	return WALL_BEGIN_US + at_us;
 }
 
-/* Managed switches say "MF0;leaf-01:MQM8700/U1": "leaf-01" is enough. */
+/* "leaf-01" is the short name of a managed switch "MF0;leaf-01:MQM8700/U1". */
 void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE])
 {
 	const char *name = node->name, *colon;
@@ -346,5 +304,5 @@ double virtual_load(const struct virtual *world, uint32_t port)
 {
 	uint64_t capacity = port_rate_bits_per_s(&world->built->ports[port]);
 
-	return capacity ? world->rate[port] / (double)capacity : 0;
+	return capacity ? world->ports[port].rate / (double)capacity : 0;
 }

@@ -10,7 +10,7 @@
 
 static uint64_t *errors_of(struct virtual *world, uint32_t port, enum counter counter)
 {
-	return &world->errors[(size_t)port * VIRTUAL_ERRORS + (counter - COUNTER_TRAFFIC_COUNT)];
+	return &world->ports[port].errors[counter - COUNTER_TRAFFIC_COUNT];
 }
 
 static bool is_switch(const struct virtual *world, uint32_t port)
@@ -36,22 +36,22 @@ static void lose_link(struct virtual *world, uint32_t port)
 	p->phys_state = PHYS_POLLING;
 	p->speed = LINK_SPEED_NONE;
 	p->width = LINK_WIDTH_NONE;
-	if (world->off[p->node])
+	if (world->nodes[p->node].off)
 		return;
 	++*errors_of(world, port, COUNTER_LINK_DOWNED);
-	if (is_switch(world, port) && world->rate[port] > 0)
+	if (is_switch(world, port) && world->ports[port].rate > 0)
 		*errors_of(world, port, COUNTER_XMIT_DISCARDS) += (uint64_t)(50 + 500 * virtual_random(world));
 }
 
-/* A link that trains counts some errors. */
+/* Link training counts some errors. */
 static void gain_link(struct virtual *world, uint32_t port)
 {
 	struct port *p = &world->built->ports[port];
 
 	p->state = PORT_ACTIVE;
 	p->phys_state = PHYS_LINK_UP;
-	p->speed = world->speed[port];
-	p->width = world->width[port];
+	p->speed = world->ports[port].speed;
+	p->width = world->ports[port].width;
 	*errors_of(world, port, COUNTER_SYMBOL_ERRORS) += (uint64_t)(40 * virtual_random(world));
 	*errors_of(world, port, COUNTER_RCV_ERRORS) += (uint64_t)(3 * virtual_random(world));
 }
@@ -64,8 +64,8 @@ static void update_link(struct virtual *world, uint32_t port)
 
 	if (peer == FABRIC_NONE)
 		return;
-	up = !world->cut[port] && !world->cut[peer] && !world->off[p->node] &&
-	     !world->off[world->built->ports[peer].node];
+	up = !world->ports[port].cut && !world->ports[peer].cut && !world->nodes[p->node].off &&
+	     !world->nodes[world->built->ports[peer].node].off;
 	if (up == was)
 		return;
 	if (up) {
@@ -78,14 +78,14 @@ static void update_link(struct virtual *world, uint32_t port)
 	note_change(world, port);
 }
 
-static void zero_counters(struct virtual *world, uint32_t port)
+static void zero_counters(struct virtual *world, uint32_t index)
 {
-	size_t first = (size_t)port * VIRTUAL_ERRORS;
+	struct virtual_port *port = &world->ports[index];
 
-	world->zero_xmit[port] = world->xmit[port];
-	world->zero_rcv[port] = world->rcv[port];
-	world->zero_wait[port] = world->wait[port];
-	memcpy(world->zero_errors + first, world->errors + first, VIRTUAL_ERRORS * sizeof(*world->errors));
+	port->zero_xmit = port->xmit;
+	port->zero_rcv = port->rcv;
+	port->zero_wait = port->wait;
+	memcpy(port->zero_errors, port->errors, sizeof(port->errors));
 }
 
 static void switch_node(struct virtual *world, uint32_t node, bool on)
@@ -93,7 +93,7 @@ static void switch_node(struct virtual *world, uint32_t node, bool on)
 	const struct node *owner = &world->built->nodes[node];
 	uint32_t i;
 
-	world->off[node] = !on;
+	world->nodes[node].off = !on;
 	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
 		/* Counters begin at 0 after a power cycle. */
 		if (on)
@@ -106,9 +106,9 @@ static void retrain(struct virtual *world, uint32_t port)
 {
 	uint32_t peer = world->built->ports[port].peer;
 
-	world->cut[port] = true;
+	world->ports[port].cut = true;
 	update_link(world, port);
-	world->cut[port] = false;
+	world->ports[port].cut = false;
 	update_link(world, port);
 	if (peer != FABRIC_NONE)
 		note_change(world, port);
@@ -123,9 +123,9 @@ static void set_link(struct virtual *world, uint32_t port, uint8_t width, uint8_
 		if (ends[i] == FABRIC_NONE)
 			continue;
 		if (width)
-			world->width[ends[i]] = width;
+			world->ports[ends[i]].width = width;
 		if (speed)
-			world->speed[ends[i]] = speed;
+			world->ports[ends[i]].speed = speed;
 	}
 	retrain(world, port);
 }
@@ -136,9 +136,9 @@ static void unplug(struct virtual *world, uint32_t port)
 
 	if (peer == FABRIC_NONE)
 		return;
-	world->cut[port] = true;
+	world->ports[port].cut = true;
 	update_link(world, port);
-	world->cut[port] = false;
+	world->ports[port].cut = false;
 	world->built->ports[port].peer = FABRIC_NONE;
 	world->built->ports[peer].peer = FABRIC_NONE;
 }
@@ -189,7 +189,7 @@ int virtual_route(struct virtual *world, struct error *err)
 	int code = 0;
 
 	world->loads_changed = true;
-	/* Without a subnet manager the tables stay. */
+	/* Without a subnet manager the tables do not change. */
 	if (!world->sm_runs)
 		return 0;
 	if (world->trunks_changed || !world->spread.hops)
@@ -272,17 +272,17 @@ static uint32_t pick_out(struct virtual *world, uint32_t in)
 	uint32_t i, last = node->first_port + node->ports;
 
 	for (i = node->first_port; i < last; i++)
-		total += i == in ? 0 : world->rate[i];
+		total += i == in ? 0 : world->ports[i].rate;
 	at = virtual_random(world) * total;
 	for (i = node->first_port; total > 0 && i < last; i++) {
-		at -= i == in ? 0 : world->rate[i];
-		if (i != in && world->rate[i] > 0 && at <= 0)
+		at -= i == in ? 0 : world->ports[i].rate;
+		if (i != in && world->ports[i].rate > 0 && at <= 0)
 			return i;
 	}
 	return FABRIC_NONE;
 }
 
-/* A corrupt packet is forwarded, marked as bad: every receiver behind counts PortRcvRemotePhysicalErrors. */
+/* A corrupt packet is forwarded, marked as bad: each later receiver counts PortRcvRemotePhysicalErrors. */
 static void echo(struct virtual *world, uint32_t port)
 {
 	int hop;
@@ -332,16 +332,16 @@ uint32_t virtual_next_host(const struct virtual *world, uint32_t port)
 
 	do
 		node = (node + 1) % (uint32_t)built->node_count;
-	while (built->nodes[node].type == NODE_SWITCH || world->off[node]);
+	while (built->nodes[node].type == NODE_SWITCH || world->nodes[node].off);
 	return built->nodes[node].first_port;
 }
 
-/* The standby takes over where it has power. */
+/* The standby becomes master if it has power. */
 static void hand_over(struct virtual *world)
 {
 	uint32_t master = world->sm_port;
 
-	world->sm_port = world->off[world->built->ports[world->sm_other].node] ? virtual_next_host(world, master)
+	world->sm_port = world->nodes[world->built->ports[world->sm_other].node].off ? virtual_next_host(world, master)
 									       : world->sm_other;
 	world->sm_other = master;
 }
@@ -397,7 +397,7 @@ int virtual_apply(struct virtual *world, const struct virtual_event *event, stru
 	switch (event->what) {
 	case CHANGE_LINK_DOWN:
 	case CHANGE_LINK_UP:
-		world->cut[event->a] = event->what == CHANGE_LINK_DOWN;
+		world->ports[event->a].cut = event->what == CHANGE_LINK_DOWN;
 		update_link(world, event->a);
 		return 0;
 	case CHANGE_WIDTH:
@@ -412,11 +412,11 @@ int virtual_apply(struct virtual *world, const struct virtual_event *event, stru
 		return 0;
 	case CHANGE_SILENT:
 	case CHANGE_ANSWERS:
-		world->silent[event->a] = event->what == CHANGE_SILENT;
+		world->nodes[event->a].silent = event->what == CHANGE_SILENT;
 		return 0;
 	case CHANGE_LOCK:
 	case CHANGE_UNLOCK:
-		world->locked[event->a] = event->what == CHANGE_LOCK;
+		world->nodes[event->a].locked = event->what == CHANGE_LOCK;
 		return 0;
 	case CHANGE_ERRORS:
 		return add_source(world, event, err);

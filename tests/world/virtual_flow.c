@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_flow.c - where flows go, and what they do to the ports on their way */
+/* virtual_flow.c - paths and rates of flows, and the resulting rates of ports */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "sim/maxmin.h"
 #include "tests/world/virtual_state.h"
 
-/* Longest way in links, and the most switches that a flow is spread over at the same distance. */
+/* Longest path in links, and the most switches over which a flow is spread at one distance. */
 #define HOPS_MAX 12
 #define FRONT_MAX 256
 
-/* maxmin takes less than half a flow for none: shares of a flow are counted in such parts. */
+/* maxmin ignores less than half a flow, so shares of a flow are counted in these parts. */
 #define PARTS 4096.0
 
-/* A part of a flow on a link, so many links from the sender. */
+/* A part of a flow on a link, with its distance from the sender. */
 struct use { uint32_t flow, port; float part; uint8_t depth; };
 
 struct sharing {
@@ -31,7 +31,7 @@ struct sharing {
 	struct maxmin_use *links;
 };
 
-/* Where a flow to a port goes on from a switch: @ret has room for 256 ports. */
+/* The output ports of a switch for a flow; @ret has room for 256 ports. */
 static unsigned next_hops(const struct virtual *world, uint32_t node, uint32_t to, bool adaptive, uint32_t *ret)
 {
 	const struct fabric *built = world->built;
@@ -67,7 +67,7 @@ static int add_use(struct sharing *sharing, uint32_t port, double part, unsigned
 	return 0;
 }
 
-/* Switches at one distance from the sender, and how much of the flow comes through each. */
+/* Switches at one distance from the sender, and the share of the flow through each. */
 struct front { uint32_t node[FRONT_MAX]; double part[FRONT_MAX]; unsigned count; };
 
 static void front_add(struct front *front, uint32_t node, double part)
@@ -85,7 +85,7 @@ static void front_add(struct front *front, uint32_t node, double part)
 	front->part[i] += part;
 }
 
-/* Follow a flow from switch to switch. Return: whether it arrives, all of it; ERR_NOMEM. */
+/* Follow a flow from switch to switch. Return: 1 if all of it arrives, 0 if not, ERR_NOMEM. */
 static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adaptive)
 {
 	const struct virtual *world = sharing->world;
@@ -123,7 +123,7 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 	return here.count == 0;
 }
 
-/* Return: 1; 0 where it has no way, then there is no trace of it; ERR_NOMEM. */
+/* Return: 1; 0 without a path, then nothing is added; ERR_NOMEM. */
 static int add_flow(struct sharing *sharing, uint32_t job, const struct virtual_flow *flow)
 {
 	size_t uses = sharing->use_count;
@@ -138,7 +138,7 @@ static int add_flow(struct sharing *sharing, uint32_t job, const struct virtual_
 	return 1;
 }
 
-/* A coupled job of which one flow has no way stands still. */
+/* A coupled job stops if one of its flows has no path. */
 static int add_job(struct sharing *sharing, uint32_t index)
 {
 	struct virtual_job *job = &sharing->world->jobs[index];
@@ -186,10 +186,10 @@ static int list_flows(struct sharing *sharing)
 	return 0;
 }
 
-/* What a flow of a job wants: its part of what the HCA's link carries as it was built. */
+/* The demand of a flow: its part of the HCA link's nominal rate. */
 static double demand_of(const struct virtual *world, uint32_t job, uint32_t port)
 {
-	double link = (double)link_rate_bits_per_s(world->width[port], world->speed[port]);
+	double link = (double)link_rate_bits_per_s(world->ports[port].width, world->ports[port].speed);
 
 	if (world->jobs[job].pattern == PATTERN_ALLTOALL)
 		link /= world->jobs[job].fan;
@@ -237,8 +237,8 @@ static bool is_full(const struct sharing *sharing, uint32_t port)
 }
 
 /*
- * A flow that gets less than it wants stands in the buffers before the last full
- * link on its way: what it lacks, the ports before that one wait for.
+ * A flow below its demand is queued before the last saturated link of its path: the ports before that link count its
+ * missing rate as PortXmitWait.
  */
 static void hold_back(struct sharing *sharing, size_t flow, double *waits)
 {
@@ -365,17 +365,17 @@ static double activity(struct virtual *world, const struct virtual_job *job, int
 
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us)
 {
-	size_t ports = world->built->port_count, i, j;
+	size_t i, j;
 
-	memset(world->rate, 0, ports * sizeof(*world->rate));
-	memset(world->wait_rate, 0, ports * sizeof(*world->wait_rate));
+	for (i = 0; i < world->built->port_count; i++)
+		world->ports[i].rate = world->ports[i].wait_rate = 0;
 	for (i = 0; i < world->job_count; i++) {
 		const struct virtual_job *job = &world->jobs[i];
 		double part = job->runs ? activity(world, job, from_us, to_us) : 0;
 
 		for (j = 0; part > 0 && j < job->load_count; j++) {
-			world->rate[job->loads[j].port] += part * job->loads[j].bits_per_s;
-			world->wait_rate[job->loads[j].port] += part * job->loads[j].wait_bits_per_s;
+			world->ports[job->loads[j].port].rate += part * job->loads[j].bits_per_s;
+			world->ports[job->loads[j].port].wait_rate += part * job->loads[j].wait_bits_per_s;
 		}
 	}
 }

@@ -10,7 +10,7 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "tests/world/virtual_state.h"
-#include "tests/world/virtual_words.h"
+#include "tests/world/virtual_parse.h"
 
 static const char *const patterns[] = {
 	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",
@@ -44,7 +44,7 @@ static size_t rail_ports(const struct virtual *world, const struct virtual_job *
 	return count;
 }
 
-/* Who takes part now, as one number. */
+/* A checksum of the HCAs that take part now. */
 static uint64_t sum_members(const struct virtual *world, const struct virtual_job *job)
 {
 	uint64_t sum = 1;
@@ -100,7 +100,7 @@ static int fill_alltoall(struct virtual_job *job, const uint32_t *ports, size_t 
 	return 0;
 }
 
-/* A switch without hosts, far up: where a reduction's tree has its root. */
+/* The root of a reduction tree: a switch without hosts at the top. */
 static uint32_t tree_root(const struct virtual *world, uint64_t seed)
 {
 	const struct fabric *built = world->built;
@@ -120,7 +120,7 @@ static uint32_t tree_root(const struct virtual *world, uint64_t seed)
 	return world->spread.nodes[begin];
 }
 
-/* Up from a leaf to the root and down again, each link once; stops where another leaf's branch went. */
+/* Links from a leaf to the root and back, each once; stops at another leaf's branch. */
 static int add_branch(struct virtual *world, struct virtual_job *job, uint32_t leaf, uint32_t root, bool *branched)
 {
 	const struct fabric *built = world->built;
@@ -141,7 +141,7 @@ static int add_branch(struct virtual *world, struct virtual_job *job, uint32_t l
 	return 0;
 }
 
-/* A reduction in the switches: each link of a tree carries the data once, up and down. */
+/* A reduction in the switches: each link of the tree carries the data once in each direction. */
 static int fill_tree(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
 		     uint32_t rail)
 {
@@ -215,64 +215,6 @@ int virtual_fill_job(struct virtual *world, struct virtual_job *job)
 	return code;
 }
 
-static uint32_t find_host(const struct virtual *world, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < world->hosts.host_count; i++)
-		if (!strcmp(world->hosts.hosts[i].name, name))
-			return i;
-	return UINT32_MAX;
-}
-
-/* "all", or "node0001-node0016,node0020": hosts are in natural order. */
-int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err)
-{
-	char *rest = NULL, *item;
-
-	if (!list[strspn(list, ",")])
-		return err_set(err, ERR_USAGE, "hosts=%s names nobody: say all, or node0001-node0016,node0020", list);
-	if (!strcmp(list, "all")) {
-		memset(ret, true, world->hosts.host_count);
-		return 0;
-	}
-	for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-		char *dash = strchr(item, '-');
-		uint32_t first, last;
-
-		if (dash)
-			*dash = '\0';
-		first = find_host(world, item);
-		last = dash ? find_host(world, dash + 1) : first;
-		if (first == UINT32_MAX || last == UINT32_MAX || first > last)
-			return err_set(err, ERR_USAGE, "%s%s%s: there are no such hosts", item, dash ? "-" : "",
-				       dash ? dash + 1 : "");
-		memset(ret + first, true, last - first + 1);
-	}
-	return 0;
-}
-
-static int parse_rails(char *list, uint64_t *ret, struct error *err)
-{
-	char *rest = NULL, *item;
-
-	if (!strcmp(list, "all")) {
-		*ret = UINT64_MAX;
-		return 0;
-	}
-	*ret = 0;
-	for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-		char *end;
-		unsigned long first = strtoul(item, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
-
-		if (*end || end == item || last > 63 || first > last)
-			return err_set(err, ERR_USAGE, "rails=%s: say 0-7, or 0,2, or all", item);
-		for (; first <= last; first++)
-			*ret |= UINT64_C(1) << first;
-	}
-	return 0;
-}
-
 /* "10s/20s": communication time / computation time. */
 static int parse_phase(char *value, struct virtual_job *job, struct error *err)
 {
@@ -306,39 +248,6 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 	return 0;
 }
 
-/* The numbers of a job; their relations are checked when all are known. */
-static int parse_number(const char *name, const char *value, struct virtual_job *job, struct error *err)
-{
-	uint64_t number = 0;
-	int code;
-
-	if (!strcmp(name, "load"))
-		return virtual_real(name, value, 0, 1, &job->load, err);
-	if (!strcmp(name, "noise"))
-		return virtual_real(name, value, 0, 1, &job->noise, err);
-	if (!strcmp(name, "seed"))
-		return virtual_whole(name, value, 0, UINT64_MAX, &job->seed, err);
-	code = virtual_whole(name, value, 0, UINT32_MAX, &number, err);
-	if (code < 0)
-		return code;
-	if (!strcmp(name, "stride"))
-		job->stride = (unsigned)number;
-	else
-		job->fan = (unsigned)number;
-	return 0;
-}
-
-static bool is_number(const char *name)
-{
-	static const char *const names[] = { "load", "noise", "stride", "fan", "seed" };
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-
 static int parse_option(struct virtual *world, char *word, struct virtual_job *job, char **ret_without,
 			struct error *err)
 {
@@ -347,22 +256,28 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 	if (!value)
 		return err_set(err, ERR_USAGE, "\"%s\" is no option of a job", word);
 	*value++ = '\0';
-	if (!strcmp(word, "hosts")) {
-		memset(job->hosts, 0, world->hosts.host_count);
-		return virtual_find_hosts(world, value, job->hosts, err);
-	}
+	if (!strcmp(word, "hosts"))
+		return job_parse_hosts(value, &world->hosts, job->hosts, err);
 	if (!strcmp(word, "targets"))
-		return virtual_find_hosts(world, value, job->targets, err);
+		return job_parse_hosts(value, &world->hosts, job->targets, err);
 	if (!strcmp(word, "rails"))
-		return parse_rails(value, &job->rails, err);
+		return job_parse_rails(value, &job->rails, err);
 	if (!strcmp(word, "phase"))
 		return parse_phase(value, job, err);
 	if (!strcmp(word, "shift"))
 		return when_span_parse(value, &job->phase_us, err);
 	if (!strcmp(word, "pairs"))
 		return parse_pairs(world, value, job, err);
-	if (is_number(word))
-		return parse_number(word, value, job, err);
+	if (!strcmp(word, "load"))
+		return virtual_real(word, value, 0, 1, &job->load, err);
+	if (!strcmp(word, "noise"))
+		return virtual_real(word, value, 0, 1, &job->noise, err);
+	if (!strcmp(word, "stride"))
+		return virtual_whole(word, value, 0, UINT32_MAX, &job->stride, err);
+	if (!strcmp(word, "fan"))
+		return virtual_whole(word, value, 0, UINT32_MAX, &job->fan, err);
+	if (!strcmp(word, "seed"))
+		return virtual_whole(word, value, 0, UINT64_MAX, &job->seed, err);
 	if (!strcmp(word, "coupled"))
 		return virtual_choice(word, value, "yes", "no", &job->coupled, err);
 	if (!strcmp(word, "spread"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_state.h - the state of a virtual fabric: for the files of tests/world only */
+/* virtual_state.h - the state of a virtual fabric, for the files of tests/world only */
 #ifndef IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 #define IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 
@@ -12,7 +12,7 @@
 enum job_pattern { PATTERN_RING, PATTERN_SHUFFLE, PATTERN_ALLTOALL, PATTERN_TREE, PATTERN_INCAST, PATTERN_PAIRS };
 
 struct virtual_flow {
-	uint32_t from, to; /* ports; `to` FABRIC_NONE: this one link alone */
+	uint32_t from, to; /* ports; `to` FABRIC_NONE: only the link of `from` */
 };
 
 /* A port that a job loads, while it communicates. */
@@ -24,13 +24,12 @@ struct virtual_job {
 	double load;            /* of each HCA's link */
 	bool adaptive, coupled;
 	bool runs;
-	int64_t on_us, off_us, phase_us; /* communication and computation times; off_us 0: it always communicates */
-	double noise;           /* in each sweep it does up to that share less */
-	unsigned stride, fan;
-	uint64_t seed;
+	int64_t on_us, off_us, phase_us; /* communication and computation times; off_us 0: no computation */
+	double noise;           /* random reduction of the rate in each sweep, at most this share */
+	uint64_t stride, fan, seed;
 	bool *hosts, *targets;  /* by host */
-	bool *left;             /* by node: has left it */
-	uint64_t members;       /* a sum over those that its flows were made for */
+	bool *left;             /* by node: has left the job */
+	uint64_t members;       /* checksum of the HCAs for which the flows were computed */
 	uint64_t rails;         /* bits */
 	struct virtual_flow *flows;
 	size_t flow_count, flow_capacity;
@@ -57,27 +56,31 @@ struct virtual_event {
 /* A port that counts errors at some rate. */
 struct error_source { uint32_t port; uint8_t counter; double per_s, echo; };
 
-/* A switch whose table is skewed, also after rerouting. */
+/* A skew of a switch's table, repeated after rerouting. */
 struct virtual_skew { uint32_t node; uint8_t port; double part; };
 
-/* One HCA that no table has a way to. */
+/* An HCA without an entry in a switch's table. */
 struct virtual_hole { uint32_t node; uint16_t lid; };
+
+struct virtual_port {
+	double xmit, rcv, wait;      /* bits since the beginning; wait: bit times */
+	double rate, wait_rate;      /* bits per second, now */
+	double zero_xmit, zero_rcv, zero_wait; /* values at the last reset */
+	uint64_t errors[VIRTUAL_ERRORS], zero_errors[VIRTUAL_ERRORS];
+	bool cut;                    /* the link is down although both nodes have power */
+	uint8_t speed, width;        /* of the link while it is up */
+};
+
+struct virtual_node { bool off, silent, locked; };
 
 struct virtual {
 	struct fabric *built;
 	struct host_table hosts;
 	int64_t interval_us, now_us;
-	int64_t read_us; /* of the last reading: until then the rates are those that it was made with */
+	int64_t read_us; /* time of the latest reading; earlier events do not change the rates before it */
 	uint64_t random, order;
-	/* By port of built. */
-	double *xmit, *rcv, *wait;   /* bits since the beginning; wait: bit times */
-	double *rate, *wait_rate;    /* bits per second, now */
-	double *zero_xmit, *zero_rcv, *zero_wait; /* as they were when the counters were zeroed */
-	uint64_t *errors, *zero_errors; /* VIRTUAL_ERRORS of each */
-	/* By node. */
-	bool *off, *silent, *locked;
-	bool *cut;                   /* by port: this link is down, whatever its ends are */
-	uint8_t *speed, *width;      /* by port: of the link when it is up */
+	struct virtual_port *ports;  /* by port of built */
+	struct virtual_node *nodes;  /* by node of built */
 	struct virtual_job *jobs;
 	size_t job_count, job_capacity;
 	struct virtual_event *events; /* sorted by time from `event_next` on */
@@ -92,21 +95,21 @@ struct virtual {
 	struct spread spread;
 	struct routes tables;
 	uint32_t lids;
-	bool trunks_changed, tables_changed, loads_changed; /* since they were last worked out */
+	bool trunks_changed, tables_changed, loads_changed; /* since they were last computed */
 	/* The subnet manager. */
 	bool sm_runs;
-	uint32_t sm_port, sm_other; /* of the master; of the standby, which may become a second master */
+	uint32_t sm_port, sm_other; /* of the master; of the standby or second master */
 	unsigned sm_masters;
 };
 
-/* virtual_random - 0..1; virtual_poisson - how many, where @mean are expected. */
+/* virtual_random - uniform in 0..1; virtual_poisson - Poisson-distributed. */
 double virtual_random(struct virtual *world);
 uint64_t virtual_poisson(struct virtual *world, double mean);
 
-/* virtual_schedule - Return: 0 or ERR_NOMEM. */
+/* virtual_schedule - add an event. Return: 0 or ERR_NOMEM. */
 int virtual_schedule(struct virtual *world, const struct virtual_event *event);
 
-/* virtual_apply - one event happens (virtual_fault.c). Return: 0 or ERR_NOMEM. */
+/* virtual_apply - apply an event (virtual_fault.c). Return: 0 or ERR_NOMEM. */
 int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err);
 
 /* virtual_route - recalculate all tables, skews included (virtual_fault.c). */
@@ -116,9 +119,8 @@ int virtual_route(struct virtual *world, struct error *err);
 void virtual_count_errors(struct virtual *world, double elapsed_s);
 
 /*
- * virtual_fill_job - its flows, from pattern, hosts, rails (virtual_job.c)
- * HCAs whose link is down take no part: a job is started again without them, and with
- * them when they are back. Return: 0 or ERR_NOMEM.
+ * virtual_fill_job - compute the flows of a job from pattern, hosts and rails (virtual_job.c)
+ * HCAs whose link is down are excluded. Return: 0 or ERR_NOMEM.
  */
 int virtual_fill_job(struct virtual *world, struct virtual_job *job);
 
@@ -128,7 +130,7 @@ int virtual_share(struct virtual *world);
 /* virtual_rates - mean rates of all ports between two times (virtual_flow.c). */
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us);
 
-/* virtual_next_host - the port of the first HCA with power behind a port's node. */
+/* virtual_next_host - the port of the first powered HCA after a port's node. */
 uint32_t virtual_next_host(const struct virtual *world, uint32_t port);
 
 #endif

@@ -30,13 +30,13 @@ static struct virtual *begin(const char *chars)
 
 #define INTERVAL_US INT64_C(10000000)
 
-/* Let so many intervals pass since the beginning. */
+/* Advance to a number of intervals since the beginning. */
 static void advance(struct virtual *world, unsigned intervals)
 {
 	assert_int_equal(virtual_advance(world, intervals * INTERVAL_US, NULL), 0);
 }
 
-/* A counter after so many intervals. */
+/* The value of a counter after a number of intervals. */
 static uint64_t value_of(struct virtual *world, uint32_t port, unsigned intervals, enum counter counter)
 {
 	uint64_t values[COUNTER_COUNT];
@@ -57,7 +57,7 @@ static uint32_t port_of(const struct virtual *world, const char *name)
 
 #define SMALL "shape rail units=2 hosts=8 rails=4 spines=4\njob main alltoall fan=8 load=0.6 noise=0.2\n"
 
-/* Links between leafs and spines begin behind the hosts' 8 ports. */
+/* Uplinks of leafs begin after the 8 ports of hosts. */
 #define UPLINK "leaf-u01-r0/9"
 
 static void both_ends_of_a_link_count_the_same(void **state)
@@ -162,7 +162,7 @@ static void a_scenario_is_deterministic(void **state)
 	virtual_destroy(b);
 }
 
-/* How many HCAs elsewhere each port of a switch leads to: the fewest and the most of ports up. */
+/* @ret: by port of the switch: the number of remote HCAs routed through it. */
 static void count_destinations(const struct virtual *world, const char *name, uint32_t ret[256])
 {
 	const struct fabric *built = virtual_built(world);
@@ -187,7 +187,7 @@ static void tables_are_even_until_they_are_skewed(void **state)
 	(void)state;
 	advance(world, 2);
 	count_destinations(world, "leaf-u01-r0", count);
-	/* The management host's port is the first one behind the 8 uplinks. */
+	/* Ports 9 to 16 are the uplinks; the management host's port follows. */
 	for (i = 9; i <= 16; i++) {
 		assert_in_range(count[i], 56 / 8 - 1, 56 / 8 + 2);
 		total += count[i];
@@ -232,7 +232,7 @@ static void an_idle_hca_sends_nothing(void **state)
 	virtual_destroy(world);
 }
 
-/* A storage host that many send to: their own ports wait, and the full one does not. */
+/* Many hosts send to one storage host: their ports wait, and the saturated port does not. */
 static void ports_before_a_full_link_count_wait(void **state)
 {
 	struct virtual *world = begin("shape tree2 leafs=4 hosts=8 spines=4\n"
@@ -320,7 +320,7 @@ static void impossible_events_are_errors(void **state)
 	}
 }
 
-/* A scenario read and begun. Return: 0 or its error. */
+/* Read and begin a scenario. Return: 0 or its error. */
 static int try(const char *text, struct error *err)
 {
 	struct scenario scenario;
@@ -392,7 +392,7 @@ static void misspelt_options_are_named_in_the_error(void **state)
 		{ "at 1m skew leaf-u01-r0 to=9 prt=0.3", "\"prt\"" }, { "at 1m reroute oder=2", "\"oder\"" },
 		{ "at 1m reroute 2", "\"2\" is too much" }, { "at 1m clear all for=2m", "\"for\"" },
 		{ "at 1m off host=node0001", "\"host\"" }, { "at 1m off hosts=nobody", "nobody" },
-		{ "at 1m off hosts=", "names nobody" }, { "job x ring hosts=,", "names nobody" },
+		{ "at 1m off hosts=", "has no host" }, { "job x ring hosts=,", "has no host" },
 		{ "at 1m off \"node0001 mlx5_0\" hosts=node0002", "not both" },
 		{ "job x ring\nat 1m leave x hosts=nobody", "nobody" },
 		{ "job x ring\nat 1m leave x \"node0001 mlx5_0\" hosts=node0002", "not both" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Manners of all screens: old numbers are dimmed, settings come back, presses open, help is complete.
+ * Conventions of all screens: dimmed old values, saved settings, the mouse, complete help.
  */
 #include <ctype.h>
 #include <curses.h>
@@ -30,13 +30,13 @@ static unsigned below(unsigned limit)
 	return (unsigned)(chance >> 33) % limit;
 }
 
-/* Roles that say something about the fabric. */
-static bool is_telling(enum role role)
+/* Roles of values from the fabric. */
+static bool is_value(enum role role)
 {
 	return role != ROLE_FAINT && role != ROLE_HEAD && role != ROLE_SORTED && role != ROLE_KEY && role != ROLE_GOOD;
 }
 
-/* Nobody collects into a recording: all of it is old. */
+/* A recording without a collector is old. */
 static void old_numbers_are_dimmed_on_every_screen(void **state)
 {
 	static const char *const ways[] = { "1", "2", "3", "3g", "3H", "4", "4v", "1\r", "2\r", "3\r", "4\r" };
@@ -52,7 +52,7 @@ static void old_numbers_are_dimmed_on_every_screen(void **state)
 		stage_keys(&stage, ways[i]);
 		for (int y = body->y; y < body->y + body->rows; y++)
 			for (int x = 0; x < canvas.columns; x++)
-				if (isdigit((unsigned char)canvas.glyphs[y][x][0]) && is_telling(canvas.roles[y][x]) &&
+				if (isdigit((unsigned char)canvas.glyphs[y][x][0]) && is_value(canvas.roles[y][x]) &&
 				    !(canvas.flags[y][x] & DRAW_DIM))
 					fail_msg("keys %s: a number at row %d, column %d is not dimmed: %s", ways[i], y,
 						 x, canvas_line(y, line));
@@ -60,7 +60,7 @@ static void old_numbers_are_dimmed_on_every_screen(void **state)
 	}
 }
 
-static void what_was_chosen_anywhere_comes_back(void **state)
+static void settings_are_saved_and_restored(void **state)
 {
 	static const char keys[] = "2xdIs\033\r3vdsgHi4vv5sfK62/a\r1S\t jk";
 	static struct config kept, again;
@@ -90,7 +90,7 @@ static void what_was_chosen_anywhere_comes_back(void **state)
 	}
 }
 
-static void hostile_settings_change_nothing_that_matters(void **state)
+static void invalid_settings_are_handled(void **state)
 {
 	static const char *const values[] = {
 		"", "yes", "no", "-1", "99999999999999999999", "(((((", "Links", "%n%n%s", "LID,LID,,", "PORT",
@@ -119,15 +119,14 @@ static void hostile_settings_change_nothing_that_matters(void **state)
 	}
 }
 
-static void a_name_of_another_version_is_no_trouble(void **state)
+static void unknown_settings_are_ignored_and_invalid_values_reported(void **state)
 {
 	static struct config config;
 	struct stage stage;
 	char wrong[160] = "";
 
 	(void)state;
-	stage_record("nothing", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
+	stage_begin(&stage, "nothing", 0, 30, 100);
 	config_put(&config, "jobs.sort", "name");
 	assert_true(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
 	config_put(&config, "links.sort", "beauty");
@@ -141,31 +140,29 @@ static void hidden_columns_are_not_shown(void **state)
 	struct stage stage;
 
 	(void)state;
-	stage_record("nothing", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
+	stage_begin(&stage, "nothing", 0, 30, 100);
 	stage_keys(&stage, "2");
-	assert_true(stage_shows("AGE"));
+	stage_expect("AGE");
 	stage_key(&stage, KEY_SPECIAL(KEY_F(2)));
-	assert_true(stage_shows("COLUMNS OF LINKS"));
+	stage_expect("COLUMNS OF LINKS");
 	while (stage.app.setup.hidden != 1u << COLUMN_AGE) {
 		stage.app.setup.hidden = 0;
 		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
 		stage_key(&stage, ' ');
 	}
 	stage_key(&stage, KEY_ESCAPE);
-	assert_true(stage_shows("PEER"));
-	assert_false(stage_shows("AGE"));
+	stage_expect("PEER");
+	stage_hides("AGE");
 	stage_close(&stage);
 }
 
-static void the_refresh_goes_round(void **state)
+static void refresh_intervals_are_cyclic(void **state)
 {
 	struct stage stage;
 	int64_t before_us;
 
 	(void)state;
-	stage_record("nothing", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
+	stage_begin(&stage, "nothing", 0, 30, 100);
 	before_us = stage.app.live.refresh_us;
 	for (int i = 0; i < 6; i++) {
 		setup_refresh(&stage.app, 1);
@@ -177,8 +174,8 @@ static void the_refresh_goes_round(void **state)
 	stage_close(&stage);
 }
 
-/* A press moves the cursor, a second one there opens, on every screen with rows. */
-static void two_presses_open_what_the_cursor_stands_on(void **state)
+/* On every screen with rows a click moves the cursor, and a second one opens the row. */
+static void a_double_click_opens_the_selected_row(void **state)
 {
 	static const char tabs[] = "1235";
 
@@ -190,7 +187,7 @@ static void two_presses_open_what_the_cursor_stands_on(void **state)
 
 		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
 		stage_key(&stage, tabs[i]);
-		/* Somewhere in the upper half there is something. */
+		/* There are rows in the upper half. */
 		for (mouse.y = stage.app.body.y + 1; mouse.y < 20 && stage.app.depth == 1; mouse.y++) {
 			stage_mouse(&stage, &mouse);
 			assert_int_equal(stage.app.depth, 1);
@@ -205,14 +202,13 @@ static void two_presses_open_what_the_cursor_stands_on(void **state)
 	}
 }
 
-/* The recording of skewed routes a second after its end, on the first screen. */
+/* Open the recording of skewed routes. */
 static void open_story(struct stage *stage, int rows, int columns)
 {
-	stage_record("routes-skewed-story", path);
-	stage_open(stage, path, STAGE_END_US + US_PER_S, 0, rows, columns);
+	stage_begin(stage, "routes-skewed-story", 0, rows, columns);
 }
 
-static void presses_apart_open_nothing(void **state)
+static void clicks_on_different_rows_open_nothing(void **state)
 {
 	struct stage stage;
 	struct mouse mouse = { .x = 20 };
@@ -233,7 +229,7 @@ static void presses_apart_open_nothing(void **state)
 	stage_close(&stage);
 }
 
-static void a_press_beside_all_rows_chooses_nothing(void **state)
+static void a_click_below_all_rows_selects_nothing(void **state)
 {
 	const struct balance_view *view;
 	struct stage stage;
@@ -253,8 +249,8 @@ static void a_press_beside_all_rows_chooses_nothing(void **state)
 	stage_close(&stage);
 }
 
-/* A fabric without tiers has a line that says so above its groups. */
-static void a_press_chooses_the_row_that_is_seen_there(void **state)
+/* A fabric without tiers has a message above its groups. */
+static void a_click_selects_the_row_drawn_there(void **state)
 {
 	const struct balance_view *view;
 	struct stage stage;
@@ -264,7 +260,7 @@ static void a_press_chooses_the_row_that_is_seen_there(void **state)
 	open_story(&stage, 60, 120);
 	stage.app.context.shape->tier_count = 1;
 	stage_keys(&stage, "3i");
-	assert_true(stage_shows("no map of tiers"));
+	stage_expect("no map of tiers");
 	view = screen_state(&stage.app, &screen_balance);
 	mouse.y = canvas_find("GROUP ") + 3;
 	stage_mouse(&stage, &mouse);
@@ -273,7 +269,7 @@ static void a_press_chooses_the_row_that_is_seen_there(void **state)
 	stage_close(&stage);
 }
 
-/* Blank lines at the end of the screen's part. */
+/* Blank lines at the end of the body. */
 static int blank_rows(const struct app *app)
 {
 	char line[CANVAS_LINE_SIZE];
@@ -284,8 +280,8 @@ static int blank_rows(const struct app *app)
 	return count;
 }
 
-/* No group is left out while lines stay blank, but for those that keep room for the largest and for its words. */
-static void groups_are_listed_where_there_is_room(void **state)
+/* No group is omitted while lines are blank, except those reserved for the details of the selected group. */
+static void groups_use_all_available_rows(void **state)
 {
 	const struct balance_view *view;
 	struct stage stage;
@@ -307,7 +303,7 @@ static void groups_are_listed_where_there_is_room(void **state)
 		shown_before = shown;
 	}
 	assert_true((size_t)shown_before >= view->result_count);
-	/* As many wherever the cursor is. */
+	/* The number does not depend on the cursor. */
 	stage_draw(&stage, 50, 200);
 	shown_before = view->groups.height;
 	stage_key(&stage, KEY_SPECIAL(KEY_END));
@@ -316,7 +312,7 @@ static void groups_are_listed_where_there_is_room(void **state)
 	stage_close(&stage);
 }
 
-static void hosts_as_uneven_as_each_other_stand_by_name(void **state)
+static void equally_uneven_hosts_are_sorted_by_name(void **state)
 {
 	const struct balance_view *view;
 	struct stage stage;
@@ -343,7 +339,7 @@ static void hosts_as_uneven_as_each_other_stand_by_name(void **state)
 	stage_close(&stage);
 }
 
-static void a_double_click_does_not_answer_a_prompt(void **state)
+static void a_double_click_does_not_confirm_a_prompt(void **state)
 {
 	struct stage stage;
 	struct mouse mouse = { .x = 20, .twice = true };
@@ -358,8 +354,8 @@ static void a_double_click_does_not_answer_a_prompt(void **state)
 	stage_close(&stage);
 }
 
-/* All words of a screen's help stand somewhere between its top and its end. */
-static void help_can_be_read_as_a_whole(const char *tab, int rows, int columns)
+/* Scrolling a screen's help shows all its words. */
+static void check_help(const char *tab, int rows, int columns)
 {
 	static char seen[400000];
 	char line[CANVAS_LINE_SIZE], before[CANVAS_LINE_SIZE] = "";
@@ -400,8 +396,8 @@ static void help_of_every_screen_is_complete_at_every_size(void **state)
 	(void)state;
 	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]); i++) {
-		help_can_be_read_as_a_whole(tabs[i], 24, 80);
-		help_can_be_read_as_a_whole(tabs[i], 10, 40);
+		check_help(tabs[i], 24, 80);
+		check_help(tabs[i], 10, 40);
 	}
 }
 
@@ -413,7 +409,7 @@ static bool help_has(const struct screen *screen, const char *word)
 	return false;
 }
 
-/* Short words, that nobody can guess. */
+/* Abbreviations are explained. */
 static void help_of_balance_explains_its_columns_and_causes(void **state)
 {
 	static const char *const heads[] = { "TEST", "AR", "CAUSE", "MAX UTIL%", "IMBALANCE%", "(echo)" };
@@ -431,18 +427,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(old_numbers_are_dimmed_on_every_screen),
-		TEST_IN_FOLDER(what_was_chosen_anywhere_comes_back),
-		TEST_IN_FOLDER(hostile_settings_change_nothing_that_matters),
-		TEST_IN_FOLDER(a_name_of_another_version_is_no_trouble),
+		TEST_IN_FOLDER(settings_are_saved_and_restored),
+		TEST_IN_FOLDER(invalid_settings_are_handled),
+		TEST_IN_FOLDER(unknown_settings_are_ignored_and_invalid_values_reported),
 		TEST_IN_FOLDER(hidden_columns_are_not_shown),
-		TEST_IN_FOLDER(the_refresh_goes_round),
-		TEST_IN_FOLDER(two_presses_open_what_the_cursor_stands_on),
-		TEST_IN_FOLDER(presses_apart_open_nothing),
-		TEST_IN_FOLDER(a_press_beside_all_rows_chooses_nothing),
-		TEST_IN_FOLDER(a_press_chooses_the_row_that_is_seen_there),
-		TEST_IN_FOLDER(groups_are_listed_where_there_is_room),
-		TEST_IN_FOLDER(hosts_as_uneven_as_each_other_stand_by_name),
-		TEST_IN_FOLDER(a_double_click_does_not_answer_a_prompt),
+		TEST_IN_FOLDER(refresh_intervals_are_cyclic),
+		TEST_IN_FOLDER(a_double_click_opens_the_selected_row),
+		TEST_IN_FOLDER(clicks_on_different_rows_open_nothing),
+		TEST_IN_FOLDER(a_click_below_all_rows_selects_nothing),
+		TEST_IN_FOLDER(a_click_selects_the_row_drawn_there),
+		TEST_IN_FOLDER(groups_use_all_available_rows),
+		TEST_IN_FOLDER(equally_uneven_hosts_are_sorted_by_name),
+		TEST_IN_FOLDER(a_double_click_does_not_confirm_a_prompt),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
 		cmocka_unit_test(help_of_balance_explains_its_columns_and_causes),
 	};

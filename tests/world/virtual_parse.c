@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tests/world/virtual_words.h"
+#include "tests/world/virtual_parse.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ int virtual_whole(const char *name, const char *value, uint64_t least, uint64_t 
 
 	errno = 0;
 	number = strtoull(value, &end, 10);
-	/* strtoull() takes a sign and blanks. */
+	/* strtoull() accepts a sign and spaces. */
 	if (!isdigit((unsigned char)*value) || *end || errno || number < least || number > most)
 		return err_set(err, ERR_USAGE, "%s=%s: say a whole number from %" PRIu64 " to %" PRIu64, name, value,
 			       least, most);
@@ -60,7 +60,7 @@ int virtual_real(const char *name, const char *value, double least, double most,
 	char *end;
 	double number = strtod(value, &end);
 
-	/* strtod() takes "nan" and "infinity": both are in no bounds. */
+	/* strtod() accepts "nan" and "infinity", which are outside all bounds. */
 	if (end == value || *end || !(number >= least && number <= most))
 		return err_set(err, ERR_USAGE, "%s=%s: say a number from %g to %g", name, value, least, most);
 	*ret = number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tests/scenarios/judge.h"
+#include "tests/scenarios/compare.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #include "tests/world/virtual.h"
 
 /* While a scenario runs. */
-struct judging {
+struct run {
 	const struct scenario *scenario;
 	struct virtual *world;
-	struct judgement *judgement;
+	struct comparison *comparison;
 };
 
 static bool same_place(const struct finding *a, const struct finding *b)
@@ -28,49 +28,49 @@ static bool same_place(const struct finding *a, const struct finding *b)
 }
 
 /* The entry of an open finding, made where it is new; NULL: no memory. */
-static struct judged_finding *find_open(struct judgement *judgement, const struct finding *finding, int64_t now_us)
+static struct observed_finding *find_open(struct comparison *comparison, const struct finding *finding, int64_t now_us)
 {
-	struct judged_finding *found;
+	struct observed_finding *found;
 	size_t i;
 
-	for (i = judgement->finding_count; i-- > 0;)
-		if (judgement->findings[i].closed_us < 0 && same_place(&judgement->findings[i].finding, finding))
-			return &judgement->findings[i];
-	found = array_grow(judgement->findings, judgement->finding_count, &judgement->finding_capacity,
+	for (i = comparison->finding_count; i-- > 0;)
+		if (comparison->findings[i].closed_us < 0 && same_place(&comparison->findings[i].finding, finding))
+			return &comparison->findings[i];
+	found = array_grow(comparison->findings, comparison->finding_count, &comparison->finding_capacity,
 			   sizeof(*found));
 	if (!found)
 		return NULL;
-	judgement->findings = found;
-	found += judgement->finding_count++;
-	*found = (struct judged_finding){ .opened_us = now_us, .closed_us = -1, .worst = finding->severity };
+	comparison->findings = found;
+	found += comparison->finding_count++;
+	*found = (struct observed_finding){ .opened_us = now_us, .closed_us = -1, .worst = finding->severity };
 	return found;
 }
 
 /* The findings after a sweep: new ones, and which of the others are still open. */
 static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 {
-	struct judging *judging = ctx;
-	struct judgement *judgement = judging->judgement;
-	int64_t interval_us = judging->scenario->interval_us;
-	int64_t now_us = (sweep->wall_us - virtual_wall_us(judging->world, 0) + interval_us - 1) / interval_us *
+	struct run *run = ctx;
+	struct comparison *comparison = run->comparison;
+	int64_t interval_us = run->scenario->interval_us;
+	int64_t now_us = (sweep->wall_us - virtual_wall_us(run->world, 0) + interval_us - 1) / interval_us *
 			 interval_us;
 	size_t i;
 
-	judgement->sweeps++;
+	comparison->sweeps++;
 	for (i = 0; i < sweep->finding_count; i++) {
 		const struct finding *finding = sweep->findings[i];
-		struct judged_finding *found = find_open(judgement, finding, now_us);
+		struct observed_finding *found = find_open(comparison, finding, now_us);
 
 		if (!found)
 			return err_nomem(err);
 		found->finding = *finding;
-		found->seen = judgement->sweeps;
+		found->seen = comparison->sweeps;
 		if (finding->severity > found->worst)
 			found->worst = finding->severity;
 	}
-	for (i = 0; i < judgement->finding_count; i++)
-		if (judgement->findings[i].closed_us < 0 && judgement->findings[i].seen != judgement->sweeps)
-			judgement->findings[i].closed_us = now_us;
+	for (i = 0; i < comparison->finding_count; i++)
+		if (comparison->findings[i].closed_us < 0 && comparison->findings[i].seen != comparison->sweeps)
+			comparison->findings[i].closed_us = now_us;
 	return 0;
 }
 
@@ -180,19 +180,19 @@ static bool is_subject(const struct fabric *built, const struct finding *finding
 	return false;
 }
 
-static bool is_of_truth(const struct judging *judging, const struct judged_finding *found,
+static bool is_of_truth(const struct run *run, const struct observed_finding *found,
 			const struct scenario_truth *truth)
 {
 	/* What opens in the sweep before cannot be of it. */
 	return found->opened_us >= truth->at_us && in_list(truth->kinds, finding_kind_name(found->finding.kind)) &&
-	       is_subject(virtual_built(judging->world), &found->finding, truth->subject);
+	       is_subject(virtual_built(run->world), &found->finding, truth->subject);
 }
 
 /* Has a finding all that is said of it? Of several the best counts. */
-static unsigned score(const struct judging *judging, const struct judged_finding *found, struct judged_truth *ret)
+static unsigned score(const struct run *run, const struct observed_finding *found, struct compared_truth *ret)
 {
 	const struct scenario_truth *truth = ret->truth;
-	int64_t since_us = found->finding.since_us - virtual_wall_us(judging->world, truth->at_us);
+	int64_t since_us = found->finding.since_us - virtual_wall_us(run->world, truth->at_us);
 
 	ret->kind = ret->found = true;
 	ret->finding = found;
@@ -205,23 +205,23 @@ static unsigned score(const struct judging *judging, const struct judged_finding
 	return 1u + ret->cause + ret->severe + ret->in_time + ret->since;
 }
 
-static void judge_truth(const struct judging *judging, struct judged_truth *truth)
+static void compare_truth(const struct run *run, struct compared_truth *truth)
 {
-	const struct judgement *judgement = judging->judgement;
-	struct judged_truth best = *truth;
+	const struct comparison *comparison = run->comparison;
+	struct compared_truth best = *truth;
 	unsigned best_score = 0;
 	size_t i;
 
-	for (i = 0; i < judgement->finding_count; i++) {
-		const struct judged_finding *found = &judgement->findings[i];
-		struct judged_truth now = *truth;
+	for (i = 0; i < comparison->finding_count; i++) {
+		const struct observed_finding *found = &comparison->findings[i];
+		struct compared_truth now = *truth;
 		unsigned points;
 
 		best.kind |= found->opened_us >= truth->truth->at_us &&
 			     in_list(truth->truth->kinds, finding_kind_name(found->finding.kind));
-		if (!is_of_truth(judging, found, truth->truth))
+		if (!is_of_truth(run, found, truth->truth))
 			continue;
-		points = score(judging, found, &now);
+		points = score(run, found, &now);
 		if (points > best_score)
 			best = now;
 		best_score = points > best_score ? points : best_score;
@@ -230,43 +230,43 @@ static void judge_truth(const struct judging *judging, struct judged_truth *trut
 }
 
 /* Count the findings that no truth explains. */
-static void count_alarms(const struct judging *judging)
+static void count_alarms(const struct run *run)
 {
-	struct judgement *judgement = judging->judgement;
+	struct comparison *comparison = run->comparison;
 	size_t i, j;
 
-	for (i = 0; i < judgement->finding_count; i++) {
-		struct judged_finding *found = &judgement->findings[i];
+	for (i = 0; i < comparison->finding_count; i++) {
+		struct observed_finding *found = &comparison->findings[i];
 
-		for (j = 0; j < judging->scenario->truth_count; j++)
-			found->explained |= is_of_truth(judging, found, &judging->scenario->truths[j]);
+		for (j = 0; j < run->scenario->truth_count; j++)
+			found->explained |= is_of_truth(run, found, &run->scenario->truths[j]);
 		if (found->explained)
 			continue;
-		judgement->infos += found->worst == FINDING_INFO;
-		judgement->false_alarms += found->worst >= FINDING_WARNING;
-		judgement->false_criticals += found->worst == FINDING_CRITICAL;
+		comparison->infos += found->worst == FINDING_INFO;
+		comparison->false_alarms += found->worst >= FINDING_WARNING;
+		comparison->false_criticals += found->worst == FINDING_CRITICAL;
 	}
 }
 
-static int conclude(const struct judging *judging, struct error *err)
+static int conclude(const struct run *run, struct error *err)
 {
-	const struct scenario *scenario = judging->scenario;
-	struct judgement *judgement = judging->judgement;
+	const struct scenario *scenario = run->scenario;
+	struct comparison *comparison = run->comparison;
 	size_t i;
 
-	judgement->truths = calloc(scenario->truth_count + 1, sizeof(*judgement->truths));
-	if (!judgement->truths)
+	comparison->truths = calloc(scenario->truth_count + 1, sizeof(*comparison->truths));
+	if (!comparison->truths)
 		return err_nomem(err);
 	for (i = 0; i < scenario->truth_count; i++) {
-		struct judged_truth *truth = &judgement->truths[judgement->truth_count];
+		struct compared_truth *truth = &comparison->truths[comparison->truth_count];
 
 		if (!scenario->truths[i].expected)
 			continue;
-		*truth = (struct judged_truth){ .truth = &scenario->truths[i], .delay_us = -1 };
-		judge_truth(judging, truth);
-		judgement->truth_count++;
+		*truth = (struct compared_truth){ .truth = &scenario->truths[i], .delay_us = -1 };
+		compare_truth(run, truth);
+		comparison->truth_count++;
 	}
-	count_alarms(judging);
+	count_alarms(run);
 	return 0;
 }
 
@@ -284,57 +284,61 @@ static int check_kinds(const struct scenario *scenario, struct error *err)
 	return 0;
 }
 
-int judge_scenario(const struct scenario *scenario, struct judgement *ret, struct error *err)
+int compare_scenario(const struct scenario *scenario, struct comparison *ret, struct error *err)
 {
-	struct judging judging = { .scenario = scenario, .judgement = ret };
-	const struct sink sink = { store_sweep, restore_nothing, ignore_events, ignore_caps, NULL, &judging };
+	struct run run = { .scenario = scenario, .comparison = ret };
+	const struct sink sink = { store_sweep, restore_nothing, ignore_events, ignore_caps, NULL, &run };
 	int code = check_kinds(scenario, err);
 
-	*ret = (struct judgement){ .finding_count = 0 };
+	*ret = (struct comparison){ .finding_count = 0 };
 	if (code == 0)
-		code = scenario_begin(scenario, &judging.world, err);
+		code = scenario_begin(scenario, &run.world, err);
 	if (code < 0)
 		return code;
-	code = world_collect(judging.world, scenario->interval_us, scenario->length_us,
-			     virtual_wall_us(judging.world, 0), &sink, NULL, err);
+	code = world_collect(run.world, scenario->interval_us, scenario->length_us,
+			     virtual_wall_us(run.world, 0), &sink, NULL, err);
 	if (code == 0)
-		code = conclude(&judging, err);
-	virtual_destroy(judging.world);
+		code = conclude(&run, err);
+	virtual_destroy(run.world);
 	if (code < 0)
-		judgement_done(ret);
+		comparison_done(ret);
 	return code;
 }
 
-void judgement_done(struct judgement *judgement)
+void comparison_done(struct comparison *comparison)
 {
-	free(judgement->findings);
-	free(judgement->truths);
-	memset(judgement, 0, sizeof(*judgement));
+	free(comparison->findings);
+	free(comparison->truths);
+	memset(comparison, 0, sizeof(*comparison));
 }
 
-static bool is_met(const struct judged_truth *truth)
+static bool is_met(const struct compared_truth *truth)
 {
 	return truth->found && truth->cause && truth->severe && truth->in_time && truth->since;
 }
 
-bool judgement_is_found(const struct judgement *judgement)
+/* @when: the times count too */
+static bool matches(const struct comparison *comparison, bool when)
 {
 	size_t i;
 
-	for (i = 0; i < judgement->truth_count; i++)
-		if (!judgement->truths[i].found || !judgement->truths[i].cause || !judgement->truths[i].severe)
+	for (i = 0; i < comparison->truth_count; i++) {
+		const struct compared_truth *truth = &comparison->truths[i];
+
+		if (!truth->found || !truth->cause || !truth->severe || (when && !is_met(truth)))
 			return false;
-	return judgement->false_alarms == 0;
+	}
+	return comparison->false_alarms == 0;
 }
 
-bool judgement_is_right(const struct judgement *judgement)
+bool comparison_is_found(const struct comparison *comparison)
 {
-	size_t i;
+	return matches(comparison, false);
+}
 
-	for (i = 0; i < judgement->truth_count; i++)
-		if (!is_met(&judgement->truths[i]))
-			return false;
-	return judgement->false_alarms == 0;
+bool comparison_is_right(const struct comparison *comparison)
+{
+	return matches(comparison, true);
 }
 
 static const char *span_text(int64_t us, char ret[WHEN_SIZE])
@@ -342,7 +346,7 @@ static const char *span_text(int64_t us, char ret[WHEN_SIZE])
 	return us < 0 ? "never" : when_format_span(us, ret);
 }
 
-static void describe_truth(const struct judged_truth *truth, struct text *text)
+static void describe_truth(const struct compared_truth *truth, struct text *text)
 {
 	char at[WHEN_SIZE], delay[WHEN_SIZE];
 
@@ -359,16 +363,16 @@ static void describe_truth(const struct judged_truth *truth, struct text *text)
 	text_append(text, "\n");
 }
 
-void judgement_describe(const struct judgement *judgement, bool all, struct text *text)
+void comparison_describe(const struct comparison *comparison, bool all, struct text *text)
 {
 	char opened[WHEN_SIZE], closed[WHEN_SIZE];
 	size_t i;
 
-	for (i = 0; i < judgement->truth_count; i++)
-		if (all || !is_met(&judgement->truths[i]))
-			describe_truth(&judgement->truths[i], text);
-	for (i = 0; i < judgement->finding_count; i++) {
-		const struct judged_finding *found = &judgement->findings[i];
+	for (i = 0; i < comparison->truth_count; i++)
+		if (all || !is_met(&comparison->truths[i]))
+			describe_truth(&comparison->truths[i], text);
+	for (i = 0; i < comparison->finding_count; i++) {
+		const struct observed_finding *found = &comparison->findings[i];
 
 		if (!all && (found->explained || found->worst == FINDING_INFO))
 			continue;
@@ -380,24 +384,4 @@ void judgement_describe(const struct judgement *judgement, bool all, struct text
 			     found->closed_us < 0 ? "open" : span_text(found->closed_us, closed),
 			     found->finding.text);
 	}
-}
-
-int judge_load(const char *path, struct scenario *ret, struct error *err)
-{
-	FILE *file = fopen(path, "r");
-	struct text text = { 0 };
-	char chunk[4096];
-	size_t got;
-	int code;
-
-	if (!file)
-		return err_set(err, ERR_IO, "%s cannot be read", path);
-	while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		text_append_bytes(&text, chunk, got);
-	fclose(file);
-	code = text_failed(&text) ? err_nomem(err) : scenario_read(text_chars(&text), ret, err);
-	if (code < 0)
-		err_prefix(err, "%s", path);
-	text_done(&text);
-	return code;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_seen.c - the topology as discovered, and the counters of a port */
+/* virtual_discover.c - the topology as discovered, and the counters of a port */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "sim/traffic.h"
 #include "tests/world/virtual_state.h"
 
 /* The nodes that a discovery reaches over Active links. */
@@ -40,7 +41,7 @@ static bool *find_reached(const struct virtual *world)
 	return reached;
 }
 
-static int add_nodes(const struct virtual *world, const bool *reached, struct fabric *seen, uint32_t *seen_of,
+static int add_nodes(const struct virtual *world, const bool *reached, struct fabric *found, uint32_t *index_of,
 		     struct error *err)
 {
 	const struct fabric *built = world->built;
@@ -52,32 +53,32 @@ static int add_nodes(const struct virtual *world, const bool *reached, struct fa
 
 		if (!reached[i])
 			continue;
-		index = fabric_add_node(seen, node, err);
+		index = fabric_add_node(found, node, err);
 		if (index < 0)
 			return (int)index;
 		if (i == built->from_node)
-			seen->from_node = (uint32_t)index;
+			found->from_node = (uint32_t)index;
 		for (j = node->first_port; j < node->first_port + node->ports; j++) {
-			index = fabric_add_port(seen, &built->ports[j], err);
+			index = fabric_add_port(found, &built->ports[j], err);
 			if (index < 0)
 				return (int)index;
-			seen_of[j] = (uint32_t)index;
+			index_of[j] = (uint32_t)index;
 		}
 	}
 	return 0;
 }
 
-static int link_ports(const struct fabric *built, const uint32_t *seen_of, struct fabric *seen, struct error *err)
+static int link_ports(const struct fabric *built, const uint32_t *index_of, struct fabric *found, struct error *err)
 {
 	uint32_t i;
 
 	for (i = 0; i < built->port_count; i++) {
 		uint32_t peer = built->ports[i].peer;
 
-		if (peer == FABRIC_NONE || peer < i || seen_of[i] == FABRIC_NONE || seen_of[peer] == FABRIC_NONE ||
+		if (peer == FABRIC_NONE || peer < i || index_of[i] == FABRIC_NONE || index_of[peer] == FABRIC_NONE ||
 		    built->ports[i].state != PORT_ACTIVE)
 			continue;
-		if (fabric_link(seen, seen_of[i], seen_of[peer], err) < 0)
+		if (fabric_link(found, index_of[i], index_of[peer], err) < 0)
 			return ERR_IO;
 	}
 	return 0;
@@ -86,28 +87,28 @@ static int link_ports(const struct fabric *built, const uint32_t *seen_of, struc
 int virtual_discover(struct virtual *world, struct fabric **ret, struct error *err)
 {
 	const struct fabric *built = world->built;
-	struct fabric *seen = fabric_create(err);
+	struct fabric *found = fabric_create(err);
 	bool *reached = find_reached(world);
-	uint32_t *seen_of = malloc((built->port_count + 1) * sizeof(*seen_of));
+	uint32_t *index_of = malloc((built->port_count + 1) * sizeof(*index_of));
 	int code = ERR_NOMEM;
 
-	if (seen && reached && seen_of) {
-		memset(seen_of, 0xff, (built->port_count + 1) * sizeof(*seen_of));
-		seen->from_port = built->from_port;
-		code = add_nodes(world, reached, seen, seen_of, err);
+	if (found && reached && index_of) {
+		memset(index_of, 0xff, (built->port_count + 1) * sizeof(*index_of));
+		found->from_port = built->from_port;
+		code = add_nodes(world, reached, found, index_of, err);
 		if (code == 0)
-			code = link_ports(built, seen_of, seen, err);
+			code = link_ports(built, index_of, found, err);
 		if (code == 0)
-			code = fabric_finish(seen, NULL, err);
+			code = fabric_finish(found, NULL, err);
 	} else {
 		err_nomem(err);
 	}
-	free(seen_of);
+	free(index_of);
 	free(reached);
 	if (code < 0)
-		fabric_destroy(seen);
+		fabric_destroy(found);
 	else
-		*ret = seen;
+		*ret = found;
 	return code;
 }
 
@@ -119,12 +120,13 @@ static uint64_t units(double bits, double bits_per_unit)
 
 void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint64_t ret[COUNTER_COUNT])
 {
+	const struct virtual_port *own = &world->ports[port];
 	uint32_t peer = world->built->ports[port].peer;
-	double ahead_s = (double)(at_us - world->now_us) / 1e6, rcv_rate = peer == FABRIC_NONE ? 0 : world->rate[peer];
-	double sent = world->xmit[port] + world->rate[port] * ahead_s - world->zero_xmit[port];
-	double received = world->rcv[port] + rcv_rate * ahead_s - world->zero_rcv[port];
-	double waited = world->wait[port] + world->wait_rate[port] * ahead_s - world->zero_wait[port];
-	size_t first = (size_t)port * VIRTUAL_ERRORS;
+	double ahead_s = (double)(at_us - world->now_us) / 1e6;
+	double rcv_rate = peer == FABRIC_NONE ? 0 : world->ports[peer].rate;
+	double sent = own->xmit + own->rate * ahead_s - own->zero_xmit;
+	double received = own->rcv + rcv_rate * ahead_s - own->zero_rcv;
+	double waited = own->wait + own->wait_rate * ahead_s - own->zero_wait;
 	unsigned i;
 
 	if (at_us > world->read_us)
@@ -132,9 +134,9 @@ void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint
 	memset(ret, 0, COUNTER_COUNT * sizeof(*ret));
 	ret[COUNTER_XMIT_DATA] = units(sent, 32);
 	ret[COUNTER_RCV_DATA] = units(received, 32);
-	ret[COUNTER_XMIT_PACKETS] = ret[COUNTER_UNICAST_XMIT_PACKETS] = units(sent, 32 * 1030.0);
-	ret[COUNTER_RCV_PACKETS] = ret[COUNTER_UNICAST_RCV_PACKETS] = units(received, 32 * 1030.0);
-	ret[COUNTER_XMIT_WAIT] = units(waited, 64);
+	ret[COUNTER_XMIT_PACKETS] = ret[COUNTER_UNICAST_XMIT_PACKETS] = units(sent, TRAFFIC_PACKET_BITS);
+	ret[COUNTER_RCV_PACKETS] = ret[COUNTER_UNICAST_RCV_PACKETS] = units(received, TRAFFIC_PACKET_BITS);
+	ret[COUNTER_XMIT_WAIT] = units(waited, TRAFFIC_TICK_BITS);
 	for (i = 0; i < VIRTUAL_ERRORS; i++)
-		ret[COUNTER_TRAFFIC_COUNT + i] = world->errors[first + i] - world->zero_errors[first + i];
+		ret[COUNTER_TRAFFIC_COUNT + i] = own->errors[i] - own->zero_errors[i];
 }

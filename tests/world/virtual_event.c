@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* virtual_event.c - parse events such as "width leaf-1/33 1x for=10m" */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "tests/world/virtual_parse.h"
+#include "tests/world/virtual_state.h"
+
+#define WORDS_MAX 16
+
+/* Limits: repetitions of a flap, and errors per hour. */
+#define FLAPS_MAX 100000
+#define ERRORS_MAX 1e15
+
+/* A parsed line: words without "=" in their order, and options. */
+struct line {
+	struct virtual *world;
+	int64_t at_us;
+	char *args[WORDS_MAX];
+	size_t arg_count;
+	char *options[WORDS_MAX];
+	size_t option_count;
+};
+
+/* --- options: @ret is unchanged if the option is absent --- */
+
+static char *option(const struct line *line, const char *name)
+{
+	size_t i, len = strlen(name);
+
+	for (i = 0; i < line->option_count; i++)
+		if (!strncmp(line->options[i], name, len) && line->options[i][len] == '=')
+			return line->options[i] + len + 1;
+	return NULL;
+}
+
+static int get_span(const struct line *line, const char *name, int64_t *ret_us, struct error *err)
+{
+	const char *value = option(line, name);
+
+	return value ? when_span_parse(value, ret_us, err) : 0;
+}
+
+static int get_whole(const struct line *line, const char *name, uint64_t least, uint64_t most, uint64_t *ret,
+		     struct error *err)
+{
+	const char *value = option(line, name);
+
+	return value ? virtual_whole(name, value, least, most, ret, err) : 0;
+}
+
+static int get_share(const struct line *line, const char *name, double *ret, struct error *err)
+{
+	const char *value = option(line, name);
+
+	return value ? virtual_real(name, value, 0, 1, ret, err) : 0;
+}
+
+/*
+ * "hosts=LIST" in place of the node that is argument @arg.
+ * @ret: flags by host, for free(); NULL if the option is absent
+ */
+static int get_hosts(const struct line *line, size_t arg, bool **ret, struct error *err)
+{
+	char *list = option(line, "hosts");
+	bool *hosts;
+	int code;
+
+	*ret = NULL;
+	if (!list)
+		return 0;
+	if (line->arg_count > arg)
+		return err_set(err, ERR_USAGE, "%s needs a node or hosts=, not both", line->args[0]);
+	hosts = calloc(line->world->hosts.host_count + 1, sizeof(*hosts));
+	code = hosts ? job_parse_hosts(list, &line->world->hosts, hosts, err) : err_nomem(err);
+	if (code < 0)
+		free(hosts);
+	else
+		*ret = hosts;
+	return code;
+}
+
+/* --- arguments --- */
+
+/* "4x" as its code; 0: none. */
+static uint8_t width_code(const char *word)
+{
+	char *end;
+	unsigned long lanes = strtoul(word, &end, 10);
+
+	return lanes <= 12 && (!*end || !strcmp(end, "x")) ? link_width_code((unsigned)lanes) : 0;
+}
+
+static bool find_job(const struct virtual *world, const char *name, uint32_t *ret)
+{
+	for (*ret = 0; *ret < world->job_count; ++*ret)
+		if (!strcmp(world->jobs[*ret].name, name))
+			return true;
+	return false;
+}
+
+/* The types of arguments; an argument of no type is parsed by the event's function. */
+enum { PORT = 'P', NODE = 'N', FIRST_PORT = 'F', JOB = 'J', WIDTH = 'W', SPEED = 'S' };
+
+static int get_node(const struct line *line, size_t arg, uint32_t *ret, struct error *err)
+{
+	if (arg >= line->arg_count)
+		return err_set(err, ERR_USAGE, "%s needs a node", line->args[0]);
+	return virtual_find_node(line->world->built, line->args[arg], ret, err);
+}
+
+/* The first argument is event->a, the second event->b; widths and speeds are event->n. */
+static int parse_arg(const struct line *line, size_t arg, char type, struct virtual_event *event, struct error *err)
+{
+	const struct fabric *built = line->world->built;
+	const char *word = arg < line->arg_count ? line->args[arg] : "", *needed = "a port";
+	uint32_t *place = arg == 1 ? &event->a : &event->b;
+	int code;
+
+	switch (type) {
+	case PORT:
+		if (*word)
+			return virtual_find_port(built, word, place, err);
+		break;
+	case NODE:
+	case FIRST_PORT:
+		code = get_node(line, arg, place, err);
+		if (code == 0 && type == FIRST_PORT)
+			*place = built->nodes[*place].first_port;
+		return code;
+	case JOB:
+		if (find_job(line->world, word, place))
+			return 0;
+		needed = "the name of a job";
+		break;
+	case WIDTH:
+		event->n = width_code(word);
+		needed = "1x, 2x or 4x";
+		break;
+	case SPEED:
+		event->n = (uint8_t)link_speed_by_name(word);
+		needed = "a speed such as EDR";
+		break;
+	default:
+		return 0;
+	}
+	return event->n ? 0 : err_set(err, ERR_USAGE, "%s needs %s", line->args[0], needed);
+}
+
+/* --- events --- */
+
+static int put(const struct line *line, int64_t after_us, struct virtual_event event, struct error *err)
+{
+	event.at_us = line->at_us + after_us;
+	return virtual_schedule(line->world, &event) < 0 ? err_nomem(err) : 0;
+}
+
+/* Schedule an event, and with for=SPAN its end. */
+static int put_both(const struct line *line, const struct virtual_event *event, const struct virtual_event *end,
+		    struct error *err)
+{
+	int64_t for_us = 0;
+	int code = get_span(line, "for", &for_us, err);
+
+	if (code == 0)
+		code = put(line, 0, *event, err);
+	return code == 0 && for_us ? put(line, for_us, *end, err) : code;
+}
+
+static int put_until(const struct line *line, struct virtual_event event, enum change_kind end_kind, struct error *err)
+{
+	struct virtual_event end = event;
+
+	end.what = end_kind;
+	return put_both(line, &event, &end, err);
+}
+
+static int put_flap(const struct line *line, struct virtual_event event, struct error *err)
+{
+	struct virtual_event up = { .what = CHANGE_LINK_UP, .a = event.a };
+	int64_t every_us = 120000000, for_us = 3000000;
+	uint64_t count = 3, i;
+	int code = get_whole(line, "times", 1, FLAPS_MAX, &count, err);
+
+	if (code == 0)
+		code = get_span(line, "every", &every_us, err);
+	if (code == 0)
+		code = get_span(line, "for", &for_us, err);
+	for (i = 0; code == 0 && i < count; i++) {
+		code = put(line, (int64_t)i * every_us, event, err);
+		if (code == 0)
+			code = put(line, (int64_t)i * every_us + for_us, up, err);
+	}
+	return code;
+}
+
+static int put_link(const struct line *line, struct virtual_event event, struct error *err)
+{
+	const struct virtual_port *port = &line->world->ports[event.a];
+	struct virtual_event end = event;
+
+	end.n = event.what == CHANGE_WIDTH ? port->width : port->speed;
+	return put_both(line, &event, &end, err);
+}
+
+/* "errors leaf-1/3 symbol_errors=40": errors per hour. */
+static int put_errors(const struct line *line, struct virtual_event event, struct error *err)
+{
+	double share = 0;
+	int code = get_share(line, "echo", &share, err);
+	size_t i;
+
+	event.b = (uint32_t)(100 * share);
+	for (i = 0; code == 0 && i < line->option_count; i++) {
+		char *value = strchr(line->options[i], '=');
+		enum counter counter;
+
+		*value = '\0';
+		counter = counter_by_key(line->options[i]);
+		*value = '=';
+		if (counter == COUNTER_COUNT)
+			continue;
+		if (counter < COUNTER_TRAFFIC_COUNT)
+			return err_set(err, ERR_USAGE, "errors: %s is not an error counter", line->options[i]);
+		event.n = (uint8_t)counter;
+		code = virtual_real(counter_info(counter)->key, value + 1, 0, ERRORS_MAX, &event.x, err);
+		event.x /= 3600;
+		if (code == 0)
+			code = put_until(line, event, CHANGE_ERRORS_END, err);
+	}
+	if (code == 0 && event.x <= 0)
+		code = err_set(err, ERR_USAGE, "errors needs a counter and a number per hour: symbol_errors=40");
+	return code;
+}
+
+/* One node; or hosts, all HCAs of which lose power within some seconds, and return with for=. */
+static int put_off(const struct line *line, struct virtual_event event, struct error *err)
+{
+	struct virtual *world = line->world;
+	int64_t for_us = 0;
+	bool *hosts = NULL;
+	size_t i;
+	int code = get_span(line, "for", &for_us, err);
+
+	if (code == 0)
+		code = get_hosts(line, 1, &hosts, err);
+	if (code == 0 && !hosts) {
+		code = get_node(line, 1, &event.a, err);
+		return code < 0 ? code : put_until(line, event, CHANGE_NODE_ON, err);
+	}
+	for (i = 0; code == 0 && i < world->hosts.hca_count; i++) {
+		int64_t late_us = (int64_t)(2e6 * virtual_random(world));
+
+		if (!hosts[world->hosts.hcas[i].host])
+			continue;
+		event.a = world->built->ports[world->hosts.hcas[i].port].node;
+		event.what = CHANGE_NODE_OFF;
+		code = put(line, late_us, event, err);
+		event.what = CHANGE_NODE_ON;
+		if (code == 0 && for_us)
+			code = put(line, for_us + late_us, event, err);
+	}
+	free(hosts);
+	return code;
+}
+
+static int put_skew(const struct line *line, struct virtual_event event, struct error *err)
+{
+	uint64_t to = 0;
+	int code;
+
+	event.x = 0.5;
+	code = get_share(line, "part", &event.x, err);
+	if (code == 0)
+		code = get_whole(line, "to", 1, 254, &to, err);
+	event.n = (uint8_t)to;
+	if (code == 0 && (!to || fabric_node_port(line->world->built, event.a, event.n) == FABRIC_NONE))
+		code = err_set(err, ERR_USAGE, "skew needs a switch and to=PORT");
+	return code < 0 ? code : put_until(line, event, CHANGE_SKEW_END, err);
+}
+
+static int put_reroute(const struct line *line, struct virtual_event event, struct error *err)
+{
+	uint64_t order = 1;
+	int code = get_whole(line, "order", 0, UINT8_MAX, &order, err);
+
+	event.n = (uint8_t)order;
+	return code < 0 ? code : put(line, 0, event, err);
+}
+
+static int put_clear(const struct line *line, struct virtual_event event, struct error *err)
+{
+	struct error ignored;
+	int code = 0;
+
+	event.a = event.b = FABRIC_NONE;
+	if (line->arg_count < 2)
+		return err_set(err, ERR_USAGE, "clear needs all, a node or a port");
+	if (strcmp(line->args[1], "all") && get_node(line, 1, &event.a, &ignored) < 0) {
+		event.a = FABRIC_NONE;
+		code = virtual_find_port(line->world->built, line->args[1], &event.b, err);
+	}
+	return code < 0 ? code : put(line, 0, event, err);
+}
+
+static int put_sm(const struct line *line, struct virtual_event event, struct error *err)
+{
+	static const struct { const char *word; enum change_kind what; } words[] = {
+		{ "stop", CHANGE_SM_STOP }, { "start", CHANGE_SM_START }, { "handover", CHANGE_SM_HANDOVER },
+		{ "two", CHANGE_SM_TWO },
+	};
+	size_t i;
+
+	for (i = 0; line->arg_count > 1 && i < sizeof(words) / sizeof(words[0]); i++) {
+		event.what = words[i].what;
+		if (!strcmp(line->args[1], words[i].word))
+			return put_until(line, event, CHANGE_SM_START, err);
+	}
+	return err_set(err, ERR_USAGE, "sm needs stop, start, handover or two");
+}
+
+/* leave JOB "node0003 mlx5_2": one HCA; leave JOB hosts=node0003: all HCAs of a host. */
+static int put_leave(const struct line *line, struct virtual_event event, struct error *err)
+{
+	struct virtual *world = line->world;
+	bool *hosts;
+	int code = get_hosts(line, 2, &hosts, err);
+	size_t i;
+
+	if (code == 0 && !hosts) {
+		code = get_node(line, 2, &event.b, err);
+		return code < 0 ? code : put(line, 0, event, err);
+	}
+	for (i = 0; code == 0 && i < world->hosts.hca_count; i++) {
+		event.b = world->built->ports[world->hosts.hcas[i].port].node;
+		if (hosts[world->hosts.hcas[i].host])
+			code = put(line, 0, event, err);
+	}
+	free(hosts);
+	return code;
+}
+
+static const struct verb {
+	const char *name;
+	const char *args;      /* types, '?': parsed by @put; as many words at most */
+	const char *options;   /* separated by spaces */
+	bool counters;         /* every error counter is an option too */
+	enum change_kind begin, end;
+	int (*put)(const struct line *line, struct virtual_event event, struct error *err); /* NULL: put_until() */
+} verbs[] = {
+	{ "down", "P", "for", false, CHANGE_LINK_DOWN, CHANGE_LINK_UP, NULL },
+	{ "flap", "P", "times every for", false, CHANGE_LINK_DOWN, CHANGE_LINK_UP, put_flap },
+	{ "width", "PW", "for", false, CHANGE_WIDTH, CHANGE_WIDTH, put_link },
+	{ "speed", "PS", "for", false, CHANGE_SPEED, CHANGE_SPEED, put_link },
+	{ "errors", "P", "echo for", true, CHANGE_ERRORS, CHANGE_ERRORS_END, put_errors },
+	{ "silent", "N", "for", false, CHANGE_SILENT, CHANGE_ANSWERS, NULL },
+	{ "lock", "N", "for", false, CHANGE_LOCK, CHANGE_UNLOCK, NULL },
+	{ "off", "?", "hosts for", false, CHANGE_NODE_OFF, CHANGE_NODE_ON, put_off },
+	{ "skew", "N", "to part for", false, CHANGE_SKEW, CHANGE_SKEW_END, put_skew },
+	{ "reroute", "", "order", false, CHANGE_ORDER, CHANGE_ORDER, put_reroute },
+	{ "hole", "NF", "", false, CHANGE_BLACK_HOLE, CHANGE_BLACK_HOLE, NULL },
+	{ "clear", "?", "", false, CHANGE_CLEAR, CHANGE_CLEAR, put_clear },
+	{ "sm", "?", "for", false, CHANGE_SM_STOP, CHANGE_SM_START, put_sm },
+	{ "start", "J", "for", false, CHANGE_JOB_START, CHANGE_JOB_STOP, NULL },
+	{ "stop", "J", "for", false, CHANGE_JOB_STOP, CHANGE_JOB_START, NULL },
+	{ "leave", "J?", "hosts", false, CHANGE_JOB_LEAVE, CHANGE_JOB_LEAVE, put_leave },
+	{ "swap", "FF", "", false, CHANGE_SWAP, CHANGE_SWAP, NULL },
+	{ "unplug", "P", "", false, CHANGE_UNPLUG, CHANGE_UNPLUG, NULL },
+};
+
+/* Is the name before "=" an option of the event? */
+static bool has_option(const struct verb *verb, const char *typed)
+{
+	size_t len = strcspn(typed, "=");
+	const char *word = verb->options;
+	char name[64];
+
+	for (; *word; word += strcspn(word, " "), word += *word == ' ')
+		if (strcspn(word, " ") == len && !strncmp(word, typed, len))
+			return true;
+	snprintf(name, sizeof(name), "%.*s", (int)len, typed);
+	return verb->counters && counter_by_key(name) != COUNTER_COUNT;
+}
+
+static int check_words(const struct verb *verb, const struct line *line, struct error *err)
+{
+	size_t i, args = strlen(verb->args);
+
+	for (i = 0; i < line->option_count; i++)
+		if (!has_option(verb, line->options[i]))
+			return err_set(err, ERR_USAGE, "%s has no option \"%.*s\"%s%s%s", verb->name,
+				       (int)strcspn(line->options[i], "="), line->options[i],
+				       *verb->options ? ": it has " : "", verb->options,
+				       verb->counters ? " and the error counters" : "");
+	if (line->arg_count > args + 1)
+		return err_set(err, ERR_USAGE, "%s: \"%s\" is too much", verb->name, line->args[args + 1]);
+	return 0;
+}
+
+static int put_event(const struct verb *verb, const struct line *line, struct error *err)
+{
+	struct virtual_event event = { .what = verb->begin };
+	int code = check_words(verb, line, err);
+	size_t i;
+
+	for (i = 0; code == 0 && verb->args[i]; i++)
+		code = parse_arg(line, i + 1, verb->args[i], &event, err);
+	if (code < 0)
+		return code;
+	return verb->put ? verb->put(line, event, err) : put_until(line, event, verb->end, err);
+}
+
+int virtual_at(struct virtual *world, int64_t at_us, const char *what, struct error *err)
+{
+	struct line line = { .world = world, .at_us = at_us };
+	char *copy = strdup(what), *words[WORDS_MAX];
+	size_t count = 0, i;
+	int code = copy ? virtual_split(copy, words, WORDS_MAX, &count, err) : err_nomem(err);
+
+	for (i = 0; code == 0 && i < count; i++)
+		if (i > 0 && strchr(words[i], '='))
+			line.options[line.option_count++] = words[i];
+		else
+			line.args[line.arg_count++] = words[i];
+	for (i = 0; code == 0 && count && i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(words[0], verbs[i].name))
+			break;
+	if (code == 0 && (!count || i == sizeof(verbs) / sizeof(verbs[0])))
+		code = err_set(err, ERR_USAGE, "\"%s\" is not an event", count ? words[0] : "");
+	if (code == 0)
+		code = put_event(&verbs[i], &line, err);
+	free(copy);
+	return code;
+}
