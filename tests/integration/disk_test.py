@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# long: it fills disks and waits; storage/file and storage/write have unit tests of failing writes
+# sanitized: failed writes at any moment
 # timeout: 400
 # waits: for sweeps
 """A disk that cannot be written for some time: full, over quota, EIO, permission denied, read-only; with SIGKILL.
