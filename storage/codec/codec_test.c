@@ -214,9 +214,24 @@ static int read_back(bool hot, const uint8_t *data, size_t len, struct codec_sam
 	return result;
 }
 
+static void write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count)
+{
+	static struct codec_series series;
+
+	series.group.count = 0;
+	series.group.any_unknown = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (samples[i].there)
+			codec_series_add(&series, &samples[i], i);
+	assert_int_equal(codec_write_series(out, &series, count), 0);
+}
+
 static void write_drawn(bool hot, struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	assert_int_equal(hot ? hot_write_block(out, samples) : codec_write_chunk(out, samples, count), 0);
+	if (hot)
+		assert_int_equal(hot_write_block(out, samples), 0);
+	else
+		write_chunk(out, samples, count);
 }
 
 static unsigned draw_count(bool hot)
@@ -290,7 +305,7 @@ static void what_is_not_there_or_unknown_is_kept_as_0(void **state)
 		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
 			samples[i].value[j] = draw();
 	}
-	assert_int_equal(codec_write_chunk(&bytes, samples, 20), 0);
+	write_chunk(&bytes, samples, 20);
 	assert_int_equal(codec_read_chunk(bytes.data, bytes.len, back, 20), 0);
 	for (unsigned i = 0; i < 20; i++) {
 		if (!samples[i].there)
@@ -425,49 +440,6 @@ static void a_sample_of_hot_that_cannot_be_is_refused(void **state)
 	assert_int_equal(read_one(sample, 22), 0);
 }
 
-/* A block put behind columns adds the samples that it holds, and a damaged one changes none of them. */
-static void blocks_of_hot_become_columns(void **state)
-{
-	static struct codec_series series[CODEC_BLOCK_PORTS], before[CODEC_BLOCK_PORTS];
-	struct codec_sample samples[CODEC_BLOCK_PORTS];
-	struct bytes bytes = { 0 };
-	static const uint8_t padding[HOT_PADDING];
-
-	(void)state;
-	memset(series, 0, sizeof(series));
-	for (unsigned place = 0; place < CODEC_CHUNK_SWEEPS - 1; place++) {
-		size_t len;
-
-		draw_samples(samples, CODEC_BLOCK_PORTS);
-		bytes.len = 0;
-		write_drawn(true, &bytes, samples, CODEC_BLOCK_PORTS);
-		len = bytes.len;
-		assert_int_equal(bytes_append(&bytes, padding, sizeof(padding)), 0);
-		memcpy(before, series, sizeof(before));
-		assert_int_equal(hot_read_series(bytes.data, len - 1, series, place), ERR_IO);
-		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-			assert_int_equal(series[i].group.count, before[i].group.count);
-			assert_true(series[i].group.any_unknown == before[i].group.any_unknown);
-		}
-		assert_int_equal(hot_read_series(bytes.data, len, series, place), 0);
-		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-			const struct codec_group *group = &series[i].group;
-			unsigned last = before[i].group.count;
-
-			assert_int_equal(group->count, last + samples[i].there);
-			if (!samples[i].there)
-				continue;
-			assert_int_equal(group->at[last], place);
-			assert_true(group->unknown[last] == samples[i].unknown);
-			assert_true(group->any_unknown == (before[i].group.any_unknown | samples[i].unknown));
-			assert_true(series[i].elapsed_us[last] == (uint64_t)samples[i].elapsed_us);
-			for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
-				assert_true(group->value[j][last] == samples[i].value[j]);
-		}
-	}
-	bytes_done(&bytes);
-}
-
 static void random_bytes_give_an_error_or_samples(void **state)
 {
 	struct codec_sample back[CODEC_CHUNK_SWEEPS];
@@ -509,7 +481,7 @@ static double measure_day(unsigned sweeps)
 				memcpy(samples[i].value, delta.value, sizeof(samples[i].value));
 			}
 			bytes.len = 0;
-			assert_int_equal(codec_write_chunk(&bytes, samples, sweeps), 0);
+			write_chunk(&bytes, samples, sweeps);
 			assert_int_equal(read_back(false, bytes.data, bytes.len, back, sweeps), 0);
 			assert_true(same_samples(samples, back, sweeps));
 			total += bytes.len;
@@ -536,12 +508,12 @@ static void what_stands_still_costs_a_few_bytes(void **state)
 	struct bytes bytes = { 0 };
 
 	(void)state;
-	assert_int_equal(codec_write_chunk(&bytes, samples, 256), 0);
+	write_chunk(&bytes, samples, 256);
 	assert_in_range(bytes.len, 1, 40);
 	for (unsigned i = 0; i < 256; i++)
 		samples[i] = (struct codec_sample){ .there = true, .elapsed_us = 1000000 };
 	bytes.len = 0;
-	assert_int_equal(codec_write_chunk(&bytes, samples, 256), 0);
+	write_chunk(&bytes, samples, 256);
 	assert_in_range(bytes.len, 1, 12);
 	bytes_done(&bytes);
 }
@@ -556,7 +528,6 @@ int main(void)
 		cmocka_unit_test(what_is_cut_or_longer_or_of_another_kind_is_refused),
 		cmocka_unit_test(damaged_bytes_give_an_error_or_samples),
 		cmocka_unit_test(a_sample_of_hot_that_cannot_be_is_refused),
-		cmocka_unit_test(blocks_of_hot_become_columns),
 		cmocka_unit_test(random_bytes_give_an_error_or_samples),
 		cmocka_unit_test(a_noisy_day_takes_less_than_a_byte_more_than_its_noise),
 		cmocka_unit_test(what_stands_still_costs_a_few_bytes),
