@@ -372,3 +372,31 @@ int schema_verify_keys(sqlite3 *db, struct error *err)
 		result = verify_ids(db, "node", err);
 	return result ? result : verify_ids(db, "port", err);
 }
+
+int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabric, const char *advice,
+			struct error *err)
+{
+	bool others = false, known = false;
+	int64_t count = 0;
+	sqlite3_stmt *find;
+	int result = db_integer(db, "SELECT count(*) FROM node", 0, &count, err);
+
+	if (result < 0 || !count)
+		return result;
+	result = db_prepare(db, "SELECT 1 FROM node WHERE guid = ?", &find, err);
+	for (size_t i = 0; result >= 0 && !known && i < fabric->node_count; i++) {
+		/* This host's own HCA may be connected to any fabric. */
+		if (i == fabric->from_node && fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		others = true;
+		db_bind_u64(find, 1, fabric->nodes[i].guid);
+		result = db_step(find, err);
+		known = result > 0;
+		sqlite3_reset(find);
+	}
+	sqlite3_finalize(find);
+	if (result < 0 || known || !others)
+		return result < 0 ? result : 0;
+	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; %s", path,
+		       fabric->node_count, advice);
+}

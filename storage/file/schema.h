@@ -18,6 +18,7 @@
 #include <sqlite3.h>
 
 struct error;
+struct fabric;
 struct text;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
@@ -119,6 +120,16 @@ int schema_verify_tables(sqlite3 *db, struct error *err);
  * end whatever a row says, since an index can be damaged. Return: 0, or ERR_IO where the database is damaged.
  */
 int schema_verify_keys(sqlite3 *db, struct error *err);
+
+/*
+ * schema_check_fabric - does a database belong to this fabric?
+ * @path, @advice:  for the error: the file, and what to do
+ *
+ * Return: 0 if the database has no nodes or at least one of these (except this host's own HCA);
+ * ERR_UNAVAILABLE if all its nodes are others; ERR_IO.
+ */
+int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabric, const char *advice,
+			struct error *err);
 
 /*
  * schema_migrate - migrate a database to the current schema version, in one transaction

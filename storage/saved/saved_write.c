@@ -11,6 +11,7 @@
 #include "collector/sink.h"
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
+#include "storage/file/schema.h"
 #include "storage/saved.h"
 #include "storage/saved/saved_columns.h"
 #include "storage/saved/saved_steps.h"
@@ -53,29 +54,7 @@ int saved_is_free(struct saved_writer *writer, const char *name, struct error *e
 
 int saved_check_fabric(struct saved_writer *writer, const struct fabric *fabric, struct error *err)
 {
-	bool others = false, known = false;
-	int64_t count;
-	sqlite3_stmt *find;
-	int result = db_integer(writer->db, "SELECT count(*) FROM node", 0, &count, err);
-
-	if (result < 0 || count <= 1)
-		return result;
-	result = db_prepare(writer->db, "SELECT 1 FROM node WHERE guid = ?", &find, err);
-	for (size_t i = 0; result >= 0 && !known && i < fabric->node_count; i++) {
-		/* This host's own HCA is wherever it was plugged in. */
-		if (i == fabric->from_node && fabric->nodes[i].type != NODE_SWITCH)
-			continue;
-		others = true;
-		db_bind_u64(find, 1, fabric->nodes[i].guid);
-		result = db_step(find, err);
-		known = result > 0;
-		sqlite3_reset(find);
-	}
-	sqlite3_finalize(find);
-	if (result < 0 || known || !others)
-		return result < 0 ? result : 0;
-	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; give "
-		       "another --db", writer->path, fabric->node_count);
+	return schema_check_fabric(writer->db, writer->path, fabric, "give another --db", err);
 }
 
 /* --- removing --- */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/write/writer_cache.h"
-
+/* writer_cache.c - the newest rows of the database, in memory */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "storage/file/db.h"
-#include "storage/read/topology.h"
+#include "storage/write/writer_internal.h"
 
 uint32_t writer_cache_find_node(const struct writer_cache *cache, uint64_t guid)
 {
@@ -23,7 +22,7 @@ uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node,
 	return num < known->port_slots ? known->ports[num] : 0;
 }
 
-/* Room for one more entry behind @count, zeroed; entry 0 is made with the first. */
+/* Allocate one more entry at index @count, zeroed; the first call also allocates entry 0. */
 static int make_room(void **array, size_t *count, size_t *capacity, size_t size, struct error *err)
 {
 	size_t more = *capacity ? 2 * *capacity : 256;
@@ -178,7 +177,7 @@ static int load_versions(sqlite3 *db, struct writer_cache *cache, struct error *
 		cache->ports[stored->id].from_sweep = stored->from_sweep;
 		cache->ports[stored->id].now = stored->port;
 		cache->ports[stored->id].peer = stored->peer_id;
-		/* What fabric.h's port_is_pollable() says, before there is a fabric. */
+		/* port_is_pollable() of fabric.h, without a fabric. */
 		cache->ports[stored->id].pollable =
 			stored->port.num || (topology.nodes[stored->port.node].node.type == NODE_SWITCH &&
 					     topology.nodes[stored->port.node].node.enhanced_port0);
@@ -239,7 +238,7 @@ int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err)
 		result = load_spans(db, &cache, err);
 	if (!result)
 		result = load_readings(db, &cache, err);
-	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* nothing was written */
 	if (result < 0)
 		writer_cache_done(&cache);
 	else
