@@ -482,6 +482,7 @@ void writer_close(struct writer *writer)
 	lock_release(&writer->lock);
 	free(writer->port_ids);
 	free(writer->samples);
+	free(writer->block_ends);
 	bytes_done(&writer->packed);
 	free(writer->path);
 	free(writer);

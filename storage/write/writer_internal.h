@@ -158,9 +158,10 @@ struct writer {
 	uint64_t generation;
 	uint32_t *port_ids;
 	size_t port_id_count;
-	/* While a sweep is stored: its samples by port id, and a packed block. */
+	/* While a sweep is stored: its samples by port id, its packed blocks and their ends. */
 	const struct port_sample **samples;
 	struct bytes packed;
+	size_t *block_ends;
 	struct stored_findings findings;
 	struct sink sink;
 	/* Compacts in a thread; NULL before the first sweep, and if it cannot be started. */
