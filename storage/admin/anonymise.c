@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* anonymise.c - invented GUIDs, and what SQL calls */
+/* anonymise.c - replacement of GUIDs and boot ids; SQL functions */
 #include "storage/admin/anonymise.h"
 
 #include <errno.h>
@@ -14,16 +14,16 @@
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
 
-/* GUIDs this close together belong to one device, and stay as far apart. */
+/* GUIDs within this distance belong to one device and keep their distances. */
 enum { DEVICE_GUIDS = 16, DEVICE_SHIFT = 8 };
 
-/* Locally administered, as nobody's are. Source: IEEE, "Guidelines for Use of EUI": the U/L bit of the first byte. */
+/* Locally administered. Source: IEEE, "Guidelines for Use of EUI": the U/L bit of the first byte. */
 #define INVENTED_BASE UINT64_C(0x02fffe0000000000)
 
-/* Return: false where the kernel gives no random numbers; what can be guessed instead would hide nothing. */
+/* Return: false if the kernel has no random numbers; predictable ones could be reversed. */
 static bool random_number(uint64_t *ret)
 {
-	/* Up to 256 bytes come whole. Source: getrandom(2). */
+	/* Up to 256 bytes are always complete. Source: getrandom(2). */
 	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
 }
 
@@ -79,7 +79,7 @@ static bool shuffle(uint64_t *numbers, size_t count)
 	return true;
 }
 
-/* Devices are numbered in an order drawn at random. */
+/* Devices are numbered in random order. */
 static int invent_guids(struct anonymiser *anonymiser, struct error *err)
 {
 	size_t count = anonymiser->guid_count, devices = 0;
@@ -90,7 +90,7 @@ static int invent_guids(struct anonymiser *anonymiser, struct error *err)
 	for (size_t i = 0; i < count; i++)
 		numbers[i] = i + 1;
 	if (!shuffle(numbers, count)) {
-		err_set(err, ERR_IO, "no random numbers to disguise with: %s", strerror(errno));
+		err_set(err, ERR_IO, "no random numbers to anonymise with: %s", strerror(errno));
 		free(numbers);
 		return ERR_IO;
 	}
@@ -166,7 +166,7 @@ static void hide_guid(sqlite3_context *context, int count, sqlite3_value **value
 		sqlite3_result_int64(context, (sqlite3_int64)invented);
 }
 
-/* Text without a NUL in it; NULL where there is none. */
+/* The text of a value; NULL: none. */
 static const char *text_of(sqlite3_value *value)
 {
 	return sqlite3_value_type(value) == SQLITE_NULL ? NULL : (const char *)sqlite3_value_text(value);
@@ -181,7 +181,7 @@ static void give_text(sqlite3_context *context, struct text *text, int result)
 	text_done(text);
 }
 
-/* A name that was not added is none of a node: what is said of it is treated as a sentence. */
+/* A name that was not added is not that of a node: it is treated as a sentence. */
 static void hide_name(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const char *name = text_of(values[0]), *alias;
@@ -198,7 +198,7 @@ static void hide_name(sqlite3_context *context, int count, sqlite3_value **value
 		give_text(context, &text, anonymise_text(anonymiser, name, &text, NULL));
 }
 
-/* The bytes of a NodeDescription: what stands behind a NUL in them goes. */
+/* Bytes of a NodeDescription, up to a NUL. */
 static void hide_description(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const char *bytes = sqlite3_value_blob(values[0]), *alias;
@@ -222,7 +222,7 @@ static void hide_text(sqlite3_context *context, int count, sqlite3_value **value
 		give_text(context, &text, anonymise_text(sqlite3_user_data(context), sentence, &text, NULL));
 }
 
-/* A random id for each boot; there are few. Return: NULL without memory or random numbers. */
+/* A random id for each boot. Return: NULL without memory or random numbers. */
 static const char *invent_boot(struct anonymiser *anonymiser, const char *was)
 {
 	struct alias *boots;

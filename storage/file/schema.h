@@ -82,6 +82,13 @@ int schema_path(const char *path, char ret[PATH_MAX], struct error *err);
 /* schema_fill - make the tables in an empty database, in one transaction. */
 int schema_fill(sqlite3 *db, struct error *err);
 
+/* schema_sync, schema_sync_folder - flush a file, or the folder of a file, so that its name survives a power cut. */
+int schema_sync(const char *path, struct error *err);
+int schema_sync_folder(const char *path, struct error *err);
+
+/* schema_uri - append the URI of a file with its parameters, for SQLITE_OPEN_URI and ATTACH. */
+int schema_uri(const char *path, const char *parameters, struct text *ret, struct error *err);
+
 /* schema_create - make a new database at @path, where none is. */
 int schema_create(const char *path, struct error *err);
 
