@@ -15,7 +15,7 @@ struct writer_retention {
 	int64_t raw_us;    /* samples of each sweep */
 	int64_t sums_us;   /* sums of each window of sweeps, and rows of error */
 	int64_t hours_us;  /* sums of each hour */
-	int64_t max_bytes; /* of the file, and its log up to 1/4 of it; the oldest samples are removed first. 0: unlimited */
+	int64_t max_bytes; /* of the file and its log (up to 1/4 of it); oldest samples go first; 0: unlimited */
 	unsigned window_sweeps; /* sweeps per window; 0: depends on the interval */
 };
 

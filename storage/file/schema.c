@@ -16,7 +16,6 @@
 #include "storage/file/db.h"
 #include "storage/file/tables.h"
 
-/* One row of table code for each name; those of the fabric's own enums. */
 static int insert_code(sqlite3_stmt *insert, const char *kind, int value, const char *name, struct error *err)
 {
 	sqlite3_bind_text(insert, 1, kind, -1, SQLITE_STATIC);
@@ -123,7 +122,7 @@ int schema_fill_names(sqlite3 *db, struct error *err)
 	return result ? result : insert_codes(db, err);
 }
 
-/* The columns of one set of counters, as the catalogue names them. */
+/* Columns of a set of counters. */
 static void append_counter_columns(struct text *sql, counter_set set)
 {
 	for (int i = 0; i < COUNTER_COUNT; i++) {
@@ -135,7 +134,7 @@ static void append_counter_columns(struct text *sql, counter_set set)
 	}
 }
 
-/* A traffic counter as the views show it: bytes for words, and never a negative number. */
+/* A traffic counter in a view: bytes instead of words, and no negative numbers. */
 static void append_view_column(struct text *sql, enum counter counter)
 {
 	const char *key = counter_info(counter)->key;
@@ -178,11 +177,11 @@ size_t schema_next_statement(const char *at)
 	const char *end = strstr(at, ";\nCREATE ");
 	size_t len = end ? (size_t)(end - at) : strlen(at);
 
-	/* The last statement ends the text. */
+	/* The last statement. */
 	return end || len < 2 ? len : len - 2;
 }
 
-/* Run what @append makes, and free it. */
+/* Run the statements that @append appends. */
 static int make(sqlite3 *db, void (*append)(struct text *sql), struct error *err)
 {
 	struct text sql = { 0 };
@@ -291,7 +290,7 @@ int schema_verify_tables(sqlite3 *db, struct error *err)
 	return result;
 }
 
-/* Columns that begin an index: their ends bound all values between. */
+/* First columns of indexes: their ends are the limits of all values. */
 static const struct {
 	const char *table, *column;
 	int64_t least, most;
@@ -347,7 +346,7 @@ static int verify_key(sqlite3 *db, size_t key, struct error *err)
 	return result;
 }
 
-/* Arrays by port and node have as many elements as the largest id says. */
+/* Arrays by port and node have as many elements as the largest id. */
 static int verify_ids(sqlite3 *db, const char *table, struct error *err)
 {
 	int64_t holes = 0;
