@@ -62,15 +62,6 @@ static void assert_refused_untouched(const char *word, bool lock_allowed)
 	free(after);
 }
 
-static void make_sqlite(const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void a_file_of_another_kind_is_left_alone(void **state)
 {
 	static const char text[] = "Dear diary, today I did not back up anything. That was a mistake.\n"
@@ -86,10 +77,10 @@ static void a_file_of_another_kind_is_left_alone(void **state)
 static void a_database_of_another_program_is_left_alone(void **state)
 {
 	(void)state;
-	make_sqlite("CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
+	check_change(path, "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
 	assert_refused_untouched("another program", false);
 	unlink(path);
-	make_sqlite("PRAGMA journal_mode = WAL; PRAGMA application_id = 99; CREATE TABLE delta (x)");
+	check_change(path, "PRAGMA journal_mode = WAL; PRAGMA application_id = 99; CREATE TABLE delta (x)");
 	assert_refused_untouched("another program", false);
 }
 

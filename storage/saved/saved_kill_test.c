@@ -83,7 +83,7 @@ static void killed_at_any_moment_none_is_half(void **state)
 	}
 	check_integrity(path);
 	/* What they left behind goes with the next one, when it is old enough. */
-	test_saved_change("UPDATE snapshot SET wall_us = wall_us - 700000000");
+	check_change(path, "UPDATE snapshot SET wall_us = wall_us - 700000000");
 	writer = test_saved_open();
 	test_saved_save(writer, "last", sweep);
 	saved_writer_close(writer);

@@ -162,8 +162,8 @@ static void a_node_is_called_as_it_was_shown(void **state)
 	saved = test_saved_load("one");
 	snprintf(derived, sizeof(derived), "%s", saved->fabric->nodes[1].name);
 	saved_destroy(saved);
-	test_saved_change("UPDATE snapshot_node SET name = 'node0001 mlx5_0 \\x1b (was)' WHERE node = 0");
-	test_saved_change("UPDATE snapshot_node SET name = 'evil' || char(27) || '[2J' WHERE node = 1");
+	check_change(path, "UPDATE snapshot_node SET name = 'node0001 mlx5_0 \\x1b (was)' WHERE node = 0");
+	check_change(path, "UPDATE snapshot_node SET name = 'evil' || char(27) || '[2J' WHERE node = 1");
 	saved = test_saved_load("one");
 	assert_string_equal(saved->fabric->nodes[0].name, "node0001 mlx5_0 \\x1b (was)");
 	assert_string_equal(saved->fabric->nodes[1].name, derived);
@@ -259,7 +259,7 @@ static void damaged_rows_are_an_error_and_no_crash(void **state)
 		snprintf(name, sizeof(name), "d%zu", i);
 		test_saved_save(writer, name, model_step(model));
 		saved_writer_close(writer);
-		test_saved_change(damages[i]);
+		check_change(path, damages[i]);
 		test_saved_list(&names);
 		reader = check_open_reader(path);
 		code = saved_load(reader, names.ids[names.count - 1], NULL, &saved, &err);

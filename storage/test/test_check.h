@@ -39,8 +39,11 @@ void check_details(struct reader *reader, const struct model *model, int64_t at_
 /* check_details_are_exact - each slow counter's first reading + sum of its deltas = last, by the database alone. */
 void check_details_are_exact(const char *path);
 
-/* check_integer - the one integer that a statement gives, asked of SQLite itself. */
+/* check_integer - the integer result of a statement, directly from SQLite. */
 int64_t check_integer(const char *path, const char *sql);
+
+/* check_change - run statements directly in SQLite, without CHECK constraints. */
+void check_change(const char *path, const char *sql);
 
 /* check_restored_details - the part of check_restore() that is about slow counters. */
 void check_restored_details(const struct model *model, const struct restored *restored);

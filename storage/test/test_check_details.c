@@ -192,6 +192,18 @@ void check_restored_details(const struct model *model, const struct restored *re
 	assert_int_equal(restored->detail_count, expected);
 }
 
+void check_change(const char *of, const char *sql)
+{
+	char *message = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(of, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+		fail_msg("%s: %s", sql, message);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 int64_t check_integer(const char *path, const char *sql)
 {
 	sqlite3 *db;

@@ -26,7 +26,4 @@ struct saved *test_saved_load(const char *name);
 /* test_saved_check - the snapshot of that name is the sweep: who, states, peers, readings, slow counters. */
 void test_saved_check(const char *name, const struct sweep *sweep);
 
-/* test_saved_change - by hand, past the program. */
-void test_saved_change(const char *sql);
-
 #endif
