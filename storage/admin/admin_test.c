@@ -113,7 +113,8 @@ static void damaged_samples_are_reported(void **state)
 	size_t reported = 0;
 
 	(void)state;
-	check_change(path, "UPDATE hot SET samples = substr(samples, 1, length(samples) - 1) WHERE id / 65536 IN (3, 5)");
+	check_change(path, "UPDATE hot SET samples = substr(samples, 1, length(samples) - 1)"
+			   " WHERE id / 65536 IN (3, 5)");
 	assert_int_equal(admin_check(path, count_faults_of, &reported, &faults, NULL), 0);
 	assert_true(faults > 0);
 	assert_int_equal(faults, check_integer(path, "SELECT count(*) FROM hot WHERE id / 65536 IN (3, 5)"));

@@ -70,7 +70,8 @@ static void a_damaged_chunk_is_reported_and_the_others_are_correct(void **state)
 
 	(void)state;
 	/* Port 7 in sweeps 21 to 30. */
-	check_change(path, "UPDATE chunk SET samples = substr(samples, 1, length(samples) - 1) WHERE id = 3 * 2097152 + 7");
+	check_change(path, "UPDATE chunk SET samples = substr(samples, 1, length(samples) - 1)"
+			   " WHERE id = 3 * 2097152 + 7");
 	reader = check_open_reader(path);
 	for (int64_t id = 2; id <= SWEEPS; id++) {
 		struct snapshot_query query = { .at_us = model->sweeps[id - 1].wall_us, .absolute = true };
