@@ -27,41 +27,26 @@ static bool random_number(uint64_t *ret)
 	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
 }
 
-static int make_room(struct anonymiser *anonymiser, struct error *err)
-{
-	size_t wanted = anonymiser->guid_capacity ? 2 * anonymiser->guid_capacity : 256;
-	uint64_t *guids, *invented;
-
-	if (anonymiser->guid_count < anonymiser->guid_capacity)
-		return 0;
-	guids = reallocarray(anonymiser->guids, wanted, sizeof(*guids));
-	if (guids)
-		anonymiser->guids = guids;
-	invented = guids ? reallocarray(anonymiser->invented, wanted, sizeof(*invented)) : NULL;
-	if (!invented)
-		return err_nomem(err);
-	anonymiser->invented = invented;
-	anonymiser->guid_capacity = wanted;
-	return 0;
-}
-
 int anonymise_add_guid(struct anonymiser *anonymiser, uint64_t guid, struct error *err)
 {
+	struct guid_alias *guids;
 	uint32_t at;
 
 	if (!guid || map_get(&anonymiser->guid_index, guid, &at))
 		return 0;
-	if (make_room(anonymiser, err) < 0)
-		return ERR_NOMEM;
+	guids = array_grow(anonymiser->guids, anonymiser->guid_count, &anonymiser->guid_capacity, sizeof(*guids));
+	if (!guids)
+		return err_nomem(err);
+	anonymiser->guids = guids;
 	if (map_put(&anonymiser->guid_index, guid, (uint32_t)anonymiser->guid_count) < 0)
 		return err_nomem(err);
-	anonymiser->guids[anonymiser->guid_count++] = guid;
+	guids[anonymiser->guid_count++] = (struct guid_alias){ .was = guid };
 	return 0;
 }
 
 static int compare_guids(const void *a, const void *b)
 {
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+	uint64_t left = ((const struct guid_alias *)a)->was, right = ((const struct guid_alias *)b)->was;
 
 	return left < right ? -1 : left > right;
 }
@@ -97,13 +82,14 @@ static int invent_guids(struct anonymiser *anonymiser, struct error *err)
 	if (count)
 		qsort(anonymiser->guids, count, sizeof(*anonymiser->guids), compare_guids);
 	for (size_t i = 0; i < count; i++) {
-		if (!i || anonymiser->guids[i] - first >= DEVICE_GUIDS) {
-			first = anonymiser->guids[i];
+		struct guid_alias *guid = &anonymiser->guids[i];
+
+		if (!i || guid->was - first >= DEVICE_GUIDS) {
+			first = guid->was;
 			devices++;
 		}
-		anonymiser->invented[i] = INVENTED_BASE + (numbers[devices - 1] << DEVICE_SHIFT) +
-					(anonymiser->guids[i] - first);
-		map_put(&anonymiser->guid_index, anonymiser->guids[i], (uint32_t)i);
+		guid->is = INVENTED_BASE + (numbers[devices - 1] << DEVICE_SHIFT) + (guid->was - first);
+		map_put(&anonymiser->guid_index, guid->was, (uint32_t)i);
 	}
 	anonymiser->next_device = count + 1;
 	free(numbers);
@@ -121,9 +107,9 @@ int anonymise_guid(struct anonymiser *anonymiser, uint64_t guid, uint64_t *ret, 
 		if (anonymise_add_guid(anonymiser, guid, err) < 0)
 			return ERR_NOMEM;
 		at = (uint32_t)anonymiser->guid_count - 1;
-		anonymiser->invented[at] = INVENTED_BASE + (anonymiser->next_device++ << DEVICE_SHIFT);
+		anonymiser->guids[at].is = INVENTED_BASE + (anonymiser->next_device++ << DEVICE_SHIFT);
 	}
-	*ret = anonymiser->invented[at];
+	*ret = anonymiser->guids[at].is;
 	return 0;
 }
 
@@ -146,9 +132,7 @@ void anonymise_done(struct anonymiser *anonymiser)
 	}
 	free(anonymiser->boots);
 	free(anonymiser->aliases);
-	free(anonymiser->lengths);
 	free(anonymiser->guids);
-	free(anonymiser->invented);
 	map_done(&anonymiser->guid_index);
 	memset(anonymiser, 0, sizeof(*anonymiser));
 }

@@ -27,12 +27,14 @@ struct alias {
 	bool on_switch;
 };
 
+struct guid_alias {
+	uint64_t was, is;
+};
+
 struct anonymiser {
 	struct alias *aliases; /* sorted by strcmp() once complete */
 	size_t alias_count, alias_capacity;
-	size_t *lengths;       /* different lengths of names, longest first */
-	size_t length_count;
-	uint64_t *guids, *invented; /* parallel: GUIDs and their replacements */
+	struct guid_alias *guids;
 	size_t guid_count, guid_capacity;
 	struct map guid_index;
 	struct alias *boots;   /* ids of boots */

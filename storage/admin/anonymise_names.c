@@ -273,13 +273,6 @@ static int compare_aliases(const void *a, const void *b)
 	return strcmp(((const struct alias *)a)->was, ((const struct alias *)b)->was);
 }
 
-static int compare_lengths(const void *a, const void *b)
-{
-	size_t left = *(const size_t *)a, right = *(const size_t *)b;
-
-	return left > right ? -1 : left < right;
-}
-
 static void merge_aliases(struct anonymiser *anonymiser)
 {
 	size_t unique = 0;
@@ -297,23 +290,6 @@ static void merge_aliases(struct anonymiser *anonymiser)
 	anonymiser->alias_count = unique;
 }
 
-static int list_lengths(struct anonymiser *anonymiser, struct error *err)
-{
-	size_t unique = 0, count = anonymiser->alias_count;
-
-	anonymiser->lengths = calloc(count + 1, sizeof(*anonymiser->lengths));
-	if (!anonymiser->lengths)
-		return err_nomem(err);
-	for (size_t i = 0; i < count; i++)
-		anonymiser->lengths[i] = strlen(anonymiser->aliases[i].was);
-	qsort(anonymiser->lengths, count, sizeof(*anonymiser->lengths), compare_lengths);
-	for (size_t i = 0; i < count; i++)
-		if (anonymiser->lengths[i] && (!unique || anonymiser->lengths[unique - 1] != anonymiser->lengths[i]))
-			anonymiser->lengths[unique++] = anonymiser->lengths[i];
-	anonymiser->length_count = unique;
-	return 0;
-}
-
 int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err)
 {
 	struct host *hosts;
@@ -327,7 +303,7 @@ int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err)
 	for (size_t i = 0; !result && i < anonymiser->alias_count; i++)
 		result = invent(&anonymiser->aliases[i], hosts, count, err);
 	hosts_done(hosts, count);
-	return result ? result : list_lengths(anonymiser, err);
+	return result;
 }
 
 const char *anonymise_name(const struct anonymiser *anonymiser, const char *name)

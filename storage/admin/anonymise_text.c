@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "fabric/counter.h"
+#include "fabric/fabric.h"
 #include "storage/admin/anonymise.h"
 
 /*
@@ -86,19 +87,16 @@ static bool is_of_word(char c)
 /* The longest name at the beginning of @rest. Return: its replacement, or NULL. */
 static const char *name_at(const struct anonymiser *anonymiser, const char *rest, size_t *ret_len)
 {
-	size_t left = strlen(rest);
+	char name[NODE_NAME_SIZE];
 
-	for (size_t i = 0; i < anonymiser->length_count; i++) {
-		size_t len = anonymiser->lengths[i];
-		const char *alias = NULL;
-		char *name;
+	for (size_t len = strnlen(rest, sizeof(name) - 1); len; len--) {
+		const char *alias;
 
-		if (len > left || (is_of_word(rest[len - 1]) && rest[len] && is_of_word(rest[len]) && rest[len] != '.'))
+		if (is_of_word(rest[len - 1]) && rest[len] && is_of_word(rest[len]) && rest[len] != '.')
 			continue;
-		name = strndup(rest, len);
-		if (name)
-			alias = anonymise_name(anonymiser, name);
-		free(name);
+		memcpy(name, rest, len);
+		name[len] = '\0';
+		alias = anonymise_name(anonymiser, name);
 		if (alias) {
 			*ret_len = len;
 			return alias;
