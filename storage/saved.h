@@ -74,7 +74,7 @@ int saved_load_two(struct reader *reader, const int64_t ids[2], const struct nam
 		   struct error *err);
 
 /*
- * saved_resets - call @each for counters that were reset between two snapshots, as stored by the collector
+ * saved_resets - call @each for counters whose reset the collector stored between two snapshots
  * @before, @after:  newest sweeps at the two snapshots; a reset shortly before the second one is
  *                   detected by the sweep after @after, which is included
  * Return: 0 or ERR_IO.

@@ -48,7 +48,7 @@ const struct sink *writer_sink(struct writer *writer);
 /*
  * writer_check_fabric - does the database belong to this fabric?
  * Return: 0 if the database has no nodes or at least one of these (except this host's own HCA);
- * ERR_UNAVAILABLE if all its nodes are others (the text recommends another --db, or --new-fabric); ERR_IO.
+ * ERR_UNAVAILABLE if all its nodes are others (the text has the options); ERR_IO.
  */
 int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err);
 

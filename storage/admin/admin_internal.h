@@ -28,7 +28,7 @@ struct new_file {
 	char part[4096];
 };
 
-/* new_file_begin - check that PATH does not exist, and remove the remains of a killed process. Return: 0 or ERR_IO. */
+/* new_file_begin - check that PATH does not exist, and remove PATH.part. Return: 0 or ERR_IO. */
 int new_file_begin(struct new_file *new_file, const char *path, struct error *err);
 
 /* new_file_finish - flush and rename the complete file. Return: 0, or ERR_IO with the file removed. */

@@ -49,14 +49,14 @@ int anonymise_add_guid(struct anonymiser *anonymiser, uint64_t guid, struct erro
 /* anonymise_invent_names - the part of anonymise_complete() for names. */
 int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err);
 
-/* anonymise_complete - create all replacements. Return: 0, ERR_NOMEM, or ERR_IO without random numbers. */
+/* anonymise_complete - create all replacements. Return: 0, ERR_NOMEM, ERR_IO (no random numbers). */
 int anonymise_complete(struct anonymiser *anonymiser, struct error *err);
 void anonymise_done(struct anonymiser *anonymiser);
 
 /* anonymise_name - Return: the replacement of a name; NULL: it was not added. */
 const char *anonymise_name(const struct anonymiser *anonymiser, const char *name);
 
-/* anonymise_guid - replacement of a GUID, also of one that was not added; 0 for 0. Return: 0 or ERR_NOMEM. */
+/* anonymise_guid - replacement of any GUID; 0 for 0. Return: 0 or ERR_NOMEM. */
 int anonymise_guid(struct anonymiser *anonymiser, uint64_t guid, uint64_t *ret, struct error *err);
 
 /*

@@ -181,7 +181,7 @@ static void report_packed(struct checking *checking, const struct packed *packed
 	report(checking, packed->table, text);
 }
 
-/* Unpack all rows of one sweep or window. If a page cannot be read, the rest of these rows is skipped. */
+/* Unpack all rows of a sweep or window. If a page cannot be read, the remaining ones are skipped. */
 static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struct packed *packed, struct error *err)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
@@ -302,7 +302,7 @@ static void follow_delta(struct followed *followed, uint32_t port, const struct 
 	followed->moved += moved;
 }
 
-/* Compare a row of absolute with the last reading plus deltas (@delta: of this sweep, or NULL); start from it. */
+/* Compare a row of absolute with the last reading, to which @delta (or NULL) was added; replace it. */
 static void follow_reading(struct followed *followed, sqlite3_stmt *row, const struct delta *delta)
 {
 	uint64_t port = db_u64(row, 1);
@@ -320,8 +320,8 @@ static void follow_reading(struct followed *followed, sqlite3_stmt *row, const s
 }
 
 /*
- * Check that each stored reading is the previous one plus the deltas between them, for counters that the last of these
- * deltas knows: a reset has the count since then, and a counter unknown to a delta starts from the new reading.
+ * Check that each stored reading is the previous one plus the deltas between them, for counters that
+ * the last of these deltas knows: a counter unknown to it starts from the new reading.
  */
 static int follow(struct checking *checking, struct followed *followed, sqlite3_stmt *rows, struct delta_scan *scan,
 		  struct error *err)

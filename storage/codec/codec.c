@@ -160,7 +160,7 @@ static unsigned choose_split(const uint64_t *traffic, unsigned count)
 		above[i] = bin_join(above[i + 1], bins[i]);
 	best = bin_cost(above[0]);
 	for (unsigned i = 1; i < 65; i++) {
-		/* One bit for each sample, and the headers of four more columns, two of them with shares. */
+		/* One bit per sample, and the headers of four more columns, two with shares. */
 		unsigned cost = count + 4 * 60;
 
 		below = bin_join(below, bins[i - 1]);

@@ -67,7 +67,7 @@ struct codec_sum {
 };
 
 /*
- * codec_sum_chunk - sum of samples [@from, @to) of a chunk of @count; takes half the time of reading them
+ * codec_sum_chunk - sum of samples [@from, @to) of a chunk, in half the time of reading them
  * @ret:  filled completely; unchanged after an error
  *
  * Return: as codec_read_chunk(), also if only samples outside of the range are damaged.

@@ -34,7 +34,7 @@ static inline uint64_t bits_shift_signed(uint64_t value, unsigned shift)
 	return value >> shift | (value >> 63 ? ~(UINT64_MAX >> shift) : 0);
 }
 
-/* bits_fold, bits_unfold - map signed numbers to unsigned ones, small for a small magnitude, and back. */
+/* bits_fold, bits_unfold - signed numbers to unsigned ones of similar magnitude, and back. */
 static inline uint64_t bits_fold(uint64_t value)
 {
 	return value << 1 ^ (0 - (value >> 63));

@@ -255,9 +255,9 @@ static uint64_t get_stepped(struct bit_reader *in, unsigned step, unsigned escap
 }
 
 /*
- * The same for all numbers except those at the end of the input. Most time of reading is spent on finding where the
- * next number begins, so the bits are in a register, inverted, and are shifted as soon as the ones are counted.
- * Without it a query of samples takes 10 % longer.
+ * The same for all numbers except those at the end of the input. Most time of reading is spent on
+ * finding where the next number begins, so the bits are in a register, inverted, and are shifted as
+ * soon as the ones are counted. Without it a query of samples takes 10 % longer.
  * Return: how many numbers were read.
  */
 static unsigned get_rice_fast(struct bit_reader *in, uint64_t *values, unsigned count, unsigned step, unsigned escape,
@@ -298,7 +298,7 @@ static unsigned get_rice_fast(struct bit_reader *in, uint64_t *values, unsigned 
 	return i;
 }
 
-/* Skip numbers: only their length is needed. Without the first loop a sum over a window takes 10 % longer. */
+/* Skip numbers. Without the first loop a sum over a window takes 10 % longer. */
 static void skip_rice(struct bit_reader *in, unsigned count, unsigned step, unsigned escape, unsigned width)
 {
 	unsigned i = 0;

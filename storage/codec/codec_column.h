@@ -45,7 +45,7 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count);
 void column_add(struct bit_reader *in, uint64_t *values, unsigned count);
 
 /*
- * column_add_part - the same for numbers [@first, @end) only; the other @values do not change, or become 0
+ * column_add_part - the same for numbers [@first, @end) only; others do not change, or become 0
  * Invalid input is detected in the whole column. Skipping a number takes half the time of reading it.
  */
 void column_add_part(struct bit_reader *in, uint64_t *values, unsigned count, unsigned first, unsigned end);

@@ -88,7 +88,7 @@ static struct codec_shares fit_shares(const struct codec_group *group, const str
 	return (struct codec_shares){ ww > 0 ? share_from(wp / ww) : 0, 0 };
 }
 
-/* Subtract @ret, the prediction of a column, from it. Return: are the differences smaller than the values? */
+/* Subtract the prediction @ret from a column. Return: are the differences smaller than the values? */
 static bool subtract_prediction(const struct codec_group *group, const uint64_t *value, uint64_t *ret)
 {
 	uint64_t worst = 0, largest = 0;

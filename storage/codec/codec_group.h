@@ -12,7 +12,7 @@
 #include "fabric/counter.h"
 #include "storage/codec/codec.h"
 
-/* Numbers of a column: one cache line more than the maximum, so that columns do not share cache lines. */
+/* Numbers of a column: a cache line above the maximum, so that columns use different cache sets. */
 #define CODEC_COLUMN_ROOM (CODEC_CHUNK_SWEEPS + 8)
 
 /* Some samples of a chunk, in order, as columns. */
@@ -88,7 +88,7 @@ static inline void codec_series_add(struct codec_series *series, const struct co
 /* codec_group_known - Return: number of samples that know a counter; @ret: their indices, in order. */
 unsigned codec_group_known(const struct codec_group *group, unsigned counter, uint8_t *ret);
 
-/* codec_group_predict - predicted values @ret of a counter in samples [@first, @end), from earlier columns. */
+/* codec_group_predict - predicted values @ret of a counter in samples [@first, @end). */
 void codec_group_predict(const struct codec_group *group, const struct codec_column *column,
 			 struct codec_shares shares, unsigned first, unsigned end, uint64_t *ret);
 

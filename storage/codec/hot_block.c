@@ -39,7 +39,7 @@ static unsigned put(uint8_t *at, uint64_t value)
 {
 	unsigned bytes = value ? (unsigned)(71 - __builtin_clzll(value)) / 8 : 0;
 
-	/* Always 8 bytes: there is room for the longest number, and the next one overwrites the rest. */
+	/* Always 8 bytes, for which there is room; the next number overwrites the rest. */
 	value = htole64(value);
 	memcpy(at, &value, sizeof(value));
 	return bytes;

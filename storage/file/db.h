@@ -27,16 +27,16 @@ int db_exec(sqlite3 *db, const char *sql, struct error *err);
 /* db_prepare - compile a statement; sqlite3_finalize() frees it. @ret is NULL on error. */
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
 
-/* db_run - run a prepared statement without result rows, and reset it. Return: 0 or a negative error. */
+/* db_run - run a prepared statement without result rows, and reset it. Return: 0 or an error. */
 int db_run(sqlite3_stmt *statement, struct error *err);
 
 /* db_step - the next row of a statement. Return: 1 with a row, 0 at the end, or a negative error. */
 int db_step(sqlite3_stmt *statement, struct error *err);
 
-/* db_integer - the integer result of a query; @absent: the value of @ret if there is no row, or NULL. */
+/* db_integer - the integer result of a query; @absent: instead of NULL or a missing row. */
 int db_integer(sqlite3 *db, const char *sql, int64_t absent, int64_t *ret, struct error *err);
 
-/* DB_BIND - bind integers to the parameters of a statement from @at on: DB_BIND(statement, 1, id, port). */
+/* DB_BIND - bind integers to parameters from @at on, as in DB_BIND(statement, 1, id, port). */
 #define DB_BIND(statement, at, ...) \
 	db_bind_integers(statement, at, (const int64_t[]){ __VA_ARGS__ }, \
 			 (int)(sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)))
@@ -62,7 +62,7 @@ static inline void db_bind_nonzero(sqlite3_stmt *statement, int at, uint64_t val
 
 /*
  * db_us - a time or duration in microseconds, between -2^60 and 2^60 (36,000 years)
- * The range of most of them is not checked when the database is opened; differences of two must fit 64 bits.
+ * Most of them are not checked when the database is opened; differences must fit 64 bits.
  */
 static inline int64_t db_us(sqlite3_stmt *statement, int at)
 {

@@ -324,7 +324,7 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 	sqlite3 *db;
 	int result = schema_path(path, plain, err);
 
-	/* Check it first without creating a log. If there is a log with content, the file cannot be read without it. */
+	/* Check it first without creating a log, unless it has a log with content. */
 	if (!result && wal_is_empty(plain)) {
 		result = open_immutable(plain, &db, err);
 		if (!result)
@@ -379,7 +379,7 @@ int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 	return result;
 }
 
-/* Explain why a user without write access cannot use the log: SQLite reports only that a file cannot be opened. */
+/* SQLite does not report which file a user without write access cannot open. */
 static int explain_log(const char *path, const struct error *first, struct error *err)
 {
 	static const char *const suffixes[] = { "-wal", "-shm" };
@@ -420,8 +420,8 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 }
 
 /*
- * PATH-shm. Offsets in 32-bit words: the number of frames that are checkpointed, and the read marks of five readers.
- * Then the first of the bytes that those readers lock, and the size of the first region in bytes.
+ * PATH-shm. Offsets in 32-bit words: the number of checkpointed frames, and the read marks of five
+ * readers. Then the first of the bytes that those readers lock, and the bytes of the first region.
  * Source: SQLite's "WAL-mode File Format", 2.1 (WalCkptInfo) and 2.3 (locks).
  */
 enum { SHM_REGION = 32768, SHM_IN_FILE = 24, SHM_MARKS = 25, SHM_READERS = 5, SHM_READER_LOCKS = 123 };
@@ -441,7 +441,7 @@ size_t schema_log_holders(sqlite3 *db, char *ret, size_t size)
 		return 0;
 	words = region;
 	snprintf(path, sizeof(path), "%s-shm", sqlite3_db_filename(db, "main"));
-	/* Frames are checkpointed up to the lowest locked mark; slot 0 is for readers without the log. */
+	/* A checkpoint ends at the lowest locked mark; slot 0 is for readers without the log. */
 	for (int64_t slot = 0; !count && slot < SHM_READERS; slot++)
 		if (words[SHM_MARKS + slot] <= words[SHM_IN_FILE])
 			count = lock_holders(path, SHM_READER_LOCKS + slot, SHM_READER_LOCKS + slot, ret, size);

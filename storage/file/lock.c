@@ -22,7 +22,7 @@
 /* The byte of PATH-shm that a writer locks. Source: SQLite's os_unix.c and wal.c, WAL_WRITE_LOCK. */
 #define SHM_WRITE_BYTE 120
 
-/* Descriptors that are searched: ibwire has a few dozen open, and the lowest free one is always used. */
+/* Descriptors to search: ibwire has a few dozen open; the lowest free one is always used. */
 #define DESCRIPTORS_MOST 1024
 
 static int suffixed(const char *path, const char *suffix, char ret[PATH_MAX], struct error *err)
@@ -65,8 +65,8 @@ static bool probe(int fd, int type, off_t start, off_t len, struct flock *ret)
 }
 
 /*
- * Return: 0 with the lock; 1 if only a read lock blocks it, which is not a collector's (@ret_reader: process id of its
- * holder, or 0); or an error.
+ * Return: 0 with the lock; 1 if only a read lock blocks it, which is not a collector's
+ * (@ret_reader: process id of its holder, or 0); or an error.
  */
 static int try_lock(int fd, off_t start, const char *path, int64_t *ret_reader, struct error *err)
 {
@@ -89,8 +89,8 @@ static int try_lock(int fd, off_t start, const char *path, int64_t *ret_reader, 
 }
 
 /*
- * Open PATH.lock with mode 0600. The folder may be another user's: no link is followed, and a file with another name or
- * owner is not changed.
+ * Open PATH.lock with mode 0600. The folder may be another user's: no link is followed, and a file
+ * with another name or owner is not changed.
  */
 static int open_lock_file(const char *name, int *ret_fd, struct error *err)
 {
@@ -175,7 +175,7 @@ void lock_release(struct db_lock *lock)
 	*lock = DB_LOCK_NONE;
 }
 
-/* probe() a file by its name, with an open descriptor if there is one: to close another would drop SQLite's locks. */
+/* probe() a file with an open descriptor if there is one: close() would drop SQLite's locks. */
 static bool probe_file(const char *path, const char *suffix, int type, off_t start, struct flock *ret)
 {
 	char name[PATH_MAX];
@@ -197,8 +197,8 @@ static bool probe_file(const char *path, const char *suffix, int type, off_t sta
 }
 
 /*
- * Find the lock on PATH.lock in the kernel's list, without read access to the file. Only used if the database is not
- * locked: on some file systems (btrfs) the list has other device numbers than stat().
+ * Find the lock on PATH.lock in the kernel's list, without read access to the file. Only used if the
+ * database is not locked: on some file systems (btrfs) the list and stat() have different devices.
  */
 static bool find_listed(const char *path, struct flock *ret)
 {
@@ -268,7 +268,7 @@ size_t lock_holders(const char *path, int64_t first, int64_t last, char *ret, si
 	*ret = '\0';
 	if (!locks || stat(path, &st) < 0)
 		st.st_ino = 0;
-	/* "1: POSIX  ADVISORY  READ  4711 fe:01:131075 123 EOF"; a waiting process has an arrow after the number. */
+	/* "1: POSIX  ADVISORY  READ  4711 fe:01:131075 123 EOF"; "1: ->" for a waiting process. */
 	while (locks && st.st_ino && fgets(line, sizeof(line), locks)) {
 		if (sscanf(line, "%*d: %*s %*s %*s %lld %x:%x:%llu %lld %31s", &pid, &major, &minor, &inode, &from,
 			   to) != 6 ||

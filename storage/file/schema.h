@@ -80,7 +80,7 @@ int schema_path(const char *path, char ret[PATH_MAX], struct error *err);
 /* schema_fill - create the tables in an empty database, in one transaction. */
 int schema_fill(sqlite3 *db, struct error *err);
 
-/* schema_sync, schema_sync_folder - flush a file, or the folder of a file, so that its name survives a power cut. */
+/* schema_sync, schema_sync_folder - flush a file; the folder of a file, which has its name. */
 int schema_sync(const char *path, struct error *err);
 int schema_sync_folder(const char *path, struct error *err);
 
@@ -97,7 +97,7 @@ int schema_create(const char *path, struct error *err);
 int schema_make_views(sqlite3 *db, struct error *err);
 int schema_fill_names(sqlite3 *db, struct error *err);
 
-/* schema_make_temporary_views - create the views for this connection only, whatever views the file has. */
+/* schema_make_temporary_views - create the views for this connection only. */
 int schema_make_temporary_views(sqlite3 *db, struct error *err);
 
 /* schema_append_tables - append the statements that create all tables and indexes, each with ";\n". */
@@ -115,14 +115,15 @@ void schema_harden(sqlite3 *db);
 
 /*
  * schema_verify_tables - compare the text of all tables and indexes with this program's
- * Called whenever a database is opened. Return: 0, or ERR_IO if it is damaged or another program changed it.
+ * Called whenever a database is opened. Return: 0, or ERR_IO if it is damaged or was changed.
  */
 int schema_verify_tables(sqlite3 *db, struct error *err);
 
 /*
  * schema_verify_keys - check that both ends of each key are in the range of tables.c
- * Reads both ends of each index, and counts nodes and ports. To be called before rows are used. Loops must end for any
- * row nevertheless, since an index can be damaged. Return: 0, or ERR_IO if the database is damaged.
+ * Reads both ends of each index, and counts nodes and ports. To be called before rows are used.
+ * Loops must end for any row nevertheless, since an index can be damaged.
+ * Return: 0, or ERR_IO if the database is damaged.
  */
 int schema_verify_keys(sqlite3 *db, struct error *err);
 
@@ -155,7 +156,7 @@ int schema_run_steps(sqlite3 *db, schema_step_fn *const *list, schema_step_fn *f
 /*
  * schema_open_writer, schema_open_reader - open a checked database
  * The writer migrates a database with an older schema version, the reader rejects it.
- * @ret_immutable:  it was opened as a file that never changes, since its log is missing and cannot be created
+ * @ret_immutable:  opened as a file that never changes, since its log cannot be created
  * Return: 0; ERR_UNAVAILABLE if a collector has it open by another hard link (writer); ERR_IO.
  */
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);

@@ -2,7 +2,7 @@
 /*
  * tables.h - the SQL of tables and views
  *
- * Columns of counters, in the order of the catalogue (fabric/counter.h), are inserted between _begin and _end.
+ * Columns of counters (fabric/counter.h, in that order) are inserted between _begin and _end.
  */
 #ifndef IBWIRE_STORAGE_TABLES_H
 #define IBWIRE_STORAGE_TABLES_H
@@ -21,7 +21,7 @@ extern const char tables_detail[];
 extern const char tables_views[];
 extern const char tables_drop_views[]; /* of all versions */
 
-/* names_is_generic() in SQL, of a row @v of node_version; its name is its GUID if its description is empty. */
+/* names_is_generic() in SQL, of a row @v of node_version; a GUID is the name of an empty description. */
 #define TABLES_IS_GENERIC(v) \
 	"(" v ".name GLOB '*Mellanox Technologies'" \
 	" OR substr(" v ".name, 1, instr(" v ".name || ' ', ' ') - 1)" \
@@ -32,7 +32,7 @@ extern const char tables_drop_views[]; /* of all versions */
 #define TABLES_IS_DEVICE(v, what) \
 	v ".name GLOB '" what "[0-9]*' AND " v ".name NOT GLOB '" what "*[^0-9]*'"
 
-/* Names of nodes in SQL, a row for each version. A node with a generic name keeps its last specific one. */
+/* Names of nodes in SQL, a row per version. A generic name is replaced by the last specific one. */
 #define TABLES_NODE_NAMES \
 	"SELECT v.node AS node, v.from_sweep AS from_sweep, v.to_sweep AS to_sweep,\n" \
 	"	CASE WHEN " TABLES_IS_GENERIC("v") " THEN coalesce((SELECT w.name || '" NAMES_WAS "'\n" \

@@ -95,7 +95,7 @@ static off_t committed_bytes(int log, int index)
 	return LOG_HEADER_BYTES + (off_t)header->frames * (FRAME_HEADER_BYTES + page_bytes);
 }
 
-/* Write the log again up to @bytes, and zeros after it: the next flush covers all of it, and new blocks. */
+/* Write the log again up to @bytes, then zeros: the next flush covers all, and new blocks. */
 static int write_again(int log, off_t bytes)
 {
 	char *copy = malloc(COPY_BYTES);

@@ -30,7 +30,7 @@ struct wal {
  */
 int wal_open(const char *path, struct wal *ret, struct error *err);
 
-/* wal_close - to be called after the last connection of this process is closed. The index stays mapped. */
+/* wal_close - after the last connection of this process is closed. The index stays mapped. */
 void wal_close(struct wal *wal);
 
 /*

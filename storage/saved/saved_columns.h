@@ -16,11 +16,6 @@ enum saved_column {
 	SAVED_FEC_LAYOUT, SAVED_FAST,
 };
 
-struct text;
-
-/* saved_append_columns - append their names, with commas, for INSERT and SELECT. */
-void saved_append_columns(struct text *sql);
-
 static inline int saved_column_count(void)
 {
 	int attribute, count = SAVED_FAST + COUNTER_COUNT;

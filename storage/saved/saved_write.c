@@ -404,9 +404,7 @@ static int write_ports(struct saving *saving, struct error *err)
 	struct text sql = { 0 };
 	int result;
 
-	text_append(&sql, "INSERT INTO snapshot_port (");
-	saved_append_columns(&sql);
-	text_append(&sql, ") VALUES (?");
+	text_append(&sql, "INSERT INTO snapshot_port VALUES (?");
 	for (int i = 1; i < saved_column_count(); i++)
 		text_append(&sql, ", ?");
 	text_append(&sql, ")");

@@ -27,7 +27,7 @@
 /* Sweeps between two attempts to start the compactor's thread. */
 #define COMPACTOR_PAUSE_SWEEPS 60
 
-/* Called by SQLite after each commit. Without this hook it would checkpoint the log itself, during a sweep. */
+/* Called by SQLite after each commit, instead of its own checkpoint during a sweep. */
 static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 {
 	struct writer *writer = ctx;
@@ -58,8 +58,8 @@ static void report_compactor_failure(struct writer *writer, const struct error *
 }
 
 /*
- * A reader may hold a lock on the range of the database that collectors lock. Storing continues under PATH.lock, but a
- * collector that uses another hard link would not be refused.
+ * A reader may hold a lock on the range of the database that collectors lock. Storing continues
+ * under PATH.lock, but a collector that uses another hard link would not be refused.
  */
 static void report_reader(struct writer *writer)
 {
@@ -151,7 +151,7 @@ static int open_or_create(struct writer *writer, struct error *err)
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		close_database(writer);
 	}
-	/* The cache is loaded when it is first needed, so that a collector starts its discovery sooner. */
+	/* The cache is loaded when needed, so that a collector starts its discovery sooner. */
 	writer->stale = true;
 	return result;
 }
@@ -194,7 +194,7 @@ static int recover(struct writer *writer, struct error *err)
 	return result;
 }
 
-/* The database may have fewer sweeps than were committed, or one more. The next deltas start at its newest one. */
+/* The database may have fewer sweeps than were committed, or one more: deltas start there. */
 static void compare_with_committed(struct writer *writer)
 {
 	if (!writer->committed_sweep || writer->cache.sweep == writer->committed_sweep)
@@ -311,7 +311,7 @@ static int end(struct writer *writer, int result, struct error *err)
 		if (!sqlite3_get_autocommit(writer->db))
 			sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 		writer->stale = true;
-		/* Now: before the log is truncated, a recovery could read the failed sweep as a committed one. */
+		/* Now: until the log is truncated, a recovery could read the failed sweep. */
 		if (writer->distrusted)
 			recover(writer, NULL);
 	}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "storage/file/db.h"
 #include "storage/write/writer_internal.h"
@@ -22,45 +23,29 @@ uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node,
 	return num < known->port_slots ? known->ports[num] : 0;
 }
 
-/* Allocate one more entry at index @count, zeroed; the first call also allocates entry 0. */
-static int make_room(void **array, size_t *count, size_t *capacity, size_t size, struct error *err)
-{
-	size_t more = *capacity ? 2 * *capacity : 256;
-	char *bigger;
-
-	if (!*capacity || *count == *capacity) {
-		bigger = reallocarray(*array, more, size);
-		if (!bigger)
-			return err_nomem(err);
-		memset(bigger + *capacity * size, 0, (more - *capacity) * size);
-		*array = bigger;
-		*capacity = more;
-	}
-	if (!*count)
-		*count = 1;
-	return 0;
-}
-
 int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err)
 {
-	if (make_room((void **)&cache->nodes, &cache->node_count, &cache->node_capacity, sizeof(*cache->nodes),
-		      err) < 0)
-		return ERR_NOMEM;
+	struct known_node *nodes = array_grow(cache->nodes, cache->node_count, &cache->node_capacity, sizeof(*nodes));
+
+	if (!nodes)
+		return err_nomem(err);
+	cache->nodes = nodes;
 	if (map_put(&cache->by_guid, guid, (uint32_t)cache->node_count) < 0)
 		return err_nomem(err);
-	cache->nodes[cache->node_count].guid = guid;
+	nodes[cache->node_count] = (struct known_node){ .guid = guid };
 	return (int64_t)cache->node_count++;
 }
 
 int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err)
 {
+	struct known_port *ports = array_grow(cache->ports, cache->port_count, &cache->port_capacity, sizeof(*ports));
 	struct known_node *known = &cache->nodes[node];
 
-	if (make_room((void **)&cache->ports, &cache->port_count, &cache->port_capacity, sizeof(*cache->ports),
-		      err) < 0)
-		return ERR_NOMEM;
+	if (!ports)
+		return err_nomem(err);
+	cache->ports = ports;
 	if (num >= known->port_slots) {
-		size_t slots = num + 1u > known->now.port_count + 1u ? num + 1u : known->now.port_count + 1u;
+		size_t slots = num > known->now.port_count ? num + 1u : known->now.port_count + 1u;
 		uint32_t *bigger = reallocarray(known->ports, slots, sizeof(*bigger));
 
 		if (!bigger)
@@ -70,8 +55,7 @@ int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t
 		known->port_slots = slots;
 	}
 	known->ports[num] = (uint32_t)cache->port_count;
-	cache->ports[cache->port_count].node = node;
-	cache->ports[cache->port_count].num = num;
+	ports[cache->port_count] = (struct known_port){ .node = node, .num = num };
 	return (int64_t)cache->port_count++;
 }
 
@@ -96,8 +80,12 @@ static int damaged(struct error *err)
 static int load_identities(sqlite3 *db, struct writer_cache *cache, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT id, guid FROM node ORDER BY id", &rows, err);
+	int result;
 
+	/* Entry 0 of nodes and ports. */
+	if (writer_cache_add_node(cache, 0, err) < 0 || writer_cache_add_port(cache, 0, 0, err) < 0)
+		return ERR_NOMEM;
+	result = db_prepare(db, "SELECT id, guid FROM node ORDER BY id", &rows, err);
 	while (!result && (result = db_step(rows, err)) > 0) {
 		int64_t id = writer_cache_add_node(cache, db_u64(rows, 1), err);
 
@@ -210,8 +198,6 @@ static int load_readings(sqlite3 *db, struct writer_cache *cache, struct error *
 	struct stored_reading *by_port;
 	int result;
 
-	if (!cache->port_count)
-		return 0;
 	by_port = calloc(cache->port_count, sizeof(*by_port));
 	if (!by_port)
 		return err_nomem(err);

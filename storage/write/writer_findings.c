@@ -12,7 +12,7 @@
 #include "storage/file/db.h"
 #include "storage/write/writer_internal.h"
 
-/* How often the numbers of an open finding are updated. A change of its severity or cause is stored at once. */
+/* Interval of updates of an open finding; its severity and cause are updated at once. */
 #define REFRESH_US (60 * US_PER_S)
 
 /* Keys of two places may be equal: is_same_place() compares the finding itself. */

@@ -176,7 +176,7 @@ struct writer {
 int writer_prepare(struct writer *writer, struct error *err);
 void writer_unprepare(struct writer *writer);
 
-/* writer_refresh - check that the file is the one that was opened; after a failure, load the cache again. */
+/* writer_refresh - check that the file is the one that was opened; load the cache if it is stale. */
 int writer_refresh(struct writer *writer, struct error *err);
 
 /* writer_restore - restore() of struct sink; @ctx is the writer. */

@@ -112,7 +112,7 @@ static int store_reading(struct writer *writer, const struct sweep *sweep, int64
 	struct delta since_stored;
 	int result = 0;
 
-	/* The delta starts at a reading that the database lost, or before a sweep that the database has. */
+	/* The delta starts at a lost reading, or before the newest sweep of the database. */
 	if (writer->diverged && follows && reading->at_us - delta->elapsed_us != last->reading.at_us) {
 		delta_between(&last->reading, reading, &since_stored);
 		delta = &since_stored;
