@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* admin_test.c - what is kept where, what is damaged, and room that is given back */
+/* admin_test.c - catalog, information, check and compaction of a database */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
 
-/* What is left out of a anonymised copy as it is: no column with a word of somebody's in it may be missing here. */
-static bool is_nobodys(const char *table, const char *column)
+/* Columns that an anonymised copy need not replace: they identify neither nodes nor persons. */
+static bool is_anonymous(const char *table, const char *column)
 {
 	static const char *const columns[] = {
 		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples", "finding.kind",
@@ -50,7 +50,7 @@ static bool is_hidden(const struct catalog_table *table, const char *column)
 	return false;
 }
 
-static void every_table_and_every_naming_column_is_in_the_list(void **state)
+static void every_table_and_identifying_column_is_in_the_catalog(void **state)
 {
 	static const char query[] = "SELECT m.name, c.name, c.type FROM sqlite_schema m, pragma_table_info(m.name) c"
 				    " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'";
@@ -69,7 +69,7 @@ static void every_table_and_every_naming_column_is_in_the_list(void **state)
 
 		if (!table)
 			fail_msg("table %s is not in catalog.c", name);
-		if (table->range == RANGE_NONE || is_nobodys(name, column) || is_hidden(table, column))
+		if (table->range == RANGE_NONE || is_anonymous(name, column) || is_hidden(table, column))
 			continue;
 		if (!strcmp(type, "TEXT") || !strcmp(type, "BLOB") || !*type || strstr(column, "guid"))
 			fail_msg("catalog.c does not hide column %s of table %s", column, name);
@@ -78,7 +78,7 @@ static void every_table_and_every_naming_column_is_in_the_list(void **state)
 	sqlite3_close(db);
 }
 
-static void info_counts_what_is_there(void **state)
+static void info_counts_rows(void **state)
 {
 	struct model *model = test_history_store(3, 40);
 	struct admin_info info;
@@ -106,36 +106,33 @@ static void count_faults_of(void *ctx, const struct admin_fault *fault)
 	(*faults)++;
 }
 
-static void damaged_samples_are_named(void **state)
+static void damaged_samples_are_reported(void **state)
 {
 	struct model *model = test_history_store(18, 20);
 	uint64_t faults = 0;
-	size_t told = 0;
-	sqlite3 *db;
+	size_t reported = 0;
 
 	(void)state;
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "UPDATE hot SET samples = substr(samples, 1, length(samples) - 1)"
-				      " WHERE id / 65536 IN (3, 5)", NULL, NULL, NULL), SQLITE_OK);
-	assert_true(sqlite3_changes(db) > 0);
-	sqlite3_close(db);
-	assert_int_equal(admin_check(path, count_faults_of, &told, &faults, NULL), 0);
+	check_change(path, "UPDATE hot SET samples = substr(samples, 1, length(samples) - 1)"
+			   " WHERE id / 65536 IN (3, 5)");
+	assert_int_equal(admin_check(path, count_faults_of, &reported, &faults, NULL), 0);
+	assert_true(faults > 0);
 	assert_int_equal(faults, check_integer(path, "SELECT count(*) FROM hot WHERE id / 65536 IN (3, 5)"));
-	assert_int_equal(told, faults);
+	assert_int_equal(reported, faults);
 	model_destroy(model);
 }
 
 static void expect_two_collectors(void *ctx, const struct admin_fault *fault)
 {
-	size_t *told = ctx;
+	size_t *reported = ctx;
 
 	assert_string_equal(fault->where, "absolute");
 	assert_non_null(strstr(fault->what, "stored twice"));
-	(*told)++;
+	(*reported)++;
 }
 
-/* The second of two collectors stores the deltas of a sweep once more: in samples that are packed later, and in hot. */
-static void deltas_that_are_stored_twice_are_found(void **state)
+/* The second of two collectors stores the deltas of a sweep again: in samples that are packed later, and in hot. */
+static void deltas_that_are_stored_twice_are_detected(void **state)
 {
 	static const char twice[] =
 		"CREATE TEMP TABLE one AS SELECT * FROM sweep ORDER BY id DESC LIMIT 1; UPDATE one SET id = id + 1;"
@@ -147,24 +144,21 @@ static void deltas_that_are_stored_twice_are_found(void **state)
 		struct writer *writer = check_open_writer_with(path, window_sweeps);
 		struct model *model = model_create(19, 2, 8, 6);
 		uint64_t faults = 0;
-		size_t told = 0;
-		sqlite3 *db;
+		size_t reported = 0;
 
 		for (size_t i = 0; i < 5; i++)
 			check_store(writer, model_step(model));
 		writer_close(writer);
 		check_sound(path);
-		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-		assert_int_equal(sqlite3_exec(db, twice, NULL, NULL, NULL), SQLITE_OK);
-		sqlite3_close(db);
+		check_change(path, twice);
 		writer = check_open_writer_with(path, window_sweeps);
 		for (size_t i = 0; i < 20; i++)
 			check_store(writer, model_step(model));
 		writer_close(writer);
 		assert_int_equal(check_integer(path, "SELECT count(*) > 0 FROM chunk"), window_sweeps > 0);
-		assert_int_equal(admin_check(path, expect_two_collectors, &told, &faults, NULL), 0);
+		assert_int_equal(admin_check(path, expect_two_collectors, &reported, &faults, NULL), 0);
 		assert_int_equal(faults, 1);
-		assert_int_equal(told, 1);
+		assert_int_equal(reported, 1);
 		model_destroy(model);
 		test_folder_renew();
 	}
@@ -201,8 +195,8 @@ static bool take_event(void *ctx, const struct event_row *row)
 	return row->id >= 0;
 }
 
-/* Everything that reads: it answers, or says in one line why not. */
-static void try_everything(const struct model *model)
+/* Every function either succeeds or fails with one line. */
+static void call_everything(const struct model *model)
 {
 	const struct snapshot_query query = { .at_us = model->sweeps[10].wall_us, .window_us = 5000000,
 					      .absolute = true };
@@ -214,6 +208,7 @@ static void try_everything(const struct model *model)
 	struct admin_info info;
 	struct reader *reader;
 	struct error err = { 0 };
+	struct writer *writer;
 	char copy[96];
 	int64_t bytes;
 
@@ -232,9 +227,14 @@ static void try_everything(const struct model *model)
 		unlink(copy);
 	assert_null(strchr(err.text, '\n'));
 	assert_int_not_equal(access(copy, F_OK), 0);
+	if (writer_open(path, &writer, &err) == 0) {
+		writer_set_retention(writer, &(struct writer_retention){ .window_sweeps = 3, .raw_us = 10000000 });
+		writer_sink(writer)->store(writer, &model->sweep, NULL);
+		writer_close(writer);
+	}
 }
 
-static void a_damaged_page_is_found_and_crashes_nothing(void **state)
+static void a_damaged_page_is_detected_and_causes_no_crash(void **state)
 {
 	enum { PAGE = 16384 };
 	struct model *model = test_history_store(11, 60);
@@ -244,23 +244,24 @@ static void a_damaged_page_is_found_and_crashes_nothing(void **state)
 	(void)state;
 	for (size_t page = 1; page < len / PAGE; page += 2) {
 		uint64_t faults = 0;
-		size_t told = 0;
+		size_t reported = 0;
 		struct error err = { 0 };
 
+		test_folder_renew();
 		test_file_write(path, good, len);
 		write_garbage(path, (long)(page * PAGE), 64 + page % 3 * 2000);
-		try_everything(model);
 		damaged++;
-		if (admin_check(path, count_faults_of, &told, &faults, &err) < 0 || faults)
+		if (admin_check(path, count_faults_of, &reported, &faults, &err) < 0 || faults)
 			found++;
+		call_everything(model);
 	}
-	/* A page that nothing uses may be anything. */
+	/* Damage of a free page is not detected. */
 	assert_true(damaged > 20 && found + damaged / 20 >= damaged);
 	free(good);
 	model_destroy(model);
 }
 
-static void name_page(int64_t at, uint32_t page)
+static void write_page_number(int64_t at, uint32_t page)
 {
 	FILE *file = fopen(path, "r+b");
 
@@ -271,8 +272,8 @@ static void name_page(int64_t at, uint32_t page)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* SQLite says "full" where a page names one beyond the largest that can be. */
-static void a_page_that_names_an_impossible_one_is_damage_and_no_full_disk(void **state)
+/* SQLite reports "full" if a page refers to one above the maximum. */
+static void an_impossible_page_number_is_damage_and_no_full_disk(void **state)
 {
 	struct model *model = test_history_store(12, 60);
 	int64_t at = check_integer(path, "SELECT (pageno - 1) * (SELECT page_size FROM pragma_page_size) + 8"
@@ -282,7 +283,7 @@ static void a_page_that_names_an_impossible_one_is_damage_and_no_full_disk(void 
 
 	(void)state;
 	assert_true(at > 8);
-	name_page(at, UINT32_C(0x7fffffff));
+	write_page_number(at, UINT32_C(0x7fffffff));
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	assert_int_equal(db_exec(db, "SELECT sum(pgsize) FROM dbstat", &err), ERR_IO);
 	assert_int_equal(sqlite3_errcode(db), SQLITE_FULL);
@@ -291,7 +292,7 @@ static void a_page_that_names_an_impossible_one_is_damage_and_no_full_disk(void 
 	model_destroy(model);
 }
 
-static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state)
+static void compaction_frees_space_and_refuses_to_delay_a_collector(void **state)
 {
 	static const char filler[] =
 		"CREATE TABLE filler (bytes BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
@@ -300,7 +301,6 @@ static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state
 	int64_t before = 0, after = 0;
 	struct error err = { 0 };
 	struct reader *reader;
-	sqlite3 *db;
 	struct db_lock lock;
 
 	(void)state;
@@ -308,9 +308,7 @@ static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state
 	assert_int_equal(admin_compact(path, &before, &after, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "a collector writes"));
 	lock_release(&lock);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, filler, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
+	check_change(path, filler);
 	if (admin_compact(path, &before, &after, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_true(after < before - 1000000);
@@ -325,13 +323,13 @@ static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(every_table_and_every_naming_column_is_in_the_list),
-		TEST_IN_FOLDER(info_counts_what_is_there),
-		TEST_IN_FOLDER(damaged_samples_are_named),
-		TEST_IN_FOLDER(deltas_that_are_stored_twice_are_found),
-		TEST_IN_FOLDER(a_damaged_page_is_found_and_crashes_nothing),
-		TEST_IN_FOLDER(a_page_that_names_an_impossible_one_is_damage_and_no_full_disk),
-		TEST_IN_FOLDER(compacting_gives_room_back_and_leaves_a_collector_alone),
+		TEST_IN_FOLDER(every_table_and_identifying_column_is_in_the_catalog),
+		TEST_IN_FOLDER(info_counts_rows),
+		TEST_IN_FOLDER(damaged_samples_are_reported),
+		TEST_IN_FOLDER(deltas_that_are_stored_twice_are_detected),
+		TEST_IN_FOLDER(a_damaged_page_is_detected_and_causes_no_crash),
+		TEST_IN_FOLDER(an_impossible_page_number_is_damage_and_no_full_disk),
+		TEST_IN_FOLDER(compaction_frees_space_and_refuses_to_delay_a_collector),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* anonymise.c - invented GUIDs, and what SQL calls */
+/* anonymise.c - replacement of GUIDs and boot ids; SQL functions */
 #include "storage/admin/anonymise.h"
 
 #include <errno.h>
@@ -14,54 +14,39 @@
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
 
-/* GUIDs this close together belong to one device, and stay as far apart. */
+/* GUIDs within this distance belong to one device and keep their distances. */
 enum { DEVICE_GUIDS = 16, DEVICE_SHIFT = 8 };
 
-/* Locally administered, as nobody's are. Source: IEEE, "Guidelines for Use of EUI": the U/L bit of the first byte. */
+/* Locally administered. Source: IEEE, "Guidelines for Use of EUI": the U/L bit of the first byte. */
 #define INVENTED_BASE UINT64_C(0x02fffe0000000000)
 
-/* Return: false where the kernel gives no random numbers; what can be guessed instead would hide nothing. */
+/* Return: false if the kernel has no random numbers; predictable ones could be reversed. */
 static bool random_number(uint64_t *ret)
 {
-	/* Up to 256 bytes come whole. Source: getrandom(2). */
+	/* Up to 256 bytes are always complete. Source: getrandom(2). */
 	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
-}
-
-static int make_room(struct anonymiser *anonymiser, struct error *err)
-{
-	size_t wanted = anonymiser->guid_capacity ? 2 * anonymiser->guid_capacity : 256;
-	uint64_t *guids, *invented;
-
-	if (anonymiser->guid_count < anonymiser->guid_capacity)
-		return 0;
-	guids = reallocarray(anonymiser->guids, wanted, sizeof(*guids));
-	if (guids)
-		anonymiser->guids = guids;
-	invented = guids ? reallocarray(anonymiser->invented, wanted, sizeof(*invented)) : NULL;
-	if (!invented)
-		return err_nomem(err);
-	anonymiser->invented = invented;
-	anonymiser->guid_capacity = wanted;
-	return 0;
 }
 
 int anonymise_add_guid(struct anonymiser *anonymiser, uint64_t guid, struct error *err)
 {
+	struct guid_alias *guids;
 	uint32_t at;
 
 	if (!guid || map_get(&anonymiser->guid_index, guid, &at))
 		return 0;
-	if (make_room(anonymiser, err) < 0)
-		return ERR_NOMEM;
+	guids = array_grow(anonymiser->guids, anonymiser->guid_count, &anonymiser->guid_capacity, sizeof(*guids));
+	if (!guids)
+		return err_nomem(err);
+	anonymiser->guids = guids;
 	if (map_put(&anonymiser->guid_index, guid, (uint32_t)anonymiser->guid_count) < 0)
 		return err_nomem(err);
-	anonymiser->guids[anonymiser->guid_count++] = guid;
+	guids[anonymiser->guid_count++] = (struct guid_alias){ .was = guid };
 	return 0;
 }
 
 static int compare_guids(const void *a, const void *b)
 {
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+	uint64_t left = ((const struct guid_alias *)a)->was, right = ((const struct guid_alias *)b)->was;
 
 	return left < right ? -1 : left > right;
 }
@@ -79,7 +64,7 @@ static bool shuffle(uint64_t *numbers, size_t count)
 	return true;
 }
 
-/* Devices are numbered in an order drawn at random. */
+/* Devices are numbered in random order. */
 static int invent_guids(struct anonymiser *anonymiser, struct error *err)
 {
 	size_t count = anonymiser->guid_count, devices = 0;
@@ -90,20 +75,21 @@ static int invent_guids(struct anonymiser *anonymiser, struct error *err)
 	for (size_t i = 0; i < count; i++)
 		numbers[i] = i + 1;
 	if (!shuffle(numbers, count)) {
-		err_set(err, ERR_IO, "no random numbers to disguise with: %s", strerror(errno));
+		err_set(err, ERR_IO, "no random numbers to anonymise with: %s", strerror(errno));
 		free(numbers);
 		return ERR_IO;
 	}
 	if (count)
 		qsort(anonymiser->guids, count, sizeof(*anonymiser->guids), compare_guids);
 	for (size_t i = 0; i < count; i++) {
-		if (!i || anonymiser->guids[i] - first >= DEVICE_GUIDS) {
-			first = anonymiser->guids[i];
+		struct guid_alias *guid = &anonymiser->guids[i];
+
+		if (!i || guid->was - first >= DEVICE_GUIDS) {
+			first = guid->was;
 			devices++;
 		}
-		anonymiser->invented[i] = INVENTED_BASE + (numbers[devices - 1] << DEVICE_SHIFT) +
-					(anonymiser->guids[i] - first);
-		map_put(&anonymiser->guid_index, anonymiser->guids[i], (uint32_t)i);
+		guid->is = INVENTED_BASE + (numbers[devices - 1] << DEVICE_SHIFT) + (guid->was - first);
+		map_put(&anonymiser->guid_index, guid->was, (uint32_t)i);
 	}
 	anonymiser->next_device = count + 1;
 	free(numbers);
@@ -121,9 +107,9 @@ int anonymise_guid(struct anonymiser *anonymiser, uint64_t guid, uint64_t *ret, 
 		if (anonymise_add_guid(anonymiser, guid, err) < 0)
 			return ERR_NOMEM;
 		at = (uint32_t)anonymiser->guid_count - 1;
-		anonymiser->invented[at] = INVENTED_BASE + (anonymiser->next_device++ << DEVICE_SHIFT);
+		anonymiser->guids[at].is = INVENTED_BASE + (anonymiser->next_device++ << DEVICE_SHIFT);
 	}
-	*ret = anonymiser->invented[at];
+	*ret = anonymiser->guids[at].is;
 	return 0;
 }
 
@@ -146,9 +132,7 @@ void anonymise_done(struct anonymiser *anonymiser)
 	}
 	free(anonymiser->boots);
 	free(anonymiser->aliases);
-	free(anonymiser->lengths);
 	free(anonymiser->guids);
-	free(anonymiser->invented);
 	map_done(&anonymiser->guid_index);
 	memset(anonymiser, 0, sizeof(*anonymiser));
 }
@@ -166,7 +150,7 @@ static void hide_guid(sqlite3_context *context, int count, sqlite3_value **value
 		sqlite3_result_int64(context, (sqlite3_int64)invented);
 }
 
-/* Text without a NUL in it; NULL where there is none. */
+/* The text of a value; NULL: none. */
 static const char *text_of(sqlite3_value *value)
 {
 	return sqlite3_value_type(value) == SQLITE_NULL ? NULL : (const char *)sqlite3_value_text(value);
@@ -181,7 +165,7 @@ static void give_text(sqlite3_context *context, struct text *text, int result)
 	text_done(text);
 }
 
-/* A name that was not added is none of a node: what is said of it is treated as a sentence. */
+/* A name that was not added is not that of a node: it is treated as a sentence. */
 static void hide_name(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const char *name = text_of(values[0]), *alias;
@@ -198,7 +182,7 @@ static void hide_name(sqlite3_context *context, int count, sqlite3_value **value
 		give_text(context, &text, anonymise_text(anonymiser, name, &text, NULL));
 }
 
-/* The bytes of a NodeDescription: what stands behind a NUL in them goes. */
+/* Bytes of a NodeDescription, up to a NUL. */
 static void hide_description(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const char *bytes = sqlite3_value_blob(values[0]), *alias;
@@ -222,7 +206,7 @@ static void hide_text(sqlite3_context *context, int count, sqlite3_value **value
 		give_text(context, &text, anonymise_text(sqlite3_user_data(context), sentence, &text, NULL));
 }
 
-/* A random id for each boot; there are few. Return: NULL without memory or random numbers. */
+/* A random id for each boot. Return: NULL without memory or random numbers. */
 static const char *invent_boot(struct anonymiser *anonymiser, const char *was)
 {
 	struct alias *boots;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* anonymise_names.c - invented names that keep the structure of what they stand for */
+/* anonymise_names.c - replacement of names; their structure remains */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 #include "fabric/names.h"
 #include "storage/admin/anonymise.h"
 
-/* What a name is made of: "MF0;HOST:MODEL/U1", "HOST DEVICE" or HOST alone. */
+/* Parts of a name: "MF0;HOST:MODEL/U1", "HOST DEVICE" or HOST alone. */
 struct parts {
 	char host[NODE_NAME_SIZE];
-	char before[8], behind[NODE_NAME_SIZE]; /* what stays around it */
+	char before[8], behind[NODE_NAME_SIZE]; /* not replaced */
 };
 
-/* "mlx5_0", "HCA-1", "hfi1_0": stems that drivers have, and short numbers. */
+/* "mlx5_0", "HCA-1", "hfi1_0": stems of drivers with a short number. */
 static bool is_device(const char *word)
 {
 	static const char *const stems[] = { "mlx4_", "mlx5_", "mlx5_bond_", "HCA-", "hfi1_", "qib" };
@@ -34,7 +34,7 @@ static bool is_device(const char *word)
 	return false;
 }
 
-/* "MQM8700", "SX6036", "IS5200": capitals and digits, which no place or host is called after. */
+/* "MQM8700", "SX6036", "IS5200": 2 to 4 capitals and 4 digits. */
 static bool is_model(const char *model, size_t len)
 {
 	size_t letters = 0;
@@ -81,8 +81,8 @@ static void split(const char *name, struct parts *ret)
 	}
 }
 
-/* Words of makers, which name no node. */
-static bool is_makers_word(const char *word, size_t len)
+/* Words of vendors, which identify no node. */
+static bool is_vendor_word(const char *word, size_t len)
 {
 	static const char *const words[] = {
 		"-", "Mellanox", "Technologies", "Aggregation", "Node", "InfiniHost", "InfiniHostEx", "Infiniscale-III",
@@ -106,21 +106,21 @@ static bool is_makers_word(const char *word, size_t len)
 	return is_device(copy);
 }
 
-/* Nothing but makers' words: such a name is of many nodes and stays. */
-static bool is_makers(const char *name)
+/* A name of vendor words only: many nodes have it, and it is not replaced. */
+static bool is_vendor_name(const char *name)
 {
 	size_t len;
 
 	for (; *name; name += len) {
 		name += strspn(name, " ");
 		len = strcspn(name, " ");
-		if (len && !is_makers_word(name, len))
+		if (len && !is_vendor_word(name, len))
 			return false;
 	}
 	return true;
 }
 
-/* Names of one scheme: numbers in them do not count. */
+/* The scheme of a name: each number becomes "#". */
 static void stem_of(const char *host, char *ret)
 {
 	for (; *host; host++) {
@@ -132,7 +132,7 @@ static void stem_of(const char *host, char *ret)
 	*ret = '\0';
 }
 
-/* While names are invented: each host once, in the order that people give to names. */
+/* Hosts while names are replaced, each once, in natural order. */
 struct host {
 	char *name, *stem;
 	bool on_switch;
@@ -183,28 +183,28 @@ static void hosts_done(struct host *hosts, size_t count)
 
 static size_t merge_hosts(struct host *hosts, size_t count)
 {
-	size_t kept = 0, schemes[2] = { 0 };
+	size_t unique = 0, schemes[2] = { 0 };
 
 	qsort(hosts, count, sizeof(*hosts), compare_host_names);
 	for (size_t i = 0; i < count; i++) {
-		if (kept && !strcmp(hosts[kept - 1].name, hosts[i].name)) {
-			hosts[kept - 1].on_switch |= hosts[i].on_switch;
+		if (unique && !strcmp(hosts[unique - 1].name, hosts[i].name)) {
+			hosts[unique - 1].on_switch |= hosts[i].on_switch;
 			free(hosts[i].name);
 			free(hosts[i].stem);
 			continue;
 		}
-		hosts[kept++] = hosts[i];
+		hosts[unique++] = hosts[i];
 	}
-	qsort(hosts, kept, sizeof(*hosts), compare_host_stems);
-	for (size_t i = 0; i < kept; i++) {
+	qsort(hosts, unique, sizeof(*hosts), compare_host_stems);
+	for (size_t i = 0; i < unique; i++) {
 		bool same = i && hosts[i - 1].on_switch == hosts[i].on_switch &&
 			    !strcmp(hosts[i - 1].stem, hosts[i].stem);
 
 		hosts[i].scheme = same ? hosts[i - 1].scheme : schemes[hosts[i].on_switch]++;
 		hosts[i].number = same ? hosts[i - 1].number + 1 : 1;
 	}
-	qsort(hosts, kept, sizeof(*hosts), compare_hosts);
-	return kept;
+	qsort(hosts, unique, sizeof(*hosts), compare_hosts);
+	return unique;
 }
 
 static int list_hosts(const struct anonymiser *anonymiser, struct host **ret, size_t *ret_count, struct error *err)
@@ -215,7 +215,7 @@ static int list_hosts(const struct anonymiser *anonymiser, struct host **ret, si
 	for (size_t i = 0; hosts && i < anonymiser->alias_count; i++) {
 		struct parts parts;
 
-		if (is_makers(anonymiser->aliases[i].was))
+		if (is_vendor_name(anonymiser->aliases[i].was))
 			continue;
 		split(anonymiser->aliases[i].was, &parts);
 		hosts[count].name = strdup(parts.host);
@@ -243,7 +243,7 @@ static int invent(struct alias *alias, const struct host *hosts, size_t count, s
 
 	split(alias->was, &parts);
 	key.name = parts.host;
-	host = is_makers(alias->was) ? NULL : bsearch(&key, hosts, count, sizeof(*hosts), compare_hosts);
+	host = is_vendor_name(alias->was) ? NULL : bsearch(&key, hosts, count, sizeof(*hosts), compare_hosts);
 	if (host) {
 		scheme_letters(host->scheme, letters);
 		text_appendf(&name, "%s%s-%s-%zu%s", parts.before, host->on_switch ? "switch" : "host", letters,
@@ -273,45 +273,21 @@ static int compare_aliases(const void *a, const void *b)
 	return strcmp(((const struct alias *)a)->was, ((const struct alias *)b)->was);
 }
 
-static int compare_lengths(const void *a, const void *b)
-{
-	size_t left = *(const size_t *)a, right = *(const size_t *)b;
-
-	return left > right ? -1 : left < right;
-}
-
 static void merge_aliases(struct anonymiser *anonymiser)
 {
-	size_t kept = 0;
+	size_t unique = 0;
 
 	if (anonymiser->alias_count)
 		qsort(anonymiser->aliases, anonymiser->alias_count, sizeof(*anonymiser->aliases), compare_aliases);
 	for (size_t i = 0; i < anonymiser->alias_count; i++) {
-		if (kept && !strcmp(anonymiser->aliases[kept - 1].was, anonymiser->aliases[i].was)) {
-			anonymiser->aliases[kept - 1].on_switch |= anonymiser->aliases[i].on_switch;
+		if (unique && !strcmp(anonymiser->aliases[unique - 1].was, anonymiser->aliases[i].was)) {
+			anonymiser->aliases[unique - 1].on_switch |= anonymiser->aliases[i].on_switch;
 			free(anonymiser->aliases[i].was);
 			continue;
 		}
-		anonymiser->aliases[kept++] = anonymiser->aliases[i];
+		anonymiser->aliases[unique++] = anonymiser->aliases[i];
 	}
-	anonymiser->alias_count = kept;
-}
-
-static int list_lengths(struct anonymiser *anonymiser, struct error *err)
-{
-	size_t kept = 0, count = anonymiser->alias_count;
-
-	anonymiser->lengths = calloc(count + 1, sizeof(*anonymiser->lengths));
-	if (!anonymiser->lengths)
-		return err_nomem(err);
-	for (size_t i = 0; i < count; i++)
-		anonymiser->lengths[i] = strlen(anonymiser->aliases[i].was);
-	qsort(anonymiser->lengths, count, sizeof(*anonymiser->lengths), compare_lengths);
-	for (size_t i = 0; i < count; i++)
-		if (anonymiser->lengths[i] && (!kept || anonymiser->lengths[kept - 1] != anonymiser->lengths[i]))
-			anonymiser->lengths[kept++] = anonymiser->lengths[i];
-	anonymiser->length_count = kept;
-	return 0;
+	anonymiser->alias_count = unique;
 }
 
 int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err)
@@ -327,7 +303,7 @@ int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err)
 	for (size_t i = 0; !result && i < anonymiser->alias_count; i++)
 		result = invent(&anonymiser->aliases[i], hosts, count, err);
 	hosts_done(hosts, count);
-	return result ? result : list_lengths(anonymiser, err);
+	return result;
 }
 
 const char *anonymise_name(const struct anonymiser *anonymiser, const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* anonymise_test.c - invented names keep structure, and nothing of the old ones passes */
+/* anonymise_test.c - replacements keep the structure of names and GUIDs and nothing else */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static size_t stem(const char *name)
 	return len;
 }
 
-static void names_of_one_scheme_stay_together_and_in_order(void **state)
+static void names_of_one_scheme_keep_a_common_stem_and_their_order(void **state)
 {
 	struct anonymiser anonymiser = { 0 };
 	const char *nine, *ten, *ten_b, *bond, *eleven, *leaf;
@@ -74,7 +74,7 @@ static void names_of_one_scheme_stay_together_and_in_order(void **state)
 	anonymise_done(&anonymiser);
 }
 
-static void what_names_nobody_stays_and_what_may_name_somebody_goes(void **state)
+static void generic_names_remain_and_others_are_replaced(void **state)
 {
 	static const char *const staying[] = { "MT4129 ConnectX7   Mellanox Technologies", "localhost mlx5_0", "",
 					       "Mellanox Technologies Aggregation Node" };
@@ -92,7 +92,7 @@ static void what_names_nobody_stays_and_what_may_name_somebody_goes(void **state
 	anonymise_done(&anonymiser);
 }
 
-static void guids_of_a_device_stay_as_far_apart(void **state)
+static void guids_of_a_device_keep_their_distances(void **state)
 {
 	struct anonymiser anonymiser = { 0 };
 	uint64_t first, other, unknown, again;
@@ -114,7 +114,7 @@ static void guids_of_a_device_stay_as_far_apart(void **state)
 	anonymise_done(&anonymiser);
 }
 
-/* @template: %s stands for the alias of @name. */
+/* @template: %s is the replacement of @name. */
 static void assert_sentence(struct anonymiser *anonymiser, const char *sentence, const char *template, const char *name)
 {
 	struct text text = { 0 };
@@ -131,7 +131,7 @@ static void assert_sentence(struct anonymiser *anonymiser, const char *sentence,
 	text_done(&text);
 }
 
-static void sentences_keep_their_words_and_lose_their_names(void **state)
+static void sentences_keep_their_words_and_not_their_names(void **state)
 {
 	struct anonymiser anonymiser = { 0 };
 	struct text text = { 0 };
@@ -142,7 +142,7 @@ static void sentences_keep_their_words_and_lose_their_names(void **state)
 			"gpu-010 mlx5_0");
 	assert_sentence(&anonymiser, "MF0;leaf-01:MQM8700/U1/12: now 4x HDR, before 2x EDR",
 			"%s/12: now 4x HDR, before 2x EDR", "MF0;leaf-01:MQM8700/U1");
-	/* A name that was cut, of another map, a path, an address. */
+	/* A truncated name, one of another map, a path, an address. */
 	assert_sentence(&anonymiser, "gpu-01 does not answer", "* does not answer", NULL);
 	assert_sentence(&anonymiser, "gpu-010x does not answer", "* does not answer", NULL);
 	assert_sentence(&anonymiser, "cannot read /srv/acme/fabric.db: 10.1.2.3", "cannot read /*/*/*: *", NULL);
@@ -160,10 +160,10 @@ static void sentences_keep_their_words_and_lose_their_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_one_scheme_stay_together_and_in_order),
-		cmocka_unit_test(what_names_nobody_stays_and_what_may_name_somebody_goes),
-		cmocka_unit_test(guids_of_a_device_stay_as_far_apart),
-		cmocka_unit_test(sentences_keep_their_words_and_lose_their_names),
+		cmocka_unit_test(names_of_one_scheme_keep_a_common_stem_and_their_order),
+		cmocka_unit_test(generic_names_remain_and_others_are_replaced),
+		cmocka_unit_test(guids_of_a_device_keep_their_distances),
+		cmocka_unit_test(sentences_keep_their_words_and_not_their_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

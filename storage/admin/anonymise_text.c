@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* anonymise_text.c - sentences of events without the names in them */
+/* anonymise_text.c - replacement of names in sentences of events */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,12 +8,12 @@
 
 #include "base/err.h"
 #include "fabric/counter.h"
+#include "fabric/fabric.h"
 #include "storage/admin/anonymise.h"
 
 /*
- * The words that ibwire itself writes into events. One that is missing here
- * becomes an asterisk in a anonymised copy, which harms nobody; one too many here
- * could be somebody's name.
+ * Words of ibwire's events, of this and earlier versions. A missing one becomes an asterisk in an
+ * anonymised copy, which is harmless; an unnecessary one could be a name.
  */
 static const char own_words[] =
 	" a active again agents ahead all amounts an and anew another answer answered answers are armed aside "
@@ -60,7 +60,7 @@ static bool is_own(const char *word, size_t len)
 	return false;
 }
 
-/* "17", "31.2", "4x", "3h05m", "12m30s": and no more than that, since a name may be a number with a letter. */
+/* Only "17", "31.2", "4x", "3h05m", "12m30s": a name may consist of digits and letters too. */
 static bool is_number(const char *word, size_t len)
 {
 	size_t digits = 0, points = 0, letters = 0;
@@ -78,28 +78,25 @@ static bool is_number(const char *word, size_t len)
 	return digits && points <= 1 && letters <= 2 && isdigit((unsigned char)word[0]);
 }
 
-/* What a word is made of; all else stands between words. */
+/* Characters of words; all others separate words. */
 static bool is_of_word(char c)
 {
 	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || strchr("_.-'\\", c);
 }
 
-/* The longest name that the rest of the sentence begins with. Return: its alias, or NULL. */
+/* The longest name at the beginning of @rest. Return: its replacement, or NULL. */
 static const char *name_at(const struct anonymiser *anonymiser, const char *rest, size_t *ret_len)
 {
-	size_t left = strlen(rest);
+	char name[NODE_NAME_SIZE];
 
-	for (size_t i = 0; i < anonymiser->length_count; i++) {
-		size_t len = anonymiser->lengths[i];
-		const char *alias = NULL;
-		char *name;
+	for (size_t len = strnlen(rest, sizeof(name) - 1); len; len--) {
+		const char *alias;
 
-		if (len > left || (is_of_word(rest[len - 1]) && rest[len] && is_of_word(rest[len]) && rest[len] != '.'))
+		if (is_of_word(rest[len - 1]) && rest[len] && is_of_word(rest[len]) && rest[len] != '.')
 			continue;
-		name = strndup(rest, len);
-		if (name)
-			alias = anonymise_name(anonymiser, name);
-		free(name);
+		memcpy(name, rest, len);
+		name[len] = '\0';
+		alias = anonymise_name(anonymiser, name);
 		if (alias) {
 			*ret_len = len;
 			return alias;
@@ -123,13 +120,13 @@ static size_t word_length(const char *word)
 
 	while (word[len] && is_of_word(word[len]))
 		len++;
-	/* A point or a hyphen behind a word is none of it. */
+	/* Punctuation after a word is not part of it. */
 	while (len > 1 && strchr(".-'", word[len - 1]))
 		len--;
 	return len;
 }
 
-/* A number that is signed, or a word that is hyphenated, is judged by its parts. */
+/* The parts of a hyphenated word are checked separately. */
 static void put_word(struct text *ret, const char *word, size_t len)
 {
 	size_t at = 0;

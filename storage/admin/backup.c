@@ -1,20 +1,159 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * backup.c - an exact copy while a collector writes
+ * backup.c - databases opened for administration, new files, backup and compaction
  *
- * One read transaction stays open meanwhile, so that all steps copy one moment: a
- * copy that begins anew with each sweep would never be complete. A reader holds
- * nobody up in WAL mode; only the log cannot begin anew before it is done.
+ * A backup is copied within one read transaction, so that all of its pages are from the same state: a
+ * copy that restarts with each sweep would never be complete. In WAL mode a reader delays no
+ * writer; only the log cannot be restarted before it ends.
+ *
+ * The compaction runs VACUUM, which writes the whole content in one transaction through the log:
+ * readers continue with the previous state, and a killed process leaves the file complete. It would
+ * delay a collector until its end, so it holds the collector's lock.
  */
-#include <stddef.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/stop.h"
 #include "storage/admin.h"
 #include "storage/admin/admin_internal.h"
 #include "storage/file/db.h"
+#include "storage/file/lock.h"
+#include "storage/file/schema.h"
+#include "storage/pack/compact.h"
 
-/* Pages of a step: 8 MB. */
+/* --- opening, stopping --- */
+
+int admin_open(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err)
+{
+	bool there;
+	int result = schema_check(path, &there, err);
+
+	if (!result && !there)
+		return err_set(err, ERR_UNAVAILABLE, "there is no database %s; start one with: ibwire collect, "
+			       "or give another --db", path);
+	return result ? result : schema_open_reader(path, ret, ret_immutable, err);
+}
+
+/* Steps of SQLite's virtual machine between two checks. */
+enum { STEPS = 100000 };
+
+static int is_stopped(void *ctx)
+{
+	(void)ctx;
+	return stop_requested();
+}
+
+void admin_watch_stop(sqlite3 *db)
+{
+	sqlite3_progress_handler(db, STEPS, is_stopped, NULL);
+}
+
+int admin_stopped(int result, struct error *err)
+{
+	if (result >= 0 || !stop_requested())
+		return result;
+	return err_set(err, ERR_IO, "stopped before it was complete; everything is as it was before");
+}
+
+int64_t admin_file_bytes(const char *path, const char *suffix)
+{
+	char name[PATH_MAX];
+	struct stat st;
+
+	return schema_path(path, name, NULL) < 0 || stat(strcat(name, suffix), &st) < 0 ? 0 : st.st_size;
+}
+
+/* --- new files --- */
+
+/* Remove an incomplete database, with the files that SQLite and schema_create() create for it. */
+static void remove_with(const char *path)
+{
+	static const char *const suffixes[] = { "", "-journal", "-wal", "-shm", ".new", ".new-journal", ".new-wal",
+						".new-shm" };
+	char name[PATH_MAX + 64];
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		unlink(name);
+	}
+}
+
+static int is_taken(const char *path, struct error *err)
+{
+	return err_set(err, ERR_IO, "%s is there already; give another name, nothing is overwritten", path);
+}
+
+int new_file_begin(struct new_file *new_file, const char *path, struct error *err)
+{
+	struct stat st;
+	int len, fd;
+
+	if (!*path)
+		return err_set(err, ERR_IO, "the name of the new file is empty; give another one");
+	if (lstat(path, &st) == 0)
+		return is_taken(path, err);
+	new_file->path = path;
+	/* A path that SQLite cannot interpret as a special name. */
+	len = snprintf(new_file->part, sizeof(new_file->part), "%s%s.part",
+		       *path == '/' || *path == '.' ? "" : "./", path);
+	if (len < 0 || len > (int)sizeof(new_file->part) - 64)
+		return err_set(err, ERR_IO, "the path of the new file is too long; give a shorter one");
+	remove_with(new_file->part);
+	fd = open(new_file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", path,
+			       strerror(errno));
+	close(fd);
+	return 0;
+}
+
+/* link() does not overwrite, unlike rename(); some file systems have no hard links. */
+static int give_name(const struct new_file *new_file, struct error *err)
+{
+	struct stat st;
+
+	if (link(new_file->part, new_file->path) == 0 || errno == EEXIST) {
+		if (lstat(new_file->part, &st) == 0 && st.st_nlink < 2)
+			return is_taken(new_file->path, err);
+		unlink(new_file->part);
+		return 0;
+	}
+	if (lstat(new_file->path, &st) == 0)
+		return is_taken(new_file->path, err);
+	if (rename(new_file->part, new_file->path) < 0)
+		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name",
+			       new_file->path, strerror(errno));
+	return 0;
+}
+
+int new_file_finish(struct new_file *new_file, struct error *err)
+{
+	int result = schema_sync(new_file->part, err);
+
+	if (!result)
+		result = give_name(new_file, err);
+	if (result < 0) {
+		remove_with(new_file->part);
+		return result;
+	}
+	return schema_sync_folder(new_file->part, err);
+}
+
+void new_file_abandon(struct new_file *new_file)
+{
+	remove_with(new_file->part);
+}
+
+/* --- backup --- */
+
+/* Pages per step: 16 MB. */
 enum { STEP_PAGES = 1024 };
 
 static int copy_pages(sqlite3 *source, sqlite3 *copy, struct error *err)
@@ -28,7 +167,7 @@ static int copy_pages(sqlite3 *source, sqlite3 *copy, struct error *err)
 		code = sqlite3_backup_step(backup, STEP_PAGES);
 	while (code == SQLITE_OK && !stop_requested());
 	result = code == SQLITE_DONE ? 0 : -1;
-	/* An error is left at the copy; a page that could not be read too. */
+	/* The error is that of the copy, also if a page could not be read. */
 	if (sqlite3_backup_finish(backup) != SQLITE_OK || result < 0)
 		return sqlite3_errcode(copy) != SQLITE_OK ? db_fail(copy, err) : db_fail(source, err);
 	return 0;
@@ -37,12 +176,12 @@ static int copy_pages(sqlite3 *source, sqlite3 *copy, struct error *err)
 static int copy_to(sqlite3 *source, const char *path, struct error *err)
 {
 	sqlite3 *copy = NULL;
-	int64_t sweeps = 0;
+	int64_t rows = 0;
 	int result = db_exec(source, "BEGIN", err);
 
-	/* The transaction begins with its first look. */
+	/* The transaction starts with the first read. */
 	if (!result)
-		result = db_integer(source, "SELECT count(*) FROM meta", 0, &sweeps, err);
+		result = db_integer(source, "SELECT count(*) FROM meta", 0, &rows, err);
 	if (result < 0)
 		return result;
 	if (sqlite3_open_v2(path, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
@@ -75,4 +214,77 @@ int admin_backup(const char *path, const char *new_path, int64_t *ret_bytes, str
 	if (!result)
 		*ret_bytes = admin_file_bytes(new_path, "");
 	return result;
+}
+
+/* --- compaction --- */
+
+static int lock_or_refuse(const char *path, struct db_lock *ret_lock, struct error *err)
+{
+	int64_t pid = 0;
+
+	if (!lock_held(path, &pid))
+		return lock_take(path, ret_lock, err);
+	return err_set(err, ERR_UNAVAILABLE, "a collector writes to %s (process %lld), and compacting would keep it "
+		       "waiting; stop it first, and start it again afterwards", path, (long long)pid);
+}
+
+/* Pack the samples that a collector would pack next. */
+static int pack(sqlite3 *db, struct error *err)
+{
+	struct compaction *compaction = calloc(1, sizeof(*compaction));
+	int result;
+
+	if (!compaction)
+		return err_nomem(err);
+	result = compact_init(compaction, db, 0, err);
+	while (!result && (result = compact_step(compaction, err)) > 0)
+		result = 0;
+	compact_done(compaction);
+	free(compaction);
+	return result;
+}
+
+static int vacuum(const char *path, struct error *err)
+{
+	sqlite3 *db;
+	int result = schema_open_writer(path, &db, err);
+
+	if (result < 0)
+		return result;
+	admin_watch_stop(db);
+	result = pack(db, err);
+	if (result < 0) {
+		sqlite3_close(db);
+		return result;
+	}
+	/* Its temporary copy may be as large as the file: not in memory. */
+	result = db_exec(db, "PRAGMA temp_store = FILE; VACUUM", err);
+	if (!result)
+		result = db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+	sqlite3_close(db);
+	return result;
+}
+
+int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, struct error *err)
+{
+	struct db_lock lock;
+	int result;
+	int64_t before;
+	bool there;
+
+	result = schema_check(path, &there, err);
+	if (!result && !there)
+		result = err_set(err, ERR_UNAVAILABLE, "there is no database %s; give another --db", path);
+	if (!result)
+		result = lock_or_refuse(path, &lock, err);
+	if (result < 0)
+		return result;
+	before = admin_file_bytes(path, "") + admin_file_bytes(path, "-wal");
+	result = admin_stopped(vacuum(path, err), err);
+	lock_release(&lock);
+	if (result < 0)
+		return result;
+	*ret_before = before;
+	*ret_after = admin_file_bytes(path, "") + admin_file_bytes(path, "-wal");
+	return 0;
 }

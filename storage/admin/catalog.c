@@ -5,12 +5,12 @@
 
 #include "storage/file/schema.h"
 
-/* What still lasts at the last sweep has no end yet. */
+/* Rows that are valid at the last sweep have no end in the export. */
 #define STILL { "to_sweep", "CASE WHEN to_sweep <= ?2 THEN to_sweep END", NULL }
 #define GUID(column) { column, NULL, "hide_guid(" column ")" }
 #define PLAIN { { NULL, NULL, NULL } }
 
-/* The last good name of each node before: one that lost its name is called by it. */
+/* The last specific name of each node before the range, for nodes that lost their name. */
 static const char last_names[] =
 	"from_sweep = (SELECT max(o.from_sweep) FROM source.node_version o WHERE o.node = t.node"
 	" AND o.from_sweep < ?1 AND NOT name_is_generic(o.description))";
@@ -25,7 +25,7 @@ const struct catalog_table catalog_tables[] = {
 	{ "detail_counter", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
 	{ "code", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
 	{ "boot", DATA_OTHER, RANGE_ALL, NULL, 1, NULL, NULL, { { "boot_id", NULL, "hide_boot(boot_id)" } } },
-	/* Whole: their ids have no holes. */
+	/* Complete, since their ids must have no holes. */
 	{ "node", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, { GUID("guid") } },
 	{ "port", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
 	{ "caps", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
@@ -65,7 +65,7 @@ const struct catalog_table catalog_tables[] = {
 	  { { "subject", NULL, "hide_text(subject)" }, { "text", NULL, "hide_text(text)" },
 	    { "hosts", NULL, "'[]'" } } },
 	{ "acknowledgement", DATA_FINDINGS, RANGE_ALL, NULL, 1, NULL, NULL,
-	  { GUID("node_guid"), { "person", NULL, "'somebody'" }, { "reason", NULL, "'(hidden)'" } } },
+	  { GUID("node_guid"), { "person", NULL, "'(hidden)'" }, { "reason", NULL, "'(hidden)'" } } },
 	{ "event", DATA_EVENTS, RANGE_SWEEPS, "sweep", 1, NULL, NULL,
 	  { GUID("node_guid"), GUID("peer_guid"), { "text", NULL, "hide_text(text)" } } },
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * catalog.h - what is kept in which table (inside storage/ only)
+ * catalog.h - properties of the tables (private to storage/)
  *
- * One list says of each table what kind of knowledge it holds, which of its rows
- * belong to a run of sweeps, and which columns tell who somebody is. What counts,
- * exports or disguises a database goes by it, so a new table is one entry;
- * admin_test.c holds the list against the schema.
+ * For each table: the kind of its data, which of its rows belong to a range of sweeps, and which
+ * columns identify nodes or persons. Information, export and anonymisation use this list, so a new
+ * table needs one entry; admin_test.c compares the list with the schema.
  */
 #ifndef IBWIRE_STORAGE_CATALOG_H
 #define IBWIRE_STORAGE_CATALOG_H
@@ -17,18 +16,18 @@
 
 /* Which rows belong to a part of the history. */
 enum catalog_range {
-	RANGE_NONE,    /* none: a new database makes them itself */
+	RANGE_NONE,    /* none: a new database contains them */
 	RANGE_ALL,     /* all */
 	RANGE_SWEEPS,  /* by key: from the first sweep to the last */
 	RANGE_WINDOWS, /* by key: as chunk_window.id */
 	RANGE_HOURS,   /* by key: as hour.id */
-	RANGE_SNAPSHOTS, /* by key: as snapshot.id, of those taken in the time that is asked for, ?7 to ?8 */
+	RANGE_SNAPSHOTS, /* by key: as snapshot.id, of those taken in the requested time, ?7 to ?8 */
 	RANGE_FINDINGS, /* by key: as finding.id, of those that were open in one of the sweeps */
-	RANGE_LASTING, /* what lasted in one of the sweeps: from_sweep up to, but not in, to_sweep */
+	RANGE_LASTING, /* valid in one of the sweeps: [from_sweep, to_sweep) */
 	RANGE_COUNT,
 };
 
-/* The first and the last of a range are these parameters in SQL; of sweeps it is ?1 and ?2. */
+/* SQL parameter of the first number of a range; the next parameter is the last number. */
 #define RANGE_FIRST(range) ((range) == RANGE_WINDOWS ? 3 : (range) == RANGE_HOURS ? 5 : 1)
 
 enum { CATALOG_COLUMNS_MAX = 5 };
@@ -36,19 +35,19 @@ enum { CATALOG_COLUMNS_MAX = 5 };
 /* A column that an export does not copy as it is. */
 struct catalog_column {
 	const char *name;
-	const char *sql;    /* what a part of the history has there instead; NULL: as it is */
-	const char *hidden; /* what an anonymised one has there; NULL: as above */
+	const char *sql;    /* its value in an export; NULL: unchanged */
+	const char *hidden; /* its value in an anonymised export; NULL: as above */
 };
 
 struct catalog_table {
 	const char *name;
 	enum data_kind kind;
 	enum catalog_range range;
-	const char *key; /* a column that begins the primary key; NULL: the table is small */
-	int64_t scale;   /* the key holds sweep, window or hour times this */
-	const char *also; /* a condition for rows that are taken too, or NULL (the row is t, the database source) */
-	const char *from; /* the rows are these instead of the table's, or NULL */
-	struct catalog_column columns[CATALOG_COLUMNS_MAX]; /* a name of NULL ends them */
+	const char *key; /* first column of the primary key; NULL: the table is small */
+	int64_t scale;   /* the key is a sweep, window or hour multiplied by this */
+	const char *also; /* condition for additional rows (row: t, database: source), or NULL */
+	const char *from; /* source of the rows instead of the table, or NULL */
+	struct catalog_column columns[CATALOG_COLUMNS_MAX]; /* ends with a name of NULL */
 };
 
 extern const struct catalog_table catalog_tables[];

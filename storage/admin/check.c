@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* check.c - is a database sound: its pages, its references, and what is packed in it */
+/* check.c - check of pages, references, packed samples and absolute readings */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,27 +14,27 @@
 #include "storage/read/readings.h"
 #include "storage/file/schema.h"
 
-/* So many faults of one kind are told; all are counted as far as SQLite goes on. */
-enum { TOLD_MOST = 20, SQLITE_FAULTS_MOST = 1000 };
+/* Faults of one kind that are reported, and that SQLite searches for. */
+enum { REPORTED_MOST = 20, SQLITE_FAULTS_MOST = 1000 };
 
 struct checking {
 	sqlite3 *db;
 	admin_fault_fn *found;
 	void *ctx;
 	uint64_t faults;
-	uint64_t of_kind; /* of the check that runs */
+	uint64_t of_kind; /* of the current check */
 };
 
-static void tell(struct checking *checking, const char *where, const char *what)
+static void report(struct checking *checking, const char *where, const char *what)
 {
 	const struct admin_fault fault = { .where = where, .what = what };
 
 	checking->faults++;
-	if (checking->of_kind++ < TOLD_MOST)
+	if (checking->of_kind++ < REPORTED_MOST)
 		checking->found(checking->ctx, &fault);
 }
 
-/* A query that cannot go on has met damage: that is what was looked for. Return: 0, or an error that is none of it. */
+/* If a query failed because of damage, report that. Return: 0, or any other error. */
 static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, const char *where, struct error *err)
 {
 	char text[256];
@@ -45,7 +45,7 @@ static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, 
 	if (result >= 0)
 		return 0;
 	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR) {
-		tell(checking, where, text);
+		report(checking, where, text);
 		return 0;
 	}
 	return err ? err->code : result;
@@ -64,7 +64,7 @@ static int check_pages(struct checking *checking, struct error *err)
 		const char *text = (const char *)sqlite3_column_text(rows, 0);
 
 		if (text && strcmp(text, "ok"))
-			tell(checking, "file", text);
+			report(checking, "file", text);
 	}
 	return end_query(checking, rows, result, "file", err);
 }
@@ -81,22 +81,22 @@ static int check_declared(struct checking *checking, struct error *err)
 		const char *table = (const char *)sqlite3_column_text(rows, 0);
 
 		snprintf(text, sizeof(text), "a row names a %s that is not there", sqlite3_column_text(rows, 2));
-		tell(checking, table ? table : "file", text);
+		report(checking, table ? table : "file", text);
 	}
 	return end_query(checking, rows, result, "file", err);
 }
 
-/* What no command but this one goes on behind. */
+/* Other commands end if this check fails. */
 static void check_keys(struct checking *checking)
 {
 	struct error fault = { 0 };
 
 	checking->of_kind = 0;
 	if (schema_verify_keys(checking->db, &fault) < 0)
-		tell(checking, "keys", fault.text);
+		report(checking, "keys", fault.text);
 }
 
-/* What is a reference without SQLite's knowing of it, and must be there. */
+/* References that are not declared in the schema, and properties of ids and ranges. */
 static const struct {
 	const char *table, *what, *sql;
 } references[] = {
@@ -146,20 +146,20 @@ static int check_references(struct checking *checking, struct error *err)
 		if (result > 0 && sqlite3_column_int64(row, 0)) {
 			snprintf(text, sizeof(text), "%s (%" PRId64 " times)", references[i].what,
 				 (int64_t)sqlite3_column_int64(row, 0));
-			tell(checking, references[i].table, text);
+			report(checking, references[i].table, text);
 		}
 		result = end_query(checking, row, result, references[i].table, err);
 	}
 	return result;
 }
 
-/* The sweeps that a packed row is of, and how it is unpacked. */
+/* Packed rows of a sweep or a window. */
 struct packed {
 	const char *table;
-	int64_t id;            /* of the sweep, or of the window */
-	int64_t from, to;      /* sweeps: the first, and the first behind them */
-	int64_t scale;         /* rowids of it: from id * scale on */
-	unsigned samples;      /* of each row */
+	int64_t id;            /* of the sweep or window */
+	int64_t from, to;      /* sweeps [from, to) */
+	int64_t scale;         /* the rowids start at id * scale */
+	unsigned samples;      /* per row */
 	int (*unpack)(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
 };
 
@@ -169,7 +169,7 @@ static int unpack_hot(const uint8_t *data, size_t len, struct codec_sample *samp
 	return hot_read_block(data, len, samples);
 }
 
-static void tell_packed(struct checking *checking, const struct packed *packed, const char *what)
+static void report_packed(struct checking *checking, const struct packed *packed, const char *what)
 {
 	char text[256];
 
@@ -178,10 +178,10 @@ static void tell_packed(struct checking *checking, const struct packed *packed, 
 	else
 		snprintf(text, sizeof(text), "sweeps %" PRId64 " to %" PRId64 ": %s", packed->from, packed->to - 1,
 			 what);
-	tell(checking, packed->table, text);
+	report(checking, packed->table, text);
 }
 
-/* Unpack all rows of one sweep or window. A page that cannot be read costs these; others are looked at still. */
+/* Unpack all rows of a sweep or window. If a page cannot be read, the remaining ones are skipped. */
 static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struct packed *packed, struct error *err)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
@@ -203,17 +203,17 @@ static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struc
 				 part * CODEC_BLOCK_PORTS, (part + 1) * CODEC_BLOCK_PORTS - 1);
 		else
 			snprintf(text, sizeof(text), "the samples of port %" PRId64 " cannot be unpacked", part);
-		tell_packed(checking, packed, text);
+		report_packed(checking, packed, text);
 	}
 	sqlite3_reset(rows);
 	if (result < 0 && (sqlite3_errcode(checking->db) & 0xff) == SQLITE_CORRUPT) {
-		tell_packed(checking, packed, "a page with samples cannot be read");
+		report_packed(checking, packed, "a page with samples cannot be read");
 		return 0;
 	}
 	return result;
 }
 
-/* Rows of id, from_sweep, to_sweep that say what there is; each is unpacked. */
+/* @list_sql: selects id, from_sweep, to_sweep of the sweeps or windows. */
 static int check_packed(struct checking *checking, const char *list_sql, const struct packed *kind, struct error *err)
 {
 	struct packed packed = *kind;
@@ -256,15 +256,15 @@ static int check_samples(struct checking *checking, struct error *err)
 	return result;
 }
 
-/* What check_readings() follows from sweep to sweep. */
+/* State of check_readings() at a sweep. */
 struct followed {
-	struct stored_reading *ports; /* their last readings. base_sweep: none before it is to be followed */
+	struct stored_reading *ports; /* last readings; base_sweep: earlier readings are not compared */
 	size_t count;
-	int64_t sweep;                /* ports whose traffic counters moved in it, and to where they did not lead */
-	unsigned moved, wrong;
+	int64_t sweep;
+	unsigned moved, wrong;        /* ports in this sweep whose traffic counters increased; with a wrong reading */
 };
 
-/* What a damaged pack held is missing from all sums until its end. */
+/* Sums over a damaged row are incomplete until its end. */
 static void stop_following(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
 {
 	const struct followed *followed = ctx;
@@ -274,7 +274,7 @@ static void stop_following(void *ctx, int64_t from_sweep, int64_t to_sweep, uint
 		followed->ports[port] = (struct stored_reading){ .base_sweep = to_sweep - 1 };
 }
 
-/* A reset whose mark was lost with a damaged page is one port's; deltas are stored twice for all ports. */
+/* A lost mark of a reset affects one port; deltas that are stored twice affect most ports. */
 static void end_sweep(struct checking *checking, struct followed *followed, int64_t next)
 {
 	char text[192];
@@ -283,13 +283,13 @@ static void end_sweep(struct checking *checking, struct followed *followed, int6
 		snprintf(text, sizeof(text), "sweep %" PRId64 ": what %u of %u ports counted does not lead from the "
 			 "readings before to those of this sweep: some is stored twice, or missing", followed->sweep,
 			 followed->wrong, followed->moved);
-		tell(checking, "absolute", text);
+		report(checking, "absolute", text);
 	}
 	followed->sweep = next;
 	followed->moved = followed->wrong = 0;
 }
 
-/* A delta of a port whose last reading is known. */
+/* Add a delta to the last reading of its port. */
 static void follow_delta(struct followed *followed, uint32_t port, const struct delta *delta)
 {
 	bool moved = false;
@@ -302,7 +302,7 @@ static void follow_delta(struct followed *followed, uint32_t port, const struct 
 	followed->moved += moved;
 }
 
-/* A row of absolute is where a sum ends (@delta, or NULL, led to it) and the next one begins. */
+/* Compare a row of absolute with the last reading, to which @delta (or NULL) was added; replace it. */
 static void follow_reading(struct followed *followed, sqlite3_stmt *row, const struct delta *delta)
 {
 	uint64_t port = db_u64(row, 1);
@@ -320,8 +320,8 @@ static void follow_reading(struct followed *followed, sqlite3_stmt *row, const s
 }
 
 /*
- * Is each stored reading what the one before and the deltas between them give? It is, for each counter that the last
- * of these deltas knows: a reset says what was counted since, and where a delta knows nothing a new reading begins.
+ * Check that each stored reading is the previous one plus the deltas between them, for counters that
+ * the last of these deltas knows: a counter unknown to it starts from the new reading.
  */
 static int follow(struct checking *checking, struct followed *followed, sqlite3_stmt *rows, struct delta_scan *scan,
 		  struct error *err)
@@ -363,11 +363,11 @@ static int check_readings(struct checking *checking, struct error *err)
 	int result;
 
 	checking->of_kind = 0;
-	/* Readings before the oldest samples remain without what came after them. Older schemas have no windows. */
-	if (db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window WHERE state = 2),"
-		       " (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first, NULL) < 0)
-		return 0;
-	result = db_integer(checking->db, "SELECT max(id) FROM sweep", 0, &newest, err);
+	/* Older readings remain when the samples after them are removed. */
+	result = db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window WHERE state = 2),"
+			    " (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first, err);
+	if (!result)
+		result = db_integer(checking->db, "SELECT max(id) FROM sweep", 0, &newest, err);
 	if (!result)
 		result = db_integer(checking->db, "SELECT max(id) FROM port", 0, &ports, err);
 	if (result < 0 || ports < 0 || ports >= HISTORY_PORTS)
@@ -399,7 +399,7 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 
 	if (!result)
 		admin_watch_stop(checking.db);
-	/* All of it at one moment. */
+	/* One state of the database for all checks. */
 	if (!result)
 		result = db_exec(checking.db, "BEGIN", &local);
 	if (!result)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* copy_test.c - copies and parts of a history hold what it held, and an anonymised one names nobody */
+/* copy_test.c - backups and exports have the content of the original; an anonymised one identifies nothing */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void an_export_of_everything_is_the_same(void **state)
+static void a_full_export_has_the_same_content(void **state)
 {
 	const struct export_query everything = { 0 };
 	struct model *model = test_history_store(3, 130);
@@ -76,14 +76,14 @@ static void check_part(uint64_t seed)
 	before.at_us = model->sweeps[first - 1].wall_us - 1;
 	assert_int_equal(snapshot_load(reader, &before, &snapshot, &err), ERR_UNAVAILABLE);
 	reader_close(reader);
-	/* A collector could go on with it: ids have no holes. */
+	/* A collector can continue with it: ids have no holes. */
 	writer = check_open_writer(copy);
 	writer_close(writer);
 	check_sound(copy);
 	model_destroy(model);
 }
 
-static void a_part_holds_its_sweeps_as_they_were_and_no_others(void **state)
+static void a_part_has_its_sweeps_and_no_others(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 4; seed < 4 + test_cases(4); seed++) {
@@ -93,8 +93,8 @@ static void a_part_holds_its_sweeps_as_they_were_and_no_others(void **state)
 	}
 }
 
-/* What is too old is gone: a part of what is left, and all of it. */
-static void a_history_that_forgot_is_exported_as_it_is(void **state)
+/* After old data has expired. */
+static void a_history_with_expired_data_is_exported(void **state)
 {
 	const struct writer_retention retention = { .raw_us = INT64_C(3600000000), .sums_us = INT64_C(7200000000),
 					  .window_sweeps = 5 };
@@ -145,21 +145,21 @@ static bool holds_guid(const char *bytes, size_t len, uint64_t guid)
 	return memmem(bytes, len, big_endian, 8) || memmem(bytes, len, digits, 16);
 }
 
-/* Names short enough to be there by chance say nothing. */
-enum { TELLING_NAME = 6 };
+/* Shorter names may be in a file by chance. */
+enum { NAME_LEAST = 6 };
 
 static bool holds_node(const char *bytes, size_t len, const struct node *node)
 {
 	size_t name = strnlen(node->desc, NODE_DESC_SIZE);
 
-	if (name >= TELLING_NAME && memmem(bytes, len, node->desc, name))
+	if (name >= NAME_LEAST && memmem(bytes, len, node->desc, name))
 		return true;
-	if (strlen(node->name) >= TELLING_NAME && memmem(bytes, len, node->name, strlen(node->name)))
+	if (strlen(node->name) >= NAME_LEAST && memmem(bytes, len, node->name, strlen(node->name)))
 		return true;
 	return holds_guid(bytes, len, node->guid) || holds_guid(bytes, len, node->system_guid);
 }
 
-/* Is this node as it was in the fabric before? Most are, and each search is one through the whole file. */
+/* Is this node unchanged since the previous fabric? Most are, and each search reads the whole file. */
 static bool is_known(const struct fabric *before, const struct node *node)
 {
 	uint32_t known = before ? fabric_find_node(before, node->guid) : FABRIC_NONE;
@@ -176,8 +176,8 @@ static bool is_known_port(const struct fabric *before, uint64_t guid)
 	return false;
 }
 
-/* Does a file hold anything that tells who a node or a port of the history is? */
-static bool names_somebody(const char *of, const struct model *model)
+/* Does a file contain a name or GUID of the history? */
+static bool has_identities(const char *of, const struct model *model)
 {
 	size_t len;
 	char *bytes = test_file_read(of, &len);
@@ -196,7 +196,7 @@ static bool names_somebody(const char *of, const struct model *model)
 	return found;
 }
 
-static void a_disguised_export_names_nobody(void **state)
+static void an_anonymised_export_identifies_nothing(void **state)
 {
 	const struct export_query anonymised = { .anonymise = true }, plain = { 0 };
 	struct export_summary summary;
@@ -212,8 +212,8 @@ static void a_disguised_export_names_nobody(void **state)
 		    admin_export(path, named, &plain, &summary, &err) < 0)
 			fail_msg("%s", err.text);
 		check_sound(copy);
-		assert_false(names_somebody(copy, model));
-		assert_true(names_somebody(named, model)); /* it would be found */
+		assert_false(has_identities(copy, model));
+		assert_true(has_identities(named, model)); /* the search works */
 		assert_int_equal(check_integer(copy, "SELECT count(DISTINCT guid) FROM node"),
 				 check_integer(path, "SELECT count(DISTINCT guid) FROM node"));
 		assert_int_equal(check_integer(copy, "SELECT count(DISTINCT name) FROM node_version"),
@@ -224,7 +224,7 @@ static void a_disguised_export_names_nobody(void **state)
 	}
 }
 
-static void a_backup_beside_a_writer_is_of_one_moment(void **state)
+static void a_backup_during_writes_is_of_one_state(void **state)
 {
 	struct model *model = model_create(8, 4, 10, 12);
 	struct reader *reader;
@@ -278,7 +278,7 @@ static void a_backup_beside_a_writer_is_of_one_moment(void **state)
 	model_destroy(model);
 }
 
-static void nothing_is_overwritten_and_nothing_half_stays(void **state)
+static void nothing_is_overwritten_and_nothing_partial_remains(void **state)
 {
 	struct model *model = test_history_store(15, 5);
 	const struct export_query everything = { 0 }, never = { .until_us = 1 };
@@ -307,12 +307,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
 	const struct CMUnitTest tests[] = {
-		TEST(an_export_of_everything_is_the_same),
-		TEST(a_part_holds_its_sweeps_as_they_were_and_no_others),
-		TEST(a_history_that_forgot_is_exported_as_it_is),
-		TEST(a_disguised_export_names_nobody),
-		TEST(a_backup_beside_a_writer_is_of_one_moment),
-		TEST(nothing_is_overwritten_and_nothing_half_stays),
+		TEST(a_full_export_has_the_same_content),
+		TEST(a_part_has_its_sweeps_and_no_others),
+		TEST(a_history_with_expired_data_is_exported),
+		TEST(an_anonymised_export_identifies_nothing),
+		TEST(a_backup_during_writes_is_of_one_state),
+		TEST(nothing_is_overwritten_and_nothing_partial_remains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

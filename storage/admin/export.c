@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * export.c - a part of the history as a database of its own
+ * export.c - a part of the history as a separate database
  *
- * The new database is made as every new one is, and filled table by table with
- * the rows that belong to the part (storage/admin/catalog.c). Nothing that is to be hidden
- * ever stands in it, so that no free page holds it either.
+ * The new database is created as usual and filled table by table with the rows of the part
+ * (storage/admin/catalog.c). What is hidden is never written to it, so no free page contains it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,32 +26,20 @@ enum { RANGE_NUMBERS = 8 };
 struct exporting {
 	const char *path;
 	const struct export_query *query;
-	sqlite3 *source; /* of its own, for what is worked out from it */
-	sqlite3 *db;     /* the new one, with the old one attached as "source" */
+	sqlite3 *source; /* the old database, for queries in C */
+	sqlite3 *db;     /* the new one; the old one is attached as "source" */
 	bool immutable;
 	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of catalog.h */
 	struct anonymiser anonymiser;
 };
 
-/* The path as a URI that cannot be written through. */
-static int source_uri(const struct exporting *exporting, struct text *ret, struct error *err)
-{
-	text_append(ret, *exporting->path == '/' ? "file:" : "file:./");
-	for (const char *c = exporting->path; *c; c++) {
-		if (strchr("?#%", *c))
-			text_appendf(ret, "%%%02X", (unsigned char)*c);
-		else
-			text_append_bytes(ret, c, 1);
-	}
-	text_append(ret, exporting->immutable ? "?mode=ro&immutable=1" : "?mode=ro");
-	return text_failed(ret) ? err_nomem(err) : 0;
-}
-
 static int attach_source(struct exporting *exporting, struct error *err)
 {
 	struct text uri = { 0 };
 	sqlite3_stmt *attach = NULL;
-	int on = 1, result = source_uri(exporting, &uri, err);
+	int on = 1;
+	int result = schema_uri(exporting->path, exporting->immutable ? "?mode=ro&immutable=1" : "?mode=ro",
+				    &uri, err);
 
 	if (!result)
 		result = db_prepare(exporting->db, "ATTACH ?1 AS source", &attach, err);
@@ -62,7 +49,7 @@ static int attach_source(struct exporting *exporting, struct error *err)
 	}
 	sqlite3_finalize(attach);
 	text_done(&uri);
-	/* Others who may not write need its log. */
+	/* Readers without write access need its log. */
 	if (!result)
 		sqlite3_file_control(exporting->db, "source", SQLITE_FCNTL_PERSIST_WAL, &on);
 	return result;
@@ -80,7 +67,7 @@ static void name_is_generic(sqlite3_context *context, int count, sqlite3_value *
 	sqlite3_result_int(context, names_is_generic(desc));
 }
 
-/* Nothing has to be safe before it is complete, and nobody else looks at it. */
+/* Until it is complete, no other process uses it, and it need not survive a crash. */
 static int open_new_file(struct exporting *exporting, const char *part, struct error *err)
 {
 	int result = schema_create(part, err);
@@ -94,7 +81,7 @@ static int open_new_file(struct exporting *exporting, const char *part, struct e
 	admin_watch_stop(exporting->db);
 	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 			 " PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
-	/* Only now: a hardened connection refuses to turn its journal off. */
+	/* After the settings: a hardened connection cannot turn its journal off. */
 	schema_harden(exporting->db);
 	if (!result)
 		result = attach_source(exporting, err);
@@ -104,7 +91,7 @@ static int open_new_file(struct exporting *exporting, const char *part, struct e
 	return result ? result : db_exec(exporting->db, "BEGIN", err);
 }
 
-/* A number of the part, worked out from those before it. */
+/* A number of the range; @sql has the times and the first two numbers as parameters. */
 static int range_number(struct exporting *exporting, const char *sql, int64_t absent, int64_t *ret, struct error *err)
 {
 	const struct export_query *query = exporting->query;
@@ -144,8 +131,8 @@ static int nothing_there(const struct exporting *exporting, struct error *err)
 }
 
 /*
- * The sweeps of the part: what sweeps, sums or events tell of that time. Then out
- * to whole windows, and the hours that are whole in it.
+ * Find the sweeps of the part: those with samples, sums or events in that time. It is extended to
+ * whole windows, and contains the hours that are completely within it.
  */
 static int find_range(struct exporting *exporting, struct error *err)
 {
@@ -186,17 +173,17 @@ static int find_range(struct exporting *exporting, struct error *err)
 	return result;
 }
 
-/* What stands in a column of the new table. */
+/* The value of a column in the new table. */
 static const char *column_sql(const struct exporting *exporting, const struct catalog_table *table, const char *column)
 {
 	for (int i = 0; i < CATALOG_COLUMNS_MAX && table->columns[i].name; i++) {
-		const struct catalog_column *kept = &table->columns[i];
+		const struct catalog_column *copied = &table->columns[i];
 
-		if (strcmp(kept->name, column))
+		if (strcmp(copied->name, column))
 			continue;
-		if (exporting->query->anonymise && kept->hidden)
-			return kept->hidden;
-		return kept->sql ? kept->sql : column;
+		if (exporting->query->anonymise && copied->hidden)
+			return copied->hidden;
+		return copied->sql ? copied->sql : column;
 	}
 	return column;
 }
@@ -292,7 +279,7 @@ static int copy_table(struct exporting *exporting, const struct catalog_table *t
 	return result;
 }
 
-/* The values at the first sweep, from which those after it follow. */
+/* Absolute values at the first sweep: those of later sweeps are computed from them. */
 static int put_first_readings(struct exporting *exporting, struct error *err)
 {
 	int64_t first = exporting->range[0], ports = 0;
@@ -316,7 +303,7 @@ static int put_first_readings(struct exporting *exporting, struct error *err)
 	return result;
 }
 
-/* What ports without data were last read with: they are told by it for as long as their span lasts. */
+/* The last readings of ports in a span. */
 static const char resting_readings[] =
 	"INSERT OR IGNORE INTO main.absolute SELECT a.* FROM main.span g CROSS JOIN source.absolute a"
 	" ON a.sweep = g.read_sweep AND a.port = g.port";
@@ -336,7 +323,7 @@ static int gather_guids(struct exporting *exporting, const struct catalog_table 
 	return result;
 }
 
-/* Names as they are stored, and as they are made from what nodes said; GUIDs in place of names are none. */
+/* Stored names, and names made from descriptions; a GUID in place of a name is not one. */
 static int gather_names(struct exporting *exporting, const char *table, struct error *err)
 {
 	sqlite3_stmt *rows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* info.c - what a database holds, since when, and how large it is */
+/* info.c - content of a database: since when, how many rows, how large */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,19 +12,19 @@
 #include "storage/file/schema.h"
 
 /*
- * A file up to this size is counted row by row. Of a larger one only tables with few
- * rows are; of the others so many places are looked at.
+ * The rows of a file up to this size are counted. In a larger one, tables with SOON_COUNTED rows or
+ * more are estimated from PLACES places.
  */
 #define EXACT_BYTES (INT64_C(64) << 20)
 enum { PLACES = 16, SOON_COUNTED = 20000 };
 
-/* Of rows that were weighed: what a page needs beside them. */
+/* Size of pages relative to that of their rows. */
 #define PAGE_OVERHEAD 1.12
 
 #define WALL_SINCE(sweep) "SELECT wall_us FROM sweep WHERE id >= (" sweep ") ORDER BY id LIMIT 1"
 #define WALL_UNTIL(sweep) "SELECT wall_us FROM sweep WHERE id <= (" sweep ") ORDER BY id DESC LIMIT 1"
 
-/* The wall clock of the oldest and the newest; where a query fits no older schema, the next one does. */
+/* Queries for the wall clock of the oldest and the newest data. */
 static const struct {
 	enum data_kind kind;
 	const char *since, *until;
@@ -33,7 +33,6 @@ static const struct {
 			       " SELECT min(from_sweep) FROM chunk_window WHERE state = 1)"),
 	  WALL_UNTIL("SELECT max(s) FROM (SELECT max(id) / 65536 AS s FROM hot UNION ALL"
 		     " SELECT max(to_sweep) - 1 FROM chunk_window WHERE state = 1)") },
-	{ DATA_RAW, WALL_SINCE("SELECT min(sweep) FROM delta"), WALL_UNTIL("SELECT max(sweep) FROM delta") },
 	{ DATA_SUMS, "SELECT min(from_us) FROM chunk_window WHERE state > 0",
 	  "SELECT max(to_us) FROM chunk_window WHERE state > 0" },
 	{ DATA_HOURS, "SELECT min(from_us) FROM hour", "SELECT max(to_us) FROM hour" },
@@ -52,7 +51,7 @@ static const struct {
 	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
 };
 
-/* A number that a query gives; 0 where it gives none, or has no place in this schema. */
+/* The result of a query; 0 if it fails or has none. */
 static int64_t number_or_none(sqlite3 *db, const char *sql)
 {
 	int64_t number = 0;
@@ -63,17 +62,15 @@ static int64_t number_or_none(sqlite3 *db, const char *sql)
 static void read_times(sqlite3 *db, struct admin_info *ret)
 {
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-		struct data_info *kept = &ret->data[times[i].kind];
+		struct data_info *info = &ret->data[times[i].kind];
 
-		if (kept->since_us)
-			continue;
-		kept->since_us = number_or_none(db, times[i].since);
-		kept->until_us = number_or_none(db, times[i].until);
+		info->since_us = number_or_none(db, times[i].since);
+		info->until_us = number_or_none(db, times[i].until);
 	}
 }
 
-/* Bytes that a row's values take, about as SQLite packs them. */
-static int64_t weigh_row(sqlite3_stmt *row)
+/* Approximate size of a row in bytes, as SQLite stores it. */
+static int64_t row_bytes(sqlite3_stmt *row)
 {
 	int64_t bytes = 4;
 
@@ -95,14 +92,14 @@ static int64_t weigh_row(sqlite3_stmt *row)
 	return bytes;
 }
 
-/* How many keys of a table are looked at from one place on: what comes once in many sweeps is not to be missed. */
+/* Number of keys at one place. Tables with rows in few sweeps need more. */
 static int64_t keys_of_place(const struct catalog_table *table)
 {
 	return table->range == RANGE_SWEEPS && table->scale == 1 ? 128 : 1;
 }
 
-/* The rows of @keys keys from @first on. */
-static int weigh_place(sqlite3_stmt *rows, int64_t first, int64_t keys, int64_t *ret_rows, int64_t *ret_bytes,
+/* Add rows and bytes of @keys keys from @first on. */
+static int measure_place(sqlite3_stmt *rows, int64_t first, int64_t keys, int64_t *ret_rows, int64_t *ret_bytes,
 		       struct error *err)
 {
 	int result;
@@ -111,14 +108,14 @@ static int weigh_place(sqlite3_stmt *rows, int64_t first, int64_t keys, int64_t 
 	sqlite3_bind_int64(rows, 2, first + keys);
 	while ((result = db_step(rows, err)) > 0) {
 		(*ret_rows)++;
-		*ret_bytes += weigh_row(rows);
+		*ret_bytes += row_bytes(rows);
 	}
 	sqlite3_reset(rows);
 	return result;
 }
 
-/* Look at some places of a table, spread over its key, and take the rest to be like them. */
-static int sample_table(sqlite3 *db, const struct catalog_table *table, struct data_info *kept, struct error *err)
+/* Estimate a table from places at equal distances in its key. */
+static int sample_table(sqlite3 *db, const struct catalog_table *table, struct data_info *info, struct error *err)
 {
 	int64_t first = 0, last = -1, rows = 0, bytes = 0, seen = 0, keys = keys_of_place(table);
 	long long scale = (long long)table->scale;
@@ -135,22 +132,22 @@ static int sample_table(sqlite3 *db, const struct catalog_table *table, struct d
 		 scale, table->key, scale);
 	if (result < 0 || (result = db_prepare(db, sql, &place, err)) < 0)
 		return result;
-	/* In the middle of as many parts, since at the ends there is more than elsewhere. */
+	/* In the middle of PLACES parts, since both ends have more rows than average. */
 	for (int64_t i = 0; !result && i < PLACES; i++) {
 		int64_t at = first + (last - first + 1) * (2 * i + 1) / (2 * PLACES);
 
-		result = weigh_place(place, at, keys, &rows, &bytes, err);
+		result = measure_place(place, at, keys, &rows, &bytes, err);
 		seen += last - at + 1 < keys ? last - at + 1 : keys;
 	}
 	sqlite3_finalize(place);
 	if (result < 0 || seen <= 0)
 		return result;
-	kept->rows += (int64_t)((double)rows / (double)seen * (double)(last - first + 1));
-	kept->bytes += (int64_t)((double)bytes / (double)seen * (double)(last - first + 1) * PAGE_OVERHEAD);
+	info->rows += (int64_t)((double)rows / (double)seen * (double)(last - first + 1));
+	info->bytes += (int64_t)((double)bytes / (double)seen * (double)(last - first + 1) * PAGE_OVERHEAD);
 	return 0;
 }
 
-/* Return: 1 where a table has more rows than are soon counted, 0 or an error. */
+/* Return: 1 if a table has SOON_COUNTED rows or more, 0 or an error. */
 static int is_large(sqlite3 *db, const char *table, struct error *err)
 {
 	int64_t rows = 0;
@@ -162,7 +159,7 @@ static int is_large(sqlite3 *db, const char *table, struct error *err)
 	return result < 0 ? result : rows >= SOON_COUNTED;
 }
 
-static int count_rows(sqlite3 *db, const char *table, struct data_info *kept, struct error *err)
+static int count_rows(sqlite3 *db, const char *table, struct data_info *info, struct error *err)
 {
 	int64_t rows = 0;
 	char sql[128];
@@ -170,12 +167,12 @@ static int count_rows(sqlite3 *db, const char *table, struct data_info *kept, st
 
 	snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%.64s\"", table);
 	result = db_integer(db, sql, 0, &rows, err);
-	kept->rows += rows;
+	info->rows += rows;
 	return result;
 }
 
-/* The pages of a table and its indexes, where SQLite was built to tell; else what its rows weigh. */
-static int weigh_table(sqlite3 *db, const char *table, struct data_info *kept, struct error *err)
+/* Size of the pages of a table and its indexes if SQLite has dbstat, else of its rows. */
+static int measure_table(sqlite3 *db, const char *table, struct data_info *info, struct error *err)
 {
 	sqlite3_stmt *row;
 	char sql[128];
@@ -186,7 +183,7 @@ static int weigh_table(sqlite3 *db, const char *table, struct data_info *kept, s
 		sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC);
 		result = db_step(row, err);
 		if (result > 0)
-			kept->bytes += sqlite3_column_int64(row, 0);
+			info->bytes += sqlite3_column_int64(row, 0);
 		sqlite3_finalize(row);
 		return result < 0 ? result : 0;
 	}
@@ -195,7 +192,7 @@ static int weigh_table(sqlite3 *db, const char *table, struct data_info *kept, s
 	if (result < 0)
 		return result;
 	while ((result = db_step(row, err)) > 0)
-		kept->bytes += (int64_t)((double)weigh_row(row) * PAGE_OVERHEAD);
+		info->bytes += (int64_t)((double)row_bytes(row) * PAGE_OVERHEAD);
 	sqlite3_finalize(row);
 	return result;
 }
@@ -203,20 +200,20 @@ static int weigh_table(sqlite3 *db, const char *table, struct data_info *kept, s
 static int read_table(sqlite3 *db, const char *name, struct admin_info *ret, struct error *err)
 {
 	const struct catalog_table *table = catalog_find(name);
-	struct data_info *kept = &ret->data[table ? table->kind : DATA_OTHER];
+	struct data_info *info = &ret->data[table ? table->kind : DATA_OTHER];
 	bool large_file = ret->file_bytes > EXACT_BYTES;
 	int result;
 
-	kept->there = true;
+	info->there = true;
 	if (large_file && table && table->key) {
 		result = is_large(db, name, err);
 		if (result > 0)
-			ret->estimated = kept->estimated = true;
+			ret->estimated = info->estimated = true;
 		if (result)
-			return result < 0 ? result : sample_table(db, table, kept, err);
+			return result < 0 ? result : sample_table(db, table, info, err);
 	}
-	result = count_rows(db, name, kept, err);
-	return result ? result : weigh_table(db, name, kept, err);
+	result = count_rows(db, name, info, err);
+	return result ? result : measure_table(db, name, info, err);
 }
 
 static int read_tables(sqlite3 *db, struct admin_info *ret, struct error *err)
@@ -231,8 +228,8 @@ static int read_tables(sqlite3 *db, struct admin_info *ret, struct error *err)
 	return result;
 }
 
-/* Whose fabric it is, as far as that can be told: the node of the host that asked. */
-static int read_asker(sqlite3 *db, struct admin_info *ret, struct error *err)
+/* The name of the collector's node, which identifies the fabric. */
+static int read_collector_node(sqlite3 *db, struct admin_info *ret, struct error *err)
 {
 	const char *name;
 	sqlite3_stmt *row;
@@ -250,7 +247,7 @@ static int read_asker(sqlite3 *db, struct admin_info *ret, struct error *err)
 	return result < 0 ? result : 0;
 }
 
-/* Of the sweeps whose samples are kept; a sum of short rows. */
+/* Readings of the sweeps whose samples are stored. */
 static int count_samples(sqlite3 *db, int64_t *ret, struct error *err)
 {
 	static const char since[] =
@@ -301,7 +298,7 @@ int admin_info(const char *path, struct admin_info *ret, struct error *err)
 	if (!result)
 		result = read_file(db, path, &info, err);
 	if (!result)
-		result = read_asker(db, &info, err);
+		result = read_collector_node(db, &info, err);
 	if (!result)
 		result = read_tables(db, &info, err);
 	if (!result)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * codec.h - traffic samples as few bytes
+ * codec.h - compression of traffic samples
  *
- * What is stored of traffic is mostly noise, so what can be saved is what is not:
- * numbers are kept as distances from a common base in as many bits as most of
- * them need (those that need more are patched afterwards), packets as what is
- * left of them after a share of the words, unicast as what is left of packets
- * and multicast. Samples of an idle port and of a busy one are told apart first,
- * for they have no base in common. A counter that stands still costs a bit.
+ * A chunk holds the samples of one port over many sweeps, column by column, as a stream of bits
+ * (layout: codec.c). Most of a traffic sample is noise, so only the rest can be saved: numbers are
+ * stored as distances from a common base, packets as the remainder after a share of the words,
+ * unicast packets as the remainder after packets and multicast. Samples of idle and of busy
+ * intervals are separated first, since they have no common base. A constant counter costs one bit.
  *
- * A chunk is one port over many sweeps: a stream of bits, laid out in codec_layout.h, behind
- * a byte that says kind and version. What is read is what was written, whatever the numbers: all
- * arithmetic is that of uint64_t. (What a sweep stores in a hurry is packed by hot_block.h.)
+ * Every value is restored exactly: all arithmetic is that of uint64_t. Samples of the newest sweeps
+ * have a faster packing (hot_block.h); codec_group.h has the writer of chunks.
  */
 #ifndef IBWIRE_STORAGE_CODEC_H
 #define IBWIRE_STORAGE_CODEC_H
@@ -22,18 +20,18 @@
 
 #include "fabric/counter.h"
 
-/* What one sweep counted at one port, as it is stored densely; marks and error counters stand elsewhere. */
+/* Traffic counters of one port in one sweep. Marks and error counters are stored in other tables. */
 struct codec_sample {
-	bool there;         /* false: no delta of this port in this sweep; the rest is then 0 */
+	bool there;         /* false: no delta of this port in this sweep; the other fields are 0 */
 	int64_t elapsed_us; /* any value >= 0 */
-	counter_set unknown; /* as delta.unknown: any of COUNTER_COUNT bits */
-	uint64_t value[COUNTER_TRAFFIC_COUNT]; /* any 64-bit values; 0 where unknown */
+	counter_set unknown; /* complement of delta.known: any of COUNTER_COUNT bits */
+	uint64_t value[COUNTER_TRAFFIC_COUNT]; /* any 64-bit values; 0 if unknown */
 };
 
 #define CODEC_BLOCK_PORTS 32   /* samples of one sweep in a block (hot_block.h) */
-#define CODEC_CHUNK_SWEEPS 256 /* samples of one port in a chunk, at most */
+#define CODEC_CHUNK_SWEEPS 256 /* maximum number of samples of one port in a chunk */
 
-/* A growing buffer that is reused: {0} is an empty one, len = 0 empties it, bytes_done() frees it. */
+/* A growing buffer: {0} is empty, len = 0 empties it, bytes_done() frees it. */
 struct bytes {
 	uint8_t *data;
 	size_t len, capacity;
@@ -42,44 +40,37 @@ struct bytes {
 /* bytes_done - free a buffer; it is empty afterwards. */
 void bytes_done(struct bytes *bytes);
 
-/* bytes_append - Return: 0, or ERR_NOMEM; then the buffer is as it was. */
+/* bytes_reserve - allocate room for @more bytes. Return: 0, or ERR_NOMEM with the buffer unchanged. */
+int bytes_reserve(struct bytes *bytes, size_t more);
+
+/* bytes_append - Return: 0, or ERR_NOMEM with the buffer unchanged. */
 int bytes_append(struct bytes *bytes, const void *data, size_t len);
 
 /*
- * codec_write_chunk - append samples to a buffer
- * @samples:  @count of them, at most CODEC_CHUNK_SWEEPS; what is not there, or is unknown, is
- *            kept as 0 whatever stands in it
+ * codec_read_chunk - unpack a chunk of exactly @len bytes
+ * @samples:  filled completely; undefined after an error
+ * @count:    number of samples that were written
  *
- * Return: 0, or ERR_NOMEM; then @out is as it was.
- */
-int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count);
-
-/*
- * codec_read_chunk - samples of @len bytes, which are one chunk and nothing else
- * @samples:  filled completely; after an error they mean nothing
- * @count:    as many as were written
- *
- * Return: 0, or ERR_IO where these bytes are not what was written: cut or longer,
- * of another count, kind or version, or with a width that cannot be. Damage that
- * makes other samples of the same shape is not noticed. Nothing is read beyond
- * @len, nothing is allocated.
+ * Return: 0, or ERR_IO if the bytes are not a chunk of @count samples: truncated or longer, of
+ * another kind or version, or with an impossible width. Damage that results in other valid samples
+ * is not detected. Reads nothing beyond @len and allocates nothing.
  */
 int codec_read_chunk(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
 
-/* What some samples of a port come to. */
+/* Sum of samples of one port. */
 struct codec_sum {
-	unsigned samples;    /* how many are there */
+	unsigned samples;    /* number of samples that are there */
 	uint64_t elapsed_us; /* wraps */
-	counter_set unknown; /* to at least one of them */
-	counter_set never;   /* unknown to all; everything where there are none */
-	uint64_t value[COUNTER_TRAFFIC_COUNT]; /* of those that know it; stops at UINT64_MAX */
+	counter_set unknown; /* in at least one sample */
+	counter_set never;   /* unknown in all samples; all counters if there are none */
+	uint64_t value[COUNTER_TRAFFIC_COUNT]; /* of known values; UINT64_MAX at most */
 };
 
 /*
- * codec_sum_chunk - add up samples [@from, @to) of a chunk of @count, in half the time of reading them
- * @ret:  filled completely; untouched after an error
+ * codec_sum_chunk - sum of samples [@from, @to) of a chunk, in half the time of reading them
+ * @ret:  filled completely; unchanged after an error
  *
- * Return: as codec_read_chunk() for the same bytes, also where the damage is outside of the samples that are wanted.
+ * Return: as codec_read_chunk(), also if only samples outside of the range are damaged.
  */
 int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned from, unsigned to,
 		    struct codec_sum *ret);

@@ -2,7 +2,7 @@
 /*
  * codec_bits.h - streams of bits for the codec, least significant bit first
  *
- * Inside the codec's inner loops, so all of it is inline.
+ * All functions are inline, since they are used in the codec's inner loops.
  */
 #ifndef IBWIRE_STORAGE_CODEC_BITS_H
 #define IBWIRE_STORAGE_CODEC_BITS_H
@@ -13,10 +13,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bits of a width of 0 to 64, and of the number of bits in a number. */
+/* Bits of a stored width of 0 to 64. */
 #define BITS_WIDTH 7
 
-/* bits_needed - how many bits a number has: 0 for 0, 64 at most. */
+/* bits_needed - number of significant bits of a number: 0 for 0, 64 at most. */
 static inline unsigned bits_needed(uint64_t value)
 {
 	return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
@@ -28,13 +28,13 @@ static inline uint64_t bits_low(uint64_t value, unsigned width)
 	return width < 64 ? value & ((UINT64_C(1) << width) - 1) : value;
 }
 
-/* bits_shift_signed - divide a number in two's complement by 2^@shift, rounding down; @shift below 64. */
+/* bits_shift_signed - arithmetic right shift of a number in two's complement; @shift below 64. */
 static inline uint64_t bits_shift_signed(uint64_t value, unsigned shift)
 {
 	return value >> shift | (value >> 63 ? ~(UINT64_MAX >> shift) : 0);
 }
 
-/* bits_fold, bits_unfold - two's complement to a number that is small where the distance from 0 is, and back. */
+/* bits_fold, bits_unfold - signed numbers to unsigned ones of similar magnitude, and back. */
 static inline uint64_t bits_fold(uint64_t value)
 {
 	return value << 1 ^ (0 - (value >> 63));
@@ -45,14 +45,14 @@ static inline uint64_t bits_unfold(uint64_t folded)
 	return folded >> 1 ^ (0 - (folded & 1));
 }
 
-/* Writes into memory that is large enough, which the caller has seen to. */
+/* Writes to memory whose size the caller has checked. */
 struct bit_writer {
 	uint8_t *at;
 	uint64_t word;   /* not yet written */
-	unsigned filled; /* bits of it, below 64 */
+	unsigned filled; /* bits in word, below 64 */
 };
 
-/* bits_put - append @width bits; @value has no others. */
+/* bits_put - append @width bits; all higher bits of @value are 0. */
 static inline void bits_put(struct bit_writer *out, uint64_t value, unsigned width)
 {
 	uint64_t word;
@@ -69,7 +69,7 @@ static inline void bits_put(struct bit_writer *out, uint64_t value, unsigned wid
 	out->filled += width - 64;
 }
 
-/* bits_put_number - append a number with its own width before it. */
+/* bits_put_number - append the width of a number, and the number. */
 static inline void bits_put_number(struct bit_writer *out, uint64_t value)
 {
 	unsigned width = bits_needed(value);
@@ -78,7 +78,7 @@ static inline void bits_put_number(struct bit_writer *out, uint64_t value)
 	bits_put(out, value, width);
 }
 
-/* bits_flush - write what is left, up to a whole byte; the last of the calls. */
+/* bits_flush - write the remaining bits as whole bytes; the last call. */
 static inline void bits_flush(struct bit_writer *out)
 {
 	for (unsigned i = 0; i < out->filled; i += 8)
@@ -86,7 +86,7 @@ static inline void bits_flush(struct bit_writer *out)
 	out->word = out->filled = 0;
 }
 
-/* Reads @len bytes and never more: beyond them everything is 0, and `bad` says so. */
+/* Reads at most @len bytes: after them all bits are 0, and `bad` is set. */
 struct bit_reader {
 	const uint8_t *data;
 	size_t len;
@@ -94,7 +94,7 @@ struct bit_reader {
 	bool bad;
 };
 
-/* bits_peek - at least the next BITS_PEEK bits, without taking them; 0 where there are none. */
+/* bits_peek - at least the next BITS_PEEK bits, without consuming them; 0 after the end. */
 #define BITS_PEEK 57
 static inline uint64_t bits_peek(const struct bit_reader *in)
 {
@@ -110,7 +110,7 @@ static inline uint64_t bits_peek(const struct bit_reader *in)
 	return word >> in->at % 8;
 }
 
-/* bits_take - move on; beyond the end is bad. */
+/* bits_take - consume bits; sets `bad` after the end. */
 static inline bool bits_take(struct bit_reader *in, unsigned width)
 {
 	if (width > in->len * 8 - in->at) {
@@ -135,7 +135,7 @@ static inline uint64_t bits_get(struct bit_reader *in, unsigned width)
 	return bits_low(word, width);
 }
 
-/* bits_get_width - the next width; one that cannot be is bad. */
+/* bits_get_width - the next width; an impossible one sets `bad`. */
 static inline unsigned bits_get_width(struct bit_reader *in)
 {
 	unsigned width = (unsigned)bits_get(in, BITS_WIDTH);
@@ -151,7 +151,7 @@ static inline uint64_t bits_get_number(struct bit_reader *in)
 	return bits_get(in, bits_get_width(in));
 }
 
-/* bits_at_end - has everything been read, but for the zeros that fill the last byte? */
+/* bits_at_end - is everything read, except zeros that fill the last byte? */
 static inline bool bits_at_end(struct bit_reader *in)
 {
 	size_t left = in->len * 8 - in->at;

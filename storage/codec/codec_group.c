@@ -17,13 +17,6 @@ const struct codec_column codec_columns[COUNTER_TRAFFIC_COUNT] = {
 	{ COUNTER_UNICAST_RCV_PACKETS, CODEC_NONE, CODEC_NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
 };
 
-void codec_group_give(const struct codec_group *group, struct codec_sample *samples)
-{
-	for (unsigned i = 0; i < group->count; i++)
-		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
-			samples[group->at[i]].value[j] = group->value[j][i];
-}
-
 unsigned codec_group_known(const struct codec_group *group, unsigned counter, uint8_t *ret)
 {
 	unsigned count = 0;
@@ -35,11 +28,11 @@ unsigned codec_group_known(const struct codec_group *group, unsigned counter, ui
 	return count;
 }
 
-/* words * share, with what is above 64 bits lost. */
+/* words * share; bits above 64 are lost. */
 static uint64_t share_of(uint64_t words, uint32_t share)
 {
 	if (!(words >> (64 - CODEC_SHARE_BITS)))
-		return words * share >> CODEC_SHARE_BITS; /* the same, and nearly always */
+		return words * share >> CODEC_SHARE_BITS; /* the same, faster */
 	return (words >> CODEC_SHARE_BITS) * share + (bits_low(words, CODEC_SHARE_BITS) * share >> CODEC_SHARE_BITS);
 }
 
@@ -67,8 +60,8 @@ static uint32_t share_from(double share)
 }
 
 /*
- * The shares of both directions for which the squares of what is left are least. Where that makes
- * no sense (one of them is negative, or the directions tell the same), the same direction's alone.
+ * The shares of both directions by least squares. If the result makes no sense (a negative share,
+ * or proportional directions), the share of the same direction alone.
  */
 static struct codec_shares fit_shares(const struct codec_group *group, const struct codec_column *column)
 {
@@ -76,9 +69,9 @@ static struct codec_shares fit_shares(const struct codec_group *group, const str
 	const uint64_t *answer = group->value[column->answers];
 	double ww = 0, wa = 0, aa = 0, wp = 0, ap = 0, determinant;
 
-	/* Every other sample says as much of it, if they are not few. */
+	/* Every other sample is sufficient, unless there are few. */
 	for (unsigned i = 0; i < group->count; i += group->count < 32 ? 1 : 2) {
-		/* Signed numbers convert faster; 2^63 words in a sweep need no good prediction. */
+		/* Signed numbers convert faster; 2^63 words per sweep need no good prediction. */
 		double words = (double)(int64_t)word[i], answers = (double)(int64_t)answer[i];
 		double packets = (double)(int64_t)value[i];
 
@@ -95,31 +88,15 @@ static struct codec_shares fit_shares(const struct codec_group *group, const str
 	return (struct codec_shares){ ww > 0 ? share_from(wp / ww) : 0, 0 };
 }
 
-/* What is left of packets. Return: is it less than they are? */
-static bool left_of_packets(const struct codec_group *group, const struct codec_column *column,
-			    struct codec_shares shares, uint64_t *ret)
+/* Subtract the prediction @ret from a column. Return: are the differences smaller than the values? */
+static bool subtract_prediction(const struct codec_group *group, const uint64_t *value, uint64_t *ret)
 {
-	const uint64_t *value = group->value[column->counter], *words = group->value[column->words];
-	const uint64_t *answers = group->value[column->answers];
-	uint64_t worst = 0, largest = 0, all = 0;
+	uint64_t worst = 0, largest = 0;
 
-	for (unsigned i = 0; i < group->count; i++)
-		all |= words[i] | answers[i];
-	/* The same, and nearly always. */
-	if (!(all >> (64 - CODEC_SHARE_BITS))) {
-		for (unsigned i = 0; i < group->count; i++) {
-			ret[i] = value[i] - (words[i] * shares.of_words >> CODEC_SHARE_BITS) -
-				 (answers[i] * shares.of_answers >> CODEC_SHARE_BITS);
-			worst |= bits_fold(ret[i]);
-			largest |= value[i];
-		}
-	} else {
-		for (unsigned i = 0; i < group->count; i++) {
-			ret[i] = value[i] - share_of(words[i], shares.of_words) -
-				 share_of(answers[i], shares.of_answers);
-			worst |= bits_fold(ret[i]);
-			largest |= value[i];
-		}
+	for (unsigned i = 0; i < group->count; i++) {
+		ret[i] = value[i] - ret[i];
+		worst |= bits_fold(ret[i]);
+		largest |= value[i];
 	}
 	return bits_needed(worst >> 1) < bits_needed(largest);
 }
@@ -128,52 +105,25 @@ const uint64_t *codec_group_left(const struct codec_group *group, const struct c
 				 struct codec_shares *ret_shares, uint64_t *room)
 {
 	const uint64_t *value = group->value[column->counter];
+	struct codec_shares shares = { 0 };
 
-	*ret_shares = (struct codec_shares){ 0 };
-	if (column->words != CODEC_NONE) {
-		struct codec_shares shares = fit_shares(group, column);
-
-		if (!(shares.of_words | shares.of_answers) || !left_of_packets(group, column, shares, room))
-			return value;
-		*ret_shares = shares;
-		return room;
-	}
-	if (column->sum != CODEC_NONE) {
-		const uint64_t *sum = group->value[column->sum], *other = group->value[column->other];
-
-		for (unsigned i = 0; i < group->count; i++)
-			room[i] = value[i] - (sum[i] - other[i]);
-		return room;
-	}
-	return value;
+	*ret_shares = shares;
+	if (column->words != CODEC_NONE)
+		shares = fit_shares(group, column);
+	if (!(shares.of_words | shares.of_answers) && column->sum == CODEC_NONE)
+		return value;
+	codec_group_predict(group, column, shares, 0, group->count, room);
+	if (!subtract_prediction(group, value, room) && column->sum == CODEC_NONE)
+		return value;
+	*ret_shares = shares;
+	return room;
 }
-
-/* Two numbers that the processor adds at once, which a compiler does not find by itself. */
-typedef uint64_t pair __attribute__((vector_size(16)));
 
 uint64_t codec_sum_column(const uint64_t *values, unsigned count)
 {
-	pair sums = { 0 }, bits = { 0 }, here;
-	uint64_t sum, any;
-	unsigned i = 0;
+	uint64_t sum = 0;
 
-#pragma GCC unroll 4
-	for (; i + 2 <= count; i += 2) {
-		memcpy(&here, &values[i], sizeof(here));
-		sums += here;
-		bits |= here;
-	}
-	sum = sums[0] + sums[1];
-	any = bits[0] | bits[1];
-	if (i < count) {
-		sum += values[i];
-		any |= values[i];
-	}
-	/* CODEC_CHUNK_SWEEPS numbers of 56 bits fit into 64. */
-	if (!(any >> 56))
-		return sum;
-	sum = 0;
-	for (i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++)
 		if (__builtin_add_overflow(sum, values[i], &sum))
 			return UINT64_MAX;
 	return sum;

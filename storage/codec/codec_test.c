@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is read is what was written, whatever the numbers, in chunks and in blocks of hot; and bytes that nobody wrote
- * do no harm.
+ * codec_test.c - chunks and blocks of hot restore all samples; invalid bytes are harmless
  *
- * Samples are drawn from every distribution that might be hard: each counter of
- * each chunk from another. IBWIRE_CODEC_SAMPLES says how many (10000000 take
- * some seconds). What is read ends where a page ends that cannot be read.
+ * Each counter of each chunk has samples of another distribution. IBWIRE_CODEC_SAMPLES: number of
+ * samples (10000000 take some seconds). The input ends before an unmapped page.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +42,7 @@ static uint64_t below(uint64_t limit)
 	return draw() % limit;
 }
 
-/* Any number of bits is as likely as any other. */
+/* All widths are equally likely. */
 static uint64_t draw_width(void)
 {
 	unsigned width = (unsigned)below(65);
@@ -89,9 +87,9 @@ static uint64_t draw_from(const struct source *source, unsigned i)
 		return draw_width();
 	case 5:
 		return draw_extreme();
-	case 6: /* steady, but for a few */
+	case 6: /* constant, except a few */
 		return below(20) ? source->base : draw_width();
-	case 7: /* noise with a few far away, to both sides */
+	case 7: /* noise with outliers on both sides */
 		return below(20) ? source->base + below(source->noise) : draw();
 	case 8:
 		return source->base + source->step * i;
@@ -144,7 +142,7 @@ static bool same_samples(const struct codec_sample *a, const struct codec_sample
 	return true;
 }
 
-/* Room that ends where nothing can be read any more. */
+/* The end of a buffer, before an unmapped page. */
 static uint8_t *guarded(void)
 {
 	static uint8_t *end;
@@ -160,7 +158,6 @@ static uint8_t *guarded(void)
 	return end;
 }
 
-/* The plain walk: one sample after the other. */
 static void sum_samples(const struct codec_sample *samples, unsigned from, unsigned to, struct codec_sum *ret)
 {
 	*ret = (struct codec_sum){ .never = COUNTER_ALL };
@@ -183,7 +180,7 @@ static bool same_sums(const struct codec_sum *a, const struct codec_sum *b)
 	       a->never == b->never && !memcmp(a->value, b->value, sizeof(a->value));
 }
 
-/* A part of a chunk, drawn, adds up to what its samples do, and is refused where they are. */
+/* The sum of a random part of a chunk is that of its samples, and is rejected if they are. */
 static void check_sum(int result, const uint8_t *data, size_t len, const struct codec_sample *samples, unsigned count)
 {
 	unsigned from = below(3) ? (unsigned)below(count) : 0;
@@ -214,9 +211,24 @@ static int read_back(bool hot, const uint8_t *data, size_t len, struct codec_sam
 	return result;
 }
 
+static void write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count)
+{
+	static struct codec_series series;
+
+	series.group.count = 0;
+	series.group.any_unknown = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (samples[i].there)
+			codec_series_add(&series, &samples[i], i);
+	assert_int_equal(codec_write_series(out, &series, count), 0);
+}
+
 static void write_drawn(bool hot, struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	assert_int_equal(hot ? hot_write_block(out, samples) : codec_write_chunk(out, samples, count), 0);
+	if (hot)
+		assert_int_equal(hot_write_block(out, samples), 0);
+	else
+		write_chunk(out, samples, count);
 }
 
 static unsigned draw_count(bool hot)
@@ -224,7 +236,7 @@ static unsigned draw_count(bool hot)
 	return hot ? CODEC_BLOCK_PORTS : 1 + (unsigned)below(CODEC_CHUNK_SWEEPS);
 }
 
-static void what_is_read_is_what_was_written(void **state)
+static void samples_are_read_as_they_were_written(void **state)
 {
 	const char *text = getenv("IBWIRE_CODEC_SAMPLES");
 	uint64_t wanted = text ? strtoull(text, NULL, 10) : 3000000, done = 0;
@@ -249,8 +261,8 @@ static void what_is_read_is_what_was_written(void **state)
 	bytes_done(&bytes);
 }
 
-/* Every part of a chunk, at both ends and with nothing in it. */
-static void any_part_of_a_chunk_adds_up_to_its_samples(void **state)
+/* All parts, also empty ones. */
+static void the_sum_of_a_part_is_that_of_its_samples(void **state)
 {
 	struct codec_sample samples[24];
 	struct codec_sum sum, expected;
@@ -278,7 +290,7 @@ static void any_part_of_a_chunk_adds_up_to_its_samples(void **state)
 	bytes_done(&bytes);
 }
 
-static void what_is_not_there_or_unknown_is_kept_as_0(void **state)
+static void absent_and_unknown_values_are_stored_as_0(void **state)
 {
 	struct codec_sample samples[20], back[20];
 	struct bytes bytes = { 0 };
@@ -290,7 +302,7 @@ static void what_is_not_there_or_unknown_is_kept_as_0(void **state)
 		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
 			samples[i].value[j] = draw();
 	}
-	assert_int_equal(codec_write_chunk(&bytes, samples, 20), 0);
+	write_chunk(&bytes, samples, 20);
 	assert_int_equal(codec_read_chunk(bytes.data, bytes.len, back, 20), 0);
 	for (unsigned i = 0; i < 20; i++) {
 		if (!samples[i].there)
@@ -327,7 +339,7 @@ static void writing_appends(void **state)
 	assert_null(bytes.data);
 }
 
-static void what_is_cut_or_longer_or_of_another_kind_is_refused(void **state)
+static void other_lengths_and_kinds_are_rejected(void **state)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
 	struct bytes bytes = { 0 };
@@ -347,7 +359,7 @@ static void what_is_cut_or_longer_or_of_another_kind_is_refused(void **state)
 		assert_int_equal(read_back(!hot, bytes.data, len, back, count), ERR_IO);
 		if (other != count)
 			assert_int_equal(read_back(hot, bytes.data, len, back, other), ERR_IO);
-		/* More bytes, of whatever else was written. */
+		/* Additional bytes. */
 		write_drawn(hot, &bytes, samples, count);
 		for (size_t more = len + 1; more <= bytes.len && more < len + 20; more++)
 			assert_int_equal(read_back(hot, bytes.data, more, back, count), ERR_IO);
@@ -358,7 +370,7 @@ static void what_is_cut_or_longer_or_of_another_kind_is_refused(void **state)
 	bytes_done(&bytes);
 }
 
-static void damaged_bytes_give_an_error_or_samples(void **state)
+static void damaged_bytes_are_an_error_or_samples(void **state)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
 	struct bytes bytes = { 0 };
@@ -376,7 +388,7 @@ static void damaged_bytes_give_an_error_or_samples(void **state)
 		}
 		for (uint64_t flips = 1 + below(2); flips; flips--)
 			bytes.data[below(bytes.len)] ^= (uint8_t)(1 << below(8));
-		/* The head stays as this count and kind must have it, so that what is behind it is reached. */
+		/* Keep kind and count, so that the rest is read. */
 		bytes.data[0] = hot ? 1 : 0xc1;
 		if (!hot && bytes.len > 2) {
 			bytes.data[1] = (uint8_t)count;
@@ -393,7 +405,7 @@ static void damaged_bytes_give_an_error_or_samples(void **state)
 	bytes_done(&bytes);
 }
 
-/* One sample in a block of hot: its bytes behind the head are @sample. */
+/* Read a block of hot with one sample, whose bytes are @sample. */
 static int read_one(const uint8_t *sample, size_t len)
 {
 	struct codec_sample back[CODEC_BLOCK_PORTS];
@@ -403,10 +415,10 @@ static int read_one(const uint8_t *sample, size_t len)
 	return read_back(true, bytes, 5 + len, back, CODEC_BLOCK_PORTS);
 }
 
-/* Its lengths are right, but no writer wrote it. */
-static void a_sample_of_hot_that_cannot_be_is_refused(void **state)
+/* Samples with correct lengths and impossible values. */
+static void an_impossible_sample_of_hot_is_rejected(void **state)
 {
-	/* 5 bytes of lengths, 8 of what is unknown, 8 of the time (twice it, or less 1 where it is below 0). */
+	/* 5 bytes of lengths, 8 of the unknown set, 8 of the folded time. */
 	uint8_t sample[22] = { 9, [5] = 1, [13] = 2 };
 
 	(void)state;
@@ -416,7 +428,7 @@ static void a_sample_of_hot_that_cannot_be_is_refused(void **state)
 	sample[13] = 2;
 	sample[12] = 0x80;
 	assert_int_equal(read_one(sample, 21), ERR_IO);
-	/* A byte of the first counter, which is unknown; then it is another that is. */
+	/* A value of the first counter, which is unknown; then another one is unknown instead. */
 	sample[12] = 0;
 	sample[0] = 9 | 1 << 4;
 	sample[21] = 7;
@@ -425,50 +437,7 @@ static void a_sample_of_hot_that_cannot_be_is_refused(void **state)
 	assert_int_equal(read_one(sample, 22), 0);
 }
 
-/* A block put behind columns adds the samples that it holds, and a damaged one changes none of them. */
-static void blocks_of_hot_become_columns(void **state)
-{
-	static struct codec_series series[CODEC_BLOCK_PORTS], before[CODEC_BLOCK_PORTS];
-	struct codec_sample samples[CODEC_BLOCK_PORTS];
-	struct bytes bytes = { 0 };
-	static const uint8_t padding[HOT_PADDING];
-
-	(void)state;
-	memset(series, 0, sizeof(series));
-	for (unsigned place = 0; place < CODEC_CHUNK_SWEEPS - 1; place++) {
-		size_t len;
-
-		draw_samples(samples, CODEC_BLOCK_PORTS);
-		bytes.len = 0;
-		write_drawn(true, &bytes, samples, CODEC_BLOCK_PORTS);
-		len = bytes.len;
-		assert_int_equal(bytes_append(&bytes, padding, sizeof(padding)), 0);
-		memcpy(before, series, sizeof(before));
-		assert_int_equal(hot_read_series(bytes.data, len - 1, series, place), ERR_IO);
-		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-			assert_int_equal(series[i].group.count, before[i].group.count);
-			assert_true(series[i].group.any_unknown == before[i].group.any_unknown);
-		}
-		assert_int_equal(hot_read_series(bytes.data, len, series, place), 0);
-		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-			const struct codec_group *group = &series[i].group;
-			unsigned last = before[i].group.count;
-
-			assert_int_equal(group->count, last + samples[i].there);
-			if (!samples[i].there)
-				continue;
-			assert_int_equal(group->at[last], place);
-			assert_true(group->unknown[last] == samples[i].unknown);
-			assert_true(group->any_unknown == (before[i].group.any_unknown | samples[i].unknown));
-			assert_true(series[i].elapsed_us[last] == (uint64_t)samples[i].elapsed_us);
-			for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
-				assert_true(group->value[j][last] == samples[i].value[j]);
-		}
-	}
-	bytes_done(&bytes);
-}
-
-static void random_bytes_give_an_error_or_samples(void **state)
+static void random_bytes_are_an_error_or_samples(void **state)
 {
 	struct codec_sample back[CODEC_CHUNK_SWEEPS];
 	uint8_t bytes[400];
@@ -489,7 +458,7 @@ static void random_bytes_give_an_error_or_samples(void **state)
 	}
 }
 
-/* Bytes of a port-sample of the noisy day in chunks of so many sweeps. */
+/* Bytes per port-sample of a noisy day in chunks of @sweeps. */
 static double measure_day(unsigned sweeps)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
@@ -509,7 +478,7 @@ static double measure_day(unsigned sweeps)
 				memcpy(samples[i].value, delta.value, sizeof(samples[i].value));
 			}
 			bytes.len = 0;
-			assert_int_equal(codec_write_chunk(&bytes, samples, sweeps), 0);
+			write_chunk(&bytes, samples, sweeps);
 			assert_int_equal(read_back(false, bytes.data, bytes.len, back, sweeps), 0);
 			assert_true(same_samples(samples, back, sweeps));
 			total += bytes.len;
@@ -520,7 +489,7 @@ static double measure_day(unsigned sweeps)
 	return (double)total / (double)count;
 }
 
-static void a_noisy_day_takes_less_than_a_byte_more_than_its_noise(void **state)
+static void a_noisy_day_needs_at_most_a_byte_more_than_its_entropy(void **state)
 {
 	double bytes = measure_day(120);
 
@@ -529,19 +498,19 @@ static void a_noisy_day_takes_less_than_a_byte_more_than_its_noise(void **state)
 	assert_true(bytes < 8.9);
 }
 
-/* A port that does nothing and one that is not there cost next to nothing. */
-static void what_stands_still_costs_a_few_bytes(void **state)
+/* An idle port and an absent one. */
+static void constant_counters_need_a_few_bytes(void **state)
 {
 	struct codec_sample samples[256] = { { .there = false } };
 	struct bytes bytes = { 0 };
 
 	(void)state;
-	assert_int_equal(codec_write_chunk(&bytes, samples, 256), 0);
+	write_chunk(&bytes, samples, 256);
 	assert_in_range(bytes.len, 1, 40);
 	for (unsigned i = 0; i < 256; i++)
 		samples[i] = (struct codec_sample){ .there = true, .elapsed_us = 1000000 };
 	bytes.len = 0;
-	assert_int_equal(codec_write_chunk(&bytes, samples, 256), 0);
+	write_chunk(&bytes, samples, 256);
 	assert_in_range(bytes.len, 1, 12);
 	bytes_done(&bytes);
 }
@@ -549,17 +518,16 @@ static void what_stands_still_costs_a_few_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_read_is_what_was_written),
-		cmocka_unit_test(any_part_of_a_chunk_adds_up_to_its_samples),
-		cmocka_unit_test(what_is_not_there_or_unknown_is_kept_as_0),
+		cmocka_unit_test(samples_are_read_as_they_were_written),
+		cmocka_unit_test(the_sum_of_a_part_is_that_of_its_samples),
+		cmocka_unit_test(absent_and_unknown_values_are_stored_as_0),
 		cmocka_unit_test(writing_appends),
-		cmocka_unit_test(what_is_cut_or_longer_or_of_another_kind_is_refused),
-		cmocka_unit_test(damaged_bytes_give_an_error_or_samples),
-		cmocka_unit_test(a_sample_of_hot_that_cannot_be_is_refused),
-		cmocka_unit_test(blocks_of_hot_become_columns),
-		cmocka_unit_test(random_bytes_give_an_error_or_samples),
-		cmocka_unit_test(a_noisy_day_takes_less_than_a_byte_more_than_its_noise),
-		cmocka_unit_test(what_stands_still_costs_a_few_bytes),
+		cmocka_unit_test(other_lengths_and_kinds_are_rejected),
+		cmocka_unit_test(damaged_bytes_are_an_error_or_samples),
+		cmocka_unit_test(an_impossible_sample_of_hot_is_rejected),
+		cmocka_unit_test(random_bytes_are_an_error_or_samples),
+		cmocka_unit_test(a_noisy_day_needs_at_most_a_byte_more_than_its_entropy),
+		cmocka_unit_test(constant_counters_need_a_few_bytes),
 	};
 
 	return cmocka_run_group_tests_name("codec", tests, NULL, NULL);

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 
-/* What the disk refused; SQLite itself says "disk I/O error" for all of it. */
-static const char *io_word(sqlite3 *db)
+/* The operation that failed; SQLite's own message is "disk I/O error" for all of them. */
+static const char *io_error_text(sqlite3 *db)
 {
 	switch (sqlite3_extended_errcode(db)) {
 	case SQLITE_IOERR_READ:
@@ -29,7 +29,7 @@ int db_fail(sqlite3 *db, struct error *err)
 {
 	const char *name = db ? sqlite3_db_filename(db, "main") : NULL;
 	int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
-	/* What SQLite keeps is not that of a COMMIT that fails, but of something before. */
+	/* After a failed COMMIT, SQLite's errno is that of an earlier operation. */
 	int system = db && (!errno || (code & 0xff) == SQLITE_CANTOPEN) ? sqlite3_system_errno(db) : errno;
 
 	if (!name || !*name)
@@ -38,7 +38,7 @@ int db_fail(sqlite3 *db, struct error *err)
 	case SQLITE_NOMEM:
 		return err_nomem(err);
 	case SQLITE_FULL:
-		/* A read-only connection fills no disk: a page refers to another one beyond the end of the file. */
+		/* On a read-only connection: a page refers to another one after the end of the file. */
 		if (sqlite3_db_readonly(db, "main") == 1)
 			return err_set(err, ERR_IO, "%s is damaged (it refers to a page beyond its end); " DB_RECOVER,
 				       name);
@@ -59,7 +59,7 @@ int db_fail(sqlite3 *db, struct error *err)
 	case SQLITE_CANTOPEN:
 	case SQLITE_IOERR:
 		return err_set(err, ERR_IO, "%s: %s (%s); see its disk, quota and folder, and their rights", name,
-			       io_word(db), system ? strerror(system) : "no further reason");
+			       io_error_text(db), system ? strerror(system) : "no further reason");
 	default:
 		return err_set(err, ERR_IO, "%s: %s", name, sqlite3_errmsg(db));
 	}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * db.h - the few words in which storage/ speaks to SQLite
+ * db.h - calls of SQLite with errors as one line
  *
- * Every error becomes one line that names the file, says what happened and what
- * to do. Counters are unsigned and have 64 bits, SQLite's integers are signed:
- * a value is stored as the same bits, so that everything up to 2^64 - 1 comes
- * back; the views show what is above 2^63 - 1 as 2^63 - 1.
+ * An error names the file, what happened and what to do. Counters are unsigned and have 64 bits,
+ * SQLite's integers are signed: a value is stored as the same bits, so all values up to 2^64 - 1 are
+ * restored; the views show values above 2^63 - 1 as 2^63 - 1.
  */
 #ifndef IBWIRE_STORAGE_DB_H
 #define IBWIRE_STORAGE_DB_H
@@ -19,38 +18,51 @@ struct error;
 /* The advice for a damaged database (ibwire-db(1), RECOVERY). */
 #define DB_RECOVER "restore a backup, or recover its rows: sqlite3 OLD.db .recover | sqlite3 NEW.db"
 
-/* db_fail - the error of the last call on @db as one line. Return: its code. */
+/* db_fail - set the error of the last call on @db. Return: its code. */
 int db_fail(sqlite3 *db, struct error *err);
 
-/* db_exec - run statements that give no rows. Return: 0 or a negative error. */
+/* db_exec - run statements without result rows. Return: 0 or a negative error. */
 int db_exec(sqlite3 *db, const char *sql, struct error *err);
 
 /* db_prepare - compile a statement; sqlite3_finalize() frees it. @ret is NULL on error. */
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
 
-/* db_run - run a prepared statement that gives no rows, and make it ready for the next time. */
+/* db_run - run a prepared statement without result rows, and reset it. Return: 0 or an error. */
 int db_run(sqlite3_stmt *statement, struct error *err);
 
-/*
- * db_step - the next row of a statement
- * Return: 1 with a row, 0 at the end, or a negative error.
- */
+/* db_step - the next row of a statement. Return: 1 with a row, 0 at the end, or a negative error. */
 int db_step(sqlite3_stmt *statement, struct error *err);
 
-/*
- * db_integer - the one integer that a query gives
- * @absent:  what @ret becomes where it gives no row or NULL
- */
+/* db_integer - the integer result of a query; @absent: instead of NULL or a missing row. */
 int db_integer(sqlite3 *db, const char *sql, int64_t absent, int64_t *ret, struct error *err);
+
+/* DB_BIND - bind integers to parameters from @at on, as in DB_BIND(statement, 1, id, port). */
+#define DB_BIND(statement, at, ...) \
+	db_bind_integers(statement, at, (const int64_t[]){ __VA_ARGS__ }, \
+			 (int)(sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)))
+static inline void db_bind_integers(sqlite3_stmt *statement, int at, const int64_t *values, int count)
+{
+	for (int i = 0; i < count; i++)
+		sqlite3_bind_int64(statement, at + i, values[i]);
+}
 
 static inline void db_bind_u64(sqlite3_stmt *statement, int at, uint64_t value)
 {
 	sqlite3_bind_int64(statement, at, (sqlite3_int64)value);
 }
 
+/* db_bind_nonzero - bind an integer; NULL if it is 0. */
+static inline void db_bind_nonzero(sqlite3_stmt *statement, int at, uint64_t value)
+{
+	if (value)
+		db_bind_u64(statement, at, value);
+	else
+		sqlite3_bind_null(statement, at);
+}
+
 /*
- * db_us - a time or a span in microseconds, at most 2^60 (36,000 years) either way
- * No index bounds most of them: so differences of two fit 64 bits also where the database is damaged.
+ * db_us - a time or duration in microseconds, between -2^60 and 2^60 (36,000 years)
+ * Most of them are not checked when the database is opened; differences must fit 64 bits.
  */
 static inline int64_t db_us(sqlite3_stmt *statement, int at)
 {
@@ -59,7 +71,7 @@ static inline int64_t db_us(sqlite3_stmt *statement, int at)
 	return us > most ? most : us < -most ? -most : us;
 }
 
-/* db_choice - a code from 0 to @most; the nearest of them where the row is damaged. */
+/* db_choice - a code from 0 to @most; the nearest one if the row is damaged. */
 static inline int db_choice(sqlite3_stmt *statement, int at, int most)
 {
 	int64_t code = sqlite3_column_int64(statement, at);

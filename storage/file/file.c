@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* file.c - the database as a file: what it is, making one, opening it */
+/* file.c - the database file: check, create, open */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "storage/file/lock.h"
 #include "storage/file/schema.h"
 
-/* A value that one statement makes or reads; the longest stored one has 64 KB. */
+/* Limit of a value in bytes; the longest stored one has 64 KB. */
 enum { LENGTH_MOST = 64 << 20 };
 
 /* Source: SQLite's file format, "The Database Header": offsets of two big-endian numbers. */
@@ -66,9 +66,8 @@ int schema_path(const char *path, char ret[PATH_MAX], struct error *err)
 }
 
 /*
- * The first bytes through SQLite's own file layer, which takes no lock for it
- * and creates nothing. Opening the file ourselves would, on close, drop the
- * POSIX locks of every connection that this process has to it.
+ * Read the header through SQLite's file layer, which takes no lock and creates nothing. To open and
+ * close the file directly would drop the POSIX locks of all connections of this process to it.
  * Source: "How To Corrupt An SQLite Database File", 2.2.
  */
 static int read_header(const char *path, unsigned char header[HEADER_SIZE], struct error *err)
@@ -118,17 +117,16 @@ int schema_check(const char *path, bool *ret_there, struct error *err)
 	return result;
 }
 
-/* The same as the URI of a file that nobody changes. */
-static int immutable_uri(const char *path, struct text *ret, struct error *err)
+int schema_uri(const char *path, const char *parameters, struct text *ret, struct error *err)
 {
-	text_append(ret, "file:");
+	text_append(ret, *path == '/' ? "file:" : "file:./");
 	for (const char *c = path; *c; c++) {
 		if (strchr("?#%", *c))
 			text_appendf(ret, "%%%02X", (unsigned char)*c);
 		else
 			text_append_bytes(ret, c, 1);
 	}
-	text_append(ret, "?immutable=1");
+	text_append(ret, parameters);
 	return text_failed(ret) ? err_nomem(err) : 0;
 }
 
@@ -142,7 +140,7 @@ void schema_harden(sqlite3 *db)
 	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-/* Open, and see that the schema can be read. */
+/* Open a database and check its schema. */
 static int open_database(const char *path, int flags, sqlite3 **ret, struct error *err)
 {
 	int64_t version = 0;
@@ -162,7 +160,7 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 		result = err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %lld, supported: %d); "
 				 "use that ibwire, or give another --db", path, (long long)version, SCHEMA_VERSION);
 	if (result < 0) {
-		/* Nothing of a file that is refused shall change, not even by a checkpoint at the end. */
+		/* A rejected file must not change, not even by a checkpoint when it is closed. */
 		if (db)
 			sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		sqlite3_close(db);
@@ -175,7 +173,7 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 static int open_immutable(const char *path, sqlite3 **ret, struct error *err)
 {
 	struct text uri = { 0 };
-	int result = immutable_uri(path, &uri, err);
+	int result = schema_uri(path, "?immutable=1", &uri, err);
 
 	if (!result)
 		result = open_database(text_chars(&uri), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, ret, err);
@@ -183,7 +181,7 @@ static int open_immutable(const char *path, sqlite3 **ret, struct error *err)
 	return result;
 }
 
-/* Keep PATH-wal and PATH-shm at the end: only so can those read who may not write. */
+/* Keep PATH-wal and PATH-shm when the database is closed: readers without write access need them. */
 static void persist_wal(sqlite3 *db)
 {
 	int on = 1;
@@ -217,8 +215,7 @@ static bool wal_is_empty(const char *path)
 	return log.wal_bytes == 0;
 }
 
-/* Flush a file or a folder, so that a new name survives a power cut. */
-static int sync_path(const char *path, struct error *err)
+int schema_sync(const char *path, struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int result = 0;
@@ -230,7 +227,7 @@ static int sync_path(const char *path, struct error *err)
 	return result;
 }
 
-static int sync_folder_of(const char *path, struct error *err)
+int schema_sync_folder(const char *path, struct error *err)
 {
 	char folder[PATH_MAX];
 	char *slash;
@@ -238,9 +235,9 @@ static int sync_folder_of(const char *path, struct error *err)
 	snprintf(folder, sizeof(folder), "%s", path);
 	slash = strrchr(folder, '/');
 	if (!slash)
-		return sync_path(".", err);
+		return schema_sync(".", err);
 	slash[slash == folder] = '\0';
-	return sync_path(folder, err);
+	return schema_sync(folder, err);
 }
 
 static int create_file(const char *path, struct error *err)
@@ -249,7 +246,7 @@ static int create_file(const char *path, struct error *err)
 	sqlite3 *db = NULL;
 	int result = 0;
 
-	/* Of 8192, chunks and rows of sums would leave 3 % more unused. */
+	/* With 8192, chunks and rows of sums leave 3 % more unused. */
 	snprintf(settings, sizeof(settings), "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; "
 		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
@@ -263,7 +260,7 @@ static int create_file(const char *path, struct error *err)
 		result = db_exec(db, "PRAGMA journal_mode = WAL", err);
 	if (sqlite3_close(db) != SQLITE_OK && !result)
 		result = err_set(err, ERR_INTERNAL, "%s could not be closed", path);
-	return result ? result : sync_path(path, err);
+	return result ? result : schema_sync(path, err);
 }
 
 static void remove_with(const char *path, const char *suffix)
@@ -281,7 +278,7 @@ int schema_create(const char *path, struct error *err)
 
 	if (result < 0)
 		return result;
-	/* Named after the file alone: only the holder of the lock is here, and what a killed one left goes first. */
+	/* Only the holder of the lock creates it; remove the remains of a killed one. */
 	snprintf(fresh, sizeof(fresh), "%s.new", plain);
 	remove_with(fresh, "");
 	remove_with(fresh, "-journal");
@@ -289,20 +286,20 @@ int schema_create(const char *path, struct error *err)
 	remove_with(fresh, "-shm");
 	result = create_file(fresh, err);
 	if (!result) {
-		/* A log whose database somebody removed must not be played into this one. */
+		/* The log of a removed database must not be recovered into this one. */
 		remove_with(plain, "-wal");
 		remove_with(plain, "-shm");
 		if (rename(fresh, plain) < 0)
 			result = err_set(err, ERR_IO, "cannot create %s: %s; see its folder", path, strerror(errno));
 	}
 	if (!result)
-		result = sync_folder_of(plain, err);
+		result = schema_sync_folder(plain, err);
 	if (result < 0)
 		remove_with(fresh, "");
 	return result;
 }
 
-/* Where nothing else empties the log, it is emptied after so many bytes. */
+/* Set the size of the log at which SQLite checkpoints it, for connections without a compactor. */
 static int limit_log(sqlite3 *db, struct error *err)
 {
 	enum { LOG_BYTES = 16777216 };
@@ -316,7 +313,7 @@ static int limit_log(sqlite3 *db, struct error *err)
 
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 {
-	/* As measured; secure_delete is on in Debian's SQLite. A recovered database is not in WAL mode. */
+	/* secure_delete is on in Debian's SQLite. A recovered database is not in WAL mode. */
 	static const char settings[] =
 		"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; "
 		"PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
@@ -327,13 +324,13 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 	sqlite3 *db;
 	int result = schema_path(path, plain, err);
 
-	/* A first look that leaves no file beside it; with something in the log the log belongs to it. */
+	/* Check it first without creating a log, unless it has a log with content. */
 	if (!result && wal_is_empty(plain)) {
 		result = open_immutable(plain, &db, err);
 		if (!result)
 			sqlite3_close(db);
 	}
-	/* SQLite's log goes by the name: with two names there are two logs, and the file is damaged by them. */
+	/* SQLite finds the log by the file's name: two names mean two logs, which damage the file. */
 	if (!result && stat(plain, &st) == 0 && st.st_nlink > 1 && lock_held(plain, &pid) && pid != getpid())
 		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
 			       "(process %lld); remove the other links", path, (long long)pid);
@@ -382,7 +379,7 @@ int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 	return result;
 }
 
-/* Is it the log that a user who may not write cannot use? SQLite says only that a file cannot be opened. */
+/* SQLite does not report which file a user without write access cannot open. */
 static int explain_log(const char *path, const struct error *first, struct error *err)
 {
 	static const char *const suffixes[] = { "-wal", "-shm" };
@@ -423,8 +420,8 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 }
 
 /*
- * PATH-shm: in 32-bit words, how many frames of the log are in the file, and up to which frame each of five
- * readers' slots may read; and the bytes that those readers lock. Its first region has this many bytes.
+ * PATH-shm. Offsets in 32-bit words: the number of checkpointed frames, and the read marks of five
+ * readers. Then the first of the bytes that those readers lock, and the bytes of the first region.
  * Source: SQLite's "WAL-mode File Format", 2.1 (WalCkptInfo) and 2.3 (locks).
  */
 enum { SHM_REGION = 32768, SHM_IN_FILE = 24, SHM_MARKS = 25, SHM_READERS = 5, SHM_READER_LOCKS = 123 };
@@ -444,7 +441,7 @@ size_t schema_log_holders(sqlite3 *db, char *ret, size_t size)
 		return 0;
 	words = region;
 	snprintf(path, sizeof(path), "%s-shm", sqlite3_db_filename(db, "main"));
-	/* Frames go into the file up to the lowest mark that is locked; slot 0 is for readers of the file alone. */
+	/* A checkpoint ends at the lowest locked mark; slot 0 is for readers without the log. */
 	for (int64_t slot = 0; !count && slot < SHM_READERS; slot++)
 		if (words[SHM_MARKS + slot] <= words[SHM_IN_FILE])
 			count = lock_holders(path, SHM_READER_LOCKS + slot, SHM_READER_LOCKS + slot, ret, size);

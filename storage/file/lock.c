@@ -16,13 +16,13 @@
 #include "base/text.h"
 #include "storage/file/schema.h"
 
-/* Where the locked range begins in the database. SQLite locks bytes at 0x40000000. */
+/* Start of the locked range in the database. SQLite locks bytes at 0x40000000. */
 #define DATABASE_START (INT64_C(1) << 62)
 
 /* The byte of PATH-shm that a writer locks. Source: SQLite's os_unix.c and wal.c, WAL_WRITE_LOCK. */
 #define SHM_WRITE_BYTE 120
 
-/* ibwire has a few dozen descriptors open; the lowest free one is always taken. */
+/* Descriptors to search: ibwire has a few dozen open; the lowest free one is always used. */
 #define DESCRIPTORS_MOST 1024
 
 static int suffixed(const char *path, const char *suffix, char ret[PATH_MAX], struct error *err)
@@ -49,7 +49,7 @@ const char *lock_holder(int64_t pid, char chars[LOCK_HOLDER_SIZE])
 	return chars;
 }
 
-/* Open file description locks have no process id; the length of a collector's tells it. */
+/* Open file description locks have no process id; the length of a collector's lock contains it. */
 static int64_t holder_pid(const struct flock *lock)
 {
 	if (lock->l_pid > 0)
@@ -57,7 +57,7 @@ static int64_t holder_pid(const struct flock *lock)
 	return lock->l_type == F_WRLCK && lock->l_len > 1 ? lock->l_len - 1 : 0;
 }
 
-/* Would another process's lock refuse one of @type? Changes nothing. */
+/* Does a lock of another process conflict with one of @type? */
 static bool probe(int fd, int type, off_t start, off_t len, struct flock *ret)
 {
 	*ret = (struct flock){ .l_type = (short)type, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
@@ -65,8 +65,8 @@ static bool probe(int fd, int type, off_t start, off_t len, struct flock *ret)
 }
 
 /*
- * Return: 0 with the lock; 1 where only a read lock is in the way, which no collector takes (then @ret_reader is
- * its holder's id, or 0); or an error.
+ * Return: 0 with the lock; 1 if only a read lock blocks it, which is not a collector's
+ * (@ret_reader: process id of its holder, or 0); or an error.
  */
 static int try_lock(int fd, off_t start, const char *path, int64_t *ret_reader, struct error *err)
 {
@@ -79,7 +79,7 @@ static int try_lock(int fd, off_t start, const char *path, int64_t *ret_reader, 
 		return 0;
 	if (errno != EAGAIN && errno != EACCES)
 		return err_set(err, ERR_IO, "cannot lock %s: %s; give a --db on a local disk", path, strerror(errno));
-	/* A read lock is refused by write locks alone, whatever readers hold beside them. */
+	/* Only a write lock conflicts with a read lock. */
 	if (probe(fd, F_RDLCK, start, 1, &other))
 		return err_set(err, ERR_UNAVAILABLE, "another collector writes to %s: %s; stop it, or give another "
 			       "--db", path, lock_holder(holder_pid(&other), holder));
@@ -89,8 +89,8 @@ static int try_lock(int fd, off_t start, const char *path, int64_t *ret_reader, 
 }
 
 /*
- * Open PATH.lock, and let nobody else open it from now on. The folder may be another user's: no link is followed, and
- * no file is changed that has another name or is not ours.
+ * Open PATH.lock with mode 0600. The folder may be another user's: no link is followed, and a file
+ * with another name or owner is not changed.
  */
 static int open_lock_file(const char *name, int *ret_fd, struct error *err)
 {
@@ -105,7 +105,7 @@ static int open_lock_file(const char *name, int *ret_fd, struct error *err)
 			close(fd);
 		return err_set(err, ERR_IO, "%s is a link or not a regular file; remove it", name);
 	}
-	/* Earlier versions made it readable for all. */
+	/* Earlier versions created it readable for all. */
 	if (st.st_mode & 0077 && st.st_uid == geteuid() && fchmod(fd, 0600) < 0) {
 		int reason = errno;
 
@@ -127,7 +127,7 @@ int lock_take(const char *path, struct db_lock *ret, struct error *err)
 		result = open_lock_file(name, &lock.file_fd, err);
 	if (!result)
 		result = try_lock(lock.file_fd, 0, path, &reader, err);
-	/* Only who had it open while it was readable for all. */
+	/* A process that opened it while it was readable for all. */
 	if (result > 0)
 		result = err_set(err, ERR_UNAVAILABLE, "%s holds a read lock on %s and no collector can start; end it, "
 				 "or remove the file", lock_holder(reader, holder), name);
@@ -175,10 +175,7 @@ void lock_release(struct db_lock *lock)
 	*lock = DB_LOCK_NONE;
 }
 
-/*
- * probe() a file by its name, on a descriptor that this process has of it already: to close one more of them would
- * drop SQLite's locks.
- */
+/* probe() a file with an open descriptor if there is one: close() would drop SQLite's locks. */
 static bool probe_file(const char *path, const char *suffix, int type, off_t start, struct flock *ret)
 {
 	char name[PATH_MAX];
@@ -200,8 +197,8 @@ static bool probe_file(const char *path, const char *suffix, int type, off_t sta
 }
 
 /*
- * Who cannot open PATH.lock still finds its lock in the kernel's list. The list is only asked where the database's own
- * lock says nothing: on some file systems (btrfs) it has other device numbers than stat().
+ * Find the lock on PATH.lock in the kernel's list, without read access to the file. Only used if the
+ * database is not locked: on some file systems (btrfs) the list and stat() have different devices.
  */
 static bool find_listed(const char *path, struct flock *ret)
 {
@@ -237,7 +234,7 @@ bool lock_held(const char *path, int64_t *ret_pid)
 	return held;
 }
 
-/* Append "process 4711 (less)"; without the name where /proc does not tell it, nothing where it does not fit. */
+/* Append "process 4711 (less)", without the name if it is unknown, or nothing if it does not fit. */
 static void append_process(long long pid, char *ret, size_t size)
 {
 	char name[64], comm[32] = "", line[96];
@@ -271,7 +268,7 @@ size_t lock_holders(const char *path, int64_t first, int64_t last, char *ret, si
 	*ret = '\0';
 	if (!locks || stat(path, &st) < 0)
 		st.st_ino = 0;
-	/* "1: POSIX  ADVISORY  READ  4711 fe:01:131075 123 EOF"; one who waits has an arrow behind the number. */
+	/* "1: POSIX  ADVISORY  READ  4711 fe:01:131075 123 EOF"; "1: ->" for a waiting process. */
 	while (locks && st.st_ino && fgets(line, sizeof(line), locks)) {
 		if (sscanf(line, "%*d: %*s %*s %*s %lld %x:%x:%llu %lld %31s", &pid, &major, &minor, &inode, &from,
 			   to) != 6 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* lock_test.c - one collector per database, under any of its names, and what readers cannot block */
+/* lock_test.c - one collector per database under any of its names, which readers cannot block */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -60,7 +60,7 @@ static const char *beside(const char *name)
 	return full;
 }
 
-/* Another process opens @where as a collector, or to store a snapshot. Return: what that gave. */
+/* Open @where in another process as a collector, or to store a snapshot. Return: the result. */
 static int open_in_child(const char *where, bool snapshot, struct error *ret)
 {
 	int ends[2];
@@ -114,14 +114,14 @@ static void a_database_has_one_collector_under_all_its_names(void **state)
 	assert_second_refused(beside("symbolic.db"));
 	assert_int_equal(link(path, beside("hard.db")), 0);
 	assert_second_refused(beside("hard.db"));
-	/* By a hard link SQLite would write another log; by a symbolic one it writes the same. */
+	/* SQLite would use another log for a hard link, but the same one for a symbolic link. */
 	assert_int_equal(open_in_child(beside("hard.db"), true, &err), ERR_UNAVAILABLE);
 	check_error_line(&err, "hard link");
 	assert_int_equal(unlink(beside("hard.db")), 0);
 	err.code = 0;
 	assert_int_equal(open_in_child(beside("symbolic.db"), true, &err), 0);
 	assert_int_equal(link(path, beside("hard.db")), 0);
-	/* A file that was made after the lock was taken, and a lock file that somebody removed. */
+	/* A file that was created after the lock was taken, and a lock file that was removed. */
 	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
 	assert_int_equal(unlink(beside("hard.db")), 0);
 	assert_int_equal(link(path, beside("hard.db")), 0);
@@ -129,7 +129,7 @@ static void a_database_has_one_collector_under_all_its_names(void **state)
 	assert_int_equal(unlink(beside("fabric.db.lock")), 0);
 	assert_second_refused(path);
 	writer_close(writer);
-	/* By the link the log beside the file itself is found, and the file is what is moved aside. */
+	/* With a symbolic link, the log is beside the file itself, and the file is renamed, not the link. */
 	writer = check_open_writer(beside("symbolic.db"));
 	check_store(writer, model_step(model));
 	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
@@ -139,19 +139,16 @@ static void a_database_has_one_collector_under_all_its_names(void **state)
 	model_destroy(model);
 }
 
-static void a_collector_beside_another_one_stores_nothing(void **state)
+static void a_second_collector_stores_nothing(void **state)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
 	struct error err = { 0 };
-	sqlite3 *db;
 
 	(void)state;
 	check_store(writer, model_step(model));
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "CREATE TEMP TABLE one AS SELECT * FROM sweep; UPDATE one SET id = id + 1;"
-				      "INSERT INTO sweep SELECT * FROM one", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
+	check_change(path, "CREATE TEMP TABLE one AS SELECT * FROM sweep; UPDATE one SET id = id + 1;"
+			   "INSERT INTO sweep SELECT * FROM one");
 	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_UNAVAILABLE);
 	check_error_line(&err, "another process stores sweeps");
 	writer_close(writer);
@@ -168,7 +165,7 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	pid_t child;
 
 	(void)state;
-	/* What an earlier version left. */
+	/* A lock file of an earlier version. */
 	test_file_write(beside("fabric.db.lock"), "123\n", 4);
 	assert_int_equal(chmod(beside("fabric.db.lock"), 0644), 0);
 	writer_close(check_open_writer(path));
@@ -184,13 +181,13 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	assert_int_equal(check_integer(path, sql), 1);
 	check_end_child(child);
 	check_store(writer, model_step(model));
-	/* It forks: no thread that holds a lock of SQLite's just then. */
+	/* Stop the compactor before fork(): its thread may hold a lock of SQLite. */
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	assert_int_equal(link(path, beside("hard.db")), 0);
 	assert_int_equal(open_in_child(beside("hard.db"), false, &err), ERR_UNAVAILABLE);
 	assert_int_equal(unlink(beside("hard.db")), 0);
 	writer_close(writer);
-	/* While the lock file was readable for all. */
+	/* A lock that was taken while the lock file was readable for all. */
 	child = check_lock_in_child(beside("fabric.db.lock"), 0);
 	assert_int_equal(writer_open(path, &writer, &err), ERR_UNAVAILABLE);
 	snprintf(sql, sizeof(sql), "process %lld holds a read lock", (long long)child);
@@ -199,7 +196,7 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	model_destroy(model);
 }
 
-static void the_holder_of_a_lock_that_blocks_storing_is_named(void **state)
+static void the_holder_of_a_lock_that_blocks_storing_is_reported(void **state)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
@@ -211,7 +208,7 @@ static void the_holder_of_a_lock_that_blocks_storing_is_named(void **state)
 
 	(void)state;
 	check_store(writer, model_step(model));
-	/* It forks: no thread that holds a lock of SQLite's just then, and no wait. */
+	/* Stop the compactor before fork(), as above; and do not wait for the lock. */
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	sqlite3_busy_timeout(writer->db, 0);
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
@@ -232,7 +229,7 @@ static void the_holder_of_a_lock_that_blocks_storing_is_named(void **state)
 }
 
 /* The folder may be another user's. */
-static void a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone(void **state)
+static void a_lock_file_that_is_a_link_is_rejected_and_its_target_unchanged(void **state)
 {
 	struct writer *writer = NULL;
 	struct error err = { 0 };
@@ -271,10 +268,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(a_second_collector_is_refused_with_the_pid_of_the_first),
 		TEST_IN_FOLDER(a_database_has_one_collector_under_all_its_names),
-		TEST_IN_FOLDER(a_collector_beside_another_one_stores_nothing),
+		TEST_IN_FOLDER(a_second_collector_stores_nothing),
 		TEST_IN_FOLDER(a_reader_cannot_stop_a_collector),
-		TEST_IN_FOLDER(the_holder_of_a_lock_that_blocks_storing_is_named),
-		TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone),
+		TEST_IN_FOLDER(the_holder_of_a_lock_that_blocks_storing_is_reported),
+		TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_rejected_and_its_target_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

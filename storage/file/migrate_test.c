@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* migrate_test.c - migration steps run in order, completely or not at all; outdated views are replaced */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -144,81 +142,19 @@ static void views_of_another_program_are_replaced(void **state)
 		"DROP VIEW nodes", "DROP VIEW nodes; CREATE VIEW nodes AS SELECT 1 AS node",
 		"DROP VIEW node_names; DROP VIEW traffic; CREATE VIEW traffic AS SELECT 2 AS node",
 	};
-	sqlite3 *db;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		writer_close(check_open_writer(path));
-		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-		assert_int_equal(sqlite3_exec(db, others[i], NULL, NULL, NULL), SQLITE_OK);
-		sqlite3_close(db);
+		check_change(path, others[i]);
 		writer_close(check_open_writer(path));
 		assert_like_new();
 	}
-	/* Other views are left alone. */
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "CREATE VIEW mine AS SELECT 42 AS it; DROP VIEW nodes", NULL, NULL, NULL),
-			 SQLITE_OK);
-	sqlite3_close(db);
+	/* Additional views remain. */
+	check_change(path, "CREATE VIEW mine AS SELECT 42 AS it; DROP VIEW nodes");
 	writer_close(check_open_writer(path));
 	assert_int_equal(check_integer(path, "SELECT it FROM mine"), 42);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM nodes"), 0);
-}
-
-static int64_t instructions_left;
-
-static int count_down(void *ctx)
-{
-	(void)ctx;
-	if (instructions_left-- <= 0)
-		raise(SIGKILL);
-	return 0;
-}
-
-/* SQLite calls this function for each new connection. */
-static int count_instructions(sqlite3 *db, char **message, const void *api)
-{
-	(void)message;
-	(void)api;
-	sqlite3_progress_handler(db, 1, count_down, NULL);
-	return SQLITE_OK;
-}
-
-/* Migrate, and be killed after @instructions of SQLite's virtual machine. Return: was it killed? */
-static bool killed_after(int64_t instructions)
-{
-	int status;
-	pid_t child = fork();
-
-	assert_true(child >= 0);
-	if (!child) {
-		instructions_left = instructions;
-		if (sqlite3_auto_extension((void (*)(void))count_instructions) != SQLITE_OK)
-			_exit(2);
-		_exit(migrate(two_steps, NULL) < 0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	if (WIFSIGNALED(status)) {
-		assert_int_equal(WTERMSIG(status), SIGKILL);
-		return true;
-	}
-	assert_int_equal(WEXITSTATUS(status), 0);
-	return false;
-}
-
-static void killed_during_a_migration_it_is_unchanged(void **state)
-{
-	int killed = 0;
-
-	(void)state;
-	writer_close(check_open_writer(path));
-	while (killed_after(killed + 1) && check_integer(path, "PRAGMA user_version") == 1) {
-		assert_migrated(1, 0);
-		killed++;
-	}
-	assert_true(killed > 20);
-	assert_migrated(3, 1);
-	check_integrity(path);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
@@ -228,7 +164,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(steps_run_from_the_version_of_the_file),
 		TEST(a_failed_step_changes_nothing),
-		TEST(killed_during_a_migration_it_is_unchanged),
 		TEST(views_of_another_program_are_replaced),
 	};
 

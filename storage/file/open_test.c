@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* open_test.c - which files are opened, by which users, and which are refused and left unchanged */
+/* open_test.c - which files are opened, by which users, and which are rejected unchanged */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static size_t files_in_folder(void)
 	return count;
 }
 
-/* Both refuse what is at the path, say @word, and change no byte and no file beside it but the lock. */
+/* Reader and writer reject the file with @word in the error, and change nothing but the lock file. */
 static void assert_refused_untouched(const char *word, bool lock_allowed)
 {
 	struct reader *reader = NULL;
@@ -62,16 +62,7 @@ static void assert_refused_untouched(const char *word, bool lock_allowed)
 	free(after);
 }
 
-static void make_sqlite(const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
-static void a_file_of_another_kind_is_left_alone(void **state)
+static void a_file_of_another_kind_is_unchanged(void **state)
 {
 	static const char text[] = "Dear diary, today I did not back up anything. That was a mistake.\n"
 				   "More than a hundred bytes of it, so that there could be a header.";
@@ -83,13 +74,13 @@ static void a_file_of_another_kind_is_left_alone(void **state)
 	assert_refused_untouched("no ibwire database", false);
 }
 
-static void a_database_of_another_program_is_left_alone(void **state)
+static void a_database_of_another_program_is_unchanged(void **state)
 {
 	(void)state;
-	make_sqlite("CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
+	check_change(path, "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
 	assert_refused_untouched("another program", false);
 	unlink(path);
-	make_sqlite("PRAGMA journal_mode = WAL; PRAGMA application_id = 99; CREATE TABLE delta (x)");
+	check_change(path, "PRAGMA journal_mode = WAL; PRAGMA application_id = 99; CREATE TABLE delta (x)");
 	assert_refused_untouched("another program", false);
 }
 
@@ -104,7 +95,7 @@ static void store_some(const char *where, size_t sweeps)
 	model_destroy(model);
 }
 
-/* What a copy of the file alone would be: without the log and its index. */
+/* As if the file had been copied alone: without the log and its index. */
 static void forget_log(void)
 {
 	char name[100];
@@ -117,7 +108,7 @@ static void forget_log(void)
 	unlink(name);
 }
 
-static void a_newer_database_is_left_alone(void **state)
+static void a_newer_database_is_unchanged(void **state)
 {
 	size_t len;
 	char *bytes;
@@ -132,7 +123,7 @@ static void a_newer_database_is_left_alone(void **state)
 	assert_refused_untouched("newer or unreleased ibwire", false);
 }
 
-static void a_truncated_database_is_left_alone(void **state)
+static void a_truncated_database_is_unchanged(void **state)
 {
 	size_t len;
 	char *bytes;
@@ -143,14 +134,14 @@ static void a_truncated_database_is_left_alone(void **state)
 	bytes = test_file_read(path, &len);
 	test_file_write(path, bytes, len / 2);
 	assert_refused_untouched("damaged", true);
-	/* With its header and nothing of its first page behind that. */
+	/* The header only. */
 	memset(bytes + 100, 0xa5, len - 100);
 	test_file_write(path, bytes, len);
 	assert_refused_untouched("damaged", true);
 	free(bytes);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void what_is_no_file_is_rejected(void **state)
 {
 	struct writer *writer = NULL;
 	struct reader *reader = NULL;
@@ -171,7 +162,7 @@ static void what_is_no_file_is_refused(void **state)
 	check_error_line(&err, "/nonexistent");
 }
 
-/* A collector stores five sweeps and is killed: they are in the log alone. The model has not made them here. */
+/* A collector in a child stores five sweeps and is killed: they are in the log only. */
 static void store_and_be_killed(struct model *model)
 {
 	struct writer *writer;
@@ -190,7 +181,7 @@ static void store_and_be_killed(struct model *model)
 	assert_true(WIFSIGNALED(status));
 }
 
-static void a_log_without_its_database_is_not_played_into_a_new_one(void **state)
+static void the_log_of_a_removed_database_is_not_recovered_into_a_new_one(void **state)
 {
 	struct model *model = model_create(9, 1, 4, 2);
 	struct reader *reader;
@@ -211,7 +202,7 @@ static void a_log_without_its_database_is_not_played_into_a_new_one(void **state
 	model_destroy(model);
 }
 
-/* Read as user nobody, in a child. Return: 0 where it could. */
+/* Read as user "nobody", in a child. Return: 0 if that succeeded. */
 static int read_as_nobody(int64_t sweeps, bool live)
 {
 	int status = -1;
@@ -245,7 +236,7 @@ static int read_as_nobody(int64_t sweeps, bool live)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void who_may_not_write_can_read(void **state)
+static void users_without_write_access_can_read(void **state)
 {
 	struct model *model;
 	struct writer *writer;
@@ -261,18 +252,18 @@ static void who_may_not_write_can_read(void **state)
 	writer = check_open_writer(path);
 	for (int i = 0; i < 5; i++)
 		check_store(writer, model_step(model));
-	/* It forks: the thread that may hold a lock of SQLite's just then is stopped. */
+	/* Stop the compactor before fork(): its thread may hold a lock of SQLite. */
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
 	assert_int_equal(read_as_nobody(5, true), 0);
 	writer_close(writer);
-	/* The log stays: who has it open as a file that nobody changes would miss the next collector. */
+	/* The log remains: a reader without it would open the file as immutable and miss the next collector. */
 	snprintf(log, sizeof(log), "%s-wal", path);
 	assert_int_equal(access(log, F_OK), 0);
 	assert_int_equal(read_as_nobody(5, false), 0);
 	assert_int_equal(access(log, F_OK), 0);
 	store_and_be_killed(model);
 	assert_int_equal(read_as_nobody(10, false), 0);
-	/* What is in the log cannot be read without its index, and not without its rights. */
+	/* The log cannot be read without its index, nor without permission. */
 	snprintf(index, sizeof(index), "%s-shm", path);
 	unlink(index);
 	assert_int_equal(read_as_nobody(10, false), 94);
@@ -288,7 +279,7 @@ static void who_may_not_write_can_read(void **state)
 	model_destroy(model);
 }
 
-static void another_fabric_is_refused_until_the_old_is_moved_aside(void **state)
+static void another_fabric_is_refused_until_the_old_file_is_renamed(void **state)
 {
 	struct model *model = model_create(5, 2, 8, 6);
 	struct writer *writer = check_open_writer(path);
@@ -301,7 +292,7 @@ static void another_fabric_is_refused_until_the_old_is_moved_aside(void **state)
 
 	(void)state;
 	assert_true(fabric_add_node(other, &node, NULL) == 0);
-	/* This host's own HCA, known from before: it does not count. */
+	/* This host's own HCA, which is ignored. */
 	node = sweep->fabric->nodes[0];
 	for (size_t i = 0; i < sweep->fabric->node_count; i++)
 		if (sweep->fabric->nodes[i].type == NODE_CA)
@@ -316,7 +307,7 @@ static void another_fabric_is_refused_until_the_old_is_moved_aside(void **state)
 	check_error_line(&err, "--new-fabric");
 	assert_int_equal(writer_forget_fabric(writer, &err), 0);
 	assert_int_equal(writer_check_fabric(writer, other, &err), 0);
-	/* A reader that was open goes over to the new file by itself. */
+	/* An open reader switches to the new file. */
 	assert_int_equal(reader_newest(reader, &newest, &err), 0);
 	assert_int_equal(newest, 0);
 	check_store(writer, model_step(model));
@@ -338,7 +329,7 @@ static void another_fabric_is_refused_until_the_old_is_moved_aside(void **state)
 	}
 }
 
-static void a_file_that_is_taken_away_is_noticed(void **state)
+static void a_removed_file_is_detected(void **state)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
@@ -364,7 +355,7 @@ static void the_default_path_is_the_documented_one(void **state)
 	unsetenv("IBWIRE_DB");
 	setenv("XDG_STATE_HOME", folder, 1);
 	if (access("/var/lib/ibwire", F_OK) == 0)
-		return; /* this machine has the system's own */
+		return; /* this host has a system-wide database */
 	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), 0);
 	snprintf(expected, sizeof(expected), "%s/ibwire/fabric.db", folder);
 	assert_string_equal(found, expected);
@@ -381,7 +372,7 @@ static void the_default_path_is_the_documented_one(void **state)
 	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), ERR_IO);
 }
 
-/* What stands between two words of the manual, or NULL. */
+/* The text between two strings of the manual, or NULL. */
 static char *section_of(const char *manual, const char *table)
 {
 	char begin[80];
@@ -393,7 +384,7 @@ static char *section_of(const char *manual, const char *table)
 	return end ? strndup(at, (size_t)(end - at)) : NULL;
 }
 
-static void the_manual_has_each_column_of_the_tables_that_it_names(void **state)
+static void the_manual_describes_each_column_of_its_tables(void **state)
 {
 	const char *source = getenv("IBWIRE_SRCDIR");
 	static char manual[100000];
@@ -441,17 +432,17 @@ static void the_manual_has_each_column_of_the_tables_that_it_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_file_of_another_kind_is_left_alone),
-		TEST_IN_FOLDER(a_database_of_another_program_is_left_alone),
-		TEST_IN_FOLDER(a_newer_database_is_left_alone),
-		TEST_IN_FOLDER(a_truncated_database_is_left_alone),
-		TEST_IN_FOLDER(what_is_no_file_is_refused),
-		TEST_IN_FOLDER(a_log_without_its_database_is_not_played_into_a_new_one),
-		TEST_IN_FOLDER(who_may_not_write_can_read),
-		TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_is_moved_aside),
-		TEST_IN_FOLDER(a_file_that_is_taken_away_is_noticed),
+		TEST_IN_FOLDER(a_file_of_another_kind_is_unchanged),
+		TEST_IN_FOLDER(a_database_of_another_program_is_unchanged),
+		TEST_IN_FOLDER(a_newer_database_is_unchanged),
+		TEST_IN_FOLDER(a_truncated_database_is_unchanged),
+		TEST_IN_FOLDER(what_is_no_file_is_rejected),
+		TEST_IN_FOLDER(the_log_of_a_removed_database_is_not_recovered_into_a_new_one),
+		TEST_IN_FOLDER(users_without_write_access_can_read),
+		TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_file_is_renamed),
+		TEST_IN_FOLDER(a_removed_file_is_detected),
 		TEST_IN_FOLDER(the_default_path_is_the_documented_one),
-		TEST_IN_FOLDER(the_manual_has_each_column_of_the_tables_that_it_names),
+		TEST_IN_FOLDER(the_manual_describes_each_column_of_its_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

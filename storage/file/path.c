@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* path.c - which database is meant where nobody says */
+/* path.c - the default database */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bool system_path_usable(bool for_writing)
 	return access(SYSTEM_FOLDER, W_OK | X_OK) == 0;
 }
 
-/* Make each missing folder above a path's last part. */
+/* Create the missing folders of a path. */
 static int make_folders(char *path, struct error *err)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -52,7 +52,7 @@ int storage_default_path(bool for_writing, char *ret, size_t size, struct error 
 		len = snprintf(path, sizeof(path), "%s", named);
 	else if (system_path_usable(for_writing))
 		len = snprintf(path, sizeof(path), "%s", SYSTEM_PATH);
-	else if (state && *state == '/') /* the XDG specification: a relative one is to be ignored */
+	else if (state && *state == '/') /* XDG specification: a relative one is ignored */
 		len = snprintf(path, sizeof(path), "%s/ibwire/fabric.db", state);
 	else if (home && *home)
 		len = snprintf(path, sizeof(path), "%s/.local/state/ibwire/fabric.db", home);

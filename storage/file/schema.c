@@ -16,7 +16,6 @@
 #include "storage/file/db.h"
 #include "storage/file/tables.h"
 
-/* One row of table code for each name; those of the fabric's own enums. */
 static int insert_code(sqlite3_stmt *insert, const char *kind, int value, const char *name, struct error *err)
 {
 	sqlite3_bind_text(insert, 1, kind, -1, SQLITE_STATIC);
@@ -27,9 +26,12 @@ static int insert_code(sqlite3_stmt *insert, const char *kind, int value, const 
 
 static int insert_codes(sqlite3 *db, struct error *err)
 {
-	static const struct { int code; const char *name; } widths[] = {
-		{ LINK_WIDTH_1X, "1x" }, { LINK_WIDTH_4X, "4x" }, { LINK_WIDTH_8X, "8x" },
-		{ LINK_WIDTH_12X, "12x" }, { LINK_WIDTH_2X, "2x" },
+	static const struct { const char *kind; int code; const char *name; } others[] = {
+		{ "width", LINK_WIDTH_1X, "1x" }, { "width", LINK_WIDTH_4X, "4x" }, { "width", LINK_WIDTH_8X, "8x" },
+		{ "width", LINK_WIDTH_12X, "12x" }, { "width", LINK_WIDTH_2X, "2x" },
+		{ "why", SPAN_ABSENT, "absent" }, { "window_state", WINDOW_WRITING, "being written" },
+		{ "window_state", WINDOW_COMPLETE, "complete" }, { "window_state", WINDOW_SUMS_ONLY, "sums only" },
+		{ "layout", FEC_LAYOUT_LANES, "lanes" }, { "layout", FEC_LAYOUT_RS, "rs" },
 	};
 	sqlite3_stmt *insert;
 	int result = db_prepare(db, "REPLACE INTO code (kind, value, name) VALUES (?, ?, ?)", &insert, err);
@@ -42,26 +44,14 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		result = insert_code(insert, "phys_state", i, port_phys_state_name((uint8_t)i), err);
 	for (int i = LINK_SPEED_SDR; !result && i < LINK_SPEED_COUNT; i++)
 		result = insert_code(insert, "speed", i, link_speed_name((enum link_speed)i), err);
-	for (size_t i = 0; !result && i < sizeof(widths) / sizeof(*widths); i++)
-		result = insert_code(insert, "width", widths[i].code, widths[i].name, err);
+	for (size_t i = 0; !result && i < sizeof(others) / sizeof(*others); i++)
+		result = insert_code(insert, others[i].kind, others[i].code, others[i].name, err);
 	for (int i = SAMPLE_SILENT; !result && i < SAMPLE_STATUS_COUNT; i++)
 		result = insert_code(insert, "why", i, sample_status_name((enum sample_status)i), err);
-	if (!result)
-		result = insert_code(insert, "why", SPAN_ABSENT, "absent", err);
 	for (int i = EVENT_INFO; !result && i <= EVENT_CRITICAL; i++)
 		result = insert_code(insert, "severity", i, event_severity_name((enum event_severity)i), err);
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
 		result = insert_code(insert, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
-	if (!result)
-		result = insert_code(insert, "window_state", WINDOW_WRITING, "being written", err);
-	if (!result)
-		result = insert_code(insert, "window_state", WINDOW_COMPLETE, "complete", err);
-	if (!result)
-		result = insert_code(insert, "window_state", WINDOW_SUMS_ONLY, "sums only", err);
-	if (!result)
-		result = insert_code(insert, "layout", FEC_LAYOUT_LANES, "lanes", err);
-	if (!result)
-		result = insert_code(insert, "layout", FEC_LAYOUT_RS, "rs", err);
 	sqlite3_finalize(insert);
 	return result;
 }
@@ -123,7 +113,7 @@ int schema_fill_names(sqlite3 *db, struct error *err)
 	return result ? result : insert_codes(db, err);
 }
 
-/* The columns of one set of counters, as the catalogue names them. */
+/* Columns of a set of counters. */
 static void append_counter_columns(struct text *sql, counter_set set)
 {
 	for (int i = 0; i < COUNTER_COUNT; i++) {
@@ -135,30 +125,17 @@ static void append_counter_columns(struct text *sql, counter_set set)
 	}
 }
 
-/* A traffic counter as the views show it: bytes for words, and never a negative number. */
+/* A traffic counter in a view: bytes instead of words, and no negative numbers. */
 static void append_view_column(struct text *sql, enum counter counter)
 {
 	const char *key = counter_info(counter)->key;
 
 	if (counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA)
-		text_appendf(sql, ",\n\td.%s AS %s", counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes",
-			     counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes");
+		text_append(sql, counter == COUNTER_XMIT_DATA ? ",\n\td.xmit_bytes AS xmit_bytes"
+							  : ",\n\td.rcv_bytes AS rcv_bytes");
 	else
 		text_appendf(sql, ",\n\tCASE WHEN d.%s < 0 THEN %lld ELSE d.%s END AS %s", key, (long long)INT64_MAX,
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
-}
-
-static void append_history(struct text *sql)
-{
-	text_append(sql, tables_history);
-	text_append(sql, tables_chunk_sum_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
-	text_append(sql, tables_chunk_sum_end);
-	text_append(sql, tables_hour_sum_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
-	text_append(sql, tables_hour_sum_end);
-	text_append(sql, tables_chunk_error);
-	tables_append_snapshot(sql);
 }
 
 void schema_append_tables(struct text *sql)
@@ -170,7 +147,15 @@ void schema_append_tables(struct text *sql)
 	text_append(sql, tables_detail);
 	text_append(sql, tables_route);
 	text_append(sql, tables_finding);
-	append_history(sql);
+	text_append(sql, tables_history);
+	text_append(sql, tables_chunk_sum_begin);
+	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
+	text_append(sql, tables_chunk_sum_end);
+	text_append(sql, tables_hour_sum_begin);
+	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
+	text_append(sql, tables_hour_sum_end);
+	text_append(sql, tables_chunk_error);
+	tables_append_snapshot(sql);
 }
 
 size_t schema_next_statement(const char *at)
@@ -178,11 +163,11 @@ size_t schema_next_statement(const char *at)
 	const char *end = strstr(at, ";\nCREATE ");
 	size_t len = end ? (size_t)(end - at) : strlen(at);
 
-	/* The last statement ends the text. */
+	/* The last statement. */
 	return end || len < 2 ? len : len - 2;
 }
 
-/* Run what @append makes, and free it. */
+/* Run the statements that @append appends. */
 static int make(sqlite3 *db, void (*append)(struct text *sql), struct error *err)
 {
 	struct text sql = { 0 };
@@ -228,30 +213,19 @@ int schema_make_temporary_views(sqlite3 *db, struct error *err)
 	return make(db, append_temporary_views, err);
 }
 
-static int insert_meta(sqlite3 *db, struct error *err)
-{
-	sqlite3_stmt *insert;
-	int result = db_prepare(db, "INSERT INTO meta (key, value) VALUES ('created_us', ?)",
-				&insert, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(insert, 1, clock_wall_us(clock_system()));
-	result = db_run(insert, err);
-	sqlite3_finalize(insert);
-	return result;
-}
-
 int schema_fill(sqlite3 *db, struct error *err)
 {
+	char meta[96];
 	int result = db_exec(db, "BEGIN IMMEDIATE", err);
 
+	snprintf(meta, sizeof(meta), "INSERT INTO meta (key, value) VALUES ('created_us', %" PRId64 ")",
+		 clock_wall_us(clock_system()));
 	if (!result)
 		result = make(db, schema_append_tables, err);
 	if (!result)
 		result = schema_make_views(db, err);
 	if (!result)
-		result = insert_meta(db, err);
+		result = db_exec(db, meta, err);
 	if (!result)
 		result = schema_fill_names(db, err);
 	if (!result)
@@ -291,7 +265,7 @@ int schema_verify_tables(sqlite3 *db, struct error *err)
 	return result;
 }
 
-/* Columns that begin an index: their ends bound all values between. */
+/* First columns of indexes: their ends are the limits of all values. */
 static const struct {
 	const char *table, *column;
 	int64_t least, most;
@@ -347,7 +321,7 @@ static int verify_key(sqlite3 *db, size_t key, struct error *err)
 	return result;
 }
 
-/* Arrays by port and node have as many elements as the largest id says. */
+/* Arrays by port and node have as many elements as the largest id. */
 static int verify_ids(sqlite3 *db, const char *table, struct error *err)
 {
 	int64_t holes = 0;
@@ -371,4 +345,32 @@ int schema_verify_keys(sqlite3 *db, struct error *err)
 	if (!result)
 		result = verify_ids(db, "node", err);
 	return result ? result : verify_ids(db, "port", err);
+}
+
+int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabric, const char *advice,
+			struct error *err)
+{
+	bool others = false, known = false;
+	int64_t count = 0;
+	sqlite3_stmt *find;
+	int result = db_integer(db, "SELECT count(*) FROM node", 0, &count, err);
+
+	if (result < 0 || !count)
+		return result;
+	result = db_prepare(db, "SELECT 1 FROM node WHERE guid = ?", &find, err);
+	for (size_t i = 0; result >= 0 && !known && i < fabric->node_count; i++) {
+		/* This host's own HCA may be connected to any fabric. */
+		if (i == fabric->from_node && fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		others = true;
+		db_bind_u64(find, 1, fabric->nodes[i].guid);
+		result = db_step(find, err);
+		known = result > 0;
+		sqlite3_reset(find);
+	}
+	sqlite3_finalize(find);
+	if (result < 0 || known || !others)
+		return result < 0 ? result : 0;
+	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; %s", path,
+		       fabric->node_count, advice);
 }

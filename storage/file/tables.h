@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * tables.h - the SQL of the tables and views, each column with its unit
+ * tables.h - the SQL of tables and views
  *
- * The counters' columns stand between _begin and _end; they are made from the
- * catalogue (fabric/counter.h), in its order.
+ * Columns of counters (fabric/counter.h, in that order) are inserted between _begin and _end.
  */
 #ifndef IBWIRE_STORAGE_TABLES_H
 #define IBWIRE_STORAGE_TABLES_H
@@ -20,29 +19,29 @@ extern const char tables_absolute_begin[], tables_absolute_end[];
 extern const char tables_traffic_begin[], tables_traffic_end[];
 extern const char tables_detail[];
 extern const char tables_views[];
-extern const char tables_drop_views[]; /* whatever version they are of; the two before make them again */
+extern const char tables_drop_views[]; /* of all versions */
 
-/* names_is_generic() in SQL, of a row @v of node_version: its name is its description, its GUID where that is empty. */
-#define TABLES_NAMES_NOBODY(v) \
+/* names_is_generic() in SQL, of a row @v of node_version; a GUID is the name of an empty description. */
+#define TABLES_IS_GENERIC(v) \
 	"(" v ".name GLOB '*Mellanox Technologies'" \
 	" OR substr(" v ".name, 1, instr(" v ".name || ' ', ' ') - 1)" \
 	" IN ('localhost', 'localhost.localdomain', '(none)')" \
-	" OR " TABLES_NAMES_DEVICE(v, "HCA-") " OR " TABLES_NAMES_DEVICE(v, "mlx[!-~]_") \
-	" OR " TABLES_NAMES_DEVICE(v, "hfi[!-~]_") \
+	" OR " TABLES_IS_DEVICE(v, "HCA-") " OR " TABLES_IS_DEVICE(v, "mlx[!-~]_") \
+	" OR " TABLES_IS_DEVICE(v, "hfi[!-~]_") \
 	" OR " v ".name GLOB '0x*' AND trim(CAST(" v ".description AS TEXT)) = '')"
-#define TABLES_NAMES_DEVICE(v, what) \
+#define TABLES_IS_DEVICE(v, what) \
 	v ".name GLOB '" what "[0-9]*' AND " v ".name NOT GLOB '" what "*[^0-9]*'"
 
-/* What nodes are called in SQL, a row for each version: who says no name any more by the last one. */
+/* Names of nodes in SQL, a row per version. A generic name is replaced by the last specific one. */
 #define TABLES_NODE_NAMES \
 	"SELECT v.node AS node, v.from_sweep AS from_sweep, v.to_sweep AS to_sweep,\n" \
-	"	CASE WHEN " TABLES_NAMES_NOBODY("v") " THEN coalesce((SELECT w.name || '" NAMES_WAS "'\n" \
+	"	CASE WHEN " TABLES_IS_GENERIC("v") " THEN coalesce((SELECT w.name || '" NAMES_WAS "'\n" \
 	"	FROM node_version w WHERE w.node = v.node AND w.from_sweep < v.from_sweep\n" \
-	"	AND NOT " TABLES_NAMES_NOBODY("w") "\n" \
+	"	AND NOT " TABLES_IS_GENERIC("w") "\n" \
 	"	ORDER BY w.from_sweep DESC LIMIT 1), v.name) ELSE v.name END AS name\n" \
 	"FROM node_version v"
 
-/* The name of a node at a sweep; the last one where it had just left. Not of an n, v or w: those are its own. */
+/* The name of a node at a sweep, or its last one before. It uses the aliases n, v and w. */
 #define TABLES_NAME_AT(guid, sweep) \
 	"(SELECT v.name FROM node n JOIN (" TABLES_NODE_NAMES ") v ON v.node = n.id WHERE n.guid = " guid \
 	" AND v.from_sweep <= " sweep " ORDER BY v.from_sweep DESC LIMIT 1)"

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
-#include "storage/saved/saved_columns.h"
 
 static const char head[] =
 	"CREATE TABLE snapshot ( -- all counters of all ports at one time (ibwire snapshot take)\n"
@@ -99,25 +98,4 @@ void tables_append_snapshot(struct text *sql)
 	}
 	append_slow_columns(sql);
 	text_append(sql, tail);
-}
-
-void saved_append_columns(struct text *sql)
-{
-	static const char *const names[SAVED_FAST] = {
-		[SAVED_SNAPSHOT] = "snapshot", [SAVED_NODE] = "node", [SAVED_NUMBER] = "number",
-		[SAVED_PEER_NODE] = "peer_node", [SAVED_PEER_NUMBER] = "peer_number", [SAVED_STATE] = "state",
-		[SAVED_PHYS_STATE] = "phys_state", [SAVED_WIDTH] = "width", [SAVED_SPEED] = "speed",
-		[SAVED_LID] = "lid", [SAVED_WHY] = "why", [SAVED_AT] = "at_us", [SAVED_SLOW_AT] = "slow_at_us",
-		[SAVED_WIDE] = "wide", [SAVED_SATURATED] = "saturated", [SAVED_FEC_LAYOUT] = "fec_layout",
-	};
-	int i;
-	unsigned number;
-
-	for (i = 0; i < SAVED_FAST; i++)
-		text_appendf(sql, "%s%s", i ? ", " : "", names[i]);
-	for (i = 0; i < COUNTER_COUNT; i++)
-		text_appendf(sql, ", %s", counter_info((enum counter)i)->key);
-	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
-		for (number = 0; number < detail_count((enum detail_attribute)i); number++)
-			text_appendf(sql, ", %s", detail_info((enum detail_attribute)i, number)->key);
 }

@@ -25,7 +25,7 @@ enum {
 	COPY_BYTES = 1 << 20,
 };
 
-/* Begins the index, twice. Numbers are in the machine's byte order, salts are bytes as in the log. */
+/* At the start of the index, twice. Numbers are in native byte order, salts are bytes as in the log. */
 struct index_header {
 	uint32_t version, unused, changes;
 	uint8_t valid, big_endian_checksums;
@@ -78,7 +78,7 @@ void wal_unmap(struct wal *wal)
 	wal->index = NULL;
 }
 
-/* Bytes of the log up to its last commit; 0 where the index does not belong to this log. */
+/* Bytes of the log up to its last commit; 0 if the index is not that of this log. */
 static off_t committed_bytes(int log, int index)
 {
 	struct index_header header[2];
@@ -148,7 +148,7 @@ static int flush_log(const struct wal *wal)
 	return result;
 }
 
-/* Mapped pages are not dropped. The file only grows, so a part that was mapped earlier is mapped again. */
+/* Mapped pages are not dropped. The file never shrinks, so this covers an earlier mapping. */
 static int map_index(struct wal *wal)
 {
 	struct stat st;

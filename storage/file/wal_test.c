@@ -56,7 +56,7 @@ static struct model *begin(struct writer **ret_writer, size_t sweeps)
 	return model;
 }
 
-/* One sweep that is not stored: its last pages do not fit. */
+/* A sweep that fails: its last pages do not fit. */
 static void fail_one(struct writer *writer, struct model *model, size_t more_bytes)
 {
 	struct error err = { 0 };
@@ -66,7 +66,7 @@ static void fail_one(struct writer *writer, struct model *model, size_t more_byt
 	limit_files(RLIM_INFINITY);
 }
 
-/* All that was counted since the first sweep leads from its readings to the last ones. */
+/* First readings plus the sums since then are the last readings. */
 static void check_exact(const struct model *model, int64_t sweeps)
 {
 	enum { PORTS = 128 };
@@ -91,7 +91,7 @@ static void check_exact(const struct model *model, int64_t sweeps)
 	check_integrity(path);
 }
 
-static void nothing_of_a_failed_sweep_stays_in_the_log(void **state)
+static void nothing_of_a_failed_sweep_remains_in_the_log(void **state)
 {
 	struct writer *writer;
 	struct model *model = begin(&writer, 5);
@@ -106,7 +106,7 @@ static void nothing_of_a_failed_sweep_stays_in_the_log(void **state)
 	model_destroy(model);
 }
 
-static void a_sweep_that_the_disk_lost_is_named_and_counted_again(void **state)
+static void a_sweep_that_the_disk_lost_is_reported_and_covered_by_the_next_delta(void **state)
 {
 	struct writer *writer;
 	struct model *model = begin(&writer, 7);
@@ -117,7 +117,7 @@ static void a_sweep_that_the_disk_lost_is_named_and_counted_again(void **state)
 	check_store(writer, model_step(model));
 	bytes = test_file_read(log_path, &all);
 	assert_true(all > kept);
-	/* As if the pages of the eighth sweep had been dropped. */
+	/* As if the kernel had dropped the pages of the eighth sweep. */
 	memset(bytes + kept, 0, all - kept);
 	test_file_write(log_path, bytes, all);
 	free(bytes);
@@ -130,7 +130,7 @@ static void a_sweep_that_the_disk_lost_is_named_and_counted_again(void **state)
 	model_destroy(model);
 }
 
-/* @which: 1 the log, 2 its index, 3 both; 4 the log, and another one in its place. */
+/* @which: 1 the log, 2 its index, 3 both; 4 replace the log. */
 static void remove_log(int which)
 {
 	char name[100];
@@ -152,7 +152,7 @@ static void a_removed_log_is_saved_and_reported_once(void **state)
 	(void)state;
 	for (int which = 1; which <= 3; which++) {
 		struct writer *writer = check_open_writer(path);
-		/* In this process it would share the index that is removed. */
+		/* In a child: in this process it would share the removed index. */
 		struct reader *before = which == 1 ? check_open_reader(path) : NULL;
 		int64_t newest = 0, sweeps = check_integer(path, "SELECT coalesce(max(id), 0) FROM sweep");
 
@@ -161,7 +161,7 @@ static void a_removed_log_is_saved_and_reported_once(void **state)
 				remove_log(which);
 			check_store(writer, model_step(model));
 		}
-		/* All of them, for a program that begins now and for one that had the old log open. */
+		/* All sweeps, for a new process and for one that had the old log open. */
 		assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), sweeps + 4);
 		assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'log-removed'"), which);
 		if (before)
@@ -174,8 +174,8 @@ static void a_removed_log_is_saved_and_reported_once(void **state)
 	model_destroy(model);
 }
 
-/* Pages of the old log must not go over those of the new one. */
-static void a_replaced_log_stops_the_writer(void **state)
+/* Pages of the old log must not overwrite those of the new one. */
+static void a_replaced_log_ends_the_writer(void **state)
 {
 	struct model *model = model_create(5, 2, 8, 6);
 	struct writer *writer = check_open_writer(path);
@@ -207,10 +207,10 @@ static void a_replaced_log_stops_the_writer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(nothing_of_a_failed_sweep_stays_in_the_log),
-		TEST_IN_FOLDER(a_sweep_that_the_disk_lost_is_named_and_counted_again),
+		TEST_IN_FOLDER(nothing_of_a_failed_sweep_remains_in_the_log),
+		TEST_IN_FOLDER(a_sweep_that_the_disk_lost_is_reported_and_covered_by_the_next_delta),
 		TEST_IN_FOLDER(a_removed_log_is_saved_and_reported_once),
-		TEST_IN_FOLDER(a_replaced_log_stops_the_writer),
+		TEST_IN_FOLDER(a_replaced_log_ends_the_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,6 @@ static int read_absolutes(struct compaction *compaction, size_t place, struct er
 int stripe_read(struct compaction *compaction, uint32_t from_port, struct error *err)
 {
 	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
-	static const uint8_t padding[HOT_PADDING];
 	struct stripe *stripe = compaction->stripe;
 	int result;
 
@@ -142,8 +141,6 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 		if (!result)
 			result = read_absolutes(compaction, i, err);
 	}
-	if (!result && bytes_append(&stripe->packed, padding, sizeof(padding)) < 0)
-		result = err_nomem(err);
 	if (!sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
 	stripe->there = !result;
@@ -162,6 +159,7 @@ static void note_damage(struct compaction *compaction, uint32_t port, size_t pla
 void stripe_unpack(struct compaction *compaction, uint32_t port)
 {
 	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
+	struct codec_sample samples[CODEC_BLOCK_PORTS];
 	struct stripe *stripe = compaction->stripe;
 	size_t block = (port - stripe->from_port) / CODEC_BLOCK_PORTS;
 
@@ -171,8 +169,15 @@ void stripe_unpack(struct compaction *compaction, uint32_t port)
 		const uint8_t *packed = stripe->packed.data + stripe->rows[block][place].at;
 		size_t len = stripe->rows[block][place].len;
 
-		if (len && hot_read_series(packed, len, stripe->series, (unsigned)place) < 0)
+		if (!len)
+			continue;
+		if (hot_read_block(packed, len, samples) < 0) {
 			note_damage(compaction, port, place);
+			continue;
+		}
+		for (size_t i = 0; i < CODEC_BLOCK_PORTS; i++)
+			if (samples[i].there)
+				codec_series_add(&stripe->series[i], &samples[i], (unsigned)place);
 	}
 }
 

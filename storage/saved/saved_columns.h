@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * saved_columns.h - where the columns of table snapshot_port stand (tables_snapshot.c)
- * The fast counters follow SAVED_FAST in the catalogue's order, then the slow ones
- * attribute by attribute.
+ * saved_columns.h - order of the columns of table snapshot_port (tables_snapshot.c)
+ *
+ * From SAVED_FAST on: the fast counters in the catalogue's order, then the slow ones by attribute.
  */
 #ifndef IBWIRE_STORAGE_SAVED_COLUMNS_H
 #define IBWIRE_STORAGE_SAVED_COLUMNS_H
@@ -15,11 +15,6 @@ enum saved_column {
 	SAVED_WIDTH, SAVED_SPEED, SAVED_LID, SAVED_WHY, SAVED_AT, SAVED_SLOW_AT, SAVED_WIDE, SAVED_SATURATED,
 	SAVED_FEC_LAYOUT, SAVED_FAST,
 };
-
-struct text;
-
-/* saved_append_columns - their names, with commas, for INSERT and SELECT. */
-void saved_append_columns(struct text *sql);
 
 static inline int saved_column_count(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A kill at any moment, a collector beside it, a full disk, no rights: a snapshot is whole or it is not there. */
+/* saved_kill_test.c - snapshots are complete or absent: kills, a running collector, a full disk, permissions */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 
 enum { NAMES = 400 };
 
-/* Take and remove until somebody kills us: no more than the names that are freed for the next one. */
+/* Take and remove snapshots until the process is killed. */
 static void go_on_for_ever(struct model *model)
 {
 	struct saved_writer *writer = test_saved_open();
@@ -37,7 +37,7 @@ static void go_on_for_ever(struct model *model)
 		struct sweep sweep = *model_step(model);
 
 		snprintf(name, sizeof(name), "k%d", i);
-		/* To be held against the rows that are there. */
+		/* To be compared with the stored rows. */
 		sweep.ports_planned = (uint32_t)sweep.sample_count;
 		if (saved_write(writer, &label, &sweep, NULL) < 0)
 			_exit(1);
@@ -48,7 +48,7 @@ static void go_on_for_ever(struct model *model)
 		pause();
 }
 
-static void killed_at_any_moment_none_is_half(void **state)
+static void killed_at_any_time_no_snapshot_is_partial(void **state)
 {
 	struct model *model = model_create(94, 8, 30, 60);
 	const struct sweep *sweep = model_step(model);
@@ -71,7 +71,7 @@ static void killed_at_any_moment_none_is_half(void **state)
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot s WHERE complete AND ports_planned"
 					       " <> (SELECT count(*) FROM snapshot_port WHERE snapshot = s.id)"), 0);
-		/* The next children's names shall be free. */
+		/* Free the names for the next child. */
 		writer = test_saved_open();
 		for (int i = 0; i < NAMES; i++) {
 			char name[16];
@@ -82,8 +82,8 @@ static void killed_at_any_moment_none_is_half(void **state)
 		saved_writer_close(writer);
 	}
 	check_integrity(path);
-	/* What they left behind goes with the next one, when it is old enough. */
-	test_saved_change("UPDATE snapshot SET wall_us = wall_us - 700000000");
+	/* The next snapshot removes the remains, if they are old enough. */
+	check_change(path, "UPDATE snapshot SET wall_us = wall_us - 700000000");
 	writer = test_saved_open();
 	test_saved_save(writer, "last", sweep);
 	saved_writer_close(writer);
@@ -99,7 +99,7 @@ static int64_t longer(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* How long the next sweep takes to be stored. */
+/* Duration of storing the next sweep. */
 static int64_t store_us(struct writer *writer, struct model *model)
 {
 	const struct sweep *sweep = model_step(model);
@@ -109,8 +109,8 @@ static int64_t store_us(struct writer *writer, struct model *model)
 	return clock_boottime_us(clock_system()) - began_us;
 }
 
-/* A collector stores a sweep every few milliseconds, meanwhile snapshots come and go: nobody hears of the other. */
-static void a_collector_writes_on_beside_it(void **state)
+/* A collector stores a sweep every few milliseconds while snapshots are taken and removed; neither fails. */
+static void a_collector_continues_to_store_meanwhile(void **state)
 {
 	struct model *collected = model_create(95, 4, 12, 14), *taken = model_create(96, 24, 40, 800);
 	const struct sweep *sweep = model_step(taken);
@@ -122,7 +122,7 @@ static void a_collector_writes_on_beside_it(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(go), 0);
-	/* Before the collector has a thread: what that holds at a fork nobody would release in the child. */
+	/* Before the collector has a thread: after fork(), its locks would never be released in the child. */
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
@@ -130,7 +130,7 @@ static void a_collector_writes_on_beside_it(void **state)
 
 		close(go[1]);
 		for (int i = 0; i < 4; i++) {
-			/* Not done before the other has begun, however fast it is. */
+			/* Continue until the other process has started. */
 			if (read(go[0], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
 				_exit(1);
 			if (!writer)
@@ -168,8 +168,8 @@ static void a_collector_writes_on_beside_it(void **state)
 	model_destroy(taken);
 }
 
-/* No space left: nothing counts, the error says so, and the next one is whole. */
-static void a_full_disk_leaves_nothing_half(void **state)
+/* Without space there is an error and no snapshot; the next one is complete. */
+static void a_full_disk_leaves_no_partial_snapshot(void **state)
 {
 	struct model *model = model_create(97, 8, 30, 60);
 	struct saved_writer *writer = test_saved_open();
@@ -201,7 +201,7 @@ static void a_full_disk_leaves_nothing_half(void **state)
 	model_destroy(model);
 }
 
-static void who_may_not_write_is_told(void **state)
+static void missing_write_access_is_an_error(void **state)
 {
 	struct error err = { 0 };
 	int status;
@@ -234,10 +234,10 @@ static void who_may_not_write_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(killed_at_any_moment_none_is_half),
-		TEST_IN_FOLDER(a_collector_writes_on_beside_it),
-		TEST_IN_FOLDER(a_full_disk_leaves_nothing_half),
-		TEST_IN_FOLDER(who_may_not_write_is_told),
+		TEST_IN_FOLDER(killed_at_any_time_no_snapshot_is_partial),
+		TEST_IN_FOLDER(a_collector_continues_to_store_meanwhile),
+		TEST_IN_FOLDER(a_full_disk_leaves_no_partial_snapshot),
+		TEST_IN_FOLDER(missing_write_access_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

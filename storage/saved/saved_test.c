@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Snapshots come back as they were written, by their names; of what somebody damaged an error says so. */
+/* saved_test.c - snapshots are read as they were written; damage is an error */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "storage/test/test_saved.h"
 #include "storage/writer.h"
 
-static void what_is_written_comes_back(void **state)
+static void a_snapshot_is_read_as_it_was_written(void **state)
 {
 	struct model *model = model_create(91, 4, 12, 14);
 	struct saved_writer *writer = test_saved_open();
@@ -43,7 +43,7 @@ static void what_is_written_comes_back(void **state)
 	model_destroy(model);
 }
 
-static void a_name_is_given_once_and_free_again_when_it_is_removed(void **state)
+static void a_name_is_unique_and_free_again_after_removal(void **state)
 {
 	const struct saved_label label = { .name = "one" };
 	struct model *model = model_create(92, 2, 8, 6);
@@ -57,7 +57,7 @@ static void a_name_is_given_once_and_free_again_when_it_is_removed(void **state)
 	test_saved_save(writer, "one", sweep);
 	assert_int_equal(saved_is_free(writer, "one", &err), ERR_USAGE);
 	assert_int_equal(saved_write(writer, &label, sweep, &err), ERR_USAGE);
-	/* Of the one that was refused nothing stays. */
+	/* Nothing of the rejected one remains. */
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 1);
 	assert_int_equal(check_integer(path, "SELECT count(DISTINCT snapshot) FROM snapshot_port"), 1);
 	assert_int_equal(saved_remove(writer, "two", &err), ERR_USAGE);
@@ -73,7 +73,7 @@ static void a_name_is_given_once_and_free_again_when_it_is_removed(void **state)
 	model_destroy(model);
 }
 
-static void one_that_is_removed_while_it_is_chosen_is_named(void **state)
+static void a_snapshot_that_is_removed_meanwhile_is_an_error(void **state)
 {
 	struct model *model = model_create(93, 2, 8, 6);
 	struct saved_writer *writer = test_saved_open();
@@ -109,7 +109,7 @@ static void check_same(const struct saved *found, const char *name)
 	saved_destroy(alone);
 }
 
-static void two_at_once_are_what_each_is_alone(void **state)
+static void two_at_a_time_are_the_same_as_each_alone(void **state)
 {
 	struct model *model = model_create(94, 4, 40, 14);
 	struct saved_writer *writer = test_saved_open();
@@ -132,7 +132,7 @@ static void two_at_once_are_what_each_is_alone(void **state)
 		saved_destroy(both[0]);
 		saved_destroy(both[1]);
 	}
-	/* One that is missing says so, whichever it is, and nothing comes. */
+	/* If either is missing, it is an error and nothing is returned. */
 	for (round = 0; round < 2; round++) {
 		int64_t ids[2] = { names.ids[0], names.ids[1] };
 
@@ -148,8 +148,8 @@ static void two_at_once_are_what_each_is_alone(void **state)
 	model_destroy(model);
 }
 
-/* A node that lost its description was called by its last name; what could harm a terminal is not believed. */
-static void a_node_is_called_as_it_was_shown(void **state)
+/* The name that was shown, except if it contains control characters. */
+static void a_node_has_the_name_that_was_shown(void **state)
 {
 	struct model *model = model_create(90, 2, 8, 6);
 	struct saved_writer *writer = test_saved_open();
@@ -162,8 +162,8 @@ static void a_node_is_called_as_it_was_shown(void **state)
 	saved = test_saved_load("one");
 	snprintf(derived, sizeof(derived), "%s", saved->fabric->nodes[1].name);
 	saved_destroy(saved);
-	test_saved_change("UPDATE snapshot_node SET name = 'node0001 mlx5_0 \\x1b (was)' WHERE node = 0");
-	test_saved_change("UPDATE snapshot_node SET name = 'evil' || char(27) || '[2J' WHERE node = 1");
+	check_change(path, "UPDATE snapshot_node SET name = 'node0001 mlx5_0 \\x1b (was)' WHERE node = 0");
+	check_change(path, "UPDATE snapshot_node SET name = 'evil' || char(27) || '[2J' WHERE node = 1");
 	saved = test_saved_load("one");
 	assert_string_equal(saved->fabric->nodes[0].name, "node0001 mlx5_0 \\x1b (was)");
 	assert_string_equal(saved->fabric->nodes[1].name, derived);
@@ -189,8 +189,8 @@ static void add_resets(void *ctx, uint64_t node_guid, uint8_t num, counter_set c
 	resets->by_port[i] |= counters;
 }
 
-/* From single sweeps, windows and hours alike. */
-static void resets_that_a_collector_saw_are_found(void **state)
+/* From single sweeps, windows and hours. */
+static void resets_that_a_collector_stored_are_found(void **state)
 {
 	struct model *model = model_create(99, 3, 10, 8);
 	struct writer *writer = check_open_writer_with(path, 3);
@@ -231,7 +231,6 @@ static void resets_that_a_collector_saw_are_found(void **state)
 	model_destroy(model);
 }
 
-/* What somebody wrote into the file by hand does no harm. */
 static void damaged_rows_are_an_error_and_no_crash(void **state)
 {
 	static const char *const damages[] = {
@@ -259,7 +258,7 @@ static void damaged_rows_are_an_error_and_no_crash(void **state)
 		snprintf(name, sizeof(name), "d%zu", i);
 		test_saved_save(writer, name, model_step(model));
 		saved_writer_close(writer);
-		test_saved_change(damages[i]);
+		check_change(path, damages[i]);
 		test_saved_list(&names);
 		reader = check_open_reader(path);
 		code = saved_load(reader, names.ids[names.count - 1], NULL, &saved, &err);
@@ -276,12 +275,12 @@ static void damaged_rows_are_an_error_and_no_crash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(what_is_written_comes_back),
-		TEST_IN_FOLDER(a_name_is_given_once_and_free_again_when_it_is_removed),
-		TEST_IN_FOLDER(one_that_is_removed_while_it_is_chosen_is_named),
-		TEST_IN_FOLDER(two_at_once_are_what_each_is_alone),
-		TEST_IN_FOLDER(a_node_is_called_as_it_was_shown),
-		TEST_IN_FOLDER(resets_that_a_collector_saw_are_found),
+		TEST_IN_FOLDER(a_snapshot_is_read_as_it_was_written),
+		TEST_IN_FOLDER(a_name_is_unique_and_free_again_after_removal),
+		TEST_IN_FOLDER(a_snapshot_that_is_removed_meanwhile_is_an_error),
+		TEST_IN_FOLDER(two_at_a_time_are_the_same_as_each_alone),
+		TEST_IN_FOLDER(a_node_has_the_name_that_was_shown),
+		TEST_IN_FOLDER(resets_that_a_collector_stored_are_found),
 		TEST_IN_FOLDER(damaged_rows_are_an_error_and_no_crash),
 	};
 

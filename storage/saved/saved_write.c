@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* saved_write.c - snapshots written and removed, beside a collector that writes, too */
+/*
+ * saved_write.c - snapshots are written and removed while a collector stores sweeps
+ *
+ * This is done in steps: short transactions with pauses between them.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +15,162 @@
 #include "collector/sink.h"
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
+#include "storage/file/lock.h"
+#include "storage/file/schema.h"
 #include "storage/saved.h"
 #include "storage/saved/saved_columns.h"
-#include "storage/saved/saved_steps.h"
 
-/* What is not complete after so long was left behind by a process that was killed. */
+struct saved_writer {
+	char *path;
+	sqlite3 *db;
+	int64_t step_us;    /* duration of a step */
+	bool open;          /* a transaction is open */
+	int64_t began_us;   /* its start */
+	int64_t free_us;    /* end of the pause after the last one */
+	int64_t longest_us;
+};
+
+/* Incomplete snapshots that are older were left by a killed process. */
 #define ABANDONED_US (INT64_C(600000000))
 
-/* --- questions before the work --- */
+/* --- steps --- */
 
-/* The complete snapshot of a name. @ret: 0: none. */
+/*
+ * A step locks the database for about 1/20 of the collector's interval (and a commit) within these
+ * limits; the pause is as long as the step, at least PAUSE_US. SQLite's busy handler retries after 1, 3,
+ * 8, 18, 33 and 53 ms, so a collector that waits for a step finds the database unlocked in the
+ * pause, after at most 1/10 of its interval. 4,000 ports are written in one step if the collector
+ * sweeps every second.
+ */
+#define STEP_LEAST_US (5 * US_PER_MS)
+#define STEP_MOST_US (40 * US_PER_MS)
+#define STEPS_AN_INTERVAL 20
+#define PAUSE_US (10 * US_PER_MS)
+
+static int64_t now_us(void)
+{
+	return clock_boottime_us(clock_system());
+}
+
+/* Wait for the end of the pause and begin a transaction. Return: 0 or a negative error. */
+static int begin_step(struct saved_writer *writer, struct error *err)
+{
+	const struct clock *clock = clock_system();
+	int64_t pid;
+	int result;
+
+	if (now_us() < writer->free_us && lock_held(writer->path, &pid))
+		clock->sleep_until(clock->ctx, writer->free_us);
+	result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
+	writer->open = !result;
+	writer->began_us = now_us();
+	return result;
+}
+
+/* Commit if @result is 0, else roll back the step. Return: @result, or the error of the commit. */
+static int end_step(struct saved_writer *writer, int result, struct error *err)
+{
+	int64_t held_us, ended_us;
+
+	if (!writer->open)
+		return result;
+	if (!result)
+		result = db_exec(writer->db, "COMMIT", err);
+	if (result < 0 && !sqlite3_get_autocommit(writer->db))
+		sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
+	writer->open = false;
+	ended_us = now_us();
+	held_us = ended_us - writer->began_us;
+	writer->free_us = ended_us + (held_us > PAUSE_US ? held_us : PAUSE_US);
+	if (held_us > writer->longest_us)
+		writer->longest_us = held_us;
+	return result;
+}
+
+/* Between two rows: start another step if this one is long enough. Return: 0 or a negative error. */
+static int pace(struct saved_writer *writer, struct error *err)
+{
+	int result;
+
+	if (now_us() - writer->began_us < writer->step_us)
+		return 0;
+	result = end_step(writer, 0, err);
+	return result < 0 ? result : begin_step(writer, err);
+}
+
+/* Create the file, unless a collector is creating it. */
+static int create_file(const char *path, struct error *err)
+{
+	struct error cause = { 0 };
+	struct db_lock lock;
+	int result = lock_take(path, &lock, &cause);
+
+	if (result == ERR_UNAVAILABLE)
+		return err_set(err, ERR_UNAVAILABLE, "a collector is creating %s; try again in a moment", path);
+	if (result < 0)
+		return err_set(err, result, "%s", cause.text);
+	result = schema_create(path, err);
+	lock_release(&lock);
+	return result;
+}
+
+/* Without an interval (single sweeps), no collector waits. */
+static int choose_step(struct saved_writer *writer, struct error *err)
+{
+	int64_t interval_us = 0, step_us;
+	int result = db_integer(writer->db, "SELECT interval_us FROM sweep ORDER BY id DESC LIMIT 1", 0, &interval_us,
+				err);
+
+	step_us = interval_us / STEPS_AN_INTERVAL;
+	writer->step_us = interval_us <= 0 || step_us > STEP_MOST_US ? STEP_MOST_US
+			: step_us < STEP_LEAST_US ? STEP_LEAST_US : step_us;
+	return result;
+}
+
+int saved_writer_open(const char *path, struct saved_writer **ret, struct error *err)
+{
+	struct saved_writer *writer = calloc(1, sizeof(*writer));
+	bool there = false;
+	int result;
+
+	if (!writer)
+		return err_nomem(err);
+	writer->path = strdup(path);
+	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
+	if (!result && !there)
+		result = create_file(path, err);
+	if (!result)
+		result = schema_open_writer(path, &writer->db, err);
+	/* The collector checkpoints the log, or the last connection that is closed; not a step. */
+	if (!result)
+		result = db_exec(writer->db, "PRAGMA wal_autocheckpoint = 0", err);
+	if (!result)
+		result = choose_step(writer, err);
+	if (result < 0) {
+		saved_writer_close(writer);
+		return result;
+	}
+	*ret = writer;
+	return 0;
+}
+
+void saved_writer_close(struct saved_writer *writer)
+{
+	if (!writer)
+		return;
+	sqlite3_close(writer->db);
+	free(writer->path);
+	free(writer);
+}
+
+int64_t saved_longest_us(const struct saved_writer *writer)
+{
+	return writer->longest_us;
+}
+
+/* --- names and fabrics --- */
+
+/* @ret: id of the complete snapshot with a name; 0: none. */
 static int find_name(struct saved_writer *writer, const char *name, int64_t *ret, struct error *err)
 {
 	sqlite3_stmt *row;
@@ -53,34 +203,12 @@ int saved_is_free(struct saved_writer *writer, const char *name, struct error *e
 
 int saved_check_fabric(struct saved_writer *writer, const struct fabric *fabric, struct error *err)
 {
-	bool others = false, known = false;
-	int64_t count;
-	sqlite3_stmt *find;
-	int result = db_integer(writer->db, "SELECT count(*) FROM node", 0, &count, err);
-
-	if (result < 0 || count <= 1)
-		return result;
-	result = db_prepare(writer->db, "SELECT 1 FROM node WHERE guid = ?", &find, err);
-	for (size_t i = 0; result >= 0 && !known && i < fabric->node_count; i++) {
-		/* This host's own HCA is wherever it was plugged in. */
-		if (i == fabric->from_node && fabric->nodes[i].type != NODE_SWITCH)
-			continue;
-		others = true;
-		db_bind_u64(find, 1, fabric->nodes[i].guid);
-		result = db_step(find, err);
-		known = result > 0;
-		sqlite3_reset(find);
-	}
-	sqlite3_finalize(find);
-	if (result < 0 || known || !others)
-		return result < 0 ? result : 0;
-	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; give "
-		       "another --db", writer->path, fabric->node_count);
+	return schema_check_fabric(writer->db, writer->path, fabric, "give another --db", err);
 }
 
 /* --- removing --- */
 
-/* One table's rows of a snapshot, node by node. */
+/* Remove the rows of a snapshot from one table, node by node. */
 static int remove_rows(struct saved_writer *writer, int64_t id, const char *sql, struct error *err)
 {
 	sqlite3_stmt *rows;
@@ -88,7 +216,7 @@ static int remove_rows(struct saved_writer *writer, int64_t id, const char *sql,
 
 	do {
 		if (!result)
-			result = saved_step_pace(writer, err);
+			result = pace(writer, err);
 		if (result < 0)
 			break;
 		sqlite3_bind_int64(rows, 1, id);
@@ -98,13 +226,13 @@ static int remove_rows(struct saved_writer *writer, int64_t id, const char *sql,
 	return result;
 }
 
-/* Inside a step; several may follow. */
+/* Within a step; more steps may follow. */
 static int remove_id(struct saved_writer *writer, int64_t id, struct error *err)
 {
 	char sql[128];
 	int result;
 
-	/* It counts no more from here on; what a kill leaves behind goes with the next one that is taken. */
+	/* Now it is invisible; if the process is killed, the next snapshot removes the rest. */
 	snprintf(sql, sizeof(sql), "UPDATE snapshot SET complete = 0 WHERE id = %" PRId64, id);
 	result = db_exec(writer->db, sql, err);
 	if (!result)
@@ -122,21 +250,21 @@ static int remove_id(struct saved_writer *writer, int64_t id, struct error *err)
 int saved_remove(struct saved_writer *writer, const char *name, struct error *err)
 {
 	int64_t id;
-	int result = saved_step_begin(writer, err);
+	int result = begin_step(writer, err);
 
 	if (result < 0)
 		return result;
-	/* Asked inside: somebody else may have removed it. */
+	/* Within the transaction: another process may have removed it. */
 	result = find_name(writer, name, &id, err);
 	if (!result && !id)
 		result = err_set(err, ERR_USAGE, "no snapshot is called '%s' (any more); see: ibwire snapshot list",
 				 name);
 	if (!result)
 		result = remove_id(writer, id, err);
-	return saved_step_end(writer, result, err);
+	return end_step(writer, result, err);
 }
 
-/* What killed processes left. */
+/* Remove snapshots that killed processes left. */
 static int remove_abandoned(struct saved_writer *writer, struct error *err)
 {
 	int64_t id = 0, wall_us = clock_wall_us(clock_system());
@@ -148,9 +276,9 @@ static int remove_abandoned(struct saved_writer *writer, struct error *err)
 	do {
 		result = db_integer(writer->db, sql, 0, &id, err);
 		if (!result && id) {
-			result = saved_step_begin(writer, err);
+			result = begin_step(writer, err);
 			if (!result)
-				result = saved_step_end(writer, remove_id(writer, id, err), err);
+				result = end_step(writer, remove_id(writer, id, err), err);
 		}
 	} while (!result && id);
 	return result;
@@ -158,7 +286,6 @@ static int remove_abandoned(struct saved_writer *writer, struct error *err)
 
 /* --- writing --- */
 
-/* While one is written. */
 struct saving {
 	struct saved_writer *writer;
 	const struct sweep *sweep;
@@ -181,18 +308,10 @@ static int write_head(struct saving *saving, const struct saved_label *label, st
 		return result;
 	sqlite3_bind_text(insert, 1, label->name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(insert, 2, label->note, -1, SQLITE_STATIC); /* NULL: NULL */
-	sqlite3_bind_int64(insert, 3, sweep->wall_us);
-	sqlite3_bind_int64(insert, 4, sweep->start_us);
-	sqlite3_bind_int64(insert, 5, sweep->end_us);
+	DB_BIND(insert, 3, sweep->wall_us, sweep->start_us, sweep->end_us);
 	sqlite3_bind_text(insert, 6, sweep->boot_id, -1, SQLITE_STATIC);
-	sqlite3_bind_int(insert, 7, label->discovered);
-	sqlite3_bind_int(insert, 8, label->slow);
-	sqlite3_bind_int64(insert, 9, sweep->ports_planned);
-	sqlite3_bind_int64(insert, 10, sweep->ports_asked);
-	sqlite3_bind_int64(insert, 11, sweep->ports_answered);
-	db_bind_u64(insert, 12, sweep->mads_sent);
-	db_bind_u64(insert, 13, sweep->mads_timed_out);
-	sqlite3_bind_int64(insert, 14, sweep->spread_us);
+	DB_BIND(insert, 7, label->discovered, label->slow, sweep->ports_planned, sweep->ports_asked,
+		sweep->ports_answered, (int64_t)sweep->mads_sent, (int64_t)sweep->mads_timed_out, sweep->spread_us);
 	result = db_run(insert, err);
 	sqlite3_finalize(insert);
 	saving->id = sqlite3_last_insert_rowid(saving->writer->db);
@@ -211,19 +330,14 @@ static int write_nodes(struct saving *saving, struct error *err)
 	for (size_t i = 0; !result && i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
-		sqlite3_bind_int64(insert, 1, saving->id);
-		sqlite3_bind_int64(insert, 2, (sqlite3_int64)i);
-		db_bind_u64(insert, 3, node->guid);
+		DB_BIND(insert, 1, saving->id, (int64_t)i, (int64_t)node->guid);
 		sqlite3_bind_text(insert, 4, node->name, -1, SQLITE_STATIC);
 		sqlite3_bind_blob(insert, 5, node->desc, (int)strnlen(node->desc, NODE_DESC_SIZE), SQLITE_STATIC);
-		sqlite3_bind_int(insert, 6, node->type);
-		sqlite3_bind_int(insert, 7, node->port_count);
-		db_bind_u64(insert, 8, node->system_guid);
-		sqlite3_bind_int64(insert, 9, node->vendor_id);
-		sqlite3_bind_int(insert, 10, node->device_id);
+		DB_BIND(insert, 6, node->type, node->port_count, (int64_t)node->system_guid, node->vendor_id,
+			node->device_id);
 		result = db_run(insert, err);
 		if (!result)
-			result = saved_step_pace(saving->writer, err);
+			result = pace(saving->writer, err);
 	}
 	sqlite3_finalize(insert);
 	return result;
@@ -273,22 +387,12 @@ static int write_port(struct saving *saving, size_t index, struct error *err)
 	sqlite3_stmt *insert = saving->insert;
 
 	sqlite3_clear_bindings(insert);
-	sqlite3_bind_int64(insert, SAVED_SNAPSHOT + 1, saving->id);
-	sqlite3_bind_int64(insert, SAVED_NODE + 1, port->node);
-	sqlite3_bind_int(insert, SAVED_NUMBER + 1, port->num);
-	if (port->peer != FABRIC_NONE) {
-		sqlite3_bind_int64(insert, SAVED_PEER_NODE + 1, fabric->ports[port->peer].node);
-		sqlite3_bind_int(insert, SAVED_PEER_NUMBER + 1, fabric->ports[port->peer].num);
-	}
-	sqlite3_bind_int(insert, SAVED_STATE + 1, port->state);
-	sqlite3_bind_int(insert, SAVED_PHYS_STATE + 1, port->phys_state);
-	sqlite3_bind_int(insert, SAVED_WIDTH + 1, port->width);
-	sqlite3_bind_int(insert, SAVED_SPEED + 1, port->speed);
-	sqlite3_bind_int(insert, SAVED_LID + 1, fabric_port_lid(fabric, port));
-	sqlite3_bind_int(insert, SAVED_WHY + 1, sample->status);
-	sqlite3_bind_int(insert, SAVED_WIDE + 1, 0);
-	sqlite3_bind_int(insert, SAVED_SATURATED + 1, 0);
-	sqlite3_bind_int(insert, SAVED_FEC_LAYOUT + 1, 0);
+	DB_BIND(insert, SAVED_SNAPSHOT + 1, saving->id, port->node, port->num);
+	if (port->peer != FABRIC_NONE)
+		DB_BIND(insert, SAVED_PEER_NODE + 1, fabric->ports[port->peer].node, fabric->ports[port->peer].num);
+	DB_BIND(insert, SAVED_STATE + 1, port->state, port->phys_state, port->width, port->speed,
+		fabric_port_lid(fabric, port), sample->status);
+	DB_BIND(insert, SAVED_WIDE + 1, 0, 0, 0); /* saturated, fec_layout */
 	if (sample->reading)
 		bind_fast(insert, sample->reading);
 	bind_slow(insert, saving->details + index * DETAIL_ATTRIBUTE_COUNT);
@@ -300,9 +404,7 @@ static int write_ports(struct saving *saving, struct error *err)
 	struct text sql = { 0 };
 	int result;
 
-	text_append(&sql, "INSERT INTO snapshot_port (");
-	saved_append_columns(&sql);
-	text_append(&sql, ") VALUES (?");
+	text_append(&sql, "INSERT INTO snapshot_port VALUES (?");
 	for (int i = 1; i < saved_column_count(); i++)
 		text_append(&sql, ", ?");
 	text_append(&sql, ")");
@@ -312,13 +414,13 @@ static int write_ports(struct saving *saving, struct error *err)
 	for (size_t i = 0; !result && i < saving->sweep->sample_count; i++) {
 		result = write_port(saving, i, err);
 		if (!result)
-			result = saved_step_pace(saving->writer, err);
+			result = pace(saving->writer, err);
 	}
 	sqlite3_finalize(saving->insert);
 	return result;
 }
 
-/* The slow counters by sample: they come in the order in which they were answered. */
+/* The slow counters by sample: in the sweep they are in order of response. */
 static int sort_details(struct saving *saving, struct error *err)
 {
 	const struct sweep *sweep = saving->sweep;
@@ -343,7 +445,7 @@ static int sort_details(struct saving *saving, struct error *err)
 	return 0;
 }
 
-/* From now on it counts: the name must still be free. */
+/* Make it visible; the name may have been taken meanwhile. */
 static int complete(struct saving *saving, const struct saved_label *label, struct error *err)
 {
 	char sql[128];
@@ -358,11 +460,11 @@ static int complete(struct saving *saving, const struct saved_label *label, stru
 	return db_exec(saving->writer->db, sql, err);
 }
 
-/* What was committed of one that failed; where that fails, too, it is abandoned and goes later. */
+/* Remove what was committed of a failed one; if that fails too, a later snapshot removes it. */
 static void undo(struct saving *saving)
 {
-	if (saving->id && saved_step_begin(saving->writer, NULL) == 0)
-		saved_step_end(saving->writer, remove_id(saving->writer, saving->id, NULL), NULL);
+	if (saving->id && begin_step(saving->writer, NULL) == 0)
+		end_step(saving->writer, remove_id(saving->writer, saving->id, NULL), NULL);
 }
 
 int saved_write(struct saved_writer *writer, const struct saved_label *label, const struct sweep *sweep,
@@ -374,7 +476,7 @@ int saved_write(struct saved_writer *writer, const struct saved_label *label, co
 	if (!result)
 		result = sort_details(&saving, err);
 	if (!result)
-		result = saved_step_begin(writer, err);
+		result = begin_step(writer, err);
 	if (!result) {
 		result = write_head(&saving, label, err);
 		if (!result)
@@ -383,7 +485,7 @@ int saved_write(struct saved_writer *writer, const struct saved_label *label, co
 			result = write_ports(&saving, err);
 		if (!result)
 			result = complete(&saving, label, err);
-		result = saved_step_end(writer, result, err);
+		result = end_step(writer, result, err);
 	}
 	if (result < 0)
 		undo(&saving);

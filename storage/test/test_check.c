@@ -58,7 +58,7 @@ void check_store(struct writer *writer, const struct sweep *sweep)
 		fail_msg("%s", err.text);
 }
 
-/* What a node is called in sweep @id: by what it says, or said last. */
+/* The name of a node in sweep @id: from its description, or the last specific one. */
 static void check_name(const struct model *model, int64_t id, const char *name, const struct node *given)
 {
 	char last[NODE_NAME_SIZE + 16];
@@ -169,7 +169,7 @@ static void check_reading(const struct reading *stored, const struct reading *gi
 			assert_int_equal(stored->value[i], given->value[i]);
 }
 
-/* @sum: of the window; NULL: no delta in it. */
+/* @sum: of the window; NULL: it has no delta. */
 static void check_row(const struct port_row *row, const struct model *model, const struct model_port *port,
 		      const struct model_truth *truth, const struct delta *sum)
 {
@@ -180,7 +180,7 @@ static void check_row(const struct port_row *row, const struct model *model, con
 		return;
 	}
 	assert_int_equal(row->status, truth->status);
-	/* Where the sweep that read it is kept no longer it is the reading's own time, up to a sweep later. */
+	/* If the sweep that read it has expired, it is the time of the reading, which is later. */
 	if (row->status == SAMPLE_OK || row->last_wall_us < truth->last_wall_us ||
 	    row->last_wall_us > truth->last_wall_us + 100000)
 		assert_int_equal(row->last_wall_us, truth->last_wall_us);
@@ -193,7 +193,7 @@ static void check_row(const struct port_row *row, const struct model *model, con
 		assert_int_equal(row->sum.known, 0);
 }
 
-/* A port that was not asked shows what its peer counted, the other way round; one that has data never does. */
+/* A port that is not polled has the deltas of its peer with directions exchanged. */
 static void check_mirrored(const struct snapshot *snapshot, size_t index)
 {
 	const struct port_row *row = &snapshot->rows[index];
@@ -317,12 +317,12 @@ void check_restore(struct writer *writer, const struct model *model)
 			if (back->port != port->num || back->node_guid != model->nodes[port->node].node.guid)
 				continue;
 			found++;
-			/* Of another boot the time can only come from the wall clock. */
+			/* After a reboot, the time is converted by the wall clock. */
 			given.at_us = port->last_at_us;
 			if (port->last_boot != model->swept_boot)
 				given.at_us = back->wall_us - model->sweep.wall_us + model->sweep.start_us;
 			check_reading(&back->reading, &given);
-			/* Answers come within 0.1 s of the sweep's start. */
+			/* Responses arrive within 0.1 s of the start of the sweep. */
 			assert_in_range(back->wall_us - port->last_wall_us, 0, 100000);
 		}
 		assert_int_equal(found, port->has_last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_check.h - what the store gives back, held against a model's truth (cmocka assertions) */
+/* test_check.h - comparison of stored data with a model (cmocka assertions) */
 #ifndef IBWIRE_STORAGE_TEST_CHECK_H
 #define IBWIRE_STORAGE_TEST_CHECK_H
 
@@ -15,7 +15,7 @@ struct reader;
 struct restored;
 struct writer;
 
-/* Open, or fail the test with what the error says. */
+/* Open, or fail the test with the text of the error. */
 struct writer *check_open_writer(const char *path);
 struct writer *check_open_writer_with(const char *path, unsigned window_sweeps);
 struct reader *check_open_reader(const char *path);
@@ -24,28 +24,31 @@ struct reader *check_open_reader(const char *path);
 struct sweep;
 void check_store(struct writer *writer, const struct sweep *sweep);
 
-/* check_sweep - sweep @id (from 1) read back alone: topology, status, deltas, readings. */
+/* check_sweep - compare sweep @id (from 1): topology, status, deltas, readings. */
 void check_sweep(struct reader *reader, const struct model *model, int64_t id);
 
-/* check_window - the same, summed over a window that ends at @at_us. */
+/* check_window - the same for sums over a window that ends at @at_us. */
 void check_window(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us);
 
 /* check_range - the newest sweep at or before a time (0: none), and the last one before a window that ends there. */
 int64_t check_range(const struct model *model, int64_t at_us, int64_t window_us, int64_t *ret_after);
 
-/* check_details - slow counters over a window: of all ports, of one node, of one port. */
+/* check_details - compare slow counters over a window: of all ports, of one node, of one port. */
 void check_details(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us);
 
-/* check_details_are_exact - each slow counter's first reading + sum of its deltas = last, by the database alone. */
+/* check_details_are_exact - first reading + sum of deltas = last reading of each slow counter, in SQL. */
 void check_details_are_exact(const char *path);
 
-/* check_integer - the one integer that a statement gives, asked of SQLite itself. */
+/* check_integer - the integer result of a statement, directly from SQLite. */
 int64_t check_integer(const char *path, const char *sql);
 
-/* check_restored_details - the part of check_restore() that is about slow counters. */
+/* check_change - run statements directly in SQLite, without CHECK constraints. */
+void check_change(const char *path, const char *sql);
+
+/* check_restored_details - the part of check_restore() for slow counters. */
 void check_restored_details(const struct model *model, const struct restored *restored);
 
-/* check_restore - the writer gives back what the last sweep left. */
+/* check_restore - compare restore() with the model after its last sweep. */
 void check_restore(struct writer *writer, const struct model *model);
 
 /* check_error_line - the error is one line and contains @words. */
@@ -58,7 +61,7 @@ void check_error_line(const struct error *err, const char *words);
 pid_t check_lock_in_child(const char *name, off_t start);
 void check_end_child(pid_t child);
 
-/* check_integrity - SQLite finds nothing wrong with the file. */
+/* check_integrity - run SQLite's integrity check. */
 void check_integrity(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_check_details.c - slow counters as they come back, held against a model's truth */
+/* test_check_details.c - comparison of stored slow counters with a model; direct queries */
 #include "storage/test/test_check.h"
 
 #include <setjmp.h>
@@ -14,10 +14,10 @@
 #include "storage/reader.h"
 #include "storage/test/test_model.h"
 
-/* What is to come back of one attribute of one port. */
+/* Expected result for one attribute of one port. */
 struct expected {
 	const struct model_detail_truth *newest;
-	int64_t sweep; /* of the newest at or before the time that is asked for; 0: none */
+	int64_t sweep; /* of the newest at or before the requested time; 0: none */
 	int64_t last;  /* of the newest of all */
 	uint32_t known, reset, saturated;
 	uint64_t sum[DETAIL_MAX];
@@ -29,7 +29,7 @@ struct checking {
 	const struct model *model;
 	struct expected *expected; /* by port and attribute */
 	size_t rows;
-	uint64_t node_guid; /* that was asked for; 0: all */
+	uint64_t node_guid; /* of the query; 0: all */
 	int port;
 };
 
@@ -132,7 +132,7 @@ static void ask(struct reader *reader, const struct model *model, const struct d
 			continue;
 		if (query->node_guid && query->port >= 0 && query->port != port->num)
 			continue;
-		/* Looked for so far back, or further where nothing came after it. */
+		/* The search goes back this far, or to the newest reading of the port. */
 		rows += expected->sweep && (expected->sweep > from || expected->last == expected->sweep);
 	}
 	assert_int_equal(checking.rows, rows);
@@ -171,7 +171,7 @@ static void check_restored(const struct model *model, const struct restored *res
 		found++;
 		check_detail_reading(&back->reading, &detail->last);
 		assert_int_equal(back->wall_us, detail->last_wall_us);
-		/* Of another boot the time can only come from the wall clock. */
+		/* After a reboot, the time is converted by the wall clock. */
 		if (detail->last_boot != model->swept_boot)
 			at_us = back->wall_us - model->sweep.wall_us + model->sweep.start_us;
 		assert_int_equal(back->reading.at_us, at_us);
@@ -192,6 +192,18 @@ void check_restored_details(const struct model *model, const struct restored *re
 	assert_int_equal(restored->detail_count, expected);
 }
 
+void check_change(const char *of, const char *sql)
+{
+	char *message = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(of, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+		fail_msg("%s: %s", sql, message);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 int64_t check_integer(const char *path, const char *sql)
 {
 	sqlite3 *db;
@@ -209,13 +221,13 @@ int64_t check_integer(const char *path, const char *sql)
 	return value;
 }
 
-/* Each reading of a counter beside the one of it before. */
+/* Readings of a counter, each with the previous one. */
 #define READINGS \
 	"WITH r AS (SELECT d.*, k.max, lag(reading) OVER w AS before FROM details d JOIN detail_counter k" \
 	" ON k.key = d.counter WINDOW w AS (PARTITION BY node_guid, port, counter ORDER BY sweep))" \
 	" SELECT count(*) FROM r WHERE "
 
-/* The readings of a counter from one of which no change is known, or that fell, up to before the next such one. */
+/* Readings of a counter from one without a known change, or with a reset, up to the next such one. */
 #define SEGMENTS \
 	"WITH m AS (SELECT *, sum(value IS NULL OR reset) OVER" \
 	" (PARTITION BY node_guid, port, counter ORDER BY sweep) AS segment FROM details)," \
@@ -228,7 +240,7 @@ int64_t check_integer(const char *path, const char *sql)
 void check_details_are_exact(const char *path)
 {
 	assert_true(check_integer(path, "SELECT count(*) FROM details WHERE value > 0 AND NOT reset") > 0);
-	/* From one reading to the next. */
+	/* Between two consecutive readings. */
 	assert_int_equal(check_integer(path, READINGS "value <> CASE WHEN reset THEN reading"
 				       " ELSE reading - before END"), 0);
 	assert_int_equal(check_integer(path, READINGS "value IS NOT NULL AND"
@@ -242,7 +254,7 @@ void check_details_are_exact(const char *path)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM detail_last l WHERE sweep IS NOT"
 				       " (SELECT max(d.sweep) FROM detail d WHERE d.port = l.port AND"
 				       " d.attribute = l.attribute)"), 0);
-	/* And so over any time in which nothing says otherwise: first + sum = last. */
+	/* Over longer times: first + sum = last. */
 	assert_int_equal(check_integer(path, SEGMENTS "SELECT count(*) FROM s WHERE first + counted <> last"), 0);
 	assert_true(check_integer(path, SEGMENTS "SELECT count(*) FROM s WHERE readings > 4 AND counted > 0") > 50);
 }

@@ -10,9 +10,9 @@ enum { IDLE, BUSY, BURST, SPELLS };
 #define LINE_WORDS_PER_S 6.25e9 /* 200 Gb/s */
 #define PACKET_WORDS 1031       /* 4,096 bytes and 28 of headers */
 #define SMALL_WORDS 7
-#define ASKING_WORDS 72         /* a MAD with its headers */
+#define POLL_WORDS 72           /* a MAD with its headers */
 
-/* Of the time, and how long one lasts: so it follows how often each begins. */
+/* Share of the time, and mean duration. */
 static const struct spell {
 	double share, seconds;
 } spells[SPELLS] = {
@@ -31,13 +31,13 @@ static uint64_t next(uint64_t *random)
 	return z ^ (z >> 31);
 }
 
-/* 0 up to 1, without it. */
+/* In [0, 1). */
 static double uniform(uint64_t *random)
 {
 	return (double)(next(random) >> 11) / 9007199254740992.0;
 }
 
-/* About normal, of mean 0 and deviation 1: a sum of eight, so that no mathematics library decides what comes. */
+/* Nearly normal, mean 0, deviation 1: a sum of eight numbers, so that it does not depend on a mathematics library. */
 static double normal(uint64_t *random)
 {
 	int64_t sum = 0;
@@ -64,7 +64,7 @@ static void begin_spell(struct day_port *port)
 		at -= spells[port->spell].share / spells[port->spell].seconds;
 		port->spell++;
 	}
-	/* Twice a uniform number has the same mean, and no logarithm. */
+	/* Uniform with the same mean, without a logarithm. */
 	port->left_us = (int64_t)(uniform(&port->random) * 2 * spells[port->spell].seconds * 1e6);
 }
 
@@ -73,11 +73,11 @@ void day_begin(struct day_port *port, uint64_t seed)
 	*port = (struct day_port){ .random = seed * UINT64_C(0xd1342543de82ef95) + 1 };
 	port->words_per_s = LINE_WORDS_PER_S * (0.25 + 0.5 * uniform(&port->random));
 	begin_spell(port);
-	/* The day did not begin with the spell. */
+	/* The day starts within a spell. */
 	port->left_us = (int64_t)((double)port->left_us * uniform(&port->random));
 }
 
-/* Words of both directions in this time. */
+/* Words of both directions. */
 static void count_words(struct day_port *port, double seconds, double words[2])
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -124,11 +124,11 @@ void day_next(struct day_port *port, int64_t interval_us, struct delta *ret)
 		multicast = 1 + next(random) % 4;
 	for (unsigned i = 0; i < 2; i++) {
 		small[i] += full[!i] / 512 + (uniform(random) < 0.1 ? next(random) % 8 : 0);
-		ret->value[COUNTER_XMIT_DATA + i] = full[i] * PACKET_WORDS + small[i] * SMALL_WORDS + ASKING_WORDS +
+		ret->value[COUNTER_XMIT_DATA + i] = full[i] * PACKET_WORDS + small[i] * SMALL_WORDS + POLL_WORDS +
 			(uint64_t)((double)(last[i] * PACKET_WORDS) * (0.5 + 0.01 * normal(random)));
 		ret->value[COUNTER_UNICAST_XMIT_PACKETS + i] = full[i] + last[i] + small[i];
 	}
-	ret->value[COUNTER_RCV_DATA] += multicast * ASKING_WORDS;
+	ret->value[COUNTER_RCV_DATA] += multicast * POLL_WORDS;
 	ret->value[COUNTER_MULTICAST_RCV_PACKETS] = multicast;
 	ret->value[COUNTER_XMIT_PACKETS] = ret->value[COUNTER_UNICAST_XMIT_PACKETS];
 	ret->value[COUNTER_RCV_PACKETS] = ret->value[COUNTER_UNICAST_RCV_PACKETS] + multicast;

@@ -2,8 +2,7 @@
 /*
  * test_details.c - the model's slow counters
  *
- * Random numbers of their own: a seed's history of everything else is the same
- * with and without them.
+ * They have separate random numbers: the rest of the history is the same with and without them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ static uint64_t draw(struct model *model, uint64_t below)
 	return below ? map_mix(model->detail_random) % below : 0;
 }
 
-/* What a healthy, busy link counts from one reading to the next: FEC works, VL 0 waits, the rest is quiet. */
+/* The increase at a healthy, busy link: corrected FEC blocks, and XmitWait of VL 0. */
 static uint32_t calm_step(struct model *model, enum detail_attribute attribute, unsigned number)
 {
 	switch (attribute) {
@@ -53,7 +52,7 @@ static void count(struct model *model, enum detail_attribute attribute, struct m
 		uint32_t step = model->calm ? calm_step(model, attribute, i) : random_step(model, max);
 
 		if (!model->calm && draw(model, 20) == 0)
-			detail->value[i] = draw(model, 2) ? 0 : (uint32_t)draw(model, 100); /* somebody reset it */
+			detail->value[i] = draw(model, 2) ? 0 : (uint32_t)draw(model, 100); /* reset */
 		if (!model->calm && draw(model, 60) == 0)
 			detail->value[i] = max - (uint32_t)draw(model, 2);
 		if (!model->calm && draw(model, 60) == 0)
@@ -72,7 +71,7 @@ static void read_detail(struct model *model, enum detail_attribute attribute, st
 	reading->layout = detail->layout;
 	reading->at_us = model->boot_us + (int64_t)draw(model, 100000);
 	reading->present = ((UINT32_C(1) << detail_count(attribute)) - 1) & ~detail->missing;
-	/* As it is decoded: of an unknown layout there is no FEC. */
+	/* As decoded: without FEC counters if the layout is unknown. */
 	if (attribute == DETAIL_EXTENDED_SPEEDS && detail->layout == FEC_LAYOUT_UNKNOWN)
 		reading->present &= (1u << DETAIL_FEC_CORRECTED_BLOCKS) - 1;
 	for (unsigned i = 0; i < DETAIL_MAX; i++)

@@ -14,10 +14,10 @@
 
 char folder[64], path[80];
 
-/* So much fits before the rest of the name. */
+/* Maximum length of the temporary folder's path. */
 enum { TEMPORARY_LENGTH = sizeof(folder) - sizeof("/ibwire-storage-XXXXXX") };
 
-/* What the runner gives is in memory where it can be: there nothing waits for a disk. */
+/* The folder of run-tests is in memory if possible. */
 static const char *temporary(void)
 {
 	const char *given = getenv("TMPDIR");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_history.h - a history to be copied, checked and damaged, and whether two are the same (cmocka assertions) */
+/* test_history.h - a stored history of a model, and comparison of databases (cmocka assertions) */
 #ifndef IBWIRE_STORAGE_TEST_HISTORY_H
 #define IBWIRE_STORAGE_TEST_HISTORY_H
 
@@ -9,16 +9,16 @@
 struct model;
 
 /*
- * test_history_store - so many sweeps at path (test_folder.h), by collectors that come and go
- * Samples of every other seed are packed by windows as far as the writer's thread comes; of the rest they stay hot.
+ * test_history_store - store @sweeps sweeps at path (test_folder.h), with a new writer after each 50
+ * With an odd seed, the compactor packs samples in windows of 7 sweeps; with an even one they stay hot.
  * Return: the model that was stored (caller owns).
  */
 struct model *test_history_store(uint64_t seed, size_t sweeps);
 
-/* check_sound - `ibwire db check` finds no fault in it. */
+/* check_sound - `ibwire db check` finds no fault. */
 void check_sound(const char *of);
 
-/* check_same_content - all rows of each table of one database are in the other, and the other way round. */
+/* check_same_content - the tables of two databases have the same rows. */
 void check_same_content(const char *a, const char *b);
 
 #endif

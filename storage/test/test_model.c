@@ -51,7 +51,7 @@ static void add_node(struct model *model, uint8_t type, uint8_t ports)
 	struct model_node *added = &model->nodes[model->node_count];
 	struct node *node = &added->node;
 
-	/* GUIDs of all sizes, with the highest bit set as well. */
+	/* GUIDs of all sizes, also with the highest bit set. */
 	node->guid = map_mix(model->node_count + 1) | 1;
 	node->system_guid = model_random(model, UINT64_MAX);
 	node->vendor_id = (uint32_t)model_random(model, UINT32_MAX);
@@ -175,7 +175,7 @@ static void add_to_fabric(struct model *model, struct fabric *fabric, size_t ind
 	}
 }
 
-/* The fabric as the model is now, its nodes in any order. */
+/* The current fabric, with its nodes in random order. */
 static void build_fabric(struct model *model)
 {
 	struct fabric *fabric = must(fabric_create(NULL));
@@ -214,7 +214,7 @@ static void change_topology(struct model *model)
 	case 0:
 		node->there = !node->there;
 		if (model->nodes[0].there == false)
-			model->nodes[0].there = true; /* never nothing at all */
+			model->nodes[0].there = true; /* never an empty fabric */
 		break;
 	case 1:
 		describe(model, &node->node);
@@ -233,7 +233,7 @@ static void change_topology(struct model *model)
 	}
 }
 
-/* A busy NDR link in a second: 25 GB, packets of 4 KB, next to no multicast. */
+/* A busy NDR link in 1 s: 25 GB, packets of 4 KB, hardly any multicast. */
 static uint64_t calm_step(struct model *model, int counter)
 {
 	switch (counter) {
@@ -281,7 +281,7 @@ static void count(struct model *model, struct model_port *port)
 		limits.wide = port->wide;
 		max = reading_max(&limits, (enum counter)i);
 		if (!model->calm && one_in(model, 50))
-			port->value[i] = model_random(model, 100); /* somebody reset it */
+			port->value[i] = model_random(model, 100); /* reset */
 		if (!model->calm && one_in(model, 200))
 			port->value[i] = max - model_random(model, 3);
 		if (port->value[i] > max)
@@ -302,7 +302,7 @@ static enum sample_status status_of(struct model *model, struct model_port *port
 	return port->mood == SAMPLE_DOWN ? SAMPLE_OK : port->mood;
 }
 
-/* A reading of this port now, and what it says since the last one. */
+/* A reading of a port, and its delta. */
 static void read_port(struct model *model, struct model_port *port, struct port_sample *sample)
 {
 	struct reading *reading = &model->readings[sample - model->samples];
@@ -389,7 +389,7 @@ static void sample_ports(struct model *model)
 		if (sample->status == SAMPLE_OK)
 			read_port(model, port, sample);
 		keep_port(model, port_of[i], sample);
-		/* One that was not planned may be left out as well. */
+		/* An unplanned port may have no sample. */
 		if (sample->status != SAMPLE_UNPLANNED || one_in(model, 2))
 			samples++;
 	}
@@ -446,7 +446,7 @@ void model_reboot(struct model *model)
 	snprintf(model->boot_id, sizeof(model->boot_id), "00000000-0000-4000-8000-%012u",
 		 1 + ++model->boot);
 	model->boot_us = 500000 + (int64_t)model_random(model, 1000000);
-	/* As the collector does: readings of the other boot move onto this one's time line. */
+	/* As in the collector: readings of the previous boot are converted to the time of this one. */
 	for (size_t p = 0; p < model->port_count; p++) {
 		model->ports[p].last.at_us += model->boot_us - before_us;
 		for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)

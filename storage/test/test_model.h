@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * test_model.h - a fabric that moves at random, and the truth about it
+ * test_model.h - a fabric that changes at random, and its history
  *
- * For tests and benchmarks of the store. Every step is one sweep: links come
- * and go, nodes vanish and return, ports fall silent, counters count, are reset
- * by somebody, stop at their maximum, change their width; now and then a port's
- * slow counters are read; the machine boots and its wall clock jumps. One seed
- * gives one history, in any process. What was given to the store stays here, to
- * be held against what comes back.
+ * For tests and benchmarks of the store. Every step is one sweep: links and nodes disappear and
+ * return, ports do not respond, counters increase, are reset, saturate and change their width; slow
+ * counters are read; the host reboots and its wall clock jumps. A seed determines the history in any
+ * process. What was stored is recorded, to be compared with what is read.
  */
 #ifndef IBWIRE_STORAGE_TEST_MODEL_H
 #define IBWIRE_STORAGE_TEST_MODEL_H
@@ -25,7 +23,7 @@ struct writer;
 /* The slow counters of one attribute of one port. */
 struct model_detail {
 	uint32_t value[DETAIL_MAX];
-	uint32_t missing;  /* set of those that are not answered */
+	uint32_t missing;  /* set of counters that are not in responses */
 	uint8_t layout;
 	bool has_last;
 	struct detail_reading last;
@@ -45,9 +43,9 @@ struct model_port {
 	bool has_last;
 	struct reading last;
 	int64_t last_wall_us;
-	int64_t last_at_us;   /* last.at_us as it was read; model_reboot() moves the other */
-	unsigned last_boot;   /* which boot that counts from */
-	enum sample_status mood; /* what it does until its mood changes */
+	int64_t last_at_us;   /* last.at_us as it was read; model_reboot() converts last */
+	unsigned last_boot;   /* boot of last_at_us */
+	enum sample_status mood; /* its status until it changes */
 	struct model_detail details[DETAIL_ATTRIBUTE_COUNT];
 };
 
@@ -56,12 +54,12 @@ struct model_node {
 	bool there;
 };
 
-/* What one sweep said of one port. */
+/* One port in one sweep. */
 struct model_truth {
 	bool sampled, has_delta, has_reading;
 	enum sample_status status;
 	struct delta delta;
-	struct reading reading; /* the last one, of this sweep or an earlier one */
+	struct reading reading; /* the last one, of this or an earlier sweep */
 	int64_t last_wall_us;   /* its sweep's wall clock */
 };
 
@@ -78,7 +76,7 @@ struct model_sweep {
 	int64_t wall_us;
 	int64_t ports_unfinished, spread_us, node_spread_us; /* -1: not known */
 	struct fabric *fabric; /* of its generation (borrowed) */
-	struct model_truth *truth; /* by port; NULL where history is not kept */
+	struct model_truth *truth; /* by port; NULL unless keep_history */
 	struct model_detail_truth *details;
 	size_t detail_count;
 };
@@ -111,7 +109,7 @@ struct model {
 
 /*
  * model_create - a fabric of @switches switches of @radix ports with @hosts CAs of two ports
- * Aborts where memory runs out: it is for tests.
+ * Aborts if memory is exhausted.
  */
 struct model *model_create(uint64_t seed, size_t switches, uint8_t radix, size_t hosts);
 void model_destroy(struct model *model);
@@ -124,10 +122,10 @@ const struct sweep *model_step(struct model *model);
 /* model_sample_details - the part of a step that reads slow counters. */
 void model_sample_details(struct model *model);
 
-/* model_reboot - the machine boots: another boot id, boottime starts again. */
+/* model_reboot - reboot the host: another boot id, CLOCK_BOOTTIME starts again. */
 void model_reboot(struct model *model);
 
-/* model_jump - the wall clock jumps by some seconds. */
+/* model_jump - let the wall clock jump. */
 void model_jump(struct model *model, int64_t by_us);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
 #include "base/err.h"
 #include "storage/reader.h"
@@ -32,16 +31,6 @@ void test_saved_save(struct saved_writer *writer, const char *name, const struct
 
 	if (saved_write(writer, &label, sweep, &err) < 0)
 		fail_msg("%s", err.text);
-}
-
-void test_saved_change(const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 static bool add_name(void *ctx, const struct saved_info *info)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_saved.h - snapshots written and read at path (test_folder.h), held against a sweep (cmocka assertions) */
+/* test_saved.h - snapshots at path (test_folder.h), and their comparison with a sweep (cmocka assertions) */
 #ifndef IBWIRE_STORAGE_TEST_SAVED_H
 #define IBWIRE_STORAGE_TEST_SAVED_H
 
@@ -10,7 +10,7 @@
 
 struct sweep;
 
-/* The snapshots that there are, in the order of the list. */
+/* All snapshots, in the order of the list. */
 struct saved_names {
 	int64_t ids[64];
 	char names[64][SAVED_NAME_SIZE];
@@ -23,10 +23,7 @@ void test_saved_save(struct saved_writer *writer, const char *name, const struct
 void test_saved_list(struct saved_names *ret);
 struct saved *test_saved_load(const char *name);
 
-/* test_saved_check - the snapshot of that name is the sweep: who, states, peers, readings, slow counters. */
+/* test_saved_check - compare a snapshot with a sweep: nodes, states, peers, readings, slow counters. */
 void test_saved_check(const char *name, const struct sweep *sweep);
-
-/* test_saved_change - by hand, past the program. */
-void test_saved_change(const char *sql);
 
 #endif

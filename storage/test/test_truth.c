@@ -4,36 +4,31 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/map.h"
-#include "collector/sink.h"
-#include "fabric/fabric.h"
 #include "storage/test/test_check.h"
-#include "storage/test/test_extremes.h"
 #include "storage/test/test_folder.h"
-#include "storage/writer.h"
+#include "storage/test/test_model.h"
 #include "storage/write/writer_internal.h"
-
-enum { NODES = 8, RADIX = PORTS / NODES };
-
-#define BEGIN_US INT64_C(1795046400000000)
 
 struct truth truth;
 
-static struct fabric *fabric;
-static uint32_t index_of[PORTS]; /* in fabric->ports */
-static struct moment now;
-
 int64_t truth_label_us(int64_t sweep)
 {
-	return BEGIN_US + sweep * EXTREME_INTERVAL_US + (int64_t)(map_mix((uint64_t)sweep) % 20000000);
+	return truth.model->sweeps[sweep - 1].wall_us;
 }
 
-/* By hand: the store adds up by other means in each of its paths. */
+bool truth_delta(uint32_t port, int64_t sweep, struct delta *ret)
+{
+	const struct model_truth *found = &truth.model->sweeps[sweep - 1].truth[port];
+
+	*ret = found->delta;
+	return found->has_delta;
+}
+
 static void add_truth(struct port_sum *sum, const struct delta *delta)
 {
 	sum->sum.known = sum->samples++ ? sum->sum.known & delta->known : delta->known;
@@ -48,100 +43,48 @@ static void add_truth(struct port_sum *sum, const struct delta *delta)
 	}
 }
 
-static void build_fabric(void)
+static void add_sweep(int64_t id)
 {
-	fabric = fabric_create(NULL);
-	assert_non_null(fabric);
-	for (unsigned i = 0; i < NODES; i++) {
-		struct node node = { .guid = map_mix(i + 1), .type = NODE_SWITCH, .port_count = RADIX,
-				     .lid = (uint16_t)(i + 1) };
+	struct delta delta;
 
-		snprintf(node.desc, sizeof(node.desc), "switch%u", i);
-		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
-		for (unsigned num = 0; num <= RADIX; num++) {
-			struct port port = { .num = (uint8_t)num, .state = PORT_ACTIVE, .phys_state = PHYS_LINK_UP,
-					     .speed = LINK_SPEED_HDR, .width = LINK_WIDTH_4X, .peer = FABRIC_NONE };
-			int64_t at = fabric_add_port(fabric, &port, NULL);
+	for (uint32_t port = 0; port < PORTS; port++) {
+		const struct model_truth *found = &truth.model->sweeps[id - 1].truth[port];
 
-			assert_true(at >= 0);
-			if (num)
-				index_of[i * RADIX + num - 1] = (uint32_t)at;
-		}
-	}
-	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
-	fabric->from_node = 0;
-	fabric->from_port = 1;
-}
-
-/* By hand as well. */
-static void count_on(struct reading *reading, const struct delta *delta)
-{
-	reading->at_us += delta->elapsed_us;
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		reading->value[i] = delta->value[i] + (delta->reset & COUNTER_BIT(i) ? 0 : reading->value[i]);
-}
-
-/* One port's part of a sweep, and what its counters read then. */
-static bool take_sample(uint32_t port, const struct sweep *sweep, int64_t id, struct port_sample *sample,
-			struct delta *delta)
-{
-	struct reading *reading = &now.readings[port];
-	enum extreme what = extreme_sample(port, id, delta);
-
-	*sample = (struct port_sample){ .port = index_of[port], .status = SAMPLE_SILENT };
-	if (what == EXTREME_DELTA && !now.there[port])
-		fail_msg("port %u counts before it was read", port);
-	if (what == EXTREME_UNSAMPLED || what == EXTREME_SILENT)
-		return what == EXTREME_SILENT;
-	if (what == EXTREME_DELTA) {
-		count_on(reading, delta);
-		truth.samples++;
-		for (int i = 0; i < RANGES; i++)
-			if (id > truth.ranges[i].after && id <= truth.ranges[i].until)
-				add_truth(&truth.ranges[i].sums[port], delta);
-	} else {
-		reading->at_us = sweep->start_us;
-		for (int i = 0; i < COUNTER_COUNT; i++)
-			reading->value[i] = map_mix((uint64_t)id * 64 + (uint64_t)i);
-	}
-	reading->present = reading->wide = COUNTER_ALL_SET;
-	now.there[port] = true;
-	sample->status = SAMPLE_OK;
-	sample->reading = reading;
-	sample->delta = what == EXTREME_DELTA ? delta : NULL;
-	return true;
-}
-
-/* All of it, and nothing is compacted: as if the thread could not be started. */
-static void store_all(void)
-{
-	static struct port_sample taken[PORTS];
-	static struct delta deltas[PORTS];
-	struct sweep sweep = { .fabric = fabric, .generation = 1, .interval_us = EXTREME_INTERVAL_US,
-			       .samples = taken };
-	struct writer *writer = check_open_writer(path);
-
-	writer->compactor_pause = UINT_MAX;
-	snprintf(sweep.boot_id, sizeof(sweep.boot_id), "11111111-2222-4333-8444-555555555555");
-	for (int64_t id = 1; id <= truth.sweeps; id++) {
-		sweep.wall_us = truth_label_us(id);
-		sweep.start_us = sweep.end_us = id * EXTREME_INTERVAL_US;
-		sweep.sample_count = 0;
-		for (uint32_t port = 0; port < PORTS; port++)
-			sweep.sample_count += take_sample(port, &sweep, id, &taken[sweep.sample_count], &deltas[port]);
-		sweep.ports_planned = sweep.ports_asked = sweep.ports_answered = (uint32_t)sweep.sample_count;
-		check_store(writer, &sweep);
 		for (int i = 0; i < MOMENTS; i++) {
 			if (truth.moments[i].sweep != id)
 				continue;
-			truth.moments[i] = now;
-			truth.moments[i].sweep = id;
+			truth.moments[i].there[port] = found->has_reading;
+			truth.moments[i].readings[port] = found->reading;
 		}
+		if (!truth_delta(port, id, &delta))
+			continue;
+		truth.samples++;
+		for (int i = 0; i < RANGES; i++)
+			if (id > truth.ranges[i].after && id <= truth.ranges[i].until)
+				add_truth(&truth.ranges[i].sums[port], &delta);
+	}
+}
+
+/* Store all sweeps without compaction, as if its thread could not be started. */
+static void store_all(void)
+{
+	struct writer *writer = check_open_writer(path);
+
+	writer->compactor_pause = UINT_MAX;
+	for (int64_t id = 1; id <= truth.sweeps; id++) {
+		check_store(writer, model_step(truth.model));
+		/* Some hours in all; labels are unevenly spaced. */
+		model_jump(truth.model, 20000000 + (int64_t)model_random(truth.model, 20000000));
+		add_sweep(id);
 	}
 	memset(truth.port_of_id, 0xff, sizeof(truth.port_of_id));
 	for (uint32_t port = 0; port < PORTS; port++) {
-		assert_in_range(writer->port_ids[index_of[port]], 1, IDS - 1);
-		truth.port_of_id[writer->port_ids[index_of[port]]] = port;
+		const struct model_port *one = &truth.model->ports[port];
+		uint32_t node = writer_cache_find_node(&writer->cache, truth.model->nodes[one->node].node.guid);
+		uint32_t id = node ? writer_cache_find_port(&writer->cache, node, one->num) : 0;
+
+		if (id && one->pollable)
+			truth.port_of_id[id] = port;
 	}
 	writer_close(writer);
 }
@@ -158,11 +101,13 @@ void truth_make(int64_t sweeps)
 	}
 	for (int i = 0; i < MOMENTS; i++)
 		truth.moments[i].sweep = i ? 1 + (int64_t)(map_mix((uint64_t)i) % (uint64_t)sweeps) : sweeps;
-	build_fabric();
+	truth.model = model_create(1, SWITCHES, RADIX, HOSTS);
+	assert_int_equal(truth.model->port_count, PORTS);
+	truth.model->keep_history = truth.model->no_details = true;
 	store_all();
 }
 
 void truth_forget(void)
 {
-	fabric_destroy(fabric);
+	model_destroy(truth.model);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * test_truth.h - samples of test_extremes.h in a database, and the readings and sums that it must give back
+ * test_truth.h - the history of a model (test_model.h) in a database, and the readings and sums that it must give
  *
- * What was written is not kept but drawn again from its port and sweep; readings and sums are kept at some moments
- * and over some ranges, added up by hand.
+ * Readings are copied at some sweeps; sums are added up here over some ranges, since the store adds
+ * up in a different way on each of its paths.
  */
 #ifndef IBWIRE_STORAGE_TEST_TRUTH_H
 #define IBWIRE_STORAGE_TEST_TRUTH_H
@@ -13,12 +13,13 @@
 
 #include "storage/read/sums.h"
 
-/* External ports of eight switches, ids of ports in the database (below IDS), and how much is kept. */
-enum { PORTS = 8 * 64, IDS = PORTS + 8 + 1, RANGES = 16, MOMENTS = 4 };
+/* Switches, their external ports, hosts; ports of the model; ids of ports in the database are below IDS. */
+enum { SWITCHES = 6, RADIX = 12, HOSTS = 24, PORTS = SWITCHES * (RADIX + 1) + HOSTS * 2, IDS = PORTS + 1,
+       RANGES = 16, MOMENTS = 4 };
 
 #define NO_PORT UINT32_MAX
 
-/* Readings of all ports, as they were in some sweep. */
+/* Readings of all ports as of a sweep. */
 struct moment {
 	int64_t sweep;
 	bool there[PORTS];
@@ -31,15 +32,19 @@ struct range {
 };
 
 extern struct truth {
+	struct model *model;
 	int64_t sweeps, samples;
-	uint32_t port_of_id[IDS]; /* NO_PORT where nothing is sampled */
+	uint32_t port_of_id[IDS]; /* index into the model's ports; NO_PORT: none */
 	struct moment moments[MOMENTS];
 	struct range ranges[RANGES];
 } truth;
 
-/* truth_make - store so many sweeps at path (test_folder.h). All of it is in hot. truth_forget() frees it. */
+/* truth_make - store @sweeps sweeps at path (test_folder.h), all of them in hot. truth_forget() frees the model. */
 void truth_make(int64_t sweeps);
 void truth_forget(void);
+
+/* truth_delta - the delta of a port in a sweep (from 1). Return: has it one? */
+bool truth_delta(uint32_t port, int64_t sweep, struct delta *ret);
 
 /* truth_label_us - wall clock of a sweep. */
 int64_t truth_label_us(int64_t sweep);

@@ -21,13 +21,13 @@
 
 #define SETTLE_TIMEOUT_MS 500
 
-/* At the end the compaction goes on for so long, so that short lives of a collector get it done too. */
+/* Time limit of the compaction at the end, so that short runs of a collector compact too. */
 #define FINISH_US (2 * US_PER_S)
 
-/* After its thread could not be started so many sweeps pass before it is tried again. */
+/* Sweeps between two attempts to start the compactor's thread. */
 #define COMPACTOR_PAUSE_SWEEPS 60
 
-/* SQLite calls this after each commit; it would else empty the log itself, within a sweep. */
+/* Called by SQLite after each commit, instead of its own checkpoint during a sweep. */
 static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 {
 	struct writer *writer = ctx;
@@ -38,43 +38,52 @@ static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
-/* The store's own event, with the sweep that was just stored. Return: was it stored? */
-static bool tell(struct writer *writer, struct event *event)
+/* Store an event of the store itself with the newest sweep. Return: was it stored? */
+static bool report_event(struct writer *writer, struct event *event)
 {
 	event->severity = EVENT_WARNING;
 	event->wall_us = writer->cache.sweep_wall_us;
 	return writer->sink.store_events(writer, event, 1, NULL) == 0;
 }
 
-/* Once, however often it fails. */
-static void tell_no_compactor(struct writer *writer, const struct error *failure)
+static void report_compactor_failure(struct writer *writer, const struct error *failure)
 {
 	struct event event = { .kind = "history-failed" };
 
+	if (writer->compactor_fail_reported)
+		return;
 	snprintf(event.text, sizeof(event.text), "sweeps are stored and not packed, so the file grows faster and "
 		 "nothing old goes: %.140s; it is tried again", failure->text);
-	writer->compactor_told = tell(writer, &event);
+	writer->compactor_fail_reported = report_event(writer, &event);
 }
 
 /*
- * A reader's lock on the range of the database that collectors lock: storing goes on under PATH.lock, and only a
- * collector that uses another hard link would not be refused.
+ * A reader may hold a lock on the range of the database that collectors lock. Storing continues
+ * under PATH.lock, but a collector that uses another hard link would not be refused.
  */
 static void report_reader(struct writer *writer)
 {
-	struct event event = { .kind = "lock-blocked", .severity = EVENT_WARNING,
-			       .wall_us = writer->cache.sweep_wall_us };
+	struct event event = { .kind = "lock-blocked" };
 	char holder[LOCK_HOLDER_SIZE];
 
-	if (writer->lock.db_fd < 0 || writer->lock.db_held || writer->lock_told)
+	if (writer->lock.db_fd < 0 || writer->lock.db_held || writer->lock_reported)
 		return;
 	snprintf(event.text, sizeof(event.text), "%s holds a read lock on the collector's part of the database file; "
 		 "sweeps are stored, but a second collector on a hard link would not be refused; end it",
 		 lock_holder(writer->lock.reader_pid, holder));
-	writer->lock_told = tell(writer, &event);
+	writer->lock_reported = report_event(writer, &event);
 }
 
-/* After a sweep. Without the thread everything stays as it was stored, and the sink empties the log. */
+static void report_log_removed(struct writer *writer)
+{
+	struct event event = { .kind = "log-removed", .text = "the database's log (-wal or -shm) was removed "
+			       "while in use; what it held was saved, and nothing is lost" };
+
+	if (writer->log_removed)
+		writer->log_removed = !report_event(writer, &event);
+}
+
+/* After a sweep. Without the thread, sweeps are not packed, and SQLite checkpoints the log. */
 static void wake_compactor(struct writer *writer)
 {
 	struct error err = { 0 };
@@ -84,11 +93,10 @@ static void wake_compactor(struct writer *writer)
 	if (!writer->compactor && !writer->compactor_pause) {
 		if (compactor_start(writer->path, &writer->retention, &writer->compactor, &err) == 0) {
 			sqlite3_wal_hook(writer->db, count_log, writer);
-			writer->compactor_told = false;
+			writer->compactor_fail_reported = false;
 		} else {
 			writer->compactor_pause = COMPACTOR_PAUSE_SWEEPS;
-			if (!writer->compactor_told)
-				tell_no_compactor(writer, &err);
+			report_compactor_failure(writer, &err);
 		}
 	}
 	compactor_wake(writer->compactor, writer->log_frames);
@@ -115,7 +123,7 @@ static void close_database(struct writer *writer)
 	writer->generation_known = false;
 }
 
-/* Open the file, or make it where there is none. */
+/* Open the file; create it if it does not exist. */
 static int open_or_create(struct writer *writer, struct error *err)
 {
 	struct stat st;
@@ -139,17 +147,17 @@ static int open_or_create(struct writer *writer, struct error *err)
 	if (!result)
 		result = writer_prepare(writer, err);
 	if (result < 0 && writer->db) {
-		/* A file that is refused stays as it is. */
+		/* A rejected file is not changed. */
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		close_database(writer);
 	}
-	/* What it says is loaded where it is first needed: a collector begins its discovery before that. */
+	/* The cache is loaded when needed, so that a collector starts its discovery sooner. */
 	writer->stale = true;
 	return result;
 }
 
-/* An error of the disk, or damage that an earlier one left: nothing unflushed can be relied on. */
-static void distrust(struct writer *writer)
+/* After an error of the disk, or damage caused by an earlier one, unflushed data may be wrong. */
+static void check_disk_error(struct writer *writer)
 {
 	int code = sqlite3_errcode(writer->db) & 0xff;
 
@@ -158,8 +166,8 @@ static void distrust(struct writer *writer)
 }
 
 /*
- * After a failed flush nothing that was written since the last good one may be read back: repair the
- * log, close the database, open it again. While that fails every sweep tries it again.
+ * After a failed flush, data written since the last successful one must not be read: repair the log,
+ * close the database and open it again. If that fails, the next sweep tries again.
  */
 static int recover(struct writer *writer, struct error *err)
 {
@@ -178,7 +186,7 @@ static int recover(struct writer *writer, struct error *err)
 	result = open_or_create(writer, err);
 	if (!result)
 		writer->distrusted = false;
-	/* Where it could not be opened the index is still to be rebuilt. */
+	/* If it could not be opened, the index is still to be rebuilt. */
 	if (result < 0)
 		writer->wal = old;
 	else
@@ -186,7 +194,7 @@ static int recover(struct writer *writer, struct error *err)
 	return result;
 }
 
-/* The database may hold fewer sweeps than were committed, or one more. Deltas follow what it holds. */
+/* The database may have fewer sweeps than were committed, or one more: deltas start there. */
 static void compare_with_committed(struct writer *writer)
 {
 	if (!writer->committed_sweep || writer->cache.sweep == writer->committed_sweep)
@@ -207,11 +215,11 @@ static bool log_is_ours(const struct writer *writer)
 }
 
 /*
- * Somebody removed PATH-wal or PATH-shm. A log without a name ends with this process, and no other one
- * sees what is committed to it: what it holds is put into the file while it is open here, and the
- * file opened again. Where another log has begun since, the file may have pages of it, which older
- * ones must not overwrite: then what only the removed log holds is lost, and the next collector
- * measures from what is in the file. A log that is there and lost its index alone has it all.
+ * PATH-wal or PATH-shm was removed. A log without a name disappears with this process, and other
+ * processes do not see what is committed to it: its content is written to the file while it is
+ * open, and the file is opened again. If another log exists, the file may have pages of that one,
+ * which older pages must not overwrite: then the content of the removed log is lost, and the next
+ * collector continues from the file. If only the index was removed, the log is complete.
  */
 static int reopen_log(struct writer *writer, struct error *err)
 {
@@ -269,7 +277,7 @@ int writer_refresh(struct writer *writer, struct error *err)
 		writer->stale = false;
 		compare_with_committed(writer);
 	} else {
-		distrust(writer);
+		check_disk_error(writer);
 	}
 	return result;
 }
@@ -284,33 +292,33 @@ static int begin(struct writer *writer, struct error *err)
 		return result;
 	result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
 	if (result < 0)
-		distrust(writer);
+		check_disk_error(writer);
 	if (result < 0 && sqlite3_errcode(writer->db) == SQLITE_BUSY && lock_blocks_store(writer->path, &pid))
 		err_set(err, result, "%s is locked by %s, which keeps sweeps from being stored; end it",
 			writer->path, lock_holder(pid, holder));
 	return result;
 }
 
-/* Commit where all went well, else undo it all. Return: @result, or what the commit gave. */
+/* Commit if @result is 0, else roll back. Return: @result, or the error of the commit. */
 static int end(struct writer *writer, int result, struct error *err)
 {
 	if (!result)
 		result = db_exec(writer->db, "COMMIT", err);
 	if (result < 0) {
-		distrust(writer);
+		check_disk_error(writer);
 		for (int i = 0; i < WRITER_STATEMENT_COUNT; i++)
 			sqlite3_reset(writer->statements[i]);
 		if (!sqlite3_get_autocommit(writer->db))
 			sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 		writer->stale = true;
-		/* At once: until the log is cut a recovery could take the failed sweep for a committed one. */
+		/* Now: until the log is truncated, a recovery could read the failed sweep. */
 		if (writer->distrusted)
 			recover(writer, NULL);
 	}
 	return result;
 }
 
-/* Sweeps that were committed and did not survive a failed flush. */
+/* Report sweeps that were committed and then lost by a failed flush. */
 static int store_loss(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
 	struct event event = { .kind = "sweeps-lost", .severity = EVENT_WARNING, .wall_us = sweep->wall_us };
@@ -330,7 +338,7 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 	bool changed = false;
 	int result = db_integer(writer->db, "SELECT max(id) FROM sweep", 0, &newest, err);
 
-	/* Of two collectors each would store what ports counted. */
+	/* Two collectors would store every delta twice. */
 	if (!result && newest > cache->sweep)
 		result = err_set(err, ERR_UNAVAILABLE, "another process stores sweeps in %s (sweep %lld); stop it, or "
 				 "give another --db", writer->path, (long long)newest);
@@ -367,7 +375,6 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct writer *writer = ctx;
 	struct writer_cache *cache = &writer->cache;
-	int64_t began_us = clock_boottime_us(clock_system());
 	int result = lock_retry(&writer->lock, writer->path, err);
 
 	if (!result)
@@ -385,19 +392,13 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	cache->sweep_start_us = sweep->start_us;
 	writer->generation = sweep->generation;
 	writer->generation_known = true;
-	writer->commit_us = clock_boottime_us(clock_system()) - began_us;
 	report_reader(writer);
-	if (writer->log_removed) {
-		struct event event = { .kind = "log-removed", .text = "the database's log (-wal or -shm) was removed "
-				       "while in use; what it held was saved, and nothing is lost" };
-
-		writer->log_removed = !tell(writer, &event);
-	}
+	report_log_removed(writer);
 	wake_compactor(writer);
 	return 0;
 }
 
-/* They go with the last sweep: none will come after it. */
+/* Events after the last sweep are stored with it. */
 static int store_events(void *ctx, const struct event *events, size_t count, struct error *err)
 {
 	struct writer *writer = ctx;
@@ -438,7 +439,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	writer->wal = WAL_NONE;
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
 				      .store_caps = store_caps, .log_held = log_held, .ctx = writer };
-	/* Looked at before the lock too: beside a file that is not ours nothing is made. */
+	/* Before the lock, so that no lock file is created for a file of another program. */
 	result = schema_check(path, &there, err);
 	if (!result)
 		result = schema_path(path, real, err);
@@ -456,15 +457,15 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	return 0;
 }
 
-/* The last readings, and the log emptied, so that the file can be copied alone. */
+/* Store the last readings and checkpoint the log, so that the file alone is complete. */
 static void settle(struct writer *writer)
 {
 	stop_compactor(writer, FINISH_US);
 	if (begin(writer, NULL) == 0)
 		end(writer, writer_store_last(writer, NULL), NULL);
-	/* What hot left free: a file at rest is no larger than what it holds. */
+	/* Pages that were freed by hot. */
 	sqlite3_exec(writer->db, "PRAGMA incremental_vacuum(8192)", NULL, NULL, NULL);
-	/* A reader in the middle of a long question is not waited for: then the log stays as it is. */
+	/* Do not wait for a long read transaction: then the log remains. */
 	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
 	sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
 }
@@ -481,7 +482,7 @@ void writer_close(struct writer *writer)
 	lock_release(&writer->lock);
 	free(writer->port_ids);
 	free(writer->samples);
-	free(writer->sampled);
+	free(writer->block_ends);
 	bytes_done(&writer->packed);
 	free(writer->path);
 	free(writer);
@@ -490,7 +491,7 @@ void writer_close(struct writer *writer)
 void writer_set_retention(struct writer *writer, const struct writer_retention *retention)
 {
 	writer->retention = *retention;
-	stop_compactor(writer, 0); /* it begins anew with the next sweep */
+	stop_compactor(writer, 0); /* the next sweep starts it again */
 }
 
 const struct sink *writer_sink(struct writer *writer)
@@ -498,34 +499,13 @@ const struct sink *writer_sink(struct writer *writer)
 	return &writer->sink;
 }
 
-int64_t writer_last_commit_us(const struct writer *writer)
-{
-	return writer->commit_us;
-}
-
 int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err)
 {
-	const struct writer_cache *cache = &writer->cache;
-	bool others = false;
-
-	if (cache->node_count <= 1)
-		return 0;
-	for (size_t i = 0; i < fabric->node_count; i++) {
-		/* This host's own HCA is wherever it was plugged in. */
-		if (i == fabric->from_node && fabric->nodes[i].type != NODE_SWITCH)
-			continue;
-		others = true;
-		if (writer_cache_find_node(cache, fabric->nodes[i].guid))
-			return 0;
-	}
-	if (!others)
-		return 0; /* a fabric of this host alone says nothing about which one it is */
-	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; "
-		       "give another --db, or --new-fabric to move it aside and create another", writer->path,
-		       fabric->node_count);
+	return schema_check_fabric(writer->db, writer->path, fabric,
+				   "give another --db, or --new-fabric to move it aside and create another", err);
 }
 
-/* A name beside @path that nothing has yet: PATH.old-TIME. */
+/* PATH.old-TIME, a name that does not exist. */
 static int old_name(const char *path, char ret[PATH_MAX], struct error *err)
 {
 	time_t now = (time_t)(clock_wall_us(clock_system()) / US_PER_S);
@@ -569,10 +549,10 @@ int writer_forget_fabric(struct writer *writer, struct error *err)
 	}
 	if (rename(writer->path, old) < 0) {
 		result = err_set(err, ERR_IO, "cannot move %s aside: %s", writer->path, strerror(errno));
-		open_or_create(writer, NULL); /* as it was; where that fails too, store() says so */
+		open_or_create(writer, NULL); /* the same file; if that fails too, store() reports it */
 		return result;
 	}
-	/* Whatever a reader kept from being emptied belongs to the old file. */
+	/* A log that a reader kept from being checkpointed belongs to the old file. */
 	move_with(writer->path, old, "-wal");
 	move_with(writer->path, old, "-shm");
 	return open_or_create(writer, err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/write/writer_cache.h"
-
+/* writer_cache.c - the newest rows of the database, in memory */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "storage/file/db.h"
-#include "storage/read/topology.h"
+#include "storage/write/writer_internal.h"
 
 uint32_t writer_cache_find_node(const struct writer_cache *cache, uint64_t guid)
 {
@@ -23,45 +23,29 @@ uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node,
 	return num < known->port_slots ? known->ports[num] : 0;
 }
 
-/* Room for one more entry behind @count, zeroed; entry 0 is made with the first. */
-static int make_room(void **array, size_t *count, size_t *capacity, size_t size, struct error *err)
-{
-	size_t more = *capacity ? 2 * *capacity : 256;
-	char *bigger;
-
-	if (!*capacity || *count == *capacity) {
-		bigger = reallocarray(*array, more, size);
-		if (!bigger)
-			return err_nomem(err);
-		memset(bigger + *capacity * size, 0, (more - *capacity) * size);
-		*array = bigger;
-		*capacity = more;
-	}
-	if (!*count)
-		*count = 1;
-	return 0;
-}
-
 int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err)
 {
-	if (make_room((void **)&cache->nodes, &cache->node_count, &cache->node_capacity, sizeof(*cache->nodes),
-		      err) < 0)
-		return ERR_NOMEM;
+	struct known_node *nodes = array_grow(cache->nodes, cache->node_count, &cache->node_capacity, sizeof(*nodes));
+
+	if (!nodes)
+		return err_nomem(err);
+	cache->nodes = nodes;
 	if (map_put(&cache->by_guid, guid, (uint32_t)cache->node_count) < 0)
 		return err_nomem(err);
-	cache->nodes[cache->node_count].guid = guid;
+	nodes[cache->node_count] = (struct known_node){ .guid = guid };
 	return (int64_t)cache->node_count++;
 }
 
 int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err)
 {
+	struct known_port *ports = array_grow(cache->ports, cache->port_count, &cache->port_capacity, sizeof(*ports));
 	struct known_node *known = &cache->nodes[node];
 
-	if (make_room((void **)&cache->ports, &cache->port_count, &cache->port_capacity, sizeof(*cache->ports),
-		      err) < 0)
-		return ERR_NOMEM;
+	if (!ports)
+		return err_nomem(err);
+	cache->ports = ports;
 	if (num >= known->port_slots) {
-		size_t slots = num + 1u > known->now.port_count + 1u ? num + 1u : known->now.port_count + 1u;
+		size_t slots = num > known->now.port_count ? num + 1u : known->now.port_count + 1u;
 		uint32_t *bigger = reallocarray(known->ports, slots, sizeof(*bigger));
 
 		if (!bigger)
@@ -71,8 +55,7 @@ int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t
 		known->port_slots = slots;
 	}
 	known->ports[num] = (uint32_t)cache->port_count;
-	cache->ports[cache->port_count].node = node;
-	cache->ports[cache->port_count].num = num;
+	ports[cache->port_count] = (struct known_port){ .node = node, .num = num };
 	return (int64_t)cache->port_count++;
 }
 
@@ -97,8 +80,12 @@ static int damaged(struct error *err)
 static int load_identities(sqlite3 *db, struct writer_cache *cache, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT id, guid FROM node ORDER BY id", &rows, err);
+	int result;
 
+	/* Entry 0 of nodes and ports. */
+	if (writer_cache_add_node(cache, 0, err) < 0 || writer_cache_add_port(cache, 0, 0, err) < 0)
+		return ERR_NOMEM;
+	result = db_prepare(db, "SELECT id, guid FROM node ORDER BY id", &rows, err);
 	while (!result && (result = db_step(rows, err)) > 0) {
 		int64_t id = writer_cache_add_node(cache, db_u64(rows, 1), err);
 
@@ -178,7 +165,7 @@ static int load_versions(sqlite3 *db, struct writer_cache *cache, struct error *
 		cache->ports[stored->id].from_sweep = stored->from_sweep;
 		cache->ports[stored->id].now = stored->port;
 		cache->ports[stored->id].peer = stored->peer_id;
-		/* What fabric.h's port_is_pollable() says, before there is a fabric. */
+		/* port_is_pollable() of fabric.h, without a fabric. */
 		cache->ports[stored->id].pollable =
 			stored->port.num || (topology.nodes[stored->port.node].node.type == NODE_SWITCH &&
 					     topology.nodes[stored->port.node].node.enhanced_port0);
@@ -211,8 +198,6 @@ static int load_readings(sqlite3 *db, struct writer_cache *cache, struct error *
 	struct stored_reading *by_port;
 	int result;
 
-	if (!cache->port_count)
-		return 0;
 	by_port = calloc(cache->port_count, sizeof(*by_port));
 	if (!by_port)
 		return err_nomem(err);
@@ -239,7 +224,7 @@ int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err)
 		result = load_spans(db, &cache, err);
 	if (!result)
 		result = load_readings(db, &cache, err);
-	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* nothing was written */
 	if (result < 0)
 		writer_cache_done(&cache);
 	else

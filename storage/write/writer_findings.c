@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_findings.c - findings as they open, change and close */
+/* writer_findings.c - findings that open, change and close */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,12 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "storage/file/db.h"
-#include "storage/findings.h"
 #include "storage/write/writer_internal.h"
 
-/* What an open finding measures is written anew so often; its severity and cause at once. */
+/* Interval of updates of an open finding; its severity and cause are updated at once. */
 #define REFRESH_US (60 * US_PER_S)
 
-/* Two places that get the same key are told apart by a look at the finding itself. */
+/* Keys of two places may be equal: is_same_place() compares the finding itself. */
 static uint64_t place_key(enum finding_kind kind, uint64_t guid, uint8_t port, uint8_t tag)
 {
 	return map_mix(guid ^ map_mix((uint64_t)kind << 16 | (uint64_t)port << 8 | tag));
@@ -68,7 +67,7 @@ static int load(struct writer *writer, struct error *err)
 		};
 		int known = kind ? finding_kind_find(kind) : -1;
 
-		/* A kind of a later program: it stays as it is. */
+		/* A kind of a later version: it does not change. */
 		if (known < 0)
 			continue;
 		stored.kind = (enum finding_kind)known;
@@ -80,7 +79,7 @@ static int load(struct writer *writer, struct error *err)
 	return result < 0 ? result : 0;
 }
 
-/* As JSON: what stands in it was made harmless, or is a word of ours. */
+/* As JSON. The strings are sanitised. */
 static void append_string(struct text *text, const char *chars)
 {
 	text_append(text, "\"");
@@ -101,7 +100,7 @@ static void append_evidence(struct text *text, const struct finding *finding)
 
 		text_append(text, i ? "," : "");
 		append_string(text, finding->numbers[i].key);
-		/* Neither infinity nor "not a number" is JSON. */
+		/* JSON has neither infinity nor NaN. */
 		if (value - value == 0)
 			text_appendf(text, ":%.9g", value);
 		else
@@ -132,10 +131,7 @@ static int write_state(struct writer *writer, const struct finding *finding, con
 	if (text_failed(&evidence) || text_failed(&hosts)) {
 		result = err_nomem(err);
 	} else {
-		sqlite3_bind_int64(replace, 1, stored->id);
-		sqlite3_bind_int64(replace, 2, stored->state_sweep);
-		sqlite3_bind_int64(replace, 3, wall_us);
-		sqlite3_bind_int(replace, 4, finding->severity);
+		DB_BIND(replace, 1, stored->id, stored->state_sweep, wall_us, finding->severity);
 		sqlite3_bind_text(replace, 5, finding->subject, -1, SQLITE_STATIC);
 		sqlite3_bind_text(replace, 6, finding->cause ? finding->cause : "", -1, SQLITE_STATIC);
 		sqlite3_bind_text(replace, 7, finding->text, -1, SQLITE_STATIC);
@@ -150,14 +146,6 @@ static int write_state(struct writer *writer, const struct finding *finding, con
 	return result;
 }
 
-static void bind_guid(sqlite3_stmt *statement, int at, uint64_t guid)
-{
-	if (guid)
-		db_bind_u64(statement, at, guid);
-	else
-		sqlite3_bind_null(statement, at);
-}
-
 static int open_finding(struct writer *writer, const struct finding *finding, const struct sweep *sweep, int64_t id,
 			struct error *err)
 {
@@ -170,15 +158,11 @@ static int open_finding(struct writer *writer, const struct finding *finding, co
 	int result;
 
 	sqlite3_bind_text(insert, 1, finding_kind_name(finding->kind), -1, SQLITE_STATIC);
-	bind_guid(insert, 2, finding->node_guid);
+	db_bind_nonzero(insert, 2, finding->node_guid);
 	sqlite3_bind_int(insert, 3, finding->port);
-	bind_guid(insert, 4, finding->peer_guid);
-	sqlite3_bind_int(insert, 5, finding->peer_port);
-	sqlite3_bind_int(insert, 6, finding->tag);
-	sqlite3_bind_int64(insert, 7, finding->since_us);
-	sqlite3_bind_int64(insert, 8, sweep->wall_us);
-	sqlite3_bind_int64(insert, 9, id);
-	sqlite3_bind_int64(insert, 10, finding->last_seen_us);
+	db_bind_nonzero(insert, 4, finding->peer_guid);
+	DB_BIND(insert, 5, finding->peer_port, finding->tag, finding->since_us, sweep->wall_us, id,
+		finding->last_seen_us);
 	result = db_run(insert, err);
 	if (result < 0)
 		return result;
@@ -194,12 +178,11 @@ static int update_finding(struct writer *writer, const struct finding *finding, 
 	const char *cause = finding->cause ? finding->cause : "";
 	bool changed = finding->severity != stored->severity || strcmp(cause, stored->cause);
 	sqlite3_stmt *update = writer->statements[SEE_FINDING];
-	int64_t state_us = sweep->wall_us;
 	int result;
 
 	stored->seen = true;
 	stored->last_seen_us = finding->last_seen_us;
-	/* A clock that was set back makes it write once more, which does no harm. */
+	/* If the wall clock was set back, it is written once more, which is harmless. */
 	if (!changed && sweep->wall_us >= stored->refreshed_us && sweep->wall_us - stored->refreshed_us < REFRESH_US)
 		return 0;
 	if (changed)
@@ -207,40 +190,35 @@ static int update_finding(struct writer *writer, const struct finding *finding, 
 	stored->severity = finding->severity;
 	stored->refreshed_us = sweep->wall_us;
 	snprintf(stored->cause, sizeof(stored->cause), "%s", cause);
-	sqlite3_bind_int64(update, 1, stored->id);
-	sqlite3_bind_int64(update, 2, finding->since_us);
-	sqlite3_bind_int64(update, 3, finding->last_seen_us);
+	DB_BIND(update, 1, stored->id, finding->since_us, finding->last_seen_us);
 	result = db_run(update, err);
-	return result ? result : write_state(writer, finding, stored, state_us, err);
+	return result ? result : write_state(writer, finding, stored, sweep->wall_us, err);
 }
 
-/* Whatever was open and is no more. */
+/* Close the open findings that this sweep does not contain. */
 static int close_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
 	sqlite3_stmt *update = writer->statements[CLOSE_FINDING];
 	struct stored_findings *findings = &writer->findings;
-	size_t kept = 0;
+	size_t open = 0;
 	int result = 0;
 
 	for (size_t i = 0; !result && i < findings->count; i++) {
 		struct stored_finding *stored = &findings->list[i];
 
 		if (stored->seen) {
-			findings->list[kept++] = *stored;
+			findings->list[open++] = *stored;
 			continue;
 		}
-		sqlite3_bind_int64(update, 1, stored->id);
-		sqlite3_bind_int64(update, 2, stored->last_seen_us);
-		sqlite3_bind_int64(update, 3, sweep->wall_us);
-		sqlite3_bind_int64(update, 4, id);
+		DB_BIND(update, 1, stored->id, stored->last_seen_us, sweep->wall_us, id);
 		result = db_run(update, err);
 	}
 	if (!result)
-		findings->count = kept;
+		findings->count = open;
 	return result;
 }
 
-/* Those that were open before, by their places. */
+/* Index the open findings by their places. */
 static int index_places(struct stored_findings *findings, struct map *ret, struct error *err)
 {
 	for (size_t i = 0; i < findings->count; i++) {
@@ -277,48 +255,4 @@ int writer_store_findings(struct writer *writer, const struct sweep *sweep, int6
 	}
 	map_done(&places);
 	return result ? result : close_findings(writer, sweep, id, err);
-}
-
-struct restoring {
-	struct restored *restored;
-	size_t capacity;
-	bool failed;
-};
-
-static bool restore_one(void *ctx, const struct finding_row *row)
-{
-	struct restoring *restoring = ctx;
-	struct restored *restored = restoring->restored;
-	struct restored_finding *list = array_grow(restored->findings, restored->finding_count, &restoring->capacity,
-						   sizeof(*list)), *one;
-
-	if (!list) {
-		restoring->failed = true;
-		return false;
-	}
-	restored->findings = list;
-	one = &list[restored->finding_count++];
-	one->finding = row->finding;
-	memcpy(one->cause, row->cause, sizeof(one->cause));
-	memcpy(one->keys, row->keys, sizeof(one->keys));
-	return true;
-}
-
-int writer_restore_findings(const struct writer *writer, struct restored *ret, struct error *err)
-{
-	struct restoring restoring = { .restored = ret };
-	int result = findings_open(writer->db, restore_one, &restoring, err);
-
-	if (!result && restoring.failed)
-		result = err_nomem(err);
-	/* They do not move any more. */
-	for (size_t i = 0; i < ret->finding_count; i++) {
-		struct restored_finding *one = &ret->findings[i];
-
-		one->finding.cause = one->cause;
-		one->finding.advice = finding_kind_info(one->finding.kind)->advice;
-		for (unsigned j = 0; j < one->finding.number_count; j++)
-			one->finding.numbers[j].key = one->keys[j];
-	}
-	return result;
 }

@@ -1,23 +1,90 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_internal.h - the writer's inside, shared by its files */
+/*
+ * writer_internal.h - the writer and its cache (private to storage/)
+ *
+ * The cache holds the newest rows of the database. A store() changes it while its transaction runs;
+ * if the transaction fails, the cache is discarded and loaded again before the next one. So it never
+ * differs from the file.
+ */
 #ifndef IBWIRE_STORAGE_WRITER_INTERNAL_H
 #define IBWIRE_STORAGE_WRITER_INTERNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
 
+#include "base/clock.h"
+#include "base/map.h"
 #include "collector/sink.h"
+#include "fabric/detail.h"
+#include "fabric/fabric.h"
 #include "storage/codec/codec.h"
 #include "storage/file/lock.h"
 #include "storage/file/schema.h"
-#include "storage/write/writer_cache.h"
 #include "storage/file/wal.h"
+#include "storage/read/readings.h"
+#include "storage/read/topology.h"
 #include "storage/writer.h"
 
 struct compactor;
 struct error;
+
+struct known_node {
+	uint64_t guid;
+	int64_t from_sweep; /* of its open version; 0: not in the fabric */
+	uint64_t stamp;     /* of the last topology that contains it */
+	struct node now;    /* its open version */
+	char name[NODE_NAME_SIZE];
+	uint32_t *ports;    /* port ids by number; 0: unknown */
+	size_t port_slots;
+};
+
+struct known_port {
+	uint32_t node;      /* id */
+	uint8_t num;
+	bool pollable;      /* it should have samples, or had some */
+	int64_t from_sweep; /* of its open version; 0: not in the fabric */
+	uint64_t stamp;
+	struct port now;    /* its open version; node and peer are not used */
+	uint32_t peer;      /* id; 0: none */
+	int64_t span_from;  /* of its open span; 0: none */
+	int span_why;
+	int64_t detail_sweep[DETAIL_ATTRIBUTE_COUNT]; /* last reading of slow counters since the database was opened */
+	struct stored_reading last;
+};
+
+/* Nodes and ports by id; entry 0 is not used. */
+struct writer_cache {
+	struct known_node *nodes;
+	size_t node_count, node_capacity; /* including entry 0 */
+	struct known_port *ports;
+	size_t port_count, port_capacity;
+	struct map by_guid;
+	uint64_t stamp;         /* incremented with each topology */
+	int64_t sweep;          /* the newest; 0: none */
+	int64_t loaded_sweep;   /* the newest when the cache was loaded */
+	struct topology loaded; /* as of loaded_sweep; empty after restore() */
+	int64_t sweep_wall_us, sweep_start_us;
+	int64_t topology;       /* sweep.topology */
+	uint32_t from_node;     /* id */
+	uint8_t from_port;
+	int64_t boot;           /* boot.id; 0: none */
+	char boot_id[BOOT_ID_SIZE];
+};
+
+/* writer_cache_load - load everything. @ret is unchanged on error. writer_cache_done() frees it. */
+int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err);
+void writer_cache_done(struct writer_cache *cache);
+
+/* writer_cache_find_node, writer_cache_find_port - Return: the id; 0: unknown. */
+uint32_t writer_cache_find_node(const struct writer_cache *cache, uint64_t guid);
+uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node, uint8_t num);
+
+/* writer_cache_add_node, writer_cache_add_port - Return: the new id, or a negative error. */
+int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err);
+int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err);
 
 enum writer_statement {
 	WRITE_NODE,
@@ -49,7 +116,7 @@ enum writer_statement {
 	WRITER_STATEMENT_COUNT,
 };
 
-/* A finding that is open in the database. */
+/* An open finding of the database. */
 struct stored_finding {
 	int64_t id;
 	enum finding_kind kind;
@@ -57,10 +124,10 @@ struct stored_finding {
 	uint8_t port, tag;
 	enum finding_severity severity;
 	char cause[32];
-	int64_t last_seen_us;  /* as it was told last */
-	int64_t refreshed_us;  /* wall clock of the sweep that wrote it last; 0: an earlier run */
-	int64_t state_sweep;   /* finding_state.from_sweep of its newest */
-	bool seen;             /* in the sweep that is stored */
+	int64_t last_seen_us;
+	int64_t refreshed_us;  /* wall clock of the sweep that last wrote it; 0: a previous run */
+	int64_t state_sweep;   /* finding_state.from_sweep of its newest state */
+	bool seen;             /* in the sweep that is being stored */
 };
 
 struct stored_findings {
@@ -72,92 +139,83 @@ struct stored_findings {
 struct writer {
 	char *path;
 	struct db_lock lock;
-	bool lock_told;         /* an event names the reader that is in its way */
+	bool lock_reported;     /* an event names the reader that blocks it */
 	sqlite3 *db;
 	struct wal wal;         /* of db */
-	uint64_t device, inode; /* of the file that db is */
+	uint64_t device, inode; /* of the file that db has open */
 	struct log_files log;   /* that db has open */
-	bool log_removed;       /* and was saved: an event has to say so */
+	bool log_removed;       /* and saved: an event has to report it */
 	sqlite3_stmt *statements[WRITER_STATEMENT_COUNT];
 	struct writer_cache cache;
-	bool stale;             /* state is not what the file says: load it again */
-	bool distrusted;        /* a flush failed, or pages are damaged: recover before anything else */
+	bool stale;             /* the cache has to be loaded again */
+	bool distrusted;        /* a flush failed, or pages are damaged: recover first */
 	int64_t committed_sweep; /* the newest that this process committed; 0: none */
-	bool diverged;          /* once the database did not hold exactly that one as its newest */
-	bool resync_routes;     /* all forwarding tables are to be stored: the last sweeps' may be lost */
-	int64_t lost_until;     /* the newest sweep that is lost, until an event says so; 0: none */
-	/* The fabric whose generation was stored last; its ports' ids by index. */
+	bool diverged;          /* the newest sweep of the database was once another one */
+	bool resync_routes;     /* store all forwarding tables: those of the last sweeps may be lost */
+	int64_t lost_until;     /* the newest lost sweep that no event has reported; 0: none */
+	/* The fabric whose generation was stored last; ids of its ports by index. */
 	bool generation_known;
 	uint64_t generation;
 	uint32_t *port_ids;
 	size_t port_id_count;
-	/* Of the sweep that is stored, by port id, in whole blocks; and a block packed. */
-	struct codec_sample *samples; /* none is there between sweeps, unless one failed */
-	bool *sampled;          /* had a sample, with a delta or without */
-	size_t sample_count;
-	bool samples_left;      /* a sweep failed */
+	/* While a sweep is stored: its samples by port id, its packed blocks and their ends. */
+	const struct port_sample **samples;
 	struct bytes packed;
+	size_t *block_ends;
 	struct stored_findings findings;
 	struct sink sink;
-	int64_t commit_us;
-	/* Compacts beside the sweeps; NULL until the first sweep, and where it cannot be started. */
+	/* Compacts in a thread; NULL before the first sweep, and if it cannot be started. */
 	struct compactor *compactor;
-	unsigned compactor_pause; /* sweeps until it is tried again */
-	bool compactor_told;      /* an event says that it cannot be started */
+	unsigned compactor_pause;     /* sweeps until the next attempt */
+	bool compactor_fail_reported; /* an event reports that it cannot be started */
 	struct writer_retention retention;
 	int log_frames; /* pages in the log after the newest commit */
 };
 
-/* writer_prepare - all statements of an opened database. Return: 0 or an error. writer_unprepare() ends them. */
+/* writer_prepare - compile all statements. Return: 0 or an error. writer_unprepare() frees them. */
 int writer_prepare(struct writer *writer, struct error *err);
 void writer_unprepare(struct writer *writer);
 
-/* writer_refresh - the file is still there, and state is what it says (loaded again after a failure). */
+/* writer_refresh - check that the file is the one that was opened; load the cache if it is stale. */
 int writer_refresh(struct writer *writer, struct error *err);
 
-/* writer_restore - struct sink's restore(); @ctx is the writer. */
+/* writer_restore - restore() of struct sink; @ctx is the writer. */
 int writer_restore(void *ctx, struct restored *ret, struct error *err);
 
-/* writer_node_id - the id of a node's GUID, a new one where it was never seen. Or a negative error. */
+/* writer_node_id - the id of a node's GUID, a new one if it is unknown. Or a negative error. */
 int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err);
 
 /*
- * writer_store_topology - what is different in @fabric becomes new versions from sweep @sweep on
- * Fills writer->port_ids. @ret_changed: was anything different
+ * writer_store_topology - store what has changed in @fabric as new versions from @sweep on
+ * Sets writer->port_ids. @ret_changed: has anything changed?
  */
 int writer_store_topology(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *ret_changed,
 			  struct error *err);
 
-/* writer_store_sweep - the row of a sweep, and of its boot where that is a new one; the topology is stored. */
+/*
+ * The next functions store a part of sweep @id. The topology is to be stored before.
+ *
+ * writer_store_sweep    - its row, and that of its boot if it is new
+ * writer_store_samples  - deltas, spans and absolute readings
+ * writer_store_details  - readings of slow counters
+ * writer_store_routes   - changed blocks of forwarding tables (routes.c)
+ * writer_store_findings - findings that opened, changed or closed
+ */
 int writer_store_sweep(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+int writer_store_details(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+int writer_store_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 
-/* writer_store_events - @id: of the sweep that they go with. */
+/* writer_store_events - store events with sweep @id. */
 int writer_store_events(struct writer *writer, const struct event *events, size_t count, int64_t id,
 			struct error *err);
 
-/* writer_store_caps - what nodes' performance agents said that they can do. */
+/* writer_store_caps - store the capabilities of performance agents. */
 int writer_store_caps(struct writer *writer, const struct restored_caps *caps, size_t count, struct error *err);
-
-/* writer_store_samples - deltas, spans and absolute readings of a sweep; port_ids are filled. */
-int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 
 /* writer_store_last - store the last reading of every port that is not stored as it is. */
 int writer_store_last(struct writer *writer, struct error *err);
-
-/* writer_store_details - slow counters that a sweep read; port_ids are filled. */
-int writer_store_details(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
-
-/* writer_store_routes - blocks of forwarding tables that changed (routes.c). */
-int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
-
-/* writer_restore_details - fill restored.details with the newest reading of each port and attribute. */
-int writer_restore_details(const struct writer *writer, struct restored *ret, struct error *err);
-
-/* writer_store_findings - what opened, changed or closed with a sweep. */
-int writer_store_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
-
-/* writer_restore_findings - fill restored.findings with those that are open. */
-int writer_restore_findings(const struct writer *writer, struct restored *ret, struct error *err);
 
 void stored_findings_done(struct stored_findings *findings);
 

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_restore.c - what a collector that starts is given back */
+/* writer_restore.c - the state that a collector gets at its start */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "storage/file/db.h"
+#include "storage/findings.h"
+#include "storage/read/details.h"
 #include "storage/read/routes.h"
 #include "storage/read/topology.h"
 #include "storage/write/writer_internal.h"
 
+/*
+ * CLOCK_BOOTTIME of the newest sweep's boot from a wall clock. For readings of an earlier boot, only
+ * the wall clock covers both.
+ */
+static int64_t boottime_of(const struct writer_cache *cache, int64_t wall_us)
+{
+	return wall_us - (cache->sweep_wall_us - cache->sweep_start_us);
+}
+
 static int restore_ports(const struct writer *writer, struct restored *ret, struct error *err)
 {
 	const struct writer_cache *cache = &writer->cache;
-	/* What to subtract from a wall clock to have the newest sweep's boottime. */
-	int64_t offset_us = cache->sweep_wall_us - cache->sweep_start_us;
 	sqlite3_stmt *row;
 	int result;
 
-	ret->ports = calloc(cache->port_count ? cache->port_count : 1, sizeof(*ret->ports));
+	ret->ports = calloc(cache->port_count + 1, sizeof(*ret->ports));
 	if (!ret->ports)
 		return err_nomem(err);
 	result = db_prepare(writer->db, "SELECT boot FROM sweep WHERE id = ?", &row, err);
@@ -32,15 +42,50 @@ static int restore_ports(const struct writer *writer, struct restored *ret, stru
 		ret->port_count++;
 		if (known->last.read_sweep == cache->sweep)
 			continue;
-		/* Read last in an earlier boot: only the wall clock spans the two. */
 		sqlite3_bind_int64(row, 1, known->last.read_sweep);
 		result = db_step(row, err);
 		if (result > 0 && sqlite3_column_int64(row, 0) != cache->boot)
-			port->reading.at_us = known->last.wall_us - offset_us;
+			port->reading.at_us = boottime_of(cache, known->last.wall_us);
 		sqlite3_reset(row);
 	}
 	sqlite3_finalize(row);
 	return result < 0 ? result : 0;
+}
+
+static int restore_details(const struct writer *writer, struct restored *ret, struct error *err)
+{
+	const struct writer_cache *cache = &writer->cache;
+	int64_t count = 0;
+	struct stored_detail stored;
+	struct detail_scan scan;
+	int result = db_integer(writer->db, "SELECT count(*) FROM detail_last", 0, &count, err);
+
+	if (result < 0)
+		return result;
+	ret->details = calloc((size_t)count + 1, sizeof(*ret->details));
+	if (!ret->details)
+		return err_nomem(err);
+	result = detail_scan_begin(&scan, writer->db,
+				   "detail_last l CROSS JOIN detail d ON d.sweep = l.sweep AND d.port = l.port AND"
+				   " d.attribute = l.attribute JOIN sweep s ON s.id = d.sweep", err);
+	while (!result && (result = detail_scan_next(&scan, &stored, err)) > 0) {
+		struct restored_detail *detail = &ret->details[ret->detail_count];
+
+		result = 0;
+		if (!stored.port || stored.port >= cache->port_count || ret->detail_count == (size_t)count)
+			continue;
+		*detail = (struct restored_detail){
+			.node_guid = cache->nodes[cache->ports[stored.port].node].guid,
+			.port = cache->ports[stored.port].num,
+			.reading = stored.reading,
+			.wall_us = stored.wall_us,
+		};
+		if (stored.boot != cache->boot)
+			detail->reading.at_us = boottime_of(cache, stored.wall_us);
+		ret->detail_count++;
+	}
+	detail_scan_end(&scan);
+	return result;
 }
 
 static int restore_caps(const struct writer *writer, struct restored *ret, struct error *err)
@@ -49,7 +94,7 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 	sqlite3_stmt *rows;
 	int result;
 
-	ret->caps = calloc(cache->node_count ? cache->node_count : 1, sizeof(*ret->caps));
+	ret->caps = calloc(cache->node_count + 1, sizeof(*ret->caps));
 	if (!ret->caps)
 		return err_nomem(err);
 	result = db_prepare(writer->db, "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps",
@@ -74,33 +119,84 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 	return result < 0 ? result : 0;
 }
 
+struct restoring {
+	struct restored *restored;
+	size_t capacity;
+	bool failed;
+};
+
+static bool restore_finding(void *ctx, const struct finding_row *row)
+{
+	struct restoring *restoring = ctx;
+	struct restored *restored = restoring->restored;
+	struct restored_finding *list = array_grow(restored->findings, restored->finding_count, &restoring->capacity,
+						   sizeof(*list)), *one;
+
+	if (!list) {
+		restoring->failed = true;
+		return false;
+	}
+	restored->findings = list;
+	one = &list[restored->finding_count++];
+	one->finding = row->finding;
+	memcpy(one->cause, row->cause, sizeof(one->cause));
+	memcpy(one->keys, row->keys, sizeof(one->keys));
+	return true;
+}
+
+static int restore_findings(const struct writer *writer, struct restored *ret, struct error *err)
+{
+	struct restoring restoring = { .restored = ret };
+	int result = findings_open(writer->db, restore_finding, &restoring, err);
+
+	if (!result && restoring.failed)
+		result = err_nomem(err);
+	/* The list does not move any more. */
+	for (size_t i = 0; i < ret->finding_count; i++) {
+		struct restored_finding *one = &ret->findings[i];
+
+		one->finding.cause = one->cause;
+		one->finding.advice = finding_kind_info(one->finding.kind)->advice;
+		for (unsigned j = 0; j < one->finding.number_count; j++)
+			one->finding.numbers[j].key = one->keys[j];
+	}
+	return result;
+}
+
+/* The parts that exist only after a first sweep. */
+static int restore_sweep(struct writer *writer, struct restored *ret, struct error *err)
+{
+	struct writer_cache *cache = &writer->cache;
+	struct topology *topology = &cache->loaded;
+	int result = restore_ports(writer, ret, err);
+
+	memcpy(ret->boot_id, cache->boot_id, sizeof(ret->boot_id));
+	if (!result)
+		result = restore_details(writer, ret, err);
+	if (!result)
+		result = restore_findings(writer, ret, err);
+	/* The one that was loaded, unless sweeps were stored since. */
+	if (!result && topology->sweep != cache->sweep) {
+		topology_done(topology);
+		result = topology_load(writer->db, cache->sweep, topology, err);
+	}
+	if (!result)
+		result = topology_fabric(topology, NULL, cache->from_node, cache->from_port, &ret->fabric, err);
+	topology_done(topology);
+	return result;
+}
+
 int writer_restore(void *ctx, struct restored *ret, struct error *err)
 {
 	struct writer *writer = ctx;
-	struct topology *topology = &writer->cache.loaded;
 	int result = writer_refresh(writer, err);
 
 	if (!result)
 		result = restore_caps(writer, ret, err);
 	if (!result)
 		result = routes_load(writer->db, 0, &ret->routes, err);
-	if (!result && writer->cache.sweep) {
-		memcpy(ret->boot_id, writer->cache.boot_id, sizeof(ret->boot_id));
-		result = restore_ports(writer, ret, err);
-		if (!result)
-			result = writer_restore_details(writer, ret, err);
-		/* What refresh has just read, or another thing where sweeps were stored since. */
-		if (!result && topology->sweep != writer->cache.sweep) {
-			topology_done(topology);
-			result = topology_load(writer->db, writer->cache.sweep, topology, err);
-		}
-		if (!result)
-			result = writer_restore_findings(writer, ret, err);
-		if (!result)
-			result = topology_fabric(topology, NULL, writer->cache.from_node, writer->cache.from_port,
-						 &ret->fabric, err);
-		topology_done(topology);
-	}
+	if (!result && writer->cache.sweep)
+		result = restore_sweep(writer, ret, err);
 	if (result < 0)
 		restored_done(ret);
 	return result;

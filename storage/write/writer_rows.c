@@ -1,11 +1,77 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_rows.c - what stands in a row of its own: a sweep and its boot, events, what agents can do */
+/* writer_rows.c - the writer's statements; rows of sweeps, boots, events and capabilities */
 #include <stdio.h>
 #include <string.h>
 
 #include "fabric/fabric.h"
 #include "storage/file/db.h"
 #include "storage/write/writer_internal.h"
+
+static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
+	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
+	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
+	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
+	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
+	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"
+			" interval_us, discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered,"
+			" mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority,"
+			" sm_act_count, ports_unfinished, spread_us, node_spread_us)"
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count,"
+			      " system_guid, vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
+			      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[CLOSE_NODE_VERSION] = "UPDATE node_version SET to_sweep = ? WHERE from_sweep = ? AND node = ?",
+	[OPEN_PORT_VERSION] = "INSERT INTO port_version (from_sweep, port, peer, state, phys_state, width, speed,"
+			      " width_enabled, width_supported, speed_enabled, speed_supported, guid, lid, lmc, sm_lid,"
+			      " cap_mask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[CLOSE_PORT_VERSION] = "UPDATE port_version SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
+	[OPEN_ROUTE_VERSION] = "INSERT INTO route_version (from_sweep, node, block, ports) VALUES (?, ?, ?, ?)",
+	[CLOSE_ROUTE_VERSION] = "UPDATE route_version SET to_sweep = ? WHERE node = ? AND block = ? AND"
+				" to_sweep IS NULL",
+	[OPEN_SPAN] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
+	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
+	[WRITE_HOT] = "INSERT INTO hot (id, samples) VALUES (?, ?)",
+	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
+	[WRITE_DETAIL] = "INSERT INTO detail (sweep, port, attribute, at_us, elapsed_us, layout, missing, unknown)"
+			 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	[WRITE_DETAIL_VALUE] = "INSERT INTO detail_value (sweep, port, counter, value, counted, marks)"
+			       " VALUES (?, ?, ?, ?, ?, ?)",
+	[WRITE_DETAIL_LAST] = "REPLACE INTO detail_last (port, attribute, sweep) VALUES (?, ?, ?)",
+	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time, tick, missing)"
+		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE wall_us >= ? AND kind = ?"
+			  " AND id < ? ORDER BY id DESC LIMIT ?)",
+	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
+			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[OPEN_FINDING] = "INSERT INTO finding (kind, node_guid, port, peer_guid, peer_port, tag, since_us, opened_us,"
+			 " opened_sweep, last_seen_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[SEE_FINDING] = "UPDATE finding SET since_us = ?2, last_seen_us = ?3 WHERE id = ?1",
+	[CLOSE_FINDING] = "UPDATE finding SET last_seen_us = ?2, closed_us = ?3, closed_sweep = ?4 WHERE id = ?1",
+	[WRITE_FINDING_STATE] = "REPLACE INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause,"
+				" text, advice, evidence, hosts, hosts_touched)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+};
+
+int writer_prepare(struct writer *writer, struct error *err)
+{
+	int result = 0;
+
+	for (int i = 0; !result && i < WRITER_STATEMENT_COUNT; i++) {
+		if (i == WRITE_ABSOLUTE)
+			result = readings_prepare_absolute(writer->db, &writer->statements[i], err);
+		else
+			result = db_prepare(writer->db, statement_sql[i], &writer->statements[i], err);
+	}
+	return result;
+}
+
+void writer_unprepare(struct writer *writer)
+{
+	for (int i = 0; i < WRITER_STATEMENT_COUNT; i++) {
+		sqlite3_finalize(writer->statements[i]);
+		writer->statements[i] = NULL;
+	}
+}
 
 static int store_boot(struct writer *writer, const char *boot_id, struct error *err)
 {
@@ -42,51 +108,30 @@ int writer_store_sweep(struct writer *writer, const struct sweep *sweep, int64_t
 	if (fabric->from_node != FABRIC_NONE)
 		cache->from_node = writer_cache_find_node(cache, fabric->nodes[fabric->from_node].guid);
 	cache->from_port = fabric->from_port;
-	sqlite3_bind_int64(insert, 1, id);
-	sqlite3_bind_int64(insert, 2, sweep->wall_us);
-	sqlite3_bind_int64(insert, 3, sweep->start_us);
-	sqlite3_bind_int64(insert, 4, sweep->end_us);
-	sqlite3_bind_int64(insert, 5, cache->boot);
-	sqlite3_bind_int64(insert, 6, cache->topology);
-	sqlite3_bind_null(insert, 7);
-	sqlite3_bind_null(insert, 8);
-	if (cache->from_node) {
-		sqlite3_bind_int64(insert, 7, cache->from_node);
-		sqlite3_bind_int(insert, 8, cache->from_port);
+	DB_BIND(insert, 1, id, sweep->wall_us, sweep->start_us, sweep->end_us, cache->boot, cache->topology,
+		cache->from_node, cache->from_port, sweep->interval_us, sweep->discovery_us,
+		(int64_t)sweep->discovery_smps, sweep->ports_planned, sweep->ports_asked, sweep->ports_answered,
+		(int64_t)sweep->mads_sent, (int64_t)sweep->mads_timed_out, (int64_t)sweep->mads_retried, sm->known,
+		sm->lid, (int64_t)sm->guid, sm->state, sm->priority, sm->act_count, sweep->ports_unfinished,
+		sweep->spread_us, sweep->node_spread_us);
+	if (!cache->from_node) {
+		sqlite3_bind_null(insert, 7);
+		sqlite3_bind_null(insert, 8);
 	}
-	sqlite3_bind_int64(insert, 9, sweep->interval_us);
-	sqlite3_bind_int64(insert, 10, sweep->discovery_us);
-	db_bind_u64(insert, 11, sweep->discovery_smps);
-	sqlite3_bind_int64(insert, 12, sweep->ports_planned);
-	sqlite3_bind_int64(insert, 13, sweep->ports_asked);
-	sqlite3_bind_int64(insert, 14, sweep->ports_answered);
-	db_bind_u64(insert, 15, sweep->mads_sent);
-	db_bind_u64(insert, 16, sweep->mads_timed_out);
-	db_bind_u64(insert, 17, sweep->mads_retried);
-	sqlite3_bind_int(insert, 18, sm->known);
-	sqlite3_bind_int(insert, 19, sm->lid);
-	db_bind_u64(insert, 20, sm->guid);
-	sqlite3_bind_int(insert, 21, sm->state);
-	sqlite3_bind_int(insert, 22, sm->priority);
-	sqlite3_bind_int64(insert, 23, sm->act_count);
-	sqlite3_bind_int64(insert, 24, sweep->ports_unfinished);
-	sqlite3_bind_int64(insert, 25, sweep->spread_us);
-	sqlite3_bind_int64(insert, 26, sweep->node_spread_us);
 	return db_run(insert, err);
 }
 
-/* One end of what an event is about: NULL, NULL where there is none. */
-static void bind_end(sqlite3_stmt *insert, int at, uint64_t guid, uint8_t port)
+/* A port of an event; both columns are NULL without one. */
+static void bind_port(sqlite3_stmt *insert, int at, uint64_t guid, uint8_t port)
 {
-	sqlite3_bind_null(insert, at);
-	sqlite3_bind_null(insert, at + 1);
-	if (guid) {
-		db_bind_u64(insert, at, guid);
-		sqlite3_bind_int(insert, at + 1, port);
+	DB_BIND(insert, at, (int64_t)guid, port);
+	if (!guid) {
+		sqlite3_bind_null(insert, at);
+		sqlite3_bind_null(insert, at + 1);
 	}
 }
 
-/* Take back what the event that was just inserted stands for: not before, so that no id is another event's later. */
+/* Remove what the event summarises. The event is inserted first, so that no id is used twice. */
 static int remove_replaced(struct writer *writer, const struct event *event, struct error *err)
 {
 	sqlite3_stmt *statement = writer->statements[REMOVE_EVENTS];
@@ -95,8 +140,7 @@ static int remove_replaced(struct writer *writer, const struct event *event, str
 		return 0;
 	sqlite3_bind_int64(statement, 1, event->wall_us);
 	sqlite3_bind_text(statement, 2, event->kind, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(statement, 3, sqlite3_last_insert_rowid(writer->db));
-	sqlite3_bind_int64(statement, 4, event->replaces);
+	DB_BIND(statement, 3, sqlite3_last_insert_rowid(writer->db), event->replaces);
 	return db_run(statement, err);
 }
 
@@ -109,12 +153,11 @@ int writer_store_events(struct writer *writer, const struct event *events, size_
 	for (size_t i = 0; !result && i < count; i++) {
 		const struct event *event = &events[i];
 
-		sqlite3_bind_int64(insert, 1, id);
-		sqlite3_bind_int64(insert, 2, event->wall_us);
+		DB_BIND(insert, 1, id, event->wall_us);
 		sqlite3_bind_text(insert, 3, event->kind, -1, SQLITE_STATIC);
 		sqlite3_bind_int(insert, 4, event->severity);
-		bind_end(insert, 5, event->node_guid, event->port);
-		bind_end(insert, 7, event->peer_guid, event->peer_port);
+		bind_port(insert, 5, event->node_guid, event->port);
+		bind_port(insert, 7, event->peer_guid, event->peer_port);
 		sqlite3_bind_text(insert, 9, event->text, (int)strnlen(event->text, sizeof(event->text)),
 				  SQLITE_STATIC);
 		result = db_run(insert, err);
@@ -126,24 +169,19 @@ int writer_store_events(struct writer *writer, const struct event *events, size_
 
 int writer_store_caps(struct writer *writer, const struct restored_caps *caps, size_t count, struct error *err)
 {
+	sqlite3_stmt *replace = writer->statements[WRITE_CAPS];
 	int result = 0;
 
 	for (size_t i = 0; !result && i < count; i++) {
-		sqlite3_stmt *replace = writer->statements[WRITE_CAPS];
+		const struct pma_caps *one = &caps[i].caps;
 		int64_t node = writer_node_id(writer, caps[i].node_guid, err);
 
 		if (node < 0)
 			return (int)node;
-		sqlite3_bind_int64(replace, 1, node);
-		sqlite3_bind_int(replace, 2, caps[i].caps.known);
-		sqlite3_bind_int(replace, 3, caps[i].caps.cap_mask);
-		sqlite3_bind_int64(replace, 4, caps[i].caps.cap_mask2);
-		sqlite3_bind_int(replace, 5, caps[i].caps.resp_time);
-		if (caps[i].caps.tick_known)
-			sqlite3_bind_int(replace, 6, caps[i].caps.tick);
-		else
+		DB_BIND(replace, 1, node, one->known, one->cap_mask, one->cap_mask2, one->resp_time, one->tick,
+			one->missing);
+		if (!one->tick_known)
 			sqlite3_bind_null(replace, 6);
-		sqlite3_bind_int(replace, 7, caps[i].caps.missing);
 		result = db_run(replace, err);
 	}
 	return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_topology.c - the fabric as versions of nodes and ports */
+/* writer_topology.c - versions of nodes and ports */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,7 @@ int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err)
 
 	if (known || id < 0)
 		return id;
-	sqlite3_bind_int64(writer->statements[WRITE_NODE], 1, id);
-	db_bind_u64(writer->statements[WRITE_NODE], 2, guid);
+	DB_BIND(writer->statements[WRITE_NODE], 1, id, (int64_t)guid);
 	result = db_run(writer->statements[WRITE_NODE], err);
 	return result < 0 ? result : id;
 }
@@ -31,9 +30,7 @@ static int64_t port_id(struct writer *writer, uint32_t node, uint8_t num, struct
 
 	if (known || id < 0)
 		return id;
-	sqlite3_bind_int64(insert, 1, id);
-	sqlite3_bind_int64(insert, 2, node);
-	sqlite3_bind_int(insert, 3, num);
+	DB_BIND(insert, 1, id, node, num);
 	result = db_run(insert, err);
 	return result < 0 ? result : id;
 }
@@ -61,15 +58,13 @@ static bool same_port(const struct known_port *known, const struct port *port, u
 	       now->width == port->width;
 }
 
-/* End the version that began with sweep @from of node or port @id. */
+/* End the version of node or port @id that starts at sweep @from. */
 static int close_version(struct writer *writer, enum writer_statement which, int64_t from, int64_t id, int64_t sweep,
 			 struct error *err)
 {
 	sqlite3_stmt *update = writer->statements[which];
 
-	sqlite3_bind_int64(update, 1, sweep);
-	sqlite3_bind_int64(update, 2, from);
-	sqlite3_bind_int64(update, 3, id);
+	DB_BIND(update, 1, sweep, from, id);
 	return db_run(update, err);
 }
 
@@ -82,19 +77,11 @@ static int open_node(struct writer *writer, uint32_t id, int64_t sweep, struct e
 
 	while (len && !node->desc[len - 1])
 		len--;
-	sqlite3_bind_int64(insert, 1, sweep);
-	sqlite3_bind_int64(insert, 2, id);
+	DB_BIND(insert, 1, sweep, id);
 	sqlite3_bind_text(insert, 3, known->name, -1, SQLITE_STATIC);
 	sqlite3_bind_blob(insert, 4, node->desc, len, SQLITE_STATIC);
-	sqlite3_bind_int(insert, 5, node->type);
-	sqlite3_bind_int(insert, 6, node->port_count);
-	db_bind_u64(insert, 7, node->system_guid);
-	sqlite3_bind_int64(insert, 8, node->vendor_id);
-	sqlite3_bind_int(insert, 9, node->device_id);
-	sqlite3_bind_int64(insert, 10, node->revision);
-	sqlite3_bind_int(insert, 11, node->lid);
-	sqlite3_bind_int(insert, 12, node->lft_top);
-	sqlite3_bind_int(insert, 13, node->enhanced_port0);
+	DB_BIND(insert, 5, node->type, node->port_count, (int64_t)node->system_guid, node->vendor_id, node->device_id,
+		node->revision, node->lid, node->lft_top, node->enhanced_port0);
 	return db_run(insert, err);
 }
 
@@ -104,25 +91,11 @@ static int open_port(struct writer *writer, uint32_t id, int64_t sweep, struct e
 	const struct known_port *known = &writer->cache.ports[id];
 	const struct port *port = &known->now;
 
-	sqlite3_bind_int64(insert, 1, sweep);
-	sqlite3_bind_int64(insert, 2, id);
-	if (known->peer)
-		sqlite3_bind_int64(insert, 3, known->peer);
-	else
-		sqlite3_bind_null(insert, 3);
-	sqlite3_bind_int(insert, 4, port->state);
-	sqlite3_bind_int(insert, 5, port->phys_state);
-	sqlite3_bind_int(insert, 6, port->width);
-	sqlite3_bind_int(insert, 7, port->speed);
-	sqlite3_bind_int(insert, 8, port->width_enabled);
-	sqlite3_bind_int(insert, 9, port->width_supported);
-	sqlite3_bind_int(insert, 10, port->speed_enabled);
-	sqlite3_bind_int(insert, 11, port->speed_supported);
-	db_bind_u64(insert, 12, port->guid);
-	sqlite3_bind_int(insert, 13, port->lid);
-	sqlite3_bind_int(insert, 14, port->lmc);
-	sqlite3_bind_int(insert, 15, port->sm_lid);
-	sqlite3_bind_int64(insert, 16, port->cap_mask);
+	DB_BIND(insert, 1, sweep, id);
+	db_bind_nonzero(insert, 3, known->peer);
+	DB_BIND(insert, 4, port->state, port->phys_state, port->width, port->speed, port->width_enabled,
+		port->width_supported, port->speed_enabled, port->speed_supported, (int64_t)port->guid, port->lid,
+		port->lmc, port->sm_lid, port->cap_mask);
 	return db_run(insert, err);
 }
 
@@ -169,7 +142,7 @@ static int store_port(struct writer *writer, const struct fabric *fabric, uint32
 	return result ? result : open_port(writer, id, sweep, err);
 }
 
-/* Give every port of the fabric its id, and store the nodes on the way. */
+/* Find the id of every port of the fabric, and store the nodes. */
 static int identify(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *changed, struct error *err)
 {
 	for (size_t i = 0; i < fabric->node_count; i++) {
@@ -193,7 +166,7 @@ static int identify(struct writer *writer, const struct fabric *fabric, int64_t 
 	return 0;
 }
 
-/* What the fabric no longer has ends with this sweep. */
+/* End the versions of nodes and ports that are no longer in the fabric. */
 static int close_missing(struct writer *writer, int64_t sweep, bool *changed, struct error *err)
 {
 	struct writer_cache *cache = &writer->cache;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "storage/codec/codec.h"
+#include "storage/codec/codec_group.h"
 #include "storage/codec/hot_block.h"
 
 /* All encodings of samples. */
@@ -17,7 +18,16 @@ static int read_any(enum packing packing, const uint8_t *data, size_t len, struc
 
 static int write_any(enum packing packing, struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	return packing == HOT ? hot_write_block(out, samples) : codec_write_chunk(out, samples, count);
+	static struct codec_series series;
+
+	if (packing == HOT)
+		return hot_write_block(out, samples);
+	series.group.count = 0;
+	series.group.any_unknown = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (samples[i].there)
+			codec_series_add(&series, &samples[i], i);
+	return codec_write_series(out, &series, count);
 }
 
 /* What is written of these samples reads as them. */
