@@ -62,7 +62,7 @@ int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_
  */
 int reader_history_round(struct reader *reader, struct history_range *range, struct error *err);
 
-/* A piece of the window: one sweep, or the sum of some; HISTORY_RAW: added up from samples just now. */
+/* A piece of the window: one sweep (HISTORY_RAW), or a stored sum of several. */
 struct history_piece {
 	enum history_source source;
 	int64_t from_sweep, to_sweep; /* the first, and the first behind it */
@@ -77,11 +77,7 @@ struct history_damage {
 
 struct history_query {
 	int64_t after, until;     /* sweeps, as in struct history_range */
-	/*
-	 * Of a piece from its first to its last sweep; 0: single sweeps; INT64_MAX: any,
-	 * and then single sweeps that follow each other come as one sum too.
-	 */
-	int64_t longest_us;
+	int64_t longest_us;       /* of a sum, from its first to its last sweep; 0: single sweeps */
 	const struct history_port *ports; /* NULL: every port that was ever known */
 	size_t port_count;        /* each is given once, for the first place that it has */
 	counter_set counters;     /* what deltas are wanted of; others may come as not known */

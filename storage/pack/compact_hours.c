@@ -31,9 +31,11 @@ static int find_unfinished(sqlite3 *db, struct hour *ret, struct error *err)
 				      .to_window = sqlite3_column_int64(row, 2),
 				      .next_port = sqlite3_column_int64(row, 3) };
 	sqlite3_finalize(row);
-	if (result > 0 && (ret->next_port < 0 || ret->next_port >= HISTORY_PORTS || ret->next_port % COMPACT_PORTS))
-		result = err_set(err, ERR_IO, "%s is damaged (hour %lld goes on at port %lld); restore a backup",
-				 sqlite3_db_filename(db, "main"), (long long)ret->id, (long long)ret->next_port);
+	if (result > 0 && (ret->next_port < 0 || ret->next_port >= HISTORY_PORTS || ret->next_port % COMPACT_PORTS ||
+			   ret->from_window < 1 || ret->to_window > SCHEMA_SWEEPS ||
+			   ret->to_window - ret->from_window > HOUR_WINDOWS))
+		result = err_set(err, ERR_IO, "%s is damaged (hour %lld has impossible windows or ports); restore a "
+				 "backup", sqlite3_db_filename(db, "main"), (long long)ret->id);
 	return result;
 }
 
@@ -124,6 +126,20 @@ static int write_ports(struct compaction *compaction, const struct hour *hour, b
 	return result;
 }
 
+/* Adds up the windows of the hour for the ports of this step. */
+static int read_windows(struct compaction *compaction, const struct hour *hour, struct error *err)
+{
+	struct plan_part window = { .source = PLAN_WINDOW_SUMS, .unit.id = hour->from_window };
+	struct sums_reader reader;
+	int result = sums_begin(&reader, compaction->db, &(struct sums_query){ 0 }, (uint32_t)hour->next_port,
+				compaction->port_sums, COMPACT_PORTS, err);
+
+	for (; !result && window.unit.id < hour->to_window; window.unit.id++)
+		result = sums_add(&reader, &window, err);
+	sums_end(&reader);
+	return result;
+}
+
 int compact_hours(struct compaction *compaction, struct error *err)
 {
 	struct hour hour = { 0 };
@@ -139,8 +155,7 @@ int compact_hours(struct compaction *compaction, struct error *err)
 		return result;
 	for (size_t i = 0; i < COMPACT_PORTS; i++)
 		compaction->port_sums[i] = (struct port_sum){ 0 };
-	result = sums_read_windows(compaction->db, hour.from_window, hour.to_window, (uint32_t)hour.next_port,
-				   (uint32_t)hour.next_port + COMPACT_PORTS, compaction->port_sums, err);
+	result = read_windows(compaction, &hour, err);
 	if (!result)
 		result = compact_begin(compaction, err);
 	if (result < 0)

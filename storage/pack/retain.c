@@ -40,7 +40,7 @@
 /* A window or an hour. */
 struct run {
 	int64_t id, from_sweep, to_sweep, to_us;
-	int state;
+	bool expiring; /* the sums of the window are being removed */
 };
 
 /*
@@ -165,7 +165,8 @@ static int find_run(sqlite3 *db, const char *sql, struct run *ret, struct error 
 	result = db_step(row, err);
 	if (result > 0)
 		*ret = (struct run){ .id = sqlite3_column_int64(row, 0), .from_sweep = sqlite3_column_int64(row, 1),
-				     .to_sweep = sqlite3_column_int64(row, 2), .to_us = db_us(row, 3) };
+				     .to_sweep = sqlite3_column_int64(row, 2), .to_us = db_us(row, 3),
+				     .expiring = sqlite3_column_int(row, 4) != 0 };
 	sqlite3_finalize(row);
 	return result;
 }
@@ -186,7 +187,7 @@ static int set_state(struct compaction *compaction, const struct run *run, int s
 
 static bool is_older(const struct run *run, int64_t now_us, int64_t retention_us)
 {
-	return retention_us > 0 && run->to_us < now_us - retention_us;
+	return retention_us > 0 && run->to_us + retention_us < now_us;
 }
 
 /* Once in a while: the file is full, and how far back its samples reach now. */
@@ -222,15 +223,15 @@ static int retain_samples(struct compaction *compaction, const struct writer_ret
 			  struct error *err)
 {
 	struct run run = { 0 };
-	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM chunk_window"
-			      " WHERE state = 2 AND next_port <> -1 ORDER BY id LIMIT 1", &run, err);
+	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM chunk_window"
+			      " WHERE state = 2 AND next_port = 0 ORDER BY id LIMIT 1", &run, err);
 
 	if (result > 0) {
 		result = remove_next(compaction, samples_sql, sizeof(samples_sql) / sizeof(*samples_sql), &run, err);
 		return result ? result : set_state(compaction, &run, WINDOW_SUMS_ONLY, ALL_REMOVED, err);
 	}
 	if (!result)
-		result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM chunk_window"
+		result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM chunk_window"
 				  " WHERE state = 1 ORDER BY id LIMIT 1", &run, err);
 	if (result <= 0)
 		return result;
@@ -248,16 +249,18 @@ static int retain_sums(struct compaction *compaction, const struct writer_retent
 		       struct error *err)
 {
 	struct run run = { 0 };
-	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM chunk_window"
-			      " WHERE state = 2 AND next_port = -1 AND id < (SELECT max(to_window) FROM hour"
+	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, next_port = 1 FROM chunk_window"
+			      " WHERE state = 2 AND next_port <> 0 AND id < (SELECT max(to_window) FROM hour"
 			      " WHERE state = 1) ORDER BY id LIMIT 1", &run, err);
 
-	if (result > 0 && (full || is_older(&run, now_us, retention->sums_us)))
+	if (result > 0 && !run.expiring && (full || is_older(&run, now_us, retention->sums_us)))
+		return set_state(compaction, &run, WINDOW_SUMS_ONLY, WINDOW_SUMS_EXPIRING, err);
+	if (result > 0 && run.expiring)
 		return remove_next(compaction, sums_sql, sizeof(sums_sql) / sizeof(*sums_sql), &run, err);
 	if (result < 0)
 		return result;
 	/* An hour goes behind all of its windows. */
-	result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM hour WHERE state = 1 AND"
+	result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM hour WHERE state = 1 AND"
 			  " to_window <= (SELECT min(id) FROM chunk_window) ORDER BY id LIMIT 1", &run, err);
 	if (result > 0 && (full || is_older(&run, now_us, retention->hours_us)))
 		return remove_next(compaction, hours_sql, sizeof(hours_sql) / sizeof(*hours_sql), &run, err);

@@ -112,7 +112,7 @@ static void check_scan(sqlite3 *db)
 	}
 	if (result < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(scan.damaged, 0);
+	assert_int_equal(scan.damage.count, 0);
 	assert_int_equal(expected.seen, truth.samples);
 	delta_scan_end(&scan);
 }
@@ -167,28 +167,29 @@ static void compare_sum(const struct range *range, uint32_t id, const struct por
 static unsigned check_sums(sqlite3 *db)
 {
 	static struct port_sum sums[IDS];
-	unsigned from = 0;
+	unsigned sources = 0;
 
 	for (int i = 0; i < RANGES; i++) {
 		const struct range *range = &truth.ranges[i];
-		struct sums_cover cover;
+		struct sums_query query = { .after = range->after, .until = range->until };
+		struct sums_origin origin;
 
 		memset(sums, 0, sizeof(sums));
-		assert_int_equal(sums_load(db, range->after, range->until, 0, sums, IDS, &cover, NULL), 0);
-		assert_int_equal(cover.damaged, 0);
-		assert_int_equal(cover.after, range->after);
-		assert_int_equal(cover.until, range->until);
-		from |= cover.from;
+		assert_int_equal(sums_load(db, &query, sums, IDS, &origin, NULL), 0);
+		assert_int_equal(origin.damage.count, 0);
+		sources |= origin.sources;
 		for (uint32_t id = 1; id < IDS; id++)
 			compare_sum(range, id, &sums[id]);
 		for (uint32_t id = 1 + (uint32_t)i; id < IDS; id += 100) {
 			struct port_sum one = { 0 };
 
-			assert_int_equal(sums_load(db, range->after, range->until, id, &one, 1, NULL, NULL), 0);
+			query.ports = &id;
+			query.port_count = 1;
+			assert_int_equal(sums_load(db, &query, &one, 1, NULL, NULL), 0);
 			compare_sum(range, id, &one);
 		}
 	}
-	return from;
+	return sources;
 }
 
 /* What both statements below ask for behind who it is. */
@@ -400,7 +401,7 @@ static void all_of_it_is_in_hot(void **state)
 {
 	(void)state;
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
-	assert_int_equal(check_all(), SUMS_RAW);
+	assert_int_equal(check_all(), 1 << PLAN_HOT);
 }
 
 static void half_of_it_is_compacted(void **state)
@@ -409,7 +410,7 @@ static void half_of_it_is_compacted(void **state)
 	compact_until(truth.sweeps / 2);
 	assert_true(check_integer(path, "SELECT count(*) FROM hot") > 0);
 	assert_true(check_integer(path, "SELECT count(*) FROM chunk") > 0);
-	assert_true(check_all() & SUMS_WINDOWS);
+	assert_true(check_all() & 1 << PLAN_WINDOW_SUMS);
 }
 
 static void the_shell_says_the_same(void **state)
@@ -431,7 +432,7 @@ static void all_of_it_is_compacted(void **state)
 	(void)state;
 	compact_until(INT64_MAX);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1") > 0);
-	assert_int_equal(check_all(), SUMS_RAW | SUMS_WINDOWS | SUMS_HOURS);
+	assert_int_equal(check_all() & 1 << PLAN_HOUR_SUMS, 1 << PLAN_HOUR_SUMS);
 	check_integrity(path);
 }
 

@@ -7,42 +7,7 @@
 #include "base/err.h"
 #include "storage/file/db.h"
 #include "storage/read/reader_internal.h"
-
-/* Where the last sweep labelled at or before a time is looked for: single sweeps, then sums, the shorter first. */
-static const struct {
-	const char *last;  /* at or before ?1 */
-	const char *first; /* of all */
-} forms[] = {
-	{ "SELECT id FROM sweep WHERE wall_us <= ?1 ORDER BY wall_us DESC, id DESC LIMIT 1",
-	  "SELECT wall_us FROM sweep ORDER BY id LIMIT 1" },
-	{ "SELECT to_sweep - 1 FROM chunk_window WHERE to_us <= ?1 AND state > 0 ORDER BY id DESC LIMIT 1",
-	  "SELECT from_us FROM chunk_window WHERE state > 0 ORDER BY id LIMIT 1" },
-	{ "SELECT to_sweep - 1 FROM hour WHERE to_us <= ?1 AND state = 1 ORDER BY id DESC LIMIT 1",
-	  "SELECT from_us FROM hour WHERE state = 1 ORDER BY id LIMIT 1" },
-};
-
-enum { FORM_COUNT = sizeof(forms) / sizeof(*forms) };
-
-static int last_at(struct reader *reader, int64_t at_us, int64_t *ret, struct error *err)
-{
-	int result = 0;
-
-	*ret = 0;
-	for (size_t i = 0; !result && !*ret && i < FORM_COUNT; i++) {
-		sqlite3_stmt *row;
-
-		result = db_prepare(reader->db, forms[i].last, &row, err);
-		if (result < 0)
-			return result;
-		sqlite3_bind_int64(row, 1, at_us);
-		result = db_step(row, err);
-		if (result > 0)
-			*ret = sqlite3_column_int64(row, 0);
-		result = result < 0 ? result : 0;
-		sqlite3_finalize(row);
-	}
-	return result;
-}
+#include "storage/read/window_plan.h"
 
 static int wall_of(struct reader *reader, int64_t sweep, int64_t *ret, struct error *err)
 {
@@ -58,16 +23,6 @@ static int wall_of(struct reader *reader, int64_t sweep, int64_t *ret, struct er
 		*ret = sqlite3_column_int64(row, 0);
 	sqlite3_finalize(row);
 	return result < 0 ? result : 0;
-}
-
-static int find_oldest(struct reader *reader, int64_t *ret, struct error *err)
-{
-	int result = 0;
-
-	*ret = 0;
-	for (size_t i = FORM_COUNT; !result && !*ret && i-- > 0;)
-		result = db_integer(reader->db, forms[i].first, 0, ret, err);
-	return result;
 }
 
 /* The last run of sweeps that one kind of sums has in a range. */
@@ -106,7 +61,9 @@ static int find_runs(struct reader *reader, struct history_range *range, struct 
 static int find_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
 		      struct error *err)
 {
-	struct stored_sweep last;
+	static const char oldest[] =
+		"SELECT coalesce((SELECT from_us FROM hour WHERE state = 1 ORDER BY id LIMIT 1), (SELECT from_us FROM"
+		" chunk_window WHERE state > 0 ORDER BY id LIMIT 1), (SELECT wall_us FROM sweep ORDER BY id LIMIT 1))";
 	int64_t newest;
 	int result = reader_newest_id(reader, &newest, err);
 
@@ -114,25 +71,12 @@ static int find_range(struct reader *reader, int64_t since_us, int64_t until_us,
 	if (!result)
 		result = wall_of(reader, newest, &ret->newest_us, err);
 	if (!result)
-		result = find_oldest(reader, &ret->oldest_us, err);
-	ret->until = newest;
-	if (!result && until_us)
-		result = last_at(reader, until_us, &ret->until, err);
+		result = db_integer(reader->db, oldest, 0, &ret->oldest_us, err);
 	if (!result)
-		result = last_at(reader, since_us, &ret->after, err);
-	/* Somebody put the clock back in between: then step by step, as everywhere. */
-	if (!result && ret->after > ret->until && since_us < (until_us ? until_us : INT64_MAX)) {
-		result = reader_sweep(reader, ret->until, &last, err);
-		if (result > 0)
-			result = reader_window_begin(reader, &last, until_us, until_us ? until_us - since_us :
-						     last.info.wall_us - since_us, &ret->after, err);
-	}
-	if (result < 0)
+		result = window_find_sweeps(reader->db, since_us, until_us ? until_us : INT64_MAX, &ret->after,
+					    &ret->until, err);
+	if (result < 0 || ret->after >= ret->until)
 		return result;
-	if (ret->after >= ret->until) {
-		ret->after = ret->until;
-		return 0;
-	}
 	result = wall_of(reader, ret->after + 1, &ret->first_us, err);
 	if (!result)
 		result = wall_of(reader, ret->until, &ret->last_us, err);

@@ -311,7 +311,7 @@ static int add_deltas_of(sqlite3 *db, int64_t sweep, uint32_t port, struct store
 		stored->read_sweep = scan.sweep;
 	}
 	/* As in spoil(): all that was walked over is behind the base. */
-	stored->there = !scan.damaged;
+	stored->there = !scan.damage.count;
 	delta_scan_end(&scan);
 	return result;
 }

@@ -18,6 +18,7 @@
 
 #include "analysis/delta.h"
 #include "fabric/counter.h"
+#include "storage/history.h"
 
 struct error;
 
@@ -35,30 +36,31 @@ struct error;
 struct codec_sample;
 struct delta_walk;
 
-/* A walk over the deltas of some sweeps, in order of sweep and port. */
+/* Called for samples that cannot be unpacked: sweeps and ports [from, to). */
+typedef void damage_fn(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port);
+
+/* Iterates over the deltas of some sweeps, in order of sweep and port. */
 struct delta_scan {
-	int64_t sweep;  /* that the walk stands on */
+	int64_t sweep;  /* of the current delta */
 	uint32_t port;  /* id */
-	const struct codec_sample *sample; /* what is stored of it (borrowed until the next step) */
-	/* Packed samples that could not be read; what they held is left out. */
-	size_t damaged;
-	char damage[96]; /* which the first of them are */
-	/* Or NULL; set behind delta_scan_begin(). Told of each: sweeps and ports [from, to). */
-	void (*on_damage)(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port);
+	const struct codec_sample *sample; /* as it is stored (borrowed until the next step) */
+	struct history_damage damage;      /* samples that could not be unpacked and are left out */
+	damage_fn *on_damage;              /* or NULL; set after delta_scan_begin() */
 	void *on_damage_ctx;
 	struct delta_walk *walk;
 };
 
 /*
  * delta_scan_begin - deltas of sweeps in (@after, @until]
- * delta_scan_end() is to be called whatever this returns. The caller's
- * transaction is to be open: else a compaction may come between two steps.
+ * delta_scan_end() is required whatever this returns. The caller holds a transaction open, since a
+ * compaction could otherwise commit between two steps.
  */
 int delta_scan_begin(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, struct error *err);
 
 /*
  * delta_scan_begin_ports - the same of some ports only
- * @ports:  ids in rising order, each once (borrowed until the end); @count of them, 0: all
+ * @ports:  ids in rising order, each once (borrowed until the end)
+ * @count:  of them; 0: all ports
  */
 int delta_scan_begin_ports(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, const uint32_t *ports,
 			   size_t count, struct error *err);
@@ -66,7 +68,7 @@ int delta_scan_begin_ports(struct delta_scan *scan, sqlite3 *db, int64_t after, 
 /* delta_scan_next - Return: 1 on the next delta (scan->sweep, scan->port), 0 at the end, or an error. */
 int delta_scan_next(struct delta_scan *scan, struct error *err);
 
-/* delta_scan_read - the delta that the walk stands on. Return: 0 or an error. */
+/* delta_scan_read - the current delta. Return: 0 or an error. */
 int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *err);
 void delta_scan_end(struct delta_scan *scan);
 

@@ -201,15 +201,15 @@ static int load_spans(struct loading *loading, struct error *err)
 static int load_sums(struct loading *loading, int64_t after, struct error *err)
 {
 	struct port_sum *by_port = calloc(loading->id_count, sizeof(*by_port));
-	struct sums_cover cover = { 0 };
+	struct sums_origin origin = { 0 };
 	int result;
 
 	if (!by_port)
 		return err_nomem(err);
-	result = sums_load(loading->reader->db, after, loading->sweep.info.id, 0, by_port, loading->id_count,
-			   &cover, err);
-	loading->snapshot->damaged = cover.damaged;
-	memcpy(loading->snapshot->damage, cover.damage, sizeof(cover.damage));
+	result = sums_load(loading->reader->db, &(struct sums_query){ .after = after, .until = loading->sweep.info.id },
+			   by_port, loading->id_count, &origin, err);
+	loading->snapshot->damaged = origin.damage.count;
+	memcpy(loading->snapshot->damage, origin.damage.first, sizeof(origin.damage.first));
 	for (size_t i = 0; !result && i < loading->id_count; i++) {
 		struct port_row *row = row_of(loading, i);
 

@@ -122,7 +122,8 @@ static void skip_empty(struct sum_cursor *cursor)
 static int load(struct sum_cursor *cursor, int64_t since_us, int64_t until_us, int64_t port, struct error *err)
 {
 	sqlite3 *db = ((struct sum_table *)cursor->base.pVtab)->db;
-	int64_t after = 0;
+	uint32_t id = (uint32_t)port;
+	struct sums_query query = { .ports = port ? &id : NULL, .port_count = 1 };
 	int result = port_names_load(&cursor->names, db, err);
 
 	cursor->until = cursor->at = cursor->count = 0;
@@ -137,9 +138,10 @@ static int load(struct sum_cursor *cursor, int64_t since_us, int64_t until_us, i
 		cursor->count = 0;
 		return err_nomem(err);
 	}
-	result = sums_find_sweeps(db, since_us, until_us, &after, &cursor->until, err);
-	if (!result && after < cursor->until)
-		result = sums_load(db, after, cursor->until, (uint32_t)port, cursor->sums, cursor->count, NULL, err);
+	result = window_find_sweeps(db, since_us, until_us, &query.after, &query.until, err);
+	cursor->until = query.until;
+	if (!result)
+		result = sums_load(db, &query, cursor->sums, cursor->count, NULL, err);
 	skip_empty(cursor);
 	return result;
 }

@@ -50,6 +50,36 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 	return true;
 }
 
+static bool take_header(void *ctx, const char *const *names, int count)
+{
+	(void)ctx;
+	(void)names;
+	(void)count;
+	return true;
+}
+
+static bool take_sums(void *ctx, const struct cell *cells, int count)
+{
+	struct answer *answer = ctx;
+
+	(void)count;
+	answer->samples += cells[0].integer;
+	answer->words += (uint64_t)cells[1].integer;
+	return true;
+}
+
+/* The totals of all ports, along the plan that ibwire history --top uses. */
+static int ask_totals(struct reader *reader, const struct history_range *range, struct answer *answer,
+		      struct error *err)
+{
+	const struct sql_consumer consumer = { .header = take_header, .row = take_sums, .ctx = answer };
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "SELECT samples, xmit_data FROM port_sum(%lld, %lld)",
+		 (long long)range->first_us - 1, (long long)range->last_us);
+	return reader_sql(reader, sql, 0, &consumer, err);
+}
+
 static int ask_reader(struct reader *reader, const struct question *question, struct answer *answer,
 		      struct error *err)
 {
@@ -74,9 +104,10 @@ static int ask_reader(struct reader *reader, const struct question *question, st
 		query.ports = &port;
 		query.port_count = 1;
 	}
-	query.longest_us = question->points ? (int64_t)(question->seconds * 1e6 / question->points) :
-		question->node_guid ? 0 : INT64_MAX;
-	result = reader_history(reader, &query, &consumer, err);
+	if (question->points)
+		query.longest_us = (int64_t)(question->seconds * 1e6 / question->points);
+	result = question->node_guid ? reader_history(reader, &query, &consumer, err) :
+		 ask_totals(reader, &range, answer, err);
 	if (!result && (!answer->samples || answer->pieces < question->points))
 		result = err_set(err, ERR_INTERNAL, "%s: %lld samples in %lld pieces came", question->name,
 				 (long long)answer->samples, (long long)answer->pieces);
@@ -142,13 +173,6 @@ static int measure_plain(const struct question *question, const char *path, doub
 	*ret_warm = (double)(now_us() - began) / 1000;
 	plain_close(rows);
 	return result;
-}
-
-static bool take_header(void *ctx, const char *const *names, int count)
-{
-	(void)ctx;
-	(void)names;
-	return count > 0;
 }
 
 static bool take_row(void *ctx, const struct cell *cells, int count)
