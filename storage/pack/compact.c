@@ -24,6 +24,23 @@ static unsigned count_window_sweeps(int64_t interval_us)
 	return 120 - (unsigned)((interval_us - US_PER_S) * 60 / (9 * US_PER_S));
 }
 
+static const char *const statements_sql[COMPACT_STATEMENTS] = {
+	[BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[COMMIT_WRITE] = "COMMIT",
+	[READ_HOT] = "SELECT id, samples FROM hot WHERE id >= ? AND id < ?",
+	[READ_ERRORS] = "SELECT port, counter, value, marks FROM error WHERE sweep = ? AND port >= ? AND port < ?",
+	[READ_ABSOLUTES] = "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
+	/* REPLACE: a step may be repeated, and the collector may store the same reading. */
+	[WRITE_CHUNKS] = "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
+	[WRITE_ABSOLUTES] = "REPLACE INTO absolute SELECT * FROM new_absolute",
+	[WRITE_WINDOW_SUMS] = "REPLACE INTO chunk_sum SELECT * FROM new_sum",
+	[WRITE_WINDOW_ERROR] = "REPLACE INTO chunk_error VALUES (?, ?, ?, ?)",
+	[UPDATE_WINDOW] = "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
+	[WRITE_HOUR_SUMS] = "REPLACE INTO hour_sum SELECT * FROM new_sum",
+	[WRITE_HOUR_ERROR] = "REPLACE INTO hour_error VALUES (?, ?, ?, ?)",
+	[UPDATE_HOUR] = "UPDATE hour SET next_port = ?, state = ? WHERE id = ?",
+};
+
 int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_sweeps, struct error *err)
 {
 	int result;
@@ -31,32 +48,10 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 	memset(compaction, 0, sizeof(*compaction));
 	compaction->db = db;
 	compaction->window_sweeps = window_sweeps;
-	result = db_prepare(db, "BEGIN IMMEDIATE", &compaction->begin, err);
-	if (!result)
-		result = db_prepare(db, "COMMIT", &compaction->commit, err);
-	if (!result)
-		result = db_prepare(db, "SELECT id, samples FROM hot WHERE id >= ? AND id < ?", &compaction->hot, err);
-	if (!result)
-		result = db_prepare(db, "SELECT port, counter, value, marks FROM error"
-				    " WHERE sweep = ? AND port >= ? AND port < ?", &compaction->errors, err);
-	if (!result)
-		result = db_prepare(db, "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
-				    &compaction->absolutes, err);
-	if (!result)
-		result = compact_rows_register(compaction, err);
-	/* A step may be made once more, and the collector may come to store a reading too. */
-	if (!result)
-		result = db_prepare(db, "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
-				    &compaction->chunks, err);
-	if (!result)
-		result = db_prepare(db, "REPLACE INTO chunk_sum SELECT * FROM new_sum", &compaction->chunk_sums, err);
-	if (!result)
-		result = db_prepare(db, "REPLACE INTO absolute SELECT * FROM new_absolute", &compaction->last_readings,
-				    err);
-	if (!result)
-		result = db_prepare(db, "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
-				    &compaction->progress, err);
-	return result ? result : sums_writer_init(&compaction->sums, db, "chunk", err);
+	result = compact_rows_register(compaction, err);
+	for (size_t i = 0; !result && i < COMPACT_STATEMENTS; i++)
+		result = db_prepare(db, statements_sql[i], &compaction->statements[i], err);
+	return result;
 }
 
 /* The window is done; readings of its last sweep are those before the first sweep of the next one. */
@@ -81,28 +76,20 @@ static void leave_window(struct compaction *compaction)
 void compact_done(struct compaction *compaction)
 {
 	leave_window(compaction);
-	sqlite3_finalize(compaction->begin);
-	sqlite3_finalize(compaction->commit);
-	sqlite3_finalize(compaction->hot);
-	sqlite3_finalize(compaction->errors);
-	sqlite3_finalize(compaction->absolutes);
-	sqlite3_finalize(compaction->chunks);
-	sqlite3_finalize(compaction->chunk_sums);
-	sqlite3_finalize(compaction->last_readings);
-	sqlite3_finalize(compaction->progress);
-	sums_writer_done(&compaction->sums);
-	compaction->begin = NULL;
+	for (size_t i = 0; i < COMPACT_STATEMENTS; i++)
+		sqlite3_finalize(compaction->statements[i]);
+	memset(compaction->statements, 0, sizeof(compaction->statements));
 }
 
 int compact_begin(struct compaction *compaction, struct error *err)
 {
-	return db_run(compaction->begin, err);
+	return db_run(compaction->statements[BEGIN_WRITE], err);
 }
 
 int compact_end(struct compaction *compaction, int result, struct error *err)
 {
 	if (!result)
-		result = db_run(compaction->commit, err);
+		result = db_run(compaction->statements[COMMIT_WRITE], err);
 	if (result < 0 && !sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL);
 	return result;
@@ -305,17 +292,57 @@ static int pack_ports(struct compaction *compaction, struct error *err)
 	return result;
 }
 
+/* The rows of chunk_error or hour_error of one port. */
+static int write_errors(sqlite3_stmt *insert, int64_t unit, uint32_t port, const struct port_sum *sum, struct error *err)
+{
+	const struct delta *delta = &sum->sum;
+	int result = 0;
+
+	for (int i = COUNTER_TRAFFIC_COUNT; !result && i < COUNTER_COUNT; i++) {
+		/* A row of 0: the counter was known at times, but not always (read_sum() in sums.c). */
+		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
+			continue;
+		sqlite3_bind_int64(insert, 1, unit);
+		sqlite3_bind_int64(insert, 2, port);
+		sqlite3_bind_int(insert, 3, i);
+		db_bind_u64(insert, 4, delta->value[i]);
+		result = db_run(insert, err);
+	}
+	return result;
+}
+
+int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
+		       struct error *err)
+{
+	int result = db_run(compaction->statements[sums], err);
+
+	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
+		if (compaction->port_sums[i].samples)
+			result = write_errors(compaction->statements[error], compaction->sum_unit,
+					      compaction->next_port + i, &compaction->port_sums[i], err);
+	return result;
+}
+
+int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
+		   int state, struct error *err)
+{
+	sqlite3_stmt *statement = compaction->statements[update];
+
+	sqlite3_bind_int64(statement, 1, next_port);
+	sqlite3_bind_int(statement, 2, state);
+	sqlite3_bind_int64(statement, 3, id);
+	return db_run(statement, err);
+}
+
 /* What was packed, and the readings that it led to. */
 static int write_ports(struct compaction *compaction, struct error *err)
 {
-	int result = db_run(compaction->chunks, err);
+	int result = db_run(compaction->statements[WRITE_CHUNKS], err);
 
+	compaction->sum_unit = compaction->window;
 	if (!result)
-		result = db_run(compaction->chunk_sums, err);
-	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
-		result = sums_write_errors(&compaction->sums, compaction->window, compaction->next_port + i,
-					   &compaction->port_sums[i], err);
-	return result ? result : db_run(compaction->last_readings, err);
+		result = compact_write_sums(compaction, WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, err);
+	return result ? result : db_run(compaction->statements[WRITE_ABSOLUTES], err);
 }
 
 /* One step of the window. */
@@ -330,11 +357,10 @@ static int step_window(struct compaction *compaction, struct error *err)
 	if (result < 0)
 		return result;
 	result = write_ports(compaction, err);
-	sqlite3_bind_int64(compaction->progress, 1, (int64_t)compaction->next_port + COMPACT_PORTS);
-	sqlite3_bind_int(compaction->progress, 2, complete ? WINDOW_COMPLETE : WINDOW_WRITING);
-	sqlite3_bind_int64(compaction->progress, 3, compaction->window);
 	if (!result)
-		result = db_run(compaction->progress, err);
+		result = compact_update(compaction, UPDATE_WINDOW, compaction->window,
+					(int64_t)compaction->next_port + COMPACT_PORTS,
+					complete ? WINDOW_COMPLETE : WINDOW_WRITING, err);
 	result = compact_end(compaction, result, err);
 	if (result < 0)
 		return result;

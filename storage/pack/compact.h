@@ -18,6 +18,7 @@
 #include "storage/codec/codec.h"
 #include "storage/read/readings.h"
 #include "storage/read/sums.h"
+#include "storage/sql/sql_tables.h"
 
 struct error;
 
@@ -26,13 +27,23 @@ struct error;
 
 struct stripe;
 
+enum compact_statement {
+	BEGIN_WRITE, COMMIT_WRITE, READ_HOT, READ_ERRORS, READ_ABSOLUTES, WRITE_CHUNKS, WRITE_ABSOLUTES,
+	WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, UPDATE_WINDOW, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, UPDATE_HOUR,
+	COMPACT_STATEMENTS,
+};
+
+/* Tables of compact_rows.h. */
+#define COMPACT_KINDS 3
+
 struct compaction {
 	sqlite3 *db; /* borrowed */
 	unsigned window_sweeps; /* 0: by the interval */
-	sqlite3_stmt *begin, *commit, *hot, *errors, *absolutes, *chunks, *chunk_sums, *last_readings, *progress;
-	struct sums_writer sums;
+	sqlite3_stmt *statements[COMPACT_STATEMENTS];
+	struct sql_kind kinds[COMPACT_KINDS];
 	/* The window that is being written; id 0: none. */
 	int64_t window, from_sweep, to_sweep;
+	int64_t sum_unit; /* id of the window or hour that port_sums belong to */
 	uint32_t next_port, port_count;
 	struct stored_reading *last; /* by port: before the window's first sweep, or in its last where it is written */
 	int64_t last_sweep; /* of all of `last`, when the window is complete; -1: of some only */
@@ -59,6 +70,17 @@ int compact_step(struct compaction *compaction, struct error *err);
 /* compact_begin, compact_end - one short write transaction; @result as it went. Return: @result or an error. */
 int compact_begin(struct compaction *compaction, struct error *err);
 int compact_end(struct compaction *compaction, int result, struct error *err);
+
+/*
+ * compact_write_sums - write port_sums, of ports from next_port on, as the sums of sum_unit
+ * @sums, @error:  WRITE_WINDOW_SUMS and WRITE_WINDOW_ERROR, or those of an hour
+ */
+int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
+		       struct error *err);
+
+/* compact_update - how far a window (UPDATE_WINDOW) or hour is: its next_port and state. */
+int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
+		   int state, struct error *err);
 
 /* compact_hot - the part of compact_step() that removes rows of hot whose window is complete. Return: likewise. */
 int compact_hot(struct compaction *compaction, struct error *err);

@@ -2,6 +2,8 @@
 /* compact_hours.c - the windows that began in one hour of the wall clock, put together */
 #include "storage/pack/compact.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "storage/file/db.h"
@@ -103,29 +105,6 @@ static int find_next(struct compaction *compaction, struct hour *hour, struct er
 	return result ? result : 1;
 }
 
-/* The sums of the ports of this step, and how far it is. */
-static int write_ports(struct compaction *compaction, const struct hour *hour, bool complete, struct error *err)
-{
-	struct sums_writer writer;
-	sqlite3_stmt *progress = NULL;
-	int result = sums_writer_init(&writer, compaction->db, "hour", err);
-
-	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
-		result = sums_write(&writer, hour->id, (uint32_t)hour->next_port + i, &compaction->port_sums[i], err);
-	if (!result)
-		result = db_prepare(compaction->db, "UPDATE hour SET next_port = ?, state = ? WHERE id = ?", &progress,
-				    err);
-	if (!result) {
-		sqlite3_bind_int64(progress, 1, hour->next_port + COMPACT_PORTS);
-		sqlite3_bind_int(progress, 2, complete ? WINDOW_COMPLETE : WINDOW_WRITING);
-		sqlite3_bind_int64(progress, 3, hour->id);
-		result = db_run(progress, err);
-	}
-	sqlite3_finalize(progress);
-	sums_writer_done(&writer);
-	return result;
-}
-
 /* Adds up the windows of the hour for the ports of this step. */
 static int read_windows(struct compaction *compaction, const struct hour *hour, struct error *err)
 {
@@ -153,14 +132,19 @@ int compact_hours(struct compaction *compaction, struct error *err)
 	result = db_integer(compaction->db, "SELECT max(id) FROM port", 0, &ports, err);
 	if (result < 0)
 		return result;
-	for (size_t i = 0; i < COMPACT_PORTS; i++)
-		compaction->port_sums[i] = (struct port_sum){ 0 };
+	memset(compaction->port_sums, 0, sizeof(compaction->port_sums));
 	result = read_windows(compaction, &hour, err);
 	if (!result)
 		result = compact_begin(compaction, err);
 	if (result < 0)
 		return result;
-	result = compact_end(compaction, write_ports(compaction, &hour, hour.next_port + COMPACT_PORTS > ports, err),
-			     err);
+	compaction->sum_unit = hour.id;
+	compaction->next_port = (uint32_t)hour.next_port;
+	result = compact_write_sums(compaction, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, err);
+	if (!result)
+		result = compact_update(compaction, UPDATE_HOUR, hour.id, hour.next_port + COMPACT_PORTS,
+					hour.next_port + COMPACT_PORTS > ports ? WINDOW_COMPLETE : WINDOW_WRITING,
+					err);
+	result = compact_end(compaction, result, err);
 	return result ? result : 1;
 }

@@ -24,7 +24,7 @@ static int read_rows(struct compaction *compaction, size_t place, struct error *
 {
 	struct stripe *stripe = compaction->stripe;
 	int64_t sweep = compaction->from_sweep + (int64_t)place, block = stripe->from_port / CODEC_BLOCK_PORTS;
-	sqlite3_stmt *rows = compaction->hot;
+	sqlite3_stmt *rows = compaction->statements[READ_HOT];
 	int result;
 
 	sqlite3_bind_int64(rows, 1, HOT_ID(sweep, block));
@@ -68,7 +68,7 @@ static struct stripe_error *new_error(struct stripe *stripe)
 static int read_errors(struct compaction *compaction, size_t place, struct error *err)
 {
 	struct stripe *stripe = compaction->stripe;
-	sqlite3_stmt *rows = compaction->errors;
+	sqlite3_stmt *rows = compaction->statements[READ_ERRORS];
 	int result;
 
 	sqlite3_bind_int64(rows, 1, compaction->from_sweep + (int64_t)place);
@@ -102,7 +102,7 @@ static int read_errors(struct compaction *compaction, size_t place, struct error
 /* Readings that were stored as they are in one sweep: from there on it goes on from them. */
 static int read_absolutes(struct compaction *compaction, size_t place, struct error *err)
 {
-	sqlite3_stmt *rows = compaction->absolutes;
+	sqlite3_stmt *rows = compaction->statements[READ_ABSOLUTES];
 	uint32_t from_port = compaction->stripe->from_port;
 	int result;
 

@@ -171,17 +171,14 @@ static int find_run(sqlite3 *db, const char *sql, struct run *ret, struct error 
 	return result;
 }
 
-static int set_state(struct compaction *compaction, const struct run *run, int state, int64_t next_port,
-		     struct error *err)
+/* A window of which only the sums count, and what is left of it. */
+static int expire(struct compaction *compaction, const struct run *run, int64_t next_port, struct error *err)
 {
-	int result;
+	int result = compact_begin(compaction, err);
 
-	sqlite3_bind_int64(compaction->progress, 1, next_port);
-	sqlite3_bind_int(compaction->progress, 2, state);
-	sqlite3_bind_int64(compaction->progress, 3, run->id);
-	result = compact_begin(compaction, err);
 	if (!result)
-		result = compact_end(compaction, db_run(compaction->progress, err), err);
+		result = compact_end(compaction, compact_update(compaction, UPDATE_WINDOW, run->id, next_port,
+								WINDOW_SUMS_ONLY, err), err);
 	return result ? result : 1;
 }
 
@@ -228,7 +225,7 @@ static int retain_samples(struct compaction *compaction, const struct writer_ret
 
 	if (result > 0) {
 		result = remove_next(compaction, samples_sql, sizeof(samples_sql) / sizeof(*samples_sql), &run, err);
-		return result ? result : set_state(compaction, &run, WINDOW_SUMS_ONLY, ALL_REMOVED, err);
+		return result ? result : expire(compaction, &run, ALL_REMOVED, err);
 	}
 	if (!result)
 		result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM chunk_window"
@@ -236,11 +233,11 @@ static int retain_samples(struct compaction *compaction, const struct writer_ret
 	if (result <= 0)
 		return result;
 	if (is_older(&run, now_us, retention->raw_us))
-		return set_state(compaction, &run, WINDOW_SUMS_ONLY, 0, err);
+		return expire(compaction, &run, 0, err);
 	if (!full)
 		return 0;
 	result = report_full(compaction, retention, &run, now_us, err);
-	return result ? result : set_state(compaction, &run, WINDOW_SUMS_ONLY, 0, err);
+	return result ? result : expire(compaction, &run, 0, err);
 }
 
 /* Sums of windows without samples, once those of their hour are made; and of hours. */
@@ -254,7 +251,7 @@ static int retain_sums(struct compaction *compaction, const struct writer_retent
 			      " WHERE state = 1) ORDER BY id LIMIT 1", &run, err);
 
 	if (result > 0 && !run.expiring && (full || is_older(&run, now_us, retention->sums_us)))
-		return set_state(compaction, &run, WINDOW_SUMS_ONLY, WINDOW_SUMS_EXPIRING, err);
+		return expire(compaction, &run, WINDOW_SUMS_EXPIRING, err);
 	if (result > 0 && run.expiring)
 		return remove_next(compaction, sums_sql, sizeof(sums_sql) / sizeof(*sums_sql), &run, err);
 	if (result < 0)

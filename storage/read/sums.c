@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/read/sums.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
 #include "storage/codec/codec.h"
 #include "storage/codec/hot_block.h"
 #include "storage/file/db.h"
@@ -287,71 +285,4 @@ int sums_load(sqlite3 *db, const struct sums_query *query, struct port_sum *by_p
 	window_plan_end(&plan);
 	sums_end(&reader);
 	return result;
-}
-
-int sums_writer_init(struct sums_writer *writer, sqlite3 *db, const char *table, struct error *err)
-{
-	struct text sql = { 0 };
-	char error[96];
-	int result;
-
-	memset(writer, 0, sizeof(*writer));
-	text_appendf(&sql, "REPLACE INTO %s_sum VALUES (?, ?, ?, ?, ?, ?, ?", table);
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		text_append(&sql, ", ?");
-	text_append(&sql, ")");
-	snprintf(error, sizeof(error), "REPLACE INTO %s_error VALUES (?, ?, ?, ?)", table);
-	result = text_failed(&sql) ? err_nomem(err) : db_prepare(db, text_chars(&sql), &writer->sum, err);
-	text_done(&sql);
-	return result ? result : db_prepare(db, error, &writer->error, err);
-}
-
-void sums_writer_done(struct sums_writer *writer)
-{
-	sqlite3_finalize(writer->sum);
-	sqlite3_finalize(writer->error);
-	memset(writer, 0, sizeof(*writer));
-}
-
-int sums_write_errors(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum,
-		      struct error *err)
-{
-	const struct delta *delta = &sum->sum;
-	int result = 0;
-
-	for (int i = COUNTER_TRAFFIC_COUNT; !result && i < COUNTER_COUNT; i++) {
-		/* A 0 says of a counter that is not always known that it was at times: see read_sum(). */
-		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
-			continue;
-		sqlite3_bind_int64(writer->error, 1, id);
-		sqlite3_bind_int64(writer->error, 2, port);
-		sqlite3_bind_int(writer->error, 3, i);
-		db_bind_u64(writer->error, 4, delta->value[i]);
-		result = db_run(writer->error, err);
-	}
-	return result;
-}
-
-int sums_write(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum, struct error *err)
-{
-	const struct delta *delta = &sum->sum;
-	int result;
-
-	if (!sum->samples)
-		return 0;
-	sqlite3_bind_int64(writer->sum, 1, id);
-	sqlite3_bind_int64(writer->sum, 1 + SUM_PORT, port);
-	db_bind_u64(writer->sum, 1 + SUM_SAMPLES, sum->samples);
-	sqlite3_bind_int64(writer->sum, 1 + SUM_ELAPSED, delta->elapsed_us);
-	db_bind_u64(writer->sum, 1 + SUM_UNKNOWN, COUNTER_ALL_SET & ~delta->known);
-	db_bind_u64(writer->sum, 1 + SUM_RESET, delta->reset);
-	db_bind_u64(writer->sum, 1 + SUM_SATURATED, delta->saturated);
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
-		if (sum->ever & COUNTER_BIT(i))
-			db_bind_u64(writer->sum, 1 + SUM_TRAFFIC + i, delta->value[i]);
-		else
-			sqlite3_bind_null(writer->sum, 1 + SUM_TRAFFIC + i);
-	}
-	result = db_run(writer->sum, err);
-	return result ? result : sums_write_errors(writer, id, port, sum, err);
 }

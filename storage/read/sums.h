@@ -89,21 +89,4 @@ struct sums_origin {
 int sums_load(sqlite3 *db, const struct sums_query *query, struct port_sum *by_port, size_t count,
 	      struct sums_origin *ret, struct error *err);
 
-/*
- * Writes one of the two kinds of sums.
- * sums_writer_init - @table: "chunk" or "hour". sums_writer_done() is required whatever this returns.
- */
-struct sums_writer {
-	sqlite3_stmt *sum, *error;
-};
-int sums_writer_init(struct sums_writer *writer, sqlite3 *db, const char *table, struct error *err);
-void sums_writer_done(struct sums_writer *writer);
-
-/* sums_write_errors - only its rows of chunk_error or hour_error. */
-int sums_write_errors(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum,
-		      struct error *err);
-
-/* sums_write - store the sum of one port, if it has samples; @id: of the window or hour. */
-int sums_write(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum, struct error *err);
-
 #endif
