@@ -12,7 +12,7 @@
 #include "storage/file/schema.h"
 #include "storage/sql/sql_tables.h"
 
-/* Columns of chunk_sum and of absolute before the counters': tables.c. */
+/* The first columns of chunk_sum and of absolute: tables.c. */
 enum { SUM_UNIT, SUM_PORT, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
 enum { ABSOLUTE_SWEEP, ABSOLUTE_PORT, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * delta_scan.c - a walk over what was counted, wherever it is stored
+ * delta_scan.c - iterates over stored samples in order of sweep and port
  *
- * Sweeps of complete windows stand in chunks, port by port; newer ones in hot,
- * sweep by sweep. The walk unpacks a slice of sweeps of all its ports and steps
- * through it: of chunks as many sweeps as fit into SLICE_SAMPLES, of hot one.
+ * Chunks hold the sweeps of one port, blocks of hot the ports of one sweep. So a slice of sweeps is
+ * unpacked for all ports: of chunks as many sweeps as fit into SLICE_SAMPLES, of hot one sweep.
  */
 #include "storage/read/readings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "storage/codec/codec.h"
 #include "storage/file/db.h"
@@ -18,8 +18,13 @@
 #include "storage/file/schema.h"
 #include "storage/read/window_plan.h"
 
-/* Of 96 bytes each: 48 MB for a window of 4,096 ports and 120 sweeps, and never more. */
+/* Of 96 bytes each: at most 48 MB, a window of 4,096 ports and 120 sweeps. */
 #define SLICE_SAMPLES (512 * 1024)
+
+struct slice_port {
+	uint32_t id;
+	bool errors; /* can it have rows in error? */
+};
 
 struct delta_walk {
 	sqlite3 *db;
@@ -29,18 +34,17 @@ struct delta_walk {
 	struct packed_reader packed;
 	const uint32_t *ports; /* in rising order (borrowed from the caller) */
 	size_t port_count;  /* 0: all */
-	size_t most_ports;  /* that a slice may have */
+	size_t most_ports;  /* of a slice */
 	/* The slice: samples[port * slice_sweeps + sweep]. */
 	int64_t slice_from;
 	unsigned slice_sweeps;
-	uint32_t *slice_ports;
-	bool *slice_errors; /* may a port have rows in error? */
+	struct slice_port *slice_ports;
 	size_t slice_count, slice_capacity;
 	struct codec_sample *samples;
 	size_t sample_capacity;
-	unsigned sweep_at;  /* the place behind the one that the walk stands on */
+	unsigned sweep_at;  /* place of the current sample, and the port after it */
 	size_t port_at;
-	bool error_row;     /* of all ports: errors stands on a row that is not used up */
+	bool error_row;     /* of all ports: `errors` has a row that was not used */
 	struct codec_sample unpacked[CODEC_CHUNK_SWEEPS];
 };
 
@@ -100,51 +104,30 @@ int delta_scan_begin(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_
 	return delta_scan_begin_ports(scan, db, after, until, NULL, 0, err);
 }
 
-static void *grown(void *array, size_t *capacity, size_t count, size_t size)
-{
-	size_t wanted = *capacity ? 2 * *capacity : 64;
-	void *moved;
-
-	if (wanted < count)
-		wanted = count;
-	moved = reallocarray(array, wanted, size);
-	if (moved)
-		*capacity = wanted;
-	return moved;
-}
-
-/* Room for the samples of one more port of the slice. Return: NULL without memory. */
+/* Add a port to the slice. Return: its samples, or NULL without memory. */
 static struct codec_sample *add_port(struct delta_walk *walk, uint32_t port, bool errors)
 {
+	struct slice_port *ports = array_grow(walk->slice_ports, walk->slice_count, &walk->slice_capacity,
+					      sizeof(*ports));
 	size_t wanted = (walk->slice_count + 1) * walk->slice_sweeps;
 
-	if (walk->slice_count == walk->slice_capacity) {
-		size_t capacity = walk->slice_capacity;
-		uint32_t *ports = grown(walk->slice_ports, &capacity, 0, sizeof(*ports));
-		bool *marks;
-
-		if (!ports)
-			return NULL;
-		walk->slice_ports = ports;
-		marks = reallocarray(walk->slice_errors, capacity, sizeof(*marks));
-		if (!marks)
-			return NULL;
-		walk->slice_errors = marks;
-		walk->slice_capacity = capacity;
-	}
+	if (!ports)
+		return NULL;
+	walk->slice_ports = ports;
 	if (wanted > walk->sample_capacity) {
-		struct codec_sample *samples = grown(walk->samples, &walk->sample_capacity, wanted, sizeof(*samples));
+		size_t capacity = wanted > 2 * walk->sample_capacity ? wanted : 2 * walk->sample_capacity;
+		struct codec_sample *samples = reallocarray(walk->samples, capacity, sizeof(*samples));
 
 		if (!samples)
 			return NULL;
 		walk->samples = samples;
+		walk->sample_capacity = capacity;
 	}
-	walk->slice_ports[walk->slice_count] = port;
-	walk->slice_errors[walk->slice_count] = errors;
+	ports[walk->slice_count] = (struct slice_port){ port, errors };
 	return &walk->samples[walk->slice_count++ * walk->slice_sweeps];
 }
 
-/* A port of one window whose sums say so has no rows in error there. */
+/* By its sums in a window: can a port have rows in error there? */
 static bool may_have_errors(struct delta_walk *walk, int64_t window, uint32_t port)
 {
 	bool may = true;
@@ -194,7 +177,7 @@ static int unpack_block(void *ctx, const struct packed_row *row, struct error *e
 	return 0;
 }
 
-/* Unpack the next sweeps of the plan's part: of hot one, as its rows are in the order of sweeps. */
+/* Unpack the next sweeps of the current part. */
 static int load_part(struct delta_walk *walk, struct error *err)
 {
 	struct plan_part slice = walk->part;
@@ -227,7 +210,7 @@ static int load_slice(struct delta_walk *walk, struct error *err)
 			result = window_plan_next(&walk->plan, &walk->part, err);
 		if (result <= 0)
 			break;
-		/* Of what expired no samples are stored. */
+		/* An expired part has no samples. */
 		if (walk->part.source != PLAN_CHUNKS && walk->part.source != PLAN_HOT)
 			walk->part.from_sweep = walk->part.to_sweep;
 		else if ((result = load_part(walk, err)) == 0)
@@ -236,7 +219,7 @@ static int load_slice(struct delta_walk *walk, struct error *err)
 	return result;
 }
 
-/* The next sample of the slice, sweep by sweep. Return: was there one? */
+/* Move to the next sample of the slice. Return: false at its end. */
 static bool step(struct delta_scan *scan)
 {
 	struct delta_walk *walk = scan->walk;
@@ -249,7 +232,7 @@ static bool step(struct delta_scan *scan)
 			if (!scan->sample->there)
 				continue;
 			scan->sweep = walk->slice_from + walk->sweep_at;
-			scan->port = walk->slice_ports[port];
+			scan->port = walk->slice_ports[port].id;
 			return true;
 		}
 	}
@@ -273,7 +256,7 @@ int delta_scan_next(struct delta_scan *scan, struct error *err)
 	return 1;
 }
 
-/* Where the error row stands beside the delta: below 0 before it, 0 at it, above 0 behind. */
+/* Order of the row of error and the current delta: below 0, 0 or above 0, as in strcmp(). */
 static int error_side(const struct delta_scan *scan)
 {
 	sqlite3_stmt *row = scan->walk->errors;
@@ -287,7 +270,7 @@ static int error_side(const struct delta_scan *scan)
 void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks)
 {
 	if (counter < 0 || counter >= COUNTER_COUNT)
-		return; /* of a newer catalogue: not one that we can show */
+		return; /* of a newer version */
 	delta->value[counter] = value;
 	if (marks & MARK_RESET)
 		delta->reset |= COUNTER_BIT(counter);
@@ -295,13 +278,12 @@ void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int m
 		delta->saturated |= COUNTER_BIT(counter);
 }
 
-/* Of a row of the errors' statement. */
 static void read_error(sqlite3_stmt *row, struct delta *delta)
 {
 	delta_put_error(delta, sqlite3_column_int64(row, 2), db_u64(row, 3), sqlite3_column_int(row, 4));
 }
 
-/* The rows of this port and sweep alone. */
+/* Only the rows of the current port and sweep. */
 static int read_own_errors(struct delta_scan *scan, struct delta *ret, struct error *err)
 {
 	sqlite3_stmt *rows = scan->walk->errors;
@@ -315,7 +297,7 @@ static int read_own_errors(struct delta_scan *scan, struct delta *ret, struct er
 	return result;
 }
 
-/* A stored sample as a delta in which no error counter moved. */
+/* A stored sample as a delta without its rows of error. */
 static void read_sample(const struct codec_sample *sample, struct delta *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -331,7 +313,7 @@ int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *er
 
 	read_sample(scan->sample, ret);
 	if (walk->port_count)
-		return walk->slice_errors[walk->port_at - 1] ? read_own_errors(scan, ret, err) : 0;
+		return walk->slice_ports[walk->port_at - 1].errors ? read_own_errors(scan, ret, err) : 0;
 	while (!result && walk->error_row) {
 		int side = error_side(scan);
 
@@ -356,7 +338,6 @@ void delta_scan_end(struct delta_scan *scan)
 	sqlite3_finalize(walk->sums);
 	sqlite3_finalize(walk->errors);
 	free(walk->slice_ports);
-	free(walk->slice_errors);
 	free(walk->samples);
 	free(walk);
 }

@@ -53,7 +53,7 @@ static int remove_all(void **state)
 	return test_folder_remove(state);
 }
 
-/* What should come next in a walk by sweep and port id. */
+/* The next sample in order of sweep and port id. */
 struct expected {
 	int64_t sweep;
 	uint32_t id;
@@ -192,7 +192,7 @@ static unsigned check_sums(sqlite3 *db)
 	return sources;
 }
 
-/* What both statements below ask for behind who it is. */
+/* Columns of both statements below. */
 enum { ROW_FIRST, ROW_SECOND, ROW_ELAPSED, ROW_UNKNOWN, ROW_RESET, ROW_SATURATED, ROW_BYTES,
        ROW_COUNTERS = ROW_BYTES + 2, ROW_COLUMNS = ROW_COUNTERS + COUNTER_COUNT };
 
@@ -300,7 +300,7 @@ static void ask_reader(const struct text *sql, row_function *row, void *ctx)
 	reader_close(reader);
 }
 
-/* Numbers between bars, one row a line. */
+/* Numbers separated by bars, a row in each line. */
 static void ask_shell(const struct text *sql, row_function *row, void *ctx)
 {
 	struct text command = { 0 };
@@ -357,7 +357,7 @@ static void check_sql(asking *ask)
 	}
 }
 
-/* Compact until sweep @until stands in chunks, and a step more, which ends in the middle of a window. */
+/* Compact until sweep @until is in chunks, and one step more, which ends within a window. */
 static void compact_until(int64_t until)
 {
 	static struct compaction compaction;
@@ -370,7 +370,7 @@ static void compact_until(int64_t until)
 		if (done >= until)
 			break;
 		result = db_integer(db, "SELECT max(to_sweep) FROM chunk_window WHERE state > 0", 0, &done, &err);
-		/* Else the thread does that. */
+		/* Otherwise the task of the thread. */
 		if (i % 64 == 0)
 			sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	}
@@ -380,7 +380,7 @@ static void compact_until(int64_t until)
 	sqlite3_close(db);
 }
 
-/* Return: where sums came from. */
+/* Return: the set of sources of sums. */
 static unsigned check_all(void)
 {
 	struct error err = { 0 };
@@ -397,7 +397,7 @@ static unsigned check_all(void)
 	return from;
 }
 
-static void all_of_it_is_in_hot(void **state)
+static void everything_is_in_hot(void **state)
 {
 	(void)state;
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
@@ -413,7 +413,7 @@ static void half_of_it_is_compacted(void **state)
 	assert_true(check_all() & 1 << PLAN_WINDOW_SUMS);
 }
 
-static void the_shell_says_the_same(void **state)
+static void the_shell_reads_the_same(void **state)
 {
 	const char *build = getenv("IBWIRE_BUILD");
 	char extension[4096];
@@ -427,7 +427,7 @@ static void the_shell_says_the_same(void **state)
 	check_sql(ask_shell);
 }
 
-static void all_of_it_is_compacted(void **state)
+static void everything_is_compacted(void **state)
 {
 	(void)state;
 	compact_until(INT64_MAX);
@@ -439,10 +439,10 @@ static void all_of_it_is_compacted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_of_it_is_in_hot),
+		cmocka_unit_test(everything_is_in_hot),
 		cmocka_unit_test(half_of_it_is_compacted),
-		cmocka_unit_test(the_shell_says_the_same),
-		cmocka_unit_test(all_of_it_is_compacted),
+		cmocka_unit_test(the_shell_reads_the_same),
+		cmocka_unit_test(everything_is_compacted),
 	};
 
 	return cmocka_run_group_tests(tests, make, remove_all);

@@ -24,11 +24,11 @@ static const char *const statements_sql[] = {
 	[WINDOW_SUMS] = "SELECT * FROM chunk_sum WHERE window = ?1 AND port >= ?2 AND port < ?3",
 	[WINDOW_ERRORS] = "SELECT port, counter, value FROM chunk_error WHERE window = ?1 AND port >= ?2 AND port < ?3",
 	[SAMPLE_ERRORS] = "SELECT port, counter, value, marks FROM error WHERE sweep >= ?1 AND sweep < ?2",
-	[SAMPLE_ERRORS_OF_PORT] = "SELECT e.port, e.counter, e.value, e.marks FROM sweep s CROSS JOIN error e"
-				  " ON e.sweep = s.id AND e.port = ?3 WHERE s.id >= ?1 AND s.id < ?2",
+	[SAMPLE_ERRORS_OF_PORT] = ("SELECT e.port, e.counter, e.value, e.marks FROM sweep s CROSS JOIN error e"
+				   " ON e.sweep = s.id AND e.port = ?3 WHERE s.id >= ?1 AND s.id < ?2"),
 };
 
-/* Put a later sum behind an earlier one. */
+/* Add the sum of later sweeps. */
 static void port_sum_add(struct port_sum *sum, const struct port_sum *later)
 {
 	if (!later->samples)
@@ -59,7 +59,7 @@ void port_sum_add_delta(struct port_sum *sum, const struct delta *later)
 	port_sum_add(sum, &one);
 }
 
-/* The same of a stored sample without its rows of error: marks and error counters. */
+/* The same for a stored sample, without its rows of error (marks and error counters). */
 static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
 {
 	counter_set known = COUNTER_ALL_SET & ~sample->unknown;
@@ -69,7 +69,7 @@ static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
 	sum->sum.elapsed_us = delta_us_add(sum->sum.elapsed_us, sample->elapsed_us);
 	sum->sum.known &= known;
 	sum->ever |= known;
-	/* What is not known is 0 in a sample. */
+	/* Unknown values are 0. */
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 		port_sum_add_value(&sum->sum.value[i], sample->value[i]);
 }

@@ -43,7 +43,7 @@ void window_plan_end(struct window_plan *plan)
 	sqlite3_finalize(plan->find_hour);
 }
 
-/* Nothing that follows has to check ids and sweeps: they can be counted with, and the plan always advances. */
+/* The only check of ids and sweeps of a row: they cannot overflow in calculations, and the plan always advances. */
 static bool is_valid(const struct plan_unit *unit, int64_t at)
 {
 	return unit->id >= 1 && unit->id <= SCHEMA_SWEEPS && unit->from_sweep >= 1 &&
@@ -84,7 +84,7 @@ static bool use_sum(const struct window_plan *plan, const struct plan_unit *unit
 
 	if (unit->expired)
 		return unit->from_sweep <= plan->at;
-	/* The wall clock was set back within a window of a negative length. */
+	/* A negative length: the wall clock was set back. */
 	return unit->from_sweep == plan->at && unit->to_sweep - 1 <= plan->until &&
 	       (plan->longest_us == PLAN_ANY_SUM || (span_us >= 0 && span_us <= plan->longest_us));
 }
@@ -140,38 +140,40 @@ int window_plan_next(struct window_plan *plan, struct plan_part *ret, struct err
 	return 0;
 }
 
-static int find_sweep(sqlite3 *db, const char *sql, int64_t at_us, int64_t until, int64_t *ret, struct error *err)
+int window_last_sweep(sqlite3 *db, int64_t at_us, int64_t *ret, struct error *err)
 {
-	sqlite3_stmt *row;
-	int result = db_prepare(db, sql, &row, err);
+	static const char newest[] = "SELECT id FROM sweep ORDER BY id DESC LIMIT 1";
+	static const char by_label[] =
+		"SELECT id FROM sweep WHERE wall_us <= ?1 ORDER BY wall_us DESC, id DESC LIMIT 1";
+	int result;
 
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, at_us);
-	sqlite3_bind_int64(row, 2, until);
-	result = db_step(row, err);
-	if (result >= 0)
-		*ret = result ? sqlite3_column_int64(row, 0) : 0;
-	sqlite3_finalize(row);
+	*ret = 0;
+	result = at_us == INT64_MAX ? db_row(db, newest, NULL, 0, ret, 1, err) :
+		 db_row(db, by_label, &at_us, 1, ret, 1, err);
+	return result < 0 ? result : 0;
+}
+
+int window_sweep_before(sqlite3 *db, int64_t sweep, int64_t at_us, int64_t *ret, struct error *err)
+{
+	int result;
+
+	*ret = 0;
+	result = db_row(db, "SELECT id FROM sweep WHERE id <= ?1 AND +wall_us <= ?2 ORDER BY id DESC LIMIT 1",
+			(int64_t[]){ sweep, at_us }, 2, ret, 1, err);
 	return result < 0 ? result : 0;
 }
 
 int window_find_sweeps(sqlite3 *db, int64_t since_us, int64_t until_us, int64_t *ret_after, int64_t *ret_until,
 		       struct error *err)
 {
-	static const char by_label[] =
-		"SELECT id FROM sweep WHERE wall_us <= ?1 ORDER BY wall_us DESC, id DESC LIMIT 1";
-	static const char by_id[] =
-		"SELECT id FROM sweep WHERE id <= ?2 AND +wall_us <= ?1 ORDER BY id DESC LIMIT 1";
-	int64_t after = 0, until = 0;
-	int result = until_us == INT64_MAX ? db_integer(db, "SELECT max(id) FROM sweep", 0, &until, err) :
-		     find_sweep(db, by_label, until_us, 0, &until, err);
+	int64_t after, until;
+	int result = window_last_sweep(db, until_us, &until, err);
 
 	if (!result)
-		result = find_sweep(db, by_label, since_us, 0, &after, err);
+		result = window_last_sweep(db, since_us, &after, err);
 	/* The wall clock was set back in between. */
 	if (!result && after > until && since_us < until_us)
-		result = find_sweep(db, by_id, since_us, until, &after, err);
+		result = window_sweep_before(db, until, since_us, &after, err);
 	if (result < 0)
 		return result;
 	*ret_until = until;
@@ -201,7 +203,7 @@ void packed_end(struct packed_reader *reader)
 	sqlite3_finalize(reader->next_hot);
 }
 
-/* A page that cannot be read costs the rows on it; reading goes on behind it. */
+/* The rows on a damaged page are skipped. */
 static bool is_damage(const struct packed_reader *reader)
 {
 	return (sqlite3_errcode(reader->db) & 0xff) == SQLITE_CORRUPT;
@@ -274,7 +276,7 @@ static int read_chunks(struct packed_reader *reader, const struct plan_unit *win
 	return result;
 }
 
-/* Of the ports' blocks of one sweep. */
+/* The blocks of the listed ports in one sweep. */
 static int read_blocks(struct packed_reader *reader, int64_t sweep, packed_fn *each, void *ctx, struct error *err)
 {
 	struct packed_row row = { .from_sweep = sweep, .to_sweep = sweep + 1 };
@@ -297,7 +299,6 @@ static int read_blocks(struct packed_reader *reader, int64_t sweep, packed_fn *e
 int packed_next_hot(struct packed_reader *reader, int64_t sweep, int64_t absent, int64_t *ret, struct error *err)
 {
 	int64_t next = absent;
-	char sql[80];
 	int result;
 
 	sqlite3_bind_int64(reader->next_hot, 1, HOT_ID(sweep, 0));
@@ -305,11 +306,10 @@ int packed_next_hot(struct packed_reader *reader, int64_t sweep, int64_t absent,
 	if (result > 0)
 		next = sqlite3_column_int64(reader->next_hot, 0) / HOT_BLOCKS;
 	sqlite3_reset(reader->next_hot);
-	/* The rows behind a damaged page are looked for at each sweep. */
-	if (result < 0 && is_damage(reader)) {
-		snprintf(sql, sizeof(sql), "SELECT min(id) FROM sweep WHERE id >= %lld", (long long)sweep);
-		result = db_integer(reader->db, sql, absent, &next, err);
-	}
+	/* After a damaged page each sweep is tried. */
+	if (result < 0 && is_damage(reader))
+		result = db_row(reader->db, "SELECT id FROM sweep WHERE id >= ?1 ORDER BY id LIMIT 1", &sweep, 1, &next,
+				1, err);
 	*ret = next > sweep ? next : sweep;
 	return result < 0 ? result : 0;
 }

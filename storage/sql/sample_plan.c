@@ -56,37 +56,45 @@ static bool compares_bytes(sqlite3_index_info *info, int at, int column)
 	       sqlite3_stricmp(sqlite3_vtab_collation(info, at), "BINARY") == 0;
 }
 
-/* How much is left to read, as far as the plan alone determines it. */
+/* About how many sweeps and ports are left to read. */
 struct share {
-	bool one_sweep, lower, upper;
-	bool one_port, one_node, num;
+	double sweeps, ports;
 };
 
+/* Damage is reported when the table is read. */
+static void read_share(sqlite3 *db, struct share *ret)
+{
+	int64_t row[3] = { 0 };
+
+	db_row(db, "SELECT (SELECT min(id) FROM sweep), (SELECT max(id) FROM sweep), (SELECT max(id) FROM port)", NULL,
+	       0, row, 3, NULL);
+	ret->sweeps = (double)row[1] - (double)row[0] + 1;
+	ret->ports = (double)row[2] + 1;
+}
+
+/* The share that a constraint leaves, as far as the plan alone determines it. */
 static void narrow(struct share *share, int column, unsigned char op)
 {
+	enum { NODE_PORTS = 8, BOUND_SHARE = 7 };
+
 	switch (column) {
 	case SAMPLE_SWEEP:
-		share->one_sweep |= op == SQLITE_INDEX_CONSTRAINT_EQ;
-		/* fallthrough */
+		share->sweeps = op == SQLITE_INDEX_CONSTRAINT_EQ ? 1 : share->sweeps / BOUND_SHARE;
+		break;
 	case SAMPLE_WALL:
 	case SAMPLE_TIME:
-		share->lower |= (op & LOWER) != 0;
-		share->upper |= (op & UPPER) != 0;
-		break;
 	case SAMPLE_SINCE:
-		share->lower = true;
-		break;
 	case SAMPLE_UNTIL:
-		share->upper = true;
+		share->sweeps /= BOUND_SHARE;
 		break;
 	case SAMPLE_PORT_ID:
-		share->one_port = true;
+		share->ports = 1;
 		break;
 	case SAMPLE_PORT:
-		share->num = true;
+		share->ports /= NODE_PORTS;
 		break;
 	default:
-		share->one_node = true;
+		share->ports = share->ports < NODE_PORTS ? share->ports : NODE_PORTS;
 	}
 }
 
@@ -95,33 +103,12 @@ static void narrow(struct share *share, int column, unsigned char op)
  * port is unpacked, so that one old sweep is expensive: one pass over all sweeps costs less than a
  * lookup for each.
  */
-static void estimate(sqlite3 *db, const struct share *share, sqlite3_index_info *info)
+static void estimate(const struct share *share, sqlite3_index_info *info)
 {
-	enum { WINDOW_SWEEPS = 120, NODE_PORTS = 8, ALL_COST = 3 };
-	int64_t first = 0, last = 0, most = 0;
-	double sweeps, ports, unpacked;
+	enum { WINDOW_SWEEPS = 120, ALL_COST = 3 };
+	double sweeps = share->sweeps < 1 ? 1 : share->sweeps, ports = share->ports < 1 ? 1 : share->ports;
+	double unpacked = sweeps < WINDOW_SWEEPS ? WINDOW_SWEEPS : sweeps;
 
-	/* Damage is reported when the table is read. */
-	db_integer(db, "SELECT min(id) FROM sweep", 0, &first, NULL);
-	db_integer(db, "SELECT max(id) FROM sweep", 0, &last, NULL);
-	db_integer(db, "SELECT max(id) FROM port", 0, &most, NULL);
-	sweeps = (double)last - (double)first + 1;
-	ports = (double)most + 1;
-	if (share->one_sweep)
-		sweeps = 1;
-	else if (share->lower && share->upper)
-		sweeps /= 50;
-	else if (share->lower || share->upper)
-		sweeps /= 10;
-	if (share->one_port || (share->one_node && share->num))
-		ports = 1;
-	else if (share->one_node)
-		ports = ports < NODE_PORTS ? ports : NODE_PORTS;
-	else if (share->num)
-		ports /= NODE_PORTS;
-	sweeps = sweeps < 1 ? 1 : sweeps;
-	ports = ports < 1 ? 1 : ports;
-	unpacked = sweeps < WINDOW_SWEEPS ? WINDOW_SWEEPS : sweeps;
 	info->estimatedRows = (sqlite3_int64)(sweeps * ports);
 	info->estimatedCost = 200 + unpacked * ports / 4 + ALL_COST * sweeps * ports;
 }
@@ -130,11 +117,12 @@ int sample_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct sql_table *table = (const struct sql_table *)base;
 	char *plan = sqlite3_malloc(2 * info->nConstraint + 1);
-	struct share share = { 0 };
+	struct share share;
 	int used = 0;
 
 	if (!plan)
 		return SQLITE_NOMEM;
+	read_share(table->db, &share);
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
 		int column = sample_column_of(table, constraint->iColumn);
@@ -158,7 +146,7 @@ int sample_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	plan[2 * used] = '\0';
 	info->idxStr = plan;
 	info->needToFreeIdxStr = 1;
-	estimate(table->db, &share, info);
+	estimate(&share, info);
 	return SQLITE_OK;
 }
 
@@ -211,7 +199,7 @@ int64_t sample_time_bound(const char *text, bool upper)
 	parts.tm_mday = values[2];
 	checked = parts;
 	timegm(&checked);
-	/* A day that the month has not. */
+	/* The month has no such day. */
 	if (checked.tm_mday != parts.tm_mday) {
 		parts.tm_mday = 1;
 		values[3] = values[4] = values[5] = values[6] = 0;
@@ -282,7 +270,7 @@ static int bound_one(struct sample_bounds *bounds, int column, int op, sqlite3_v
 	else if (column == SAMPLE_SWEEP && number)
 		bound_sweep(bounds, op, sqlite3_value_int64(value));
 	else if (column == SAMPLE_WALL && number)
-		/* A fraction of a microsecond may have been cut off. */
+		/* The conversion may have cut off a fraction of a microsecond. */
 		bound_wall(bounds, op, before(sqlite3_value_int64(value)), sqlite3_value_int64(value));
 	else if (column == SAMPLE_TIME && text)
 		bound_wall(bounds, op, sample_time_bound(text, false), sample_time_bound(text, true));

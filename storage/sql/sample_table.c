@@ -75,7 +75,7 @@ static sqlite3 *db_of(const struct sample_cursor *cursor)
 	return sql_table_of(&cursor->base)->db;
 }
 
-/* From the first to the last sweep with a label in the bounds; after a jump of the clock not all between have one. */
+/* From the first to the last sweep that is labelled within the bounds; the clock may have jumped in between. */
 static int find_sweeps(struct sample_cursor *cursor, struct error *err)
 {
 	struct sample_bounds *bounds = &cursor->bounds;
