@@ -32,7 +32,7 @@ enum compact_statement {
 	COMPACT_STATEMENTS,
 };
 
-/* Tables of compact_rows.h. */
+/* Tables of compact_rows.c. */
 #define COMPACT_KINDS 3
 
 struct compaction {
@@ -69,6 +69,9 @@ int compact_step(struct compaction *compaction, struct error *err);
 /* compact_begin, compact_end - a write transaction, rolled back if @result is an error. Return: @result or an error. */
 int compact_begin(struct compaction *compaction, struct error *err);
 int compact_end(struct compaction *compaction, int result, struct error *err);
+
+/* compact_rows_register - declare the tables of the rows that a step writes (compact_rows.c). Return: 0 or an error. */
+int compact_rows_register(struct compaction *compaction, struct error *err);
 
 /*
  * compact_write_sums - write port_sums, of ports from next_port on, as the sums of sum_unit

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/pack/compact_rows.h"
+/*
+ * compact_rows.c - the rows that a step of the compaction writes, as tables for INSERT ... SELECT
+ *
+ *     new_chunk, new_sum, new_absolute    the columns of chunk, chunk_sum and absolute, in their order
+ *
+ * One statement writes all rows of a step: its cursor stays at the last row, so that the next one is appended
+ * without a search. A statement for each row takes three times as long.
+ */
+#include "storage/pack/compact.h"
 
 #include <stdlib.h>
 
@@ -7,7 +15,6 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "storage/pack/compact.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/sql/sql_tables.h"
