@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * history.h - what ports counted over a window, piece by piece, from whatever is the quickest to read
+ * history.h - what ports counted in a window, piece by piece
  *
- * The store keeps samples of each sweep, sums of some sweeps (chunk sums) and sums of
- * about an hour. A reader says how long a piece may be; it gets single sweeps
- * where pieces must be short or nothing else covers the time, sums elsewhere, and
- * is told which. Every sample of the window is in exactly one piece.
+ * The database stores the samples of each sweep, sums of windows of sweeps (chunk sums) and sums of
+ * about an hour. The caller limits the length of a piece: it gets single sweeps where pieces must be
+ * short, and sums elsewhere or where samples have expired. Every sample of the window is in exactly
+ * one piece (storage/read/window_plan.h has the rule for the edges).
  */
 #ifndef IBWIRE_STORAGE_HISTORY_H
 #define IBWIRE_STORAGE_HISTORY_H
@@ -28,73 +28,68 @@ enum history_source { HISTORY_RAW, HISTORY_CHUNK_SUMS, HISTORY_HOUR_SUMS, HISTOR
 /* history_source_name - "raw", "chunk sums", "hour sums". */
 const char *history_source_name(enum history_source source);
 
-/* A port as it is known for ever. */
+/* The identity of a port, which never changes. */
 struct history_port {
 	uint64_t node_guid;
 	uint8_t num;
 };
 
-/* The sweeps of a window: those labelled later than its beginning, up to its end. */
+/* The sweeps of a window. */
 struct history_range {
-	int64_t after, until;   /* sweeps in (after, until]; equal: there is none */
-	int64_t first_us, last_us; /* wall clock of the first and the last of them; 0 where that is not known */
-	int64_t oldest_us, newest_us; /* wall clock of the oldest and newest sweep of all that are kept, in any form */
-	/* How long the last chunk sum and the last hour sum in it are, from first to last sweep; 0: it has none. */
-	int64_t chunk_us, hour_us;
-	int64_t chunk_sweeps; /* sweeps in that chunk sum */
+	int64_t after, until;         /* sweeps in (after, until]; equal: none */
+	int64_t first_us, last_us;    /* wall clock of the first and the last of them; 0: unknown */
+	int64_t oldest_us, newest_us; /* wall clock of the oldest and the newest stored sweep, in any form */
+	int64_t chunk_us, hour_us;    /* length of the last chunk sum and the last hour sum in it; 0: it has none */
+	int64_t chunk_sweeps;         /* sweeps of that chunk sum */
 };
 
 /*
- * reader_history_range - which sweeps a window holds
- * @since_us, @until_us:  wall clock: (since, until]; until 0: up to the newest
+ * reader_history_range - the sweeps that are labelled in a window
+ * @since_us, @until_us:  wall clock, (since, until]; until 0: up to the newest
  *
- * Return: 0, also where there is none; ERR_IO. What is found, a retention may
- * remove before it is read: then it is not there any more, which is no error.
+ * Retention may remove some of them before they are read.
+ * Return: 0, also without a sweep; ERR_IO.
  */
 int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
 			 struct error *err);
 
 /*
- * reader_history_round - move both ends of a range to where stored sums begin and end
- * By half a window of sums at most (a minute where sweeps are a second apart). Sums of all
- * ports then need no sample but those that are newer than any sum: a fifth of the time.
- * @range:  of reader_history_range(); first_us and last_us say what it is then
+ * reader_history_round - move both ends of a range to ends of stored sums
+ * By at most half a chunk sum, a minute with sweeps of one second. The totals of all ports then take a
+ * fifth of the time, as only samples that are newer than any sum are unpacked.
+ * @range:  of reader_history_range(); first_us and last_us are updated
  */
 int reader_history_round(struct reader *reader, struct history_range *range, struct error *err);
 
-/* A piece of the window: one sweep, or the sum of some; HISTORY_RAW: added up from samples just now. */
+/* A piece of the window: one sweep (HISTORY_RAW), or a stored sum of several. */
 struct history_piece {
 	enum history_source source;
-	int64_t from_sweep, to_sweep; /* the first, and the first behind it */
-	int64_t from_us, to_us;       /* wall clock of the first and the last sweep in it */
+	int64_t from_sweep, to_sweep; /* the first, and the first after it */
+	int64_t from_us, to_us;       /* wall clock of the first and the last sweep */
 };
 
-/* Packed samples that could not be read, and are left out. */
+/* Packed samples that cannot be unpacked, and are left out. */
 struct history_damage {
 	size_t count;
-	char first[96]; /* which the first of them are */
+	char first[96]; /* sweeps and ports of the first of them */
 };
 
 struct history_query {
-	int64_t after, until;     /* sweeps, as in struct history_range */
-	/*
-	 * Of a piece from its first to its last sweep; 0: single sweeps; INT64_MAX: any,
-	 * and then single sweeps that follow each other come as one sum too.
-	 */
-	int64_t longest_us;
-	const struct history_port *ports; /* NULL: every port that was ever known */
-	size_t port_count;        /* each is given once, for the first place that it has */
-	counter_set counters;     /* what deltas are wanted of; others may come as not known */
+	int64_t after, until;      /* sweeps, as in struct history_range */
+	int64_t longest_us;        /* of a sum, from its first to its last sweep; 0: single sweeps */
+	const struct history_port *ports; /* NULL: every port that was ever stored */
+	size_t port_count;         /* a port that is listed twice is reported for its first place */
+	counter_set counters;      /* that are needed; others may be reported as unknown */
 	struct history_damage *damage; /* counts on; or NULL */
 };
 
 /*
- * Who is told. Both return whether to go on.
- * @piece:  begins a piece (also one that has nothing of the ports)
- * @delta:  of one port in it: @port indexes query->ports, or is meaningless without them, and
- *          @who says which it is; @samples: how many sweeps it is the sum of
+ * Both callbacks return whether to continue.
+ * @piece:  begins a piece, also one without any sample of the ports
+ * @delta:  of one port in that piece. @port: index into query->ports (meaningless without them);
+ *          @who: its identity; @samples: number of sweeps that are summed up
  *
- * Pieces come in order of their sweeps.
+ * Pieces are in order of sweeps.
  */
 struct history_consumer {
 	bool (*piece)(void *ctx, const struct history_piece *piece);
@@ -103,86 +98,86 @@ struct history_consumer {
 	void *ctx;
 };
 
-/*
- * reader_history - give the pieces of a window
- * Return: 0, also where nothing is stored, or a port was never known; ERR_IO.
- */
+/* reader_history - the pieces of a window. Return: 0, also where nothing is stored; ERR_IO. */
 int reader_history(struct reader *reader, const struct history_query *query, const struct history_consumer *consumer,
 		   struct error *err);
 
-/* All pieces of a window together. */
+/* The total of a window. */
 struct history_sum {
 	struct delta sum;
-	int64_t samples; /* how many sweeps it is the sum of */
+	int64_t samples; /* number of sweeps; 0: nothing is stored */
 };
 
 /*
- * reader_history_sums - what each port counted in the whole window
+ * reader_history_sums - the total of each port in a window
  * @query:  with ports; longest_us is not used
- * @ret:    by place in query->ports; set to nothing where nothing is stored of a port
+ * @ret:    parallel to query->ports
+ *
  * Return: 0 or ERR_IO.
  */
 int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,
 			struct error *err);
 
-/* An error counter that moved in one sweep. */
+/* An error counter that increased in one sweep. */
 struct history_error {
 	struct history_port who;
 	int64_t wall_us;  /* of the sweep */
 	enum counter counter;
-	uint64_t value;   /* what was counted */
-	bool at_least;    /* it was reset, or is full: so much or more */
+	uint64_t value;   /* increase */
+	bool at_least;    /* the counter was reset or is saturated: a lower bound */
 };
 
 /*
- * reader_history_errors - call @each for errors in (@since_us, @until_us], wall clock, in order of time, until it
- * returns false
- * Only of sweeps whose samples are kept (struct db_status says since when); their cost is that of the errors alone.
+ * reader_history_errors - call @each for the errors of a window, in order of sweeps, until it returns false
+ * @since_us, @until_us:  wall clock, (since, until]
+ *
+ * Only sweeps whose samples are stored; the cost is proportional to the number of errors.
  * Return: 0 or ERR_IO.
  */
 typedef bool history_error_fn(void *ctx, const struct history_error *error);
 int reader_history_errors(struct reader *reader, int64_t since_us, int64_t until_us, history_error_fn *each, void *ctx,
 			  struct error *err);
 
-/* Whose loads are wanted, and of when. */
 struct load_query {
-	int64_t since_us, until_us;      /* wall clock: (since, until] */
-	bool round;                      /* the window may begin and end where stored sums do: reader_history_round() */
-	const struct snapshot *snapshot; /* of a time near it: its fabric, and what its agents can do */
-	const uint32_t *ports;           /* indices into its fabric; NULL: all that have counters and a peer */
-	size_t port_count;               /* of those; not used where ports is NULL */
+	int64_t since_us, until_us;      /* wall clock, (since, until] */
+	bool round;                      /* move the window to ends of stored sums: reader_history_round() */
+	const struct snapshot *snapshot; /* of a time near it: the fabric, and the capabilities of its agents */
+	const uint32_t *ports;           /* indices into its fabric; NULL: all ports with counters and a peer */
+	size_t port_count;               /* of @ports */
 	struct history_damage *damage;   /* counts on; or NULL */
 };
 
 /*
- * reader_history_loads - what ports carried in a window (analysis/balance.h)
+ * reader_history_loads - the loads of ports in a window (analysis/balance.h)
  * @loads:  by port of the fabric: those of the ports are set
- * Return: 1; 0 where no sweep was in the window; ERR_IO, ERR_NOMEM.
+ *
+ * Return: 1; 0 without a sweep in the window; ERR_IO, ERR_NOMEM.
  */
 int reader_history_loads(struct reader *reader, const struct load_query *query, struct balance_load *loads,
 			 struct error *err);
+
 /*
- * history_step_us - how long the steps of a plot or of data may be so that nobody waits for them
+ * history_step_us - the length of steps of a plot or of data that can be read without a noticeable wait
  * @range:    of the window; @span_us: its length
- * @ports:    that are read
- * @points:   wanted; twice as many where each sweep can be a point of its own
- * Return: round (series_round_span()); 0: each sweep is a step.
+ * @ports:    number of ports that are read
+ * @points:   wanted; up to twice as many where each sweep can be a point
+ *
+ * Return: a round length (series_round_span()); 0: each sweep is a step.
  */
 int64_t history_step_us(const struct history_range *range, size_t ports, int64_t span_us, unsigned points);
 
-/* What is to be read into series, and how that went. */
+/* Series to fill, and where their data came from. */
 struct history_series {
 	const struct history_range *range;
 	int64_t longest_us;               /* as in struct history_query: half of the shortest step */
-	const struct history_port *ports; /* what is added up; each is given once */
-	const struct metric_port *metric_ports; /* parallel to them */
+	const struct history_port *ports; /* that are added up, each once */
+	const struct metric_port *metric_ports; /* parallel to ports */
 	size_t port_count;
-	struct series **series;           /* series_init() has been called for each (analysis/series.h) */
+	struct series **series;           /* initialised by series_init() (analysis/series.h) */
 	size_t series_count;
 	struct history_damage *damage;    /* counts on; or NULL */
-	/* How many pieces came from where, and whether there was anything of the ports in them. */
-	size_t pieces[HISTORY_SOURCE_COUNT];
-	bool any;
+	size_t pieces[HISTORY_SOURCE_COUNT]; /* set: number of pieces by source */
+	bool any;                         /* set: a piece has samples of the ports */
 };
 
 /*

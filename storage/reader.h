@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * reader.h - everything that shows or answers reads the database through this
+ * reader.h - read access to the database, for commands and screens
  *
- * A reader needs no write access and never keeps the collector waiting: each
- * call is one short read transaction and leaves nothing open.
+ * A reader needs no write access and never blocks the collector: each call is
+ * one short read transaction.
  */
 #ifndef IBWIRE_STORAGE_READER_H
 #define IBWIRE_STORAGE_READER_H
@@ -23,52 +23,51 @@ struct reader;
 struct routes;
 
 /*
- * storage_default_path - the database that is meant where --db is not given
- * @for_writing:  by a collector
+ * storage_default_path - the path of the database without --db
+ * @for_writing:  for a collector
  * @ret:          at least 4096 bytes
  *
  * $IBWIRE_DB, else /var/lib/ibwire/fabric.db if it can be read (for writing: if it
  * or its folder can be written), else $XDG_STATE_HOME/ibwire/fabric.db (~/.local/state).
  * For writing, the last one's missing folders are made (mode 0700).
- * Return: 0, or ERR_IO where none of them can be named.
+ * Return: 0, or ERR_IO where none of them can be determined.
  */
 int storage_default_path(bool for_writing, char *ret, size_t size, struct error *err);
 
 /*
  * reader_open - open a database for reading
- * Return: 0; ERR_UNAVAILABLE where there is no such file (the text says to start
- * a collector); ERR_IO where it cannot be read, is no database of ours, is
- * damaged, or is of another version. One of an older version says how to bring it up to date.
+ * Return: 0; ERR_UNAVAILABLE where the file does not exist; ERR_IO where it cannot be read, is not a
+ * database of ibwire, is damaged, or has another version. The text says what to do.
  */
 int reader_open(const char *path, struct reader **ret, struct error *err);
 void reader_close(struct reader *reader);
 
-/* One sweep, as stored. Counts and times as in struct sweep. */
+/* A stored sweep. Counts and times as in struct sweep. */
 struct sweep_info {
-	int64_t id; /* rises by one each sweep; 0: there is none */
+	int64_t id; /* increases by one with each sweep; 0: none */
 	int64_t wall_us;
 	int64_t duration_us, interval_us, discovery_us;
 	uint64_t discovery_smps;
 	uint32_t ports_planned, ports_asked, ports_answered;
 	uint64_t mads_sent, mads_timed_out, mads_retried;
 	struct sm_state sm;
-	/* -1: not known, what version 1 of the schema stored has none of these. */
+	/* -1: unknown, version 1 of the schema had none of these. */
 	int64_t ports_unfinished, spread_us, node_spread_us;
 };
 
 struct db_status {
 	bool live;            /* a collector holds the lock */
-	int64_t collector_pid; /* 0 where it is not known */
+	int64_t collector_pid; /* 0: unknown */
 	bool store_blocked;   /* another process holds a lock that keeps the collector from storing */
-	int64_t blocker_pid;  /* its process id; 0 where that is not known */
+	int64_t blocker_pid;  /* its process id; 0: unknown */
 	int schema_version;
 	int64_t size_bytes;   /* file and WAL */
 	int64_t log_bytes;    /* of them the WAL */
-	char log_holders[128]; /* who keeps a WAL from being emptied that is too large: "process 4711 (less)"; or "" */
-	int64_t sweeps;       /* how many are kept with their samples */
+	char log_holders[128]; /* of a WAL that is too large, the readers that block it: "process 4711 (less)"; or "" */
+	int64_t sweeps;       /* number of sweeps with samples */
 	int64_t first_wall_us, last_wall_us; /* of the oldest and newest of them; 0: none */
 	struct sweep_info last;
-	/* The newest discovery that is kept: when, how long, and SMPs sent. All 0: none. */
+	/* The newest stored discovery: time, duration, and SMPs sent. All 0: none. */
 	int64_t discovery_wall_us, discovery_us;
 	uint64_t discovery_smps;
 };
@@ -77,20 +76,20 @@ struct db_status {
 int reader_status(struct reader *reader, struct db_status *ret, struct error *err);
 
 /*
- * reader_status_at - the same, with the last sweep and discovery as of a time
- * @at_us:  wall clock; 0: now. live, size and sweeps are always of now
+ * reader_status_at - the same with the last sweep and discovery at a time
+ * @at_us:  wall clock; 0: now. The other members are always current
  * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
  */
 int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err);
 
-/* reader_newest - id of the newest sweep (0: none); cheap, for a screen that waits. */
+/* reader_newest - id of the newest sweep (0: none); cheap enough for polling. */
 int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err);
 
 /*
- * reader_sweep_beside - the sweep that is @steps after (below 0: before) the one that was the newest at a time
- * The first or last whose samples are kept, where there are not so many.
- * @at_us:      wall clock; 0: now
- * @ret_wall_us: when it was
+ * reader_sweep_beside - the sweep @steps after (below 0: before) the newest one at a time
+ * At most the first or the last sweep with samples.
+ * @at_us:       wall clock; 0: now
+ * @ret_wall_us: its wall clock
  * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
  */
 int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err);
@@ -98,15 +97,15 @@ int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int
 struct snapshot_query {
 	int64_t at_us;     /* wall clock; 0: the newest sweep */
 	int64_t window_us; /* deltas of sweeps in (at - window, at] are summed; 0: that one sweep */
-	bool absolute;     /* fill port_row.reading too (costs a scan of recent deltas) */
-	bool fabric_only;  /* the fabric and what its agents can do; nothing of what ports did */
-	const struct name_map *names; /* or NULL; what stands in it does not change while the reader is open */
+	bool absolute;     /* set port_row.reading too (requires a scan of recent deltas) */
+	bool fabric_only;  /* only the fabric and the capabilities of its agents, no counters */
+	const struct name_map *names; /* or NULL; unchanged while the reader is open */
 };
 
-/* What is known of one port at the snapshot's time. */
+/* A port at the time of the snapshot. */
 struct port_row {
 	enum sample_status status; /* in the snapshot's sweep */
-	bool mirrored;             /* has no counters of its own: last_wall_us and sum are what its peer's say of it */
+	bool mirrored;             /* has no counters: last_wall_us and sum are derived from its peer */
 	int64_t last_wall_us;      /* of its newest reading at or before the snapshot; 0: never */
 	struct delta sum;          /* over the window; elapsed_us 0: no delta in it */
 	bool has_reading;
@@ -116,11 +115,11 @@ struct port_row {
 /* The fabric as it was at one time, and a row for each of its ports. */
 struct snapshot {
 	struct sweep_info sweep;
-	struct fabric *fabric; /* names as they were then; the same one in another snapshot where nothing changed */
+	struct fabric *fabric; /* with the names of that time; shared by snapshots without a change in between */
 	struct port_row *rows; /* parallel to fabric->ports */
-	/* Parallel to fabric->nodes: what each said last that its agent can do; not known where it was not asked. */
+	/* Parallel to fabric->nodes: last capabilities of the PMA; unknown where they were not queried. */
 	struct pma_caps *caps;
-	/* How many packed samples of the window could not be read and are left out, and which the first of them are. */
+	/* Packed samples of the window that cannot be unpacked and are left out: how many, and the first of them. */
 	size_t damaged;
 	char damage[96];
 };
@@ -134,26 +133,26 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 void snapshot_destroy(struct snapshot *snapshot);
 
 /*
- * reader_reading - the absolute values of one port, as it was read last at or before one time
+ * reader_reading - the absolute values of a port, as read last at or before a time
  * @at_us:  wall clock; 0: the newest sweep
- * Return: 1; 0 where none is stored; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 1; 0 without a stored reading; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
  */
 int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
 		   struct error *err);
 
 /*
- * reader_routes - the switches' forwarding tables (fabric/routes.h) as they were known at one time
+ * reader_routes - the forwarding tables of the switches (fabric/routes.h) as known at a time
  * @at_us:  wall clock; 0: now
  * @ret:    overwritten; routes_done() frees it
  *
- * A switch whose table was not read by then, or never, has none. Tables of switches that are gone stay.
+ * A switch whose table was not read by then has none. Tables of departed switches stay.
  * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
  */
 int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, struct error *err);
 
 struct detail_query {
 	int64_t at_us;      /* wall clock; 0: the newest sweep */
-	int64_t window_us;  /* deltas read by sweeps in (at - window, at] are summed; 0: by that one sweep */
+	int64_t window_us;  /* deltas that sweeps in (at - window, at] read are summed; 0: that one sweep */
 	uint64_t node_guid; /* 0: every node */
 	int port;           /* of that node; -1: every port of it */
 };
@@ -162,16 +161,16 @@ struct detail_query {
 struct detail_row {
 	uint64_t node_guid;
 	uint8_t port;
-	int64_t sweep, wall_us;        /* that made the newest reading, and when */
+	int64_t sweep, wall_us;        /* of the newest reading */
 	struct detail_reading reading; /* the newest at or before that time; at_us is of its sweep's boot */
 	/*
-	 * Over the window; elapsed_us 0: nothing in it. Each delta counts where it was read,
-	 * whole, and may reach back before the window: elapsed_us says how far.
+	 * Over the window; elapsed_us 0: no delta. A delta counts as a whole in the sweep that read it,
+	 * and may begin before the window (elapsed_us).
 	 */
 	struct detail_delta sum;
 };
 
-/* In the past a newest reading is looked for in so many sweeps before it, where the port was read again later. */
+/* Sweeps before a time in the past that are searched for a reading, of a port that was read again later. */
 #define DETAIL_LOOK_BACK_SWEEPS 240
 
 /*
@@ -189,11 +188,11 @@ struct event_query {
 	int64_t since_us, until_us; /* wall clock; 0: unbounded */
 	const char *kind;           /* or NULL */
 	uint64_t node_guid;         /* 0: any */
-	int64_t before_id;          /* with a lower id than this, to go on where a limit ended; 0: any */
-	int limit;                  /* newest so many, oldest first; 0: all */
+	int64_t before_id;          /* with a lower id, to continue after a limit; 0: any */
+	int limit;                  /* only the newest ones, in order of age; 0: all */
 };
 
-/* An event as stored; its node's name is the one of its time. */
+/* A stored event, with the names of its time. */
 struct event_row {
 	int64_t id;
 	struct event event; /* kind is valid during the call only */
@@ -205,7 +204,7 @@ typedef bool reader_event_fn(void *ctx, const struct event_row *row);
 int reader_events(struct reader *reader, const struct event_query *query, reader_event_fn *each, void *ctx,
 		  struct error *err);
 
-/* One cell of an SQL answer. */
+/* A cell of an SQL result. */
 enum cell_type { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT, CELL_BLOB };
 struct cell {
 	enum cell_type type;
@@ -217,11 +216,11 @@ struct cell {
 
 /*
  * reader_sql - run one read-only SQL statement, in one read transaction
- * @timeout_us:  the statement is interrupted after this time; 0: never
+ * @timeout_us:  interrupt the statement after this time; 0: never
  * @header:  called once, with the columns' names, before the first row
  * @row:     called for each row until it returns false; must not block
  *
- * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO, also where the time is over.
+ * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO, also after the timeout.
  */
 struct sql_consumer {
 	bool (*header)(void *ctx, const char *const *names, int count);
@@ -231,11 +230,11 @@ struct sql_consumer {
 int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us, const struct sql_consumer *consumer,
 	       struct error *err);
 
-/* A node that was in the fabric once, and is not. */
+/* A node that left the fabric. */
 struct departed_node {
 	uint64_t guid;
-	const char *name; /* as it was last (valid during the call) */
-	int64_t seen_us;  /* wall clock of the last sweep with it that is kept; 0: none is */
+	const char *name; /* its last one (valid during the call) */
+	int64_t seen_us;  /* wall clock of the last stored sweep with it; 0: none */
 	int64_t departed_us;  /* of the first sweep without it */
 };
 
@@ -248,18 +247,18 @@ struct departed_node {
 typedef bool reader_departed_fn(void *ctx, const struct departed_node *node);
 int reader_departed_nodes(struct reader *reader, int64_t at_us, reader_departed_fn *each, void *ctx, struct error *err);
 
-/* The last port that was at the other end of a port's cable. */
+/* The last peer of a port. */
 struct past_peer {
 	uint64_t guid;
 	uint8_t port;
-	char name[NODE_NAME_SIZE]; /* of its node, as it was last */
-	int64_t until_us;          /* wall clock of the first sweep that knew the cable no more; 0: it is there */
+	char name[NODE_NAME_SIZE]; /* last name of its node */
+	int64_t until_us;          /* wall clock of the first sweep without the link; 0: it is connected */
 };
 
 /*
- * reader_last_peer - who was at the other end of a port, as known at a time
+ * reader_last_peer - the last peer of a port, as known at a time
  * @at_us:  wall clock; 0: now
- * Return: 1; 0 where it never had a cable, or nobody knows of it; ERR_UNAVAILABLE as above; ERR_IO.
+ * Return: 1; 0 where the port is unknown or never had a peer; ERR_UNAVAILABLE as above; ERR_IO.
  */
 int reader_last_peer(struct reader *reader, uint64_t node_guid, uint8_t port, int64_t at_us, struct past_peer *ret,
 		     struct error *err);

@@ -48,6 +48,11 @@ static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, 
 		report(checking, where, text);
 		return 0;
 	}
+	/* Damage that SQLite does not see. */
+	if (code == SQLITE_OK && err && err->code == ERR_IO) {
+		tell(checking, where, err->text);
+		return 0;
+	}
 	return err ? err->code : result;
 }
 

@@ -115,3 +115,20 @@ int db_integer(sqlite3 *db, const char *sql, int64_t absent, int64_t *ret, struc
 	sqlite3_finalize(statement);
 	return result < 0 ? result : 0;
 }
+
+int db_row(sqlite3 *db, const char *sql, const int64_t *args, int arg_count, int64_t *ret, int ret_count,
+	   struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(db, sql, &row, err);
+
+	if (result < 0)
+		return result;
+	for (int i = 0; i < arg_count; i++)
+		sqlite3_bind_int64(row, i + 1, args[i]);
+	result = db_step(row, err);
+	for (int i = 0; result > 0 && i < ret_count; i++)
+		ret[i] = db_us(row, i);
+	sqlite3_finalize(row);
+	return result;
+}

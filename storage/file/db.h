@@ -46,6 +46,16 @@ static inline void db_bind_integers(sqlite3_stmt *statement, int at, const int64
 		sqlite3_bind_int64(statement, at + i, values[i]);
 }
 
+/*
+ * db_row - the first row of a query, as integers of at most 2^60 either way
+ * @args:  @arg_count values for ?1, ?2, ...
+ * @ret:   @ret_count columns, NULL as 0; untouched without a row
+ *
+ * Return: 1, 0 without a row, or a negative error.
+ */
+int db_row(sqlite3 *db, const char *sql, const int64_t *args, int arg_count, int64_t *ret, int ret_count,
+	   struct error *err);
+
 static inline void db_bind_u64(sqlite3_stmt *statement, int at, uint64_t value)
 {
 	sqlite3_bind_int64(statement, at, (sqlite3_int64)value);

@@ -78,7 +78,7 @@ static void check_exact(const struct model *model, int64_t sweeps)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), sweeps);
 	assert_true(check_integer(path, "SELECT max(id) FROM port") < PORTS);
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(sums_load(db, 0, sweeps, 0, sums, PORTS, NULL, &err), 0);
+	assert_int_equal(sums_load(db, &(struct sums_query){ .until = sweeps }, sums, PORTS, NULL, &err), 0);
 	sqlite3_close(db);
 	for (size_t i = 0; i < PORTS; i++)
 		counted += sums[i].sum.value[COUNTER_RCV_DATA];

@@ -6,23 +6,39 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "storage/pack/compact_rows.h"
 #include "storage/pack/compact_stripe.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 
 #define US_PER_HOUR (3600 * US_PER_S)
 
-/* How many sweeps stand in one window, of an interval in us (0: single sweeps). */
+/* Sweeps of a window, by the interval in us (0: single sweeps). */
 static unsigned count_window_sweeps(int64_t interval_us)
 {
-	/* 120 sweeps of a second, 60 of ten and more, as measured; in between a straight line. */
+	/* Measured: 120 sweeps at 1 s, 60 at 10 s and above; linear in between. */
 	if (interval_us <= 0 || interval_us >= 10 * US_PER_S)
 		return 60;
 	if (interval_us <= US_PER_S)
 		return 120;
 	return 120 - (unsigned)((interval_us - US_PER_S) * 60 / (9 * US_PER_S));
 }
+
+static const char *const statements_sql[COMPACT_STATEMENTS] = {
+	[BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[COMMIT_WRITE] = "COMMIT",
+	[READ_HOT] = "SELECT id, samples FROM hot WHERE id >= ? AND id < ?",
+	[READ_ERRORS] = "SELECT port, counter, value, marks FROM error WHERE sweep = ? AND port >= ? AND port < ?",
+	[READ_ABSOLUTES] = "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
+	/* REPLACE: a step may be repeated, and the collector may store the same reading. */
+	[WRITE_CHUNKS] = "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
+	[WRITE_ABSOLUTES] = "REPLACE INTO absolute SELECT * FROM new_absolute",
+	[WRITE_WINDOW_SUMS] = "REPLACE INTO chunk_sum SELECT * FROM new_sum",
+	[WRITE_WINDOW_ERROR] = "REPLACE INTO chunk_error VALUES (?, ?, ?, ?)",
+	[UPDATE_WINDOW] = "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
+	[WRITE_HOUR_SUMS] = "REPLACE INTO hour_sum SELECT * FROM new_sum",
+	[WRITE_HOUR_ERROR] = "REPLACE INTO hour_error VALUES (?, ?, ?, ?)",
+	[UPDATE_HOUR] = "UPDATE hour SET next_port = ?, state = ? WHERE id = ?",
+};
 
 int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_sweeps, struct error *err)
 {
@@ -31,46 +47,24 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 	memset(compaction, 0, sizeof(*compaction));
 	compaction->db = db;
 	compaction->window_sweeps = window_sweeps;
-	result = db_prepare(db, "BEGIN IMMEDIATE", &compaction->begin, err);
-	if (!result)
-		result = db_prepare(db, "COMMIT", &compaction->commit, err);
-	if (!result)
-		result = db_prepare(db, "SELECT id, samples FROM hot WHERE id >= ? AND id < ?", &compaction->hot, err);
-	if (!result)
-		result = db_prepare(db, "SELECT port, counter, value, marks FROM error"
-				    " WHERE sweep = ? AND port >= ? AND port < ?", &compaction->errors, err);
-	if (!result)
-		result = db_prepare(db, "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
-				    &compaction->absolutes, err);
-	if (!result)
-		result = compact_rows_register(compaction, err);
-	/* A step may be made once more, and the collector may come to store a reading too. */
-	if (!result)
-		result = db_prepare(db, "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
-				    &compaction->chunks, err);
-	if (!result)
-		result = db_prepare(db, "REPLACE INTO chunk_sum SELECT * FROM new_sum", &compaction->chunk_sums, err);
-	if (!result)
-		result = db_prepare(db, "REPLACE INTO absolute SELECT * FROM new_absolute", &compaction->last_readings,
-				    err);
-	if (!result)
-		result = db_prepare(db, "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
-				    &compaction->progress, err);
-	return result ? result : sums_writer_init(&compaction->sums, db, "chunk", err);
+	result = compact_rows_register(compaction, err);
+	for (size_t i = 0; !result && i < COMPACT_STATEMENTS; i++)
+		result = db_prepare(db, statements_sql[i], &compaction->statements[i], err);
+	return result;
 }
 
-/* The window is done; readings of its last sweep are those before the first sweep of the next one. */
+/* The window is complete; the readings of its last sweep are the first ones of the next window. */
 static void end_window(struct compaction *compaction)
 {
 	free(compaction->offsets_us);
 	stripe_free(compaction->stripe);
-	bytes_done(&compaction->packed); /* as large as the busiest window made it */
+	bytes_done(&compaction->packed); /* it grew to the size of the largest window */
 	compaction->offsets_us = NULL;
 	compaction->stripe = NULL;
 	compaction->window = 0;
 }
 
-/* Forget the window: it is begun anew from what is stored. */
+/* Discard the window: it starts again from the database. */
 static void leave_window(struct compaction *compaction)
 {
 	end_window(compaction);
@@ -81,36 +75,28 @@ static void leave_window(struct compaction *compaction)
 void compact_done(struct compaction *compaction)
 {
 	leave_window(compaction);
-	sqlite3_finalize(compaction->begin);
-	sqlite3_finalize(compaction->commit);
-	sqlite3_finalize(compaction->hot);
-	sqlite3_finalize(compaction->errors);
-	sqlite3_finalize(compaction->absolutes);
-	sqlite3_finalize(compaction->chunks);
-	sqlite3_finalize(compaction->chunk_sums);
-	sqlite3_finalize(compaction->last_readings);
-	sqlite3_finalize(compaction->progress);
-	sums_writer_done(&compaction->sums);
-	compaction->begin = NULL;
+	for (size_t i = 0; i < COMPACT_STATEMENTS; i++)
+		sqlite3_finalize(compaction->statements[i]);
+	memset(compaction->statements, 0, sizeof(compaction->statements));
 }
 
 int compact_begin(struct compaction *compaction, struct error *err)
 {
-	return db_run(compaction->begin, err);
+	return db_run(compaction->statements[BEGIN_WRITE], err);
 }
 
 int compact_end(struct compaction *compaction, int result, struct error *err)
 {
 	if (!result)
-		result = db_run(compaction->commit, err);
+		result = db_run(compaction->statements[COMMIT_WRITE], err);
 	if (result < 0 && !sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL);
 	return result;
 }
 
 /*
- * Where the window that begins with @from ends: after so many sweeps, or, from half
- * of them on, with the hour of the wall clock. @ret_to: 0 where it is not full yet.
+ * The end of the window that begins with @from: its number of sweeps, or, if at least half full, the
+ * end of the hour of the wall clock. @ret_to: 0 if it is not full yet.
  */
 static int find_end(struct compaction *compaction, int64_t from, int64_t *ret_to, int64_t wall_us[2],
 		    struct error *err)
@@ -133,7 +119,7 @@ static int find_end(struct compaction *compaction, int64_t from, int64_t *ret_to
 			full = CODEC_CHUNK_SWEEPS;
 		if (!count)
 			wall_us[0] = at_us;
-		/* Sweeps that are missing, in a damaged database, are no reason to stop. */
+		/* In a damaged database sweeps may be missing. */
 		if (count && (id - from >= CODEC_CHUNK_SWEEPS ||
 			      (2 * count >= full && at_us / US_PER_HOUR != wall_us[0] / US_PER_HOUR))) {
 			*ret_to = id - from > CODEC_CHUNK_SWEEPS ? from + CODEC_CHUNK_SWEEPS : id;
@@ -166,7 +152,7 @@ static int load_offsets(struct compaction *compaction, struct error *err)
 	return result;
 }
 
-/* The last readings before the window: those behind the window before it, or as they are stored. */
+/* The last readings before the window: those of the previous window, else from the database. */
 static int load_last(struct compaction *compaction, uint32_t port_count, struct error *err)
 {
 	bool follows = compaction->last && compaction->last_sweep == compaction->from_sweep - 1 &&
@@ -180,7 +166,7 @@ static int load_last(struct compaction *compaction, uint32_t port_count, struct 
 	memset(&last[known], 0, (port_count - known) * sizeof(*last));
 	compaction->last = last;
 	compaction->port_count = port_count;
-	/* Of a window that another run began, the readings of its first ports are not followed. */
+	/* In a window that an earlier run began, the readings of its first ports are not updated. */
 	compaction->last_sweep = compaction->next_port ? -1 : compaction->to_sweep - 1;
 	if (follows)
 		return 0;
@@ -192,7 +178,7 @@ static int load_last(struct compaction *compaction, uint32_t port_count, struct 
 	return result;
 }
 
-/* Everything that the steps of a window need. */
+/* Loads what the steps of a window need. */
 static int enter_window(struct compaction *compaction, struct error *err)
 {
 	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
@@ -209,78 +195,59 @@ static int enter_window(struct compaction *compaction, struct error *err)
 	return result ? result : load_last(compaction, (uint32_t)ports + 1, err);
 }
 
-/* The window that was left unfinished. Return: 1, 0 where there is none, or an error. */
+/* An unfinished window. Return: 1, 0 without one, or an error. */
 static int find_unfinished(struct compaction *compaction, struct error *err)
 {
-	sqlite3_stmt *row;
-	int64_t next_port;
-	int result = db_prepare(compaction->db, "SELECT id, from_sweep, to_sweep, next_port FROM chunk_window"
-				" WHERE state = 0 ORDER BY id DESC LIMIT 1", &row, err);
+	int64_t row[4];
+	int result = db_row(compaction->db, "SELECT id, from_sweep, to_sweep, next_port FROM chunk_window"
+			    " WHERE state = 0 ORDER BY id DESC LIMIT 1", NULL, 0, row, 4, err);
 
-	if (result < 0)
+	if (result <= 0)
 		return result;
-	result = db_step(row, err);
-	if (result > 0) {
-		compaction->window = sqlite3_column_int64(row, 0);
-		compaction->from_sweep = sqlite3_column_int64(row, 1);
-		compaction->to_sweep = sqlite3_column_int64(row, 2);
-		next_port = sqlite3_column_int64(row, 3);
-		compaction->next_port = (uint32_t)next_port;
-		if (compaction->from_sweep < 1 || compaction->to_sweep <= compaction->from_sweep ||
-		    compaction->to_sweep - compaction->from_sweep > CODEC_CHUNK_SWEEPS || next_port < 0 ||
-		    next_port >= HISTORY_PORTS || next_port % COMPACT_PORTS)
-			result = err_set(err, ERR_IO,
-					 "%s is damaged (window %lld holds no run of sweeps); restore a backup",
-					 sqlite3_db_filename(compaction->db, "main"), (long long)compaction->window);
-	}
-	sqlite3_finalize(row);
-	return result;
+	if (row[1] < 1 || row[2] <= row[1] || row[2] - row[1] > CODEC_CHUNK_SWEEPS || row[3] < 0 ||
+	    row[3] >= HISTORY_PORTS || row[3] % COMPACT_PORTS)
+		return err_set(err, ERR_IO, "%s is damaged (window %lld has an impossible range of sweeps); "
+			       "restore a backup", sqlite3_db_filename(compaction->db, "main"), (long long)row[0]);
+	compaction->window = row[0];
+	compaction->from_sweep = row[1];
+	compaction->to_sweep = row[2];
+	compaction->next_port = (uint32_t)row[3];
+	return 1;
 }
 
 static int insert_window(struct compaction *compaction, const int64_t wall_us[2], struct error *err)
 {
-	sqlite3_stmt *insert;
-	int result = db_prepare(compaction->db, "INSERT INTO chunk_window (id, from_sweep, to_sweep, from_us, to_us,"
-				" state, next_port) VALUES (?, ?, ?, ?, ?, 0, 0)", &insert, err);
+	const int64_t row[] = { compaction->window, compaction->from_sweep, compaction->to_sweep, wall_us[0],
+				wall_us[1] };
+	int result = compact_begin(compaction, err);
 
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(insert, 1, compaction->window);
-	sqlite3_bind_int64(insert, 2, compaction->from_sweep);
-	sqlite3_bind_int64(insert, 3, compaction->to_sweep);
-	sqlite3_bind_int64(insert, 4, wall_us[0]);
-	sqlite3_bind_int64(insert, 5, wall_us[1]);
-	result = compact_begin(compaction, err);
 	if (!result)
-		result = compact_end(compaction, db_run(insert, err), err);
-	sqlite3_finalize(insert);
-	return result;
+		result = db_row(compaction->db, "INSERT INTO chunk_window (id, from_sweep, to_sweep, from_us, to_us,"
+				" state, next_port) VALUES (?, ?, ?, ?, ?, 0, 0)", row, 5, NULL, 0, err);
+	return compact_end(compaction, result, err);
 }
 
-/* Begin the next window, if it is full. Return: 1, 0 where it is not, or an error. */
+/* Begin the next window, if it is full. Return: 1, 0 if not, or an error. */
 static int find_next(struct compaction *compaction, struct error *err)
 {
-	int64_t from = 0, last = 0, to, wall_us[2] = { 0 };
-	int result = db_integer(compaction->db, "SELECT max(to_sweep) FROM chunk_window", 0, &from, err);
+	int64_t last[2], to, wall_us[2] = { 0 };
+	int result = db_row(compaction->db, "SELECT (SELECT max(id) FROM chunk_window), coalesce((SELECT max(to_sweep)"
+			    " FROM chunk_window), (SELECT min(id) FROM sweep))", NULL, 0, last, 2, err);
 
-	if (!result)
-		result = db_integer(compaction->db, "SELECT max(id) FROM chunk_window", 0, &last, err);
-	if (!result && !from)
-		result = db_integer(compaction->db, "SELECT min(id) FROM sweep", 0, &from, err);
-	if (result < 0 || !from)
-		return result;
-	result = find_end(compaction, from, &to, wall_us, err);
+	if (result < 0 || !last[1])
+		return result < 0 ? result : 0;
+	result = find_end(compaction, last[1], &to, wall_us, err);
 	if (result < 0 || !to)
 		return result;
-	compaction->window = last + 1;
-	compaction->from_sweep = from;
+	compaction->window = last[0] + 1;
+	compaction->from_sweep = last[1];
 	compaction->to_sweep = to;
 	compaction->next_port = 0;
 	result = insert_window(compaction, wall_us, err);
 	return result ? result : 1;
 }
 
-/* All sweeps of the ports of this step, packed, with their sums. */
+/* Pack and add up all sweeps of the ports of this step. */
 static int pack_ports(struct compaction *compaction, struct error *err)
 {
 	unsigned sweeps = (unsigned)(compaction->to_sweep - compaction->from_sweep);
@@ -305,17 +272,58 @@ static int pack_ports(struct compaction *compaction, struct error *err)
 	return result;
 }
 
-/* What was packed, and the readings that it led to. */
+/* The rows of chunk_error or hour_error of one port. */
+static int write_errors(sqlite3_stmt *insert, int64_t unit, uint32_t port, const struct port_sum *sum,
+			struct error *err)
+{
+	const struct delta *delta = &sum->sum;
+	int result = 0;
+
+	for (int i = COUNTER_TRAFFIC_COUNT; !result && i < COUNTER_COUNT; i++) {
+		/* A row of 0: the counter was known at times, but not always (read_sum() in sums.c). */
+		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
+			continue;
+		sqlite3_bind_int64(insert, 1, unit);
+		sqlite3_bind_int64(insert, 2, port);
+		sqlite3_bind_int(insert, 3, i);
+		db_bind_u64(insert, 4, delta->value[i]);
+		result = db_run(insert, err);
+	}
+	return result;
+}
+
+int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
+		       struct error *err)
+{
+	int result = db_run(compaction->statements[sums], err);
+
+	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
+		if (compaction->port_sums[i].samples)
+			result = write_errors(compaction->statements[error], compaction->sum_unit,
+					      compaction->next_port + i, &compaction->port_sums[i], err);
+	return result;
+}
+
+int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
+		   int state, struct error *err)
+{
+	sqlite3_stmt *statement = compaction->statements[update];
+
+	sqlite3_bind_int64(statement, 1, next_port);
+	sqlite3_bind_int(statement, 2, state);
+	sqlite3_bind_int64(statement, 3, id);
+	return db_run(statement, err);
+}
+
+/* Write the packed samples, their sums, and the last readings. */
 static int write_ports(struct compaction *compaction, struct error *err)
 {
-	int result = db_run(compaction->chunks, err);
+	int result = db_run(compaction->statements[WRITE_CHUNKS], err);
 
+	compaction->sum_unit = compaction->window;
 	if (!result)
-		result = db_run(compaction->chunk_sums, err);
-	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
-		result = sums_write_errors(&compaction->sums, compaction->window, compaction->next_port + i,
-					   &compaction->port_sums[i], err);
-	return result ? result : db_run(compaction->last_readings, err);
+		result = compact_write_sums(compaction, WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, err);
+	return result ? result : db_run(compaction->statements[WRITE_ABSOLUTES], err);
 }
 
 /* One step of the window. */
@@ -330,11 +338,10 @@ static int step_window(struct compaction *compaction, struct error *err)
 	if (result < 0)
 		return result;
 	result = write_ports(compaction, err);
-	sqlite3_bind_int64(compaction->progress, 1, (int64_t)compaction->next_port + COMPACT_PORTS);
-	sqlite3_bind_int(compaction->progress, 2, complete ? WINDOW_COMPLETE : WINDOW_WRITING);
-	sqlite3_bind_int64(compaction->progress, 3, compaction->window);
 	if (!result)
-		result = db_run(compaction->progress, err);
+		result = compact_update(compaction, UPDATE_WINDOW, compaction->window,
+					(int64_t)compaction->next_port + COMPACT_PORTS,
+					complete ? WINDOW_COMPLETE : WINDOW_WRITING, err);
 	result = compact_end(compaction, result, err);
 	if (result < 0)
 		return result;

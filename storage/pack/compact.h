@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * compact.h - what is stored sweep by sweep becomes chunks, sums and hours (inside storage/ only)
+ * compact.h - packs the samples of sweeps into chunks, and adds them up (inside storage/ only)
  *
- * On a connection of its own, in steps. Each step reads and packs outside of any
- * lock, and then writes in one short transaction that also says how far it came:
- * whoever is killed goes on from there. Until a window is complete its samples
- * are read from hot. Nothing but this writes chunks, sums and hours, and nothing
- * else removes from hot; the collector's sink goes on adding to hot meanwhile.
+ * On its own connection, in steps. Each step reads and packs without a lock, then writes one short
+ * transaction that includes the progress: after a crash it continues from there. Until a window is
+ * complete its samples are read from hot. Only the compaction writes chunks and sums and removes rows
+ * of hot; the collector's sink adds rows to hot meanwhile.
  */
 #ifndef IBWIRE_STORAGE_COMPACT_H
 #define IBWIRE_STORAGE_COMPACT_H
@@ -18,52 +17,77 @@
 #include "storage/codec/codec.h"
 #include "storage/read/readings.h"
 #include "storage/read/sums.h"
+#include "storage/sql/sql_tables.h"
 
 struct error;
 
-/* Ports of one step: 10 ms of one core, and 2 ms in which 0.9 MB are written, of 120 sweeps. */
+/* Ports of one step: of 120 sweeps, 10 ms of one core and 2 ms to write 0.9 MB. */
 #define COMPACT_PORTS 512
 
 struct stripe;
 
+enum compact_statement {
+	BEGIN_WRITE, COMMIT_WRITE, READ_HOT, READ_ERRORS, READ_ABSOLUTES, WRITE_CHUNKS, WRITE_ABSOLUTES,
+	WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, UPDATE_WINDOW, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, UPDATE_HOUR,
+	COMPACT_STATEMENTS,
+};
+
+/* Tables of compact_rows.c. */
+#define COMPACT_KINDS 3
+
 struct compaction {
 	sqlite3 *db; /* borrowed */
 	unsigned window_sweeps; /* 0: by the interval */
-	sqlite3_stmt *begin, *commit, *hot, *errors, *absolutes, *chunks, *chunk_sums, *last_readings, *progress;
-	struct sums_writer sums;
-	/* The window that is being written; id 0: none. */
+	sqlite3_stmt *statements[COMPACT_STATEMENTS];
+	struct sql_kind kinds[COMPACT_KINDS];
+	/* The current window; id 0: none. */
 	int64_t window, from_sweep, to_sweep;
+	int64_t sum_unit; /* id of the window or hour that port_sums belong to */
 	uint32_t next_port, port_count;
-	struct stored_reading *last; /* by port: before the window's first sweep, or in its last where it is written */
-	int64_t last_sweep; /* of all of `last`, when the window is complete; -1: of some only */
+	struct stored_reading *last; /* by port: before the first sweep of the window; once written, in its last one */
+	int64_t last_sweep; /* of `last` once the window is complete; -1: only some ports are updated */
 	int64_t *offsets_us; /* by sweep of the window: wall clock less start_us */
 	/* The ports of one step. */
-	struct stripe *stripe; /* those and some of the steps that follow */
+	struct stripe *stripe; /* these ports and those of later steps */
 	struct port_sum port_sums[COMPACT_PORTS];
 	struct bytes packed; /* their chunks */
-	size_t chunk_at[COMPACT_PORTS + 1]; /* where each begins, and the last one ends; one of no bytes is none */
-	uint64_t damaged; /* blocks of hot that could not be read: their samples are lost */
+	size_t chunk_at[COMPACT_PORTS + 1]; /* begin of each, and end of the last one; empty: none */
+	uint64_t damaged; /* blocks of hot that cannot be unpacked: their samples are lost */
 };
 
-/* compact_init - get ready. compact_done() is to be called whatever this returns. @db is borrowed. */
+/* compact_init - prepare. @db is borrowed. compact_done() is required whatever this returns. */
 int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_sweeps, struct error *err);
 void compact_done(struct compaction *compaction);
 
 /*
- * compact_step - one step of what there is to do
- * Return: 1 where one was made, 0 where there is nothing to do, or an error: then
- * nothing of the step was stored and it may be tried again.
+ * compact_step - do the next step
+ * Return: 1; 0 if nothing is left to do; or an error: then nothing of the step was stored, and it can be
+ * repeated.
  */
 int compact_step(struct compaction *compaction, struct error *err);
 
-/* compact_begin, compact_end - one short write transaction; @result as it went. Return: @result or an error. */
+/* compact_begin, compact_end - a write transaction, rolled back if @result is an error. Return: @result or an error. */
 int compact_begin(struct compaction *compaction, struct error *err);
 int compact_end(struct compaction *compaction, int result, struct error *err);
 
-/* compact_hot - the part of compact_step() that removes rows of hot whose window is complete. Return: likewise. */
+/* compact_rows_register - declare the tables of the rows that a step writes (compact_rows.c). Return: 0 or an error. */
+int compact_rows_register(struct compaction *compaction, struct error *err);
+
+/*
+ * compact_write_sums - write port_sums, of ports from next_port on, as the sums of sum_unit
+ * @sums, @error:  WRITE_WINDOW_SUMS and WRITE_WINDOW_ERROR, or those of an hour
+ */
+int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
+		       struct error *err);
+
+/* compact_update - how far a window (UPDATE_WINDOW) or hour is: its next_port and state. */
+int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
+		   int state, struct error *err);
+
+/* compact_hot - the step that removes rows of hot whose window is complete. Return: as compact_step(). */
 int compact_hot(struct compaction *compaction, struct error *err);
 
-/* compact_hours - the part of compact_step() that puts windows together into hours. Return: as compact_step(). */
+/* compact_hours - the step that adds up the windows of an hour. Return: as compact_step(). */
 int compact_hours(struct compaction *compaction, struct error *err);
 
 #endif

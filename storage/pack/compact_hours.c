@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* compact_hours.c - the windows that began in one hour of the wall clock, put together */
+/* compact_hours.c - the sums of the windows that began in one hour of the wall clock */
 #include "storage/pack/compact.h"
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -9,35 +11,31 @@
 
 #define US_PER_HOUR (3600 * US_PER_S)
 
-/* An hour has no more windows, also where the wall clock stands still. */
+/* Limit of the windows of an hour, also if the wall clock stops. */
 #define HOUR_WINDOWS 256
 
 struct hour {
 	int64_t id, from_window, to_window, from_sweep, to_sweep, from_us, to_us, next_port;
 };
 
-/* The hour that was left unfinished. Return: 1, 0 where there is none, or an error. */
+/* An unfinished hour. Return: 1, 0 without one, or an error. */
 static int find_unfinished(sqlite3 *db, struct hour *ret, struct error *err)
 {
-	sqlite3_stmt *row;
-	int result = db_prepare(db, "SELECT id, from_window, to_window, next_port FROM hour WHERE state = 0"
-				" ORDER BY id DESC LIMIT 1", &row, err);
+	int64_t row[4];
+	int result = db_row(db, "SELECT id, from_window, to_window, next_port FROM hour WHERE state = 0"
+			    " ORDER BY id DESC LIMIT 1", NULL, 0, row, 4, err);
 
-	if (result < 0)
+	if (result <= 0)
 		return result;
-	result = db_step(row, err);
-	if (result > 0)
-		*ret = (struct hour){ .id = sqlite3_column_int64(row, 0), .from_window = sqlite3_column_int64(row, 1),
-				      .to_window = sqlite3_column_int64(row, 2),
-				      .next_port = sqlite3_column_int64(row, 3) };
-	sqlite3_finalize(row);
-	if (result > 0 && (ret->next_port < 0 || ret->next_port >= HISTORY_PORTS || ret->next_port % COMPACT_PORTS))
-		result = err_set(err, ERR_IO, "%s is damaged (hour %lld goes on at port %lld); restore a backup",
-				 sqlite3_db_filename(db, "main"), (long long)ret->id, (long long)ret->next_port);
-	return result;
+	if (row[1] < 1 || row[2] > SCHEMA_SWEEPS || row[2] - row[1] > HOUR_WINDOWS || row[3] < 0 ||
+	    row[3] >= HISTORY_PORTS || row[3] % COMPACT_PORTS)
+		return err_set(err, ERR_IO, "%s is damaged (hour %lld has impossible windows or ports); restore a "
+			       "backup", sqlite3_db_filename(db, "main"), (long long)row[0]);
+	*ret = (struct hour){ .id = row[0], .from_window = row[1], .to_window = row[2], .next_port = row[3] };
+	return 1;
 }
 
-/* The windows from @from on that make an hour, if a later one is there. Return: 1, 0 or an error. */
+/* The windows of the hour that begins with window @from, if a later one exists. Return: 1, 0 or an error. */
 static int find_windows(sqlite3 *db, int64_t from, struct hour *ret, struct error *err)
 {
 	sqlite3_stmt *rows;
@@ -68,59 +66,39 @@ static int find_windows(sqlite3 *db, int64_t from, struct hour *ret, struct erro
 	return result < 0 ? result : full;
 }
 
-/* Begin the next hour, if it is over. Return: 1, 0 where it is not, or an error. */
+/* Begin the next hour, if it is over. Return: 1, 0 if not, or an error. */
 static int find_next(struct compaction *compaction, struct hour *hour, struct error *err)
 {
 	sqlite3 *db = compaction->db;
-	int64_t from = 0, last = 0;
-	sqlite3_stmt *insert;
-	int result = db_integer(db, "SELECT max(to_window) FROM hour", 0, &from, err);
+	int64_t last[2];
+	int result = db_row(db, "SELECT max(id), max(to_window) FROM hour", NULL, 0, last, 2, err);
 
-	if (!result)
-		result = db_integer(db, "SELECT max(id) FROM hour", 0, &last, err);
-	if (!result)
-		result = find_windows(db, from, hour, err);
+	if (result > 0)
+		result = find_windows(db, last[1], hour, err);
 	if (result <= 0)
 		return result;
-	hour->id = last + 1;
-	result = db_prepare(db, "INSERT INTO hour (id, from_sweep, to_sweep, from_us, to_us, from_window, to_window,"
-			    " state, next_port) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)", &insert, err);
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(insert, 1, hour->id);
-	sqlite3_bind_int64(insert, 2, hour->from_sweep);
-	sqlite3_bind_int64(insert, 3, hour->to_sweep);
-	sqlite3_bind_int64(insert, 4, hour->from_us);
-	sqlite3_bind_int64(insert, 5, hour->to_us);
-	sqlite3_bind_int64(insert, 6, hour->from_window);
-	sqlite3_bind_int64(insert, 7, hour->to_window);
+	hour->id = last[0] + 1;
 	result = compact_begin(compaction, err);
 	if (!result)
-		result = compact_end(compaction, db_run(insert, err), err);
-	sqlite3_finalize(insert);
+		result = db_row(db, "INSERT INTO hour (id, from_sweep, to_sweep, from_us, to_us, from_window,"
+				" to_window, state, next_port) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)",
+				(int64_t[]){ hour->id, hour->from_sweep, hour->to_sweep, hour->from_us, hour->to_us,
+					     hour->from_window, hour->to_window }, 7, NULL, 0, err);
+	result = compact_end(compaction, result, err);
 	return result ? result : 1;
 }
 
-/* The sums of the ports of this step, and how far it is. */
-static int write_ports(struct compaction *compaction, const struct hour *hour, bool complete, struct error *err)
+/* Adds up the windows of the hour for the ports of this step. */
+static int read_windows(struct compaction *compaction, const struct hour *hour, struct error *err)
 {
-	struct sums_writer writer;
-	sqlite3_stmt *progress = NULL;
-	int result = sums_writer_init(&writer, compaction->db, "hour", err);
+	struct plan_part window = { .source = PLAN_WINDOW_SUMS, .unit.id = hour->from_window };
+	struct sums_reader reader;
+	int result = sums_begin(&reader, compaction->db, &(struct sums_query){ 0 }, (uint32_t)hour->next_port,
+				compaction->port_sums, COMPACT_PORTS, err);
 
-	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
-		result = sums_write(&writer, hour->id, (uint32_t)hour->next_port + i, &compaction->port_sums[i], err);
-	if (!result)
-		result = db_prepare(compaction->db, "UPDATE hour SET next_port = ?, state = ? WHERE id = ?", &progress,
-				    err);
-	if (!result) {
-		sqlite3_bind_int64(progress, 1, hour->next_port + COMPACT_PORTS);
-		sqlite3_bind_int(progress, 2, complete ? WINDOW_COMPLETE : WINDOW_WRITING);
-		sqlite3_bind_int64(progress, 3, hour->id);
-		result = db_run(progress, err);
-	}
-	sqlite3_finalize(progress);
-	sums_writer_done(&writer);
+	for (; !result && window.unit.id < hour->to_window; window.unit.id++)
+		result = sums_add(&reader, &window, err);
+	sums_end(&reader);
 	return result;
 }
 
@@ -137,15 +115,19 @@ int compact_hours(struct compaction *compaction, struct error *err)
 	result = db_integer(compaction->db, "SELECT max(id) FROM port", 0, &ports, err);
 	if (result < 0)
 		return result;
-	for (size_t i = 0; i < COMPACT_PORTS; i++)
-		compaction->port_sums[i] = (struct port_sum){ 0 };
-	result = sums_read_windows(compaction->db, hour.from_window, hour.to_window, (uint32_t)hour.next_port,
-				   (uint32_t)hour.next_port + COMPACT_PORTS, compaction->port_sums, err);
+	memset(compaction->port_sums, 0, sizeof(compaction->port_sums));
+	result = read_windows(compaction, &hour, err);
 	if (!result)
 		result = compact_begin(compaction, err);
 	if (result < 0)
 		return result;
-	result = compact_end(compaction, write_ports(compaction, &hour, hour.next_port + COMPACT_PORTS > ports, err),
-			     err);
+	compaction->sum_unit = hour.id;
+	compaction->next_port = (uint32_t)hour.next_port;
+	result = compact_write_sums(compaction, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, err);
+	if (!result)
+		result = compact_update(compaction, UPDATE_HOUR, hour.id, hour.next_port + COMPACT_PORTS,
+					hour.next_port + COMPACT_PORTS > ports ? WINDOW_COMPLETE : WINDOW_WRITING,
+					err);
+	result = compact_end(compaction, result, err);
 	return result ? result : 1;
 }

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/pack/compact_rows.h"
+/*
+ * compact_rows.c - the rows that a step of the compaction writes, as tables for INSERT ... SELECT
+ *
+ *     new_chunk, new_sum, new_absolute    the columns of chunk, chunk_sum and absolute, in their order
+ *
+ * One statement writes all rows of a step: its cursor stays at the last row, so that the next one is appended
+ * without a search. A statement for each row takes three times as long.
+ */
+#include "storage/pack/compact.h"
 
 #include <stdlib.h>
 
@@ -7,125 +15,69 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "storage/pack/compact.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/sql/sql_tables.h"
 
-/* Columns of chunk_sum and of absolute before the counters': tables.c. */
-enum { SUM_WINDOW, SUM_PORT, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
+/* The first columns of chunk_sum and of absolute: tables.c. */
+enum { SUM_UNIT, SUM_PORT, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
 enum { ABSOLUTE_SWEEP, ABSOLUTE_PORT, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
-
-struct rows_cursor;
-
-/* From here on the first port that has a row. */
-typedef void find_fn(struct rows_cursor *cursor);
-
-struct rows {
-	sqlite3_vtab base;
-	const struct compaction *compaction;
-	find_fn *find;
-};
 
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
-	const struct compaction *compaction;
-	find_fn *find;
 	size_t at; /* of the step's ports; COMPACT_PORTS: the end */
 };
 
-/* One that has a chunk, and so a sum as well. */
-static void find_packed(struct rows_cursor *cursor)
+static const struct compaction *compaction_of(const struct rows_cursor *cursor)
 {
-	const size_t *chunk_at = cursor->compaction->chunk_at;
+	return sql_table_of(&cursor->base)->kind->owner;
+}
 
-	while (cursor->at < COMPACT_PORTS && chunk_at[cursor->at] == chunk_at[cursor->at + 1])
-		cursor->at++;
+static void declare_chunks(struct text *sql)
+{
+	text_append(sql, "CREATE TABLE new_chunk (id INTEGER, samples BLOB)");
+}
+
+static void declare_sums(struct text *sql)
+{
+	text_append(sql, "CREATE TABLE new_sum (unit, port, samples, elapsed_us, unknown, reset, saturated");
+	sql_declare_counters(sql, COUNTER_TRAFFIC_COUNT);
+	text_append(sql, ")");
+}
+
+static void declare_absolutes(struct text *sql)
+{
+	text_append(sql, "CREATE TABLE new_absolute (sweep, port, at_us, wall_us, wide");
+	sql_declare_counters(sql, COUNTER_COUNT);
+	text_append(sql, ")");
 }
 
 static const struct stored_reading *reading_at(const struct rows_cursor *cursor)
 {
-	return &cursor->compaction->last[cursor->compaction->next_port + cursor->at];
+	const struct compaction *compaction = compaction_of(cursor);
+
+	return &compaction->last[compaction->next_port + cursor->at];
 }
 
-/* One whose last reading is not stored. */
-static void find_absolute(struct rows_cursor *cursor)
+static bool is_absolute(const struct rows_cursor *cursor)
 {
-	const struct compaction *compaction = cursor->compaction;
+	return sql_table_of(&cursor->base)->kind->declare == declare_absolutes;
+}
+
+/* Moves to the next port that has a row: samples in the window, or a last reading that is not stored. */
+static void find_row(struct rows_cursor *cursor)
+{
+	const struct compaction *compaction = compaction_of(cursor);
 
 	for (; cursor->at < COMPACT_PORTS; cursor->at++) {
-		if (compaction->next_port + cursor->at >= compaction->port_count)
-			cursor->at = COMPACT_PORTS - 1;
-		else if (reading_at(cursor)->there && reading_at(cursor)->read_sweep != reading_at(cursor)->base_sweep)
+		bool known = compaction->next_port + cursor->at < compaction->port_count;
+
+		if (!is_absolute(cursor) && compaction->port_sums[cursor->at].samples)
+			return;
+		if (is_absolute(cursor) && known && reading_at(cursor)->there &&
+		    reading_at(cursor)->read_sweep != reading_at(cursor)->base_sweep)
 			return;
 	}
-}
-
-static int connect_rows(sqlite3 *db, const struct compaction *compaction, find_fn *find,
-			const struct text *declaration, sqlite3_vtab **ret)
-{
-	int code = text_failed(declaration) ? SQLITE_NOMEM :
-		sql_declare(db, text_chars(declaration), sizeof(struct rows), ret);
-
-	if (code == SQLITE_OK) {
-		((struct rows *)*ret)->compaction = compaction;
-		((struct rows *)*ret)->find = find;
-	}
-	return code;
-}
-
-static int connect_chunks(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
-{
-	struct text sql = { 0 };
-	int code;
-
-	(void)argc;
-	(void)argv;
-	(void)message;
-	text_append(&sql, "CREATE TABLE new_chunk (id INTEGER, samples BLOB)");
-	code = connect_rows(db, aux, find_packed, &sql, ret);
-	text_done(&sql);
-	return code;
-}
-
-static int connect_sums(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
-{
-	struct text sql = { 0 };
-	int code;
-
-	(void)argc;
-	(void)argv;
-	(void)message;
-	text_append(&sql, "CREATE TABLE new_sum (window, port, samples, elapsed_us, unknown, reset, saturated");
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		text_appendf(&sql, ", %s", counter_info((enum counter)i)->key);
-	text_append(&sql, ")");
-	code = connect_rows(db, aux, find_packed, &sql, ret);
-	text_done(&sql);
-	return code;
-}
-
-static int connect_absolutes(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
-			     char **message)
-{
-	struct text sql = { 0 };
-	int code;
-
-	(void)argc;
-	(void)argv;
-	(void)message;
-	text_append(&sql, "CREATE TABLE new_absolute (sweep, port, at_us, wall_us, wide");
-	sql_declare_counters(&sql);
-	text_append(&sql, ")");
-	code = connect_rows(db, aux, find_absolute, &sql, ret);
-	text_done(&sql);
-	return code;
-}
-
-static int disconnect(sqlite3_vtab *table)
-{
-	free(table);
-	return SQLITE_OK;
 }
 
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
@@ -133,18 +85,6 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 	(void)table;
 	info->estimatedCost = COMPACT_PORTS;
 	info->estimatedRows = COMPACT_PORTS;
-	return SQLITE_OK;
-}
-
-static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
-{
-	struct rows_cursor *cursor = calloc(1, sizeof(*cursor));
-
-	if (!cursor)
-		return SQLITE_NOMEM;
-	cursor->compaction = ((struct rows *)table)->compaction;
-	cursor->find = ((struct rows *)table)->find;
-	*ret = &cursor->base;
 	return SQLITE_OK;
 }
 
@@ -163,7 +103,7 @@ static int first_row(sqlite3_vtab_cursor *base, int number, const char *name, in
 	(void)argc;
 	(void)argv;
 	cursor->at = 0;
-	cursor->find(cursor);
+	find_row(cursor);
 	return SQLITE_OK;
 }
 
@@ -172,7 +112,7 @@ static int next_row(sqlite3_vtab_cursor *base)
 	struct rows_cursor *cursor = (struct rows_cursor *)base;
 
 	cursor->at++;
-	cursor->find(cursor);
+	find_row(cursor);
 	return SQLITE_OK;
 }
 
@@ -190,7 +130,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static int chunk_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
-	const struct compaction *compaction = cursor->compaction;
+	const struct compaction *compaction = compaction_of(cursor);
 	const size_t *chunk_at = &compaction->chunk_at[cursor->at];
 
 	if (column == 0)
@@ -210,11 +150,11 @@ static void result_u64(sqlite3_context *context, uint64_t value)
 static int sum_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
-	const struct compaction *compaction = cursor->compaction;
+	const struct compaction *compaction = compaction_of(cursor);
 	const struct port_sum *sum = &compaction->port_sums[cursor->at];
 
-	if (column == SUM_WINDOW)
-		sqlite3_result_int64(context, compaction->window);
+	if (column == SUM_UNIT)
+		sqlite3_result_int64(context, compaction->sum_unit);
 	else if (column == SUM_PORT)
 		sqlite3_result_int64(context, (sqlite3_int64)(compaction->next_port + cursor->at));
 	else if (column == SUM_SAMPLES)
@@ -240,7 +180,7 @@ static int absolute_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 	if (column == ABSOLUTE_SWEEP)
 		sqlite3_result_int64(context, last->read_sweep);
 	else if (column == ABSOLUTE_PORT)
-		sqlite3_result_int64(context, (sqlite3_int64)(cursor->compaction->next_port + cursor->at));
+		sqlite3_result_int64(context, (sqlite3_int64)(compaction_of(cursor)->next_port + cursor->at));
 	else if (column == ABSOLUTE_AT)
 		sqlite3_result_int64(context, last->reading.at_us);
 	else if (column == ABSOLUTE_WALL)
@@ -252,22 +192,23 @@ static int absolute_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 	return SQLITE_OK;
 }
 
-#define ROWS(connect, column) \
-	{ .xConnect = (connect), .xBestIndex = best_index, .xDisconnect = disconnect, .xOpen = open_cursor, \
+#define ROWS(column) \
+	{ .xConnect = sql_connect, .xBestIndex = best_index, .xDisconnect = sql_disconnect, .xOpen = sql_open, \
 	  .xClose = close_cursor, .xFilter = first_row, .xNext = next_row, .xEof = at_end, .xColumn = (column), \
 	  .xRowid = rowid }
 
 int compact_rows_register(struct compaction *compaction, struct error *err)
 {
-	static const sqlite3_module modules[] = {
-		ROWS(connect_chunks, chunk_column),
-		ROWS(connect_sums, sum_column),
-		ROWS(connect_absolutes, absolute_column),
+	static const sqlite3_module modules[COMPACT_KINDS] = {
+		ROWS(chunk_column), ROWS(sum_column), ROWS(absolute_column),
 	};
-	static const char *const names[] = { "new_chunk", "new_sum", "new_absolute" };
+	const size_t size = sizeof(struct rows_cursor);
+	int result = 0;
 
-	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
-		if (sqlite3_create_module(compaction->db, names[i], &modules[i], compaction) != SQLITE_OK)
-			return db_fail(compaction->db, err);
-	return 0;
+	compaction->kinds[0] = (struct sql_kind){ "new_chunk", declare_chunks, size, compaction };
+	compaction->kinds[1] = (struct sql_kind){ "new_sum", declare_sums, size, compaction };
+	compaction->kinds[2] = (struct sql_kind){ "new_absolute", declare_absolutes, size, compaction };
+	for (size_t i = 0; !result && i < COMPACT_KINDS; i++)
+		result = sql_register(compaction->db, &compaction->kinds[i], &modules[i], err);
+	return result;
 }

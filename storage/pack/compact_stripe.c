@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "storage/pack/compact.h"
 #include "storage/file/db.h"
@@ -19,12 +20,12 @@ void stripe_free(struct stripe *stripe)
 	free(stripe);
 }
 
-/* Rows of hot of one sweep. */
+/* Rows of hot in one sweep. */
 static int read_rows(struct compaction *compaction, size_t place, struct error *err)
 {
 	struct stripe *stripe = compaction->stripe;
 	int64_t sweep = compaction->from_sweep + (int64_t)place, block = stripe->from_port / CODEC_BLOCK_PORTS;
-	sqlite3_stmt *rows = compaction->hot;
+	sqlite3_stmt *rows = compaction->statements[READ_HOT];
 	int result;
 
 	sqlite3_bind_int64(rows, 1, HOT_ID(sweep, block));
@@ -34,11 +35,11 @@ static int read_rows(struct compaction *compaction, size_t place, struct error *
 		const void *packed = sqlite3_column_blob(rows, 1);
 		size_t len = (size_t)sqlite3_column_bytes(rows, 1);
 
-		/* What is too long is damaged, and found to be so without its end. */
+		/* A longer row is damaged, which is found without its end. */
 		if (len > HOT_BLOCK_MOST)
 			len = HOT_BLOCK_MOST + 1;
 		stripe->rows[at][place].at = (uint32_t)stripe->packed.len;
-		/* A row without any bytes is damaged; one byte is as well. */
+		/* An empty row is damaged, as is one of a single byte. */
 		stripe->rows[at][place].len = len ? (uint32_t)len : 1;
 		result = bytes_append(&stripe->packed, len ? packed : "", len ? len : 1);
 		if (result < 0) {
@@ -50,25 +51,11 @@ static int read_rows(struct compaction *compaction, size_t place, struct error *
 	return result;
 }
 
-static struct stripe_error *new_error(struct stripe *stripe)
-{
-	if (stripe->error_count == stripe->error_capacity) {
-		size_t capacity = stripe->error_capacity ? 2 * stripe->error_capacity : 256;
-		struct stripe_error *errors = reallocarray(stripe->errors, capacity, sizeof(*errors));
-
-		if (!errors)
-			return NULL;
-		stripe->errors = errors;
-		stripe->error_capacity = capacity;
-	}
-	return &stripe->errors[stripe->error_count++];
-}
-
-/* Rows of error of one sweep: behind those of the sweeps before it, port by port. */
+/* Rows of error in one sweep, appended to the list of each port. */
 static int read_errors(struct compaction *compaction, size_t place, struct error *err)
 {
 	struct stripe *stripe = compaction->stripe;
-	sqlite3_stmt *rows = compaction->errors;
+	sqlite3_stmt *rows = compaction->statements[READ_ERRORS];
 	int result;
 
 	sqlite3_bind_int64(rows, 1, compaction->from_sweep + (int64_t)place);
@@ -77,18 +64,20 @@ static int read_errors(struct compaction *compaction, size_t place, struct error
 	while ((result = db_step(rows, err)) > 0) {
 		size_t port = (size_t)(sqlite3_column_int64(rows, 0) - stripe->from_port);
 		int64_t counter = sqlite3_column_int64(rows, 1);
-		struct stripe_error *error;
+		struct stripe_error *errors;
 
 		if (counter < 0 || counter >= COUNTER_COUNT)
 			continue; /* of a newer catalogue */
-		error = new_error(stripe);
-		if (!error) {
+		errors = array_grow(stripe->errors, stripe->error_count, &stripe->error_capacity, sizeof(*errors));
+		if (!errors) {
 			result = err_nomem(err);
 			break;
 		}
-		*error = (struct stripe_error){ .place = (uint16_t)place, .counter = (uint8_t)counter,
-						.value = db_u64(rows, 2),
-						.marks = (uint8_t)sqlite3_column_int(rows, 3) };
+		stripe->errors = errors;
+		errors[stripe->error_count++] = (struct stripe_error){
+			.place = (uint16_t)place, .counter = (uint8_t)counter, .value = db_u64(rows, 2),
+			.marks = (uint8_t)sqlite3_column_int(rows, 3),
+		};
 		if (stripe->last_error[port])
 			stripe->errors[stripe->last_error[port] - 1].next = (uint32_t)stripe->error_count;
 		else
@@ -99,10 +88,10 @@ static int read_errors(struct compaction *compaction, size_t place, struct error
 	return result;
 }
 
-/* Readings that were stored as they are in one sweep: from there on it goes on from them. */
+/* Absolute readings of one sweep: the deltas of later sweeps add to them. */
 static int read_absolutes(struct compaction *compaction, size_t place, struct error *err)
 {
-	sqlite3_stmt *rows = compaction->absolutes;
+	sqlite3_stmt *rows = compaction->statements[READ_ABSOLUTES];
 	uint32_t from_port = compaction->stripe->from_port;
 	int result;
 
@@ -132,7 +121,7 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 	memset(stripe->rows, 0, sizeof(stripe->rows));
 	memset(stripe->first_error, 0, sizeof(stripe->first_error));
 	memset(stripe->last_error, 0, sizeof(stripe->last_error));
-	/* One transaction: else each statement would take and release locks of its own. */
+	/* Without a transaction each statement would take and release locks. */
 	result = db_exec(compaction->db, "BEGIN", err);
 	for (size_t i = 0; !result && i < sweeps; i++) {
 		result = read_rows(compaction, i, err);
@@ -147,7 +136,7 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 	return result;
 }
 
-/* A row that cannot be read: without these samples no reading of later can be told; nor is one. */
+/* A row that cannot be unpacked: without these samples later readings are unknown. */
 static void note_damage(struct compaction *compaction, uint32_t port, size_t place)
 {
 	compaction->damaged++;
@@ -181,7 +170,7 @@ void stripe_unpack(struct compaction *compaction, uint32_t port)
 	}
 }
 
-/* The last reading of the port, if samples lead to it from sample @first on. */
+/* Sets the time of the last reading, if there are samples from @first on. */
 static void date_reading(const struct compaction *compaction, const struct codec_series *series, unsigned first,
 			 struct stored_reading *last)
 {
@@ -195,7 +184,7 @@ static void date_reading(const struct compaction *compaction, const struct codec
 	last->wall_us = last->reading.at_us + compaction->offsets_us[place];
 }
 
-/* The first sample of a port that is not yet in its last reading; their count where there is no reading. */
+/* The first sample that is newer than the last reading of the port; without a reading their count. */
 static unsigned first_later(const struct compaction *compaction, const struct codec_group *group,
 			    const struct stored_reading *last)
 {
@@ -208,7 +197,7 @@ static unsigned first_later(const struct compaction *compaction, const struct co
 	return first;
 }
 
-/* The same counter by counter, where no row of error stands beside any sample. */
+/* Counter by counter: for ports without rows of error. */
 static void add_columns(const struct codec_series *series, unsigned first, struct stored_reading *last,
 			struct port_sum *ret)
 {
@@ -225,7 +214,7 @@ static void add_columns(const struct codec_series *series, unsigned first, struc
 	for (unsigned i = 0; i < group->count; i++)
 		elapsed_us += series->elapsed_us[i];
 	ret->sum.elapsed_us = (int64_t)(elapsed_us & INT64_MAX);
-	/* What is not known is 0 in a column. */
+	/* Unknown values are 0. */
 	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
 		ret->sum.value[j] = codec_sum_column(group->value[j], group->count);
 	if (first >= group->count)
@@ -234,7 +223,7 @@ static void add_columns(const struct codec_series *series, unsigned first, struc
 		elapsed_us -= series->elapsed_us[i];
 	last->reading.at_us = delta_us_add(last->reading.at_us, (int64_t)(elapsed_us & INT64_MAX));
 	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++) {
-		/* The sum that is there already, unless it is of more, or stopped. */
+		/* The sum is already known, unless it includes earlier samples or has reached its maximum. */
 		if (!first && ret->sum.value[j] != UINT64_MAX)
 			last->reading.value[j] += ret->sum.value[j];
 		else

@@ -29,7 +29,7 @@
 
 static struct model *model;
 
-/* All of it in hot: a window of more sweeps than there are is never full. */
+/* Everything is in hot: the window is longer than the history. */
 static int set_up(void **state)
 {
 	struct writer *writer;
@@ -62,7 +62,7 @@ static sqlite3 *open_db(void)
 	return db;
 }
 
-/* So many steps by a compaction that knows of nothing but what is stored. Return: were there as many? */
+/* Run @steps steps with a new compaction. Return: false if there were fewer. */
 static bool make_steps(sqlite3 *db, int steps)
 {
 	static struct compaction compaction;
@@ -90,12 +90,12 @@ static void check_sweeps(void)
 	reader_close(reader);
 }
 
-static void it_goes_on_where_it_was_ended(void **state)
+static void compaction_continues_after_each_step(void **state)
 {
 	sqlite3 *db = open_db();
 
 	(void)state;
-	/* Ended behind each step, in the middle of windows and of stripes. */
+	/* Ended after each step, within windows and stripes. */
 	while (make_steps(db, 1))
 		;
 	sqlite3_close(db);
@@ -104,20 +104,20 @@ static void it_goes_on_where_it_was_ended(void **state)
 	check_integrity(path);
 }
 
-static void it_may_be_ended_anywhere(void **state)
+static void compaction_continues_after_any_number_of_steps(void **state)
 {
 	sqlite3 *db = open_db();
 
 	(void)state;
-	/* Behind one step, three, six: readings left in the middle of a window are not the next one's. */
+	/* Ended after 1, 2, 3, ... steps: readings within a window are not those of the next one. */
 	for (int steps = 1; make_steps(db, steps); steps++)
 		check_sweeps();
 	sqlite3_close(db);
 	check_sweeps();
 }
 
-/* What a compaction that ends after each step stores, another one that goes on stores as well. */
-static void one_run_stores_what_many_do(void **state)
+/* A compaction that ends after each step stores the same as an uninterrupted one. */
+static void one_run_stores_the_same_as_many(void **state)
 {
 	static const char tables[] =
 		"SELECT count(*) FROM (SELECT * FROM %s EXCEPT SELECT * FROM b.%s) UNION ALL"
@@ -162,7 +162,7 @@ static int64_t ask(sqlite3 *db, const char *sql)
 	return value;
 }
 
-/* Of hot nothing goes but what stands in complete windows, whether rows are removed or the table is emptied. */
+/* Only rows of complete windows are removed from hot, one by one or by emptying the table. */
 static void rows_of_later_sweeps_stay_in_hot(void **state)
 {
 	static const char before[] = "(SELECT coalesce(max(to_sweep), 0) * 65536 FROM chunk_window WHERE state > 0)";
@@ -199,9 +199,9 @@ static void rows_of_later_sweeps_stay_in_hot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(it_goes_on_where_it_was_ended, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(it_may_be_ended_anywhere, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_run_stores_what_many_do, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(compaction_continues_after_each_step, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(compaction_continues_after_any_number_of_steps, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_run_stores_the_same_as_many, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rows_of_later_sweeps_stay_in_hot, set_up, tear_down),
 	};
 

@@ -18,37 +18,37 @@
 #include "storage/file/schema.h"
 #include "storage/writer.h"
 
-/* Bytes in the log from which on it is emptied into the file, and from which on its start is waited for. */
+/* From this size of the log on it is checkpointed; from this size on the next sweep may wait for that. */
 #define LOG_BYTES INT64_C(8388608)
 #define LOG_BYTES_MOST INT64_C(33554432)
 
-/* A log that cannot be emptied is reported after so many sweeps in a row: short readers are not. */
+/* A log that cannot be emptied is reported after so many sweeps in a row, so short readers are not. */
 #define HELD_SWEEPS 3
 
-/* After a failure so many sweeps are let pass. */
+/* Sweeps before the next attempt after a failure. */
 #define PAUSE_SWEEPS 10
 
 /* As in struct event. */
 #define EVENT_TEXT_MOST 255
 
 struct compactor {
-	/* The thread's alone. */
+	/* Only used by the thread. */
 	sqlite3 *db;
 	struct compaction compaction;
 	struct writer_retention retention;
 	int64_t page_bytes;
 	unsigned pause;
-	bool told; /* an event says that it fails */
-	bool may_retain; /* windows were made since all that is too old went */
+	bool reported; /* an event reports that it fails */
+	bool may_retain; /* windows were written since the last removal was complete */
 	int own_frames; /* pages in the log after its own newest commit */
-	int64_t held_bytes;   /* of a log that the newest look could not empty; 0: it could, or the log is small */
-	unsigned held_sweeps; /* so many in a row */
+	int64_t held_bytes;   /* of a log that the last checkpoint could not empty; 0: it could, or the log is small */
+	unsigned held_sweeps; /* in a row */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;
-	/* Behind the mutex. */
+	/* Protected by the mutex. */
 	bool woken, stop;
-	bool failed; /* a write or flush: nothing more is done until the writer has repaired the log */
+	bool failed; /* a write or flush: idle until the writer has repaired the log */
 	int64_t finish_until_us; /* CLOCK_BOOTTIME; with stop */
 	int log_frames;
 	int64_t reported_bytes; /* as held_bytes, after HELD_SWEEPS */
@@ -67,7 +67,7 @@ static bool may_go_on(struct compactor *compactor)
 	return may;
 }
 
-/* Could what was last written not reach the disk? Then a retry may copy into the file what the log has lost. */
+/* Did a write or flush fail? A retry could then copy pages into the file that the log has lost. */
 static bool check_flush(struct compactor *compactor)
 {
 	switch (sqlite3_extended_errcode(compactor->db)) {
@@ -83,26 +83,26 @@ static bool check_flush(struct compactor *compactor)
 	return true;
 }
 
-/* It concerns nobody who waits for a sweep: an event says so, as soon as one can be stored. */
-static void tell(struct compactor *compactor, const struct error *failure)
+/* Reports a failure in an event, as soon as one can be stored. */
+static void report(struct compactor *compactor, const struct error *failure)
 {
 	sqlite3_stmt *insert;
 
-	if (compactor->told || db_prepare(compactor->db, "INSERT INTO event (sweep, wall_us, kind, severity, text)"
+	if (compactor->reported || db_prepare(compactor->db, "INSERT INTO event (sweep, wall_us, kind, severity, text)"
 					  " SELECT max(id), ?1, 'history-failed', ?2, ?3 FROM sweep", &insert,
 					  NULL) < 0)
 		return;
 	sqlite3_bind_int64(insert, 1, clock_wall_us(clock_system()));
 	sqlite3_bind_int(insert, 2, EVENT_WARNING);
 	sqlite3_bind_text(insert, 3, failure->text, (int)strnlen(failure->text, EVENT_TEXT_MOST), SQLITE_STATIC);
-	compactor->told = db_run(insert, NULL) == 0;
+	compactor->reported = db_run(insert, NULL) == 0;
 	sqlite3_finalize(insert);
 }
 
 /*
- * Passive: nobody waits for it. Where sweeps come so fast that the log never is at
- * its end, its start is asked for: then the next sweep waits until the rest is in
- * the file, but nobody waits for a reader, however long that takes.
+ * A passive checkpoint blocks no sweep. If sweeps follow so fast that it never reaches the end of the
+ * log, a restart is requested: then the next sweep waits until the rest is in the file. Readers are
+ * never waited for.
  */
 static void empty_log(struct compactor *compactor, int frames)
 {
@@ -126,7 +126,7 @@ static void empty_log(struct compactor *compactor, int frames)
 	sqlite3_busy_timeout(compactor->db, SCHEMA_BUSY_TIMEOUT_MS);
 }
 
-/* After each look for a sweep: does a reader keep the log, and who is it? */
+/* After each sweep: does a reader hold the log, and which one? */
 static void report_log(struct compactor *compactor)
 {
 	char holders[SINK_HOLDERS_SIZE] = "";
@@ -140,7 +140,7 @@ static void report_log(struct compactor *compactor)
 	pthread_mutex_unlock(&compactor->mutex);
 }
 
-/* SQLite calls this after each commit of the thread's own. */
+/* SQLite calls this after each commit of the thread. */
 static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 {
 	struct compactor *compactor = ctx;
@@ -151,14 +151,14 @@ static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
-/* One step of whatever there is; a long row of them must not fill the log. */
+/* One step of compaction or removal, and a checkpoint, so that many steps do not fill the log. */
 static int step(struct compactor *compactor, struct error *err)
 {
 	int result = compact_step(&compactor->compaction, err);
 
 	if (result > 0)
 		compactor->may_retain = true;
-	/* It looks through all windows: not for each sweep. */
+	/* It searches all windows, so not after each sweep. */
 	if (!result && compactor->may_retain) {
 		result = retain_step(&compactor->compaction, &compactor->retention, err);
 		compactor->may_retain = result != 0;
@@ -182,22 +182,22 @@ static void work(struct compactor *compactor)
 		result = step(compactor, &err);
 		packed |= result > 0;
 	} while (result > 0 && may_go_on(compactor));
-	/* Before it reads again, the next sweeps make each page that it has cached an old one. */
+	/* The next sweeps invalidate all cached pages before they are read again. */
 	if (packed) {
 		sqlite3_db_release_memory(compactor->db);
 		heap_give_back();
 	}
 	if (result >= 0 && compactor->compaction.damaged) {
-		err_set(&err, ERR_IO, "%llu packs of new samples could not be read and are lost; see the disk, and "
+		err_set(&err, ERR_IO, "%llu packs of new samples are unreadable and lost; check the disk, and run: "
 			"ibwire db check", (unsigned long long)compactor->compaction.damaged);
 		compactor->compaction.damaged = 0;
-		tell(compactor, &err);
+		report(compactor, &err);
 	}
 	if (result >= 0) {
-		compactor->told = false;
+		compactor->reported = false;
 	} else {
 		compactor->pause = PAUSE_SWEEPS;
-		tell(compactor, &err);
+		report(compactor, &err);
 	}
 }
 

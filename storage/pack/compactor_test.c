@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* compactor_test.c - a thread that cannot be started, and a log that a reader keeps from being emptied */
+/* compactor_test.c - a thread that cannot start, and a log that a reader holds */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 
 #define WINDOW 10
 
-/* No file can be opened any more: so the thread has no connection. Return: what was allowed before. */
+/* Without files the thread cannot connect. Return: the previous limit. */
 static rlim_t allow_no_more_files(void)
 {
 	struct rlimit limit;
@@ -47,7 +47,7 @@ static void allow_files(rlim_t count)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-static void what_cannot_be_started_is_told_once_and_tried_again(void **state)
+static void a_failed_start_is_reported_once_and_retried(void **state)
 {
 	struct model *model = model_create(1, 2, 20, 10);
 	struct writer *writer = check_open_writer_with(path, WINDOW);
@@ -57,7 +57,7 @@ static void what_cannot_be_started_is_told_once_and_tried_again(void **state)
 	(void)state;
 	model->calm = model->keep_history = true;
 	before = allow_no_more_files();
-	/* Twice it is tried, and it says so once. */
+	/* Tried twice, reported once. */
 	for (int i = 0; i < 70; i++)
 		check_store(writer, model_step(model));
 	allow_files(before);
@@ -77,7 +77,7 @@ static void what_cannot_be_started_is_told_once_and_tried_again(void **state)
 	model_destroy(model);
 }
 
-/* Another process that holds a read transaction open, from when it is told to until its pipe is closed. */
+/* Another process with a read transaction, from a byte on its pipe until the pipe is closed. */
 struct holder {
 	pid_t pid;
 	int told, begun;
@@ -129,7 +129,7 @@ static void holder_end(const struct holder *holder)
 	assert_int_equal(status, 0);
 }
 
-/* Sweeps until the thread reports a log that is held, or none; with pauses, so that it keeps up. */
+/* Store sweeps until the thread reports a held log, or none; with pauses for the thread. */
 static void store_until_held(struct writer *writer, struct model *model, bool held, char holders[SINK_HOLDERS_SIZE])
 {
 	const struct sink *sink = writer_sink(writer);
@@ -146,10 +146,10 @@ static void store_until_held(struct writer *writer, struct model *model, bool he
 	assert_in_range(bytes, held ? 70000000 : 0, held ? 140000000 : 0);
 }
 
-static void a_reader_that_keeps_a_large_log_is_named(void **state)
+static void a_reader_that_holds_a_large_log_is_named(void **state)
 {
 	char expected[64], holders[SINK_HOLDERS_SIZE];
-	/* They inherit no connection. The later one would read the newest state, and keeps nothing. */
+	/* Started before any connection exists. The later one reads the newest state and holds nothing. */
 	struct holder later = holder_start(), first = holder_start();
 	struct writer *writer = check_open_writer_with(path, WINDOW);
 	struct model *model = model_create(1, 2, 5, 3);
@@ -189,8 +189,8 @@ static void a_reader_that_keeps_a_large_log_is_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(what_cannot_be_started_is_told_once_and_tried_again),
-		TEST_IN_FOLDER(a_reader_that_keeps_a_large_log_is_named),
+		TEST_IN_FOLDER(a_failed_start_is_reported_once_and_retried),
+		TEST_IN_FOLDER(a_reader_that_holds_a_large_log_is_named),
 	};
 
 	return cmocka_run_group_tests_name("compactor", tests, NULL, NULL);

@@ -14,55 +14,55 @@
 #include "storage/writer.h"
 
 /*
- * Free pages are used again before the file grows, so a file whose oldest samples go
- * is as large as it was. Only much more than one window's rows of hot is given back.
+ * Free pages are reused before the file grows, so the file keeps its size when the oldest samples are
+ * removed. Only much more than the rows of hot of one window is returned to the file system.
  */
 #define FREE_BYTES_LEAST INT64_C(67108864)
 #define VACUUM "PRAGMA incremental_vacuum(256)"
 
-/* An event says that the file is full, not more often than that. */
+/* Shortest time between two events about a full file. */
 #define FULL_EVENT_US (24 * 3600 * US_PER_S)
 
 /*
- * Now: the newest sweep's time. A clock that stood right may jump far ahead and return (a clock chip without
- * battery, until NTP corrects it), and what a wrong now removed is lost. So while the last 60 sweeps are more
- * than a day apart, now is the earliest of them: history then stays longer than it was to, never shorter. Nothing
- * can be said of a clock that stays wrong; and where sweeps are half an hour apart, now is 60 of them late.
+ * The current time: that of the newest sweep. A clock may jump far ahead and return (a clock chip without a
+ * battery, until NTP corrects it), and data that a wrong time removed is lost. So while the last 60 sweeps
+ * span more than a day, it is the time of the earliest: data may stay longer than configured, never shorter.
+ * A clock that stays wrong is not detected; at intervals of half an hour the time is 60 sweeps late.
  */
 #define NOW \
 	"SELECT CASE WHEN max(wall_us) - min(wall_us) > 86400000000 THEN min(wall_us)" \
 	" ELSE (SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1) END" \
 	" FROM sweep WHERE id > (SELECT max(id) FROM sweep) - 60"
 
-/* chunk_window.next_port of one of whose samples nothing is left. */
+/* chunk_window.next_port once all samples of the window are removed. */
 #define ALL_REMOVED (-1)
 
 /* A window or an hour. */
 struct run {
 	int64_t id, from_sweep, to_sweep, to_us;
-	int state;
+	bool expiring; /* the sums of the window are being removed */
 };
 
 /*
- * What goes with the samples of a window: ?1 its id, ?2 its first sweep, ?3 the first behind it. Each statement
- * removes so many rows that others wait for some milliseconds, and is run until it finds none. The readings of its
- * last sweep stay, the next window counts from them; so does what ports that rest were read at last; and a row
- * of sweep, for the times of what remains.
+ * Removed with the samples of a window: ?1 its id, ?2 its first sweep, ?3 the first after it. Each statement
+ * removes so many rows that other writers wait for some milliseconds, and is repeated until it finds none. These
+ * stay: the readings of its last sweep, which the next window adds to; the last readings of ports that a span
+ * covers; and the row of its last sweep, for the times of the sums.
  */
 #define RESTING \
 	"(SELECT read_sweep, port FROM span WHERE read_sweep IS NOT NULL AND (to_sweep IS NULL OR to_sweep > ?3))"
 #define STILL_NAMED \
 	"(SELECT read_sweep FROM span WHERE read_sweep IS NOT NULL AND (to_sweep IS NULL OR to_sweep > ?3)" \
 	" UNION ALL SELECT sweep FROM detail_last)"
-/* Readings of slow counters, those first that are removed first. */
+/* Readings of slow counters, in the order of removal. */
 #define READINGS \
 	"(SELECT d.sweep, d.port, d.attribute FROM detail d WHERE d.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM" \
 	" detail_last l WHERE l.port = d.port AND l.attribute = d.attribute AND l.sweep = d.sweep)" \
 	" ORDER BY d.sweep, d.port, d.attribute LIMIT 1024 + 0 * ?1 * ?2)"
 
 /*
- * One statement, and what hangs on its rows and so goes before them in the same transaction (NULL: nothing). A
- * reading without its values would say 0 of each; a value without its reading is damage.
+ * A statement, and one for the rows that depend on its rows, which goes first in the same transaction (or NULL).
+ * A reading without its values would mean 0 for each; a value without its reading is damage.
  */
 struct removal {
 	const char *rows, *first;
@@ -77,14 +77,14 @@ static const struct removal samples_sql[] = {
 	  "DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM "
 	  READINGS " r CROSS JOIN detail_value v ON v.sweep = r.sweep AND v.port = r.port"
 	  " AND v.counter >= 32 * r.attribute AND v.counter < 32 * (r.attribute + 1))" },
-	/* What was left alone where the two above were two transactions. */
+	/* Left over by versions that removed readings and values in two transactions. */
 	{ "DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM"
 	  " detail_value v WHERE v.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep AND"
 	  " d.port = v.port AND d.attribute = v.counter / 32) LIMIT 2048 + 0 * ?1 * ?2)", NULL },
 	{ "DELETE FROM sweep WHERE id >= ?2 AND id < ?3 - 1 AND id NOT IN " STILL_NAMED " AND ?1", NULL },
 };
 
-/* And with its sums; of the last window of an hour the row of sweep stays. */
+/* Removed with its sums; the row of sweep of the last window of an hour stays. */
 static const struct removal sums_sql[] = {
 	{ "DELETE FROM chunk_sum WHERE (window, port) IN (SELECT window, port FROM chunk_sum WHERE window = ?1"
 	  " LIMIT 2048 + 0 * ?2 * ?3)", NULL },
@@ -110,7 +110,7 @@ static const struct removal hours_sql[] = {
 	{ "DELETE FROM hour WHERE id = ?1 AND ?2 AND ?3", NULL },
 };
 
-/* Run one statement inside a transaction. Return: how many rows it removed, or an error. */
+/* Run a statement inside a transaction. Return: the number of removed rows, or an error. */
 static int64_t remove_rows(struct compaction *compaction, const char *sql, const struct run *run, struct error *err)
 {
 	sqlite3_stmt *remove;
@@ -126,7 +126,7 @@ static int64_t remove_rows(struct compaction *compaction, const char *sql, const
 	return result < 0 ? result : sqlite3_changes(compaction->db);
 }
 
-/* Some rows, with what hangs on them, in a transaction of their own. Return: how many rows, or an error. */
+/* Remove some rows and their dependent rows in one transaction. Return: the number of rows, or an error. */
 static int64_t remove_some(struct compaction *compaction, const struct removal *removal, const struct run *run,
 			   struct error *err)
 {
@@ -143,7 +143,7 @@ static int64_t remove_some(struct compaction *compaction, const struct removal *
 	return result < 0 ? result : removed;
 }
 
-/* The first of the statements that has something to remove. Return: 1, 0 where none has, or an error. */
+/* Run the first statement that finds rows. Return: 1, 0 if none does, or an error. */
 static int remove_next(struct compaction *compaction, const struct removal *removals, size_t count,
 		       const struct run *run, struct error *err)
 {
@@ -154,44 +154,34 @@ static int remove_next(struct compaction *compaction, const struct removal *remo
 	return removed < 0 ? (int)removed : removed > 0;
 }
 
-/* The first row of a query of runs. Return: 1, 0 where there is none, or an error. */
+/* The first row of a query of runs. Return: 1, 0 without one, or an error. */
 static int find_run(sqlite3 *db, const char *sql, struct run *ret, struct error *err)
 {
-	sqlite3_stmt *row;
-	int result = db_prepare(db, sql, &row, err);
+	int64_t row[5];
+	int result = db_row(db, sql, NULL, 0, row, 5, err);
 
-	if (result < 0)
-		return result;
-	result = db_step(row, err);
 	if (result > 0)
-		*ret = (struct run){ .id = sqlite3_column_int64(row, 0), .from_sweep = sqlite3_column_int64(row, 1),
-				     .to_sweep = sqlite3_column_int64(row, 2), .to_us = db_us(row, 3) };
-	sqlite3_finalize(row);
+		*ret = (struct run){ row[0], row[1], row[2], row[3], row[4] != 0 };
 	return result;
 }
 
-static int set_state(struct compaction *compaction, const struct run *run, int state, int64_t next_port,
-		     struct error *err)
+/* Mark a window whose samples no longer count. Return: 1 or an error. */
+static int expire(struct compaction *compaction, const struct run *run, int64_t next_port, struct error *err)
 {
-	int result;
+	int result = compact_begin(compaction, err);
 
-	sqlite3_bind_int64(compaction->progress, 1, next_port);
-	sqlite3_bind_int(compaction->progress, 2, state);
-	sqlite3_bind_int64(compaction->progress, 3, run->id);
-	result = compact_begin(compaction, err);
 	if (!result)
-		result = compact_end(compaction, db_run(compaction->progress, err), err);
+		result = compact_end(compaction, compact_update(compaction, UPDATE_WINDOW, run->id, next_port,
+								WINDOW_SUMS_ONLY, err), err);
 	return result ? result : 1;
 }
 
 static bool is_older(const struct run *run, int64_t now_us, int64_t retention_us)
 {
-	int64_t age_us;
-
-	return retention_us > 0 && !__builtin_sub_overflow(now_us, run->to_us, &age_us) && age_us > retention_us;
+	return retention_us > 0 && run->to_us + retention_us < now_us;
 }
 
-/* Once in a while: the file is full, and how far back its samples reach now. */
+/* Report, at most once a day, that the file is full, and the age of its samples. */
 static int report_full(struct compaction *compaction, const struct writer_retention *retention, const struct run *run,
 		     int64_t now_us, struct error *err)
 {
@@ -204,8 +194,8 @@ static int report_full(struct compaction *compaction, const struct writer_retent
 
 	if (result < 0)
 		return result;
-	snprintf(text, sizeof(text), "the database is as large as it may be (%.1f GB): samples up to %s go before "
-		 "their time, their sums stay; give more with --max-size", (double)retention->max_bytes / 1e9,
+	snprintf(text, sizeof(text), "the database has its maximum size (%.1f GB): samples up to %s are removed before "
+		 "the end of their retention, their sums stay; raise --max-size", (double)retention->max_bytes / 1e9,
 		 when_format_utc(run->to_us, when));
 	sqlite3_bind_int64(insert, 1, now_us);
 	sqlite3_bind_int(insert, 2, EVENT_INFO);
@@ -218,65 +208,57 @@ static int report_full(struct compaction *compaction, const struct writer_retent
 	return result;
 }
 
-/* Windows whose samples are to go. Return: as retain_step(). */
+/* Remove samples. Return: as retain_step(). */
 static int retain_samples(struct compaction *compaction, const struct writer_retention *retention,
 			  int64_t now_us, bool full,
 			  struct error *err)
 {
 	struct run run = { 0 };
-	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM chunk_window"
-			      " WHERE state = 2 AND next_port <> -1 ORDER BY id LIMIT 1", &run, err);
+	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM chunk_window"
+			      " WHERE state = 2 AND next_port = 0 ORDER BY id LIMIT 1", &run, err);
 
 	if (result > 0) {
 		result = remove_next(compaction, samples_sql, sizeof(samples_sql) / sizeof(*samples_sql), &run, err);
-		return result ? result : set_state(compaction, &run, WINDOW_SUMS_ONLY, ALL_REMOVED, err);
+		return result ? result : expire(compaction, &run, ALL_REMOVED, err);
 	}
 	if (!result)
-		result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM chunk_window"
+		result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM chunk_window"
 				  " WHERE state = 1 ORDER BY id LIMIT 1", &run, err);
 	if (result <= 0)
 		return result;
 	if (is_older(&run, now_us, retention->raw_us))
-		return set_state(compaction, &run, WINDOW_SUMS_ONLY, 0, err);
+		return expire(compaction, &run, 0, err);
 	if (!full)
 		return 0;
 	result = report_full(compaction, retention, &run, now_us, err);
-	return result ? result : set_state(compaction, &run, WINDOW_SUMS_ONLY, 0, err);
+	return result ? result : expire(compaction, &run, 0, err);
 }
 
-/* Sums of windows without samples, once those of their hour are made; and of hours. */
+/* Remove sums of windows without samples, once the sums of their hour are complete; then those of hours. */
 static int retain_sums(struct compaction *compaction, const struct writer_retention *retention,
 		       int64_t now_us, bool full,
 		       struct error *err)
 {
 	struct run run = { 0 };
-	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM chunk_window"
-			      " WHERE state = 2 AND next_port = -1 AND id < (SELECT max(to_window) FROM hour"
+	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, next_port = 1 FROM chunk_window"
+			      " WHERE state = 2 AND next_port <> 0 AND id < (SELECT max(to_window) FROM hour"
 			      " WHERE state = 1) ORDER BY id LIMIT 1", &run, err);
 
-	if (result > 0 && (full || is_older(&run, now_us, retention->sums_us)))
+	if (result > 0 && !run.expiring && (full || is_older(&run, now_us, retention->sums_us)))
+		return expire(compaction, &run, WINDOW_SUMS_EXPIRING, err);
+	if (result > 0 && run.expiring)
 		return remove_next(compaction, sums_sql, sizeof(sums_sql) / sizeof(*sums_sql), &run, err);
 	if (result < 0)
 		return result;
-	/* An hour goes behind all of its windows. */
-	result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us FROM hour WHERE state = 1 AND"
+	/* An hour is removed after all of its windows. */
+	result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM hour WHERE state = 1 AND"
 			  " to_window <= (SELECT min(id) FROM chunk_window) ORDER BY id LIMIT 1", &run, err);
 	if (result > 0 && (full || is_older(&run, now_us, retention->hours_us)))
 		return remove_next(compaction, hours_sql, sizeof(hours_sql) / sizeof(*hours_sql), &run, err);
 	return result < 0 ? result : 0;
 }
 
-/* Pages of the file, and those of them that are free. */
-static int count_pages(sqlite3 *db, int64_t *ret_pages, int64_t *ret_free, int64_t *ret_size, struct error *err)
-{
-	int result = db_integer(db, "PRAGMA page_count", 0, ret_pages, err);
-
-	if (!result)
-		result = db_integer(db, "PRAGMA freelist_count", 0, ret_free, err);
-	return result ? result : db_integer(db, "PRAGMA page_size", 0, ret_size, err);
-}
-
-/* Bytes of the log that count: a reader that keeps it from being emptied must not cost all samples. */
+/* The part of the log that counts: a reader that blocks checkpoints must not cost all samples. */
 static int64_t log_bytes(sqlite3 *db, const struct writer_retention *retention)
 {
 	int64_t bytes = admin_file_bytes(sqlite3_db_filename(db, "main"), "-wal");
@@ -286,20 +268,22 @@ static int64_t log_bytes(sqlite3 *db, const struct writer_retention *retention)
 
 int retain_step(struct compaction *compaction, const struct writer_retention *retention, struct error *err)
 {
-	int64_t now_us = 0, pages = 0, unused = 0, size = 0;
-	int result = db_integer(compaction->db, NOW, 0, &now_us, err);
+	enum { TIME, PAGES, UNUSED, SIZE, COUNT };
+	int64_t row[COUNT], now_us, unused;
+	int result = db_row(compaction->db, "SELECT (" NOW "), page_count, freelist_count, page_size FROM"
+			    " pragma_page_count, pragma_freelist_count, pragma_page_size", NULL, 0, row, COUNT, err);
 	bool full;
 
-	if (!result)
-		result = count_pages(compaction->db, &pages, &unused, &size, err);
 	if (result < 0)
 		return result;
-	full = retention->max_bytes > 0 &&
-	       (pages - unused) * size + log_bytes(compaction->db, retention) > retention->max_bytes;
+	now_us = row[TIME];
+	unused = row[UNUSED] * row[SIZE];
+	full = retention->max_bytes > 0 && row[PAGES] * row[SIZE] - unused + log_bytes(compaction->db, retention) >
+	       retention->max_bytes;
 	result = retain_samples(compaction, retention, now_us, full, err);
 	if (!result)
 		result = retain_sums(compaction, retention, now_us, full, err);
-	if (result || unused * size < FREE_BYTES_LEAST || unused < pages / 16)
+	if (result || unused < FREE_BYTES_LEAST || row[UNUSED] < row[PAGES] / 16)
 		return result;
 	result = db_exec(compaction->db, VACUUM, err);
 	return result ? result : 1;

@@ -9,10 +9,10 @@
 #include "storage/read/reader_internal.h"
 #include "storage/read/topology.h"
 
-/* Wall clock of the first sweep that is kept from one on. */
+/* Wall clock of the first stored sweep from one on. */
 #define WALL_FROM(sweep) "(SELECT s.wall_us FROM sweep s WHERE s.id >= " sweep " ORDER BY s.id LIMIT 1)"
 
-/* A stored description as it is shown, or the last good one where that names nobody. */
+/* A stored description for display, or the last one that is not generic. */
 static int read_name(sqlite3_stmt *row, int column, sqlite3_stmt *names, uint64_t guid, int64_t sweep,
 		     char ret[NODE_NAME_SIZE], struct error *err)
 {
@@ -29,24 +29,7 @@ static int read_name(sqlite3_stmt *row, int column, sqlite3_stmt *names, uint64_
 	return result;
 }
 
-/* Begin to read, at the sweep that a time means. */
-static int begin(struct reader *reader, int64_t at_us, int64_t *ret_sweep, struct error *err)
-{
-	struct stored_sweep sweep;
-	int result = reader_begin(reader, err);
-
-	if (result < 0)
-		return result;
-	result = reader_find_sweep(reader, at_us, &sweep, err);
-	if (result < 0) {
-		reader_end(reader);
-		return result;
-	}
-	*ret_sweep = sweep.info.id;
-	return 0;
-}
-
-static int tell_gone(sqlite3 *db, int64_t sweep, reader_departed_fn *each, void *ctx, struct error *err)
+static int report_departed(sqlite3 *db, int64_t sweep, reader_departed_fn *each, void *ctx, struct error *err)
 {
 	static const char query[] =
 		"SELECT n.guid, v.description, (SELECT s.wall_us FROM sweep s WHERE s.id >= v.from_sweep"
@@ -78,12 +61,12 @@ static int tell_gone(sqlite3 *db, int64_t sweep, reader_departed_fn *each, void 
 
 int reader_departed_nodes(struct reader *reader, int64_t at_us, reader_departed_fn *each, void *ctx, struct error *err)
 {
-	int64_t sweep;
-	int result = begin(reader, at_us, &sweep, err);
+	struct stored_sweep sweep;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
 
 	if (result < 0)
 		return result;
-	result = tell_gone(reader->db, sweep, each, ctx, err);
+	result = report_departed(reader->db, sweep.info.id, each, ctx, err);
 	reader_end(reader);
 	return result;
 }
@@ -125,12 +108,12 @@ static int find_peer(sqlite3 *db, uint64_t node_guid, uint8_t port, int64_t swee
 int reader_last_peer(struct reader *reader, uint64_t node_guid, uint8_t port, int64_t at_us, struct past_peer *ret,
 		     struct error *err)
 {
-	int64_t sweep;
-	int result = begin(reader, at_us, &sweep, err);
+	struct stored_sweep sweep;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
 
 	if (result < 0)
 		return result;
-	result = find_peer(reader->db, node_guid, port, sweep, ret, err);
+	result = find_peer(reader->db, node_guid, port, sweep.info.id, ret, err);
 	reader_end(reader);
 	return result;
 }

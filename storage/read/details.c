@@ -36,7 +36,7 @@ static void read_value(sqlite3_stmt *row, struct stored_detail *detail)
 	uint32_t bit, marks = (uint32_t)sqlite3_column_int(row, 3);
 
 	if (number >= detail_count((enum detail_attribute)detail->reading.attribute))
-		return; /* of a newer catalogue: not one that we can show */
+		return; /* of a newer version */
 	bit = UINT32_C(1) << number;
 	if (detail->reading.present & bit)
 		detail->reading.value[number] = (uint32_t)sqlite3_column_int64(row, 1);

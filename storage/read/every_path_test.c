@@ -51,7 +51,7 @@ static int remove_all(void **state)
 	return test_folder_remove(state);
 }
 
-/* What should come next in a walk by sweep and port id. */
+/* The next sample in order of sweep and port id. */
 struct expected {
 	int64_t sweep;
 	uint32_t id;
@@ -110,7 +110,7 @@ static void check_scan(sqlite3 *db)
 	}
 	if (result < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(scan.damaged, 0);
+	assert_int_equal(scan.damage.count, 0);
 	assert_int_equal(expected.seen, truth.samples);
 	delta_scan_end(&scan);
 }
@@ -165,31 +165,32 @@ static void compare_sum(const struct range *range, uint32_t id, const struct por
 static unsigned check_sums(sqlite3 *db)
 {
 	static struct port_sum sums[IDS];
-	unsigned from = 0;
+	unsigned sources = 0;
 
 	for (int i = 0; i < RANGES; i++) {
 		const struct range *range = &truth.ranges[i];
-		struct sums_cover cover;
+		struct sums_query query = { .after = range->after, .until = range->until };
+		struct sums_origin origin;
 
 		memset(sums, 0, sizeof(sums));
-		assert_int_equal(sums_load(db, range->after, range->until, 0, sums, IDS, &cover, NULL), 0);
-		assert_int_equal(cover.damaged, 0);
-		assert_int_equal(cover.after, range->after);
-		assert_int_equal(cover.until, range->until);
-		from |= cover.from;
+		assert_int_equal(sums_load(db, &query, sums, IDS, &origin, NULL), 0);
+		assert_int_equal(origin.damage.count, 0);
+		sources |= origin.sources;
 		for (uint32_t id = 1; id < IDS; id++)
 			compare_sum(range, id, &sums[id]);
 		for (uint32_t id = 1 + (uint32_t)i; id < IDS; id += 100) {
 			struct port_sum one = { 0 };
 
-			assert_int_equal(sums_load(db, range->after, range->until, id, &one, 1, NULL, NULL), 0);
+			query.ports = &id;
+			query.port_count = 1;
+			assert_int_equal(sums_load(db, &query, &one, 1, NULL, NULL), 0);
 			compare_sum(range, id, &one);
 		}
 	}
-	return from;
+	return sources;
 }
 
-/* What both statements below ask for behind who it is. */
+/* Columns of both statements below. */
 enum { ROW_FIRST, ROW_SECOND, ROW_ELAPSED, ROW_UNKNOWN, ROW_RESET, ROW_SATURATED, ROW_BYTES,
        ROW_COUNTERS = ROW_BYTES + 2, ROW_COLUMNS = ROW_COUNTERS + COUNTER_COUNT };
 
@@ -297,7 +298,7 @@ static void ask_reader(const struct text *sql, row_function *row, void *ctx)
 	reader_close(reader);
 }
 
-/* Numbers between bars, one row a line. */
+/* Numbers separated by bars, a row in each line. */
 static void ask_shell(const struct text *sql, row_function *row, void *ctx)
 {
 	struct text command = { 0 };
@@ -354,7 +355,7 @@ static void check_sql(asking *ask)
 	}
 }
 
-/* Compact until sweep @until stands in chunks, and a step more, which ends in the middle of a window. */
+/* Compact until sweep @until is in chunks, and one step more, which ends within a window. */
 static void compact_until(int64_t until)
 {
 	static struct compaction compaction;
@@ -367,7 +368,7 @@ static void compact_until(int64_t until)
 		if (done >= until)
 			break;
 		result = db_integer(db, "SELECT max(to_sweep) FROM chunk_window WHERE state > 0", 0, &done, &err);
-		/* Else the thread does that. */
+		/* Otherwise the task of the thread. */
 		if (i % 64 == 0)
 			sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	}
@@ -377,7 +378,7 @@ static void compact_until(int64_t until)
 	sqlite3_close(db);
 }
 
-/* Return: where sums came from. */
+/* Return: the set of sources of sums. */
 static unsigned check_all(void)
 {
 	struct error err = { 0 };
@@ -394,11 +395,11 @@ static unsigned check_all(void)
 	return from;
 }
 
-static void all_of_it_is_in_hot(void **state)
+static void everything_is_in_hot(void **state)
 {
 	(void)state;
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
-	assert_int_equal(check_all(), SUMS_RAW);
+	assert_int_equal(check_all(), 1 << PLAN_HOT);
 }
 
 static void half_of_it_is_compacted(void **state)
@@ -407,10 +408,10 @@ static void half_of_it_is_compacted(void **state)
 	compact_until(truth.sweeps / 2);
 	assert_true(check_integer(path, "SELECT count(*) FROM hot") > 0);
 	assert_true(check_integer(path, "SELECT count(*) FROM chunk") > 0);
-	assert_true(check_all() & SUMS_WINDOWS);
+	assert_true(check_all() & 1 << PLAN_WINDOW_SUMS);
 }
 
-static void the_shell_says_the_same(void **state)
+static void the_shell_reads_the_same(void **state)
 {
 	const char *build = getenv("IBWIRE_BUILD");
 	char extension[4096];
@@ -424,22 +425,22 @@ static void the_shell_says_the_same(void **state)
 	check_sql(ask_shell);
 }
 
-static void all_of_it_is_compacted(void **state)
+static void everything_is_compacted(void **state)
 {
 	(void)state;
 	compact_until(INT64_MAX);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1") > 0);
-	assert_int_equal(check_all(), SUMS_RAW | SUMS_WINDOWS | SUMS_HOURS);
+	assert_int_equal(check_all() & 1 << PLAN_HOUR_SUMS, 1 << PLAN_HOUR_SUMS);
 	check_integrity(path);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_of_it_is_in_hot),
+		cmocka_unit_test(everything_is_in_hot),
 		cmocka_unit_test(half_of_it_is_compacted),
-		cmocka_unit_test(the_shell_says_the_same),
-		cmocka_unit_test(all_of_it_is_compacted),
+		cmocka_unit_test(the_shell_reads_the_same),
+		cmocka_unit_test(everything_is_compacted),
 	};
 
 	return cmocka_run_group_tests(tests, make, remove_all);

@@ -11,7 +11,7 @@
 #include "storage/file/schema.h"
 #include "storage/file/tables.h"
 
-/* ?1 the sweep of the time asked for, ?2 the first sweep that counts, ?3 that time, ?4 a node or 0. */
+/* ?1 the sweep of the requested time, ?2 the first sweep of the window, ?3 that time, ?4 a node or 0. */
 #define STATE_THEN "(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id AND l.from_sweep <= ?1)"
 static const char findings_sql[] =
 	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
@@ -38,7 +38,7 @@ static void copy_text(sqlite3_stmt *row, int at, char *ret, size_t size)
 	snprintf(ret, size, "%s", text ? text : "");
 }
 
-/* The members of a JSON text that another column holds. */
+/* The members of the JSON text in column EVIDENCE. */
 static int read_numbers(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
 {
 	struct finding *finding = &ret->finding;
@@ -70,7 +70,7 @@ static int read_hosts(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_r
 	return result < 0 ? result : 0;
 }
 
-/* Return: 1; 0 where it is of a kind that this program does not know; or an error. */
+/* Return: 1; 0 for a kind of a newer version; or an error. */
 static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
 {
 	const char *word = (const char *)sqlite3_column_text(row, KIND);
@@ -111,7 +111,7 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	return result ? result : 1;
 }
 
-static int give(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding_fn *each, void *ctx, struct error *err)
+static int report_rows(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding_fn *each, void *ctx, struct error *err)
 {
 	struct finding_row row;
 	int result;
@@ -126,7 +126,7 @@ static int give(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding_fn *ea
 	return result;
 }
 
-/* Which sweeps are meant: open in ?2 or later, up to ?1, and what was said of them until then. */
+/* Binds ?1 to ?4. */
 static int bind_times(struct reader *reader, const struct finding_query *query, sqlite3_stmt *rows, struct error *err)
 {
 	int64_t at_us = query->since_us ? query->until_us : query->at_us, after = 0;
@@ -136,20 +136,19 @@ static int bind_times(struct reader *reader, const struct finding_query *query, 
 	if (result < 0)
 		return result;
 	after = last.info.id;
-	/* What was closed by the first sweep of the window was not open in it. */
+	/* A finding that the first sweep closed was not open in the window. */
 	if (query->since_us && reader_find_sweep(reader, query->since_us, &first, NULL) < 0)
 		after = 0;
 	else if (query->since_us && first.info.id < last.info.id)
 		after = first.info.id + 1;
 	sqlite3_bind_int64(rows, 1, last.info.id);
 	sqlite3_bind_int64(rows, 2, after);
-	/* What was acknowledged after the newest sweep counts too, and until then only. */
+	/* Acknowledgements after the newest sweep count too. */
 	sqlite3_bind_int64(rows, 3, at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system()));
 	db_bind_u64(rows, 4, query->node_guid);
 	return 0;
 }
 
-/* Statements for what is read of findings. */
 static int prepare(sqlite3 *db, sqlite3_stmt **ret_rows, sqlite3_stmt **ret_members, struct error *err)
 {
 	int result = db_prepare(db, findings_sql, ret_rows, err);
@@ -169,7 +168,7 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 	if (!result)
 		result = bind_times(reader, query, rows, err);
 	if (!result)
-		result = give(members, rows, each, ctx, err);
+		result = report_rows(members, rows, each, ctx, err);
 	sqlite3_finalize(rows);
 	sqlite3_finalize(members);
 	reader_end(reader);
@@ -186,7 +185,7 @@ int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct
 		sqlite3_bind_int64(rows, 2, INT64_MAX);
 		sqlite3_bind_int64(rows, 3, 0);
 		sqlite3_bind_int64(rows, 4, 0);
-		result = give(members, rows, each, ctx, err);
+		result = report_rows(members, rows, each, ctx, err);
 	}
 	sqlite3_finalize(rows);
 	sqlite3_finalize(members);
@@ -200,7 +199,7 @@ int finding_acknowledge(const char *path, const struct finding *finding, const s
 	sqlite3 *db = NULL;
 	int result = schema_open_writer(path, &db, err);
 
-	/* The collector empties the log. */
+	/* The collector checkpoints the log. */
 	if (!result)
 		result = db_exec(db, "PRAGMA wal_autocheckpoint = 0", err);
 	if (!result)

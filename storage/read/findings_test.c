@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* findings_test.c - findings at any time as they were told, and what people say of them */
+/* findings_test.c - findings at any time, and acknowledgements */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 enum { PLACES = 24, STEPS = 160 };
 
-/* What one place says in one sweep. */
+/* A finding at one place in one sweep. */
 struct told {
 	bool open;
 	enum finding_severity severity;
@@ -31,7 +31,7 @@ struct history {
 	struct model *model;
 	struct told told[STEPS][PLACES];
 	int64_t wall_us[STEPS];
-	struct finding findings[PLACES]; /* as they stand */
+	struct finding findings[PLACES]; /* current state */
 };
 
 static const char *const causes[] = { "routing", "flows", "cable", "" };
@@ -46,7 +46,7 @@ static void init_place(struct finding *finding, int place)
 	};
 }
 
-/* One sweep later: places open, change, close, and go on. */
+/* The next sweep: findings open, change, close, or continue. */
 static void move(struct history *history, int step, int64_t wall_us)
 {
 	for (int i = 0; i < PLACES; i++) {
@@ -193,7 +193,7 @@ static void check_step(struct reader *reader, const struct history *history, int
 	assert_int_equal(gathered.count, expected);
 }
 
-static void every_sweep_shows_what_was_told_then(void **state)
+static void every_sweep_shows_its_findings(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed < 4; seed++) {
@@ -209,7 +209,7 @@ static void every_sweep_shows_what_was_told_then(void **state)
 	}
 }
 
-static void a_window_shows_all_that_were_open_in_it(void **state)
+static void a_window_shows_all_findings_open_in_it(void **state)
 {
 	struct history *history = make_history(9);
 	struct reader *reader = check_open_reader(path);
@@ -221,7 +221,7 @@ static void a_window_shows_all_that_were_open_in_it(void **state)
 		struct gathered gathered = { .count = 0 };
 
 		assert_int_equal(reader_findings(reader, &query, gather, &gathered, NULL), 0);
-		/* Each time that a place was open within (from, to] counts once. */
+		/* Each period in which a finding was open within (from, to] counts once. */
 		for (int i = 0; i < PLACES; i++)
 			for (int step = from + 1; step <= to; step++)
 				expected += history->told[step][i].open &&
@@ -233,7 +233,7 @@ static void a_window_shows_all_that_were_open_in_it(void **state)
 	free_history(history);
 }
 
-static void a_new_collector_is_given_what_is_open(void **state)
+static void a_new_collector_continues_with_open_findings(void **state)
 {
 	struct history *history = make_history(5);
 	struct writer *writer = check_open_writer(path);
@@ -259,7 +259,7 @@ static void a_new_collector_is_given_what_is_open(void **state)
 			assert_int_equal(finding->severity, told->severity);
 			assert_int_equal(finding->since_us, told->since_us);
 			assert_string_equal(finding->text, history->findings[i].text);
-			/* What it goes on from. */
+			/* State to continue from. */
 			assert_int_equal(finding->number_count, history->findings[i].number_count);
 			assert_string_equal(finding->numbers[0].key, "symbol_errors_per_hour");
 			assert_true(finding->numbers[0].value == history->findings[i].numbers[0].value);
@@ -294,7 +294,7 @@ static struct finding_row row_now(struct reader *reader, int64_t now_us)
 	return only_row_of(reader, &(struct finding_query){ .now_us = now_us });
 }
 
-static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
+static void an_acknowledgement_holds_until_its_end(void **state)
 {
 	struct finding finding;
 	const struct finding *open[] = { &finding };
@@ -325,7 +325,7 @@ static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
 	assert_string_equal(only_row(reader, wall_us[1]).acknowledged.person, "ada");
 	assert_string_equal(only_row(reader, wall_us[2]).acknowledged.reason, "cable is \"ordered\"");
 	assert_int_equal(only_row(reader, wall_us[3]).acknowledged.at_us, 0);
-	/* For good, and taken back. */
+	/* Without an end, and withdrawn. */
 	said.at_us = wall_us[4];
 	said.until_us = 0;
 	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
@@ -336,7 +336,7 @@ static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
 	assert_int_equal(only_row(reader, wall_us[4]).acknowledged.at_us, wall_us[4]);
 	assert_int_equal(only_row(reader, wall_us[5]).acknowledged.at_us, 0);
 
-	/* Now, which is after the newest sweep: one that ends counts until it does. */
+	/* The current time is after the newest sweep: an acknowledgement counts until its end. */
 	said.at_us = wall_us[5] + 10;
 	said.until_us = wall_us[5] + 20;
 	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
@@ -351,10 +351,10 @@ static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(every_sweep_shows_what_was_told_then),
-		TEST_IN_FOLDER(a_window_shows_all_that_were_open_in_it),
-		TEST_IN_FOLDER(a_new_collector_is_given_what_is_open),
-		TEST_IN_FOLDER(an_acknowledgement_counts_from_then_until_it_ends),
+		TEST_IN_FOLDER(every_sweep_shows_its_findings),
+		TEST_IN_FOLDER(a_window_shows_all_findings_open_in_it),
+		TEST_IN_FOLDER(a_new_collector_continues_with_open_findings),
+		TEST_IN_FOLDER(an_acknowledgement_holds_until_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

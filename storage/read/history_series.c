@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_series.c - what ports counted over a window, in steps of time */
+/* history_series.c - the counters of a window in steps of time, and as loads */
+#include <stdlib.h>
 
+#include "analysis/balance.h"
 #include "analysis/series.h"
 #include "base/err.h"
+#include "fabric/fabric.h"
 #include "storage/history.h"
+#include "storage/reader.h"
 
-/* Samples that are waited for; twice as many points as wanted are still no burden where each is a sweep. */
+/* Samples that are read within an acceptable time; limit of points, as a multiple, if each is a sweep. */
 enum { SAMPLES_MOST = 3000000, POINTS_TIMES = 2 };
 
 /* While a window is read. */
@@ -66,7 +70,7 @@ int reader_history_series(struct reader *reader, struct history_series *query, s
 	return code == 0 && filling.failed ? err_nomem(err) : code;
 }
 
-/* The shortest step that lets stored sums be read, where samples, or shorter sums, would be too many to wait for. */
+/* The shortest step for which stored sums are read, if samples, or shorter sums, are too many. */
 static int64_t least_step(const struct history_range *range, size_t ports)
 {
 	int64_t samples = (range->until - range->after) * (int64_t)ports;
@@ -84,4 +88,78 @@ int64_t history_step_us(const struct history_range *range, size_t ports, int64_t
 	if (range->until - range->after <= (int64_t)points * POINTS_TIMES)
 		return 0;
 	return series_round_span(step_us > least_us ? step_us : least_us);
+}
+
+/* Ports by index and by identity, with their totals. */
+struct port_totals {
+	uint32_t *indices;
+	struct history_port *ports;
+	struct history_sum *sums;
+	size_t count;
+};
+
+static int list_ports(const struct load_query *query, struct port_totals *totals, struct error *err)
+{
+	const struct fabric *fabric = query->snapshot->fabric;
+	size_t most = query->ports ? query->port_count : fabric->port_count, i;
+
+	totals->indices = calloc(most + 1, sizeof(*totals->indices));
+	totals->ports = calloc(most + 1, sizeof(*totals->ports));
+	totals->sums = calloc(most + 1, sizeof(*totals->sums));
+	if (!totals->indices || !totals->ports || !totals->sums)
+		return err_nomem(err);
+	for (i = 0; i < most; i++) {
+		uint32_t index = query->ports ? query->ports[i] : (uint32_t)i;
+		const struct port *port = &fabric->ports[index];
+
+		if (!query->ports && (!port_is_pollable(fabric, port) || port->peer == FABRIC_NONE))
+			continue;
+		totals->ports[totals->count] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
+		totals->indices[totals->count++] = index;
+	}
+	return 0;
+}
+
+static int read_sums(struct reader *reader, const struct load_query *query, const struct history_range *range,
+		     struct port_totals *totals, struct error *err)
+{
+	struct history_query sums = {
+		.after = range->after, .until = range->until, .damage = query->damage,
+		.counters = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA) |
+			    COUNTER_BIT(COUNTER_XMIT_WAIT) | COUNTER_BIT(COUNTER_XMIT_DISCARDS),
+	};
+	int code = list_ports(query, totals, err);
+
+	if (code < 0)
+		return code;
+	sums.ports = totals->ports;
+	sums.port_count = totals->count;
+	return reader_history_sums(reader, &sums, totals->sums, err);
+}
+
+int reader_history_loads(struct reader *reader, const struct load_query *query, struct balance_load *loads,
+			 struct error *err)
+{
+	const struct snapshot *snapshot = query->snapshot;
+	struct port_totals totals = { 0 };
+	struct history_range range;
+	int code = reader_history_range(reader, query->since_us, query->until_us, &range, err);
+	size_t i;
+
+	if (code == 0 && query->round && range.after != range.until)
+		code = reader_history_round(reader, &range, err);
+	if (code < 0 || range.after == range.until)
+		return code;
+	code = read_sums(reader, query, &range, &totals, err);
+	for (i = 0; code == 0 && i < totals.count; i++) {
+		uint32_t index = totals.indices[i];
+		const struct port *port = &snapshot->fabric->ports[index];
+
+		balance_load_of(&totals.sums[i].sum, &snapshot->fabric->nodes[port->node], port,
+				snapshot->caps ? &snapshot->caps[port->node] : NULL, &loads[index]);
+	}
+	free(totals.indices);
+	free(totals.ports);
+	free(totals.sums);
+	return code < 0 ? code : 1;
 }

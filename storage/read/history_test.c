@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_test.c - the pieces of any window add up to what was stored, whatever they are read from */
+/* history_test.c - the pieces of any window add up to the stored deltas */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,10 +21,10 @@
 
 enum { MOST_PORTS = 64 };
 
-/* What one port counted over some sweeps. */
+/* The total of a port over some sweeps. */
 struct sum {
 	int64_t samples, elapsed_us;
-	counter_set known, marked; /* known to each of them; reset or full in one of them */
+	counter_set known, marked; /* known in each of them; reset or saturated in one of them */
 	uint64_t value[COUNTER_COUNT];
 };
 
@@ -40,7 +41,7 @@ static void add(struct sum *sum, const struct delta *delta, int64_t samples)
 			sum->value[i] = UINT64_MAX;
 }
 
-/* What came of a query. */
+/* The result of a query. */
 struct got {
 	const struct model *model;
 	struct sum sums[MOST_PORTS]; /* by the model's ports */
@@ -50,28 +51,18 @@ struct got {
 	size_t stop_after; /* pieces; 0: never */
 };
 
-static size_t index_of(const struct model *model, const struct history_port *who)
-{
-	for (size_t i = 0; i < model->port_count; i++)
-		if (model->ports[i].num == who->num &&
-		    model->nodes[model->ports[i].node].node.guid == who->node_guid)
-			return i;
-	fail_msg("a port that is none of the model's");
-	return 0;
-}
-
 static bool take_piece(void *ctx, const struct history_piece *piece)
 {
 	struct got *got = ctx;
 	size_t seen = got->pieces[0] + got->pieces[1] + got->pieces[2];
 
 	assert_false(got->stop_after && seen >= got->stop_after);
-	/* In order, none twice, none left out. */
+	/* In order, each once. */
 	assert_int_equal(piece->from_sweep, got->last.to_sweep);
 	assert_true(piece->to_sweep > piece->from_sweep && piece->to_sweep <= got->until + 1);
 	assert_int_equal(piece->from_us, got->model->sweeps[piece->from_sweep - 1].wall_us);
 	assert_int_equal(piece->to_us, got->model->sweeps[piece->to_sweep - 2].wall_us);
-	if (piece->source == HISTORY_RAW && got->longest_us != INT64_MAX)
+	if (piece->source == HISTORY_RAW)
 		assert_int_equal(piece->to_sweep, piece->from_sweep + 1);
 	else
 		assert_true(piece->to_us - piece->from_us <= got->longest_us);
@@ -84,7 +75,7 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 		       int64_t samples)
 {
 	struct got *got = ctx;
-	size_t index = index_of(got->model, who);
+	size_t index = check_find_port(got->model, who->node_guid, who->num);
 
 	(void)port;
 	assert_true(samples >= 1 && samples <= got->last.to_sweep - got->last.from_sweep);
@@ -112,7 +103,7 @@ static void check_sums(const struct got *got, const struct model *model, int64_t
 	}
 }
 
-/* Errors that were given, by the model's ports. */
+/* The reported errors, by port of the model. */
 struct got_errors {
 	const struct model *model;
 	uint64_t value[MOST_PORTS][COUNTER_COUNT];
@@ -127,11 +118,11 @@ static bool take_error(void *ctx, const struct history_error *error)
 	assert_true(error->wall_us > got->since_us && error->wall_us <= got->until_us);
 	assert_true(error->counter >= COUNTER_TRAFFIC_COUNT && error->counter < COUNTER_COUNT);
 	got->last_us = error->wall_us;
-	got->value[index_of(got->model, &error->who)][error->counter] += error->value;
+	got->value[check_find_port(got->model, error->who.node_guid, error->who.num)][error->counter] += error->value;
 	return true;
 }
 
-/* What rows of errors say of a window is what was counted in it. */
+/* The errors of a window add up to the deltas in it. */
 static void ask_errors(struct reader *reader, const struct model *model, int64_t since_us, int64_t until_us,
 		       int64_t after, int64_t until)
 {
@@ -152,7 +143,7 @@ static void ask_errors(struct reader *reader, const struct model *model, int64_t
 		}
 }
 
-/* One random question, held against what the model knows. */
+/* Compares a random window with the model. */
 static void ask(struct reader *reader, const struct model *model, uint64_t seed, size_t pieces[HISTORY_SOURCE_COUNT])
 {
 	static const int64_t longest[] = { 0, 30000000, 300000000, 3000000000, 8000000000, INT64_MAX };
@@ -167,7 +158,7 @@ static void ask(struct reader *reader, const struct model *model, uint64_t seed,
 	bool wanted[MOST_PORTS];
 
 	assert_int_equal(reader_history_range(reader, since_us, until_us, &range, NULL), 0);
-	/* The clock only goes forward here. */
+	/* The clock is not set back here. */
 	assert_int_equal(range.until, since_us < until_us ? check_range(model, until_us, until_us - since_us, &after) :
 			 range.until);
 	if (since_us >= until_us) {
@@ -185,7 +176,7 @@ static void ask(struct reader *reader, const struct model *model, uint64_t seed,
 		};
 	}
 	if (seed % 3 == 2)
-		ports[query.port_count++] = (struct history_port){ 12345, 1 }; /* nobody knows it */
+		ports[query.port_count++] = (struct history_port){ 12345, 1 }; /* unknown */
 	if (seed % 4 == 0 && range.after < range.until) {
 		int64_t until = range.until;
 
@@ -224,7 +215,7 @@ static void any_window_adds_up_from_any_pieces(void **state)
 		check_store(writer, model_step(model));
 		reader = check_open_reader(path);
 		for (size_t i = 0; i < 1500; i++) {
-			/* Half a day in sweeps that lie apart, so that there are hours too. */
+			/* Half a day, so that there are hours. */
 			if (seed)
 				model_jump(model, 30000000);
 			check_store(writer, model_step(model));
@@ -244,62 +235,7 @@ static void any_window_adds_up_from_any_pieces(void **state)
 	}
 }
 
-/* What a retention leaves of the oldest windows: their sums. */
-static void forget_samples(void)
-{
-	static const char *const statements[] = {
-		"CREATE TEMP TABLE old AS SELECT id, to_sweep FROM chunk_window WHERE state = 1 ORDER BY id LIMIT 3",
-		"DELETE FROM chunk WHERE id < (SELECT (max(id) + 1) * 2097152 FROM old)",
-		"DELETE FROM error WHERE sweep < (SELECT max(to_sweep) FROM old)",
-		"DELETE FROM sweep WHERE id < (SELECT max(to_sweep) FROM old)",
-		"UPDATE chunk_window SET state = 2 WHERE id IN (SELECT id FROM old)",
-	};
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++)
-		assert_int_equal(sqlite3_exec(db, statements[i], NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
-static void where_samples_expired_their_sums_are_given(void **state)
-{
-	struct model *model = model_create(99, 2, 4, 3);
-	struct got got = { .model = model, .longest_us = INT64_MAX, .last.to_sweep = 1 };
-	const struct history_consumer consumer = { take_piece, take_delta, &got };
-	struct history_query query = { .counters = ~UINT64_C(0) };
-	struct history_range range;
-	bool wanted[MOST_PORTS];
-	struct writer *writer;
-	struct reader *reader;
-
-	(void)state;
-	model->keep_history = true;
-	writer = check_open_writer(path);
-	for (int i = 0; i < 1000; i++)
-		check_store(writer, model_step(model));
-	writer_close(writer);
-	forget_samples();
-	reader = check_open_reader(path);
-	assert_int_equal(reader_history_range(reader, model->sweeps[0].wall_us - 1, 0, &range, NULL), 0);
-	assert_int_equal(range.after, 0);
-	assert_int_equal(range.oldest_us, model->sweeps[0].wall_us);
-	got.until = query.until = range.until;
-	/* Single sweeps were asked for. */
-	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
-	assert_int_equal(got.pieces[HISTORY_CHUNK_SUMS], 3);
-	assert_true(got.pieces[HISTORY_RAW] > 100);
-	for (size_t i = 0; i < MOST_PORTS; i++)
-		wanted[i] = true;
-	check_sums(&got, model, 0, range.until, wanted, ~UINT64_C(0));
-	/* A window that begins in what expired holds what its middle is in. */
-	assert_int_equal(reader_history_range(reader, model->sweeps[200].wall_us, 0, &range, NULL), 0);
-	assert_true(range.after < 300);
-	reader_close(reader);
-	model_destroy(model);
-}
-
-static void who_has_seen_enough_is_told_no_more(void **state)
+static void a_consumer_can_stop(void **state)
 {
 	struct model *model = model_create(7, 1, 4, 2);
 	struct got got = { .model = model, .stop_after = 3, .last.to_sweep = 1, .until = 20 };
@@ -318,6 +254,46 @@ static void who_has_seen_enough_is_told_no_more(void **state)
 	assert_int_equal(got.pieces[HISTORY_RAW], 3);
 	reader_close(reader);
 	writer_close(writer);
+	model_destroy(model);
+}
+
+/* Its values are used in calculations: every way to read samples stops with one line. */
+static void a_damaged_window_is_refused(void **state)
+{
+	static const char *const forged[] = { "from_sweep = 0", "from_sweep = to_sweep", "from_sweep = -1 << 46" };
+	struct model *model = model_create(7, 1, 4, 2);
+	struct got got = { .model = model, .until = 30, .last.to_sweep = 1 };
+	const struct history_consumer pieces = { take_piece, take_delta, &got };
+	const struct sql_consumer rows = { check_any_header, NULL, NULL };
+	struct history_port port = { model->nodes[0].node.guid, 1 };
+	struct history_query query = { .until = 30, .ports = &port, .port_count = 1 };
+	struct writer *writer = check_open_writer_with(path, 10);
+
+	(void)state;
+	model->keep_history = true;
+	for (int i = 0; i < 30; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
+		struct error err[3] = { 0 };
+		struct history_sum sum;
+		struct reader *reader;
+		char sql[128];
+		sqlite3 *db;
+
+		snprintf(sql, sizeof(sql), "PRAGMA ignore_check_constraints = ON;"
+			 " UPDATE chunk_window SET %s WHERE id = 1", forged[i]);
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+		reader = check_open_reader(path);
+		assert_int_equal(reader_history(reader, &query, &pieces, &err[0]), ERR_IO);
+		assert_int_equal(reader_history_sums(reader, &query, &sum, &err[1]), ERR_IO);
+		assert_int_equal(reader_sql(reader, "SELECT 1 FROM sample", 0, &rows, &err[2]), ERR_IO);
+		for (int way = 0; way < 3; way++)
+			check_error_line(&err[way], "window 1 has an impossible range");
+		reader_close(reader);
+	}
 	model_destroy(model);
 }
 
@@ -342,8 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(any_window_adds_up_from_any_pieces),
-		TEST_IN_FOLDER(where_samples_expired_their_sums_are_given),
-		TEST_IN_FOLDER(who_has_seen_enough_is_told_no_more),
+		TEST_IN_FOLDER(a_consumer_can_stop),
+		TEST_IN_FOLDER(a_damaged_window_is_refused),
 		TEST_IN_FOLDER(a_database_without_sweeps_has_no_history),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* past_test.c - who was who at some time: names that nodes lost, and said again */
+/* past_test.c - names of nodes over time, and changes of the topology */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@
 
 enum { STEPS = 6, NODE = 3 };
 
-/* What one node says in each sweep, and what it is called. */
+/* The description of a node in each sweep, and the name to show. */
 static const char *const said[STEPS] = {
 	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "localhost mlx5_0", "", "node08 mlx5_0",
 	"MT4129 ConnectX7   Mellanox Technologies",
@@ -100,7 +100,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-static void a_node_that_lost_its_name_shows_the_last_one(void **state)
+static void a_generic_name_is_replaced_by_the_last_one(void **state)
 {
 	const struct event_query all = { 0 };
 	struct model *model = model_create(5, 2, 8, 6);
@@ -113,7 +113,7 @@ static void a_node_that_lost_its_name_shows_the_last_one(void **state)
 	model->calm = true;
 	guid = (uint64_t)store_history(model, wall_us);
 	reader = check_open_reader(path);
-	/* Backwards too: what was loaded for one time says nothing of another. */
+	/* Backwards too, since the reader keeps the last topology. */
 	for (int i = 0; i < 2 * STEPS; i++) {
 		int step = i < STEPS ? i : 2 * STEPS - 1 - i;
 
@@ -128,7 +128,7 @@ static void a_node_that_lost_its_name_shows_the_last_one(void **state)
 	model_destroy(model);
 }
 
-/* What SQL calls the node in the first column of each row. */
+/* The first column of each row is the name of the node. */
 static bool take_cell(void *ctx, const struct cell *cells, int count)
 {
 	int *at = ctx;
@@ -139,18 +139,10 @@ static bool take_cell(void *ctx, const struct cell *cells, int count)
 	return true;
 }
 
-static bool no_header(void *ctx, const char *const *names, int count)
-{
-	(void)ctx;
-	(void)names;
-	(void)count;
-	return true;
-}
-
 #define NODE_GUID "(SELECT e.node_guid FROM event e LIMIT 1)"
 #define GUID_TEXT "printf('0x%016x', " NODE_GUID ")"
 
-static void views_and_tables_of_sql_call_it_so_too(void **state)
+static void views_and_tables_show_the_same_name(void **state)
 {
 	static const struct { const char *sql; int first, rows; } questions[] = {
 		{ "SELECT node FROM events ORDER BY time", 0, STEPS },
@@ -173,7 +165,7 @@ static void views_and_tables_of_sql_call_it_so_too(void **state)
 	reader = check_open_reader(path);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
 		int at = questions[i].first;
-		const struct sql_consumer consumer = { no_header, take_cell, &at };
+		const struct sql_consumer consumer = { check_any_header, take_cell, &at };
 		struct error err = { 0 };
 
 		if (reader_sql(reader, questions[i].sql, 0, &consumer, &err) < 0)
@@ -184,7 +176,7 @@ static void views_and_tables_of_sql_call_it_so_too(void **state)
 	model_destroy(model);
 }
 
-/* A row of nodes, or of ports with their peers: the names are those of the fabric. */
+/* Rows of nodes, or of ports and peers, have the names of the fabric. */
 static bool take_own_name(void *ctx, const struct cell *cells, int count)
 {
 	const struct fabric *fabric = ctx;
@@ -203,10 +195,10 @@ static bool take_own_name(void *ctx, const struct cell *cells, int count)
 	return true;
 }
 
-/* Also those of which another node's name is newer, and of ports that did not change when their node was named. */
-static void views_call_each_node_by_its_own_name(void **state)
+/* Also if the name of another node is newer, or the ports did not change with the name. */
+static void views_show_the_name_of_each_node(void **state)
 {
-	struct sql_consumer consumer = { no_header, take_own_name, NULL };
+	struct sql_consumer consumer = { check_any_header, take_own_name, NULL };
 	const struct snapshot_query now = { 0 };
 	struct model *model = model_create(5, 2, 8, 6);
 	int64_t wall_us[STEPS];
@@ -228,8 +220,8 @@ static void views_call_each_node_by_its_own_name(void **state)
 	model_destroy(model);
 }
 
-/* In SQL as in C, of descriptions put together of what matters. */
-static void sql_knows_who_says_no_name(void **state)
+/* SQL and C agree on random descriptions. */
+static void sql_recognises_generic_names(void **state)
 {
 	static const char *const pieces[] = {
 		"localhost", ".localdomain", "(none)", "mlx5_", "mlx_", "mlx", "hfi1_", "HCA-", "0", "17", " ", "x",
@@ -262,7 +254,7 @@ static void sql_knows_who_says_no_name(void **state)
 	sqlite3_close(db);
 }
 
-static void a_name_map_wins_over_the_last_name(void **state)
+static void a_name_map_precedes_the_last_name(void **state)
 {
 	struct model *model = model_create(6, 2, 8, 6);
 	struct name_map *names;
@@ -295,8 +287,8 @@ static void assert_same_topology(const struct topology *one, const struct topolo
 		assert_memory_equal(&one->ports[i], &other->ports[i], sizeof(one->ports[i]));
 }
 
-/* Links come and go, nodes vanish and return: from any sweep to any other. */
-static void what_was_there_is_the_same_by_whatever_way_it_is_come_to(void **state)
+/* Links and nodes come and go: from any sweep to any other. */
+static void a_moved_topology_equals_a_loaded_one(void **state)
 {
 	enum { SWEEPS = 150, MOVES = 600 };
 	struct model *model = model_create(9, 6, 24, 30);
@@ -313,7 +305,7 @@ static void what_was_there_is_the_same_by_whatever_way_it_is_come_to(void **stat
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	assert_int_equal(topology_load(db, 1, &here, NULL), 0);
 	for (int i = 0; i < MOVES; i++) {
-		/* Near ones mostly, as a screen goes. */
+		/* Mostly to near sweeps, as a screen does. */
 		int64_t sweep = i % 3 ? here.sweep + (int64_t)model_random(model, 5) - 2 :
 					1 + (int64_t)model_random(model, SWEEPS);
 		int result;
@@ -342,12 +334,12 @@ static void what_was_there_is_the_same_by_whatever_way_it_is_come_to(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_node_that_lost_its_name_shows_the_last_one),
-		TEST_IN_FOLDER(views_and_tables_of_sql_call_it_so_too),
-		TEST_IN_FOLDER(views_call_each_node_by_its_own_name),
-		cmocka_unit_test(sql_knows_who_says_no_name),
-		TEST_IN_FOLDER(a_name_map_wins_over_the_last_name),
-		TEST_IN_FOLDER(what_was_there_is_the_same_by_whatever_way_it_is_come_to),
+		TEST_IN_FOLDER(a_generic_name_is_replaced_by_the_last_one),
+		TEST_IN_FOLDER(views_and_tables_show_the_same_name),
+		TEST_IN_FOLDER(views_show_the_name_of_each_node),
+		cmocka_unit_test(sql_recognises_generic_names),
+		TEST_IN_FOLDER(a_name_map_precedes_the_last_name),
+		TEST_IN_FOLDER(a_moved_topology_equals_a_loaded_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

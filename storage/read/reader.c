@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/reader.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@ static void close_database(struct reader *reader)
 	reader_forget(reader);
 }
 
-/* A collector may have replaced the schema since the file was opened. */
+/* A collector may have migrated the schema since the file was opened. */
 static int check_version(struct reader *reader, struct error *err)
 {
 	int result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
@@ -103,7 +102,7 @@ void reader_close(struct reader *reader)
 	free(reader);
 }
 
-/* Are the file and its log still those that are open? One that vanished still is. */
+/* Was the file or its log replaced? A removed one was not. */
 static bool file_replaced(const struct reader *reader)
 {
 	struct log_files log;
@@ -218,27 +217,20 @@ int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, st
 	return result;
 }
 
-/* Discoveries are some sweeps apart, and sweeps are short rows: the newest one is soon found. */
+/* Discoveries are a few sweeps apart, and rows of sweep are short: the search ends soon. */
 static int read_discovery(struct reader *reader, int64_t sweep, struct db_status *ret, struct error *err)
 {
-	sqlite3_stmt *row;
-	int result = db_prepare(reader->db, "SELECT wall_us, discovery_us, discovery_smps FROM sweep"
-				" WHERE discovery_us > 0 AND id <= ?1 ORDER BY id DESC LIMIT 1", &row, err);
+	int64_t found[3] = { 0 };
+	int result = db_row(reader->db, "SELECT wall_us, discovery_us, discovery_smps FROM sweep"
+			    " WHERE discovery_us > 0 AND id <= ?1 ORDER BY id DESC LIMIT 1", &sweep, 1, found, 3, err);
 
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, sweep);
-	result = db_step(row, err);
-	if (result > 0) {
-		ret->discovery_wall_us = db_us(row, 0);
-		ret->discovery_us = db_us(row, 1);
-		ret->discovery_smps = db_u64(row, 2);
-	}
-	sqlite3_finalize(row);
+	ret->discovery_wall_us = found[0];
+	ret->discovery_us = found[1];
+	ret->discovery_smps = (uint64_t)found[2];
 	return result < 0 ? result : 0;
 }
 
-/* The first sweep whose samples are kept: of windows whose samples expired some rows are left. */
+/* The first sweep with samples; some rows of windows without samples remain. */
 #define FIRST_KEPT "(SELECT min(id) FROM sweep WHERE id >=" \
 	" (SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2))"
 
@@ -248,7 +240,7 @@ static int read_status(struct reader *reader, int64_t at_us, struct db_status *r
 	int64_t newest = 0;
 	int result = at_us ? reader_find_sweep(reader, at_us, &last, err) : reader_newest_id(reader, &newest, err);
 
-	/* Ids rise by one, so nothing has to be counted. */
+	/* Ids increase by one. */
 	if (!result)
 		result = db_integer(reader->db, "SELECT (SELECT max(id) FROM sweep) - " FIRST_KEPT " + 1", 0,
 				    &ret->sweeps, err);
@@ -297,18 +289,19 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err)
 {
 	struct stored_sweep sweep = { 0 };
-	char sql[256];
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = reader_find_sweep(reader, at_us ? at_us : INT64_MAX, &sweep, err);
-	snprintf(sql, sizeof(sql), "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
-		 " min((SELECT max(id) FROM sweep), %" PRId64 "))", sweep.info.id + steps);
-	if (result >= 0)
-		result = db_integer(reader->db, sql, sweep.info.wall_us, ret_wall_us, err);
+	result = reader_find_sweep(reader, at_us, &sweep, err);
+	if (!result) {
+		*ret_wall_us = sweep.info.wall_us;
+		result = db_row(reader->db, "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
+				" min((SELECT max(id) FROM sweep), ?1))", (int64_t[]){ sweep.info.id + steps }, 1,
+				ret_wall_us, 1, err);
+	}
 	reader_end(reader);
-	return result;
+	return result < 0 ? result : 0;
 }
 
 static void read_event(sqlite3_stmt *row, struct event_row *ret)
@@ -335,7 +328,7 @@ static void read_event(sqlite3_stmt *row, struct event_row *ret)
 
 static int prepare_events(struct reader *reader, const struct event_query *query, sqlite3_stmt **ret, struct error *err)
 {
-	/* The newest so many, then turned round. */
+	/* The newest ones, then in order of age. */
 	static const char sql[] =
 		"SELECT e.id, e.wall_us, e.kind, e.severity, e.node_guid, e.port, e.peer_guid, e.peer_port, e.text, "
 		TABLES_NAME_AT("e.node_guid", "e.sweep") ", " TABLES_NAME_AT("e.peer_guid", "e.sweep")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* reader_details.c - slow counters at one time, and over a window before it */
+/* reader_details.c - slow counters at a time, and over a window before it */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "storage/read/details.h"
 #include "storage/read/reader_internal.h"
 
-/* What was found so far of one attribute of one port. */
+/* One attribute of one port. */
 struct found {
 	struct stored_detail newest;
 	struct detail_delta sum;
@@ -18,31 +18,31 @@ struct found {
 struct gathering {
 	struct reader *reader;
 	const struct detail_query *query;
-	int64_t until, after, from; /* sweeps: the time that is meant; the window's begin; the walk's begin */
+	int64_t until, after, from; /* sweeps: of the requested time; before the window; before the scan */
 	struct found *found;
 	size_t count, capacity;
 	uint32_t *index; /* by port id and attribute: index into found + 1; 0: none */
-	size_t port_count; /* ids, with 0 */
+	size_t port_count; /* highest id + 1 */
 };
 
-/* The ports that are asked for, by GUID ?3 and number ?4. */
-#define ASKED_PORTS \
+/* The ports of the query, by GUID ?3 and number ?4. */
+#define QUERY_PORTS \
 	"(SELECT p.id AS id FROM port p JOIN node n ON n.id = p.node WHERE n.guid = ?3 AND (?4 < 0 OR p.number = ?4))"
 
-/* Of a few ports each sweep is asked for them, by the key: the rows between are those of all others. */
+/* A few ports by a lookup in each sweep: a scan would read the rows of all others. */
 static const char walk_all[] = "detail d JOIN sweep s ON s.id = d.sweep WHERE d.sweep > ?1 AND d.sweep <= ?2"
 			       " ORDER BY d.sweep";
 static const char walk_some[] =
-	"sweep s CROSS JOIN " ASKED_PORTS " q CROSS JOIN detail d ON d.sweep = s.id AND d.port = q.id"
+	"sweep s CROSS JOIN " QUERY_PORTS " q CROSS JOIN detail d ON d.sweep = s.id AND d.port = q.id"
 	" WHERE s.id > ?1 AND s.id <= ?2 ORDER BY s.id";
 
 #define LAST \
 	"detail_last l CROSS JOIN detail d ON d.sweep = l.sweep AND d.port = l.port AND d.attribute = l.attribute" \
 	" JOIN sweep s ON s.id = d.sweep WHERE l.sweep <= ?1"
 static const char last_all[] = LAST;
-static const char last_some[] = LAST " AND l.port IN " ASKED_PORTS;
+static const char last_some[] = LAST " AND l.port IN " QUERY_PORTS;
 
-/* The entry of a row's port and attribute, a new one where there was none. Return: NULL without memory. */
+/* The entry of a port and attribute, created if there is none. Return: NULL without memory. */
 static struct found *entry_of(struct gathering *gathering, const struct stored_detail *stored)
 {
 	uint32_t *index = &gathering->index[(size_t)stored->port * DETAIL_ATTRIBUTE_COUNT + stored->reading.attribute];
@@ -70,7 +70,7 @@ static int gather(struct gathering *gathering, const char *from, int64_t after, 
 	if (!result) {
 		sqlite3_bind_int64(scan.rows, 1, after);
 		sqlite3_bind_int64(scan.rows, 2, until);
-		/* Without effect where all are asked for: there are no such parameters. */
+		/* Without effect for all ports: the statement has no such parameters. */
 		db_bind_u64(scan.rows, 3, query->node_guid);
 		sqlite3_bind_int(scan.rows, 4, query->port);
 	}
@@ -113,15 +113,15 @@ static int find_range(struct gathering *gathering, struct error *err)
 	gathering->port_count = (size_t)ports + 1;
 	gathering->until = sweep.info.id;
 	gathering->from = gathering->after;
-	/* What is older than the walk is found by detail_last, unless it was read again since. */
+	/* Older readings are found by detail_last, unless the port was read again since. */
 	if (gathering->until < newest && gathering->from > gathering->until - DETAIL_LOOK_BACK_SWEEPS)
 		gathering->from = gathering->until - DETAIL_LOOK_BACK_SWEEPS;
 	gathering->index = calloc(gathering->port_count * DETAIL_ATTRIBUTE_COUNT, sizeof(*gathering->index));
 	return gathering->index ? 0 : err_nomem(err);
 }
 
-/* Rows in order of port; the transaction is over, so that who takes them may ask for more. */
-static void give_rows(const struct gathering *gathering, const struct detail_row *rows, reader_detail_fn *each,
+/* In order of port. The transaction has ended, so that the callback may read as well. */
+static void report_rows(const struct gathering *gathering, const struct detail_row *rows, reader_detail_fn *each,
 		      void *ctx)
 {
 	for (size_t i = 0; i < gathering->port_count * DETAIL_ATTRIBUTE_COUNT; i++)
@@ -182,7 +182,7 @@ int reader_details(struct reader *reader, const struct detail_query *query, read
 	result = find_all(&gathering, &rows, err);
 	reader_end(reader);
 	if (!result)
-		give_rows(&gathering, rows, each, ctx);
+		report_rows(&gathering, rows, each, ctx);
 	free(rows);
 	free(gathering.found);
 	free(gathering.index);

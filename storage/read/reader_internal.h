@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* reader_internal.h - the reader's inside, shared by its files */
+/* reader_internal.h - shared by the files of the reader */
 #ifndef IBWIRE_STORAGE_READER_INTERNAL_H
 #define IBWIRE_STORAGE_READER_INTERNAL_H
 
@@ -18,27 +18,27 @@ struct reader {
 	sqlite3 *db;
 	uint64_t device, inode; /* of the file that db is */
 	uint64_t wal;           /* inode of the log that db has open */
-	bool immutable;         /* opened as a file that nobody changes */
-	int64_t version;        /* of the schema; a writer may raise it while the file is open */
+	bool immutable;         /* opened as a file that no process changes */
+	int64_t version;        /* of the schema; a writer may migrate it while the file is open */
 	sqlite3_stmt *newest;
-	struct topology topology; /* the one that was asked for last; most screens ask for the same again */
-	struct fabric *fabric;    /* made of it, and shared with snapshots; NULL: not yet */
-	const struct name_map *fabric_names; /* what else it was made of */
+	struct topology topology; /* loaded last: most screens need the same again */
+	struct fabric *fabric;    /* made from it, and shared with snapshots; or NULL */
+	const struct name_map *fabric_names; /* also used for the fabric */
 	uint32_t fabric_from_node;
 	uint8_t fabric_from_port;
 };
 
-/* reader_forget - the topology that was asked for last, with what was made of it. */
+/* reader_forget - free the topology that was loaded last, and its fabric. */
 void reader_forget(struct reader *reader);
 
 /*
- * reader_begin - begin one short read transaction
- * Where the file has become another one (moved aside, made anew), that is opened.
+ * reader_begin - begin a short read transaction
+ * If the file was replaced, the new one is opened.
  */
 int reader_begin(struct reader *reader, struct error *err);
 void reader_end(struct reader *reader);
 
-/* A sweep with what only storage/ needs of it. */
+/* A sweep with the columns that only storage/ uses. */
 struct stored_sweep {
 	struct sweep_info info;
 	int64_t topology;
@@ -50,11 +50,14 @@ struct stored_sweep {
 int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err);
 
 /*
- * reader_find_sweep - the sweep that is meant by a time
- * @at_us:  wall clock: the last one whose label is not after it; 0: the newest
+ * reader_find_sweep - the last sweep that is labelled at or before a time
+ * @at_us:  wall clock; 0: the newest sweep
  * Return: 0; ERR_UNAVAILABLE where there is none; ERR_IO.
  */
 int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err);
+
+/* reader_begin_at - reader_begin() and reader_find_sweep(). On error no transaction is open. */
+int reader_begin_at(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err);
 
 /*
  * reader_window_begin - the last sweep before a window that ends with @sweep

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* reader_test.c - events, status, SQL, and reading while it is written or cannot be */
+/* reader_test.c - events, status, SQL, and reading beside a writer */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
 
-/* What an SQL answer was: its size, and its first cell. */
+/* The size of an SQL result, and its first cell. */
 struct answer {
 	int columns, rows, stop_after;
 	struct cell first;
@@ -69,7 +69,7 @@ static int64_t ask_integer(struct reader *reader, const char *sql)
 	return answer.first.integer;
 }
 
-static void sql_reads_and_does_nothing_else(void **state)
+static void sql_can_only_read(void **state)
 {
 	static const char *const refused[] = {
 		"", "   ", "-- nothing", ";", "DELETE FROM sweep", "INSERT INTO meta VALUES ('a', 1)",
@@ -93,7 +93,7 @@ static void sql_reads_and_does_nothing_else(void **state)
 
 	(void)state;
 	check_store(writer, model_step(model));
-	/* Put into the file by somebody who could write it: what is not marked as harmless does not run from a view. */
+	/* A view in the file may only use functions and tables that are marked as harmless. */
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, "CREATE VIEW planted AS SELECT * FROM sqlite_stmt", NULL, NULL, NULL),
 			 SQLITE_OK);
@@ -125,7 +125,7 @@ static void sql_reads_and_does_nothing_else(void **state)
 	model_destroy(model);
 }
 
-static void every_view_can_be_asked(void **state)
+static void every_view_can_be_read(void **state)
 {
 	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps",
 					     "details" };
@@ -146,7 +146,7 @@ static void every_view_can_be_asked(void **state)
 			fail_msg("%s: %s", views[i], err.text);
 		assert_true(answer.rows > 0);
 	}
-	/* No view loses or doubles a row of its table. */
+	/* Each row of a table is in its view once. */
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM traffic) - (SELECT count(*) FROM delta)"),
 			 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
@@ -158,19 +158,19 @@ static void every_view_can_be_asked(void **state)
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details WHERE time IS NULL OR node IS NULL OR"
 				     " attribute IS NULL OR reading IS NULL"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE time IS NULL OR node IS NULL"), 0);
-	/* What is above 2^63 - 1 is never shown as a negative number. */
+	/* Values above 2^63 - 1 are not shown as negative numbers. */
 	assert_true(ask_integer(reader, "SELECT count(*) FROM delta WHERE xmit_data < 0 OR rcv_packets < 0") > 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE xmit_bytes < 0 OR rcv_bytes < 0 OR"
 				     " xmit_packets < 0 OR rcv_packets < 0 OR xmit_wait_ticks < 0"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM errors WHERE value < 0"), 0);
-	/* A port has one id for good; a span is opened and closed, and never two at once. */
+	/* A port has one id; its spans do not overlap. */
 	assert_int_equal(ask_integer(reader, "SELECT count(*) - count(DISTINCT node * 1000 + number) FROM port"), 0);
 	assert_int_equal(ask_integer(reader,
 				     "SELECT count(*) FROM span a JOIN span b ON a.port = b.port AND a.from_sweep <"
 				     " b.from_sweep AND (a.to_sweep IS NULL OR a.to_sweep > b.from_sweep)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM delta d JOIN span g ON g.port = d.port AND"
 				     " g.from_sweep <= d.sweep AND (g.to_sweep IS NULL OR g.to_sweep > d.sweep)"), 0);
-	/* "absent" is what is not in the fabric, and nothing else is. */
+	/* "absent" are exactly the ports that are not in the fabric. */
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM span g WHERE (g.why = 100) = EXISTS (SELECT 1 FROM"
 				     " port_version v WHERE v.port = g.port AND v.from_sweep <= g.from_sweep AND"
 				     " (v.to_sweep IS NULL OR v.to_sweep > g.from_sweep))"), 0);
@@ -181,7 +181,7 @@ static void every_view_can_be_asked(void **state)
 	model_destroy(model);
 }
 
-static void the_view_of_details_has_what_was_read_and_null_where_no_change_is_known(void **state)
+static void the_view_details_has_null_for_unknown_changes(void **state)
 {
 	struct model *model = model_create(12, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
@@ -214,7 +214,7 @@ static void the_view_of_details_has_what_was_read_and_null_where_no_change_is_kn
 	model_destroy(model);
 }
 
-static void details_that_cannot_be_are_refused_with_their_sweep(void **state)
+static void invalid_details_are_refused_with_their_sweep(void **state)
 {
 	struct model *model = model_create(12, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
@@ -278,7 +278,7 @@ static int count_events(struct reader *reader, const struct event_query *query, 
 	return ret->count;
 }
 
-static void events_come_oldest_first_and_as_many_as_asked(void **state)
+static void events_are_in_order_of_age_up_to_the_limit(void **state)
 {
 	struct model *model = model_create(8, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
@@ -302,7 +302,7 @@ static void events_come_oldest_first_and_as_many_as_asked(void **state)
 	query.limit = 1;
 	assert_int_equal(count_events(reader, &query, &some), 1);
 	assert_string_equal(some.first_text, last);
-	/* On from where that ended: all but the newest, and then nothing. */
+	/* Continued: all but the newest, then nothing. */
 	query = (struct event_query){ .before_id = some.last_id };
 	assert_int_equal(count_events(reader, &query, &some), stored - 1);
 	assert_true(some.last_id < query.before_id);
@@ -325,8 +325,8 @@ static void events_come_oldest_first_and_as_many_as_asked(void **state)
 	model_destroy(model);
 }
 
-/* An event that stands for those before it takes their place: its kind's, no older than itself, and no more of them. */
-static void an_event_can_stand_for_those_before_it(void **state)
+/* An event replaces earlier ones of its kind that are not older than itself, up to its count. */
+static void an_event_can_replace_earlier_ones(void **state)
 {
 	struct model *model = model_create(8, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
@@ -358,7 +358,7 @@ static void an_event_can_stand_for_those_before_it(void **state)
 	model_destroy(model);
 }
 
-static void a_full_disk_loses_nothing_and_is_tried_again(void **state)
+static void a_full_disk_loses_nothing(void **state)
 {
 	struct model *model = model_create(21, 2, 8, 6);
 	struct writer *writer = check_open_writer_with(path, 5);
@@ -376,7 +376,7 @@ static void a_full_disk_loses_nothing_and_is_tried_again(void **state)
 		struct db_status status;
 
 		if (i % 7 == 3) {
-			/* Room for some of the transaction, or for none of it. */
+			/* Space for a part of the transaction, or for nothing. */
 			assert_int_equal(reader_status(reader, &status, NULL), 0);
 			full = before;
 			full.rlim_cur = (rlim_t)status.size_bytes / 2 + (rlim_t)model_random(model, 20000);
@@ -412,7 +412,7 @@ static void a_full_disk_loses_nothing_and_is_tried_again(void **state)
 	check_integrity(path);
 }
 
-static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
+static void capabilities_are_restored_without_a_sweep(void **state)
 {
 	struct restored_caps given[] = {
 		{ .node_guid = UINT64_MAX,
@@ -451,7 +451,7 @@ static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 	writer_close(writer);
 }
 
-static void a_snapshot_has_what_each_node_can_do(void **state)
+static void a_snapshot_has_the_capabilities_of_each_node(void **state)
 {
 	struct model *model = model_create(3, 3, 8, 6);
 	struct writer *writer = check_open_writer(path);
@@ -464,7 +464,7 @@ static void a_snapshot_has_what_each_node_can_do(void **state)
 	(void)state;
 	check_store(writer, model_step(model));
 	fabric = model->sweep.fabric;
-	/* Every other node was asked, and one that this fabric does not hold. */
+	/* Every other node was queried, and one that is not in this fabric. */
 	for (size_t i = 0; i < fabric->node_count; i += 2) {
 		struct restored_caps caps = { fabric->nodes[i].guid, { .known = true, .cap_mask = (uint16_t)(i + 1),
 								       .cap_mask2 = 2, .resp_time = 3,
@@ -492,7 +492,7 @@ static void a_snapshot_has_what_each_node_can_do(void **state)
 	model_destroy(model);
 }
 
-static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
+static void a_concurrent_reader_sees_whole_sweeps(void **state)
 {
 	struct model *model = model_create(31, 2, 8, 6);
 	int status, seen[2];
@@ -512,7 +512,7 @@ static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
 		if (writer_open(path, &writer, NULL) < 0)
 			_exit(1);
 		for (int i = 0; i < 400; i++) {
-			/* However fast it writes, it is read beside it. */
+			/* The reader has seen a sweep before the end. */
 			if (i == 200 && read(seen[0], &byte, 1) != 1)
 				_exit(3);
 			if (writer_sink(writer)->store(writer, model_step(model), NULL) < 0)
@@ -527,7 +527,7 @@ static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
 		int64_t newest = 0;
 
 		if (reader_open(path, &reader, &err) < 0) {
-			assert_int_equal(err.code, ERR_UNAVAILABLE); /* not there yet, never half there */
+			assert_int_equal(err.code, ERR_UNAVAILABLE); /* not created yet, never incomplete */
 			continue;
 		}
 		if (reader_newest(reader, &newest, &err) < 0)
@@ -553,16 +553,16 @@ static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(sql_reads_and_does_nothing_else),
-		TEST_IN_FOLDER(every_view_can_be_asked),
-		TEST_IN_FOLDER(details_that_cannot_be_are_refused_with_their_sweep),
-		TEST_IN_FOLDER(the_view_of_details_has_what_was_read_and_null_where_no_change_is_known),
-		TEST_IN_FOLDER(events_come_oldest_first_and_as_many_as_asked),
-		TEST_IN_FOLDER(an_event_can_stand_for_those_before_it),
-		TEST_IN_FOLDER(a_full_disk_loses_nothing_and_is_tried_again),
-		TEST_IN_FOLDER(caps_come_back_also_of_nodes_without_a_sweep),
-		TEST_IN_FOLDER(a_snapshot_has_what_each_node_can_do),
-		TEST_IN_FOLDER(a_reader_beside_a_writer_always_sees_whole_sweeps),
+		TEST_IN_FOLDER(sql_can_only_read),
+		TEST_IN_FOLDER(every_view_can_be_read),
+		TEST_IN_FOLDER(invalid_details_are_refused_with_their_sweep),
+		TEST_IN_FOLDER(the_view_details_has_null_for_unknown_changes),
+		TEST_IN_FOLDER(events_are_in_order_of_age_up_to_the_limit),
+		TEST_IN_FOLDER(an_event_can_replace_earlier_ones),
+		TEST_IN_FOLDER(a_full_disk_loses_nothing),
+		TEST_IN_FOLDER(capabilities_are_restored_without_a_sweep),
+		TEST_IN_FOLDER(a_snapshot_has_the_capabilities_of_each_node),
+		TEST_IN_FOLDER(a_concurrent_reader_sees_whole_sweeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

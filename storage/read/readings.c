@@ -8,13 +8,13 @@
 #include "base/text.h"
 #include "storage/file/db.h"
 
-/* All counters' columns follow these in "SELECT *": tables.c. */
+/* The first columns in "SELECT *", before those of the counters: tables.c. */
 enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
 	reading->at_us = delta_us_add(reading->at_us, delta->elapsed_us);
-	/* As nearly always: nothing to look at. */
+	/* The usual case. */
 	if ((delta->known & COUNTER_ALL_SET) == COUNTER_ALL_SET && !(delta->reset & COUNTER_ALL_SET)) {
 		for (int i = 0; i < COUNTER_COUNT; i++)
 			reading->value[i] += delta->value[i];
@@ -25,7 +25,7 @@ void reading_apply(struct reading *reading, const struct delta *delta)
 
 		if (!(delta->known & bit))
 			continue;
-		/* What a counter that was reset has counted since is its value. */
+		/* The delta of a counter that was reset is its new value. */
 		if (delta->reset & bit)
 			reading->value[i] = delta->value[i];
 		else
@@ -38,11 +38,8 @@ int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err
 	struct text sql = { 0 };
 	int result;
 
-	/* The collector and the compaction may both come to store one reading. */
-	text_append(&sql, "REPLACE INTO absolute (sweep, port, at_us, wall_us, wide");
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		text_appendf(&sql, ", %s", counter_info((enum counter)i)->key);
-	text_append(&sql, ") VALUES (?, ?, ?, ?, ?");
+	/* REPLACE: the collector and the compaction may store the same reading. */
+	text_append(&sql, "REPLACE INTO absolute VALUES (?, ?, ?, ?, ?");
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		text_append(&sql, ", ?");
 	text_append(&sql, ")");
@@ -86,154 +83,119 @@ void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret)
 	}
 }
 
-/*
- * From where on each port that was being read at a sweep has an absolute reading:
- * the end of the newest window before it. 0: none is that old. Before version 3
- * it was any of the last absolute_every sweeps.
- */
-static int find_bases(sqlite3 *db, int64_t sweep, int64_t *ret, struct error *err)
+/* The readings of all ports, or of one, at a sweep. */
+struct loading {
+	sqlite3 *db;
+	int64_t sweep;
+	uint32_t port; /* the only one; 0: all */
+	struct stored_reading *by_port; /* of all ports by id */
+	size_t count;
+	bool *resting; /* parallel: a span covers the port */
+};
+
+static struct stored_reading *entry_of(const struct loading *loading, uint64_t port)
 {
-	sqlite3_stmt *row;
+	if (loading->port)
+		return port == loading->port ? loading->by_port : NULL;
+	return port < loading->count ? &loading->by_port[port] : NULL;
+}
+
+/*
+ * From which sweep on each port that was being read has an absolute reading: the end of the newest
+ * window before the sweep. 0: no window is that old. Before version 3 it was any of the last
+ * absolute_every sweeps.
+ */
+static int find_bases(const struct loading *loading, int64_t *ret, struct error *err)
+{
 	int64_t every = 0;
-	int result = db_integer(db, "SELECT value FROM meta WHERE key = 'absolute_every'", 0, &every, err);
+	int result = db_integer(loading->db, "SELECT value FROM meta WHERE key = 'absolute_every'", 0, &every, err);
 
-	if (result < 0)
-		return result;
-	result = db_prepare(db, "SELECT to_sweep - 1 FROM chunk_window WHERE to_sweep <= ? + 1 AND state > 0"
-				" ORDER BY to_sweep DESC LIMIT 1", &row, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, sweep);
-	result = db_step(row, err);
-	if (result >= 0)
-		*ret = result ? sqlite3_column_int64(row, 0) - every : 0;
-	sqlite3_finalize(row);
+	if (!result)
+		result = db_row(loading->db, "SELECT to_sweep - 1 - ?2 FROM chunk_window WHERE to_sweep <= ?1 + 1"
+				" AND state > 0 ORDER BY to_sweep DESC LIMIT 1",
+				(int64_t[]){ loading->sweep, every }, 2, ret, 1, err);
 	return result < 0 ? result : 0;
 }
 
-/* Backwards: of each port only the newest is read, and nothing more where all ports have one. */
-static int load_recent(sqlite3 *db, int64_t from, int64_t sweep, struct stored_reading *by_port, size_t count,
-		       struct error *err)
+/* Backwards, until each port has its newest reading; one port by a lookup in each stored sweep. */
+static int load_recent(struct loading *loading, int64_t from, struct error *err)
 {
-	size_t missing = count;
+	static const char all[] = "SELECT * FROM absolute WHERE sweep >= ?1 AND sweep <= ?2 ORDER BY sweep DESC";
+	static const char one[] = "SELECT a.* FROM sweep s CROSS JOIN absolute a ON a.sweep = s.id AND a.port = ?3"
+				  " WHERE s.id >= ?1 AND s.id <= ?2 ORDER BY s.id DESC LIMIT 1";
+	size_t missing = loading->port ? 1 : loading->count - 1; /* no port has the id 0 */
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep >= ?1 AND sweep <= ?2 ORDER BY sweep DESC",
-				&rows, err);
+	int result = db_prepare(loading->db, loading->port ? one : all, &rows, err);
 
 	if (result < 0)
 		return result;
-	/* No port has the id 0. */
-	missing -= missing > 0;
 	sqlite3_bind_int64(rows, 1, from);
-	sqlite3_bind_int64(rows, 2, sweep);
+	sqlite3_bind_int64(rows, 2, loading->sweep);
+	sqlite3_bind_int64(rows, 3, loading->port);
 	while (missing && (result = db_step(rows, err)) > 0) {
-		uint64_t port = db_u64(rows, 1);
+		struct stored_reading *stored = entry_of(loading, db_u64(rows, 1));
 
-		if (port >= count || by_port[port].there)
+		if (!stored || stored->there)
 			continue;
-		readings_read_absolute(rows, &by_port[port]);
+		readings_read_absolute(rows, stored);
 		missing--;
 	}
 	sqlite3_finalize(rows);
 	return result < 0 ? result : 0;
 }
 
-/* The bases of ports that a span covers at sweep ?1: stored in the sweep that read them last. */
-#define RESTING_AT "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a" \
-		   " ON a.sweep = g.read_sweep AND a.port = g.port"
-
-static int load_resting(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, bool *resting, size_t count,
-			struct error *err)
+/* The readings of ports that a span covers: stored in the sweep that read them last. */
+static int load_resting(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, RESTING_AT, &rows, err);
+	int result = db_prepare(loading->db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
+				" ON a.sweep = g.read_sweep AND a.port = g.port WHERE ?2 = 0 OR g.port = ?2", &rows,
+				err);
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, sweep);
+	sqlite3_bind_int64(rows, 1, loading->sweep);
+	sqlite3_bind_int64(rows, 2, loading->port);
 	while ((result = db_step(rows, err)) > 0) {
-		uint64_t port = db_u64(rows, 1);
+		struct stored_reading *stored = entry_of(loading, db_u64(rows, 1));
 
-		if (port >= count)
+		if (!stored)
 			continue;
-		readings_read_absolute(rows, &by_port[port]);
-		resting[port] = true;
+		readings_read_absolute(rows, stored);
+		loading->resting[stored - loading->by_port] = true;
 	}
 	sqlite3_finalize(rows);
 	return result;
 }
 
-struct spoiling {
-	struct stored_reading *by_port;
-	size_t count;
-};
-
-/* A value that what is damaged would lead to is not known: better none than a wrong one. */
-static void spoil(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
+/* A reading that damaged samples would lead to is unknown, never wrong. */
+static void forget_readings(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
 {
-	const struct spoiling *spoiling = ctx;
+	const struct loading *loading = ctx;
 
 	(void)from_sweep;
-	for (uint32_t i = from_port; i < to_port && i < spoiling->count; i++)
-		if (spoiling->by_port[i].base_sweep < to_sweep - 1)
-			spoiling->by_port[i].there = false;
-}
+	for (uint32_t i = from_port; i < to_port; i++) {
+		struct stored_reading *stored = entry_of(loading, i);
 
-/* Backwards as load_recent(), one look at the key for each stored sweep: those of other ports are passed by. */
-static int load_recent_of(sqlite3 *db, int64_t from, int64_t sweep, uint32_t port, struct stored_reading *ret,
-			  struct error *err)
-{
-	sqlite3_stmt *row;
-	int result = db_prepare(db, "SELECT a.* FROM sweep s CROSS JOIN absolute a ON a.sweep = s.id AND a.port = ?3"
-				" WHERE s.id >= ?1 AND s.id <= ?2 ORDER BY s.id DESC LIMIT 1", &row, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, from);
-	sqlite3_bind_int64(row, 2, sweep);
-	sqlite3_bind_int64(row, 3, port);
-	result = db_step(row, err);
-	if (result > 0)
-		readings_read_absolute(row, ret);
-	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
-}
-
-static int load_resting_of(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *ret, bool *ret_resting,
-			   struct error *err)
-{
-	sqlite3_stmt *row;
-	int result = db_prepare(db, RESTING_AT " WHERE g.port = ?2", &row, err);
-
-	*ret_resting = false;
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, sweep);
-	sqlite3_bind_int64(row, 2, port);
-	while ((result = db_step(row, err)) > 0) {
-		readings_read_absolute(row, ret);
-		*ret_resting = true;
+		if (stored && stored->base_sweep < to_sweep - 1)
+			stored->there = false;
 	}
-	sqlite3_finalize(row);
-	return result;
 }
 
-static int add_deltas(sqlite3 *db, int64_t after, int64_t sweep, struct stored_reading *by_port, size_t count,
-		      struct error *err)
+static int add_deltas(struct loading *loading, int64_t after, struct error *err)
 {
-	struct spoiling spoiling = { .by_port = by_port, .count = count };
 	struct delta_scan scan;
 	struct delta delta;
 	int result;
 
-	if (after >= sweep)
+	if (after >= loading->sweep)
 		return 0;
-	result = delta_scan_begin(&scan, db, after, sweep, err);
-	scan.on_damage = spoil;
-	scan.on_damage_ctx = &spoiling;
+	result = delta_scan_begin_ports(&scan, loading->db, after, loading->sweep, &loading->port, loading->port > 0,
+					err);
+	scan.on_damage = forget_readings;
+	scan.on_damage_ctx = loading;
 	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
-		struct stored_reading *stored = scan.port < count ? &by_port[scan.port] : NULL;
+		struct stored_reading *stored = entry_of(loading, scan.port);
 
 		result = 0;
 		if (!stored || !stored->there || scan.sweep <= stored->base_sweep)
@@ -248,15 +210,15 @@ static int add_deltas(sqlite3 *db, int64_t after, int64_t sweep, struct stored_r
 	return result;
 }
 
-/* A reading's wall clock: its sweep's, and as much later as it was read. */
-static int date_readings(sqlite3 *db, struct stored_reading *by_port, size_t count, struct error *err)
+/* The wall clock of a reading: that of its sweep, and the time since the sweep began. */
+static int date_readings(struct loading *loading, struct error *err)
 {
 	int64_t sweep = -1, offset_us = 0;
 	sqlite3_stmt *row;
-	int result = db_prepare(db, "SELECT wall_us - start_us FROM sweep WHERE id = ?", &row, err);
+	int result = db_prepare(loading->db, "SELECT wall_us - start_us FROM sweep WHERE id = ?", &row, err);
 
-	for (size_t i = 0; result >= 0 && i < count; i++) {
-		struct stored_reading *stored = &by_port[i];
+	for (size_t i = 0; result >= 0 && i < loading->count; i++) {
+		struct stored_reading *stored = &loading->by_port[i];
 
 		if (!stored->there || stored->read_sweep == stored->base_sweep)
 			continue;
@@ -273,65 +235,37 @@ static int date_readings(sqlite3 *db, struct stored_reading *by_port, size_t cou
 	return result < 0 ? result : 0;
 }
 
-int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err)
+static int load(struct loading *loading, struct error *err)
 {
-	bool *resting = calloc(count ? count : 1, sizeof(*resting));
-	int64_t from = 0, oldest = sweep;
-	int result = resting ? find_bases(db, sweep, &from, err) : err_nomem(err);
+	int64_t from = 0, oldest = loading->sweep;
+	int result;
 
+	if (!loading->count)
+		return 0;
+	loading->resting = calloc(loading->count, sizeof(*loading->resting));
+	result = loading->resting ? find_bases(loading, &from, err) : err_nomem(err);
 	if (!result)
-		result = load_recent(db, from, sweep, by_port, count, err);
+		result = load_recent(loading, from, err);
 	if (!result)
-		result = load_resting(db, sweep, by_port, resting, count, err);
-	for (size_t i = 0; !result && i < count; i++)
-		if (by_port[i].there && !resting[i] && by_port[i].base_sweep < oldest)
-			oldest = by_port[i].base_sweep;
+		result = load_resting(loading, err);
+	for (size_t i = 0; !result && i < loading->count; i++)
+		if (loading->by_port[i].there && !loading->resting[i] && loading->by_port[i].base_sweep < oldest)
+			oldest = loading->by_port[i].base_sweep;
 	if (!result)
-		result = add_deltas(db, oldest, sweep, by_port, count, err);
+		result = add_deltas(loading, oldest, err);
 	if (!result)
-		result = date_readings(db, by_port, count, err);
-	free(resting);
+		result = date_readings(loading, err);
+	free(loading->resting);
 	return result;
 }
 
-static int add_deltas_of(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *stored, struct error *err)
+int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err)
 {
-	struct delta_scan scan;
-	struct delta delta;
-	int result;
-
-	if (stored->base_sweep >= sweep)
-		return 0;
-	result = delta_scan_begin_ports(&scan, db, stored->base_sweep, sweep, &port, 1, err);
-	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
-		result = delta_scan_read(&scan, &delta, err);
-		if (result < 0)
-			break;
-		reading_apply(&stored->reading, &delta);
-		stored->read_sweep = scan.sweep;
-	}
-	/* As in spoil(): all that was walked over is behind the base. */
-	stored->there = !scan.damaged;
-	delta_scan_end(&scan);
-	return result;
+	return load(&(struct loading){ .db = db, .sweep = sweep, .by_port = by_port, .count = count }, err);
 }
 
 int readings_load_port(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *ret, struct error *err)
 {
-	struct stored_reading stored = { 0 };
-	int64_t from = 0;
-	bool resting = false;
-	int result = find_bases(db, sweep, &from, err);
-
-	if (!result)
-		result = load_recent_of(db, from, sweep, port, &stored, err);
-	if (!result)
-		result = load_resting_of(db, sweep, port, &stored, &resting, err);
-	if (!result && stored.there && !resting)
-		result = add_deltas_of(db, sweep, port, &stored, err);
-	if (!result)
-		result = date_readings(db, &stored, 1, err);
-	if (!result)
-		*ret = stored;
-	return result;
+	*ret = (struct stored_reading){ 0 };
+	return load(&(struct loading){ .db = db, .sweep = sweep, .port = port, .by_port = ret, .count = 1 }, err);
 }

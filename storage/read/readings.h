@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * readings.h - deltas out of the database, and absolute values from them
+ * readings.h - stored deltas, and the absolute values that follow from them
  *
- * A port's value at a sweep is its newest stored absolute reading with the
- * deltas of the sweeps after it put on top. The writer sees to it that this
- * gives exactly what was read: it does the same sum, and where a delta does not
- * lead to the reading that came with it, it stores the reading.
+ * The value of a port at a sweep is its newest stored absolute reading plus the
+ * deltas of the later sweeps. That is exactly the value that was read: the writer
+ * adds up in the same way, and stores the reading where a delta does not lead to it.
  */
 #ifndef IBWIRE_STORAGE_READINGS_H
 #define IBWIRE_STORAGE_READINGS_H
@@ -18,13 +17,14 @@
 
 #include "analysis/delta.h"
 #include "fabric/counter.h"
+#include "storage/history.h"
 
 struct error;
 
 /*
- * The spans that cover sweep ?1, for a FROM: port, why, read_sweep. In two halves
- * that both go by the index on to_sweep, so that spans which ended long ago cost
- * nothing (SQLite 3.40 takes the key instead where it is one condition with OR).
+ * The spans that cover sweep ?1, for a FROM clause: port, why, read_sweep. Both halves use the index on
+ * to_sweep, so that spans which ended earlier cost nothing (for one condition with OR, SQLite 3.40 uses
+ * the key).
  */
 #define SPANS_AT \
 	"(SELECT port, why, read_sweep FROM span WHERE to_sweep IS NULL AND +from_sweep <= ?1 UNION ALL" \
@@ -35,30 +35,31 @@ struct error;
 struct codec_sample;
 struct delta_walk;
 
-/* A walk over the deltas of some sweeps, in order of sweep and port. */
+/* Called for samples that cannot be unpacked: sweeps and ports [from, to). */
+typedef void damage_fn(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port);
+
+/* Iterates over the deltas of some sweeps, in order of sweep and port. */
 struct delta_scan {
-	int64_t sweep;  /* that the walk stands on */
+	int64_t sweep;  /* of the current delta */
 	uint32_t port;  /* id */
-	const struct codec_sample *sample; /* what is stored of it (borrowed until the next step) */
-	/* Packed samples that could not be read; what they held is left out. */
-	size_t damaged;
-	char damage[96]; /* which the first of them are */
-	/* Or NULL; set behind delta_scan_begin(). Told of each: sweeps and ports [from, to). */
-	void (*on_damage)(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port);
+	const struct codec_sample *sample; /* as it is stored (borrowed until the next step) */
+	struct history_damage damage;      /* samples that could not be unpacked and are left out */
+	damage_fn *on_damage;              /* or NULL; set after delta_scan_begin() */
 	void *on_damage_ctx;
 	struct delta_walk *walk;
 };
 
 /*
  * delta_scan_begin - deltas of sweeps in (@after, @until]
- * delta_scan_end() is to be called whatever this returns. The caller's
- * transaction is to be open: else a compaction may come between two steps.
+ * delta_scan_end() is required whatever this returns. The caller holds a transaction open, since a
+ * compaction could otherwise commit between two steps.
  */
 int delta_scan_begin(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, struct error *err);
 
 /*
  * delta_scan_begin_ports - the same of some ports only
- * @ports:  ids in rising order, each once (borrowed until the end); @count of them, 0: all
+ * @ports:  ids in rising order, each once (borrowed until the end)
+ * @count:  of them; 0: all ports
  */
 int delta_scan_begin_ports(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, const uint32_t *ports,
 			   size_t count, struct error *err);
@@ -66,22 +67,22 @@ int delta_scan_begin_ports(struct delta_scan *scan, sqlite3 *db, int64_t after, 
 /* delta_scan_next - Return: 1 on the next delta (scan->sweep, scan->port), 0 at the end, or an error. */
 int delta_scan_next(struct delta_scan *scan, struct error *err);
 
-/* delta_scan_read - the delta that the walk stands on. Return: 0 or an error. */
+/* delta_scan_read - the current delta. Return: 0 or an error. */
 int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *err);
 void delta_scan_end(struct delta_scan *scan);
 
-/* delta_put_error - put a row of error on its delta; @marks: MARK_ bits. What is no counter of ours is left out. */
+/* delta_put_error - add a row of error to its delta; @marks: MARK_ bits. Unknown counters are ignored. */
 void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks);
 
-/* reading_apply - put a delta on a reading: its time, and each counter that the delta knows. */
+/* reading_apply - add a delta to a reading: its time, and each counter that the delta knows. */
 void reading_apply(struct reading *reading, const struct delta *delta);
 
-/* The last reading of one port at some sweep. */
+/* The last reading of a port at a sweep. */
 struct stored_reading {
 	bool there;
 	int64_t base_sweep; /* of the newest absolute row */
-	int64_t read_sweep; /* in which the port was last read */
-	int64_t wall_us;    /* the wall clock then */
+	int64_t read_sweep; /* that read the port last */
+	int64_t wall_us;    /* wall clock of that reading */
 	struct reading reading; /* at_us: CLOCK_BOOTTIME of that sweep's boot */
 };
 
@@ -91,10 +92,10 @@ struct stored_reading {
  */
 int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err);
 
-/* readings_load_port - that of one port, at the cost of its own samples. Without one @ret->there is false. */
+/* readings_load_port - the same for one port, at the cost of its own samples. */
 int readings_load_port(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *ret, struct error *err);
 
-/* readings_prepare_absolute, readings_write_absolute - store a reading as it is, at its read_sweep. */
+/* readings_prepare_absolute, readings_write_absolute - store an absolute reading in its read_sweep. */
 int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
 int readings_write_absolute(sqlite3_stmt *insert, uint32_t port, const struct stored_reading *stored,
 			    struct error *err);

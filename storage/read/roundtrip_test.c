@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* roundtrip_test.c - what comes back from the store is what was given to it, whatever happened in between */
+/* roundtrip_test.c - stored data is read back unchanged */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,13 +20,13 @@
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
 
-/* Windows of a few sweeps, so that there are many, and hours of them. */
+/* Short windows, so that there are many of them, and hours. */
 static struct writer *open_writer(struct model *model)
 {
 	return check_open_writer_with(path, 1 + (unsigned)model_random(model, 30));
 }
 
-/* Some steps of a history, with restarts, boots and clock jumps among them. */
+/* Some sweeps, with restarts, boots and clock jumps. */
 static void live(struct model *model, struct reader **reader, size_t steps)
 {
 	struct writer *writer = open_writer(model);
@@ -41,7 +41,7 @@ static void live(struct model *model, struct reader **reader, size_t steps)
 				model_reboot(model);
 			writer = open_writer(model);
 			if (model->sweeps[model->sweep_count - 1].fabric && !model_random(model, 2))
-				model->sweep.generation += 1000; /* another process counts otherwise */
+				model->sweep.generation += 1000; /* as another process would count */
 		}
 		if (model_random(model, 100) == 0)
 			model_jump(model, (int64_t)model_random(model, 20000000) - 10000000);
@@ -60,7 +60,7 @@ static void live(struct model *model, struct reader **reader, size_t steps)
 	writer_close(writer);
 }
 
-static void everything_comes_back_as_it_was(void **state)
+static void everything_is_read_as_it_was_stored(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
@@ -74,7 +74,7 @@ static void everything_comes_back_as_it_was(void **state)
 			check_sweep(reader, model, (int64_t)id);
 		for (size_t id = 1; id <= model->sweep_count; id += 7)
 			check_details(reader, model, model->sweeps[id - 1].wall_us, (int64_t)(id % 3) * 50000000);
-		/* Whole hours and windows, and parts of them at both ends. */
+		/* Whole hours and windows, and parts at both ends. */
 		for (size_t i = 0; i < 100; i++) {
 			int64_t at_us = model->sweeps[model_random(model, model->sweep_count)].wall_us;
 
@@ -83,7 +83,7 @@ static void everything_comes_back_as_it_was(void **state)
 		assert_true(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1") > 20);
 		assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1") > 3);
 		assert_true(check_integer(path, "SELECT count(*) FROM hot") > 0);
-		/* A window that begins exactly with a sweep does not hold that sweep. */
+		/* A window excludes the sweep at its beginning. */
 		for (size_t id = 20; id <= model->sweep_count; id += 50)
 			check_window(reader, model, model->sweeps[id - 1].wall_us,
 				     model->sweeps[id - 1].wall_us - model->sweeps[id - 4].wall_us);
@@ -98,10 +98,10 @@ static void everything_comes_back_as_it_was(void **state)
 	}
 }
 
-/* Stores sweeps until it is killed; says on the pipe how many are committed. */
+/* Stores sweeps until it is killed; writes the number of commits to the pipe. */
 static void store_until_killed(struct model *model, unsigned window_sweeps, int pipe_fd)
 {
-	/* Windows, hours, and what goes again: all of it in the middle of something when it is killed. */
+	/* Windows, hours and retention, so that the kill interrupts any of them. */
 	struct writer_retention retention = { .window_sweeps = window_sweeps, .raw_us = 60000000,
 					      .sums_us = 120000000 };
 	struct writer *writer = NULL;
@@ -154,20 +154,20 @@ static uint32_t kill_while_storing(struct model *model, uint32_t sweeps, long af
 	return count;
 }
 
-/* The first sweep whose samples are kept: those before it expired. */
+/* The first sweep with samples. */
 static int64_t first_kept(void)
 {
 	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
 }
 
-/* The newest sweeps, which the kill may have hit, and some of the others. */
+/* The newest sweeps, and some of the others. */
 static void check_some(struct reader *reader, const struct model *model, int64_t first, int64_t newest)
 {
 	for (int64_t id = newest; id >= first; id -= id > newest - 30 ? 1 : 1 + random() % 10)
 		check_sweep(reader, model, id);
 }
 
-static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
+static void a_kill_loses_no_committed_sweep(void **state)
 {
 	int rounds = getenv("IBWIRE_LONG") ? 200 : 25;
 	struct model *model = model_create(77, 2, 6, 4);
@@ -182,12 +182,12 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 		int64_t newest = 0;
 
 		if (reader_open(path, &reader, NULL) < 0) {
-			/* Killed before there was a file: nothing was promised. */
+			/* Killed before the file was created. */
 			assert_int_equal(said, 0);
 			continue;
 		}
 		assert_int_equal(reader_newest(reader, &newest, NULL), 0);
-		/* The last commit may have been done and not been told. */
+		/* The last commit may be missing on the pipe. */
 		assert_in_range(newest, said, said + 1);
 		while (model->sweep_count < (size_t)newest)
 			model_step(model);
@@ -208,8 +208,8 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(everything_comes_back_as_it_was),
-		TEST_IN_FOLDER(killed_at_any_moment_every_committed_sweep_is_there),
+		TEST_IN_FOLDER(everything_is_read_as_it_was_stored),
+		TEST_IN_FOLDER(a_kill_loses_no_committed_sweep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* routes.c - forwarding tables as versions of blocks: stored, restored, read as of a time */
+/* routes.c - stores and reads forwarding tables as versions of blocks */
 #include "storage/read/routes.h"
 
 #include "base/err.h"
@@ -8,7 +8,7 @@
 #include "storage/read/reader_internal.h"
 #include "storage/write/writer_internal.h"
 
-/* One block's version ends with sweep @id, and another begins where the block is still there. */
+/* End the version of a block with sweep @id, and begin another one if the block still exists. */
 static int store_block(struct writer *writer, const struct routes *routes, const struct route_block *block, int64_t id,
 		       struct error *err)
 {
@@ -33,7 +33,7 @@ static int store_block(struct writer *writer, const struct routes *routes, const
 	return db_run(open, err);
 }
 
-/* Every block, whether it changed or not: what is stored may be older than what the collector believes. */
+/* Store every block: the database may be older than the state of the collector. */
 static int store_tables(struct writer *writer, const struct routes *routes, int64_t id, struct error *err)
 {
 	int result = 0;
@@ -99,14 +99,12 @@ int routes_load(sqlite3 *db, int64_t sweep, struct routes *ret, struct error *er
 int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, struct error *err)
 {
 	struct stored_sweep sweep;
-	int result = reader_begin(reader, err);
+	int result = reader_begin_at(reader, at_us, &sweep, err);
 
 	*ret = (struct routes){ 0 };
 	if (result < 0)
 		return result;
-	result = reader_find_sweep(reader, at_us, &sweep, err);
-	if (!result)
-		result = routes_load(reader->db, at_us ? sweep.info.id : 0, ret, err);
+	result = routes_load(reader->db, at_us ? sweep.info.id : 0, ret, err);
 	reader_end(reader);
 	return result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* routes.h - forwarding tables out of their versions (inside storage/ only) */
+/* routes.h - stored forwarding tables (inside storage/ only) */
 #ifndef IBWIRE_STORAGE_ROUTES_H
 #define IBWIRE_STORAGE_ROUTES_H
 
@@ -15,7 +15,7 @@ struct routes;
  * @sweep:  0: as they are known now
  * @ret:    overwritten; routes_done() frees it; empty on error
  *
- * A row that cannot be one (damage) is a block that was not read.
+ * A damaged row is treated as a block that was not read.
  */
 int routes_load(sqlite3 *db, int64_t sweep, struct routes *ret, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* routes_test.c - forwarding tables: what was stored is what they were, at any time, and after any end */
+/* routes_test.c - forwarding tables at any time, and after a kill */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ enum { SWEEPS = 200, BLOCKS = 12 };
 #define BEGAN_US 1795183200000000LL
 #define SWEEP_US 10000000LL
 
-/* Tables of the model's switches, and of one that it does not have, that change at random; and all that they were. */
+/* Tables of the switches of the model and of an unknown one, which change at random, and their history. */
 struct bed {
 	struct model *model;
 	struct routes routes;
@@ -64,7 +64,7 @@ static void bed_done(struct bed *bed)
 	model_destroy(bed->model);
 }
 
-/* Once in a list, whatever happened to it. */
+/* Each block once. */
 static void note(struct bed *bed, uint64_t guid, unsigned block)
 {
 	size_t i;
@@ -96,7 +96,7 @@ static void change(struct bed *bed)
 	note(bed, guid, block);
 }
 
-/* The next sweep, with what changed since the last. */
+/* The next sweep, with the changes since the last one. */
 static const struct sweep *step(struct bed *bed)
 {
 	unsigned changes = below(bed, 3) ? below(bed, 6) : 0;
@@ -149,7 +149,7 @@ static void check_restored(const struct bed *bed)
 	writer_close(writer);
 }
 
-static void tables_are_read_as_they_were_at_each_sweep(void **state)
+static void tables_are_read_as_of_each_sweep(void **state)
 {
 	uint64_t seed;
 	unsigned i;
@@ -167,7 +167,7 @@ static void tables_are_read_as_they_were_at_each_sweep(void **state)
 		check_past(&bed);
 		check_restored(&bed);
 		check_integrity(path);
-		/* What changed, and nothing else: no version ends as it begins, or is what the one before it was. */
+		/* Only changes are stored: no version is empty or equal to the previous one. */
 		assert_int_equal(check_integer(path, "SELECT count(*) FROM route_version WHERE to_sweep <= from_sweep"),
 				 0);
 		assert_true(check_integer(path, "SELECT count(*) FROM route_version") > SWEEPS);
@@ -176,7 +176,7 @@ static void tables_are_read_as_they_were_at_each_sweep(void **state)
 	}
 }
 
-static void a_part_has_the_tables_of_its_time(void **state)
+static void an_export_has_the_tables_of_its_time(void **state)
 {
 	const struct export_query query = { .since_us = BEGAN_US + 80 * SWEEP_US,
 					    .until_us = BEGAN_US + 119 * SWEEP_US };
@@ -206,7 +206,7 @@ static void a_part_has_the_tables_of_its_time(void **state)
 	bed_done(&bed);
 }
 
-static void killed_at_any_sweep_it_knows_the_tables_of_the_last_one(void **state)
+static void a_kill_loses_no_committed_table(void **state)
 {
 	unsigned kill_after;
 
@@ -237,8 +237,8 @@ static void killed_at_any_sweep_it_knows_the_tables_of_the_last_one(void **state
 	}
 }
 
-/* The next statement of the connection fails: of the sweep that it belongs to nothing stays. */
-static void a_sweep_that_is_not_stored_leaves_the_tables_as_they_were(void **state)
+/* If a statement fails, nothing of its sweep is stored. */
+static void a_failed_sweep_leaves_the_tables_unchanged(void **state)
 {
 	struct writer *writer = check_open_writer(path);
 	struct sweep sweep;
@@ -272,7 +272,7 @@ static void a_sweep_that_is_not_stored_leaves_the_tables_as_they_were(void **sta
 	bed_done(&bed);
 }
 
-static void a_damaged_row_is_a_block_that_was_not_read(void **state)
+static void a_damaged_row_counts_as_an_unread_block(void **state)
 {
 	struct writer *writer = check_open_writer(path);
 	struct routes routes;
@@ -314,11 +314,11 @@ static void a_damaged_row_is_a_block_that_was_not_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(tables_are_read_as_they_were_at_each_sweep),
-		TEST_IN_FOLDER(a_part_has_the_tables_of_its_time),
-		TEST_IN_FOLDER(killed_at_any_sweep_it_knows_the_tables_of_the_last_one),
-		TEST_IN_FOLDER(a_sweep_that_is_not_stored_leaves_the_tables_as_they_were),
-		TEST_IN_FOLDER(a_damaged_row_is_a_block_that_was_not_read),
+		TEST_IN_FOLDER(tables_are_read_as_of_each_sweep),
+		TEST_IN_FOLDER(an_export_has_the_tables_of_its_time),
+		TEST_IN_FOLDER(a_kill_loses_no_committed_table),
+		TEST_IN_FOLDER(a_failed_sweep_leaves_the_tables_unchanged),
+		TEST_IN_FOLDER(a_damaged_row_counts_as_an_unread_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* snapshot.c - the fabric as it was at one time, with what its ports counted */
+/* snapshot.c - the fabric at a time, with the totals of its ports over a window */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "storage/read/readings.h"
 #include "storage/read/sums.h"
 
-/* While a snapshot is made: where each port id's row is. */
+/* While a snapshot is loaded. */
 struct loading {
 	struct reader *reader;
 	struct snapshot *snapshot;
@@ -38,66 +38,46 @@ static int nothing_before(struct reader *reader, int64_t at_us, struct error *er
 	if (!first_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; none is stored at all",
 			       reader->path, when_format_utc(at_us, when));
-	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; the oldest is of %s: ask for a "
+	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; the oldest is of %s: choose a "
 		       "later time", reader->path, when_format_utc(at_us, when), when_format_utc(first_us, first));
 }
 
 int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
 {
-	sqlite3_stmt *row;
 	int64_t id = 0;
-	int result;
+	int result = window_last_sweep(reader->db, at_us ? at_us : INT64_MAX, &id, err);
 
-	if (!at_us) {
-		result = reader_newest_id(reader, &id, err);
-	} else {
-		result = db_prepare(reader->db,
-				    "SELECT id FROM sweep WHERE wall_us <= ? ORDER BY wall_us DESC, id DESC LIMIT 1",
-				    &row, err);
-		if (result < 0)
-			return result;
-		sqlite3_bind_int64(row, 1, at_us);
-		result = db_step(row, err);
-		if (result > 0)
-			id = sqlite3_column_int64(row, 0);
-		sqlite3_finalize(row);
-	}
-	if (result < 0)
-		return result;
-	if (id)
+	if (!result && id)
 		result = reader_sweep(reader, id, ret, err);
-	if (result < 0)
-		return result;
-	if (id && result)
-		return 0;
+	if (result)
+		return result < 0 ? result : 0;
 	if (!at_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one, "
 			       "or start one with: ibwire collect", reader->path);
 	return nothing_before(reader, at_us, err);
 }
 
-/* Walked back by sweep, since the wall clock may have jumped. */
+int reader_begin_at(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
+{
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = reader_find_sweep(reader, at_us, ret, err);
+	if (result < 0)
+		reader_end(reader);
+	return result;
+}
+
+/* Searched by sweep, since the wall clock may have jumped. */
 int reader_window_begin(struct reader *reader, const struct stored_sweep *sweep, int64_t at_us, int64_t window_us,
 			int64_t *ret_after, struct error *err)
 {
-	sqlite3_stmt *row;
-	int result;
-
 	*ret_after = sweep->info.id - 1;
 	if (window_us <= 0)
 		return 0;
-	result = db_prepare(reader->db,
-			    "SELECT id FROM sweep WHERE id <= ? AND +wall_us <= ? ORDER BY id DESC LIMIT 1",
-			    &row, err);
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, sweep->info.id);
-	sqlite3_bind_int64(row, 2, (at_us ? at_us : sweep->info.wall_us) - window_us);
-	result = db_step(row, err);
-	if (result >= 0)
-		*ret_after = result ? sqlite3_column_int64(row, 0) : 0;
-	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
+	return window_sweep_before(reader->db, sweep->info.id, (at_us ? at_us : sweep->info.wall_us) - window_us,
+				   ret_after, err);
 }
 
 static int load_topology(struct loading *loading, struct error *err)
@@ -119,7 +99,7 @@ static int load_topology(struct loading *loading, struct error *err)
 	return 0;
 }
 
-/* Most snapshots are of the same fabric as the one before: that is made once, and they share it. */
+/* Most snapshots have the same fabric as the previous one and share it. */
 static int load_fabric(struct loading *loading, const struct name_map *names, struct error *err)
 {
 	const struct stored_sweep *sweep = &loading->sweep;
@@ -160,7 +140,7 @@ static int make_rows(struct loading *loading, struct error *err)
 		bool pollable = port_is_pollable(fabric, &fabric->ports[i]);
 
 		top = topology->ports[i].id > top ? topology->ports[i].id : top;
-		/* Read in this sweep, unless a span says otherwise. */
+		/* Read in this sweep, unless a span covers the port. */
 		rows[i].status = pollable ? SAMPLE_OK : SAMPLE_UNSUPPORTED;
 		rows[i].last_wall_us = pollable ? loading->sweep.info.wall_us : 0;
 	}
@@ -179,7 +159,7 @@ static int load_spans(struct loading *loading, struct error *err)
 	int result = db_prepare(loading->reader->db,
 				"SELECT g.port, g.why, coalesce(s.wall_us, (SELECT a.wall_us FROM absolute a"
 				" WHERE a.sweep = g.read_sweep AND a.port = g.port)) FROM " SPANS_AT " g"
-				" LEFT JOIN sweep s ON s.id = g.read_sweep", /* that may be kept no longer */
+				" LEFT JOIN sweep s ON s.id = g.read_sweep", /* its row may be removed */
 				&rows, err);
 
 	if (result < 0)
@@ -201,15 +181,15 @@ static int load_spans(struct loading *loading, struct error *err)
 static int load_sums(struct loading *loading, int64_t after, struct error *err)
 {
 	struct port_sum *by_port = calloc(loading->id_count, sizeof(*by_port));
-	struct sums_cover cover = { 0 };
+	struct sums_origin origin = { 0 };
 	int result;
 
 	if (!by_port)
 		return err_nomem(err);
-	result = sums_load(loading->reader->db, after, loading->sweep.info.id, 0, by_port, loading->id_count,
-			   &cover, err);
-	loading->snapshot->damaged = cover.damaged;
-	memcpy(loading->snapshot->damage, cover.damage, sizeof(cover.damage));
+	result = sums_load(loading->reader->db, &(struct sums_query){ .after = after, .until = loading->sweep.info.id },
+			   by_port, loading->id_count, &origin, err);
+	loading->snapshot->damaged = origin.damage.count;
+	memcpy(loading->snapshot->damage, origin.damage.first, sizeof(origin.damage.first));
 	for (size_t i = 0; !result && i < loading->id_count; i++) {
 		struct port_row *row = row_of(loading, i);
 
@@ -276,7 +256,7 @@ static int load_caps(struct loading *loading, struct error *err)
 	return result;
 }
 
-/* Has a port no numbers of its own, though it is there: left out by the settings, a plane, or without counters? */
+/* Does a port lack counters of its own: excluded by the settings, a plane, or without a PMA? */
 static bool is_without_own(const struct snapshot *snapshot, size_t port)
 {
 	const struct port *which = &snapshot->fabric->ports[port];
@@ -286,7 +266,7 @@ static bool is_without_own(const struct snapshot *snapshot, size_t port)
 	       port_is_pollable(snapshot->fabric, which) && which->state != PORT_DOWN;
 }
 
-/* Ports without numbers of their own show what the other end of their link counted. */
+/* Ports without counters of their own show those of their peer. */
 static void mirror_rows(struct snapshot *snapshot)
 {
 	size_t i;

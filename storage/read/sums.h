@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sums.h - what ports counted over many sweeps (inside storage/ only)
+ * sums.h - totals of ports over many sweeps (inside storage/ only)
  *
- * Whole hours and whole windows are taken from their sums, only the edges from
- * the samples. The sums are exact: they are those of the same deltas.
+ * Whole hours and windows are read from their sums, the edges from the samples
+ * (storage/read/window_plan.h). The sums are exact: they were made of the same deltas.
  */
 #ifndef IBWIRE_STORAGE_SUMS_H
 #define IBWIRE_STORAGE_SUMS_H
@@ -13,85 +13,80 @@
 #include <sqlite3.h>
 
 #include "analysis/delta.h"
+#include "storage/read/window_plan.h"
 
-struct codec_sample;
 struct error;
 
-/* Deltas of one port put behind each other. All zero: none yet. */
+/* The sum of consecutive deltas of one port. All zero: of none. */
 struct port_sum {
-	uint64_t samples;  /* how many */
-	counter_set ever;  /* counters that at least one of them knows */
+	uint64_t samples;  /* number of deltas */
+	counter_set ever;  /* counters that are known in at least one of them */
 	/*
-	 * As delta_add() would have it: known are those that all of them know. The values of
-	 * counters that are only in `ever` are what was counted where they were known.
+	 * As delta_add() does it: `known` has the counters that are known in all of them. The value of a
+	 * counter that is only in `ever` is the sum of the deltas that know it.
 	 */
 	struct delta sum;
 };
 
-/* port_sum_add_value - @sum and @later, which stop at UINT64_MAX. */
+/* port_sum_add_value - add to a sum that stops at UINT64_MAX. */
 static inline void port_sum_add_value(uint64_t *sum, uint64_t later)
 {
 	if (__builtin_add_overflow(*sum, later, sum))
 		*sum = UINT64_MAX;
 }
 
-/* port_sum_add_delta - put a later delta behind an earlier sum. */
+/* port_sum_add_delta - add the delta of a later sweep. */
 void port_sum_add_delta(struct port_sum *sum, const struct delta *later);
 
-/* port_sum_add_sample - the same of a stored sample beside which no row of error stands: no mark, no error counter. */
-void port_sum_add_sample(struct port_sum *sum, const struct codec_sample *sample);
+struct sums_query {
+	int64_t after, until;  /* sweeps in (after, until]; for sums_load() */
+	const uint32_t *ports; /* ids in rising order, each once (borrowed); NULL: all ports */
+	size_t port_count;
+	counter_set counters;  /* whose values are needed, others may be 0; no counter: all of them */
+};
 
-/* Where sums came from: bits of sums_cover.from. */
-enum { SUMS_RAW = 1, SUMS_WINDOWS = 2, SUMS_HOURS = 4 };
-
-/* What a sum covers. */
-struct sums_cover {
-	int64_t after, until;  /* sweeps in (after, until]; other than asked for only where samples expired */
-	unsigned from;
-	/* Packed samples that could not be read, and are left out. */
-	size_t damaged;
-	char damage[96];
+/* Adds up the parts of a plan. */
+struct sums_reader {
+	sqlite3_stmt *statements[6];
+	struct sums_query query;
+	bool by_key;           /* few ports: one lookup each */
+	struct port_sum *by_port;
+	size_t count;
+	uint32_t first;        /* id of by_port[0] if query.ports is NULL */
+	const struct plan_part *part;
+	struct packed_reader packed; /* packed.damage: samples that are left out */
 };
 
 /*
- * sums_load - what ports counted in sweeps (@after, @until]
- * @port:     its id; 0: all ports
- * @by_port:  zeroed. Of all ports: index port id, @count entries; of one: one entry
- * @ret:      or NULL
+ * sums_begin - get ready to add up parts
+ * @query:    its ports and counters
+ * @by_port:  zeroed, or sums of earlier sweeps: parallel to the query's ports; of all ports by id, from @first on
+ * @count:    elements of @by_port
  *
- * Where samples expired at an edge, the window or hour there counts whole if its
- * last sweep is in the range, and else not at all. The caller's transaction is to be open.
+ * sums_end() is required whatever this returns; until then the caller holds a transaction open.
+ * Return: 0 or a negative error.
  */
-int sums_load(sqlite3 *db, int64_t after, int64_t until, uint32_t port, struct port_sum *by_port, size_t count,
-	      struct sums_cover *ret, struct error *err);
+int sums_begin(struct sums_reader *reader, sqlite3 *db, const struct sums_query *query, uint32_t first,
+	       struct port_sum *by_port, size_t count, struct error *err);
 
-/*
- * sums_find_sweeps - the sweeps of a time, for sums_load()
- * @from_us, @until_us:  wall clock: (from, until]
- * @ret_after, @ret_until:  0, 0 where there are none
- */
-int sums_find_sweeps(sqlite3 *db, int64_t from_us, int64_t until_us, int64_t *ret_after, int64_t *ret_until,
-		     struct error *err);
+/* sums_add - add what the ports counted in a part. Return: 0 or a negative error. */
+int sums_add(struct sums_reader *reader, const struct plan_part *part, struct error *err);
+void sums_end(struct sums_reader *reader);
 
-/*
- * A writer of one of the two kinds of sums, by statements on one connection.
- * sums_writer_init - @table: "chunk" or "hour". sums_writer_done() is to be called whatever it returns.
- */
-struct sums_writer {
-	sqlite3_stmt *sum, *error;
+/* Where the totals of sums_load() come from. */
+struct sums_origin {
+	unsigned sources; /* set of 1 << enum plan_source */
+	struct history_damage damage; /* packed samples that could not be read, and are left out */
 };
-int sums_writer_init(struct sums_writer *writer, sqlite3 *db, const char *table, struct error *err);
-void sums_writer_done(struct sums_writer *writer);
 
-/* sums_write_errors - only the part of it that stands in chunk_error or hour_error. */
-int sums_write_errors(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum,
-		      struct error *err);
-
-/* sums_write - store the sum of one port; @id: the window's or the hour's. None of no samples. */
-int sums_write(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum, struct error *err);
-
-/* sums_read_windows - sums of ports [@from_port, @to_port) over windows [@from, @to); by_port[0] is of @from_port. */
-int sums_read_windows(sqlite3 *db, int64_t from, int64_t to, uint32_t from_port, uint32_t to_port,
-		      struct port_sum *by_port, struct error *err);
+/*
+ * sums_load - the totals of sweeps (query.after, query.until]
+ * @by_port, @count:  as in sums_begin(), zeroed; of all ports by_port[0] is unused
+ * @ret:              or NULL
+ *
+ * The caller holds a transaction open. Return: 0 or a negative error.
+ */
+int sums_load(sqlite3 *db, const struct sums_query *query, struct port_sum *by_port, size_t count,
+	      struct sums_origin *ret, struct error *err);
 
 #endif

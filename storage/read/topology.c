@@ -20,12 +20,12 @@ static void copy_bytes(char *ret, size_t size, const void *bytes, int len)
 		memcpy(ret, bytes, copied);
 }
 
-/* Which sweep is asked about; of what changed: after one sweep, until another. */
+/* The sweep of a query; changes: after one sweep, until another. */
 struct when {
 	int64_t sweep, after, until;
 };
 
-/* What a query gives of ?1 to ?3, as an array of elements of @size bytes; the caller's, also after an error. */
+/* The rows of a query with ?1 to ?3 as an array of elements of @size bytes; caller owns, also after an error. */
 static int load_rows(sqlite3 *db, const char *query, const struct when *when, size_t size,
 		     void (*read)(sqlite3_stmt *row, void *element), void **ret_rows, size_t *ret_count,
 		     struct error *err)
@@ -151,7 +151,7 @@ static int compare_ports(const void *a, const void *b)
 	return (int)left->port.num - (int)right->port.num;
 }
 
-/* Sort, unless it is in order: it is where all came with the first sweep. */
+/* Sort, unless it is in order, as it is if all were discovered in the first sweep. */
 static void sort(void *array, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
 	const char *items = array;
@@ -252,7 +252,7 @@ static void sort_rows(struct topology *topology)
 	sort(topology->ports, topology->port_count, sizeof(*topology->ports), compare_ports);
 }
 
-/* Whatever of these is loaded, connected or not. */
+/* Return the topology, or free it after an error. */
 static int end_load(int result, struct topology *topology, struct topology *ret)
 {
 	if (result < 0)
@@ -279,14 +279,14 @@ int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error
 	return end_load(result, &topology, ret);
 }
 
-/* --- from one sweep to another --- */
+/* --- changes from one sweep to another --- */
 
-/* Of what a version begins or ends behind sweep ?2 and until ?3, in rising order. */
+/* Ids with a version that begins or ends after sweep ?2 until ?3, in rising order. */
 #define CHANGED(what) \
 	"SELECT " what " FROM " what "_version WHERE from_sweep > ?2 AND from_sweep <= ?3 UNION" \
 	" SELECT " what " FROM " what "_version WHERE to_sweep > ?2 AND to_sweep <= ?3"
 
-/* More changes than this, and more than this part of all: then all is loaded at once. */
+/* With more changes, which are also more than this part of all, everything is loaded. */
 enum { CHANGES_FEW = 16, CHANGES_PART = 8 };
 
 struct ids {
@@ -319,7 +319,7 @@ static int compare_ids(const void *a, const void *b)
 _Static_assert(offsetof(struct stored_node, id) == 0 && offsetof(struct stored_port, id) == 0, "the id is the first");
 
 /*
- * What did not change of @old and all of @fresh, both in order, in the place of @fresh: @size bytes each
+ * Merge the unchanged elements of @old, of @size bytes, and all of @fresh into @fresh; both are in order
  * Return: 0 or ERR_NOMEM.
  */
 static int merge(const void *old, size_t old_count, void **fresh, size_t *fresh_count, size_t size,
@@ -364,7 +364,7 @@ static int merge_all(const struct topology *from, struct topology *to, const str
 	return result;
 }
 
-static bool is_much(const struct ids *changed, size_t all)
+static bool are_many(const struct ids *changed, size_t all)
 {
 	return changed->count > CHANGES_FEW && changed->count > all / CHANGES_PART;
 }
@@ -389,20 +389,20 @@ int topology_move(sqlite3 *db, const struct topology *from, int64_t sweep, struc
 	struct topology topology = { .sweep = sweep };
 	struct ids nodes = { 0 }, ports = { 0 };
 	int result = load_changed(db, CHANGED("node"), &when, &nodes, err);
-	bool much;
+	bool many;
 
 	if (!result)
 		result = load_changed(db, CHANGED("port"), &when, &ports, err);
-	much = !result && (is_much(&nodes, from->node_count) || is_much(&ports, from->port_count));
-	if (!result && !much)
+	many = !result && (are_many(&nodes, from->node_count) || are_many(&ports, from->port_count));
+	if (!result && !many)
 		result = load_fresh(db, &when, &topology, err);
-	if (!result && !much)
+	if (!result && !many)
 		result = merge_all(from, &topology, &nodes, &ports, err);
-	if (!result && !much)
+	if (!result && !many)
 		result = connect(&topology, err);
 	free(nodes.ids);
 	free(ports.ids);
-	return much ? 0 : end_load(result, &topology, ret) < 0 ? result : 1;
+	return many ? 0 : end_load(result, &topology, ret) < 0 ? result : 1;
 }
 
 void topology_done(struct topology *topology)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * topology.h - nodes and ports as they were at one sweep, out of their versions
+ * topology.h - nodes and ports at a sweep, from their versions
  *
- * In order of node id (when a node was first seen) and port number, whatever
- * order the fabric came in.
+ * In order of node id (when a node was first discovered) and port number.
  */
 #ifndef IBWIRE_STORAGE_TOPOLOGY_H
 #define IBWIRE_STORAGE_TOPOLOGY_H
@@ -23,7 +22,7 @@ struct stored_node {
 	int64_t from_sweep;
 	struct node node; /* name is NULL, first_port and ports index the topology's ports */
 	char name[NODE_NAME_SIZE];
-	char was[NODE_NAME_SIZE]; /* its description names nobody: the last one that did; "": none did */
+	char was[NODE_NAME_SIZE]; /* for a generic description: the last one that is not; "": none */
 };
 
 struct stored_port {
@@ -34,7 +33,7 @@ struct stored_port {
 };
 
 struct topology {
-	int64_t sweep; /* since when it is like this; 0: nothing loaded */
+	int64_t sweep; /* since which it is unchanged; 0: nothing is loaded */
 	struct stored_node *nodes;
 	size_t node_count;
 	struct stored_port *ports;
@@ -42,24 +41,24 @@ struct topology {
 };
 
 /*
- * topology_load - what was there at a sweep
+ * topology_load - read nodes and ports at a sweep
  * @sweep:  a sweep's `topology`, or any sweep
  * @ret:    topology_done() frees it; untouched on error
  */
 int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error *err);
 
 /*
- * topology_move - the same from what was there at another sweep: only what changed between the two is read
- * @from:  stays as it is
- * Return: 1; 0 where so much changed that topology_load() is quicker (@ret is untouched); or an error.
+ * topology_move - the same from another sweep: reads only the changes between the two
+ * @from:  unchanged
+ * Return: 1; 0 for so many changes that topology_load() is faster (@ret is untouched); or an error.
  */
 int topology_move(sqlite3 *db, const struct topology *from, int64_t sweep, struct topology *ret, struct error *err);
 
 /*
- * topology_last_name - the last name that a node said, until a sweep
- * A node whose description names nobody (names_is_generic()) is called as it was before, with NAMES_WAS behind it.
- * @rows:  topology_prepare_names(), made once for many
- * @ret:   what is shown; "" where it never said one
+ * topology_last_name - the last name of a node that is not generic, until a sweep
+ * For a node with a generic description (names_is_generic()); NAMES_WAS is appended.
+ * @rows:  of topology_prepare_names(), for many nodes
+ * @ret:   the name to show; "" without one
  */
 int topology_prepare_names(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
 int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, char ret[NODE_NAME_SIZE],
@@ -68,16 +67,16 @@ int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, ch
 void topology_done(struct topology *topology);
 
 /*
- * topology_fabric - the same as a finished fabric: node i and port i are those of the topology
+ * topology_fabric - the same as a fabric: node i and port i are those of the topology
  * @names:      or NULL
- * @from_node:  id of the node that was asked from, 0: none
+ * @from_node:  id of the collector's own node, 0: none
  */
 int topology_fabric(const struct topology *topology, const struct name_map *names, uint32_t from_node,
 		    uint8_t from_port, struct fabric **ret, struct error *err);
 
 /*
- * topology_put_last_names - call the fabric's nodes that name nobody any more by their last names
- * For what is shown; the collector goes on with what nodes say. A name of @names wins.
+ * topology_put_last_names - replace generic names of the fabric by the last names of the nodes
+ * Only for display. A name in @names takes precedence.
  */
 int topology_put_last_names(const struct topology *topology, const struct name_map *names, struct fabric *fabric,
 			    struct error *err);

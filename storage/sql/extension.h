@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * extension.h - put before every source of the loadable extension (the compiler's -include)
+ * extension.h - included before every source of the loadable extension (the compiler's -include)
  *
- * So each call of SQLite goes to the program that loads it, whichever SQLite that has in it.
+ * All calls of SQLite go to the SQLite of the program that loads the extension.
  */
 #ifndef IBWIRE_STORAGE_EXTENSION_H
 #define IBWIRE_STORAGE_EXTENSION_H

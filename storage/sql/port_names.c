@@ -12,7 +12,7 @@
 struct node_name {
 	uint32_t node;
 	int64_t from_sweep;
-	size_t at; /* where it begins in chars */
+	size_t at; /* offset in chars */
 };
 
 static int load_ports(struct port_names *names, sqlite3 *db, struct error *err)
@@ -97,7 +97,7 @@ const char *port_names_node(const struct port_names *names, const struct known_p
 {
 	size_t low = 0, high = names->name_count;
 
-	/* The first behind (node, sweep). */
+	/* The first one after (node, sweep). */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 		const struct node_name *name = &names->names[middle];

@@ -14,13 +14,8 @@ enum {
 	SUM_SATURATED, SUM_XMIT_BYTES, SUM_RCV_BYTES, SUM_COUNTERS, SUM_SINCE = SUM_COUNTERS + COUNTER_COUNT, SUM_UNTIL,
 };
 
-/* What a plan gives, in this order: bits of idxNum. */
+/* Arguments of a plan, in this order: bits of idxNum. */
 enum { PLAN_SINCE = 1, PLAN_UNTIL = 2, PLAN_PORT_ID = 4 };
-
-struct sum_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-};
 
 struct sum_cursor {
 	sqlite3_vtab_cursor base;
@@ -30,26 +25,13 @@ struct sum_cursor {
 	int64_t until;         /* the last sweep */
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
+static void declare(struct text *sql)
 {
-	struct text sql = { 0 };
-	int code = SQLITE_NOMEM;
-
-	(void)aux;
-	(void)argc;
-	(void)argv;
-	(void)message;
-	text_append(&sql, "CREATE TABLE port_sum (node TEXT, node_guid TEXT, port INTEGER, port_id INTEGER,"
+	text_append(sql, "CREATE TABLE port_sum (node TEXT, node_guid TEXT, port INTEGER, port_id INTEGER,"
 		    " samples INTEGER, elapsed_us INTEGER, unknown INTEGER, reset INTEGER, saturated INTEGER,"
 		    " xmit_bytes INTEGER, rcv_bytes INTEGER");
-	sql_declare_counters(&sql);
-	text_append(&sql, ", since HIDDEN, until HIDDEN)");
-	if (!text_failed(&sql))
-		code = sql_declare(db, text_chars(&sql), sizeof(struct sum_table), ret);
-	text_done(&sql);
-	if (code == SQLITE_OK)
-		((struct sum_table *)*ret)->db = db;
-	return code;
+	sql_declare_counters(sql, COUNTER_COUNT);
+	text_append(sql, ", since HIDDEN, until HIDDEN)");
 }
 
 static int plan_of(const struct sqlite3_index_constraint *constraint)
@@ -68,7 +50,7 @@ static int plan_of(const struct sqlite3_index_constraint *constraint)
 	}
 }
 
-/* All ports cost about as much as a few hundred thousand rows: nobody should ask again for each port of a join. */
+/* All ports cost as much as 300,000 rows, so that a join does not read them again for each of its rows. */
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	enum { ALL_COST = 300000, ONE_COST = 2000, PORTS = 5000 };
@@ -95,12 +77,6 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
-{
-	(void)table;
-	return sql_open(sizeof(struct sum_cursor), ret);
-}
-
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct sum_cursor *cursor = (struct sum_cursor *)base;
@@ -121,8 +97,9 @@ static void skip_empty(struct sum_cursor *cursor)
 
 static int load(struct sum_cursor *cursor, int64_t since_us, int64_t until_us, int64_t port, struct error *err)
 {
-	sqlite3 *db = ((struct sum_table *)cursor->base.pVtab)->db;
-	int64_t after = 0;
+	sqlite3 *db = sql_table_of(&cursor->base)->db;
+	uint32_t id = (uint32_t)port;
+	struct sums_query query = { .ports = port ? &id : NULL, .port_count = 1 };
 	int result = port_names_load(&cursor->names, db, err);
 
 	cursor->until = cursor->at = cursor->count = 0;
@@ -137,9 +114,10 @@ static int load(struct sum_cursor *cursor, int64_t since_us, int64_t until_us, i
 		cursor->count = 0;
 		return err_nomem(err);
 	}
-	result = sums_find_sweeps(db, since_us, until_us, &after, &cursor->until, err);
-	if (!result && after < cursor->until)
-		result = sums_load(db, after, cursor->until, (uint32_t)port, cursor->sums, cursor->count, NULL, err);
+	result = window_find_sweeps(db, since_us, until_us, &query.after, &query.until, err);
+	cursor->until = query.until;
+	if (!result)
+		result = sums_load(db, &query, cursor->sums, cursor->count, NULL, err);
 	skip_empty(cursor);
 	return result;
 }
@@ -159,7 +137,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 		return sql_fail(base->pVtab, &err);
 	if (plan & PLAN_PORT_ID) {
 		port = sqlite3_value_int64(argv[at]);
-		/* What is no id is nobody's; but a text or a fraction compares in its own way. */
+		/* Text and fractions compare in other ways: SQLite evaluates the condition for each port. */
 		if (sqlite3_value_type(argv[at]) != SQLITE_INTEGER)
 			port = 0;
 		else if (port <= 0 || port > UINT32_MAX)
@@ -184,7 +162,7 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return cursor->at >= cursor->count;
 }
 
-/* NULL where no reading knew it; where some did not, it is what the others counted: see unknown. */
+/* NULL where no delta knows the counter; otherwise the sum of those that do (column unknown). */
 static void put_counter(const struct port_sum *sum, sqlite3_context *context, int counter)
 {
 	if (sum->ever & COUNTER_BIT(counter))
@@ -244,13 +222,14 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 	return SQLITE_OK;
 }
 
-int port_sum_table_register(sqlite3 *db)
+int port_sum_table_register(sqlite3 *db, struct error *err)
 {
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
+		.xConnect = sql_connect, .xDisconnect = sql_disconnect, .xBestIndex = best_index, .xOpen = sql_open,
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
 		.xRowid = rowid,
 	};
+	static const struct sql_kind kind = { "port_sum", declare, sizeof(struct sum_cursor), NULL };
 
-	return sqlite3_create_module(db, "port_sum", &module, NULL);
+	return sql_register(db, &kind, &module, err);
 }

@@ -8,148 +8,145 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "storage/file/db.h"
 #include "storage/sql/sql_tables.h"
 
-/* The letter of a constraint in a plan; 0: it says nothing about what has to be read. */
-static char letter_of(const struct sqlite3_index_constraint *constraint)
-{
-	bool ordered = constraint->iColumn == SAMPLE_SWEEP || constraint->iColumn == SAMPLE_WALL ||
-		       constraint->iColumn == SAMPLE_TIME;
+/* Operators that bound from below and from above; SQLite's codes of these five are distinct bits. */
+enum {
+	LOWER = SQLITE_INDEX_CONSTRAINT_EQ | SQLITE_INDEX_CONSTRAINT_GT | SQLITE_INDEX_CONSTRAINT_GE,
+	UPPER = SQLITE_INDEX_CONSTRAINT_EQ | SQLITE_INDEX_CONSTRAINT_LT | SQLITE_INDEX_CONSTRAINT_LE,
+};
 
-	switch (constraint->iColumn) {
+int sample_column_of(const struct sql_table *table, int column)
+{
+	static const int first[] = { SAMPLE_SWEEP, SAMPLE_PORT_ID, SAMPLE_ELAPSED, SAMPLE_UNKNOWN };
+	const int count = sizeof(first) / sizeof(*first);
+
+	if (column < 0 || strcmp(table->kind->name, SAMPLE_DELTA) != 0)
+		return column;
+	return column < count ? first[column] : SAMPLE_COUNTERS + column - count;
+}
+
+/* Does a constraint bound what has to be read? */
+static bool is_bound(int column, unsigned char op)
+{
+	switch (column) {
 	case SAMPLE_SWEEP:
 	case SAMPLE_WALL:
 	case SAMPLE_TIME:
+		return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GT ||
+		       op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_LT ||
+		       op == SQLITE_INDEX_CONSTRAINT_LE;
 	case SAMPLE_NODE:
 	case SAMPLE_NODE_GUID:
 	case SAMPLE_PORT:
 	case SAMPLE_PORT_ID:
 	case SAMPLE_SINCE:
 	case SAMPLE_UNTIL:
-		break;
+		return op == SQLITE_INDEX_CONSTRAINT_EQ;
 	default:
-		return 0;
-	}
-	switch (constraint->op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return '=';
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return ordered ? '>' : 0;
-	case SQLITE_INDEX_CONSTRAINT_GE:
-		return ordered ? 'g' : 0;
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return ordered ? '<' : 0;
-	case SQLITE_INDEX_CONSTRAINT_LE:
-		return ordered ? 'l' : 0;
-	default:
-		return 0;
+		return false;
 	}
 }
 
-/* Texts are found by their bytes: where letters compare in another way, all is looked at. */
-static bool compares_bytes(sqlite3_index_info *info, int at)
+/* Texts are found by their bytes: with another collation all rows are read. */
+static bool compares_bytes(sqlite3_index_info *info, int at, int column)
 {
-	int column = info->aConstraint[at].iColumn;
-
 	return (column != SAMPLE_TIME && column != SAMPLE_NODE && column != SAMPLE_NODE_GUID) ||
 	       sqlite3_stricmp(sqlite3_vtab_collation(info, at), "BINARY") == 0;
 }
 
-/* How much is left of all, as far as the plan alone can tell. */
+/* About how many sweeps and ports are left to read. */
 struct share {
-	bool one_sweep, lower, upper;
-	bool one_port, one_node, num;
+	double sweeps, ports;
 };
 
-static void narrow(struct share *share, int column, char letter)
+/* Damage is reported when the table is read. */
+static void read_share(sqlite3 *db, struct share *ret)
 {
+	int64_t row[3] = { 0 };
+
+	db_row(db, "SELECT (SELECT min(id) FROM sweep), (SELECT max(id) FROM sweep), (SELECT max(id) FROM port)", NULL,
+	       0, row, 3, NULL);
+	ret->sweeps = (double)row[1] - (double)row[0] + 1;
+	ret->ports = (double)row[2] + 1;
+}
+
+/* The share that a constraint leaves, as far as the plan alone determines it. */
+static void narrow(struct share *share, int column, unsigned char op)
+{
+	enum { NODE_PORTS = 8, BOUND_SHARE = 7 };
+
 	switch (column) {
 	case SAMPLE_SWEEP:
-		share->one_sweep |= letter == '=';
-		/* fallthrough */
+		share->sweeps = op == SQLITE_INDEX_CONSTRAINT_EQ ? 1 : share->sweeps / BOUND_SHARE;
+		break;
 	case SAMPLE_WALL:
 	case SAMPLE_TIME:
-		share->lower |= letter == '>' || letter == 'g' || letter == '=';
-		share->upper |= letter == '<' || letter == 'l' || letter == '=';
-		break;
 	case SAMPLE_SINCE:
-		share->lower = true;
-		break;
 	case SAMPLE_UNTIL:
-		share->upper = true;
+		share->sweeps /= BOUND_SHARE;
 		break;
 	case SAMPLE_PORT_ID:
-		share->one_port = true;
+		share->ports = 1;
 		break;
 	case SAMPLE_PORT:
-		share->num = true;
+		share->ports /= NODE_PORTS;
 		break;
 	default:
-		share->one_node = true;
+		share->ports = share->ports < NODE_PORTS ? share->ports : NODE_PORTS;
 	}
 }
 
 /*
- * Costs are rows of an ordinary table that could be looked at in the same time. What is unpacked is
- * a window of sweeps of a port at least, so one sweep out of old ones is dear: SQLite had
- * better walk over them all once than ask for sweep after sweep.
+ * Costs are rows of an ordinary table that are read in the same time. At least a window of sweeps of a
+ * port is unpacked, so that one old sweep is expensive: one pass over all sweeps costs less than a
+ * lookup for each.
  */
-static void estimate(const struct sample_table *table, const struct share *share, sqlite3_index_info *info)
+static void estimate(const struct share *share, sqlite3_index_info *info)
 {
-	enum { WINDOW_SWEEPS = 120, NODE_PORTS = 8, ALL_COST = 3 };
-	double sweeps = table->sweeps, ports = table->ports, unpacked;
+	enum { WINDOW_SWEEPS = 120, ALL_COST = 3 };
+	double sweeps = share->sweeps < 1 ? 1 : share->sweeps, ports = share->ports < 1 ? 1 : share->ports;
+	double unpacked = sweeps < WINDOW_SWEEPS ? WINDOW_SWEEPS : sweeps;
 
-	if (share->one_sweep)
-		sweeps = 1;
-	else if (share->lower && share->upper)
-		sweeps /= 50;
-	else if (share->lower || share->upper)
-		sweeps /= 10;
-	if (share->one_port || (share->one_node && share->num))
-		ports = 1;
-	else if (share->one_node)
-		ports = ports < NODE_PORTS ? ports : NODE_PORTS;
-	else if (share->num)
-		ports /= NODE_PORTS;
-	sweeps = sweeps < 1 ? 1 : sweeps;
-	ports = ports < 1 ? 1 : ports;
-	unpacked = sweeps < WINDOW_SWEEPS ? WINDOW_SWEEPS : sweeps;
 	info->estimatedRows = (sqlite3_int64)(sweeps * ports);
 	info->estimatedCost = 200 + unpacked * ports / 4 + ALL_COST * sweeps * ports;
 }
 
-int sample_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+int sample_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
+	const struct sql_table *table = (const struct sql_table *)base;
 	char *plan = sqlite3_malloc(2 * info->nConstraint + 1);
-	struct share share = { 0 };
+	struct share share;
 	int used = 0;
 
 	if (!plan)
 		return SQLITE_NOMEM;
+	read_share(table->db, &share);
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-		bool argument = constraint->iColumn >= SAMPLE_SINCE;
-		char letter = letter_of(constraint);
+		int column = sample_column_of(table, constraint->iColumn);
+		bool argument = column >= SAMPLE_SINCE;
 
-		if (!letter || !compares_bytes(info, i))
+		if (!is_bound(column, constraint->op) || !compares_bytes(info, i, column))
 			continue;
 		if (!constraint->usable) {
-			/* Arguments have to be there. */
+			/* Arguments are required. */
 			if (!argument)
 				continue;
 			sqlite3_free(plan);
 			return SQLITE_CONSTRAINT;
 		}
-		plan[2 * used] = (char)('A' + constraint->iColumn);
-		plan[2 * used + 1] = letter;
+		plan[2 * used] = (char)('A' + column);
+		plan[2 * used + 1] = (char)constraint->op;
 		info->aConstraintUsage[i].argvIndex = ++used;
 		info->aConstraintUsage[i].omit = argument;
-		narrow(&share, constraint->iColumn, letter);
+		narrow(&share, column, constraint->op);
 	}
 	plan[2 * used] = '\0';
 	info->idxStr = plan;
 	info->needToFreeIdxStr = 1;
-	estimate((struct sample_table *)table, &share, info);
+	estimate(&share, info);
 	return SQLITE_OK;
 }
 
@@ -167,8 +164,8 @@ static int field(const char *text, int digits, int least, int most)
 }
 
 /*
- * The fields of the text that are whole and in range, up to the first that is not. Where
- * something is left over, the text can be anywhere in the last whole field's time.
+ * Reads the fields of the text that are complete and in range, up to the first that is not. With a
+ * remainder the text can be any time within the last complete field.
  */
 int64_t sample_time_bound(const char *text, bool upper)
 {
@@ -202,7 +199,7 @@ int64_t sample_time_bound(const char *text, bool upper)
 	parts.tm_mday = values[2];
 	checked = parts;
 	timegm(&checked);
-	/* A day that the month has not. */
+	/* The month has no such day. */
 	if (checked.tm_mday != parts.tm_mday) {
 		parts.tm_mday = 1;
 		values[3] = values[4] = values[5] = values[6] = 0;
@@ -218,24 +215,24 @@ static int64_t before(int64_t value)
 	return value > INT64_MIN ? value - 1 : value;
 }
 
-static void bound_sweep(struct sample_bounds *bounds, char letter, int64_t value)
+static void bound_sweep(struct sample_bounds *bounds, int op, int64_t value)
 {
-	if ((letter == '=' || letter == '>' || letter == 'g') && before(value) > bounds->after)
+	if ((op & LOWER) && before(value) > bounds->after)
 		bounds->after = before(value);
-	if ((letter == '=' || letter == '<' || letter == 'l') && value < bounds->until)
+	if ((op & UPPER) && value < bounds->until)
 		bounds->until = value;
 }
 
-static void bound_wall(struct sample_bounds *bounds, char letter, int64_t lower_us, int64_t upper_us)
+static void bound_wall(struct sample_bounds *bounds, int op, int64_t lower_us, int64_t upper_us)
 {
 	bounds->by_time = true;
-	if ((letter == '=' || letter == '>' || letter == 'g') && lower_us > bounds->from_us)
+	if ((op & LOWER) && lower_us > bounds->from_us)
 		bounds->from_us = lower_us;
-	if ((letter == '=' || letter == '<' || letter == 'l') && upper_us < bounds->to_us)
+	if ((op & UPPER) && upper_us < bounds->to_us)
 		bounds->to_us = upper_us;
 }
 
-/* "0x" and sixteen digits, as the column shows it; another text is nobody's. */
+/* "0x" and sixteen digits, as in the column; no port has any other text. */
 static void bound_guid(struct sample_bounds *bounds, const char *text)
 {
 	char *end;
@@ -253,17 +250,17 @@ static int bound_argument(struct sample_bounds *bounds, int column, sqlite3_valu
 	if (!sql_parse_time(value, column == SAMPLE_SINCE ? INT64_MIN : INT64_MAX, &us, err))
 		return ERR_USAGE;
 	if (column == SAMPLE_SINCE)
-		bound_wall(bounds, 'g', us < INT64_MAX && us > INT64_MIN ? us + 1 : us, 0);
+		bound_wall(bounds, SQLITE_INDEX_CONSTRAINT_GE, us < INT64_MAX && us > INT64_MIN ? us + 1 : us, 0);
 	else
-		bound_wall(bounds, 'l', 0, us);
+		bound_wall(bounds, SQLITE_INDEX_CONSTRAINT_LE, 0, us);
 	return 0;
 }
 
-/* One constraint. A value that is of another kind than the column compares in its own way: all is read then. */
-static int bound_one(struct sample_bounds *bounds, int column, char letter, sqlite3_value *value, struct error *err)
+/* One constraint. A value of another type than the column compares in other ways and bounds nothing. */
+static int bound_one(struct sample_bounds *bounds, int column, int op, sqlite3_value *value, struct error *err)
 {
 	int type = sqlite3_value_type(value);
-	bool number = type == SQLITE_INTEGER || (type == SQLITE_FLOAT && letter != '=');
+	bool number = type == SQLITE_INTEGER || (type == SQLITE_FLOAT && op != SQLITE_INDEX_CONSTRAINT_EQ);
 	const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
 
 	if (column >= SAMPLE_SINCE)
@@ -271,12 +268,12 @@ static int bound_one(struct sample_bounds *bounds, int column, char letter, sqli
 	if (type == SQLITE_NULL)
 		bounds->nothing = true;
 	else if (column == SAMPLE_SWEEP && number)
-		bound_sweep(bounds, letter, sqlite3_value_int64(value));
+		bound_sweep(bounds, op, sqlite3_value_int64(value));
 	else if (column == SAMPLE_WALL && number)
-		/* A fraction of a microsecond may have been cut off. */
-		bound_wall(bounds, letter, before(sqlite3_value_int64(value)), sqlite3_value_int64(value));
+		/* The conversion may have cut off a fraction of a microsecond. */
+		bound_wall(bounds, op, before(sqlite3_value_int64(value)), sqlite3_value_int64(value));
 	else if (column == SAMPLE_TIME && text)
-		bound_wall(bounds, letter, sample_time_bound(text, false), sample_time_bound(text, true));
+		bound_wall(bounds, op, sample_time_bound(text, false), sample_time_bound(text, true));
 	else if (column == SAMPLE_PORT_ID && type == SQLITE_INTEGER)
 		bounds->port_id = sqlite3_value_int64(value) > 0 ? sqlite3_value_int64(value) : -1;
 	else if (column == SAMPLE_PORT && type == SQLITE_INTEGER)

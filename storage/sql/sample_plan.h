@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* sample_plan.h - what a WHERE on the table sample leaves to be read; for storage/ only */
+/* sample_plan.h - which samples a WHERE clause on the tables sample and delta requires; for storage/ only */
 #ifndef IBWIRE_STORAGE_SAMPLE_PLAN_H
 #define IBWIRE_STORAGE_SAMPLE_PLAN_H
 
@@ -11,6 +11,7 @@
 #include "fabric/counter.h"
 
 struct error;
+struct sql_table;
 
 /* Columns of sample, in order. */
 enum sample_column {
@@ -20,18 +21,18 @@ enum sample_column {
 	SAMPLE_SINCE = SAMPLE_COUNTERS + COUNTER_COUNT, SAMPLE_UNTIL, /* hidden: arguments */
 };
 
-struct sample_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-	double sweeps, ports; /* about so many, when it was connected */
-};
+/* The other kind of table: sweep, port_id (as port), elapsed_us, unknown, and the traffic counters. */
+#define SAMPLE_DELTA "delta"
 
-/* What is to be read: SQLite looks at each row again, so it may be too much, and never too little. */
+/* sample_column_of - the column of sample that a column of either table is. */
+int sample_column_of(const struct sql_table *table, int column);
+
+/* The samples to read. SQLite checks each row again, so they may be more than the WHERE clause selects. */
 struct sample_bounds {
 	bool nothing;
 	int64_t after, until;     /* sweeps in (after, until] */
 	int64_t from_us, to_us;   /* wall clock of the sweep, in [from, to] */
-	bool by_time;             /* these two say something */
+	bool by_time;             /* from_us or to_us is set */
 	int64_t port_id;          /* 0: any */
 	int num;                  /* -1: any */
 	bool by_guid;
@@ -47,9 +48,9 @@ int sample_bounds_read(const char *plan, int argc, sqlite3_value **argv, struct 
 		       struct error *err);
 
 /*
- * sample_time_bound - the first (@upper: the last) moment whose text can be on the far side of @text
- * Texts are as when_format_utc() writes them, and compare as text; @text is anything.
- * Return: microseconds since 1970; INT64_MIN (INT64_MAX) where nothing can be said.
+ * sample_time_bound - the first (@upper: the last) time whose text can be on the far side of @text
+ * Texts are as when_format_utc() writes them, and compare as text; @text is any text.
+ * Return: microseconds since 1970; INT64_MIN (INT64_MAX) without a bound.
  */
 int64_t sample_time_bound(const char *text, bool upper);
 

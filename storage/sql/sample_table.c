@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* sample_table.c - sample: a row of SQL for each stored delta, from whatever it is packed in */
+/* sample_table.c - sample and delta: a row for each stored delta */
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -19,55 +19,33 @@ struct sample_cursor {
 	struct sample_bounds bounds;
 	struct delta_scan scan;
 	bool scanning, end;
-	uint32_t *ports;       /* ids, rising; of those that are asked for */
+	uint32_t *ports;       /* ids in rising order; NULL: all ports */
 	size_t port_count;
 	sqlite3_stmt *wall;    /* of a sweep */
 	struct port_names names;
 	bool named;            /* names are loaded */
-	/* Of the sweep that the scan stands on. */
+	/* Of the current sweep. */
 	int64_t sweep, wall_us;
 	char time[WHEN_SIZE];
-	/* The row in hand, once it was asked for: error counters cost a look. */
+	/* Of the current row, once a column needs it: error counters cost a lookup. */
 	bool has_delta;
 	struct delta delta;
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
+static void declare_sample(struct text *sql)
 {
-	struct text sql = { 0 };
-	struct sample_table *table;
-	int64_t first = 0, last = 0, ports = 0;
-	int code = SQLITE_NOMEM;
-
-	(void)aux;
-	(void)argc;
-	(void)argv;
-	(void)message;
-	text_append(&sql, "CREATE TABLE sample (sweep INTEGER, time TEXT, wall_us INTEGER, node TEXT, node_guid TEXT,"
+	text_append(sql, "CREATE TABLE sample (sweep INTEGER, time TEXT, wall_us INTEGER, node TEXT, node_guid TEXT,"
 		    " port INTEGER, port_id INTEGER, elapsed_us INTEGER, unknown INTEGER, reset INTEGER,"
 		    " saturated INTEGER, xmit_bytes INTEGER, rcv_bytes INTEGER");
-	sql_declare_counters(&sql);
-	text_append(&sql, ", since HIDDEN, until HIDDEN)");
-	if (!text_failed(&sql))
-		code = sql_declare(db, text_chars(&sql), sizeof(*table), ret);
-	text_done(&sql);
-	if (code != SQLITE_OK)
-		return code;
-	table = (struct sample_table *)*ret;
-	table->db = db;
-	/* Only for costs: a database that is none of ours is told of when it is read. */
-	db_integer(db, "SELECT min(id) FROM sweep", 0, &first, NULL);
-	db_integer(db, "SELECT max(id) FROM sweep", 0, &last, NULL);
-	db_integer(db, "SELECT max(id) FROM port", 0, &ports, NULL);
-	table->sweeps = (double)(last - first) + 1;
-	table->ports = (double)ports + 1;
-	return SQLITE_OK;
+	sql_declare_counters(sql, COUNTER_COUNT);
+	text_append(sql, ", since HIDDEN, until HIDDEN)");
 }
 
-static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
+static void declare_delta(struct text *sql)
 {
-	(void)table;
-	return sql_open(sizeof(struct sample_cursor), ret);
+	text_append(sql, "CREATE TABLE delta (sweep INTEGER, port INTEGER, elapsed_us INTEGER, unknown INTEGER");
+	sql_declare_counters(sql, COUNTER_TRAFFIC_COUNT);
+	text_append(sql, ")");
 }
 
 static void stop(struct sample_cursor *cursor)
@@ -94,10 +72,10 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 
 static sqlite3 *db_of(const struct sample_cursor *cursor)
 {
-	return ((struct sample_table *)cursor->base.pVtab)->db;
+	return sql_table_of(&cursor->base)->db;
 }
 
-/* Sweeps whose labels are in the bounds; the clock may have jumped, so there may be others between them. */
+/* From the first to the last sweep that is labelled within the bounds; the clock may have jumped in between. */
 static int find_sweeps(struct sample_cursor *cursor, struct error *err)
 {
 	struct sample_bounds *bounds = &cursor->bounds;
@@ -136,12 +114,12 @@ static int add_port(struct sample_cursor *cursor, uint32_t id)
 	return 0;
 }
 
-/* A superset, as SQLite asks each row once more: names as they were stored, whoever says them still. */
+/* A superset, since SQLite checks each row again: nodes that ever had the name. */
 #define OF_NODE \
 	"(?4 IS NULL OR p.node IN" \
 	" (SELECT v.node FROM node_version v WHERE ?4 IN (v.name, v.name || '" NAMES_WAS "')))"
 
-/* The ports that can be meant: by id, by node and number. */
+/* The ports that the bounds allow: by id, by node and number. */
 static int find_ports(struct sample_cursor *cursor, struct error *err)
 {
 	const struct sample_bounds *bounds = &cursor->bounds;
@@ -177,7 +155,7 @@ static int find_ports(struct sample_cursor *cursor, struct error *err)
 	return result;
 }
 
-/* The label of the sweep that the scan has come to. */
+/* Reads the label of the current sweep. */
 static int date_sweep(struct sample_cursor *cursor, struct error *err)
 {
 	int result = 0;
@@ -246,7 +224,7 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return ((struct sample_cursor *)base)->end;
 }
 
-/* Error counters and marks: rows beside the packed samples. */
+/* Error counters and marks have rows of their own. */
 static int read_delta(struct sample_cursor *cursor)
 {
 	struct error err = { 0 };
@@ -280,7 +258,6 @@ static int put_bytes(const struct sample_cursor *cursor, sqlite3_context *contex
 	return SQLITE_OK;
 }
 
-/* Who it is: node, node_guid, port. */
 static int put_port(struct sample_cursor *cursor, sqlite3_context *context, int column)
 {
 	struct error err = { 0 };
@@ -307,6 +284,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
 {
 	struct sample_cursor *cursor = (struct sample_cursor *)base;
 
+	at = sample_column_of(sql_table_of(base), at);
 	switch (at) {
 	case SAMPLE_SWEEP:
 		sqlite3_result_int64(context, cursor->scan.sweep);
@@ -355,14 +333,17 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 	return SQLITE_OK;
 }
 
-int sample_table_register(sqlite3 *db)
+int sample_table_register(sqlite3 *db, struct error *err)
 {
-	/* Without xCreate: it is there by its name, and in no schema. */
+	/* Without xCreate the tables exist by their names, and in no schema. */
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index,
-		.xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end,
+		.xConnect = sql_connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index,
+		.xOpen = sql_open, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end,
 		.xColumn = column, .xRowid = rowid,
 	};
+	static const struct sql_kind sample = { "sample", declare_sample, sizeof(struct sample_cursor), NULL };
+	static const struct sql_kind delta = { SAMPLE_DELTA, declare_delta, sizeof(struct sample_cursor), NULL };
+	int result = sql_register(db, &sample, &module, err);
 
-	return sqlite3_create_module(db, "sample", &module, NULL);
+	return result ? result : sql_register(db, &delta, &module, err);
 }

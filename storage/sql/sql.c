@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* sql.c - one read-only statement of a person's own */
+/* sql.c - runs one read-only statement */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +11,16 @@
 #include "storage/file/schema.h"
 #include "storage/sql/sql_tables.h"
 
-/* PRAGMAs that only tell; the second kind also without its argument only. */
-static bool pragma_only_tells(const char *name, const char *argument)
+/* PRAGMAs that only read: the second list only without an argument. */
+static bool pragma_only_reads(const char *name, const char *argument)
 {
-	static const char *const telling[] = { "table_info", "table_xinfo", "table_list", "index_list", "index_info",
+	static const char *const reading[] = { "table_info", "table_xinfo", "table_list", "index_list", "index_info",
 					       "index_xinfo", "foreign_key_list", "integrity_check", "quick_check" };
 	static const char *const plain[] = { "user_version", "application_id", "page_size", "page_count",
 					     "freelist_count", "compile_options", "database_list", "schema_version" };
 
-	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
-		if (sqlite3_stricmp(name, telling[i]) == 0)
+	for (size_t i = 0; i < sizeof(reading) / sizeof(*reading); i++)
+		if (sqlite3_stricmp(name, reading[i]) == 0)
 			return true;
 	for (size_t i = 0; !argument && i < sizeof(plain) / sizeof(*plain); i++)
 		if (sqlite3_stricmp(name, plain[i]) == 0)
@@ -28,7 +28,7 @@ static bool pragma_only_tells(const char *name, const char *argument)
 	return false;
 }
 
-/* Functions that reach outside of the database: files, programs, addresses of this process. */
+/* Functions that access files, programs or addresses of this process. */
 static bool function_is_safe(const char *name)
 {
 	static const char *const denied[] = { "load_extension", "fts3_tokenizer", "readfile", "writefile", "edit" };
@@ -39,7 +39,7 @@ static bool function_is_safe(const char *name)
 	return true;
 }
 
-/* The file cannot be written anyway; this keeps a statement from doing anything but reading it. */
+/* The file is opened read-only; this also denies everything except reading it. */
 static int authorize(void *ctx, int action, const char *first, const char *second, const char *database,
 		     const char *trigger)
 {
@@ -54,7 +54,7 @@ static int authorize(void *ctx, int action, const char *first, const char *secon
 	case SQLITE_FUNCTION:
 		return second && function_is_safe(second) ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_PRAGMA:
-		return first && pragma_only_tells(first, second) ? SQLITE_OK : SQLITE_DENY;
+		return first && pragma_only_reads(first, second) ? SQLITE_OK : SQLITE_DENY;
 	default:
 		return SQLITE_DENY;
 	}
@@ -66,17 +66,17 @@ static int statement_error(sqlite3 *db, struct error *err)
 
 	if (code == SQLITE_AUTH)
 		return err_set(err, ERR_USAGE, "only statements that read are possible here: SELECT, EXPLAIN, "
-			       "and PRAGMAs that tell (%s)", sqlite3_errmsg(db));
+			       "and PRAGMAs that only read (%s)", sqlite3_errmsg(db));
 	if (code == SQLITE_ERROR || code == SQLITE_RANGE || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG)
 		return err_set(err, ERR_USAGE, "%s; tables and views: SELECT name, sql FROM sqlite_schema",
 			       sqlite3_errmsg(db));
-	/* One of our own tables failed, and said all there is to say. */
+	/* A table of ours failed and set the message. */
 	if (sqlite3_extended_errcode(db) == SQLITE_CORRUPT_VTAB)
 		return err_set(err, ERR_IO, "%s", sqlite3_errmsg(db));
 	return db_fail(db, err);
 }
 
-/* Compile the one statement; what follows it may only be white space and comments. */
+/* Compile the only statement; white space and comments may follow it. */
 static int compile(sqlite3 *db, const char *text, sqlite3_stmt **ret, struct error *err)
 {
 	sqlite3_stmt *statement = NULL, *second = NULL;
@@ -98,7 +98,7 @@ static int compile(sqlite3 *db, const char *text, sqlite3_stmt **ret, struct err
 	if (!sqlite3_stmt_readonly(statement)) {
 		sqlite3_finalize(statement);
 		return err_set(err, ERR_USAGE, "only statements that read are possible here: SELECT, EXPLAIN, "
-			       "and PRAGMAs that tell");
+			       "and PRAGMAs that only read");
 	}
 	*ret = statement;
 	return 0;
@@ -131,7 +131,7 @@ static void read_cell(sqlite3_stmt *statement, int at, struct cell *ret)
 	}
 }
 
-static int give_rows(sqlite3_stmt *statement, const struct sql_consumer *consumer, struct error *err)
+static int report_rows(sqlite3_stmt *statement, const struct sql_consumer *consumer, struct error *err)
 {
 	int count = sqlite3_column_count(statement), code = SQLITE_ROW;
 	const char **names = calloc(count ? (size_t)count : 1, sizeof(*names));
@@ -158,17 +158,17 @@ static int give_rows(sqlite3_stmt *statement, const struct sql_consumer *consume
 	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : statement_error(sqlite3_db_handle(statement), err);
 }
 
-/* Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms. */
-enum { STEPS_A_LOOK = 10000 };
+/* Steps of SQLite's virtual machine between two checks of the time: some 0.1 ms. */
+enum { STEPS_A_CHECK = 10000 };
 
-/* While a statement with a time limit runs. */
+/* The time limit of a statement. */
 struct limit {
 	int64_t until_us; /* CLOCK_BOOTTIME */
 	bool expired;
 };
 
-/* SQLite calls this now and then, also while a table of ours runs a statement. Return: whether to interrupt. */
-static int look_at_limit(void *ctx)
+/* SQLite calls this regularly, also while a table of ours runs a statement. Return: whether to interrupt. */
+static int check_limit(void *ctx)
 {
 	struct limit *limit = ctx;
 
@@ -181,7 +181,7 @@ static int limit_error(int64_t timeout_us, struct error *err)
 	char span[WHEN_SIZE];
 
 	return err_set(err, ERR_IO, "the statement was stopped after %s: while it runs, the database's log cannot be "
-		       "emptied; limit it to fewer rows or less time, or give more with --timeout",
+		       "emptied; limit it to fewer rows or less time, or raise --timeout",
 		       when_format_span(timeout_us, span));
 }
 
@@ -194,16 +194,16 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 
 	if (result < 0)
 		return result;
-	sqlite3_progress_handler(reader->db, STEPS_A_LOOK, timeout_us ? look_at_limit : NULL, &limit);
+	sqlite3_progress_handler(reader->db, STEPS_A_CHECK, timeout_us ? check_limit : NULL, &limit);
 	result = sql_tables_connect(reader->db, err);
-	/* Those in the file are off, since it may hold any. */
+	/* The views of the file are turned off, since it may contain any. */
 	if (!result)
 		result = schema_make_temporary_views(reader->db, err);
 	sqlite3_set_authorizer(reader->db, authorize, NULL);
 	if (!result)
 		result = compile(reader->db, statement, &compiled, err);
 	if (!result)
-		result = give_rows(compiled, consumer, err);
+		result = report_rows(compiled, consumer, err);
 	sqlite3_finalize(compiled);
 	sqlite3_progress_handler(reader->db, 0, NULL, NULL);
 	sqlite3_set_authorizer(reader->db, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* sql_extension.c - ibwire-sql.so: sample, port_sum and delta for any program that loads extensions of SQLite */
+/* sql_extension.c - ibwire-sql.so: sample, port_sum and delta as an SQLite extension */
 #include "storage/sql/extension.h"
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 
 SQLITE_EXTENSION_INIT1
 
-/* SQLite makes this name of the file's. */
+/* SQLite derives this name from the file name. */
 __attribute__((visibility("default")))
 int sqlite3_ibwiresql_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 

@@ -11,12 +11,11 @@
 #include "base/when.h"
 #include "fabric/counter.h"
 #include "storage/file/db.h"
-#include "storage/sql/delta_table.h"
 #include "storage/sql/port_names.h"
 
-void sql_declare_counters(struct text *sql)
+void sql_declare_counters(struct text *sql, int count)
 {
-	for (int i = 0; i < COUNTER_COUNT; i++)
+	for (int i = 0; i < count; i++)
 		text_appendf(sql, ", %s INTEGER", counter_info((enum counter)i)->key);
 }
 
@@ -71,22 +70,32 @@ int sql_fail(sqlite3_vtab *table, const struct error *err)
 	sqlite3_free(table->zErrMsg);
 	table->zErrMsg = sqlite3_mprintf("%s", err->text);
 	if (err->code == ERR_IO)
-		return SQLITE_CORRUPT_VTAB; /* the file's fault, not that of who asks */
+		return SQLITE_CORRUPT_VTAB; /* the file is damaged, the statement is correct */
 	return err->code == ERR_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
 }
 
-int sql_declare(sqlite3 *db, const char *declaration, size_t size, sqlite3_vtab **ret)
+int sql_connect(sqlite3 *db, void *kind, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
 {
-	sqlite3_vtab *table = calloc(1, size);
-	int code = table ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+	struct sql_table *table = calloc(1, sizeof(*table));
+	struct text sql = { 0 };
+	int code = SQLITE_NOMEM;
 
+	(void)argc;
+	(void)argv;
+	(void)message;
+	((const struct sql_kind *)kind)->declare(&sql);
+	if (table && !text_failed(&sql))
+		code = sqlite3_declare_vtab(db, text_chars(&sql));
+	text_done(&sql);
 	if (code != SQLITE_OK) {
 		free(table);
 		return code;
 	}
+	table->db = db;
+	table->kind = kind;
 	/* It only reads its own database: views may use it, also where the schema is not trusted. */
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*ret = table;
+	*ret = &table->base;
 	return SQLITE_OK;
 }
 
@@ -96,14 +105,15 @@ int sql_disconnect(sqlite3_vtab *table)
 	return SQLITE_OK;
 }
 
-int sql_open(size_t size, sqlite3_vtab_cursor **ret)
+int sql_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
-	sqlite3_vtab_cursor *cursor = calloc(1, size);
+	*ret = calloc(1, ((const struct sql_table *)table)->kind->cursor_size);
+	return *ret ? SQLITE_OK : SQLITE_NOMEM;
+}
 
-	if (!cursor)
-		return SQLITE_NOMEM;
-	*ret = cursor;
-	return SQLITE_OK;
+int sql_register(sqlite3 *db, const struct sql_kind *kind, const sqlite3_module *module, struct error *err)
+{
+	return sqlite3_create_module(db, kind->name, module, (void *)kind) == SQLITE_OK ? 0 : db_fail(db, err);
 }
 
 int sql_tables_connect(sqlite3 *db, struct error *err)
@@ -122,11 +132,7 @@ int sql_tables_connect(sqlite3 *db, struct error *err)
 
 int sql_tables_register(sqlite3 *db, struct error *err)
 {
-	int result = delta_table_register(db, err);
+	int result = sample_table_register(db, err);
 
-	if (result < 0)
-		return result;
-	if (sample_table_register(db) != SQLITE_OK || port_sum_table_register(db) != SQLITE_OK)
-		return db_fail(db, err);
-	return 0;
+	return result ? result : port_sum_table_register(db, err);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sql_tables.h - what is stored packed, as tables of SQL on a connection
+ * sql_tables.h - the packed samples as tables of SQL
  *
- * sample     a row for each delta that is stored: exact values, with time, node and port
- * port_sum   a row for each port: what it counted in a window, from sums where they are
+ * sample     a row for each stored delta: exact values, with time, node and port
+ * delta      the same without names, and without error counters
+ * port_sum   a row for each port: its totals of a window, from stored sums where there are any
  *
- * Both take (since, until) as arguments too. In `ibwire sql`, and as a loadable
- * extension for any other program that speaks SQLite.
+ * sample and port_sum take the arguments (since, until). The tables are part of `ibwire sql`, and
+ * of the loadable extension for other programs that use SQLite.
  */
 #ifndef IBWIRE_STORAGE_SQL_TABLES_H
 #define IBWIRE_STORAGE_SQL_TABLES_H
@@ -18,25 +19,52 @@
 #include <sqlite3.h>
 
 struct error;
+struct text;
 
-/* sql_tables_register - sample, port_sum, and the table delta (storage/sql/delta_table.h). Return: 0 or an error. */
+/* sql_tables_register - make them available on a connection. Return: 0 or an error. */
 int sql_tables_register(sqlite3 *db, struct error *err);
 
 /*
- * sql_tables_connect - have them declared now: SQLite takes that for a CREATE TABLE, which an
- * authorizer that only lets read refuses. Return: 0 or an error.
+ * sql_tables_connect - declare them at once: SQLite takes that for a CREATE TABLE, which an
+ * authorizer that permits only reading denies. Return: 0 or an error.
  */
 int sql_tables_connect(sqlite3 *db, struct error *err);
 
-/* One for each, in a file of its own. Return: SQLite's code. */
-int sample_table_register(sqlite3 *db);
-int port_sum_table_register(sqlite3 *db);
+/* A kind of table: the client data of its module. */
+struct sql_kind {
+	const char *name;
+	void (*declare)(struct text *sql); /* appends the CREATE TABLE */
+	size_t cursor_size;                /* of a struct that begins with sqlite3_vtab_cursor */
+	const void *owner;                 /* whose rows it has; or NULL */
+};
 
-/* The counters' columns, exact: same 64 bits as counted. Text for a declaration: ", xmit_data INTEGER, ...". */
-struct text;
-void sql_declare_counters(struct text *sql);
+struct sql_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	const struct sql_kind *kind;
+};
 
-/* The same as what a person reads: never negative. */
+/* The methods that are the same for every kind. */
+int sql_connect(sqlite3 *db, void *kind, int argc, const char *const *argv, sqlite3_vtab **ret, char **message);
+int sql_disconnect(sqlite3_vtab *table);
+int sql_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret);
+
+/* sql_register - a kind of table on a connection; both are borrowed. Return: 0 or an error. */
+int sql_register(sqlite3 *db, const struct sql_kind *kind, const sqlite3_module *module, struct error *err);
+
+static inline const struct sql_table *sql_table_of(const sqlite3_vtab_cursor *cursor)
+{
+	return (const struct sql_table *)cursor->pVtab;
+}
+
+/* One call for each file with tables. Return: 0 or an error. */
+int sample_table_register(sqlite3 *db, struct error *err);
+int port_sum_table_register(sqlite3 *db, struct error *err);
+
+/* sql_declare_counters - columns of exact counter values, as 64 bits: ", xmit_data INTEGER, ...". */
+void sql_declare_counters(struct text *sql, int count);
+
+/* sql_capped - a value for display, at most 2^63 - 1. */
 static inline int64_t sql_capped(uint64_t value)
 {
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
@@ -52,7 +80,7 @@ int64_t sql_bytes(uint64_t words);
  */
 bool sql_parse_time(sqlite3_value *value, int64_t absent, int64_t *ret_us, struct error *err);
 
-/* What a row says of a port, in this order of columns. */
+/* Columns that identify a port, in this order. */
 enum sql_port { SQL_NODE, SQL_NODE_GUID, SQL_PORT };
 
 /* sql_put_port - one of them, as it was in a sweep; NULL where the port is not known. */
@@ -60,19 +88,7 @@ struct port_names;
 void sql_put_port(sqlite3_context *context, const struct port_names *names, uint64_t port_id, int64_t sweep,
 		  enum sql_port what);
 
-/* sql_fail - leave an error's text for SQLite. Return: SQLite's code for it. */
+/* sql_fail - set the error text of a table. Return: SQLite's code. */
 int sql_fail(sqlite3_vtab *table, const struct error *err);
-
-/*
- * sql_declare - make a table of this connection: what xConnect does
- * @size:  of the struct that begins with a sqlite3_vtab
- */
-int sql_declare(sqlite3 *db, const char *declaration, size_t size, sqlite3_vtab **ret);
-
-/* sql_disconnect - xDisconnect of what sql_declare() made. */
-int sql_disconnect(sqlite3_vtab *table);
-
-/* sql_open - a cursor, zeroed: what xOpen does. @size: of the struct that begins with a sqlite3_vtab_cursor. */
-int sql_open(size_t size, sqlite3_vtab_cursor **ret);
 
 #endif

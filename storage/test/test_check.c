@@ -382,3 +382,19 @@ void check_error_line(const struct error *err, const char *words)
 	if (!strstr(err->text, words))
 		fail_msg("\"%s\" does not contain \"%s\"", err->text, words);
 }
+
+size_t check_find_port(const struct model *model, uint64_t node_guid, int64_t num)
+{
+	for (size_t i = 0; i < model->port_count; i++)
+		if (model->ports[i].num == num && model->nodes[model->ports[i].node].node.guid == node_guid)
+			return i;
+	fail_msg("0x%016llx/%lld is not a port of the model", (unsigned long long)node_guid, (long long)num);
+	return 0;
+}
+
+bool check_any_header(void *ctx, const char *const *names, int count)
+{
+	(void)ctx;
+	(void)names;
+	return count > 0;
+}

@@ -3,6 +3,7 @@
 #ifndef IBWIRE_STORAGE_TEST_CHECK_H
 #define IBWIRE_STORAGE_TEST_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -50,6 +51,12 @@ void check_restored_details(const struct model *model, const struct restored *re
 
 /* check_restore - compare restore() with the model after its last sweep. */
 void check_restore(struct writer *writer, const struct model *model);
+
+/* check_find_port - the index of a port of the model, or fail the test. */
+size_t check_find_port(const struct model *model, uint64_t node_guid, int64_t num);
+
+/* check_any_header - a header function for reader_sql() that accepts all columns. */
+bool check_any_header(void *ctx, const char *const *names, int count);
 
 /* check_error_line - the error is one line and contains @words. */
 void check_error_line(const struct error *err, const char *words);
