@@ -50,7 +50,7 @@ static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, 
 	}
 	/* Damage that SQLite does not see. */
 	if (code == SQLITE_OK && err && err->code == ERR_IO) {
-		tell(checking, where, err->text);
+		report(checking, where, err->text);
 		return 0;
 	}
 	return err ? err->code : result;
