@@ -125,9 +125,9 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	return result_end_row(result);
 }
 
-static bool has_errors(const struct view *view, const struct port_view *end)
+static bool has_errors(const struct port_view *end)
 {
-	return end->error_count || view->snapshot->rows[end->port].sum.saturated & COUNTER_ERROR_SET;
+	return end->errors > 0 || end->errors_at_least;
 }
 
 /* The result and its counts. */
@@ -150,7 +150,7 @@ static bool put_link(struct result *result, const struct view *view, struct aske
 	asked->links++;
 	port_view_init(view, index, &pair[0]);
 	port_view_init(view, peer, &pair[1]);
-	if (asked->errors && !has_errors(view, &pair[0]) && !has_errors(view, &pair[1]))
+	if (asked->errors && !has_errors(&pair[0]) && !has_errors(&pair[1]))
 		return true;
 	asked->shown++;
 	return put_row(result, view, pair);

@@ -26,7 +26,6 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
-#include "tui/config_file.h"
 #include "tui/tui.h"
 
 struct child {
@@ -346,7 +345,7 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	};
 
 	collect_arguments(top, &arguments);
-	if (config_path(keep, sizeof(keep)))
+	if (tui_config_path(keep, sizeof(keep)))
 		options.config_path = keep;
 	if (top->child.pid) {
 		options.child = read_child;

@@ -19,18 +19,6 @@
 
 static const char *const flags[] = { "no", "yes", NULL };
 
-bool config_path(char *ret, size_t size)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	int len = -1;
-
-	if (config && config[0] == '/')
-		len = snprintf(ret, size, "%s/ibwire/top.conf", config);
-	else if (home && home[0] == '/')
-		len = snprintf(ret, size, "%s/.config/ibwire/top.conf", home);
-	return len > 0 && (size_t)len < size;
-}
-
 static bool is_name(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_");

@@ -30,13 +30,6 @@ struct config {
 };
 
 /*
- * config_path - path of the file: ibwire/top.conf in $XDG_CONFIG_HOME, else in ~/.config
- * A relative path is ignored, as in the XDG Base Directory Specification.
- * Return: false if neither variable is set or the path is too long: nothing is saved then.
- */
-bool config_path(char *ret, size_t size);
-
-/*
  * config_put - set a value, without leading and trailing blanks
  * A pair that cannot be stored is dropped: a name with characters other than a-z, 0-9 and ". -
  * _", or

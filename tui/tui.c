@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/tui.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
@@ -132,4 +135,16 @@ int tui_run(const struct tui_options *options, struct error *err)
 int tui_check_terminal(struct error *err)
 {
 	return terminal_check(err);
+}
+
+bool tui_config_path(char *ret, size_t size)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int len = -1;
+
+	if (config && config[0] == '/')
+		len = snprintf(ret, size, "%s/ibwire/top.conf", config);
+	else if (home && home[0] == '/')
+		len = snprintf(ret, size, "%s/.config/ibwire/top.conf", home);
+	return len > 0 && (size_t)len < size;
 }

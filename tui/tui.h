@@ -10,6 +10,7 @@
 #define IBWIRE_TUI_TUI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct clock;
@@ -57,6 +58,13 @@ struct tui_options {
  * last message, if it exited before there was data; ERR_NOMEM.
  */
 int tui_run(const struct tui_options *options, struct error *err);
+
+/*
+ * tui_config_path - path of the settings file: ibwire/top.conf in $XDG_CONFIG_HOME, else in ~/.config
+ * A relative path is ignored, as in the XDG Base Directory Specification.
+ * Return: false if neither variable is set or the path is too long: nothing is saved then.
+ */
+bool tui_config_path(char *ret, size_t size);
 
 /*
  * tui_check_terminal - whether the terminal is suitable, before a collector is started

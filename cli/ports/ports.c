@@ -271,8 +271,7 @@ static void add_row(const struct view *view, const struct ports_options *own, ui
 	if (own->details)
 		port_details_ber(view, &rows->details, row);
 	/* Uncorrectable FEC blocks are losses too. */
-	if (!own->errors || row->error_count || view->snapshot->rows[index].sum.saturated & COUNTER_ERROR_SET ||
-	    row->ber[VIEW_BER_EFFECTIVE].rate > 0)
+	if (!own->errors || row->errors > 0 || row->errors_at_least || row->ber[VIEW_BER_EFFECTIVE].rate > 0)
 		rows->count++;
 }
 

@@ -23,7 +23,7 @@
 #include "fabric/names.h"
 #include "storage/history.h"
 #include "storage/reader.h"
-#include "tui/event_list.h"
+#include "view/event_text.h"
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_WINDOW_US (7 * US_PER_DAY)
@@ -431,7 +431,7 @@ static bool put_event(void *ctx, const struct event_row *row)
 	result_text(telling->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
 	result_text(telling->result, EVENT_KIND, row->event.kind);
 	result_text(telling->result, EVENT_TEXT, row->event.text);
-	result_show(telling->result, EVENT_TEXT, event_text_shown(row->event.text, text, sizeof(text)), STYLE_PLAIN);
+	result_show(telling->result, EVENT_TEXT, event_text(row->event.text, text, sizeof(text)), STYLE_PLAIN);
 	return result_end_row(telling->result);
 }
 

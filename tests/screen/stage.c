@@ -14,7 +14,7 @@
 #include "storage/saved.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/record.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 
 static int64_t tell_boot(void *ctx)
 {

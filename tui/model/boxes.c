@@ -41,7 +41,7 @@ static uint64_t order_of(const struct boxes *boxes, uint32_t node)
 	else if (self->type != NODE_CA || (boxes->shape && boxes->shape->nodes[node].host == SHAPE_NONE))
 		kind = 40;
 	/* A node without ports has no place by name. */
-	return kind << 32 | (self->ports ? table->views[self->first_port].port_rank : UINT32_MAX);
+	return kind << 32 | (self->ports ? table->order.port_rank[self->first_port] : UINT32_MAX);
 }
 
 static int compare_boxes(const void *a, const void *b)

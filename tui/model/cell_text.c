@@ -51,26 +51,26 @@ const char *cell_text_guid(uint64_t guid, char *ret)
 	return ret;
 }
 
-static size_t write_errors_of(const struct row_view *view, unsigned columns, char *ret)
+static size_t write_errors_of(const struct port_view *view, unsigned columns, char *ret)
 {
 	char count[32];
 
 	if (isnan(view->errors))
 		return (size_t)snprintf(ret, CELL_SIZE, "-");
 	/* A plus: at least so many, for a counter was reset or stood at its maximum. */
-	format_count((uint64_t)view->errors, columns - view->at_least, count, sizeof(count));
-	return (size_t)snprintf(ret, CELL_SIZE, "%s%s", count, view->at_least ? "+" : "");
+	format_count((uint64_t)view->errors, columns - view->errors_at_least, count, sizeof(count));
+	return (size_t)snprintf(ret, CELL_SIZE, "%s%s", count, view->errors_at_least ? "+" : "");
 }
 
 /* "3/0": of the end that stands first, and of the other. One number where there is one end, or nothing to tell. */
 static void write_errors(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const struct row_view *views = links->table->views, *first = &views[links_end(links, link, 0)];
+	const struct port_view *views = links->table->views, *first = &views[links_end(links, link, 0)];
 	uint32_t second = links_end(links, link, 1);
 	size_t len;
 
-	if (second == FABRIC_NONE || (first->errors == 0 && views[second].errors == 0 && !first->at_least &&
-				      !views[second].at_least) ||
+	if (second == FABRIC_NONE || (first->errors == 0 && views[second].errors == 0 && !first->errors_at_least &&
+				      !views[second].errors_at_least) ||
 	    (isnan(first->errors) && isnan(views[second].errors))) {
 		write_errors_of(first, (unsigned)columns, ret);
 		return;
@@ -118,7 +118,7 @@ static void write_which_errors(const struct links *links, const struct error_sum
 /* Prefix for the end that the status belongs to, if it is not the first one and there is room. */
 static void write_status(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const char *word = port_word_name((enum port_word)link->word);
+	const char *word = port_word_name(link->word);
 	uint32_t first = links_end(links, link, 0);
 
 	snprintf(ret, CELL_SIZE, "%s", word);
@@ -129,7 +129,7 @@ static void write_status(const struct links *links, const struct link_row *link,
 
 static void write_finding(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const char *mark = port_mark_name((enum port_mark)link->mark);
+	const char *mark = port_mark_name(link->mark);
 
 	ret[0] = '\0';
 	if (!link->finding)
@@ -138,12 +138,6 @@ static void write_finding(const struct links *links, const struct link_row *link
 	if (columns > 12)
 		snprintf(ret, CELL_SIZE, "%-4s %s", mark,
 			 finding_kind_name(links->context->findings[link->finding - 1].finding.kind));
-}
-
-static void write_per_s(const struct links *links, const struct link_row *link, unsigned place, enum counter counter,
-			char *ret)
-{
-	format_per_s(links_per_s(links, links_end(links, link, place), counter), ret, CELL_SIZE);
 }
 
 static void write_stall(const struct links *links, const struct link_row *link, unsigned place, char *ret)
@@ -178,7 +172,9 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	const struct port *first = &fabric->ports[links_end(links, link, 0)];
+	const struct port_view *view = &links->table->views[links_end(links, link, 0)];
 	unsigned side = links_side(links, link, 0);
+	uint32_t end = links_end(links, link, column == COLUMN_WAIT_BACK);
 
 	snprintf(ret, CELL_SIZE, "-");
 	switch (column) {
@@ -214,10 +210,10 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 		format_percent(link->percent[side ^ (column == COLUMN_RCV_PERCENT)], ret, CELL_SIZE);
 		break;
 	case COLUMN_XMIT_PACKETS:
-		write_per_s(links, link, 0, COUNTER_XMIT_PACKETS, ret);
+		format_per_s(view->xmit_packets_per_s, ret, CELL_SIZE);
 		break;
 	case COLUMN_RCV_PACKETS:
-		write_per_s(links, link, 0, COUNTER_RCV_PACKETS, ret);
+		format_per_s(view->rcv_packets_per_s, ret, CELL_SIZE);
 		break;
 	case COLUMN_STALL:
 	case COLUMN_STALL_BACK:
@@ -225,7 +221,8 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 		break;
 	case COLUMN_WAIT:
 	case COLUMN_WAIT_BACK:
-		write_per_s(links, link, column == COLUMN_WAIT_BACK, COUNTER_XMIT_WAIT, ret);
+		if (end != FABRIC_NONE)
+			format_per_s(links->table->views[end].wait_ticks_per_s, ret, CELL_SIZE);
 		break;
 	case COLUMN_ERRORS:
 		write_errors(links, link, columns, ret);

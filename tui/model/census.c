@@ -16,7 +16,7 @@ static void count_port(const struct port_table *table, const struct shape *shape
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct row_view *view = &table->views[index];
+	const struct port_view *view = &table->views[index];
 	bool counted;
 
 	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT) {

@@ -9,7 +9,7 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "tui/model/context.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 #include "tui/model/port_table.h"
 
 enum { LEAVES = 4, HOSTS = LEAVES * SAMPLE_HOSTS_PER_LEAF, TRUNKS = LEAVES * SAMPLE_SPINES };

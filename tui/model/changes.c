@@ -13,8 +13,8 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
-#include "tui/event_list.h"
 #include "tui/model/context.h"
+#include "view/event_text.h"
 
 /* What belongs together. */
 enum sort {
@@ -248,7 +248,7 @@ static bool read_happening(const struct clusters *clusters, const struct recent_
 	else if (!strncmp(recent_event->kind, "finding-", strlen("finding-")) && !sort_finding(clusters->context, ret))
 		return false;
 	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->sort == SORT_CLOSED ? "closed: " : "",
-		 event_text(recent_event, text, sizeof(text)));
+		 event_text(recent_event->text, text, sizeof(text)));
 	find_place(clusters, ret);
 	return true;
 }

@@ -76,7 +76,7 @@ static int row_of(const struct making *making, uint32_t index)
 	return kind_of(making, index);
 }
 
-static void add_load(struct port_group *row, const struct row_view *view, uint32_t index)
+static void add_load(struct port_group *row, const struct port_view *view, uint32_t index)
 {
 	double percent = view->xmit_percent;
 	int bucket;
@@ -101,7 +101,7 @@ static void add_load(struct port_group *row, const struct row_view *view, uint32
 	row->buckets[bucket < GROUP_BUCKETS ? bucket : GROUP_BUCKETS - 1]++;
 }
 
-static void add_port(struct port_group *row, const struct row_view *view, uint32_t index)
+static void add_port(struct port_group *row, const struct port_view *view, uint32_t index)
 {
 	if (row->first == FABRIC_NONE)
 		row->first = index;
@@ -113,7 +113,7 @@ static void add_port(struct port_group *row, const struct row_view *view, uint32
 		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
 	if (!isnan(view->errors))
 		row->errors = isnan(row->errors) ? view->errors : row->errors + view->errors;
-	row->errors_at_least |= view->at_least;
+	row->errors_at_least |= view->errors_at_least;
 }
 
 static void add_ports(struct making *making)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analysis/rate.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -65,15 +64,15 @@ static bool is_lower(const struct port_table *table, const struct shape *shape, 
 
 	if (own != other)
 		return own < other;
-	return table->views[port].port_rank < table->views[peer].port_rank;
+	return table->order.port_rank[port] < table->order.port_rank[peer];
 }
 
 /* What one direction carries: as its sender counted it, or where nothing is known of that, its receiver. */
 static void fill_direction(const struct port_table *table, uint32_t from, uint32_t to, unsigned direction,
 			   struct link_row *ret)
 {
-	const struct row_view *sender = &table->views[from];
-	const struct row_view *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
+	const struct port_view *sender = &table->views[from];
+	const struct port_view *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
 
 	if (receiver && isnan(sender->xmit_bytes_per_s) && !isnan(receiver->rcv_bytes_per_s)) {
 		ret->bytes_per_s[direction] = receiver->rcv_bytes_per_s;
@@ -87,10 +86,12 @@ static void fill_direction(const struct port_table *table, uint32_t from, uint32
 static void fill_row(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer,
 		     struct link_row *ret)
 {
-	const struct row_view *own = &table->views[port];
+	const struct port_view *own = &table->views[port];
+	const struct port_row *rows = table->snapshot->rows;
 
 	*ret = (struct link_row){
-		.ends = { port, peer }, .word = own->word, .unused = own->unused, .last_wall_us = own->last_wall_us,
+		.ends = { port, peer }, .word = own->word, .unused = own->unused,
+		.last_wall_us = rows[port].last_wall_us,
 	};
 	fill_direction(table, port, peer, 0, ret);
 	/* Without a cable there is no other end; the port's own receive counters are still shown. */
@@ -102,10 +103,10 @@ static void fill_row(const struct port_table *table, const struct shape *shape, 
 		return;
 	}
 	fill_direction(table, peer, port, 1, ret);
-	ret->word = (uint8_t)port_word_worse((enum port_word)own->word, (enum port_word)table->views[peer].word);
+	ret->word = port_word_worse(own->word, table->views[peer].word);
 	ret->unused &= table->views[peer].unused;
-	if (table->views[peer].last_wall_us > ret->last_wall_us)
-		ret->last_wall_us = table->views[peer].last_wall_us;
+	if (rows[peer].last_wall_us > ret->last_wall_us)
+		ret->last_wall_us = rows[peer].last_wall_us;
 	ret->degraded = port_is_degraded(table->snapshot->fabric, shape, port);
 }
 
@@ -134,7 +135,7 @@ static void finish_row(struct links *links, struct link_row *link, const uint32_
 			widen(&links->end_columns[i], links->table->order.name_columns[port->node], port->num);
 	}
 	if (link->finding)
-		link->mark = (uint8_t)port_mark_of(&links->context->findings[link->finding - 1]);
+		link->mark = port_mark_of(&links->context->findings[link->finding - 1]);
 	links->has_marks |= link->mark != MARK_NONE;
 	links->unused_count += link->unused;
 }
@@ -295,17 +296,6 @@ void links_untag_all(struct links *links)
 	map_done(&links->tags);
 	links->tag_count = 0;
 	links->tagged_only = false;
-}
-
-double links_per_s(const struct links *links, uint32_t port, enum counter counter)
-{
-	const struct port_row *row;
-
-	if (port == FABRIC_NONE)
-		return NAN;
-	row = &links->table->snapshot->rows[port];
-	/* As with bytes: a sweep without this port has no numbers of it, whatever the window summed up. */
-	return row->status == SAMPLE_OK ? rate_per_s(&row->sum, counter) : NAN;
 }
 
 double links_load(const struct link_row *link)

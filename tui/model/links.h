@@ -18,10 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/status.h"
 #include "base/map.h"
-#include "fabric/counter.h"
 #include "tui/model/filter.h"
 #include "tui/model/layout.h"
+#include "tui/model/port_marks.h"
 
 struct error;
 struct snapshot_context;
@@ -34,8 +35,8 @@ struct link_row {
 	double percent[2];
 	int64_t last_wall_us;  /* newest reading of either end; 0: never */
 	uint32_t finding;      /* 1 + index into the context's findings; 0: none */
-	uint8_t word;          /* enum port_word, of the worse end */
-	uint8_t mark;          /* enum port_mark (tui/model/port_marks.h) */
+	enum port_word word;   /* of the worse end */
+	enum port_mark mark;
 	bool degraded;         /* narrower or slower than enabled at both ends, or than built */
 	bool unused;           /* both ends down for long or always, or port 0 of a switch */
 };
@@ -110,9 +111,6 @@ bool links_passes(const struct links *links, const struct link_row *link);
 
 /* links_sort - sort the rows: unknown values last in both orders, ties by name. In links_sort.c. */
 void links_sort(struct links *links);
-
-/* links_per_s - rate of a counter at a port; NAN for FABRIC_NONE or if unknown in this sweep. */
-double links_per_s(const struct links *links, uint32_t port, enum counter counter);
 
 /* links_load - percent of the busier direction; NAN if unknown. */
 double links_load(const struct link_row *link);

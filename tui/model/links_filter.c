@@ -82,7 +82,7 @@ static bool end_has(const struct asked *asked, const struct filter_term *term, u
 
 	switch (term->word) {
 	case FILTER_STATE:
-		return begins(port_word_name((enum port_word)table->views[index].word), term->text);
+		return begins(port_word_name(table->views[index].word), term->text);
 	case FILTER_SPEED:
 		return !strcasecmp(link_speed_name((enum link_speed)port->speed), term->text);
 	case FILTER_WIDTH:
@@ -158,7 +158,7 @@ static void write_text(const struct port_table *table, const struct link_row *li
 	to = append_texts(table, link->ends[0], to);
 	if (link->ends[1] != FABRIC_NONE)
 		to = append_texts(table, link->ends[1], to);
-	to = stpcpy(to, port_word_name((enum port_word)link->word));
+	to = stpcpy(to, port_word_name(link->word));
 	*to++ = '\n';
 	if (link->degraded)
 		to = stpcpy(to, "degraded\n");

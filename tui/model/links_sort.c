@@ -20,19 +20,19 @@ static double key_of_end(const struct links *links, uint32_t index, enum column 
 	switch (column) {
 	case COLUMN_PORT:
 	case COLUMN_PEER:
-		return table->views[index].port_rank;
+		return table->order.port_rank[index];
 	case COLUMN_STATE:
 		return port->state * 16 + port->phys_state;
 	case COLUMN_XMIT_PACKETS:
-		return links_per_s(links, index, COUNTER_XMIT_PACKETS);
+		return table->views[index].xmit_packets_per_s;
 	case COLUMN_RCV_PACKETS:
-		return links_per_s(links, index, COUNTER_RCV_PACKETS);
+		return table->views[index].rcv_packets_per_s;
 	case COLUMN_STALL:
 	case COLUMN_STALL_BACK:
 		return table->views[index].stall_percent;
 	case COLUMN_WAIT:
 	case COLUMN_WAIT_BACK:
-		return links_per_s(links, index, COUNTER_XMIT_WAIT);
+		return table->views[index].wait_ticks_per_s;
 	case COLUMN_LID:
 		return fabric_port_lid(fabric, port);
 	default: /* 64 bits of a GUID do not fit: it is the tie */
@@ -110,7 +110,7 @@ void links_sort(struct links *links)
 			key = INFINITY;
 		else if (links->descending)
 			key = -key;
-		entries[i] = (struct link_entry){ key, links->table->views[first].port_rank, links->rows[i] };
+		entries[i] = (struct link_entry){ key, links->table->order.port_rank[first], links->rows[i] };
 		if (links->sort == COLUMN_GUID) {
 			uint64_t guid = fabric->nodes[fabric->ports[first].node].guid;
 

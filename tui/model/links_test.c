@@ -15,7 +15,7 @@
 #include "storage/reader.h"
 #include "tui/model/format.h"
 #include "tui/model/context.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"
 

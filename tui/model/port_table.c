@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/rate.h"
-#include "analysis/stall.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -31,44 +29,16 @@ void port_table_done(struct port_table *table)
 	order_done(&table->order);
 }
 
-static void view_stall(const struct snapshot *snapshot, uint32_t index, struct row_view *ret)
+/* The view of a port, with its errors since the display was started instead of those of the window. */
+static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
+		      struct port_view *ret)
 {
 	const struct port *port = &snapshot->fabric->ports[index];
-	const struct port_row *row = &snapshot->rows[index];
-	struct stall stall = { .percent = NAN };
+	const struct error_sum *sum = error_sums_find(sums, snapshot->fabric->nodes[port->node].guid, port->num);
 
-	if (row->status == SAMPLE_OK && snapshot->caps)
-		stall = stall_estimate(&row->sum, &snapshot->fabric->nodes[port->node], port,
-				       &snapshot->caps[port->node]);
-	ret->stall_percent = stall.percent;
-	ret->stall_at_least = stall.at_least;
-}
-
-static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
-		      struct row_view *ret)
-{
-	const struct fabric *fabric = snapshot->fabric;
-	const struct port *port = &fabric->ports[index];
-	const struct port_row *row = &snapshot->rows[index];
-	uint64_t rate = port_rate_bits_per_s(port);
-	const struct error_sum *sum = error_sums_find(sums, fabric->nodes[port->node].guid, port->num);
-
-	*ret = (struct row_view){
-		.xmit_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_XMIT_DATA),
-		.rcv_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_RCV_DATA),
-		.errors = sum ? (double)sum->total : row->sum.known & ERRORS_COUNTED ? 0 : NAN,
-		.at_least = sum && sum->at_least,
-		.last_wall_us = row->last_wall_us,
-	};
-	/* A sweep without this port has no numbers of it, whatever the window summed up. */
-	if (row->status != SAMPLE_OK)
-		ret->xmit_bytes_per_s = ret->rcv_bytes_per_s = NAN;
-	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
-	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
-	view_stall(snapshot, index, ret);
-	ret->word = (uint8_t)port_word_now(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
-	ret->unused = ret->word == WORD_DOWN &&
-		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > PORT_UNUSED_US);
+	port_view_of(snapshot, index, 0, true, ret);
+	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & ERRORS_COUNTED ? 0 : NAN;
+	ret->errors_at_least = sum && sum->at_least;
 }
 
 static void sum_known(double *sum, double value)
@@ -93,7 +63,7 @@ static void widen_link(struct fabric_summary *summary, const struct port *port, 
 }
 
 static void summarise_port(struct fabric_summary *summary, const struct fabric *fabric, uint32_t index,
-			   const struct row_view *view, bool *seen)
+			   const struct port_view *view, bool *seen)
 {
 	const struct port *port = &fabric->ports[index];
 
@@ -157,10 +127,8 @@ int port_table_set(struct port_table *table, const struct snapshot *snapshot, co
 	status = order_names(&table->order, snapshot->fabric, err);
 	if (status < 0)
 		goto fail;
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++)
 		view_port(snapshot, (uint32_t)i, sums, &table->views[i]);
-		table->views[i].port_rank = table->order.port_rank[i];
-	}
 	summarise(table, sums);
 	return 0;
 fail:

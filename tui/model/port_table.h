@@ -11,29 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/status.h"
 #include "tui/model/error_sums.h"
-#include "tui/order.h"
+#include "view/order.h"
+#include "view/port_view.h"
 
 struct error;
 struct snapshot;
-
-/* A port that is down and was not read for this long is hidden by default. */
-#define PORT_UNUSED_US (3600 * 1000000LL)
-
-/* Displayed values of one port. NAN: unknown. */
-struct row_view {
-	double xmit_bytes_per_s, rcv_bytes_per_s;
-	double xmit_percent, rcv_percent;
-	double stall_percent; /* an estimate */
-	double errors;       /* as in struct error_sum; NAN if no error counter was read */
-	int64_t last_wall_us; /* newest reading; 0: never */
-	uint32_t port_rank;  /* position among all ports by name */
-	uint8_t word;        /* enum port_word */
-	bool at_least;       /* of errors */
-	bool stall_at_least;
-	bool unused;         /* down for long or always */
-};
 
 struct fabric_summary {
 	size_t switches, hcas, others;
@@ -48,7 +31,7 @@ struct fabric_summary {
 
 struct port_table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
-	struct row_view *views;          /* parallel to the fabric's ports */
+	struct port_view *views;         /* parallel to the fabric's ports; errors as in struct error_sums */
 	struct fabric_summary summary;
 	struct order order;
 };

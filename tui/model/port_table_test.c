@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 
 #define INTERVAL_US (2 * US_PER_S)
 #define START_US (1000000 * US_PER_S)

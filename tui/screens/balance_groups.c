@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "fabric/shape.h"
 #include "tui/screens/balance_view.h"
-#include "tui/bars.h"
+#include "view/bars.h"
 
 /* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
 enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };

@@ -7,6 +7,7 @@
 #include "tui/screens/app.h"
 #include "tui/draw/draw.h"
 #include "tui/screens/events_view.h"
+#include "view/event_text.h"
 
 static bool is_same_day(int64_t a_us, int64_t b_us)
 {
@@ -64,7 +65,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 	const struct brush brush = app_brush(app, row == view->list.cursor);
 	enum role role = role_of(event->severity);
 	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
-	const char *rest = event_text(event, text, sizeof(text));
+	const char *rest = event_text(event->text, text, sizeof(text));
 
 	event_where(event, where, sizeof(where));
 	/* Skip the place at the beginning of the text: it has a column of its own. */
@@ -148,7 +149,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	if (!event)
 		return;
 	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time),
-		 event_text(event, text, sizeof(text)));
+		 event_text(event->text, text, sizeof(text)));
 	/* The whole of a line that was cut, in as many lines as there are for it. */
 	draw_wrapped(&brush, body->y + body->rows - foot, body->x, body->columns, foot, whole, ROLE_STRONG);
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "tui/event_list.h"
+#include "tui/model/event_list.h"
 #include "tui/draw/list.h"
 #include "tui/model/port_errors.h"
 

@@ -16,7 +16,7 @@
 
 /* A port as its cell shows it. */
 struct face {
-	const struct row_view *view;
+	const struct port_view *view;
 	enum port_word word;
 	enum port_mark mark;
 	bool degraded, errors;
@@ -25,10 +25,10 @@ struct face {
 
 static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
-	const struct row_view *view = &app->table.views[port];
+	const struct port_view *view = &app->table.views[port];
 	uint32_t finding = panel->finding_of[port];
 	struct face face = {
-		.view = view, .word = (enum port_word)view->word, .errors = view->errors > 0 || view->at_least,
+		.view = view, .word = view->word, .errors = view->errors > 0 || view->errors_at_least,
 		.degraded = port_is_degraded(app->table.snapshot->fabric, app->context.shape, port),
 		.percent = view->xmit_percent,
 	};
@@ -96,7 +96,7 @@ static void write_value(const struct face *face, enum panel_view view, char *ret
 			snprintf(ret, size, "-");
 		else
 			format_count((uint64_t)face->view->errors, 5, ret, size);
-		if (face->view->at_least)
+		if (face->view->errors_at_least)
 			strcat(ret, "+");
 	} else if (face->view->unused) {
 		snprintf(ret, size, "unused");
@@ -330,7 +330,7 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 static size_t add_numbers(const struct app *app, const struct face *face, uint32_t port, struct segment *to)
 {
 	const struct fabric *fabric = app->table.snapshot->fabric;
-	const struct row_view *view = face->view;
+	const struct port_view *view = face->view;
 	uint32_t peer = fabric->ports[port].peer;
 	char rate[32], percent[16], own[32], other[32] = "";
 
@@ -345,7 +345,7 @@ static size_t add_numbers(const struct app *app, const struct face *face, uint32
 		format_count((uint64_t)view->errors, 8, own, sizeof(own));
 	if (peer != FABRIC_NONE && !isnan(app->table.views[peer].errors))
 		format_count((uint64_t)app->table.views[peer].errors, 8, other, sizeof(other));
-	snprintf(to[2].text, sizeof(to[2].text), "errors %s%s%s%s", own, view->at_least ? "+" : "", other[0] ? "/" : "",
+	snprintf(to[2].text, sizeof(to[2].text), "errors %s%s%s%s", own, view->errors_at_least ? "+" : "", other[0] ? "/" : "",
 		 other);
 	to[0].role = to[1].role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
 	to[2].role = face->errors ? ROLE_WARNING : ROLE_TEXT;

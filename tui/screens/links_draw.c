@@ -44,10 +44,10 @@ enum role mark_role(enum port_mark mark)
 
 static bool has_errors(const struct links *links, const struct link_row *link)
 {
-	const struct row_view *views = links->table->views;
+	const struct port_view *views = links->table->views;
 
-	return links_errors(links, link) > 0 || views[link->ends[0]].at_least ||
-	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].at_least);
+	return links_errors(links, link) > 0 || views[link->ends[0]].errors_at_least ||
+	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].errors_at_least);
 }
 
 static enum role cell_role(const struct links *links, const struct link_row *link, enum column column)
@@ -58,10 +58,10 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	case COLUMN_TAG:
 		return ROLE_GOOD;
 	case COLUMN_FINDING:
-		return mark_role((enum port_mark)link->mark);
+		return mark_role(link->mark);
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
-		return word_role((enum port_word)link->word);
+		return word_role(link->word);
 	case COLUMN_LOAD:
 		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
 	case COLUMN_XMIT:

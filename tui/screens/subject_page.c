@@ -25,7 +25,7 @@ uint32_t group_hottest_port(const struct app *app, uint32_t index)
 	double most = -1;
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
-		const struct row_view *view = &app->table.views[app->context.shape->members[i]];
+		const struct port_view *view = &app->table.views[app->context.shape->members[i]];
 		double load = fmax(view->xmit_percent, view->rcv_percent);
 
 		if (!isnan(load) && load > most) {
@@ -270,7 +270,7 @@ static struct sums sum_up(const struct app *app, const struct shape_group *group
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
 		uint32_t index = app->context.shape->members[i];
-		const struct row_view *view = &app->table.views[index];
+		const struct port_view *view = &app->table.views[index];
 
 		sums.out += isnan(view->xmit_bytes_per_s) ? 0 : view->xmit_bytes_per_s;
 		sums.in += isnan(view->rcv_bytes_per_s) ? 0 : view->rcv_bytes_per_s;
@@ -300,7 +300,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 {
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct row_view *view = &app->table.views[index];
+	const struct port_view *view = &app->table.views[index];
 	const struct subject subject = subject_of_port(app, index);
 	char out[16], in[16], share_out[16], share_in[16], fair[16], table[16], stall[16], errors[32] = "-";
 	const char *const texts[ALL] = { out, share_out, in, share_in, fair, table, stall, errors };

@@ -76,7 +76,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const st
 {
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct row_view *view = &app->table.views[index];
+	const struct port_view *view = &app->table.views[index];
 	const struct subject subject = subject_of_port(app, index);
 	/* Of port 0 it would be any of the switch's. */
 	const struct finding_row *finding =
@@ -95,7 +95,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const st
 	page_put(page, at->peer_x, at->peer, ALIGN_MIDDLE, ROLE_TEXT, text);
 	page_put(page, at->word_x, 11, ALIGN_LEFT,
 		 view->word == WORD_OK || view->word == WORD_IDLE ? ROLE_TEXT : ROLE_WARNING,
-		 port_word_name((enum port_word)view->word));
+		 port_word_name(view->word));
 	if (links)
 		page_put(page, at->link_x, 8, ALIGN_LEFT, ROLE_TEXT, cell_text_link(port, text));
 	put_load(page, at->out_x, at->out, view->xmit_bytes_per_s, view->xmit_percent);
@@ -140,7 +140,7 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 	char out_text[32], in_text[32];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-		const struct row_view *view = &app->table.views[i];
+		const struct port_view *view = &app->table.views[i];
 
 		errors += isnan(view->errors) ? 0 : view->errors;
 		/* A switch's port 0 has no link; its errors count all the same. */

@@ -23,7 +23,7 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct subject subject = subject_of_port(app, index);
-	const struct row_view *view = &app->table.views[index];
+	const struct port_view *view = &app->table.views[index];
 	char name[PORT_NAME_SIZE], role[SHAPE_ROLE_SIZE];
 	const char *what = shape ? shape_port_role(shape, index, role) : NULL;
 	unsigned tier = shape ? shape_port_tier(shape, index) : 0;
@@ -43,7 +43,7 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	if (shape && shape->ports[index].rail != SHAPE_NONE)
 		x = page_putf(page, x + 2, ROLE_TEXT, "rail %s", shape->rails[shape->ports[index].rail].name);
 	x = page_putf(page, x + 2, view->word == WORD_OK || view->word == WORD_IDLE ? ROLE_GOOD : ROLE_WARNING, "%s",
-		      port_word_name((enum port_word)view->word));
+		      port_word_name(view->word));
 	if (fabric_port_lid(fabric, port))
 		page_putf(page, x + 2, ROLE_FAINT, "LID %u", fabric_port_lid(fabric, port));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* order.h - displayed names of nodes, and the rank of each port by name */
-#ifndef IBWIRE_TUI_ORDER_H
-#define IBWIRE_TUI_ORDER_H
+/* order.h - nodes by name: their displayed names, their order, and the rank of each port */
+#ifndef IBWIRE_VIEW_ORDER_H
+#define IBWIRE_VIEW_ORDER_H
 
 #include <stdint.h>
 
@@ -13,6 +13,7 @@ struct order {
 	char **names;           /* displayed names, parallel to the nodes */
 	char *name_chars;       /* their storage */
 	uint16_t *name_columns; /* their widths */
+	uint32_t *nodes;        /* indices of the nodes, sorted by displayed name (fabric/names.h), then GUID */
 	uint32_t *port_rank;    /* parallel to the fabric's ports */
 	uint64_t fingerprint;   /* of the names it was built from */
 };

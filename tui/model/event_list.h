@@ -5,8 +5,8 @@
  * Newer events are put before those loaded earlier if the two overlap: the list never has a
  * gap.
  */
-#ifndef IBWIRE_TUI_EVENT_LIST_H
-#define IBWIRE_TUI_EVENT_LIST_H
+#ifndef IBWIRE_TUI_MODEL_EVENT_LIST_H
+#define IBWIRE_TUI_MODEL_EVENT_LIST_H
 
 #include <regex.h>
 #include <stdbool.h>
@@ -71,13 +71,7 @@ size_t event_list_find(const struct event_list *list, int64_t id);
 /* event_list_at - the event of a row, or NULL. */
 const struct recent_event *event_list_at(const struct event_list *list, size_t row);
 
-/*
- * event_where - "leaf01/12", "leaf01", "" for the fabric. event_text - with displayed names.
- * Return: @ret.
- */
+/* event_where - "leaf01/12", "leaf01", "" for the fabric. Return: @ret. */
 const char *event_where(const struct recent_event *event, char *ret, size_t size);
-const char *event_text(const struct recent_event *event, char *ret, size_t size);
-/* event_text_shown - the same, of the text of any event */
-const char *event_text_shown(const char *from, char *ret, size_t size);
 
 #endif
