@@ -7,8 +7,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
-#include "tui/screens/app.h"
+#include "tui/config_file.h"
+#include "tui/draw/key.h"
 #include "tui/draw/terminal.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
+#include "tui/screens/setup.h"
 
 /* How often the database is looked at; a key is served at once. */
 #define POLL_MS 250
@@ -29,7 +33,7 @@ static bool serve_keys(struct app *app, int wait_ms)
 	struct mouse mouse;
 	int count, key;
 
-	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->stale && !app->live.stale; count++) {
+	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->stale && !app->live->stale; count++) {
 		if (!terminal_key(count ? 0 : wait_ms, &key))
 			break;
 		if (key == KEY_SPECIAL(KEY_MOUSE) && terminal_mouse(&mouse))
@@ -58,25 +62,25 @@ static int check_child(struct app *app, struct error *err)
 {
 	if (!app->options->child)
 		return 0;
-	app->options->child(app->options->child_ctx, &app->child);
+	app->options->child(app->options->child_ctx, app->child);
 	/* Where somebody else's collector was faster, ours was refused, and nothing is lost. */
-	if (app->child.running || app->live.shown || app->live.status.live)
+	if (app->child->running || app->live->shown || app->live->status.live)
 		return 0;
-	if (!app->child.exit_status)
+	if (!app->child->exit_status)
 		return err_set(err, ERR_UNAVAILABLE, "the collector exited before the first sweep");
-	return err_set(err, -app->child.exit_status, "%s",
-		       app->child.line[0] ? app->child.line : "the collector failed without a message");
+	return err_set(err, -app->child->exit_status, "%s",
+		       app->child->line[0] ? app->child->line : "the collector failed without a message");
 }
 
 /* What a setting or a stop of the program changed at the terminal. */
 static void news_of_terminal(struct app *app, bool unicode, bool *ret_draw)
 {
 	*ret_draw |= terminal_was_stopped();
-	if (!app->setup.stale)
+	if (!app->setup->stale)
 		return;
-	app->setup.stale = false;
-	theme_init(&app->theme, app->options->color, app->setup.colors, unicode && !app->setup.ascii);
-	terminal_mouse_on(!app->setup.no_mouse);
+	app->setup->stale = false;
+	theme_init(app->theme, app->options->color, app->setup->colors, unicode && !app->setup->ascii);
+	terminal_mouse_on(!app->setup->no_mouse);
 	*ret_draw = true;
 }
 
@@ -98,7 +102,7 @@ static int loop(struct app *app, bool unicode, struct error *err)
 			dead++;
 		news_of_terminal(app, unicode, &keys);
 		/* A key is answered at once, also where what it asks for takes long to read. */
-		if (keys && live_load_is_slow(&app->live))
+		if (keys && live_load_is_slow(app->live))
 			draw(app);
 		status = app_poll(app, &news, err);
 		if (status < 0)

@@ -69,8 +69,8 @@ static const char *beginning(const char *text, size_t len, char ret[64])
 /* The keys from the first screen to a finding's detail. Return: how many; 0: it is not in the list. */
 static int walk_to(struct stage *stage, int64_t id)
 {
-	for (size_t i = 0; i < stage->app.context.finding_count; i++) {
-		if (stage->app.context.findings[i].finding.id == id) {
+	for (size_t i = 0; i < stage->app.context->finding_count; i++) {
+		if (stage->app.context->findings[i].finding.id == id) {
 			stage_keys(stage, "\r");
 			return (int)i + 1;
 		}

@@ -56,7 +56,7 @@ static void all_screens_keep_to_their_places(const char *scenario)
 		stage_keys(&stage, ways[i].keys);
 		snprintf(what, sizeof(what), "%s: %s", scenario, ways[i].what);
 		check_sizes(&stage, what, ways[i].covers);
-		stage.app.theme.unicode = false;
+		stage.app.theme->unicode = false;
 		snprintf(what, sizeof(what), "%s: %s in ASCII", scenario, ways[i].what);
 		check_sizes(&stage, what, ways[i].covers);
 		stage_close(&stage);

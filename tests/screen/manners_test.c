@@ -147,8 +147,8 @@ static void hidden_columns_are_not_shown(void **state)
 	assert_true(stage_shows("AGE"));
 	stage_key(&stage, KEY_SPECIAL(KEY_F(2)));
 	assert_true(stage_shows("COLUMNS OF LINKS"));
-	while (stage.app.setup.hidden != 1u << COLUMN_AGE) {
-		stage.app.setup.hidden = 0;
+	while (stage.app.setup->hidden != 1u << COLUMN_AGE) {
+		stage.app.setup->hidden = 0;
 		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
 		stage_key(&stage, ' ');
 	}
@@ -166,12 +166,12 @@ static void the_refresh_goes_round(void **state)
 	(void)state;
 	stage_record("nothing", path);
 	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
-	before_us = stage.app.live.refresh_us;
+	before_us = stage.app.live->refresh_us;
 	for (int i = 0; i < 6; i++) {
 		setup_refresh(&stage.app, 1);
-		assert_true(i == 5 || stage.app.live.refresh_us > 0);
+		assert_true(i == 5 || stage.app.live->refresh_us > 0);
 	}
-	assert_int_equal(stage.app.live.refresh_us, before_us);
+	assert_int_equal(stage.app.live->refresh_us, before_us);
 	setup_refresh(&stage.app, -1);
 	assert_string_equal(setup_refresh_name(&stage.app), "60 s");
 	stage_close(&stage);
@@ -262,7 +262,7 @@ static void a_press_chooses_the_row_that_is_seen_there(void **state)
 
 	(void)state;
 	open_story(&stage, 60, 120);
-	stage.app.context.shape->tier_count = 1;
+	stage.app.context->shape->tier_count = 1;
 	stage_keys(&stage, "3i");
 	assert_true(stage_shows("no map of tiers"));
 	view = screen_state(&stage.app, &screen_balance);
@@ -335,8 +335,8 @@ static void hosts_as_uneven_as_each_other_stand_by_name(void **state)
 		if (strcmp(above, here))
 			continue;
 		same++;
-		assert_true(canvas_find(stage.app.context.shape->hosts[view->hosts[i - 1].index].name) <
-			    canvas_find(stage.app.context.shape->hosts[view->hosts[i].index].name));
+		assert_true(canvas_find(stage.app.context->shape->hosts[view->hosts[i - 1].index].name) <
+			    canvas_find(stage.app.context->shape->hosts[view->hosts[i].index].name));
 		assert_true(view->hosts[i - 1].index < view->hosts[i].index);
 	}
 	assert_true(same > 10);
@@ -353,8 +353,8 @@ static void a_double_click_does_not_answer_a_prompt(void **state)
 	stage_keys(&stage, "5/half a w");
 	mouse.y = stage.app.body.y + 3;
 	stage_mouse(&stage, &mouse);
-	assert_non_null(stage.app.prompt.done);
-	assert_string_equal(stage.app.prompt.text, "half a w");
+	assert_non_null(stage.app.prompt->done);
+	assert_string_equal(stage.app.prompt->text, "half a w");
 	stage_close(&stage);
 }
 

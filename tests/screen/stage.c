@@ -50,7 +50,7 @@ void stage_open(struct stage *stage, const char *path, int64_t wall_us, int64_t 
 	stage->options = (struct tui_options){ .db_path = path, .clock = &stage->clock, .at_us = at_us };
 	if (app_init(&stage->app, &stage->options, &err) < 0)
 		fail_msg("%s", err.text);
-	stage->app.theme.unicode = true;
+	stage->app.theme->unicode = true;
 	settle(stage);
 	stage_draw(stage, rows, columns);
 }

@@ -9,7 +9,16 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
+#include "tui/screens/setup.h"
+#include "tui/tui.h"
 
 struct saved_label;
 

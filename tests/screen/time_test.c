@@ -32,7 +32,7 @@ static void begin(struct stage *stage, int64_t at_us)
 
 static int64_t shown_us(const struct stage *stage)
 {
-	return stage->app.live.shown->sweep.wall_us;
+	return stage->app.live->shown->sweep.wall_us;
 }
 
 /* Everything that a screen is made of is of the same context: the database says the same when it is asked for it. */
@@ -46,17 +46,17 @@ static void check_moment(const struct stage *stage)
 
 	if (reader_open(path, &reader, &err) < 0 || snapshot_load(reader, &query, &snapshot, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(snapshot->sweep.id, app->live.shown->sweep.id);
-	assert_ptr_equal(app->table.snapshot, app->live.shown);
-	assert_ptr_equal(app->context.shape->fabric, app->live.shown->fabric);
-	assert_int_equal(snapshot->fabric->port_count, app->live.shown->fabric->port_count);
-	for (size_t i = 0; i < app->context.finding_count; i++) {
-		assert_true(app->context.findings[i].opened_us <= shown_us(stage));
-		assert_true(!app->context.findings[i].finding.closed_us ||
-			    app->context.findings[i].finding.closed_us > shown_us(stage));
+	assert_int_equal(snapshot->sweep.id, app->live->shown->sweep.id);
+	assert_ptr_equal(app->table->snapshot, app->live->shown);
+	assert_ptr_equal(app->context->shape->fabric, app->live->shown->fabric);
+	assert_int_equal(snapshot->fabric->port_count, app->live->shown->fabric->port_count);
+	for (size_t i = 0; i < app->context->finding_count; i++) {
+		assert_true(app->context->findings[i].opened_us <= shown_us(stage));
+		assert_true(!app->context->findings[i].finding.closed_us ||
+			    app->context->findings[i].finding.closed_us > shown_us(stage));
 	}
-	for (size_t i = 0; i < app->context.recent_event_count; i++)
-		assert_true(app->context.recent_events[i].wall_us <= shown_us(stage));
+	for (size_t i = 0; i < app->context->recent_event_count; i++)
+		assert_true(app->context->recent_events[i].wall_us <= shown_us(stage));
 	snapshot_destroy(snapshot);
 	reader_close(reader);
 }
@@ -70,7 +70,7 @@ static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
 	for (int back = 1; back <= 30; back++) {
 		stage_keys(&stage, "<");
 		assert_int_equal(shown_us(&stage), STAGE_END_US - back * INTERVAL_US);
-		assert_true(stage.app.live.at_us != 0);
+		assert_true(stage.app.live->at_us != 0);
 		check_moment(&stage);
 	}
 	assert_true(stage_shows("HISTORY"));
@@ -80,7 +80,7 @@ static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
 	}
 	/* Past the newest it is live again, also where that was reached by steps. */
 	stage_keys(&stage, ">");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	assert_false(stage_shows("HISTORY"));
 	stage_close(&stage);
 }
@@ -101,7 +101,7 @@ static void minutes_and_hours_go_back_and_on(void **state)
 	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
 	assert_true(stage_shows("no sweep"));
 	stage_keys(&stage, "]");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_close(&stage);
 }
@@ -122,7 +122,7 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 	assert_true(stage_shows("last tuesday_"));
 	stage_key(&stage, KEY_ESCAPE);
 	stage_keys(&stage, "tnow\r");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	stage_close(&stage);
 }
 
@@ -132,10 +132,10 @@ static void what_was_not_found_yet_is_not_shown(void **state)
 
 	(void)state;
 	begin(&stage, DIED_US - MINUTE_US);
-	assert_int_equal(stage.app.context.finding_count, 0);
+	assert_int_equal(stage.app.context->finding_count, 0);
 	check_moment(&stage);
 	stage_keys(&stage, "}}}");
-	assert_true(stage.app.context.finding_count > 0);
+	assert_true(stage.app.context->finding_count > 0);
 	assert_true(stage_shows("spine-03"));
 	stage_close(&stage);
 }
@@ -146,11 +146,11 @@ static void b_goes_to_where_a_finding_began(void **state)
 
 	(void)state;
 	begin(&stage, 0);
-	assert_true(stage.app.context.finding_count > 0);
+	assert_true(stage.app.context->finding_count > 0);
 	stage_keys(&stage, "b");
 	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
 	stage_keys(&stage, "L");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_close(&stage);
 }
@@ -166,7 +166,7 @@ static void space_holds_the_picture(void **state)
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_keys(&stage, " ");
 	assert_false(stage_shows("PAUSED"));
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	stage_close(&stage);
 }
 
@@ -181,7 +181,7 @@ static void rates_are_since_the_baseline(void **state)
 
 	(void)state;
 	begin(&stage, DIED_US + 5 * MINUTE_US);
-	shown = stage.app.live.shown;
+	shown = stage.app.live->shown;
 	for (uint32_t i = 0; i < shown->fabric->port_count && port == FABRIC_NONE; i++)
 		if (shown->rows[i].sum.value[COUNTER_XMIT_DATA] > 1000)
 			port = i;
@@ -189,16 +189,16 @@ static void rates_are_since_the_baseline(void **state)
 	stage_keys(&stage, "m");
 	for (int i = 0; i < 6; i++) {
 		stage_keys(&stage, "M>");
-		sum += stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA];
-		elapsed_us += stage.app.live.shown->rows[port].sum.elapsed_us;
+		sum += stage.app.live->shown->rows[port].sum.value[COUNTER_XMIT_DATA];
+		elapsed_us += stage.app.live->shown->rows[port].sum.elapsed_us;
 	}
 	stage_keys(&stage, "<<<<<<m>>>>>>");
 	assert_true(stage_shows("BASELINE"));
-	assert_int_equal(stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
-	assert_int_equal(stage.app.live.shown->rows[port].sum.elapsed_us, elapsed_us);
+	assert_int_equal(stage.app.live->shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
+	assert_int_equal(stage.app.live->shown->rows[port].sum.elapsed_us, elapsed_us);
 	stage_keys(&stage, "M");
 	assert_false(stage_shows("BASELINE"));
-	assert_in_range(stage.app.live.shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
+	assert_in_range(stage.app.live->shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
 	stage_close(&stage);
 }
 
@@ -208,7 +208,7 @@ static void a_slow_load_is_announced(void **state)
 
 	(void)state;
 	begin(&stage, 0);
-	stage.app.live.load_us = US_PER_S;
+	stage.app.live->load_us = US_PER_S;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
 	assert_true(stage_shows("READING 2026-09-21 14:13:10"));
@@ -216,7 +216,7 @@ static void a_slow_load_is_announced(void **state)
 	assert_true(stage_shows("HISTORY"));
 	assert_false(stage_shows("READING"));
 	/* What is quick is only done. */
-	stage.app.live.load_us = US_PER_MS;
+	stage.app.live->load_us = US_PER_MS;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
 	assert_false(stage_shows("READING"));
@@ -239,7 +239,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	struct loads loads = { 0 };
 	struct stage stage;
 	struct live follows;
-	struct loads_source source = { .live = &follows, .context = &stage.app.context, .limits = &limits };
+	struct loads_source source = { .live = &follows, .limits = &limits };
 	struct balance_load *before;
 	struct fabric *fabric, *now;
 	size_t kept = 0, gone = 0;
@@ -248,8 +248,9 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	(void)state;
 	balance_settings_default(&limits);
 	begin(&stage, DIED_US - MINUTE_US);
-	follows = stage.app.live;
+	follows = *stage.app.live;
 	follows.at_us = 0;
+	source.context = stage.app.context;
 	source.now_us = stage.boot_us;
 	loads_changed(&loads, &source);
 	assert_true(loads_poll(&loads, &source));
@@ -260,16 +261,16 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	memcpy(before, loads.loads, fabric->port_count * sizeof(*before));
 	until_us = loads.until_us;
 
-	live_set_time(&stage.app.live, STAGE_END_US - MINUTE_US);
+	live_set_time(stage.app.live, STAGE_END_US - MINUTE_US);
 	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
-	follows = stage.app.live;
+	follows = *stage.app.live;
 	follows.at_us = 0;
 	now = follows.shown->fabric;
 	assert_ptr_not_equal(now, fabric);
 	loads_changed(&loads, &source);
 	assert_true(loads.known);
 	assert_int_equal(loads.until_us, until_us);
-	assert_int_equal(loads.balance.count, 2 * stage.app.context.shape->group_count);
+	assert_int_equal(loads.balance.count, 2 * stage.app.context->shape->group_count);
 	for (uint32_t i = 0; i < now->port_count; i++) {
 		const struct balance_load *was = load_of(before, fabric, now, i);
 

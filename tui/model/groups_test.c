@@ -33,7 +33,6 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
 		return -1;
-	port_table_init(&made->table);
 	made->snapshot.fabric = made->sample.fabric;
 	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
 	made->context.findings = made->findings;

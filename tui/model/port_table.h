@@ -16,7 +16,9 @@
 #include "view/port_view.h"
 
 struct error;
+struct shape_settings;
 struct snapshot;
+struct snapshot_context;
 
 struct fabric_summary {
 	size_t switches, hcas, others;
@@ -26,9 +28,17 @@ struct fabric_summary {
 	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports; NAN if unknown */
 	uint64_t errors;
 	bool errors_at_least;
-	int link_columns;    /* longest text of width and speed */
+	int link_columns;      /* longest text of width and speed */
+	/* From port_table_compare(). */
+	size_t hosts;
+	size_t links_down;     /* down now, up within the last hour */
+	size_t links_degraded; /* up, and port_is_degraded() (port_marks.h) */
+	uint64_t bits_per_s;   /* total data rate of all links that are up, one direction */
+	uint32_t sm_port;      /* port of the subnet manager of the sweep, or FABRIC_NONE */
+	size_t adaptive_on, adaptive_off; /* switches with adaptive routing set so in the settings */
 };
 
+/* A zeroed struct is empty. */
 struct port_table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
 	struct port_view *views;         /* parallel to the fabric's ports; errors as in struct error_sums */
@@ -36,7 +46,6 @@ struct port_table {
 	struct order order;
 };
 
-void port_table_init(struct port_table *table);
 void port_table_done(struct port_table *table);
 
 /*
@@ -48,5 +57,13 @@ void port_table_done(struct port_table *table);
  */
 int port_table_set(struct port_table *table, const struct snapshot *snapshot, const struct error_sums *sums,
 		       struct error *err);
+
+/*
+ * port_table_compare - complete the summary: size of the fabric, and deviations from its built state
+ * @context:   of the same snapshot; without a shape hosts and built state are unknown
+ * @settings:  or NULL
+ */
+void port_table_compare(struct port_table *table, const struct snapshot_context *context,
+			const struct shape_settings *settings);
 
 #endif

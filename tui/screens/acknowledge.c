@@ -9,7 +9,11 @@
 #include "base/login.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
+#include "tui/tui.h"
 
 /* "" is without an end, else a span ("8h", "2d"). @ret_us: wall clock; 0: until it is taken back. */
 static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
@@ -41,12 +45,12 @@ static void say(struct app *app, struct acknowledgement *said, const char *done)
 
 	said->at_us = clock_wall_us(app->options->clock);
 	login_name(said->person, sizeof(said->person));
-	if (finding_acknowledge(app->options->db_path, &app->acknowledge_input.finding, said, &trouble) < 0) {
+	if (finding_acknowledge(app->options->db_path, &app->acknowledge_input->finding, said, &trouble) < 0) {
 		app_message(app, "not written: %s", trouble.text);
 		return;
 	}
 	app->stale = true;
-	if (app->live.at_us)
+	if (app->live->at_us)
 		app_message(app, "%s; the screen shows an earlier time (L: live)", done);
 	else if (said->until_us > said->at_us)
 		app_message(app, "%s until %s", done, when_format_local(said->until_us, until));
@@ -61,23 +65,23 @@ static void take_until(struct app *app, const char *typed)
 
 	if (parse_until(typed, clock_wall_us(app->options->clock), &said.until_us, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(&app->prompt, "duration (8h, 2d; empty = until revoked): ", typed, take_until);
+		prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", typed, take_until);
 		return;
 	}
-	memcpy(said.reason, app->acknowledge_input.reason, sizeof(said.reason));
+	memcpy(said.reason, app->acknowledge_input->reason, sizeof(said.reason));
 	say(app, &said, "acknowledged");
 }
 
 static void take_reason(struct app *app, const char *typed)
 {
-	char *reason = app->acknowledge_input.reason;
+	char *reason = app->acknowledge_input->reason;
 
-	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledge_input.reason));
+	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledge_input->reason));
 	if (!*reason) {
 		app_message(app, "not acknowledged: a reason is required");
 		return;
 	}
-	prompt_start(&app->prompt, "duration (8h, 2d; empty = until revoked): ", "", take_until);
+	prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", "", take_until);
 }
 
 static void take_back(struct app *app, const char *typed)
@@ -94,19 +98,19 @@ static void take_back(struct app *app, const char *typed)
 void acknowledge_start(struct app *app, const struct finding_row *row)
 {
 	const struct acknowledgement *said = &row->acknowledged;
-	char label[sizeof(app->prompt.label)];
+	char label[sizeof(app->prompt->label)];
 
-	app->acknowledge_input = (struct acknowledge_input){ .finding = row->finding };
+	*app->acknowledge_input = (struct acknowledge_input){ .finding = row->finding };
 	/* Both point into a row that may be freed before the input is complete. */
-	app->acknowledge_input.finding.cause = app->acknowledge_input.finding.advice = "";
-	app->acknowledge_input.finding.number_count = 0;
+	app->acknowledge_input->finding.cause = app->acknowledge_input->finding.advice = "";
+	app->acknowledge_input->finding.number_count = 0;
 	if (said->at_us) {
 		app_message(app, "acknowledged by %s: %s", said->person, said->reason);
-		prompt_start(&app->prompt, "revoke the acknowledgement? (y, n): ", "", take_back);
+		prompt_start(app->prompt, "revoke the acknowledgement? (y, n): ", "", take_back);
 		return;
 	}
 	/* Whole characters: a name may hold others than ASCII. */
 	snprintf(label, sizeof(label), "reason to acknowledge %.*s: ", (int)text_prefix_bytes(row->finding.subject, 30),
 		 row->finding.subject);
-	prompt_start(&app->prompt, label, "", take_reason);
+	prompt_start(app->prompt, label, "", take_reason);
 }

@@ -9,6 +9,10 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/balance_view.h"
 #include "view/bars.h"
 
@@ -25,12 +29,12 @@ static const struct balance_result *result_at(const struct balance_view *view, s
 
 static const struct shape_group *group_of(const struct app *app, const struct balance_result *result)
 {
-	return &app->context.shape->groups[result->group];
+	return &app->context->shape->groups[result->group];
 }
 
 static uint64_t key_of(const struct app *app, const struct balance_result *result)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct shape_group *group = group_of(app, result);
 
 	return map_mix(map_mix(fabric->nodes[group->node].guid) ^
@@ -62,7 +66,7 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 		const struct balance_result *result = &balance->results[i];
 		bool told = balance_is_told(result);
 
-		if (!balance_is_of_interest(app->context.shape, result))
+		if (!balance_is_of_interest(app->context->shape, result))
 			continue;
 		if (told && result->cause != BALANCE_NONE && !balance_is_second(result))
 			view->causes++;
@@ -91,13 +95,13 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 			    const struct balance_result *result)
 {
 	const struct shape_group *group = group_of(app, result);
-	uint64_t guid = app->live.shown->fabric->nodes[group->node].guid;
+	uint64_t guid = app->live->shown->fabric->nodes[group->node].guid;
 	size_t i;
 
 	if (result->cause != BALANCE_NONE)
 		return balance_cause_name(result->cause);
-	for (i = 0; i < app->context.finding_count; i++) {
-		const struct finding *finding = &app->context.findings[i].finding;
+	for (i = 0; i < app->context->finding_count; i++) {
+		const struct finding *finding = &app->context->findings[i].finding;
 
 		if (finding->kind == FINDING_UPLINK_IMBALANCE && finding->node_guid == guid &&
 		    group->kind == GROUP_UP && !finding->peer_guid && finding->tag == (uint8_t)result->direction)
@@ -105,7 +109,7 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 	}
 	if (result->state != BALANCE_ACTIVE)
 		return result->state == BALANCE_IDLE ? "(idle)" : "(unknown)";
-	return balance_is_echo(app->context.shape, &view->loads.balance, result) ? "(echo)" : "";
+	return balance_is_echo(app->context->shape, &view->loads.balance, result) ? "(echo)" : "";
 }
 
 const char *view_group_text(const struct balance_view *view, const struct app *app,
@@ -116,7 +120,7 @@ const char *view_group_text(const struct balance_view *view, const struct app *a
 
 	text_appendf(&text, "%s%s%s  adaptive routing %s: ", balance_test_letters(result), *cause ? "  " : "", cause,
 		     balance_adaptive_name(result->adaptive));
-	balance_append_reason(app->context.shape, result, &text);
+	balance_append_reason(app->context->shape, result, &text);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 	return ret;
@@ -127,7 +131,7 @@ static void write_name(const struct app *app, const struct balance_result *resul
 {
 	const struct shape_group *group = group_of(app, result);
 	bool out = result->direction == BALANCE_XMIT;
-	char *const *names = app->table.order.names;
+	char *const *names = app->table->order.names;
 
 	if (group->kind == GROUP_UP)
 		snprintf(ret, size, "%s uplinks %s", names[group->node], out ? "out" : "in");
@@ -141,7 +145,7 @@ static void write_sparks(const struct app *app, const struct balance_result *res
 	struct text text = { 0 };
 
 	if (!predicted || result->predicted_known)
-		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme.unicode);
+		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme->unicode);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 }
@@ -248,7 +252,7 @@ static void draw_share(const struct app *app, int y, int x, int bar, double shar
 	struct text text = { 0 };
 
 	if (!isnan(share)) {
-		bars_append(&text, share, most, (unsigned)bar, !app->theme.unicode);
+		bars_append(&text, share, most, (unsigned)bar, !app->theme->unicode);
 		text_appendf(&text, "%4.0f%%", 100 * share);
 	}
 	draw_cell(&brush, y, x, bar + 5, text_chars(&text), ALIGN_LEFT, role);
@@ -259,7 +263,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 			int peer_columns, int bar, uint32_t index, double most)
 {
 	const struct balance_member *member = &result->members[index];
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[member->port];
 	const struct brush brush = app_brush(app, false);
 	enum role role = index == result->hottest && result->m ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
@@ -270,7 +274,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	draw_cell(&brush, y, area->x, 5, text, ALIGN_LEFT, role);
 	text[0] = '\0';
 	if (port->peer != FABRIC_NONE)
-		snprintf(text, sizeof(text), "%s/%u", app->table.order.names[fabric->ports[port->peer].node],
+		snprintf(text, sizeof(text), "%s/%u", app->table->order.names[fabric->ports[port->peer].node],
 			 fabric->ports[port->peer].num);
 	draw_cell(&brush, y, area->x + 5, peer_columns - 1, text, ALIGN_MIDDLE, role);
 	if (!member->works) {
@@ -392,7 +396,7 @@ void groups_draw(struct balance_view *view, const struct app *app, const struct 
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  app->context.shape->group_count ? "all groups are balanced" :
+			  app->context->shape->group_count ? "all groups are balanced" :
 			  "this fabric has no equivalent uplinks", ALIGN_LEFT, ROLE_TEXT);
 }
 

@@ -8,6 +8,12 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/balance_view.h"
 
 /* Columns of a block whose names are compared to find what they begin with. */
@@ -15,12 +21,12 @@ enum { NAMES_MOST = 4096 };
 
 static const char *name_of(const struct app *app, uint32_t node)
 {
-	return app->table.order.names[node];
+	return app->table->order.names[node];
 }
 
 static uint64_t guid_of(const struct app *app, uint32_t node)
 {
-	return node == FABRIC_NONE ? 0 : app->live.shown->fabric->nodes[node].guid;
+	return node == FABRIC_NONE ? 0 : app->live->shown->fabric->nodes[node].guid;
 }
 
 /* The row of the matrix on which the cursor stands. */
@@ -81,16 +87,16 @@ static void arrange(struct balance_view *view, const struct app *app)
 
 int map_make(struct balance_view *view, const struct app *app, struct error *err)
 {
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t *rank = calloc(fabric->node_count + 1, sizeof(*rank));
 	int code = rank ? 0 : err_nomem(err);
 	size_t i;
 
 	heat_done(&view->heat);
 	for (i = 0; code == 0 && i < fabric->node_count; i++)
-		rank[i] = fabric->nodes[i].ports ? app->table.order.port_rank[fabric->nodes[i].first_port] : 0;
+		rank[i] = fabric->nodes[i].ports ? app->table->order.port_rank[fabric->nodes[i].first_port] : 0;
 	if (view->tier >= shape->tier_count)
 		view->tier = 1;
 	if (code == 0)
@@ -220,7 +226,7 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 		  named ? ROLE_TEXT : ROLE_FAINT);
 	for (i = 0; i < (size_t)layout->shown && view->first_column + i < heat_columns(heat, row); i++) {
 		enum role role = heat_write(heat_cell(heat, row, view->first_column + i), view->value, layout->cell,
-					    app->theme.unicode, text);
+					    app->theme->unicode, text);
 
 		brush = app_brush(app, here && view->first_column + i == view->column);
 		draw_cell(&brush, y, body->x + layout->label + 1 + (int)i * layout->cell, layout->cell, text,
@@ -236,7 +242,7 @@ static void append_percent(struct text *text, const char *before, double part)
 
 static const struct balance_result *result_here(const struct balance_view *view, const struct app *app)
 {
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	uint32_t group = shape->nodes[view->heat.rows[row_here(view)]].up_group;
 
 	return group == SHAPE_NONE ? NULL :
@@ -247,12 +253,12 @@ static const struct balance_result *result_here(const struct balance_view *view,
 static void append_others(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
 			  struct text *text)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct balance_result *result = result_here(view, app);
 	uint32_t above = heat_column(&view->heat, row_here(view), view->column), i;
 
 	text_appendf(text, "; busiest of %u links", cell->links);
-	for (i = 0; result && i < app->context.shape->groups[result->group].count; i++) {
+	for (i = 0; result && i < app->context->shape->groups[result->group].count; i++) {
 		const struct balance_member *member = &result->members[i];
 		const struct port *port = &fabric->ports[member->port];
 
@@ -272,7 +278,7 @@ static void append_others(const struct balance_view *view, const struct app *app
 static void append_cell(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
 			struct text *text)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[cell->port];
 	const struct balance_result *result = result_here(view, app);
 	const char *low = name_of(app, port->node), *high = name_of(app, fabric->ports[port->peer].node);
@@ -292,7 +298,7 @@ static void append_cell(const struct balance_view *view, const struct app *app, 
 	append_percent(text, ", predicted ", cell->value[HEAT_PREDICTED]);
 	append_percent(text, ", fair share ", result ? result->mean_utilization : NAN);
 	if (cell->degraded) {
-		format_rate((double)app->context.shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
+		format_rate((double)app->context->shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
 		text_appendf(text, "; built for %s", rate);
 	}
 	if (cell->links > 1)
@@ -373,7 +379,7 @@ void map_draw(struct balance_view *view, const struct app *app, const struct rec
 	draw_words(view, app, body, y);
 	if (view->layout.legend)
 		draw_cell(&brush, body->y + body->rows - 1, body->x, body->columns,
-			  heat_legend(view->value, view->layout.cell, app->theme.unicode, legend, sizeof(legend)),
+			  heat_legend(view->value, view->layout.cell, app->theme->unicode, legend, sizeof(legend)),
 			  ALIGN_LEFT, ROLE_FAINT);
 }
 
@@ -388,7 +394,7 @@ static void again(struct balance_view *view, struct app *app)
 
 static void change_tier(struct balance_view *view, struct app *app, int step)
 {
-	unsigned tiers = app->context.shape->tier_count;
+	unsigned tiers = app->context->shape->tier_count;
 	char name[16];
 
 	if (tiers <= 2) {

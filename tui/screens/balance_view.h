@@ -21,7 +21,7 @@ struct balance_view {
 	struct loads loads;
 	struct balance_settings limits;
 	enum balance_part part;
-	bool dirty;              /* another snapshot is shown */
+	uint64_t seen;           /* generation of app that the loads were adapted to */
 	uint64_t generation;     /* of the loads that the content was built from; 0: none */
 	/* The map. */
 	struct heat heat;

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/when.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
 #include "tui/screens/events_view.h"
 #include "view/event_text.h"
 
@@ -49,7 +50,7 @@ static void place_columns(int columns, bool days, struct column_place *ret)
 static bool has_days(const struct event_view *view, const struct app *app)
 {
 	return view->events.count && !is_same_day(view->events.events[view->events.count - 1].wall_us,
-						  app->live.shown->sweep.wall_us);
+						  app->live->shown->sweep.wall_us);
 }
 
 static enum role role_of(enum event_severity severity)
@@ -71,7 +72,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 	/* Skip the place at the beginning of the text: it has a column of its own. */
 	if (places[WHERE].columns && where[0] && strncmp(rest, where, strlen(where)) == 0)
 		rest += strlen(where) + strspn(rest + strlen(where), " :");
-	write_time(event->wall_us, app->live.shown->sweep.wall_us, places[TIME].columns > 8, time, sizeof(time));
+	write_time(event->wall_us, app->live->shown->sweep.wall_us, places[TIME].columns > 8, time, sizeof(time));
 	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
 	draw_cell(&brush, y, body->x, places[TIME].columns, time, ALIGN_RIGHT, ROLE_TEXT);
 	draw_cell(&brush, y, body->x + places[SEVERITY].x, places[SEVERITY].columns,
@@ -168,7 +169,7 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 	const struct port_error *error = &view->errors.list[row];
 	const struct brush brush = app_brush(app, row == view->error_list.cursor);
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x;
-	int64_t shown_us = app->live.shown->sweep.wall_us;
+	int64_t shown_us = app->live->shown->sweep.wall_us;
 	char text[CELL_SIZE], count[32];
 
 	draw_cell(&brush, y, x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);

@@ -22,7 +22,7 @@ struct event_view {
 	struct event_list events;
 	struct list list;
 	int64_t cursor_id;   /* selected event; 0: follow the newest */
-	bool dirty;          /* the context has changed */
+	uint64_t generation; /* of app when the context was last read */
 	bool errors_shown;
 	struct port_errors errors;
 	struct list error_list;

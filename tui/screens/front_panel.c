@@ -7,8 +7,10 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
-#include "tui/screens/app.h"
+#include "tui/model/context.h"
 #include "tui/model/port_marks.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
 
 /* Longer labels are cut. */
 #define LABEL_COLUMNS_MAX 12
@@ -127,21 +129,21 @@ static void find_row(struct front_panel *panel)
 
 int front_panel_load(struct front_panel *panel, const struct app *app, struct error *err)
 {
-	int code = boxes_set(&panel->boxes, &app->table, app->context.shape, err);
+	int code = boxes_set(&panel->boxes, app->table, app->context->shape, err);
 
 	drop_ports(panel);
 	free(panel->finding_of);
 	panel->finding_of = NULL;
-	if (code < 0 || !app->table.snapshot)
+	if (code < 0 || !app->table->snapshot)
 		return code;
-	panel->finding_of = calloc(app->table.snapshot->fabric->port_count + 1, sizeof(*panel->finding_of));
+	panel->finding_of = calloc(app->table->snapshot->fabric->port_count + 1, sizeof(*panel->finding_of));
 	if (!panel->finding_of) {
 		boxes_done(&panel->boxes);
 		return err_nomem(err);
 	}
-	port_marks_find(&app->context, app->table.snapshot->fabric, panel->finding_of);
+	port_marks_find(app->context, app->table->snapshot->fabric, panel->finding_of);
 	if (!panel->box_guid && panel->boxes.count)
-		panel->box_guid = app->table.snapshot->fabric->nodes[panel->boxes.all[0].node].guid;
+		panel->box_guid = app->table->snapshot->fabric->nodes[panel->boxes.all[0].node].guid;
 	find_row(panel);
 	return load_ports(panel, err);
 }

@@ -8,11 +8,13 @@
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/shape.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"
 #include "tui/screens/links_draw.h"
-#include "tui/model/cell_text.h"
 
 /* A port as its cell shows it. */
 struct face {
@@ -25,18 +27,18 @@ struct face {
 
 static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
-	const struct port_view *view = &app->table.views[port];
+	const struct port_view *view = &app->table->views[port];
 	uint32_t finding = panel->finding_of[port];
 	struct face face = {
 		.view = view, .word = view->word, .errors = view->errors > 0 || view->errors_at_least,
-		.degraded = port_is_degraded(app->table.snapshot->fabric, app->context.shape, port),
+		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
 		.percent = view->xmit_percent,
 	};
 
 	if (isnan(face.percent) || view->rcv_percent > face.percent)
 		face.percent = view->rcv_percent;
 	if (finding)
-		face.mark = port_mark_of(&app->context.findings[finding - 1]);
+		face.mark = port_mark_of(&app->context->findings[finding - 1]);
 	return face;
 }
 
@@ -146,14 +148,14 @@ static void draw_value(const struct front_panel *panel, const struct brush *brus
 /* The port at the other end; of a host's only the host's name where all of it is too long. */
 static void write_peer(const struct app *app, uint32_t port, int columns, char *ret)
 {
-	const struct fabric *fabric = app->table.snapshot->fabric;
+	const struct fabric *fabric = app->table->snapshot->fabric;
 	uint32_t peer = fabric->ports[port].peer;
 	char host[NODE_NAME_SIZE];
 
 	ret[0] = '\0';
 	if (peer == FABRIC_NONE)
 		return;
-	cell_text_append_port(app->table.order.names[fabric->ports[peer].node], fabric->ports[peer].num, ret);
+	cell_text_append_port(app->table->order.names[fabric->ports[peer].node], fabric->ports[peer].num, ret);
 	if ((int)text_columns(ret) > columns && host_name(&fabric->nodes[fabric->ports[peer].node], host))
 		snprintf(ret, CELL_PORT_SIZE, "%s", host);
 }
@@ -173,7 +175,7 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 	if (place.rows == 1) {
 		draw_cell(&brush, y, x, panel->label_columns, port->label, ALIGN_RIGHT, label_role(&face));
 		draw_cell(&brush, y, x + panel->label_columns, 1,
-			  sign_of(&face, panel->view, app->theme.unicode, sign), ALIGN_LEFT,
+			  sign_of(&face, panel->view, app->theme->unicode, sign), ALIGN_LEFT,
 			  value_role(&face, panel->view));
 		return;
 	}
@@ -188,20 +190,20 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 /* The worst mark of all ports of a box. */
 static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
 {
-	const struct fabric *fabric = app->table.snapshot->fabric;
-	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context.shape->hosts[box->host];
+	const struct fabric *fabric = app->table->snapshot->fabric;
+	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context->shape->hosts[box->host];
 	enum port_mark worst = MARK_NONE;
 	uint32_t i, port;
 
 	for (i = 0; i < (host ? host->count : 1); i++) {
-		uint32_t index = host ? app->context.shape->host_nodes[host->first + i] : box->node;
+		uint32_t index = host ? app->context->shape->host_nodes[host->first + i] : box->node;
 		const struct node *node = &fabric->nodes[index];
 
 		for (port = node->first_port; port < node->first_port + node->ports; port++) {
 			uint32_t finding = panel->finding_of[port];
 
-			if (finding && port_mark_of(&app->context.findings[finding - 1]) > worst)
-				worst = port_mark_of(&app->context.findings[finding - 1]);
+			if (finding && port_mark_of(&app->context->findings[finding - 1]) > worst)
+				worst = port_mark_of(&app->context->findings[finding - 1]);
 		}
 	}
 	return worst;
@@ -209,7 +211,7 @@ static enum port_mark box_mark(const struct front_panel *panel, const struct app
 
 static void draw_list(struct front_panel *panel, const struct app *app)
 {
-	const struct brush plain = { &app->theme, 0 };
+	const struct brush plain = { app->theme, 0 };
 	const struct rect *area = &panel->parts.list;
 	const struct boxes *boxes = &panel->boxes;
 	const struct box *shown = front_panel_box(panel);
@@ -233,8 +235,8 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 
 static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
 {
-	const struct node *node = &app->table.snapshot->fabric->nodes[box->node];
-	const struct shape *shape = app->context.shape;
+	const struct node *node = &app->table->snapshot->fabric->nodes[box->node];
+	const struct shape *shape = app->context->shape;
 	char tier[SHAPE_TIER_SIZE];
 
 	if (node->type == NODE_SWITCH)
@@ -303,7 +305,7 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 		{ "! finding", 0 }, { "e errors", 1 }, { "< degraded", 2 }, { "x down", 3 }, { "? silent", 4 },
 		{ "- idle", 5 }, { ". unused", 6 }, { "L locked", 8 }, { "i init", 9 },
 	};
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	const struct rect *area = &panel->parts.legend;
 	struct segment segments[sizeof(signs) / sizeof(signs[0]) + 1] = { 0 };
 	size_t i, count = sizeof(signs) / sizeof(signs[0]);
@@ -320,7 +322,7 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 	}
 	if (panel->plan.cell_rows == 1 && panel->view == PANEL_LOAD) {
 		snprintf(segments[count].text, sizeof(segments[count].text), "%s load",
-			 app->theme.unicode ? "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88" : "1..8");
+			 app->theme->unicode ? "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88" : "1..8");
 		segments[count].rank = 7;
 		segments[count++].role = ROLE_FAINT;
 	}
@@ -329,7 +331,7 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 
 static size_t add_numbers(const struct app *app, const struct face *face, uint32_t port, struct segment *to)
 {
-	const struct fabric *fabric = app->table.snapshot->fabric;
+	const struct fabric *fabric = app->table->snapshot->fabric;
 	const struct port_view *view = face->view;
 	uint32_t peer = fabric->ports[port].peer;
 	char rate[32], percent[16], own[32], other[32] = "";
@@ -343,8 +345,8 @@ static size_t add_numbers(const struct app *app, const struct face *face, uint32
 	snprintf(own, sizeof(own), "-");
 	if (!isnan(view->errors))
 		format_count((uint64_t)view->errors, 8, own, sizeof(own));
-	if (peer != FABRIC_NONE && !isnan(app->table.views[peer].errors))
-		format_count((uint64_t)app->table.views[peer].errors, 8, other, sizeof(other));
+	if (peer != FABRIC_NONE && !isnan(app->table->views[peer].errors))
+		format_count((uint64_t)app->table->views[peer].errors, 8, other, sizeof(other));
 	snprintf(to[2].text, sizeof(to[2].text), "errors %s%s%s%s", own, view->errors_at_least ? "+" : "", other[0] ? "/" : "",
 		 other);
 	to[0].role = to[1].role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
@@ -386,12 +388,12 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	port = panel->ports[panel->cursor].port;
 	face = face_of(panel, app, port);
 	write_peer(app, port, INT_MAX, peer);
-	if (app->context.shape)
-		shape_port_name(app->context.shape, port, segments[0].text, sizeof(segments[0].text) - 90);
+	if (app->context->shape)
+		shape_port_name(app->context->shape, port, segments[0].text, sizeof(segments[0].text) - 90);
 	snprintf(segments[0].text + strlen(segments[0].text), 90, "%s%.80s", peer[0] ? " - " : "", peer);
 	segments[0].role = ROLE_STRONG;
 	snprintf(segments[1].text, sizeof(segments[1].text), "%s%s",
-		 cell_text_link(&app->table.snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
+		 cell_text_link(&app->table->snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
 	segments[1].role = face.degraded ? ROLE_WARNING : ROLE_TEXT;
 	segments[1].rank = 3;
 	snprintf(segments[2].text, sizeof(segments[2].text), "%s",
@@ -413,7 +415,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 		draw_segments(&brush, area->y + 1, area->x, area->columns, segments, count);
 	}
 	if (finding)
-		draw_finding(panel, app, &app->context.findings[finding - 1]);
+		draw_finding(panel, app, &app->context->findings[finding - 1]);
 }
 
 void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body)

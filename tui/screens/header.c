@@ -9,8 +9,12 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
+#include "tui/tui.h"
 
 #define SPAN_SIZE WHEN_SIZE
 
@@ -61,23 +65,23 @@ static void add(struct segment *segments, size_t *count, int rank, const char *f
 static void add_state(const struct app *app, struct segment *segments, size_t *count)
 {
 	char span[SPAN_SIZE], at[WHEN_SIZE];
-	int64_t age_us = live_age_us(&app->live);
+	int64_t age_us = live_age_us(app->live);
 	enum role role = ROLE_WARNING;
 
-	if (live_load_is_slow(&app->live) && app->live.at_us) {
-		add(segments, count, 0, "READING %s", when_format_local(app->live.at_us, at));
-	} else if (live_load_is_slow(&app->live)) {
+	if (live_load_is_slow(app->live) && app->live->at_us) {
+		add(segments, count, 0, "READING %s", when_format_local(app->live->at_us, at));
+	} else if (live_load_is_slow(app->live)) {
 		add(segments, count, 0, "READING the newest sweep");
-	} else if (app->live.paused && app->live.shown) {
-		add(segments, count, 0, "PAUSED at %s", write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
-	} else if (live_state(&app->live) == LIVE_PAST) {
-		int64_t ago_us = app->now_us - app->live.shown->sweep.wall_us;
+	} else if (app->live->paused && app->live->shown) {
+		add(segments, count, 0, "PAUSED at %s", write_clock(app->live->shown->sweep.wall_us, at, sizeof(at)));
+	} else if (live_state(app->live) == LIVE_PAST) {
+		int64_t ago_us = app->now_us - app->live->shown->sweep.wall_us;
 
 		add(segments, count, 0, "HISTORY -%s", write_seconds(ago_us - ago_us % US_PER_S, span));
 		segments[*count - 1].role = role;
-		add(segments, count, 0, "%s", when_format_local(app->live.shown->sweep.wall_us, at));
+		add(segments, count, 0, "%s", when_format_local(app->live->shown->sweep.wall_us, at));
 	} else {
-		switch (live_state(&app->live)) {
+		switch (live_state(app->live)) {
 		case LIVE_FRESH:
 			add(segments, count, 0, "LIVE %s", write_clock(app->now_us, at, sizeof(at)));
 			role = ROLE_GOOD;
@@ -86,9 +90,9 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 			add(segments, count, 0, "LATE: data %s old", write_seconds(age_us, span));
 			break;
 		case LIVE_NO_COLLECTOR:
-			if (app->live.ahead_us)
-				age_us = app->live.ahead_us;
-			add(segments, count, 0, app->live.ahead_us ? "NOT LIVE: data %s in the future, see the clock" :
+			if (app->live->ahead_us)
+				age_us = app->live->ahead_us;
+			add(segments, count, 0, app->live->ahead_us ? "NOT LIVE: data %s in the future, see the clock" :
 			    "NOT LIVE: data %s old", write_seconds(age_us, span));
 			break;
 		default:
@@ -103,9 +107,9 @@ static bool is_open(const struct app *app, enum finding_kind kind, const char **
 {
 	size_t i;
 
-	for (i = 0; i < app->context.finding_count; i++)
-		if (app->context.findings[i].finding.kind == kind) {
-			*ret_cause = app->context.findings[i].finding.cause;
+	for (i = 0; i < app->context->finding_count; i++)
+		if (app->context->findings[i].finding.kind == kind) {
+			*ret_cause = app->context->findings[i].finding.cause;
 			return true;
 		}
 	return false;
@@ -113,9 +117,9 @@ static bool is_open(const struct app *app, enum finding_kind kind, const char **
 
 static const char *sm_name(const struct app *app, char *ret, size_t size)
 {
-	const struct sm_state *sm = &app->live.shown->sweep.sm;
-	const struct fabric *fabric = app->live.shown->fabric;
-	uint32_t port = app->census.sm_port;
+	const struct sm_state *sm = &app->live->shown->sweep.sm;
+	const struct fabric *fabric = app->live->shown->fabric;
+	uint32_t port = app->table->summary.sm_port;
 	char host[NODE_NAME_SIZE];
 
 	if (port == FABRIC_NONE)
@@ -123,13 +127,13 @@ static const char *sm_name(const struct app *app, char *ret, size_t size)
 	else if (host_name(&fabric->nodes[fabric->ports[port].node], host))
 		snprintf(ret, size, "%.120s", host);
 	else
-		snprintf(ret, size, "%.120s", app->table.order.names[fabric->ports[port].node]);
+		snprintf(ret, size, "%.120s", app->table->order.names[fabric->ports[port].node]);
 	return ret;
 }
 
 static void add_sm(const struct app *app, struct segment *segments, size_t *count)
 {
-	const struct sm_state *sm = &app->live.shown->sweep.sm;
+	const struct sm_state *sm = &app->live->shown->sweep.sm;
 	const char *cause = "";
 	char name[160];
 	bool lost = is_open(app, FINDING_SM_LOST, &cause);
@@ -151,7 +155,7 @@ static void add_sm(const struct app *app, struct segment *segments, size_t *coun
 /* Do all nodes answer to us? */
 static void add_keys(const struct app *app, struct segment *segments, size_t *count)
 {
-	const struct fabric_summary *summary = &app->table.summary;
+	const struct fabric_summary *summary = &app->table->summary;
 	const char *cause;
 	char number[32];
 
@@ -167,12 +171,12 @@ static void add_keys(const struct app *app, struct segment *segments, size_t *co
 
 static void draw_trust(const struct app *app, const struct brush *brush, const struct rect *area)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	struct segment segments[10];
 	char span[SPAN_SIZE], took[WHEN_SIZE], answered[32], asked[32], at[16];
 	size_t count = 0;
-	int64_t age_us = live_age_us(&app->live);
-	bool fresh = live_state(&app->live) == LIVE_FRESH;
+	int64_t age_us = live_age_us(app->live);
+	bool fresh = live_state(app->live) == LIVE_FRESH;
 
 	add(segments, &count, 6, "ibwire");
 	segments[0].role = ROLE_STRONG;
@@ -194,7 +198,7 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 			add(segments, &count, 5, "now %s", write_clock(app->now_us, at, sizeof(at)));
 		if (shown->fabric->from_node != FABRIC_NONE)
 			add(segments, &count, 7, "via %.100s/%u",
-			    app->table.order.names[shown->fabric->from_node], shown->fabric->from_port);
+			    app->table->order.names[shown->fabric->from_node], shown->fabric->from_port);
 	}
 	draw_segments(brush, area->y, area->x, area->columns, segments, count);
 }
@@ -202,31 +206,30 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 /* How many there are, and which of the links are not as they were built. */
 static void add_links(const struct app *app, struct segment *segments, size_t *count)
 {
-	const struct census *census = &app->census;
+	const struct fabric_summary *summary = &app->table->summary;
 	char number[32];
 
 	add(segments, count, 0, "links %s%s",
-	    write_count(app->table.summary.links_up + census->links_down, number, sizeof(number)),
-	    census->links_down || census->links_degraded ? ":" : "");
-	if (census->links_down) {
-		add(segments, count, 0, "%s down", write_count(census->links_down, number, sizeof(number)));
+	    write_count(summary->links_up + summary->links_down, number, sizeof(number)),
+	    summary->links_down || summary->links_degraded ? ":" : "");
+	if (summary->links_down) {
+		add(segments, count, 0, "%s down", write_count(summary->links_down, number, sizeof(number)));
 		segments[*count - 1].role = ROLE_DOWN;
 	}
-	if (census->links_degraded) {
-		add(segments, count, 0, "%s degraded", write_count(census->links_degraded, number, sizeof(number)));
+	if (summary->links_degraded) {
+		add(segments, count, 0, "%s degraded", write_count(summary->links_degraded, number, sizeof(number)));
 		segments[*count - 1].role = ROLE_WARNING;
 	}
-	if (!census->links_down && !census->links_degraded)
+	if (!summary->links_down && !summary->links_degraded)
 		add(segments, count, 1, "all up");
-	if (census->bits_per_s)
+	if (summary->bits_per_s)
 		add(segments, count, 3, "capacity %s",
-		    rate_format_bits((double)census->bits_per_s / 8, number, sizeof(number)));
+		    rate_format_bits((double)summary->bits_per_s / 8, number, sizeof(number)));
 }
 
 static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)
 {
-	const struct fabric_summary *summary = &app->table.summary;
-	const struct census *census = &app->census;
+	const struct fabric_summary *summary = &app->table->summary;
 	struct segment segments[16];
 	char number[32], more[32];
 	size_t count = 0;
@@ -236,9 +239,9 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 	};
 	size_t i;
 
-	add(segments, &count, 1, "%s hosts, %s switches", write_count(census->hosts, number, sizeof(number)),
+	add(segments, &count, 1, "%s hosts, %s switches", write_count(summary->hosts, number, sizeof(number)),
 	    write_count(summary->switches, more, sizeof(more)));
-	if (summary->hcas != census->hosts)
+	if (summary->hcas != summary->hosts)
 		add(segments, &count, 4, "%s HCAs", write_count(summary->hcas, number, sizeof(number)));
 	if (summary->others)
 		add(segments, &count, 4, "%s routers", write_count(summary->others, number, sizeof(number)));
@@ -251,9 +254,9 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 		    summary->words[words[i].word] == 1 ? "" : "s", port_word_name(words[i].word));
 		segments[count - 1].role = words[i].role;
 	}
-	if (census->adaptive_on || census->adaptive_off)
-		add(segments, &count, 3, "AR on %s, off %s", write_count(census->adaptive_on, number, sizeof(number)),
-		    write_count(census->adaptive_off, more, sizeof(more)));
+	if (summary->adaptive_on || summary->adaptive_off)
+		add(segments, &count, 3, "AR on %s, off %s", write_count(summary->adaptive_on, number, sizeof(number)),
+		    write_count(summary->adaptive_off, more, sizeof(more)));
 	if (summary->ports_unused)
 		add(segments, &count, 5, "%s unused", write_count(summary->ports_unused, number, sizeof(number)));
 	draw_segments(brush, area->y + 1, area->x, area->columns, segments, count);
@@ -261,8 +264,8 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 
 static void draw_load(const struct app *app, const struct brush *brush, const struct rect *area)
 {
-	const struct fabric_summary *summary = &app->table.summary;
-	const struct error_sums *errors = &app->live.errors;
+	const struct fabric_summary *summary = &app->table->summary;
+	const struct error_sums *errors = &app->live->errors;
 	struct segment segments[4];
 	char xmit[16], rcv[16], number[32], at[16];
 	size_t count = 0;
@@ -273,9 +276,9 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 	segments[0].role = isnan(summary->hosts_xmit_bytes_per_s) ? ROLE_FAINT : ROLE_STRONG;
 	if (isnan(summary->hosts_xmit_bytes_per_s))
 		add(segments, &count, 1, "(rates available after the second sweep)");
-	if (app->live.baseline_us)
+	if (app->live->baseline_us)
 		add(segments, &count, 0, "BASELINE: rates since %s",
-		    write_clock(app->live.baseline_us, at, sizeof(at)));
+		    write_clock(app->live->baseline_us, at, sizeof(at)));
 	add(segments, &count, 1, "errors %s%s since %s", write_count(summary->errors, number, sizeof(number)),
 	    summary->errors_at_least ? "+" : "", write_clock(errors->since_wall_us, at, sizeof(at)));
 	if (summary->errors)
@@ -285,11 +288,11 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 
 void header_draw(const struct app *app, const struct rect *area)
 {
-	const struct brush plain = { &app->theme, 0 };
+	const struct brush plain = { app->theme, 0 };
 	const struct brush brush = app_brush(app, false);
 
 	draw_trust(app, &plain, area);
-	if (!app->live.shown)
+	if (!app->live->shown)
 		return;
 	if (area->rows > 1)
 		draw_size(app, &brush, area);
@@ -300,30 +303,30 @@ void header_draw(const struct app *app, const struct rect *area)
 /* One or two missing sweeps are tolerated before the reason is shown. */
 static bool is_stuck(const struct app *app)
 {
-	return live_state(&app->live) == LIVE_LATE &&
-	       live_age_us(&app->live) > 5 * app->live.shown->sweep.interval_us + 2 * US_PER_S;
+	return live_state(app->live) == LIVE_LATE &&
+	       live_age_us(app->live) > 5 * app->live->shown->sweep.interval_us + 2 * US_PER_S;
 }
 
 const char *app_notice(const struct app *app, char *ret, size_t size)
 {
-	const struct tui_child_state *child = &app->child;
+	const struct tui_child_state *child = app->child;
 
 	ret[0] = '\0';
 	if (app->message[0] && clock_boottime_us(app->options->clock) < app->message_until_us)
 		snprintf(ret, size, "%s", app->message);
-	else if (app->live.problem[0])
-		snprintf(ret, size, "%s", app->live.problem);
-	else if (app->options->child && !child->running && !app->live.status.live)
+	else if (app->live->problem[0])
+		snprintf(ret, size, "%s", app->live->problem);
+	else if (app->options->child && !child->running && !app->live->status.live)
 		snprintf(ret, size, "the collector ended (exit status %d)%s%s", child->exit_status,
 			 child->line[0] ? ": " : "", child->line);
 	else if (is_stuck(app) && app->options->child && child->line[0])
 		snprintf(ret, size, "the collector stores nothing: %s", child->line);
 	else if (is_stuck(app))
 		snprintf(ret, size, "a collector is running (process %ld) but stores nothing: check its log",
-			 (long)app->live.status.collector_pid);
-	else if (live_state(&app->live) == LIVE_NO_COLLECTOR && app->options->child)
+			 (long)app->live->status.collector_pid);
+	else if (live_state(app->live) == LIVE_NO_COLLECTOR && app->options->child)
 		snprintf(ret, size, "the collector is starting; stored data is shown");
-	else if (live_state(&app->live) == LIVE_NO_COLLECTOR)
+	else if (live_state(app->live) == LIVE_NO_COLLECTOR)
 		snprintf(ret, size, "no collector is running: start ibwire collect");
 	return ret;
 }
@@ -331,14 +334,14 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 /* Whether the shown data is too old for the present state. */
 static bool is_old(const struct app *app)
 {
-	enum live_state state = live_state(&app->live);
+	enum live_state state = live_state(app->live);
 
-	return state == LIVE_LATE || state == LIVE_NO_COLLECTOR || (state != LIVE_PAST && app->live.problem[0]);
+	return state == LIVE_LATE || state == LIVE_NO_COLLECTOR || (state != LIVE_PAST && app->live->problem[0]);
 }
 
 struct brush app_brush(const struct app *app, bool cursor)
 {
-	return (struct brush){ &app->theme, (is_old(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
+	return (struct brush){ app->theme, (is_old(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
 }
 
 /* One tab's text: "2 Links". Return: its columns. */
@@ -385,7 +388,7 @@ static void draw_path(const struct app *app, const struct brush *brush, int y, i
 
 void tabs_draw(const struct app *app, const struct rect *area)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
 	char text[64];
@@ -407,7 +410,7 @@ void tabs_draw(const struct app *app, const struct rect *area)
 
 void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	int x = area->x, end = area->x + area->columns;
 
 	draw_cell(&brush, area->y, x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);

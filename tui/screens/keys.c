@@ -7,8 +7,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/when.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/screens/acknowledge.h"
 #include "tui/screens/app.h"
 #include "tui/screens/screen_text.h"
+#include "tui/tui.h"
 
 #define MESSAGE_US (6 * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
@@ -54,17 +60,17 @@ void app_message(struct app *app, const char *fmt, ...)
 void app_set_time(struct app *app, int64_t at_us)
 {
 	app->message[0] = '\0'; /* it was said of another time */
-	live_set_time(&app->live, at_us);
+	live_set_time(app->live, at_us);
 }
 
 static void go_by(struct app *app, int64_t span_us)
 {
 	int64_t at_us;
 
-	if (!app->live.shown || (!app->live.at_us && span_us > 0))
+	if (!app->live->shown || (!app->live->at_us && span_us > 0))
 		return;
-	at_us = app->live.shown->sweep.wall_us + span_us;
-	app_set_time(app, at_us >= app->live.status.last.wall_us ? 0 : at_us);
+	at_us = app->live->shown->sweep.wall_us + span_us;
+	app_set_time(app, at_us >= app->live->status.last.wall_us ? 0 : at_us);
 }
 
 static void go_to_typed(struct app *app, const char *typed)
@@ -76,7 +82,7 @@ static void go_to_typed(struct app *app, const char *typed)
 		return;
 	if (when_parse(typed, app->now_us, &at_us, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(&app->prompt, "go to: ", typed, go_to_typed);
+		prompt_start(app->prompt, "go to: ", typed, go_to_typed);
 		return;
 	}
 	app_set_time(app, at_us >= app->now_us ? 0 : at_us);
@@ -90,7 +96,7 @@ static const struct finding_row *finding_here(const struct app *app)
 	if (subject.kind == SUBJECT_FINDING)
 		return subject_finding(app, &subject);
 	if (subject.kind == SUBJECT_NODE || subject.kind == SUBJECT_PORT || subject.kind == SUBJECT_GROUP)
-		return context_finding(&app->context, subject.node_guid, subject.port);
+		return context_finding(app->context, subject.node_guid, subject.port);
 	return NULL;
 }
 
@@ -142,10 +148,10 @@ static bool time_key(struct app *app, int key)
 {
 	switch (key) {
 	case '<':
-		live_step(&app->live, -1);
+		live_step(app->live, -1);
 		return true;
 	case '>':
-		live_step(&app->live, 1);
+		live_step(app->live, 1);
 		return true;
 	case '{':
 		go_by(app, -MINUTE_US);
@@ -160,7 +166,7 @@ static bool time_key(struct app *app, int key)
 		go_by(app, HOUR_US);
 		return true;
 	case 't':
-		prompt_start(&app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
+		prompt_start(app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
 		return true;
 	case 'b':
 		go_to_begin(app);
@@ -169,19 +175,19 @@ static bool time_key(struct app *app, int key)
 		app_set_time(app, 0);
 		return true;
 	case ' ':
-		if (app->live.at_us)
+		if (app->live->at_us)
 			app_set_time(app, 0);
 		else
-			live_pause(&app->live);
+			live_pause(app->live);
 		return true;
 	case 'm':
-		if (app->live.shown) {
-			live_set_baseline(&app->live, app->live.shown->sweep.wall_us);
+		if (app->live->shown) {
+			live_set_baseline(app->live, app->live->shown->sweep.wall_us);
 			app_message(app, "rates are since this time; M ends it");
 		}
 		return true;
 	case 'M':
-		live_set_baseline(&app->live, 0);
+		live_set_baseline(app->live, 0);
 		return true;
 	default:
 		return false;

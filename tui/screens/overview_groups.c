@@ -8,9 +8,11 @@
 #include "analysis/rate.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
 #include "tui/model/cell_text.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
 
 static void write_hottest(const struct app *app, const struct port_group *group, char ret[CELL_SIZE])
 {
@@ -19,8 +21,8 @@ static void write_hottest(const struct app *app, const struct port_group *group,
 	ret[0] = '\0';
 	if (group->hottest == FABRIC_NONE || group->max_percent <= RATE_IDLE_PERCENT)
 		return;
-	port = &app->live.shown->fabric->ports[group->hottest];
-	cell_text_append_port(app->table.order.names[port->node], port->num, ret);
+	port = &app->live->shown->fabric->ports[group->hottest];
+	cell_text_append_port(app->table->order.names[port->node], port->num, ret);
 }
 
 /* The text and look of a cell of a group. */
@@ -48,7 +50,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 		format_percent(percent, ret, CELL_SIZE);
 		return role_of_load(percent);
 	case GROUP_COLUMN_HISTOGRAM:
-		group_histogram(group, app->theme.unicode, ret);
+		group_histogram(group, app->theme->unicode, ret);
 		return role_of_load(group->max_percent);
 	case GROUP_COLUMN_STALL:
 		format_percent(group->stall_percent, ret, CELL_SIZE);

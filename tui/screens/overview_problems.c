@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
 #include "tui/screens/links_draw.h"
 
 /* "02:58", or the age if older than a day: "4d02h". */
@@ -49,7 +51,7 @@ static void draw_problems_head(const struct overview_view *view, const struct br
 /* "No problems" only if enough ports were polled. */
 static void draw_no_problems(const struct app *app, const struct brush *brush, int y, const struct rect *body)
 {
-	const struct sweep_info *sweep = &app->live.shown->sweep;
+	const struct sweep_info *sweep = &app->live->shown->sweep;
 	char answered[32], asked[32], text[200];
 	bool all = sweep->ports_asked && sweep->ports_answered >= sweep->ports_asked;
 
@@ -158,7 +160,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 	draw_cell(&brush, y, body->x + 1, places.severity_columns, port_mark_name(mark), ALIGN_LEFT, mark_role(mark));
 	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, row->finding.subject, ALIGN_MIDDLE,
 		  known ? ROLE_FAINT : ROLE_STRONG);
-	write_since(row->finding.since_us, app->live.shown->sweep.wall_us, since);
+	write_since(row->finding.since_us, app->live->shown->sweep.wall_us, since);
 	draw_cell(&brush, y, body->x + places.since, places.since_columns, since, ALIGN_LEFT,
 		  known ? ROLE_FAINT : ROLE_TEXT);
 	draw_cell(&brush, y, body->x + places.cause, places.cause_columns, cause_of(&row->finding), ALIGN_LEFT,

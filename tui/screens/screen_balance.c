@@ -7,7 +7,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/shape.h"
+#include "tui/config_file.h"
+#include "tui/draw/draw.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/screens/balance_view.h"
+#include "tui/tui.h"
 
 const char *view_window(const struct balance_view *view, char *ret, size_t size)
 {
@@ -28,7 +33,6 @@ static void init(void *state, const struct app *app)
 	if (app->options->balance)
 		view->limits = *app->options->balance;
 	view->tier = 1;
-	view->dirty = true;
 }
 
 static void done(void *state)
@@ -42,24 +46,16 @@ static void done(void *state)
 	free(view->hosts);
 }
 
-static void changed(void *state, struct app *app)
-{
-	struct balance_view *view = state;
-
-	(void)app;
-	view->dirty = true;
-}
-
 /* Without a tree there are no tiers, and so no map. */
 static bool has_map(const struct app *app)
 {
-	return app->context.shape && app->context.shape->tier_count >= 2;
+	return app->context->shape && app->context->shape->tier_count >= 2;
 }
 
 /* Are there numbers, and all that is made of them? */
 static bool is_made(const struct balance_view *view, const struct app *app)
 {
-	return view->loads.known && view->generation == view->loads.generation && app->context.shape;
+	return view->loads.known && view->generation == view->loads.generation && app->context->shape;
 }
 
 static void make(struct balance_view *view, struct app *app)
@@ -89,16 +85,16 @@ static bool poll(void *state, struct app *app)
 {
 	struct balance_view *view = state;
 	const struct loads_source source = {
-		.live = &app->live, .context = &app->context, .limits = &view->limits, .shape = app->options->shape,
+		.live = app->live, .context = app->context, .limits = &view->limits, .shape = app->options->shape,
 		.now_us = clock_boottime_us(app->options->clock),
 	};
 	bool news;
 
-	if (app_screen(app) != &screen_balance || !app->live.shown)
+	if (app_screen(app) != &screen_balance || !app->live->shown)
 		return false;
-	if (view->dirty)
+	if (view->seen != app->generation)
 		loads_changed(&view->loads, &source);
-	view->dirty = false;
+	view->seen = app->generation;
 	news = loads_poll(&view->loads, &source);
 	if (news || view->generation != view->loads.generation)
 		make(view, app);
@@ -145,7 +141,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 		return;
 	}
 	if (lacks_map(view, app)) {
-		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context.shape->reason);
+		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context->shape->reason);
 		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
 	}
 	switch (part_of(view, app)) {
@@ -189,7 +185,7 @@ static bool key(void *state, struct app *app, int pressed)
 
 		if (pressed == 'g' && part == PART_GROUPS && !has_map(app))
 			app_message(app, "no map of tiers: %.200s",
-				    app->context.shape ? app->context.shape->reason : "");
+				    app->context->shape ? app->context->shape->reason : "");
 		view->part = part == wanted ? PART_MAP : wanted;
 		return true;
 	}
@@ -289,7 +285,6 @@ const struct screen screen_balance = {
 	.size = sizeof(struct balance_view),
 	.init = init,
 	.done = done,
-	.changed = changed,
 	.poll = poll,
 	.draw = draw,
 	.draw_footer = draw_footer,

@@ -5,8 +5,12 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/events_view.h"
+#include "tui/tui.h"
 
 /* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
 #define BATCH CONTEXT_EVENTS
@@ -18,14 +22,6 @@ static void done(void *state)
 
 	event_list_done(&view->events);
 	port_errors_done(&view->errors);
-}
-
-static void changed(void *state, struct app *app)
-{
-	struct event_view *view = state;
-
-	(void)app;
-	view->dirty = true;
 }
 
 /* The cursor on its event again, or on the newest. */
@@ -55,10 +51,10 @@ static void filter_again(struct event_view *view, struct app *app)
 
 static bool take_moment(struct event_view *view, struct app *app)
 {
-	const struct snapshot_context *context = &app->context;
+	const struct snapshot_context *context = app->context;
 	struct error trouble = { 0 };
 
-	view->dirty = false;
+	view->generation = app->generation;
 	/* What happened does not change. */
 	if (view->events.count && context->recent_event_count &&
 	    view->events.events[0].id == context->recent_events[0].id)
@@ -113,8 +109,8 @@ static bool load_older(struct event_view *view, struct app *app)
 	struct error trouble = { 0 };
 	bool loaded = false;
 
-	while (wants_older(view) && app->live.reader && clock_boottime_us(clock) - began_us < LOAD_US) {
-		if (load_batch(view, app->live.reader, &trouble) < 0) {
+	while (wants_older(view) && app->live->reader && clock_boottime_us(clock) - began_us < LOAD_US) {
+		if (load_batch(view, app->live->reader, &trouble) < 0) {
 			view->events.complete = true;
 			app_message(app, "%s", trouble.text);
 		}
@@ -135,13 +131,13 @@ static void find_error_cursor(struct event_view *view)
 
 static bool load_errors(struct event_view *view, struct app *app)
 {
-	int64_t until_us = app->live.shown->sweep.wall_us, apart_us = until_us - view->errors.until_us;
+	int64_t until_us = app->live->shown->sweep.wall_us, apart_us = until_us - view->errors.until_us;
 	struct error trouble = { 0 };
 
-	if (!app->live.reader || app->live.stale || !apart_us ||
-	    (!app->live.at_us && apart_us > 0 && apart_us < ERRORS_EVERY_US))
+	if (!app->live->reader || app->live->stale || !apart_us ||
+	    (!app->live->at_us && apart_us > 0 && apart_us < ERRORS_EVERY_US))
 		return false;
-	if (port_errors_read(app->live.reader, until_us - ERRORS_US, until_us, app->live.status.first_wall_us,
+	if (port_errors_read(app->live->reader, until_us - ERRORS_US, until_us, app->live->status.first_wall_us,
 			     &view->errors, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
 		view->errors.until_us = until_us;
@@ -156,9 +152,9 @@ static bool poll(void *state, struct app *app)
 	struct event_view *view = state;
 	bool news = false;
 
-	if (app_screen(app) != &screen_events || !app->live.shown)
+	if (app_screen(app) != &screen_events || !app->live->shown)
 		return false;
-	if (view->dirty)
+	if (view->generation != app->generation)
 		news = take_moment(view, app);
 	if (view->errors_shown)
 		return load_errors(view, app) || news;
@@ -195,7 +191,7 @@ static void take_pattern(struct app *app, const char *typed)
 
 	if (event_list_pattern(&view->events, typed, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(&app->prompt, "/", typed, take_pattern);
+		prompt_start(app->prompt, "/", typed, take_pattern);
 		return;
 	}
 	filter_again(view, app);
@@ -276,7 +272,7 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 	case '/':
 	case KEY_SPECIAL(KEY_F(3)):
 	case KEY_SPECIAL(KEY_F(4)):
-		prompt_start(&app->prompt, "/", filter->pattern, take_pattern);
+		prompt_start(app->prompt, "/", filter->pattern, take_pattern);
 		return true;
 	case 's':
 		filter->least = (filter->least + 1) % (EVENT_CRITICAL + 1);
@@ -358,7 +354,6 @@ const struct screen screen_events = {
 	.is_tab = true,
 	.size = sizeof(struct event_view),
 	.done = done,
-	.changed = changed,
 	.poll = poll,
 	.draw = draw,
 	.draw_footer = draw_footer,

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/terminal.h"
+#include "tui/screens/app.h"
 
 #define KEYS_COLUMNS 18
 
@@ -119,7 +121,7 @@ static void make(struct help *help, const struct app *app, int columns)
 
 static void draw(void *state, struct app *app, const struct rect *body)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	struct help *help = state;
 
 	make(help, app, body->columns);

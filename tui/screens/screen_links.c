@@ -5,11 +5,17 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "tui/screens/app.h"
+#include "storage/reader.h"
+#include "tui/config_file.h"
 #include "tui/draw/draw.h"
-#include "tui/model/links.h"
-#include "tui/screens/links_draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
+#include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/links.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
+#include "tui/screens/links_draw.h"
 
 enum mode { MODE_TABLE, MODE_FILTER, MODE_SORT };
 
@@ -17,7 +23,7 @@ struct links_screen {
 	enum mode mode;
 	struct links links;
 	struct list list;
-	bool dirty; /* the links are not those of the shown snapshot */
+	uint64_t generation; /* of app that the links were built from; 0: none */
 	/*
 	 * The cursor stays with its link when the rows move: from when it leaves
 	 * the first row, or when somebody says so.
@@ -81,20 +87,12 @@ static void prepare(struct links_screen *self, struct app *app)
 {
 	struct error err = { 0 };
 
-	if (!self->dirty)
+	if (self->generation == app->generation)
 		return;
-	self->dirty = false;
-	if (links_set(&self->links, &app->table, &app->context, &err) < 0)
+	self->generation = app->generation;
+	if (links_set(&self->links, app->table, app->context, &err) < 0)
 		app_message(app, "%s", err.text);
 	settle(self);
-}
-
-static void changed(void *state, struct app *app)
-{
-	struct links_screen *self = state;
-
-	(void)app;
-	self->dirty = true;
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -111,7 +109,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 /* "12 of 2,064 links", and what else is not as usual about them. Return: columns used. */
 static int draw_count(const struct links_screen *self, const struct app *app, const struct rect *footer)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	const struct links *links = &self->links;
 	struct column_place places[COLUMN_COUNT];
 	char shown[32], all[32], order[32] = "", text[200];
@@ -142,7 +140,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	};
 	struct links_screen *self = state;
 	const struct filter *filter = &self->links.filter;
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	char text[FILTER_SIZE + 200];
 	struct rect left = *footer;
 
@@ -172,7 +170,7 @@ void screen_links_show(struct app *app, const char *typed)
 
 	filter_set(&self->links.filter, typed);
 	self->mode = MODE_TABLE;
-	self->dirty = true;
+	self->generation = 0;
 	app_show(app, &screen_links);
 }
 
@@ -406,7 +404,7 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	const struct links_screen *self = state;
 	const struct links *links = &self->links;
 
-	if (!self->dirty && self->list.cursor < links->row_count)
+	if (self->generation == app->generation && self->list.cursor < links->row_count)
 		*ret = subject_of_port(app, links_end(links, links_row(links, self->list.cursor), 0));
 }
 
@@ -442,7 +440,6 @@ const struct screen screen_links = {
 	.size = sizeof(struct links_screen),
 	.init = init,
 	.done = done,
-	.changed = changed,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,

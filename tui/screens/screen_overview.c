@@ -8,12 +8,16 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
 
 struct overview {
-	bool dirty;              /* made of another snapshot or context than is shown */
+	uint64_t generation;     /* of app that the view was built from; 0: none */
 	struct overview_view view;
 	struct list list;        /* the cursor: problems, then groups */
 	int64_t kept_finding;    /* what the cursor stood on */
@@ -27,14 +31,6 @@ static void done(void *state)
 	free(overview->view.problems);
 	changes_done(&overview->view.changes);
 	groups_done(&overview->view.groups);
-}
-
-static void changed(void *state, struct app *app)
-{
-	struct overview *overview = state;
-
-	(void)app;
-	overview->dirty = true;
 }
 
 /* Informational findings appear as changes and in the state of groups. */
@@ -87,16 +83,16 @@ static void save_cursor(struct overview *overview)
 /* Rebuild for the shown snapshot. Without memory a part is omitted until the next sweep. */
 static void update(struct overview *overview, const struct app *app)
 {
-	int64_t shown_us = app->live.shown->sweep.wall_us;
+	int64_t shown_us = app->live->shown->sweep.wall_us;
 
-	if (!overview->dirty)
+	if (overview->generation == app->generation)
 		return;
-	overview->dirty = false;
-	if (find_problems(overview, &app->context) < 0 ||
-	    changes_make(&app->context, shown_us - OVERVIEW_CHANGES_US, app->live.at_us ? shown_us : INT64_MAX,
+	overview->generation = app->generation;
+	if (find_problems(overview, app->context) < 0 ||
+	    changes_make(app->context, shown_us - OVERVIEW_CHANGES_US, app->live->at_us ? shown_us : INT64_MAX,
 			 &overview->view.changes, NULL) < 0 ||
-	    groups_make(&app->table, &app->context, &overview->view.groups, NULL) < 0)
-		overview->dirty = true;
+	    groups_make(app->table, app->context, &overview->view.groups, NULL) < 0)
+		overview->generation = 0;
 	find_kept(overview);
 }
 
@@ -229,7 +225,6 @@ const struct screen screen_overview = {
 	.is_tab = true,
 	.size = sizeof(struct overview),
 	.done = done,
-	.changed = changed,
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,
@@ -276,7 +271,7 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 	if (!rows)
 		return;
 	snprintf(text, sizeof(text), "CHANGES %s",
-		 write_told(changes, app->live.shown->sweep.wall_us, times, sizeof(times)));
+		 write_told(changes, app->live->shown->sweep.wall_us, times, sizeof(times)));
 	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
 	if (!changes->count) {
 		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);

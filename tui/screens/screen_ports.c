@@ -4,13 +4,17 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "tui/screens/app.h"
+#include "tui/config_file.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"
 
 struct ports_screen {
 	struct front_panel panel;
-	bool dirty;            /* not of the shown snapshot */
+	uint64_t generation;   /* of app that the panel was built from; 0: none */
 	struct subject wanted; /* to select when it is */
 	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
 	size_t left_at;
@@ -22,14 +26,6 @@ static void done(void *state)
 	struct ports_screen *self = state;
 
 	front_panel_done(&self->panel);
-}
-
-static void changed(void *state, struct app *app)
-{
-	struct ports_screen *self = state;
-
-	(void)app;
-	self->dirty = true;
 }
 
 /* Going back along the path restores the cursor. */
@@ -45,9 +41,9 @@ static void prepare(struct ports_screen *self, struct app *app)
 	struct error err = { 0 };
 	int code = 0;
 
-	if (self->dirty)
+	if (self->generation != app->generation)
 		code = front_panel_load(&self->panel, app, &err);
-	self->dirty = false;
+	self->generation = app->generation;
 	if (code == 0 && self->wanted.kind != SUBJECT_NONE)
 		code = front_panel_choose(&self->panel, self->wanted.node_guid, self->wanted.port, &err);
 	self->wanted.kind = SUBJECT_NONE;
@@ -67,7 +63,7 @@ static void opened(void *state, struct app *app, const struct subject *subject)
 	/* Also if the box is not in the fabric at this time: that is displayed then. */
 	self->panel.box_guid = subject->node_guid;
 	filter_set(&self->panel.boxes.filter, "");
-	self->dirty = true;
+	self->generation = 0;
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -86,7 +82,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	};
 	const struct ports_screen *self = state;
 	const struct filter *filter = &self->panel.boxes.filter;
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	char text[FILTER_SIZE + 200];
 
 	if (!self->panel.typing && !filter->typed[0]) {
@@ -216,8 +212,7 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	const struct ports_screen *self = state;
 	const struct front_panel *panel = &self->panel;
 
-	(void)app;
-	if (self->dirty || !panel->count)
+	if (self->generation != app->generation || !panel->count)
 		return;
 	*ret = (struct subject){ .kind = SUBJECT_PORT, .node_guid = panel->node_guid, .port = panel->port };
 }
@@ -281,7 +276,6 @@ const struct screen screen_ports = {
 	.is_tab = true,
 	.size = sizeof(struct ports_screen),
 	.done = done,
-	.changed = changed,
 	.opened = opened,
 	.draw = draw,
 	.draw_footer = draw_footer,

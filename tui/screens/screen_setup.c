@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - display settings */
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
+#include "tui/draw/terminal.h"
+#include "tui/screens/app.h"
+#include "tui/screens/setup.h"
 
 /* The rows: these, and a column of Links each. */
 enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
@@ -30,7 +33,7 @@ static void init(void *state, const struct app *app)
 /* A row's three texts: what it is, how it is, what that means. */
 static void row_texts(const struct setup_screen *self, const struct app *app, size_t row, const char *ret[3])
 {
-	const struct setup *setup = &app->setup;
+	const struct setup *setup = app->setup;
 	enum column column;
 
 	switch (row) {
@@ -72,7 +75,7 @@ static size_t line_of(size_t row)
 static void draw_row(const struct setup_screen *self, const struct app *app, const struct rect *body, int y,
 		     size_t row)
 {
-	const struct brush brush = { &app->theme, row == self->list.cursor ? DRAW_CURSOR : 0 };
+	const struct brush brush = { app->theme, row == self->list.cursor ? DRAW_CURSOR : 0 };
 	const char *texts[3];
 	int x = body->x, rest = body->columns - NAME_COLUMNS - VALUE_COLUMNS;
 
@@ -84,7 +87,7 @@ static void draw_row(const struct setup_screen *self, const struct app *app, con
 
 static void draw(void *state, struct app *app, const struct rect *body)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	struct setup_screen *self = state;
 	size_t count = ROW_COLUMNS + self->column_count, line;
 
@@ -114,7 +117,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 
 static void change(const struct setup_screen *self, struct app *app, int direction)
 {
-	struct setup *setup = &app->setup;
+	struct setup *setup = app->setup;
 
 	switch (self->list.cursor) {
 	case ROW_COLORS:

@@ -11,11 +11,15 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "storage/saved.h"
-#include "tui/screens/app.h"
+#include "base/child_command.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
-#include "tui/model/child_command.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
 #include "tui/screens/screen_text.h"
+#include "tui/tui.h"
 
 /* The list is read again at most so often while the fabric is followed. */
 #define RELOAD_US (3 * US_PER_S)
@@ -31,7 +35,7 @@ struct screen_state {
 	struct list list;
 	int64_t tagged;            /* id; NONE: none is */
 	size_t by;                 /* index into by_words */
-	bool dirty;
+	uint64_t generation;       /* of app when the list was read */
 	int64_t loaded_boot_us;    /* 0: never */
 	char problem[512];
 	/* The one that is being taken, and how the last one went. */
@@ -46,14 +50,8 @@ static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	child_command_stop(&state->run);
+	child_command_stop(&state->run, COMMAND_WAIT_MS);
 	free(state->rows);
-}
-
-static void changed(void *data, struct app *app)
-{
-	(void)app;
-	((struct screen_state *)data)->dirty = true;
 }
 
 static bool add_row(void *ctx, const struct saved_info *info)
@@ -76,12 +74,12 @@ static void load(struct screen_state *state, struct app *app)
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	struct error trouble = { 0 };
 
-	if (!app->live.reader ||
-	    (state->loaded_boot_us && (!state->dirty || now_us - state->loaded_boot_us < RELOAD_US)))
+	if (!app->live->reader ||
+	    (state->loaded_boot_us && (state->generation == app->generation || now_us - state->loaded_boot_us < RELOAD_US)))
 		return;
 	state->count = 0;
 	state->problem[0] = '\0';
-	if (saved_list(app->live.reader, add_row, state, &trouble) < 0)
+	if (saved_list(app->live->reader, add_row, state, &trouble) < 0)
 		snprintf(state->problem, sizeof(state->problem), "%s", trouble.text);
 	for (size_t i = 0; i < state->count / 2; i++) {
 		struct saved_info swap = state->rows[i];
@@ -90,7 +88,7 @@ static void load(struct screen_state *state, struct app *app)
 		state->rows[state->count - 1 - i] = swap;
 	}
 	state->loaded_boot_us = now_us;
-	state->dirty = false;
+	state->generation = app->generation;
 }
 
 static const struct saved_info *find(const struct screen_state *state, int64_t id)
@@ -153,8 +151,7 @@ static void take(struct app *app, const char *note)
 	text_arguments(args, count, ARGS_MOST, behind);
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
-	/* execv() takes char * for historical reasons and does not modify them. */
-	if (child_command_start(&state->run, app->options->program, (char *const *)args, 0, &trouble) < 0)
+	if (child_command_start(&state->run, app->options->program, args, 0, false, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
 
@@ -166,11 +163,11 @@ static void ask_note(struct app *app, const char *name)
 		return;
 	if (strlen(name) >= sizeof(state->name)) {
 		app_message(app, "a name has at most %zu bytes", sizeof(state->name) - 1);
-		prompt_start(&app->prompt, "name: ", name, ask_note);
+		prompt_start(app->prompt, "name: ", name, ask_note);
 		return;
 	}
 	snprintf(state->name, sizeof(state->name), "%.*s", (int)sizeof(state->name) - 1, name);
-	prompt_start(&app->prompt, "note (or nothing): ", "", take);
+	prompt_start(app->prompt, "note (or nothing): ", "", take);
 }
 
 static void ask_name(const struct screen_state *state, struct app *app)
@@ -182,34 +179,19 @@ static void ask_name(const struct screen_state *state, struct app *app)
 		return;
 	}
 	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
-	prompt_start(&app->prompt, "name of the snapshot: ", name, ask_note);
-}
-
-/* The last line that it printed, without the program's name. */
-static void last_line(const struct child_command *run, char *ret, size_t size)
-{
-	const char *text = text_chars(&run->output);
-	size_t end = run->output.len, begin;
-
-	while (end && (text[end - 1] == '\n' || text[end - 1] == ' '))
-		end--;
-	for (begin = end; begin && text[begin - 1] != '\n'; begin--)
-		;
-	if (end - begin > 8 && !strncmp(text + begin, "ibwire: ", 8))
-		begin += 8;
-	text_sanitise(text + begin, end - begin, ret, size);
+	prompt_start(app->prompt, "name of the snapshot: ", name, ask_note);
 }
 
 static bool poll_run(void *data, struct app *app)
 {
 	struct screen_state *state = data;
-	char line[sizeof(state->outcome) - SAVED_NAME_SIZE - 32];
+	char line[sizeof(state->outcome) - SAVED_NAME_SIZE - 32] = "";
 
 	if (!child_command_poll(&state->run))
 		return false;
 	if (!state->run.ended || state->outcome[0])
 		return true;
-	last_line(&state->run, line, sizeof(line));
+	child_command_last_line(&state->run, line, sizeof(line));
 	state->failed = state->run.exit_status != 0;
 	/* What went well stands in the list. */
 	if (state->failed)
@@ -217,7 +199,6 @@ static bool poll_run(void *data, struct app *app)
 			 line[0] ? line : "ended without a message");
 	else
 		snprintf(state->outcome, sizeof(state->outcome), "%s is stored", state->name);
-	state->dirty = true;
 	state->loaded_boot_us = 0;
 	if (app_screen(app) != &screen_snapshots)
 		app_message(app, "%.*s", (int)sizeof(app->message) - 1, state->outcome);
@@ -250,7 +231,7 @@ static void draw_row(const struct screen_state *state, const struct app *app, co
 		     const struct columns *at, int y, const struct rect *body, const struct saved_info *row)
 {
 	/* One of later than the shown time was not there then. */
-	bool later = app->live.at_us && row->wall_us > app->live.shown->sweep.wall_us;
+	bool later = app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us;
 	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
 	int x = body->x, width = body->columns;
 	char text[64];
@@ -304,7 +285,7 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 static void draw(void *data, struct app *app, const struct rect *body)
 {
 	struct screen_state *state = data;
-	struct brush brush = { &app->theme, 0 };
+	struct brush brush = { app->theme, 0 };
 	struct columns at;
 
 	load(state, app);
@@ -385,7 +366,6 @@ const struct screen screen_snapshots = {
 	.is_tab = true,
 	.size = sizeof(struct screen_state),
 	.done = done,
-	.changed = changed,
 	.poll = poll_run,
 	.draw = draw,
 	.key = key,

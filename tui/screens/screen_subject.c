@@ -5,9 +5,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/routes.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "tui/draw/draw.h"
+#include "tui/tui.h"
 
 /* A table that was read is believed for so long while the newest sweeps are followed. */
 #define ROUTES_US (30 * US_PER_S)
@@ -25,6 +28,7 @@ struct kept {
 struct screen_state {
 	struct subject_page detail;
 	struct subject subject;     /* that the page is of */
+	uint64_t generation;        /* of app when the page was made */
 	bool dirty;                 /* the page has to be made again */
 	bool painted;               /* it was drawn once since it was opened: what takes long may be read now */
 	int columns;
@@ -51,16 +55,6 @@ static void done(void *data)
 
 	page_done(&state->detail.page);
 	history_plot_done(&state->detail.plot);
-}
-
-static void changed(void *data, struct app *app)
-{
-	struct screen_state *state = data;
-
-	(void)app;
-	state->dirty = true;
-	/* A step in time is painted before tables are read again. */
-	state->painted = false;
 }
 
 /* The place that a subject is about: a finding's is its port, node or group. */
@@ -110,7 +104,7 @@ static bool take_slow(void *ctx, const struct detail_row *row)
 static bool load_slow(struct screen_state *state, struct app *app, const struct subject *place)
 {
 	struct subject_data *known = &state->detail.known;
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	int64_t now_us = clock_boottime_us(app->options->clock),
 		window_us = history_plot_window_us(&state->detail.plot);
 	struct detail_query query = {
@@ -121,15 +115,15 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 		    known->slow_window_us == query.window_us;
 	int64_t pause_us = SLOW_SHARE * state->slow.took_us > SLOW_US ? SLOW_SHARE * state->slow.took_us : SLOW_US;
 
-	if (place->kind != SUBJECT_PORT || !app->live.reader || !state->painted)
+	if (place->kind != SUBJECT_PORT || !app->live->reader || !state->painted)
 		return false;
 	if (same && (state->slow.wall_us == shown->sweep.wall_us ||
-		     (!app->live.at_us && now_us - state->slow.boot_us < pause_us)))
+		     (!app->live->at_us && now_us - state->slow.boot_us < pause_us)))
 		return false;
 	known->slow_count = 0;
 	known->slow_read = true;
 	known->slow_window_us = query.window_us;
-	if (reader_details(app->live.reader, &query, take_slow, known, NULL) < 0)
+	if (reader_details(app->live->reader, &query, take_slow, known, NULL) < 0)
 		known->slow_count = 0;
 	state->slow.place = *place;
 	state->slow.wall_us = shown->sweep.wall_us;
@@ -142,7 +136,7 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 static bool load_routes(struct screen_state *state, const struct app *app, const struct subject *place)
 {
 	struct subject_data *known = &state->detail.known;
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t node = fabric_find_node(fabric, place->node_guid);
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	struct routes routes = { 0 };
@@ -150,23 +144,23 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	bool known_now = false;
 
 	if ((place->kind != SUBJECT_PORT && place->kind != SUBJECT_GROUP) || node == FABRIC_NONE ||
-	    fabric->nodes[node].type != NODE_SWITCH || !app->live.reader)
+	    fabric->nodes[node].type != NODE_SWITCH || !app->live->reader)
 		return false;
 	if (known->routes >= ROUTES_READ && known->routes_guid == place->node_guid &&
-	    state->routes_at_us == app->live.at_us && (app->live.at_us || now_us - state->routes_boot_us < ROUTES_US))
+	    state->routes_at_us == app->live->at_us && (app->live->at_us || now_us - state->routes_boot_us < ROUTES_US))
 		return false;
 	if (!state->painted) {
 		known->routes = known->routes == ROUTES_READ && known->routes_guid == place->node_guid ? ROUTES_READ :
 													ROUTES_WANTED;
 		return false;
 	}
-	if (reader_routes(app->live.reader, app->live.at_us, &routes, NULL) == 0) {
+	if (reader_routes(app->live->reader, app->live->at_us, &routes, NULL) == 0) {
 		known_now = routes_weigh(&routes, fabric, node, NULL, weights, known->lids);
 		routes_done(&routes);
 	}
 	known->routes = known_now ? ROUTES_READ : ROUTES_UNKNOWN;
 	known->routes_guid = place->node_guid;
-	state->routes_at_us = app->live.at_us;
+	state->routes_at_us = app->live->at_us;
 	state->routes_boot_us = now_us;
 	return true;
 }
@@ -179,7 +173,7 @@ static void load_values(struct screen_state *state, struct app *app)
 	struct error trouble = { 0 };
 	int found;
 
-	if (place.kind != SUBJECT_PORT || !app->live.reader) {
+	if (place.kind != SUBJECT_PORT || !app->live->reader) {
 		app_message(app, "absolute values are only available for a port");
 		return;
 	}
@@ -187,7 +181,7 @@ static void load_values(struct screen_state *state, struct app *app)
 		known->has_reading = false;
 		return;
 	}
-	found = reader_reading(app->live.reader, app->live.shown->sweep.wall_us, place.node_guid, place.port,
+	found = reader_reading(app->live->reader, app->live->shown->sweep.wall_us, place.node_guid, place.port,
 			       &known->reading, &trouble);
 	known->has_reading = found > 0;
 	if (found <= 0)
@@ -201,6 +195,12 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	const struct brush brush = app_brush(app, false);
 	const struct subject place = place_of(app, &state->subject);
 
+	if (state->generation != app->generation) {
+		state->generation = app->generation;
+		state->dirty = true;
+		/* A step in time is painted before tables are read again. */
+		state->painted = false;
+	}
 	/* Dirty or not: a plot has its own pace. */
 	state->dirty |= history_plot_load(&detail->plot, app, &place, body->columns);
 	state->dirty |= load_slow(state, app, &place);
@@ -230,7 +230,7 @@ static bool poll(void *data, struct app *app)
 /* The other end of the link: in place of this one, so that Esc goes where one came from. */
 static void go_to_peer(struct screen_state *state, struct app *app)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct subject place = place_of(app, &state->subject);
 	uint32_t port =
 		place.kind == SUBJECT_PORT ? fabric_find_port(fabric, place.node_guid, place.port) : FABRIC_NONE;
@@ -324,7 +324,6 @@ const struct screen screen_subject = {
 	.size = sizeof(struct screen_state),
 	.init = init,
 	.done = done,
-	.changed = changed,
 	.opened = opened,
 	.poll = poll,
 	.draw = draw,

@@ -14,10 +14,14 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "base/child_command.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
-#include "tui/model/child_command.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
+#include "tui/tui.h"
 
 enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 
@@ -43,7 +47,7 @@ struct screen_state {
 
 static void forget(struct screen_state *state)
 {
-	child_command_stop(&state->run);
+	child_command_stop(&state->run, COMMAND_WAIT_MS);
 	free(state->text);
 	state->text = NULL;
 	state->line_count = 0;
@@ -106,7 +110,8 @@ static void start(struct screen_state *state, struct app *app)
 	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
 
 	forget(state);
-	if (child_command_start(&state->run, app->options->program, state->args, columns, &trouble) < 0)
+	if (child_command_start(&state->run, app->options->program, (const char *const *)state->args, columns,
+				false, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
 
@@ -179,7 +184,7 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 static void draw(void *data, struct app *app, const struct rect *body)
 {
 	struct screen_state *state = data;
-	struct brush brush = { &app->theme, 0 };
+	struct brush brush = { app->theme, 0 };
 
 	list_fit(&state->list, state->line_count, body->rows - 1);
 	draw_title(state, &brush, body);
@@ -279,14 +284,14 @@ static bool key(void *data, struct app *app, int pressed)
 	switch (pressed) {
 	case '/':
 	case KEY_SPECIAL(KEY_F(3)):
-		prompt_start(&app->prompt, "search: ", state->search, search);
+		prompt_start(app->prompt, "search: ", state->search, search);
 		return true;
 	case 'n':
 	case 'N':
 		find(app, pressed == 'n' ? 1 : -1);
 		return true;
 	case 'w':
-		prompt_start(&app->prompt, "write to the file: ", "", write_file);
+		prompt_start(app->prompt, "write to the file: ", "", write_file);
 		return true;
 	case 'y':
 		if (state->varied)
@@ -367,7 +372,7 @@ void text_report(struct app *app, const struct subject *subject)
 	const struct text_command command = { .title = title, .args = args };
 	size_t count = 6;
 
-	if (!app->live.shown || !place.node_guid || (place.kind != SUBJECT_PORT && place.kind != SUBJECT_NODE &&
+	if (!app->live->shown || !place.node_guid || (place.kind != SUBJECT_PORT && place.kind != SUBJECT_NODE &&
 						     place.kind != SUBJECT_GROUP)) {
 		app_message(app, "no port, node or finding selected to report on");
 		return;
@@ -376,8 +381,8 @@ void text_report(struct app *app, const struct subject *subject)
 		snprintf(who, sizeof(who), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
 	else
 		snprintf(who, sizeof(who), "0x%016" PRIx64, place.node_guid);
-	when_format_utc(app->live.shown->sweep.wall_us, at);
-	count = text_arguments(args, count, ARGS_MOST, app->live.at_us ? past : NULL);
+	when_format_utc(app->live->shown->sweep.wall_us, at);
+	count = text_arguments(args, count, ARGS_MOST, app->live->at_us ? past : NULL);
 	text_arguments(args, count, ARGS_MOST, app->options->arguments);
 	snprintf(title, sizeof(title), "report of %s", subject_name(app, &place, name, sizeof(name)));
 	text_show(app, &command);

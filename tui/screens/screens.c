@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screens.c - which screens there are, and the way from one to the other */
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 
 /* A screen is added here and nowhere else. Tabs come first, in the order of their numbers. */
@@ -37,7 +38,7 @@ struct subject app_subject_here(const struct app *app)
 	const struct screen *screen = app_screen(app);
 	struct subject here = { .kind = SUBJECT_NONE };
 
-	if (app->live.shown && screen->subject)
+	if (app->live->shown && screen->subject)
 		screen->subject(screen_state(app, screen), app, &here);
 	return here;
 }

@@ -8,7 +8,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "tui/config_file.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
+#include "tui/tui.h"
 
 static const struct {
 	int64_t us;
@@ -30,14 +33,14 @@ static int refresh_index(const struct app *app)
 {
 	int i = 0;
 
-	while (i < REFRESHES - 1 && refreshes[i].us < app->live.refresh_us)
+	while (i < REFRESHES - 1 && refreshes[i].us < app->live->refresh_us)
 		i++;
 	return i;
 }
 
 void setup_refresh(struct app *app, int direction)
 {
-	app->live.refresh_us = refreshes[(refresh_index(app) + direction + REFRESHES) % REFRESHES].us;
+	app->live->refresh_us = refreshes[(refresh_index(app) + direction + REFRESHES) % REFRESHES].us;
 }
 
 const char *setup_refresh_name(const struct app *app)
@@ -93,10 +96,10 @@ void setup_save(const struct app *app, struct config *config)
 
 	config->scope[0] = '\0';
 	config_put(config, "refresh", "%s", setup_refresh_name(app));
-	config_put(config, "colors", "%s", color_names[app->setup.colors]);
-	config_put_flag(config, "ascii", app->setup.ascii);
-	config_put_flag(config, "mouse", !app->setup.no_mouse);
-	keep_columns(&app->setup, config);
+	config_put(config, "colors", "%s", color_names[app->setup->colors]);
+	config_put_flag(config, "ascii", app->setup->ascii);
+	config_put_flag(config, "mouse", !app->setup->no_mouse);
+	keep_columns(app->setup, config);
 	for (i = 0; i < count; i++) {
 		if (!all[i]->save)
 			continue;
@@ -110,7 +113,7 @@ static bool recall_refresh(struct app *app, const char *value)
 {
 	for (int i = 0; i < REFRESHES; i++)
 		if (!strcmp(refreshes[i].name, value)) {
-			app->live.refresh_us = refreshes[i].us;
+			app->live->refresh_us = refreshes[i].us;
 			return true;
 		}
 	return false;
@@ -119,7 +122,7 @@ static bool recall_refresh(struct app *app, const char *value)
 /* Return: 1 taken, 0 the name is none of the whole, -1 the value is none. */
 static int recall_whole(struct app *app, const struct config_pair *pair)
 {
-	struct setup *setup = &app->setup;
+	struct setup *setup = app->setup;
 	const char *name = pair->name, *value = pair->value;
 	bool good, mouse = true;
 	int colors;
@@ -174,7 +177,7 @@ bool setup_restore(struct app *app, const struct config *config, char *ret_wrong
 			snprintf(ret_wrong, size, "%s = %s", config->pairs[i].name, config->pairs[i].value);
 		good &= taken >= 0;
 	}
-	app->setup.stale = true;
+	app->setup->stale = true;
 	return good;
 }
 
@@ -185,7 +188,7 @@ int setup_start(struct app *app, struct error *err)
 	char wrong[160] = "";
 	struct config *config;
 
-	app->setup.stale = true;
+	app->setup->stale = true;
 	if (!path)
 		return 0;
 	config = calloc(1, sizeof(*config));
@@ -196,7 +199,7 @@ int setup_start(struct app *app, struct error *err)
 	if (!setup_restore(app, config, wrong, sizeof(wrong)) && !trouble.code)
 		app_message(app, "settings ignored: unknown value \"%s\" (%.160s)", wrong, path);
 	free(config);
-	setup_save(app, &app->setup.began);
+	setup_save(app, &app->setup->began);
 	return 0;
 }
 
@@ -212,7 +215,7 @@ void setup_end(const struct app *app)
 		setup_save(app, now);
 		/* The file as it is by now: another screen may have ended meanwhile. */
 		config_read(file, app->options->config_path, NULL);
-		if (config_update(file, &app->setup.began, now))
+		if (config_update(file, &app->setup->began, now))
 			config_write(file, app->options->config_path);
 	}
 	free(now);

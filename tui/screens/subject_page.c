@@ -9,8 +9,12 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
 #include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/model/port_marks.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 
 #define DAY_US (24 * 3600 * US_PER_S)
@@ -20,17 +24,17 @@ enum { PLOT_LOW = 6, PLOT_HIGH = 10, PLOT_HIGHEST = 14, ROWS_MANY = 26, ROWS_MOS
 
 uint32_t group_hottest_port(const struct app *app, uint32_t index)
 {
-	const struct shape_group *group = &app->context.shape->groups[index];
+	const struct shape_group *group = &app->context->shape->groups[index];
 	uint32_t hottest = FABRIC_NONE;
 	double most = -1;
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
-		const struct port_view *view = &app->table.views[app->context.shape->members[i]];
+		const struct port_view *view = &app->table->views[app->context->shape->members[i]];
 		double load = fmax(view->xmit_percent, view->rcv_percent);
 
 		if (!isnan(load) && load > most) {
 			most = load;
-			hottest = app->context.shape->members[i];
+			hottest = app->context->shape->members[i];
 		}
 	}
 	return hottest;
@@ -47,11 +51,11 @@ static enum role severity_role(const struct finding_row *row)
 /* @port: 0: of the node itself or any of its ports. */
 static bool is_at(const struct app *app, const struct finding *finding, uint64_t node_guid, uint8_t port)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t index = port ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
 
 	if (index != FABRIC_NONE)
-		return finding_concerns_port(&app->context, fabric, finding, index);
+		return finding_concerns_port(app->context, fabric, finding, index);
 	return !node_guid || finding->node_guid == node_guid || finding->peer_guid == node_guid;
 }
 
@@ -85,14 +89,14 @@ void subject_page_findings(struct subject_page *detail, const struct app *app, u
 {
 	size_t found = 0;
 
-	for (size_t i = 0; i < app->context.finding_count; i++) {
-		const struct finding_row *row = &app->context.findings[i];
+	for (size_t i = 0; i < app->context->finding_count; i++) {
+		const struct finding_row *row = &app->context->findings[i];
 
 		if (!is_at(app, &row->finding, node_guid, port))
 			continue;
 		if (!found++)
 			page_heading(&detail->page, "FINDINGS");
-		put_finding(&detail->page, row, app->live.shown->sweep.wall_us);
+		put_finding(&detail->page, row, app->live->shown->sweep.wall_us);
 	}
 	if (!found) {
 		page_line(&detail->page, NULL);
@@ -104,7 +108,7 @@ void subject_page_history(struct subject_page *detail, const struct app *app)
 {
 	int height = detail->rows >= ROWS_MOST ? PLOT_HIGHEST : detail->rows >= ROWS_MANY ? PLOT_HIGH : PLOT_LOW;
 
-	history_plot_put(&detail->plot, &detail->page, height, app->theme.unicode);
+	history_plot_put(&detail->plot, &detail->page, height, app->theme->unicode);
 }
 
 static void put_gone(struct text_page *page, const char *what)
@@ -116,7 +120,7 @@ static void put_gone(struct text_page *page, const char *what)
 
 static void put_place(struct subject_page *detail, const struct app *app, const struct subject *place)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t node = fabric_find_node(fabric, place->node_guid);
 	uint32_t port =
 		place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
@@ -247,7 +251,7 @@ void subject_page_finding(struct subject_page *detail, const struct app *app, co
 	page_putf(page, x + 2, ROLE_STRONG, "%s", finding->subject);
 	page_field(page, &place, "at", LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
 	page_field(page, NULL, "evidence", LABEL, ROLE_TEXT, finding->text);
-	put_times(page, row, app->live.shown->sweep.wall_us);
+	put_times(page, row, app->live->shown->sweep.wall_us);
 	page_field(page, NULL, "cause", LABEL, ROLE_STRONG, finding->cause);
 	page_field(page, NULL, "action", LABEL, ROLE_TEXT, finding->advice);
 	put_hosts(page, finding);
@@ -265,12 +269,12 @@ struct sums {
 
 static struct sums sum_up(const struct app *app, const struct shape_group *group, const struct subject_data *known)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	struct sums sums = { 0 };
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
-		uint32_t index = app->context.shape->members[i];
-		const struct port_view *view = &app->table.views[index];
+		uint32_t index = app->context->shape->members[i];
+		const struct port_view *view = &app->table->views[index];
 
 		sums.out += isnan(view->xmit_bytes_per_s) ? 0 : view->xmit_bytes_per_s;
 		sums.in += isnan(view->rcv_bytes_per_s) ? 0 : view->rcv_bytes_per_s;
@@ -298,9 +302,9 @@ static void put_cells(struct text_page *page, int x, enum role role, const char 
 static void put_member(struct text_page *page, const struct app *app, const struct subject_data *known,
 		       const struct sums *sums, uint32_t index, int peer_columns, int cells)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct port_view *view = &app->table.views[index];
+	const struct port_view *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
 	char out[16], in[16], share_out[16], share_in[16], fair[16], table[16], stall[16], errors[32] = "-";
 	const char *const texts[ALL] = { out, share_out, in, share_in, fair, table, stall, errors };
@@ -313,7 +317,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_STRONG, text);
 	snprintf(text, sizeof(text), "-");
 	if (port->peer != FABRIC_NONE)
-		cell_text_append_port(app->table.order.names[fabric->ports[port->peer].node],
+		cell_text_append_port(app->table->order.names[fabric->ports[port->peer].node],
 				      fabric->ports[port->peer].num, text);
 	page_put(page, 5, peer_columns, ALIGN_MIDDLE, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, text);
 	format_percent(view->xmit_percent, out, sizeof(out));
@@ -343,7 +347,7 @@ static void put_members(struct text_page *page, const struct app *app, const str
 	page_put(page, 5, peer_columns, ALIGN_LEFT, ROLE_HEAD, "PEER");
 	put_cells(page, 6 + peer_columns, ROLE_HEAD, heads, cells);
 	for (uint32_t i = group->first; i < group->first + group->count; i++)
-		put_member(page, app, known, &sums, app->context.shape->members[i], peer_columns, cells);
+		put_member(page, app, known, &sums, app->context->shape->members[i], peer_columns, cells);
 	page_line(page, NULL);
 	page_wrap(page, NULL, 0, ROLE_FAINT,
 		  "TX, RX: of the link rate. SHARE: of the group's traffic. FAIR: by link rate. "
@@ -352,8 +356,8 @@ static void put_members(struct text_page *page, const struct app *app, const str
 
 void subject_page_group(struct subject_page *detail, const struct app *app, const struct subject *subject)
 {
-	const struct shape *shape = app->context.shape;
-	uint32_t index = subject_group(app->context.shape, subject);
+	const struct shape *shape = app->context->shape;
+	uint32_t index = subject_group(app->context->shape, subject);
 	const struct subject node = { .kind = SUBJECT_NODE, .node_guid = subject->node_guid };
 	struct text_page *page = &detail->page;
 	char name[NODE_NAME_SIZE * 2 + 16];

@@ -10,9 +10,12 @@
 #include "base/when.h"
 #include "fabric/planes.h"
 #include "fabric/shape.h"
+#include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "tui/model/cell_text.h"
 
 enum { LABEL = 10, CELL = 64 };
 
@@ -74,13 +77,13 @@ static void put_load(struct text_page *page, int x, int columns, double bytes_pe
 static void put_port_row(struct text_page *page, const struct app *app, const struct list_columns *at, bool links,
 			 uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct port_view *view = &app->table.views[index];
+	const struct port_view *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
 	/* Of port 0 it would be any of the switch's. */
 	const struct finding_row *finding =
-		port->num ? context_finding(&app->context, subject.node_guid, subject.port) : NULL;
+		port->num ? context_finding(app->context, subject.node_guid, subject.port) : NULL;
 	char text[NODE_NAME_SIZE + 8];
 
 	page_line(page, &subject);
@@ -90,7 +93,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const st
 		page_put(page, 4, 1, ALIGN_LEFT, ROLE_WARNING, "!");
 	snprintf(text, sizeof(text), "-");
 	if (port->peer != FABRIC_NONE)
-		cell_text_append_port(app->table.order.names[fabric->ports[port->peer].node],
+		cell_text_append_port(app->table->order.names[fabric->ports[port->peer].node],
 				      fabric->ports[port->peer].num, text);
 	page_put(page, at->peer_x, at->peer, ALIGN_MIDDLE, ROLE_TEXT, text);
 	page_put(page, at->word_x, 11, ALIGN_LEFT,
@@ -110,7 +113,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const st
 
 static void put_ports(struct text_page *page, const struct app *app, uint32_t node_index)
 {
-	const struct node *node = &app->live.shown->fabric->nodes[node_index];
+	const struct node *node = &app->live->shown->fabric->nodes[node_index];
 	struct list_columns at = list_columns(page->columns);
 	bool links = page->columns >= 60;
 	unsigned unused = 0;
@@ -118,9 +121,9 @@ static void put_ports(struct text_page *page, const struct app *app, uint32_t no
 	page_heading(page, "PORTS");
 	put_list_head(page, &at, links);
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-		if (!port_is_pollable(app->live.shown->fabric, &app->live.shown->fabric->ports[i]))
+		if (!port_is_pollable(app->live->shown->fabric, &app->live->shown->fabric->ports[i]))
 			continue;
-		if (app->table.views[i].unused)
+		if (app->table->views[i].unused)
 			unused++;
 		else
 			put_port_row(page, app, &at, links, i);
@@ -134,13 +137,13 @@ static void put_ports(struct text_page *page, const struct app *app, uint32_t no
 /* What all of its ports do together. */
 static void put_sums(struct text_page *page, const struct app *app, const struct node *node)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	double out = NAN, in = NAN, errors = 0;
 	unsigned up = 0, known = 0;
 	char out_text[32], in_text[32];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-		const struct port_view *view = &app->table.views[i];
+		const struct port_view *view = &app->table->views[i];
 
 		errors += isnan(view->errors) ? 0 : view->errors;
 		/* A switch's port 0 has no link; its errors count all the same. */
@@ -164,7 +167,7 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 /* Ports that are planes of one: what they are together. */
 static void put_planes(struct text_page *page, const struct app *app, const struct node *node)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	char text[160];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
@@ -173,8 +176,8 @@ static void put_planes(struct text_page *page, const struct app *app, const stru
 		if (!port_is_plane(fabric, i) || port_first_plane(fabric, i) != i)
 			continue;
 		for (uint32_t plane = i; plane != FABRIC_NONE; plane = port_next_plane(fabric, plane))
-			plane_sum_add(&sum, &fabric->ports[plane], app->table.views[plane].xmit_bytes_per_s,
-				      app->table.views[plane].rcv_bytes_per_s);
+			plane_sum_add(&sum, &fabric->ports[plane], app->table->views[plane].xmit_bytes_per_s,
+				      app->table->views[plane].rcv_bytes_per_s);
 		page_line(page, NULL);
 		page_putf(page, 0, ROLE_FAINT, "port %u", fabric->ports[i].num);
 		page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_TEXT, plane_sum_text(&sum, text, sizeof(text)));
@@ -183,9 +186,9 @@ static void put_planes(struct text_page *page, const struct app *app, const stru
 
 static void put_who(struct text_page *page, const struct app *app, uint32_t index)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	const struct node *node = &shown->fabric->nodes[index];
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	const struct shape_node *place = shape ? &shape->nodes[index] : NULL;
 	const struct subject subject = subject_of_node(app, index);
 	char guid[CELL_GUID_SIZE];
@@ -193,7 +196,7 @@ static void put_who(struct text_page *page, const struct app *app, uint32_t inde
 	int x;
 
 	page_line(page, &subject);
-	x = page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, app->table.order.names[index]);
+	x = page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, app->table->order.names[index]);
 	x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_type_name(node->type));
 	if (place && strcmp(node_class_name(place->class), node_type_name(node->type)))
 		x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_class_name(place->class));
@@ -221,7 +224,7 @@ static void put_who(struct text_page *page, const struct app *app, uint32_t inde
 /* The groups of a switch: what can be opened from here. */
 static void put_groups(struct text_page *page, const struct app *app, uint32_t node)
 {
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	char name[NODE_NAME_SIZE * 2 + 16];
 
 	for (uint32_t i = 0; shape && i < shape->group_count; i++) {
@@ -239,7 +242,7 @@ static void put_groups(struct text_page *page, const struct app *app, uint32_t n
 
 void subject_page_node(struct subject_page *detail, const struct app *app, uint32_t index)
 {
-	const struct node *node = &app->live.shown->fabric->nodes[index];
+	const struct node *node = &app->live->shown->fabric->nodes[index];
 	struct text_page *page = &detail->page;
 
 	put_who(page, app, index);
@@ -253,9 +256,9 @@ void subject_page_node(struct subject_page *detail, const struct app *app, uint3
 
 void subject_page_fabric(struct subject_page *detail, const struct app *app)
 {
-	const struct fabric_summary *summary = &app->table.summary;
-	const struct shape *shape = app->context.shape;
-	const struct snapshot *shown = app->live.shown;
+	const struct fabric_summary *summary = &app->table->summary;
+	const struct shape *shape = app->context->shape;
+	const struct snapshot *shown = app->live->shown;
 	struct text_page *page = &detail->page;
 	char out[32], in[32], at[WHEN_SIZE];
 

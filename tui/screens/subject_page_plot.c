@@ -9,8 +9,12 @@
 #include "base/when.h"
 #include "fabric/shape.h"
 #include "storage/history.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
+#include "tui/tui.h"
 
 /* A plot that is on the screen is read again at most so often, and seldom where that takes long. */
 #define RELOAD_US (3 * US_PER_S)
@@ -101,7 +105,7 @@ static void add_member(struct members *members, const struct snapshot *shown, ui
 static void find_members(struct history_plot *plot, const struct app *app, const struct subject *place, bool all,
 			 struct members *members)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	const struct fabric *fabric = shown->fabric;
 	uint32_t node = fabric_find_node(fabric, place->node_guid), i, port;
 
@@ -121,8 +125,8 @@ static void find_members(struct history_plot *plot, const struct app *app, const
 		if (members->count != 1)
 			snprintf(plot->about, sizeof(plot->about), "total of %zu ports", members->count);
 	} else if (place->kind == SUBJECT_GROUP) {
-		uint32_t group = subject_group(app->context.shape, place);
-		const struct shape *shape = app->context.shape;
+		uint32_t group = subject_group(app->context->shape, place);
+		const struct shape *shape = app->context->shape;
 
 		port = group == SHAPE_NONE ? FABRIC_NONE : group_hottest_port(app, group);
 		for (i = 0; all && group != SHAPE_NONE && i < shape->groups[group].count; i++)
@@ -132,7 +136,7 @@ static void find_members(struct history_plot *plot, const struct app *app, const
 		if (!all)
 			add_member(members, shown, port);
 		snprintf(plot->about, sizeof(plot->about), "busiest member now, %s/%u",
-			 app->table.order.names[node], fabric->ports[port].num);
+			 app->table->order.names[node], fabric->ports[port].num);
 	}
 }
 
@@ -190,7 +194,7 @@ static void make_shares(struct series *one, const struct series *all)
 static int read_plot(struct history_plot *plot, const struct app *app, const struct subject *place, int columns,
 		     struct error *err)
 {
-	struct reader *reader = app->live.reader;
+	struct reader *reader = app->live->reader;
 	struct series whole[2];
 	struct members members;
 	size_t count;
@@ -223,10 +227,10 @@ static bool is_choice(const struct history_plot *plot, const struct subject *pla
 
 static bool is_loaded(const struct history_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
-	int64_t now_us = clock_boottime_us(app->options->clock), until_us = app->live.shown->sweep.wall_us;
+	int64_t now_us = clock_boottime_us(app->options->clock), until_us = app->live->shown->sweep.wall_us;
 	int64_t pause_us = RELOAD_SHARE * plot->loaded.took_us;
 
-	if (!is_choice(plot, place, columns) || plot->loaded.at_us != app->live.at_us)
+	if (!is_choice(plot, place, columns) || plot->loaded.at_us != app->live->at_us)
 		return false;
 	return until_us == plot->until_us ||
 	       now_us - plot->loaded.boot_us < (pause_us > RELOAD_US ? pause_us : RELOAD_US);
@@ -237,10 +241,10 @@ static bool takes_long(struct history_plot *plot, const struct app *app, const s
 	struct history_range range;
 	struct members members;
 
-	if (!app->live.reader)
+	if (!app->live->reader)
 		return false;
 	find_members(plot, app, place, curves[plot->metric].share, &members);
-	return reader_history_range(app->live.reader, plot->since_us, plot->until_us, &range, NULL) == 0 &&
+	return reader_history_range(app->live->reader, plot->since_us, plot->until_us, &range, NULL) == 0 &&
 	       (range.until - range.after) * (int64_t)members.count >
 		       (plot->samples_at_once ? plot->samples_at_once : SAMPLES_AT_ONCE);
 }
@@ -272,7 +276,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 		return false;
 	history_plot_done(plot);
 	plot->problem[0] = '\0';
-	plot->until_us = app->live.shown->sweep.wall_us;
+	plot->until_us = app->live->shown->sweep.wall_us;
 	plot->since_us = plot->until_us - history_plot_window_us(plot);
 	plot->waits = !waited && !is_choice(plot, place, columns) && takes_long(plot, app, place);
 	plot->loaded.done = true;
@@ -280,7 +284,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 	plot->loaded.window = plot->window;
 	plot->loaded.metric = plot->metric;
 	plot->loaded.columns = columns;
-	plot->loaded.at_us = app->live.at_us;
+	plot->loaded.at_us = app->live->at_us;
 	if (!plot->waits)
 		load(plot, app, place, columns);
 	return true;

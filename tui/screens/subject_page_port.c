@@ -10,20 +10,23 @@
 #include "base/clock.h"
 #include "base/when.h"
 #include "fabric/shape.h"
+#include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "tui/model/cell_text.h"
 
 enum { PORT_NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
 
 /* A port's name, and what it is there for: "leaf01/12 (cage 6.2)" "leaf-uplink". */
 static void put_end(struct text_page *page, const struct app *app, const char *label, uint32_t index)
 {
-	const struct shape *shape = app->context.shape;
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct shape *shape = app->context->shape;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct subject subject = subject_of_port(app, index);
-	const struct port_view *view = &app->table.views[index];
+	const struct port_view *view = &app->table->views[index];
 	char name[PORT_NAME_SIZE], role[SHAPE_ROLE_SIZE];
 	const char *what = shape ? shape_port_role(shape, index, role) : NULL;
 	unsigned tier = shape ? shape_port_tier(shape, index) : 0;
@@ -32,7 +35,7 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	if (shape)
 		shape_port_name(shape, index, name, sizeof(name));
 	else
-		cell_text_append_port(app->table.order.names[port->node], port->num, name);
+		cell_text_append_port(app->table->order.names[port->node], port->num, name);
 	page_line(page, &subject);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, label);
 	x = page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_STRONG, name);
@@ -51,8 +54,8 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 /* What the link runs at, and what it is built for where that is known and is more. */
 static void put_link(struct text_page *page, const struct app *app, uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
-	const struct shape *shape = app->context.shape;
+	const struct fabric *fabric = app->live->shown->fabric;
+	const struct shape *shape = app->context->shape;
 	const struct port *port = &fabric->ports[index];
 	uint64_t now = port_rate_bits_per_s(port), built = 0;
 	char link[CELL_LINK_SIZE], rate[32], built_rate[32];
@@ -81,8 +84,8 @@ static void put_link(struct text_page *page, const struct app *app, uint32_t ind
 /* The group that it can be replaced by, and what the switch's table gives it to do. */
 static void put_group(struct text_page *page, const struct app *app, const struct subject_data *known, uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
-	const struct shape *shape = app->context.shape;
+	const struct fabric *fabric = app->live->shown->fabric;
+	const struct shape *shape = app->context->shape;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	uint32_t of = shape ? shape->ports[index].group : SHAPE_NONE;
@@ -178,7 +181,7 @@ static void put_total(struct text_page *page, int x, int columns, const struct m
 static void put_counter(struct subject_page *detail, const struct app *app, const struct counter_columns *at,
 			enum counter counter, uint32_t index)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	const struct port *port = &shown->fabric->ports[index];
 	const struct delta *delta = &shown->rows[index].sum;
 	const struct metric metric = counter_metric(counter);
@@ -215,7 +218,7 @@ static void put_counter(struct subject_page *detail, const struct app *app, cons
 /* All counters and what they mean; beside them its peer's where there is room. */
 static void put_counters(struct subject_page *detail, const struct app *app, uint32_t index)
 {
-	const struct port_row *row = &app->live.shown->rows[index];
+	const struct port_row *row = &app->live->shown->rows[index];
 	struct counter_columns at = counter_columns(detail->page.columns, detail->known.has_reading);
 	struct text_page *page = &detail->page;
 	char span[WHEN_SIZE], mark[WHEN_SIZE];
@@ -227,8 +230,8 @@ static void put_counters(struct subject_page *detail, const struct app *app, uin
 		return;
 	}
 	page_heading(page, "COUNTERS over %s%s%s", when_format_span(row->sum.elapsed_us, span),
-		     app->live.baseline_us ? ", since the baseline at " : "",
-		     app->live.baseline_us ? when_format_local(app->live.baseline_us, mark) : "");
+		     app->live->baseline_us ? ", since the baseline at " : "",
+		     app->live->baseline_us ? when_format_local(app->live->baseline_us, mark) : "");
 	page_line(page, NULL);
 	page_put(page, 0, at.name, ALIGN_LEFT, ROLE_HEAD, "COUNTER");
 	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "DELTA");
@@ -280,7 +283,7 @@ static void put_slow(struct text_page *page, const struct counter_columns *at, c
 static void put_slow_counters(struct subject_page *detail, const struct app *app, uint32_t index)
 {
 	const struct subject_data *known = &detail->known;
-	const struct port *port = &app->live.shown->fabric->ports[index];
+	const struct port *port = &app->live->shown->fabric->ports[index];
 	uint64_t rate = port_rate_bits_per_s(port);
 	struct counter_columns at = counter_columns(detail->page.columns, known->has_reading);
 	struct text_page *page = &detail->page;
@@ -318,7 +321,7 @@ static void put_slow_counters(struct subject_page *detail, const struct app *app
 
 void subject_page_port(struct subject_page *detail, const struct app *app, uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	const struct subject of = subject_of_node(app, port->node);
@@ -336,7 +339,7 @@ void subject_page_port(struct subject_page *detail, const struct app *app, uint3
 	put_group(page, app, &detail->known, index);
 	page_line(page, &of);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "of");
-	page_putf(page, LABEL, ROLE_TEXT, "%s, %s", app->table.order.names[port->node], node_type_name(node->type));
+	page_putf(page, LABEL, ROLE_TEXT, "%s, %s", app->table->order.names[port->node], node_type_name(node->type));
 	subject_page_findings(detail, app, node->guid, port->num);
 	subject_page_history(detail, app);
 	put_counters(detail, app, index);
