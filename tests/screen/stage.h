@@ -59,7 +59,7 @@ void stage_print(void);
 /* stage_record - a scenario of tests/scenarios, by its name, played into a database (cmocka assertions) */
 void stage_record(const char *scenario, const char *path);
 
-/* stage_save - a snapshot kept there: sweep @number of a fabric of its own (tui/model/test_sample.h), taken at @wall_us */
+/* stage_save - store a snapshot: sweep @number of a fabric of its own (tui/model/test_sample.h) at @wall_us */
 void stage_save(const char *path, const struct saved_label *label, unsigned number, int64_t wall_us);
 
 #endif

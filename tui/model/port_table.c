@@ -46,7 +46,7 @@ static void sum_known(double *sum, double value)
 		*sum = isnan(*sum) ? value : *sum + value;
 }
 
-/* Of the ports of a fabric there are few different ones: each text is made once. */
+/* The links of a fabric have few different texts: each is made once. */
 static void widen_link(struct fabric_summary *summary, const struct port *port, bool *seen)
 {
 	unsigned kind = (port->width & 31U) * LINK_SPEED_COUNT + port->speed % LINK_SPEED_COUNT;
@@ -135,7 +135,8 @@ fail:
 	return status;
 }
 
-static void count_deviation(const struct port_table *table, const struct shape *shape, uint32_t index, struct fabric_summary *ret)
+static void count_deviation(const struct port_table *table, const struct shape *shape, uint32_t index,
+			    struct fabric_summary *ret)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
@@ -149,7 +150,7 @@ static void count_deviation(const struct port_table *table, const struct shape *
 	}
 	if (view->word != WORD_DOWN || view->unused)
 		return;
-	/* Where the other end is known, and down as well, it is one link. */
+	/* A link whose other end is known, and down as well, counts once. */
 	counted = port->peer != FABRIC_NONE && port->peer < index && table->views[port->peer].word == WORD_DOWN &&
 		  !table->views[port->peer].unused;
 	ret->links_down += !counted;
@@ -163,7 +164,8 @@ static bool is_down(const struct port_table *table, uint64_t node_guid, uint8_t 
 }
 
 /* If the topology lost a cable, the finding still has both ends of the link. */
-static void join_ends(const struct port_table *table, const struct snapshot_context *context, struct fabric_summary *ret)
+static void join_ends(const struct port_table *table, const struct snapshot_context *context,
+		      struct fabric_summary *ret)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	size_t i;
@@ -179,12 +181,13 @@ static void join_ends(const struct port_table *table, const struct snapshot_cont
 	}
 }
 
-static void count_adaptive(const struct fabric *fabric, const struct shape_settings *settings, struct fabric_summary *ret)
+static void count_adaptive(const struct fabric *fabric, const struct shape_settings *settings,
+			   struct fabric_summary *ret)
 {
 	uint8_t *adaptive = NULL;
 	size_t i;
 
-	/* Without memory it is not known, as without settings. */
+	/* Unknown without memory, as without settings. */
 	if (balance_adaptive_create(settings, fabric, &adaptive, NULL) < 0)
 		return;
 	for (i = 0; adaptive && i < fabric->node_count; i++) {

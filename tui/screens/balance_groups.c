@@ -350,21 +350,18 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[4] = { 0 };
+	struct segments line = { 0 };
 	char window[64];
 
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s with a cause, %zu imbalanced without a cause",
-		 view->causes, view->causes == 1 ? "group" : "groups", view->uneven);
-	segments[0].role = view->causes ? ROLE_WARNING : ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%zu balanced, %zu idle, %zu unknown%s", view->fine,
-		 view->idle, view->unknown, view->all ? "" : " (i shows them)");
-	segments[1].rank = 2;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%s", view_window(view, window, sizeof(window)));
-	segments[2].rank = 1;
+	segment_add(&line, 0, view->causes ? ROLE_WARNING : ROLE_STRONG,
+		    "%zu %s with a cause, %zu imbalanced without a cause", view->causes,
+		    view->causes == 1 ? "group" : "groups", view->uneven);
+	segment_add(&line, 2, ROLE_TEXT, "%zu balanced, %zu idle, %zu unknown%s", view->fine, view->idle,
+		    view->unknown, view->all ? "" : " (i shows them)");
+	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
 	if (!view->loads.routes_known)
-		snprintf(segments[3].text, sizeof(segments[3].text), "no forwarding tables read: no prediction");
-	segments[3].rank = 3;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, view->loads.routes_known ? 3 : 4);
+		segment_add(&line, 3, ROLE_TEXT, "no forwarding tables read: no prediction");
+	draw_segments(&brush, body->y, body->x, body->columns, &line);
 }
 
 /*

@@ -192,20 +192,16 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[3] = { 0 };
+	struct segments title = { 0 };
 	struct widths widths;
 	char window[64];
 	int line;
 
-	snprintf(segments[0].text, sizeof(segments[0].text),
-		 "host rails: load of the busiest rail above the host's mean");
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
-	segments[1].rank = 1;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%zu hosts, %zu idle%s", view->host_count,
-		 view->idle_hosts, view->idle_hosts ? " (i shows them)" : "");
-	segments[2].rank = 2;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, 3);
+	segment_add(&title, 0, ROLE_STRONG, "host rails: load of the busiest rail above the host's mean");
+	segment_add(&title, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
+	segment_add(&title, 2, ROLE_TEXT, "%zu hosts, %zu idle%s", view->host_count, view->idle_hosts,
+		    view->idle_hosts ? " (i shows them)" : "");
+	draw_segments(&brush, body->y, body->x, body->columns, &title);
 	list_fit(&view->host_list, view->host_count, body->rows - 3);
 	if (!view->host_count) {
 		draw_cell(&brush, body->y + 2, body->x, body->columns,

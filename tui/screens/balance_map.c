@@ -122,27 +122,20 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	static const char *const values[HEAT_VALUES] = { "measured load", "load predicted from the routes",
 							 "measured minus predicted" };
 	const struct heat *heat = &view->heat;
-	struct segment segments[4] = { 0 };
-	char low[16], high[16], window[64];
-	size_t columns = heat_columns(heat, row_here(view));
 	const struct brush brush = app_brush(app, false);
+	struct segments line = { 0 };
+	char low[16], high[16], window[64];
 
-	shape_tier_name(heat->tier, low);
-	shape_tier_name(heat->tier + 1, high);
-	snprintf(segments[0].text, sizeof(segments[0].text), "%s %s %s: %s%s", low, heat->inward ? "<-" : "->", high,
-		 values[view->value],
-		 view->value != HEAT_MEASURED && !heat->predicted ? " (forwarding tables unknown)" : "");
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
-	segments[1].rank = 1;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%zu of %zu x %zu of %zu", view->rows.cursor + 1,
-		 heat->row_count, view->column + 1, columns);
-	segments[2].rank = 2;
+	segment_add(&line, 0, ROLE_STRONG, "%s %s %s: %s%s", shape_tier_name(heat->tier, low),
+		    heat->inward ? "<-" : "->", shape_tier_name(heat->tier + 1, high), values[view->value],
+		    view->value != HEAT_MEASURED && !heat->predicted ? " (forwarding tables unknown)" : "");
+	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
+	segment_add(&line, 2, ROLE_TEXT, "%zu of %zu x %zu of %zu", view->rows.cursor + 1, heat->row_count,
+		    view->column + 1, heat_columns(heat, row_here(view)));
 	if (heat->block_count > 1)
-		snprintf(segments[3].text, sizeof(segments[3].text), "part %u of %zu",
-			 heat->row_block[row_here(view)] + 1, heat->block_count);
-	segments[3].rank = 3;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, heat->block_count > 1 ? 4 : 3);
+		segment_add(&line, 3, ROLE_TEXT, "part %u of %zu", heat->row_block[row_here(view)] + 1,
+			    heat->block_count);
+	draw_segments(&brush, body->y, body->x, body->columns, &line);
 }
 
 /* Names of a block's columns, without what all of them begin with. */

@@ -100,32 +100,25 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 	static const char *const least[] = { "", "warnings and above", "critical events" };
 	const struct event_filter *filter = &view->events.filter;
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[5] = { 0 };
+	const char *newest = view->events.complete ? "" : "the newest ", *plural = view->events.count == 1 ? "" : "s";
+	struct segments line = { 0 };
 	char shown[32], all[32];
-	size_t count = 0;
 
 	format_count(view->events.row_count, 24, shown, sizeof(shown));
 	format_count(view->events.count, 24, all, sizeof(all));
 	if (view->events.row_count != view->events.count)
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s of %s%s event%s", shown,
-			 view->events.complete ? "" : "the newest ", all, view->events.count == 1 ? "" : "s");
+		segment_add(&line, 0, ROLE_STRONG, "%s of %s%s event%s", shown, newest, all, plural);
 	else
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s event%s", view->events.complete ? "" :
-			 "the newest ", all, view->events.count == 1 ? "" : "s");
-	segments[count++].role = ROLE_STRONG;
+		segment_add(&line, 0, ROLE_STRONG, "%s%s event%s", newest, all, plural);
 	if (filter->least > EVENT_INFO)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", least[filter->least]);
+		segment_add(&line, 1, ROLE_WARNING, "only %s", least[filter->least]);
 	if (filter->kind[0])
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", filter->kind);
+		segment_add(&line, 2, ROLE_WARNING, "only %s", filter->kind);
 	if (filter->findings)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only findings");
+		segment_add(&line, 3, ROLE_WARNING, "only findings");
 	if (filter->has_regex)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "/%.200s", filter->pattern);
-	for (size_t i = 1; i < count; i++) {
-		segments[i].role = ROLE_WARNING;
-		segments[i].rank = (int)i;
-	}
-	draw_segments(&brush, body->y, body->x, body->columns, segments, count);
+		segment_add(&line, 4, ROLE_WARNING, "/%.200s", filter->pattern);
+	draw_segments(&brush, body->y, body->x, body->columns, &line);
 }
 
 void events_draw(struct event_view *view, const struct app *app, const struct rect *body)
@@ -193,24 +186,21 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 void events_draw_errors(struct event_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[3] = { 0 };
+	struct segments line = { 0 };
 	char from[16];
-	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;
+	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, y;
 
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %s on", view->errors.count,
-		 view->errors.count == 1 ? "port with" : "ports with",
-		 format_time(view->errors.since_us, "%H:%M:%S", from, sizeof(from)));
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "excluding PortRcvSwitchRelayErrors");
-	segments[1].rank = 1;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, 2);
+	segment_add(&line, 0, ROLE_STRONG, "%zu %s errors from %s on", view->errors.count,
+		    view->errors.count == 1 ? "port with" : "ports with",
+		    format_time(view->errors.since_us, "%H:%M:%S", from, sizeof(from)));
+	segment_add(&line, 1, ROLE_TEXT, "excluding PortRcvSwitchRelayErrors");
+	draw_segments(&brush, body->y, body->x, body->columns, &line);
 	draw_cell(&brush, body->y + 1, x, body->columns, "  ERRORS FIRST    LAST", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(&brush, body->y + 1, x + 27, name + 1, "PORT", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(&brush, body->y + 1, x + 28 + name, body->columns - 28 - name, "COUNTERS", ALIGN_LEFT, ROLE_HEAD);
 	list_fit(&view->error_list, view->errors.count, body->rows - 2);
-	for (line = 0; line < view->error_list.height && view->error_list.first + (size_t)line < view->errors.count;
-	     line++)
-		draw_error(view, app, body, body->y + 2 + line, view->error_list.first + (size_t)line);
+	for (y = 0; y < view->error_list.height && view->error_list.first + (size_t)y < view->errors.count; y++)
+		draw_error(view, app, body, body->y + 2 + y, view->error_list.first + (size_t)y);
 	if (!view->errors.count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter increased", ALIGN_LEFT,
 			  ROLE_TEXT);

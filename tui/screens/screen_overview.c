@@ -260,13 +260,12 @@ static const char *write_told(const struct changes *changes, int64_t shown_us, c
 void overview_draw_changes(const struct overview_view *view, const struct app *app, const struct brush *brush,
 			   const struct rect *body)
 {
-	enum { LABEL = 12, SEGMENTS = 8 };
+	enum { LABEL = 12, BRIEF_MOST = 8 };
 	const struct changes *changes = &view->changes;
 	int y = body->y + view->plan.changes, rows = view->plan.changes_rows, i;
 	int x = body->x + LABEL, columns = body->columns - LABEL;
-	struct segment segments[SEGMENTS];
+	struct segments line = { 0 };
 	char times[40], text[400];
-	size_t count = 0;
 
 	if (!rows)
 		return;
@@ -289,14 +288,8 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 	}
 	if (rows > 1)
 		return;
-	for (; count < SEGMENTS && count < changes->count; count++) {
-		const struct change *change = &changes->list[count];
-		char at[16];
-
-		format_time(change->last_us, "%H:%M", at, sizeof(at));
-		segments[count].role = ROLE_TEXT;
-		segments[count].rank = (int)count;
-		snprintf(segments[count].text, sizeof(segments[count].text), "%s %s", at, change->brief);
-	}
-	draw_segments(brush, y, x, columns, segments, count);
+	for (i = 0; i < BRIEF_MOST && (size_t)i < changes->count; i++)
+		segment_add(&line, i, ROLE_TEXT, "%s %s",
+			    format_time(changes->list[i].last_us, "%H:%M", times, sizeof(times)), changes->list[i].brief);
+	draw_segments(brush, y, x, columns, &line);
 }

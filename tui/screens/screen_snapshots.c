@@ -75,7 +75,8 @@ static void load(struct screen_state *state, struct app *app)
 	struct error trouble = { 0 };
 
 	if (!app->live->reader ||
-	    (state->loaded_boot_us && (state->generation == app->generation || now_us - state->loaded_boot_us < RELOAD_US)))
+	    (state->loaded_boot_us &&
+	     (state->generation == app->generation || now_us - state->loaded_boot_us < RELOAD_US)))
 		return;
 	state->count = 0;
 	state->problem[0] = '\0';
