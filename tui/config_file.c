@@ -17,8 +17,6 @@
 /* Maximum size of the file. */
 #define FILE_SIZE_MOST 65536
 
-static const char *const flags[] = { "no", "yes", NULL };
-
 static bool is_name(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_");
@@ -81,11 +79,6 @@ void config_put(struct config *config, const char *name, const char *fmt, ...)
 	va_end(args);
 	if (snprintf(whole, sizeof(whole), "%s%s", config->scope, name) < (int)sizeof(whole))
 		set(config, whole, trim(value));
-}
-
-void config_put_flag(struct config *config, const char *name, bool value)
-{
-	config_put(config, name, "%s", flags[value]);
 }
 
 const char *config_get(const struct config *config, const char *name)
@@ -247,13 +240,4 @@ int config_choice(const char *value, const char *const *words)
 		if (!strcmp(value, words[i]))
 			return i;
 	return -1;
-}
-
-bool config_flag(const char *value, bool *ret)
-{
-	int choice = config_choice(value, flags);
-
-	if (choice >= 0)
-		*ret = choice == 1;
-	return choice >= 0;
 }

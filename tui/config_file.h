@@ -37,9 +37,6 @@ struct config {
  */
 __attribute__((format(printf, 3, 4))) void config_put(struct config *config, const char *name, const char *fmt, ...);
 
-/* config_put_flag - set "yes" or "no". */
-void config_put_flag(struct config *config, const char *name, bool value);
-
 /* config_get - the value of a full name, or NULL. */
 const char *config_get(const struct config *config, const char *name);
 
@@ -73,8 +70,5 @@ bool config_write(const struct config *config, const char *path);
  * Return: -1 if it is not in the list.
  */
 int config_choice(const char *value, const char *const *words);
-
-/* config_flag - parse "yes" or "no". Return: false for anything else; @ret is untouched then. */
-bool config_flag(const char *value, bool *ret);
 
 #endif

@@ -80,7 +80,7 @@ static void news_of_terminal(struct app *app, bool unicode, bool *ret_draw)
 		return;
 	app->setup->stale = false;
 	theme_init(app->theme, app->options->color, app->setup->colors, unicode && !app->setup->ascii);
-	terminal_mouse_on(!app->setup->no_mouse);
+	terminal_mouse_on(app->setup->mouse);
 	*ret_draw = true;
 }
 

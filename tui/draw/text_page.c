@@ -99,8 +99,8 @@ void page_heading(struct text_page *page, const char *fmt, ...)
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_HEAD, text);
 }
 
-static void wrap(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
-		 const char *text)
+static void wrap(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		 int indent, enum role role, const char *text)
 {
 	size_t columns = page->columns - indent > 8 ? (size_t)(page->columns - indent) : 8;
 	char line[CELL_SIZE];
@@ -114,7 +114,7 @@ static void wrap(struct text_page *page, const struct subject *subject, const ch
 		snprintf(line, sizeof(line), "%.*s", (int)len, text);
 		page_line(page, subject);
 		if (label)
-			page_put(page, 0, indent - 1, ALIGN_LEFT, ROLE_FAINT, label);
+			page_put(page, 0, indent - 1, ALIGN_LEFT, label_role, label);
 		page_put(page, indent, -1, ALIGN_LEFT, role, line);
 		subject = NULL;
 		label = NULL;
@@ -126,14 +126,14 @@ static void wrap(struct text_page *page, const struct subject *subject, const ch
 
 void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text)
 {
-	wrap(page, subject, NULL, indent, role, text);
+	wrap(page, subject, NULL, ROLE_TEXT, indent, role, text);
 }
 
-void page_field(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
-		const char *text)
+void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		int indent, enum role role, const char *text)
 {
 	if (text)
-		wrap(page, subject, label, indent, role, text);
+		wrap(page, subject, label, label_role, indent, role, text);
 }
 
 void page_lines(struct text_page *page, int x, enum role role, const char *text)

@@ -65,8 +65,8 @@ __attribute__((format(printf, 2, 3))) void page_heading(struct text_page *page, 
 void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text);
 
 /* page_field - page_wrap() with a label before the first line; no effect if @text is NULL or "". */
-void page_field(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
-		const char *text);
+void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		int indent, enum role role, const char *text);
 
 /* page_lines - append each line of @text at column @x. */
 void page_lines(struct text_page *page, int x, enum role role, const char *text);

@@ -17,7 +17,6 @@
 
 struct acknowledge_input;
 struct brush;
-struct config;
 struct error;
 struct finding_row;
 struct live;
@@ -74,6 +73,14 @@ struct key_help {
 	const char *keys, *text;
 };
 
+/* A setting that is a member of a state. Lists end with an entry of NULL name. */
+struct setting {
+	const char *name;
+	enum { SETTING_FLAG, SETTING_CHOICE, SETTING_COLUMN } kind; /* bool; enum by its words; enum column by its title */
+	size_t offset;
+	const char *const *words; /* SETTING_CHOICE: NULL-terminated */
+};
+
 struct screen {
 	const char *name; /* title of a tab in the header */
 	bool is_tab;      /* numbered, in the order of the table */
@@ -95,10 +102,7 @@ struct screen {
 	/* The selected subject, for Enter, a, b and r. NULL: never any. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
-	/* Settings to save on exit, with config_put(); NULL: none. */
-	void (*save)(void *state, struct config *config);
-	/* Restores one setting, before the first snapshot. Return: whether name and value are valid. */
-	bool (*restore)(void *state, const char *name, const char *value);
+	const struct setting *settings; /* saved on exit, and restored before the first snapshot; NULL: none */
 	bool needs_nothing; /* also usable before the first snapshot */
 };
 

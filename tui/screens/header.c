@@ -143,7 +143,6 @@ static void add_keys(const struct app *app, struct segments *line)
 static void draw_trust(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	const struct snapshot *shown = app->live->shown;
-	const struct sweep_info *sweep = &shown->sweep;
 	struct segments line = { 0 };
 	char span[SPAN_SIZE], took[WHEN_SIZE], answered[32], asked[32], at[16];
 	bool fresh = live_state(app->live) == LIVE_FRESH;
@@ -151,6 +150,8 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 	segment_add(&line, 6, ROLE_STRONG, "ibwire");
 	add_state(app, &line);
 	if (shown) {
+		const struct sweep_info *sweep = &shown->sweep;
+
 		write_took(sweep->duration_us, took);
 		if (fresh)
 			segment_add(&line, 1, ROLE_TEXT, "sweep %s ago, %s",

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/shape.h"
-#include "tui/config_file.h"
 #include "tui/draw/draw.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
@@ -246,38 +245,14 @@ static const struct key_help help[] = {
 static const char *const part_names[] = { "map", "groups", "hosts", NULL };                /* by enum balance_part */
 static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
 
-static void save(void *state, struct config *config)
-{
-	const struct balance_view *view = state;
-
-	config_put(config, "part", "%s", part_names[view->part]);
-	config_put(config, "value", "%s", value_names[view->value]);
-	config_put_flag(config, "inward", view->inward);
-	config_put_flag(config, "hottest-first", view->hottest_first);
-	config_put_flag(config, "all", view->all);
-}
-
-static bool restore(void *state, const char *name, const char *value)
-{
-	struct balance_view *view = state;
-	int choice;
-
-	if (!strcmp(name, "inward"))
-		return config_flag(value, &view->inward);
-	if (!strcmp(name, "hottest-first"))
-		return config_flag(value, &view->hottest_first);
-	if (!strcmp(name, "all"))
-		return config_flag(value, &view->all);
-	if (!strcmp(name, "part")) {
-		choice = config_choice(value, part_names);
-		view->part = choice < 0 ? view->part : (enum balance_part)choice;
-		return choice >= 0;
-	}
-	choice = strcmp(name, "value") ? -1 : config_choice(value, value_names);
-	if (choice >= 0)
-		view->value = (enum heat_value)choice;
-	return choice >= 0;
-}
+static const struct setting settings[] = {
+	{ "part", SETTING_CHOICE, offsetof(struct balance_view, part), part_names },
+	{ "value", SETTING_CHOICE, offsetof(struct balance_view, value), value_names },
+	{ "inward", SETTING_FLAG, offsetof(struct balance_view, inward), NULL },
+	{ "hottest-first", SETTING_FLAG, offsetof(struct balance_view, hottest_first), NULL },
+	{ "all", SETTING_FLAG, offsetof(struct balance_view, all), NULL },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
 
 const struct screen screen_balance = {
 	.name = "Balance",
@@ -292,6 +267,5 @@ const struct screen screen_balance = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.save = save,
-	.restore = restore,
+	.settings = settings,
 };

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
-#include "tui/config_file.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/list.h"
@@ -408,30 +407,13 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 		*ret = subject_of_port(app, links_end(links, links_row(links, self->list.cursor), 0));
 }
 
-static void save(void *state, struct config *config)
-{
-	const struct links_screen *self = state;
-	const struct links *links = &self->links;
-
-	config_put(config, "sort", "%s", column_info(links->sort)->title);
-	config_put_flag(config, "descending", links->descending);
-	config_put_flag(config, "swapped", links->swapped);
-	config_put_flag(config, "unused", links->show_unused);
-}
-
-static bool restore(void *state, const char *name, const char *value)
-{
-	struct links_screen *self = state;
-	struct links *links = &self->links;
-
-	if (!strcmp(name, "sort"))
-		return column_by_title(value, &links->sort);
-	if (!strcmp(name, "descending"))
-		return config_flag(value, &links->descending);
-	if (!strcmp(name, "swapped"))
-		return config_flag(value, &links->swapped);
-	return !strcmp(name, "unused") && config_flag(value, &links->show_unused);
-}
+static const struct setting settings[] = {
+	{ "sort", SETTING_COLUMN, offsetof(struct links_screen, links.sort), NULL },
+	{ "descending", SETTING_FLAG, offsetof(struct links_screen, links.descending), NULL },
+	{ "swapped", SETTING_FLAG, offsetof(struct links_screen, links.swapped), NULL },
+	{ "unused", SETTING_FLAG, offsetof(struct links_screen, links.show_unused), NULL },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
 
 const struct screen screen_links = {
 	.name = "Links",
@@ -445,6 +427,5 @@ const struct screen screen_links = {
 	.key = key,
 	.mouse = mouse,
 	.help = help,
-	.save = save,
-	.restore = restore,
+	.settings = settings,
 };

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "tui/config_file.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/prompt.h"
@@ -254,22 +253,10 @@ static const struct key_help help[] = {
 
 static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum panel_view */
 
-static void save(void *state, struct config *config)
-{
-	const struct ports_screen *self = state;
-
-	config_put(config, "view", "%s", views[self->panel.view]);
-}
-
-static bool restore(void *state, const char *name, const char *value)
-{
-	struct ports_screen *self = state;
-	int view = strcmp(name, "view") ? -1 : config_choice(value, views);
-
-	if (view >= 0)
-		self->panel.view = (enum panel_view)view;
-	return view >= 0;
-}
+static const struct setting settings[] = {
+	{ "view", SETTING_CHOICE, offsetof(struct ports_screen, panel.view), views },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
 
 const struct screen screen_ports = {
 	.name = "Ports",
@@ -283,6 +270,5 @@ const struct screen screen_ports = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.save = save,
-	.restore = restore,
+	.settings = settings,
 };

@@ -54,7 +54,7 @@ static void row_texts(const struct setup_screen *self, const struct app *app, si
 		break;
 	case ROW_MOUSE:
 		ret[0] = "mouse";
-		ret[1] = setup->no_mouse ? "off" : "on";
+		ret[1] = setup->mouse ? "on" : "off";
 		ret[2] = "on: hold Shift to select text";
 		break;
 	default:
@@ -130,7 +130,7 @@ static void change(const struct setup_screen *self, struct app *app, int directi
 		setup_refresh(app, direction);
 		break;
 	case ROW_MOUSE:
-		setup->no_mouse = !setup->no_mouse;
+		setup->mouse = !setup->mouse;
 		break;
 	default:
 		setup->hidden ^= 1u << self->columns[self->list.cursor - ROW_COLUMNS];

@@ -23,6 +23,14 @@ static const struct {
 enum { REFRESHES = sizeof(refreshes) / sizeof(refreshes[0]) };
 
 static const char *const color_names[] = { "auto", "256", "16", "8", "mono", NULL };
+static const char *const flag_names[] = { "no", "yes", NULL };
+
+static const struct setting settings[] = {
+	{ "colors", SETTING_CHOICE, offsetof(struct setup, colors), color_names },
+	{ "ascii", SETTING_FLAG, offsetof(struct setup, ascii), NULL },
+	{ "mouse", SETTING_FLAG, offsetof(struct setup, mouse), NULL },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
 
 const char *setup_colors_name(enum theme_colors colors)
 {
@@ -59,7 +67,46 @@ static void write_scope(const struct screen *screen, char ret[CONFIG_NAME_SIZE])
 	ret[i] = '\0';
 }
 
-static void keep_columns(const struct setup *setup, struct config *config)
+static void save_settings(const struct setting *setting, const void *state, struct config *config)
+{
+	for (; setting && setting->name; setting++) {
+		const void *field = (const char *)state + setting->offset;
+		const char *value;
+
+		if (setting->kind == SETTING_FLAG)
+			value = flag_names[*(const bool *)field];
+		else if (setting->kind == SETTING_CHOICE)
+			value = setting->words[*(const unsigned *)field];
+		else
+			value = column_info(*(const enum column *)field)->title;
+		config_put(config, setting->name, "%s", value);
+	}
+}
+
+/* Return: 1 restored, 0 unknown name, -1 invalid value. */
+static int restore_setting(const struct setting *setting, void *state, const char *name, const char *value)
+{
+	void *field;
+	int choice;
+
+	while (setting->name && strcmp(setting->name, name))
+		setting++;
+	if (!setting->name)
+		return 0;
+	field = (char *)state + setting->offset;
+	if (setting->kind == SETTING_COLUMN)
+		return column_by_title(value, field) ? 1 : -1;
+	choice = config_choice(value, setting->kind == SETTING_FLAG ? flag_names : setting->words);
+	if (choice < 0)
+		return -1;
+	if (setting->kind == SETTING_FLAG)
+		*(bool *)field = choice;
+	else
+		*(unsigned *)field = (unsigned)choice;
+	return 1;
+}
+
+static void save_columns(const struct setup *setup, struct config *config)
 {
 	char text[CONFIG_VALUE_SIZE] = "";
 	size_t len = 0;
@@ -71,7 +118,7 @@ static void keep_columns(const struct setup *setup, struct config *config)
 	config_put(config, "hidden-columns", "%s", text);
 }
 
-static bool recall_columns(struct setup *setup, const char *value)
+static bool restore_columns(struct setup *setup, const char *value)
 {
 	char text[CONFIG_VALUE_SIZE], *next = text, *title;
 
@@ -96,20 +143,16 @@ void setup_save(const struct app *app, struct config *config)
 
 	config->scope[0] = '\0';
 	config_put(config, "refresh", "%s", setup_refresh_name(app));
-	config_put(config, "colors", "%s", color_names[app->setup->colors]);
-	config_put_flag(config, "ascii", app->setup->ascii);
-	config_put_flag(config, "mouse", !app->setup->no_mouse);
-	keep_columns(app->setup, config);
+	save_settings(settings, app->setup, config);
+	save_columns(app->setup, config);
 	for (i = 0; i < count; i++) {
-		if (!all[i]->save)
-			continue;
 		write_scope(all[i], config->scope);
-		all[i]->save(app->states[i], config);
+		save_settings(all[i]->settings, app->states[i], config);
 	}
 	config->scope[0] = '\0';
 }
 
-static bool recall_refresh(struct app *app, const char *value)
+static bool restore_refresh(const struct app *app, const char *value)
 {
 	for (int i = 0; i < REFRESHES; i++)
 		if (!strcmp(refreshes[i].name, value)) {
@@ -119,48 +162,26 @@ static bool recall_refresh(struct app *app, const char *value)
 	return false;
 }
 
-/* Return: 1 taken, 0 the name is none of the whole, -1 the value is none. */
-static int recall_whole(struct app *app, const struct config_pair *pair)
+/* Return: as restore_setting(). */
+static int restore_pair(const struct app *app, const struct config_pair *pair)
 {
-	struct setup *setup = app->setup;
 	const char *name = pair->name, *value = pair->value;
-	bool good, mouse = true;
-	int colors;
-
-	if (!strcmp(name, "refresh")) {
-		good = recall_refresh(app, value);
-	} else if (!strcmp(name, "colors")) {
-		colors = config_choice(value, color_names);
-		good = colors >= 0;
-		setup->colors = good ? (enum theme_colors)colors : THEME_AUTO;
-	} else if (!strcmp(name, "ascii")) {
-		good = config_flag(value, &setup->ascii);
-	} else if (!strcmp(name, "mouse")) {
-		good = config_flag(value, &mouse);
-		setup->no_mouse = !mouse;
-	} else if (!strcmp(name, "hidden-columns")) {
-		good = recall_columns(setup, value);
-	} else {
-		return 0;
-	}
-	return good ? 1 : -1;
-}
-
-/* Return: as recall_whole(). */
-static int recall_of_screen(const struct app *app, const struct config_pair *pair)
-{
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
 
+	if (!strcmp(name, "refresh"))
+		return restore_refresh(app, value) ? 1 : -1;
+	if (!strcmp(name, "hidden-columns"))
+		return restore_columns(app->setup, value) ? 1 : -1;
 	for (i = 0; i < count; i++) {
 		char scope[CONFIG_NAME_SIZE];
 
 		write_scope(all[i], scope);
-		if (!all[i]->restore || strncmp(pair->name, scope, strlen(scope)) != 0)
+		if (!all[i]->settings || strncmp(name, scope, strlen(scope)) != 0)
 			continue;
-		return all[i]->restore(app->states[i], pair->name + strlen(scope), pair->value) ? 1 : -1;
+		return restore_setting(all[i]->settings, app->states[i], name + strlen(scope), value) > 0 ? 1 : -1;
 	}
-	return 0;
+	return restore_setting(settings, app->setup, name, value);
 }
 
 bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size)
@@ -168,14 +189,12 @@ bool setup_restore(struct app *app, const struct config *config, char *ret_wrong
 	bool good = true;
 
 	for (size_t i = 0; i < config->count; i++) {
-		int taken = recall_whole(app, &config->pairs[i]);
+		/* An unknown name may be another version's: it is ignored. */
+		bool valid = restore_pair(app, &config->pairs[i]) >= 0;
 
-		if (!taken)
-			taken = recall_of_screen(app, &config->pairs[i]);
-		/* A name of no use here may be another version's: nothing is said of that. */
-		if (taken < 0 && good)
+		if (!valid && good)
 			snprintf(ret_wrong, size, "%s = %s", config->pairs[i].name, config->pairs[i].value);
-		good &= taken >= 0;
+		good &= valid;
 	}
 	app->setup->stale = true;
 	return good;
@@ -188,7 +207,7 @@ int setup_start(struct app *app, struct error *err)
 	char wrong[160] = "";
 	struct config *config;
 
-	app->setup->stale = true;
+	app->setup->stale = app->setup->mouse = true;
 	if (!path)
 		return 0;
 	config = calloc(1, sizeof(*config));

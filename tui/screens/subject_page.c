@@ -173,10 +173,10 @@ static void put_times(struct text_page *page, const struct finding_row *row, int
 
 	snprintf(text, sizeof(text), "%s, for %s", when_format_local(finding->since_us, at),
 		 when_format_span(open_us > 0 ? open_us : 0, span));
-	page_field(page, NULL, "since", LABEL, ROLE_TEXT, text);
+	page_field(page, NULL, "since", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 	if (row->opened_us != finding->since_us)
-		page_field(page, NULL, "reported", LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
-	page_field(page, NULL, "last seen", LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
+		page_field(page, NULL, "reported", ROLE_FAINT, LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
+	page_field(page, NULL, "last seen", ROLE_FAINT, LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
 }
 
 /* Keys have their unit at the end: "measured percent 59.18". */
@@ -198,7 +198,7 @@ static void put_numbers(struct text_page *page, const struct finding *finding)
 		else
 			text_appendf(&text, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
 	}
-	page_field(page, NULL, "numbers", LABEL, ROLE_TEXT, text_chars(&text));
+	page_field(page, NULL, "numbers", ROLE_FAINT, LABEL, ROLE_TEXT, text_chars(&text));
 	text_done(&text);
 }
 
@@ -213,7 +213,7 @@ static void put_hosts(struct text_page *page, const struct finding *finding)
 		text_appendf(&text, "%s%s", i ? ", " : "", finding->hosts[i]);
 	if (finding->hosts_touched > finding->host_count)
 		text_append(&text, ", ...");
-	page_field(page, NULL, "hosts affected", LABEL, ROLE_TEXT, text_chars(&text));
+	page_field(page, NULL, "hosts affected", ROLE_FAINT, LABEL, ROLE_TEXT, text_chars(&text));
 	text_done(&text);
 }
 
@@ -223,14 +223,14 @@ static void put_acknowledgement(struct text_page *page, const struct finding_row
 	char at[WHEN_SIZE], until[WHEN_SIZE], text[512];
 
 	if (!known->at_us) {
-		page_field(page, NULL, "acknowledged", LABEL, ROLE_FAINT, "no");
+		page_field(page, NULL, "acknowledged", ROLE_FAINT, LABEL, ROLE_FAINT, "no");
 		return;
 	}
 	snprintf(text, sizeof(text), "by %s at %s, %s%s%s%s", known->person[0] ? known->person : "unknown user",
 		 when_format_local(known->at_us, at), known->until_us ? "until " : "until revoked",
 		 known->until_us ? when_format_local(known->until_us, until) : "", known->reason[0] ? ": " : "",
 		 known->reason);
-	page_field(page, NULL, "acknowledged", LABEL, ROLE_TEXT, text);
+	page_field(page, NULL, "acknowledged", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 }
 
 void subject_page_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row)
@@ -249,17 +249,17 @@ void subject_page_finding(struct subject_page *detail, const struct app *app, co
 		      finding_severity_name(finding->severity));
 	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(finding->kind));
 	page_putf(page, x + 2, ROLE_STRONG, "%s", finding->subject);
-	page_field(page, &place, "at", LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
-	page_field(page, NULL, "evidence", LABEL, ROLE_TEXT, finding->text);
+	page_field(page, &place, "at", ROLE_FAINT, LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
+	page_field(page, NULL, "evidence", ROLE_FAINT, LABEL, ROLE_TEXT, finding->text);
 	put_times(page, row, app->live->shown->sweep.wall_us);
-	page_field(page, NULL, "cause", LABEL, ROLE_STRONG, finding->cause);
-	page_field(page, NULL, "action", LABEL, ROLE_TEXT, finding->advice);
+	page_field(page, NULL, "cause", ROLE_FAINT, LABEL, ROLE_STRONG, finding->cause);
+	page_field(page, NULL, "action", ROLE_FAINT, LABEL, ROLE_TEXT, finding->advice);
 	put_hosts(page, finding);
 	put_numbers(page, finding);
 	put_acknowledgement(page, row);
-	page_field(page, NULL, "description", LABEL, ROLE_FAINT, info->means);
-	page_field(page, NULL, "threshold", LABEL, ROLE_FAINT, info->limits);
-	page_field(page, NULL, "rationale", LABEL, ROLE_FAINT, info->reason);
+	page_field(page, NULL, "description", ROLE_FAINT, LABEL, ROLE_FAINT, info->means);
+	page_field(page, NULL, "threshold", ROLE_FAINT, LABEL, ROLE_FAINT, info->limits);
+	page_field(page, NULL, "rationale", ROLE_FAINT, LABEL, ROLE_FAINT, info->reason);
 }
 
 /* Sums over the members, before they are made shares. */
