@@ -140,7 +140,7 @@ static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 		return status;
 	}
 	if (live->baseline_us)
-		live->errors.since_wall_us = live->baseline_us;
+		live->errors.since_us = live->baseline_us;
 	live->loaded_id = snapshot->sweep.id;
 	live->loaded_wall_us = live->at_us ? 0 : snapshot->sweep.wall_us;
 	live->age_at_load_us = when_age_us(clock_wall_us(live->clock), end_us);

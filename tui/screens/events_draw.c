@@ -149,7 +149,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 }
 
 /* Name of a port, or its GUID if it was removed. */
-static void write_port(const struct app *app, const struct port_error *error, char *ret, size_t size)
+static void write_port(const struct app *app, const struct error_sum *error, char *ret, size_t size)
 {
 	const struct subject subject = { .kind = SUBJECT_PORT, .node_guid = error->node_guid, .port = error->port };
 
@@ -159,7 +159,7 @@ static void write_port(const struct app *app, const struct port_error *error, ch
 static void draw_error(const struct event_view *view, const struct app *app, const struct rect *body, int y,
 		       size_t row)
 {
-	const struct port_error *error = &view->errors.list[row];
+	const struct error_sum *error = &view->errors.sums[row];
 	const struct brush brush = app_brush(app, row == view->error_list.cursor);
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x;
 	int64_t shown_us = app->live->shown->sweep.wall_us;
@@ -179,7 +179,7 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 	write_port(app, error, text, sizeof(text));
 	draw_cell(&brush, y, x, name, text, ALIGN_MIDDLE, ROLE_TEXT);
 	x += name + 1;
-	draw_cell(&brush, y, x, body->x + body->columns - x, port_errors_text(error, text, 256), ALIGN_LEFT,
+	draw_cell(&brush, y, x, body->x + body->columns - x, error_sum_text(error, text, 256), ALIGN_LEFT,
 		  ROLE_TEXT);
 }
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "tui/model/event_list.h"
 #include "tui/draw/list.h"
-#include "tui/model/port_errors.h"
+#include "tui/model/error_sums.h"
 
 struct app;
 struct rect;
@@ -24,7 +24,7 @@ struct event_view {
 	int64_t cursor_id;   /* selected event; 0: follow the newest */
 	uint64_t generation; /* of app when the context was last read */
 	bool errors_shown;
-	struct port_errors errors;
+	struct error_sums errors;
 	struct list error_list;
 	uint64_t error_guid; /* selected port; 0: stay at the top */
 	uint8_t error_port;

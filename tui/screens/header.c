@@ -245,7 +245,7 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 			    write_clock(app->live->baseline_us, at, sizeof(at)));
 	segment_add(&line, 1, summary->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s since %s",
 		    write_count(summary->errors, number, sizeof(number)), summary->errors_at_least ? "+" : "",
-		    write_clock(app->live->errors.since_wall_us, at, sizeof(at)));
+		    write_clock(app->live->errors.since_us, at, sizeof(at)));
 	draw_segments(brush, area->y + 2, area->x, area->columns, &line);
 }
 

@@ -21,7 +21,7 @@ static void done(void *state)
 	struct event_view *view = state;
 
 	event_list_done(&view->events);
-	port_errors_done(&view->errors);
+	error_sums_done(&view->errors);
 }
 
 /* The cursor on its event again, or on the newest. */
@@ -124,7 +124,7 @@ static void find_error_cursor(struct event_view *view)
 	size_t i;
 
 	for (i = 0; view->error_guid && i < view->errors.count; i++)
-		if (view->errors.list[i].node_guid == view->error_guid && view->errors.list[i].port == view->error_port)
+		if (view->errors.sums[i].node_guid == view->error_guid && view->errors.sums[i].port == view->error_port)
 			view->error_list.cursor = i;
 	view->error_list.count = view->errors.count;
 }
@@ -137,7 +137,7 @@ static bool load_errors(struct event_view *view, struct app *app)
 	if (!app->live->reader || app->live->stale || !apart_us ||
 	    (!app->live->at_us && apart_us > 0 && apart_us < ERRORS_EVERY_US))
 		return false;
-	if (port_errors_read(app->live->reader, until_us - ERRORS_US, until_us, app->live->status.first_wall_us,
+	if (error_sums_read(app->live->reader, until_us - ERRORS_US, until_us, app->live->status.first_wall_us,
 			     &view->errors, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
 		view->errors.until_us = until_us;
@@ -234,8 +234,8 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	if (view->errors_shown) {
 		if (view->error_list.cursor < view->errors.count)
 			*ret = (struct subject){ .kind = SUBJECT_PORT,
-						 .node_guid = view->errors.list[view->error_list.cursor].node_guid,
-						 .port = view->errors.list[view->error_list.cursor].port };
+						 .node_guid = view->errors.sums[view->error_list.cursor].node_guid,
+						 .port = view->errors.sums[view->error_list.cursor].port };
 		return;
 	}
 	if (event)
@@ -248,8 +248,8 @@ static void remember_error(struct event_view *view)
 {
 	size_t row = view->error_list.cursor;
 
-	view->error_guid = row && row < view->errors.count ? view->errors.list[row].node_guid : 0;
-	view->error_port = view->error_guid ? view->errors.list[row].port : 0;
+	view->error_guid = row && row < view->errors.count ? view->errors.sums[row].node_guid : 0;
+	view->error_port = view->error_guid ? view->errors.sums[row].port : 0;
 }
 
 static void toggle_kind(struct event_view *view, struct app *app)
