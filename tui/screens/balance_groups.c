@@ -51,7 +51,7 @@ static void count_hidden(struct balance_view *view, const struct balance_result 
 		view->unknown++;
 }
 
-int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err)
+static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	struct balance *balance = &view->loads.balance;
 	size_t i;
@@ -379,7 +379,7 @@ static int list_rows(const struct balance_view *view, int rows)
 	return (size_t)list > view->result_count + 2 ? (int)view->result_count + 2 : list;
 }
 
-void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
 	const struct brush brush = app_brush(app, false);
@@ -404,34 +404,34 @@ static void remember(struct balance_view *view, const struct app *app)
 		view->group_key = key_of(app, result_at(view, view->groups.cursor));
 }
 
-bool groups_key(struct balance_view *view, struct app *app, int key)
+static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	struct error trouble = { 0 };
-
-	if (key == 'i') {
-		view->all = !view->all;
-		if (balance_groups_make(view, app, &trouble) < 0)
-			app_message(app, "%s", trouble.text);
-		return true;
-	}
-	if (!list_key(&view->groups, key))
+	if (!list_key(&view->groups, pressed))
 		return false;
 	remember(view, app);
 	return true;
 }
 
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
 {
-	if (!list_mouse(&view->groups, mouse, body->y + 2))
+	if (!list_mouse(&view->groups, event, body->y + 2))
 		return false;
 	remember(view, app);
 	return true;
 }
 
-void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	const struct balance_result *result = result_at(view, view->groups.cursor);
 
 	if (result)
 		*ret = subject_of_group(app, group_of(app, result));
 }
+
+const struct balance_part_info balance_groups = {
+	.make = make,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+};

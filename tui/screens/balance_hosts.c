@@ -36,7 +36,7 @@ static void remember(struct balance_view *view, const struct app *app)
 	view->host_guid = app->live->shown->fabric->nodes[app->context->shape->host_nodes[host->first]].guid;
 }
 
-int hosts_make(struct balance_view *view, const struct app *app, struct error *err)
+static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	const struct shape *shape = app->context->shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
@@ -189,7 +189,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	text_done(&text);
 }
 
-void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
 	struct segments title = { 0 };
@@ -217,24 +217,17 @@ void hosts_draw(struct balance_view *view, const struct app *app, const struct r
 	draw_words(view, app, body, body->y + body->rows - 1);
 }
 
-bool hosts_key(struct balance_view *view, struct app *app, int key)
+static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	struct error trouble = { 0 };
-
-	switch (key) {
+	switch (pressed) {
 	case KEY_SPECIAL(KEY_LEFT):
 		view->rail -= view->rail > 0;
 		break;
 	case KEY_SPECIAL(KEY_RIGHT):
 		view->rail++;
 		break;
-	case 'i':
-		view->all = !view->all;
-		if (hosts_make(view, app, &trouble) < 0 || balance_groups_make(view, app, &trouble) < 0)
-			app_message(app, "%s", trouble.text);
-		break;
 	default:
-		if (!list_key(&view->host_list, key))
+		if (!list_key(&view->host_list, pressed))
 			return false;
 		break;
 	}
@@ -242,15 +235,15 @@ bool hosts_key(struct balance_view *view, struct app *app, int key)
 	return true;
 }
 
-bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
 {
-	if (!list_mouse(&view->host_list, mouse, body->y + 2))
+	if (!list_mouse(&view->host_list, event, body->y + 2))
 		return false;
 	remember(view, app);
 	return true;
 }
 
-void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
 	const struct node *node;
@@ -262,3 +255,11 @@ void hosts_subject(const struct balance_view *view, const struct app *app, struc
 	node = &app->live->shown->fabric->nodes[index];
 	*ret = node->ports == 1 ? subject_of_port(app, node->first_port) : subject_of_node(app, index);
 }
+
+const struct balance_part_info balance_hosts = {
+	.make = make,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+};

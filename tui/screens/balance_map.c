@@ -85,7 +85,7 @@ static void arrange(struct balance_view *view, const struct app *app)
 	find_again(view, app);
 }
 
-int map_make(struct balance_view *view, const struct app *app, struct error *err)
+static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	const struct shape *shape = app->context->shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
@@ -346,7 +346,7 @@ static void fit(struct balance_view *view, const struct app *app, const struct r
 					   heat_columns(heat, row_here(view)), view->layout.shown);
 }
 
-void map_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
 	struct rect below = *body;
@@ -381,7 +381,7 @@ static void again(struct balance_view *view, struct app *app)
 {
 	struct error trouble = { 0 };
 
-	if (map_make(view, app, &trouble) < 0)
+	if (make(view, app, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
 
@@ -413,9 +413,9 @@ static void move_column(struct balance_view *view, const struct app *app, int st
 	remember(view, app);
 }
 
-bool map_key(struct balance_view *view, struct app *app, int key)
+static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	switch (key) {
+	switch (pressed) {
 	case KEY_SPECIAL(KEY_LEFT):
 		move_column(view, app, -1);
 		return true;
@@ -442,26 +442,26 @@ bool map_key(struct balance_view *view, struct app *app, int key)
 		change_tier(view, app, -1);
 		return true;
 	default:
-		if (!list_key(&view->rows, key))
+		if (!list_key(&view->rows, pressed))
 			return false;
 		remember(view, app);
 		return true;
 	}
 }
 
-bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
 {
-	int cell = mouse->x - body->x - view->layout.label - 1;
+	int cell = event->x - body->x - view->layout.label - 1;
 
-	if (!list_mouse(&view->rows, mouse, body->y + 1 + view->layout.heads))
+	if (!list_mouse(&view->rows, event, body->y + 1 + view->layout.heads))
 		return false;
-	if (!mouse->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
+	if (!event->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
 		view->column = view->first_column + (size_t)(cell / view->layout.cell);
 	remember(view, app);
 	return true;
 }
 
-void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	size_t row = row_here(view);
 	const struct heat_cell *cell = heat_cell(&view->heat, row, view->column);
@@ -473,3 +473,11 @@ void map_subject(const struct balance_view *view, const struct app *app, struct 
 	else
 		*ret = (struct subject){ .kind = SUBJECT_GROUP, .node_guid = guid_of(app, view->heat.rows[row]) };
 }
+
+const struct balance_part_info balance_map = {
+	.make = make,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+};

@@ -13,6 +13,9 @@
 #include "tui/screens/balance_view.h"
 #include "tui/tui.h"
 
+/* By enum balance_part. */
+static const struct balance_part_info *const parts[] = { &balance_map, &balance_groups, &balance_hosts };
+
 const char *view_window(const struct balance_view *view, char *ret, size_t size)
 {
 	char from[16];
@@ -65,17 +68,12 @@ static void make(struct balance_view *view, struct app *app)
 	view->generation = 0;
 	heat_done(&view->heat);
 	view->result_count = view->host_count = 0;
-	if (!view->loads.known)
-		return;
-	if (has_map(app))
-		code = map_make(view, app, &trouble);
-	if (code == 0)
-		code = balance_groups_make(view, app, &trouble);
-	if (code == 0)
-		code = hosts_make(view, app, &trouble);
+	for (size_t i = 0; view->loads.known && code == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i] != &balance_map || has_map(app))
+			code = parts[i]->make(view, app, &trouble);
 	if (code < 0)
 		app_message(app, "%s", trouble.text);
-	else
+	else if (view->loads.known)
 		view->generation = view->loads.generation;
 }
 
@@ -143,17 +141,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context->shape->reason);
 		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
 	}
-	switch (part_of(view, app)) {
-	case PART_MAP:
-		map_draw(view, app, &rest);
-		break;
-	case PART_GROUPS:
-		groups_draw(view, app, &rest);
-		break;
-	case PART_HOSTS:
-		hosts_draw(view, app, &rest);
-		break;
-	}
+	parts[part_of(view, app)]->draw(view, app, &rest);
 }
 
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
@@ -190,37 +178,28 @@ static bool key(void *state, struct app *app, int pressed)
 	}
 	if (!is_made(view, app))
 		return false;
-	if (part == PART_MAP)
-		return map_key(view, app, pressed);
-	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
+	if (pressed == 'i' && part != PART_MAP) {
+		view->all = !view->all;
+		make(view, app);
+		return true;
+	}
+	return parts[part]->key(view, app, pressed);
 }
 
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct balance_view *view = state;
-	enum balance_part part = part_of(view, app);
 	const struct rect rest = rest_of(view, app, &app->body);
 
-	if (!is_made(view, app))
-		return false;
-	if (part == PART_MAP)
-		return map_mouse(view, app, &rest, event);
-	return part == PART_GROUPS ? groups_mouse(view, app, &rest, event) : hosts_mouse(view, app, &rest, event);
+	return is_made(view, app) && parts[part_of(view, app)]->mouse(view, app, &rest, event);
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	const struct balance_view *view = state;
-	enum balance_part part = part_of(view, app);
 
-	if (!is_made(view, app))
-		return;
-	if (part == PART_MAP)
-		map_subject(view, app, ret);
-	else if (part == PART_GROUPS)
-		groups_subject(view, app, ret);
-	else
-		hosts_subject(view, app, ret);
+	if (is_made(view, app))
+		parts[part_of(view, app)]->subject(view, app, ret);
 }
 
 static const struct key_help help[] = {
