@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * top - the interactive screen; starts a collector as child process if none is live
- */
+/* top - the interactive screen; starts a collector as child process if none is live */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

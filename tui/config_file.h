@@ -2,8 +2,7 @@
 /*
  * config_file.h - settings saved from one start of the display to the next
  *
- * A small text file of "name = value" lines, such as "links.sort = errors"; "#" begins a
- * comment.
+ * A small text file of "name = value" lines, such as "links.sort = errors"; "#" begins a comment.
  * Unknown names stay in the file.
  */
 #ifndef IBWIRE_TUI_CONFIG_FILE_H
@@ -31,9 +30,8 @@ struct config {
 
 /*
  * config_put - set a value, without leading and trailing blanks
- * A pair that cannot be stored is dropped: a name with characters other than a-z, 0-9 and ". -
- * _", or
- * a value that is too long, not UTF-8, or has control characters.
+ * A pair that cannot be stored is dropped: a name with characters other than a-z, 0-9 and ". - _",
+ * or a value that is too long, not UTF-8, or has control characters.
  */
 __attribute__((format(printf, 3, 4))) void config_put(struct config *config, const char *name, const char *fmt, ...);
 
@@ -54,8 +52,7 @@ int config_parse(struct config *config, const char *text, size_t len, struct err
 int config_read(struct config *config, const char *path, struct error *err);
 
 /*
- * config_update - copy the pairs of @now that differ from @before. Return: whether there were
- * any.
+ * config_update - copy the pairs of @now that differ from @before. Return: whether there were any.
  */
 bool config_update(struct config *config, const struct config *before, const struct config *now);
 

@@ -24,9 +24,8 @@
 #define DEAD_READS 20
 
 /*
- * One key, and those that wait behind it, so that typed-ahead keys are drawn
- * once; but none after one that made stale what is shown, and not without end
- * where somebody pastes a book.
+ * One key, and those that wait behind it, so that typed-ahead keys are drawn once; but none after
+ * one that made stale what is shown, and not without end where somebody pastes a book.
  */
 static bool serve_keys(struct app *app, int wait_ms)
 {

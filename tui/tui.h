@@ -3,8 +3,7 @@
  * tui.h - interactive display of a fabric from its database
  *
  * It only reads the database and opens no device. The collector is another process, known only
- * through
- * the callback of the caller.
+ * through the callback of the caller.
  */
 #ifndef IBWIRE_TUI_TUI_H
 #define IBWIRE_TUI_TUI_H
@@ -53,9 +52,8 @@ struct tui_options {
  * tui_run - run until a key, a signal (base/stop.h) or the end of the terminal
  *
  * The terminal is restored on every exit, also on a crash.
- * Return: 0; ERR_USAGE without a suitable terminal; the negated exit status of the collector,
- * with its
- * last message, if it exited before there was data; ERR_NOMEM.
+ * Return: 0; ERR_USAGE without a suitable terminal; the negated exit status of the collector, with
+ * its last message, if it exited before there was data; ERR_NOMEM.
  */
 int tui_run(const struct tui_options *options, struct error *err);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * view.h - the fabric at the selected time, and the numbers of each port
- */
+/* view.h - the fabric at the selected time, and the numbers of each port */
 #ifndef IBWIRE_CLI_VIEW_H
 #define IBWIRE_CLI_VIEW_H
 

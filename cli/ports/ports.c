@@ -249,9 +249,7 @@ struct rows {
 	struct port_details details; /* with --details */
 };
 
-/*
- * Tables omit ports that were never up, mostly empty cages; JSON and CSV have every port.
- */
+/* Tables omit ports that were never up, mostly empty cages; JSON and CSV have every port. */
 static bool is_wanted(const struct view *view, const struct selection *selection, const struct ports_options *own,
 		      uint32_t index, size_t *hidden)
 {

@@ -15,9 +15,8 @@
 #include "base/err.h"
 
 /*
- * What a dying program needs to give the terminal back: a signal handler has no
- * other way to know it, so this is one of the few places with a variable that
- * lives as long as the program.
+ * What a dying program needs to give the terminal back: a signal handler has no other way to know
+ * it, so this is one of the few places with a variable that lives as long as the program.
  */
 static struct {
 	volatile sig_atomic_t armed, went_on;

@@ -2,8 +2,7 @@
 /*
  * text_page.h - scrollable text whose lines can have a subject
  *
- * A page is built for a width: lines of parts, each with a position, a width and a role. The
- * cursor
+ * A page is built for a width: lines of parts, each with a position, a width and a role. The cursor
  * stops only at lines with a subject; elsewhere the page scrolls.
  */
 #ifndef IBWIRE_TUI_DRAW_TEXT_PAGE_H

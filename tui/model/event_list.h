@@ -2,8 +2,7 @@
 /*
  * event_list.h - list of events, newest first, with a filter
  *
- * Newer events are put before those loaded earlier if the two overlap: the list never has a
- * gap.
+ * Newer events are put before those loaded earlier if the two overlap: the list never has a gap.
  */
 #ifndef IBWIRE_TUI_MODEL_EVENT_LIST_H
 #define IBWIRE_TUI_MODEL_EVENT_LIST_H
@@ -59,8 +58,7 @@ int event_list_add(struct event_list *list, const struct recent_event *event, st
 int event_list_filter(struct event_list *list, struct error *err);
 
 /*
- * event_list_pattern - set the pattern: an extended regular expression, case-insensitive; "":
- * none
+ * event_list_pattern - set the pattern: an extended regular expression, case-insensitive; "": none
  * Return: 0; ERR_USAGE: the previous pattern stays.
  */
 int event_list_pattern(struct event_list *list, const char *pattern, struct error *err);

@@ -2,14 +2,11 @@
 /*
  * links.h - all links of a snapshot as rows, filtered and sorted
  *
- * Each link has one row with both its ends. The end nearer to the hosts is the first one: an
- * HCA before
- * its leaf, a leaf before its spine; at equal distance by name. A port without a cable has a
- * row of its
- * own.
+ * Each link has one row with both its ends. The end nearer to the hosts is the first one: an HCA
+ * before its leaf, a leaf before its spine; at equal distance by name. A port without a cable has a
+ * row of its own.
  *
- * Work proportional to the fabric is done when values, order or filter change, never while
- * drawing.
+ * Work proportional to the fabric is done when values, order or filter change, never while drawing.
  */
 #ifndef IBWIRE_TUI_MODEL_LINKS_H
 #define IBWIRE_TUI_MODEL_LINKS_H
@@ -84,8 +81,7 @@ void links_arrange(struct links *links);
 
 /*
  * links_row - the link of a visible row
- * links_side - index of the end, and of the direction from it, that is displayed at place 0 or
- * 1
+ * links_side - index of the end, and of the direction from it, that is displayed at place 0 or 1
  * links_end - the port at that place, or FABRIC_NONE
  */
 const struct link_row *links_row(const struct links *links, size_t row);
@@ -96,8 +92,7 @@ uint32_t links_end(const struct links *links, const struct link_row *link, unsig
 size_t links_find(const struct links *links, uint64_t node_guid, uint8_t port);
 
 /*
- * links_tag - tag or untag a link; tags persist across snapshots. links_is_tagged.
- * links_untag_all.
+ * links_tag - tag or untag a link; tags persist across snapshots. links_is_tagged. links_untag_all.
  */
 int links_tag(struct links *links, const struct link_row *link, struct error *err);
 bool links_is_tagged(const struct links *links, const struct link_row *link);

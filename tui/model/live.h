@@ -3,10 +3,8 @@
  * live.h - the shown snapshot: the newest sweep, or one of the past
  *
  * Polls for the id of the newest sweep and loads a sweep only if it changed. A loaded snapshot
- * stays
- * if the database becomes unreadable; live->problem then has the reason. The collector's state
- * is
- * followed also while the past is shown.
+ * stays if the database becomes unreadable; live->problem then has the reason. The collector's
+ * state is followed also while the past is shown.
  */
 #ifndef IBWIRE_TUI_MODEL_LIVE_H
 #define IBWIRE_TUI_MODEL_LIVE_H
@@ -72,8 +70,7 @@ int live_poll(struct live *live, bool *ret_changed, struct error *err);
 void live_set_time(struct live *live, int64_t at_us);
 
 /*
- * live_step - show the sweep @steps after (below 0: before) the shown one; past the newest:
- * follow.
+ * live_step - show the sweep @steps after (below 0: before) the shown one; past the newest: follow.
  */
 void live_step(struct live *live, int64_t steps);
 

@@ -2,8 +2,7 @@
 /*
  * acknowledge.h - acknowledge a finding
  *
- * Prompts for a reason and a duration in the last line of the screen. For an acknowledged
- * finding
+ * Prompts for a reason and a duration in the last line of the screen. For an acknowledged finding
  * it prompts whether to revoke the acknowledgement.
  */
 #ifndef IBWIRE_TUI_SCREENS_ACKNOWLEDGE_H

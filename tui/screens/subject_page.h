@@ -2,11 +2,9 @@
 /*
  * subject_page.h - page with all details of one subject
  *
- * Its content comes from the snapshot, the context, and data loaded for it alone: history,
- * detail
- * counters, forwarding tables. subject_page_*.c build the lines without curses;
- * screen_subject.c loads,
- * draws and handles keys.
+ * Its content comes from the snapshot, the context, and data loaded for it alone: history, detail
+ * counters, forwarding tables. subject_page_*.c build the lines without curses; screen_subject.c
+ * loads, draws and handles keys.
  */
 #ifndef IBWIRE_TUI_SCREENS_SUBJECT_PAGE_H
 #define IBWIRE_TUI_SCREENS_SUBJECT_PAGE_H
