@@ -85,6 +85,36 @@ int page_putf(struct text_page *page, int x, enum role role, const char *fmt, ..
 	return page_put(page, x, -1, ALIGN_LEFT, role, text);
 }
 
+void page_text(struct text_page *page, enum role role, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	page_line(page, NULL);
+	page_put(page, 0, -1, ALIGN_LEFT, role, text);
+}
+
+void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent)
+{
+	page_line(page, subject);
+	page_put(page, 0, indent - 1, ALIGN_LEFT, ROLE_FAINT, label);
+}
+
+int page_cells(struct text_page *page, const int *widths, const struct page_cell *cells, size_t count)
+{
+	int x = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (widths[i])
+			page_put(page, x, widths[i], cells[i].align, cells[i].role, cells[i].text);
+		x += widths[i] ? widths[i] + 1 : 0;
+	}
+	return x;
+}
+
 void page_heading(struct text_page *page, const char *fmt, ...)
 {
 	char text[512];

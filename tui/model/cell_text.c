@@ -29,6 +29,17 @@ char *cell_text_append_port(const char *name, uint8_t num, char *to)
 	return to;
 }
 
+void cell_text_port(const struct port_table *table, uint32_t index, char *ret)
+{
+	const struct port *port;
+
+	snprintf(ret, CELL_PORT_SIZE, "-");
+	if (index == FABRIC_NONE)
+		return;
+	port = &table->snapshot->fabric->ports[index];
+	cell_text_append_port(table->order.names[port->node], port->num, ret);
+}
+
 const char *cell_text_link(const struct port *port, char *ret)
 {
 	unsigned lanes = link_width_lanes(port->width);
@@ -51,33 +62,23 @@ const char *cell_text_guid(uint64_t guid, char *ret)
 	return ret;
 }
 
-static size_t write_errors_of(const struct port_view *view, unsigned columns, char *ret)
-{
-	char count[32];
-
-	if (isnan(view->errors))
-		return (size_t)snprintf(ret, CELL_SIZE, "-");
-	/* A plus: at least so many, for a counter was reset or stood at its maximum. */
-	format_count((uint64_t)view->errors, columns - view->errors_at_least, count, sizeof(count));
-	return (size_t)snprintf(ret, CELL_SIZE, "%s%s", count, view->errors_at_least ? "+" : "");
-}
-
-/* "3/0": of the end that stands first, and of the other. One number where there is one end, or nothing to tell. */
+/* "3/0": errors of the first end and of the other; one number without another end, or if neither has errors. */
 static void write_errors(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const struct port_view *views = links->table->views, *first = &views[links_end(links, link, 0)];
-	uint32_t second = links_end(links, link, 1);
-	size_t len;
+	const struct port_view *views = links->table->views, *first = &views[links_end(links, link, 0)], *second;
+	uint32_t other = links_end(links, link, 1);
+	unsigned half = columns > 7 ? (unsigned)columns / 2 : 3;
+	char text[2][32];
 
-	if (second == FABRIC_NONE || (first->errors == 0 && views[second].errors == 0 && !first->errors_at_least &&
-				      !views[second].errors_at_least) ||
-	    (isnan(first->errors) && isnan(views[second].errors))) {
-		write_errors_of(first, (unsigned)columns, ret);
+	second = other == FABRIC_NONE ? NULL : &views[other];
+	if (!second || (isnan(first->errors) && isnan(second->errors)) ||
+	    (first->errors == 0 && second->errors == 0 && !first->errors_at_least && !second->errors_at_least)) {
+		format_errors(first->errors, first->errors_at_least, (unsigned)columns, ret, CELL_SIZE);
 		return;
 	}
-	len = write_errors_of(first, (unsigned)(columns > 7 ? columns / 2 : 3), ret);
-	ret[len++] = '/';
-	write_errors_of(&views[second], (unsigned)(columns > 7 ? columns / 2 : 3), ret + len);
+	snprintf(ret, CELL_SIZE, "%s/%s",
+		 format_errors(first->errors, first->errors_at_least, half, text[0], sizeof(text[0])),
+		 format_errors(second->errors, second->errors_at_least, half, text[1], sizeof(text[1])));
 }
 
 /* "symbol_errors 12, rcv_errors 3", the most frequent not first but in the catalogue's order. */
@@ -151,16 +152,6 @@ static void write_stall(const struct links *links, const struct link_row *link, 
 		strcat(ret, "+");
 }
 
-static void write_end(const struct links *links, uint32_t index, char *ret)
-{
-	const struct port *port;
-
-	if (index == FABRIC_NONE)
-		return;
-	port = &links->table->snapshot->fabric->ports[index];
-	cell_text_append_port(links->table->order.names[port->node], port->num, ret);
-}
-
 static void write_link(const struct port *port, bool degraded, char *ret)
 {
 	if (link_width_lanes(port->width))
@@ -186,7 +177,7 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 		break;
 	case COLUMN_PORT:
 	case COLUMN_PEER:
-		write_end(links, links_end(links, link, column == COLUMN_PEER), ret);
+		cell_text_port(links->table, links_end(links, link, column == COLUMN_PEER), ret);
 		break;
 	case COLUMN_STATUS:
 		write_status(links, link, columns, ret);

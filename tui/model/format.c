@@ -218,6 +218,16 @@ const char *format_count(uint64_t count, unsigned columns, char *ret, size_t siz
 	return ret;
 }
 
+const char *format_errors(double errors, bool at_least, unsigned columns, char *ret, size_t size)
+{
+	char count[32] = "-";
+
+	if (!isnan(errors))
+		format_count((uint64_t)errors, columns - at_least, count, sizeof(count));
+	snprintf(ret, size, "%s%s", count, at_least && !isnan(errors) ? "+" : "");
+	return ret;
+}
+
 const char *format_per_s(double per_s, char *ret, size_t size)
 {
 	if (isnan(per_s))

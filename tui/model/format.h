@@ -52,6 +52,9 @@ const char *format_percent(double percent, char *ret, size_t size);
 /* format_count - "4,096"; below 7 columns "97k", "1.2M". */
 const char *format_count(uint64_t count, unsigned columns, char *ret, size_t size);
 
+/* format_errors - format_count(), with "+" for a lower bound; "-" for NAN. */
+const char *format_errors(double errors, bool at_least, unsigned columns, char *ret, size_t size);
+
 /* format_per_s - a count per second: "0", "3.2k", "1.9M". "-" for NAN. */
 const char *format_per_s(double per_s, char *ret, size_t size);
 

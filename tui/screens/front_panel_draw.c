@@ -94,12 +94,7 @@ static enum role value_role(const struct face *face, enum panel_view view)
 static void write_value(const struct face *face, enum panel_view view, char *ret, size_t size)
 {
 	if (view == PANEL_ERRORS) {
-		if (isnan(face->view->errors))
-			snprintf(ret, size, "-");
-		else
-			format_count((uint64_t)face->view->errors, 5, ret, size);
-		if (face->view->errors_at_least)
-			strcat(ret, "+");
+		format_errors(face->view->errors, face->view->errors_at_least, 5, ret, size);
 	} else if (face->view->unused) {
 		snprintf(ret, size, "unused");
 	} else if (face->word != WORD_OK) {
@@ -322,18 +317,17 @@ static void add_numbers(const struct app *app, const struct face *face, uint32_t
 	const struct port_view *view = face->view;
 	uint32_t peer = app->table->snapshot->fabric->ports[port].peer;
 	enum role role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
-	char rate[32], percent[16], own[32] = "-", other[32] = "";
+	char rate[32], percent[16], own[32], other[32] = "";
 
 	segment_add(line, 1, role, "TX %s %s", format_rate(view->xmit_bytes_per_s, 12, rate, sizeof(rate)),
 		    format_percent(view->xmit_percent, percent, sizeof(percent)));
 	segment_add(line, 2, role, "RX %s %s", format_rate(view->rcv_bytes_per_s, 12, rate, sizeof(rate)),
 		    format_percent(view->rcv_percent, percent, sizeof(percent)));
-	if (!isnan(view->errors))
-		format_count((uint64_t)view->errors, 8, own, sizeof(own));
+	format_errors(view->errors, view->errors_at_least, 8, own, sizeof(own));
 	if (peer != FABRIC_NONE && !isnan(app->table->views[peer].errors))
 		format_count((uint64_t)app->table->views[peer].errors, 8, other, sizeof(other));
-	segment_add(line, 3, face->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s%s%s", own,
-		    view->errors_at_least ? "+" : "", other[0] ? "/" : "", other);
+	segment_add(line, 3, face->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s%s", own,
+		    other[0] ? "/" : "", other);
 	segment_add(line, 5, ROLE_FAINT, "XmitWait%% %s",
 		    format_percent(view->stall_percent, percent, sizeof(percent)));
 }

@@ -14,17 +14,6 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 
-static void write_hottest(const struct app *app, const struct port_group *group, char ret[CELL_SIZE])
-{
-	const struct port *port;
-
-	ret[0] = '\0';
-	if (group->hottest == FABRIC_NONE || group->max_percent <= RATE_IDLE_PERCENT)
-		return;
-	port = &app->live->shown->fabric->ports[group->hottest];
-	cell_text_append_port(app->table->order.names[port->node], port->num, ret);
-}
-
 /* The text and look of a cell of a group. */
 static enum role write_cell(const struct app *app, const struct port_group *group, enum group_column column,
 			    int columns, char ret[CELL_SIZE])
@@ -56,16 +45,13 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 		format_percent(group->stall_percent, ret, CELL_SIZE);
 		return group->stall_percent >= 10 ? ROLE_WARNING : ROLE_TEXT;
 	case GROUP_COLUMN_ERRORS:
-		if (isnan(group->errors))
-			snprintf(ret, CELL_SIZE, "-");
-		else
-			format_count((uint64_t)group->errors, (unsigned)columns - group->errors_at_least, ret,
-				     CELL_SIZE);
-		if (group->errors_at_least && group->errors > 0)
-			strcat(ret, "+");
+		format_errors(group->errors, group->errors_at_least && group->errors > 0, (unsigned)columns, ret,
+			      CELL_SIZE);
 		return group->errors > 0 ? ROLE_WARNING : ROLE_FAINT;
 	case GROUP_COLUMN_HOTTEST:
-		write_hottest(app, group, ret);
+		ret[0] = '\0';
+		if (group->hottest != FABRIC_NONE && group->max_percent > RATE_IDLE_PERCENT)
+			cell_text_port(app->table, group->hottest, ret);
 		return ROLE_TEXT;
 	case GROUP_COLUMN_STATE:
 		group_state_word(group, columns, ret, CELL_SIZE);

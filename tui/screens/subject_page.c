@@ -113,8 +113,7 @@ void subject_page_history(struct subject_page *detail, const struct app *app)
 
 static void put_gone(struct text_page *page, const char *what)
 {
-	page_line(page, NULL);
-	page_putf(page, 0, ROLE_WARNING, "%s is not in the shown fabric.", what);
+	page_text(page, ROLE_WARNING, "%s is not in the shown fabric.", what);
 	page_wrap(page, NULL, 0, ROLE_FAINT, "Go to a time at which it was present (t, b, < and >), or back with Esc.");
 }
 
@@ -148,8 +147,7 @@ void subject_page_fill(struct subject_page *detail, const struct app *app, const
 
 	page_begin(page, columns);
 	if (subject->kind == SUBJECT_FINDING && !row) {
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_WARNING, "This finding is not open at the shown time.");
+		page_text(page, ROLE_WARNING, "This finding is not open at the shown time.");
 		page_wrap(page, NULL, 0, ROLE_FAINT,
 			  "It has closed or had not opened yet: see Events (5). Esc: back.");
 		return;
@@ -290,64 +288,64 @@ static const char *share_text(double part, double whole, char *ret, size_t size)
 	return format_percent(whole > 0 ? 100 * part / whole : NAN, ret, size);
 }
 
-/* Columns from the right end of a peer's name on, each of 7 and a blank. */
-enum { CELL = 7, FEW = 6, ALL = 8 };
-
-static void put_cells(struct text_page *page, int x, enum role role, const char *const *texts, int count)
-{
-	for (int i = 0; i < count; i++)
-		page_put(page, x + i * (CELL + 1), CELL, ALIGN_RIGHT, role, texts[i]);
-}
+/* The columns of the members: port, peer, and numbers. */
+enum { PORT, PEER, NUMBERS, COLUMNS = NUMBERS + 8, NUMBER = 7 };
 
 static void put_member(struct text_page *page, const struct app *app, const struct subject_data *known,
-		       const struct sums *sums, uint32_t index, int peer_columns, int cells)
+		       const struct sums *sums, uint32_t index, const int *widths)
 {
-	const struct fabric *fabric = app->live->shown->fabric;
-	const struct port *port = &fabric->ports[index];
+	const struct port *port = &app->live->shown->fabric->ports[index];
 	const struct port_view *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
-	char out[16], in[16], share_out[16], share_in[16], fair[16], table[16], stall[16], errors[32] = "-";
-	const char *const texts[ALL] = { out, share_out, in, share_in, fair, table, stall, errors };
-	double load = fmax(view->xmit_percent, view->rcv_percent);
-	char text[NODE_NAME_SIZE + 8] = "-";
 	double capacity = port->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(port) : 0;
+	double lids = known->routes == ROUTES_READ ? known->lids[port->num] : NAN;
+	enum role role = role_of_load(fmax(view->xmit_percent, view->rcv_percent));
+	char num[8], peer[CELL_PORT_SIZE], numbers[COLUMNS - NUMBERS][32];
+	struct page_cell cells[COLUMNS] = {
+		[PORT] = { num, ROLE_STRONG, ALIGN_RIGHT },
+		[PEER] = { peer, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, ALIGN_MIDDLE },
+	};
+	size_t size = sizeof(numbers[0]);
 
+	snprintf(num, sizeof(num), "%u", port->num);
+	cell_text_port(app->table, port->peer, peer);
+	format_percent(view->xmit_percent, numbers[0], size);
+	share_text(view->xmit_bytes_per_s, sums->out, numbers[1], size);
+	format_percent(view->rcv_percent, numbers[2], size);
+	share_text(view->rcv_bytes_per_s, sums->in, numbers[3], size);
+	share_text(capacity, sums->capacity, numbers[4], size);
+	share_text(lids, sums->lids, numbers[5], size);
+	format_percent(view->stall_percent, numbers[6], size);
+	format_errors(view->errors, false, 6, numbers[7], size);
+	for (size_t i = NUMBERS; i < COLUMNS; i++)
+		cells[i] = (struct page_cell){ numbers[i - NUMBERS], role, ALIGN_RIGHT };
 	page_line(page, &subject);
-	snprintf(text, sizeof(text), "%u", port->num);
-	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_STRONG, text);
-	snprintf(text, sizeof(text), "-");
-	if (port->peer != FABRIC_NONE)
-		cell_text_append_port(app->table->order.names[fabric->ports[port->peer].node],
-				      fabric->ports[port->peer].num, text);
-	page_put(page, 5, peer_columns, ALIGN_MIDDLE, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, text);
-	format_percent(view->xmit_percent, out, sizeof(out));
-	format_percent(view->rcv_percent, in, sizeof(in));
-	share_text(view->xmit_bytes_per_s, sums->out, share_out, sizeof(share_out));
-	share_text(view->rcv_bytes_per_s, sums->in, share_in, sizeof(share_in));
-	share_text(capacity, sums->capacity, fair, sizeof(fair));
-	share_text(known->routes == ROUTES_READ ? known->lids[port->num] : NAN, sums->lids, table, sizeof(table));
-	format_percent(view->stall_percent, stall, sizeof(stall));
-	if (!isnan(view->errors))
-		format_count((uint64_t)view->errors, 6, errors, sizeof(errors));
-	put_cells(page, 6 + peer_columns, isnan(load) ? ROLE_FAINT : role_of_load(load), texts, cells);
+	page_cells(page, widths, cells, COLUMNS);
 }
 
 static void put_members(struct text_page *page, const struct app *app, const struct subject_data *known,
 			const struct shape_group *group)
 {
-	static const char *const heads[ALL] = { "TX", "SHARE", "RX", "SHARE", "FAIR", "TABLE", "XWait%", "ERRORS" };
+	static const struct page_cell heads[COLUMNS] = {
+		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { "PEER", ROLE_HEAD, ALIGN_LEFT }, { "TX", ROLE_HEAD, ALIGN_RIGHT },
+		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { "RX", ROLE_HEAD, ALIGN_RIGHT },
+		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { "FAIR", ROLE_HEAD, ALIGN_RIGHT },
+		{ "TABLE", ROLE_HEAD, ALIGN_RIGHT }, { "XWait%", ROLE_HEAD, ALIGN_RIGHT },
+		{ "ERRORS", ROLE_HEAD, ALIGN_RIGHT },
+	};
 	const struct sums sums = sum_up(app, group, known);
-	int cells = page->columns >= 6 + 14 + ALL * (CELL + 1) ? ALL : page->columns >= 60 ? FEW : 3;
-	int peer_columns = page->columns - 6 - cells * (CELL + 1);
+	int numbers = page->columns >= 6 + 14 + (COLUMNS - NUMBERS) * (NUMBER + 1) ? COLUMNS - NUMBERS :
+		      page->columns >= 60 ? 6 : 3;
+	int peer = page->columns - 6 - numbers * (NUMBER + 1), widths[COLUMNS] = { [PORT] = 4 };
 
-	peer_columns = peer_columns < 4 ? 4 : peer_columns > 48 ? 48 : peer_columns;
+	widths[PEER] = peer < 4 ? 4 : peer > 48 ? 48 : peer;
+	for (int i = 0; i < numbers; i++)
+		widths[NUMBERS + i] = NUMBER;
 	page_heading(page, "MEMBERS");
 	page_line(page, NULL);
-	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_HEAD, "PORT");
-	page_put(page, 5, peer_columns, ALIGN_LEFT, ROLE_HEAD, "PEER");
-	put_cells(page, 6 + peer_columns, ROLE_HEAD, heads, cells);
+	page_cells(page, widths, heads, COLUMNS);
 	for (uint32_t i = group->first; i < group->first + group->count; i++)
-		put_member(page, app, known, &sums, app->context->shape->members[i], peer_columns, cells);
+		put_member(page, app, known, &sums, app->context->shape->members[i], widths);
 	page_line(page, NULL);
 	page_wrap(page, NULL, 0, ROLE_FAINT,
 		  "TX, RX: of the link rate. SHARE: of the group's traffic. FAIR: by link rate. "
@@ -366,8 +364,7 @@ void subject_page_group(struct subject_page *detail, const struct app *app, cons
 	page_line(page, subject);
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, subject_name(app, subject, name, sizeof(name)));
 	if (index == SHAPE_NONE) {
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_WARNING, "The shown fabric has no such links.");
+		page_text(page, ROLE_WARNING, "The shown fabric has no such links.");
 		subject_page_findings(detail, app, subject->node_guid, 0);
 		return;
 	}
