@@ -141,17 +141,6 @@ static void write_finding(const struct links *links, const struct link_row *link
 			 finding_kind_name(links->context->findings[link->finding - 1].finding.kind));
 }
 
-static void write_stall(const struct links *links, const struct link_row *link, unsigned place, char *ret)
-{
-	uint32_t port = links_end(links, link, place);
-
-	if (port == FABRIC_NONE)
-		return;
-	format_percent(links->table->views[port].stall_percent, ret, CELL_SIZE);
-	if (links->table->views[port].stall_at_least)
-		strcat(ret, "+");
-}
-
 static void write_link(const struct port *port, bool degraded, char *ret)
 {
 	if (link_width_lanes(port->width))
@@ -163,9 +152,8 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	const struct port *first = &fabric->ports[links_end(links, link, 0)];
-	const struct port_view *view = &links->table->views[links_end(links, link, 0)];
-	unsigned side = links_side(links, link, 0);
-	uint32_t end = links_end(links, link, column == COLUMN_WAIT_BACK);
+	double number = links_number(links, link, column);
+	uint32_t end;
 
 	snprintf(ret, CELL_SIZE, "-");
 	switch (column) {
@@ -189,31 +177,27 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 	case COLUMN_LINK:
 		write_link(&fabric->ports[link->ends[0]], link->degraded, ret);
 		break;
-	case COLUMN_LOAD:
-		format_percent(links_load(link), ret, CELL_SIZE);
-		break;
 	case COLUMN_XMIT:
 	case COLUMN_RCV:
-		format_rate(link->bytes_per_s[side ^ (column == COLUMN_RCV)], (unsigned)columns, ret, CELL_SIZE);
-		break;
-	case COLUMN_XMIT_PERCENT:
-	case COLUMN_RCV_PERCENT:
-		format_percent(link->percent[side ^ (column == COLUMN_RCV_PERCENT)], ret, CELL_SIZE);
-		break;
-	case COLUMN_XMIT_PACKETS:
-		format_per_s(view->xmit_packets_per_s, ret, CELL_SIZE);
-		break;
-	case COLUMN_RCV_PACKETS:
-		format_per_s(view->rcv_packets_per_s, ret, CELL_SIZE);
+		format_rate(number, (unsigned)columns, ret, CELL_SIZE);
 		break;
 	case COLUMN_STALL:
 	case COLUMN_STALL_BACK:
-		write_stall(links, link, column == COLUMN_STALL_BACK, ret);
+		format_percent(number, ret, CELL_SIZE);
+		end = links_end(links, link, column == COLUMN_STALL_BACK);
+		if (end != FABRIC_NONE && links->table->views[end].stall_at_least)
+			strcat(ret, "+");
 		break;
+	case COLUMN_LOAD:
+	case COLUMN_XMIT_PERCENT:
+	case COLUMN_RCV_PERCENT:
+		format_percent(number, ret, CELL_SIZE);
+		break;
+	case COLUMN_XMIT_PACKETS:
+	case COLUMN_RCV_PACKETS:
 	case COLUMN_WAIT:
 	case COLUMN_WAIT_BACK:
-		if (end != FABRIC_NONE)
-			format_per_s(links->table->views[end].wait_ticks_per_s, ret, CELL_SIZE);
+		format_per_s(number, ret, CELL_SIZE);
 		break;
 	case COLUMN_ERRORS:
 		write_errors(links, link, columns, ret);

@@ -193,7 +193,119 @@ int links_set(struct links *links, const struct port_table *table, const struct 
 	return 0;
 }
 
-static bool is_name_of_somebody(const struct shape *shape, const struct filter_term *term)
+double links_number(const struct links *links, const struct link_row *link, enum column column)
+{
+	const struct port_view *views = links->table->views;
+	bool back = column == COLUMN_STALL_BACK || column == COLUMN_WAIT_BACK;
+	unsigned side = links_side(links, link, 0);
+	uint32_t end = links_end(links, link, back);
+
+	switch (column) {
+	case COLUMN_LOAD:
+		return links_load(link);
+	case COLUMN_XMIT:
+		return link->bytes_per_s[side];
+	case COLUMN_RCV:
+		return link->bytes_per_s[!side];
+	case COLUMN_XMIT_PERCENT:
+	case COLUMN_XMIT_BAR:
+		return link->percent[side];
+	case COLUMN_RCV_PERCENT:
+	case COLUMN_RCV_BAR:
+		return link->percent[!side];
+	case COLUMN_XMIT_PACKETS:
+		return views[end].xmit_packets_per_s;
+	case COLUMN_RCV_PACKETS:
+		return views[end].rcv_packets_per_s;
+	case COLUMN_STALL:
+	case COLUMN_STALL_BACK:
+		return end == FABRIC_NONE ? NAN : views[end].stall_percent;
+	case COLUMN_WAIT:
+	case COLUMN_WAIT_BACK:
+		return end == FABRIC_NONE ? NAN : views[end].wait_ticks_per_s;
+	default:
+		return NAN;
+	}
+}
+
+/* The key by which a row is sorted; NAN if unknown. */
+static double key_of(const struct links *links, const struct link_row *link)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	uint32_t end = links_end(links, link, links->sort == COLUMN_PEER);
+	uint64_t rate;
+
+	switch (links->sort) {
+	case COLUMN_TAG:
+		return links_is_tagged(links, link);
+	case COLUMN_FINDING:
+		/* The worst finding first; a link without any is sorted as unknown. */
+		return link->finding ? (double)link->mark * 1e6 - link->finding : NAN;
+	case COLUMN_STATUS:
+		return link->word;
+	case COLUMN_LINK:
+		rate = port_rate_bits_per_s(&fabric->ports[link->ends[0]]);
+		return rate ? (double)rate : NAN;
+	case COLUMN_ERRORS:
+	case COLUMN_WHICH_ERRORS:
+		return links_errors(links, link);
+	case COLUMN_AGE:
+		return link->last_wall_us ? -(double)link->last_wall_us : NAN;
+	case COLUMN_PORT:
+	case COLUMN_PEER:
+		return end == FABRIC_NONE ? NAN : links->table->order.port_rank[end];
+	case COLUMN_STATE:
+		return fabric->ports[end].state * 16 + fabric->ports[end].phys_state;
+	case COLUMN_LID:
+		return fabric_port_lid(fabric, &fabric->ports[end]);
+	case COLUMN_GUID: /* 64 bits do not fit: it is the tie */
+		return 0;
+	default:
+		return links_number(links, link, links->sort);
+	}
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct link_entry *entry_a = a, *entry_b = b;
+
+	if (entry_a->key != entry_b->key)
+		return entry_a->key < entry_b->key ? -1 : 1;
+	if (entry_a->tie != entry_b->tie)
+		return entry_a->tie < entry_b->tie ? -1 : 1;
+	return entry_a->link < entry_b->link ? -1 : entry_a->link > entry_b->link;
+}
+
+/* Unknown values last in both orders, ties by name. */
+static void links_sort(struct links *links)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	struct link_entry *entries = links->entries;
+	size_t i;
+
+	for (i = 0; i < links->row_count; i++) {
+		const struct link_row *link = links_row(links, i);
+		uint32_t first = links_end(links, link, 0);
+		double key = key_of(links, link);
+
+		if (isnan(key))
+			key = INFINITY;
+		else if (links->descending)
+			key = -key;
+		entries[i] = (struct link_entry){ key, links->table->order.port_rank[first], links->rows[i] };
+		if (links->sort == COLUMN_GUID) {
+			uint64_t guid = fabric->nodes[fabric->ports[first].node].guid;
+
+			entries[i].tie = links->descending ? ~guid : guid;
+		}
+	}
+	qsort(entries, links->row_count, sizeof(*entries), compare_entries);
+	for (i = 0; i < links->row_count; i++)
+		links->rows[i] = entries[i].link;
+}
+
+/* Whether the value of a term is the full name of a host or rail. */
+static bool is_full_name(const struct shape *shape, const struct filter_term *term)
 {
 	size_t i;
 
@@ -215,7 +327,7 @@ void links_arrange(struct links *links)
 		return;
 	links->exact = 0;
 	for (i = 0; i < links->filter.term_count; i++)
-		if (is_name_of_somebody(links->context->shape, &links->filter.terms[i]))
+		if (is_full_name(links->context->shape, &links->filter.terms[i]))
 			links->exact |= UINT32_C(1) << i;
 	for (i = 0; i < links->count; i++) {
 		const struct link_row *link = &links->all[i];

@@ -104,8 +104,8 @@ bool links_descending_first(enum column column);
 /* links_passes - whether a link matches the filter. In links_filter.c. */
 bool links_passes(const struct links *links, const struct link_row *link);
 
-/* links_sort - sort the rows: unknown values last in both orders, ties by name. In links_sort.c. */
-void links_sort(struct links *links);
+/* links_number - the rate, utilization or count of a column of numbers except errors; NAN: unknown. */
+double links_number(const struct links *links, const struct link_row *link, enum column column);
 
 /* links_load - percent of the busier direction; NAN if unknown. */
 double links_load(const struct link_row *link);

@@ -15,7 +15,6 @@
 #include "tui/model/context.h"
 #include "tui/model/live.h"
 #include "tui/model/port_table.h"
-#include "tui/screens/acknowledge.h"
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
@@ -62,7 +61,6 @@ struct parts {
 	struct port_table table;
 	struct tui_child_state child;
 	struct prompt prompt;
-	struct acknowledge_input acknowledge_input;
 };
 
 int app_init(struct app *app, const struct tui_options *options, struct error *err)
@@ -81,7 +79,6 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	app->table = &parts->table;
 	app->child = &parts->child;
 	app->prompt = &parts->prompt;
-	app->acknowledge_input = &parts->acknowledge_input;
 	app->started_us = clock_boottime_us(options->clock);
 	app->now_us = clock_wall_us(options->clock);
 	live_init(app->live, options->db_path, options->names, options->clock, options->refresh_us);
@@ -98,6 +95,7 @@ void app_done(struct app *app)
 	port_table_done(app->table);
 	context_done(app->context);
 	live_done(app->live);
+	free(app->acknowledge_input);
 	free(app->parts);
 }
 

@@ -48,7 +48,7 @@ struct app {
 	struct port_table *table; /* numbers, names and sums of all ports of live->shown */
 	struct tui_child_state *child;
 	struct prompt *prompt;
-	struct acknowledge_input *acknowledge_input; /* while a prompt is open */
+	struct acknowledge_input *acknowledge_input; /* keys.c; NULL: not yet used */
 	uint64_t generation;  /* changes with the snapshot, the context or the table; 0: nothing to show yet */
 	bool stale;           /* table and context have to be rebuilt for the same snapshot */
 	char message[256];    /* shown in the notice line until message_until_us; "": none */

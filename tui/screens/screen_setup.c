@@ -1,11 +1,246 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - display settings */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "tui/config_file.h"
 #include "tui/draw/draw.h"
 #include "tui/draw/key.h"
 #include "tui/draw/list.h"
 #include "tui/draw/terminal.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/setup.h"
+#include "tui/tui.h"
+
+static const struct {
+	int64_t us;
+	const char *name;
+} refreshes[] = {
+	{ 0, "each sweep" }, { 2 * US_PER_S, "2 s" }, { 5 * US_PER_S, "5 s" }, { 10 * US_PER_S, "10 s" },
+	{ 30 * US_PER_S, "30 s" }, { 60 * US_PER_S, "60 s" },
+};
+enum { REFRESHES = sizeof(refreshes) / sizeof(refreshes[0]) };
+
+static const char *const color_names[] = { "auto", "256", "16", "8", "mono", NULL };
+static const char *const flag_names[] = { "no", "yes", NULL };
+
+static const struct setting settings[] = {
+	{ "colors", SETTING_CHOICE, offsetof(struct setup, colors), color_names },
+	{ "ascii", SETTING_FLAG, offsetof(struct setup, ascii), NULL },
+	{ "mouse", SETTING_FLAG, offsetof(struct setup, mouse), NULL },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
+
+static int refresh_index(const struct app *app)
+{
+	int i = 0;
+
+	while (i < REFRESHES - 1 && refreshes[i].us < app->live->refresh_us)
+		i++;
+	return i;
+}
+
+void setup_refresh(struct app *app, int direction)
+{
+	app->live->refresh_us = refreshes[(refresh_index(app) + direction + REFRESHES) % REFRESHES].us;
+}
+
+const char *setup_refresh_name(const struct app *app)
+{
+	return refreshes[refresh_index(app)].name;
+}
+
+/* "links." of "Links". */
+static void write_scope(const struct screen *screen, char ret[CONFIG_NAME_SIZE])
+{
+	size_t i;
+
+	for (i = 0; screen->name[i] && i < CONFIG_NAME_SIZE - 2; i++)
+		ret[i] = (char)tolower((unsigned char)screen->name[i]);
+	ret[i++] = '.';
+	ret[i] = '\0';
+}
+
+static void save_settings(const struct setting *setting, const void *state, struct config *config)
+{
+	for (; setting && setting->name; setting++) {
+		const void *field = (const char *)state + setting->offset;
+		const char *value;
+
+		if (setting->kind == SETTING_FLAG)
+			value = flag_names[*(const bool *)field];
+		else if (setting->kind == SETTING_CHOICE)
+			value = setting->words[*(const unsigned *)field];
+		else
+			value = column_info(*(const enum column *)field)->title;
+		config_put(config, setting->name, "%s", value);
+	}
+}
+
+/* Return: 1 restored, 0 unknown name, -1 invalid value. */
+static int restore_setting(const struct setting *setting, void *state, const char *name, const char *value)
+{
+	void *field;
+	int choice;
+
+	while (setting->name && strcmp(setting->name, name))
+		setting++;
+	if (!setting->name)
+		return 0;
+	field = (char *)state + setting->offset;
+	if (setting->kind == SETTING_COLUMN)
+		return column_by_title(value, field) ? 1 : -1;
+	choice = config_choice(value, setting->kind == SETTING_FLAG ? flag_names : setting->words);
+	if (choice < 0)
+		return -1;
+	if (setting->kind == SETTING_FLAG)
+		*(bool *)field = choice;
+	else
+		*(unsigned *)field = (unsigned)choice;
+	return 1;
+}
+
+static void save_columns(const struct setup *setup, struct config *config)
+{
+	char text[CONFIG_VALUE_SIZE] = "";
+	size_t len = 0;
+
+	for (int column = 0; column < COLUMN_COUNT; column++)
+		if (setup->hidden & 1u << column && len < sizeof(text))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
+						column_info((enum column)column)->title);
+	config_put(config, "hidden-columns", "%s", text);
+}
+
+static bool restore_columns(struct setup *setup, const char *value)
+{
+	char text[CONFIG_VALUE_SIZE], *next = text, *title;
+
+	snprintf(text, sizeof(text), "%s", value);
+	while ((title = strsep(&next, ",")) != NULL) {
+		enum column column;
+
+		title += strspn(title, " ");
+		if (!*title)
+			continue;
+		if (!column_by_title(title, &column) || !column_can_hide(column))
+			return false;
+		setup->hidden |= 1u << column;
+	}
+	return true;
+}
+
+void setup_save(const struct app *app, struct config *config)
+{
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+
+	config->scope[0] = '\0';
+	config_put(config, "refresh", "%s", setup_refresh_name(app));
+	save_settings(settings, app->setup, config);
+	save_columns(app->setup, config);
+	for (i = 0; i < count; i++) {
+		write_scope(all[i], config->scope);
+		save_settings(all[i]->settings, app->states[i], config);
+	}
+	config->scope[0] = '\0';
+}
+
+static bool restore_refresh(const struct app *app, const char *value)
+{
+	for (int i = 0; i < REFRESHES; i++)
+		if (!strcmp(refreshes[i].name, value)) {
+			app->live->refresh_us = refreshes[i].us;
+			return true;
+		}
+	return false;
+}
+
+/* Return: as restore_setting(). */
+static int restore_pair(const struct app *app, const struct config_pair *pair)
+{
+	const char *name = pair->name, *value = pair->value;
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+
+	if (!strcmp(name, "refresh"))
+		return restore_refresh(app, value) ? 1 : -1;
+	if (!strcmp(name, "hidden-columns"))
+		return restore_columns(app->setup, value) ? 1 : -1;
+	for (i = 0; i < count; i++) {
+		char scope[CONFIG_NAME_SIZE];
+
+		write_scope(all[i], scope);
+		if (!all[i]->settings || strncmp(name, scope, strlen(scope)) != 0)
+			continue;
+		return restore_setting(all[i]->settings, app->states[i], name + strlen(scope), value) > 0 ? 1 : -1;
+	}
+	return restore_setting(settings, app->setup, name, value);
+}
+
+bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < config->count; i++) {
+		/* An unknown name may be another version's: it is ignored. */
+		bool valid = restore_pair(app, &config->pairs[i]) >= 0;
+
+		if (!valid && good)
+			snprintf(ret_wrong, size, "%s = %s", config->pairs[i].name, config->pairs[i].value);
+		good &= valid;
+	}
+	app->setup->stale = true;
+	return good;
+}
+
+int setup_start(struct app *app, struct error *err)
+{
+	const char *path = app->options->config_path;
+	struct error trouble = { 0 };
+	char wrong[160] = "";
+	struct config *config;
+
+	app->setup->stale = app->setup->mouse = true;
+	if (!path)
+		return 0;
+	config = calloc(1, sizeof(*config));
+	if (!config)
+		return err_nomem(err);
+	if (config_read(config, path, &trouble) < 0)
+		app_message(app, "settings %s", trouble.text);
+	if (!setup_restore(app, config, wrong, sizeof(wrong)) && !trouble.code)
+		app_message(app, "settings ignored: unknown value \"%s\" (%.160s)", wrong, path);
+	free(config);
+	setup_save(app, &app->setup->began);
+	return 0;
+}
+
+void setup_end(const struct app *app)
+{
+	struct config *now, *file;
+
+	if (!app->options->config_path)
+		return;
+	now = calloc(1, sizeof(*now));
+	file = calloc(1, sizeof(*file));
+	if (now && file) {
+		setup_save(app, now);
+		/* The file as it is by now: another screen may have ended meanwhile. */
+		config_read(file, app->options->config_path, NULL);
+		if (config_update(file, &app->setup->began, now))
+			config_write(file, app->options->config_path);
+	}
+	free(now);
+	free(file);
+}
+
+/* --- the screen --- */
 
 /* The rows: these, and a column of Links each. */
 enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
@@ -39,7 +274,7 @@ static void row_texts(const struct setup_screen *self, const struct app *app, si
 	switch (row) {
 	case ROW_COLORS:
 		ret[0] = "colours";
-		ret[1] = setup_colors_name(setup->colors);
+		ret[1] = color_names[setup->colors];
 		ret[2] = "maximum; NO_COLOR and --color take precedence";
 		break;
 	case ROW_CHARACTERS:

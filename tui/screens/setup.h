@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* setup.h - settings of the display, and their restoration at the next start */
+/* setup.h - settings of the display, and their restoration at the next start (screen_setup.c) */
 #ifndef IBWIRE_TUI_SCREENS_SETUP_H
 #define IBWIRE_TUI_SCREENS_SETUP_H
 
@@ -44,8 +44,5 @@ void setup_refresh(struct app *app, int direction);
 
 /* setup_refresh_name - "each sweep", "2 s", ... */
 const char *setup_refresh_name(const struct app *app);
-
-/* setup_colors_name - "auto", "256", "16", "8", "mono". */
-const char *setup_colors_name(enum theme_colors colors);
 
 #endif
