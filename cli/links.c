@@ -131,32 +131,32 @@ static bool has_errors(const struct port_view *end)
 }
 
 /* The result and its counts. */
-struct asked {
+struct counts {
 	const struct selection *selection;
 	bool errors;
 	size_t links, shown;
 };
 
 /* Add the link of one port, unless it was added from its other end. */
-static bool put_link(struct result *result, const struct view *view, struct asked *asked, bool *done, uint32_t index)
+static bool put_link(struct result *result, const struct view *view, struct counts *counts, bool *done, uint32_t index)
 {
 	uint32_t peer = view->fabric->ports[index].peer;
 	struct port_view pair[2];
 
 	if (peer == FABRIC_NONE || done[peer] ||
-	    (!selection_has_port(asked->selection, index) && !selection_has_port(asked->selection, peer)))
+	    (!selection_has_port(counts->selection, index) && !selection_has_port(counts->selection, peer)))
 		return true;
 	done[index] = true;
-	asked->links++;
+	counts->links++;
 	port_view_init(view, index, &pair[0]);
 	port_view_init(view, peer, &pair[1]);
-	if (asked->errors && !has_errors(&pair[0]) && !has_errors(&pair[1]))
+	if (counts->errors && !has_errors(&pair[0]) && !has_errors(&pair[1]))
 		return true;
-	asked->shown++;
+	counts->shown++;
 	return put_row(result, view, pair);
 }
 
-static int put_rows(struct result *result, const struct view *view, struct asked *asked, struct error *err)
+static int put_rows(struct result *result, const struct view *view, struct counts *counts, struct error *err)
 {
 	bool *done = calloc(view->fabric->port_count + 1, sizeof(*done)), more = true;
 	size_t i;
@@ -168,23 +168,23 @@ static int put_rows(struct result *result, const struct view *view, struct asked
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
 		for (j = node->first_port; more && j < node->first_port + node->ports; j++)
-			more = put_link(result, view, asked, done, j);
+			more = put_link(result, view, counts, done, j);
 	}
 	free(done);
 	return 0;
 }
 
 /* Explain an empty table. */
-static void note(struct result *result, const struct options *options, const struct asked *asked)
+static void note(struct result *result, const struct options *options, const struct counts *counts)
 {
 	const char *further = options->since_us ? "" : "; use --since -1h for a longer window";
 
-	if (!asked->links && !asked->selection->all)
+	if (!counts->links && !counts->selection->all)
 		result_note(result, "no cable is connected; ibwire report NODE/PORT shows its last peer");
-	else if (asked->errors && !asked->shown)
+	else if (counts->errors && !counts->shown)
 		result_note(result, "no link errors in this %s%s", options->since_us ? "window" : "one sweep",
 			    further);
-	else if (asked->errors && !options->since_us)
+	else if (counts->errors && !options->since_us)
 		result_note(result, "errors of one sweep only%s", further);
 }
 
@@ -194,7 +194,7 @@ static int show(const struct options *options, const struct view *view, bool err
 	struct column columns[COLUMN_COUNT];
 	const char *keys[COUNTER_COUNT];
 	struct selection selection;
-	struct asked asked = { &selection, errors, 0, 0 };
+	struct counts counts = { &selection, errors, 0, 0 };
 	struct result *result;
 	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
@@ -206,8 +206,8 @@ static int show(const struct options *options, const struct view *view, bool err
 	columns[A_ERRORS].member_count = columns[B_ERRORS].member_count = CELLS_ERROR_COUNT;
 	code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
-		code = put_rows(result, view, &asked, err);
-		note(result, options, &asked);
+		code = put_rows(result, view, &counts, err);
+		note(result, options, &counts);
 		if (code == 0)
 			code = result_finish(result, err);
 		result_destroy(result);

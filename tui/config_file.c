@@ -24,7 +24,7 @@ static bool is_name(const char *name)
 	return len && !name[len] && len < CONFIG_NAME_SIZE;
 }
 
-/* What a terminal and a line of a file both can take; blanks at the ends are none of it. */
+/* Valid UTF-8 without control characters, and without blanks at the ends. */
 static bool is_value(const char *value)
 {
 	size_t len = strlen(value);
@@ -52,13 +52,12 @@ static bool set(struct config *config, const char *name, const char *value)
 		return false;
 	if (!pair)
 		pair = &config->pairs[config->count++];
-	/* Both were measured. */
 	snprintf(pair->name, sizeof(pair->name), "%s", name);
 	snprintf(pair->value, sizeof(pair->value), "%s", value);
 	return true;
 }
 
-/* Without the blanks at both ends, in place. */
+/* Remove blanks at both ends, in place. */
 static char *trim(char *text)
 {
 	size_t len;
@@ -88,7 +87,7 @@ const char *config_get(const struct config *config, const char *name)
 	return pair ? pair->value : NULL;
 }
 
-/* One line without its end. Return: whether it may stand there. */
+/* Parse one line without its end. Return: whether it is valid. */
 static bool parse_line(struct config *config, char *line)
 {
 	char *equals;
@@ -143,7 +142,7 @@ static int read_all(int fd, char *text, size_t size, size_t *ret_len)
 
 int config_read(struct config *config, const char *path, struct error *err)
 {
-	/* A pipe of that name would be waited for. */
+	/* Not blocking, in case the file is a pipe. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
 	struct error why = { 0 };
 	struct stat st;
@@ -187,7 +186,7 @@ bool config_update(struct config *config, const struct config *before, const str
 	return any;
 }
 
-/* The folders that lead to a file. A file elsewhere is written with whatever rights it can be. */
+/* Create the directories of a path, readable by the user only. */
 static void make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

@@ -31,7 +31,7 @@ enum {
 #define DATA_ONLY COLUMN_NO_TABLE
 
 /* Maximum number of multi-plane ports listed below a table. */
-#define PLANES_TOLD 4
+#define PLANES_LISTED 4
 
 /* Columns in table order. */
 static const struct column port_columns[COLUMN_COUNT] = {
@@ -369,7 +369,7 @@ static int print_details(const struct view *view, const struct options *options,
 static void note_planes(struct result *result, const struct view *view, const struct rows *rows)
 {
 	char text[160];
-	size_t told = 0, i;
+	size_t listed = 0, i;
 
 	for (i = 0; i < rows->count; i++) {
 		uint32_t port = rows->views[i].port;
@@ -377,15 +377,15 @@ static void note_planes(struct result *result, const struct view *view, const st
 		struct plane_sum sum;
 
 		if (port_first_plane(view->fabric, port) != port || !port_is_plane(view->fabric, port) ||
-		    ++told > PLANES_TOLD)
+		    ++listed > PLANES_LISTED)
 			continue;
 		sum = sum_planes(view, port);
 		result_note(result, "%s/%u: %s", node->name, view->fabric->ports[port].num,
 			    plane_sum_text(&sum, text, sizeof(text)));
 	}
-	if (told > PLANES_TOLD)
+	if (listed > PLANES_LISTED)
 		result_note(result, "%zu more multi-plane ports; --format json has their sums",
-			    told - PLANES_TOLD);
+			    listed - PLANES_LISTED);
 }
 
 static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,

@@ -34,7 +34,7 @@ enum { EVENTS_SHOWN = 60 };
 
 /* Begin a section: its title in tables, its key in JSON. */
 static int begin_section(struct report *report, const char *key, const char *title, bool record,
-		      const struct column *columns, size_t count, struct result **ret, struct error *err)
+			 const struct column *columns, size_t count, struct result **ret, struct error *err)
 {
 	struct result_options output = options_result(report->options);
 
@@ -339,7 +339,7 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 };
 
 /* Is this a port of the report, or its node? */
-static bool is_ours(const struct report *report, uint64_t guid, uint8_t num)
+static bool concerns_report(const struct report *report, uint64_t guid, uint8_t num)
 {
 	const struct fabric *fabric = report->view.fabric;
 
@@ -372,8 +372,8 @@ static int put_findings(struct report *report, struct error *err)
 	for (size_t i = 0; code == 0 && more && i < rows.count; i++) {
 		const struct finding *finding = &rows.list[i].row.finding;
 
-		if (!is_ours(report, finding->node_guid, finding->port) &&
-		    !is_ours(report, finding->peer_guid, finding->peer_port))
+		if (!concerns_report(report, finding->node_guid, finding->port) &&
+		    !concerns_report(report, finding->peer_guid, finding->peer_port))
 			continue;
 		result_integer(result, FINDING_SINCE, finding->since_us);
 		if (finding->closed_us)
@@ -401,38 +401,39 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
-struct telling {
+struct event_output {
 	struct report *report;
 	struct result *result;
 	uint64_t total, shown;
 };
 
-static bool is_our_event(const struct report *report, const struct event *event)
+static bool is_event_of_report(const struct report *report, const struct event *event)
 {
-	return is_ours(report, event->node_guid, event->port) || is_ours(report, event->peer_guid, event->peer_port);
+	return concerns_report(report, event->node_guid, event->port) ||
+	       concerns_report(report, event->peer_guid, event->peer_port);
 }
 
 static bool count_event(void *ctx, const struct event_row *row)
 {
-	struct telling *telling = ctx;
+	struct event_output *output = ctx;
 
-	telling->total += is_our_event(telling->report, &row->event);
+	output->total += is_event_of_report(output->report, &row->event);
 	return true;
 }
 
 static bool put_event(void *ctx, const struct event_row *row)
 {
-	struct telling *telling = ctx;
+	struct event_output *output = ctx;
 	char text[sizeof(row->event.text)];
 
-	if (!is_our_event(telling->report, &row->event) || telling->total - telling->shown++ > EVENTS_SHOWN)
+	if (!is_event_of_report(output->report, &row->event) || output->total - output->shown++ > EVENTS_SHOWN)
 		return true;
-	result_integer(telling->result, EVENT_TIME, row->event.wall_us);
-	result_text(telling->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
-	result_text(telling->result, EVENT_KIND, row->event.kind);
-	result_text(telling->result, EVENT_TEXT, row->event.text);
-	result_show(telling->result, EVENT_TEXT, event_text(row->event.text, text, sizeof(text)), STYLE_PLAIN);
-	return result_end_row(telling->result);
+	result_integer(output->result, EVENT_TIME, row->event.wall_us);
+	result_text(output->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
+	result_text(output->result, EVENT_KIND, row->event.kind);
+	result_text(output->result, EVENT_TEXT, row->event.text);
+	result_show(output->result, EVENT_TEXT, event_text(row->event.text, text, sizeof(text)), STYLE_PLAIN);
+	return result_end_row(output->result);
 }
 
 static int put_events(struct report *report, struct error *err)
@@ -440,21 +441,21 @@ static int put_events(struct report *report, struct error *err)
 	struct event_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
 				     .until_us = report->until_us,
 				     .node_guid = report->view.fabric->nodes[report->node].guid };
-	struct telling telling = { .report = report };
-	int code = reader_events(report->view.reader, &query, count_event, &telling, err);
+	struct event_output output = { .report = report };
+	int code = reader_events(report->view.reader, &query, count_event, &output, err);
 
 	if (code == 0)
-		code = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &telling.result,
+		code = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &output.result,
 				  err);
 	if (code < 0)
 		return code;
-	code = reader_events(report->view.reader, &query, put_event, &telling, err);
-	if (code == 0 && telling.total > EVENTS_SHOWN)
-		result_note(telling.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
-			    telling.total);
-	else if (code == 0 && !telling.total)
-		result_note(telling.result, "none in the window");
-	return end_part(telling.result, code, err);
+	code = reader_events(report->view.reader, &query, put_event, &output, err);
+	if (code == 0 && output.total > EVENTS_SHOWN)
+		result_note(output.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
+			    output.total);
+	else if (code == 0 && !output.total)
+		result_note(output.result, "none in the window");
+	return end_part(output.result, code, err);
 }
 
 static int put_report(struct report *report, struct error *err)

@@ -38,7 +38,7 @@ void prompt_erase(char *text)
 {
 	size_t len = strlen(text);
 
-	/* The bytes that follow the first of a character in UTF-8 are 10xxxxxx. */
+	/* In UTF-8 all bytes of a character but the first are 10xxxxxx. */
 	while (len && ((unsigned char)text[len - 1] & 0xc0) == 0x80)
 		len--;
 	text[len ? len - 1 : 0] = '\0';

@@ -138,7 +138,7 @@ static void wrap(struct text_page *page, const struct subject *subject, const ch
 	while (*text) {
 		size_t len = format_line(text, columns);
 
-		/* A character that is wider than all there is. */
+		/* The character is wider than the line. */
 		if (!len)
 			break;
 		snprintf(line, sizeof(line), "%.*s", (int)len, text);
@@ -190,7 +190,7 @@ static bool is_seen(const struct page_view *view, size_t line)
 	return line >= view->first && line < view->first + (size_t)view->height;
 }
 
-/* The first line with a subject from a line on, or the last one before it, among those that are seen. */
+/* The first visible line with a subject from a line on, in direction @step; or PAGE_NONE. */
 static size_t find(const struct text_page *page, const struct page_view *view, size_t from, int step)
 {
 	for (size_t line = from; line != PAGE_NONE && is_seen(view, line) && line < page->line_count;

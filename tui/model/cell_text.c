@@ -54,7 +54,7 @@ const char *cell_text_guid(uint64_t guid, char *ret)
 {
 	unsigned i;
 
-	/* Called for each link while a filter is typed: snprintf() takes ten times as long. */
+	/* Called for each link while a filter is typed; snprintf() takes ten times as long. */
 	memcpy(ret, "0x", 2);
 	for (i = 0; i < 16; i++)
 		ret[2 + i] = "0123456789abcdef"[guid >> (60 - 4 * i) & 15];
@@ -81,7 +81,7 @@ static void write_errors(const struct links *links, const struct link_row *link,
 		 format_errors(second->errors, second->errors_at_least, half, text[1], sizeof(text[1])));
 }
 
-/* "symbol_errors 12, rcv_errors 3", the most frequent not first but in the catalogue's order. */
+/* "symbol_errors 12, rcv_errors 3", in the order of the catalogue. */
 static size_t write_which_of(const struct error_sum *sum, const char *before, size_t len, char *ret)
 {
 	bool any = false;
@@ -148,7 +148,7 @@ static void write_link(const struct port *port, bool degraded, char *ret)
 }
 
 const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
-		       enum column column, int columns, int64_t now_us, char *ret)
+		      enum column column, int columns, int64_t now_us, char *ret)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	const struct port *first = &fabric->ports[links_end(links, link, 0)];

@@ -122,7 +122,7 @@ static bool add(struct reading_errors *reading, const struct history_port *who, 
 	return true;
 }
 
-static bool take_piece(void *ctx, const struct history_piece *piece)
+static bool begin_piece(void *ctx, const struct history_piece *piece)
 {
 	struct reading_errors *reading = ctx;
 
@@ -130,8 +130,8 @@ static bool take_piece(void *ctx, const struct history_piece *piece)
 	return true;
 }
 
-static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
-		       int64_t samples)
+static bool add_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		      int64_t samples)
 {
 	struct reading_errors *reading = ctx;
 	unsigned i;
@@ -147,7 +147,7 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 	return true;
 }
 
-static bool take_error(void *ctx, const struct history_error *error)
+static bool add_error(void *ctx, const struct history_error *error)
 {
 	return add(ctx, &error->who, error->counter, error->value, error->at_least, error->wall_us, error->wall_us);
 }
@@ -168,7 +168,7 @@ static int compare(const void *a, const void *b)
 /* Beyond the retention of samples, from aggregates with a coarser time. */
 static int read_sums(struct reader *reader, struct reading_errors *reading, struct error *err)
 {
-	const struct history_consumer consumer = { take_piece, take_delta, reading };
+	const struct history_consumer consumer = { begin_piece, add_delta, reading };
 	struct history_query query = { .longest_us = PIECE_US, .counters = ERRORS_COUNTED };
 	struct history_range range;
 	int code = reader_history_range(reader, reading->sums->since_us, reading->sums->until_us, &range, err);
@@ -188,7 +188,7 @@ int error_sums_read(struct reader *reader, int64_t since_us, int64_t until_us, i
 	ret->until_us = until_us;
 	/* A sweep at the very start of the retention is included. */
 	ret->since_us = until_us >= kept_us && since_us < kept_us ? kept_us - 1 : since_us;
-	code = until_us >= kept_us ? reader_history_errors(reader, ret->since_us, until_us, take_error, &reading, err) :
+	code = until_us >= kept_us ? reader_history_errors(reader, ret->since_us, until_us, add_error, &reading, err) :
 				     read_sums(reader, &reading, err);
 	if (code == 0 && reading.failed)
 		code = err_nomem(err);

@@ -69,7 +69,7 @@ bool column_by_title(const char *title, enum column *ret)
 
 bool column_can_hide(enum column column)
 {
-	/* The identity of a row, and marks that are shown only if there are any. */
+	/* Not the identity of a row, and marks that appear only if needed. */
 	return column != COLUMN_PORT && column != COLUMN_TAG && column != COLUMN_FINDING;
 }
 
@@ -77,8 +77,8 @@ bool column_can_hide(enum column column)
 enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3, AS_TAG = -4, AS_FINDING = -5, AS_KIND = -6 };
 
 /*
- * One step after the other is taken where there is room: a column appears, or
- * grows to a width. Names and bars also take less than a whole step.
+ * Steps are applied in order if there is room: a column appears or grows to a width. Names and bars
+ * may also grow by less.
  */
 struct layout_step {
 	int8_t column;
@@ -159,7 +159,7 @@ static bool is_hidden(const struct column_needs *needs, enum column column)
 
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
-	/* A mark of one that is degraded stands behind width and speed. */
+	/* A degraded link has a mark behind width and speed. */
 	const int data_columns[] = {
 		needs->port_columns, needs->peer_columns, needs->link_columns < 4 ? 5 : needs->link_columns + 1,
 		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
@@ -183,7 +183,7 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 		place->columns += more;
 		left -= more + gap;
 	}
-	/* Bars are compared with each other by eye, so they are equally long. */
+	/* Both bars are equally long, for comparison. */
 	if (ret[COLUMN_XMIT_BAR].columns && ret[COLUMN_RCV_BAR].columns)
 		ret[COLUMN_XMIT_BAR].columns = ret[COLUMN_RCV_BAR].columns =
 			(ret[COLUMN_XMIT_BAR].columns + ret[COLUMN_RCV_BAR].columns) / 2;

@@ -14,13 +14,13 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 
-/* Where an end stands that is on no tier: above all that are. */
+/* Height of an end without a tier: above all others. */
 #define NO_TIER 255
 
 void links_init(struct links *links)
 {
 	memset(links, 0, sizeof(*links));
-	/* The busiest first: what an operator looks for before anything is typed. */
+	/* The busiest links first. */
 	links->sort = COLUMN_LOAD;
 	links->descending = true;
 }
@@ -45,7 +45,7 @@ void links_done(struct links *links)
 	map_done(&links->tags);
 }
 
-/* How far an end is from the hosts. */
+/* Distance of an end from the hosts. */
 static unsigned height_of(const struct fabric *fabric, const struct shape *shape, uint32_t port)
 {
 	const struct node *node = &fabric->nodes[fabric->ports[port].node];
@@ -67,7 +67,7 @@ static bool is_lower(const struct port_table *table, const struct shape *shape, 
 	return table->order.port_rank[port] < table->order.port_rank[peer];
 }
 
-/* What one direction carries: as its sender counted it, or where nothing is known of that, its receiver. */
+/* Load of one direction, as counted by the sender; if unknown, by the receiver. */
 static void fill_direction(const struct port_table *table, uint32_t from, uint32_t to, unsigned direction,
 			   struct link_row *ret)
 {
@@ -127,10 +127,10 @@ static void finish_row(struct links *links, struct link_row *link, const uint32_
 		const struct port *port = &fabric->ports[link->ends[i]];
 		uint32_t finding = finding_of[link->ends[i]];
 
-		/* Findings are ordered by how bad they are. */
+		/* Findings are sorted by severity. */
 		if (finding && (!link->finding || finding < link->finding))
 			link->finding = finding;
-		/* Names of ports that are seldom shown do not widen the columns. */
+		/* Hidden ports do not widen the columns. */
 		if (!link->unused)
 			widen(&links->end_columns[i], links->table->order.name_columns[port->node], port->num);
 	}
@@ -151,7 +151,7 @@ static void make_rows(struct links *links, const uint32_t *finding_of)
 		uint32_t peer = fabric->ports[i].peer;
 		struct link_row *link = &links->all[links->count];
 
-		/* A link is met at both of its ends. */
+		/* Each link is processed at its lower port index. */
 		if (!port_is_pollable(fabric, &fabric->ports[i]) || (peer != FABRIC_NONE && peer < i))
 			continue;
 		links->count++;
@@ -350,7 +350,7 @@ const struct link_row *links_row(const struct links *links, size_t row)
 
 unsigned links_side(const struct links *links, const struct link_row *link, unsigned place)
 {
-	/* A port without a peer stands first, whatever the sides. */
+	/* A port without a peer is always displayed first. */
 	return link->ends[1] == FABRIC_NONE ? place : place ^ links->swapped;
 }
 

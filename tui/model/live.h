@@ -47,7 +47,7 @@ struct live {
 	int64_t load_us;          /* duration of the last load */
 	int64_t age_at_load_us;   /* age of the newest sweep's end at that time */
 	int64_t ahead_us;         /* how far its timestamp was in the future; 0: it was not */
-	int64_t asked_status_us, tried_open_us;
+	int64_t status_read_us, tried_open_us;
 	struct db_status status;
 	char refused[512]; /* why the requested time could not be loaded; "": none. Cleared by its reader */
 	char problem[512]; /* database error, "" for none */

@@ -18,7 +18,7 @@
 #include "tui/screens/setup.h"
 #include "tui/tui.h"
 
-/* Two presses of the mouse within this are a double one. */
+/* Maximum time between the clicks of a double click. */
 #define DOUBLE_PRESS_US (500 * US_PER_MS)
 
 static int create_screens(struct app *app, struct error *err)
@@ -100,7 +100,7 @@ void app_done(struct app *app)
 }
 
 /* The snapshot or its context changed. */
-static int take_snapshot(struct app *app, struct error *err)
+static int update_snapshot(struct app *app, struct error *err)
 {
 	struct live *live = app->live;
 	struct error trouble = { 0 };
@@ -132,7 +132,7 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 	app->now_us = clock_wall_us(app->options->clock);
 	*ret_news = changed || app->stale;
 	if (*ret_news) {
-		status = take_snapshot(app, err);
+		status = update_snapshot(app, err);
 		if (status < 0)
 			return status;
 	}
@@ -147,7 +147,7 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 	return 0;
 }
 
-static void give_key(struct app *app, int key)
+static void dispatch_key(struct app *app, int key)
 {
 	const struct screen *screen = app_screen(app);
 
@@ -159,14 +159,14 @@ void app_key(struct app *app, int key)
 {
 	app->press.at_us = 0;
 	if (!app->prompt->done || !prompt_key(app->prompt, app, key))
-		give_key(app, key);
+		dispatch_key(app, key);
 }
 
 /*
- * A press where the last one was is the second of two: soon after it, or as long as the cursor stands on what the
- * first one chose. Between the two the rows may have moved.
+ * A second click at the same place is a double click if it follows soon, or if the cursor is still
+ * on what the first one selected; the rows may have moved in between.
  */
-static void press(struct app *app, const struct screen *screen, const struct mouse *mouse)
+static void click(struct app *app, const struct screen *screen, const struct mouse *mouse)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	const struct subject before = app_subject_here(app);
@@ -181,7 +181,7 @@ static void press(struct app *app, const struct screen *screen, const struct mou
 		return;
 	if (twice) {
 		if (chosen)
-			give_key(app, KEY_SPECIAL(KEY_ENTER));
+			dispatch_key(app, KEY_SPECIAL(KEY_ENTER));
 		return;
 	}
 	app->press.y = mouse->y;
@@ -199,11 +199,11 @@ void app_mouse(struct app *app, const struct mouse *mouse)
 		if (tab)
 			app_show(app, tab);
 	} else if ((app->live->shown || screen->needs_nothing) && screen->mouse) {
-		press(app, screen, mouse);
+		click(app, screen, mouse);
 	}
 }
 
-/* What stands in the body as long as there is nothing to show. */
+/* The body before the first snapshot. */
 static void draw_waiting(const struct app *app, const struct rect *body)
 {
 	const struct brush brush = { app->theme, 0 };

@@ -76,7 +76,8 @@ struct key_help {
 /* A setting that is a member of a state. Lists end with an entry of NULL name. */
 struct setting {
 	const char *name;
-	enum { SETTING_FLAG, SETTING_CHOICE, SETTING_COLUMN } kind; /* bool; enum by its words; enum column by its title */
+	/* A bool, an enum by its words, an enum column by its title. */
+	enum { SETTING_FLAG, SETTING_CHOICE, SETTING_COLUMN } kind;
 	size_t offset;
 	const char *const *words; /* SETTING_CHOICE: NULL-terminated */
 };

@@ -16,7 +16,7 @@
 #include "tui/screens/balance_view.h"
 #include "view/bars.h"
 
-/* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
+/* Maximum columns of a bar, members sorted, and columns of a name. */
 enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
 
 /* Maximum number of lines for the reason of the selected group. */
@@ -81,7 +81,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 			view->most_members = group_of(app, result)->count;
 	}
 	qsort_r(view->results, view->result_count, sizeof(*view->results), balance_compare, balance);
-	/* A cursor on the first row stays there, on the worst group. */
+	/* A cursor on the first row stays on the worst group. */
 	for (i = 0; view->groups.cursor && i < view->result_count; i++)
 		if (key_of(app, result_at(view, i)) == view->group_key) {
 			view->groups.cursor = i;
@@ -90,7 +90,10 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	return 0;
 }
 
-/* Its own, or that of the finding that is open at its group; "(echo)"; "". */
+/*
+ * The cause of a result, else of an open finding at its group; or "(idle)", "(unknown)", "(echo)",
+ * "".
+ */
 static const char *cause_of(const struct balance_view *view, const struct app *app,
 			    const struct balance_result *result)
 {
@@ -113,7 +116,7 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 }
 
 const char *view_group_text(const struct balance_view *view, const struct app *app,
-			     const struct balance_result *result, char *ret, size_t size)
+			    const struct balance_result *result, char *ret, size_t size)
 {
 	const char *cause = cause_of(view, app, result);
 	struct text text = { 0 };
@@ -158,7 +161,7 @@ static void write_percent(double part, char *ret, size_t size)
 		snprintf(ret, size, "%.0f", 100 * part);
 }
 
-/* Where the columns of a group's line stand; of those that are not shown columns is 0. */
+/* Columns of a group; columns is 0 if not shown. */
 enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, GROUP_COLUMNS };
 
 /* On a screen of fewer than WIDE columns the last two columns are narrow. */
@@ -168,7 +171,7 @@ static const struct {
 	const char *title, *narrow;
 	int columns;
 	bool right;
-	int least; /* columns of the screen, below them it is left out */
+	int least; /* minimum columns of the screen */
 } group_columns[GROUP_COLUMNS] = {
 	[NAME] = { "GROUP", "GROUP", 0, false, 0 },
 	[TESTS] = { "TEST", "TEST", 4, false, 0 },
@@ -245,7 +248,7 @@ static void draw_groups(const struct balance_view *view, const struct app *app, 
 		draw_group(view, app, area, places, area->y + 1 + i, view->groups.first + (size_t)i);
 }
 
-/* "######      56%", or only the number where there is no room for a bar. */
+/* "######      56%", or only the number without room for a bar. */
 static void draw_share(const struct app *app, int y, int x, int bar, double share, double most, enum role role)
 {
 	const struct brush brush = app_brush(app, false);
@@ -293,7 +296,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	draw_cell(&brush, y, x + 3 * bar + 24, 9, text, ALIGN_RIGHT, ROLE_TEXT);
 }
 
-/* The width of a peer's name, and of a bar: the three bars get what names and numbers leave. */
+/* Widths of a name and of each of three bars. */
 static void share_width(int columns, int *ret_peer, int *ret_bar)
 {
 	*ret_peer = columns / 4 > 24 ? 24 : columns / 4;
@@ -365,8 +368,8 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 }
 
 /*
- * How many rows, with the heads, the list gets: two fifths, and what the largest group leaves of the rest. The
- * largest, not the chosen one: the list stays as it is while the cursor moves.
+ * Lines of the list, with its heads: two fifths, or more if the largest group leaves room.
+ * Independent of the selected group, so that the list does not move with the cursor.
  */
 static int list_rows(const struct balance_view *view, int rows)
 {
@@ -397,8 +400,8 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 			  "this fabric has no equivalent uplinks", ALIGN_LEFT, ROLE_TEXT);
 }
 
-/* Which group the cursor stands on from now on. */
-static void remember(struct balance_view *view, const struct app *app)
+/* Remember the selected group. */
+static void save_cursor(struct balance_view *view, const struct app *app)
 {
 	if (view->groups.cursor < view->result_count)
 		view->group_key = key_of(app, result_at(view, view->groups.cursor));
@@ -408,7 +411,7 @@ static bool key(struct balance_view *view, struct app *app, int pressed)
 {
 	if (!list_key(&view->groups, pressed))
 		return false;
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 
@@ -416,7 +419,7 @@ static bool mouse(struct balance_view *view, const struct app *app, const struct
 {
 	if (!list_mouse(&view->groups, event, body->y + 2))
 		return false;
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 

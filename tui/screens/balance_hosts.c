@@ -17,7 +17,7 @@
 
 #define BITS_PER_BYTE_PER_US 8e6
 
-/* Columns of a line before the rails, behind the host's name: excess, two rates. */
+/* Columns behind the name: imbalance, two rates; width of a rail. */
 enum { OVER_COLUMNS = 11, RATE_COLUMNS = 8, CELL = 5, CELL_NARROW = 3 };
 
 static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
@@ -25,7 +25,7 @@ static const struct shape_host *host_at(const struct balance_view *view, const s
 	return row < view->host_count ? &app->context->shape->hosts[view->hosts[row].index] : NULL;
 }
 
-static void remember(struct balance_view *view, const struct app *app)
+static void save_cursor(struct balance_view *view, const struct app *app)
 {
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
 
@@ -80,7 +80,7 @@ static struct heat_cell cell_of(const struct balance_amount *rail)
 	return cell;
 }
 
-/* Where things stand in a line: the host's name, and a rail. */
+/* Widths in a line. */
 struct widths {
 	int name, cell, rails;
 };
@@ -231,7 +231,7 @@ static bool key(struct balance_view *view, struct app *app, int pressed)
 			return false;
 		break;
 	}
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 
@@ -239,7 +239,7 @@ static bool mouse(struct balance_view *view, const struct app *app, const struct
 {
 	if (!list_mouse(&view->host_list, event, body->y + 2))
 		return false;
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 

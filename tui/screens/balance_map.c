@@ -16,7 +16,7 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/balance_view.h"
 
-/* Columns of a block whose names are compared to find what they begin with. */
+/* Maximum number of names compared for their common prefix. */
 enum { NAMES_MOST = 4096 };
 
 static const char *name_of(const struct app *app, uint32_t node)
@@ -29,13 +29,13 @@ static uint64_t guid_of(const struct app *app, uint32_t node)
 	return node == FABRIC_NONE ? 0 : app->live->shown->fabric->nodes[node].guid;
 }
 
-/* The row of the matrix on which the cursor stands. */
+/* The selected row of the matrix. */
 static size_t row_here(const struct balance_view *view)
 {
 	return view->rows.cursor < view->heat.row_count ? view->order[view->rows.cursor] : 0;
 }
 
-static void remember(struct balance_view *view, const struct app *app)
+static void save_cursor(struct balance_view *view, const struct app *app)
 {
 	size_t row = row_here(view), count = heat_columns(&view->heat, row);
 
@@ -47,7 +47,7 @@ static void remember(struct balance_view *view, const struct app *app)
 	view->column_guid = guid_of(app, heat_column(&view->heat, row, view->column));
 }
 
-/* Where something is wrong the cursor stands at first. */
+/* The cursor starts at the hottest cell. */
 static void go_to_hottest(struct balance_view *view, const struct app *app)
 {
 	uint32_t *order = calloc(view->heat.row_count + 1, sizeof(*order));
@@ -61,10 +61,10 @@ static void go_to_hottest(struct balance_view *view, const struct app *app)
 			view->rows.cursor = i;
 	view->column = heat_worst(&view->heat, HEAT_MEASURED, order[0]);
 	free(order);
-	remember(view, app);
+	save_cursor(view, app);
 }
 
-static void find_again(struct balance_view *view, const struct app *app)
+static void restore_cursor(struct balance_view *view, const struct app *app)
 {
 	size_t i;
 
@@ -76,13 +76,13 @@ static void find_again(struct balance_view *view, const struct app *app)
 	for (i = 0; i < heat_columns(&view->heat, row_here(view)); i++)
 		if (guid_of(app, heat_column(&view->heat, row_here(view), i)) == view->column_guid)
 			view->column = i;
-	remember(view, app);
+	save_cursor(view, app);
 }
 
 static void arrange(struct balance_view *view, const struct app *app)
 {
 	heat_order(&view->heat, view->value, view->hottest_first, view->order);
-	find_again(view, app);
+	restore_cursor(view, app);
 }
 
 static int make(struct balance_view *view, const struct app *app, struct error *err)
@@ -113,7 +113,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	heat_order(&view->heat, view->value, view->hottest_first, view->order);
 	if (view->heat.row_count && !view->row_guid)
 		go_to_hottest(view, app);
-	find_again(view, app);
+	restore_cursor(view, app);
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	draw_segments(&brush, body->y, body->x, body->columns, &line);
 }
 
-/* Names of a block's columns, without what all of them begin with. */
+/* Common prefix of the column names of a block. @ret_longest: columns of the longest rest. */
 static size_t column_prefix(const struct balance_view *view, const struct app *app, size_t row, int *ret_longest)
 {
 	const char *names[NAMES_MOST];
@@ -155,7 +155,7 @@ static size_t column_prefix(const struct balance_view *view, const struct app *a
 	return prefix;
 }
 
-/* A column's name: across, or a character in each line, its last ones. */
+/* The name of a column: horizontal, or its last characters one per line. */
 static void draw_head(const struct balance_view *view, const struct app *app, const struct rect *body, int x,
 		      const char *name, bool here)
 {
@@ -214,7 +214,7 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 	char text[16];
 	size_t i;
 
-	/* Columns are named for the block of the cursor: rows of others are fainter. */
+	/* Column names are those of the block of the cursor; rows of other blocks are faint. */
 	draw_cell(&brush, y, body->x, layout->label, name_of(app, heat->rows[row]), ALIGN_MIDDLE,
 		  named ? ROLE_TEXT : ROLE_FAINT);
 	for (i = 0; i < (size_t)layout->shown && view->first_column + i < heat_columns(heat, row); i++) {
@@ -242,7 +242,7 @@ static const struct balance_result *result_here(const struct balance_view *view,
 	       &view->loads.balance.results[2 * (size_t)group + (view->heat.inward ? 1 : 0)];
 }
 
-/* The other links of the cell: "; 19: 8 %". */
+/* The other links of the cell: ", port 19 8 %". */
 static void append_others(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
 			  struct text *text)
 {
@@ -376,8 +376,8 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 			  ALIGN_LEFT, ROLE_FAINT);
 }
 
-/* Another matrix of the same numbers. */
-static void again(struct balance_view *view, struct app *app)
+/* Rebuild the matrix from the same loads. */
+static void rebuild(struct balance_view *view, struct app *app)
 {
 	struct error trouble = { 0 };
 
@@ -401,7 +401,7 @@ static void change_tier(struct balance_view *view, struct app *app, int step)
 	}
 	view->tier = step > 0 ? view->tier + 1 : view->tier - 1;
 	view->row_guid = 0;
-	again(view, app);
+	rebuild(view, app);
 }
 
 static void move_column(struct balance_view *view, const struct app *app, int step)
@@ -410,7 +410,7 @@ static void move_column(struct balance_view *view, const struct app *app, int st
 
 	if (step < 0 ? view->column > 0 : view->column + 1 < count)
 		view->column = step < 0 ? view->column - 1 : view->column + 1;
-	remember(view, app);
+	save_cursor(view, app);
 }
 
 static bool key(struct balance_view *view, struct app *app, int pressed)
@@ -428,7 +428,7 @@ static bool key(struct balance_view *view, struct app *app, int pressed)
 		return true;
 	case 'd':
 		view->inward = !view->inward;
-		again(view, app);
+		rebuild(view, app);
 		return true;
 	case 's':
 		view->hottest_first = !view->hottest_first;
@@ -444,7 +444,7 @@ static bool key(struct balance_view *view, struct app *app, int pressed)
 	default:
 		if (!list_key(&view->rows, pressed))
 			return false;
-		remember(view, app);
+		save_cursor(view, app);
 		return true;
 	}
 }
@@ -457,7 +457,7 @@ static bool mouse(struct balance_view *view, const struct app *app, const struct
 		return false;
 	if (!event->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
 		view->column = view->first_column + (size_t)(cell / view->layout.cell);
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 

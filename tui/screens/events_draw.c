@@ -28,7 +28,10 @@ static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, s
 
 enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
 
-/* Time has room for a day. What has no room: the kind first, then where (the text tells it too, mostly). */
+/*
+ * TIME has room for a date. If space is short, KIND is omitted first, then WHERE, which is usually
+ * in the text.
+ */
 static void place_columns(int columns, bool days, struct column_place *ret)
 {
 	int x = 0, i;
@@ -46,7 +49,7 @@ static void place_columns(int columns, bool days, struct column_place *ret)
 	}
 }
 
-/* Whether the oldest loaded event is of another day than the shown time. */
+/* Whether the oldest loaded event is of another day. */
 static bool has_days(const struct event_view *view, const struct app *app)
 {
 	return view->events.count && !is_same_day(view->events.events[view->events.count - 1].wall_us,
@@ -144,7 +147,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 		return;
 	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time),
 		 event_text(event->text, text, sizeof(text)));
-	/* The whole of a line that was cut, in as many lines as there are for it. */
+	/* The full text of the selected event, in the last lines. */
 	draw_wrapped(&brush, body->y + body->rows - foot, body->x, body->columns, foot, whole, ROLE_STRONG);
 }
 

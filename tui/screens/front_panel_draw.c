@@ -16,7 +16,7 @@
 #include "tui/screens/front_panel.h"
 #include "tui/screens/links_draw.h"
 
-/* A port as its cell shows it. */
+/* What the cell of a port shows. */
 struct face {
 	const struct port_view *view;
 	enum port_word word;
@@ -140,7 +140,7 @@ static void draw_value(const struct front_panel *panel, const struct brush *brus
 			    format_bar(face->percent, (unsigned)bar, brush->theme->unicode, text), role);
 }
 
-/* The port at the other end; of a host's only the host's name where all of it is too long. */
+/* The peer of a port; only the host name if the full name is too long. */
 static void write_peer(const struct app *app, uint32_t port, int columns, char *ret)
 {
 	const struct fabric *fabric = app->table->snapshot->fabric;

@@ -18,7 +18,7 @@
 
 #define SPAN_SIZE WHEN_SIZE
 
-/* Whole seconds: a clock that ticks in tenths would cost bytes for nothing. */
+/* Whole seconds, to write less to the terminal. */
 static const char *write_seconds(int64_t us, char *ret)
 {
 	if (us < 60 * US_PER_S)
@@ -28,7 +28,7 @@ static const char *write_seconds(int64_t us, char *ret)
 	return ret;
 }
 
-/* How long a sweep took, in few characters. */
+/* Duration of a sweep, in few characters. */
 static const char *write_took(int64_t us, char *ret)
 {
 	if (us >= 10 * US_PER_MS && us < US_PER_S)
@@ -314,7 +314,7 @@ static int write_tab(const struct screen *screen, size_t index, char *ret, size_
 	return (int)text_columns(ret);
 }
 
-/* On a narrow terminal the one that is shown is what has to be read; the others are numbers. */
+/* On a narrow terminal, only the current tab has its name. */
 static int tab_columns(const struct app *app, const struct screen *tab, int columns, int whole)
 {
 	return columns < 72 && tab != app->path[0].screen ? 3 : whole;

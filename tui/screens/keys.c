@@ -62,7 +62,7 @@ void app_message(struct app *app, const char *fmt, ...)
 
 void app_set_time(struct app *app, int64_t at_us)
 {
-	app->message[0] = '\0'; /* it was said of another time */
+	app->message[0] = '\0'; /* the message was about another time */
 	live_set_time(app->live, at_us);
 }
 
@@ -91,7 +91,7 @@ static void go_to_typed(struct app *app, const char *typed)
 	app_set_time(app, at_us >= app->now_us ? 0 : at_us);
 }
 
-/* The finding that is meant: the one under the cursor, or the worst at the port or node there. */
+/* The finding at the cursor, or the worst one at the selected port or node. */
 static const struct finding_row *finding_here(const struct app *app)
 {
 	const struct subject subject = app_subject_here(app);
@@ -119,7 +119,7 @@ struct acknowledge_input {
 	char reason[256];
 };
 
-/* "" is without an end, else a span ("8h", "2d"). @ret_us: wall clock; 0: until it is taken back. */
+/* Parse a span ("8h", "2d"); "": no end. @ret_us: wall clock; 0: until revoked. */
 static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
 {
 	int64_t span_us = 0;
@@ -141,42 +141,42 @@ static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struc
 	return 0;
 }
 
-/* Write it, and show it at once. */
-static void say(struct app *app, struct acknowledgement *said, const char *done)
+/* Store the acknowledgement and update the screen. */
+static void store_acknowledgement(struct app *app, struct acknowledgement *given, const char *done)
 {
 	struct error trouble = { 0 };
 	char until[WHEN_SIZE];
 
-	said->at_us = clock_wall_us(app->options->clock);
-	login_name(said->person, sizeof(said->person));
-	if (finding_acknowledge(app->options->db_path, &app->acknowledge_input->finding, said, &trouble) < 0) {
+	given->at_us = clock_wall_us(app->options->clock);
+	login_name(given->person, sizeof(given->person));
+	if (finding_acknowledge(app->options->db_path, &app->acknowledge_input->finding, given, &trouble) < 0) {
 		app_message(app, "not written: %s", trouble.text);
 		return;
 	}
 	app->stale = true;
 	if (app->live->at_us)
 		app_message(app, "%s; the screen shows an earlier time (L: live)", done);
-	else if (said->until_us > said->at_us)
-		app_message(app, "%s until %s", done, when_format_local(said->until_us, until));
+	else if (given->until_us > given->at_us)
+		app_message(app, "%s until %s", done, when_format_local(given->until_us, until));
 	else
 		app_message(app, "%s", done);
 }
 
-static void take_until(struct app *app, const char *typed)
+static void until_entered(struct app *app, const char *typed)
 {
-	struct acknowledgement said = { 0 };
+	struct acknowledgement given = { 0 };
 	struct error trouble = { 0 };
 
-	if (parse_until(typed, clock_wall_us(app->options->clock), &said.until_us, &trouble) < 0) {
+	if (parse_until(typed, clock_wall_us(app->options->clock), &given.until_us, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", typed, take_until);
+		prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", typed, until_entered);
 		return;
 	}
-	memcpy(said.reason, app->acknowledge_input->reason, sizeof(said.reason));
-	say(app, &said, "acknowledged");
+	memcpy(given.reason, app->acknowledge_input->reason, sizeof(given.reason));
+	store_acknowledgement(app, &given, "acknowledged");
 }
 
-static void take_reason(struct app *app, const char *typed)
+static void reason_entered(struct app *app, const char *typed)
 {
 	char *reason = app->acknowledge_input->reason;
 
@@ -185,16 +185,16 @@ static void take_reason(struct app *app, const char *typed)
 		app_message(app, "not acknowledged: a reason is required");
 		return;
 	}
-	prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", "", take_until);
+	prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", "", until_entered);
 }
 
-static void take_back(struct app *app, const char *typed)
+static void revoke_entered(struct app *app, const char *typed)
 {
-	/* Over at once: until the time at which it was said. */
-	struct acknowledgement said = { .until_us = clock_wall_us(app->options->clock) };
+	/* An acknowledgement that has already ended revokes it. */
+	struct acknowledgement given = { .until_us = clock_wall_us(app->options->clock) };
 
 	if (typed[0] == 'y' || typed[0] == 'Y')
-		say(app, &said, "acknowledgement revoked");
+		store_acknowledgement(app, &given, "acknowledgement revoked");
 	else
 		app_message(app, "acknowledgement unchanged");
 }
@@ -202,7 +202,7 @@ static void take_back(struct app *app, const char *typed)
 /* Prompts for a reason and a duration, or to revoke an acknowledgement. @row: an open finding. */
 static void acknowledge_start(struct app *app, const struct finding_row *row)
 {
-	const struct acknowledgement *said = &row->acknowledged;
+	const struct acknowledgement *given = &row->acknowledged;
 	char label[sizeof(app->prompt->label)];
 
 	if (!app->acknowledge_input)
@@ -212,18 +212,18 @@ static void acknowledge_start(struct app *app, const struct finding_row *row)
 		return;
 	}
 	*app->acknowledge_input = (struct acknowledge_input){ .finding = row->finding };
-	/* Both point into a row that may be freed before the input is complete. */
+	/* These point into a row that may be freed before the input is complete. */
 	app->acknowledge_input->finding.cause = app->acknowledge_input->finding.advice = "";
 	app->acknowledge_input->finding.number_count = 0;
-	if (said->at_us) {
-		app_message(app, "acknowledged by %s: %s", said->person, said->reason);
-		prompt_start(app->prompt, "revoke the acknowledgement? (y, n): ", "", take_back);
+	if (given->at_us) {
+		app_message(app, "acknowledged by %s: %s", given->person, given->reason);
+		prompt_start(app->prompt, "revoke the acknowledgement? (y, n): ", "", revoke_entered);
 		return;
 	}
-	/* Whole characters: a name may hold others than ASCII. */
+	/* Cut to whole UTF-8 characters. */
 	snprintf(label, sizeof(label), "reason to acknowledge %.*s: ", (int)text_prefix_bytes(row->finding.subject, 30),
 		 row->finding.subject);
-	prompt_start(app->prompt, label, "", take_reason);
+	prompt_start(app->prompt, label, "", reason_entered);
 }
 
 static void acknowledge_here(struct app *app)
@@ -310,7 +310,7 @@ static bool time_key(struct app *app, int key)
 	}
 }
 
-/* The front of the switch or host that the cursor stands on. */
+/* Open the front panel of the selected switch or host. */
 static void open_panel_here(struct app *app)
 {
 	struct subject subject = app_subject_here(app);

@@ -99,7 +99,7 @@ static void draw_bar(const struct app *app, const struct links *links, const str
 		    cell_role(links, link, back ? COLUMN_RCV_BAR : COLUMN_XMIT_BAR));
 }
 
-/* Cells that are blank already are skipped; paint.c gives them the look of the cell before. */
+/* Blank cells are skipped except under the cursor; see join_gap() in paint.c. */
 static void draw_gap(const struct brush *brush, int y, int x, int columns)
 {
 	if (brush->flags & DRAW_CURSOR)

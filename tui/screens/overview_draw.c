@@ -87,7 +87,7 @@ static size_t text_room(const struct rect *body)
 	return (size_t)(columns - INDENT);
 }
 
-/* A text below a problem's first line, in the lines before @end. Return: the line behind it. */
+/* Draw a text below the first line of a problem, up to line @end. Return: the next line. */
 static int draw_below(const struct brush *brush, int y, int end, const struct rect *body, const char *text,
 		      enum role role)
 {
@@ -106,7 +106,7 @@ static void write_acknowledged(const struct finding_row *row, char *ret, size_t 
 		snprintf(ret, size, "%s: %s", said->person, said->reason);
 }
 
-/* "touches 40 hosts: node0001, node0002, ..." */
+/* "affects 40 hosts: node0001, node0002, ..." */
 static void write_hosts(const struct finding *finding, char *ret, size_t size)
 {
 	size_t len = (size_t)snprintf(ret, size, "affects %u host%s", finding->hosts_touched,
@@ -119,7 +119,10 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 		snprintf(ret + len, size - len, ", ...");
 }
 
-/* Below the first line of a problem: acknowledgement, evidence, and if there is room affected hosts and action. */
+/*
+ * Lines below the first one: acknowledgement, evidence, and if there is room affected hosts and
+ * action.
+ */
 static void draw_problem_lines(const struct overview_view *view, const struct brush *brush,
 			       const struct finding_row *row, int y, const struct rect *body)
 {
@@ -135,7 +138,7 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 		left--;
 	}
 	snprintf(text, sizeof(text), "%s: %s", finding_kind_name(finding->kind), finding->text);
-	/* The whole evidence comes before what to do about it. */
+	/* The action is shown only if the evidence fits. */
 	advises = !known && *finding->advice && (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
 	names = left > 2 && !known && finding->hosts_touched;
 	end = y + left - advises - names;
@@ -204,7 +207,7 @@ static const char *write_times(const struct change *change, char *ret, size_t si
 	return ret;
 }
 
-/* "1h", or less where more happened than is kept. */
+/* "1h", or less if not all events are loaded. */
 static const char *write_told(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
 {
 	if (changes->since_us <= shown_us - OVERVIEW_CHANGES_US)
@@ -214,7 +217,7 @@ static const char *write_told(const struct changes *changes, int64_t shown_us, c
 	return ret;
 }
 
-/* One line for each, or as many as fit into the only one. */
+/* One line per change, or a single line of short forms. */
 void overview_draw_changes(const struct overview_view *view, const struct app *app, const struct brush *brush,
 			   const struct rect *body)
 {
@@ -248,13 +251,14 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 		return;
 	for (i = 0; i < BRIEF_MOST && (size_t)i < changes->count; i++)
 		segment_add(&line, i, ROLE_TEXT, "%s %s",
-			    format_time(changes->list[i].last_us, "%H:%M", times, sizeof(times)), changes->list[i].brief);
+			    format_time(changes->list[i].last_us, "%H:%M", times, sizeof(times)),
+			    changes->list[i].brief);
 	draw_segments(brush, y, x, columns, &line);
 }
 
 /* --- groups --- */
 
-/* The text and look of a cell of a group. */
+/* Write the text of a cell. Return: its role. */
 static enum role write_cell(const struct app *app, const struct port_group *group, enum group_column column,
 			    int columns, char ret[CELL_SIZE])
 {
@@ -344,7 +348,7 @@ void overview_draw_groups(const struct overview_view *view, const struct app *ap
 	draw_cell(brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
 	for (column = 0; column < GROUP_COLUMN_COUNT; column++) {
 		const char *title = group_column_title((enum group_column)column, &right);
-		/* The heads of sections begin at the edge. */
+		/* Heads of sections begin at the edge. */
 		int x = column == GROUP_COLUMN_NAME ? 0 : places[column].x;
 
 		draw_cell(brush, y, body->x + x, places[column].columns, title, right ? ALIGN_RIGHT : ALIGN_LEFT,

@@ -48,13 +48,13 @@ static void done(void *state)
 	free(view->hosts);
 }
 
-/* Without a tree there are no tiers, and so no map. */
+/* Without a tree there are no tiers. */
 static bool has_map(const struct app *app)
 {
 	return app->context->shape && app->context->shape->tier_count >= 2;
 }
 
-/* Are there numbers, and all that is made of them? */
+/* Whether loads are available and the parts are built from them. */
 static bool is_made(const struct balance_view *view, const struct app *app)
 {
 	return view->loads.known && view->generation == view->loads.generation && app->context->shape;
@@ -107,7 +107,7 @@ static void draw_none(const struct balance_view *view, const struct app *app, co
 		  ROLE_TEXT);
 }
 
-/* Whether a line is needed for why there is no map. */
+/* Whether a line explains the missing map. */
 static bool lacks_map(const struct balance_view *view, const struct app *app)
 {
 	return view->part == PART_MAP && !has_map(app);
@@ -118,7 +118,7 @@ static enum balance_part part_of(const struct balance_view *view, const struct a
 	return lacks_map(view, app) ? PART_GROUPS : view->part;
 }
 
-/* What that line leaves. */
+/* The body without that line. */
 static struct rect rest_of(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	int line = lacks_map(view, app);

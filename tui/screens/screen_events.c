@@ -12,7 +12,7 @@
 #include "tui/screens/events_view.h"
 #include "tui/tui.h"
 
-/* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
+/* Batch size of loading older events, and time before the screen is drawn again. */
 #define BATCH CONTEXT_EVENTS
 #define LOAD_US (20 * US_PER_MS)
 
@@ -24,8 +24,8 @@ static void done(void *state)
 	error_sums_done(&view->errors);
 }
 
-/* The cursor on its event again, or on the newest. */
-static void find_cursor(struct event_view *view)
+/* Restore the cursor to its event, or to the newest. */
+static void restore_cursor(struct event_view *view)
 {
 	size_t row = view->cursor_id ? event_list_find(&view->events, view->cursor_id) : 0;
 
@@ -33,36 +33,36 @@ static void find_cursor(struct event_view *view)
 	view->list.count = view->events.row_count;
 }
 
-static void remember(struct event_view *view)
+static void save_cursor(struct event_view *view)
 {
 	const struct recent_event *event = event_list_at(&view->events, view->list.cursor);
 
 	view->cursor_id = event && view->list.cursor ? event->id : 0;
 }
 
-static void filter_again(struct event_view *view, struct app *app)
+static void apply_filter(struct event_view *view, struct app *app)
 {
 	struct error trouble = { 0 };
 
 	if (event_list_filter(&view->events, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
-	find_cursor(view);
+	restore_cursor(view);
 }
 
-static bool take_moment(struct event_view *view, struct app *app)
+static bool update_events(struct event_view *view, struct app *app)
 {
 	const struct snapshot_context *context = app->context;
 	struct error trouble = { 0 };
 
 	view->generation = app->generation;
-	/* What happened does not change. */
+	/* Stored events do not change. */
 	if (view->events.count && context->recent_event_count &&
 	    view->events.events[0].id == context->recent_events[0].id)
 		return false;
 	if (event_list_merge(&view->events, context->recent_events, context->recent_event_count, CONTEXT_EVENTS,
 			     &trouble) < 0)
 		app_message(app, "%s", trouble.text);
-	find_cursor(view);
+	restore_cursor(view);
 	return true;
 }
 
@@ -119,7 +119,7 @@ static bool load_older(struct event_view *view, struct app *app)
 	return loaded;
 }
 
-static void find_error_cursor(struct event_view *view)
+static void restore_error_cursor(struct event_view *view)
 {
 	size_t i;
 
@@ -142,7 +142,7 @@ static bool load_errors(struct event_view *view, struct app *app)
 		app_message(app, "%s", trouble.text);
 		view->errors.until_us = until_us;
 	}
-	find_error_cursor(view);
+	restore_error_cursor(view);
 	return true;
 }
 
@@ -155,7 +155,7 @@ static bool poll(void *state, struct app *app)
 	if (app_screen(app) != &screen_events || !app->live->shown)
 		return false;
 	if (view->generation != app->generation)
-		news = take_moment(view, app);
+		news = update_events(view, app);
 	if (view->errors_shown)
 		return load_errors(view, app) || news;
 	return load_older(view, app) || news;
@@ -184,17 +184,17 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	footer_draw_keys(app, footer, view->errors_shown ? errors : events);
 }
 
-static void take_pattern(struct app *app, const char *typed)
+static void pattern_entered(struct app *app, const char *typed)
 {
 	struct event_view *view = screen_state(app, &screen_events);
 	struct error trouble = { 0 };
 
 	if (event_list_pattern(&view->events, typed, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(app->prompt, "/", typed, take_pattern);
+		prompt_start(app->prompt, "/", typed, pattern_entered);
 		return;
 	}
-	filter_again(view, app);
+	apply_filter(view, app);
 }
 
 static bool is_filtered(const struct event_filter *filter)
@@ -210,7 +210,7 @@ static void clear_filter(struct event_view *view, struct app *app)
 	filter->kind[0] = '\0';
 	filter->findings = false;
 	filter->least = EVENT_INFO;
-	filter_again(view, app);
+	apply_filter(view, app);
 }
 
 static void go_to_event(struct event_view *view, struct app *app)
@@ -219,7 +219,7 @@ static void go_to_event(struct event_view *view, struct app *app)
 
 	if (!event)
 		return;
-	/* The newest event at that time: the cursor has to stay on it when time goes on. */
+	/* The event becomes the newest one of the shown time; the cursor must stay on it later. */
 	view->cursor_id = event->id;
 	app_set_time(app, event->wall_us);
 	app_message(app, "showing the fabric at the time of the event; L: live");
@@ -244,7 +244,7 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 					 .node_guid = event->node_guid, .port = event->port };
 }
 
-static void remember_error(struct event_view *view)
+static void save_error_cursor(struct event_view *view)
 {
 	size_t row = view->error_list.cursor;
 
@@ -261,7 +261,7 @@ static void toggle_kind(struct event_view *view, struct app *app)
 		filter->kind[0] = '\0';
 	else if (event)
 		snprintf(filter->kind, sizeof(filter->kind), "%s", event->kind);
-	filter_again(view, app);
+	apply_filter(view, app);
 }
 
 static bool event_key(struct event_view *view, struct app *app, int pressed)
@@ -272,15 +272,15 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 	case '/':
 	case KEY_SPECIAL(KEY_F(3)):
 	case KEY_SPECIAL(KEY_F(4)):
-		prompt_start(app->prompt, "/", filter->pattern, take_pattern);
+		prompt_start(app->prompt, "/", filter->pattern, pattern_entered);
 		return true;
 	case 's':
 		filter->least = (filter->least + 1) % (EVENT_CRITICAL + 1);
-		filter_again(view, app);
+		apply_filter(view, app);
 		return true;
 	case 'f':
 		filter->findings = !filter->findings;
-		filter_again(view, app);
+		apply_filter(view, app);
 		return true;
 	case 'K':
 		toggle_kind(view, app);
@@ -301,7 +301,7 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 	default:
 		if (!list_key(&view->list, pressed))
 			return false;
-		remember(view);
+		save_cursor(view);
 		return true;
 	}
 }
@@ -318,7 +318,7 @@ static bool key(void *state, struct app *app, int pressed)
 		return event_key(view, app, pressed);
 	if (!list_key(&view->error_list, pressed))
 		return false;
-	remember_error(view);
+	save_error_cursor(view);
 	return true;
 }
 
@@ -329,9 +329,9 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 	if (!list_mouse(view->errors_shown ? &view->error_list : &view->list, event, app->body.y + 2))
 		return false;
 	if (view->errors_shown)
-		remember_error(view);
+		save_error_cursor(view);
 	else
-		remember(view);
+		save_cursor(view);
 	return true;
 }
 

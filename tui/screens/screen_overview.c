@@ -20,8 +20,8 @@ struct overview {
 	uint64_t generation;     /* of app that the view was built from; 0: none */
 	struct overview_view view;
 	struct list list;        /* the cursor: problems, then groups */
-	int64_t kept_finding;    /* what the cursor stood on */
-	char kept_group[GROUP_NAME_SIZE];
+	int64_t cursor_finding;    /* the selected finding, or group */
+	char cursor_group[GROUP_NAME_SIZE];
 };
 
 static void done(void *state)
@@ -53,16 +53,16 @@ static int find_problems(struct overview *overview, const struct snapshot_contex
 	return problems ? 0 : ERR_NOMEM;
 }
 
-/* The cursor stays on what it stood on, wherever that is now. */
-static void find_kept(struct overview *overview)
+/* Restore the cursor to its finding or group. */
+static void restore_cursor(struct overview *overview)
 {
 	size_t i;
 
-	for (i = 0; overview->kept_finding && i < overview->view.problem_count; i++)
-		if (overview->view.problems[i]->finding.id == overview->kept_finding)
+	for (i = 0; overview->cursor_finding && i < overview->view.problem_count; i++)
+		if (overview->view.problems[i]->finding.id == overview->cursor_finding)
 			overview->list.cursor = i;
-	for (i = 0; overview->kept_group[0] && i < overview->view.groups.count; i++)
-		if (!strcmp(overview->view.groups.list[i].name, overview->kept_group))
+	for (i = 0; overview->cursor_group[0] && i < overview->view.groups.count; i++)
+		if (!strcmp(overview->view.groups.list[i].name, overview->cursor_group))
 			overview->list.cursor = overview->view.problem_count + i;
 }
 
@@ -71,13 +71,13 @@ static void save_cursor(struct overview *overview)
 	const struct overview_view *view = &overview->view;
 	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
 
-	overview->kept_finding = 0;
-	overview->kept_group[0] = '\0';
-	/* A cursor on the first row stays there, on the worst problem. */
+	overview->cursor_finding = 0;
+	overview->cursor_group[0] = '\0';
+	/* A cursor on the first row stays on the worst problem. */
 	if (cursor && cursor < view->problem_count)
-		overview->kept_finding = view->problems[cursor]->finding.id;
+		overview->cursor_finding = view->problems[cursor]->finding.id;
 	else if (cursor >= view->problem_count && group < view->groups.count)
-		memcpy(overview->kept_group, view->groups.list[group].name, sizeof(overview->kept_group));
+		memcpy(overview->cursor_group, view->groups.list[group].name, sizeof(overview->cursor_group));
 }
 
 /* Rebuild for the shown snapshot. Without memory a part is omitted until the next sweep. */
@@ -93,7 +93,7 @@ static void update(struct overview *overview, const struct app *app)
 			 &overview->view.changes, NULL) < 0 ||
 	    groups_make(app->table, app->context, &overview->view.groups, NULL) < 0)
 		overview->generation = 0;
-	find_kept(overview);
+	restore_cursor(overview);
 }
 
 /* First visible problem and group, from the cursor. */
@@ -129,7 +129,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	overview_draw_groups(&overview->view, app, &brush, body);
 }
 
-/* The group under the cursor that is no switch's own, or NULL: what Enter shows of it are its links. */
+/* The selected group unless it is one of a single switch, or NULL: Enter shows its links. */
 static const struct port_group *plain_group(const struct overview *overview)
 {
 	size_t index = overview->list.cursor - overview->view.problem_count;

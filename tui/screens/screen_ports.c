@@ -199,8 +199,10 @@ static size_t front_panel_port_at(const struct front_panel *panel, int y, int x)
 struct ports_screen {
 	struct front_panel panel;
 	uint64_t generation;   /* of app that the panel was built from; 0: none */
-	struct subject wanted; /* to select when it is */
-	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
+	struct subject wanted; /* to select after building */
+	/*
+	 * Position in the path from which another page was opened, and the subject there; 0: none.
+	 */
 	size_t left_at;
 	struct subject left;
 };
@@ -213,7 +215,7 @@ static void done(void *state)
 }
 
 /* Going back along the path restores the cursor. */
-static void leave(struct ports_screen *self, const struct app *app)
+static void save_position(struct ports_screen *self, const struct app *app)
 {
 	self->left_at = app->depth;
 	self->left = *app_subject(app);
@@ -244,7 +246,7 @@ static void opened(void *state, struct app *app, const struct subject *subject)
 	if (came_back || subject->kind == SUBJECT_NONE || !subject->node_guid)
 		return;
 	self->wanted = *subject;
-	/* Also if the box is not in the fabric at this time: that is displayed then. */
+	/* Also if the box is not in the shown fabric: the title says so. */
 	self->panel.box_guid = subject->node_guid;
 	filter_set(&self->panel.boxes.filter, "");
 	self->generation = 0;
@@ -279,7 +281,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 		  self->panel.typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
 }
 
-static void say_trouble(struct app *app, int code, const struct error *err)
+static void show_error(struct app *app, int code, const struct error *err)
 {
 	if (code < 0)
 		app_message(app, "%s", err->text);
@@ -289,11 +291,11 @@ static void choose_row(struct ports_screen *self, struct app *app, size_t row)
 {
 	struct error err = { 0 };
 
-	say_trouble(app, front_panel_choose_row(&self->panel, row, &err), &err);
+	show_error(app, front_panel_choose_row(&self->panel, row, &err), &err);
 }
 
-/* The names that pass are others: the shown box stays if it is among them, else the first of them is shown. */
-static void look_for(struct ports_screen *self, struct app *app)
+/* The filter changed: keep the shown box if it matches, else show the first match. */
+static void apply_filter(struct ports_screen *self, struct app *app)
 {
 	struct front_panel *panel = &self->panel;
 	size_t row;
@@ -325,7 +327,7 @@ static bool typed_key(struct ports_screen *self, struct app *app, int key)
 	struct front_panel *panel = &self->panel;
 
 	if (filter_key(&panel->boxes.filter, &panel->typing, key)) {
-		look_for(self, app);
+		apply_filter(self, app);
 		return true;
 	}
 	if (key == KEY_SPECIAL(KEY_UP) || key == KEY_SPECIAL(KEY_DOWN))
@@ -348,7 +350,7 @@ static bool move_key(struct front_panel *panel, int key)
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i].key != key)
 			continue;
-		/* Before the first drawing nothing stands anywhere. */
+		/* Positions are unknown before the first frame. */
 		if (panel->count && panel->plan.bank_columns)
 			front_panel_move_to(panel, panel_move(&panel->plan, panel->slots, panel->count, panel->cursor,
 							steps[i].dy, steps[i].dx));
@@ -376,7 +378,7 @@ static bool key(void *state, struct app *app, int pressed)
 		if (!panel->boxes.filter.typed[0])
 			return false;
 		filter_set(&panel->boxes.filter, "");
-		look_for(self, app);
+		apply_filter(self, app);
 		return true;
 	case 'v':
 		panel->view = (panel->view + 1) % PANEL_VIEW_COUNT;
@@ -384,7 +386,7 @@ static bool key(void *state, struct app *app, int pressed)
 	case '\r':
 	case '\n':
 	case KEY_SPECIAL(KEY_ENTER):
-		leave(self, app);
+		save_position(self, app);
 		return false;
 	default:
 		return box_key(self, app, pressed) || move_key(panel, pressed);

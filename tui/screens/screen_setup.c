@@ -231,7 +231,7 @@ void setup_end(const struct app *app)
 	file = calloc(1, sizeof(*file));
 	if (now && file) {
 		setup_save(app, now);
-		/* The file as it is by now: another screen may have ended meanwhile. */
+		/* Another instance may have changed the file. */
 		config_read(file, app->options->config_path, NULL);
 		if (config_update(file, &app->setup->began, now))
 			config_write(file, app->options->config_path);
@@ -242,7 +242,7 @@ void setup_end(const struct app *app)
 
 /* --- the screen --- */
 
-/* The rows: these, and a column of Links each. */
+/* Rows of settings; then one row per column of Links. */
 enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
 
 #define NAME_COLUMNS 14
@@ -250,7 +250,7 @@ enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
 
 struct setup_screen {
 	struct list list;
-	size_t first;                      /* first visible line; two lines are not rows */
+	size_t first;                      /* first visible line */
 	enum column columns[COLUMN_COUNT]; /* that can be hidden */
 	size_t column_count;
 };
@@ -265,7 +265,7 @@ static void init(void *state, const struct app *app)
 			self->columns[self->column_count++] = (enum column)column;
 }
 
-/* A row's three texts: what it is, how it is, what that means. */
+/* The texts of a row: name, value, explanation. */
 static void row_texts(const struct setup_screen *self, const struct app *app, size_t row, const char *ret[3])
 {
 	const struct setup *setup = app->setup;
@@ -301,7 +301,7 @@ static void row_texts(const struct setup_screen *self, const struct app *app, si
 	}
 }
 
-/* Settings, a blank line, a title, the columns: the line of a row. */
+/* The line of a row: settings, a blank line, a title, columns. */
 static size_t line_of(size_t row)
 {
 	return row < ROW_COLUMNS ? row : row + 2;

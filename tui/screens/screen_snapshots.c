@@ -21,24 +21,24 @@
 #include "tui/screens/screen_text.h"
 #include "tui/tui.h"
 
-/* The list is read again at most so often while the fabric is followed. */
+/* Minimum interval of reading the list while following the fabric. */
 #define RELOAD_US (3 * US_PER_S)
 
 enum { ARGS_MOST = 32, NONE = 0 };
 
-/* Values of --by, in the order of y. */
+/* Values of --by, in the order of the key y. */
 static const char *const by_words[] = { "port", "link", "switch", "host", NULL };
 
 struct screen_state {
 	struct saved_info *rows;   /* newest first */
 	size_t count, capacity;
 	struct list list;
-	int64_t tagged;            /* id; NONE: none is */
+	int64_t tagged;            /* id; NONE: no tag */
 	size_t by;                 /* index into by_words */
 	uint64_t generation;       /* of app when the list was read */
 	int64_t loaded_boot_us;    /* 0: never */
 	char problem[512];
-	/* The one that is being taken, and how the last one went. */
+	/* The snapshot being taken, and the result of the last one. */
 	struct child_command run;
 	char name[SAVED_NAME_SIZE];
 	int64_t began_us;
@@ -68,7 +68,7 @@ static bool add_row(void *ctx, const struct saved_info *info)
 	return true;
 }
 
-/* The list as it is now: read when the screen is in front, and not with every sweep. */
+/* Read the list, only while the screen is visible. */
 static void load(struct screen_state *state, struct app *app)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock);
@@ -121,7 +121,7 @@ static void show_difference(struct screen_state *state, struct app *app, const s
 	text_show(app, &command);
 }
 
-/* Enter: the first of two, or the second. */
+/* Enter tags a snapshot, or compares with the tagged one. */
 static void tag(struct screen_state *state, struct app *app)
 {
 	const struct saved_info *here = &state->rows[state->list.cursor], *first = find(state, state->tagged);
@@ -139,7 +139,7 @@ static void tag(struct screen_state *state, struct app *app)
 
 /* --- taking one --- */
 
-static void take(struct app *app, const char *note)
+static void take_snapshot(struct app *app, const char *note)
 {
 	struct screen_state *state = screen_state(app, &screen_snapshots);
 	const char *args[ARGS_MOST + 1] = { "ibwire", "snapshot", "--db", app->options->db_path };
@@ -156,7 +156,7 @@ static void take(struct app *app, const char *note)
 		app_message(app, "%s", trouble.text);
 }
 
-static void ask_note(struct app *app, const char *name)
+static void name_entered(struct app *app, const char *name)
 {
 	struct screen_state *state = screen_state(app, &screen_snapshots);
 
@@ -164,14 +164,14 @@ static void ask_note(struct app *app, const char *name)
 		return;
 	if (strlen(name) >= sizeof(state->name)) {
 		app_message(app, "a name has at most %zu bytes", sizeof(state->name) - 1);
-		prompt_start(app->prompt, "name: ", name, ask_note);
+		prompt_start(app->prompt, "name: ", name, name_entered);
 		return;
 	}
 	snprintf(state->name, sizeof(state->name), "%.*s", (int)sizeof(state->name) - 1, name);
-	prompt_start(app->prompt, "note (or nothing): ", "", take);
+	prompt_start(app->prompt, "note (or nothing): ", "", take_snapshot);
 }
 
-static void ask_name(const struct screen_state *state, struct app *app)
+static void prompt_name(const struct screen_state *state, struct app *app)
 {
 	char name[SAVED_NAME_SIZE];
 
@@ -180,7 +180,7 @@ static void ask_name(const struct screen_state *state, struct app *app)
 		return;
 	}
 	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
-	prompt_start(app->prompt, "name of the snapshot: ", name, ask_note);
+	prompt_start(app->prompt, "name of the snapshot: ", name, name_entered);
 }
 
 static bool poll_run(void *data, struct app *app)
@@ -194,7 +194,7 @@ static bool poll_run(void *data, struct app *app)
 		return true;
 	child_command_last_line(&state->run, line, sizeof(line));
 	state->failed = state->run.exit_status != 0;
-	/* What went well stands in the list. */
+	/* A successful snapshot appears in the list. */
 	if (state->failed)
 		snprintf(state->outcome, sizeof(state->outcome), "%s failed: %s", state->name,
 			 line[0] ? line : "ended without a message");
@@ -231,7 +231,7 @@ static struct columns place_columns(const struct screen_state *state, int width)
 static void draw_row(const struct screen_state *state, const struct app *app, const struct brush *brush,
 		     const struct columns *at, int y, const struct rect *body, const struct saved_info *row)
 {
-	/* One of later than the shown time was not there then. */
+	/* Snapshots taken after the shown time are faint. */
 	bool later = app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us;
 	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
 	int x = body->x, width = body->columns;
@@ -313,7 +313,7 @@ static bool key(void *data, struct app *app, int pressed)
 
 	switch (pressed) {
 	case 'n':
-		ask_name(state, app);
+		prompt_name(state, app);
 		return true;
 	case '\r':
 	case '\n':
@@ -322,7 +322,7 @@ static bool key(void *data, struct app *app, int pressed)
 			tag(state, app);
 		return true;
 	case 'd':
-		/* The newest stands first. */
+		/* The newest snapshot is the first row. */
 		if (state->count < 2 || state->list.cursor == 0)
 			app_message(app, "d on an older snapshot compares it with the newest");
 		else

@@ -12,7 +12,7 @@
 #include "tui/screens/subject_page.h"
 #include "tui/tui.h"
 
-/* A table that was read is believed for so long while the newest sweeps are followed. */
+/* Maximum age of a forwarding table while following the newest sweeps. */
 #define ROUTES_US (30 * US_PER_S)
 
 /* Minimum interval of reading detail counters, longer if a read is slow. */
@@ -20,24 +20,24 @@
 #define SLOW_SHARE 30
 #define SLOW_WINDOW_US (3600 * US_PER_S)
 
-struct kept {
+struct saved {
 	struct subject subject;
 	size_t first, cursor;
 };
 
 struct screen_state {
 	struct subject_page detail;
-	struct subject subject;     /* that the page is of */
+	struct subject subject;     /* of the page */
 	uint64_t generation;        /* of app when the page was made */
-	bool dirty;                 /* the page has to be made again */
-	bool painted;               /* it was drawn once since it was opened: what takes long may be read now */
+	bool dirty;                 /* the page must be rebuilt */
+	bool painted;               /* the page was drawn since it was opened: slow reads may start */
 	int columns;
-	int64_t routes_at_us, routes_boot_us; /* live.at_us and boottime of the last look at tables */
+	int64_t routes_at_us, routes_boot_us; /* live->at_us and boottime of the last read of tables */
 	struct {
 		struct subject place;
 		int64_t wall_us, boot_us, took_us;
-	} slow;                     /* of what slow counters were read */
-	struct kept kept[PATH_MAX_DEPTH]; /* where one was on the pages of the path */
+	} slow;                     /* what the detail counters were read for */
+	struct saved saved[PATH_MAX_DEPTH]; /* scroll positions of the pages of the path */
 };
 
 static void init(void *data, const struct app *app)
@@ -57,7 +57,7 @@ static void done(void *data)
 	history_plot_done(&state->detail.plot);
 }
 
-/* The place that a subject is about: a finding's is its port, node or group. */
+/* The port, node or group of a finding; else the subject itself. */
 static struct subject place_of(const struct app *app, const struct subject *subject)
 {
 	const struct finding_row *row = subject_finding(app, subject);
@@ -68,28 +68,28 @@ static struct subject place_of(const struct app *app, const struct subject *subj
 static void save_position(struct screen_state *state, size_t depth)
 {
 	if (depth && depth <= PATH_MAX_DEPTH)
-		state->kept[depth - 1] = (struct kept){ state->subject, state->detail.view.first,
+		state->saved[depth - 1] = (struct saved){ state->subject, state->detail.view.first,
 							state->detail.view.cursor };
 }
 
 static void opened(void *data, struct app *app, const struct subject *subject)
 {
 	struct screen_state *state = data;
-	const struct kept *kept = &state->kept[app->depth - 1];
+	const struct saved *saved = &state->saved[app->depth - 1];
 
 	if (!subject_equal(&state->subject, subject)) {
 		memset(&state->detail.known, 0, sizeof(state->detail.known));
 		memset(&state->slow, 0, sizeof(state->slow));
 		state->detail.view = (struct page_view){ .cursor = PAGE_NONE };
-		if (subject_equal(&kept->subject, subject))
-			state->detail.view = (struct page_view){ .first = kept->first, .cursor = kept->cursor };
+		if (subject_equal(&saved->subject, subject))
+			state->detail.view = (struct page_view){ .first = saved->first, .cursor = saved->cursor };
 	}
 	state->subject = *subject;
 	state->dirty = true;
 	state->painted = false;
 }
 
-/* --- what is read for this subject alone --- */
+/* --- data loaded for the subject --- */
 
 static bool take_slow(void *ctx, const struct detail_row *row)
 {
@@ -100,7 +100,7 @@ static bool take_slow(void *ctx, const struct detail_row *row)
 	return true;
 }
 
-/* Read behind the first picture too, and over an hour at most: they are few, and stand far apart in the database. */
+/* Read after the first frame, for one hour at most: detail counters are sparse in the database. */
 static bool load_slow(struct screen_state *state, struct app *app, const struct subject *place)
 {
 	struct subject_data *known = &state->detail.known;
@@ -132,7 +132,10 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 	return true;
 }
 
-/* What the tables of the subject's switch give its ports to do: read behind the first picture, it may take long. */
+/*
+ * LIDs per port from the forwarding table of the switch. Read after the first frame, as it may take
+ * long.
+ */
 static bool load_routes(struct screen_state *state, const struct app *app, const struct subject *place)
 {
 	struct subject_data *known = &state->detail.known;
@@ -165,7 +168,7 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	return true;
 }
 
-/* Absolute values cost a look at all samples since the last ones that are stored: on demand only. */
+/* Absolute values need all samples since the last stored ones: on demand only. */
 static void load_values(struct screen_state *state, struct app *app)
 {
 	const struct subject place = place_of(app, &state->subject);
@@ -198,10 +201,10 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	if (state->generation != app->generation) {
 		state->generation = app->generation;
 		state->dirty = true;
-		/* A step in time is painted before tables are read again. */
+		/* After a step in time, a frame is drawn before tables are read again. */
 		state->painted = false;
 	}
-	/* Dirty or not: a plot has its own pace. */
+	/* Plots are updated at their own interval. */
 	state->dirty |= history_plot_load(&detail->plot, app, &place, body->columns);
 	state->dirty |= load_slow(state, app, &place);
 	state->dirty |= load_routes(state, app, &place);
@@ -219,7 +222,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	save_position(state, app->depth);
 }
 
-/* What a plot waits for is read when that was said. */
+/* A pending read starts after the frame that announces it. */
 static bool poll(void *data, struct app *app)
 {
 	const struct screen_state *state = data;
@@ -227,7 +230,7 @@ static bool poll(void *data, struct app *app)
 	return app_screen(app) == &screen_subject && state->painted && state->detail.plot.waits;
 }
 
-/* The other end of the link: in place of this one, so that Esc goes where one came from. */
+/* Replace the page by that of the peer; Esc goes back to the page before it. */
 static void go_to_peer(struct screen_state *state, struct app *app)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
@@ -289,7 +292,7 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 	return true;
 }
 
-/* What the cursor stands on; where it stands on nothing, what the page is of, so that a, b and r have something. */
+/* The selected subject, else that of the page, for the keys a, b and r. */
 static void subject_here(void *data, const struct app *app, struct subject *ret)
 {
 	const struct screen_state *state = data;

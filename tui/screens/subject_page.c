@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* detail.c - which lines a subject's page has, and the parts that all have */
+/* subject_page.c - content of a detail page, and the parts that all pages share */
 #include "tui/screens/subject_page.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@
 
 #define DAY_US (24 * 3600 * US_PER_S)
 
-/* Lines of a plot on a terminal of few and of many lines. */
+/* Lines of a plot, and terminal sizes for the larger ones. */
 enum { PLOT_LOW = 6, PLOT_HIGH = 10, PLOT_HIGHEST = 14, ROWS_MANY = 26, ROWS_MOST = 44 };
 
 uint32_t group_hottest_port(const struct app *app, uint32_t index)
@@ -48,7 +48,7 @@ static enum role severity_role(const struct finding_row *row)
 	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_TEXT;
 }
 
-/* @port: 0: of the node itself or any of its ports. */
+/* @port: 0: the node itself or any of its ports. */
 static bool is_at(const struct app *app, const struct finding *finding, uint64_t node_guid, uint8_t port)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
@@ -59,7 +59,7 @@ static bool is_at(const struct app *app, const struct finding *finding, uint64_t
 	return !node_guid || finding->node_guid == node_guid || finding->peer_guid == node_guid;
 }
 
-/* The hour, and the day where that is another one than the shown time's. */
+/* The time, with the date if it is not near the shown time. */
 static const char *short_time(int64_t wall_us, int64_t shown_us, char *ret, size_t size)
 {
 	bool near = shown_us - wall_us < DAY_US / 2 && wall_us <= shown_us;
@@ -111,7 +111,7 @@ void subject_page_history(struct subject_page *detail, const struct app *app)
 	history_plot_put(&detail->plot, &detail->page, height, app->theme->unicode);
 }
 
-static void put_gone(struct text_page *page, const char *what)
+static void put_missing(struct text_page *page, const char *what)
 {
 	page_text(page, ROLE_WARNING, "%s is not in the shown fabric.", what);
 	page_wrap(page, NULL, 0, ROLE_FAINT, "Go to a time at which it was present (t, b, < and >), or back with Esc.");
@@ -134,7 +134,7 @@ static void put_place(struct subject_page *detail, const struct app *app, const 
 	} else if (place->kind == SUBJECT_NODE && node != FABRIC_NONE) {
 		subject_page_node(detail, app, node);
 	} else {
-		put_gone(&detail->page, subject_name(app, place, name, sizeof(name)));
+		put_missing(&detail->page, subject_name(app, place, name, sizeof(name)));
 		subject_page_findings(detail, app, place->node_guid, place->kind == SUBJECT_PORT ? place->port : 0);
 	}
 }
@@ -160,7 +160,7 @@ void subject_page_fill(struct subject_page *detail, const struct app *app, const
 	put_place(detail, app, &place);
 }
 
-/* Columns of the words on the left. */
+/* Columns of the labels. */
 enum { LABEL = 14 };
 
 static void put_times(struct text_page *page, const struct finding_row *row, int64_t shown_us)
@@ -177,7 +177,7 @@ static void put_times(struct text_page *page, const struct finding_row *row, int
 	page_field(page, NULL, "last seen", ROLE_FAINT, LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
 }
 
-/* Keys have their unit at the end: "measured percent 59.18". */
+/* Keys end in their unit: "measured percent 59.18". */
 static void put_numbers(struct text_page *page, const struct finding *finding)
 {
 	struct text text = { 0 };
@@ -260,7 +260,7 @@ void subject_page_finding(struct subject_page *detail, const struct app *app, co
 	page_field(page, NULL, "rationale", ROLE_FAINT, LABEL, ROLE_FAINT, info->reason);
 }
 
-/* Sums over the members, before they are made shares. */
+/* Sums over the members. */
 struct sums {
 	double out, in, capacity, lids;
 };

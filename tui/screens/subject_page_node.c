@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* detail_node.c - a switch or a host's HCA with all of its ports; and the fabric as a whole */
+/* subject_page_node.c - a node with all of its ports; the fabric as a whole */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 		const struct port_view *view = &app->table->views[i];
 
 		errors += isnan(view->errors) ? 0 : view->errors;
-		/* A switch's port 0 has no link; its errors count all the same. */
+		/* Port 0 of a switch has no link, but its errors count. */
 		if (!fabric->ports[i].num)
 			continue;
 		up += fabric->ports[i].state >= PORT_INIT;
@@ -187,7 +187,7 @@ static void put_identity(struct text_page *page, const struct app *app, uint32_t
 		}
 }
 
-/* The groups of a switch: what can be opened from here. */
+/* The groups of a switch. */
 static void put_groups(struct text_page *page, const struct app *app, uint32_t node)
 {
 	const struct shape *shape = app->context->shape;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_plot.c - the history of a port, of a node's ports together, or of a group's hottest member */
+/*
+ * subject_page_plot.c - history of a port, of all ports of a node, or of the busiest member of a
+ * group
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,14 +19,14 @@
 #include "tui/screens/subject_page.h"
 #include "tui/tui.h"
 
-/* A plot that is on the screen is read again at most so often, and seldom where that takes long. */
+/* Minimum interval of reading a plot again, and the same as a multiple of the read time. */
 #define RELOAD_US (3 * US_PER_S)
 #define RELOAD_SHARE 30
 
-/* Samples that are read before a key is painted; what has more of them is read when that was done. */
+/* Reads of more samples are deferred until after a frame. */
 #define SAMPLES_AT_ONCE 60000
 
-/* Columns of the labels beside a plot; side by side from so many columns on. */
+/* Columns of labels, minimum columns for two plots side by side, gap, and minimum points. */
 enum { LABEL_COLUMNS = 11, BESIDE_COLUMNS = 70, GAP_COLUMNS = 2, POINTS_LEAST = 20 };
 
 static const struct window {
@@ -40,8 +43,8 @@ static const struct window {
 
 static const struct curve {
 	const char *name;
-	const char *keys[2]; /* metrics (analysis/metric.h): one curve, or out and in */
-	bool share;          /* of a group: what the hottest member has of all bytes */
+	const char *keys[2]; /* metrics (analysis/metric.h): one curve, or TX and RX */
+	bool share;          /* share of the group's bytes of its busiest member */
 } curves[] = {
 	{ "utilization", { "xmit_utilization_percent", "rcv_utilization_percent" }, false },
 	{ "rate", { "xmit_bytes", "rcv_bytes" }, false },
@@ -53,7 +56,7 @@ static const struct curve {
 
 enum { WINDOW_COUNT = sizeof(windows) / sizeof(*windows), CURVE_COUNT = sizeof(curves) / sizeof(*curves) };
 
-/* What a share of a group is, when it has become one. */
+/* The metric of shares. */
 static const struct metric share_metric = { "share", "percent", "of the group's bytes", METRIC_UTILIZATION, 0, 1 };
 
 void history_plot_zoom(struct history_plot *plot, int step)
@@ -82,7 +85,7 @@ void history_plot_done(struct history_plot *plot)
 	plot->series_count = 0;
 }
 
-/* Ports that are added up. */
+/* Ports that are summed up. */
 struct members {
 	struct history_port ports[256];
 	struct metric_port metric_ports[256];
@@ -101,7 +104,10 @@ static void add_member(struct members *members, const struct snapshot *shown, ui
 		(struct metric_port){ node, port, shown->caps ? &shown->caps[port->node] : NULL };
 }
 
-/* Whose curve it is: a port, a node's ports that have a link, a group's hottest member; @all: all of a group. */
+/*
+ * The ports of the curve: a port, the linked ports of a node, the busiest member of a group, or
+ * with @all all members.
+ */
 static void find_members(struct history_plot *plot, const struct app *app, const struct subject *place, bool all,
 			 struct members *members)
 {
@@ -140,7 +146,7 @@ static void find_members(struct history_plot *plot, const struct app *app, const
 	}
 }
 
-/* The chosen metrics of some ports added up over the window. */
+/* Read the selected metrics over the window, summed over the ports. */
 static int read_members(const struct history_plot *plot, struct reader *reader, const struct members *members,
 			int columns, struct series series[2], size_t *ret_count, struct error *err)
 {
@@ -178,7 +184,7 @@ static int read_members(const struct history_plot *plot, struct reader *reader, 
 	return code;
 }
 
-/* What one member has of all, step by step: both were read with the same steps. */
+/* Divide by the series of all members, which has the same steps. */
 static void make_shares(struct series *one, const struct series *all)
 {
 	for (size_t i = 0; i < one->count; i++) {
@@ -217,7 +223,7 @@ static int read_plot(struct history_plot *plot, const struct app *app, const str
 	return code;
 }
 
-/* Is what is loaded what was chosen, of whatever time? */
+/* Whether the loaded plot is of the selection, at any time. */
 static bool is_choice(const struct history_plot *plot, const struct subject *place, int columns)
 {
 	return plot->loaded.done && subject_equal(&plot->loaded.place, place) &&
@@ -290,7 +296,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 	return true;
 }
 
-/* "out  mean 12.1 %, highest 83.4 %", or that nothing is known. */
+/* "TX  mean 12.1 %, max 83.4 %", or that there is no data. */
 static void title_of(const struct history_plot *plot, size_t i, char *ret, size_t size)
 {
 	static const char *const ways[] = { "TX", "RX" };
@@ -324,7 +330,7 @@ static void draw_one(const struct history_plot *plot, size_t i, int width, int h
 		.height = height > 0 ? (unsigned)height : 0, .ascii = !unicode,
 	};
 
-	/* Out and in have one axis: they are to be compared. */
+	/* TX and RX share one axis, for comparison. */
 	for (size_t other = 0; other < plot->series_count; other++)
 		how.reach = fmax(how.reach, series_high(&plot->series[other]));
 	series_plot(&plot->series[i], &how, ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* detail_port.c - a port, the link that begins there, and all that it counts */
+/* subject_page_port.c - a port, its link, and all of its counters */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 enum { PORT_NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
 
-/* A port's name, and what it is there for: "leaf01/12 (cage 6.2)" "leaf-uplink". */
+/* Name and role of a port: "leaf01/12 (cage 6.2)" "leaf-uplink". */
 static void put_end(struct text_page *page, const struct app *app, const char *label, uint32_t index)
 {
 	const struct shape *shape = app->context->shape;
@@ -50,7 +50,7 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 		page_putf(page, x + 2, ROLE_FAINT, "LID %u", fabric_port_lid(fabric, port));
 }
 
-/* What the link runs at, and what it is built for where that is known and is more. */
+/* Active rate of the link, and the built rate if known. */
 static void put_link(struct text_page *page, const struct app *app, uint32_t index)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
@@ -79,7 +79,7 @@ static void put_link(struct text_page *page, const struct app *app, uint32_t ind
 		  port_state_name(port->state), port_phys_state_name(port->phys_state));
 }
 
-/* The group that it can be replaced by, and what the switch's table gives it to do. */
+/* The group of the port, and the number of LIDs routed through it. */
 static void put_group(struct text_page *page, const struct app *app, const struct subject_data *known, uint32_t index)
 {
 	const struct fabric *fabric = app->live->shown->fabric;
@@ -101,7 +101,7 @@ static void put_group(struct text_page *page, const struct app *app, const struc
 		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",
 			  subject_name(app, &subject, name, sizeof(name)), group->count, group->built);
 	}
-	/* To a host leads its own port and no other: there is nothing to share out. */
+	/* A host port is the only route to its host. */
 	if (node->type != NODE_SWITCH || (shape && shape->ports[index].way == WAY_HOST))
 		return;
 	page_label(page, NULL, "routes", LABEL);
@@ -142,7 +142,7 @@ static void put_heads(struct text_page *page, const int *widths, bool details)
 	page_put(page, page_cells(page, widths, heads, COLUMNS) + 1, -1, ALIGN_LEFT, ROLE_HEAD, "MEANING");
 }
 
-/* Data is shown in bytes and bits, all else as it is counted. */
+/* Data counters are shown in bytes and bits, others as counted. */
 static struct metric counter_metric(enum counter counter)
 {
 	struct metric metric = { 0 };
@@ -246,7 +246,8 @@ static void put_slow(struct text_page *page, const int *widths, const struct det
 	char counted[32] = "-", value[16];
 	const struct page_cell cells[COLUMNS] = {
 		[NAME] = { info->key, role, ALIGN_LEFT }, [DELTA] = { counted, role, ALIGN_RIGHT },
-		[RATE] = { value, role, ALIGN_RIGHT }, [PEER] = { "", role, ALIGN_LEFT }, [VALUE] = { "", role, ALIGN_LEFT },
+		[RATE] = { value, role, ALIGN_RIGHT }, [PEER] = { "", role, ALIGN_LEFT },
+		[VALUE] = { "", role, ALIGN_LEFT },
 	};
 
 	if (!(row->reading.present & bit))
