@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tui/model/layout.h"
 
 #define SEGMENT_GAP 2
 
@@ -18,6 +17,22 @@ void draw_cell(const struct brush *brush, int y, int x, int columns, const char 
 	if (columns <= 0)
 		return;
 	draw_fitted(brush, y, x, format_fit(text, (unsigned)columns, align, brush->theme->unicode, fitted), role);
+}
+
+void draw_cells(const struct brush *brush, int y, const struct rect *area, const int *widths,
+		const struct table_cell *cells, size_t count)
+{
+	enum role blank = cells[0].role == ROLE_HEAD ? ROLE_HEAD : ROLE_TEXT;
+	int x = 0;
+
+	draw_cell(brush, y, area->x, area->columns, "", ALIGN_LEFT, blank);
+	for (size_t i = 0; i < count; i++) {
+		int left = area->columns - x;
+
+		draw_cell(brush, y, area->x + x, widths[i] < left ? widths[i] : left, cells[i].text, cells[i].align,
+			  cells[i].role);
+		x += widths[i] ? widths[i] + 1 : 0;
+	}
 }
 
 int draw_wrapped(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role)

@@ -5,6 +5,7 @@
 
 #include "tui/model/format.h"
 #include "tui/draw/theme.h"
+#include "tui/model/layout.h"
 
 /* Modifiers of a role. */
 enum {
@@ -20,6 +21,10 @@ struct brush {
 /* draw_cell - draw a text in exactly @columns columns, padded or cut. */
 void draw_cell(const struct brush *brush, int y, int x, int columns, const char *text, enum align align,
 	       enum role role);
+
+/* draw_cells - draw a row of @count cells of these widths (0: omitted), one blank apart. */
+void draw_cells(const struct brush *brush, int y, const struct rect *area, const int *widths,
+		const struct table_cell *cells, size_t count);
 
 /* draw_fitted - draw a text that already has the required width. */
 void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, enum role role);

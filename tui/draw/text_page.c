@@ -103,7 +103,7 @@ void page_label(struct text_page *page, const struct subject *subject, const cha
 	page_put(page, 0, indent - 1, ALIGN_LEFT, ROLE_FAINT, label);
 }
 
-int page_cells(struct text_page *page, const int *widths, const struct page_cell *cells, size_t count)
+int page_cells(struct text_page *page, const int *widths, const struct table_cell *cells, size_t count)
 {
 	int x = 0;
 

@@ -64,15 +64,8 @@ void page_text(struct text_page *page, enum role role, const char *fmt, ...);
 /* page_label - append a line with a faint label of at most @indent - 1 columns. @subject: or NULL. */
 void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent);
 
-/* A cell of a table. */
-struct page_cell {
-	const char *text;
-	enum role role;
-	enum align align;
-};
-
 /* page_cells - add @count cells to the last line, of these widths (0: omitted), one blank apart. Return: the end. */
-int page_cells(struct text_page *page, const int *widths, const struct page_cell *cells, size_t count);
+int page_cells(struct text_page *page, const int *widths, const struct table_cell *cells, size_t count);
 
 /* page_heading - append a blank line, except at the top, and a heading. */
 __attribute__((format(printf, 2, 3))) void page_heading(struct text_page *page, const char *fmt, ...);

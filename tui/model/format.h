@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/model/role.h"
+
 /* Enough for 300 columns of 4-byte characters, some of them combining. */
 #define CELL_SIZE 2048
 
@@ -19,6 +21,13 @@ enum align {
 	ALIGN_LEFT,
 	ALIGN_RIGHT,
 	ALIGN_MIDDLE, /* left-aligned, cut in the middle */
+};
+
+/* A cell of a table. */
+struct table_cell {
+	const char *text;
+	enum role role;
+	enum align align;
 };
 
 /*

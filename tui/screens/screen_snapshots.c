@@ -208,59 +208,37 @@ static bool poll_run(void *data, struct app *app)
 
 /* --- drawing --- */
 
-struct columns {
-	int name, when_x, ports_x, slow_x, note_x;
-};
+enum { TAG, NAME, TAKEN, RESPONDED, SLOW, NOTE, COLUMNS };
 
-static struct columns place_columns(const struct screen_state *state, int width)
+static void column_widths(const struct screen_state *state, int columns, int ret[COLUMNS])
 {
-	struct columns at = { .name = 12 };
+	int name = 12;
 
 	for (size_t i = 0; i < state->count; i++)
-		if ((int)text_columns(state->rows[i].name) > at.name)
-			at.name = (int)text_columns(state->rows[i].name);
-	if (at.name > width / 3)
-		at.name = width / 3;
-	at.when_x = 2 + at.name + 1;
-	at.ports_x = at.when_x + 24;
-	at.slow_x = at.ports_x + 16;
-	at.note_x = at.slow_x + 6;
-	return at;
+		if ((int)text_columns(state->rows[i].name) > name)
+			name = (int)text_columns(state->rows[i].name);
+	if (name > columns / 3)
+		name = columns / 3;
+	memcpy(ret, (const int[COLUMNS]){ 1, name, 23, 15, 5, columns }, COLUMNS * sizeof(*ret));
 }
 
 static void draw_row(const struct screen_state *state, const struct app *app, const struct brush *brush,
-		     const struct columns *at, int y, const struct rect *body, const struct saved_info *row)
+		     const int *widths, int y, const struct rect *body, const struct saved_info *row)
 {
 	/* Snapshots taken after the shown time are faint. */
 	bool later = app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us;
 	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
-	int x = body->x, width = body->columns;
-	char text[64];
+	char taken[WHEN_SIZE], responded[32];
 
-	draw_cell(brush, y, x, width, "", ALIGN_LEFT, role);
-	draw_cell(brush, y, x, 2, row->id == state->tagged ? "*" : "", ALIGN_LEFT, ROLE_STRONG);
-	draw_cell(brush, y, x + 2, at->name < width - 2 ? at->name : width - 2, row->name, ALIGN_MIDDLE,
-		  later ? ROLE_FAINT : ROLE_STRONG);
-	when_format_local(row->wall_us, text);
-	draw_cell(brush, y, x + at->when_x, width - at->when_x < 23 ? width - at->when_x : 23, text, ALIGN_LEFT, role);
-	snprintf(text, sizeof(text), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_asked);
-	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, text, ALIGN_RIGHT,
-		  row->ports_answered < row->ports_asked ? ROLE_WARNING : role);
-	draw_cell(brush, y, x + at->slow_x, width - at->slow_x < 5 ? width - at->slow_x : 5, row->slow ? "yes" : "no",
-		  ALIGN_LEFT, role);
-	draw_cell(brush, y, x + at->note_x, width - at->note_x, row->note, ALIGN_LEFT, role);
-}
-
-static void draw_heads(const struct brush *brush, const struct columns *at, const struct rect *body)
-{
-	int y = body->y, x = body->x, width = body->columns;
-
-	draw_cell(brush, y, x, width, "  NAME", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->when_x, width - at->when_x, "TAKEN", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, "RESPONDED",
-		  ALIGN_RIGHT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->slow_x, width - at->slow_x, "SLOW", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->note_x, width - at->note_x, "NOTE", ALIGN_LEFT, ROLE_HEAD);
+	snprintf(responded, sizeof(responded), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_asked);
+	draw_cells(brush, y, body, widths, (const struct table_cell[]){
+		[TAG] = { row->id == state->tagged ? "*" : "", ROLE_STRONG, ALIGN_LEFT },
+		[NAME] = { row->name, later ? ROLE_FAINT : ROLE_STRONG, ALIGN_MIDDLE },
+		[TAKEN] = { when_format_local(row->wall_us, taken), role, ALIGN_LEFT },
+		[RESPONDED] = { responded, row->ports_answered < row->ports_asked ? ROLE_WARNING : role, ALIGN_RIGHT },
+		[SLOW] = { row->slow ? "yes" : "no", role, ALIGN_LEFT },
+		[NOTE] = { row->note, role, ALIGN_LEFT },
+	}, COLUMNS);
 }
 
 /* The last line: progress, result, or a hint for differences. */
@@ -285,13 +263,18 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 
 static void draw(void *data, struct app *app, const struct rect *body)
 {
+	static const struct table_cell heads[COLUMNS] = {
+		{ "", ROLE_HEAD, ALIGN_LEFT }, { "NAME", ROLE_HEAD, ALIGN_LEFT }, { "TAKEN", ROLE_HEAD, ALIGN_LEFT },
+		{ "RESPONDED", ROLE_HEAD, ALIGN_RIGHT }, { "SLOW", ROLE_HEAD, ALIGN_LEFT },
+		{ "NOTE", ROLE_HEAD, ALIGN_LEFT },
+	};
 	struct screen_state *state = data;
 	struct brush brush = { app->theme, 0 };
-	struct columns at;
+	int widths[COLUMNS];
 
 	load(state, app);
-	at = place_columns(state, body->columns);
-	draw_heads(&brush, &at, body);
+	column_widths(state, body->columns, widths);
+	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
 	list_fit(&state->list, state->count, body->rows - 2);
 	if (!state->count)
 		draw_cell(&brush, body->y + 1, body->x, body->columns,
@@ -300,7 +283,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 		size_t row = state->list.first + (size_t)y;
 
 		brush.flags = row == state->list.cursor ? DRAW_CURSOR : 0;
-		draw_row(state, app, &brush, &at, body->y + 1 + y, body, &state->rows[row]);
+		draw_row(state, app, &brush, widths, body->y + 1 + y, body, &state->rows[row]);
 	}
 	brush.flags = 0;
 	draw_status(state, app, &brush, body->y + body->rows - 1, body);

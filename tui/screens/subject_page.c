@@ -301,7 +301,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 	double lids = known->routes == ROUTES_READ ? known->lids[port->num] : NAN;
 	enum role role = role_of_load(fmax(view->xmit_percent, view->rcv_percent));
 	char num[8], peer[CELL_PORT_SIZE], numbers[COLUMNS - NUMBERS][32];
-	struct page_cell cells[COLUMNS] = {
+	struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, ROLE_STRONG, ALIGN_RIGHT },
 		[PEER] = { peer, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, ALIGN_MIDDLE },
 	};
@@ -318,7 +318,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 	format_percent(view->stall_percent, numbers[6], size);
 	format_errors(view->errors, false, 6, numbers[7], size);
 	for (size_t i = NUMBERS; i < COLUMNS; i++)
-		cells[i] = (struct page_cell){ numbers[i - NUMBERS], role, ALIGN_RIGHT };
+		cells[i] = (struct table_cell){ numbers[i - NUMBERS], role, ALIGN_RIGHT };
 	page_line(page, &subject);
 	page_cells(page, widths, cells, COLUMNS);
 }
@@ -326,7 +326,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 static void put_members(struct text_page *page, const struct app *app, const struct subject_data *known,
 			const struct shape_group *group)
 {
-	static const struct page_cell heads[COLUMNS] = {
+	static const struct table_cell heads[COLUMNS] = {
 		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { "PEER", ROLE_HEAD, ALIGN_LEFT }, { "TX", ROLE_HEAD, ALIGN_RIGHT },
 		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { "RX", ROLE_HEAD, ALIGN_RIGHT },
 		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { "FAIR", ROLE_HEAD, ALIGN_RIGHT },

@@ -52,7 +52,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 	const struct finding_row *finding =
 		port->num ? context_finding(app->context, subject.node_guid, subject.port) : NULL;
 	char num[8], peer[CELL_PORT_SIZE], link[CELL_LINK_SIZE], out[CELL], in[CELL], stall[16], errors[32];
-	const struct page_cell cells[COLUMNS] = {
+	const struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, finding ? ROLE_WARNING : ROLE_STRONG, ALIGN_RIGHT },
 		[PEER] = { peer, ROLE_TEXT, ALIGN_MIDDLE },
 		[WORD] = { port_word_name(view->word), view->word <= WORD_IDLE ? ROLE_TEXT : ROLE_WARNING, ALIGN_LEFT },
@@ -77,7 +77,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 
 static void put_ports(struct text_page *page, const struct app *app, uint32_t node_index)
 {
-	static const struct page_cell heads[COLUMNS] = {
+	static const struct table_cell heads[COLUMNS] = {
 		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { "PEER", ROLE_HEAD, ALIGN_LEFT },
 		{ "STATE", ROLE_HEAD, ALIGN_LEFT }, { "LINK", ROLE_HEAD, ALIGN_LEFT },
 		{ "TX", ROLE_HEAD, ALIGN_RIGHT }, { "RX", ROLE_HEAD, ALIGN_RIGHT },

@@ -130,7 +130,7 @@ static void counter_widths(const struct subject_page *detail, int ret[COLUMNS])
 
 static void put_heads(struct text_page *page, const int *widths, bool details)
 {
-	const struct page_cell heads[COLUMNS] = {
+	const struct table_cell heads[COLUMNS] = {
 		[NAME] = { "COUNTER", ROLE_HEAD, ALIGN_LEFT },
 		[DELTA] = { "DELTA", ROLE_HEAD, ALIGN_RIGHT },
 		[RATE] = { details ? "VALUE" : "RATE", ROLE_HEAD, ALIGN_RIGHT },
@@ -176,18 +176,18 @@ static void put_counter(struct subject_page *detail, const struct app *app, cons
 	const struct subject_data *known = &detail->known;
 	bool is_data = counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA;
 	char total[METRIC_VALUE_SIZE + 2], rate[METRIC_VALUE_SIZE], peer[METRIC_VALUE_SIZE + 2] = "", number[24] = "-";
-	struct page_cell cells[COLUMNS] = {
+	struct table_cell cells[COLUMNS] = {
 		[NAME] = { counter_info(counter)->key, ROLE_FAINT, ALIGN_LEFT },
 		[PEER] = { .text = peer, .align = ALIGN_RIGHT }, [VALUE] = { number, ROLE_FAINT, ALIGN_RIGHT },
 	};
 	struct metric_value value, other;
 
 	metric_of(&metric, &none, delta, &value);
-	cells[DELTA] = (struct page_cell){ total, write_total(&metric, &value, total, sizeof(total)), ALIGN_RIGHT };
+	cells[DELTA] = (struct table_cell){ total, write_total(&metric, &value, total, sizeof(total)), ALIGN_RIGHT };
 	if (value.has_total && value.total)
 		cells[NAME].role = ROLE_TEXT;
 	metric_format_value(&metric, value.has_rate ? value.part : NAN, rate, sizeof(rate));
-	cells[RATE] = (struct page_cell){ rate, cells[NAME].role, ALIGN_RIGHT };
+	cells[RATE] = (struct table_cell){ rate, cells[NAME].role, ALIGN_RIGHT };
 	if (port->peer != FABRIC_NONE) {
 		metric_of(&metric, &none, &shown->rows[port->peer].sum, &other);
 		cells[PEER].role = write_total(&metric, &other, peer, sizeof(peer));
@@ -244,7 +244,7 @@ static void put_slow(struct text_page *page, const int *widths, const struct det
 	bool zero = !row->reading.value[number] && (!known || !row->sum.value[number]);
 	enum role role = zero ? ROLE_FAINT : ROLE_TEXT;
 	char counted[32] = "-", value[16];
-	const struct page_cell cells[COLUMNS] = {
+	const struct table_cell cells[COLUMNS] = {
 		[NAME] = { info->key, role, ALIGN_LEFT }, [DELTA] = { counted, role, ALIGN_RIGHT },
 		[RATE] = { value, role, ALIGN_RIGHT }, [PEER] = { "", role, ALIGN_LEFT },
 		[VALUE] = { "", role, ALIGN_LEFT },
