@@ -115,3 +115,27 @@ int order_names(struct order *order, const struct fabric *fabric, struct error *
 		order->fingerprint = fingerprint;
 	return status;
 }
+
+char *order_port_name_of(const char *node, uint8_t num, char *ret)
+{
+	/* Called for each link while a filter is typed; snprintf() takes ten times as long. */
+	size_t len = strnlen(node, NODE_NAME_SIZE - 1);
+
+	memcpy(ret, node, len);
+	ret += len;
+	*ret++ = '/';
+	if (num >= 100)
+		*ret++ = (char)('0' + num / 100);
+	if (num >= 10)
+		*ret++ = (char)('0' + num / 10 % 10);
+	*ret++ = (char)('0' + num % 10);
+	*ret = '\0';
+	return ret;
+}
+
+char *order_port_name(const struct order *order, const struct fabric *fabric, uint32_t index, char *ret)
+{
+	const struct port *port = &fabric->ports[index];
+
+	return order_port_name_of(order->names[port->node], port->num, ret);
+}

@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
+#include "fabric/fabric.h"
+
 struct error;
-struct fabric;
 
 /* Computed once per fabric, not once per sort. A zeroed struct is empty. */
 struct order {
@@ -25,5 +26,15 @@ void order_done(struct order *order);
  * Return: 0 or ERR_NOMEM: empty then.
  */
 int order_names(struct order *order, const struct fabric *fabric, struct error *err);
+
+/*
+ * order_port_name - "NAME/PORT" with the displayed name of the node
+ * order_port_name_of - the same for the name of a node and a port number
+ * @ret:  of PORT_NAME_SIZE
+ * Return: its final NUL.
+ */
+#define PORT_NAME_SIZE (NODE_NAME_SIZE + 4)
+char *order_port_name(const struct order *order, const struct fabric *fabric, uint32_t port, char *ret);
+char *order_port_name_of(const char *node, uint8_t num, char *ret);
 
 #endif

@@ -317,15 +317,13 @@ static void describe_columns(struct columns *columns)
 /* Point to the other end of a single port's link. */
 static void note_peer(struct result *result, const struct view *view, const struct rows *rows)
 {
-	const struct port *port, *peer;
+	uint32_t peer = rows->count == 1 ? view->fabric->ports[rows->views[0].port].peer : FABRIC_NONE;
+	char name[PORT_NAME_SIZE];
 
-	if (rows->count != 1)
+	if (peer == FABRIC_NONE)
 		return;
-	port = &view->fabric->ports[rows->views[0].port];
-	if (port->peer == FABRIC_NONE)
-		return;
-	peer = &view->fabric->ports[port->peer];
-	result_note(result, "peer: %s/%u", view->names_shown.names[peer->node], peer->num);
+	order_port_name(&view->names_shown, view->fabric, peer, name);
+	result_note(result, "peer: %s", name);
 }
 
 /* The default window is one sweep: point to longer windows. */

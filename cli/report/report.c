@@ -74,13 +74,6 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
 };
 
-static void port_text(const struct report *report, uint32_t port, char *ret, size_t size)
-{
-	const struct port *entry = &report->view.fabric->ports[port];
-
-	snprintf(ret, size, "%s/%u", report->view.names_shown.names[entry->node], entry->num);
-}
-
 /* The last peer of a removed cable. */
 static void past_text(const struct report *report, const struct past_peer *past, char *ret, size_t size)
 {
@@ -99,11 +92,12 @@ static void put_about_peer(const struct report *report, struct result *result)
 
 	if (report->of_node || (report->port_count < 2 && !past->guid))
 		return;
-	if (past->guid)
+	if (past->guid) {
 		past_text(report, past, name, sizeof(name));
-	else
-		port_text(report, report->ports[1], name, sizeof(name));
-	result_text(result, ABOUT_PEER, name);
+		result_text(result, ABOUT_PEER, name);
+	} else {
+		cells_port_name(result, ABOUT_PEER, &report->view, report->ports[1]);
+	}
 	result_unsigned(result, ABOUT_PEER_GUID,
 			past->guid ? past->guid : fabric->nodes[fabric->ports[report->ports[1]].node].guid);
 	if (past->guid)
@@ -114,7 +108,6 @@ static int put_about(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
 	const struct node *node = &fabric->nodes[report->node];
-	char name[NODE_NAME_SIZE + 8];
 	struct column columns[ABOUT_COUNT];
 	struct result *result;
 	int code;
@@ -131,10 +124,8 @@ static int put_about(struct report *report, struct error *err)
 		return code;
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, report->view.names_shown.names[report->node]);
-	else {
-		port_text(report, report->ports[0], name, sizeof(name));
-		result_text(result, ABOUT_NODE, name);
-	}
+	else
+		cells_port_name(result, ABOUT_NODE, &report->view, report->ports[0]);
 	result_unsigned(result, ABOUT_GUID, node->guid);
 	result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
 	result_text(result, ABOUT_TYPE, node_type_name(node->type));
@@ -177,8 +168,7 @@ static void put_end_peer(const struct report *report, size_t at, struct result *
 	char name[NODE_NAME_SIZE + 16];
 
 	if (peer != FABRIC_NONE) {
-		port_text(report, peer, name, sizeof(name));
-		result_text(result, END_PEER, name);
+		cells_port_name(result, END_PEER, &report->view, peer);
 	} else if (past->guid) {
 		past_text(report, past, name, sizeof(name) - sizeof(NAMES_WAS));
 		result_text(result, END_PEER, name);
@@ -202,12 +192,10 @@ static int put_ends(struct report *report, struct error *err)
 		return code;
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct port *port = &fabric->ports[report->ports[i]];
-		char name[NODE_NAME_SIZE + 8];
 		struct port_view view;
 
 		port_view_init(&report->view, report->ports[i], &view);
-		port_text(report, report->ports[i], name, sizeof(name));
-		result_text(result, END_PORT, name);
+		cells_port_name(result, END_PORT, &report->view, report->ports[i]);
 		cells_state(result, END_STATE, port);
 		result_text(result, END_PHYS, port_phys_state_name(port->phys_state));
 		cells_link(result, END_LINK, &report->view, report->ports[i]);
@@ -280,15 +268,13 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
 	const struct delta *longest = &report->sums[WINDOW_COUNT - 1][at].sum;
-	char name[NODE_NAME_SIZE + 8];
 	bool at_least = (longest->reset | longest->saturated) & bit;
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
 		return true;
 	if (!longest->elapsed_us || (!(longest->known & bit) && !at_least))
 		return true;
-	port_text(report, report->ports[at], name, sizeof(name));
-	result_text(result, SUM_PORT, name);
+	cells_port_name(result, SUM_PORT, &report->view, report->ports[at]);
 	result_text(result, SUM_COUNTER, info->key);
 	result_text(result, SUM_UNIT, info->unit);
 	for (int i = 0; i < WINDOW_COUNT; i++)

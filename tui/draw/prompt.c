@@ -49,23 +49,19 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 	prompt_fn *done = prompt->done;
 	char text[PROMPT_SIZE];
 
-	switch (key) {
+	switch (key_plain(key)) {
 	case KEY_ESCAPE:
 	case KEY_CTRL('c'):
 	case KEY_CTRL('g'):
 		prompt->done = NULL;
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		/* The callback may start the next prompt. */
 		memcpy(text, prompt->text, sizeof(text));
 		prompt->done = NULL;
 		done(app, text);
 		return true;
-	case '\b':
-	case 127:
-	case KEY_SPECIAL(KEY_BACKSPACE):
+	case KEY_DELETE:
 		prompt_erase(prompt->text);
 		return true;
 	case KEY_CTRL('u'):
@@ -98,19 +94,15 @@ void filter_erase(struct filter *filter)
 
 bool filter_key(struct filter *filter, bool *typing, int key)
 {
-	switch (key) {
+	switch (key_plain(key)) {
 	case KEY_ESCAPE:
 		filter_set(filter, "");
 		*typing = false;
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		*typing = false;
 		return true;
-	case '\b':
-	case 127:
-	case KEY_SPECIAL(KEY_BACKSPACE):
+	case KEY_DELETE:
 		/* Backspace in an empty filter ends editing, as in less and vi. */
 		*typing = filter->typed[0] != '\0';
 		filter_erase(filter);

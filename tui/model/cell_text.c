@@ -13,31 +13,11 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 
-char *cell_text_append_port(const char *name, uint8_t num, char *to)
-{
-	size_t len = strnlen(name, NODE_NAME_SIZE - 1);
-
-	memcpy(to, name, len);
-	to += len;
-	*to++ = '/';
-	if (num >= 100)
-		*to++ = (char)('0' + num / 100);
-	if (num >= 10)
-		*to++ = (char)('0' + num / 10 % 10);
-	*to++ = (char)('0' + num % 10);
-	*to = '\0';
-	return to;
-}
-
 void cell_text_port(const struct port_table *table, uint32_t index, char *ret)
 {
-	const struct port *port;
-
-	snprintf(ret, CELL_PORT_SIZE, "-");
-	if (index == FABRIC_NONE)
-		return;
-	port = &table->snapshot->fabric->ports[index];
-	cell_text_append_port(table->order.names[port->node], port->num, ret);
+	snprintf(ret, PORT_NAME_SIZE, "-");
+	if (index != FABRIC_NONE)
+		order_port_name(&table->order, table->snapshot->fabric, index, ret);
 }
 
 const char *cell_text_link(const struct port *port, char *ret)

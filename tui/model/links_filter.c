@@ -13,6 +13,7 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"
+#include "view/order.h"
 
 struct candidate {
 	const struct links *links;
@@ -138,10 +139,10 @@ static char *append_texts(const struct port_table *table, uint32_t index, char *
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 
-	to = cell_text_append_port(table->order.names[port->node], port->num, to);
+	to = order_port_name_of(table->order.names[port->node], port->num, to);
 	*to++ = '\n';
 	if (strcmp(node->name, table->order.names[port->node])) {
-		to = cell_text_append_port(node->name, port->num, to);
+		to = order_port_name_of(node->name, port->num, to);
 		*to++ = '\n';
 	}
 	cell_text_guid(node->guid, to);
@@ -151,7 +152,7 @@ static char *append_texts(const struct port_table *table, uint32_t index, char *
 }
 
 /* All texts of a link for the filter. */
-#define TEXT_SIZE (4 * (CELL_PORT_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + CELL_LINK_SIZE + 64)
+#define TEXT_SIZE (4 * (PORT_NAME_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + CELL_LINK_SIZE + 64)
 
 static void write_text(const struct port_table *table, const struct link_row *link, char *to)
 {

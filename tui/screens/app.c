@@ -157,6 +157,7 @@ static void dispatch_key(struct app *app, int key)
 
 void app_key(struct app *app, int key)
 {
+	key = key_plain(key);
 	app->press.at_us = 0;
 	if (!app->prompt->done || !prompt_key(app->prompt, app, key))
 		dispatch_key(app, key);
@@ -181,7 +182,7 @@ static void click(struct app *app, const struct screen *screen, const struct mou
 		return;
 	if (twice) {
 		if (chosen)
-			dispatch_key(app, KEY_SPECIAL(KEY_ENTER));
+			dispatch_key(app, '\r');
 		return;
 	}
 	app->press.y = mouse->y;

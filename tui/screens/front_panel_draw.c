@@ -15,6 +15,7 @@
 #include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"
 #include "tui/screens/links_draw.h"
+#include "view/order.h"
 
 /* What the cell of a port shows. */
 struct face {
@@ -150,9 +151,9 @@ static void write_peer(const struct app *app, uint32_t port, int columns, char *
 	ret[0] = '\0';
 	if (peer == FABRIC_NONE)
 		return;
-	cell_text_append_port(app->table->order.names[fabric->ports[peer].node], fabric->ports[peer].num, ret);
+	order_port_name(&app->table->order, fabric, peer, ret);
 	if ((int)text_columns(ret) > columns && host_name(&fabric->nodes[fabric->ports[peer].node], host))
-		snprintf(ret, CELL_PORT_SIZE, "%s", host);
+		snprintf(ret, PORT_NAME_SIZE, "%s", host);
 }
 
 static void draw_port(const struct front_panel *panel, const struct app *app, size_t index)
@@ -163,7 +164,7 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 	const struct face face = face_of(panel, app, port->port);
 	const struct brush brush = app_brush(app, index == panel->cursor);
 	int y = area->y + place.y - panel->first, x = area->x + place.x, columns = place.columns - 1;
-	char text[CELL_PORT_SIZE], sign[8];
+	char text[PORT_NAME_SIZE], sign[8];
 
 	if (y < area->y || y + place.rows > area->y + area->rows)
 		return;
@@ -349,7 +350,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &panel->parts.facts;
 	struct segments line = { 0 };
-	char name[256] = "", peer[CELL_PORT_SIZE], link[CELL_LINK_SIZE];
+	char name[256] = "", peer[PORT_NAME_SIZE], link[CELL_LINK_SIZE];
 	struct face face;
 	uint32_t port, finding;
 

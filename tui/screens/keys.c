@@ -355,8 +355,6 @@ void common_key(struct app *app, int key)
 		app_back(app);
 		break;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		app_open_here(app);
 		break;
 	case 'a':

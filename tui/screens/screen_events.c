@@ -289,8 +289,6 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 		app_open_here(app);
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		go_to_event(view, app);
 		return true;
 	case KEY_ESCAPE:

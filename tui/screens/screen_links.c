@@ -234,9 +234,7 @@ static bool menu_key(struct links_screen *self, int key)
 		self->menu = (self->menu + 1) % COLUMN_COUNT;
 		break;
 	case '\r':
-	case '\n':
 	case ' ':
-	case KEY_SPECIAL(KEY_ENTER):
 		self->mode = MODE_TABLE;
 		sort_by(self, self->menu);
 		break;

@@ -145,7 +145,7 @@ static bool key(void *state, struct app *app, int pressed)
 	const struct port_group *group = plain_group(overview);
 	bool taken;
 
-	if (group && (pressed == '\r' || pressed == '\n' || pressed == KEY_SPECIAL(KEY_ENTER))) {
+	if (group && pressed == '\r') {
 		screen_links_show(app, group->filter);
 		return true;
 	}

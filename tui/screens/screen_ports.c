@@ -384,8 +384,6 @@ static bool key(void *state, struct app *app, int pressed)
 		panel->view = (panel->view + 1) % PANEL_VIEW_COUNT;
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		save_position(self, app);
 		return false;
 	default:

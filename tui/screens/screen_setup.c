@@ -390,8 +390,6 @@ static bool key(void *state, struct app *app, int pressed)
 		return true;
 	case ' ':
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 	case KEY_SPECIAL(KEY_RIGHT):
 		change(self, app, 1);
 		return true;

@@ -299,8 +299,6 @@ static bool key(void *data, struct app *app, int pressed)
 		prompt_name(state, app);
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		if (here)
 			tag(state, app);
 		return true;

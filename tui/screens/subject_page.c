@@ -16,6 +16,7 @@
 #include "tui/model/port_marks.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
+#include "view/order.h"
 
 #define DAY_US (24 * 3600 * US_PER_S)
 
@@ -300,7 +301,7 @@ static void put_member(struct text_page *page, const struct app *app, const stru
 	double capacity = port->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(port) : 0;
 	double lids = known->routes == ROUTES_READ ? known->lids[port->num] : NAN;
 	enum role role = role_of_load(fmax(view->xmit_percent, view->rcv_percent));
-	char num[8], peer[CELL_PORT_SIZE], numbers[COLUMNS - NUMBERS][32];
+	char num[8], peer[PORT_NAME_SIZE], numbers[COLUMNS - NUMBERS][32];
 	struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, ROLE_STRONG, ALIGN_RIGHT },
 		[PEER] = { peer, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, ALIGN_MIDDLE },

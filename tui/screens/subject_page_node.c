@@ -16,6 +16,7 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
+#include "view/order.h"
 
 enum { LABEL = 10, CELL = 64 };
 
@@ -51,7 +52,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 	/* For port 0, any finding of the switch would match. */
 	const struct finding_row *finding =
 		port->num ? context_finding(app->context, subject.node_guid, subject.port) : NULL;
-	char num[8], peer[CELL_PORT_SIZE], link[CELL_LINK_SIZE], out[CELL], in[CELL], stall[16], errors[32];
+	char num[8], peer[PORT_NAME_SIZE], link[CELL_LINK_SIZE], out[CELL], in[CELL], stall[16], errors[32];
 	const struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, finding ? ROLE_WARNING : ROLE_STRONG, ALIGN_RIGHT },
 		[PEER] = { peer, ROLE_TEXT, ALIGN_MIDDLE },

@@ -16,8 +16,9 @@
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
+#include "view/order.h"
 
-enum { PORT_NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
+enum { NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
 
 /* Name and role of a port: "leaf01/12 (cage 6.2)" "leaf-uplink". */
 static void put_end(struct text_page *page, const struct app *app, const char *label, uint32_t index)
@@ -27,7 +28,7 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	const struct port *port = &fabric->ports[index];
 	const struct subject subject = subject_of_port(app, index);
 	const struct port_view *view = &app->table->views[index];
-	char name[PORT_NAME_SIZE], role[SHAPE_ROLE_SIZE];
+	char name[NAME_SIZE], role[SHAPE_ROLE_SIZE];
 	const char *what = shape ? shape_port_role(shape, index, role) : NULL;
 	unsigned tier = shape ? shape_port_tier(shape, index) : 0;
 	int x;
@@ -35,7 +36,7 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	if (shape)
 		shape_port_name(shape, index, name, sizeof(name));
 	else
-		cell_text_append_port(app->table->order.names[port->node], port->num, name);
+		order_port_name(&app->table->order, fabric, index, name);
 	page_label(page, &subject, label, LABEL);
 	x = page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_STRONG, name);
 	if (what)
@@ -87,7 +88,7 @@ static void put_group(struct text_page *page, const struct app *app, const struc
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	uint32_t of = shape ? shape->ports[index].group : SHAPE_NONE;
-	char name[PORT_NAME_SIZE];
+	char name[NAME_SIZE];
 	double sum = 0, mean = 0;
 
 	if (of != SHAPE_NONE) {
