@@ -170,34 +170,29 @@ enum { WIDE = 110, NARROW_COLUMNS = 5 };
 static const struct {
 	const char *title, *narrow;
 	int columns;
-	bool right;
 	int least; /* minimum columns of the screen */
 } group_columns[GROUP_COLUMNS] = {
-	[NAME] = { "GROUP", "GROUP", 0, false, 0 },
-	[TESTS] = { "TEST", "TEST", 4, false, 0 },
-	[ADAPTIVE] = { "AR", "AR", 3, false, 64 },
-	[CAUSE] = { "CAUSE", "CAUSE", 15, false, 50 },
-	[MEASURED] = { "MEASURED", "MEASURED", BARS_MEMBERS + 1, false, 72 },
-	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, false, 100 },
-	[FULL] = { "MAX UTIL%", "UTIL%", 9, true, 0 },
-	[OVER] = { "IMBALANCE%", "IMB.%", 10, true, 60 },
+	[NAME] = { "GROUP", "GROUP", 0, 0 },
+	[TESTS] = { "TEST", "TEST", 4, 0 },
+	[ADAPTIVE] = { "AR", "AR", 3, 64 },
+	[CAUSE] = { "CAUSE", "CAUSE", 15, 50 },
+	[MEASURED] = { "MEASURED", "MEASURED", BARS_MEMBERS + 1, 72 },
+	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, 100 },
+	[FULL] = { "MAX UTIL%", "UTIL%", 9, 0 },
+	[OVER] = { "IMBALANCE%", "IMB.%", 10, 60 },
 };
 
-static void place_columns(int columns, struct column_place *ret)
+static void column_widths(int columns, int ret[GROUP_COLUMNS])
 {
-	int left = columns, i, x;
+	int left = columns, i;
 
-	for (i = 0; i < GROUP_COLUMNS; i++) {
-		ret[i].columns = i != NAME && columns >= group_columns[i].least ? group_columns[i].columns : 0;
-		if (ret[i].columns && i >= FULL && columns < WIDE)
-			ret[i].columns = NARROW_COLUMNS;
-		left -= ret[i].columns ? ret[i].columns + 1 : 0;
+	for (i = NAME + 1; i < GROUP_COLUMNS; i++) {
+		ret[i] = columns >= group_columns[i].least ? group_columns[i].columns : 0;
+		if (ret[i] && i >= FULL && columns < WIDE)
+			ret[i] = NARROW_COLUMNS;
+		left -= ret[i] ? ret[i] + 1 : 0;
 	}
-	ret[NAME].columns = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
-	for (i = 0, x = 0; i < GROUP_COLUMNS; i++) {
-		ret[i].x = x;
-		x += ret[i].columns ? ret[i].columns + 1 : 0;
-	}
+	ret[NAME] = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
 }
 
 static enum role role_of(const struct balance_result *result)
@@ -208,44 +203,46 @@ static enum role role_of(const struct balance_result *result)
 }
 
 static void draw_group(const struct balance_view *view, const struct app *app, const struct rect *body,
-		       const struct column_place *places, int y, size_t row)
+		       const int *widths, int y, size_t row)
 {
 	const struct balance_result *result = result_at(view, row);
 	const struct brush brush = app_brush(app, row == view->groups.cursor);
+	const char *adaptive = result->adaptive == ADAPTIVE_UNKNOWN ? "?" : balance_adaptive_name(result->adaptive);
 	enum role role = role_of(result);
-	char text[GROUP_COLUMNS][256];
-	int i;
+	char name[256], measured[256], predicted[256], full[16], over[16];
 
-	write_name(app, result, text[NAME], sizeof(text[NAME]));
-	snprintf(text[TESTS], sizeof(text[TESTS]), "%s", balance_test_letters(result));
-	snprintf(text[ADAPTIVE], sizeof(text[ADAPTIVE]), "%s", result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
-		 balance_adaptive_name(result->adaptive));
-	snprintf(text[CAUSE], sizeof(text[CAUSE]), "%s", cause_of(view, app, result));
-	write_sparks(app, result, false, text[MEASURED], sizeof(text[MEASURED]));
-	write_sparks(app, result, true, text[PREDICTED], sizeof(text[PREDICTED]));
-	write_percent(result->max_utilization, text[FULL], sizeof(text[FULL]));
-	write_percent(result->excess, text[OVER], sizeof(text[OVER]));
-	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	for (i = 0; i < GROUP_COLUMNS; i++)
-		draw_cell(&brush, y, body->x + places[i].x, places[i].columns, text[i],
-			  i == NAME ? ALIGN_MIDDLE : group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT,
-			  i == FULL ? role_of_load(100 * result->max_utilization) : role);
+	write_name(app, result, name, sizeof(name));
+	write_sparks(app, result, false, measured, sizeof(measured));
+	write_sparks(app, result, true, predicted, sizeof(predicted));
+	write_percent(result->max_utilization, full, sizeof(full));
+	write_percent(result->excess, over, sizeof(over));
+	draw_cells(&brush, y, body, widths, (const struct table_cell[]){
+		[NAME] = { name, role, ALIGN_MIDDLE },
+		[TESTS] = { balance_test_letters(result), role, ALIGN_LEFT },
+		[ADAPTIVE] = { adaptive, role, ALIGN_LEFT },
+		[CAUSE] = { cause_of(view, app, result), role, ALIGN_LEFT },
+		[MEASURED] = { measured, role, ALIGN_LEFT },
+		[PREDICTED] = { predicted, role, ALIGN_LEFT },
+		[FULL] = { full, role_of_load(100 * result->max_utilization), ALIGN_RIGHT },
+		[OVER] = { over, role, ALIGN_RIGHT },
+	}, GROUP_COLUMNS);
 }
 
 static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
 	const struct brush brush = app_brush(app, false);
-	struct column_place places[GROUP_COLUMNS];
-	int i;
+	struct table_cell heads[GROUP_COLUMNS];
+	int i, widths[GROUP_COLUMNS];
 
-	place_columns(area->columns, places);
-	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_HEAD);
+	column_widths(area->columns, widths);
 	for (i = 0; i < GROUP_COLUMNS; i++)
-		draw_cell(&brush, area->y, area->x + places[i].x, places[i].columns,
-			  area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title,
-			  group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
+		heads[i] = (struct table_cell){
+			area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title, ROLE_HEAD,
+			i >= FULL ? ALIGN_RIGHT : ALIGN_LEFT,
+		};
+	draw_cells(&brush, area->y, area, widths, heads, GROUP_COLUMNS);
 	for (i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
-		draw_group(view, app, area, places, area->y + 1 + i, view->groups.first + (size_t)i);
+		draw_group(view, app, area, widths, area->y + 1 + i, view->groups.first + (size_t)i);
 }
 
 /* "######      56%", or only the number without room for a bar. */

@@ -340,15 +340,9 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	}
 }
 
-static void draw_footer(void *state, struct app *app, const struct rect *footer)
-{
-	static const struct key_help keys[] = {
-		{ "Esc", "back" }, { "Left Right", "change" }, { "Up Down", "choose" }, { NULL, NULL },
-	};
-
-	(void)state;
-	footer_draw_keys(app, footer, keys);
-}
+static const struct key_help footer_keys[] = {
+	{ "Esc", "back" }, { "Left Right", "change" }, { "Up Down", "choose" }, { NULL, NULL },
+};
 
 static void change(const struct setup_screen *self, struct app *app, int direction)
 {
@@ -427,7 +421,7 @@ const struct screen screen_setup = {
 	.size = sizeof(struct setup_screen),
 	.init = init,
 	.draw = draw,
-	.draw_footer = draw_footer,
+	.footer_keys = footer_keys,
 	.key = key,
 	.mouse = mouse,
 	.help = help,
