@@ -227,26 +227,21 @@ void page_scroll(const struct text_page *page, struct page_view *view, long line
 	page_fit(page, view, view->height);
 }
 
-static void step_down(const struct text_page *page, struct page_view *view)
+/* The next line with a subject below (@step 1) or above (-1) the cursor, else PAGE_NONE. */
+static size_t find_next(const struct text_page *page, const struct page_view *view, int step)
 {
-	size_t next =
-		view->cursor == PAGE_NONE ? find(page, view, view->first, 1) : find(page, view, view->cursor + 1, 1);
-
-	if (next == PAGE_NONE) {
-		page_scroll(page, view, 1);
-		next = view->cursor == PAGE_NONE ? PAGE_NONE : find(page, view, view->cursor + 1, 1);
-	}
-	if (next != PAGE_NONE)
-		view->cursor = next;
+	if (view->cursor == PAGE_NONE)
+		return step > 0 ? find(page, view, view->first, 1) : PAGE_NONE;
+	return step < 0 && !view->cursor ? PAGE_NONE : find(page, view, view->cursor + (size_t)step, step);
 }
 
-static void step_up(const struct text_page *page, struct page_view *view)
+static void move_cursor(const struct text_page *page, struct page_view *view, int step)
 {
-	size_t next = view->cursor == PAGE_NONE || !view->cursor ? PAGE_NONE : find(page, view, view->cursor - 1, -1);
+	size_t next = find_next(page, view, step);
 
 	if (next == PAGE_NONE) {
-		page_scroll(page, view, -1);
-		next = view->cursor == PAGE_NONE || !view->cursor ? PAGE_NONE : find(page, view, view->cursor - 1, -1);
+		page_scroll(page, view, step);
+		next = view->cursor == PAGE_NONE ? PAGE_NONE : find_next(page, view, step);
 	}
 	if (next != PAGE_NONE)
 		view->cursor = next;
@@ -259,11 +254,11 @@ bool page_key(const struct text_page *page, struct page_view *view, int key)
 	switch (key) {
 	case 'k':
 	case KEY_SPECIAL(KEY_UP):
-		step_up(page, view);
+		move_cursor(page, view, -1);
 		return true;
 	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
-		step_down(page, view);
+		move_cursor(page, view, 1);
 		return true;
 	case KEY_CTRL('b'):
 	case KEY_SPECIAL(KEY_PPAGE):

@@ -64,16 +64,23 @@ static int kind_of(const struct making *making, uint32_t index)
 	}
 }
 
-/* The row of a port: that of its switch if there is one, else that of its kind. */
-static int row_of(const struct making *making, uint32_t index)
+/* The row of a single switch for a group of the shape, or NO_KIND. */
+static int own_row(const struct making *making, uint32_t group)
 {
-	uint32_t group = making->shape->ports[index].group;
 	size_t i;
 
 	for (i = 0; group != SHAPE_NONE && i < making->own_count; i++)
 		if (making->own_group[i] == group)
 			return (int)(KIND_COUNT + i);
-	return kind_of(making, index);
+	return NO_KIND;
+}
+
+/* The row of a port: that of its switch if there is one, else that of its kind. */
+static int row_of(const struct making *making, uint32_t index)
+{
+	int own = own_row(making, making->shape->ports[index].group);
+
+	return own != NO_KIND ? own : kind_of(making, index);
 }
 
 static void add_load(struct port_group *row, const struct port_view *view, uint32_t index)
@@ -149,16 +156,6 @@ static uint32_t group_of(const struct making *making, const struct finding_row *
 	return subject_group(making->shape, &subject);
 }
 
-static bool has_row(const struct making *making, uint32_t group)
-{
-	size_t i;
-
-	for (i = 0; i < making->own_count; i++)
-		if (making->own_group[i] == group)
-			return true;
-	return false;
-}
-
 /* Add rows of single switches, those of the worst findings first. */
 static void find_own(struct making *making)
 {
@@ -173,7 +170,7 @@ static void find_own(struct making *making)
 		if (!is_open(finding) || finding->finding.severity < FINDING_WARNING)
 			continue;
 		group = group_of(making, finding);
-		if (group == SHAPE_NONE || has_row(making, group) || !making->shape->groups[group].count)
+		if (group == SHAPE_NONE || own_row(making, group) != NO_KIND || !making->shape->groups[group].count)
 			continue;
 		kind = kind_of(making, making->shape->members[making->shape->groups[group].first]);
 		if (kind == NO_KIND)

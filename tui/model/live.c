@@ -18,8 +18,8 @@
 #define LOAD_SHARE 8
 
 /* A noticeable delay; before the first load it is estimated from the number of ports. */
-#define FELT_US (100 * US_PER_MS)
-#define FELT_PORTS 16384
+#define SLOW_US (100 * US_PER_MS)
+#define SLOW_PORTS 16384
 
 /* Interval assumed for single sweeps, for LIVE_LATE. */
 #define SINGLE_SWEEP_INTERVAL_US (10 * US_PER_S)
@@ -270,10 +270,15 @@ void live_set_baseline(struct live *live, int64_t baseline_us)
 	}
 }
 
+bool live_is_slow(const struct live *live, int64_t load_us)
+{
+	return load_us ? load_us > SLOW_US : live->shown->fabric->port_count > SLOW_PORTS;
+}
+
 bool live_load_is_slow(const struct live *live)
 {
 	return live->stale && live->shown &&
-	       (live->load_us > FELT_US || live->shown->fabric->port_count > FELT_PORTS);
+	       (live_is_slow(live, live->load_us) || live_is_slow(live, 0));
 }
 
 int64_t live_age_us(const struct live *live)

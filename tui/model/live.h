@@ -80,6 +80,9 @@ void live_pause(struct live *live);
 /* live_set_baseline - rates since this time (wall clock); 0: of one sweep. */
 void live_set_baseline(struct live *live, int64_t baseline_us);
 
+/* live_is_slow - whether a load that took @load_us (0: unknown, estimated from the ports) is noticeable. */
+bool live_is_slow(const struct live *live, int64_t load_us);
+
 /* live_load_is_slow - whether the next poll will take long to load another time. */
 bool live_load_is_slow(const struct live *live);
 

@@ -14,9 +14,6 @@
 #include "tui/model/live.h"
 #include "tui/model/context.h"
 
-/* A noticeable delay; before the first load it is estimated from the number of ports. */
-#define SLOW_US (100 * US_PER_MS)
-#define SLOW_PORTS 16384
 /* A slow load waits until the shown time is unchanged for this long. */
 #define SETTLE_US (300 * US_PER_MS)
 /*
@@ -178,12 +175,6 @@ void loads_changed(struct loads *loads, const struct loads_source *source)
 	loads->fingerprint = fingerprint;
 }
 
-/* A slow load must not delay stepping through time. */
-static bool is_slow(const struct loads *loads, const struct live *live)
-{
-	return loads->load_us ? loads->load_us > SLOW_US : live->shown->fabric->port_count > SLOW_PORTS;
-}
-
 static bool wants_load(struct loads *loads, const struct loads_source *source)
 {
 	const struct live *live = source->live;
@@ -196,7 +187,8 @@ static bool wants_load(struct loads *loads, const struct loads_source *source)
 		if (loads->wanted_wall_us != live->shown->sweep.wall_us)
 			loads->wanted_us = source->now_us;
 		loads->wanted_wall_us = live->shown->sweep.wall_us;
-		return !is_slow(loads, live) || source->now_us - loads->wanted_us >= SETTLE_US;
+		/* A slow load must not delay stepping through time. */
+		return !live_is_slow(live, loads->load_us) || source->now_us - loads->wanted_us >= SETTLE_US;
 	}
 	return since_us >= LOAD_EVERY_US && since_us >= LOAD_SHARE * loads->load_us;
 }

@@ -118,49 +118,6 @@ static void put_missing(struct text_page *page, const char *what)
 	page_wrap(page, NULL, 0, ROLE_FAINT, "Go to a time at which it was present (t, b, < and >), or back with Esc.");
 }
 
-static void put_place(struct subject_page *detail, const struct app *app, const struct subject *place)
-{
-	const struct fabric *fabric = app->live->shown->fabric;
-	uint32_t node = fabric_find_node(fabric, place->node_guid);
-	uint32_t port =
-		place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
-	char name[NODE_NAME_SIZE + 32];
-
-	if (place->kind == SUBJECT_FABRIC) {
-		subject_page_fabric(detail, app);
-	} else if (place->kind == SUBJECT_PORT && port != FABRIC_NONE) {
-		subject_page_port(detail, app, port);
-	} else if (place->kind == SUBJECT_GROUP && node != FABRIC_NONE) {
-		subject_page_group(detail, app, place);
-	} else if (place->kind == SUBJECT_NODE && node != FABRIC_NONE) {
-		subject_page_node(detail, app, node);
-	} else {
-		put_missing(&detail->page, subject_name(app, place, name, sizeof(name)));
-		subject_page_findings(detail, app, place->node_guid, place->kind == SUBJECT_PORT ? place->port : 0);
-	}
-}
-
-void subject_page_fill(struct subject_page *detail, const struct app *app, const struct subject *subject, int columns)
-{
-	const struct finding_row *row = subject_finding(app, subject);
-	struct text_page *page = &detail->page;
-	struct subject place = *subject;
-
-	page_begin(page, columns);
-	if (subject->kind == SUBJECT_FINDING && !row) {
-		page_text(page, ROLE_WARNING, "This finding is not open at the shown time.");
-		page_wrap(page, NULL, 0, ROLE_FAINT,
-			  "It has closed or had not opened yet: see Events (5). Esc: back.");
-		return;
-	}
-	if (row) {
-		place = subject_of_finding(row);
-		subject_page_finding(detail, app, row);
-		page_line(page, NULL);
-	}
-	put_place(detail, app, &place);
-}
-
 /* Columns of the labels. */
 enum { LABEL = 14 };
 
@@ -232,7 +189,7 @@ static void put_acknowledgement(struct text_page *page, const struct finding_row
 	page_field(page, NULL, "acknowledged", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 }
 
-void subject_page_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row)
+static void put_whole_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row)
 {
 	const struct finding *finding = &row->finding;
 	const struct finding_kind_info *info = finding_kind_info(finding->kind);
@@ -353,7 +310,7 @@ static void put_members(struct text_page *page, const struct app *app, const str
 		  "TABLE: share of the group's destination LIDs in the switch's forwarding table.");
 }
 
-void subject_page_group(struct subject_page *detail, const struct app *app, const struct subject *subject)
+static void put_group(struct subject_page *detail, const struct app *app, const struct subject *subject)
 {
 	const struct shape *shape = app->context->shape;
 	uint32_t index = subject_group(app->context->shape, subject);
@@ -376,4 +333,47 @@ void subject_page_group(struct subject_page *detail, const struct app *app, cons
 	subject_page_findings(detail, app, subject->node_guid, 0);
 	subject_page_history(detail, app);
 	put_members(page, app, &detail->known, group);
+}
+
+static void put_place(struct subject_page *detail, const struct app *app, const struct subject *place)
+{
+	const struct fabric *fabric = app->live->shown->fabric;
+	uint32_t node = fabric_find_node(fabric, place->node_guid);
+	uint32_t port =
+		place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
+	char name[NODE_NAME_SIZE + 32];
+
+	if (place->kind == SUBJECT_FABRIC) {
+		subject_page_fabric(detail, app);
+	} else if (place->kind == SUBJECT_PORT && port != FABRIC_NONE) {
+		subject_page_port(detail, app, port);
+	} else if (place->kind == SUBJECT_GROUP && node != FABRIC_NONE) {
+		put_group(detail, app, place);
+	} else if (place->kind == SUBJECT_NODE && node != FABRIC_NONE) {
+		subject_page_node(detail, app, node);
+	} else {
+		put_missing(&detail->page, subject_name(app, place, name, sizeof(name)));
+		subject_page_findings(detail, app, place->node_guid, place->kind == SUBJECT_PORT ? place->port : 0);
+	}
+}
+
+void subject_page_fill(struct subject_page *detail, const struct app *app, const struct subject *subject, int columns)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+	struct text_page *page = &detail->page;
+	struct subject place = *subject;
+
+	page_begin(page, columns);
+	if (subject->kind == SUBJECT_FINDING && !row) {
+		page_text(page, ROLE_WARNING, "This finding is not open at the shown time.");
+		page_wrap(page, NULL, 0, ROLE_FAINT,
+			  "It has closed or had not opened yet: see Events (5). Esc: back.");
+		return;
+	}
+	if (row) {
+		place = subject_of_finding(row);
+		put_whole_finding(detail, app, row);
+		page_line(page, NULL);
+	}
+	put_place(detail, app, &place);
 }
