@@ -12,6 +12,20 @@
 
 struct snapshot;
 
+/* Headings of the columns of a port, in tables and on the screen. */
+#define HEADING_LID "LID"
+#define HEADING_STATE "STATE"
+#define HEADING_LINK "LINK"
+#define HEADING_STATUS "STATUS"
+#define HEADING_TX "TX"
+#define HEADING_RX "RX"
+#define HEADING_TX_PERCENT "TX%"
+#define HEADING_RX_PERCENT "RX%"
+#define HEADING_STALL "XmitWait%"
+#define HEADING_ERRORS "ERRORS"
+#define HEADING_PEER "PEER"
+#define HEADING_AGE "AGE"
+
 /* Bit error rates, and their keys; effective and raw need detail counters (cli/ports/port_details.h). */
 enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
 const char *view_ber_key(enum view_ber which);

@@ -146,18 +146,18 @@ enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END
 static const struct column end_columns[END_COUNT] = {
 	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
 		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[END_STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT },
+	[END_STATE] = { .key = "state", .title = HEADING_STATE, .kind = COLUMN_TEXT },
 	[END_PHYS] = { .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .priority = 3 },
-	[END_LINK] = { .key = "link", .title = "LINK", .kind = COLUMN_TEXT },
+	[END_LINK] = { .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT },
 	[END_RATE] = { .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, .priority = 2 },
-	[END_LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 5 },
-	[END_PEER] = { .key = "peer", .title = "PEER", .kind = COLUMN_TEXT,
+	[END_LID] = { .key = "lid", .title = HEADING_LID, .kind = COLUMN_INTEGER, .priority = 5 },
+	[END_PEER] = { .key = "peer", .title = HEADING_PEER, .kind = COLUMN_TEXT,
 		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[END_PEER_UNTIL] = { .key = "peer_until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
-	[END_RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
-	[END_STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
-	[END_AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 4 },
+	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE, .priority = 1 },
+	[END_RCV] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE, .priority = 1 },
+	[END_STATUS] = { .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT },
+	[END_AGE] = { .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .priority = 4 },
 };
 
 /* The peer of a port, or its last one. */

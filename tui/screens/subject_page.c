@@ -285,11 +285,12 @@ static void put_members(struct text_page *page, const struct app *app, const str
 			const struct shape_group *group)
 {
 	static const struct table_cell heads[COLUMNS] = {
-		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { "PEER", ROLE_HEAD, ALIGN_LEFT }, { "TX", ROLE_HEAD, ALIGN_RIGHT },
-		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { "RX", ROLE_HEAD, ALIGN_RIGHT },
+		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { HEADING_PEER, ROLE_HEAD, ALIGN_LEFT },
+		{ HEADING_TX, ROLE_HEAD, ALIGN_RIGHT },
+		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { HEADING_RX, ROLE_HEAD, ALIGN_RIGHT },
 		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { "FAIR", ROLE_HEAD, ALIGN_RIGHT },
 		{ "TABLE", ROLE_HEAD, ALIGN_RIGHT }, { "XWait%", ROLE_HEAD, ALIGN_RIGHT },
-		{ "ERRORS", ROLE_HEAD, ALIGN_RIGHT },
+		{ HEADING_ERRORS, ROLE_HEAD, ALIGN_RIGHT },
 	};
 	const struct sums sums = sum_up(app, group, known);
 	int numbers = page->columns >= 6 + 14 + (COLUMNS - NUMBERS) * (NUMBER + 1) ? COLUMNS - NUMBERS :

@@ -79,10 +79,10 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 static void put_ports(struct text_page *page, const struct app *app, uint32_t node_index)
 {
 	static const struct table_cell heads[COLUMNS] = {
-		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { "PEER", ROLE_HEAD, ALIGN_LEFT },
-		{ "STATE", ROLE_HEAD, ALIGN_LEFT }, { "LINK", ROLE_HEAD, ALIGN_LEFT },
-		{ "TX", ROLE_HEAD, ALIGN_RIGHT }, { "RX", ROLE_HEAD, ALIGN_RIGHT },
-		{ "XmitWait%", ROLE_HEAD, ALIGN_RIGHT }, { "ERRORS", ROLE_HEAD, ALIGN_RIGHT },
+		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { HEADING_PEER, ROLE_HEAD, ALIGN_LEFT },
+		{ HEADING_STATE, ROLE_HEAD, ALIGN_LEFT }, { HEADING_LINK, ROLE_HEAD, ALIGN_LEFT },
+		{ HEADING_TX, ROLE_HEAD, ALIGN_RIGHT }, { HEADING_RX, ROLE_HEAD, ALIGN_RIGHT },
+		{ HEADING_STALL, ROLE_HEAD, ALIGN_RIGHT }, { HEADING_ERRORS, ROLE_HEAD, ALIGN_RIGHT },
 	};
 	const struct node *node = &app->live->shown->fabric->nodes[node_index];
 	int widths[COLUMNS];
