@@ -18,7 +18,7 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
-#include "tui/event_list.h"
+#include "view/event_text.h"
 
 enum {
 	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,
@@ -90,7 +90,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	result_show(result, SEVERITY, NULL, styles[event->severity]);
 	result_text(result, KIND, event->kind);
 	result_text(result, TEXT, event->text);
-	result_show(result, TEXT, event_text_shown(event->text, text, sizeof(text)), STYLE_PLAIN);
+	result_show(result, TEXT, event_text(event->text, text, sizeof(text)), STYLE_PLAIN);
 	if (event->node_guid) {
 		event_name(printer, event->node_guid, row->node, name, sizeof(name));
 		result_unsigned(result, NODE_GUID, event->node_guid);

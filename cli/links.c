@@ -51,37 +51,38 @@ static const struct column link_columns[COLUMN_COUNT] = {
 	[B_NODE] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[B_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[B_LID] = { .key = "peer_lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[A_STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .priority = 8 },
+	[A_STATE] = { .key = "state", .title = HEADING_STATE, .kind = COLUMN_TEXT, .priority = 8 },
 	[B_STATE] = { .key = "peer_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[A_PHYS_STATE] = { .key = "phys_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[B_PHYS_STATE] = { .key = "peer_phys_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
+	[LINK] = { .title = HEADING_LINK, .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
 	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS, .flags = DATA_ONLY },
-	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
+	[STATUS] = { .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT },
 	[A_STATUS] = { .key = "node_status", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[B_STATUS] = { .key = "peer_status", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[A_XMIT] = { .key = "xmit_bytes_per_s", .title = "A TX", .kind = COLUMN_RATE },
-	[A_XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "A TX%", .kind = COLUMN_PERCENT,
-			     .priority = 6 },
-	[A_RCV] = { .key = "rcv_bytes_per_s", .title = "A RX", .kind = COLUMN_RATE, .priority = 9 },
+	[A_XMIT] = { .key = "xmit_bytes_per_s", .title = "A " HEADING_TX, .kind = COLUMN_RATE },
+	[A_XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "A " HEADING_TX_PERCENT,
+			     .kind = COLUMN_PERCENT, .priority = 6 },
+	[A_RCV] = { .key = "rcv_bytes_per_s", .title = "A " HEADING_RX, .kind = COLUMN_RATE, .priority = 9 },
 	[A_RCV_PERCENT] = { .key = "rcv_utilization_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
-	[A_STALL] = { .key = "stall_percent", .title = "A XmitWait%", .kind = COLUMN_PERCENT, .priority = 10 },
-	[B_XMIT] = { .key = "peer_xmit_bytes_per_s", .title = "B TX", .kind = COLUMN_RATE },
-	[B_XMIT_PERCENT] = { .key = "peer_xmit_utilization_percent", .title = "B TX%", .kind = COLUMN_PERCENT,
-			     .priority = 6 },
-	[B_RCV] = { .key = "peer_rcv_bytes_per_s", .title = "B RX", .kind = COLUMN_RATE, .priority = 9 },
+	[A_STALL] = { .key = "stall_percent", .title = "A " HEADING_STALL, .kind = COLUMN_PERCENT, .priority = 10 },
+	[B_XMIT] = { .key = "peer_xmit_bytes_per_s", .title = "B " HEADING_TX, .kind = COLUMN_RATE },
+	[B_XMIT_PERCENT] = { .key = "peer_xmit_utilization_percent", .title = "B " HEADING_TX_PERCENT,
+			     .kind = COLUMN_PERCENT, .priority = 6 },
+	[B_RCV] = { .key = "peer_rcv_bytes_per_s", .title = "B " HEADING_RX, .kind = COLUMN_RATE, .priority = 9 },
 	[B_RCV_PERCENT] = { .key = "peer_rcv_utilization_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
-	[B_STALL] = { .key = "peer_stall_percent", .title = "B XmitWait%", .kind = COLUMN_PERCENT, .priority = 10 },
-	[A_ERRORS] = { .key = "errors", .title = "A ERRORS", .kind = COLUMN_OBJECT,
+	[B_STALL] = { .key = "peer_stall_percent", .title = "B " HEADING_STALL,
+		      .kind = COLUMN_PERCENT, .priority = 10 },
+	[A_ERRORS] = { .key = "errors", .title = "A " HEADING_ERRORS, .kind = COLUMN_OBJECT,
 		       .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 2 },
-	[B_ERRORS] = { .key = "peer_errors", .title = "B ERRORS", .kind = COLUMN_OBJECT,
+	[B_ERRORS] = { .key = "peer_errors", .title = "B " HEADING_ERRORS, .kind = COLUMN_OBJECT,
 		       .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 2 },
 	[A_ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
 	[B_ERRORS_UNKNOWN] = { .key = "peer_errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
 	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S, .flags = DATA_ONLY },
-	[A_AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 7 },
+	[A_AGE] = { .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .priority = 7 },
 	[B_AGE] = { .key = "peer_age_s", .kind = COLUMN_SPAN_S, .flags = DATA_ONLY },
 };
 
@@ -125,38 +126,38 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	return result_end_row(result);
 }
 
-static bool has_errors(const struct view *view, const struct port_view *end)
+static bool has_errors(const struct port_view *end)
 {
-	return end->error_count || view->snapshot->rows[end->port].sum.saturated & COUNTER_ERROR_SET;
+	return end->errors > 0 || end->errors_at_least;
 }
 
 /* The result and its counts. */
-struct asked {
+struct counts {
 	const struct selection *selection;
 	bool errors;
 	size_t links, shown;
 };
 
 /* Add the link of one port, unless it was added from its other end. */
-static bool put_link(struct result *result, const struct view *view, struct asked *asked, bool *done, uint32_t index)
+static bool put_link(struct result *result, const struct view *view, struct counts *counts, bool *done, uint32_t index)
 {
 	uint32_t peer = view->fabric->ports[index].peer;
 	struct port_view pair[2];
 
 	if (peer == FABRIC_NONE || done[peer] ||
-	    (!selection_has_port(asked->selection, index) && !selection_has_port(asked->selection, peer)))
+	    (!selection_has_port(counts->selection, index) && !selection_has_port(counts->selection, peer)))
 		return true;
 	done[index] = true;
-	asked->links++;
+	counts->links++;
 	port_view_init(view, index, &pair[0]);
 	port_view_init(view, peer, &pair[1]);
-	if (asked->errors && !has_errors(view, &pair[0]) && !has_errors(view, &pair[1]))
+	if (counts->errors && !has_errors(&pair[0]) && !has_errors(&pair[1]))
 		return true;
-	asked->shown++;
+	counts->shown++;
 	return put_row(result, view, pair);
 }
 
-static int put_rows(struct result *result, const struct view *view, struct asked *asked, struct error *err)
+static int put_rows(struct result *result, const struct view *view, struct counts *counts, struct error *err)
 {
 	bool *done = calloc(view->fabric->port_count + 1, sizeof(*done)), more = true;
 	size_t i;
@@ -168,23 +169,23 @@ static int put_rows(struct result *result, const struct view *view, struct asked
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
 		for (j = node->first_port; more && j < node->first_port + node->ports; j++)
-			more = put_link(result, view, asked, done, j);
+			more = put_link(result, view, counts, done, j);
 	}
 	free(done);
 	return 0;
 }
 
 /* Explain an empty table. */
-static void note(struct result *result, const struct options *options, const struct asked *asked)
+static void note(struct result *result, const struct options *options, const struct counts *counts)
 {
 	const char *further = options->since_us ? "" : "; use --since -1h for a longer window";
 
-	if (!asked->links && !asked->selection->all)
+	if (!counts->links && !counts->selection->all)
 		result_note(result, "no cable is connected; ibwire report NODE/PORT shows its last peer");
-	else if (asked->errors && !asked->shown)
+	else if (counts->errors && !counts->shown)
 		result_note(result, "no link errors in this %s%s", options->since_us ? "window" : "one sweep",
 			    further);
-	else if (asked->errors && !options->since_us)
+	else if (counts->errors && !options->since_us)
 		result_note(result, "errors of one sweep only%s", further);
 }
 
@@ -194,7 +195,7 @@ static int show(const struct options *options, const struct view *view, bool err
 	struct column columns[COLUMN_COUNT];
 	const char *keys[COUNTER_COUNT];
 	struct selection selection;
-	struct asked asked = { &selection, errors, 0, 0 };
+	struct counts counts = { &selection, errors, 0, 0 };
 	struct result *result;
 	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
@@ -206,8 +207,8 @@ static int show(const struct options *options, const struct view *view, bool err
 	columns[A_ERRORS].member_count = columns[B_ERRORS].member_count = CELLS_ERROR_COUNT;
 	code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
-		code = put_rows(result, view, &asked, err);
-		note(result, options, &asked);
+		code = put_rows(result, view, &counts, err);
+		note(result, options, &counts);
 		if (code == 0)
 			code = result_finish(result, err);
 		result_destroy(result);

@@ -83,7 +83,7 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 		ret->words[one.word]++;
 		add_known(&ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
 		add_known(&ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
-		ret->errors += one.error_count;
+		ret->errors += one.errors_known ? (uint64_t)one.errors : 0;
 		ret->errors_known |= one.errors_known != 0;
 		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))
 			ret->age_s = one.age_s;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Includes point one way only (docs/architecture.md). The rules are this table:
-# for each folder the folders, or single headers, that it may include; then the
-# system headers that belong to one folder alone. The test proves on planted
+# for each folder, or single file, the folders or headers that it may include; then
+# the system headers that belong to one folder alone. The test proves on planted
 # files that each rule can fail.
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
@@ -16,8 +16,10 @@ analysis  base/ fabric/ analysis/
 collector base/ fabric/ wire/ analysis/ collector/
 storage   base/ fabric/ analysis/ collector/sink.h storage/
 export    base/ fabric/ analysis/ storage/reader.h export/
-tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/saved.h tui/
-cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ tui/ cli/
+view      base/ fabric/ analysis/ storage/reader.h view/
+tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/saved.h view/ tui/
+cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ view/ cli/
+cli/top.c tui/tui.h
 sim       base/ fabric/ sim/
 '
 # pattern of a system header, and who may include it
@@ -41,10 +43,9 @@ check_tree() {
 			n = split(rules, lines, "\n")
 			for (i = 1; i <= n; i++) {
 				words = split(lines[i], word, " ")
-				if (words && word[1] == folder) {
-					known = 1
-					for (k = 2; k <= words; k++) allowed[k] = word[k]
-				}
+				if (!words || (word[1] != folder && word[1] != file)) continue
+				known = 1
+				for (k = 2; k <= words; k++) allowed[word[k]] = 1
 			}
 			n = split(owners, owner, "\n")
 			if (!known) print file ": the folder \"" folder "\" has no rule in tests/includes_test.sh"
@@ -65,7 +66,7 @@ check_tree() {
 					next
 				}
 				ok = 0
-				for (k in allowed) if (starts(what, allowed[k])) ok = 1
+				for (k in allowed) if (starts(what, k)) ok = 1
 				if (!ok) print file ":" FNR ": " folder "/ may not include \"" what "\""
 				next
 			}
@@ -110,6 +111,10 @@ plant "analysis does no I/O" analysis/bad.c '"storage/reader.h"' 'analysis/ may 
 plant "the wire does not know analysis" wire/bad.c '"analysis/delta.h"' 'wire/ may not'
 plant "storage knows only the collector's sink" storage/bad.c '"collector/plan.h"' 'storage/ may not'
 plant "the screen knows only the reader" tui/bad.c '"storage/writer.h"' 'tui/ may not'
+plant "view does not know the options" view/bad.c '"cli/lib/options.h"' 'is private to its folder'
+plant "view does not know curses" view/bad.c '<ncurses.h>' 'view/ may not'
+plant "the commands do not know the screen" cli/bad.c '"tui/tui.h"' 'cli/ may not include "tui/tui.h"'
+plant "top knows only the start of the screen" cli/top.c '"tui/config_file.h"' 'cli/ may not'
 plant "test helpers are for tests" cli/bad.c '"storage/test/test_model.h"' 'is private to its folder'
 plant "the simulator stands apart" sim/bad.c '"collector/sink.h"' 'sim/ may not'
 plant "only wire speaks InfiniBand" collector/bad.c '<infiniband/umad.h>' 'collector/ may not'
@@ -122,6 +127,7 @@ plant "headers in a sub-folder are private" cli/bad.c '"fabric/shape/build.h"' '
 plant "a way around by dots is seen" fabric/bad.c '"../wire/engine.h"' 'is not of the form'
 plant "a macro as include is refused" fabric/bad.c 'HEADER' 'cannot be checked'
 plant "a new folder needs a rule" extra/bad.c '<stdio.h>' 'has no rule'
+good "top starts the screen" cli/top.c '"tui/tui.h"'
 good "storage may include the sink" storage/good.c '"collector/sink.h"'
 good "a folder may include its sub-folders" fabric/good.c '"fabric/shape/build.h"'
 good "a sub-folder may include its folder's others" storage/write/good.c '"storage/file/db.h"'

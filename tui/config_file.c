@@ -17,20 +17,6 @@
 /* Maximum size of the file. */
 #define FILE_SIZE_MOST 65536
 
-static const char *const flags[] = { "no", "yes", NULL };
-
-bool config_path(char *ret, size_t size)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	int len = -1;
-
-	if (config && config[0] == '/')
-		len = snprintf(ret, size, "%s/ibwire/top.conf", config);
-	else if (home && home[0] == '/')
-		len = snprintf(ret, size, "%s/.config/ibwire/top.conf", home);
-	return len > 0 && (size_t)len < size;
-}
-
 static bool is_name(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_");
@@ -38,7 +24,7 @@ static bool is_name(const char *name)
 	return len && !name[len] && len < CONFIG_NAME_SIZE;
 }
 
-/* What a terminal and a line of a file both can take; blanks at the ends are none of it. */
+/* Valid UTF-8 without control characters, and without blanks at the ends. */
 static bool is_value(const char *value)
 {
 	size_t len = strlen(value);
@@ -66,13 +52,12 @@ static bool set(struct config *config, const char *name, const char *value)
 		return false;
 	if (!pair)
 		pair = &config->pairs[config->count++];
-	/* Both were measured. */
 	snprintf(pair->name, sizeof(pair->name), "%s", name);
 	snprintf(pair->value, sizeof(pair->value), "%s", value);
 	return true;
 }
 
-/* Without the blanks at both ends, in place. */
+/* Remove blanks at both ends, in place. */
 static char *trim(char *text)
 {
 	size_t len;
@@ -95,11 +80,6 @@ void config_put(struct config *config, const char *name, const char *fmt, ...)
 		set(config, whole, trim(value));
 }
 
-void config_put_flag(struct config *config, const char *name, bool value)
-{
-	config_put(config, name, "%s", flags[value]);
-}
-
 const char *config_get(const struct config *config, const char *name)
 {
 	const struct config_pair *pair = find(config, name);
@@ -107,7 +87,7 @@ const char *config_get(const struct config *config, const char *name)
 	return pair ? pair->value : NULL;
 }
 
-/* One line without its end. Return: whether it may stand there. */
+/* Parse one line without its end. Return: whether it is valid. */
 static bool parse_line(struct config *config, char *line)
 {
 	char *equals;
@@ -162,7 +142,7 @@ static int read_all(int fd, char *text, size_t size, size_t *ret_len)
 
 int config_read(struct config *config, const char *path, struct error *err)
 {
-	/* A pipe of that name would be waited for. */
+	/* Not blocking, in case the file is a pipe. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
 	struct error why = { 0 };
 	struct stat st;
@@ -206,7 +186,7 @@ bool config_update(struct config *config, const struct config *before, const str
 	return any;
 }
 
-/* The folders that lead to a file. A file elsewhere is written with whatever rights it can be. */
+/* Create the directories of a path, readable by the user only. */
 static void make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -259,13 +239,4 @@ int config_choice(const char *value, const char *const *words)
 		if (!strcmp(value, words[i]))
 			return i;
 	return -1;
-}
-
-bool config_flag(const char *value, bool *ret)
-{
-	int choice = config_choice(value, flags);
-
-	if (choice >= 0)
-		*ret = choice == 1;
-	return choice >= 0;
 }

@@ -2,8 +2,7 @@
 /*
  * config_file.h - settings saved from one start of the display to the next
  *
- * A small text file of "name = value" lines, such as "links.sort = errors"; "#" begins a
- * comment.
+ * A small text file of "name = value" lines, such as "links.sort = errors"; "#" begins a comment.
  * Unknown names stay in the file.
  */
 #ifndef IBWIRE_TUI_CONFIG_FILE_H
@@ -30,22 +29,11 @@ struct config {
 };
 
 /*
- * config_path - path of the file: ibwire/top.conf in $XDG_CONFIG_HOME, else in ~/.config
- * A relative path is ignored, as in the XDG Base Directory Specification.
- * Return: false if neither variable is set or the path is too long: nothing is saved then.
- */
-bool config_path(char *ret, size_t size);
-
-/*
  * config_put - set a value, without leading and trailing blanks
- * A pair that cannot be stored is dropped: a name with characters other than a-z, 0-9 and ". -
- * _", or
- * a value that is too long, not UTF-8, or has control characters.
+ * A pair that cannot be stored is dropped: a name with characters other than a-z, 0-9 and ". - _",
+ * or a value that is too long, not UTF-8, or has control characters.
  */
 __attribute__((format(printf, 3, 4))) void config_put(struct config *config, const char *name, const char *fmt, ...);
-
-/* config_put_flag - set "yes" or "no". */
-void config_put_flag(struct config *config, const char *name, bool value);
 
 /* config_get - the value of a full name, or NULL. */
 const char *config_get(const struct config *config, const char *name);
@@ -64,8 +52,7 @@ int config_parse(struct config *config, const char *text, size_t len, struct err
 int config_read(struct config *config, const char *path, struct error *err);
 
 /*
- * config_update - copy the pairs of @now that differ from @before. Return: whether there were
- * any.
+ * config_update - copy the pairs of @now that differ from @before. Return: whether there were any.
  */
 bool config_update(struct config *config, const struct config *before, const struct config *now);
 
@@ -80,8 +67,5 @@ bool config_write(const struct config *config, const char *path);
  * Return: -1 if it is not in the list.
  */
 int config_choice(const char *value, const char *const *words);
-
-/* config_flag - parse "yes" or "no". Return: false for anything else; @ret is untouched then. */
-bool config_flag(const char *value, bool *ret);
 
 #endif

@@ -3,7 +3,7 @@
 # waits: for screens to be drawn
 #
 # The screen in a terminal (tmux): what only a real one shows. What stands on each screen
-# is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/model/sample.h
+# is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/model/test_sample.h
 # says what stands out in it.
 
 # until_true calls functions whose names it is given.

@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/tui.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
-#include "tui/screens/app.h"
+#include "tui/config_file.h"
+#include "tui/draw/key.h"
 #include "tui/draw/terminal.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
+#include "tui/screens/setup.h"
 
-/* How often the database is looked at; a key is served at once. */
+/* Interval of polling the database; keys are handled at once. */
 #define POLL_MS 250
 
-/* Keys that are served before the screen is drawn again. */
+/* Maximum number of keys handled before a redraw. */
 #define KEYS_AT_ONCE 100
 
-/* So many empty reads in a row that took no time mean that the terminal is gone. */
+/* This many consecutive reads that return at once without a key: the terminal has hung up. */
 #define DEAD_READS 20
 
 /*
- * One key, and those that wait behind it, so that typed-ahead keys are drawn
- * once; but none after one that made stale what is shown, and not without end
- * where somebody pastes a book.
+ * Handle a key and those typed ahead, before one redraw. Stops after a key that made the shown data
+ * stale, and after KEYS_AT_ONCE keys.
  */
-static bool serve_keys(struct app *app, int wait_ms)
+static bool handle_keys(struct app *app, int wait_ms)
 {
 	struct mouse mouse;
 	int count, key;
 
-	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->stale && !app->live.stale; count++) {
+	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->stale && !app->live->stale; count++) {
 		if (!terminal_key(count ? 0 : wait_ms, &key))
 			break;
 		if (key == KEY_SPECIAL(KEY_MOUSE) && terminal_mouse(&mouse))
@@ -44,36 +50,36 @@ static void draw(struct app *app)
 	getmaxyx(stdscr, rows, columns);
 	erase();
 	app_draw(app, rows, columns);
-	/* Where a screen reader, or a terminal that cannot hide its cursor, has it. */
+	/* The position for screen readers, and for terminals that cannot hide the cursor. */
 	move(rows - 1, 0);
 	wnoutrefresh(stdscr);
 	doupdate();
 }
 
-/* The collector ended, and there is nothing to look at: then this is the end too. */
+/* If the collector exited and there is no data, the display ends too. */
 static int check_child(struct app *app, struct error *err)
 {
 	if (!app->options->child)
 		return 0;
-	app->options->child(app->options->child_ctx, &app->child);
-	/* Where somebody else's collector was faster, ours was refused, and nothing is lost. */
-	if (app->child.running || app->live.shown || app->live.status.live)
+	app->options->child(app->options->child_ctx, app->child);
+	/* If another collector was faster, ours was refused, and there is data. */
+	if (app->child->running || app->live->shown || app->live->status.live)
 		return 0;
-	if (!app->child.exit_status)
+	if (!app->child->exit_status)
 		return err_set(err, ERR_UNAVAILABLE, "the collector exited before the first sweep");
-	return err_set(err, -app->child.exit_status, "%s",
-		       app->child.line[0] ? app->child.line : "the collector failed without a message");
+	return err_set(err, -app->child->exit_status, "%s",
+		       app->child->line[0] ? app->child->line : "the collector failed without a message");
 }
 
-/* What a setting or a stop of the program changed at the terminal. */
-static void news_of_terminal(struct app *app, bool unicode, bool *ret_draw)
+/* Apply changed settings, and redraw after a suspension. */
+static void update_terminal(struct app *app, bool unicode, bool *ret_draw)
 {
 	*ret_draw |= terminal_was_stopped();
-	if (!app->setup.stale)
+	if (!app->setup->stale)
 		return;
-	app->setup.stale = false;
-	theme_init(&app->theme, app->options->color, app->setup.colors, unicode && !app->setup.ascii);
-	terminal_mouse_on(!app->setup.no_mouse);
+	app->setup->stale = false;
+	theme_init(app->theme, app->options->color, app->setup->colors, unicode && !app->setup->ascii);
+	terminal_mouse_on(app->setup->mouse);
 	*ret_draw = true;
 }
 
@@ -87,15 +93,17 @@ static int loop(struct app *app, bool unicode, struct error *err)
 		bool news = false, keys;
 		int64_t before_us = clock_boottime_us(clock);
 
-		keys = serve_keys(app, drawn_s < 0 ? 0 : POLL_MS);
-		/* The wait was over at once and brought nothing: a terminal that hung up answers so for ever. */
+		keys = handle_keys(app, drawn_s < 0 ? 0 : POLL_MS);
+		/*
+		 * The read returned at once without a key: a terminal that hung up does so forever.
+		 */
 		if (keys || drawn_s < 0 || clock_boottime_us(clock) - before_us > POLL_MS * US_PER_MS / 10)
 			dead = 0;
 		else
 			dead++;
-		news_of_terminal(app, unicode, &keys);
-		/* A key is answered at once, also where what it asks for takes long to read. */
-		if (keys && live_load_is_slow(&app->live))
+		update_terminal(app, unicode, &keys);
+		/* A key has a visible effect at once, even if its data takes long to read. */
+		if (keys && live_load_is_slow(app->live))
 			draw(app);
 		status = app_poll(app, &news, err);
 		if (status < 0)
@@ -103,7 +111,7 @@ static int loop(struct app *app, bool unicode, struct error *err)
 		status = check_child(app, err);
 		if (status < 0)
 			return status;
-		/* Without news only the ages move on, once a second. */
+		/* Without new data, ages are updated once per second. */
 		if (!keys && !news && clock_boottime_us(clock) / US_PER_S == drawn_s)
 			continue;
 		drawn_s = clock_boottime_us(clock) / US_PER_S;
@@ -132,4 +140,16 @@ int tui_run(const struct tui_options *options, struct error *err)
 int tui_check_terminal(struct error *err)
 {
 	return terminal_check(err);
+}
+
+bool tui_config_path(char *ret, size_t size)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int len = -1;
+
+	if (config && config[0] == '/')
+		len = snprintf(ret, size, "%s/ibwire/top.conf", config);
+	else if (home && home[0] == '/')
+		len = snprintf(ret, size, "%s/.config/ibwire/top.conf", home);
+	return len > 0 && (size_t)len < size;
 }

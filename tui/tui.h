@@ -3,13 +3,13 @@
  * tui.h - interactive display of a fabric from its database
  *
  * It only reads the database and opens no device. The collector is another process, known only
- * through
- * the callback of the caller.
+ * through the callback of the caller.
  */
 #ifndef IBWIRE_TUI_TUI_H
 #define IBWIRE_TUI_TUI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct clock;
@@ -52,11 +52,17 @@ struct tui_options {
  * tui_run - run until a key, a signal (base/stop.h) or the end of the terminal
  *
  * The terminal is restored on every exit, also on a crash.
- * Return: 0; ERR_USAGE without a suitable terminal; the negated exit status of the collector,
- * with its
- * last message, if it exited before there was data; ERR_NOMEM.
+ * Return: 0; ERR_USAGE without a suitable terminal; the negated exit status of the collector, with
+ * its last message, if it exited before there was data; ERR_NOMEM.
  */
 int tui_run(const struct tui_options *options, struct error *err);
+
+/*
+ * tui_config_path - path of the settings file: ibwire/top.conf in $XDG_CONFIG_HOME, else in ~/.config
+ * A relative path is ignored, as in the XDG Base Directory Specification.
+ * Return: false if neither variable is set or the path is too long: nothing is saved then.
+ */
+bool tui_config_path(char *ret, size_t size);
 
 /*
  * tui_check_terminal - whether the terminal is suitable, before a collector is started

@@ -15,7 +15,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
-#include "tui/bars.h"
+#include "view/bars.h"
 
 /*
  * Limits without --all or a name: detailed groups and members of each; one-line groups and members.

@@ -17,14 +17,12 @@ void cells_counter_keys(const char *ret[COUNTER_COUNT])
 		ret[counter] = counter_info((enum counter)counter)->key;
 }
 
-void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t index)
+void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t port)
 {
-	const struct port *port = &view->fabric->ports[index];
-	struct text name = { 0 };
+	char name[PORT_NAME_SIZE];
 
-	text_appendf(&name, "%s/%u", view->names_shown.names[port->node], port->num);
-	result_text(result, column, result_chars(result, &name));
-	text_done(&name);
+	order_port_name(&view->names_shown, view->fabric, port, name);
+	result_text(result, column, name);
 }
 
 void cells_rate(struct result *result, size_t column, const struct port_view *port, double bytes_per_s)

@@ -10,134 +10,27 @@
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "storage/reader.h"
 
-/* Sort key of a node. */
-struct named_node {
-	const char *name;
-	uint64_t guid;
-	uint32_t index;
-};
-
-static int compare_nodes(const void *a, const void *b)
-{
-	const struct named_node *left = a, *right = b;
-	int by_name = names_compare(left->name, right->name);
-
-	if (by_name)
-		return by_name;
-	return left->guid < right->guid ? -1 : 1;
-}
-
-int order_nodes(const struct fabric *fabric, char *const *names, uint32_t **ret, struct error *err)
-{
-	struct named_node *sorted = calloc(fabric->node_count + 1, sizeof(*sorted));
-	uint32_t *order = calloc(fabric->node_count + 1, sizeof(*order)), i;
-
-	if (!sorted || !order) {
-		free(sorted);
-		free(order);
-		return err_nomem(err);
-	}
-	for (i = 0; i < fabric->node_count; i++)
-		sorted[i] = (struct named_node){ .name = names[i], .guid = fabric->nodes[i].guid, .index = i };
-	qsort(sorted, fabric->node_count, sizeof(*sorted), compare_nodes);
-	for (i = 0; i < fabric->node_count; i++)
-		order[i] = sorted[i].index;
-	free(sorted);
-	*ret = order;
-	return 0;
-}
-
-static double by_xmit(const struct port_view *port)
-{
-	return port->xmit_bytes_per_s;
-}
-
-static double by_rcv(const struct port_view *port)
-{
-	return port->rcv_bytes_per_s;
-}
-
-static double by_xmit_packets(const struct port_view *port)
-{
-	return port->xmit_packets_per_s;
-}
-
-static double by_rcv_packets(const struct port_view *port)
-{
-	return port->rcv_packets_per_s;
-}
-
-static double by_xmit_percent(const struct port_view *port)
-{
-	return port->xmit_percent;
-}
-
-static double by_rcv_percent(const struct port_view *port)
-{
-	return port->rcv_percent;
-}
-
-static double by_stall(const struct port_view *port)
-{
-	return port->stall_percent;
-}
-
-static double by_rate(const struct port_view *port)
-{
-	return port->rate_gbps;
-}
-
-static double by_errors(const struct port_view *port)
-{
-	return port->errors_known ? (double)port->error_count : NAN;
-}
-
-static double by_age(const struct port_view *port)
-{
-	return port->age_s;
-}
-
-static double by_status(const struct port_view *port)
-{
-	return (double)port->word;
-}
-
-static double by_symbol_ber(const struct port_view *port)
-{
-	return port->ber[VIEW_BER_SYMBOL].rate;
-}
-
-static double by_effective_ber(const struct port_view *port)
-{
-	return port->ber[VIEW_BER_EFFECTIVE].rate;
-}
-
-static double by_raw_ber(const struct port_view *port)
-{
-	return port->ber[VIEW_BER_RAW].rate;
-}
-
+/* Keys of doubles, and of the status. */
 static const struct {
 	const char *key;
-	double (*value)(const struct port_view *port);
+	size_t offset; /* in struct port_view */
 } keys[] = {
-	{ "xmit_bytes_per_s", by_xmit },
-	{ "rcv_bytes_per_s", by_rcv },
-	{ "xmit_packets_per_s", by_xmit_packets },
-	{ "rcv_packets_per_s", by_rcv_packets },
-	{ "xmit_utilization_percent", by_xmit_percent },
-	{ "rcv_utilization_percent", by_rcv_percent },
-	{ "stall_percent", by_stall },
-	{ "rate_gbps", by_rate },
-	{ "errors", by_errors },
-	{ "age_s", by_age },
-	{ "status", by_status },
-	{ "symbol_ber", by_symbol_ber },
-	{ "effective_ber", by_effective_ber },
-	{ "raw_ber", by_raw_ber },
+	{ "xmit_bytes_per_s", offsetof(struct port_view, xmit_bytes_per_s) },
+	{ "rcv_bytes_per_s", offsetof(struct port_view, rcv_bytes_per_s) },
+	{ "xmit_packets_per_s", offsetof(struct port_view, xmit_packets_per_s) },
+	{ "rcv_packets_per_s", offsetof(struct port_view, rcv_packets_per_s) },
+	{ "xmit_utilization_percent", offsetof(struct port_view, xmit_percent) },
+	{ "rcv_utilization_percent", offsetof(struct port_view, rcv_percent) },
+	{ "stall_percent", offsetof(struct port_view, stall_percent) },
+	{ "rate_gbps", offsetof(struct port_view, rate_gbps) },
+	{ "errors", offsetof(struct port_view, errors) },
+	{ "age_s", offsetof(struct port_view, age_s) },
+	{ "status", offsetof(struct port_view, word) },
+	{ "symbol_ber", offsetof(struct port_view, ber[VIEW_BER_SYMBOL].rate) },
+	{ "effective_ber", offsetof(struct port_view, ber[VIEW_BER_EFFECTIVE].rate) },
+	{ "raw_ber", offsetof(struct port_view, ber[VIEW_BER_RAW].rate) },
 };
 
 enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
@@ -194,6 +87,16 @@ static int compare(const void *a, const void *b)
 	return left->place < right->place ? -1 : 1;
 }
 
+static double key_value(const struct port_view *port, int key)
+{
+	double value;
+
+	if (keys[key].offset == offsetof(struct port_view, word))
+		return (double)port->word;
+	memcpy(&value, (const char *)port + keys[key].offset, sizeof(value));
+	return value;
+}
+
 static double counter_value(const struct view *view, const struct port_view *port, enum counter counter)
 {
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
@@ -221,7 +124,7 @@ int order_ports(const struct command *command, const struct view *view, const ch
 	}
 	for (i = 0; i < count; i++) {
 		order[i].place = i;
-		order[i].value = index >= 0 ? keys[index].value(&ports[i]) : counter_value(view, &ports[i], counter);
+		order[i].value = index >= 0 ? key_value(&ports[i], index) : counter_value(view, &ports[i], counter);
 	}
 	qsort(order, count, sizeof(*order), compare);
 	for (i = 0; i < count; i++)

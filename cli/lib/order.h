@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* order.h - row order: by name, and --sort of `ibwire ports` */
+/* order.h - row order: --sort of `ibwire ports` */
 #ifndef IBWIRE_CLI_ORDER_H
 #define IBWIRE_CLI_ORDER_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct command;
 struct error;
-struct fabric;
 struct port_view;
 struct view;
-
-/*
- * order_nodes - sort nodes by name (fabric/names.h), then GUID
- * @names:  names as shown, parallel to the fabric's nodes
- * @ret:  an array of node indices, for free()
- *
- * Return: 0 or ERR_NOMEM.
- */
-int order_nodes(const struct fabric *fabric, char *const *names, uint32_t **ret, struct error *err);
 
 /* order_check - Return: 0 if @key is a sort key or NULL; ERR_USAGE with the nearest match. */
 int order_check(const struct command *command, const char *key, struct error *err);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * view.h - the fabric at the selected time, and the numbers of each port
- */
+/* view.h - the fabric at the selected time, and the numbers of each port */
 #ifndef IBWIRE_CLI_VIEW_H
 #define IBWIRE_CLI_VIEW_H
 
@@ -9,10 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/ber.h"
-#include "analysis/status.h"
-#include "fabric/counter.h"
-#include "tui/order.h"
+#include "view/order.h"
+#include "view/port_view.h"
 
 struct error;
 struct fabric;
@@ -31,7 +27,7 @@ struct view {
 	struct settings *settings;  /* NULL before view_find_shape() */
 	struct shape *shape;        /* NULL before view_find_shape() */
 	struct order names_shown;   /* names of its nodes as shown in tables */
-	uint32_t *nodes;            /* indices of its nodes sorted by these names */
+	const uint32_t *nodes;      /* indices of its nodes sorted by these names */
 	int64_t reference_us;       /* reference time of ages: now, or the selected time */
 	int64_t at_us, window_us;   /* start of the window, as in struct snapshot_query */
 };
@@ -56,33 +52,6 @@ void view_warn_damage(size_t count, const char *first);
  * ERR_NOMEM.
  */
 int view_find_shape(struct view *view, struct error *err);
-
-/* Bit error rates and their keys. */
-enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
-const char *view_ber_key(enum view_ber which);
-
-/*
- * view_age_s - when_age_us() in seconds; NAN if unknown: @then_us is 0, or the clock was changed.
- */
-double view_age_s(int64_t now_us, int64_t then_us);
-
-/* Numbers of one port; NAN if unknown. */
-struct port_view {
-	uint32_t port; /* index into the fabric's ports */
-	enum port_word word;
-	double rate_gbps;
-	double xmit_bytes_per_s, rcv_bytes_per_s;
-	double xmit_packets_per_s, rcv_packets_per_s;
-	double xmit_percent, rcv_percent;
-	double stall_percent;  /* XmitWait%, an estimate */
-	bool stall_at_least;
-	double wait_ticks_per_s;
-	double window_s, age_s;
-	counter_set errors_known;   /* error counters with a delta in the window */
-	counter_set errors_unknown; /* without a delta, and saturated */
-	uint64_t error_count;       /* sum of the known errors */
-	struct ber ber[VIEW_BER_COUNT]; /* only the symbol BER without cli/ports/port_details.h */
-};
 
 /* port_view_init - compute the numbers of a port. */
 void port_view_init(const struct view *view, uint32_t port, struct port_view *ret);

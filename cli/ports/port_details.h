@@ -70,9 +70,7 @@ extern const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS];
 bool port_details_put_rows(struct result *result, const struct view *view, const struct port_details *details,
 			   const struct port_view *port, size_t *zeros);
 
-/*
- * The same for JSON and CSV: columns behind those of a port's row.
- */
+/* The same for JSON and CSV: columns behind those of a port's row. */
 enum {
 	PORT_DETAILS_EFFECTIVE, PORT_DETAILS_EFFECTIVE_BELOW, PORT_DETAILS_RAW, PORT_DETAILS_RAW_BELOW,
 	PORT_DETAILS_FEC, PORT_DETAILS_READINGS, PORT_DETAILS_COUNTED, PORT_DETAILS_UNKNOWN, PORT_DETAILS_AT_LEAST,

@@ -31,7 +31,7 @@ enum {
 #define DATA_ONLY COLUMN_NO_TABLE
 
 /* Maximum number of multi-plane ports listed below a table. */
-#define PLANES_TOLD 4
+#define PLANES_LISTED 4
 
 /* Columns in table order. */
 static const struct column port_columns[COLUMN_COUNT] = {
@@ -41,20 +41,22 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
 	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 9 },
-	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .priority = 7 },
-	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
-	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
-	[XMIT_RATE] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE },
-	[RCV_RATE] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE },
-	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT, .priority = 5 },
-	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT, .priority = 5 },
-	[STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 8 },
+	[LID] = { .key = "lid", .title = HEADING_LID, .kind = COLUMN_INTEGER, .priority = 9 },
+	[STATE] = { .key = "state", .title = HEADING_STATE, .kind = COLUMN_TEXT, .priority = 7 },
+	[LINK] = { .title = HEADING_LINK, .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
+	[STATUS] = { .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT },
+	[XMIT_RATE] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE },
+	[RCV_RATE] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE },
+	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = HEADING_TX_PERCENT,
+			   .kind = COLUMN_PERCENT, .priority = 5 },
+	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = HEADING_RX_PERCENT,
+			  .kind = COLUMN_PERCENT, .priority = 5 },
+	[STALL] = { .key = "stall_percent", .title = HEADING_STALL, .kind = COLUMN_PERCENT, .priority = 8 },
 	[XMIT_PACKETS] = { .key = "xmit_packets_per_s", .title = "TX PKTS", .kind = COLUMN_PER_S, .priority = 10 },
 	[RCV_PACKETS] = { .key = "rcv_packets_per_s", .title = "RX PKTS", .kind = COLUMN_PER_S, .priority = 10 },
-	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
+	[ERRORS] = { .key = "errors", .title = HEADING_ERRORS, .kind = COLUMN_OBJECT,
 		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
-	[PEER_NODE_PORT] = { .title = "PEER", .kind = COLUMN_TEXT,
+	[PEER_NODE_PORT] = { .title = HEADING_PEER, .kind = COLUMN_TEXT,
 			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 2 },
 	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
 	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
@@ -70,7 +72,7 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[XMIT_WAIT] = { .key = "xmit_wait_ticks_per_s", .kind = COLUMN_PER_S, .flags = DATA_ONLY },
 	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S, .flags = DATA_ONLY },
 	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
-	[AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 6 },
+	[AGE] = { .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .priority = 6 },
 	[COUNTERS] = { .key = "counters", .kind = COLUMN_OBJECT, .flags = DATA_ONLY },
 	[SYMBOL_BER] = { .key = "symbol_ber", .kind = COLUMN_REAL, .flags = DATA_ONLY },
 	[SYMBOL_BER_BELOW] = { .key = "symbol_ber_below", .kind = COLUMN_REAL, .flags = DATA_ONLY },
@@ -249,9 +251,7 @@ struct rows {
 	struct port_details details; /* with --details */
 };
 
-/*
- * Tables omit ports that were never up, mostly empty cages; JSON and CSV have every port.
- */
+/* Tables omit ports that were never up, mostly empty cages; JSON and CSV have every port. */
 static bool is_wanted(const struct view *view, const struct selection *selection, const struct ports_options *own,
 		      uint32_t index, size_t *hidden)
 {
@@ -271,8 +271,7 @@ static void add_row(const struct view *view, const struct ports_options *own, ui
 	if (own->details)
 		port_details_ber(view, &rows->details, row);
 	/* Uncorrectable FEC blocks are losses too. */
-	if (!own->errors || row->error_count || view->snapshot->rows[index].sum.saturated & COUNTER_ERROR_SET ||
-	    row->ber[VIEW_BER_EFFECTIVE].rate > 0)
+	if (!own->errors || row->errors > 0 || row->errors_at_least || row->ber[VIEW_BER_EFFECTIVE].rate > 0)
 		rows->count++;
 }
 
@@ -320,15 +319,13 @@ static void describe_columns(struct columns *columns)
 /* Point to the other end of a single port's link. */
 static void note_peer(struct result *result, const struct view *view, const struct rows *rows)
 {
-	const struct port *port, *peer;
+	uint32_t peer = rows->count == 1 ? view->fabric->ports[rows->views[0].port].peer : FABRIC_NONE;
+	char name[PORT_NAME_SIZE];
 
-	if (rows->count != 1)
+	if (peer == FABRIC_NONE)
 		return;
-	port = &view->fabric->ports[rows->views[0].port];
-	if (port->peer == FABRIC_NONE)
-		return;
-	peer = &view->fabric->ports[port->peer];
-	result_note(result, "peer: %s/%u", view->names_shown.names[peer->node], peer->num);
+	order_port_name(&view->names_shown, view->fabric, peer, name);
+	result_note(result, "peer: %s", name);
 }
 
 /* The default window is one sweep: point to longer windows. */
@@ -372,7 +369,7 @@ static int print_details(const struct view *view, const struct options *options,
 static void note_planes(struct result *result, const struct view *view, const struct rows *rows)
 {
 	char text[160];
-	size_t told = 0, i;
+	size_t listed = 0, i;
 
 	for (i = 0; i < rows->count; i++) {
 		uint32_t port = rows->views[i].port;
@@ -380,15 +377,15 @@ static void note_planes(struct result *result, const struct view *view, const st
 		struct plane_sum sum;
 
 		if (port_first_plane(view->fabric, port) != port || !port_is_plane(view->fabric, port) ||
-		    ++told > PLANES_TOLD)
+		    ++listed > PLANES_LISTED)
 			continue;
 		sum = sum_planes(view, port);
 		result_note(result, "%s/%u: %s", node->name, view->fabric->ports[port].num,
 			    plane_sum_text(&sum, text, sizeof(text)));
 	}
-	if (told > PLANES_TOLD)
+	if (listed > PLANES_LISTED)
 		result_note(result, "%zu more multi-plane ports; --format json has their sums",
-			    told - PLANES_TOLD);
+			    listed - PLANES_LISTED);
 }
 
 static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,

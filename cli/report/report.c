@@ -23,7 +23,7 @@
 #include "fabric/names.h"
 #include "storage/history.h"
 #include "storage/reader.h"
-#include "tui/event_list.h"
+#include "view/event_text.h"
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_WINDOW_US (7 * US_PER_DAY)
@@ -34,7 +34,7 @@ enum { EVENTS_SHOWN = 60 };
 
 /* Begin a section: its title in tables, its key in JSON. */
 static int begin_section(struct report *report, const char *key, const char *title, bool record,
-		      const struct column *columns, size_t count, struct result **ret, struct error *err)
+			 const struct column *columns, size_t count, struct result **ret, struct error *err)
 {
 	struct result_options output = options_result(report->options);
 
@@ -74,13 +74,6 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
 };
 
-static void port_text(const struct report *report, uint32_t port, char *ret, size_t size)
-{
-	const struct port *entry = &report->view.fabric->ports[port];
-
-	snprintf(ret, size, "%s/%u", report->view.names_shown.names[entry->node], entry->num);
-}
-
 /* The last peer of a removed cable. */
 static void past_text(const struct report *report, const struct past_peer *past, char *ret, size_t size)
 {
@@ -99,11 +92,12 @@ static void put_about_peer(const struct report *report, struct result *result)
 
 	if (report->of_node || (report->port_count < 2 && !past->guid))
 		return;
-	if (past->guid)
+	if (past->guid) {
 		past_text(report, past, name, sizeof(name));
-	else
-		port_text(report, report->ports[1], name, sizeof(name));
-	result_text(result, ABOUT_PEER, name);
+		result_text(result, ABOUT_PEER, name);
+	} else {
+		cells_port_name(result, ABOUT_PEER, &report->view, report->ports[1]);
+	}
 	result_unsigned(result, ABOUT_PEER_GUID,
 			past->guid ? past->guid : fabric->nodes[fabric->ports[report->ports[1]].node].guid);
 	if (past->guid)
@@ -114,7 +108,6 @@ static int put_about(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
 	const struct node *node = &fabric->nodes[report->node];
-	char name[NODE_NAME_SIZE + 8];
 	struct column columns[ABOUT_COUNT];
 	struct result *result;
 	int code;
@@ -131,10 +124,8 @@ static int put_about(struct report *report, struct error *err)
 		return code;
 	if (report->of_node)
 		result_text(result, ABOUT_NODE, report->view.names_shown.names[report->node]);
-	else {
-		port_text(report, report->ports[0], name, sizeof(name));
-		result_text(result, ABOUT_NODE, name);
-	}
+	else
+		cells_port_name(result, ABOUT_NODE, &report->view, report->ports[0]);
 	result_unsigned(result, ABOUT_GUID, node->guid);
 	result_unsigned(result, ABOUT_SYSTEM, node->system_guid);
 	result_text(result, ABOUT_TYPE, node_type_name(node->type));
@@ -155,18 +146,18 @@ enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END
 static const struct column end_columns[END_COUNT] = {
 	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
 		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[END_STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT },
+	[END_STATE] = { .key = "state", .title = HEADING_STATE, .kind = COLUMN_TEXT },
 	[END_PHYS] = { .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .priority = 3 },
-	[END_LINK] = { .key = "link", .title = "LINK", .kind = COLUMN_TEXT },
+	[END_LINK] = { .key = "link", .title = HEADING_LINK, .kind = COLUMN_TEXT },
 	[END_RATE] = { .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, .priority = 2 },
-	[END_LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 5 },
-	[END_PEER] = { .key = "peer", .title = "PEER", .kind = COLUMN_TEXT,
+	[END_LID] = { .key = "lid", .title = HEADING_LID, .kind = COLUMN_INTEGER, .priority = 5 },
+	[END_PEER] = { .key = "peer", .title = HEADING_PEER, .kind = COLUMN_TEXT,
 		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[END_PEER_UNTIL] = { .key = "peer_until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
-	[END_RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
-	[END_STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
-	[END_AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 4 },
+	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = HEADING_TX, .kind = COLUMN_RATE, .priority = 1 },
+	[END_RCV] = { .key = "rcv_bytes_per_s", .title = HEADING_RX, .kind = COLUMN_RATE, .priority = 1 },
+	[END_STATUS] = { .key = "status", .title = HEADING_STATUS, .kind = COLUMN_TEXT },
+	[END_AGE] = { .key = "age_s", .title = HEADING_AGE, .kind = COLUMN_SPAN_S, .priority = 4 },
 };
 
 /* The peer of a port, or its last one. */
@@ -177,8 +168,7 @@ static void put_end_peer(const struct report *report, size_t at, struct result *
 	char name[NODE_NAME_SIZE + 16];
 
 	if (peer != FABRIC_NONE) {
-		port_text(report, peer, name, sizeof(name));
-		result_text(result, END_PEER, name);
+		cells_port_name(result, END_PEER, &report->view, peer);
 	} else if (past->guid) {
 		past_text(report, past, name, sizeof(name) - sizeof(NAMES_WAS));
 		result_text(result, END_PEER, name);
@@ -202,12 +192,10 @@ static int put_ends(struct report *report, struct error *err)
 		return code;
 	for (size_t i = 0; i < report->port_count; i++) {
 		const struct port *port = &fabric->ports[report->ports[i]];
-		char name[NODE_NAME_SIZE + 8];
 		struct port_view view;
 
 		port_view_init(&report->view, report->ports[i], &view);
-		port_text(report, report->ports[i], name, sizeof(name));
-		result_text(result, END_PORT, name);
+		cells_port_name(result, END_PORT, &report->view, report->ports[i]);
 		cells_state(result, END_STATE, port);
 		result_text(result, END_PHYS, port_phys_state_name(port->phys_state));
 		cells_link(result, END_LINK, &report->view, report->ports[i]);
@@ -280,15 +268,13 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
 	const struct delta *longest = &report->sums[WINDOW_COUNT - 1][at].sum;
-	char name[NODE_NAME_SIZE + 8];
 	bool at_least = (longest->reset | longest->saturated) & bit;
 
 	if (longest->known & bit && !longest->value[counter] && !at_least)
 		return true;
 	if (!longest->elapsed_us || (!(longest->known & bit) && !at_least))
 		return true;
-	port_text(report, report->ports[at], name, sizeof(name));
-	result_text(result, SUM_PORT, name);
+	cells_port_name(result, SUM_PORT, &report->view, report->ports[at]);
 	result_text(result, SUM_COUNTER, info->key);
 	result_text(result, SUM_UNIT, info->unit);
 	for (int i = 0; i < WINDOW_COUNT; i++)
@@ -339,7 +325,7 @@ static const struct column finding_columns[FINDING_COLUMNS] = {
 };
 
 /* Is this a port of the report, or its node? */
-static bool is_ours(const struct report *report, uint64_t guid, uint8_t num)
+static bool concerns_report(const struct report *report, uint64_t guid, uint8_t num)
 {
 	const struct fabric *fabric = report->view.fabric;
 
@@ -372,8 +358,8 @@ static int put_findings(struct report *report, struct error *err)
 	for (size_t i = 0; code == 0 && more && i < rows.count; i++) {
 		const struct finding *finding = &rows.list[i].row.finding;
 
-		if (!is_ours(report, finding->node_guid, finding->port) &&
-		    !is_ours(report, finding->peer_guid, finding->peer_port))
+		if (!concerns_report(report, finding->node_guid, finding->port) &&
+		    !concerns_report(report, finding->peer_guid, finding->peer_port))
 			continue;
 		result_integer(result, FINDING_SINCE, finding->since_us);
 		if (finding->closed_us)
@@ -401,38 +387,39 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
-struct telling {
+struct event_output {
 	struct report *report;
 	struct result *result;
 	uint64_t total, shown;
 };
 
-static bool is_our_event(const struct report *report, const struct event *event)
+static bool is_event_of_report(const struct report *report, const struct event *event)
 {
-	return is_ours(report, event->node_guid, event->port) || is_ours(report, event->peer_guid, event->peer_port);
+	return concerns_report(report, event->node_guid, event->port) ||
+	       concerns_report(report, event->peer_guid, event->peer_port);
 }
 
 static bool count_event(void *ctx, const struct event_row *row)
 {
-	struct telling *telling = ctx;
+	struct event_output *output = ctx;
 
-	telling->total += is_our_event(telling->report, &row->event);
+	output->total += is_event_of_report(output->report, &row->event);
 	return true;
 }
 
 static bool put_event(void *ctx, const struct event_row *row)
 {
-	struct telling *telling = ctx;
+	struct event_output *output = ctx;
 	char text[sizeof(row->event.text)];
 
-	if (!is_our_event(telling->report, &row->event) || telling->total - telling->shown++ > EVENTS_SHOWN)
+	if (!is_event_of_report(output->report, &row->event) || output->total - output->shown++ > EVENTS_SHOWN)
 		return true;
-	result_integer(telling->result, EVENT_TIME, row->event.wall_us);
-	result_text(telling->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
-	result_text(telling->result, EVENT_KIND, row->event.kind);
-	result_text(telling->result, EVENT_TEXT, row->event.text);
-	result_show(telling->result, EVENT_TEXT, event_text_shown(row->event.text, text, sizeof(text)), STYLE_PLAIN);
-	return result_end_row(telling->result);
+	result_integer(output->result, EVENT_TIME, row->event.wall_us);
+	result_text(output->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
+	result_text(output->result, EVENT_KIND, row->event.kind);
+	result_text(output->result, EVENT_TEXT, row->event.text);
+	result_show(output->result, EVENT_TEXT, event_text(row->event.text, text, sizeof(text)), STYLE_PLAIN);
+	return result_end_row(output->result);
 }
 
 static int put_events(struct report *report, struct error *err)
@@ -440,21 +427,21 @@ static int put_events(struct report *report, struct error *err)
 	struct event_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
 				     .until_us = report->until_us,
 				     .node_guid = report->view.fabric->nodes[report->node].guid };
-	struct telling telling = { .report = report };
-	int code = reader_events(report->view.reader, &query, count_event, &telling, err);
+	struct event_output output = { .report = report };
+	int code = reader_events(report->view.reader, &query, count_event, &output, err);
 
 	if (code == 0)
-		code = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &telling.result,
+		code = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &output.result,
 				  err);
 	if (code < 0)
 		return code;
-	code = reader_events(report->view.reader, &query, put_event, &telling, err);
-	if (code == 0 && telling.total > EVENTS_SHOWN)
-		result_note(telling.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
-			    telling.total);
-	else if (code == 0 && !telling.total)
-		result_note(telling.result, "none in the window");
-	return end_part(telling.result, code, err);
+	code = reader_events(report->view.reader, &query, put_event, &output, err);
+	if (code == 0 && output.total > EVENTS_SHOWN)
+		result_note(output.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
+			    output.total);
+	else if (code == 0 && !output.total)
+		result_note(output.result, "none in the window");
+	return end_part(output.result, code, err);
 }
 
 static int put_report(struct report *report, struct error *err)

@@ -103,7 +103,7 @@ struct search {
 	struct text guids;     /* GUIDs of the first matches */
 };
 
-static bool is_called(const char *name, const char *typed)
+static bool has_name(const char *name, const char *typed)
 {
 	char shown[NODE_NAME_SIZE];
 	size_t len = strlen(name), was = strlen(NAMES_WAS);
@@ -119,26 +119,26 @@ static bool is_called(const char *name, const char *typed)
 	return !strcmp(shown, typed);
 }
 
-static bool take_gone(void *ctx, const struct departed_node *gone)
+static bool match_departed(void *ctx, const struct departed_node *departed)
 {
 	struct search *search = ctx;
-	const char *mapped = search->view->names ? name_map_find(search->view->names, gone->guid) : NULL;
+	const char *mapped = search->view->names ? name_map_find(search->view->names, departed->guid) : NULL;
 	char guid[32];
 
-	snprintf(guid, sizeof(guid), "0x%016" PRIx64, gone->guid);
-	if (strcasecmp(guid, search->typed) && !is_called(mapped ? mapped : gone->name, search->typed))
+	snprintf(guid, sizeof(guid), "0x%016" PRIx64, departed->guid);
+	if (strcasecmp(guid, search->typed) && !has_name(mapped ? mapped : departed->name, search->typed))
 		return true;
-	search->found = *gone;
+	search->found = *departed;
 	if (search->count++ < 4)
 		text_appendf(&search->guids, "%s%s", search->count > 1 ? ", " : "", guid);
 	return true;
 }
 
 /* Is there a present node of this name? It has precedence. */
-static bool is_there(const struct fabric *fabric, const char *typed)
+static bool is_present(const struct fabric *fabric, const char *typed)
 {
 	for (size_t i = 0; i < fabric->node_count; i++)
-		if (is_called(fabric->nodes[i].name, typed))
+		if (has_name(fabric->nodes[i].name, typed))
 			return true;
 	return false;
 }
@@ -149,9 +149,9 @@ static int search_removed(const struct view *view, const char *typed, struct dep
 	struct search search = { .view = view, .typed = typed };
 	int code;
 
-	if (is_there(view->fabric, typed))
+	if (is_present(view->fabric, typed))
 		return 0;
-	code = reader_departed_nodes(view->reader, view->at_us, take_gone, &search, err);
+	code = reader_departed_nodes(view->reader, view->at_us, match_departed, &search, err);
 	if (code == 0 && search.count > 1)
 		code = err_set(err, ERR_USAGE, "%zu removed nodes had the name '%s': give a GUID: %s%s",
 			       search.count, typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
@@ -167,7 +167,7 @@ static int search_removed(const struct view *view, const char *typed, struct dep
  * search_removed().
  */
 static int find_removed(const struct view *view, const char *typed, struct departed_node *ret, char **ret_typed,
-		     struct error *err)
+			struct error *err)
 {
 	const char *slash = strrchr(typed, '/'), *rest = "";
 	int code = search_removed(view, typed, ret, err);
@@ -189,44 +189,44 @@ static int find_removed(const struct view *view, const char *typed, struct depar
 }
 
 /* Open the last sweep that had the removed node. */
-static int open_removed(struct report *report, const struct options *options, const struct departed_node *gone,
-		     const char *typed, struct error *err)
+static int open_removed(struct report *report, const struct options *options, const struct departed_node *departed,
+			const char *typed, struct error *err)
 {
 	struct options then = *options;
 	struct view view;
 	int code;
 
-	if (!gone->seen_us)
+	if (!departed->seen_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s was removed, and no sweep with it is stored any more", typed);
 	then.until_us = 0;
-	then.at_us = gone->seen_us;
+	then.at_us = departed->seen_us;
 	code = view_open(&then, false, &view, err);
 	if (code < 0)
 		return code;
 	view_done(&report->view);
 	report->view = view;
-	report->gone_us = gone->departed_us;
+	report->gone_us = departed->departed_us;
 	return find_subject(report, typed, err);
 }
 
 int report_open(struct report *report, const struct options *options, const char *typed, struct error *err)
 {
-	struct error nobody = { 0 };
-	struct departed_node gone;
+	struct error unknown = { 0 };
+	struct departed_node departed;
 	char *by_guid = NULL;
 	int code = view_open(options, false, &report->view, err), found;
 
 	if (code < 0)
 		return code;
 	report->opened = true;
-	code = find_subject(report, typed, &nobody);
+	code = find_subject(report, typed, &unknown);
 	if (code == ERR_USAGE) {
-		found = find_removed(&report->view, typed, &gone, &by_guid, err);
-		code = found < 0 ? found : found ? open_removed(report, options, &gone, by_guid, err) :
-						   err_set(err, code, "%s", nobody.text);
+		found = find_removed(&report->view, typed, &departed, &by_guid, err);
+		code = found < 0 ? found : found ? open_removed(report, options, &departed, by_guid, err) :
+						   err_set(err, code, "%s", unknown.text);
 		free(by_guid);
 	} else if (code < 0) {
-		err_set(err, code, "%s", nobody.text);
+		err_set(err, code, "%s", unknown.text);
 	}
 	return code < 0 ? code : find_past(report, err);
 }

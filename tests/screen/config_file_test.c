@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "storage/test/test_folder.h"
 #include "tui/config_file.h"
+#include "tui/tui.h"
 
 static void write_file(const char *name, const char *text)
 {
@@ -229,15 +230,15 @@ static void the_path_follows_the_xdg_specification(void **state)
 	(void)state;
 	setenv("HOME", "/home/ann", 1);
 	setenv("XDG_CONFIG_HOME", "/etc/ann", 1);
-	assert_true(config_path(where, sizeof(where)));
+	assert_true(tui_config_path(where, sizeof(where)));
 	assert_string_equal(where, "/etc/ann/ibwire/top.conf");
 	setenv("XDG_CONFIG_HOME", "not/absolute", 1);
-	assert_true(config_path(where, sizeof(where)));
+	assert_true(tui_config_path(where, sizeof(where)));
 	assert_string_equal(where, "/home/ann/.config/ibwire/top.conf");
 	unsetenv("XDG_CONFIG_HOME");
-	assert_false(config_path(where, 20));
+	assert_false(tui_config_path(where, 20));
 	unsetenv("HOME");
-	assert_false(config_path(where, sizeof(where)));
+	assert_false(tui_config_path(where, sizeof(where)));
 }
 
 static int enter(void **state)

@@ -145,8 +145,8 @@ static void hidden_columns_are_not_shown(void **state)
 	stage_expect("AGE");
 	stage_key(&stage, KEY_SPECIAL(KEY_F(2)));
 	stage_expect("COLUMNS OF LINKS");
-	while (stage.app.setup.hidden != 1u << COLUMN_AGE) {
-		stage.app.setup.hidden = 0;
+	while (stage.app.setup->hidden != 1u << COLUMN_AGE) {
+		stage.app.setup->hidden = 0;
 		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
 		stage_key(&stage, ' ');
 	}
@@ -163,12 +163,12 @@ static void refresh_intervals_are_cyclic(void **state)
 
 	(void)state;
 	stage_begin(&stage, "nothing", 0, 30, 100);
-	before_us = stage.app.live.refresh_us;
+	before_us = stage.app.live->refresh_us;
 	for (int i = 0; i < 6; i++) {
 		setup_refresh(&stage.app, 1);
-		assert_true(i == 5 || stage.app.live.refresh_us > 0);
+		assert_true(i == 5 || stage.app.live->refresh_us > 0);
 	}
-	assert_int_equal(stage.app.live.refresh_us, before_us);
+	assert_int_equal(stage.app.live->refresh_us, before_us);
 	setup_refresh(&stage.app, -1);
 	assert_string_equal(setup_refresh_name(&stage.app), "60 s");
 	stage_close(&stage);
@@ -258,7 +258,7 @@ static void a_click_selects_the_row_drawn_there(void **state)
 
 	(void)state;
 	open_story(&stage, 60, 120);
-	stage.app.context.shape->tier_count = 1;
+	stage.app.context->shape->tier_count = 1;
 	stage_keys(&stage, "3i");
 	stage_expect("no map of tiers");
 	view = screen_state(&stage.app, &screen_balance);
@@ -331,8 +331,8 @@ static void equally_uneven_hosts_are_sorted_by_name(void **state)
 		if (strcmp(above, here))
 			continue;
 		same++;
-		assert_true(canvas_find(stage.app.context.shape->hosts[view->hosts[i - 1].index].name) <
-			    canvas_find(stage.app.context.shape->hosts[view->hosts[i].index].name));
+		assert_true(canvas_find(stage.app.context->shape->hosts[view->hosts[i - 1].index].name) <
+			    canvas_find(stage.app.context->shape->hosts[view->hosts[i].index].name));
 		assert_true(view->hosts[i - 1].index < view->hosts[i].index);
 	}
 	assert_true(same > 10);
@@ -349,8 +349,8 @@ static void a_double_click_does_not_confirm_a_prompt(void **state)
 	stage_keys(&stage, "5/half a w");
 	mouse.y = stage.app.body.y + 3;
 	stage_mouse(&stage, &mouse);
-	assert_non_null(stage.app.prompt.done);
-	assert_string_equal(stage.app.prompt.text, "half a w");
+	assert_non_null(stage.app.prompt->done);
+	assert_string_equal(stage.app.prompt->text, "half a w");
 	stage_close(&stage);
 }
 

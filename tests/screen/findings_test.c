@@ -68,8 +68,8 @@ static const char *beginning(const char *text, size_t len, char ret[64])
 /* Go from the overview to a finding's page. Return: the number of keys; 0: not listed. */
 static int walk_to(struct stage *stage, int64_t id)
 {
-	for (size_t i = 0; i < stage->app.context.finding_count; i++) {
-		if (stage->app.context.findings[i].finding.id == id) {
+	for (size_t i = 0; i < stage->app.context->finding_count; i++) {
+		if (stage->app.context->findings[i].finding.id == id) {
 			stage_keys(stage, "\r");
 			return (int)i + 1;
 		}

@@ -56,7 +56,7 @@ static void check_all_screens(const char *name, const char *db)
 		stage_keys(&stage, ways[i].keys);
 		snprintf(what, sizeof(what), "%s: %s", name, ways[i].what);
 		check_sizes(&stage, what, ways[i].covers);
-		stage.app.theme.unicode = false;
+		stage.app.theme->unicode = false;
 		snprintf(what, sizeof(what), "%s: %s in ASCII", name, ways[i].what);
 		check_sizes(&stage, what, ways[i].covers);
 		stage_close(&stage);

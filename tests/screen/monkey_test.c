@@ -49,7 +49,7 @@ static int random_key(void)
 /* Keys that start another program are tested elsewhere. */
 static bool starts_something(const struct stage *stage, int key)
 {
-	return !stage->app.prompt.done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
+	return !stage->app.prompt->done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
 }
 
 static void act(struct stage *stage)
@@ -67,7 +67,7 @@ static void act(struct stage *stage)
 	case 2:
 		stage->boot_us += below(5000) * US_PER_MS;
 		stage->wall_us += below(5000) * US_PER_MS;
-		stage->app.theme.unicode = below(8);
+		stage->app.theme->unicode = below(8);
 		break;
 	default:
 		key = random_key();

@@ -224,7 +224,7 @@ static void the_cursor_stays_on_its_finding_when_another_is_acknowledged(void **
 	stage_keys(&stage, "j");
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &before);
 	said.at_us = stage.wall_us;
-	assert_int_equal(finding_acknowledge(path, &stage.app.context.findings[0].finding, &said, &err), 0);
+	assert_int_equal(finding_acknowledge(path, &stage.app.context->findings[0].finding, &said, &err), 0);
 	stage.app.stale = true;
 	stage_key(&stage, KEY_SPECIAL(KEY_F(20)));
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &after);

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/stop.h"
 #include "storage/writer.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 
 static int store(struct writer *writer, struct sample *before, struct sample *after, unsigned number, int64_t wall_us,
 		 int64_t interval_us, struct error *err)

@@ -15,7 +15,7 @@
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/record.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 
 static int64_t boottime_us(void *ctx)
 {
@@ -51,7 +51,7 @@ void stage_open(struct stage *stage, const char *db, int64_t wall_us, int64_t at
 	stage->options = (struct tui_options){ .db_path = db, .clock = &stage->clock, .at_us = at_us };
 	if (app_init(&stage->app, &stage->options, &err) < 0)
 		fail_msg("%s", err.text);
-	stage->app.theme.unicode = true;
+	stage->app.theme->unicode = true;
 	settle(stage);
 	stage_draw(stage, rows, columns);
 }

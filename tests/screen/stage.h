@@ -9,7 +9,16 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
+#include "tui/screens/setup.h"
+#include "tui/tui.h"
 
 struct saved_label;
 
@@ -57,7 +66,7 @@ void stage_print(void);
 /* stage_record - store a scenario of tests/scenarios in a database (cmocka assertions). */
 void stage_record(const char *scenario, const char *path);
 
-/* stage_save - add a snapshot: sweep @number of the sample fabric (tui/model/sample.h), taken at @wall_us. */
+/* stage_save - add a snapshot: sweep @number of the sample fabric (tui/model/test_sample.h), taken at @wall_us. */
 void stage_save(const char *path, const struct saved_label *label, unsigned number, int64_t wall_us);
 
 #endif

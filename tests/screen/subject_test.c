@@ -83,8 +83,8 @@ static void pages_of_all_subjects_fit_every_width(void **state)
 
 	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
-	fabric = stage.app.live.shown->fabric;
-	shape = stage.app.context.shape;
+	fabric = stage.app.live->shown->fabric;
+	shape = stage.app.context->shape;
 	check_widths(&detail, &stage, &whole);
 	for (uint32_t i = 0; i < fabric->port_count; i += 7) {
 		const struct subject subject = subject_of_port(&stage.app, i);
@@ -102,9 +102,9 @@ static void pages_of_all_subjects_fit_every_width(void **state)
 		assert_int_equal(subject_group(shape, &subject), i);
 		check_widths(&detail, &stage, &subject);
 	}
-	for (size_t i = 0; i < stage.app.context.finding_count; i++) {
+	for (size_t i = 0; i < stage.app.context->finding_count; i++) {
 		const struct subject subject = { .kind = SUBJECT_FINDING,
-						 .id = stage.app.context.findings[i].finding.id };
+						 .id = stage.app.context->findings[i].finding.id };
 
 		check_widths(&detail, &stage, &subject);
 	}
@@ -137,9 +137,9 @@ static void absent_subjects_are_reported(void **state)
 /* The imbalance finding of the recording. */
 static const struct finding_row *imbalance(const struct stage *stage)
 {
-	for (size_t i = 0; i < stage->app.context.finding_count; i++)
-		if (stage->app.context.findings[i].finding.kind == FINDING_UPLINK_IMBALANCE)
-			return &stage->app.context.findings[i];
+	for (size_t i = 0; i < stage->app.context->finding_count; i++)
+		if (stage->app.context->findings[i].finding.kind == FINDING_UPLINK_IMBALANCE)
+			return &stage->app.context->findings[i];
 	fail_msg("the story has no finding");
 	return NULL;
 }
@@ -192,7 +192,7 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	assert_true(history_plot_load(&detail.plot, &stage.app, &place, 120));
 	assert_string_equal(detail.plot.problem, "");
 	assert_int_equal(detail.plot.series_count, 2);
-	assert_int_equal(detail.plot.until_us, stage.app.live.shown->sweep.wall_us);
+	assert_int_equal(detail.plot.until_us, stage.app.live->shown->sweep.wall_us);
 	for (size_t i = 0; i < detail.plot.series[0].count; i++) {
 		const struct series_step *step = &detail.plot.series[0].steps[i];
 
@@ -351,7 +351,7 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	subject = subject_of_finding(imbalance(&stage));
 	subject.kind = SUBJECT_NODE;
-	shown = stage.app.live.shown;
+	shown = stage.app.live->shown;
 	node = fabric_find_node(shown->fabric, subject.node_guid);
 	assert_true(shown->fabric->nodes[node].enhanced_port0);
 	for (uint32_t i = 0; i < shown->fabric->port_count; i++)

@@ -26,7 +26,7 @@
 
 static int64_t shown_us(const struct stage *stage)
 {
-	return stage->app.live.shown->sweep.wall_us;
+	return stage->app.live->shown->sweep.wall_us;
 }
 
 /* Everything on the screen is of the shown time, as the database has it. */
@@ -40,17 +40,17 @@ static void check_moment(const struct stage *stage)
 
 	if (reader_open(path, &reader, &err) < 0 || snapshot_load(reader, &query, &snapshot, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(snapshot->sweep.id, app->live.shown->sweep.id);
-	assert_ptr_equal(app->table.snapshot, app->live.shown);
-	assert_ptr_equal(app->context.shape->fabric, app->live.shown->fabric);
-	assert_int_equal(snapshot->fabric->port_count, app->live.shown->fabric->port_count);
-	for (size_t i = 0; i < app->context.finding_count; i++) {
-		assert_true(app->context.findings[i].opened_us <= shown_us(stage));
-		assert_true(!app->context.findings[i].finding.closed_us ||
-			    app->context.findings[i].finding.closed_us > shown_us(stage));
+	assert_int_equal(snapshot->sweep.id, app->live->shown->sweep.id);
+	assert_ptr_equal(app->table->snapshot, app->live->shown);
+	assert_ptr_equal(app->context->shape->fabric, app->live->shown->fabric);
+	assert_int_equal(snapshot->fabric->port_count, app->live->shown->fabric->port_count);
+	for (size_t i = 0; i < app->context->finding_count; i++) {
+		assert_true(app->context->findings[i].opened_us <= shown_us(stage));
+		assert_true(!app->context->findings[i].finding.closed_us ||
+			    app->context->findings[i].finding.closed_us > shown_us(stage));
 	}
-	for (size_t i = 0; i < app->context.recent_event_count; i++)
-		assert_true(app->context.recent_events[i].wall_us <= shown_us(stage));
+	for (size_t i = 0; i < app->context->recent_event_count; i++)
+		assert_true(app->context->recent_events[i].wall_us <= shown_us(stage));
 	snapshot_destroy(snapshot);
 	reader_close(reader);
 }
@@ -64,7 +64,7 @@ static void keys_step_through_sweeps_and_back_to_live(void **state)
 	for (int back = 1; back <= 30; back++) {
 		stage_keys(&stage, "<");
 		assert_int_equal(shown_us(&stage), STAGE_END_US - back * INTERVAL_US);
-		assert_true(stage.app.live.at_us != 0);
+		assert_true(stage.app.live->at_us != 0);
 		check_moment(&stage);
 	}
 	stage_expect("HISTORY");
@@ -74,7 +74,7 @@ static void keys_step_through_sweeps_and_back_to_live(void **state)
 	}
 	/* Past the newest it is live again, also where that was reached by steps. */
 	stage_keys(&stage, ">");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	stage_hides("HISTORY");
 	stage_close(&stage);
 }
@@ -95,7 +95,7 @@ static void keys_step_by_minutes_and_hours(void **state)
 	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
 	stage_expect("no sweep");
 	stage_keys(&stage, "]");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_close(&stage);
 }
@@ -116,7 +116,7 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 	stage_expect("last tuesday_");
 	stage_key(&stage, KEY_ESCAPE);
 	stage_keys(&stage, "tnow\r");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	stage_close(&stage);
 }
 
@@ -126,10 +126,10 @@ static void later_findings_are_not_shown(void **state)
 
 	(void)state;
 	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
-	assert_int_equal(stage.app.context.finding_count, 0);
+	assert_int_equal(stage.app.context->finding_count, 0);
 	check_moment(&stage);
 	stage_keys(&stage, "}}}");
-	assert_true(stage.app.context.finding_count > 0);
+	assert_true(stage.app.context->finding_count > 0);
 	stage_expect("spine-03");
 	stage_close(&stage);
 }
@@ -140,11 +140,11 @@ static void b_shows_the_begin_of_a_finding(void **state)
 
 	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
-	assert_true(stage.app.context.finding_count > 0);
+	assert_true(stage.app.context->finding_count > 0);
 	stage_keys(&stage, "b");
 	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
 	stage_keys(&stage, "L");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_close(&stage);
 }
@@ -160,7 +160,7 @@ static void space_pauses_the_screen(void **state)
 	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_keys(&stage, " ");
 	stage_hides("PAUSED");
-	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(stage.app.live->at_us, 0);
 	stage_close(&stage);
 }
 
@@ -175,7 +175,7 @@ static void rates_are_since_the_baseline(void **state)
 
 	(void)state;
 	stage_begin(&stage, "dead-spine", DIED_US + 5 * MINUTE_US, 40, 120);
-	shown = stage.app.live.shown;
+	shown = stage.app.live->shown;
 	for (uint32_t i = 0; i < shown->fabric->port_count && port == FABRIC_NONE; i++)
 		if (shown->rows[i].sum.value[COUNTER_XMIT_DATA] > 1000)
 			port = i;
@@ -183,16 +183,16 @@ static void rates_are_since_the_baseline(void **state)
 	stage_keys(&stage, "m");
 	for (int i = 0; i < 6; i++) {
 		stage_keys(&stage, "M>");
-		sum += stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA];
-		elapsed_us += stage.app.live.shown->rows[port].sum.elapsed_us;
+		sum += stage.app.live->shown->rows[port].sum.value[COUNTER_XMIT_DATA];
+		elapsed_us += stage.app.live->shown->rows[port].sum.elapsed_us;
 	}
 	stage_keys(&stage, "<<<<<<m>>>>>>");
 	stage_expect("BASELINE");
-	assert_int_equal(stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
-	assert_int_equal(stage.app.live.shown->rows[port].sum.elapsed_us, elapsed_us);
+	assert_int_equal(stage.app.live->shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
+	assert_int_equal(stage.app.live->shown->rows[port].sum.elapsed_us, elapsed_us);
 	stage_keys(&stage, "M");
 	stage_hides("BASELINE");
-	assert_in_range(stage.app.live.shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
+	assert_in_range(stage.app.live->shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
 	stage_close(&stage);
 }
 
@@ -202,7 +202,7 @@ static void a_slow_load_is_announced(void **state)
 
 	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
-	stage.app.live.load_us = US_PER_S;
+	stage.app.live->load_us = US_PER_S;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
 	stage_expect("READING 2026-09-21 14:13:10");
@@ -210,7 +210,7 @@ static void a_slow_load_is_announced(void **state)
 	stage_expect("HISTORY");
 	stage_hides("READING");
 	/* What is quick is only done. */
-	stage.app.live.load_us = US_PER_MS;
+	stage.app.live->load_us = US_PER_MS;
 	app_key(&stage.app, '<');
 	stage_draw(&stage, 40, 120);
 	stage_hides("READING");
@@ -233,7 +233,7 @@ static void loads_are_kept_after_a_topology_change(void **state)
 	struct loads loads = { 0 };
 	struct stage stage;
 	struct live follows;
-	struct loads_source source = { .live = &follows, .context = &stage.app.context, .limits = &limits };
+	struct loads_source source = { .live = &follows, .limits = &limits };
 	struct balance_load *before;
 	struct fabric *fabric, *now;
 	size_t kept = 0, gone = 0;
@@ -242,8 +242,9 @@ static void loads_are_kept_after_a_topology_change(void **state)
 	(void)state;
 	balance_settings_default(&limits);
 	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
-	follows = stage.app.live;
+	follows = *stage.app.live;
 	follows.at_us = 0;
+	source.context = stage.app.context;
 	source.now_us = stage.boot_us;
 	loads_changed(&loads, &source);
 	assert_true(loads_poll(&loads, &source));
@@ -254,16 +255,16 @@ static void loads_are_kept_after_a_topology_change(void **state)
 	memcpy(before, loads.loads, fabric->port_count * sizeof(*before));
 	until_us = loads.until_us;
 
-	live_set_time(&stage.app.live, STAGE_END_US - MINUTE_US);
+	live_set_time(stage.app.live, STAGE_END_US - MINUTE_US);
 	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
-	follows = stage.app.live;
+	follows = *stage.app.live;
 	follows.at_us = 0;
 	now = follows.shown->fabric;
 	assert_ptr_not_equal(now, fabric);
 	loads_changed(&loads, &source);
 	assert_true(loads.known);
 	assert_int_equal(loads.until_us, until_us);
-	assert_int_equal(loads.balance.count, 2 * stage.app.context.shape->group_count);
+	assert_int_equal(loads.balance.count, 2 * stage.app.context->shape->group_count);
 	for (uint32_t i = 0; i < now->port_count; i++) {
 		const struct balance_load *was = load_of(before, fabric, now, i);
 

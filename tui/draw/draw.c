@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/draw/draw.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "tui/model/layout.h"
 
-#define SEGMENTS_MAX 16
 #define SEGMENT_GAP 2
 
 void draw_cell(const struct brush *brush, int y, int x, int columns, const char *text, enum align align,
@@ -18,6 +17,22 @@ void draw_cell(const struct brush *brush, int y, int x, int columns, const char 
 	if (columns <= 0)
 		return;
 	draw_fitted(brush, y, x, format_fit(text, (unsigned)columns, align, brush->theme->unicode, fitted), role);
+}
+
+void draw_cells(const struct brush *brush, int y, const struct rect *area, const int *widths,
+		const struct table_cell *cells, size_t count)
+{
+	enum role blank = cells[0].role == ROLE_HEAD ? ROLE_HEAD : ROLE_TEXT;
+	int x = 0;
+
+	draw_cell(brush, y, area->x, area->columns, "", ALIGN_LEFT, blank);
+	for (size_t i = 0; i < count; i++) {
+		int left = area->columns - x;
+
+		draw_cell(brush, y, area->x + x, widths[i] < left ? widths[i] : left, cells[i].text, cells[i].align,
+			  cells[i].role);
+		x += widths[i] ? widths[i] + 1 : 0;
+	}
 }
 
 int draw_wrapped(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role)
@@ -36,29 +51,40 @@ int draw_wrapped(const struct brush *brush, int y, int x, int columns, int lines
 	return line;
 }
 
-void draw_segments(const struct brush *brush, int y, int x, int columns, const struct segment *segments, size_t count)
+void segment_add(struct segments *segments, int rank, enum role role, const char *fmt, ...)
 {
-	int widths[SEGMENTS_MAX] = { 0 }, ranks[SEGMENTS_MAX] = { 0 }, used = 0;
+	va_list args;
+
+	if (segments->count == SEGMENTS_MAX)
+		return;
+	va_start(args, fmt);
+	vsnprintf(segments->list[segments->count].text, sizeof(segments->list[0].text), fmt, args);
+	va_end(args);
+	segments->list[segments->count].rank = rank;
+	segments->list[segments->count++].role = role;
+}
+
+void draw_segments(const struct brush *brush, int y, int x, int columns, const struct segments *segments)
+{
+	int widths[SEGMENTS_MAX], ranks[SEGMENTS_MAX], used = 0;
 	bool shown[SEGMENTS_MAX];
 	size_t i;
 
-	if (count > SEGMENTS_MAX)
-		count = SEGMENTS_MAX;
-	for (i = 0; i < count; i++) {
-		widths[i] = (int)text_columns(segments[i].text);
-		ranks[i] = segments[i].rank;
+	for (i = 0; i < segments->count; i++) {
+		widths[i] = (int)text_columns(segments->list[i].text);
+		ranks[i] = segments->list[i].rank;
 		if (widths[i] > columns && !ranks[i])
 			widths[i] = columns;
 	}
-	layout_segments(columns, widths, ranks, count, SEGMENT_GAP, shown);
-	for (i = 0; i < count; i++) {
+	layout_segments(columns, widths, ranks, segments->count, SEGMENT_GAP, shown);
+	for (i = 0; i < segments->count; i++) {
 		if (!shown[i])
 			continue;
 		if (used) {
 			draw_cell(brush, y, x + used, SEGMENT_GAP, "", ALIGN_LEFT, ROLE_TEXT);
 			used += SEGMENT_GAP;
 		}
-		draw_cell(brush, y, x + used, widths[i], segments[i].text, ALIGN_LEFT, segments[i].role);
+		draw_cell(brush, y, x + used, widths[i], segments->list[i].text, ALIGN_LEFT, segments->list[i].role);
 		used += widths[i];
 	}
 	draw_cell(brush, y, x + used, columns - used, "", ALIGN_LEFT, ROLE_TEXT);

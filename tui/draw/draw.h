@@ -5,6 +5,7 @@
 
 #include "tui/model/format.h"
 #include "tui/draw/theme.h"
+#include "tui/model/layout.h"
 
 /* Modifiers of a role. */
 enum {
@@ -21,6 +22,10 @@ struct brush {
 void draw_cell(const struct brush *brush, int y, int x, int columns, const char *text, enum align align,
 	       enum role role);
 
+/* draw_cells - draw a row of @count cells of these widths (0: omitted), one blank apart. */
+void draw_cells(const struct brush *brush, int y, const struct rect *area, const int *widths,
+		const struct table_cell *cells, size_t count);
+
 /* draw_fitted - draw a text that already has the required width. */
 void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, enum role role);
 
@@ -30,18 +35,25 @@ void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, en
  */
 int draw_wrapped(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role);
 
-/* A part of a line; see layout_segments(). */
-struct segment {
-	char text[256];
-	enum role role;
-	int rank; /* 0 is the most important */
+/* A line of parts; see layout_segments(). A zeroed struct is empty. */
+#define SEGMENTS_MAX 16
+struct segments {
+	struct {
+		char text[256];
+		enum role role;
+		int rank;
+	} list[SEGMENTS_MAX];
+	size_t count;
 };
+
+/* segment_add - append a part. @rank: 0 is the most important. */
+__attribute__((format(printf, 4, 5)))
+void segment_add(struct segments *segments, int rank, enum role role, const char *fmt, ...);
 
 /*
  * draw_segments - draw parts of a line, two blanks apart
- * Parts that do not fit are omitted, the least important first; a single part that is too long
- * is cut.
+ * Parts that do not fit are omitted, the least important first; a single part that is too long is cut.
  */
-void draw_segments(const struct brush *brush, int y, int x, int columns, const struct segment *segments, size_t count);
+void draw_segments(const struct brush *brush, int y, int x, int columns, const struct segments *segments);
 
 #endif

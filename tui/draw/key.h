@@ -8,5 +8,14 @@
 #define KEY_SPECIAL(code) (-(code))
 #define KEY_CTRL(letter) ((letter) & 0x1f)
 #define KEY_ESCAPE 27
+#define KEY_DELETE 127
+
+/* key_plain - the same code for all keys that mean Enter ('\r') or Backspace (KEY_DELETE). */
+static inline int key_plain(int key)
+{
+	if (key == '\n' || key == KEY_SPECIAL(KEY_ENTER))
+		return '\r';
+	return key == '\b' || key == KEY_SPECIAL(KEY_BACKSPACE) ? KEY_DELETE : key;
+}
 
 #endif

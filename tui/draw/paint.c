@@ -5,12 +5,12 @@
 #include "tui/draw/draw.h"
 
 /*
- * The blank behind a cell in its look, which nobody sees: else each gap between two cells of one colour takes 22 bytes
- * to leave it and to come back, half of all that is written where every number changes.
+ * Write the blank behind a cell with the attributes of the cell: invisible, and it saves the 22
+ * bytes that switching attributes for each gap takes, half of the output if all numbers change.
  */
 static void join_gap(int y, attr_t attributes)
 {
-	/* Behind the last column the cursor stands in the next line, or still on what was written. */
+	/* Behind the last column, the cursor is in the next line or still on the last character. */
 	if (getcury(stdscr) == y && !(attributes & (A_REVERSE | A_UNDERLINE)) && inch() == ' ')
 		addch(' ');
 }

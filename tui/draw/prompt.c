@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/draw/prompt.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -15,7 +16,10 @@ void prompt_start(struct prompt *prompt, const char *label, const char *text, pr
 	prompt->done = done;
 }
 
-const char *prompt_character(int key, char ret[PROMPT_CHARACTER_SIZE])
+#define CHARACTER_SIZE (MB_LEN_MAX + 1)
+
+/* The text of a key in the encoding of the terminal; "" if it is not printable. Return: @ret. */
+static const char *character(int key, char ret[CHARACTER_SIZE])
 {
 	mbstate_t shift = { 0 };
 	size_t len = key >= ' ' && wcwidth((wchar_t)key) >= 0 ? wcrtomb(ret, (wchar_t)key, &shift) : 0;
@@ -26,19 +30,20 @@ const char *prompt_character(int key, char ret[PROMPT_CHARACTER_SIZE])
 
 static void append(struct prompt *prompt, int key)
 {
-	char bytes[PROMPT_CHARACTER_SIZE];
+	char bytes[CHARACTER_SIZE];
 	size_t used = strlen(prompt->text);
 
-	prompt_character(key, bytes);
+	character(key, bytes);
 	if (used + strlen(bytes) < PROMPT_SIZE)
 		memcpy(prompt->text + used, bytes, strlen(bytes) + 1);
 }
 
-void prompt_erase(char *text)
+/* Remove the last character. */
+static void erase_last(char *text)
 {
 	size_t len = strlen(text);
 
-	/* The bytes that follow the first of a character in UTF-8 are 10xxxxxx. */
+	/* In UTF-8 all bytes of a character but the first are 10xxxxxx. */
 	while (len && ((unsigned char)text[len - 1] & 0xc0) == 0x80)
 		len--;
 	text[len ? len - 1 : 0] = '\0';
@@ -49,24 +54,20 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 	prompt_fn *done = prompt->done;
 	char text[PROMPT_SIZE];
 
-	switch (key) {
+	switch (key_plain(key)) {
 	case KEY_ESCAPE:
 	case KEY_CTRL('c'):
 	case KEY_CTRL('g'):
 		prompt->done = NULL;
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		/* The callback may start the next prompt. */
 		memcpy(text, prompt->text, sizeof(text));
 		prompt->done = NULL;
 		done(app, text);
 		return true;
-	case '\b':
-	case 127:
-	case KEY_SPECIAL(KEY_BACKSPACE):
-		prompt_erase(prompt->text);
+	case KEY_DELETE:
+		erase_last(prompt->text);
 		return true;
 	case KEY_CTRL('u'):
 		prompt->text[0] = '\0';
@@ -77,50 +78,34 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 	}
 }
 
-void filter_type(struct filter *filter, int key)
-{
-	char bytes[PROMPT_CHARACTER_SIZE], typed[FILTER_SIZE + PROMPT_CHARACTER_SIZE];
-
-	if (strlen(filter->typed) + strlen(prompt_character(key, bytes)) >= FILTER_SIZE)
-		return;
-	snprintf(typed, sizeof(typed), "%s%s", filter->typed, bytes);
-	filter_set(filter, typed);
-}
-
-void filter_erase(struct filter *filter)
-{
-	char typed[FILTER_SIZE];
-
-	memcpy(typed, filter->typed, sizeof(typed));
-	prompt_erase(typed);
-	filter_set(filter, typed);
-}
-
 bool filter_key(struct filter *filter, bool *typing, int key)
 {
-	switch (key) {
+	char typed[FILTER_SIZE + CHARACTER_SIZE], bytes[CHARACTER_SIZE];
+
+	snprintf(typed, sizeof(typed), "%s", filter->typed);
+	switch (key_plain(key)) {
 	case KEY_ESCAPE:
 		filter_set(filter, "");
 		*typing = false;
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		*typing = false;
 		return true;
-	case '\b':
-	case 127:
-	case KEY_SPECIAL(KEY_BACKSPACE):
+	case KEY_DELETE:
 		/* Backspace in an empty filter ends editing, as in less and vi. */
 		*typing = filter->typed[0] != '\0';
-		filter_erase(filter);
+		erase_last(typed);
+		filter_set(filter, typed);
 		return true;
 	case KEY_CTRL('u'):
 		filter_set(filter, "");
 		return true;
 	default:
-		if (key >= ' ')
-			filter_type(filter, key);
-		return key >= ' ';
+		if (key < ' ')
+			return false;
+		strcat(typed, character(key, bytes));
+		if (strlen(typed) < FILTER_SIZE)
+			filter_set(filter, typed);
+		return true;
 	}
 }

@@ -15,9 +15,8 @@
 #include "base/err.h"
 
 /*
- * What a dying program needs to give the terminal back: a signal handler has no
- * other way to know it, so this is one of the few places with a variable that
- * lives as long as the program.
+ * State for restoring the terminal in a signal handler of a crash, which has no other access to it:
+ * one of the few global variables.
  */
 static struct {
 	volatile sig_atomic_t armed, went_on;
@@ -37,7 +36,7 @@ static void on_deadly(int number)
 			taken.farewell_len = 0;
 		tcsetattr(STDOUT_FILENO, TCSANOW, &taken.modes);
 	}
-	/* The handler was reset when it was entered: this time it is the default, with its core dump. */
+	/* SA_RESETHAND has restored the default handler, which writes the core dump. */
 	raise(number);
 }
 
@@ -74,7 +73,7 @@ static void arm(void)
 	for (i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
 		struct sigaction before;
 
-		/* The handlers of a sanitizer print more than ours. */
+		/* Sanitizers have handlers that print more. */
 		if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
 			sigaction(deadly[i], &action, NULL);
 	}
@@ -130,7 +129,7 @@ int terminal_start(bool *ret_unicode, struct error *err)
 {
 	int status;
 
-	/* Not LC_NUMERIC: a decimal comma would be one more way to read a number. */
+	/* Not LC_NUMERIC: numbers have a decimal point in every locale. */
 	setlocale(LC_CTYPE, "");
 	status = terminal_check(err);
 	if (status < 0)
@@ -149,7 +148,7 @@ int terminal_start(bool *ret_unicode, struct error *err)
 	intrflush(stdscr, FALSE);
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	/* An escape sequence arrives at once even on a slow line; Esc alone must not take a second. */
+	/* Milliseconds after Esc; escape sequences arrive faster even on a slow line. */
 	set_escdelay(50);
 	/* Report a click at once instead of waiting for a double click. */
 	mouseinterval(0);

@@ -24,8 +24,7 @@ int terminal_check(struct error *err);
  * @ret_unicode:  whether the locale is UTF-8
  *
  * Sets the locale. The terminal is restored also if the program crashes.
- * Return: 0; ERR_USAGE if stdin or stdout is not a terminal, or $TERM is unknown or has no
- * cursor
+ * Return: 0; ERR_USAGE if stdin or stdout is not a terminal, or $TERM is unknown or has no cursor
  * movement: nothing was written then.
  */
 int terminal_start(bool *ret_unicode, struct error *err);
@@ -34,8 +33,7 @@ int terminal_start(bool *ret_unicode, struct error *err);
 void terminal_mouse_on(bool on);
 
 /*
- * terminal_was_stopped - whether the program was suspended and resumed since the last call:
- * redraw.
+ * terminal_was_stopped - whether the program was suspended and resumed since the last call: redraw.
  */
 bool terminal_was_stopped(void);
 

@@ -85,6 +85,36 @@ int page_putf(struct text_page *page, int x, enum role role, const char *fmt, ..
 	return page_put(page, x, -1, ALIGN_LEFT, role, text);
 }
 
+void page_text(struct text_page *page, enum role role, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	page_line(page, NULL);
+	page_put(page, 0, -1, ALIGN_LEFT, role, text);
+}
+
+void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent)
+{
+	page_line(page, subject);
+	page_put(page, 0, indent - 1, ALIGN_LEFT, ROLE_FAINT, label);
+}
+
+int page_cells(struct text_page *page, const int *widths, const struct table_cell *cells, size_t count)
+{
+	int x = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (widths[i])
+			page_put(page, x, widths[i], cells[i].align, cells[i].role, cells[i].text);
+		x += widths[i] ? widths[i] + 1 : 0;
+	}
+	return x;
+}
+
 void page_heading(struct text_page *page, const char *fmt, ...)
 {
 	char text[512];
@@ -99,8 +129,8 @@ void page_heading(struct text_page *page, const char *fmt, ...)
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_HEAD, text);
 }
 
-static void wrap(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
-		 const char *text)
+static void wrap(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		 int indent, enum role role, const char *text)
 {
 	size_t columns = page->columns - indent > 8 ? (size_t)(page->columns - indent) : 8;
 	char line[CELL_SIZE];
@@ -108,13 +138,13 @@ static void wrap(struct text_page *page, const struct subject *subject, const ch
 	while (*text) {
 		size_t len = format_line(text, columns);
 
-		/* A character that is wider than all there is. */
+		/* The character is wider than the line. */
 		if (!len)
 			break;
 		snprintf(line, sizeof(line), "%.*s", (int)len, text);
 		page_line(page, subject);
 		if (label)
-			page_put(page, 0, indent - 1, ALIGN_LEFT, ROLE_FAINT, label);
+			page_put(page, 0, indent - 1, ALIGN_LEFT, label_role, label);
 		page_put(page, indent, -1, ALIGN_LEFT, role, line);
 		subject = NULL;
 		label = NULL;
@@ -126,14 +156,14 @@ static void wrap(struct text_page *page, const struct subject *subject, const ch
 
 void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text)
 {
-	wrap(page, subject, NULL, indent, role, text);
+	wrap(page, subject, NULL, ROLE_TEXT, indent, role, text);
 }
 
-void page_field(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
-		const char *text)
+void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		int indent, enum role role, const char *text)
 {
 	if (text)
-		wrap(page, subject, label, indent, role, text);
+		wrap(page, subject, label, label_role, indent, role, text);
 }
 
 void page_lines(struct text_page *page, int x, enum role role, const char *text)
@@ -160,7 +190,7 @@ static bool is_seen(const struct page_view *view, size_t line)
 	return line >= view->first && line < view->first + (size_t)view->height;
 }
 
-/* The first line with a subject from a line on, or the last one before it, among those that are seen. */
+/* The first visible line with a subject from a line on, in direction @step; or PAGE_NONE. */
 static size_t find(const struct text_page *page, const struct page_view *view, size_t from, int step)
 {
 	for (size_t line = from; line != PAGE_NONE && is_seen(view, line) && line < page->line_count;
@@ -197,26 +227,21 @@ void page_scroll(const struct text_page *page, struct page_view *view, long line
 	page_fit(page, view, view->height);
 }
 
-static void step_down(const struct text_page *page, struct page_view *view)
+/* The next line with a subject below (@step 1) or above (-1) the cursor, else PAGE_NONE. */
+static size_t find_next(const struct text_page *page, const struct page_view *view, int step)
 {
-	size_t next =
-		view->cursor == PAGE_NONE ? find(page, view, view->first, 1) : find(page, view, view->cursor + 1, 1);
-
-	if (next == PAGE_NONE) {
-		page_scroll(page, view, 1);
-		next = view->cursor == PAGE_NONE ? PAGE_NONE : find(page, view, view->cursor + 1, 1);
-	}
-	if (next != PAGE_NONE)
-		view->cursor = next;
+	if (view->cursor == PAGE_NONE)
+		return step > 0 ? find(page, view, view->first, 1) : PAGE_NONE;
+	return step < 0 && !view->cursor ? PAGE_NONE : find(page, view, view->cursor + (size_t)step, step);
 }
 
-static void step_up(const struct text_page *page, struct page_view *view)
+static void move_cursor(const struct text_page *page, struct page_view *view, int step)
 {
-	size_t next = view->cursor == PAGE_NONE || !view->cursor ? PAGE_NONE : find(page, view, view->cursor - 1, -1);
+	size_t next = find_next(page, view, step);
 
 	if (next == PAGE_NONE) {
-		page_scroll(page, view, -1);
-		next = view->cursor == PAGE_NONE || !view->cursor ? PAGE_NONE : find(page, view, view->cursor - 1, -1);
+		page_scroll(page, view, step);
+		next = view->cursor == PAGE_NONE ? PAGE_NONE : find_next(page, view, step);
 	}
 	if (next != PAGE_NONE)
 		view->cursor = next;
@@ -229,11 +254,11 @@ bool page_key(const struct text_page *page, struct page_view *view, int key)
 	switch (key) {
 	case 'k':
 	case KEY_SPECIAL(KEY_UP):
-		step_up(page, view);
+		move_cursor(page, view, -1);
 		return true;
 	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
-		step_down(page, view);
+		move_cursor(page, view, 1);
 		return true;
 	case KEY_CTRL('b'):
 	case KEY_SPECIAL(KEY_PPAGE):

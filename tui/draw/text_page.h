@@ -2,8 +2,7 @@
 /*
  * text_page.h - scrollable text whose lines can have a subject
  *
- * A page is built for a width: lines of parts, each with a position, a width and a role. The
- * cursor
+ * A page is built for a width: lines of parts, each with a position, a width and a role. The cursor
  * stops only at lines with a subject; elsewhere the page scrolls.
  */
 #ifndef IBWIRE_TUI_DRAW_TEXT_PAGE_H
@@ -58,6 +57,16 @@ int page_put(struct text_page *page, int x, int columns, enum align align, enum 
 __attribute__((format(printf, 4, 5))) int page_putf(struct text_page *page, int x, enum role role, const char *fmt,
 						    ...);
 
+/* page_text - append a line with a text. */
+__attribute__((format(printf, 3, 4)))
+void page_text(struct text_page *page, enum role role, const char *fmt, ...);
+
+/* page_label - append a line with a faint label of at most @indent - 1 columns. @subject: or NULL. */
+void page_label(struct text_page *page, const struct subject *subject, const char *label, int indent);
+
+/* page_cells - add @count cells to the last line, of these widths (0: omitted), one blank apart. Return: the end. */
+int page_cells(struct text_page *page, const int *widths, const struct table_cell *cells, size_t count);
+
 /* page_heading - append a blank line, except at the top, and a heading. */
 __attribute__((format(printf, 2, 3))) void page_heading(struct text_page *page, const char *fmt, ...);
 
@@ -65,8 +74,8 @@ __attribute__((format(printf, 2, 3))) void page_heading(struct text_page *page, 
 void page_wrap(struct text_page *page, const struct subject *subject, int indent, enum role role, const char *text);
 
 /* page_field - page_wrap() with a label before the first line; no effect if @text is NULL or "". */
-void page_field(struct text_page *page, const struct subject *subject, const char *label, int indent, enum role role,
-		const char *text);
+void page_field(struct text_page *page, const struct subject *subject, const char *label, enum role label_role,
+		int indent, enum role role, const char *text);
 
 /* page_lines - append each line of @text at column @x. */
 void page_lines(struct text_page *page, int x, enum role role, const char *text);

@@ -42,7 +42,7 @@ static void wrapped_text_is_complete_and_cut_between_words(void **state)
 		char joined[256] = "";
 
 		page_begin(&page, columns);
-		page_field(&page, NULL, "why", 8, ROLE_TEXT, text);
+		page_field(&page, NULL, "why", ROLE_FAINT, 8, ROLE_TEXT, text);
 		check_bounds(&page);
 		assert_string_equal(text_of(&page, 0, 0), "why");
 		for (size_t line = 0; line < page.line_count; line++) {
@@ -70,7 +70,7 @@ static void a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang(void **s
 		  "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5");
 	check_bounds(&page);
 	page_wrap(&page, NULL, 0, ROLE_TEXT, "");
-	page_field(&page, NULL, "nothing", 8, ROLE_TEXT, NULL);
+	page_field(&page, NULL, "nothing", ROLE_FAINT, 8, ROLE_TEXT, NULL);
 	assert_int_equal(page.line_count, 6);
 	page_done(&page);
 }

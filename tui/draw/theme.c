@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A role's foreground with 256, 16 and 8 colours (-1: the terminal's own), and attributes without any. */
+/*
+ * Foreground of a role with 256, 16 and 8 colours (-1: terminal default), and attributes with and
+ * without colours.
+ */
 struct paint {
 	short color256, color16, color8;
 	attr_t with_color, mono;
@@ -21,7 +24,7 @@ static const struct paint paints[ROLE_COUNT] = {
 	[ROLE_SILENT] = { 214, 11, COLOR_YELLOW, A_BOLD, A_BOLD },
 	[ROLE_LOCKED] = { 175, 13, COLOR_MAGENTA, A_BOLD, A_BOLD },
 	[ROLE_DOWN] = { 202, 9, COLOR_RED, A_NORMAL, A_UNDERLINE },
-	/* Blue of 8 colours cannot be read on black. */
+	/* Blue of 8 colours is unreadable on black. */
 	[ROLE_UNSUPPORTED] = { 110, 12, COLOR_CYAN, A_NORMAL, A_DIM },
 	[ROLE_LOAD_LOW] = { 75, 14, COLOR_CYAN, A_NORMAL, A_NORMAL },
 	[ROLE_LOAD_MIDDLE] = { 214, 11, COLOR_YELLOW, A_NORMAL, A_NORMAL },
@@ -91,7 +94,7 @@ void theme_init(struct theme *theme, enum tui_color color, enum theme_colors mos
 
 		if (foreground < 0 && background >= 0)
 			foreground = COLOR_WHITE;
-		/* Pair 0 is the terminal's own look. */
+		/* Pair 0 is the terminal default. */
 		if (foreground >= 0 && init_pair((short)(role + 1), foreground, background) == OK)
 			theme->pairs[role] = (short)(role + 1);
 	}

@@ -2,11 +2,9 @@
 /*
  * theme.h - colours and attributes by role
  *
- * The colour-blind-safe palette of Okabe and Ito: blue, orange, vermillion, purple. Colour is
- * never the
- * only indication: a word accompanies it, and without colours bold, dim and underline are used.
- * Reverse
- * is only for the cursor and heads.
+ * The colour-blind-safe palette of Okabe and Ito: blue, orange, vermillion, purple. Colour is never
+ * the only indication: a word accompanies it, and without colours bold, dim and underline are used.
+ * Reverse is only for the cursor and heads.
  */
 #ifndef IBWIRE_TUI_DRAW_THEME_H
 #define IBWIRE_TUI_DRAW_THEME_H
@@ -29,15 +27,13 @@ struct theme {
 
 /*
  * theme_init - initialize after curses has started
- * Uses 256, 16, 8 or no colours, depending on the terminal, @most, and @color from command line
- * and
+ * Uses 256, 16, 8 or no colours, depending on the terminal, @most, and @color from command line and
  * environment, which takes precedence. May be called again.
  */
 void theme_init(struct theme *theme, enum tui_color color, enum theme_colors most, bool unicode);
 
 /*
- * theme_make - attributes for a number of colours (0: none), without pairs. Does not need
- * curses.
+ * theme_make - attributes for a number of colours (0: none), without pairs. Does not need curses.
  */
 void theme_make(struct theme *theme, int colors, bool unicode);
 

@@ -29,7 +29,7 @@ void boxes_done(struct boxes *boxes)
 	filter_done(&boxes->filter);
 }
 
-/* Where a node's box stands among all: by what it is, then by name. */
+/* Sort key of the box of a node: class, then name. */
 static uint64_t order_of(const struct boxes *boxes, uint32_t node)
 {
 	const struct port_table *table = boxes->table;
@@ -40,8 +40,8 @@ static uint64_t order_of(const struct boxes *boxes, uint32_t node)
 		kind = boxes->shape && boxes->shape->nodes[node].tier ? boxes->shape->nodes[node].tier : 20;
 	else if (self->type != NODE_CA || (boxes->shape && boxes->shape->nodes[node].host == SHAPE_NONE))
 		kind = 40;
-	/* A node without ports has no place by name. */
-	return kind << 32 | (self->ports ? table->views[self->first_port].port_rank : UINT32_MAX);
+	/* A node without ports has no rank by name. */
+	return kind << 32 | (self->ports ? table->order.port_rank[self->first_port] : UINT32_MAX);
 }
 
 static int compare_boxes(const void *a, const void *b)
@@ -73,7 +73,7 @@ int boxes_set(struct boxes *boxes, const struct port_table *table, const struct 
 	for (node = 0; node + 1 < room; node++) {
 		uint32_t host = shape ? shape->nodes[node].host : SHAPE_NONE;
 
-		/* A host is there once, for its first HCA. */
+		/* One box per host, for its first HCA. */
 		if (host != SHAPE_NONE && shape->host_nodes[shape->hosts[host].first] != node)
 			continue;
 		boxes->all[boxes->count++] = (struct box){ order_of(boxes, node), node, host };
@@ -126,7 +126,7 @@ size_t boxes_row(const struct boxes *boxes, size_t box)
 	return row;
 }
 
-/* "mlx5_0" of "node0001 mlx5_0"; of a name without a device all of it. */
+/* "mlx5_0" of "node0001 mlx5_0"; the whole name if it has no device. */
 static const char *device_of(const struct node *node, const char *name)
 {
 	char host[NODE_NAME_SIZE];

@@ -70,7 +70,6 @@ static int setup(void **state)
 		return -1;
 	made->fabric = made->snapshot.fabric = fabric;
 	made->snapshot.rows = calloc(fabric->port_count, sizeof(*made->snapshot.rows));
-	port_table_init(&made->table);
 	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
 	    boxes_set(&made->boxes, &made->table, made->shape, NULL) < 0)
 		return -1;

@@ -13,20 +13,11 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 
-char *cell_text_append_port(const char *name, uint8_t num, char *to)
+void cell_text_port(const struct port_table *table, uint32_t index, char *ret)
 {
-	size_t len = strnlen(name, NODE_NAME_SIZE - 1);
-
-	memcpy(to, name, len);
-	to += len;
-	*to++ = '/';
-	if (num >= 100)
-		*to++ = (char)('0' + num / 100);
-	if (num >= 10)
-		*to++ = (char)('0' + num / 10 % 10);
-	*to++ = (char)('0' + num % 10);
-	*to = '\0';
-	return to;
+	snprintf(ret, PORT_NAME_SIZE, "-");
+	if (index != FABRIC_NONE)
+		order_port_name(&table->order, table->snapshot->fabric, index, ret);
 }
 
 const char *cell_text_link(const struct port *port, char *ret)
@@ -43,7 +34,7 @@ const char *cell_text_guid(uint64_t guid, char *ret)
 {
 	unsigned i;
 
-	/* Called for each link while a filter is typed: snprintf() takes ten times as long. */
+	/* Called for each link while a filter is typed; snprintf() takes ten times as long. */
 	memcpy(ret, "0x", 2);
 	for (i = 0; i < 16; i++)
 		ret[2 + i] = "0123456789abcdef"[guid >> (60 - 4 * i) & 15];
@@ -51,36 +42,26 @@ const char *cell_text_guid(uint64_t guid, char *ret)
 	return ret;
 }
 
-static size_t write_errors_of(const struct row_view *view, unsigned columns, char *ret)
-{
-	char count[32];
-
-	if (isnan(view->errors))
-		return (size_t)snprintf(ret, CELL_SIZE, "-");
-	/* A plus: at least so many, for a counter was reset or stood at its maximum. */
-	format_count((uint64_t)view->errors, columns - view->at_least, count, sizeof(count));
-	return (size_t)snprintf(ret, CELL_SIZE, "%s%s", count, view->at_least ? "+" : "");
-}
-
-/* "3/0": of the end that stands first, and of the other. One number where there is one end, or nothing to tell. */
+/* "3/0": errors of the first end and of the other; one number without another end, or if neither has errors. */
 static void write_errors(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const struct row_view *views = links->table->views, *first = &views[links_end(links, link, 0)];
-	uint32_t second = links_end(links, link, 1);
-	size_t len;
+	const struct port_view *views = links->table->views, *first = &views[links_end(links, link, 0)], *second;
+	uint32_t other = links_end(links, link, 1);
+	unsigned half = columns > 7 ? (unsigned)columns / 2 : 3;
+	char text[2][32];
 
-	if (second == FABRIC_NONE || (first->errors == 0 && views[second].errors == 0 && !first->at_least &&
-				      !views[second].at_least) ||
-	    (isnan(first->errors) && isnan(views[second].errors))) {
-		write_errors_of(first, (unsigned)columns, ret);
+	second = other == FABRIC_NONE ? NULL : &views[other];
+	if (!second || (isnan(first->errors) && isnan(second->errors)) ||
+	    (first->errors == 0 && second->errors == 0 && !first->errors_at_least && !second->errors_at_least)) {
+		format_errors(first->errors, first->errors_at_least, (unsigned)columns, ret, CELL_SIZE);
 		return;
 	}
-	len = write_errors_of(first, (unsigned)(columns > 7 ? columns / 2 : 3), ret);
-	ret[len++] = '/';
-	write_errors_of(&views[second], (unsigned)(columns > 7 ? columns / 2 : 3), ret + len);
+	snprintf(ret, CELL_SIZE, "%s/%s",
+		 format_errors(first->errors, first->errors_at_least, half, text[0], sizeof(text[0])),
+		 format_errors(second->errors, second->errors_at_least, half, text[1], sizeof(text[1])));
 }
 
-/* "symbol_errors 12, rcv_errors 3", the most frequent not first but in the catalogue's order. */
+/* "symbol_errors 12, rcv_errors 3", in the order of the catalogue. */
 static size_t write_which_of(const struct error_sum *sum, const char *before, size_t len, char *ret)
 {
 	bool any = false;
@@ -118,7 +99,7 @@ static void write_which_errors(const struct links *links, const struct error_sum
 /* Prefix for the end that the status belongs to, if it is not the first one and there is room. */
 static void write_status(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const char *word = port_word_name((enum port_word)link->word);
+	const char *word = port_word_name(link->word);
 	uint32_t first = links_end(links, link, 0);
 
 	snprintf(ret, CELL_SIZE, "%s", word);
@@ -129,7 +110,7 @@ static void write_status(const struct links *links, const struct link_row *link,
 
 static void write_finding(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const char *mark = port_mark_name((enum port_mark)link->mark);
+	const char *mark = port_mark_name(link->mark);
 
 	ret[0] = '\0';
 	if (!link->finding)
@@ -140,33 +121,6 @@ static void write_finding(const struct links *links, const struct link_row *link
 			 finding_kind_name(links->context->findings[link->finding - 1].finding.kind));
 }
 
-static void write_per_s(const struct links *links, const struct link_row *link, unsigned place, enum counter counter,
-			char *ret)
-{
-	format_per_s(links_per_s(links, links_end(links, link, place), counter), ret, CELL_SIZE);
-}
-
-static void write_stall(const struct links *links, const struct link_row *link, unsigned place, char *ret)
-{
-	uint32_t port = links_end(links, link, place);
-
-	if (port == FABRIC_NONE)
-		return;
-	format_percent(links->table->views[port].stall_percent, ret, CELL_SIZE);
-	if (links->table->views[port].stall_at_least)
-		strcat(ret, "+");
-}
-
-static void write_end(const struct links *links, uint32_t index, char *ret)
-{
-	const struct port *port;
-
-	if (index == FABRIC_NONE)
-		return;
-	port = &links->table->snapshot->fabric->ports[index];
-	cell_text_append_port(links->table->order.names[port->node], port->num, ret);
-}
-
 static void write_link(const struct port *port, bool degraded, char *ret)
 {
 	if (link_width_lanes(port->width))
@@ -174,11 +128,12 @@ static void write_link(const struct port *port, bool degraded, char *ret)
 }
 
 const char *cell_text(const struct links *links, const struct error_sums *sums, const struct link_row *link,
-		       enum column column, int columns, int64_t now_us, char *ret)
+		      enum column column, int columns, int64_t now_us, char *ret)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	const struct port *first = &fabric->ports[links_end(links, link, 0)];
-	unsigned side = links_side(links, link, 0);
+	double number = links_number(links, link, column);
+	uint32_t end;
 
 	snprintf(ret, CELL_SIZE, "-");
 	switch (column) {
@@ -190,7 +145,7 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 		break;
 	case COLUMN_PORT:
 	case COLUMN_PEER:
-		write_end(links, links_end(links, link, column == COLUMN_PEER), ret);
+		cell_text_port(links->table, links_end(links, link, column == COLUMN_PEER), ret);
 		break;
 	case COLUMN_STATUS:
 		write_status(links, link, columns, ret);
@@ -202,30 +157,27 @@ const char *cell_text(const struct links *links, const struct error_sums *sums, 
 	case COLUMN_LINK:
 		write_link(&fabric->ports[link->ends[0]], link->degraded, ret);
 		break;
-	case COLUMN_LOAD:
-		format_percent(links_load(link), ret, CELL_SIZE);
-		break;
 	case COLUMN_XMIT:
 	case COLUMN_RCV:
-		format_rate(link->bytes_per_s[side ^ (column == COLUMN_RCV)], (unsigned)columns, ret, CELL_SIZE);
-		break;
-	case COLUMN_XMIT_PERCENT:
-	case COLUMN_RCV_PERCENT:
-		format_percent(link->percent[side ^ (column == COLUMN_RCV_PERCENT)], ret, CELL_SIZE);
-		break;
-	case COLUMN_XMIT_PACKETS:
-		write_per_s(links, link, 0, COUNTER_XMIT_PACKETS, ret);
-		break;
-	case COLUMN_RCV_PACKETS:
-		write_per_s(links, link, 0, COUNTER_RCV_PACKETS, ret);
+		format_rate(number, (unsigned)columns, ret, CELL_SIZE);
 		break;
 	case COLUMN_STALL:
 	case COLUMN_STALL_BACK:
-		write_stall(links, link, column == COLUMN_STALL_BACK, ret);
+		format_percent(number, ret, CELL_SIZE);
+		end = links_end(links, link, column == COLUMN_STALL_BACK);
+		if (end != FABRIC_NONE && links->table->views[end].stall_at_least)
+			strcat(ret, "+");
 		break;
+	case COLUMN_LOAD:
+	case COLUMN_XMIT_PERCENT:
+	case COLUMN_RCV_PERCENT:
+		format_percent(number, ret, CELL_SIZE);
+		break;
+	case COLUMN_XMIT_PACKETS:
+	case COLUMN_RCV_PACKETS:
 	case COLUMN_WAIT:
 	case COLUMN_WAIT_BACK:
-		write_per_s(links, link, column == COLUMN_WAIT_BACK, COUNTER_XMIT_WAIT, ret);
+		format_per_s(number, ret, CELL_SIZE);
 		break;
 	case COLUMN_ERRORS:
 		write_errors(links, link, columns, ret);

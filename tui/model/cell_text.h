@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* words.h - the texts of cells */
+/* cell_text.h - the texts of cells */
 #ifndef IBWIRE_TUI_MODEL_CELL_TEXT_H
 #define IBWIRE_TUI_MODEL_CELL_TEXT_H
 
@@ -10,18 +10,13 @@
 #include "tui/model/links.h"
 
 struct error_sums;
+struct port_table;
 
-#define CELL_PORT_SIZE (NODE_NAME_SIZE + 4)
 #define CELL_LINK_SIZE 16
 #define CELL_GUID_SIZE 19
 
-/*
- * cell_text_append_port - "NAME/NUM" of a port
- * @name:  of its node
- * @to:    room for CELL_PORT_SIZE
- * Return: its final NUL.
- */
-char *cell_text_append_port(const char *name, uint8_t num, char *to);
+/* cell_text_port - order_port_name(), or "-" for FABRIC_NONE. @ret: of PORT_NAME_SIZE. */
+void cell_text_port(const struct port_table *table, uint32_t port, char *ret);
 
 /* cell_text_link - "4xHDR", "" if the link is down. Return: @ret, of CELL_LINK_SIZE. */
 const char *cell_text_link(const struct port *port, char *ret);

@@ -13,66 +13,64 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
-#include "tui/event_list.h"
 #include "tui/model/context.h"
+#include "view/event_text.h"
 
-/* What belongs together. */
-enum sort {
-	SORT_PLACE,    /* of a node: hosts or switches, which is found out */
-	SORT_HOSTS,
-	SORT_SWITCHES,
-	SORT_NAMES,
-	SORT_KEYS,
-	SORT_ROUTES,
-	SORT_COUNTERS,
-	SORT_SM,
-	SORT_SWEEP,
-	SORT_CLOSED,   /* one for each kind of finding */
-	SORT_TOLD,     /* informational finding */
-	SORT_ALONE,    /* events of its own kind only */
-};
-
-struct kind {
-	const char *name;
-	enum sort sort;
-	const char *word; /* in a list with counts */
+/* Events of one topic are combined. */
+enum topic {
+	TOPIC_PLACE,    /* of a node: becomes TOPIC_HOSTS or TOPIC_SWITCHES */
+	TOPIC_HOSTS,
+	TOPIC_SWITCHES,
+	TOPIC_NAMES,
+	TOPIC_KEYS,
+	TOPIC_ROUTES,
+	TOPIC_COUNTERS,
+	TOPIC_SM,
+	TOPIC_SWEEP,
+	TOPIC_CLOSED,   /* closed findings, one change per kind */
+	TOPIC_INFO,     /* informational findings, one change per kind */
+	TOPIC_OTHER,    /* other events, one change per kind */
 };
 
 /* Event kinds of the database (collector/events.h); others are displayed as they are. */
-static const struct kind kinds[] = {
-	{ "host-restart", SORT_HOSTS, "restart" },
-	{ "link-down", SORT_PLACE, "link down" },
-	{ "link-up", SORT_PLACE, "link up" },
-	{ "link-state", SORT_PLACE, "link state" },
-	{ "link-rate", SORT_PLACE, "link rate" },
-	{ "peer-changed", SORT_PLACE, "recabled" },
-	{ "node-added", SORT_PLACE, "new" },
-	{ "node-removed", SORT_PLACE, "removed" },
-	{ "node-silent", SORT_PLACE, "silent" },
-	{ "node-answers", SORT_PLACE, "responds again" },
-	{ "hcas-silent", SORT_HOSTS, "HCAs silent" },
-	{ "hcas-answer", SORT_HOSTS, "HCAs respond again" },
-	{ "node-renamed", SORT_NAMES, "renamed" },
-	{ "node-lid-changed", SORT_NAMES, "LID changed" },
-	{ "node-locked", SORT_KEYS, "locked" },
-	{ "node-unlocked", SORT_KEYS, "unlocked" },
-	{ "routes-changed", SORT_ROUTES, "routes changed" },
-	{ "counters-cleared", SORT_COUNTERS, "counters cleared" },
-	{ "counter-saturated", SORT_COUNTERS, "counters saturated" },
-	{ "sm-changed", SORT_SM, "SM changed" },
-	{ "sm-lost", SORT_SM, "SM lost" },
-	{ "sm-answers", SORT_SM, "SM responds again" },
-	{ "sweep-late", SORT_SWEEP, "sweep late" },
-	{ "sweep-cut", SORT_SWEEP, "sweep cut" },
-	{ "collector-throttled", SORT_SWEEP, "throttled" },
-	{ "collector-unthrottled", SORT_SWEEP, "full rate" },
+static const struct kind {
+	const char *name;
+	enum topic topic;
+	const char *word; /* in a list with counts */
+} kinds[] = {
+	{ "host-restart", TOPIC_HOSTS, "restart" },
+	{ "link-down", TOPIC_PLACE, "link down" },
+	{ "link-up", TOPIC_PLACE, "link up" },
+	{ "link-state", TOPIC_PLACE, "link state" },
+	{ "link-rate", TOPIC_PLACE, "link rate" },
+	{ "peer-changed", TOPIC_PLACE, "recabled" },
+	{ "node-added", TOPIC_PLACE, "new" },
+	{ "node-removed", TOPIC_PLACE, "removed" },
+	{ "node-silent", TOPIC_PLACE, "silent" },
+	{ "node-answers", TOPIC_PLACE, "responds again" },
+	{ "hcas-silent", TOPIC_HOSTS, "HCAs silent" },
+	{ "hcas-answer", TOPIC_HOSTS, "HCAs respond again" },
+	{ "node-renamed", TOPIC_NAMES, "renamed" },
+	{ "node-lid-changed", TOPIC_NAMES, "LID changed" },
+	{ "node-locked", TOPIC_KEYS, "locked" },
+	{ "node-unlocked", TOPIC_KEYS, "unlocked" },
+	{ "routes-changed", TOPIC_ROUTES, "routes changed" },
+	{ "counters-cleared", TOPIC_COUNTERS, "counters cleared" },
+	{ "counter-saturated", TOPIC_COUNTERS, "counters saturated" },
+	{ "sm-changed", TOPIC_SM, "SM changed" },
+	{ "sm-lost", TOPIC_SM, "SM lost" },
+	{ "sm-answers", TOPIC_SM, "SM responds again" },
+	{ "sweep-late", TOPIC_SWEEP, "sweep late" },
+	{ "sweep-cut", TOPIC_SWEEP, "sweep cut" },
+	{ "collector-throttled", TOPIC_SWEEP, "throttled" },
+	{ "collector-unthrottled", TOPIC_SWEEP, "full rate" },
 };
 
-/* Findings that duplicate events of these kinds. */
+/* Findings that are not reported if there are events of these kinds. */
 static const struct {
 	enum finding_kind finding;
 	const char *events[4];
-} told_by_events[] = {
+} duplicates[] = {
 	{ FINDING_ROUTES_CHANGED, { "routes-changed" } },
 	{ FINDING_TOPOLOGY_CHANGED, { "node-added", "node-removed", "peer-changed", "link-up" } },
 	{ FINDING_COUNTERS_CLEARED, { "counters-cleared" } },
@@ -81,19 +79,19 @@ static const struct {
 	{ FINDING_SM_LOST, { "sm-lost", "sm-answers", "sm-changed" } },
 };
 
-#define WORDS_MAX 10
-#define NAMES_MAX 3
+#define WORDS_MOST 10
+#define NAMES_MOST 3
 
+/* A change while its events are being added. */
 struct cluster {
 	struct change change;
-	enum sort sort;
-	char kind[32];       /* SORT_CLOSED, SORT_TOLD: kind of the finding; SORT_ALONE: of the event */
-	struct { const char *word; size_t count; } words[WORDS_MAX];
+	enum topic topic;
+	struct { const char *word; size_t count; } words[WORDS_MOST];
 	size_t word_count;
 	uint64_t *places;    /* hosts or nodes, each once */
 	size_t place_count, place_capacity;
-	char names[NAMES_MAX][NODE_NAME_SIZE];
-	bool nowhere;        /* some of it is about the whole fabric */
+	char names[NAMES_MOST][NODE_NAME_SIZE];
+	bool of_fabric;      /* an event is about the whole fabric */
 };
 
 struct clusters {
@@ -102,13 +100,12 @@ struct clusters {
 	const struct snapshot_context *context;
 };
 
-/* Text of a single event. */
-struct saying {
-	const struct recent_event *recent_event;
-	enum sort sort;
-	char kind[32];
-	const char *word;
-	uint64_t place; /* 0: the fabric */
+/* A single event. */
+struct entry {
+	const struct recent_event *event;
+	enum topic topic;
+	const char *word; /* what happened: of a table, or of the event */
+	uint64_t place;   /* 0: the fabric */
 	char name[NODE_NAME_SIZE];
 	char text[320];
 };
@@ -123,12 +120,17 @@ static const struct kind *find_kind(const char *name)
 	return NULL;
 }
 
-/* Which finding an event speaks of: its text begins with the kind. Return: the kind, or -1. */
-static int finding_of(const struct recent_event *recent_event)
+static bool is_of_finding(const struct recent_event *event)
+{
+	return !strncmp(event->kind, "finding-", strlen("finding-"));
+}
+
+/* The kind of finding that an event is about, which is the first word of its text; or -1. */
+static int finding_of(const struct recent_event *event)
 {
 	char word[32];
 
-	snprintf(word, sizeof(word), "%.*s", (int)strcspn(recent_event->text, " "), recent_event->text);
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(event->text, " "), event->text);
 	return finding_kind_find(word);
 }
 
@@ -142,32 +144,31 @@ static bool has_event(const struct snapshot_context *context, const char *kind)
 	return false;
 }
 
-static bool told_by_event(const struct snapshot_context *context, enum finding_kind kind)
+static bool is_duplicate(const struct snapshot_context *context, enum finding_kind kind)
 {
-	enum { EVENTS = sizeof(told_by_events[0].events) / sizeof(told_by_events[0].events[0]) };
+	enum { EVENTS = sizeof(duplicates[0].events) / sizeof(duplicates[0].events[0]) };
 	size_t i, event;
 
-	for (i = 0; i < sizeof(told_by_events) / sizeof(told_by_events[0]); i++)
-		for (event = 0; told_by_events[i].finding == kind && event < EVENTS; event++)
-			if (has_event(context, told_by_events[i].events[event]))
+	for (i = 0; i < sizeof(duplicates) / sizeof(duplicates[0]); i++)
+		for (event = 0; duplicates[i].finding == kind && event < EVENTS; event++)
+			if (has_event(context, duplicates[i].events[event]))
 				return true;
 	return false;
 }
 
-/* Was it never more than an info? Where its opening is not known any more: is it of a kind that is none? */
+/* Whether a closed finding was informational; if its opening is not loaded, by its kind. */
 static bool was_info(const struct snapshot_context *context, const struct recent_event *closed, int kind)
 {
 	bool found = false;
 	size_t i;
 
 	for (i = 0; i < context->recent_event_count; i++) {
-		const struct recent_event *recent_event = &context->recent_events[i];
+		const struct recent_event *event = &context->recent_events[i];
 
-		if (recent_event->node_guid != closed->node_guid || recent_event->port != closed->port ||
-		    strncmp(recent_event->kind, "finding-", strlen("finding-")) ||
-		    !strcmp(recent_event->kind, closed->kind) || finding_of(recent_event) != kind)
+		if (event->node_guid != closed->node_guid || event->port != closed->port || !is_of_finding(event) ||
+		    !strcmp(event->kind, closed->kind) || finding_of(event) != kind)
 			continue;
-		if (recent_event->severity != EVENT_INFO)
+		if (event->severity != EVENT_INFO)
 			return false;
 		found = true;
 	}
@@ -176,100 +177,94 @@ static bool was_info(const struct snapshot_context *context, const struct recent
 }
 
 /* Return: false if the change is reported elsewhere. */
-static bool sort_finding(const struct snapshot_context *context, struct saying *saying)
+static bool classify_finding(const struct snapshot_context *context, struct entry *entry)
 {
-	const struct recent_event *recent_event = saying->recent_event;
-	bool closed = !strcmp(recent_event->kind, "finding-closed");
-	int kind = finding_of(recent_event);
+	const struct recent_event *event = entry->event;
+	bool closed = !strcmp(event->kind, "finding-closed");
+	int kind = finding_of(event);
 
-	if (kind < 0 || !strcmp(recent_event->kind, "finding-changed") ||
-	    told_by_event(context, (enum finding_kind)kind))
+	if (kind < 0 || !strcmp(event->kind, "finding-changed") || is_duplicate(context, (enum finding_kind)kind))
 		return false;
 	/* Open findings are shown as problems; the end of an informational one is not reported. */
-	if (closed ? was_info(context, recent_event, kind) : recent_event->severity != EVENT_INFO)
+	if (closed ? was_info(context, event, kind) : event->severity != EVENT_INFO)
 		return false;
-	snprintf(saying->kind, sizeof(saying->kind), "%s", finding_kind_name((enum finding_kind)kind));
-	saying->word = saying->kind;
-	saying->sort = closed ? SORT_CLOSED : SORT_TOLD;
+	entry->word = finding_kind_name((enum finding_kind)kind);
+	entry->topic = closed ? TOPIC_CLOSED : TOPIC_INFO;
 	if (kind == FINDING_HOST_RESTART) {
-		saying->sort = SORT_HOSTS;
-		saying->word = find_kind("host-restart")->word;
+		entry->topic = TOPIC_HOSTS;
+		entry->word = find_kind("host-restart")->word;
 	}
 	return true;
 }
 
 /* Whether a node is an HCA. A removed node of unknown kind is counted as one, as most nodes are. */
-static bool is_host(const struct clusters *clusters, uint64_t guid, const struct recent_event *recent_event)
+static bool is_host(const struct clusters *clusters, uint64_t guid, const struct recent_event *event)
 {
 	const struct shape *shape = clusters->context->shape;
 	uint32_t node = shape && guid ? fabric_find_node(shape->fabric, guid) : FABRIC_NONE;
 
 	if (node != FABRIC_NONE)
 		return shape->fabric->nodes[node].type != NODE_SWITCH;
-	return guid && recent_event->severity != EVENT_CRITICAL;
+	return guid && event->severity != EVENT_CRITICAL;
 }
 
-/* Where it happened: of a link of a host the host, of hosts' HCAs the host. */
-static void find_place(const struct clusters *clusters, struct saying *saying)
+/* The place of an event: for a link of a host, and for its HCAs, the host. */
+static void find_place(const struct clusters *clusters, struct entry *entry)
 {
-	const struct recent_event *recent_event = saying->recent_event;
+	const struct recent_event *event = entry->event;
 	const struct shape *shape = clusters->context->shape;
-	bool peer_is_host = recent_event->peer_guid && is_host(clusters, recent_event->peer_guid, recent_event) &&
-			    !is_host(clusters, recent_event->node_guid, recent_event);
+	bool peer_is_host = event->peer_guid && is_host(clusters, event->peer_guid, event) &&
+			    !is_host(clusters, event->node_guid, event);
 	uint32_t node;
 
-	saying->place = saying->sort == SORT_PLACE && peer_is_host ? recent_event->peer_guid : recent_event->node_guid;
-	if (saying->sort == SORT_PLACE)
-		saying->sort = is_host(clusters, saying->place, recent_event) ? SORT_HOSTS : SORT_SWITCHES;
-	names_short(recent_event->node, saying->name);
-	node = shape && saying->place ? fabric_find_node(shape->fabric, saying->place) : FABRIC_NONE;
+	entry->place = entry->topic == TOPIC_PLACE && peer_is_host ? event->peer_guid : event->node_guid;
+	if (entry->topic == TOPIC_PLACE)
+		entry->topic = is_host(clusters, entry->place, event) ? TOPIC_HOSTS : TOPIC_SWITCHES;
+	names_short(event->node, entry->name);
+	node = shape && entry->place ? fabric_find_node(shape->fabric, entry->place) : FABRIC_NONE;
 	if (node == FABRIC_NONE)
 		return;
-	names_short(shape->fabric->nodes[node].name, saying->name);
-	if (saying->sort == SORT_HOSTS && shape->nodes[node].host != SHAPE_NONE) {
+	names_short(shape->fabric->nodes[node].name, entry->name);
+	if (entry->topic == TOPIC_HOSTS && shape->nodes[node].host != SHAPE_NONE) {
 		const struct shape_host *host = &shape->hosts[shape->nodes[node].host];
 
-		saying->place = shape->fabric->nodes[shape->host_nodes[host->first]].guid;
-		snprintf(saying->name, sizeof(saying->name), "%s", host->name);
+		entry->place = shape->fabric->nodes[shape->host_nodes[host->first]].guid;
+		snprintf(entry->name, sizeof(entry->name), "%s", host->name);
 	}
 }
 
-/* Return: false where nothing has to be said. */
-static bool read_happening(const struct clusters *clusters, const struct recent_event *recent_event, struct saying *ret)
+/* Return: false if the event is not reported. */
+static bool classify(const struct clusters *clusters, const struct recent_event *event, struct entry *ret)
 {
-	const struct kind *kind = find_kind(recent_event->kind);
+	const struct kind *kind = find_kind(event->kind);
 	char text[256];
 
-	*ret = (struct saying){ .recent_event = recent_event, .sort = SORT_ALONE };
-	snprintf(ret->kind, sizeof(ret->kind), "%s", kind ? "" : recent_event->kind);
-	ret->word = kind ? kind->word : recent_event->kind;
-	if (kind)
-		ret->sort = kind->sort;
-	else if (!strncmp(recent_event->kind, "finding-", strlen("finding-")) && !sort_finding(clusters->context, ret))
+	*ret = (struct entry){ .event = event, .topic = kind ? kind->topic : TOPIC_OTHER,
+			       .word = kind ? kind->word : event->kind };
+	if (!kind && is_of_finding(event) && !classify_finding(clusters->context, ret))
 		return false;
-	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->sort == SORT_CLOSED ? "closed: " : "",
-		 event_text(recent_event, text, sizeof(text)));
+	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->topic == TOPIC_CLOSED ? "closed: " : "",
+		 event_text(event->text, text, sizeof(text)));
 	find_place(clusters, ret);
 	return true;
 }
 
-static struct cluster *find_cluster(struct clusters *clusters, const struct saying *saying)
+/* The newest cluster of the same topic, unless it is too far away. */
+static struct cluster *find_cluster(const struct clusters *clusters, const struct entry *entry)
 {
 	size_t i;
 
 	for (i = clusters->count; i-- > 0;) {
 		struct cluster *cluster = &clusters->list[i];
 
-		int64_t apart_us = cluster->change.first_us - saying->recent_event->wall_us;
-
-		if (cluster->sort == saying->sort &&
-		    (saying->sort < SORT_CLOSED || !strcmp(cluster->kind, saying->kind)))
-			return apart_us <= CHANGE_APART_US ? cluster : NULL;
+		if (cluster->topic == entry->topic &&
+		    (entry->topic < TOPIC_CLOSED || !strcmp(cluster->words[0].word, entry->word)))
+			return cluster->change.first_us - entry->event->wall_us <= CHANGE_APART_US ? cluster : NULL;
 	}
 	return NULL;
 }
 
-static struct cluster *add_cluster(struct clusters *clusters, const struct saying *saying)
+static struct cluster *add_cluster(struct clusters *clusters, const struct entry *entry)
 {
 	struct cluster *list = array_grow(clusters->list, clusters->count, &clusters->capacity, sizeof(*list)), *added;
 
@@ -277,32 +272,29 @@ static struct cluster *add_cluster(struct clusters *clusters, const struct sayin
 		return NULL;
 	clusters->list = list;
 	added = &list[clusters->count++];
-	*added = (struct cluster){ .sort = saying->sort };
-	memcpy(added->kind, saying->kind, sizeof(added->kind));
-	added->change.last_us = saying->recent_event->wall_us;
-	snprintf(added->change.text, sizeof(added->change.text), "%s", saying->text);
+	*added = (struct cluster){ .topic = entry->topic, .change.last_us = entry->event->wall_us };
+	snprintf(added->change.text, sizeof(added->change.text), "%s", entry->text);
 	return added;
 }
 
-static int add_place(struct cluster *cluster, const struct saying *saying)
+static int add_place(struct cluster *cluster, const struct entry *entry)
 {
 	uint64_t *places;
 	size_t i;
 
-	if (!saying->place) {
-		cluster->nowhere = true;
+	cluster->of_fabric |= !entry->place;
+	if (!entry->place)
 		return 0;
-	}
 	for (i = 0; i < cluster->place_count; i++)
-		if (cluster->places[i] == saying->place)
+		if (cluster->places[i] == entry->place)
 			return 0;
 	places = array_grow(cluster->places, cluster->place_count, &cluster->place_capacity, sizeof(*places));
 	if (!places)
 		return ERR_NOMEM;
 	cluster->places = places;
-	if (cluster->place_count < NAMES_MAX)
-		memcpy(cluster->names[cluster->place_count], saying->name, sizeof(saying->name));
-	places[cluster->place_count++] = saying->place;
+	if (cluster->place_count < NAMES_MOST)
+		memcpy(cluster->names[cluster->place_count], entry->name, sizeof(entry->name));
+	places[cluster->place_count++] = entry->place;
 	return 0;
 }
 
@@ -310,106 +302,93 @@ static void add_word(struct cluster *cluster, const char *word)
 {
 	size_t i;
 
-	/* The words of a finding's kind lie in the saying: they are the cluster's own kind. */
-	if (cluster->sort == SORT_CLOSED || cluster->sort == SORT_TOLD)
-		word = finding_kind_name((enum finding_kind)finding_kind_find(cluster->kind));
-	else if (cluster->sort == SORT_ALONE)
-		word = NULL;
-	for (i = 0; i < cluster->word_count; i++)
-		if (cluster->words[i].word == word) {
-			cluster->words[i].count++;
-			return;
-		}
-	if (cluster->word_count == WORDS_MAX)
+	for (i = 0; i < cluster->word_count && strcmp(cluster->words[i].word, word) != 0; i++)
+		;
+	if (i == WORDS_MOST)
 		return;
-	cluster->words[cluster->word_count].word = word;
-	cluster->words[cluster->word_count++].count = 1;
+	cluster->words[i].word = word;
+	cluster->words[i].count++;
+	cluster->word_count += i == cluster->word_count;
 }
 
-static int add_saying(struct clusters *clusters, const struct saying *saying)
+static int add_entry(struct clusters *clusters, const struct entry *entry)
 {
-	struct cluster *cluster = find_cluster(clusters, saying);
+	struct cluster *cluster = find_cluster(clusters, entry);
 
 	if (!cluster)
-		cluster = add_cluster(clusters, saying);
-	if (!cluster || add_place(cluster, saying) < 0)
+		cluster = add_cluster(clusters, entry);
+	if (!cluster || add_place(cluster, entry) < 0)
 		return ERR_NOMEM;
-	add_word(cluster, saying->word);
-	cluster->change.first_us = saying->recent_event->wall_us;
+	add_word(cluster, entry->word);
+	cluster->change.first_us = entry->event->wall_us;
 	cluster->change.count++;
 	return 0;
 }
 
-static const char *places_word(enum sort sort)
+static const char *places_name(enum topic topic)
 {
-	return sort == SORT_HOSTS ? "hosts" : sort == SORT_SWITCHES || sort == SORT_ROUTES ? "switches" : "nodes";
+	return topic == TOPIC_HOSTS ? "hosts" : topic == TOPIC_SWITCHES || topic == TOPIC_ROUTES ? "switches" : "nodes";
 }
 
-static size_t words_of(const struct cluster *cluster, char *ret, size_t size)
+/* "40 hosts: restart 40 (node0001, node0002, node0003, ...)" */
+static void write_places(const struct cluster *cluster, const char *counts, struct text *ret)
 {
-	size_t i, len = 0;
+	size_t i;
 
-	ret[0] = '\0';
-	for (i = 0; i < cluster->word_count && len < size; i++)
-		len += (size_t)snprintf(ret + len, size - len, "%s%s %zu", i ? ", " : "",
-					cluster->words[i].word ? cluster->words[i].word : cluster->kind,
-					cluster->words[i].count);
-	return len;
+	text_appendf(ret, "%zu %s: %s (", cluster->place_count, places_name(cluster->topic), counts);
+	for (i = 0; i < cluster->place_count && i < NAMES_MOST; i++)
+		text_appendf(ret, "%s%.40s", i ? ", " : "", cluster->names[i]);
+	text_append(ret, cluster->place_count > NAMES_MOST ? ", ...)" : ")");
 }
 
-/* Several events in one line: how many of what, and where. */
-static void say_many(struct cluster *cluster)
+/* Several events in one line: counts, and places. */
+static void write_combined(struct cluster *cluster)
 {
 	struct change *change = &cluster->change;
-	char words[160], newest[240];
-	const char *closed = cluster->sort == SORT_CLOSED ? "closed: " : "";
-	size_t len, i;
+	struct text counts = { 0 }, text = { 0 };
+	size_t i;
 
-	words_of(cluster, words, sizeof(words));
-	if (cluster->nowhere || !cluster->place_count) {
-		snprintf(newest, sizeof(newest), "%.200s", change->text);
-		snprintf(change->text, sizeof(change->text), "%s (last of %zu)", newest, change->count);
-	} else if (cluster->place_count == 1) {
-		snprintf(change->text, sizeof(change->text), "%s%.100s: %s", closed, cluster->names[0], words);
-	} else {
-		len = (size_t)snprintf(change->text, sizeof(change->text), "%s%zu %s: %s (", closed,
-				       cluster->place_count, places_word(cluster->sort), words);
-		for (i = 0; i < cluster->place_count && i < NAMES_MAX && len < sizeof(change->text); i++)
-			len += (size_t)snprintf(change->text + len, sizeof(change->text) - len, "%s%.40s",
-						i ? ", " : "", cluster->names[i]);
-		if (len < sizeof(change->text))
-			snprintf(change->text + len, sizeof(change->text) - len, "%s)",
-				 cluster->place_count > NAMES_MAX ? ", ..." : "");
-	}
+	for (i = 0; i < cluster->word_count; i++)
+		text_appendf(&counts, "%s%s %zu", i ? ", " : "", cluster->words[i].word, cluster->words[i].count);
+	if (cluster->topic == TOPIC_CLOSED && !cluster->of_fabric && cluster->place_count)
+		text_append(&text, "closed: ");
+	if (cluster->of_fabric || !cluster->place_count)
+		text_appendf(&text, "%.200s (last of %zu)", change->text, change->count);
+	else if (cluster->place_count == 1)
+		text_appendf(&text, "%.100s: %s", cluster->names[0], text_chars(&counts));
+	else
+		write_places(cluster, text_chars(&counts), &text);
+	snprintf(change->text, sizeof(change->text), "%s", text_chars(&text));
+	text_done(&counts);
+	text_done(&text);
 }
 
-static void say_brief(struct cluster *cluster)
+static void write_brief(struct cluster *cluster)
 {
 	struct change *change = &cluster->change;
-	const char *word = cluster->words[0].word ? cluster->words[0].word : cluster->kind;
-	const char *closed = cluster->sort == SORT_CLOSED ? " closed" : "";
+	const char *word = cluster->words[0].word, *closed = cluster->topic == TOPIC_CLOSED ? " closed" : "";
 
-	if (cluster->nowhere || !cluster->place_count)
+	if (cluster->of_fabric || !cluster->place_count)
 		snprintf(change->brief, sizeof(change->brief), "%.70s", change->text);
 	else if (cluster->place_count == 1)
 		snprintf(change->brief, sizeof(change->brief), "%.40s %s%s", cluster->names[0], word, closed);
 	else
 		snprintf(change->brief, sizeof(change->brief), "%zu %s %s%s", cluster->place_count,
-			 places_word(cluster->sort), word, closed);
+			 places_name(cluster->topic), word, closed);
 }
 
-static int gather(struct clusters *clusters, int64_t since_us, int64_t until_us, struct error *err)
+static int add_events(struct clusters *clusters, int64_t since_us, int64_t until_us, struct error *err)
 {
 	const struct snapshot_context *context = clusters->context;
 	size_t i;
 
 	for (i = 0; i < context->recent_event_count; i++) {
-		const struct recent_event *recent_event = &context->recent_events[i];
-		struct saying saying;
+		const struct recent_event *event = &context->recent_events[i];
+		struct entry entry;
 
-		if (recent_event->wall_us > until_us || recent_event->wall_us <= since_us)
+		if (event->wall_us > until_us || event->wall_us <= since_us || !classify(clusters, event, &entry))
 			continue;
-		if (read_happening(clusters, recent_event, &saying) && add_saying(clusters, &saying) < 0)
+		if (add_entry(clusters, &entry) < 0)
 			return err_nomem(err);
 	}
 	return 0;
@@ -425,7 +404,7 @@ int changes_make(const struct snapshot_context *context, int64_t since_us, int64
 		 struct error *err)
 {
 	struct clusters clusters = { .context = context };
-	int status = gather(&clusters, since_us, until_us, err);
+	int status = add_events(&clusters, since_us, until_us, err);
 	size_t i;
 
 	changes_done(ret);
@@ -438,8 +417,8 @@ int changes_make(const struct snapshot_context *context, int64_t since_us, int64
 
 		if (status == 0) {
 			if (cluster->change.count > 1)
-				say_many(cluster);
-			say_brief(cluster);
+				write_combined(cluster);
+			write_brief(cluster);
 			ret->list[ret->count++] = cluster->change;
 		}
 		free(cluster->places);

@@ -2,8 +2,7 @@
 /*
  * changes.h - summary of the events before the shown time
  *
- * Related events are combined into one change: restarting hosts, links between switches,
- * forwarding
+ * Related events are combined into one change: restarting hosts, links between switches, forwarding
  * tables, counter resets, closed findings. Open findings are not included.
  */
 #ifndef IBWIRE_TUI_MODEL_CHANGES_H

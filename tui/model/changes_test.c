@@ -12,7 +12,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "tui/model/context.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 
 #define START_US (1000000 * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)

@@ -10,24 +10,24 @@
 #include "fabric/shape.h"
 #include "tui/model/port_marks.h"
 
-/* Rows as they come out of the database. */
-struct gathering {
+/* Rows read from the database. */
+struct row_buffer {
 	void *rows;
 	size_t count, capacity;
 	bool failed; /* no memory */
 };
 
-/* Room for one more of @size bytes each, or NULL. */
-static void *add_row(struct gathering *gathering, size_t size)
+/* Grow by one row of @size bytes. Return: the row, or NULL. */
+static void *add_row(struct row_buffer *row_buffer, size_t size)
 {
-	void *rows = array_grow(gathering->rows, gathering->count, &gathering->capacity, size);
+	void *rows = array_grow(row_buffer->rows, row_buffer->count, &row_buffer->capacity, size);
 
 	if (!rows) {
-		gathering->failed = true;
+		row_buffer->failed = true;
 		return NULL;
 	}
-	gathering->rows = rows;
-	return (char *)rows + size * gathering->count++;
+	row_buffer->rows = rows;
+	return (char *)rows + size * row_buffer->count++;
 }
 
 static bool add_finding(void *ctx, const struct finding_row *row)
@@ -51,7 +51,7 @@ void recent_event_copy(const struct event_row *row, struct recent_event *to)
 	snprintf(to->text, sizeof(to->text), "%s", row->event.text);
 }
 
-static bool add_happening(void *ctx, const struct event_row *row)
+static bool add_event(void *ctx, const struct event_row *row)
 {
 	struct recent_event *to = add_row(ctx, sizeof(*to));
 
@@ -69,8 +69,8 @@ static int compare_rows(const void *a, const void *b)
 	return known_x != known_y ? (int)known_x - (int)known_y : finding_compare(&x->finding, &y->finding);
 }
 
-/* What a row points to moves with it. */
-static void point_to_own(struct finding_row *row)
+/* Point into the row itself, which was copied. */
+static void relocate(struct finding_row *row)
 {
 	struct finding *finding = &row->finding;
 
@@ -80,7 +80,7 @@ static void point_to_own(struct finding_row *row)
 		finding->numbers[i].key = row->keys[i];
 }
 
-static void take_findings(struct snapshot_context *context, struct gathering *found)
+static void set_findings(struct snapshot_context *context, struct row_buffer *found)
 {
 	size_t i;
 
@@ -91,12 +91,12 @@ static void take_findings(struct snapshot_context *context, struct gathering *fo
 	if (found->count)
 		qsort(context->findings, found->count, sizeof(*context->findings), compare_rows);
 	for (i = 0; i < found->count; i++) {
-		point_to_own(&context->findings[i]);
+		relocate(&context->findings[i]);
 		context->acknowledged_count += context->findings[i].acknowledged.at_us != 0;
 	}
 }
 
-static void take_happenings(struct snapshot_context *context, struct gathering *found)
+static void set_events(struct snapshot_context *context, struct row_buffer *found)
 {
 	size_t i;
 
@@ -116,20 +116,20 @@ static int read_rows(struct snapshot_context *context, struct reader *reader, in
 {
 	const struct finding_query findings = { .at_us = at_us, .now_us = at_us ? at_us : now_us };
 	const struct event_query events = { .until_us = at_us, .limit = CONTEXT_EVENTS };
-	struct gathering found = { 0 }, happened = { 0 };
+	struct row_buffer found = { 0 }, events_read = { 0 };
 	int code = reader_findings(reader, &findings, add_finding, &found, err);
 
 	if (code == 0)
-		code = reader_events(reader, &events, add_happening, &happened, err);
-	if (code == 0 && (found.failed || happened.failed))
+		code = reader_events(reader, &events, add_event, &events_read, err);
+	if (code == 0 && (found.failed || events_read.failed))
 		code = err_nomem(err);
 	if (code < 0) {
 		free(found.rows);
-		free(happened.rows);
+		free(events_read.rows);
 		return code;
 	}
-	take_findings(context, &found);
-	take_happenings(context, &happened);
+	set_findings(context, &found);
+	set_events(context, &events_read);
 	return 0;
 }
 

@@ -2,8 +2,7 @@
 /*
  * context.h - data of the shown time other than counters
  *
- * The shape of the fabric, the open findings and the recent events. Loaded with each snapshot
- * and
+ * The shape of the fabric, the open findings and the recent events. Loaded with each snapshot and
  * after an acknowledgement.
  */
 #ifndef IBWIRE_TUI_MODEL_CONTEXT_H

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/model/error_sums.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
+#include "storage/history.h"
 #include "storage/reader.h"
+#include "tui/model/format.h"
 
 static uint64_t key_of(uint64_t node_guid, uint8_t port)
 {
@@ -21,7 +25,7 @@ const struct error_sum *error_sums_find(const struct error_sums *sums, uint64_t 
 	return map_get(&sums->by_port, key_of(node_guid, port), &index) ? &sums->sums[index] : NULL;
 }
 
-/* The sum of a port, made where it had none. Return: NULL where there is no memory. */
+/* The sum of a port, added if it is missing. Return: NULL without memory. */
 static struct error_sum *sum_of(struct error_sums *sums, uint64_t node_guid, uint8_t port)
 {
 	struct error_sum *grown;
@@ -57,8 +61,8 @@ int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, str
 	size_t port;
 	unsigned i;
 
-	if (!sums->since_wall_us)
-		sums->since_wall_us = snapshot->sweep.wall_us;
+	if (!sums->since_us)
+		sums->since_us = snapshot->sweep.wall_us;
 	for (port = 0; port < fabric->port_count; port++) {
 		const struct delta *delta = &snapshot->rows[port].sum;
 		struct error_sum *sum;
@@ -86,4 +90,137 @@ void error_sums_done(struct error_sums *sums)
 	free(sums->sums);
 	map_done(&sums->by_port);
 	memset(sums, 0, sizeof(*sums));
+}
+
+/* Aggregates up to this length are used; longer ones are read from sweeps. */
+#define PIECE_US (10 * 60 * INT64_C(1000000))
+
+struct reading_errors {
+	struct error_sums *sums;
+	struct history_piece piece;
+	bool failed; /* no memory */
+};
+
+/* @value (or more) of one counter, at some time between the two. Return: false without memory. */
+static bool add(struct reading_errors *reading, const struct history_port *who, enum counter counter, uint64_t value,
+		bool at_least, int64_t from_us, int64_t to_us)
+{
+	struct error_sum *sum;
+
+	if (!value || !(ERRORS_COUNTED & COUNTER_BIT(counter)))
+		return true;
+	sum = sum_of(reading->sums, who->node_guid, who->num);
+	reading->failed = !sum;
+	if (!sum)
+		return false;
+	if (!sum->total)
+		sum->first_us = from_us;
+	sum->value[counter - COUNTER_TRAFFIC_COUNT] += value;
+	sum->total += value;
+	sum->at_least |= at_least;
+	sum->last_us = to_us;
+	return true;
+}
+
+static bool begin_piece(void *ctx, const struct history_piece *piece)
+{
+	struct reading_errors *reading = ctx;
+
+	reading->piece = *piece;
+	return true;
+}
+
+static bool add_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		      int64_t samples)
+{
+	struct reading_errors *reading = ctx;
+	unsigned i;
+
+	(void)port;
+	(void)samples;
+	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+		if ((delta->known & COUNTER_BIT(i)) &&
+		    !add(reading, who, (enum counter)i, delta->value[i],
+			 ((delta->reset | delta->saturated) & COUNTER_BIT(i)) != 0, reading->piece.from_us,
+			 reading->piece.to_us))
+			return false;
+	return true;
+}
+
+static bool add_error(void *ctx, const struct history_error *error)
+{
+	return add(ctx, &error->who, error->counter, error->value, error->at_least, error->wall_us, error->wall_us);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct error_sum *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	if (x->last_us != y->last_us)
+		return x->last_us > y->last_us ? -1 : 1;
+	if (x->node_guid != y->node_guid)
+		return x->node_guid < y->node_guid ? -1 : 1;
+	return x->port - y->port;
+}
+
+/* Beyond the retention of samples, from aggregates with a coarser time. */
+static int read_sums(struct reader *reader, struct reading_errors *reading, struct error *err)
+{
+	const struct history_consumer consumer = { begin_piece, add_delta, reading };
+	struct history_query query = { .longest_us = PIECE_US, .counters = ERRORS_COUNTED };
+	struct history_range range;
+	int code = reader_history_range(reader, reading->sums->since_us, reading->sums->until_us, &range, err);
+
+	query.after = range.after;
+	query.until = range.until;
+	return code < 0 || range.after == range.until ? code : reader_history(reader, &query, &consumer, err);
+}
+
+int error_sums_read(struct reader *reader, int64_t since_us, int64_t until_us, int64_t kept_us,
+		    struct error_sums *ret, struct error *err)
+{
+	struct reading_errors reading = { .sums = ret };
+	int code;
+
+	error_sums_done(ret);
+	ret->until_us = until_us;
+	/* A sweep at the very start of the retention is included. */
+	ret->since_us = until_us >= kept_us && since_us < kept_us ? kept_us - 1 : since_us;
+	code = until_us >= kept_us ? reader_history_errors(reader, ret->since_us, until_us, add_error, &reading, err) :
+				     read_sums(reader, &reading, err);
+	if (code == 0 && reading.failed)
+		code = err_nomem(err);
+	if (code < 0) {
+		error_sums_done(ret);
+		return code;
+	}
+	if (ret->count)
+		qsort(ret->sums, ret->count, sizeof(*ret->sums), compare);
+	return 0;
+}
+
+const char *error_sum_text(const struct error_sum *sum, char *ret, size_t size)
+{
+	bool done[ERROR_COUNTERS] = { false };
+	struct text text = { 0 };
+	char count[32];
+
+	for (;;) {
+		unsigned most = ERROR_COUNTERS, i;
+
+		for (i = 0; i < ERROR_COUNTERS; i++)
+			if (!done[i] && sum->value[i] && (most == ERROR_COUNTERS || sum->value[i] > sum->value[most]))
+				most = i;
+		if (most == ERROR_COUNTERS)
+			break;
+		done[most] = true;
+		text_appendf(&text, "%s%s %s", text.len ? ", " : "",
+			     format_count(sum->value[most], 24, count, sizeof(count)),
+			     counter_info((enum counter)(most + COUNTER_TRAFFIC_COUNT))->title);
+	}
+	snprintf(ret, size, "%s", text_chars(&text));
+	text_done(&text);
+	return ret;
 }

@@ -19,7 +19,7 @@ static char lower(char byte)
 	return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
 }
 
-/* Cut to whole characters: no UTF-8 sequence stays half. */
+/* Remove an incomplete UTF-8 sequence at the end. */
 static void drop_half_character(char *chars)
 {
 	size_t len = strlen(chars), start = len, want;
@@ -35,8 +35,8 @@ static void drop_half_character(char *chars)
 		chars[start - 1] = '\0';
 }
 
-/* Where a set in brackets ends: behind its ']'; @set where nothing closes it. */
-static const char *past_set(const char *set)
+/* The end of a bracket expression, behind its ']'; @set if it is not closed. */
+static const char *set_end(const char *set)
 {
 	const char *at = set + 1;
 
@@ -53,7 +53,7 @@ static const char *past_set(const char *set)
 	return set;
 }
 
-/* Where a term ends: at a blank or '|' that is not inside of an expression's parentheses. */
+/* The end of a term: a blank or '|' outside parentheses and brackets. */
 static const char *term_end(const char *at)
 {
 	const char *start = at;
@@ -62,18 +62,18 @@ static const char *term_end(const char *at)
 	for (; *at && (depth || (*at != ' ' && *at != '|')); at++) {
 		if (*at == '\\' && at[1]) {
 			at++;
-		} else if (*at == '[' && past_set(at) != at) {
-			at = past_set(at) - 1;
+		} else if (*at == '[' && set_end(at) != at) {
+			at = set_end(at) - 1;
 		} else {
 			depth += *at == '(';
 			depth -= *at == ')' && depth;
 		}
 	}
-	/* A parenthesis that nothing closes holds nothing together. */
+	/* An unclosed parenthesis does not extend the term. */
 	return depth ? start + strcspn(start, " |") : at;
 }
 
-static void say(struct filter *filter, const char *term, const char *what)
+static void set_trouble(struct filter *filter, const char *term, const char *what)
 {
 	if (!filter->trouble[0])
 		snprintf(filter->trouble, sizeof(filter->trouble), "%.50s %.100s", term, what);
@@ -109,7 +109,7 @@ static const char *find_excess(const char *at)
 			if (*at == '(')
 				before[depth] = 0;
 			if (*at == '[')
-				at = past_set(at) - (past_set(at) != at);
+				at = set_end(at) - (set_end(at) != at);
 			else if (*at == '\\' && at[1] && strchr("123456789", *++at))
 				return "back-references are not supported";
 		}
@@ -120,8 +120,8 @@ static const char *find_excess(const char *at)
 }
 
 /*
- * Matched byte by byte: that is many times faster than in the locale's
- * characters, and differs only in what '.' and sets take of one beyond ASCII.
+ * Compiled in the C locale: bytewise matching is many times faster, and differs only for '.' and
+ * bracket expressions with non-ASCII characters.
  */
 int filter_compile(regex_t *regex, const char *text, char *why, size_t size)
 {
@@ -148,7 +148,7 @@ static void make_lower(char *text)
 		*text = lower(*text);
 }
 
-static void take_text(struct filter *filter, struct filter_term *term)
+static void compile_text(struct filter *filter, struct filter_term *term)
 {
 	char what[100] = "matched as plain text: ";
 
@@ -157,29 +157,32 @@ static void take_text(struct filter *filter, struct filter_term *term)
 			term->word = FILTER_REGEX;
 			return;
 		}
-		say(filter, term->text, what);
+		set_trouble(filter, term->text, what);
 	}
 	term->word = FILTER_TEXT;
 	make_lower(term->text);
 }
 
-/* "tier:2" is a word; a text with another colon is one. Return: whether there is anything to match. */
-static bool take_word(struct filter *filter, struct filter_term *term)
+/*
+ * "tier:2" is a keyword; text with any other colon is plain text. Return: whether the term is not
+ * empty.
+ */
+static bool compile_term(struct filter *filter, struct filter_term *term)
 {
 	size_t len = strspn(term->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 	unsigned word;
 
 	if (!len || term->text[len] != ':') {
-		take_text(filter, term);
+		compile_text(filter, term);
 		return true;
 	}
 	for (word = 0; word < FILTER_WORD_COUNT; word++)
 		if (!strncasecmp(words[word], term->text, len) && !words[word][len])
 			break;
 	if (word == FILTER_WORD_COUNT) {
-		say(filter, term->text,
+		set_trouble(filter, term->text,
 		    "unknown keyword, matched as text; keywords: tier rail state class role host ...");
-		take_text(filter, term);
+		compile_text(filter, term);
 		return true;
 	}
 	term->word = (uint8_t)word;
@@ -222,11 +225,11 @@ void filter_set(struct filter *filter, const char *typed)
 		memcpy(to, at, (size_t)(end - at));
 		to += end - at;
 		*to++ = '\0';
-		filter->term_count += *term->text && take_word(filter, term);
+		filter->term_count += *term->text && compile_term(filter, term);
 	}
 }
 
-static bool holds(const char *text, const char *word)
+static bool contains(const char *text, const char *word)
 {
 	for (; *text; text++) {
 		size_t i = 0;
@@ -244,7 +247,7 @@ static bool term_matches(const struct filter_term *term, const char *text, filte
 	bool matches;
 
 	if (term->word == FILTER_TEXT)
-		matches = holds(text, term->text);
+		matches = contains(text, term->text);
 	else if (term->word == FILTER_REGEX)
 		matches = regexec(&term->regex, text, 0, NULL, 0) == 0;
 	else

@@ -3,12 +3,9 @@
  * filter.h - filter expressions typed after '/'
  *
  * "leaf" matches rows that contain it, "leaf|spine" either, "leaf 4xHDR" both, "!leaf" negates.
- * ASCII
- * letters match in both cases. A term with special characters is a POSIX extended regular
- * expression;
- * '|' and blanks inside parentheses and brackets belong to it. "tier:2" is a keyword and its
- * value,
- * evaluated by the caller. An empty alternative is ignored: "leaf|" means "leaf".
+ * ASCII letters match in both cases. A term with special characters is a POSIX extended regular
+ * expression; '|' and blanks inside parentheses and brackets belong to it. "tier:2" is a keyword
+ * and its value, evaluated by the caller. An empty alternative is ignored: "leaf|" means "leaf".
  */
 #ifndef IBWIRE_TUI_MODEL_FILTER_H
 #define IBWIRE_TUI_MODEL_FILTER_H
@@ -55,8 +52,7 @@ void filter_done(struct filter *filter);
 /*
  * filter_compile - regcomp() of a typed extended expression, case-insensitive
  * @text:  rejected if it has back-references or its repetitions expand to more than 1,000
- * characters:
- * regcomp() then needs gigabytes, and matching does not end
+ * characters: regcomp() then needs gigabytes, and matching does not end
  * @why:   @size bytes; on failure, the error message
  *
  * Return: 0, and @regex needs regfree(); else the code of regcomp().

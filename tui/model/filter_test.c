@@ -100,22 +100,23 @@ static void random_filters_agree_with_a_plain_search(void **state)
 static void typing_and_erasing_handle_multibyte_characters(void **state)
 {
 	struct filter filter = { 0 };
+	bool typing = true;
 	int i;
 
 	(void)state;
 	filter_set(&filter, "");
 	setlocale(LC_CTYPE, "C.UTF-8");
-	filter_type(&filter, 'a');
-	filter_type(&filter, 0x65e5);
+	filter_key(&filter, &typing, 'a');
+	filter_key(&filter, &typing, 0x65e5);
 	assert_string_equal(filter.typed, "a\xe6\x97\xa5");
 	assert_true(matches(&filter, "xa\xe6\x97\xa5"));
-	filter_erase(&filter);
+	filter_key(&filter, &typing, KEY_DELETE);
 	assert_string_equal(filter.typed, "a");
-	filter_erase(&filter);
-	filter_erase(&filter);
+	filter_key(&filter, &typing, KEY_DELETE);
+	filter_key(&filter, &typing, KEY_DELETE);
 	assert_string_equal(filter.typed, "");
 	for (i = 0; i < FILTER_SIZE; i++)
-		filter_type(&filter, 0x65e5);
+		filter_key(&filter, &typing, 0x65e5);
 	/* Full: no character is half there. */
 	assert_int_equal(strlen(filter.typed) % 3, 0);
 	assert_int_equal(text_columns(filter.typed), 2 * (strlen(filter.typed) / 3));
@@ -150,12 +151,13 @@ static void control_characters_are_not_taken(void **state)
 {
 	static const int keys[] = { 0x7f, 0x85, 0x9b, '\t', 'a', ' ', 'b' };
 	struct filter filter = { 0 };
+	bool typing = true;
 	size_t i;
 
 	(void)state;
 	setlocale(LC_CTYPE, "C.UTF-8");
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		filter_type(&filter, keys[i]);
+		filter_key(&filter, &typing, keys[i]);
 	assert_string_equal(filter.typed, "a b");
 	filter_done(&filter);
 }

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* Copy @text with one '?' for each character that is not ASCII. */
+/* Copy @text with '?' for each non-ASCII character. */
 static void to_ascii(const char *text, char *ret, size_t size)
 {
 	size_t to = 0;
@@ -27,14 +27,14 @@ static void to_ascii(const char *text, char *ret, size_t size)
 	ret[to] = '\0';
 }
 
-/* Where the last @columns columns of a text begin. Never inside a character. */
+/* The last @columns columns of a text, in whole characters. */
 static const char *tail_of(const char *text, unsigned columns)
 {
 	size_t all = text_columns(text);
 	size_t skip = all > columns ? all - columns : 0;
 	const char *tail = text + text_prefix_bytes(text, skip);
 
-	/* A wide character across the edge is left out as a whole. */
+	/* A wide character at the edge is omitted. */
 	while (*tail && text_columns(tail) > columns) {
 		tail++;
 		while (((unsigned char)*tail & 0xc0) == 0x80)
@@ -43,7 +43,7 @@ static const char *tail_of(const char *text, unsigned columns)
 	return tail;
 }
 
-/* Append to a cell as far as it has room. Return: whether it had. */
+/* Append to a cell. Return: false if it is full. */
 static bool put(char *ret, size_t *len, const char *bytes, size_t count)
 {
 	if (*len + count >= CELL_SIZE)
@@ -89,9 +89,8 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	if (!columns)
 		return ret;
 	/*
-	 * Too long: a head, the mark, and for names a tail. "node0044 mlx5_0/1" is
-	 * told from its neighbours by the number at its head's end, and by the few
-	 * last characters: the tail is short, so that the head keeps its number.
+	 * Too long: a head, the mark, and for names a short tail. Names such as "node0044 mlx5_0/1"
+	 * differ in the number at the end of the head, and in the last characters.
 	 */
 	if (align == ALIGN_MIDDLE && columns > 8)
 		tail_columns = columns < 20 ? 4 : 6;
@@ -139,7 +138,7 @@ const char *format_bar(double percent, unsigned columns, bool unicode, char *ret
 	}
 	percent = percent > 100 ? 100 : percent < 0 ? 0 : percent;
 	filled = (unsigned)lround(percent / 100 * columns * steps);
-	/* In ASCII a column is too much to be the least mark of anything below a percent. */
+	/* In ASCII, less than 1 % has no mark. */
 	if (!filled && percent > (unicode ? 0 : 1) && columns)
 		filled = 1;
 	for (i = 0; i < filled / steps; i++, used++)
@@ -161,7 +160,7 @@ const char *format_rate(double bytes_per_s, unsigned columns, char *ret, size_t 
 	space = strchr(ret, ' ');
 	if (columns >= 10 || !space)
 		return ret;
-	/* "182.4 Gb/s" to "182.4G", "12 b/s" to "12": the column's head names b/s. */
+	/* "182.4 Gb/s" to "182.4G", "12 b/s" to "12": the column head has the unit. */
 	if (space[1] == 'b') {
 		*space = '\0';
 	} else {
@@ -218,6 +217,16 @@ const char *format_count(uint64_t count, unsigned columns, char *ret, size_t siz
 	return ret;
 }
 
+const char *format_errors(double errors, bool at_least, unsigned columns, char *ret, size_t size)
+{
+	char count[32] = "-";
+
+	if (!isnan(errors))
+		format_count((uint64_t)errors, columns - at_least, count, sizeof(count));
+	snprintf(ret, size, "%s%s", count, at_least && !isnan(errors) ? "+" : "");
+	return ret;
+}
+
 const char *format_per_s(double per_s, char *ret, size_t size)
 {
 	if (isnan(per_s))
@@ -227,7 +236,7 @@ const char *format_per_s(double per_s, char *ret, size_t size)
 	return ret;
 }
 
-/* The attribute of its declaration has the formats of its callers checked. */
+/* The attribute of the declaration makes the compiler check the formats. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 const char *format_time(int64_t wall_us, const char *how, char *ret, size_t size)
@@ -260,7 +269,7 @@ const char *format_age(int64_t age_us, char *ret, size_t size)
 	}
 	while (age_s >= units[i].limit_s)
 		i++;
-	/* Between 100 and 365 days there is no shorter word than "0y". */
+	/* Between 100 and 365 days. */
 	if (!(age_s / units[i].unit_s) && units[i].name == 'y')
 		snprintf(ret, size, "<1y");
 	else if (age_s / units[i].unit_s > 99)

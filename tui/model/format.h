@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/model/role.h"
+
 /* Enough for 300 columns of 4-byte characters, some of them combining. */
 #define CELL_SIZE 2048
 
@@ -19,6 +21,13 @@ enum align {
 	ALIGN_LEFT,
 	ALIGN_RIGHT,
 	ALIGN_MIDDLE, /* left-aligned, cut in the middle */
+};
+
+/* A cell of a table. */
+struct table_cell {
+	const char *text;
+	enum role role;
+	enum align align;
 };
 
 /*
@@ -51,6 +60,9 @@ const char *format_percent(double percent, char *ret, size_t size);
 
 /* format_count - "4,096"; below 7 columns "97k", "1.2M". */
 const char *format_count(uint64_t count, unsigned columns, char *ret, size_t size);
+
+/* format_errors - format_count(), with "+" for a lower bound; "-" for NAN. */
+const char *format_errors(double errors, bool at_least, unsigned columns, char *ret, size_t size);
 
 /* format_per_s - a count per second: "0", "3.2k", "1.9M". "-" for NAN. */
 const char *format_per_s(double per_s, char *ret, size_t size);

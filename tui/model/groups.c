@@ -14,8 +14,8 @@
 #include "tui/model/port_table.h"
 
 /*
- * Kinds of rows, in the order in which they stand. Behind them all those of
- * single switches, which stand before them.
+ * Kinds of rows, in display order; rows of single switches follow in the array and precede on the
+ * screen.
  */
 enum {
 	KIND_OUT,                       /* by class of host: what its HCAs send */
@@ -64,19 +64,26 @@ static int kind_of(const struct making *making, uint32_t index)
 	}
 }
 
-/* A row of a switch's own where its group has one, else that of all of its kind. */
-static int row_of(const struct making *making, uint32_t index)
+/* The row of a single switch for a group of the shape, or NO_KIND. */
+static int own_row(const struct making *making, uint32_t group)
 {
-	uint32_t group = making->shape->ports[index].group;
 	size_t i;
 
 	for (i = 0; group != SHAPE_NONE && i < making->own_count; i++)
 		if (making->own_group[i] == group)
 			return (int)(KIND_COUNT + i);
-	return kind_of(making, index);
+	return NO_KIND;
 }
 
-static void add_load(struct port_group *row, const struct row_view *view, uint32_t index)
+/* The row of a port: that of its switch if there is one, else that of its kind. */
+static int row_of(const struct making *making, uint32_t index)
+{
+	int own = own_row(making, making->shape->ports[index].group);
+
+	return own != NO_KIND ? own : kind_of(making, index);
+}
+
+static void add_load(struct port_group *row, const struct port_view *view, uint32_t index)
 {
 	double percent = view->xmit_percent;
 	int bucket;
@@ -101,7 +108,7 @@ static void add_load(struct port_group *row, const struct row_view *view, uint32
 	row->buckets[bucket < GROUP_BUCKETS ? bucket : GROUP_BUCKETS - 1]++;
 }
 
-static void add_port(struct port_group *row, const struct row_view *view, uint32_t index)
+static void add_port(struct port_group *row, const struct port_view *view, uint32_t index)
 {
 	if (row->first == FABRIC_NONE)
 		row->first = index;
@@ -113,7 +120,7 @@ static void add_port(struct port_group *row, const struct row_view *view, uint32
 		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
 	if (!isnan(view->errors))
 		row->errors = isnan(row->errors) ? view->errors : row->errors + view->errors;
-	row->errors_at_least |= view->at_least;
+	row->errors_at_least |= view->errors_at_least;
 }
 
 static void add_ports(struct making *making)
@@ -136,12 +143,12 @@ static void add_ports(struct making *making)
 	}
 }
 
-static bool counts(const struct finding_row *finding)
+static bool is_open(const struct finding_row *finding)
 {
 	return !finding->acknowledged.at_us;
 }
 
-/* The group of the shape that a finding is about as a whole, or SHAPE_NONE. */
+/* The group that a finding is about as a whole, or SHAPE_NONE. */
 static uint32_t group_of(const struct making *making, const struct finding_row *finding)
 {
 	const struct subject subject = subject_of_finding(finding);
@@ -149,17 +156,7 @@ static uint32_t group_of(const struct making *making, const struct finding_row *
 	return subject_group(making->shape, &subject);
 }
 
-static bool has_row(const struct making *making, uint32_t group)
-{
-	size_t i;
-
-	for (i = 0; i < making->own_count; i++)
-		if (making->own_group[i] == group)
-			return true;
-	return false;
-}
-
-/* The rows of single switches: of the worst findings first. */
+/* Add rows of single switches, those of the worst findings first. */
 static void find_own(struct making *making)
 {
 	const struct snapshot_context *context = making->context;
@@ -170,10 +167,10 @@ static void find_own(struct making *making)
 		uint32_t group;
 		int kind;
 
-		if (!counts(finding) || finding->finding.severity < FINDING_WARNING)
+		if (!is_open(finding) || finding->finding.severity < FINDING_WARNING)
 			continue;
 		group = group_of(making, finding);
-		if (group == SHAPE_NONE || has_row(making, group) || !making->shape->groups[group].count)
+		if (group == SHAPE_NONE || own_row(making, group) != NO_KIND || !making->shape->groups[group].count)
 			continue;
 		kind = kind_of(making, making->shape->members[making->shape->groups[group].first]);
 		if (kind == NO_KIND)
@@ -184,19 +181,19 @@ static void find_own(struct making *making)
 	}
 }
 
-/* Is it about a link as a whole, and so about both of its directions? */
+/* Whether a finding is about a link, and so about both directions. */
 static bool is_of_link(const struct finding *finding)
 {
 	return finding->port && finding->kind != FINDING_CONGESTION && finding->kind != FINDING_XMIT_DISCARDS;
 }
 
-/* Informational: it explains the load of the row. */
-static bool is_told(const struct finding *finding)
+/* Whether a finding is displayed in the row; congestion is informational but explains the load. */
+static bool is_displayed(const struct finding *finding)
 {
 	return finding->severity >= FINDING_WARNING || finding->kind == FINDING_CONGESTION;
 }
 
-static void blame_row(struct making *making, int row, const struct finding_row *finding)
+static void assign_row(struct making *making, int row, const struct finding_row *finding)
 {
 	const struct finding_row **worst = row == NO_KIND ? NULL : &making->rows[row].worst;
 
@@ -204,10 +201,10 @@ static void blame_row(struct making *making, int row, const struct finding_row *
 		*worst = finding;
 }
 
-static void blame_port(struct making *making, uint32_t index, const struct finding_row *finding)
+static void assign_port(struct making *making, uint32_t index, const struct finding_row *finding)
 {
 	if (index != FABRIC_NONE)
-		blame_row(making, row_of(making, index), finding);
+		assign_row(making, row_of(making, index), finding);
 }
 
 /* The row of a link that is down, from its two nodes. */
@@ -226,7 +223,7 @@ static int kind_between(const struct making *making, uint32_t from, uint32_t to)
 	return KIND_ACROSS;
 }
 
-static void blame_link(struct making *making, uint32_t node, const struct finding_row *finding)
+static void assign_link(struct making *making, uint32_t node, const struct finding_row *finding)
 {
 	const struct fabric *fabric = making->fabric;
 	uint32_t port = fabric_node_port(fabric, node, finding->finding.port);
@@ -234,18 +231,18 @@ static void blame_link(struct making *making, uint32_t node, const struct findin
 	bool both = is_of_link(&finding->finding);
 
 	if (port != FABRIC_NONE && fabric->ports[port].peer != FABRIC_NONE) {
-		blame_port(making, port, finding);
+		assign_port(making, port, finding);
 		if (both)
-			blame_port(making, fabric->ports[port].peer, finding);
+			assign_port(making, fabric->ports[port].peer, finding);
 	} else if (peer != FABRIC_NONE) {
-		blame_row(making, kind_between(making, node, peer), finding);
+		assign_row(making, kind_between(making, node, peer), finding);
 		if (both)
-			blame_row(making, kind_between(making, peer, node), finding);
+			assign_row(making, kind_between(making, peer, node), finding);
 	}
 }
 
-/* Which rows a finding speaks of. */
-static void blame(struct making *making, const struct finding_row *finding)
+/* Assign a finding to its rows. */
+static void assign(struct making *making, const struct finding_row *finding)
 {
 	const struct fabric *fabric = making->fabric;
 	uint32_t node = fabric_find_node(fabric, finding->finding.node_guid), group = group_of(making, finding), i;
@@ -253,17 +250,17 @@ static void blame(struct making *making, const struct finding_row *finding)
 	if (node == FABRIC_NONE)
 		return;
 	if (group != SHAPE_NONE) {
-		blame_port(making, making->shape->members[making->shape->groups[group].first], finding);
+		assign_port(making, making->shape->members[making->shape->groups[group].first], finding);
 	} else if (finding->finding.port) {
-		blame_link(making, node, finding);
+		assign_link(making, node, finding);
 	} else if (making->shape->nodes[node].up_group != SHAPE_NONE) {
 		/* A finding on shared links would otherwise mark every row. */
 		const struct shape_group *up = &making->shape->groups[making->shape->nodes[node].up_group];
 
-		blame_port(making, up->count ? making->shape->members[up->first] : FABRIC_NONE, finding);
+		assign_port(making, up->count ? making->shape->members[up->first] : FABRIC_NONE, finding);
 	} else {
 		for (i = 0; i < fabric->nodes[node].ports; i++)
-			blame_port(making, fabric->nodes[node].first_port + i, finding);
+			assign_port(making, fabric->nodes[node].first_port + i, finding);
 	}
 }
 
@@ -285,7 +282,7 @@ static void name_kind(struct port_group *row, int kind, bool other)
 			 kind >= KIND_IN ? "in" : "out");
 }
 
-/* What has to be typed to see its links. */
+/* The filter that selects the links of a kind. */
 static void filter_kind(const struct making *making, struct port_group *row, int kind)
 {
 	char role[SHAPE_ROLE_SIZE];
@@ -306,7 +303,7 @@ static void name_own(const struct making *making, struct port_group *row, const 
 		snprintf(row->name, sizeof(row->name), "%s up", names[group->node]);
 }
 
-/* Those that have ports, the single switches first. */
+/* Collect the rows that have ports, single switches first. */
 static void collect(struct making *making, struct port_groups *ret)
 {
 	size_t i;
@@ -359,8 +356,8 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 	find_own(&making);
 	add_ports(&making);
 	for (i = 0; i < context->finding_count; i++)
-		if (counts(&context->findings[i]) && is_told(&context->findings[i].finding))
-			blame(&making, &context->findings[i]);
+		if (is_open(&context->findings[i]) && is_displayed(&context->findings[i].finding))
+			assign(&making, &context->findings[i]);
 	collect(&making, ret);
 	free(making.rows);
 	return 0;
@@ -420,7 +417,7 @@ const char *group_histogram(const struct port_group *group, bool unicode, char *
 			*to++ = (char)('0' + level);
 			continue;
 		}
-		/* U+2581 to U+2588: one to eight eighths of a line from below. */
+		/* U+2581 to U+2588: one to eight eighths of a line. */
 		*to++ = '\xe2';
 		*to++ = '\x96';
 		*to++ = (char)('\x80' + level);

@@ -3,10 +3,9 @@
  * groups.h - ports by role: load and problems of each group
  *
  * Every direction of every link that is up is in exactly one row, by the sending port: "compute
- * out" are
- * HCA ports, "compute in" the switch ports to them, "leaf up", "spine down" and so on. A switch
- * with a
- * finding on its group of links has a row of its own. Pure: no curses, no I/O. O(ports).
+ * out" are HCA ports, "compute in" the switch ports to them, "leaf up", "spine down" and so on. A
+ * switch with a finding on its group of links has a row of its own. Pure: no curses, no I/O.
+ * O(ports).
  */
 #ifndef IBWIRE_TUI_MODEL_GROUPS_H
 #define IBWIRE_TUI_MODEL_GROUPS_H

@@ -12,7 +12,7 @@
 #include "storage/reader.h"
 #include "tui/model/format.h"
 #include "tui/model/context.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 #include "tui/model/port_table.h"
 
 enum { LEAVES = 4, TURNS = 200 };
@@ -33,7 +33,6 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
 		return -1;
-	port_table_init(&made->table);
 	made->snapshot.fabric = made->sample.fabric;
 	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
 	made->context.findings = made->findings;
@@ -73,17 +72,17 @@ static double draw_number(unsigned most)
 static void fill(struct made *made, bool all_known)
 {
 	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
-		struct row_view *view = &made->table.views[i];
+		struct port_view *view = &made->table.views[i];
 		bool known = all_known || rand() % 8;
 
-		*view = (struct row_view){
+		*view = (struct port_view){
 			.word = (uint8_t)(!is_up(made, (uint32_t)i) ? WORD_DOWN : known ? WORD_OK : WORD_SILENT),
 			.unused = !is_up(made, (uint32_t)i) && rand() % 2,
 			.xmit_percent = known ? draw_number(110) : NAN,
 			.xmit_bytes_per_s = known ? draw_number(1000) : NAN,
 			.stall_percent = rand() % 2 ? draw_number(100) : NAN,
 			.errors = rand() % 2 ? (double)(rand() % 5) : NAN,
-			.at_least = !(rand() % 50),
+			.errors_at_least = !(rand() % 50),
 		};
 	}
 }
@@ -131,7 +130,7 @@ static void check_row(const struct made *made, const char *name, const struct po
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
 	for (uint32_t i = 0; i < made->sample.fabric->port_count; i++) {
-		const struct row_view *view = &made->table.views[i];
+		const struct port_view *view = &made->table.views[i];
 
 		if (!row_name(made, i) || strcmp(row_name(made, i), name))
 			continue;
@@ -200,7 +199,7 @@ static void nothing_known_is_not_zero(void **state)
 
 	fill(made, true);
 	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
-		struct row_view *view = &made->table.views[i];
+		struct port_view *view = &made->table.views[i];
 
 		view->xmit_percent = view->stall_percent = view->errors = NAN;
 	}

@@ -91,7 +91,7 @@ static void find_blocks(struct make *make, const struct heat *heat)
 	}
 }
 
-/* A switch, in the order of its block's first row and its own. */
+/* Sort key of a switch: rank of the first row of its block, own rank. */
 struct entry {
 	uint32_t block_rank, rank, node;
 };
@@ -108,8 +108,8 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /*
- * Nodes of one side in order. @least: by node: the smallest rank of a row in the block that it stands for
- * Return: how many.
+ * List the nodes of one side in order. @least: by block: the smallest rank of its rows. Return:
+ * their number.
  */
 static size_t list_side(struct make *make, const struct heat *heat, bool above, const uint32_t *least,
 			struct entry *entries)
@@ -128,7 +128,7 @@ static size_t list_side(struct make *make, const struct heat *heat, bool above, 
 	return count;
 }
 
-static int take_sides(struct make *make, struct heat *heat, const uint32_t *least, struct entry *entries)
+static int list_sides(struct make *make, struct heat *heat, const uint32_t *least, struct entry *entries)
 {
 	size_t i;
 
@@ -151,7 +151,7 @@ static int take_sides(struct make *make, struct heat *heat, const uint32_t *leas
 	return heat->columns ? 0 : ERR_NOMEM;
 }
 
-/* Columns of the blocks come in the same order as their rows. */
+/* Columns are ordered by block, as rows are. */
 static void place_columns(struct make *make, struct heat *heat, const uint32_t *least, const struct entry *entries)
 {
 	size_t row = 0, i;
@@ -206,7 +206,7 @@ static int make_sides(struct make *make, struct heat *heat)
 			*rank = make->rank[i];
 	}
 	if (code == 0)
-		code = take_sides(make, heat, least, entries);
+		code = list_sides(make, heat, least, entries);
 	if (code == 0) {
 		place_columns(make, heat, least, entries);
 		code = make_cells(heat);
@@ -216,7 +216,7 @@ static int make_sides(struct make *make, struct heat *heat)
 	return code;
 }
 
-static void take_larger(float *value, double other)
+static void keep_larger(float *value, double other)
 {
 	if (!isnan(other) && !(other <= *value))
 		*value = (float)other;
@@ -244,8 +244,8 @@ static void add_member(const struct make *make, struct heat *heat, struct heat_c
 		cell->rate += (float)rate;
 	if (!isnan(measured) && !(measured <= cell->value[HEAT_MEASURED]))
 		cell->port = member->port;
-	take_larger(&cell->value[HEAT_MEASURED], measured);
-	take_larger(&cell->value[HEAT_PREDICTED], predicted);
+	keep_larger(&cell->value[HEAT_MEASURED], measured);
+	keep_larger(&cell->value[HEAT_PREDICTED], predicted);
 	if (!isnan(apart) && !(fabs(apart) <= fabsf(cell->value[HEAT_DIFFERENCE])))
 		cell->value[HEAT_DIFFERENCE] = (float)apart;
 	heat->predicted |= !isnan(predicted);

@@ -4,8 +4,7 @@
  * per upper switch
  *
  * Switches not connected by such links are in separate blocks: pods of a three-tier fabric, or
- * planes.
- * A row has cells only for the columns of its block. Pure: no curses, no database.
+ * planes. A row has cells only for the columns of its block. Pure: no curses, no database.
  */
 #ifndef IBWIRE_TUI_MODEL_HEAT_H
 #define IBWIRE_TUI_MODEL_HEAT_H

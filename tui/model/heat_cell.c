@@ -6,7 +6,9 @@
 
 #include "tui/model/heat.h"
 
-/* A load below this is as good as none; a difference that is not worth a sign, and one that is large. */
+/*
+ * Loads below IDLE are shown as idle; differences below SAME are not marked, from FAR on strongly.
+ */
 #define IDLE 0.01
 #define SAME 0.05
 #define FAR 0.25
@@ -62,7 +64,7 @@ static enum role write_difference(double apart, int columns, char *ret)
 	return same ? ROLE_FAINT : apart < 0 ? ROLE_LOAD_LOW : far ? ROLE_LOAD_HIGH : ROLE_LOAD_MIDDLE;
 }
 
-/* One sign, where the number would stand. */
+/* Write a sign at the position of the number. */
 static void write_sign(const char *sign, int columns, char *ret)
 {
 	snprintf(ret, 16, "%*s%s%s", heat_number_columns(columns) - 1, "", sign, columns > 3 ? " " : "");
@@ -130,14 +132,14 @@ void heat_layout(int area_rows, int area_columns, int label, int suffix, size_t 
 	ret->shown = ret->shown < 1 ? 1 : ret->shown;
 	ret->words = area_rows >= 18 ? 3 : area_rows >= 12 ? 2 : area_rows > 1;
 	ret->legend = area_rows >= 10;
-	/* A name is written horizontally if a blank remains beside it. */
+	/* Names are written horizontally if they leave a blank. */
 	ret->heads = suffix < ret->cell ? 1 : suffix > HEADS_MOST ? HEADS_MOST : suffix;
 	if (ret->heads < 1 || area_rows < 10)
 		ret->heads = 1;
 	ret->rows = area_rows - ret->words - ret->legend - ret->heads;
 	if (ret->rows < 1)
 		ret->rows = 0;
-	/* Where all rows are seen and lines are left, the links of the cursor's row stand there one by one. */
+	/* If all rows fit, the remaining lines list the links of the selected row. */
 	rows = rows ? rows : 1;
 	ret->members = ret->rows - (int)(rows < (size_t)ret->rows ? rows : (size_t)ret->rows) - 1;
 	if (ret->members < MEMBERS_LEAST)
@@ -154,7 +156,7 @@ size_t heat_prefix(const char *const *names, size_t count)
 			j++;
 		prefix = j;
 	}
-	/* Of one name alone, and of numbers, the number stays whole. */
+	/* Digits at the end of the prefix belong to the names. */
 	while (prefix > 0 && ((names[0][prefix - 1] >= '0' && names[0][prefix - 1] <= '9') ||
 			      ((unsigned char)names[0][prefix] & 0xc0) == 0x80))
 		prefix--;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "view/port_view.h"
+
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 {
 	int header = rows >= 30 ? 3 : rows >= 14 ? 2 : 1, tabs = rows >= 12;
@@ -28,17 +30,21 @@ const struct column_info *column_info(enum column column)
 		[COLUMN_TAG] = { "TAG", "", "tagged with T or Insert", false },
 		[COLUMN_FINDING] = { "FINDING", "FIND", "worst open finding of the link", false },
 		[COLUMN_PORT] = { "PORT", "PORT", "end nearer to the hosts (x: the other end): node/port", false },
-		[COLUMN_PEER] = { "PEER", "PEER", "port at the other end of the cable", false },
-		[COLUMN_STATUS] = { "STATUS", "STATUS", "status of the worse end: ok, idle, silent, ...",
+		[COLUMN_PEER] = { HEADING_PEER, HEADING_PEER, "port at the other end of the cable", false },
+		[COLUMN_STATUS] = { HEADING_STATUS, HEADING_STATUS, "status of the worse end: ok, idle, silent, ...",
 				    false },
-		[COLUMN_STATE] = { "STATE", "STATE", "logical and physical state of PORT (PortInfo)", false },
-		[COLUMN_LINK] = { "LINK", "LINK", "width and speed; !: below enabled or built value", false },
+		[COLUMN_STATE] = { HEADING_STATE, HEADING_STATE,
+				   "logical and physical state of PORT (PortInfo)", false },
+		[COLUMN_LINK] = { HEADING_LINK, HEADING_LINK,
+				  "width and speed; !: below enabled or built value", false },
 		[COLUMN_LOAD] = { "LOAD", "LOAD", "utilization of the busier direction", true },
-		[COLUMN_XMIT] = { "TX", "TXb/s", "bits per second from PORT to PEER", true },
-		[COLUMN_XMIT_PERCENT] = { "TX%", "TX%", "the same in % of the link's data rate", true },
+		[COLUMN_XMIT] = { HEADING_TX, "TXb/s", "bits per second from PORT to PEER", true },
+		[COLUMN_XMIT_PERCENT] = { HEADING_TX_PERCENT, HEADING_TX_PERCENT,
+					  "the same in % of the link's data rate", true },
 		[COLUMN_XMIT_BAR] = { "TX LOAD", "TX", "the same as a bar", false },
-		[COLUMN_RCV] = { "RX", "RXb/s", "bits per second from PEER to PORT", true },
-		[COLUMN_RCV_PERCENT] = { "RX%", "RX%", "the same in % of the link's data rate", true },
+		[COLUMN_RCV] = { HEADING_RX, "RXb/s", "bits per second from PEER to PORT", true },
+		[COLUMN_RCV_PERCENT] = { HEADING_RX_PERCENT, HEADING_RX_PERCENT,
+					  "the same in % of the link's data rate", true },
 		[COLUMN_RCV_BAR] = { "RX LOAD", "RX", "the same as a bar", false },
 		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second sent by PORT", true },
 		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second received by PORT", true },
@@ -47,10 +53,10 @@ const struct column_info *column_info(enum column column)
 		[COLUMN_STALL_BACK] = { "RXWait%", "RXWt%", "the same for PEER", true },
 		[COLUMN_WAIT] = { "TXWAIT/s", "TXw/s", "XmitWait ticks per second of PORT", true },
 		[COLUMN_WAIT_BACK] = { "RXWAIT/s", "RXw/s", "the same for PEER", true },
-		[COLUMN_ERRORS] = { "ERRORS", "ERR", "errors of PORT / PEER since the time in the header", true },
+		[COLUMN_ERRORS] = { HEADING_ERRORS, "ERR", "errors of PORT / PEER since the time in the header", true },
 		[COLUMN_WHICH_ERRORS] = { "WHICH ERRORS", "WHICH", "error counters that increased", false },
-		[COLUMN_AGE] = { "AGE", "AGE", "age of the link's newest reading", true },
-		[COLUMN_LID] = { "LID", "LID", "LID at which PORT is polled", true },
+		[COLUMN_AGE] = { HEADING_AGE, HEADING_AGE, "age of the link's newest reading", true },
+		[COLUMN_LID] = { HEADING_LID, HEADING_LID, "LID at which PORT is polled", true },
 		[COLUMN_GUID] = { "NODE GUID", "GUID", "node GUID of PORT", false },
 	};
 
@@ -69,7 +75,7 @@ bool column_by_title(const char *title, enum column *ret)
 
 bool column_can_hide(enum column column)
 {
-	/* The identity of a row, and marks that are shown only if there are any. */
+	/* Not the identity of a row, and marks that appear only if needed. */
 	return column != COLUMN_PORT && column != COLUMN_TAG && column != COLUMN_FINDING;
 }
 
@@ -77,8 +83,8 @@ bool column_can_hide(enum column column)
 enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3, AS_TAG = -4, AS_FINDING = -5, AS_KIND = -6 };
 
 /*
- * One step after the other is taken where there is room: a column appears, or
- * grows to a width. Names and bars also take less than a whole step.
+ * Steps are applied in order if there is room: a column appears or grows to a width. Names and bars
+ * may also grow by less.
  */
 struct layout_step {
 	int8_t column;
@@ -159,7 +165,7 @@ static bool is_hidden(const struct column_needs *needs, enum column column)
 
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
-	/* A mark of one that is degraded stands behind width and speed. */
+	/* A degraded link has a mark behind width and speed. */
 	const int data_columns[] = {
 		needs->port_columns, needs->peer_columns, needs->link_columns < 4 ? 5 : needs->link_columns + 1,
 		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
@@ -183,7 +189,7 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 		place->columns += more;
 		left -= more + gap;
 	}
-	/* Bars are compared with each other by eye, so they are equally long. */
+	/* Both bars are equally long, for comparison. */
 	if (ret[COLUMN_XMIT_BAR].columns && ret[COLUMN_RCV_BAR].columns)
 		ret[COLUMN_XMIT_BAR].columns = ret[COLUMN_RCV_BAR].columns =
 			(ret[COLUMN_XMIT_BAR].columns + ret[COLUMN_RCV_BAR].columns) / 2;

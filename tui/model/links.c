@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analysis/rate.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -15,13 +14,13 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 
-/* Where an end stands that is on no tier: above all that are. */
+/* Height of an end without a tier: above all others. */
 #define NO_TIER 255
 
 void links_init(struct links *links)
 {
 	memset(links, 0, sizeof(*links));
-	/* The busiest first: what an operator looks for before anything is typed. */
+	/* The busiest links first. */
 	links->sort = COLUMN_LOAD;
 	links->descending = true;
 }
@@ -46,7 +45,7 @@ void links_done(struct links *links)
 	map_done(&links->tags);
 }
 
-/* How far an end is from the hosts. */
+/* Distance of an end from the hosts. */
 static unsigned height_of(const struct fabric *fabric, const struct shape *shape, uint32_t port)
 {
 	const struct node *node = &fabric->nodes[fabric->ports[port].node];
@@ -65,15 +64,15 @@ static bool is_lower(const struct port_table *table, const struct shape *shape, 
 
 	if (own != other)
 		return own < other;
-	return table->views[port].port_rank < table->views[peer].port_rank;
+	return table->order.port_rank[port] < table->order.port_rank[peer];
 }
 
-/* What one direction carries: as its sender counted it, or where nothing is known of that, its receiver. */
+/* Load of one direction, as counted by the sender; if unknown, by the receiver. */
 static void fill_direction(const struct port_table *table, uint32_t from, uint32_t to, unsigned direction,
 			   struct link_row *ret)
 {
-	const struct row_view *sender = &table->views[from];
-	const struct row_view *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
+	const struct port_view *sender = &table->views[from];
+	const struct port_view *receiver = to == FABRIC_NONE ? NULL : &table->views[to];
 
 	if (receiver && isnan(sender->xmit_bytes_per_s) && !isnan(receiver->rcv_bytes_per_s)) {
 		ret->bytes_per_s[direction] = receiver->rcv_bytes_per_s;
@@ -87,10 +86,12 @@ static void fill_direction(const struct port_table *table, uint32_t from, uint32
 static void fill_row(const struct port_table *table, const struct shape *shape, uint32_t port, uint32_t peer,
 		     struct link_row *ret)
 {
-	const struct row_view *own = &table->views[port];
+	const struct port_view *own = &table->views[port];
+	const struct port_row *rows = table->snapshot->rows;
 
 	*ret = (struct link_row){
-		.ends = { port, peer }, .word = own->word, .unused = own->unused, .last_wall_us = own->last_wall_us,
+		.ends = { port, peer }, .word = own->word, .unused = own->unused,
+		.last_wall_us = rows[port].last_wall_us,
 	};
 	fill_direction(table, port, peer, 0, ret);
 	/* Without a cable there is no other end; the port's own receive counters are still shown. */
@@ -102,10 +103,10 @@ static void fill_row(const struct port_table *table, const struct shape *shape, 
 		return;
 	}
 	fill_direction(table, peer, port, 1, ret);
-	ret->word = (uint8_t)port_word_worse((enum port_word)own->word, (enum port_word)table->views[peer].word);
+	ret->word = port_word_worse(own->word, table->views[peer].word);
 	ret->unused &= table->views[peer].unused;
-	if (table->views[peer].last_wall_us > ret->last_wall_us)
-		ret->last_wall_us = table->views[peer].last_wall_us;
+	if (rows[peer].last_wall_us > ret->last_wall_us)
+		ret->last_wall_us = rows[peer].last_wall_us;
 	ret->degraded = port_is_degraded(table->snapshot->fabric, shape, port);
 }
 
@@ -126,15 +127,15 @@ static void finish_row(struct links *links, struct link_row *link, const uint32_
 		const struct port *port = &fabric->ports[link->ends[i]];
 		uint32_t finding = finding_of[link->ends[i]];
 
-		/* Findings are ordered by how bad they are. */
+		/* Findings are sorted by severity. */
 		if (finding && (!link->finding || finding < link->finding))
 			link->finding = finding;
-		/* Names of ports that are seldom shown do not widen the columns. */
+		/* Hidden ports do not widen the columns. */
 		if (!link->unused)
 			widen(&links->end_columns[i], links->table->order.name_columns[port->node], port->num);
 	}
 	if (link->finding)
-		link->mark = (uint8_t)port_mark_of(&links->context->findings[link->finding - 1]);
+		link->mark = port_mark_of(&links->context->findings[link->finding - 1]);
 	links->has_marks |= link->mark != MARK_NONE;
 	links->unused_count += link->unused;
 }
@@ -150,7 +151,7 @@ static void make_rows(struct links *links, const uint32_t *finding_of)
 		uint32_t peer = fabric->ports[i].peer;
 		struct link_row *link = &links->all[links->count];
 
-		/* A link is met at both of its ends. */
+		/* Each link is processed at its lower port index. */
 		if (!port_is_pollable(fabric, &fabric->ports[i]) || (peer != FABRIC_NONE && peer < i))
 			continue;
 		links->count++;
@@ -192,7 +193,119 @@ int links_set(struct links *links, const struct port_table *table, const struct 
 	return 0;
 }
 
-static bool is_name_of_somebody(const struct shape *shape, const struct filter_term *term)
+double links_number(const struct links *links, const struct link_row *link, enum column column)
+{
+	const struct port_view *views = links->table->views;
+	bool back = column == COLUMN_STALL_BACK || column == COLUMN_WAIT_BACK;
+	unsigned side = links_side(links, link, 0);
+	uint32_t end = links_end(links, link, back);
+
+	switch (column) {
+	case COLUMN_LOAD:
+		return links_load(link);
+	case COLUMN_XMIT:
+		return link->bytes_per_s[side];
+	case COLUMN_RCV:
+		return link->bytes_per_s[!side];
+	case COLUMN_XMIT_PERCENT:
+	case COLUMN_XMIT_BAR:
+		return link->percent[side];
+	case COLUMN_RCV_PERCENT:
+	case COLUMN_RCV_BAR:
+		return link->percent[!side];
+	case COLUMN_XMIT_PACKETS:
+		return views[end].xmit_packets_per_s;
+	case COLUMN_RCV_PACKETS:
+		return views[end].rcv_packets_per_s;
+	case COLUMN_STALL:
+	case COLUMN_STALL_BACK:
+		return end == FABRIC_NONE ? NAN : views[end].stall_percent;
+	case COLUMN_WAIT:
+	case COLUMN_WAIT_BACK:
+		return end == FABRIC_NONE ? NAN : views[end].wait_ticks_per_s;
+	default:
+		return NAN;
+	}
+}
+
+/* The key by which a row is sorted; NAN if unknown. */
+static double key_of(const struct links *links, const struct link_row *link)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	uint32_t end = links_end(links, link, links->sort == COLUMN_PEER);
+	uint64_t rate;
+
+	switch (links->sort) {
+	case COLUMN_TAG:
+		return links_is_tagged(links, link);
+	case COLUMN_FINDING:
+		/* The worst finding first; a link without any is sorted as unknown. */
+		return link->finding ? (double)link->mark * 1e6 - link->finding : NAN;
+	case COLUMN_STATUS:
+		return link->word;
+	case COLUMN_LINK:
+		rate = port_rate_bits_per_s(&fabric->ports[link->ends[0]]);
+		return rate ? (double)rate : NAN;
+	case COLUMN_ERRORS:
+	case COLUMN_WHICH_ERRORS:
+		return links_errors(links, link);
+	case COLUMN_AGE:
+		return link->last_wall_us ? -(double)link->last_wall_us : NAN;
+	case COLUMN_PORT:
+	case COLUMN_PEER:
+		return end == FABRIC_NONE ? NAN : links->table->order.port_rank[end];
+	case COLUMN_STATE:
+		return fabric->ports[end].state * 16 + fabric->ports[end].phys_state;
+	case COLUMN_LID:
+		return fabric_port_lid(fabric, &fabric->ports[end]);
+	case COLUMN_GUID: /* 64 bits do not fit: it is the tie */
+		return 0;
+	default:
+		return links_number(links, link, links->sort);
+	}
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct link_entry *entry_a = a, *entry_b = b;
+
+	if (entry_a->key != entry_b->key)
+		return entry_a->key < entry_b->key ? -1 : 1;
+	if (entry_a->tie != entry_b->tie)
+		return entry_a->tie < entry_b->tie ? -1 : 1;
+	return entry_a->link < entry_b->link ? -1 : entry_a->link > entry_b->link;
+}
+
+/* Unknown values last in both orders, ties by name. */
+static void links_sort(struct links *links)
+{
+	const struct fabric *fabric = links->table->snapshot->fabric;
+	struct link_entry *entries = links->entries;
+	size_t i;
+
+	for (i = 0; i < links->row_count; i++) {
+		const struct link_row *link = links_row(links, i);
+		uint32_t first = links_end(links, link, 0);
+		double key = key_of(links, link);
+
+		if (isnan(key))
+			key = INFINITY;
+		else if (links->descending)
+			key = -key;
+		entries[i] = (struct link_entry){ key, links->table->order.port_rank[first], links->rows[i] };
+		if (links->sort == COLUMN_GUID) {
+			uint64_t guid = fabric->nodes[fabric->ports[first].node].guid;
+
+			entries[i].tie = links->descending ? ~guid : guid;
+		}
+	}
+	qsort(entries, links->row_count, sizeof(*entries), compare_entries);
+	for (i = 0; i < links->row_count; i++)
+		links->rows[i] = entries[i].link;
+}
+
+/* Whether the value of a term is the full name of a host or rail. */
+static bool is_full_name(const struct shape *shape, const struct filter_term *term)
 {
 	size_t i;
 
@@ -214,7 +327,7 @@ void links_arrange(struct links *links)
 		return;
 	links->exact = 0;
 	for (i = 0; i < links->filter.term_count; i++)
-		if (is_name_of_somebody(links->context->shape, &links->filter.terms[i]))
+		if (is_full_name(links->context->shape, &links->filter.terms[i]))
 			links->exact |= UINT32_C(1) << i;
 	for (i = 0; i < links->count; i++) {
 		const struct link_row *link = &links->all[i];
@@ -237,7 +350,7 @@ const struct link_row *links_row(const struct links *links, size_t row)
 
 unsigned links_side(const struct links *links, const struct link_row *link, unsigned place)
 {
-	/* A port without a peer stands first, whatever the sides. */
+	/* A port without a peer is always displayed first. */
 	return link->ends[1] == FABRIC_NONE ? place : place ^ links->swapped;
 }
 
@@ -295,17 +408,6 @@ void links_untag_all(struct links *links)
 	map_done(&links->tags);
 	links->tag_count = 0;
 	links->tagged_only = false;
-}
-
-double links_per_s(const struct links *links, uint32_t port, enum counter counter)
-{
-	const struct port_row *row;
-
-	if (port == FABRIC_NONE)
-		return NAN;
-	row = &links->table->snapshot->rows[port];
-	/* As with bytes: a sweep without this port has no numbers of it, whatever the window summed up. */
-	return row->status == SAMPLE_OK ? rate_per_s(&row->sum, counter) : NAN;
 }
 
 double links_load(const struct link_row *link)

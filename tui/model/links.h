@@ -2,14 +2,11 @@
 /*
  * links.h - all links of a snapshot as rows, filtered and sorted
  *
- * Each link has one row with both its ends. The end nearer to the hosts is the first one: an
- * HCA before
- * its leaf, a leaf before its spine; at equal distance by name. A port without a cable has a
- * row of its
- * own.
+ * Each link has one row with both its ends. The end nearer to the hosts is the first one: an HCA
+ * before its leaf, a leaf before its spine; at equal distance by name. A port without a cable has a
+ * row of its own.
  *
- * Work proportional to the fabric is done when values, order or filter change, never while
- * drawing.
+ * Work proportional to the fabric is done when values, order or filter change, never while drawing.
  */
 #ifndef IBWIRE_TUI_MODEL_LINKS_H
 #define IBWIRE_TUI_MODEL_LINKS_H
@@ -18,10 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/status.h"
 #include "base/map.h"
-#include "fabric/counter.h"
 #include "tui/model/filter.h"
 #include "tui/model/layout.h"
+#include "tui/model/port_marks.h"
 
 struct error;
 struct snapshot_context;
@@ -34,8 +32,8 @@ struct link_row {
 	double percent[2];
 	int64_t last_wall_us;  /* newest reading of either end; 0: never */
 	uint32_t finding;      /* 1 + index into the context's findings; 0: none */
-	uint8_t word;          /* enum port_word, of the worse end */
-	uint8_t mark;          /* enum port_mark (tui/model/port_marks.h) */
+	enum port_word word;   /* of the worse end */
+	enum port_mark mark;
 	bool degraded;         /* narrower or slower than enabled at both ends, or than built */
 	bool unused;           /* both ends down for long or always, or port 0 of a switch */
 };
@@ -83,8 +81,7 @@ void links_arrange(struct links *links);
 
 /*
  * links_row - the link of a visible row
- * links_side - index of the end, and of the direction from it, that is displayed at place 0 or
- * 1
+ * links_side - index of the end, and of the direction from it, that is displayed at place 0 or 1
  * links_end - the port at that place, or FABRIC_NONE
  */
 const struct link_row *links_row(const struct links *links, size_t row);
@@ -95,8 +92,7 @@ uint32_t links_end(const struct links *links, const struct link_row *link, unsig
 size_t links_find(const struct links *links, uint64_t node_guid, uint8_t port);
 
 /*
- * links_tag - tag or untag a link; tags persist across snapshots. links_is_tagged.
- * links_untag_all.
+ * links_tag - tag or untag a link; tags persist across snapshots. links_is_tagged. links_untag_all.
  */
 int links_tag(struct links *links, const struct link_row *link, struct error *err);
 bool links_is_tagged(const struct links *links, const struct link_row *link);
@@ -108,11 +104,8 @@ bool links_descending_first(enum column column);
 /* links_passes - whether a link matches the filter. In links_filter.c. */
 bool links_passes(const struct links *links, const struct link_row *link);
 
-/* links_sort - sort the rows: unknown values last in both orders, ties by name. In links_sort.c. */
-void links_sort(struct links *links);
-
-/* links_per_s - rate of a counter at a port; NAN for FABRIC_NONE or if unknown in this sweep. */
-double links_per_s(const struct links *links, uint32_t port, enum counter counter);
+/* links_number - the rate, utilization or count of a column of numbers except errors; NAN: unknown. */
+double links_number(const struct links *links, const struct link_row *link, enum column column);
 
 /* links_load - percent of the busier direction; NAN if unknown. */
 double links_load(const struct link_row *link);

@@ -13,8 +13,9 @@
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"
+#include "view/order.h"
 
-struct asked {
+struct candidate {
 	const struct links *links;
 	const struct link_row *link;
 };
@@ -25,35 +26,35 @@ static bool begins(const char *text, const char *with)
 }
 
 /* A host or rail name: the full name if one exists, else a prefix. */
-static bool is_called(const struct asked *asked, const struct filter_term *term, const char *name)
+static bool has_name(const struct candidate *candidate, const struct filter_term *term, const char *name)
 {
-	size_t index = (size_t)(term - asked->links->filter.terms);
+	size_t index = (size_t)(term - candidate->links->filter.terms);
 
-	if (asked->links->exact & UINT32_C(1) << index)
+	if (candidate->links->exact & UINT32_C(1) << index)
 		return !strcasecmp(name, term->text);
 	return begins(name, term->text);
 }
 
 /* "3" is rail mlx5_3, and not mlx5_13. */
-static bool is_rail(const struct asked *asked, const struct filter_term *term, const char *name)
+static bool is_rail(const struct candidate *candidate, const struct filter_term *term, const char *name)
 {
 	size_t len = strlen(name), digits = strlen(term->text);
 
 	if (strspn(term->text, "0123456789") == digits)
 		return len >= digits && !strcmp(name + len - digits, term->text) &&
 		       (len == digits || !strchr("0123456789", name[len - digits - 1]));
-	return is_called(asked, term, name);
+	return has_name(candidate, term, name);
 }
 
 /* A prefix of yes or no, while it is being typed. */
-static bool is_answer(const char *value, bool yes)
+static bool is_yes_or_no(const char *value, bool yes)
 {
 	return begins(yes ? "yes" : "no", value);
 }
 
-static bool end_has_place(const struct asked *asked, const struct filter_term *term, uint32_t index)
+static bool end_has_place(const struct candidate *candidate, const struct filter_term *term, uint32_t index)
 {
-	const struct shape *shape = asked->links->context->shape;
+	const struct shape *shape = candidate->links->context->shape;
 	const struct shape_node *node;
 	char role[SHAPE_ROLE_SIZE];
 
@@ -65,61 +66,61 @@ static bool end_has_place(const struct asked *asked, const struct filter_term *t
 		return node->tier && node->tier == atoi(term->text);
 	case FILTER_RAIL:
 		return shape->ports[index].rail != SHAPE_NONE &&
-		       is_rail(asked, term, shape->rails[shape->ports[index].rail].name);
+		       is_rail(candidate, term, shape->rails[shape->ports[index].rail].name);
 	case FILTER_CLASS:
 		return begins(node_class_name(node->class), term->text);
 	case FILTER_ROLE:
 		return shape_port_role(shape, index, role) && begins(role, term->text);
 	default:
-		return node->host != SHAPE_NONE && is_called(asked, term, shape->hosts[node->host].name);
+		return node->host != SHAPE_NONE && has_name(candidate, term, shape->hosts[node->host].name);
 	}
 }
 
-static bool end_has(const struct asked *asked, const struct filter_term *term, uint32_t index)
+static bool end_has(const struct candidate *candidate, const struct filter_term *term, uint32_t index)
 {
-	const struct port_table *table = asked->links->table;
+	const struct port_table *table = candidate->links->table;
 	const struct port *port = &table->snapshot->fabric->ports[index];
 
 	switch (term->word) {
 	case FILTER_STATE:
-		return begins(port_word_name((enum port_word)table->views[index].word), term->text);
+		return begins(port_word_name(table->views[index].word), term->text);
 	case FILTER_SPEED:
 		return !strcasecmp(link_speed_name((enum link_speed)port->speed), term->text);
 	case FILTER_WIDTH:
 		return link_width_lanes(port->width) && (int)link_width_lanes(port->width) == atoi(term->text);
 	default:
-		return end_has_place(asked, term, index);
+		return end_has_place(candidate, term, index);
 	}
 }
 
-static bool finding_is(const struct asked *asked, const char *value)
+static bool finding_is(const struct candidate *candidate, const char *value)
 {
 	static const char *const marks[] = {
 		[MARK_ACKNOWLEDGED] = "acknowledged", [MARK_INFO] = "info", [MARK_WARNING] = "warning",
 		[MARK_CRITICAL] = "critical",
 	};
-	const struct link_row *link = asked->link;
+	const struct link_row *link = candidate->link;
 
 	if (!link->finding)
-		return is_answer(value, false);
-	return is_answer(value, true) || begins(marks[link->mark], value) ||
-	       begins(finding_kind_name(asked->links->context->findings[link->finding - 1].finding.kind), value);
+		return is_yes_or_no(value, false);
+	return is_yes_or_no(value, true) || begins(marks[link->mark], value) ||
+	       begins(finding_kind_name(candidate->links->context->findings[link->finding - 1].finding.kind), value);
 }
 
 static bool has_word(void *ctx, const struct filter_term *term)
 {
-	const struct asked *asked = ctx;
-	const struct link_row *link = asked->link;
+	const struct candidate *candidate = ctx;
+	const struct link_row *link = candidate->link;
 	double errors;
 
 	switch (term->word) {
 	case FILTER_ERRORS:
-		errors = links_errors(asked->links, link);
-		return !isnan(errors) && is_answer(term->text, errors > 0);
+		errors = links_errors(candidate->links, link);
+		return !isnan(errors) && is_yes_or_no(term->text, errors > 0);
 	case FILTER_FINDING:
-		return finding_is(asked, term->text);
+		return finding_is(candidate, term->text);
 	case FILTER_TAGGED:
-		return is_answer(term->text, links_is_tagged(asked->links, link));
+		return is_yes_or_no(term->text, links_is_tagged(candidate->links, link));
 	case FILTER_STATE:
 		if (link->degraded && begins("degraded", term->text))
 			return true;
@@ -127,8 +128,8 @@ static bool has_word(void *ctx, const struct filter_term *term)
 	default:
 		break;
 	}
-	return end_has(asked, term, link->ends[0]) ||
-	       (link->ends[1] != FABRIC_NONE && end_has(asked, term, link->ends[1]));
+	return end_has(candidate, term, link->ends[0]) ||
+	       (link->ends[1] != FABRIC_NONE && end_has(candidate, term, link->ends[1]));
 }
 
 /* The texts of a port for the filter, one per line. Return: their end. */
@@ -138,10 +139,10 @@ static char *append_texts(const struct port_table *table, uint32_t index, char *
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 
-	to = cell_text_append_port(table->order.names[port->node], port->num, to);
+	to = order_port_name_of(table->order.names[port->node], port->num, to);
 	*to++ = '\n';
 	if (strcmp(node->name, table->order.names[port->node])) {
-		to = cell_text_append_port(node->name, port->num, to);
+		to = order_port_name_of(node->name, port->num, to);
 		*to++ = '\n';
 	}
 	cell_text_guid(node->guid, to);
@@ -151,14 +152,14 @@ static char *append_texts(const struct port_table *table, uint32_t index, char *
 }
 
 /* All texts of a link for the filter. */
-#define TEXT_SIZE (4 * (CELL_PORT_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + CELL_LINK_SIZE + 64)
+#define TEXT_SIZE (4 * (PORT_NAME_SIZE + 1) + 2 * (CELL_GUID_SIZE + 1) + CELL_LINK_SIZE + 64)
 
 static void write_text(const struct port_table *table, const struct link_row *link, char *to)
 {
 	to = append_texts(table, link->ends[0], to);
 	if (link->ends[1] != FABRIC_NONE)
 		to = append_texts(table, link->ends[1], to);
-	to = stpcpy(to, port_word_name((enum port_word)link->word));
+	to = stpcpy(to, port_word_name(link->word));
 	*to++ = '\n';
 	if (link->degraded)
 		to = stpcpy(to, "degraded\n");
@@ -167,11 +168,11 @@ static void write_text(const struct port_table *table, const struct link_row *li
 
 bool links_passes(const struct links *links, const struct link_row *link)
 {
-	struct asked asked = { links, link };
+	struct candidate candidate = { links, link };
 	char text[TEXT_SIZE] = "";
 
-	/* Writing it is most of the time of a filter over all links. */
+	/* Skipped if unused: it takes most of the time of filtering all links. */
 	if (filter_reads(&links->filter))
 		write_text(links->table, link, text);
-	return filter_matches(&links->filter, text, has_word, &asked);
+	return filter_matches(&links->filter, text, has_word, &candidate);
 }

@@ -15,7 +15,7 @@
 #include "storage/reader.h"
 #include "tui/model/format.h"
 #include "tui/model/context.h"
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"
 
@@ -44,7 +44,6 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, 4, true, NULL) < 0)
 		return -1;
-	port_table_init(&made->table);
 	links_init(&made->links);
 	if (sample_snapshot(&made->sample, 1, START_US + INTERVAL_US, INTERVAL_US, &made->snapshot) < 0 ||
 	    error_sums_add(&made->sums, &made->snapshot, NULL) < 0 ||

@@ -14,12 +14,12 @@
 #define STATUS_EVERY_US (1 * US_PER_S)
 #define OPEN_EVERY_US (US_PER_S / 2)
 
-/* After a load so many times as long passes before the next one. */
+/* Minimum pause between loads, as a multiple of the load time. */
 #define LOAD_SHARE 8
 
 /* A noticeable delay; before the first load it is estimated from the number of ports. */
-#define FELT_US (100 * US_PER_MS)
-#define FELT_PORTS 16384
+#define SLOW_US (100 * US_PER_MS)
+#define SLOW_PORTS 16384
 
 /* Interval assumed for single sweeps, for LIVE_LATE. */
 #define SINGLE_SWEEP_INTERVAL_US (10 * US_PER_S)
@@ -35,7 +35,7 @@ void live_init(struct live *live, const char *path, const struct name_map *names
 	live->names = names;
 	live->clock = clock;
 	live->refresh_us = refresh_us;
-	live->asked_status_us = live->tried_open_us = INT64_MIN / 2;
+	live->status_read_us = live->tried_open_us = INT64_MIN / 2;
 }
 
 static void close_reader(struct live *live)
@@ -44,7 +44,7 @@ static void close_reader(struct live *live)
 	live->reader = NULL;
 	live->status.live = false;
 	live->status.collector_pid = 0;
-	live->asked_status_us = INT64_MIN / 2;
+	live->status_read_us = INT64_MIN / 2;
 }
 
 void live_done(struct live *live)
@@ -59,7 +59,7 @@ static void set_problem(struct live *live, const char *text)
 	snprintf(live->problem, sizeof(live->problem), "%s", text);
 }
 
-/* Is the file still the one that was opened? A deleted database answers on as if nothing had happened. */
+/* Close the reader if the path is another file now; a deleted database would still be readable. */
 static void check_file(struct live *live)
 {
 	struct stat st;
@@ -69,7 +69,7 @@ static void check_file(struct live *live)
 	if (stat(live->path, &st) == 0 && st.st_dev == live->device && st.st_ino == live->inode)
 		return;
 	close_reader(live);
-	/* Another file has its own sweep numbers. */
+	/* Sweep ids of another file are unrelated. */
 	live->loaded_id = 0;
 	live->loaded_wall_us = 0;
 }
@@ -83,14 +83,14 @@ static void open_reader(struct live *live, int64_t now_us)
 		return;
 	live->tried_open_us = now_us;
 	if (stat(live->path, &st) < 0) {
-		/* Before the first sweep there is no file yet, and nothing wrong. */
+		/* Before the first sweep there is no file. */
 		if (live->shown)
 			snprintf(live->problem, sizeof(live->problem), "the database was removed: %.200s", live->path);
 		return;
 	}
 	if (reader_open(live->path, &live->reader, &err) < 0) {
 		live->reader = NULL;
-		/* A file that is being created is not readable for a context. */
+		/* Not an error while the file is being created. */
 		if (live->shown || err.code != ERR_UNAVAILABLE)
 			set_problem(live, err.text);
 		return;
@@ -112,9 +112,8 @@ static int load(struct live *live, struct snapshot **ret, struct error *err)
 		query.window_us = until_us - live->baseline_us;
 	} else if (!live->at_us && live->loaded_wall_us && gap_us > 0) {
 		/*
-		 * Each sweep's errors have to be counted once, also where this screen
-		 * missed a sweep. A wall clock that was set back says nothing: then only
-		 * the newest one counts.
+		 * Errors of each sweep are counted once, including sweeps that were not displayed.
+		 * If the wall clock was set back, only the newest sweep counts.
 		 */
 		if (gap_us > CATCH_UP_US) {
 			error_sums_done(&live->errors);
@@ -126,12 +125,12 @@ static int load(struct live *live, struct snapshot **ret, struct error *err)
 	return snapshot_load(live->reader, &query, ret, err);
 }
 
-static int take(struct live *live, struct snapshot *snapshot, struct error *err)
+static int show_snapshot(struct live *live, struct snapshot *snapshot, struct error *err)
 {
 	int64_t end_us = snapshot->sweep.wall_us + snapshot->sweep.duration_us;
 	int status;
 
-	/* Sums continue only from sweep to sweep. */
+	/* Sums are continuous only while following the newest sweeps. */
 	if (live->at_us || live->baseline_us)
 		error_sums_done(&live->errors);
 	status = error_sums_add(&live->errors, snapshot, err);
@@ -140,7 +139,7 @@ static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 		return status;
 	}
 	if (live->baseline_us)
-		live->errors.since_wall_us = live->baseline_us;
+		live->errors.since_us = live->baseline_us;
 	live->loaded_id = snapshot->sweep.id;
 	live->loaded_wall_us = live->at_us ? 0 : snapshot->sweep.wall_us;
 	live->age_at_load_us = when_age_us(clock_wall_us(live->clock), end_us);
@@ -154,11 +153,11 @@ static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 }
 
 /* Collector status from the database, read at intervals and before each load. */
-static bool ask_status(struct live *live, int64_t now_us, bool at_once, struct error *err)
+static bool read_status(struct live *live, int64_t now_us, bool at_once, struct error *err)
 {
-	if (!at_once && now_us - live->asked_status_us < STATUS_EVERY_US)
+	if (!at_once && now_us - live->status_read_us < STATUS_EVERY_US)
 		return true;
-	live->asked_status_us = now_us;
+	live->status_read_us = now_us;
 	return reader_status(live->reader, &live->status, err) == 0;
 }
 
@@ -171,7 +170,7 @@ static bool wants_load(const struct live *live, int64_t newest, int64_t now_us)
 		return false;
 	if (!live->shown || live->stale)
 		return true;
-	/* What takes long to load is loaded less often, to bound the CPU time. */
+	/* Slow loads are less frequent, to bound the CPU time. */
 	return !live->at_us && newest != live->loaded_id && since_us >= live->refresh_us &&
 	       since_us >= LOAD_SHARE * live->load_us;
 }
@@ -200,7 +199,7 @@ int live_poll(struct live *live, bool *ret_changed, struct error *err)
 	if (reader_newest(live->reader, &newest, &trouble) < 0)
 		goto trouble;
 	wanted = wants_load(live, newest, now_us);
-	if (!ask_status(live, now_us, wanted, &trouble))
+	if (!read_status(live, now_us, wanted, &trouble))
 		goto trouble;
 	if (wanted && load(live, &snapshot, &trouble) < 0) {
 		if (trouble.code != ERR_UNAVAILABLE || !live->at_us || !live->shown)
@@ -213,7 +212,7 @@ int live_poll(struct live *live, bool *ret_changed, struct error *err)
 		return 0;
 	live->loaded_boot_us = clock_boottime_us(live->clock);
 	live->load_us = live->loaded_boot_us - now_us;
-	status = take(live, snapshot, err);
+	status = show_snapshot(live, snapshot, err);
 	*ret_changed = status == 0;
 	return status;
 trouble:
@@ -271,10 +270,15 @@ void live_set_baseline(struct live *live, int64_t baseline_us)
 	}
 }
 
+bool live_is_slow(const struct live *live, int64_t load_us)
+{
+	return load_us ? load_us > SLOW_US : live->shown->fabric->port_count > SLOW_PORTS;
+}
+
 bool live_load_is_slow(const struct live *live)
 {
 	return live->stale && live->shown &&
-	       (live->load_us > FELT_US || live->shown->fabric->port_count > FELT_PORTS);
+	       (live_is_slow(live, live->load_us) || live_is_slow(live, 0));
 }
 
 int64_t live_age_us(const struct live *live)

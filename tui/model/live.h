@@ -3,10 +3,8 @@
  * live.h - the shown snapshot: the newest sweep, or one of the past
  *
  * Polls for the id of the newest sweep and loads a sweep only if it changed. A loaded snapshot
- * stays
- * if the database becomes unreadable; live->problem then has the reason. The collector's state
- * is
- * followed also while the past is shown.
+ * stays if the database becomes unreadable; live->problem then has the reason. The collector's
+ * state is followed also while the past is shown.
  */
 #ifndef IBWIRE_TUI_MODEL_LIVE_H
 #define IBWIRE_TUI_MODEL_LIVE_H
@@ -49,7 +47,7 @@ struct live {
 	int64_t load_us;          /* duration of the last load */
 	int64_t age_at_load_us;   /* age of the newest sweep's end at that time */
 	int64_t ahead_us;         /* how far its timestamp was in the future; 0: it was not */
-	int64_t asked_status_us, tried_open_us;
+	int64_t status_read_us, tried_open_us;
 	struct db_status status;
 	char refused[512]; /* why the requested time could not be loaded; "": none. Cleared by its reader */
 	char problem[512]; /* database error, "" for none */
@@ -72,8 +70,7 @@ int live_poll(struct live *live, bool *ret_changed, struct error *err);
 void live_set_time(struct live *live, int64_t at_us);
 
 /*
- * live_step - show the sweep @steps after (below 0: before) the shown one; past the newest:
- * follow.
+ * live_step - show the sweep @steps after (below 0: before) the shown one; past the newest: follow.
  */
 void live_step(struct live *live, int64_t steps);
 
@@ -82,6 +79,9 @@ void live_pause(struct live *live);
 
 /* live_set_baseline - rates since this time (wall clock); 0: of one sweep. */
 void live_set_baseline(struct live *live, int64_t baseline_us);
+
+/* live_is_slow - whether a load that took @load_us (0: unknown, estimated from the ports) is noticeable. */
+bool live_is_slow(const struct live *live, int64_t load_us);
 
 /* live_load_is_slow - whether the next poll will take long to load another time. */
 bool live_load_is_slow(const struct live *live);

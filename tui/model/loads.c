@@ -14,19 +14,19 @@
 #include "tui/model/live.h"
 #include "tui/model/context.h"
 
-/* A noticeable delay; before the first load it is estimated from the number of ports. */
-#define SLOW_US (100 * US_PER_MS)
-#define SLOW_PORTS 16384
-/* Then it is loaded when the time that is shown stayed for so long. */
+/* A slow load waits until the shown time is unchanged for this long. */
 #define SETTLE_US (300 * US_PER_MS)
-/* While the newest sweeps are followed: so often at most, and of the time no more than one part in so many. */
+/*
+ * While following the newest sweeps: minimum interval, and maximum share of time spent loading
+ * (1/40).
+ */
 #define LOAD_EVERY_US (3 * US_PER_S)
 #define LOAD_SHARE 40
 
-/* Tables that no event changed are read again after so long: the first reading of a table is no event. */
+/* Maximum age of forwarding tables: their first reading is not an event. */
 #define ROUTES_EVERY_US (60 * US_PER_S)
 
-static void forget(struct loads *loads)
+static void clear(struct loads *loads)
 {
 	balance_done(&loads->balance);
 	free(loads->loads);
@@ -39,13 +39,13 @@ static void forget(struct loads *loads)
 
 void loads_done(struct loads *loads)
 {
-	forget(loads);
+	clear(loads);
 	routes_done(&loads->routes);
 	fabric_destroy(loads->fabric);
 	memset(loads, 0, sizeof(*loads));
 }
 
-/* All that a shape, and places in it, are made of. */
+/* Hash of all that determines a shape and port indices. */
 static uint64_t fingerprint_of(const struct fabric *fabric)
 {
 	uint64_t hash = map_mix(fabric->port_count);
@@ -62,13 +62,13 @@ static uint64_t fingerprint_of(const struct fabric *fabric)
 	return hash;
 }
 
-/* Whatever happens to a link, a node or a table may change tables. */
+/* Any event may change forwarding tables. */
 static int64_t newest_change(const struct snapshot_context *context)
 {
 	return context->recent_event_count ? context->recent_events[0].id : 0;
 }
 
-/* Tables that were never read are no error: then nothing is said of them. */
+/* Missing tables are not an error. */
 static int read_routes(struct loads *loads, const struct loads_source *source, int64_t at_us, struct error *err)
 {
 	int64_t change = newest_change(source->context), apart_us = at_us - loads->routes_us;
@@ -96,8 +96,8 @@ struct balance_input loads_input(const struct loads *loads, const struct shape *
 	};
 }
 
-/* Only this window: the minutes before it, which determine "flows", are in the findings. */
-static int judge(struct loads *loads, const struct loads_source *source, struct error *err)
+/* Judges this window only; the cause "flows", which needs earlier minutes, is in the findings. */
+static int compute_balance(struct loads *loads, const struct loads_source *source, struct error *err)
 {
 	const struct balance_input input = loads_input(loads, source->context->shape);
 	struct balance_memory *memory = balance_memory_create();
@@ -128,10 +128,10 @@ static int load(struct loads *loads, const struct loads_source *source, struct e
 	if (code == 0)
 		code = read_routes(loads, source, loads->until_us, err);
 	loads->routes_known = code == 0 && loads->routes.count > 0;
-	return code == 0 ? judge(loads, source, err) : code;
+	return code == 0 ? compute_balance(loads, source, err) : code;
 }
 
-/* What the ports of the fabric before carried, of those that are still there. */
+/* Map the loads to the ports of the new fabric that existed before. */
 static int carry_over(struct loads *loads, const struct loads_source *source, struct error *err)
 {
 	const struct fabric *before = loads->fabric, *now = source->live->shown->fabric;
@@ -149,7 +149,7 @@ static int carry_over(struct loads *loads, const struct loads_source *source, st
 		if (port != FABRIC_NONE && port_is_pollable(now, to) && to->peer != FABRIC_NONE)
 			carried[i] = loads->loads[port];
 	}
-	forget(loads);
+	clear(loads);
 	loads->loads = carried;
 	return balance_adaptive_create(source->shape, now, &loads->adaptive, err);
 }
@@ -161,23 +161,18 @@ void loads_changed(struct loads *loads, const struct loads_source *source)
 	bool follows = loads->known && shown && !source->live->at_us && source->context->shape;
 
 	if (fingerprint != loads->fingerprint || !source->context->shape) {
-		/* While the newest sweeps are followed a link that went down is no reason to read all again. */
+		/* A changed link does not cause a reload while following the newest sweeps. */
 		if (follows)
-			loads->known = carry_over(loads, source, NULL) == 0 && judge(loads, source, NULL) == 0;
+			loads->known = carry_over(loads, source, NULL) == 0 &&
+				       compute_balance(loads, source, NULL) == 0;
 		if (!follows || !loads->known) {
 			loads->until_us = 0;
-			forget(loads);
+			clear(loads);
 		}
 	}
 	fabric_destroy(loads->fabric);
 	loads->fabric = shown ? fabric_share(shown->fabric) : NULL;
 	loads->fingerprint = fingerprint;
-}
-
-/* A slow load must not delay stepping through time. */
-static bool is_slow(const struct loads *loads, const struct live *live)
-{
-	return loads->load_us ? loads->load_us > SLOW_US : live->shown->fabric->port_count > SLOW_PORTS;
 }
 
 static bool wants_load(struct loads *loads, const struct loads_source *source)
@@ -192,7 +187,8 @@ static bool wants_load(struct loads *loads, const struct loads_source *source)
 		if (loads->wanted_wall_us != live->shown->sweep.wall_us)
 			loads->wanted_us = source->now_us;
 		loads->wanted_wall_us = live->shown->sweep.wall_us;
-		return !is_slow(loads, live) || source->now_us - loads->wanted_us >= SETTLE_US;
+		/* A slow load must not delay stepping through time. */
+		return !live_is_slow(live, loads->load_us) || source->now_us - loads->wanted_us >= SETTLE_US;
 	}
 	return since_us >= LOAD_EVERY_US && since_us >= LOAD_SHARE * loads->load_us;
 }
@@ -206,12 +202,12 @@ bool loads_poll(struct loads *loads, const struct loads_source *source)
 	if (!wants_load(loads, source))
 		return false;
 	began_us = clock_boottime_us(clock);
-	forget(loads);
+	clear(loads);
 	loads->until_us = source->live->shown->sweep.wall_us;
 	loads->since_us = loads->until_us - balance_window_us(source->live->shown->sweep.interval_us);
 	loads->known = load(loads, source, &trouble) == 0;
 	if (!loads->known)
-		forget(loads);
+		clear(loads);
 	snprintf(loads->problem, sizeof(loads->problem), "%s", loads->known ? "" : trouble.text);
 	loads->loaded_us = source->now_us;
 	loads->load_us = clock_boottime_us(clock) - began_us;

@@ -4,8 +4,7 @@
  * computed from it
  *
  * Loaded only while needed. Values are by index into the shown fabric; if its ports, links or
- * states
- * change, live loads are mapped to the new fabric and those of the past are dropped.
+ * states change, live loads are mapped to the new fabric and those of the past are dropped.
  */
 #ifndef IBWIRE_TUI_MODEL_LOADS_H
 #define IBWIRE_TUI_MODEL_LOADS_H
@@ -56,16 +55,14 @@ void loads_done(struct loads *loads);
 
 /*
  * loads_changed - another snapshot is shown
- * Live loads of ports that still exist are kept and the balance is recomputed. Cost: one pass
- * over
+ * Live loads of ports that still exist are kept and the balance is recomputed. Cost: one pass over
  * the ports plus the balance; nothing is read.
  */
 void loads_changed(struct loads *loads, const struct loads_source *source);
 
 /*
  * loads_poll - load what is due
- * A time in the past at once, or after the last step in time if loading is slow; the newest
- * sweeps
+ * A time in the past at once, or after the last step in time if loading is slow; the newest sweeps
  * every few seconds.
  * Return: whether anything changed; loads->problem has the reason for missing loads.
  */

@@ -7,7 +7,7 @@
 
 enum part { PART_PROBLEMS, PART_CHANGES, PART_GROUPS };
 
-/* A part grows to so many of what it has before the next step is taken. */
+/* Steps in order: a part grows to this number of items. */
 static const struct { enum part part; size_t at_most; } plan_steps[] = {
 	{ PART_PROBLEMS, 1 }, { PART_CHANGES, 1 }, { PART_GROUPS, 2 }, { PART_PROBLEMS, 3 }, { PART_GROUPS, 5 },
 	{ PART_CHANGES, 3 }, { PART_PROBLEMS, 6 }, { PART_GROUPS, 9 }, { PART_PROBLEMS, 12 }, { PART_CHANGES, 8 },
@@ -48,7 +48,7 @@ void overview_plan(const struct overview_contents *ask, struct overview_plan *re
 	int left = ask->rows - 1 - (ask->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
 
 	*ret = (struct overview_plan){ 0 };
-	/* "Nothing changed" is said in a line too. */
+	/* "none" also needs a line. */
 	if (!have[PART_CHANGES])
 		have[PART_CHANGES] = 1;
 	for (i = 0; i < sizeof(plan_steps) / sizeof(plan_steps[0]); i++) {
@@ -98,7 +98,7 @@ const char *group_column_title(enum group_column column, bool *ret_right)
 	return group_titles[column].title;
 }
 
-/* One after the other is taken where there is room: a column appears, or grows. */
+/* Steps are applied in order if there is room: a column appears or grows. */
 static const struct { enum group_column column; int columns; } column_steps[] = {
 	{ GROUP_COLUMN_NAME, 14 }, { GROUP_COLUMN_MEAN, 4 }, { GROUP_COLUMN_MAX, 4 }, { GROUP_COLUMN_STATE, 7 },
 	{ GROUP_COLUMN_PORTS, 5 }, { GROUP_COLUMN_HISTOGRAM, 10 }, { GROUP_COLUMN_STALL, 9 }, { GROUP_COLUMN_MIN, 4 },
@@ -113,7 +113,7 @@ void overview_columns(int columns, int name_columns, struct column_place *ret)
 	size_t i;
 
 	memset(ret, 0, GROUP_COLUMN_COUNT * sizeof(*ret));
-	/* A mark of the cursor stands before all. */
+	/* The mark of the cursor. */
 	left--;
 	x++;
 	for (i = 0; i < sizeof(column_steps) / sizeof(column_steps[0]); i++) {

@@ -2,8 +2,7 @@
 /*
  * overview_layout.h - layout of the Overview screen
  *
- * Pure functions of sizes. Problems come first and shrink last; below them changes, then
- * groups.
+ * Pure functions of sizes. Problems come first and shrink last; below them changes, then groups.
  */
 #ifndef IBWIRE_TUI_MODEL_OVERVIEW_LAYOUT_H
 #define IBWIRE_TUI_MODEL_OVERVIEW_LAYOUT_H

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* From so many columns on the list of boxes has a place of its own. */
+/* Width from which the list of boxes is shown, and its width. */
 #define LIST_FROM_COLUMNS 84
 #define LIST_COLUMNS 26
 
-/* Wider cells tell no more. */
+/* Maximum width of a cell. */
 #define WIDEST_CELL 30
 
 void panel_parts(const struct rect *body, struct panel_parts *ret)
@@ -52,7 +52,7 @@ void panel_slots(const struct panel_port *ports, size_t count, bool one_row, str
 		ret_slots[i] = (struct panel_slot){ (ports[i].cage - 1) % 2, column };
 		caged_columns = most(caged_columns, ((ports[i].cage - 1) / 2 + 1) * ret_box->per_cage);
 	}
-	/* Ports without a cage come last; in a box without cages the number gives the position. */
+	/* Ports without a cage come last; without any cages, the number determines the position. */
 	for (i = 0; i < count; i++) {
 		if (one_row)
 			ret_slots[i] = (struct panel_slot){ 0, (int)i };
@@ -74,7 +74,7 @@ static bool try_cells(int rows, int columns, const struct panel_box *box, int ce
 	if (beside < box->per_cage)
 		beside = box->per_cage;
 	banks = box->columns ? (box->columns + beside - 1) / beside : 0;
-	/* Banks of about the same length look like one box. */
+	/* Banks of equal length. */
 	cages = banks ? (box->columns + banks * box->per_cage - 1) / (banks * box->per_cage) : 1;
 	*ret = (struct panel_plan){
 		.box = *box, .cell_rows = cell_rows, .cell_columns = cell_columns, .gap = gap,
@@ -83,7 +83,7 @@ static bool try_cells(int rows, int columns, const struct panel_box *box, int ce
 	};
 	if (ret->lines > rows || ret->bank_columns * cell_columns > columns)
 		return false;
-	/* Room that is left is given to the cells. */
+	/* Cells take the remaining width. */
 	while (cell_rows > 1 && ret->cell_columns < WIDEST_CELL &&
 	       ret->bank_columns * (ret->cell_columns + 1) <= columns)
 		ret->cell_columns++;
@@ -105,7 +105,7 @@ void panel_plan(int rows, int columns, const struct panel_box *box, int label_co
 		if (try_cells(rows, columns, box, most(styles[i].columns, label_columns + 4), styles[i].rows,
 			      styles[i].gap, ret))
 			return;
-	/* Number and sign, with blanks between the cells and lines between the banks as far as they go. */
+	/* Number and sign; blanks between cells and lines between banks if they fit. */
 	if (try_cells(rows, columns, box, label_columns + 2, 1, 1, ret) ||
 	    try_cells(rows, columns, box, label_columns + 2, 1, 0, ret))
 		return;

@@ -3,10 +3,8 @@
  * panel_layout.h - positions of ports on a front panel for a given terminal size
  *
  * Pure functions. Each port has a slot: a switch has two rows, odd numbers above and even ones
- * below;
- * a host has one row of HCAs. Two ports of a cage are adjacent, in the row given by the cage
- * number.
- * Slots that do not fit in a line continue in another bank below.
+ * below; a host has one row of HCAs. Two ports of a cage are adjacent, in the row given by the cage
+ * number. Slots that do not fit in a line continue in another bank below.
  */
 #ifndef IBWIRE_TUI_MODEL_PANEL_LAYOUT_H
 #define IBWIRE_TUI_MODEL_PANEL_LAYOUT_H

@@ -21,7 +21,7 @@ enum port_mark port_mark_of(const struct finding_row *row)
 	return row->finding.severity == FINDING_WARNING ? MARK_WARNING : MARK_INFO;
 }
 
-/* Whether a finding of a node as a whole concerns one of its ports. */
+/* Whether a finding of a node concerns one of its ports. */
 static bool is_about(const struct shape *shape, const struct fabric *fabric, const struct finding *finding,
 		     uint32_t port)
 {
@@ -54,7 +54,7 @@ bool finding_concerns_port(const struct snapshot_context *context, const struct 
 	       (finding->peer_port && finding->peer_guid == guid && finding->peer_port == port->num);
 }
 
-static void take_finding(const struct snapshot_context *context, const struct fabric *fabric, uint32_t index,
+static void mark_finding(const struct snapshot_context *context, const struct fabric *fabric, uint32_t index,
 			 uint32_t *finding_of)
 {
 	const struct finding *finding = &context->findings[index].finding;
@@ -62,7 +62,7 @@ static void take_finding(const struct snapshot_context *context, const struct fa
 
 	if (finding->port) {
 		port = fabric_find_port(fabric, finding->node_guid, finding->port);
-		/* The first one is the worst. */
+		/* The first finding is the worst. */
 		if (port != FABRIC_NONE && !finding_of[port])
 			finding_of[port] = index + 1;
 	} else if (node != FABRIC_NONE) {
@@ -82,7 +82,7 @@ void port_marks_find(const struct snapshot_context *context, const struct fabric
 	size_t i;
 
 	for (i = 0; i < context->finding_count; i++)
-		take_finding(context, fabric, (uint32_t)i, ret);
+		mark_finding(context, fabric, (uint32_t)i, ret);
 }
 
 bool port_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t index)

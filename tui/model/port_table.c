@@ -5,17 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/rate.h"
-#include "analysis/stall.h"
+#include "analysis/balance.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
 #include "tui/model/cell_text.h"
-
-void port_table_init(struct port_table *table)
-{
-	memset(table, 0, sizeof(*table));
-}
+#include "tui/model/context.h"
+#include "tui/model/port_marks.h"
 
 static void drop_rows(struct port_table *table)
 {
@@ -31,44 +28,16 @@ void port_table_done(struct port_table *table)
 	order_done(&table->order);
 }
 
-static void view_stall(const struct snapshot *snapshot, uint32_t index, struct row_view *ret)
+/* The view of a port, with its errors since the display was started instead of those of the window. */
+static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
+		      struct port_view *ret)
 {
 	const struct port *port = &snapshot->fabric->ports[index];
-	const struct port_row *row = &snapshot->rows[index];
-	struct stall stall = { .percent = NAN };
+	const struct error_sum *sum = error_sums_find(sums, snapshot->fabric->nodes[port->node].guid, port->num);
 
-	if (row->status == SAMPLE_OK && snapshot->caps)
-		stall = stall_estimate(&row->sum, &snapshot->fabric->nodes[port->node], port,
-				       &snapshot->caps[port->node]);
-	ret->stall_percent = stall.percent;
-	ret->stall_at_least = stall.at_least;
-}
-
-static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
-		      struct row_view *ret)
-{
-	const struct fabric *fabric = snapshot->fabric;
-	const struct port *port = &fabric->ports[index];
-	const struct port_row *row = &snapshot->rows[index];
-	uint64_t rate = port_rate_bits_per_s(port);
-	const struct error_sum *sum = error_sums_find(sums, fabric->nodes[port->node].guid, port->num);
-
-	*ret = (struct row_view){
-		.xmit_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_XMIT_DATA),
-		.rcv_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_RCV_DATA),
-		.errors = sum ? (double)sum->total : row->sum.known & ERRORS_COUNTED ? 0 : NAN,
-		.at_least = sum && sum->at_least,
-		.last_wall_us = row->last_wall_us,
-	};
-	/* A sweep without this port has no numbers of it, whatever the window summed up. */
-	if (row->status != SAMPLE_OK)
-		ret->xmit_bytes_per_s = ret->rcv_bytes_per_s = NAN;
-	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
-	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
-	view_stall(snapshot, index, ret);
-	ret->word = (uint8_t)port_word_now(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
-	ret->unused = ret->word == WORD_DOWN &&
-		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > PORT_UNUSED_US);
+	port_view_of(snapshot, index, 0, true, ret);
+	ret->errors = sum ? (double)sum->total : snapshot->rows[index].sum.known & ERRORS_COUNTED ? 0 : NAN;
+	ret->errors_at_least = sum && sum->at_least;
 }
 
 static void sum_known(double *sum, double value)
@@ -77,7 +46,7 @@ static void sum_known(double *sum, double value)
 		*sum = isnan(*sum) ? value : *sum + value;
 }
 
-/* Of the ports of a fabric there are few different ones: each text is made once. */
+/* The links of a fabric have few different texts: each is made once. */
 static void widen_link(struct fabric_summary *summary, const struct port *port, bool *seen)
 {
 	unsigned kind = (port->width & 31U) * LINK_SPEED_COUNT + port->speed % LINK_SPEED_COUNT;
@@ -93,7 +62,7 @@ static void widen_link(struct fabric_summary *summary, const struct port *port, 
 }
 
 static void summarise_port(struct fabric_summary *summary, const struct fabric *fabric, uint32_t index,
-			   const struct row_view *view, bool *seen)
+			   const struct port_view *view, bool *seen)
 {
 	const struct port *port = &fabric->ports[index];
 
@@ -157,13 +126,97 @@ int port_table_set(struct port_table *table, const struct snapshot *snapshot, co
 	status = order_names(&table->order, snapshot->fabric, err);
 	if (status < 0)
 		goto fail;
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++)
 		view_port(snapshot, (uint32_t)i, sums, &table->views[i]);
-		table->views[i].port_rank = table->order.port_rank[i];
-	}
 	summarise(table, sums);
 	return 0;
 fail:
 	drop_rows(table);
 	return status;
+}
+
+static void count_deviation(const struct port_table *table, const struct shape *shape, uint32_t index,
+			    struct fabric_summary *ret)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	const struct port *port = &fabric->ports[index];
+	const struct port_view *view = &table->views[index];
+	bool counted;
+
+	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT) {
+		ret->bits_per_s += port_rate_bits_per_s(port);
+		ret->links_degraded += port_is_degraded(fabric, shape, index);
+		return;
+	}
+	if (view->word != WORD_DOWN || view->unused)
+		return;
+	/* A link whose other end is known, and down as well, counts once. */
+	counted = port->peer != FABRIC_NONE && port->peer < index && table->views[port->peer].word == WORD_DOWN &&
+		  !table->views[port->peer].unused;
+	ret->links_down += !counted;
+}
+
+static bool is_down(const struct port_table *table, uint64_t node_guid, uint8_t num)
+{
+	uint32_t port = fabric_find_port(table->snapshot->fabric, node_guid, num);
+
+	return port != FABRIC_NONE && table->views[port].word == WORD_DOWN && !table->views[port].unused;
+}
+
+/* If the topology lost a cable, the finding still has both ends of the link. */
+static void join_ends(const struct port_table *table, const struct snapshot_context *context,
+		      struct fabric_summary *ret)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	size_t i;
+
+	for (i = 0; i < context->finding_count; i++) {
+		const struct finding *finding = &context->findings[i].finding;
+		uint32_t port = fabric_find_port(fabric, finding->node_guid, finding->port);
+
+		if (finding->kind == FINDING_LINK_DOWN && ret->links_down > 1 && port != FABRIC_NONE &&
+		    fabric->ports[port].peer == FABRIC_NONE && is_down(table, finding->node_guid, finding->port) &&
+		    is_down(table, finding->peer_guid, finding->peer_port))
+			ret->links_down--;
+	}
+}
+
+static void count_adaptive(const struct fabric *fabric, const struct shape_settings *settings,
+			   struct fabric_summary *ret)
+{
+	uint8_t *adaptive = NULL;
+	size_t i;
+
+	/* Unknown without memory, as without settings. */
+	if (balance_adaptive_create(settings, fabric, &adaptive, NULL) < 0)
+		return;
+	for (i = 0; adaptive && i < fabric->node_count; i++) {
+		ret->adaptive_on += adaptive[i] == ADAPTIVE_ON;
+		ret->adaptive_off += adaptive[i] == ADAPTIVE_OFF;
+	}
+	free(adaptive);
+}
+
+void port_table_compare(struct port_table *table, const struct snapshot_context *context,
+			const struct shape_settings *settings)
+{
+	const struct shape *shape = context->shape;
+	struct fabric_summary *summary = &table->summary;
+	const struct fabric *fabric;
+	uint32_t i;
+
+	summary->sm_port = FABRIC_NONE;
+	if (!table->snapshot)
+		return;
+	fabric = table->snapshot->fabric;
+	summary->hosts = shape ? shape->host_count : 0;
+	for (i = 0; i < fabric->port_count; i++) {
+		if (summary->sm_port == FABRIC_NONE && fabric->ports[i].guid &&
+		    fabric->ports[i].guid == table->snapshot->sweep.sm.guid)
+			summary->sm_port = i;
+		if (port_is_pollable(fabric, &fabric->ports[i]))
+			count_deviation(table, shape, i, summary);
+	}
+	join_ends(table, context, summary);
+	count_adaptive(fabric, settings, summary);
 }

@@ -11,29 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/status.h"
 #include "tui/model/error_sums.h"
-#include "tui/order.h"
+#include "view/order.h"
+#include "view/port_view.h"
 
 struct error;
+struct shape_settings;
 struct snapshot;
-
-/* A port that is down and was not read for this long is hidden by default. */
-#define PORT_UNUSED_US (3600 * 1000000LL)
-
-/* Displayed values of one port. NAN: unknown. */
-struct row_view {
-	double xmit_bytes_per_s, rcv_bytes_per_s;
-	double xmit_percent, rcv_percent;
-	double stall_percent; /* an estimate */
-	double errors;       /* as in struct error_sum; NAN if no error counter was read */
-	int64_t last_wall_us; /* newest reading; 0: never */
-	uint32_t port_rank;  /* position among all ports by name */
-	uint8_t word;        /* enum port_word */
-	bool at_least;       /* of errors */
-	bool stall_at_least;
-	bool unused;         /* down for long or always */
-};
+struct snapshot_context;
 
 struct fabric_summary {
 	size_t switches, hcas, others;
@@ -43,17 +28,24 @@ struct fabric_summary {
 	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports; NAN if unknown */
 	uint64_t errors;
 	bool errors_at_least;
-	int link_columns;    /* longest text of width and speed */
+	int link_columns;      /* longest text of width and speed */
+	/* From port_table_compare(). */
+	size_t hosts;
+	size_t links_down;     /* down now, up within the last hour */
+	size_t links_degraded; /* up, and port_is_degraded() (port_marks.h) */
+	uint64_t bits_per_s;   /* total data rate of all links that are up, one direction */
+	uint32_t sm_port;      /* port of the subnet manager of the sweep, or FABRIC_NONE */
+	size_t adaptive_on, adaptive_off; /* switches with adaptive routing set so in the settings */
 };
 
+/* A zeroed struct is empty. */
 struct port_table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
-	struct row_view *views;          /* parallel to the fabric's ports */
+	struct port_view *views;         /* parallel to the fabric's ports; errors as in struct error_sums */
 	struct fabric_summary summary;
 	struct order order;
 };
 
-void port_table_init(struct port_table *table);
 void port_table_done(struct port_table *table);
 
 /*
@@ -65,5 +57,13 @@ void port_table_done(struct port_table *table);
  */
 int port_table_set(struct port_table *table, const struct snapshot *snapshot, const struct error_sums *sums,
 		       struct error *err);
+
+/*
+ * port_table_compare - complete the summary: size of the fabric, and deviations from its built state
+ * @context:   of the same snapshot; without a shape hosts and built state are unknown
+ * @settings:  or NULL
+ */
+void port_table_compare(struct port_table *table, const struct snapshot_context *context,
+			const struct shape_settings *settings);
 
 #endif

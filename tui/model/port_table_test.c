@@ -8,10 +8,14 @@
 
 #include "base/clock.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
-#include "tui/model/sample.h"
+#include "tui/model/context.h"
+#include "tui/model/test_sample.h"
 
 #define INTERVAL_US (2 * US_PER_S)
+enum { LEAVES = 4, HOSTS = LEAVES * SAMPLE_HOSTS_PER_LEAF, TRUNKS = LEAVES * SAMPLE_SPINES };
+
 #define START_US (1000000 * US_PER_S)
 
 /* A snapshot as the reader would give it, made without a database. */
@@ -20,6 +24,9 @@ struct made {
 	struct snapshot snapshot;
 	struct error_sums sums;
 	struct port_table table;
+	struct snapshot_context context;
+	struct finding_row finding;
+	const struct shape_settings *settings;
 };
 
 static void make_snapshot(struct made *made, unsigned number)
@@ -34,7 +41,6 @@ static int setup(void **state)
 
 	if (!made || sample_create(&made->sample, 4, true, NULL) < 0)
 		return -1;
-	port_table_init(&made->table);
 	make_snapshot(made, 1);
 	if (error_sums_add(&made->sums, &made->snapshot, NULL) < 0 ||
 	    port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0)
@@ -43,10 +49,25 @@ static int setup(void **state)
 	return 0;
 }
 
+/* A snapshot in which no port was read. */
+static int setup_unread(void **state)
+{
+	struct made *made = calloc(1, sizeof(*made));
+
+	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
+		return -1;
+	made->snapshot.fabric = made->sample.fabric;
+	made->snapshot.sweep.wall_us = 1000000;
+	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
+	*state = made;
+	return made->snapshot.rows ? 0 : -1;
+}
+
 static int teardown(void **state)
 {
 	struct made *made = *state;
 
+	shape_destroy(made->context.shape);
 	port_table_done(&made->table);
 	error_sums_done(&made->sums);
 	free(made->snapshot.rows);
@@ -143,14 +164,136 @@ static void no_snapshot_is_an_empty_table(void **state)
 	assert_int_equal(made->table.summary.ports, 0);
 }
 
+/* leaf02/33 and its other end. */
+static uint32_t down_port(const struct made *made)
+{
+	return fabric_node_port(made->sample.fabric, HOSTS + 1, 33);
+}
+
+static void compare(struct made *made, const struct fabric_summary **ret)
+{
+	shape_destroy(made->context.shape);
+	assert_int_equal(shape_create(made->sample.fabric, NULL, &made->context.shape, NULL), 0);
+	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	port_table_compare(&made->table, &made->context, made->settings);
+	*ret = &made->table.summary;
+}
+
+static void a_link_counts_once_up_or_down(void **state)
+{
+	struct made *made = *state;
+	const struct fabric *fabric = made->sample.fabric;
+	uint32_t down = down_port(made);
+	const struct fabric_summary *summary;
+
+	compare(made, &summary);
+	assert_int_equal(summary->hosts, HOSTS);
+	assert_int_equal(summary->links_up, HOSTS + TRUNKS - 1);
+	assert_int_equal(summary->links_degraded, 0);
+	assert_true(summary->bits_per_s == (HOSTS + TRUNKS - 1) * port_rate_bits_per_s(&fabric->ports[0]));
+	/* Ports that were never read were never up, as far as is known. */
+	assert_int_equal(summary->links_down, 0);
+	made->snapshot.rows[down].last_wall_us = made->snapshot.sweep.wall_us - 1;
+	compare(made, &summary);
+	assert_int_equal(summary->links_down, 1);
+}
+
+static void two_ends_that_only_a_finding_knows_are_one_link(void **state)
+{
+	struct made *made = *state;
+	const struct fabric *fabric = made->sample.fabric;
+	uint32_t low = down_port(made), high = FABRIC_NONE, i;
+	const struct fabric_summary *summary;
+
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].num == fabric->ports[low].num - 33 + 2 && fabric->ports[i].peer == FABRIC_NONE &&
+		    fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH && fabric->ports[i].node >= HOSTS + LEAVES)
+			high = i;
+	assert_true(high != FABRIC_NONE && fabric->ports[low].peer == FABRIC_NONE);
+	made->snapshot.rows[low].last_wall_us = made->snapshot.rows[high].last_wall_us = 1;
+	compare(made, &summary);
+	assert_int_equal(summary->links_down, 2);
+	made->finding.finding = (struct finding){ .kind = FINDING_LINK_DOWN, .cause = "",
+		.node_guid = fabric->nodes[fabric->ports[low].node].guid, .port = fabric->ports[low].num,
+		.peer_guid = fabric->nodes[fabric->ports[high].node].guid, .peer_port = fabric->ports[high].num };
+	made->context.findings = &made->finding;
+	made->context.finding_count = 1;
+	compare(made, &summary);
+	assert_int_equal(summary->links_down, 1);
+}
+
+static void a_link_that_is_slower_than_its_siblings_is_degraded(void **state)
+{
+	struct made *made = *state;
+	struct fabric *fabric = made->sample.fabric;
+	uint32_t port = fabric_node_port(fabric, HOSTS, 40);
+	const struct fabric_summary *summary;
+
+	fabric->ports[port].width = fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
+	compare(made, &summary);
+	assert_int_equal(summary->links_degraded, 1);
+}
+
+/* All links of hosts are so: no sibling tells what they were built for. */
+static void a_link_below_what_its_ends_are_set_to_is_degraded(void **state)
+{
+	struct made *made = *state;
+	struct fabric *fabric = made->sample.fabric;
+	const struct fabric_summary *summary;
+
+	for (uint32_t i = 0; i < HOSTS; i++) {
+		uint32_t port = fabric_node_port(fabric, i, 1);
+
+		fabric->ports[port].width = fabric->ports[fabric->ports[port].peer].width = LINK_WIDTH_1X;
+	}
+	compare(made, &summary);
+	assert_int_equal(summary->links_degraded, HOSTS);
+}
+
+static void the_port_of_the_subnet_manager_is_found_by_its_guid(void **state)
+{
+	struct made *made = *state;
+	const struct fabric_summary *summary;
+
+	compare(made, &summary);
+	assert_int_equal(summary->sm_port, FABRIC_NONE);
+	made->snapshot.sweep.sm.guid = made->sample.fabric->ports[7].guid;
+	compare(made, &summary);
+	assert_int_equal(summary->sm_port, 7);
+}
+
+static void adaptive_routing_comes_from_the_settings(void **state)
+{
+	struct shape_adaptive_rule rules[] = { { "leaf02", false }, { "leaf*", true }, { NULL, false } };
+	const struct shape_settings settings = { .adaptive = rules };
+	struct made *made = *state;
+	const struct fabric_summary *summary;
+
+	compare(made, &summary);
+	assert_int_equal(summary->adaptive_on + summary->adaptive_off, 0);
+	made->settings = &settings;
+	compare(made, &summary);
+	assert_int_equal(summary->adaptive_on, LEAVES - 1);
+	assert_int_equal(summary->adaptive_off, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST_UNREAD(name) cmocka_unit_test_setup_teardown(name, setup_unread, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_reason_for_no_data_has_its_own_word, setup, teardown),
-		cmocka_unit_test_setup_teardown(errors_sum_up_over_sweeps, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_summary_counts_what_is_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(ports_that_were_never_up_are_counted_apart, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_snapshot_is_an_empty_table, setup, teardown),
+		TEST(each_reason_for_no_data_has_its_own_word),
+		TEST(errors_sum_up_over_sweeps),
+		TEST(the_summary_counts_what_is_there),
+		TEST(ports_that_were_never_up_are_counted_apart),
+		TEST(no_snapshot_is_an_empty_table),
+		TEST_UNREAD(a_link_counts_once_up_or_down),
+		TEST_UNREAD(two_ends_that_only_a_finding_knows_are_one_link),
+		TEST_UNREAD(a_link_that_is_slower_than_its_siblings_is_degraded),
+		TEST_UNREAD(a_link_below_what_its_ends_are_set_to_is_degraded),
+		TEST_UNREAD(the_port_of_the_subnet_manager_is_found_by_its_guid),
+		TEST_UNREAD(adaptive_routing_comes_from_the_settings),
 	};
 
 	return cmocka_run_group_tests_name("tui_table", tests, NULL, NULL);

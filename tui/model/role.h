@@ -3,6 +3,8 @@
 #ifndef IBWIRE_TUI_MODEL_ROLE_H
 #define IBWIRE_TUI_MODEL_ROLE_H
 
+#include <math.h>
+
 enum role {
 	ROLE_TEXT,
 	ROLE_FAINT,   /* idle, unused, explanations */
@@ -24,6 +26,11 @@ enum role {
 };
 
 /* role_of_load - for a load in percent; ROLE_FAINT for NAN. */
-enum role role_of_load(double percent);
+static inline enum role role_of_load(double percent)
+{
+	if (isnan(percent))
+		return ROLE_FAINT;
+	return percent >= 90 ? ROLE_LOAD_HIGH : percent >= 70 ? ROLE_LOAD_MIDDLE : ROLE_LOAD_LOW;
+}
 
 #endif

@@ -33,8 +33,7 @@ struct subject {
 };
 
 /*
- * subject_group - index of the group of a subject in the shape, or SHAPE_NONE. @shape: may be
- * NULL.
+ * subject_group - index of the group of a subject in the shape, or SHAPE_NONE. @shape: may be NULL.
  */
 uint32_t subject_group(const struct shape *shape, const struct subject *subject);
 

@@ -9,8 +9,16 @@
 #include "base/err.h"
 #include "fabric/shape.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/setup.h"
+#include "tui/tui.h"
 
-/* Two presses of the mouse within this are a double one. */
+/* Maximum time between the clicks of a double click. */
 #define DOUBLE_PRESS_US (500 * US_PER_MS)
 
 static int create_screens(struct app *app, struct error *err)
@@ -44,51 +52,71 @@ static void destroy_screens(const struct app *app)
 	free(app->states);
 }
 
+/* The targets of the pointers in struct app. */
+struct parts {
+	struct theme theme;
+	struct setup setup;
+	struct live live;
+	struct snapshot_context context;
+	struct port_table table;
+	struct tui_child_state child;
+	struct prompt prompt;
+};
+
 int app_init(struct app *app, const struct tui_options *options, struct error *err)
 {
+	struct parts *parts = calloc(1, sizeof(*parts));
 	size_t count;
 	int status;
 
-	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens(&count)[0] };
+	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens(&count)[0], .parts = parts };
+	if (!parts)
+		return err_nomem(err);
+	app->theme = &parts->theme;
+	app->setup = &parts->setup;
+	app->live = &parts->live;
+	app->context = &parts->context;
+	app->table = &parts->table;
+	app->child = &parts->child;
+	app->prompt = &parts->prompt;
 	app->started_us = clock_boottime_us(options->clock);
 	app->now_us = clock_wall_us(options->clock);
-	live_init(&app->live, options->db_path, options->names, options->clock, options->refresh_us);
-	app->live.at_us = options->at_us;
-	port_table_init(&app->table);
+	live_init(app->live, options->db_path, options->names, options->clock, options->refresh_us);
+	app->live->at_us = options->at_us;
 	status = create_screens(app, err);
 	return status < 0 ? status : setup_start(app, err);
 }
 
 void app_done(struct app *app)
 {
+	if (!app->parts)
+		return;
 	destroy_screens(app);
-	port_table_done(&app->table);
-	context_done(&app->context);
-	live_done(&app->live);
+	port_table_done(app->table);
+	context_done(app->context);
+	live_done(app->live);
+	free(app->acknowledge_input);
+	free(app->parts);
 }
 
 /* The snapshot or its context changed. */
-static int take_snapshot(struct app *app, struct error *err)
+static int update_snapshot(struct app *app, struct error *err)
 {
-	struct live *live = &app->live;
+	struct live *live = app->live;
 	struct error trouble = { 0 };
-	size_t count, i;
-	const struct screen *const *all = screens(&count);
-	int status = port_table_set(&app->table, live->shown, &live->errors, err);
+	int status = port_table_set(app->table, live->shown, &live->errors, err);
 
 	if (status < 0)
 		return status;
-	status = context_load(&app->context, live->reader, live->shown, live->at_us, clock_wall_us(live->clock),
-			     app->options->shape, &trouble);
+	status = context_load(app->context, live->reader, live->shown, live->at_us, clock_wall_us(live->clock),
+			      app->options->shape, &trouble);
 	if (status == ERR_NOMEM)
 		return err_set(err, status, "%s", trouble.text);
 	if (status < 0)
 		app_message(app, "%s", trouble.text);
-	census_count(&app->table, &app->context, app->options->shape, &app->census);
+	port_table_compare(app->table, app->context, app->options->shape);
 	app->stale = false;
-	for (i = 0; live->shown && i < count; i++)
-		if (all[i]->changed)
-			all[i]->changed(app->states[i], app);
+	app->generation += live->shown != NULL;
 	return 0;
 }
 
@@ -97,48 +125,49 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 	bool changed = false;
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
-	int status = live_poll(&app->live, &changed, err);
+	int status = live_poll(app->live, &changed, err);
 
 	if (status < 0)
 		return status;
 	app->now_us = clock_wall_us(app->options->clock);
 	*ret_news = changed || app->stale;
 	if (*ret_news) {
-		status = take_snapshot(app, err);
+		status = update_snapshot(app, err);
 		if (status < 0)
 			return status;
 	}
 	for (i = 0; i < count; i++)
 		if (all[i]->poll && all[i]->poll(app->states[i], app))
 			*ret_news = true;
-	if (app->live.refused[0]) {
-		app_message(app, "%s", app->live.refused);
-		app->live.refused[0] = '\0';
+	if (app->live->refused[0]) {
+		app_message(app, "%s", app->live->refused);
+		app->live->refused[0] = '\0';
 		*ret_news = true;
 	}
 	return 0;
 }
 
-static void give_key(struct app *app, int key)
+static void dispatch_key(struct app *app, int key)
 {
 	const struct screen *screen = app_screen(app);
 
-	if ((!app->live.shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
+	if ((!app->live->shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
 		common_key(app, key);
 }
 
 void app_key(struct app *app, int key)
 {
+	key = key_plain(key);
 	app->press.at_us = 0;
-	if (!app->prompt.done || !prompt_key(&app->prompt, app, key))
-		give_key(app, key);
+	if (!app->prompt->done || !prompt_key(app->prompt, app, key))
+		dispatch_key(app, key);
 }
 
 /*
- * A press where the last one was is the second of two: soon after it, or as long as the cursor stands on what the
- * first one chose. Between the two the rows may have moved.
+ * A second click at the same place is a double click if it follows soon, or if the cursor is still
+ * on what the first one selected; the rows may have moved in between.
  */
-static void press(struct app *app, const struct screen *screen, const struct mouse *mouse)
+static void click(struct app *app, const struct screen *screen, const struct mouse *mouse)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	const struct subject before = app_subject_here(app);
@@ -153,7 +182,7 @@ static void press(struct app *app, const struct screen *screen, const struct mou
 		return;
 	if (twice) {
 		if (chosen)
-			give_key(app, KEY_SPECIAL(KEY_ENTER));
+			dispatch_key(app, '\r');
 		return;
 	}
 	app->press.y = mouse->y;
@@ -170,15 +199,15 @@ void app_mouse(struct app *app, const struct mouse *mouse)
 		tab = mouse->wheel ? NULL : tabs_at(app, mouse->y == app->body.y - 1 ? mouse->x : -1);
 		if (tab)
 			app_show(app, tab);
-	} else if ((app->live.shown || screen->needs_nothing) && screen->mouse) {
-		press(app, screen, mouse);
+	} else if ((app->live->shown || screen->needs_nothing) && screen->mouse) {
+		click(app, screen, mouse);
 	}
 }
 
-/* What stands in the body as long as there is nothing to show. */
+/* The body before the first snapshot. */
 static void draw_waiting(const struct app *app, const struct rect *body)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	int seconds = (int)((clock_boottime_us(app->options->clock) - app->started_us) / US_PER_S);
 	char text[640];
 	int y = body->y + (body->rows > 4 ? 1 : 0);
@@ -191,19 +220,19 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 	draw_cell(&brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
 	snprintf(text, sizeof(text), "database: %.500s", app->options->db_path);
 	draw_cell(&brush, y + 1, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
-	if (app->options->child && app->child.line[0])
-		draw_cell(&brush, y + 2, body->x, body->columns, app->child.line, ALIGN_LEFT, ROLE_FAINT);
+	if (app->options->child && app->child->line[0])
+		draw_cell(&brush, y + 2, body->x, body->columns, app->child->line, ALIGN_LEFT, ROLE_FAINT);
 }
 
 /* The prompt if there is one, else the footer of the screen. */
 static void draw_footer(struct app *app, const struct rect *footer)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	const struct screen *screen = app_screen(app);
-	char text[sizeof(app->prompt.label) + PROMPT_SIZE + 1];
+	char text[sizeof(app->prompt->label) + PROMPT_SIZE + 1];
 
-	if (app->prompt.done) {
-		snprintf(text, sizeof(text), "%s%s_", app->prompt.label, app->prompt.text);
+	if (app->prompt->done) {
+		snprintf(text, sizeof(text), "%s%s_", app->prompt->label, app->prompt->text);
 		draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT, ROLE_STRONG);
 	} else if (screen->draw_footer) {
 		screen->draw_footer(screen_state(app, screen), app, footer);
@@ -215,7 +244,7 @@ static void draw_footer(struct app *app, const struct rect *footer)
 void app_draw(struct app *app, int rows, int columns)
 {
 	const struct screen *screen = app_screen(app);
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	struct frame frame;
 	char notice[768];
 
@@ -229,7 +258,7 @@ void app_draw(struct app *app, int rows, int columns)
 			tabs_draw(app, &frame.tabs);
 		draw_cell(&brush, frame.notice.y, frame.notice.x, frame.notice.rows ? columns : 0, notice, ALIGN_LEFT,
 			  ROLE_WARNING);
-		if (!app->live.shown && !screen->needs_nothing)
+		if (!app->live->shown && !screen->needs_nothing)
 			draw_waiting(app, &frame.body);
 		else
 			screen->draw(screen_state(app, screen), app, &frame.body);
@@ -239,16 +268,16 @@ void app_draw(struct app *app, int rows, int columns)
 
 struct subject subject_of_port(const struct app *app, uint32_t port)
 {
-	struct subject subject = subject_of_node(app, app->live.shown->fabric->ports[port].node);
+	struct subject subject = subject_of_node(app, app->live->shown->fabric->ports[port].node);
 
 	subject.kind = SUBJECT_PORT;
-	subject.port = app->live.shown->fabric->ports[port].num;
+	subject.port = app->live->shown->fabric->ports[port].num;
 	return subject;
 }
 
 struct subject subject_of_node(const struct app *app, uint32_t node)
 {
-	return (struct subject){ .kind = SUBJECT_NODE, .node_guid = app->live.shown->fabric->nodes[node].guid };
+	return (struct subject){ .kind = SUBJECT_NODE, .node_guid = app->live->shown->fabric->nodes[node].guid };
 }
 
 struct subject subject_of_group(const struct app *app, const struct shape_group *group)
@@ -257,25 +286,25 @@ struct subject subject_of_group(const struct app *app, const struct shape_group 
 
 	subject.kind = SUBJECT_GROUP;
 	if (group->kind != GROUP_UP)
-		subject.peer_guid = app->live.shown->fabric->nodes[group->peer].guid;
+		subject.peer_guid = app->live->shown->fabric->nodes[group->peer].guid;
 	return subject;
 }
 
 const struct finding_row *subject_finding(const struct app *app, const struct subject *subject)
 {
-	for (size_t i = 0; subject->kind == SUBJECT_FINDING && i < app->context.finding_count; i++)
-		if (app->context.findings[i].finding.id == subject->id)
-			return &app->context.findings[i];
+	for (size_t i = 0; subject->kind == SUBJECT_FINDING && i < app->context->finding_count; i++)
+		if (app->context->findings[i].finding.id == subject->id)
+			return &app->context->findings[i];
 	return NULL;
 }
 
 static void node_name(const struct app *app, uint64_t guid, char *ret, size_t size)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	uint32_t node = shown ? fabric_find_node(shown->fabric, guid) : FABRIC_NONE;
 
 	if (node != FABRIC_NONE)
-		snprintf(ret, size, "%s", app->table.order.names[node]);
+		snprintf(ret, size, "%s", app->table->order.names[node]);
 	else
 		snprintf(ret, size, "0x%016" PRIx64, guid);
 }

@@ -2,8 +2,8 @@
 /*
  * app.h - state shared by the screens, and the interface of a screen
  *
- * Each screen is one constant struct screen in the table of screens.c. The main loop in
- * tui/tui.c does not depend on their contents.
+ * Each screen is one constant struct screen in the table of screens.c, and owns its state. It rebuilds
+ * what it shows if app->generation has changed.
  */
 #ifndef IBWIRE_TUI_SCREENS_APP_H
 #define IBWIRE_TUI_SCREENS_APP_H
@@ -12,25 +12,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tui/screens/acknowledge.h"
-#include "tui/model/census.h"
 #include "tui/model/layout.h"
-#include "tui/model/live.h"
-#include "tui/model/context.h"
-#include "tui/draw/key.h"
-#include "tui/draw/prompt.h"
-#include "tui/screens/setup.h"
 #include "tui/model/subject.h"
-#include "tui/model/port_table.h"
-#include "tui/draw/terminal.h"
-#include "tui/draw/theme.h"
-#include "tui/tui.h"
 
+struct acknowledge_input;
 struct brush;
 struct error;
-struct config;
+struct finding_row;
+struct live;
+struct mouse;
+struct port_table;
+struct prompt;
 struct screen;
+struct setup;
 struct shape_group;
+struct snapshot_context;
+struct theme;
+struct tui_child_state;
+struct tui_options;
 
 /* The path from a tab to the current page; Esc goes back along it. */
 #define PATH_MAX_DEPTH 8
@@ -42,16 +41,16 @@ struct place {
 
 struct app {
 	const struct tui_options *options;
-	struct theme theme;
-	struct setup setup;
-	struct live live;
-	struct snapshot_context context; /* shape, findings and events of live.shown */
-	struct port_table table;   /* numbers, names and sums of all ports of live.shown */
-	struct census census; /* size of that fabric, and deviations from its built state */
+	struct theme *theme;
+	struct setup *setup;
+	struct live *live;
+	struct snapshot_context *context; /* shape, findings and events of live->shown */
+	struct port_table *table; /* numbers, names and sums of all ports of live->shown */
+	struct tui_child_state *child;
+	struct prompt *prompt;
+	struct acknowledge_input *acknowledge_input; /* keys.c; NULL: not yet used */
+	uint64_t generation;  /* changes with the snapshot, the context or the table; 0: nothing to show yet */
 	bool stale;           /* table and context have to be rebuilt for the same snapshot */
-	struct tui_child_state child;
-	struct prompt prompt;
-	struct acknowledge_input acknowledge_input; /* while a prompt is open */
 	char message[256];    /* shown in the notice line until message_until_us; "": none */
 	int64_t message_until_us;
 	int64_t started_us;   /* boottime */
@@ -65,6 +64,7 @@ struct app {
 		struct subject subject; /* selected by the click */
 	} press;              /* the last click not followed by a key; at_us 0: none */
 	void **states;        /* one per screen */
+	void *parts;          /* allocation behind the pointers above */
 	bool quit;
 };
 
@@ -73,14 +73,21 @@ struct key_help {
 	const char *keys, *text;
 };
 
+/* A setting that is a member of a state. Lists end with an entry of NULL name. */
+struct setting {
+	const char *name;
+	/* A bool, an enum by its words, an enum column by its title. */
+	enum { SETTING_FLAG, SETTING_CHOICE, SETTING_COLUMN } kind;
+	size_t offset;
+	const char *const *words; /* SETTING_CHOICE: NULL-terminated */
+};
+
 struct screen {
 	const char *name; /* title of a tab in the header */
 	bool is_tab;      /* numbered, in the order of the table */
 	size_t size;      /* of its state, which is zeroed at first */
 	void (*init)(void *state, const struct app *app); /* initializes the state; NULL: zero suffices */
 	void (*done)(void *state);                        /* frees what the state owns, not itself; NULL: nothing */
-	/* The snapshot, the context or the table has changed. Not called before the first snapshot. */
-	void (*changed)(void *state, struct app *app);
 	/* The screen is opened, or already open, for a subject; SUBJECT_NONE for a tab. */
 	void (*opened)(void *state, struct app *app, const struct subject *subject);
 	/* Called several times per second, visible or not. Return: whether a redraw is needed. */
@@ -96,10 +103,7 @@ struct screen {
 	/* The selected subject, for Enter, a, b and r. NULL: never any. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
-	/* Settings to save on exit, with config_put(); NULL: none. */
-	void (*save)(void *state, struct config *config);
-	/* Restores one setting, before the first snapshot. Return: whether name and value are valid. */
-	bool (*restore)(void *state, const char *name, const char *value);
+	const struct setting *settings; /* saved on exit, and restored before the first snapshot; NULL: none */
 	bool needs_nothing; /* also usable before the first snapshot */
 };
 

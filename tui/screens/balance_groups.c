@@ -9,10 +9,14 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/balance_view.h"
-#include "tui/bars.h"
+#include "view/bars.h"
 
-/* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
+/* Maximum columns of a bar, members sorted, and columns of a name. */
 enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
 
 /* Maximum number of lines for the reason of the selected group. */
@@ -25,12 +29,12 @@ static const struct balance_result *result_at(const struct balance_view *view, s
 
 static const struct shape_group *group_of(const struct app *app, const struct balance_result *result)
 {
-	return &app->context.shape->groups[result->group];
+	return &app->context->shape->groups[result->group];
 }
 
 static uint64_t key_of(const struct app *app, const struct balance_result *result)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct shape_group *group = group_of(app, result);
 
 	return map_mix(map_mix(fabric->nodes[group->node].guid) ^
@@ -47,7 +51,7 @@ static void count_hidden(struct balance_view *view, const struct balance_result 
 		view->unknown++;
 }
 
-int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err)
+static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	struct balance *balance = &view->loads.balance;
 	size_t i;
@@ -62,7 +66,7 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 		const struct balance_result *result = &balance->results[i];
 		bool told = balance_is_told(result);
 
-		if (!balance_is_of_interest(app->context.shape, result))
+		if (!balance_is_of_interest(app->context->shape, result))
 			continue;
 		if (told && result->cause != BALANCE_NONE && !balance_is_second(result))
 			view->causes++;
@@ -77,7 +81,7 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 			view->most_members = group_of(app, result)->count;
 	}
 	qsort_r(view->results, view->result_count, sizeof(*view->results), balance_compare, balance);
-	/* A cursor on the first row stays there, on the worst group. */
+	/* A cursor on the first row stays on the worst group. */
 	for (i = 0; view->groups.cursor && i < view->result_count; i++)
 		if (key_of(app, result_at(view, i)) == view->group_key) {
 			view->groups.cursor = i;
@@ -86,18 +90,21 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 	return 0;
 }
 
-/* Its own, or that of the finding that is open at its group; "(echo)"; "". */
+/*
+ * The cause of a result, else of an open finding at its group; or "(idle)", "(unknown)", "(echo)",
+ * "".
+ */
 static const char *cause_of(const struct balance_view *view, const struct app *app,
 			    const struct balance_result *result)
 {
 	const struct shape_group *group = group_of(app, result);
-	uint64_t guid = app->live.shown->fabric->nodes[group->node].guid;
+	uint64_t guid = app->live->shown->fabric->nodes[group->node].guid;
 	size_t i;
 
 	if (result->cause != BALANCE_NONE)
 		return balance_cause_name(result->cause);
-	for (i = 0; i < app->context.finding_count; i++) {
-		const struct finding *finding = &app->context.findings[i].finding;
+	for (i = 0; i < app->context->finding_count; i++) {
+		const struct finding *finding = &app->context->findings[i].finding;
 
 		if (finding->kind == FINDING_UPLINK_IMBALANCE && finding->node_guid == guid &&
 		    group->kind == GROUP_UP && !finding->peer_guid && finding->tag == (uint8_t)result->direction)
@@ -105,18 +112,18 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 	}
 	if (result->state != BALANCE_ACTIVE)
 		return result->state == BALANCE_IDLE ? "(idle)" : "(unknown)";
-	return balance_is_echo(app->context.shape, &view->loads.balance, result) ? "(echo)" : "";
+	return balance_is_echo(app->context->shape, &view->loads.balance, result) ? "(echo)" : "";
 }
 
 const char *view_group_text(const struct balance_view *view, const struct app *app,
-			     const struct balance_result *result, char *ret, size_t size)
+			    const struct balance_result *result, char *ret, size_t size)
 {
 	const char *cause = cause_of(view, app, result);
 	struct text text = { 0 };
 
 	text_appendf(&text, "%s%s%s  adaptive routing %s: ", balance_test_letters(result), *cause ? "  " : "", cause,
 		     balance_adaptive_name(result->adaptive));
-	balance_append_reason(app->context.shape, result, &text);
+	balance_append_reason(app->context->shape, result, &text);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 	return ret;
@@ -127,7 +134,7 @@ static void write_name(const struct app *app, const struct balance_result *resul
 {
 	const struct shape_group *group = group_of(app, result);
 	bool out = result->direction == BALANCE_XMIT;
-	char *const *names = app->table.order.names;
+	char *const *names = app->table->order.names;
 
 	if (group->kind == GROUP_UP)
 		snprintf(ret, size, "%s uplinks %s", names[group->node], out ? "out" : "in");
@@ -141,7 +148,7 @@ static void write_sparks(const struct app *app, const struct balance_result *res
 	struct text text = { 0 };
 
 	if (!predicted || result->predicted_known)
-		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme.unicode);
+		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme->unicode);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 }
@@ -154,7 +161,7 @@ static void write_percent(double part, char *ret, size_t size)
 		snprintf(ret, size, "%.0f", 100 * part);
 }
 
-/* Where the columns of a group's line stand; of those that are not shown columns is 0. */
+/* Columns of a group; columns is 0 if not shown. */
 enum { NAME, TESTS, ADAPTIVE, CAUSE, MEASURED, PREDICTED, FULL, OVER, GROUP_COLUMNS };
 
 /* On a screen of fewer than WIDE columns the last two columns are narrow. */
@@ -163,34 +170,29 @@ enum { WIDE = 110, NARROW_COLUMNS = 5 };
 static const struct {
 	const char *title, *narrow;
 	int columns;
-	bool right;
-	int least; /* columns of the screen, below them it is left out */
+	int least; /* minimum columns of the screen */
 } group_columns[GROUP_COLUMNS] = {
-	[NAME] = { "GROUP", "GROUP", 0, false, 0 },
-	[TESTS] = { "TEST", "TEST", 4, false, 0 },
-	[ADAPTIVE] = { "AR", "AR", 3, false, 64 },
-	[CAUSE] = { "CAUSE", "CAUSE", 15, false, 50 },
-	[MEASURED] = { "MEASURED", "MEASURED", BARS_MEMBERS + 1, false, 72 },
-	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, false, 100 },
-	[FULL] = { "MAX UTIL%", "UTIL%", 9, true, 0 },
-	[OVER] = { "IMBALANCE%", "IMB.%", 10, true, 60 },
+	[NAME] = { "GROUP", "GROUP", 0, 0 },
+	[TESTS] = { "TEST", "TEST", 4, 0 },
+	[ADAPTIVE] = { "AR", "AR", 3, 64 },
+	[CAUSE] = { "CAUSE", "CAUSE", 15, 50 },
+	[MEASURED] = { "MEASURED", "MEASURED", BARS_MEMBERS + 1, 72 },
+	[PREDICTED] = { "PREDICTED", "PREDICTED", BARS_MEMBERS + 1, 100 },
+	[FULL] = { "MAX UTIL%", "UTIL%", 9, 0 },
+	[OVER] = { "IMBALANCE%", "IMB.%", 10, 60 },
 };
 
-static void place_columns(int columns, struct column_place *ret)
+static void column_widths(int columns, int ret[GROUP_COLUMNS])
 {
-	int left = columns, i, x;
+	int left = columns, i;
 
-	for (i = 0; i < GROUP_COLUMNS; i++) {
-		ret[i].columns = i != NAME && columns >= group_columns[i].least ? group_columns[i].columns : 0;
-		if (ret[i].columns && i >= FULL && columns < WIDE)
-			ret[i].columns = NARROW_COLUMNS;
-		left -= ret[i].columns ? ret[i].columns + 1 : 0;
+	for (i = NAME + 1; i < GROUP_COLUMNS; i++) {
+		ret[i] = columns >= group_columns[i].least ? group_columns[i].columns : 0;
+		if (ret[i] && i >= FULL && columns < WIDE)
+			ret[i] = NARROW_COLUMNS;
+		left -= ret[i] ? ret[i] + 1 : 0;
 	}
-	ret[NAME].columns = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
-	for (i = 0, x = 0; i < GROUP_COLUMNS; i++) {
-		ret[i].x = x;
-		x += ret[i].columns ? ret[i].columns + 1 : 0;
-	}
+	ret[NAME] = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
 }
 
 static enum role role_of(const struct balance_result *result)
@@ -201,54 +203,56 @@ static enum role role_of(const struct balance_result *result)
 }
 
 static void draw_group(const struct balance_view *view, const struct app *app, const struct rect *body,
-		       const struct column_place *places, int y, size_t row)
+		       const int *widths, int y, size_t row)
 {
 	const struct balance_result *result = result_at(view, row);
 	const struct brush brush = app_brush(app, row == view->groups.cursor);
+	const char *adaptive = result->adaptive == ADAPTIVE_UNKNOWN ? "?" : balance_adaptive_name(result->adaptive);
 	enum role role = role_of(result);
-	char text[GROUP_COLUMNS][256];
-	int i;
+	char name[256], measured[256], predicted[256], full[16], over[16];
 
-	write_name(app, result, text[NAME], sizeof(text[NAME]));
-	snprintf(text[TESTS], sizeof(text[TESTS]), "%s", balance_test_letters(result));
-	snprintf(text[ADAPTIVE], sizeof(text[ADAPTIVE]), "%s", result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
-		 balance_adaptive_name(result->adaptive));
-	snprintf(text[CAUSE], sizeof(text[CAUSE]), "%s", cause_of(view, app, result));
-	write_sparks(app, result, false, text[MEASURED], sizeof(text[MEASURED]));
-	write_sparks(app, result, true, text[PREDICTED], sizeof(text[PREDICTED]));
-	write_percent(result->max_utilization, text[FULL], sizeof(text[FULL]));
-	write_percent(result->excess, text[OVER], sizeof(text[OVER]));
-	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	for (i = 0; i < GROUP_COLUMNS; i++)
-		draw_cell(&brush, y, body->x + places[i].x, places[i].columns, text[i],
-			  i == NAME ? ALIGN_MIDDLE : group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT,
-			  i == FULL ? role_of_load(100 * result->max_utilization) : role);
+	write_name(app, result, name, sizeof(name));
+	write_sparks(app, result, false, measured, sizeof(measured));
+	write_sparks(app, result, true, predicted, sizeof(predicted));
+	write_percent(result->max_utilization, full, sizeof(full));
+	write_percent(result->excess, over, sizeof(over));
+	draw_cells(&brush, y, body, widths, (const struct table_cell[]){
+		[NAME] = { name, role, ALIGN_MIDDLE },
+		[TESTS] = { balance_test_letters(result), role, ALIGN_LEFT },
+		[ADAPTIVE] = { adaptive, role, ALIGN_LEFT },
+		[CAUSE] = { cause_of(view, app, result), role, ALIGN_LEFT },
+		[MEASURED] = { measured, role, ALIGN_LEFT },
+		[PREDICTED] = { predicted, role, ALIGN_LEFT },
+		[FULL] = { full, role_of_load(100 * result->max_utilization), ALIGN_RIGHT },
+		[OVER] = { over, role, ALIGN_RIGHT },
+	}, GROUP_COLUMNS);
 }
 
 static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
 	const struct brush brush = app_brush(app, false);
-	struct column_place places[GROUP_COLUMNS];
-	int i;
+	struct table_cell heads[GROUP_COLUMNS];
+	int i, widths[GROUP_COLUMNS];
 
-	place_columns(area->columns, places);
-	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_HEAD);
+	column_widths(area->columns, widths);
 	for (i = 0; i < GROUP_COLUMNS; i++)
-		draw_cell(&brush, area->y, area->x + places[i].x, places[i].columns,
-			  area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title,
-			  group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
+		heads[i] = (struct table_cell){
+			area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title, ROLE_HEAD,
+			i >= FULL ? ALIGN_RIGHT : ALIGN_LEFT,
+		};
+	draw_cells(&brush, area->y, area, widths, heads, GROUP_COLUMNS);
 	for (i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
-		draw_group(view, app, area, places, area->y + 1 + i, view->groups.first + (size_t)i);
+		draw_group(view, app, area, widths, area->y + 1 + i, view->groups.first + (size_t)i);
 }
 
-/* "######      56%", or only the number where there is no room for a bar. */
+/* "######      56%", or only the number without room for a bar. */
 static void draw_share(const struct app *app, int y, int x, int bar, double share, double most, enum role role)
 {
 	const struct brush brush = app_brush(app, false);
 	struct text text = { 0 };
 
 	if (!isnan(share)) {
-		bars_append(&text, share, most, (unsigned)bar, !app->theme.unicode);
+		bars_append(&text, share, most, (unsigned)bar, !app->theme->unicode);
 		text_appendf(&text, "%4.0f%%", 100 * share);
 	}
 	draw_cell(&brush, y, x, bar + 5, text_chars(&text), ALIGN_LEFT, role);
@@ -259,7 +263,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 			int peer_columns, int bar, uint32_t index, double most)
 {
 	const struct balance_member *member = &result->members[index];
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[member->port];
 	const struct brush brush = app_brush(app, false);
 	enum role role = index == result->hottest && result->m ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
@@ -270,7 +274,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	draw_cell(&brush, y, area->x, 5, text, ALIGN_LEFT, role);
 	text[0] = '\0';
 	if (port->peer != FABRIC_NONE)
-		snprintf(text, sizeof(text), "%s/%u", app->table.order.names[fabric->ports[port->peer].node],
+		snprintf(text, sizeof(text), "%s/%u", app->table->order.names[fabric->ports[port->peer].node],
 			 fabric->ports[port->peer].num);
 	draw_cell(&brush, y, area->x + 5, peer_columns - 1, text, ALIGN_MIDDLE, role);
 	if (!member->works) {
@@ -289,7 +293,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	draw_cell(&brush, y, x + 3 * bar + 24, 9, text, ALIGN_RIGHT, ROLE_TEXT);
 }
 
-/* The width of a peer's name, and of a bar: the three bars get what names and numbers leave. */
+/* Widths of a name and of each of three bars. */
 static void share_width(int columns, int *ret_peer, int *ret_bar)
 {
 	*ret_peer = columns / 4 > 24 ? 24 : columns / 4;
@@ -346,26 +350,23 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[4] = { 0 };
+	struct segments line = { 0 };
 	char window[64];
 
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s with a cause, %zu imbalanced without a cause",
-		 view->causes, view->causes == 1 ? "group" : "groups", view->uneven);
-	segments[0].role = view->causes ? ROLE_WARNING : ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%zu balanced, %zu idle, %zu unknown%s", view->fine,
-		 view->idle, view->unknown, view->all ? "" : " (i shows them)");
-	segments[1].rank = 2;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%s", view_window(view, window, sizeof(window)));
-	segments[2].rank = 1;
+	segment_add(&line, 0, view->causes ? ROLE_WARNING : ROLE_STRONG,
+		    "%zu %s with a cause, %zu imbalanced without a cause", view->causes,
+		    view->causes == 1 ? "group" : "groups", view->uneven);
+	segment_add(&line, 2, ROLE_TEXT, "%zu balanced, %zu idle, %zu unknown%s", view->fine, view->idle,
+		    view->unknown, view->all ? "" : " (i shows them)");
+	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
 	if (!view->loads.routes_known)
-		snprintf(segments[3].text, sizeof(segments[3].text), "no forwarding tables read: no prediction");
-	segments[3].rank = 3;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, view->loads.routes_known ? 3 : 4);
+		segment_add(&line, 3, ROLE_TEXT, "no forwarding tables read: no prediction");
+	draw_segments(&brush, body->y, body->x, body->columns, &line);
 }
 
 /*
- * How many rows, with the heads, the list gets: two fifths, and what the largest group leaves of the rest. The
- * largest, not the chosen one: the list stays as it is while the cursor moves.
+ * Lines of the list, with its heads: two fifths, or more if the largest group leaves room.
+ * Independent of the selected group, so that the list does not move with the cursor.
  */
 static int list_rows(const struct balance_view *view, int rows)
 {
@@ -378,7 +379,7 @@ static int list_rows(const struct balance_view *view, int rows)
 	return (size_t)list > view->result_count + 2 ? (int)view->result_count + 2 : list;
 }
 
-void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
 	const struct brush brush = app_brush(app, false);
@@ -392,45 +393,45 @@ void groups_draw(struct balance_view *view, const struct app *app, const struct 
 	draw_chosen(view, app, &members);
 	if (!view->result_count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns,
-			  app->context.shape->group_count ? "all groups are balanced" :
+			  app->context->shape->group_count ? "all groups are balanced" :
 			  "this fabric has no equivalent uplinks", ALIGN_LEFT, ROLE_TEXT);
 }
 
-/* Which group the cursor stands on from now on. */
-static void remember(struct balance_view *view, const struct app *app)
+/* Remember the selected group. */
+static void save_cursor(struct balance_view *view, const struct app *app)
 {
 	if (view->groups.cursor < view->result_count)
 		view->group_key = key_of(app, result_at(view, view->groups.cursor));
 }
 
-bool groups_key(struct balance_view *view, struct app *app, int key)
+static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	struct error trouble = { 0 };
-
-	if (key == 'i') {
-		view->all = !view->all;
-		if (balance_groups_make(view, app, &trouble) < 0)
-			app_message(app, "%s", trouble.text);
-		return true;
-	}
-	if (!list_key(&view->groups, key))
+	if (!list_key(&view->groups, pressed))
 		return false;
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
 {
-	if (!list_mouse(&view->groups, mouse, body->y + 2))
+	if (!list_mouse(&view->groups, event, body->y + 2))
 		return false;
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 
-void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	const struct balance_result *result = result_at(view, view->groups.cursor);
 
 	if (result)
 		*ret = subject_of_group(app, group_of(app, result));
 }
+
+const struct balance_part_info balance_groups = {
+	.make = make,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+};

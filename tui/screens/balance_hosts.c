@@ -8,19 +8,24 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/balance_view.h"
 
 #define BITS_PER_BYTE_PER_US 8e6
 
-/* Columns of a line before the rails, behind the host's name: excess, two rates. */
+/* Columns behind the name: imbalance, two rates; width of a rail. */
 enum { OVER_COLUMNS = 11, RATE_COLUMNS = 8, CELL = 5, CELL_NARROW = 3 };
 
 static const struct shape_host *host_at(const struct balance_view *view, const struct app *app, size_t row)
 {
-	return row < view->host_count ? &app->context.shape->hosts[view->hosts[row].index] : NULL;
+	return row < view->host_count ? &app->context->shape->hosts[view->hosts[row].index] : NULL;
 }
 
-static void remember(struct balance_view *view, const struct app *app)
+static void save_cursor(struct balance_view *view, const struct app *app)
 {
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
 
@@ -28,12 +33,12 @@ static void remember(struct balance_view *view, const struct app *app)
 		return;
 	if (view->rail >= host->count)
 		view->rail = host->count - 1;
-	view->host_guid = app->live.shown->fabric->nodes[app->context.shape->host_nodes[host->first]].guid;
+	view->host_guid = app->live->shown->fabric->nodes[app->context->shape->host_nodes[host->first]].guid;
 }
 
-int hosts_make(struct balance_view *view, const struct app *app, struct error *err)
+static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
 	struct balance_amount rails[BALANCE_RAILS_MOST];
 	size_t i;
@@ -57,7 +62,7 @@ int hosts_make(struct balance_view *view, const struct app *app, struct error *e
 	}
 	qsort(view->hosts, view->host_count, sizeof(*view->hosts), balance_compare_excess);
 	for (i = 0; view->host_list.cursor && i < view->host_count; i++)
-		if (app->live.shown->fabric->nodes[shape->host_nodes[host_at(view, app, i)->first]].guid ==
+		if (app->live->shown->fabric->nodes[shape->host_nodes[host_at(view, app, i)->first]].guid ==
 		    view->host_guid) {
 			view->host_list.cursor = i;
 			break;
@@ -75,7 +80,7 @@ static struct heat_cell cell_of(const struct balance_amount *rail)
 	return cell;
 }
 
-/* Where things stand in a line: the host's name, and a rail. */
+/* Widths in a line. */
 struct widths {
 	int name, cell, rails;
 };
@@ -106,7 +111,7 @@ static struct widths widths_of(const struct balance_view *view, const struct app
 static void draw_host(const struct balance_view *view, const struct app *app, const struct rect *body,
 		      const struct widths *widths, int y, size_t row)
 {
-	const struct balance_input input = loads_input(&view->loads, app->context.shape);
+	const struct balance_input input = loads_input(&view->loads, app->context->shape);
 	const struct shape_host *host = host_at(view, app, row);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
 	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
@@ -128,7 +133,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	x += RATE_COLUMNS + 3;
 	for (i = 0; i < count && x + cell <= body->x + body->columns; i++, x += cell) {
 		const struct heat_cell rail = cell_of(&rails[i]);
-		enum role role = heat_write(&rail, HEAT_MEASURED, cell, app->theme.unicode, text);
+		enum role role = heat_write(&rail, HEAT_MEASURED, cell, app->theme->unicode, text);
 
 		brush = app_brush(app, here && i == view->rail);
 		draw_cell(&brush, y, x, cell, text, ALIGN_LEFT, role);
@@ -157,7 +162,7 @@ static void draw_heads(const struct app *app, const struct rect *body, const str
 /* "node0119 mlx5_3: sends ..., 82 % of 200 Gb/s; the busiest of 8, 332 % above their mean". */
 static void draw_words(const struct balance_view *view, const struct app *app, const struct rect *body, int y)
 {
-	const struct balance_input input = loads_input(&view->loads, app->context.shape);
+	const struct balance_input input = loads_input(&view->loads, app->context->shape);
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
 	const struct brush brush = app_brush(app, false);
@@ -168,7 +173,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 
 	if (view->rail >= count)
 		return;
-	text_appendf(&text, "%s: ", app->table.order.names[rail->index]);
+	text_appendf(&text, "%s: ", app->table->order.names[rail->index]);
 	if (rail->known)
 		text_appendf(&text, "TX %s, RX %s, %.0f %% of %s in both directions",
 			     format_rate(rail->xmit * 1e6, 24, xmit, sizeof(xmit)),
@@ -184,23 +189,19 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	text_done(&text);
 }
 
-void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[3] = { 0 };
+	struct segments title = { 0 };
 	struct widths widths;
 	char window[64];
 	int line;
 
-	snprintf(segments[0].text, sizeof(segments[0].text),
-		 "host rails: load of the busiest rail above the host's mean");
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
-	segments[1].rank = 1;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%zu hosts, %zu idle%s", view->host_count,
-		 view->idle_hosts, view->idle_hosts ? " (i shows them)" : "");
-	segments[2].rank = 2;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, 3);
+	segment_add(&title, 0, ROLE_STRONG, "host rails: load of the busiest rail above the host's mean");
+	segment_add(&title, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
+	segment_add(&title, 2, ROLE_TEXT, "%zu hosts, %zu idle%s", view->host_count, view->idle_hosts,
+		    view->idle_hosts ? " (i shows them)" : "");
+	draw_segments(&brush, body->y, body->x, body->columns, &title);
 	list_fit(&view->host_list, view->host_count, body->rows - 3);
 	if (!view->host_count) {
 		draw_cell(&brush, body->y + 2, body->x, body->columns,
@@ -216,40 +217,33 @@ void hosts_draw(struct balance_view *view, const struct app *app, const struct r
 	draw_words(view, app, body, body->y + body->rows - 1);
 }
 
-bool hosts_key(struct balance_view *view, struct app *app, int key)
+static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	struct error trouble = { 0 };
-
-	switch (key) {
+	switch (pressed) {
 	case KEY_SPECIAL(KEY_LEFT):
 		view->rail -= view->rail > 0;
 		break;
 	case KEY_SPECIAL(KEY_RIGHT):
 		view->rail++;
 		break;
-	case 'i':
-		view->all = !view->all;
-		if (hosts_make(view, app, &trouble) < 0 || balance_groups_make(view, app, &trouble) < 0)
-			app_message(app, "%s", trouble.text);
-		break;
 	default:
-		if (!list_key(&view->host_list, key))
+		if (!list_key(&view->host_list, pressed))
 			return false;
 		break;
 	}
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 
-bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
 {
-	if (!list_mouse(&view->host_list, mouse, body->y + 2))
+	if (!list_mouse(&view->host_list, event, body->y + 2))
 		return false;
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 
-void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
 	const struct node *node;
@@ -257,7 +251,15 @@ void hosts_subject(const struct balance_view *view, const struct app *app, struc
 
 	if (!host || view->rail >= host->count)
 		return;
-	index = app->context.shape->host_nodes[host->first + view->rail];
-	node = &app->live.shown->fabric->nodes[index];
+	index = app->context->shape->host_nodes[host->first + view->rail];
+	node = &app->live->shown->fabric->nodes[index];
 	*ret = node->ports == 1 ? subject_of_port(app, node->first_port) : subject_of_node(app, index);
 }
+
+const struct balance_part_info balance_hosts = {
+	.make = make,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+};

@@ -8,28 +8,34 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/balance_view.h"
 
-/* Columns of a block whose names are compared to find what they begin with. */
+/* Maximum number of names compared for their common prefix. */
 enum { NAMES_MOST = 4096 };
 
 static const char *name_of(const struct app *app, uint32_t node)
 {
-	return app->table.order.names[node];
+	return app->table->order.names[node];
 }
 
 static uint64_t guid_of(const struct app *app, uint32_t node)
 {
-	return node == FABRIC_NONE ? 0 : app->live.shown->fabric->nodes[node].guid;
+	return node == FABRIC_NONE ? 0 : app->live->shown->fabric->nodes[node].guid;
 }
 
-/* The row of the matrix on which the cursor stands. */
+/* The selected row of the matrix. */
 static size_t row_here(const struct balance_view *view)
 {
 	return view->rows.cursor < view->heat.row_count ? view->order[view->rows.cursor] : 0;
 }
 
-static void remember(struct balance_view *view, const struct app *app)
+static void save_cursor(struct balance_view *view, const struct app *app)
 {
 	size_t row = row_here(view), count = heat_columns(&view->heat, row);
 
@@ -41,7 +47,7 @@ static void remember(struct balance_view *view, const struct app *app)
 	view->column_guid = guid_of(app, heat_column(&view->heat, row, view->column));
 }
 
-/* Where something is wrong the cursor stands at first. */
+/* The cursor starts at the hottest cell. */
 static void go_to_hottest(struct balance_view *view, const struct app *app)
 {
 	uint32_t *order = calloc(view->heat.row_count + 1, sizeof(*order));
@@ -55,10 +61,10 @@ static void go_to_hottest(struct balance_view *view, const struct app *app)
 			view->rows.cursor = i;
 	view->column = heat_worst(&view->heat, HEAT_MEASURED, order[0]);
 	free(order);
-	remember(view, app);
+	save_cursor(view, app);
 }
 
-static void find_again(struct balance_view *view, const struct app *app)
+static void restore_cursor(struct balance_view *view, const struct app *app)
 {
 	size_t i;
 
@@ -70,27 +76,27 @@ static void find_again(struct balance_view *view, const struct app *app)
 	for (i = 0; i < heat_columns(&view->heat, row_here(view)); i++)
 		if (guid_of(app, heat_column(&view->heat, row_here(view), i)) == view->column_guid)
 			view->column = i;
-	remember(view, app);
+	save_cursor(view, app);
 }
 
 static void arrange(struct balance_view *view, const struct app *app)
 {
 	heat_order(&view->heat, view->value, view->hottest_first, view->order);
-	find_again(view, app);
+	restore_cursor(view, app);
 }
 
-int map_make(struct balance_view *view, const struct app *app, struct error *err)
+static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t *rank = calloc(fabric->node_count + 1, sizeof(*rank));
 	int code = rank ? 0 : err_nomem(err);
 	size_t i;
 
 	heat_done(&view->heat);
 	for (i = 0; code == 0 && i < fabric->node_count; i++)
-		rank[i] = fabric->nodes[i].ports ? app->table.order.port_rank[fabric->nodes[i].first_port] : 0;
+		rank[i] = fabric->nodes[i].ports ? app->table->order.port_rank[fabric->nodes[i].first_port] : 0;
 	if (view->tier >= shape->tier_count)
 		view->tier = 1;
 	if (code == 0)
@@ -107,7 +113,7 @@ int map_make(struct balance_view *view, const struct app *app, struct error *err
 	heat_order(&view->heat, view->value, view->hottest_first, view->order);
 	if (view->heat.row_count && !view->row_guid)
 		go_to_hottest(view, app);
-	find_again(view, app);
+	restore_cursor(view, app);
 	return 0;
 }
 
@@ -116,30 +122,23 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	static const char *const values[HEAT_VALUES] = { "measured load", "load predicted from the routes",
 							 "measured minus predicted" };
 	const struct heat *heat = &view->heat;
-	struct segment segments[4] = { 0 };
-	char low[16], high[16], window[64];
-	size_t columns = heat_columns(heat, row_here(view));
 	const struct brush brush = app_brush(app, false);
+	struct segments line = { 0 };
+	char low[16], high[16], window[64];
 
-	shape_tier_name(heat->tier, low);
-	shape_tier_name(heat->tier + 1, high);
-	snprintf(segments[0].text, sizeof(segments[0].text), "%s %s %s: %s%s", low, heat->inward ? "<-" : "->", high,
-		 values[view->value],
-		 view->value != HEAT_MEASURED && !heat->predicted ? " (forwarding tables unknown)" : "");
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%s", view_window(view, window, sizeof(window)));
-	segments[1].rank = 1;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%zu of %zu x %zu of %zu", view->rows.cursor + 1,
-		 heat->row_count, view->column + 1, columns);
-	segments[2].rank = 2;
+	segment_add(&line, 0, ROLE_STRONG, "%s %s %s: %s%s", shape_tier_name(heat->tier, low),
+		    heat->inward ? "<-" : "->", shape_tier_name(heat->tier + 1, high), values[view->value],
+		    view->value != HEAT_MEASURED && !heat->predicted ? " (forwarding tables unknown)" : "");
+	segment_add(&line, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
+	segment_add(&line, 2, ROLE_TEXT, "%zu of %zu x %zu of %zu", view->rows.cursor + 1, heat->row_count,
+		    view->column + 1, heat_columns(heat, row_here(view)));
 	if (heat->block_count > 1)
-		snprintf(segments[3].text, sizeof(segments[3].text), "part %u of %zu",
-			 heat->row_block[row_here(view)] + 1, heat->block_count);
-	segments[3].rank = 3;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, heat->block_count > 1 ? 4 : 3);
+		segment_add(&line, 3, ROLE_TEXT, "part %u of %zu", heat->row_block[row_here(view)] + 1,
+			    heat->block_count);
+	draw_segments(&brush, body->y, body->x, body->columns, &line);
 }
 
-/* Names of a block's columns, without what all of them begin with. */
+/* Common prefix of the column names of a block. @ret_longest: columns of the longest rest. */
 static size_t column_prefix(const struct balance_view *view, const struct app *app, size_t row, int *ret_longest)
 {
 	const char *names[NAMES_MOST];
@@ -156,7 +155,7 @@ static size_t column_prefix(const struct balance_view *view, const struct app *a
 	return prefix;
 }
 
-/* A column's name: across, or a character in each line, its last ones. */
+/* The name of a column: horizontal, or its last characters one per line. */
 static void draw_head(const struct balance_view *view, const struct app *app, const struct rect *body, int x,
 		      const char *name, bool here)
 {
@@ -215,12 +214,12 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 	char text[16];
 	size_t i;
 
-	/* Columns are named for the block of the cursor: rows of others are fainter. */
+	/* Column names are those of the block of the cursor; rows of other blocks are faint. */
 	draw_cell(&brush, y, body->x, layout->label, name_of(app, heat->rows[row]), ALIGN_MIDDLE,
 		  named ? ROLE_TEXT : ROLE_FAINT);
 	for (i = 0; i < (size_t)layout->shown && view->first_column + i < heat_columns(heat, row); i++) {
 		enum role role = heat_write(heat_cell(heat, row, view->first_column + i), view->value, layout->cell,
-					    app->theme.unicode, text);
+					    app->theme->unicode, text);
 
 		brush = app_brush(app, here && view->first_column + i == view->column);
 		draw_cell(&brush, y, body->x + layout->label + 1 + (int)i * layout->cell, layout->cell, text,
@@ -236,23 +235,23 @@ static void append_percent(struct text *text, const char *before, double part)
 
 static const struct balance_result *result_here(const struct balance_view *view, const struct app *app)
 {
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	uint32_t group = shape->nodes[view->heat.rows[row_here(view)]].up_group;
 
 	return group == SHAPE_NONE ? NULL :
 	       &view->loads.balance.results[2 * (size_t)group + (view->heat.inward ? 1 : 0)];
 }
 
-/* The other links of the cell: "; 19: 8 %". */
+/* The other links of the cell: ", port 19 8 %". */
 static void append_others(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
 			  struct text *text)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct balance_result *result = result_here(view, app);
 	uint32_t above = heat_column(&view->heat, row_here(view), view->column), i;
 
 	text_appendf(text, "; busiest of %u links", cell->links);
-	for (i = 0; result && i < app->context.shape->groups[result->group].count; i++) {
+	for (i = 0; result && i < app->context->shape->groups[result->group].count; i++) {
 		const struct balance_member *member = &result->members[i];
 		const struct port *port = &fabric->ports[member->port];
 
@@ -272,7 +271,7 @@ static void append_others(const struct balance_view *view, const struct app *app
 static void append_cell(const struct balance_view *view, const struct app *app, const struct heat_cell *cell,
 			struct text *text)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[cell->port];
 	const struct balance_result *result = result_here(view, app);
 	const char *low = name_of(app, port->node), *high = name_of(app, fabric->ports[port->peer].node);
@@ -292,7 +291,7 @@ static void append_cell(const struct balance_view *view, const struct app *app, 
 	append_percent(text, ", predicted ", cell->value[HEAT_PREDICTED]);
 	append_percent(text, ", fair share ", result ? result->mean_utilization : NAN);
 	if (cell->degraded) {
-		format_rate((double)app->context.shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
+		format_rate((double)app->context->shape->built_bits_per_s[cell->port] / 8, 24, rate, sizeof(rate));
 		text_appendf(text, "; built for %s", rate);
 	}
 	if (cell->links > 1)
@@ -347,7 +346,7 @@ static void fit(struct balance_view *view, const struct app *app, const struct r
 					   heat_columns(heat, row_here(view)), view->layout.shown);
 }
 
-void map_draw(struct balance_view *view, const struct app *app, const struct rect *body)
+static void draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
 	struct rect below = *body;
@@ -373,22 +372,22 @@ void map_draw(struct balance_view *view, const struct app *app, const struct rec
 	draw_words(view, app, body, y);
 	if (view->layout.legend)
 		draw_cell(&brush, body->y + body->rows - 1, body->x, body->columns,
-			  heat_legend(view->value, view->layout.cell, app->theme.unicode, legend, sizeof(legend)),
+			  heat_legend(view->value, view->layout.cell, app->theme->unicode, legend, sizeof(legend)),
 			  ALIGN_LEFT, ROLE_FAINT);
 }
 
-/* Another matrix of the same numbers. */
-static void again(struct balance_view *view, struct app *app)
+/* Rebuild the matrix from the same loads. */
+static void rebuild(struct balance_view *view, struct app *app)
 {
 	struct error trouble = { 0 };
 
-	if (map_make(view, app, &trouble) < 0)
+	if (make(view, app, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
 
 static void change_tier(struct balance_view *view, struct app *app, int step)
 {
-	unsigned tiers = app->context.shape->tier_count;
+	unsigned tiers = app->context->shape->tier_count;
 	char name[16];
 
 	if (tiers <= 2) {
@@ -402,7 +401,7 @@ static void change_tier(struct balance_view *view, struct app *app, int step)
 	}
 	view->tier = step > 0 ? view->tier + 1 : view->tier - 1;
 	view->row_guid = 0;
-	again(view, app);
+	rebuild(view, app);
 }
 
 static void move_column(struct balance_view *view, const struct app *app, int step)
@@ -411,12 +410,12 @@ static void move_column(struct balance_view *view, const struct app *app, int st
 
 	if (step < 0 ? view->column > 0 : view->column + 1 < count)
 		view->column = step < 0 ? view->column - 1 : view->column + 1;
-	remember(view, app);
+	save_cursor(view, app);
 }
 
-bool map_key(struct balance_view *view, struct app *app, int key)
+static bool key(struct balance_view *view, struct app *app, int pressed)
 {
-	switch (key) {
+	switch (pressed) {
 	case KEY_SPECIAL(KEY_LEFT):
 		move_column(view, app, -1);
 		return true;
@@ -429,7 +428,7 @@ bool map_key(struct balance_view *view, struct app *app, int key)
 		return true;
 	case 'd':
 		view->inward = !view->inward;
-		again(view, app);
+		rebuild(view, app);
 		return true;
 	case 's':
 		view->hottest_first = !view->hottest_first;
@@ -443,26 +442,26 @@ bool map_key(struct balance_view *view, struct app *app, int key)
 		change_tier(view, app, -1);
 		return true;
 	default:
-		if (!list_key(&view->rows, key))
+		if (!list_key(&view->rows, pressed))
 			return false;
-		remember(view, app);
+		save_cursor(view, app);
 		return true;
 	}
 }
 
-bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
+static bool mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *event)
 {
-	int cell = mouse->x - body->x - view->layout.label - 1;
+	int cell = event->x - body->x - view->layout.label - 1;
 
-	if (!list_mouse(&view->rows, mouse, body->y + 1 + view->layout.heads))
+	if (!list_mouse(&view->rows, event, body->y + 1 + view->layout.heads))
 		return false;
-	if (!mouse->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
+	if (!event->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
 		view->column = view->first_column + (size_t)(cell / view->layout.cell);
-	remember(view, app);
+	save_cursor(view, app);
 	return true;
 }
 
-void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
+static void subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	size_t row = row_here(view);
 	const struct heat_cell *cell = heat_cell(&view->heat, row, view->column);
@@ -474,3 +473,11 @@ void map_subject(const struct balance_view *view, const struct app *app, struct 
 	else
 		*ret = (struct subject){ .kind = SUBJECT_GROUP, .node_guid = guid_of(app, view->heat.rows[row]) };
 }
+
+const struct balance_part_info balance_map = {
+	.make = make,
+	.draw = draw,
+	.key = key,
+	.mouse = mouse,
+	.subject = subject,
+};

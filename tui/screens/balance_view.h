@@ -21,7 +21,7 @@ struct balance_view {
 	struct loads loads;
 	struct balance_settings limits;
 	enum balance_part part;
-	bool dirty;              /* another snapshot is shown */
+	uint64_t seen;           /* generation of app that the loads were adapted to */
 	uint64_t generation;     /* of the loads that the content was built from; 0: none */
 	/* The map. */
 	struct heat heat;
@@ -48,28 +48,20 @@ struct balance_view {
 	size_t rail;
 };
 
-/* For each part: build from view->loads (0 or ERR_NOMEM), draw, handle input, selected subject. */
-int map_make(struct balance_view *view, const struct app *app, struct error *err);
-void map_draw(struct balance_view *view, const struct app *app, const struct rect *body);
-bool map_key(struct balance_view *view, struct app *app, int key);
-bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
-void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
-
-int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err);
-void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body);
-bool groups_key(struct balance_view *view, struct app *app, int key);
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body,
-		  const struct mouse *mouse);
-void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
+struct balance_part_info {
+	/* Build from view->loads. Return: 0 or ERR_NOMEM. */
+	int (*make)(struct balance_view *view, const struct app *app, struct error *err);
+	void (*draw)(struct balance_view *view, const struct app *app, const struct rect *body);
+	/* As in struct screen. @body: of the part. */
+	bool (*key)(struct balance_view *view, struct app *app, int key);
+	bool (*mouse)(struct balance_view *view, const struct app *app, const struct rect *body,
+		      const struct mouse *mouse);
+	void (*subject)(const struct balance_view *view, const struct app *app, struct subject *ret);
+};
+extern const struct balance_part_info balance_map, balance_groups, balance_hosts;
 
 /* groups_draw_members - members of a group: down ones first, then by load. */
 void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result);
-
-int hosts_make(struct balance_view *view, const struct app *app, struct error *err);
-void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body);
-bool hosts_key(struct balance_view *view, struct app *app, int key);
-bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
-void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
 /* view_window - "60 s from 05:32:00", the window of the loads. Return: @ret. */
 const char *view_window(const struct balance_view *view, char *ret, size_t size);

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/when.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
 #include "tui/screens/events_view.h"
+#include "view/event_text.h"
 
 static bool is_same_day(int64_t a_us, int64_t b_us)
 {
@@ -26,29 +28,28 @@ static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, s
 
 enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
 
-/* Time has room for a day. What has no room: the kind first, then where (the text tells it too, mostly). */
-static void place_columns(int columns, bool days, struct column_place *ret)
+/*
+ * TIME has room for a date. If space is short, KIND is omitted first, then WHERE, which is usually
+ * in the text.
+ */
+static void column_widths(int columns, bool days, int ret[COLUMNS])
 {
-	int x = 0, i;
+	int i;
 
-	memset(ret, 0, COLUMNS * sizeof(*ret));
-	ret[TIME].columns = days && columns >= 76 ? 14 : 8;
-	ret[SEVERITY].columns = 4;
-	ret[KIND].columns = columns >= 100 ? 20 : columns >= 76 ? 14 : 0;
-	ret[WHERE].columns = columns >= 140 ? 28 : columns >= 100 ? 20 : columns >= 56 ? 18 : 0;
-	for (i = 0; i < COLUMNS; i++) {
-		if (i == TEXT)
-			ret[i].columns = columns - x > 0 ? columns - x : 0;
-		ret[i].x = x;
-		x += ret[i].columns ? ret[i].columns + 1 : 0;
-	}
+	ret[TIME] = days && columns >= 76 ? 14 : 8;
+	ret[SEVERITY] = 4;
+	ret[KIND] = columns >= 100 ? 20 : columns >= 76 ? 14 : 0;
+	ret[WHERE] = columns >= 140 ? 28 : columns >= 100 ? 20 : columns >= 56 ? 18 : 0;
+	ret[TEXT] = columns;
+	for (i = 0; i < TEXT; i++)
+		ret[TEXT] -= ret[i] ? ret[i] + 1 : 0;
 }
 
-/* Whether the oldest loaded event is of another day than the shown time. */
+/* Whether the oldest loaded event is of another day. */
 static bool has_days(const struct event_view *view, const struct app *app)
 {
 	return view->events.count && !is_same_day(view->events.events[view->events.count - 1].wall_us,
-						  app->live.shown->sweep.wall_us);
+						  app->live->shown->sweep.wall_us);
 }
 
 static enum role role_of(enum event_severity severity)
@@ -57,40 +58,27 @@ static enum role role_of(enum event_severity severity)
 }
 
 static void draw_event(const struct event_view *view, const struct app *app, const struct rect *body,
-		       const struct column_place *places, int y, size_t row)
+		       const int *widths, int y, size_t row)
 {
 	static const char *const severities[] = { "info", "warn", "CRIT" };
 	const struct recent_event *event = event_list_at(&view->events, row);
 	const struct brush brush = app_brush(app, row == view->list.cursor);
 	enum role role = role_of(event->severity);
 	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
-	const char *rest = event_text(event, text, sizeof(text));
+	const char *rest = event_text(event->text, text, sizeof(text));
 
 	event_where(event, where, sizeof(where));
 	/* Skip the place at the beginning of the text: it has a column of its own. */
-	if (places[WHERE].columns && where[0] && strncmp(rest, where, strlen(where)) == 0)
+	if (widths[WHERE] && where[0] && strncmp(rest, where, strlen(where)) == 0)
 		rest += strlen(where) + strspn(rest + strlen(where), " :");
-	write_time(event->wall_us, app->live.shown->sweep.wall_us, places[TIME].columns > 8, time, sizeof(time));
-	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x, places[TIME].columns, time, ALIGN_RIGHT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[SEVERITY].x, places[SEVERITY].columns,
-		  severities[event->severity <= EVENT_CRITICAL ? event->severity : 0], ALIGN_LEFT, role);
-	draw_cell(&brush, y, body->x + places[KIND].x, places[KIND].columns, event->kind, ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[WHERE].x, places[WHERE].columns, where,
-		  ALIGN_MIDDLE, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[TEXT].x, places[TEXT].columns, rest, ALIGN_LEFT, role);
-}
-
-static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places, int y)
-{
-	static const char *const titles[COLUMNS] = { "TIME", "SEV", "KIND", "WHERE", "EVENT" };
-	const struct brush brush = app_brush(app, false);
-	int i;
-
-	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
-	for (i = 0; i < COLUMNS; i++)
-		draw_cell(&brush, y, body->x + places[i].x, places[i].columns, titles[i],
-			  i == TIME ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
+	write_time(event->wall_us, app->live->shown->sweep.wall_us, widths[TIME] > 8, time, sizeof(time));
+	draw_cells(&brush, y, body, widths, (const struct table_cell[]){
+		[TIME] = { time, ROLE_TEXT, ALIGN_RIGHT },
+		[SEVERITY] = { severities[event->severity <= EVENT_CRITICAL ? event->severity : 0], role, ALIGN_LEFT },
+		[KIND] = { event->kind, ROLE_TEXT, ALIGN_LEFT },
+		[WHERE] = { where, ROLE_TEXT, ALIGN_MIDDLE },
+		[TEXT] = { rest, role, ALIGN_LEFT },
+	}, COLUMNS);
 }
 
 static void draw_title(const struct event_view *view, const struct app *app, const struct rect *body)
@@ -98,48 +86,44 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 	static const char *const least[] = { "", "warnings and above", "critical events" };
 	const struct event_filter *filter = &view->events.filter;
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[5] = { 0 };
+	const char *newest = view->events.complete ? "" : "the newest ", *plural = view->events.count == 1 ? "" : "s";
+	struct segments line = { 0 };
 	char shown[32], all[32];
-	size_t count = 0;
 
 	format_count(view->events.row_count, 24, shown, sizeof(shown));
 	format_count(view->events.count, 24, all, sizeof(all));
 	if (view->events.row_count != view->events.count)
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s of %s%s event%s", shown,
-			 view->events.complete ? "" : "the newest ", all, view->events.count == 1 ? "" : "s");
+		segment_add(&line, 0, ROLE_STRONG, "%s of %s%s event%s", shown, newest, all, plural);
 	else
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s event%s", view->events.complete ? "" :
-			 "the newest ", all, view->events.count == 1 ? "" : "s");
-	segments[count++].role = ROLE_STRONG;
+		segment_add(&line, 0, ROLE_STRONG, "%s%s event%s", newest, all, plural);
 	if (filter->least > EVENT_INFO)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", least[filter->least]);
+		segment_add(&line, 1, ROLE_WARNING, "only %s", least[filter->least]);
 	if (filter->kind[0])
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", filter->kind);
+		segment_add(&line, 2, ROLE_WARNING, "only %s", filter->kind);
 	if (filter->findings)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only findings");
+		segment_add(&line, 3, ROLE_WARNING, "only findings");
 	if (filter->has_regex)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "/%.200s", filter->pattern);
-	for (size_t i = 1; i < count; i++) {
-		segments[i].role = ROLE_WARNING;
-		segments[i].rank = (int)i;
-	}
-	draw_segments(&brush, body->y, body->x, body->columns, segments, count);
+		segment_add(&line, 4, ROLE_WARNING, "/%.200s", filter->pattern);
+	draw_segments(&brush, body->y, body->x, body->columns, &line);
 }
 
 void events_draw(struct event_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
-	int foot = body->rows >= 14 ? 2 : 1, line;
-	struct column_place places[COLUMNS];
+	int foot = body->rows >= 14 ? 2 : 1, line, widths[COLUMNS];
+	static const struct table_cell heads[COLUMNS] = {
+		{ "TIME", ROLE_HEAD, ALIGN_RIGHT }, { "SEV", ROLE_HEAD, ALIGN_LEFT }, { "KIND", ROLE_HEAD, ALIGN_LEFT },
+		{ "WHERE", ROLE_HEAD, ALIGN_LEFT }, { "EVENT", ROLE_HEAD, ALIGN_LEFT },
+	};
 	const struct recent_event *event;
 	char text[256], whole[512], time[WHEN_SIZE];
 
-	place_columns(body->columns, has_days(view, app), places);
+	column_widths(body->columns, has_days(view, app), widths);
 	list_fit(&view->list, view->events.row_count, body->rows - 2 - foot);
 	draw_title(view, app, body);
-	draw_heads(app, body, places, body->y + 1);
+	draw_cells(&brush, body->y + 1, body, widths, heads, COLUMNS);
 	for (line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
-		draw_event(view, app, body, places, body->y + 2 + line, view->list.first + (size_t)line);
+		draw_event(view, app, body, widths, body->y + 2 + line, view->list.first + (size_t)line);
 	if (!view->events.row_count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns, view->events.count ?
 			  "no event matches the filter (Esc: clear it)" : "no events", ALIGN_LEFT,
@@ -148,67 +132,66 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	if (!event)
 		return;
 	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time),
-		 event_text(event, text, sizeof(text)));
-	/* The whole of a line that was cut, in as many lines as there are for it. */
+		 event_text(event->text, text, sizeof(text)));
+	/* The full text of the selected event, in the last lines. */
 	draw_wrapped(&brush, body->y + body->rows - foot, body->x, body->columns, foot, whole, ROLE_STRONG);
 }
 
 /* Name of a port, or its GUID if it was removed. */
-static void write_port(const struct app *app, const struct port_error *error, char *ret, size_t size)
+static void write_port(const struct app *app, const struct error_sum *error, char *ret, size_t size)
 {
 	const struct subject subject = { .kind = SUBJECT_PORT, .node_guid = error->node_guid, .port = error->port };
 
 	subject_name(app, &subject, ret, size);
 }
 
-static void draw_error(const struct event_view *view, const struct app *app, const struct rect *body, int y,
-		       size_t row)
-{
-	const struct port_error *error = &view->errors.list[row];
-	const struct brush brush = app_brush(app, row == view->error_list.cursor);
-	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x;
-	int64_t shown_us = app->live.shown->sweep.wall_us;
-	char text[CELL_SIZE], count[32];
+enum { TOTAL, FIRST, LAST, PORT, COUNTERS, ERROR_COLUMNS };
 
-	draw_cell(&brush, y, x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	format_count(error->total, 7, text, sizeof(text));
-	snprintf(count, sizeof(count), "%.20s%s", text, error->at_least ? "+" : "");
-	draw_cell(&brush, y, x, 8, count, ALIGN_RIGHT, ROLE_WARNING);
-	x += 9;
-	write_time(error->first_us, shown_us, false, text, sizeof(text));
-	draw_cell(&brush, y, x, 8, text, ALIGN_LEFT, ROLE_TEXT);
-	x += 9;
-	write_time(error->last_us, shown_us, false, text, sizeof(text));
-	draw_cell(&brush, y, x, 8, text, ALIGN_LEFT, ROLE_TEXT);
-	x += 9;
-	write_port(app, error, text, sizeof(text));
-	draw_cell(&brush, y, x, name, text, ALIGN_MIDDLE, ROLE_TEXT);
-	x += name + 1;
-	draw_cell(&brush, y, x, body->x + body->columns - x, port_errors_text(error, text, 256), ALIGN_LEFT,
-		  ROLE_TEXT);
+static void draw_error(const struct event_view *view, const struct app *app, const struct rect *body,
+		       const int *widths, int y, size_t row)
+{
+	const struct error_sum *error = &view->errors.sums[row];
+	const struct brush brush = app_brush(app, row == view->error_list.cursor);
+	int64_t shown_us = app->live->shown->sweep.wall_us;
+	char port[CELL_SIZE], total[32], count[32], first[16], last[16], counters[256];
+
+	snprintf(total, sizeof(total), "%.20s%s", format_count(error->total, 7, count, sizeof(count)),
+		 error->at_least ? "+" : "");
+	write_time(error->first_us, shown_us, false, first, sizeof(first));
+	write_time(error->last_us, shown_us, false, last, sizeof(last));
+	write_port(app, error, port, sizeof(port));
+	draw_cells(&brush, y, body, widths, (const struct table_cell[]){
+		[TOTAL] = { total, ROLE_WARNING, ALIGN_RIGHT },
+		[FIRST] = { first, ROLE_TEXT, ALIGN_LEFT },
+		[LAST] = { last, ROLE_TEXT, ALIGN_LEFT },
+		[PORT] = { port, ROLE_TEXT, ALIGN_MIDDLE },
+		[COUNTERS] = { error_sum_text(error, counters, sizeof(counters)), ROLE_TEXT, ALIGN_LEFT },
+	}, ERROR_COLUMNS);
 }
 
 void events_draw_errors(struct event_view *view, const struct app *app, const struct rect *body)
 {
+	static const struct table_cell heads[ERROR_COLUMNS] = {
+		{ "ERRORS", ROLE_HEAD, ALIGN_RIGHT }, { "FIRST", ROLE_HEAD, ALIGN_LEFT },
+		{ "LAST", ROLE_HEAD, ALIGN_LEFT }, { "PORT", ROLE_HEAD, ALIGN_LEFT },
+		{ "COUNTERS", ROLE_HEAD, ALIGN_LEFT },
+	};
 	const struct brush brush = app_brush(app, false);
-	struct segment segments[3] = { 0 };
+	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, line;
+	const int widths[ERROR_COLUMNS] = { 8, 8, 8, name, body->columns - 28 - name };
+	struct list *list = &view->error_list;
+	struct segments title = { 0 };
 	char from[16];
-	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;
 
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %s on", view->errors.count,
-		 view->errors.count == 1 ? "port with" : "ports with",
-		 format_time(view->errors.since_us, "%H:%M:%S", from, sizeof(from)));
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "excluding PortRcvSwitchRelayErrors");
-	segments[1].rank = 1;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, 2);
-	draw_cell(&brush, body->y + 1, x, body->columns, "  ERRORS FIRST    LAST", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, body->y + 1, x + 27, name + 1, "PORT", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, body->y + 1, x + 28 + name, body->columns - 28 - name, "COUNTERS", ALIGN_LEFT, ROLE_HEAD);
-	list_fit(&view->error_list, view->errors.count, body->rows - 2);
-	for (line = 0; line < view->error_list.height && view->error_list.first + (size_t)line < view->errors.count;
-	     line++)
-		draw_error(view, app, body, body->y + 2 + line, view->error_list.first + (size_t)line);
+	segment_add(&title, 0, ROLE_STRONG, "%zu %s errors from %s on", view->errors.count,
+		    view->errors.count == 1 ? "port with" : "ports with",
+		    format_time(view->errors.since_us, "%H:%M:%S", from, sizeof(from)));
+	segment_add(&title, 1, ROLE_TEXT, "excluding PortRcvSwitchRelayErrors");
+	draw_segments(&brush, body->y, body->x, body->columns, &title);
+	draw_cells(&brush, body->y + 1, body, widths, heads, ERROR_COLUMNS);
+	list_fit(list, view->errors.count, body->rows - 2);
+	for (line = 0; line < list->height && list->first + (size_t)line < view->errors.count; line++)
+		draw_error(view, app, body, widths, body->y + 2 + line, list->first + (size_t)line);
 	if (!view->errors.count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter increased", ALIGN_LEFT,
 			  ROLE_TEXT);

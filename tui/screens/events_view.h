@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "tui/event_list.h"
+#include "tui/model/event_list.h"
 #include "tui/draw/list.h"
-#include "tui/model/port_errors.h"
+#include "tui/model/error_sums.h"
 
 struct app;
 struct rect;
@@ -22,9 +22,9 @@ struct event_view {
 	struct event_list events;
 	struct list list;
 	int64_t cursor_id;   /* selected event; 0: follow the newest */
-	bool dirty;          /* the context has changed */
+	uint64_t generation; /* of app when the context was last read */
 	bool errors_shown;
-	struct port_errors errors;
+	struct error_sums errors;
 	struct list error_list;
 	uint64_t error_guid; /* selected port; 0: stay at the top */
 	uint8_t error_port;

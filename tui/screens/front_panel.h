@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* front_panel.h - the selected front panel of the Ports screen */
+/* front_panel.h - the selected front panel of the Ports screen (screen_ports.c), and its drawing */
 #ifndef IBWIRE_TUI_SCREENS_FRONT_PANEL_H
 #define IBWIRE_TUI_SCREENS_FRONT_PANEL_H
 
@@ -12,8 +12,6 @@
 #include "tui/model/panel_layout.h"
 
 struct app;
-struct error;
-struct subject;
 
 /* Contents of the cells. */
 enum panel_view { PANEL_LOAD, PANEL_ERRORS, PANEL_STATE, PANEL_VIEW_COUNT };
@@ -38,33 +36,10 @@ struct front_panel {
 	int first;                /* first visible line of the cells */
 };
 
-void front_panel_done(struct front_panel *panel);
-
-/*
- * front_panel_load - load the shown snapshot; box and port stay. Return: 0, or ERR_NOMEM: empty
- * then.
- */
-int front_panel_load(struct front_panel *panel, const struct app *app, struct error *err);
-
-/*
- * front_panel_choose - select a box by one of its nodes; no effect if unknown. @port: 0: the
- * first one.
- */
-int front_panel_choose(struct front_panel *panel, uint64_t node_guid, uint8_t port, struct error *err);
-
-/* front_panel_choose_row - select the box of a row of the list. */
-int front_panel_choose_row(struct front_panel *panel, size_t row, struct error *err);
-
-/* front_panel_move_to - select a port of the box. */
-void front_panel_move_to(struct front_panel *panel, size_t index);
-
-/* front_panel_port_at - the port at a screen position, or panel->count. */
-size_t front_panel_port_at(const struct front_panel *panel, int y, int x);
-
 /* front_panel_box - the shown box, or NULL. */
 const struct box *front_panel_box(const struct front_panel *panel);
 
-/* front_panel_draw - list, panel and facts. In front_panel_draw.c. */
+/* front_panel_draw - list, panel and facts. */
 void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body);
 
 #endif

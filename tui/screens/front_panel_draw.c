@@ -8,15 +8,18 @@
 #include "fabric/fabric.h"
 #include "fabric/host.h"
 #include "fabric/shape.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
+#include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"
 #include "tui/screens/links_draw.h"
-#include "tui/model/cell_text.h"
+#include "view/order.h"
 
-/* A port as its cell shows it. */
+/* What the cell of a port shows. */
 struct face {
-	const struct row_view *view;
+	const struct port_view *view;
 	enum port_word word;
 	enum port_mark mark;
 	bool degraded, errors;
@@ -25,18 +28,18 @@ struct face {
 
 static struct face face_of(const struct front_panel *panel, const struct app *app, uint32_t port)
 {
-	const struct row_view *view = &app->table.views[port];
+	const struct port_view *view = &app->table->views[port];
 	uint32_t finding = panel->finding_of[port];
 	struct face face = {
-		.view = view, .word = (enum port_word)view->word, .errors = view->errors > 0 || view->at_least,
-		.degraded = port_is_degraded(app->table.snapshot->fabric, app->context.shape, port),
+		.view = view, .word = view->word, .errors = view->errors > 0 || view->errors_at_least,
+		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
 		.percent = view->xmit_percent,
 	};
 
 	if (isnan(face.percent) || view->rcv_percent > face.percent)
 		face.percent = view->rcv_percent;
 	if (finding)
-		face.mark = port_mark_of(&app->context.findings[finding - 1]);
+		face.mark = port_mark_of(&app->context->findings[finding - 1]);
 	return face;
 }
 
@@ -92,12 +95,7 @@ static enum role value_role(const struct face *face, enum panel_view view)
 static void write_value(const struct face *face, enum panel_view view, char *ret, size_t size)
 {
 	if (view == PANEL_ERRORS) {
-		if (isnan(face->view->errors))
-			snprintf(ret, size, "-");
-		else
-			format_count((uint64_t)face->view->errors, 5, ret, size);
-		if (face->view->at_least)
-			strcat(ret, "+");
+		format_errors(face->view->errors, face->view->errors_at_least, 5, ret, size);
 	} else if (face->view->unused) {
 		snprintf(ret, size, "unused");
 	} else if (face->word != WORD_OK) {
@@ -143,19 +141,19 @@ static void draw_value(const struct front_panel *panel, const struct brush *brus
 			    format_bar(face->percent, (unsigned)bar, brush->theme->unicode, text), role);
 }
 
-/* The port at the other end; of a host's only the host's name where all of it is too long. */
+/* The peer of a port; only the host name if the full name is too long. */
 static void write_peer(const struct app *app, uint32_t port, int columns, char *ret)
 {
-	const struct fabric *fabric = app->table.snapshot->fabric;
+	const struct fabric *fabric = app->table->snapshot->fabric;
 	uint32_t peer = fabric->ports[port].peer;
 	char host[NODE_NAME_SIZE];
 
 	ret[0] = '\0';
 	if (peer == FABRIC_NONE)
 		return;
-	cell_text_append_port(app->table.order.names[fabric->ports[peer].node], fabric->ports[peer].num, ret);
+	order_port_name(&app->table->order, fabric, peer, ret);
 	if ((int)text_columns(ret) > columns && host_name(&fabric->nodes[fabric->ports[peer].node], host))
-		snprintf(ret, CELL_PORT_SIZE, "%s", host);
+		snprintf(ret, PORT_NAME_SIZE, "%s", host);
 }
 
 static void draw_port(const struct front_panel *panel, const struct app *app, size_t index)
@@ -166,14 +164,14 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 	const struct face face = face_of(panel, app, port->port);
 	const struct brush brush = app_brush(app, index == panel->cursor);
 	int y = area->y + place.y - panel->first, x = area->x + place.x, columns = place.columns - 1;
-	char text[CELL_PORT_SIZE], sign[8];
+	char text[PORT_NAME_SIZE], sign[8];
 
 	if (y < area->y || y + place.rows > area->y + area->rows)
 		return;
 	if (place.rows == 1) {
 		draw_cell(&brush, y, x, panel->label_columns, port->label, ALIGN_RIGHT, label_role(&face));
 		draw_cell(&brush, y, x + panel->label_columns, 1,
-			  sign_of(&face, panel->view, app->theme.unicode, sign), ALIGN_LEFT,
+			  sign_of(&face, panel->view, app->theme->unicode, sign), ALIGN_LEFT,
 			  value_role(&face, panel->view));
 		return;
 	}
@@ -188,20 +186,20 @@ static void draw_port(const struct front_panel *panel, const struct app *app, si
 /* The worst mark of all ports of a box. */
 static enum port_mark box_mark(const struct front_panel *panel, const struct app *app, const struct box *box)
 {
-	const struct fabric *fabric = app->table.snapshot->fabric;
-	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context.shape->hosts[box->host];
+	const struct fabric *fabric = app->table->snapshot->fabric;
+	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context->shape->hosts[box->host];
 	enum port_mark worst = MARK_NONE;
 	uint32_t i, port;
 
 	for (i = 0; i < (host ? host->count : 1); i++) {
-		uint32_t index = host ? app->context.shape->host_nodes[host->first + i] : box->node;
+		uint32_t index = host ? app->context->shape->host_nodes[host->first + i] : box->node;
 		const struct node *node = &fabric->nodes[index];
 
 		for (port = node->first_port; port < node->first_port + node->ports; port++) {
 			uint32_t finding = panel->finding_of[port];
 
-			if (finding && port_mark_of(&app->context.findings[finding - 1]) > worst)
-				worst = port_mark_of(&app->context.findings[finding - 1]);
+			if (finding && port_mark_of(&app->context->findings[finding - 1]) > worst)
+				worst = port_mark_of(&app->context->findings[finding - 1]);
 		}
 	}
 	return worst;
@@ -209,7 +207,7 @@ static enum port_mark box_mark(const struct front_panel *panel, const struct app
 
 static void draw_list(struct front_panel *panel, const struct app *app)
 {
-	const struct brush plain = { &app->theme, 0 };
+	const struct brush plain = { app->theme, 0 };
 	const struct rect *area = &panel->parts.list;
 	const struct boxes *boxes = &panel->boxes;
 	const struct box *shown = front_panel_box(panel);
@@ -233,8 +231,8 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 
 static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
 {
-	const struct node *node = &app->table.snapshot->fabric->nodes[box->node];
-	const struct shape *shape = app->context.shape;
+	const struct node *node = &app->table->snapshot->fabric->nodes[box->node];
+	const struct shape *shape = app->context->shape;
 	char tier[SHAPE_TIER_SIZE];
 
 	if (node->type == NODE_SWITCH)
@@ -274,7 +272,8 @@ static void draw_title(const struct front_panel *panel, const struct app *app)
 	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &panel->parts.title;
 	const struct box *box = front_panel_box(panel);
-	struct segment segments[5] = { 0 };
+	struct segments line = { 0 };
+	char text[256];
 
 	if (!box) {
 		draw_cell(&brush, area->y, area->x, area->columns,
@@ -282,19 +281,14 @@ static void draw_title(const struct front_panel *panel, const struct app *app)
 			  ROLE_WARNING);
 		return;
 	}
-	snprintf(segments[0].text, sizeof(segments[0].text), "%.200s", boxes_name(&panel->boxes, box));
-	segments[0].role = ROLE_STRONG;
-	write_kind(app, box, segments[1].text, sizeof(segments[1].text));
-	write_counts(panel, app, segments[2].text, sizeof(segments[2].text));
-	snprintf(segments[3].text, sizeof(segments[3].text), "v: %s", views[panel->view]);
-	snprintf(segments[4].text, sizeof(segments[4].text), "%zu of %zu", panel->list.cursor + 1,
-		 panel->boxes.row_count);
-	segments[1].rank = 3;
-	segments[2].rank = 1;
-	segments[3].rank = 2;
-	segments[4].rank = 4;
-	segments[1].role = segments[4].role = ROLE_FAINT;
-	draw_segments(&brush, area->y, area->x, area->columns, segments, 5);
+	segment_add(&line, 0, ROLE_STRONG, "%.200s", boxes_name(&panel->boxes, box));
+	write_kind(app, box, text, sizeof(text));
+	segment_add(&line, 3, ROLE_FAINT, "%s", text);
+	write_counts(panel, app, text, sizeof(text));
+	segment_add(&line, 1, ROLE_TEXT, "%s", text);
+	segment_add(&line, 2, ROLE_TEXT, "v: %s", views[panel->view]);
+	segment_add(&line, 4, ROLE_FAINT, "%zu of %zu", panel->list.cursor + 1, panel->boxes.row_count);
+	draw_segments(&brush, area->y, area->x, area->columns, &line);
 }
 
 static void draw_legend(const struct front_panel *panel, const struct app *app)
@@ -303,60 +297,40 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 		{ "! finding", 0 }, { "e errors", 1 }, { "< degraded", 2 }, { "x down", 3 }, { "? silent", 4 },
 		{ "- idle", 5 }, { ". unused", 6 }, { "L locked", 8 }, { "i init", 9 },
 	};
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	const struct rect *area = &panel->parts.legend;
-	struct segment segments[sizeof(signs) / sizeof(signs[0]) + 1] = { 0 };
-	size_t i, count = sizeof(signs) / sizeof(signs[0]);
+	/* Larger cells have words instead of the other signs. */
+	size_t count = panel->plan.cell_rows > 1 ? 3 : sizeof(signs) / sizeof(signs[0]), i;
+	struct segments line = { 0 };
 
 	if (!area->rows)
 		return;
-	/* Words stand in cells that have room for them. */
-	if (panel->plan.cell_rows > 1)
-		count = 3;
-	for (i = 0; i < count; i++) {
-		snprintf(segments[i].text, sizeof(segments[i].text), "%s", signs[i].text);
-		segments[i].rank = signs[i].rank;
-		segments[i].role = ROLE_FAINT;
-	}
-	if (panel->plan.cell_rows == 1 && panel->view == PANEL_LOAD) {
-		snprintf(segments[count].text, sizeof(segments[count].text), "%s load",
-			 app->theme.unicode ? "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88" : "1..8");
-		segments[count].rank = 7;
-		segments[count++].role = ROLE_FAINT;
-	}
-	draw_segments(&brush, area->y, area->x, area->columns, segments, count);
+	for (i = 0; i < count; i++)
+		segment_add(&line, signs[i].rank, ROLE_FAINT, "%s", signs[i].text);
+	if (panel->plan.cell_rows == 1 && panel->view == PANEL_LOAD)
+		segment_add(&line, 7, ROLE_FAINT, "%s load",
+			    app->theme->unicode ? "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88" : "1..8");
+	draw_segments(&brush, area->y, area->x, area->columns, &line);
 }
 
-static size_t add_numbers(const struct app *app, const struct face *face, uint32_t port, struct segment *to)
+static void add_numbers(const struct app *app, const struct face *face, uint32_t port, struct segments *line)
 {
-	const struct fabric *fabric = app->table.snapshot->fabric;
-	const struct row_view *view = face->view;
-	uint32_t peer = fabric->ports[port].peer;
+	const struct port_view *view = face->view;
+	uint32_t peer = app->table->snapshot->fabric->ports[port].peer;
+	enum role role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
 	char rate[32], percent[16], own[32], other[32] = "";
 
-	format_rate(view->xmit_bytes_per_s, 12, rate, sizeof(rate));
-	format_percent(view->xmit_percent, percent, sizeof(percent));
-	snprintf(to[0].text, sizeof(to[0].text), "TX %s %s", rate, percent);
-	format_rate(view->rcv_bytes_per_s, 12, rate, sizeof(rate));
-	format_percent(view->rcv_percent, percent, sizeof(percent));
-	snprintf(to[1].text, sizeof(to[1].text), "RX %s %s", rate, percent);
-	snprintf(own, sizeof(own), "-");
-	if (!isnan(view->errors))
-		format_count((uint64_t)view->errors, 8, own, sizeof(own));
-	if (peer != FABRIC_NONE && !isnan(app->table.views[peer].errors))
-		format_count((uint64_t)app->table.views[peer].errors, 8, other, sizeof(other));
-	snprintf(to[2].text, sizeof(to[2].text), "errors %s%s%s%s", own, view->at_least ? "+" : "", other[0] ? "/" : "",
-		 other);
-	to[0].role = to[1].role = face->word == WORD_OK ? role_of_load(face->percent) : ROLE_FAINT;
-	to[2].role = face->errors ? ROLE_WARNING : ROLE_TEXT;
-	format_percent(view->stall_percent, percent, sizeof(percent));
-	snprintf(to[3].text, sizeof(to[3].text), "XmitWait%% %s", percent);
-	to[3].role = ROLE_FAINT;
-	to[0].rank = 1;
-	to[1].rank = 2;
-	to[2].rank = 3;
-	to[3].rank = 5;
-	return 4;
+	segment_add(line, 1, role, "TX %s %s", format_rate(view->xmit_bytes_per_s, 12, rate, sizeof(rate)),
+		    format_percent(view->xmit_percent, percent, sizeof(percent)));
+	segment_add(line, 2, role, "RX %s %s", format_rate(view->rcv_bytes_per_s, 12, rate, sizeof(rate)),
+		    format_percent(view->rcv_percent, percent, sizeof(percent)));
+	format_errors(view->errors, view->errors_at_least, 8, own, sizeof(own));
+	if (peer != FABRIC_NONE && !isnan(app->table->views[peer].errors))
+		format_count((uint64_t)app->table->views[peer].errors, 8, other, sizeof(other));
+	segment_add(line, 3, face->errors ? ROLE_WARNING : ROLE_TEXT, "errors %s%s%s", own,
+		    other[0] ? "/" : "", other);
+	segment_add(line, 5, ROLE_FAINT, "XmitWait%% %s",
+		    format_percent(view->stall_percent, percent, sizeof(percent)));
 }
 
 static void draw_finding(const struct front_panel *panel, const struct app *app, const struct finding_row *row)
@@ -375,45 +349,36 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 {
 	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &panel->parts.facts;
-	struct segment segments[8] = { 0 };
-	char peer[CELL_PORT_SIZE], link[CELL_LINK_SIZE];
+	struct segments line = { 0 };
+	char name[256] = "", peer[PORT_NAME_SIZE], link[CELL_LINK_SIZE];
 	struct face face;
 	uint32_t port, finding;
-	size_t count;
 
 	if (!panel->count)
 		return;
 	port = panel->ports[panel->cursor].port;
 	face = face_of(panel, app, port);
 	write_peer(app, port, INT_MAX, peer);
-	if (app->context.shape)
-		shape_port_name(app->context.shape, port, segments[0].text, sizeof(segments[0].text) - 90);
-	snprintf(segments[0].text + strlen(segments[0].text), 90, "%s%.80s", peer[0] ? " - " : "", peer);
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "%s%s",
-		 cell_text_link(&app->table.snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
-	segments[1].role = face.degraded ? ROLE_WARNING : ROLE_TEXT;
-	segments[1].rank = 3;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%s",
-		 face.view->unused ? "unused" : port_word_name(face.word));
-	segments[2].role = word_role(face.word);
-	segments[2].rank = 1;
-	count = 3;
-	if (area->rows == 1) {
-		count += add_numbers(app, &face, port, &segments[count]);
-		draw_segments(&brush, area->y, area->x, area->columns, segments, count);
+	if (app->context->shape)
+		shape_port_name(app->context->shape, port, name, sizeof(name) - 90);
+	segment_add(&line, 0, ROLE_STRONG, "%s%s%.80s", name, peer[0] ? " - " : "", peer);
+	segment_add(&line, 3, face.degraded ? ROLE_WARNING : ROLE_TEXT, "%s%s",
+		    cell_text_link(&app->table->snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
+	segment_add(&line, 1, word_role(face.word), "%s", face.view->unused ? "unused" : port_word_name(face.word));
+	if (area->rows == 1)
+		add_numbers(app, &face, port, &line);
+	draw_segments(&brush, area->y, area->x, area->columns, &line);
+	if (area->rows == 1)
 		return;
-	}
-	draw_segments(&brush, area->y, area->x, area->columns, segments, count);
 	finding = panel->finding_of[port];
 	/* If only one line is left, problems take precedence over values. */
 	if (area->rows > 2 || !finding) {
-		memset(segments, 0, sizeof(segments));
-		count = add_numbers(app, &face, port, segments);
-		draw_segments(&brush, area->y + 1, area->x, area->columns, segments, count);
+		line.count = 0;
+		add_numbers(app, &face, port, &line);
+		draw_segments(&brush, area->y + 1, area->x, area->columns, &line);
 	}
 	if (finding)
-		draw_finding(panel, app, &app->context.findings[finding - 1]);
+		draw_finding(panel, app, &app->context->findings[finding - 1]);
 }
 
 void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body)

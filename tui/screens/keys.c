@@ -3,12 +3,21 @@
 #include <curses.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/login.h"
+#include "base/text.h"
 #include "base/when.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/screen_text.h"
+#include "tui/tui.h"
 
 #define MESSAGE_US (6 * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
@@ -53,18 +62,18 @@ void app_message(struct app *app, const char *fmt, ...)
 
 void app_set_time(struct app *app, int64_t at_us)
 {
-	app->message[0] = '\0'; /* it was said of another time */
-	live_set_time(&app->live, at_us);
+	app->message[0] = '\0'; /* the message was about another time */
+	live_set_time(app->live, at_us);
 }
 
 static void go_by(struct app *app, int64_t span_us)
 {
 	int64_t at_us;
 
-	if (!app->live.shown || (!app->live.at_us && span_us > 0))
+	if (!app->live->shown || (!app->live->at_us && span_us > 0))
 		return;
-	at_us = app->live.shown->sweep.wall_us + span_us;
-	app_set_time(app, at_us >= app->live.status.last.wall_us ? 0 : at_us);
+	at_us = app->live->shown->sweep.wall_us + span_us;
+	app_set_time(app, at_us >= app->live->status.last.wall_us ? 0 : at_us);
 }
 
 static void go_to_typed(struct app *app, const char *typed)
@@ -76,13 +85,13 @@ static void go_to_typed(struct app *app, const char *typed)
 		return;
 	if (when_parse(typed, app->now_us, &at_us, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(&app->prompt, "go to: ", typed, go_to_typed);
+		prompt_start(app->prompt, "go to: ", typed, go_to_typed);
 		return;
 	}
 	app_set_time(app, at_us >= app->now_us ? 0 : at_us);
 }
 
-/* The finding that is meant: the one under the cursor, or the worst at the port or node there. */
+/* The finding at the cursor, or the worst one at the selected port or node. */
 static const struct finding_row *finding_here(const struct app *app)
 {
 	const struct subject subject = app_subject_here(app);
@@ -90,7 +99,7 @@ static const struct finding_row *finding_here(const struct app *app)
 	if (subject.kind == SUBJECT_FINDING)
 		return subject_finding(app, &subject);
 	if (subject.kind == SUBJECT_NODE || subject.kind == SUBJECT_PORT || subject.kind == SUBJECT_GROUP)
-		return context_finding(&app->context, subject.node_guid, subject.port);
+		return context_finding(app->context, subject.node_guid, subject.port);
 	return NULL;
 }
 
@@ -102,6 +111,119 @@ static void go_to_begin(struct app *app)
 		app_set_time(app, row->finding.since_us);
 	else
 		app_message(app, "no open finding selected: b goes to the start of a finding");
+}
+
+/* Input of the prompts for an acknowledgement so far. */
+struct acknowledge_input {
+	struct finding finding; /* only kind, place and subject are used */
+	char reason[256];
+};
+
+/* Parse a span ("8h", "2d"); "": no end. @ret_us: wall clock; 0: until revoked. */
+static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
+{
+	int64_t span_us = 0;
+	int code;
+
+	while (*typed == ' ')
+		typed++;
+	if (!*typed) {
+		*ret_us = 0;
+		return 0;
+	}
+	code = when_span_parse(typed, &span_us, err);
+	if (code < 0)
+		return code;
+	if (span_us > INT64_MAX - now_us)
+		return err_set(err, ERR_USAGE, "'%.40s' is too long: leave it empty for no end",
+			       typed);
+	*ret_us = now_us + span_us;
+	return 0;
+}
+
+/* Store the acknowledgement and update the screen. */
+static void store_acknowledgement(struct app *app, struct acknowledgement *given, const char *done)
+{
+	struct error trouble = { 0 };
+	char until[WHEN_SIZE];
+
+	given->at_us = clock_wall_us(app->options->clock);
+	login_name(given->person, sizeof(given->person));
+	if (finding_acknowledge(app->options->db_path, &app->acknowledge_input->finding, given, &trouble) < 0) {
+		app_message(app, "not written: %s", trouble.text);
+		return;
+	}
+	app->stale = true;
+	if (app->live->at_us)
+		app_message(app, "%s; the screen shows an earlier time (L: live)", done);
+	else if (given->until_us > given->at_us)
+		app_message(app, "%s until %s", done, when_format_local(given->until_us, until));
+	else
+		app_message(app, "%s", done);
+}
+
+static void until_entered(struct app *app, const char *typed)
+{
+	struct acknowledgement given = { 0 };
+	struct error trouble = { 0 };
+
+	if (parse_until(typed, clock_wall_us(app->options->clock), &given.until_us, &trouble) < 0) {
+		app_message(app, "%s", trouble.text);
+		prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", typed, until_entered);
+		return;
+	}
+	memcpy(given.reason, app->acknowledge_input->reason, sizeof(given.reason));
+	store_acknowledgement(app, &given, "acknowledged");
+}
+
+static void reason_entered(struct app *app, const char *typed)
+{
+	char *reason = app->acknowledge_input->reason;
+
+	text_sanitise(typed, strlen(typed), reason, sizeof(app->acknowledge_input->reason));
+	if (!*reason) {
+		app_message(app, "not acknowledged: a reason is required");
+		return;
+	}
+	prompt_start(app->prompt, "duration (8h, 2d; empty = until revoked): ", "", until_entered);
+}
+
+static void revoke_entered(struct app *app, const char *typed)
+{
+	/* An acknowledgement that has already ended revokes it. */
+	struct acknowledgement given = { .until_us = clock_wall_us(app->options->clock) };
+
+	if (typed[0] == 'y' || typed[0] == 'Y')
+		store_acknowledgement(app, &given, "acknowledgement revoked");
+	else
+		app_message(app, "acknowledgement unchanged");
+}
+
+/* Prompts for a reason and a duration, or to revoke an acknowledgement. @row: an open finding. */
+static void acknowledge_start(struct app *app, const struct finding_row *row)
+{
+	const struct acknowledgement *given = &row->acknowledged;
+	char label[sizeof(app->prompt->label)];
+
+	if (!app->acknowledge_input)
+		app->acknowledge_input = malloc(sizeof(*app->acknowledge_input));
+	if (!app->acknowledge_input) {
+		app_message(app, "not enough memory to acknowledge a finding");
+		return;
+	}
+	*app->acknowledge_input = (struct acknowledge_input){ .finding = row->finding };
+	/* These point into a row that may be freed before the input is complete. */
+	app->acknowledge_input->finding.cause = app->acknowledge_input->finding.advice = "";
+	app->acknowledge_input->finding.number_count = 0;
+	if (given->at_us) {
+		app_message(app, "acknowledged by %s: %s", given->person, given->reason);
+		prompt_start(app->prompt, "revoke the acknowledgement? (y, n): ", "", revoke_entered);
+		return;
+	}
+	/* Cut to whole UTF-8 characters. */
+	snprintf(label, sizeof(label), "reason to acknowledge %.*s: ", (int)text_prefix_bytes(row->finding.subject, 30),
+		 row->finding.subject);
+	prompt_start(app->prompt, label, "", reason_entered);
 }
 
 static void acknowledge_here(struct app *app)
@@ -142,10 +264,10 @@ static bool time_key(struct app *app, int key)
 {
 	switch (key) {
 	case '<':
-		live_step(&app->live, -1);
+		live_step(app->live, -1);
 		return true;
 	case '>':
-		live_step(&app->live, 1);
+		live_step(app->live, 1);
 		return true;
 	case '{':
 		go_by(app, -MINUTE_US);
@@ -160,7 +282,7 @@ static bool time_key(struct app *app, int key)
 		go_by(app, HOUR_US);
 		return true;
 	case 't':
-		prompt_start(&app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
+		prompt_start(app->prompt, "go to (-10m, 14:00, yesterday 14:00): ", "", go_to_typed);
 		return true;
 	case 'b':
 		go_to_begin(app);
@@ -169,26 +291,26 @@ static bool time_key(struct app *app, int key)
 		app_set_time(app, 0);
 		return true;
 	case ' ':
-		if (app->live.at_us)
+		if (app->live->at_us)
 			app_set_time(app, 0);
 		else
-			live_pause(&app->live);
+			live_pause(app->live);
 		return true;
 	case 'm':
-		if (app->live.shown) {
-			live_set_baseline(&app->live, app->live.shown->sweep.wall_us);
+		if (app->live->shown) {
+			live_set_baseline(app->live, app->live->shown->sweep.wall_us);
 			app_message(app, "rates are since this time; M ends it");
 		}
 		return true;
 	case 'M':
-		live_set_baseline(&app->live, 0);
+		live_set_baseline(app->live, 0);
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* The front of the switch or host that the cursor stands on. */
+/* Open the front panel of the selected switch or host. */
 static void open_panel_here(struct app *app)
 {
 	struct subject subject = app_subject_here(app);
@@ -233,8 +355,6 @@ void common_key(struct app *app, int key)
 		app_back(app);
 		break;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		app_open_here(app);
 		break;
 	case 'a':

@@ -5,19 +5,22 @@
 #include <string.h>
 
 #include "fabric/fabric.h"
-#include "tui/screens/app.h"
 #include "tui/draw/draw.h"
-#include "tui/model/links.h"
 #include "tui/draw/list.h"
 #include "tui/model/cell_text.h"
+#include "tui/model/links.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
+#include "tui/screens/setup.h"
 
 void links_places(const struct app *app, const struct links *links, int columns, struct column_place *ret)
 {
 	const struct column_needs needs = {
 		.port_columns = links->end_columns[links->swapped], .peer_columns = links->end_columns[!links->swapped],
-		.link_columns = app->table.summary.link_columns,
+		.link_columns = app->table->summary.link_columns,
 		.findings = links->has_marks, .tags = links->tag_count > 0,
-		.hidden = app->setup.hidden,
+		.hidden = app->setup->hidden,
 	};
 
 	layout_columns(columns, &needs, ret);
@@ -44,10 +47,10 @@ enum role mark_role(enum port_mark mark)
 
 static bool has_errors(const struct links *links, const struct link_row *link)
 {
-	const struct row_view *views = links->table->views;
+	const struct port_view *views = links->table->views;
 
-	return links_errors(links, link) > 0 || views[link->ends[0]].at_least ||
-	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].at_least);
+	return links_errors(links, link) > 0 || views[link->ends[0]].errors_at_least ||
+	       (link->ends[1] != FABRIC_NONE && views[link->ends[1]].errors_at_least);
 }
 
 static enum role cell_role(const struct links *links, const struct link_row *link, enum column column)
@@ -58,10 +61,10 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	case COLUMN_TAG:
 		return ROLE_GOOD;
 	case COLUMN_FINDING:
-		return mark_role((enum port_mark)link->mark);
+		return mark_role(link->mark);
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
-		return word_role((enum port_word)link->word);
+		return word_role(link->word);
 	case COLUMN_LOAD:
 		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
 	case COLUMN_XMIT:
@@ -92,11 +95,11 @@ static void draw_bar(const struct app *app, const struct links *links, const str
 	double percent = link->word == WORD_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
 	char text[CELL_SIZE];
 
-	draw_fitted(brush, y, x, format_bar(percent, (unsigned)columns, app->theme.unicode, text),
+	draw_fitted(brush, y, x, format_bar(percent, (unsigned)columns, app->theme->unicode, text),
 		    cell_role(links, link, back ? COLUMN_RCV_BAR : COLUMN_XMIT_BAR));
 }
 
-/* Cells that are blank already are skipped; paint.c gives them the look of the cell before. */
+/* Blank cells are skipped except under the cursor; see join_gap() in paint.c. */
 static void draw_gap(const struct brush *brush, int y, int x, int columns)
 {
 	if (brush->flags & DRAW_CURSOR)
@@ -124,7 +127,7 @@ static void draw_row(const struct app *app, const struct links *links, const str
 				 column == COLUMN_RCV_BAR);
 			continue;
 		}
-		cell_text(links, &app->live.errors, link, (enum column)column, place->columns, app->now_us, text);
+		cell_text(links, &app->live->errors, link, (enum column)column, place->columns, app->now_us, text);
 		draw_cell(brush, y, body->x + place->x, place->columns, text, align,
 			  cell_role(links, link, (enum column)column));
 	}
@@ -134,9 +137,9 @@ static void draw_row(const struct app *app, const struct links *links, const str
 static void draw_heads(const struct app *app, const struct links *links, const struct rect *body,
 		       const struct column_place *places)
 {
-	const struct brush brush = { &app->theme, 0 };
-	const char *arrow = links->descending ? (app->theme.unicode ? "\xe2\x96\xbc" : "v") :
-						(app->theme.unicode ? "\xe2\x96\xb2" : "^");
+	const struct brush brush = { app->theme, 0 };
+	const char *arrow = links->descending ? (app->theme->unicode ? "\xe2\x96\xbc" : "v") :
+						(app->theme->unicode ? "\xe2\x96\xb2" : "^");
 	int column;
 
 	draw_cell(&brush, body->y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
@@ -159,7 +162,7 @@ static void draw_heads(const struct app *app, const struct links *links, const s
 /* Message for an empty table. */
 static void draw_empty(const struct app *app, const struct links *links, const struct rect *body)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	char text[FILTER_SIZE + 80];
 
 	if (links->tagged_only)
@@ -193,7 +196,7 @@ void links_draw(const struct app *app, const struct links *links, const struct l
 
 void links_draw_menu(const struct app *app, const struct links *links, enum column chosen, const struct rect *body)
 {
-	const struct brush plain = { &app->theme, 0 }, cursor = { &app->theme, DRAW_CURSOR };
+	const struct brush plain = { app->theme, 0 }, cursor = { app->theme, DRAW_CURSOR };
 	int columns = body->columns < 74 ? body->columns : 74, rows = body->rows - 1, y;
 	int first = (int)layout_scroll(0, chosen, COLUMN_COUNT, rows);
 

@@ -7,7 +7,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/screens/balance_view.h"
+#include "tui/tui.h"
+
+/* By enum balance_part. */
+static const struct balance_part_info *const parts[] = { &balance_map, &balance_groups, &balance_hosts };
 
 const char *view_window(const struct balance_view *view, char *ret, size_t size)
 {
@@ -28,7 +35,6 @@ static void init(void *state, const struct app *app)
 	if (app->options->balance)
 		view->limits = *app->options->balance;
 	view->tier = 1;
-	view->dirty = true;
 }
 
 static void done(void *state)
@@ -42,24 +48,16 @@ static void done(void *state)
 	free(view->hosts);
 }
 
-static void changed(void *state, struct app *app)
-{
-	struct balance_view *view = state;
-
-	(void)app;
-	view->dirty = true;
-}
-
-/* Without a tree there are no tiers, and so no map. */
+/* Without a tree there are no tiers. */
 static bool has_map(const struct app *app)
 {
-	return app->context.shape && app->context.shape->tier_count >= 2;
+	return app->context->shape && app->context->shape->tier_count >= 2;
 }
 
-/* Are there numbers, and all that is made of them? */
+/* Whether loads are available and the parts are built from them. */
 static bool is_made(const struct balance_view *view, const struct app *app)
 {
-	return view->loads.known && view->generation == view->loads.generation && app->context.shape;
+	return view->loads.known && view->generation == view->loads.generation && app->context->shape;
 }
 
 static void make(struct balance_view *view, struct app *app)
@@ -70,17 +68,12 @@ static void make(struct balance_view *view, struct app *app)
 	view->generation = 0;
 	heat_done(&view->heat);
 	view->result_count = view->host_count = 0;
-	if (!view->loads.known)
-		return;
-	if (has_map(app))
-		code = map_make(view, app, &trouble);
-	if (code == 0)
-		code = balance_groups_make(view, app, &trouble);
-	if (code == 0)
-		code = hosts_make(view, app, &trouble);
+	for (size_t i = 0; view->loads.known && code == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i] != &balance_map || has_map(app))
+			code = parts[i]->make(view, app, &trouble);
 	if (code < 0)
 		app_message(app, "%s", trouble.text);
-	else
+	else if (view->loads.known)
 		view->generation = view->loads.generation;
 }
 
@@ -89,16 +82,16 @@ static bool poll(void *state, struct app *app)
 {
 	struct balance_view *view = state;
 	const struct loads_source source = {
-		.live = &app->live, .context = &app->context, .limits = &view->limits, .shape = app->options->shape,
+		.live = app->live, .context = app->context, .limits = &view->limits, .shape = app->options->shape,
 		.now_us = clock_boottime_us(app->options->clock),
 	};
 	bool news;
 
-	if (app_screen(app) != &screen_balance || !app->live.shown)
+	if (app_screen(app) != &screen_balance || !app->live->shown)
 		return false;
-	if (view->dirty)
+	if (view->seen != app->generation)
 		loads_changed(&view->loads, &source);
-	view->dirty = false;
+	view->seen = app->generation;
 	news = loads_poll(&view->loads, &source);
 	if (news || view->generation != view->loads.generation)
 		make(view, app);
@@ -114,7 +107,7 @@ static void draw_none(const struct balance_view *view, const struct app *app, co
 		  ROLE_TEXT);
 }
 
-/* Whether a line is needed for why there is no map. */
+/* Whether a line explains the missing map. */
 static bool lacks_map(const struct balance_view *view, const struct app *app)
 {
 	return view->part == PART_MAP && !has_map(app);
@@ -125,7 +118,7 @@ static enum balance_part part_of(const struct balance_view *view, const struct a
 	return lacks_map(view, app) ? PART_GROUPS : view->part;
 }
 
-/* What that line leaves. */
+/* The body without that line. */
 static struct rect rest_of(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	int line = lacks_map(view, app);
@@ -145,20 +138,10 @@ static void draw(void *state, struct app *app, const struct rect *body)
 		return;
 	}
 	if (lacks_map(view, app)) {
-		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context.shape->reason);
+		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->context->shape->reason);
 		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
 	}
-	switch (part_of(view, app)) {
-	case PART_MAP:
-		map_draw(view, app, &rest);
-		break;
-	case PART_GROUPS:
-		groups_draw(view, app, &rest);
-		break;
-	case PART_HOSTS:
-		hosts_draw(view, app, &rest);
-		break;
-	}
+	parts[part_of(view, app)]->draw(view, app, &rest);
 }
 
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
@@ -189,43 +172,34 @@ static bool key(void *state, struct app *app, int pressed)
 
 		if (pressed == 'g' && part == PART_GROUPS && !has_map(app))
 			app_message(app, "no map of tiers: %.200s",
-				    app->context.shape ? app->context.shape->reason : "");
+				    app->context->shape ? app->context->shape->reason : "");
 		view->part = part == wanted ? PART_MAP : wanted;
 		return true;
 	}
 	if (!is_made(view, app))
 		return false;
-	if (part == PART_MAP)
-		return map_key(view, app, pressed);
-	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
+	if (pressed == 'i' && part != PART_MAP) {
+		view->all = !view->all;
+		make(view, app);
+		return true;
+	}
+	return parts[part]->key(view, app, pressed);
 }
 
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct balance_view *view = state;
-	enum balance_part part = part_of(view, app);
 	const struct rect rest = rest_of(view, app, &app->body);
 
-	if (!is_made(view, app))
-		return false;
-	if (part == PART_MAP)
-		return map_mouse(view, app, &rest, event);
-	return part == PART_GROUPS ? groups_mouse(view, app, &rest, event) : hosts_mouse(view, app, &rest, event);
+	return is_made(view, app) && parts[part_of(view, app)]->mouse(view, app, &rest, event);
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	const struct balance_view *view = state;
-	enum balance_part part = part_of(view, app);
 
-	if (!is_made(view, app))
-		return;
-	if (part == PART_MAP)
-		map_subject(view, app, ret);
-	else if (part == PART_GROUPS)
-		groups_subject(view, app, ret);
-	else
-		hosts_subject(view, app, ret);
+	if (is_made(view, app))
+		parts[part_of(view, app)]->subject(view, app, ret);
 }
 
 static const struct key_help help[] = {
@@ -250,38 +224,14 @@ static const struct key_help help[] = {
 static const char *const part_names[] = { "map", "groups", "hosts", NULL };                /* by enum balance_part */
 static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
 
-static void save(void *state, struct config *config)
-{
-	const struct balance_view *view = state;
-
-	config_put(config, "part", "%s", part_names[view->part]);
-	config_put(config, "value", "%s", value_names[view->value]);
-	config_put_flag(config, "inward", view->inward);
-	config_put_flag(config, "hottest-first", view->hottest_first);
-	config_put_flag(config, "all", view->all);
-}
-
-static bool restore(void *state, const char *name, const char *value)
-{
-	struct balance_view *view = state;
-	int choice;
-
-	if (!strcmp(name, "inward"))
-		return config_flag(value, &view->inward);
-	if (!strcmp(name, "hottest-first"))
-		return config_flag(value, &view->hottest_first);
-	if (!strcmp(name, "all"))
-		return config_flag(value, &view->all);
-	if (!strcmp(name, "part")) {
-		choice = config_choice(value, part_names);
-		view->part = choice < 0 ? view->part : (enum balance_part)choice;
-		return choice >= 0;
-	}
-	choice = strcmp(name, "value") ? -1 : config_choice(value, value_names);
-	if (choice >= 0)
-		view->value = (enum heat_value)choice;
-	return choice >= 0;
-}
+static const struct setting settings[] = {
+	{ "part", SETTING_CHOICE, offsetof(struct balance_view, part), part_names },
+	{ "value", SETTING_CHOICE, offsetof(struct balance_view, value), value_names },
+	{ "inward", SETTING_FLAG, offsetof(struct balance_view, inward), NULL },
+	{ "hottest-first", SETTING_FLAG, offsetof(struct balance_view, hottest_first), NULL },
+	{ "all", SETTING_FLAG, offsetof(struct balance_view, all), NULL },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
 
 const struct screen screen_balance = {
 	.name = "Balance",
@@ -289,7 +239,6 @@ const struct screen screen_balance = {
 	.size = sizeof(struct balance_view),
 	.init = init,
 	.done = done,
-	.changed = changed,
 	.poll = poll,
 	.draw = draw,
 	.draw_footer = draw_footer,
@@ -297,6 +246,5 @@ const struct screen screen_balance = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.save = save,
-	.restore = restore,
+	.settings = settings,
 };

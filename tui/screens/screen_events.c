@@ -5,10 +5,14 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/events_view.h"
+#include "tui/tui.h"
 
-/* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
+/* Batch size of loading older events, and time before the screen is drawn again. */
 #define BATCH CONTEXT_EVENTS
 #define LOAD_US (20 * US_PER_MS)
 
@@ -17,19 +21,11 @@ static void done(void *state)
 	struct event_view *view = state;
 
 	event_list_done(&view->events);
-	port_errors_done(&view->errors);
+	error_sums_done(&view->errors);
 }
 
-static void changed(void *state, struct app *app)
-{
-	struct event_view *view = state;
-
-	(void)app;
-	view->dirty = true;
-}
-
-/* The cursor on its event again, or on the newest. */
-static void find_cursor(struct event_view *view)
+/* Restore the cursor to its event, or to the newest. */
+static void restore_cursor(struct event_view *view)
 {
 	size_t row = view->cursor_id ? event_list_find(&view->events, view->cursor_id) : 0;
 
@@ -37,36 +33,36 @@ static void find_cursor(struct event_view *view)
 	view->list.count = view->events.row_count;
 }
 
-static void remember(struct event_view *view)
+static void save_cursor(struct event_view *view)
 {
 	const struct recent_event *event = event_list_at(&view->events, view->list.cursor);
 
 	view->cursor_id = event && view->list.cursor ? event->id : 0;
 }
 
-static void filter_again(struct event_view *view, struct app *app)
+static void apply_filter(struct event_view *view, struct app *app)
 {
 	struct error trouble = { 0 };
 
 	if (event_list_filter(&view->events, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
-	find_cursor(view);
+	restore_cursor(view);
 }
 
-static bool take_moment(struct event_view *view, struct app *app)
+static bool update_events(struct event_view *view, struct app *app)
 {
-	const struct snapshot_context *context = &app->context;
+	const struct snapshot_context *context = app->context;
 	struct error trouble = { 0 };
 
-	view->dirty = false;
-	/* What happened does not change. */
+	view->generation = app->generation;
+	/* Stored events do not change. */
 	if (view->events.count && context->recent_event_count &&
 	    view->events.events[0].id == context->recent_events[0].id)
 		return false;
 	if (event_list_merge(&view->events, context->recent_events, context->recent_event_count, CONTEXT_EVENTS,
 			     &trouble) < 0)
 		app_message(app, "%s", trouble.text);
-	find_cursor(view);
+	restore_cursor(view);
 	return true;
 }
 
@@ -113,8 +109,8 @@ static bool load_older(struct event_view *view, struct app *app)
 	struct error trouble = { 0 };
 	bool loaded = false;
 
-	while (wants_older(view) && app->live.reader && clock_boottime_us(clock) - began_us < LOAD_US) {
-		if (load_batch(view, app->live.reader, &trouble) < 0) {
+	while (wants_older(view) && app->live->reader && clock_boottime_us(clock) - began_us < LOAD_US) {
+		if (load_batch(view, app->live->reader, &trouble) < 0) {
 			view->events.complete = true;
 			app_message(app, "%s", trouble.text);
 		}
@@ -123,30 +119,30 @@ static bool load_older(struct event_view *view, struct app *app)
 	return loaded;
 }
 
-static void find_error_cursor(struct event_view *view)
+static void restore_error_cursor(struct event_view *view)
 {
 	size_t i;
 
 	for (i = 0; view->error_guid && i < view->errors.count; i++)
-		if (view->errors.list[i].node_guid == view->error_guid && view->errors.list[i].port == view->error_port)
+		if (view->errors.sums[i].node_guid == view->error_guid && view->errors.sums[i].port == view->error_port)
 			view->error_list.cursor = i;
 	view->error_list.count = view->errors.count;
 }
 
 static bool load_errors(struct event_view *view, struct app *app)
 {
-	int64_t until_us = app->live.shown->sweep.wall_us, apart_us = until_us - view->errors.until_us;
+	int64_t until_us = app->live->shown->sweep.wall_us, apart_us = until_us - view->errors.until_us;
 	struct error trouble = { 0 };
 
-	if (!app->live.reader || app->live.stale || !apart_us ||
-	    (!app->live.at_us && apart_us > 0 && apart_us < ERRORS_EVERY_US))
+	if (!app->live->reader || app->live->stale || !apart_us ||
+	    (!app->live->at_us && apart_us > 0 && apart_us < ERRORS_EVERY_US))
 		return false;
-	if (port_errors_read(app->live.reader, until_us - ERRORS_US, until_us, app->live.status.first_wall_us,
+	if (error_sums_read(app->live->reader, until_us - ERRORS_US, until_us, app->live->status.first_wall_us,
 			     &view->errors, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
 		view->errors.until_us = until_us;
 	}
-	find_error_cursor(view);
+	restore_error_cursor(view);
 	return true;
 }
 
@@ -156,10 +152,10 @@ static bool poll(void *state, struct app *app)
 	struct event_view *view = state;
 	bool news = false;
 
-	if (app_screen(app) != &screen_events || !app->live.shown)
+	if (app_screen(app) != &screen_events || !app->live->shown)
 		return false;
-	if (view->dirty)
-		news = take_moment(view, app);
+	if (view->generation != app->generation)
+		news = update_events(view, app);
 	if (view->errors_shown)
 		return load_errors(view, app) || news;
 	return load_older(view, app) || news;
@@ -188,17 +184,17 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	footer_draw_keys(app, footer, view->errors_shown ? errors : events);
 }
 
-static void take_pattern(struct app *app, const char *typed)
+static void pattern_entered(struct app *app, const char *typed)
 {
 	struct event_view *view = screen_state(app, &screen_events);
 	struct error trouble = { 0 };
 
 	if (event_list_pattern(&view->events, typed, &trouble) < 0) {
 		app_message(app, "%s", trouble.text);
-		prompt_start(&app->prompt, "/", typed, take_pattern);
+		prompt_start(app->prompt, "/", typed, pattern_entered);
 		return;
 	}
-	filter_again(view, app);
+	apply_filter(view, app);
 }
 
 static bool is_filtered(const struct event_filter *filter)
@@ -214,7 +210,7 @@ static void clear_filter(struct event_view *view, struct app *app)
 	filter->kind[0] = '\0';
 	filter->findings = false;
 	filter->least = EVENT_INFO;
-	filter_again(view, app);
+	apply_filter(view, app);
 }
 
 static void go_to_event(struct event_view *view, struct app *app)
@@ -223,7 +219,7 @@ static void go_to_event(struct event_view *view, struct app *app)
 
 	if (!event)
 		return;
-	/* The newest event at that time: the cursor has to stay on it when time goes on. */
+	/* The event becomes the newest one of the shown time; the cursor must stay on it later. */
 	view->cursor_id = event->id;
 	app_set_time(app, event->wall_us);
 	app_message(app, "showing the fabric at the time of the event; L: live");
@@ -238,8 +234,8 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	if (view->errors_shown) {
 		if (view->error_list.cursor < view->errors.count)
 			*ret = (struct subject){ .kind = SUBJECT_PORT,
-						 .node_guid = view->errors.list[view->error_list.cursor].node_guid,
-						 .port = view->errors.list[view->error_list.cursor].port };
+						 .node_guid = view->errors.sums[view->error_list.cursor].node_guid,
+						 .port = view->errors.sums[view->error_list.cursor].port };
 		return;
 	}
 	if (event)
@@ -248,12 +244,12 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 					 .node_guid = event->node_guid, .port = event->port };
 }
 
-static void remember_error(struct event_view *view)
+static void save_error_cursor(struct event_view *view)
 {
 	size_t row = view->error_list.cursor;
 
-	view->error_guid = row && row < view->errors.count ? view->errors.list[row].node_guid : 0;
-	view->error_port = view->error_guid ? view->errors.list[row].port : 0;
+	view->error_guid = row && row < view->errors.count ? view->errors.sums[row].node_guid : 0;
+	view->error_port = view->error_guid ? view->errors.sums[row].port : 0;
 }
 
 static void toggle_kind(struct event_view *view, struct app *app)
@@ -265,7 +261,7 @@ static void toggle_kind(struct event_view *view, struct app *app)
 		filter->kind[0] = '\0';
 	else if (event)
 		snprintf(filter->kind, sizeof(filter->kind), "%s", event->kind);
-	filter_again(view, app);
+	apply_filter(view, app);
 }
 
 static bool event_key(struct event_view *view, struct app *app, int pressed)
@@ -276,15 +272,15 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 	case '/':
 	case KEY_SPECIAL(KEY_F(3)):
 	case KEY_SPECIAL(KEY_F(4)):
-		prompt_start(&app->prompt, "/", filter->pattern, take_pattern);
+		prompt_start(app->prompt, "/", filter->pattern, pattern_entered);
 		return true;
 	case 's':
 		filter->least = (filter->least + 1) % (EVENT_CRITICAL + 1);
-		filter_again(view, app);
+		apply_filter(view, app);
 		return true;
 	case 'f':
 		filter->findings = !filter->findings;
-		filter_again(view, app);
+		apply_filter(view, app);
 		return true;
 	case 'K':
 		toggle_kind(view, app);
@@ -293,8 +289,6 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 		app_open_here(app);
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		go_to_event(view, app);
 		return true;
 	case KEY_ESCAPE:
@@ -305,7 +299,7 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 	default:
 		if (!list_key(&view->list, pressed))
 			return false;
-		remember(view);
+		save_cursor(view);
 		return true;
 	}
 }
@@ -322,7 +316,7 @@ static bool key(void *state, struct app *app, int pressed)
 		return event_key(view, app, pressed);
 	if (!list_key(&view->error_list, pressed))
 		return false;
-	remember_error(view);
+	save_error_cursor(view);
 	return true;
 }
 
@@ -333,9 +327,9 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 	if (!list_mouse(view->errors_shown ? &view->error_list : &view->list, event, app->body.y + 2))
 		return false;
 	if (view->errors_shown)
-		remember_error(view);
+		save_error_cursor(view);
 	else
-		remember(view);
+		save_cursor(view);
 	return true;
 }
 
@@ -358,7 +352,6 @@ const struct screen screen_events = {
 	.is_tab = true,
 	.size = sizeof(struct event_view),
 	.done = done,
-	.changed = changed,
 	.poll = poll,
 	.draw = draw,
 	.draw_footer = draw_footer,

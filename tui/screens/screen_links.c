@@ -5,11 +5,16 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "tui/screens/app.h"
+#include "storage/reader.h"
 #include "tui/draw/draw.h"
-#include "tui/model/links.h"
-#include "tui/screens/links_draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
+#include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/links.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
+#include "tui/screens/links_draw.h"
 
 enum mode { MODE_TABLE, MODE_FILTER, MODE_SORT };
 
@@ -17,15 +22,15 @@ struct links_screen {
 	enum mode mode;
 	struct links links;
 	struct list list;
-	bool dirty; /* the links are not those of the shown snapshot */
+	uint64_t generation; /* of app that the links were built from; 0: none */
 	/*
-	 * The cursor stays with its link when the rows move: from when it leaves
-	 * the first row, or when somebody says so.
+	 * The cursor stays on its link when rows move: after it leaves the first row, or with the
+	 * key f.
 	 */
 	bool follows;
 	uint64_t node_guid; /* selected link: the port at its lower end */
 	uint8_t port;
-	enum column menu;   /* that the cursor of the sort menu stands on */
+	enum column menu;   /* selected in the sort menu */
 };
 
 static void init(void *state, const struct app *app)
@@ -43,8 +48,8 @@ static void done(void *state)
 	links_done(&self->links);
 }
 
-/* Which link the cursor stands on from now on. */
-static void remember(struct links_screen *self)
+/* Remember the selected link. */
+static void save_cursor(struct links_screen *self)
 {
 	const struct links *links = &self->links;
 	const struct fabric *fabric;
@@ -59,21 +64,21 @@ static void remember(struct links_screen *self)
 }
 
 /* The rows changed: the cursor follows its link, on the same line of the screen if possible. */
-static void settle(struct links_screen *self)
+static void restore_cursor(struct links_screen *self)
 {
 	struct list *list = &self->list;
 	size_t line = list->cursor - list->first, row = self->links.row_count;
 
 	if (self->follows)
 		row = links_find(&self->links, self->node_guid, self->port);
-	/* Without a row of its own it stays near its place. */
+	/* A link without a row: the cursor stays near its position. */
 	if (row < self->links.row_count) {
 		list->cursor = row;
 		list->first = row > line ? row - line : 0;
 	}
 	list_fit(list, self->links.row_count, list->height);
 	if (!self->follows)
-		remember(self);
+		save_cursor(self);
 }
 
 /* Rebuild the links of the shown snapshot if necessary: proportional to the fabric, only while visible. */
@@ -81,20 +86,12 @@ static void prepare(struct links_screen *self, struct app *app)
 {
 	struct error err = { 0 };
 
-	if (!self->dirty)
+	if (self->generation == app->generation)
 		return;
-	self->dirty = false;
-	if (links_set(&self->links, &app->table, &app->context, &err) < 0)
+	self->generation = app->generation;
+	if (links_set(&self->links, app->table, app->context, &err) < 0)
 		app_message(app, "%s", err.text);
-	settle(self);
-}
-
-static void changed(void *state, struct app *app)
-{
-	struct links_screen *self = state;
-
-	(void)app;
-	self->dirty = true;
+	restore_cursor(self);
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -108,15 +105,15 @@ static void draw(void *state, struct app *app, const struct rect *body)
 		links_draw_menu(app, &self->links, self->menu, body);
 }
 
-/* "12 of 2,064 links", and what else is not as usual about them. Return: columns used. */
+/* "12 of 2,064 links" with the modes in effect. Return: columns used. */
 static int draw_count(const struct links_screen *self, const struct app *app, const struct rect *footer)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	const struct links *links = &self->links;
 	struct column_place places[COLUMN_COUNT];
 	char shown[32], all[32], order[32] = "", text[200];
 
-	/* A narrow terminal may not show the column that they are ordered by. */
+	/* The sort column may be hidden on a narrow terminal. */
 	links_places(app, links, footer->columns, places);
 	if (!places[links->sort].columns)
 		snprintf(order, sizeof(order), "by %s  ", column_info(links->sort)->title);
@@ -142,7 +139,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	};
 	struct links_screen *self = state;
 	const struct filter *filter = &self->links.filter;
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	char text[FILTER_SIZE + 200];
 	struct rect left = *footer;
 
@@ -163,7 +160,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 static void rearrange(struct links_screen *self)
 {
 	links_arrange(&self->links);
-	settle(self);
+	restore_cursor(self);
 }
 
 void screen_links_show(struct app *app, const char *typed)
@@ -172,7 +169,7 @@ void screen_links_show(struct app *app, const char *typed)
 
 	filter_set(&self->links.filter, typed);
 	self->mode = MODE_TABLE;
-	self->dirty = true;
+	self->generation = 0;
 	app_show(app, &screen_links);
 }
 
@@ -184,7 +181,7 @@ static void sort_by(struct links_screen *self, enum column column)
 	rearrange(self);
 }
 
-/* The next column to the left or right that is shown now. */
+/* Sort by the next visible column to the left or right. */
 static void sort_by_neighbour(struct links_screen *self, const struct app *app, int step)
 {
 	struct column_place places[COLUMN_COUNT];
@@ -199,11 +196,11 @@ static void sort_by_neighbour(struct links_screen *self, const struct app *app, 
 	sort_by(self, (enum column)column);
 }
 
-/* The cursor was moved by hand. */
+/* After a cursor movement by key or mouse. */
 static void moved(struct links_screen *self)
 {
 	self->follows = self->list.cursor > 0;
-	remember(self);
+	save_cursor(self);
 }
 
 static bool move_key(struct links_screen *self, int key)
@@ -237,9 +234,7 @@ static bool menu_key(struct links_screen *self, int key)
 		self->menu = (self->menu + 1) % COLUMN_COUNT;
 		break;
 	case '\r':
-	case '\n':
 	case ' ':
-	case KEY_SPECIAL(KEY_ENTER):
 		self->mode = MODE_TABLE;
 		sort_by(self, self->menu);
 		break;
@@ -267,7 +262,9 @@ static void tag(struct links_screen *self, struct app *app)
 	moved(self);
 }
 
-/* What shows more or fewer links, or the same ones another way. Return: whether the key is one of these. */
+/*
+ * Keys that change which links are shown, or their order. Return: whether the key was one of these.
+ */
 static bool arrange_key(struct links_screen *self, int key)
 {
 	struct links *links = &self->links;
@@ -314,7 +311,7 @@ static bool key(void *state, struct app *app, int pressed)
 	case 'f':
 	case 'F':
 		self->follows = !self->follows;
-		remember(self);
+		save_cursor(self);
 		return true;
 	case '/':
 	case '\\':
@@ -342,7 +339,7 @@ static bool key(void *state, struct app *app, int pressed)
 	}
 }
 
-/* A press on a column's head: sort by it, or the other way round. */
+/* A click on a column head: sort by it, or reverse. */
 static void press_head(struct links_screen *self, const struct app *app, int x)
 {
 	struct column_place places[COLUMN_COUNT];
@@ -350,7 +347,7 @@ static void press_head(struct links_screen *self, const struct app *app, int x)
 
 	links_places(app, &self->links, app->body.columns, places);
 	for (column = 0; column < COLUMN_COUNT; column++) {
-		/* The blank behind a column is its own. */
+		/* The blank behind a column belongs to it. */
 		if (!places[column].columns || x < places[column].x || x > places[column].x + places[column].columns)
 			continue;
 		if (self->links.sort == (enum column)column)
@@ -406,34 +403,17 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	const struct links_screen *self = state;
 	const struct links *links = &self->links;
 
-	if (!self->dirty && self->list.cursor < links->row_count)
+	if (self->generation == app->generation && self->list.cursor < links->row_count)
 		*ret = subject_of_port(app, links_end(links, links_row(links, self->list.cursor), 0));
 }
 
-static void save(void *state, struct config *config)
-{
-	const struct links_screen *self = state;
-	const struct links *links = &self->links;
-
-	config_put(config, "sort", "%s", column_info(links->sort)->title);
-	config_put_flag(config, "descending", links->descending);
-	config_put_flag(config, "swapped", links->swapped);
-	config_put_flag(config, "unused", links->show_unused);
-}
-
-static bool restore(void *state, const char *name, const char *value)
-{
-	struct links_screen *self = state;
-	struct links *links = &self->links;
-
-	if (!strcmp(name, "sort"))
-		return column_by_title(value, &links->sort);
-	if (!strcmp(name, "descending"))
-		return config_flag(value, &links->descending);
-	if (!strcmp(name, "swapped"))
-		return config_flag(value, &links->swapped);
-	return !strcmp(name, "unused") && config_flag(value, &links->show_unused);
-}
+static const struct setting settings[] = {
+	{ "sort", SETTING_COLUMN, offsetof(struct links_screen, links.sort), NULL },
+	{ "descending", SETTING_FLAG, offsetof(struct links_screen, links.descending), NULL },
+	{ "swapped", SETTING_FLAG, offsetof(struct links_screen, links.swapped), NULL },
+	{ "unused", SETTING_FLAG, offsetof(struct links_screen, links.show_unused), NULL },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
 
 const struct screen screen_links = {
 	.name = "Links",
@@ -442,12 +422,10 @@ const struct screen screen_links = {
 	.size = sizeof(struct links_screen),
 	.init = init,
 	.done = done,
-	.changed = changed,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,
 	.mouse = mouse,
 	.help = help,
-	.save = save,
-	.restore = restore,
+	.settings = settings,
 };

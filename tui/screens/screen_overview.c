@@ -8,16 +8,20 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/overview_view.h"
 
 struct overview {
-	bool dirty;              /* made of another snapshot or context than is shown */
+	uint64_t generation;     /* of app that the view was built from; 0: none */
 	struct overview_view view;
 	struct list list;        /* the cursor: problems, then groups */
-	int64_t kept_finding;    /* what the cursor stood on */
-	char kept_group[GROUP_NAME_SIZE];
+	int64_t cursor_finding;    /* the selected finding, or group */
+	char cursor_group[GROUP_NAME_SIZE];
 };
 
 static void done(void *state)
@@ -27,14 +31,6 @@ static void done(void *state)
 	free(overview->view.problems);
 	changes_done(&overview->view.changes);
 	groups_done(&overview->view.groups);
-}
-
-static void changed(void *state, struct app *app)
-{
-	struct overview *overview = state;
-
-	(void)app;
-	overview->dirty = true;
 }
 
 /* Informational findings appear as changes and in the state of groups. */
@@ -57,16 +53,16 @@ static int find_problems(struct overview *overview, const struct snapshot_contex
 	return problems ? 0 : ERR_NOMEM;
 }
 
-/* The cursor stays on what it stood on, wherever that is now. */
-static void find_kept(struct overview *overview)
+/* Restore the cursor to its finding or group. */
+static void restore_cursor(struct overview *overview)
 {
 	size_t i;
 
-	for (i = 0; overview->kept_finding && i < overview->view.problem_count; i++)
-		if (overview->view.problems[i]->finding.id == overview->kept_finding)
+	for (i = 0; overview->cursor_finding && i < overview->view.problem_count; i++)
+		if (overview->view.problems[i]->finding.id == overview->cursor_finding)
 			overview->list.cursor = i;
-	for (i = 0; overview->kept_group[0] && i < overview->view.groups.count; i++)
-		if (!strcmp(overview->view.groups.list[i].name, overview->kept_group))
+	for (i = 0; overview->cursor_group[0] && i < overview->view.groups.count; i++)
+		if (!strcmp(overview->view.groups.list[i].name, overview->cursor_group))
 			overview->list.cursor = overview->view.problem_count + i;
 }
 
@@ -75,29 +71,29 @@ static void save_cursor(struct overview *overview)
 	const struct overview_view *view = &overview->view;
 	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
 
-	overview->kept_finding = 0;
-	overview->kept_group[0] = '\0';
-	/* A cursor on the first row stays there, on the worst problem. */
+	overview->cursor_finding = 0;
+	overview->cursor_group[0] = '\0';
+	/* A cursor on the first row stays on the worst problem. */
 	if (cursor && cursor < view->problem_count)
-		overview->kept_finding = view->problems[cursor]->finding.id;
+		overview->cursor_finding = view->problems[cursor]->finding.id;
 	else if (cursor >= view->problem_count && group < view->groups.count)
-		memcpy(overview->kept_group, view->groups.list[group].name, sizeof(overview->kept_group));
+		memcpy(overview->cursor_group, view->groups.list[group].name, sizeof(overview->cursor_group));
 }
 
 /* Rebuild for the shown snapshot. Without memory a part is omitted until the next sweep. */
 static void update(struct overview *overview, const struct app *app)
 {
-	int64_t shown_us = app->live.shown->sweep.wall_us;
+	int64_t shown_us = app->live->shown->sweep.wall_us;
 
-	if (!overview->dirty)
+	if (overview->generation == app->generation)
 		return;
-	overview->dirty = false;
-	if (find_problems(overview, &app->context) < 0 ||
-	    changes_make(&app->context, shown_us - OVERVIEW_CHANGES_US, app->live.at_us ? shown_us : INT64_MAX,
+	overview->generation = app->generation;
+	if (find_problems(overview, app->context) < 0 ||
+	    changes_make(app->context, shown_us - OVERVIEW_CHANGES_US, app->live->at_us ? shown_us : INT64_MAX,
 			 &overview->view.changes, NULL) < 0 ||
-	    groups_make(&app->table, &app->context, &overview->view.groups, NULL) < 0)
-		overview->dirty = true;
-	find_kept(overview);
+	    groups_make(app->table, app->context, &overview->view.groups, NULL) < 0)
+		overview->generation = 0;
+	restore_cursor(overview);
 }
 
 /* First visible problem and group, from the cursor. */
@@ -133,7 +129,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	overview_draw_groups(&overview->view, app, &brush, body);
 }
 
-/* The group under the cursor that is no switch's own, or NULL: what Enter shows of it are its links. */
+/* The selected group unless it is one of a single switch, or NULL: Enter shows its links. */
 static const struct port_group *plain_group(const struct overview *overview)
 {
 	size_t index = overview->list.cursor - overview->view.problem_count;
@@ -149,7 +145,7 @@ static bool key(void *state, struct app *app, int pressed)
 	const struct port_group *group = plain_group(overview);
 	bool taken;
 
-	if (group && (pressed == '\r' || pressed == '\n' || pressed == KEY_SPECIAL(KEY_ENTER))) {
+	if (group && pressed == '\r') {
 		screen_links_show(app, group->filter);
 		return true;
 	}
@@ -229,7 +225,6 @@ const struct screen screen_overview = {
 	.is_tab = true,
 	.size = sizeof(struct overview),
 	.done = done,
-	.changed = changed,
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,
@@ -237,71 +232,3 @@ const struct screen screen_overview = {
 	.footer_keys = footer_keys,
 	.help = help,
 };
-
-static const char *write_times(const struct change *change, char *ret, size_t size)
-{
-	char from[16], to[16];
-
-	format_time(change->first_us, "%H:%M", from, sizeof(from));
-	format_time(change->last_us, "%H:%M", to, sizeof(to));
-	if (strcmp(from, to))
-		snprintf(ret, size, "%s-%s", from, to);
-	else
-		snprintf(ret, size, "%s", to);
-	return ret;
-}
-
-/* "1h", or less where more happened than is kept. */
-static const char *write_told(const struct changes *changes, int64_t shown_us, char *ret, size_t size)
-{
-	if (changes->since_us <= shown_us - OVERVIEW_CHANGES_US)
-		snprintf(ret, size, "1h");
-	else
-		format_age(shown_us - changes->since_us, ret, size);
-	return ret;
-}
-
-/* One line for each, or as many as fit into the only one. */
-void overview_draw_changes(const struct overview_view *view, const struct app *app, const struct brush *brush,
-			   const struct rect *body)
-{
-	enum { LABEL = 12, SEGMENTS = 8 };
-	const struct changes *changes = &view->changes;
-	int y = body->y + view->plan.changes, rows = view->plan.changes_rows, i;
-	int x = body->x + LABEL, columns = body->columns - LABEL;
-	struct segment segments[SEGMENTS];
-	char times[40], text[400];
-	size_t count = 0;
-
-	if (!rows)
-		return;
-	snprintf(text, sizeof(text), "CHANGES %s",
-		 write_told(changes, app->live.shown->sweep.wall_us, times, sizeof(times)));
-	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
-	if (!changes->count) {
-		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);
-		return;
-	}
-	for (i = 0; rows > 1 && i < rows; i++) {
-		const struct change *change = &changes->list[i];
-
-		snprintf(text, sizeof(text), "%s  %s", write_times(change, times, sizeof(times)), change->text);
-		draw_cell(brush, y + i, x, columns, text, ALIGN_LEFT, ROLE_TEXT);
-	}
-	if (rows > 1 && (size_t)rows < changes->count) {
-		snprintf(text, sizeof(text), "%d of %zu", rows, changes->count);
-		draw_cell(brush, y + 1, body->x, LABEL, text, ALIGN_LEFT, ROLE_FAINT);
-	}
-	if (rows > 1)
-		return;
-	for (; count < SEGMENTS && count < changes->count; count++) {
-		const struct change *change = &changes->list[count];
-		char at[16];
-
-		format_time(change->last_us, "%H:%M", at, sizeof(at));
-		segments[count].role = ROLE_TEXT;
-		segments[count].rank = (int)count;
-		snprintf(segments[count].text, sizeof(segments[count].text), "%s %s", at, change->brief);
-	}
-	draw_segments(brush, y, x, columns, segments, count);
-}

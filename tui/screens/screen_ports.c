@@ -1,18 +1,208 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_ports.c - the front panel of a switch or host */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "tui/screens/app.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/prompt.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/context.h"
+#include "tui/model/port_marks.h"
+#include "tui/model/port_table.h"
+#include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"
+
+/* Longer labels are cut. */
+#define LABEL_COLUMNS_MAX 12
+
+static void drop_ports(struct front_panel *panel)
+{
+	free(panel->ports);
+	free(panel->slots);
+	panel->ports = NULL;
+	panel->slots = NULL;
+	panel->count = 0;
+}
+
+static void front_panel_done(struct front_panel *panel)
+{
+	drop_ports(panel);
+	free(panel->finding_of);
+	boxes_done(&panel->boxes);
+}
+
+const struct box *front_panel_box(const struct front_panel *panel)
+{
+	size_t index = boxes_find(&panel->boxes, panel->box_guid);
+
+	return index < panel->boxes.count ? &panel->boxes.all[index] : NULL;
+}
+
+static void front_panel_move_to(struct front_panel *panel, size_t index)
+{
+	const struct fabric *fabric;
+	const struct port *port;
+
+	panel->cursor = index < panel->count ? index : panel->count ? panel->count - 1 : 0;
+	if (!panel->count)
+		return;
+	fabric = panel->boxes.table->snapshot->fabric;
+	port = &fabric->ports[panel->ports[panel->cursor].port];
+	panel->node_guid = fabric->nodes[port->node].guid;
+	panel->port = port->num;
+}
+
+/* Restore the cursor to its port, or to the first one. */
+static void find_cursor(struct front_panel *panel)
+{
+	const struct fabric *fabric = panel->boxes.table->snapshot->fabric;
+	size_t i;
+
+	for (i = 0; i < panel->count; i++) {
+		const struct port *port = &fabric->ports[panel->ports[i].port];
+
+		if (fabric->nodes[port->node].guid == panel->node_guid && (port->num == panel->port || !panel->port))
+			break;
+	}
+	front_panel_move_to(panel, i < panel->count ? i : 0);
+}
+
+static int place_ports(struct front_panel *panel, bool is_switch, struct error *err)
+{
+	const struct shape *shape = panel->boxes.shape;
+	struct panel_port *places = calloc(panel->count + 1, sizeof(*places));
+	size_t i;
+
+	panel->slots = calloc(panel->count + 1, sizeof(*panel->slots));
+	if (!places || !panel->slots) {
+		free(places);
+		return err_nomem(err);
+	}
+	panel->label_columns = 1;
+	for (i = 0; i < panel->count; i++) {
+		uint32_t port = panel->ports[i].port;
+		int columns = (int)strlen(panel->ports[i].label);
+
+		places[i].num = panel->boxes.table->snapshot->fabric->ports[port].num;
+		if (shape) {
+			places[i].cage = shape->ports[port].cage;
+			places[i].split = shape->ports[port].split;
+		}
+		if (columns > panel->label_columns)
+			panel->label_columns = columns < LABEL_COLUMNS_MAX ? columns : LABEL_COLUMNS_MAX;
+	}
+	panel_slots(places, panel->count, !is_switch, panel->slots, &panel->box);
+	free(places);
+	return 0;
+}
+
+static int load_ports(struct front_panel *panel, struct error *err)
+{
+	const struct box *box = front_panel_box(panel);
+	long count;
+	int code;
+
+	drop_ports(panel);
+	if (!box)
+		return 0;
+	count = boxes_ports(&panel->boxes, box, &panel->ports, err);
+	if (count < 0)
+		return (int)count;
+	panel->count = (size_t)count;
+	code = place_ports(panel, panel->boxes.table->snapshot->fabric->nodes[box->node].type == NODE_SWITCH, err);
+	if (code < 0)
+		drop_ports(panel);
+	else
+		find_cursor(panel);
+	return code;
+}
+
+/* Move the cursor of the list to the shown box, if it is in the list. */
+static void find_row(struct front_panel *panel)
+{
+	size_t box = boxes_find(&panel->boxes, panel->box_guid), row = boxes_row(&panel->boxes, box);
+
+	list_fit(&panel->list, panel->boxes.row_count, panel->list.height);
+	if (row < panel->boxes.row_count)
+		list_move_to(&panel->list, row);
+}
+
+/* Load the shown snapshot; box and port stay. Return: 0, or ERR_NOMEM: empty then. */
+static int front_panel_load(struct front_panel *panel, const struct app *app, struct error *err)
+{
+	int code = boxes_set(&panel->boxes, app->table, app->context->shape, err);
+
+	drop_ports(panel);
+	free(panel->finding_of);
+	panel->finding_of = NULL;
+	if (code < 0 || !app->table->snapshot)
+		return code;
+	panel->finding_of = calloc(app->table->snapshot->fabric->port_count + 1, sizeof(*panel->finding_of));
+	if (!panel->finding_of) {
+		boxes_done(&panel->boxes);
+		return err_nomem(err);
+	}
+	port_marks_find(app->context, app->table->snapshot->fabric, panel->finding_of);
+	if (!panel->box_guid && panel->boxes.count)
+		panel->box_guid = app->table->snapshot->fabric->nodes[panel->boxes.all[0].node].guid;
+	find_row(panel);
+	return load_ports(panel, err);
+}
+
+/* Select a box by one of its nodes; no effect if unknown. @port: 0: the first one. */
+static int front_panel_choose(struct front_panel *panel, uint64_t node_guid, uint8_t port, struct error *err)
+{
+	if (boxes_find(&panel->boxes, node_guid) == panel->boxes.count)
+		return 0;
+	panel->box_guid = panel->node_guid = node_guid;
+	panel->port = port;
+	panel->first = 0;
+	find_row(panel);
+	return load_ports(panel, err);
+}
+
+static int front_panel_choose_row(struct front_panel *panel, size_t row, struct error *err)
+{
+	const struct fabric *fabric;
+
+	if (!panel->boxes.row_count)
+		return 0;
+	if (row >= panel->boxes.row_count)
+		row = panel->boxes.row_count - 1;
+	fabric = panel->boxes.table->snapshot->fabric;
+	return front_panel_choose(panel, fabric->nodes[panel->boxes.all[panel->boxes.rows[row]].node].guid, 0, err);
+}
+
+/* The port at a screen position, or panel->count. */
+static size_t front_panel_port_at(const struct front_panel *panel, int y, int x)
+{
+	const struct rect *area = &panel->parts.cells;
+	size_t i;
+
+	if (y < area->y || y >= area->y + area->rows || x < area->x || x >= area->x + area->columns)
+		return panel->count;
+	for (i = 0; i < panel->count; i++) {
+		struct rect cell = panel_cell(&panel->plan, &panel->slots[i]);
+		int top = area->y + cell.y - panel->first, left = area->x + cell.x;
+
+		if (y >= top && y < top + cell.rows && x >= left && x < left + cell.columns)
+			break;
+	}
+	return i;
+}
 
 struct ports_screen {
 	struct front_panel panel;
-	bool dirty;            /* not of the shown snapshot */
-	struct subject wanted; /* to select when it is */
-	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
+	uint64_t generation;   /* of app that the panel was built from; 0: none */
+	struct subject wanted; /* to select after building */
+	/*
+	 * Position in the path from which another page was opened, and the subject there; 0: none.
+	 */
 	size_t left_at;
 	struct subject left;
 };
@@ -24,16 +214,8 @@ static void done(void *state)
 	front_panel_done(&self->panel);
 }
 
-static void changed(void *state, struct app *app)
-{
-	struct ports_screen *self = state;
-
-	(void)app;
-	self->dirty = true;
-}
-
 /* Going back along the path restores the cursor. */
-static void leave(struct ports_screen *self, const struct app *app)
+static void save_position(struct ports_screen *self, const struct app *app)
 {
 	self->left_at = app->depth;
 	self->left = *app_subject(app);
@@ -45,9 +227,9 @@ static void prepare(struct ports_screen *self, struct app *app)
 	struct error err = { 0 };
 	int code = 0;
 
-	if (self->dirty)
+	if (self->generation != app->generation)
 		code = front_panel_load(&self->panel, app, &err);
-	self->dirty = false;
+	self->generation = app->generation;
 	if (code == 0 && self->wanted.kind != SUBJECT_NONE)
 		code = front_panel_choose(&self->panel, self->wanted.node_guid, self->wanted.port, &err);
 	self->wanted.kind = SUBJECT_NONE;
@@ -64,10 +246,10 @@ static void opened(void *state, struct app *app, const struct subject *subject)
 	if (came_back || subject->kind == SUBJECT_NONE || !subject->node_guid)
 		return;
 	self->wanted = *subject;
-	/* Also if the box is not in the fabric at this time: that is displayed then. */
+	/* Also if the box is not in the shown fabric: the title says so. */
 	self->panel.box_guid = subject->node_guid;
 	filter_set(&self->panel.boxes.filter, "");
-	self->dirty = true;
+	self->generation = 0;
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -86,7 +268,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 	};
 	const struct ports_screen *self = state;
 	const struct filter *filter = &self->panel.boxes.filter;
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	char text[FILTER_SIZE + 200];
 
 	if (!self->panel.typing && !filter->typed[0]) {
@@ -99,7 +281,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 		  self->panel.typing && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
 }
 
-static void say_trouble(struct app *app, int code, const struct error *err)
+static void show_error(struct app *app, int code, const struct error *err)
 {
 	if (code < 0)
 		app_message(app, "%s", err->text);
@@ -109,11 +291,11 @@ static void choose_row(struct ports_screen *self, struct app *app, size_t row)
 {
 	struct error err = { 0 };
 
-	say_trouble(app, front_panel_choose_row(&self->panel, row, &err), &err);
+	show_error(app, front_panel_choose_row(&self->panel, row, &err), &err);
 }
 
-/* The names that pass are others: the shown box stays if it is among them, else the first of them is shown. */
-static void look_for(struct ports_screen *self, struct app *app)
+/* The filter changed: keep the shown box if it matches, else show the first match. */
+static void apply_filter(struct ports_screen *self, struct app *app)
 {
 	struct front_panel *panel = &self->panel;
 	size_t row;
@@ -145,7 +327,7 @@ static bool typed_key(struct ports_screen *self, struct app *app, int key)
 	struct front_panel *panel = &self->panel;
 
 	if (filter_key(&panel->boxes.filter, &panel->typing, key)) {
-		look_for(self, app);
+		apply_filter(self, app);
 		return true;
 	}
 	if (key == KEY_SPECIAL(KEY_UP) || key == KEY_SPECIAL(KEY_DOWN))
@@ -168,7 +350,7 @@ static bool move_key(struct front_panel *panel, int key)
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i].key != key)
 			continue;
-		/* Before the first drawing nothing stands anywhere. */
+		/* Positions are unknown before the first frame. */
 		if (panel->count && panel->plan.bank_columns)
 			front_panel_move_to(panel, panel_move(&panel->plan, panel->slots, panel->count, panel->cursor,
 							steps[i].dy, steps[i].dx));
@@ -196,15 +378,13 @@ static bool key(void *state, struct app *app, int pressed)
 		if (!panel->boxes.filter.typed[0])
 			return false;
 		filter_set(&panel->boxes.filter, "");
-		look_for(self, app);
+		apply_filter(self, app);
 		return true;
 	case 'v':
 		panel->view = (panel->view + 1) % PANEL_VIEW_COUNT;
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
-		leave(self, app);
+		save_position(self, app);
 		return false;
 	default:
 		return box_key(self, app, pressed) || move_key(panel, pressed);
@@ -216,8 +396,7 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	const struct ports_screen *self = state;
 	const struct front_panel *panel = &self->panel;
 
-	(void)app;
-	if (self->dirty || !panel->count)
+	if (self->generation != app->generation || !panel->count)
 		return;
 	*ret = (struct subject){ .kind = SUBJECT_PORT, .node_guid = panel->node_guid, .port = panel->port };
 }
@@ -259,29 +438,16 @@ static const struct key_help help[] = {
 
 static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum panel_view */
 
-static void save(void *state, struct config *config)
-{
-	const struct ports_screen *self = state;
-
-	config_put(config, "view", "%s", views[self->panel.view]);
-}
-
-static bool restore(void *state, const char *name, const char *value)
-{
-	struct ports_screen *self = state;
-	int view = strcmp(name, "view") ? -1 : config_choice(value, views);
-
-	if (view >= 0)
-		self->panel.view = (enum panel_view)view;
-	return view >= 0;
-}
+static const struct setting settings[] = {
+	{ "view", SETTING_CHOICE, offsetof(struct ports_screen, panel.view), views },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
 
 const struct screen screen_ports = {
 	.name = "Ports",
 	.is_tab = true,
 	.size = sizeof(struct ports_screen),
 	.done = done,
-	.changed = changed,
 	.opened = opened,
 	.draw = draw,
 	.draw_footer = draw_footer,
@@ -289,6 +455,5 @@ const struct screen screen_ports = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.save = save,
-	.restore = restore,
+	.settings = settings,
 };

@@ -1,10 +1,248 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - display settings */
-#include "tui/screens/app.h"
-#include "tui/draw/draw.h"
-#include "tui/draw/list.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* The rows: these, and a column of Links each. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "tui/config_file.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/key.h"
+#include "tui/draw/list.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
+#include "tui/screens/setup.h"
+#include "tui/tui.h"
+
+static const struct {
+	int64_t us;
+	const char *name;
+} refreshes[] = {
+	{ 0, "each sweep" }, { 2 * US_PER_S, "2 s" }, { 5 * US_PER_S, "5 s" }, { 10 * US_PER_S, "10 s" },
+	{ 30 * US_PER_S, "30 s" }, { 60 * US_PER_S, "60 s" },
+};
+enum { REFRESHES = sizeof(refreshes) / sizeof(refreshes[0]) };
+
+static const char *const color_names[] = { "auto", "256", "16", "8", "mono", NULL };
+static const char *const flag_names[] = { "no", "yes", NULL };
+
+static const struct setting settings[] = {
+	{ "colors", SETTING_CHOICE, offsetof(struct setup, colors), color_names },
+	{ "ascii", SETTING_FLAG, offsetof(struct setup, ascii), NULL },
+	{ "mouse", SETTING_FLAG, offsetof(struct setup, mouse), NULL },
+	{ NULL, SETTING_FLAG, 0, NULL },
+};
+
+static int refresh_index(const struct app *app)
+{
+	int i = 0;
+
+	while (i < REFRESHES - 1 && refreshes[i].us < app->live->refresh_us)
+		i++;
+	return i;
+}
+
+void setup_refresh(struct app *app, int direction)
+{
+	app->live->refresh_us = refreshes[(refresh_index(app) + direction + REFRESHES) % REFRESHES].us;
+}
+
+const char *setup_refresh_name(const struct app *app)
+{
+	return refreshes[refresh_index(app)].name;
+}
+
+/* "links." of "Links". */
+static void write_scope(const struct screen *screen, char ret[CONFIG_NAME_SIZE])
+{
+	size_t i;
+
+	for (i = 0; screen->name[i] && i < CONFIG_NAME_SIZE - 2; i++)
+		ret[i] = (char)tolower((unsigned char)screen->name[i]);
+	ret[i++] = '.';
+	ret[i] = '\0';
+}
+
+static void save_settings(const struct setting *setting, const void *state, struct config *config)
+{
+	for (; setting && setting->name; setting++) {
+		const void *field = (const char *)state + setting->offset;
+		const char *value;
+
+		if (setting->kind == SETTING_FLAG)
+			value = flag_names[*(const bool *)field];
+		else if (setting->kind == SETTING_CHOICE)
+			value = setting->words[*(const unsigned *)field];
+		else
+			value = column_info(*(const enum column *)field)->title;
+		config_put(config, setting->name, "%s", value);
+	}
+}
+
+/* Return: 1 restored, 0 unknown name, -1 invalid value. */
+static int restore_setting(const struct setting *setting, void *state, const char *name, const char *value)
+{
+	void *field;
+	int choice;
+
+	while (setting->name && strcmp(setting->name, name))
+		setting++;
+	if (!setting->name)
+		return 0;
+	field = (char *)state + setting->offset;
+	if (setting->kind == SETTING_COLUMN)
+		return column_by_title(value, field) ? 1 : -1;
+	choice = config_choice(value, setting->kind == SETTING_FLAG ? flag_names : setting->words);
+	if (choice < 0)
+		return -1;
+	if (setting->kind == SETTING_FLAG)
+		*(bool *)field = choice;
+	else
+		*(unsigned *)field = (unsigned)choice;
+	return 1;
+}
+
+static void save_columns(const struct setup *setup, struct config *config)
+{
+	char text[CONFIG_VALUE_SIZE] = "";
+	size_t len = 0;
+
+	for (int column = 0; column < COLUMN_COUNT; column++)
+		if (setup->hidden & 1u << column && len < sizeof(text))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
+						column_info((enum column)column)->title);
+	config_put(config, "hidden-columns", "%s", text);
+}
+
+static bool restore_columns(struct setup *setup, const char *value)
+{
+	char text[CONFIG_VALUE_SIZE], *next = text, *title;
+
+	snprintf(text, sizeof(text), "%s", value);
+	while ((title = strsep(&next, ",")) != NULL) {
+		enum column column;
+
+		title += strspn(title, " ");
+		if (!*title)
+			continue;
+		if (!column_by_title(title, &column) || !column_can_hide(column))
+			return false;
+		setup->hidden |= 1u << column;
+	}
+	return true;
+}
+
+void setup_save(const struct app *app, struct config *config)
+{
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+
+	config->scope[0] = '\0';
+	config_put(config, "refresh", "%s", setup_refresh_name(app));
+	save_settings(settings, app->setup, config);
+	save_columns(app->setup, config);
+	for (i = 0; i < count; i++) {
+		write_scope(all[i], config->scope);
+		save_settings(all[i]->settings, app->states[i], config);
+	}
+	config->scope[0] = '\0';
+}
+
+static bool restore_refresh(const struct app *app, const char *value)
+{
+	for (int i = 0; i < REFRESHES; i++)
+		if (!strcmp(refreshes[i].name, value)) {
+			app->live->refresh_us = refreshes[i].us;
+			return true;
+		}
+	return false;
+}
+
+/* Return: as restore_setting(). */
+static int restore_pair(const struct app *app, const struct config_pair *pair)
+{
+	const char *name = pair->name, *value = pair->value;
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+
+	if (!strcmp(name, "refresh"))
+		return restore_refresh(app, value) ? 1 : -1;
+	if (!strcmp(name, "hidden-columns"))
+		return restore_columns(app->setup, value) ? 1 : -1;
+	for (i = 0; i < count; i++) {
+		char scope[CONFIG_NAME_SIZE];
+
+		write_scope(all[i], scope);
+		if (!all[i]->settings || strncmp(name, scope, strlen(scope)) != 0)
+			continue;
+		return restore_setting(all[i]->settings, app->states[i], name + strlen(scope), value) > 0 ? 1 : -1;
+	}
+	return restore_setting(settings, app->setup, name, value);
+}
+
+bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < config->count; i++) {
+		/* An unknown name may be another version's: it is ignored. */
+		bool valid = restore_pair(app, &config->pairs[i]) >= 0;
+
+		if (!valid && good)
+			snprintf(ret_wrong, size, "%s = %s", config->pairs[i].name, config->pairs[i].value);
+		good &= valid;
+	}
+	app->setup->stale = true;
+	return good;
+}
+
+int setup_start(struct app *app, struct error *err)
+{
+	const char *path = app->options->config_path;
+	struct error trouble = { 0 };
+	char wrong[160] = "";
+	struct config *config;
+
+	app->setup->stale = app->setup->mouse = true;
+	if (!path)
+		return 0;
+	config = calloc(1, sizeof(*config));
+	if (!config)
+		return err_nomem(err);
+	if (config_read(config, path, &trouble) < 0)
+		app_message(app, "settings %s", trouble.text);
+	if (!setup_restore(app, config, wrong, sizeof(wrong)) && !trouble.code)
+		app_message(app, "settings ignored: unknown value \"%s\" (%.160s)", wrong, path);
+	free(config);
+	setup_save(app, &app->setup->began);
+	return 0;
+}
+
+void setup_end(const struct app *app)
+{
+	struct config *now, *file;
+
+	if (!app->options->config_path)
+		return;
+	now = calloc(1, sizeof(*now));
+	file = calloc(1, sizeof(*file));
+	if (now && file) {
+		setup_save(app, now);
+		/* Another instance may have changed the file. */
+		config_read(file, app->options->config_path, NULL);
+		if (config_update(file, &app->setup->began, now))
+			config_write(file, app->options->config_path);
+	}
+	free(now);
+	free(file);
+}
+
+/* --- the screen --- */
+
+/* Rows of settings; then one row per column of Links. */
 enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
 
 #define NAME_COLUMNS 14
@@ -12,7 +250,7 @@ enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
 
 struct setup_screen {
 	struct list list;
-	size_t first;                      /* first visible line; two lines are not rows */
+	size_t first;                      /* first visible line */
 	enum column columns[COLUMN_COUNT]; /* that can be hidden */
 	size_t column_count;
 };
@@ -27,16 +265,16 @@ static void init(void *state, const struct app *app)
 			self->columns[self->column_count++] = (enum column)column;
 }
 
-/* A row's three texts: what it is, how it is, what that means. */
+/* The texts of a row: name, value, explanation. */
 static void row_texts(const struct setup_screen *self, const struct app *app, size_t row, const char *ret[3])
 {
-	const struct setup *setup = &app->setup;
+	const struct setup *setup = app->setup;
 	enum column column;
 
 	switch (row) {
 	case ROW_COLORS:
 		ret[0] = "colours";
-		ret[1] = setup_colors_name(setup->colors);
+		ret[1] = color_names[setup->colors];
 		ret[2] = "maximum; NO_COLOR and --color take precedence";
 		break;
 	case ROW_CHARACTERS:
@@ -51,7 +289,7 @@ static void row_texts(const struct setup_screen *self, const struct app *app, si
 		break;
 	case ROW_MOUSE:
 		ret[0] = "mouse";
-		ret[1] = setup->no_mouse ? "off" : "on";
+		ret[1] = setup->mouse ? "on" : "off";
 		ret[2] = "on: hold Shift to select text";
 		break;
 	default:
@@ -63,7 +301,7 @@ static void row_texts(const struct setup_screen *self, const struct app *app, si
 	}
 }
 
-/* Settings, a blank line, a title, the columns: the line of a row. */
+/* The line of a row: settings, a blank line, a title, columns. */
 static size_t line_of(size_t row)
 {
 	return row < ROW_COLUMNS ? row : row + 2;
@@ -72,7 +310,7 @@ static size_t line_of(size_t row)
 static void draw_row(const struct setup_screen *self, const struct app *app, const struct rect *body, int y,
 		     size_t row)
 {
-	const struct brush brush = { &app->theme, row == self->list.cursor ? DRAW_CURSOR : 0 };
+	const struct brush brush = { app->theme, row == self->list.cursor ? DRAW_CURSOR : 0 };
 	const char *texts[3];
 	int x = body->x, rest = body->columns - NAME_COLUMNS - VALUE_COLUMNS;
 
@@ -84,7 +322,7 @@ static void draw_row(const struct setup_screen *self, const struct app *app, con
 
 static void draw(void *state, struct app *app, const struct rect *body)
 {
-	const struct brush brush = { &app->theme, 0 };
+	const struct brush brush = { app->theme, 0 };
 	struct setup_screen *self = state;
 	size_t count = ROW_COLUMNS + self->column_count, line;
 
@@ -102,19 +340,13 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	}
 }
 
-static void draw_footer(void *state, struct app *app, const struct rect *footer)
-{
-	static const struct key_help keys[] = {
-		{ "Esc", "back" }, { "Left Right", "change" }, { "Up Down", "choose" }, { NULL, NULL },
-	};
-
-	(void)state;
-	footer_draw_keys(app, footer, keys);
-}
+static const struct key_help footer_keys[] = {
+	{ "Esc", "back" }, { "Left Right", "change" }, { "Up Down", "choose" }, { NULL, NULL },
+};
 
 static void change(const struct setup_screen *self, struct app *app, int direction)
 {
-	struct setup *setup = &app->setup;
+	struct setup *setup = app->setup;
 
 	switch (self->list.cursor) {
 	case ROW_COLORS:
@@ -127,7 +359,7 @@ static void change(const struct setup_screen *self, struct app *app, int directi
 		setup_refresh(app, direction);
 		break;
 	case ROW_MOUSE:
-		setup->no_mouse = !setup->no_mouse;
+		setup->mouse = !setup->mouse;
 		break;
 	default:
 		setup->hidden ^= 1u << self->columns[self->list.cursor - ROW_COLUMNS];
@@ -152,8 +384,6 @@ static bool key(void *state, struct app *app, int pressed)
 		return true;
 	case ' ':
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 	case KEY_SPECIAL(KEY_RIGHT):
 		change(self, app, 1);
 		return true;
@@ -191,7 +421,7 @@ const struct screen screen_setup = {
 	.size = sizeof(struct setup_screen),
 	.init = init,
 	.draw = draw,
-	.draw_footer = draw_footer,
+	.footer_keys = footer_keys,
 	.key = key,
 	.mouse = mouse,
 	.help = help,

@@ -11,30 +11,34 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "storage/saved.h"
-#include "tui/screens/app.h"
+#include "base/child_command.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
-#include "tui/model/child_command.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/live.h"
+#include "tui/screens/app.h"
 #include "tui/screens/screen_text.h"
+#include "tui/tui.h"
 
-/* The list is read again at most so often while the fabric is followed. */
+/* Minimum interval of reading the list while following the fabric. */
 #define RELOAD_US (3 * US_PER_S)
 
 enum { ARGS_MOST = 32, NONE = 0 };
 
-/* Values of --by, in the order of y. */
+/* Values of --by, in the order of the key y. */
 static const char *const by_words[] = { "port", "link", "switch", "host", NULL };
 
 struct screen_state {
 	struct saved_info *rows;   /* newest first */
 	size_t count, capacity;
 	struct list list;
-	int64_t tagged;            /* id; NONE: none is */
+	int64_t tagged;            /* id; NONE: no tag */
 	size_t by;                 /* index into by_words */
-	bool dirty;
+	uint64_t generation;       /* of app when the list was read */
 	int64_t loaded_boot_us;    /* 0: never */
 	char problem[512];
-	/* The one that is being taken, and how the last one went. */
+	/* The snapshot being taken, and the result of the last one. */
 	struct child_command run;
 	char name[SAVED_NAME_SIZE];
 	int64_t began_us;
@@ -46,14 +50,8 @@ static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	child_command_stop(&state->run);
+	child_command_stop(&state->run, COMMAND_WAIT_MS);
 	free(state->rows);
-}
-
-static void changed(void *data, struct app *app)
-{
-	(void)app;
-	((struct screen_state *)data)->dirty = true;
 }
 
 static bool add_row(void *ctx, const struct saved_info *info)
@@ -70,18 +68,19 @@ static bool add_row(void *ctx, const struct saved_info *info)
 	return true;
 }
 
-/* The list as it is now: read when the screen is in front, and not with every sweep. */
+/* Read the list, only while the screen is visible. */
 static void load(struct screen_state *state, struct app *app)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	struct error trouble = { 0 };
 
-	if (!app->live.reader ||
-	    (state->loaded_boot_us && (!state->dirty || now_us - state->loaded_boot_us < RELOAD_US)))
+	if (!app->live->reader ||
+	    (state->loaded_boot_us &&
+	     (state->generation == app->generation || now_us - state->loaded_boot_us < RELOAD_US)))
 		return;
 	state->count = 0;
 	state->problem[0] = '\0';
-	if (saved_list(app->live.reader, add_row, state, &trouble) < 0)
+	if (saved_list(app->live->reader, add_row, state, &trouble) < 0)
 		snprintf(state->problem, sizeof(state->problem), "%s", trouble.text);
 	for (size_t i = 0; i < state->count / 2; i++) {
 		struct saved_info swap = state->rows[i];
@@ -90,7 +89,7 @@ static void load(struct screen_state *state, struct app *app)
 		state->rows[state->count - 1 - i] = swap;
 	}
 	state->loaded_boot_us = now_us;
-	state->dirty = false;
+	state->generation = app->generation;
 }
 
 static const struct saved_info *find(const struct screen_state *state, int64_t id)
@@ -122,7 +121,7 @@ static void show_difference(struct screen_state *state, struct app *app, const s
 	text_show(app, &command);
 }
 
-/* Enter: the first of two, or the second. */
+/* Enter tags a snapshot, or compares with the tagged one. */
 static void tag(struct screen_state *state, struct app *app)
 {
 	const struct saved_info *here = &state->rows[state->list.cursor], *first = find(state, state->tagged);
@@ -140,7 +139,7 @@ static void tag(struct screen_state *state, struct app *app)
 
 /* --- taking one --- */
 
-static void take(struct app *app, const char *note)
+static void take_snapshot(struct app *app, const char *note)
 {
 	struct screen_state *state = screen_state(app, &screen_snapshots);
 	const char *args[ARGS_MOST + 1] = { "ibwire", "snapshot", "--db", app->options->db_path };
@@ -153,12 +152,11 @@ static void take(struct app *app, const char *note)
 	text_arguments(args, count, ARGS_MOST, behind);
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
-	/* execv() takes char * for historical reasons and does not modify them. */
-	if (child_command_start(&state->run, app->options->program, (char *const *)args, 0, &trouble) < 0)
+	if (child_command_start(&state->run, app->options->program, args, 0, false, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
 
-static void ask_note(struct app *app, const char *name)
+static void name_entered(struct app *app, const char *name)
 {
 	struct screen_state *state = screen_state(app, &screen_snapshots);
 
@@ -166,14 +164,14 @@ static void ask_note(struct app *app, const char *name)
 		return;
 	if (strlen(name) >= sizeof(state->name)) {
 		app_message(app, "a name has at most %zu bytes", sizeof(state->name) - 1);
-		prompt_start(&app->prompt, "name: ", name, ask_note);
+		prompt_start(app->prompt, "name: ", name, name_entered);
 		return;
 	}
 	snprintf(state->name, sizeof(state->name), "%.*s", (int)sizeof(state->name) - 1, name);
-	prompt_start(&app->prompt, "note (or nothing): ", "", take);
+	prompt_start(app->prompt, "note (or nothing): ", "", take_snapshot);
 }
 
-static void ask_name(const struct screen_state *state, struct app *app)
+static void prompt_name(const struct screen_state *state, struct app *app)
 {
 	char name[SAVED_NAME_SIZE];
 
@@ -182,42 +180,26 @@ static void ask_name(const struct screen_state *state, struct app *app)
 		return;
 	}
 	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
-	prompt_start(&app->prompt, "name of the snapshot: ", name, ask_note);
-}
-
-/* The last line that it printed, without the program's name. */
-static void last_line(const struct child_command *run, char *ret, size_t size)
-{
-	const char *text = text_chars(&run->output);
-	size_t end = run->output.len, begin;
-
-	while (end && (text[end - 1] == '\n' || text[end - 1] == ' '))
-		end--;
-	for (begin = end; begin && text[begin - 1] != '\n'; begin--)
-		;
-	if (end - begin > 8 && !strncmp(text + begin, "ibwire: ", 8))
-		begin += 8;
-	text_sanitise(text + begin, end - begin, ret, size);
+	prompt_start(app->prompt, "name of the snapshot: ", name, name_entered);
 }
 
 static bool poll_run(void *data, struct app *app)
 {
 	struct screen_state *state = data;
-	char line[sizeof(state->outcome) - SAVED_NAME_SIZE - 32];
+	char line[sizeof(state->outcome) - SAVED_NAME_SIZE - 32] = "";
 
 	if (!child_command_poll(&state->run))
 		return false;
 	if (!state->run.ended || state->outcome[0])
 		return true;
-	last_line(&state->run, line, sizeof(line));
+	child_command_last_line(&state->run, line, sizeof(line));
 	state->failed = state->run.exit_status != 0;
-	/* What went well stands in the list. */
+	/* A successful snapshot appears in the list. */
 	if (state->failed)
 		snprintf(state->outcome, sizeof(state->outcome), "%s failed: %s", state->name,
 			 line[0] ? line : "ended without a message");
 	else
 		snprintf(state->outcome, sizeof(state->outcome), "%s is stored", state->name);
-	state->dirty = true;
 	state->loaded_boot_us = 0;
 	if (app_screen(app) != &screen_snapshots)
 		app_message(app, "%.*s", (int)sizeof(app->message) - 1, state->outcome);
@@ -226,59 +208,37 @@ static bool poll_run(void *data, struct app *app)
 
 /* --- drawing --- */
 
-struct columns {
-	int name, when_x, ports_x, slow_x, note_x;
-};
+enum { TAG, NAME, TAKEN, RESPONDED, SLOW, NOTE, COLUMNS };
 
-static struct columns place_columns(const struct screen_state *state, int width)
+static void column_widths(const struct screen_state *state, int columns, int ret[COLUMNS])
 {
-	struct columns at = { .name = 12 };
+	int name = 12;
 
 	for (size_t i = 0; i < state->count; i++)
-		if ((int)text_columns(state->rows[i].name) > at.name)
-			at.name = (int)text_columns(state->rows[i].name);
-	if (at.name > width / 3)
-		at.name = width / 3;
-	at.when_x = 2 + at.name + 1;
-	at.ports_x = at.when_x + 24;
-	at.slow_x = at.ports_x + 16;
-	at.note_x = at.slow_x + 6;
-	return at;
+		if ((int)text_columns(state->rows[i].name) > name)
+			name = (int)text_columns(state->rows[i].name);
+	if (name > columns / 3)
+		name = columns / 3;
+	memcpy(ret, (const int[COLUMNS]){ 1, name, 23, 15, 5, columns }, COLUMNS * sizeof(*ret));
 }
 
 static void draw_row(const struct screen_state *state, const struct app *app, const struct brush *brush,
-		     const struct columns *at, int y, const struct rect *body, const struct saved_info *row)
+		     const int *widths, int y, const struct rect *body, const struct saved_info *row)
 {
-	/* One of later than the shown time was not there then. */
-	bool later = app->live.at_us && row->wall_us > app->live.shown->sweep.wall_us;
+	/* Snapshots taken after the shown time are faint. */
+	bool later = app->live->at_us && row->wall_us > app->live->shown->sweep.wall_us;
 	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
-	int x = body->x, width = body->columns;
-	char text[64];
+	char taken[WHEN_SIZE], responded[32];
 
-	draw_cell(brush, y, x, width, "", ALIGN_LEFT, role);
-	draw_cell(brush, y, x, 2, row->id == state->tagged ? "*" : "", ALIGN_LEFT, ROLE_STRONG);
-	draw_cell(brush, y, x + 2, at->name < width - 2 ? at->name : width - 2, row->name, ALIGN_MIDDLE,
-		  later ? ROLE_FAINT : ROLE_STRONG);
-	when_format_local(row->wall_us, text);
-	draw_cell(brush, y, x + at->when_x, width - at->when_x < 23 ? width - at->when_x : 23, text, ALIGN_LEFT, role);
-	snprintf(text, sizeof(text), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_asked);
-	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, text, ALIGN_RIGHT,
-		  row->ports_answered < row->ports_asked ? ROLE_WARNING : role);
-	draw_cell(brush, y, x + at->slow_x, width - at->slow_x < 5 ? width - at->slow_x : 5, row->slow ? "yes" : "no",
-		  ALIGN_LEFT, role);
-	draw_cell(brush, y, x + at->note_x, width - at->note_x, row->note, ALIGN_LEFT, role);
-}
-
-static void draw_heads(const struct brush *brush, const struct columns *at, const struct rect *body)
-{
-	int y = body->y, x = body->x, width = body->columns;
-
-	draw_cell(brush, y, x, width, "  NAME", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->when_x, width - at->when_x, "TAKEN", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, "RESPONDED",
-		  ALIGN_RIGHT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->slow_x, width - at->slow_x, "SLOW", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->note_x, width - at->note_x, "NOTE", ALIGN_LEFT, ROLE_HEAD);
+	snprintf(responded, sizeof(responded), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_asked);
+	draw_cells(brush, y, body, widths, (const struct table_cell[]){
+		[TAG] = { row->id == state->tagged ? "*" : "", ROLE_STRONG, ALIGN_LEFT },
+		[NAME] = { row->name, later ? ROLE_FAINT : ROLE_STRONG, ALIGN_MIDDLE },
+		[TAKEN] = { when_format_local(row->wall_us, taken), role, ALIGN_LEFT },
+		[RESPONDED] = { responded, row->ports_answered < row->ports_asked ? ROLE_WARNING : role, ALIGN_RIGHT },
+		[SLOW] = { row->slow ? "yes" : "no", role, ALIGN_LEFT },
+		[NOTE] = { row->note, role, ALIGN_LEFT },
+	}, COLUMNS);
 }
 
 /* The last line: progress, result, or a hint for differences. */
@@ -303,13 +263,18 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 
 static void draw(void *data, struct app *app, const struct rect *body)
 {
+	static const struct table_cell heads[COLUMNS] = {
+		{ "", ROLE_HEAD, ALIGN_LEFT }, { "NAME", ROLE_HEAD, ALIGN_LEFT }, { "TAKEN", ROLE_HEAD, ALIGN_LEFT },
+		{ "RESPONDED", ROLE_HEAD, ALIGN_RIGHT }, { "SLOW", ROLE_HEAD, ALIGN_LEFT },
+		{ "NOTE", ROLE_HEAD, ALIGN_LEFT },
+	};
 	struct screen_state *state = data;
-	struct brush brush = { &app->theme, 0 };
-	struct columns at;
+	struct brush brush = { app->theme, 0 };
+	int widths[COLUMNS];
 
 	load(state, app);
-	at = place_columns(state, body->columns);
-	draw_heads(&brush, &at, body);
+	column_widths(state, body->columns, widths);
+	draw_cells(&brush, body->y, body, widths, heads, COLUMNS);
 	list_fit(&state->list, state->count, body->rows - 2);
 	if (!state->count)
 		draw_cell(&brush, body->y + 1, body->x, body->columns,
@@ -318,7 +283,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 		size_t row = state->list.first + (size_t)y;
 
 		brush.flags = row == state->list.cursor ? DRAW_CURSOR : 0;
-		draw_row(state, app, &brush, &at, body->y + 1 + y, body, &state->rows[row]);
+		draw_row(state, app, &brush, widths, body->y + 1 + y, body, &state->rows[row]);
 	}
 	brush.flags = 0;
 	draw_status(state, app, &brush, body->y + body->rows - 1, body);
@@ -331,16 +296,14 @@ static bool key(void *data, struct app *app, int pressed)
 
 	switch (pressed) {
 	case 'n':
-		ask_name(state, app);
+		prompt_name(state, app);
 		return true;
 	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
 		if (here)
 			tag(state, app);
 		return true;
 	case 'd':
-		/* The newest stands first. */
+		/* The newest snapshot is the first row. */
 		if (state->count < 2 || state->list.cursor == 0)
 			app_message(app, "d on an older snapshot compares it with the newest");
 		else
@@ -385,7 +348,6 @@ const struct screen screen_snapshots = {
 	.is_tab = true,
 	.size = sizeof(struct screen_state),
 	.done = done,
-	.changed = changed,
 	.poll = poll_run,
 	.draw = draw,
 	.key = key,

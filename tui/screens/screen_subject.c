@@ -5,11 +5,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/routes.h"
+#include "tui/draw/draw.h"
+#include "tui/draw/terminal.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "tui/draw/draw.h"
+#include "tui/tui.h"
 
-/* A table that was read is believed for so long while the newest sweeps are followed. */
+/* Maximum age of a forwarding table while following the newest sweeps. */
 #define ROUTES_US (30 * US_PER_S)
 
 /* Minimum interval of reading detail counters, longer if a read is slow. */
@@ -17,23 +20,24 @@
 #define SLOW_SHARE 30
 #define SLOW_WINDOW_US (3600 * US_PER_S)
 
-struct kept {
+struct saved {
 	struct subject subject;
 	size_t first, cursor;
 };
 
 struct screen_state {
 	struct subject_page detail;
-	struct subject subject;     /* that the page is of */
-	bool dirty;                 /* the page has to be made again */
-	bool painted;               /* it was drawn once since it was opened: what takes long may be read now */
+	struct subject subject;     /* of the page */
+	uint64_t generation;        /* of app when the page was made */
+	bool dirty;                 /* the page must be rebuilt */
+	bool painted;               /* the page was drawn since it was opened: slow reads may start */
 	int columns;
-	int64_t routes_at_us, routes_boot_us; /* live.at_us and boottime of the last look at tables */
+	int64_t routes_at_us, routes_boot_us; /* live->at_us and boottime of the last read of tables */
 	struct {
 		struct subject place;
 		int64_t wall_us, boot_us, took_us;
-	} slow;                     /* of what slow counters were read */
-	struct kept kept[PATH_MAX_DEPTH]; /* where one was on the pages of the path */
+	} slow;                     /* what the detail counters were read for */
+	struct saved saved[PATH_MAX_DEPTH]; /* scroll positions of the pages of the path */
 };
 
 static void init(void *data, const struct app *app)
@@ -53,17 +57,7 @@ static void done(void *data)
 	history_plot_done(&state->detail.plot);
 }
 
-static void changed(void *data, struct app *app)
-{
-	struct screen_state *state = data;
-
-	(void)app;
-	state->dirty = true;
-	/* A step in time is painted before tables are read again. */
-	state->painted = false;
-}
-
-/* The place that a subject is about: a finding's is its port, node or group. */
+/* The port, node or group of a finding; else the subject itself. */
 static struct subject place_of(const struct app *app, const struct subject *subject)
 {
 	const struct finding_row *row = subject_finding(app, subject);
@@ -74,28 +68,28 @@ static struct subject place_of(const struct app *app, const struct subject *subj
 static void save_position(struct screen_state *state, size_t depth)
 {
 	if (depth && depth <= PATH_MAX_DEPTH)
-		state->kept[depth - 1] = (struct kept){ state->subject, state->detail.view.first,
+		state->saved[depth - 1] = (struct saved){ state->subject, state->detail.view.first,
 							state->detail.view.cursor };
 }
 
 static void opened(void *data, struct app *app, const struct subject *subject)
 {
 	struct screen_state *state = data;
-	const struct kept *kept = &state->kept[app->depth - 1];
+	const struct saved *saved = &state->saved[app->depth - 1];
 
 	if (!subject_equal(&state->subject, subject)) {
 		memset(&state->detail.known, 0, sizeof(state->detail.known));
 		memset(&state->slow, 0, sizeof(state->slow));
 		state->detail.view = (struct page_view){ .cursor = PAGE_NONE };
-		if (subject_equal(&kept->subject, subject))
-			state->detail.view = (struct page_view){ .first = kept->first, .cursor = kept->cursor };
+		if (subject_equal(&saved->subject, subject))
+			state->detail.view = (struct page_view){ .first = saved->first, .cursor = saved->cursor };
 	}
 	state->subject = *subject;
 	state->dirty = true;
 	state->painted = false;
 }
 
-/* --- what is read for this subject alone --- */
+/* --- data loaded for the subject --- */
 
 static bool take_slow(void *ctx, const struct detail_row *row)
 {
@@ -106,11 +100,11 @@ static bool take_slow(void *ctx, const struct detail_row *row)
 	return true;
 }
 
-/* Read behind the first picture too, and over an hour at most: they are few, and stand far apart in the database. */
+/* Read after the first frame, for one hour at most: detail counters are sparse in the database. */
 static bool load_slow(struct screen_state *state, struct app *app, const struct subject *place)
 {
 	struct subject_data *known = &state->detail.known;
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	int64_t now_us = clock_boottime_us(app->options->clock),
 		window_us = history_plot_window_us(&state->detail.plot);
 	struct detail_query query = {
@@ -121,15 +115,15 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 		    known->slow_window_us == query.window_us;
 	int64_t pause_us = SLOW_SHARE * state->slow.took_us > SLOW_US ? SLOW_SHARE * state->slow.took_us : SLOW_US;
 
-	if (place->kind != SUBJECT_PORT || !app->live.reader || !state->painted)
+	if (place->kind != SUBJECT_PORT || !app->live->reader || !state->painted)
 		return false;
 	if (same && (state->slow.wall_us == shown->sweep.wall_us ||
-		     (!app->live.at_us && now_us - state->slow.boot_us < pause_us)))
+		     (!app->live->at_us && now_us - state->slow.boot_us < pause_us)))
 		return false;
 	known->slow_count = 0;
 	known->slow_read = true;
 	known->slow_window_us = query.window_us;
-	if (reader_details(app->live.reader, &query, take_slow, known, NULL) < 0)
+	if (reader_details(app->live->reader, &query, take_slow, known, NULL) < 0)
 		known->slow_count = 0;
 	state->slow.place = *place;
 	state->slow.wall_us = shown->sweep.wall_us;
@@ -138,11 +132,14 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 	return true;
 }
 
-/* What the tables of the subject's switch give its ports to do: read behind the first picture, it may take long. */
+/*
+ * LIDs per port from the forwarding table of the switch. Read after the first frame, as it may take
+ * long.
+ */
 static bool load_routes(struct screen_state *state, const struct app *app, const struct subject *place)
 {
 	struct subject_data *known = &state->detail.known;
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t node = fabric_find_node(fabric, place->node_guid);
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	struct routes routes = { 0 };
@@ -150,28 +147,28 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	bool known_now = false;
 
 	if ((place->kind != SUBJECT_PORT && place->kind != SUBJECT_GROUP) || node == FABRIC_NONE ||
-	    fabric->nodes[node].type != NODE_SWITCH || !app->live.reader)
+	    fabric->nodes[node].type != NODE_SWITCH || !app->live->reader)
 		return false;
 	if (known->routes >= ROUTES_READ && known->routes_guid == place->node_guid &&
-	    state->routes_at_us == app->live.at_us && (app->live.at_us || now_us - state->routes_boot_us < ROUTES_US))
+	    state->routes_at_us == app->live->at_us && (app->live->at_us || now_us - state->routes_boot_us < ROUTES_US))
 		return false;
 	if (!state->painted) {
 		known->routes = known->routes == ROUTES_READ && known->routes_guid == place->node_guid ? ROUTES_READ :
 													ROUTES_WANTED;
 		return false;
 	}
-	if (reader_routes(app->live.reader, app->live.at_us, &routes, NULL) == 0) {
+	if (reader_routes(app->live->reader, app->live->at_us, &routes, NULL) == 0) {
 		known_now = routes_weigh(&routes, fabric, node, NULL, weights, known->lids);
 		routes_done(&routes);
 	}
 	known->routes = known_now ? ROUTES_READ : ROUTES_UNKNOWN;
 	known->routes_guid = place->node_guid;
-	state->routes_at_us = app->live.at_us;
+	state->routes_at_us = app->live->at_us;
 	state->routes_boot_us = now_us;
 	return true;
 }
 
-/* Absolute values cost a look at all samples since the last ones that are stored: on demand only. */
+/* Absolute values need all samples since the last stored ones: on demand only. */
 static void load_values(struct screen_state *state, struct app *app)
 {
 	const struct subject place = place_of(app, &state->subject);
@@ -179,7 +176,7 @@ static void load_values(struct screen_state *state, struct app *app)
 	struct error trouble = { 0 };
 	int found;
 
-	if (place.kind != SUBJECT_PORT || !app->live.reader) {
+	if (place.kind != SUBJECT_PORT || !app->live->reader) {
 		app_message(app, "absolute values are only available for a port");
 		return;
 	}
@@ -187,7 +184,7 @@ static void load_values(struct screen_state *state, struct app *app)
 		known->has_reading = false;
 		return;
 	}
-	found = reader_reading(app->live.reader, app->live.shown->sweep.wall_us, place.node_guid, place.port,
+	found = reader_reading(app->live->reader, app->live->shown->sweep.wall_us, place.node_guid, place.port,
 			       &known->reading, &trouble);
 	known->has_reading = found > 0;
 	if (found <= 0)
@@ -201,7 +198,13 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	const struct brush brush = app_brush(app, false);
 	const struct subject place = place_of(app, &state->subject);
 
-	/* Dirty or not: a plot has its own pace. */
+	if (state->generation != app->generation) {
+		state->generation = app->generation;
+		state->dirty = true;
+		/* After a step in time, a frame is drawn before tables are read again. */
+		state->painted = false;
+	}
+	/* Plots are updated at their own interval. */
 	state->dirty |= history_plot_load(&detail->plot, app, &place, body->columns);
 	state->dirty |= load_slow(state, app, &place);
 	state->dirty |= load_routes(state, app, &place);
@@ -219,7 +222,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	save_position(state, app->depth);
 }
 
-/* What a plot waits for is read when that was said. */
+/* A pending read starts after the frame that announces it. */
 static bool poll(void *data, struct app *app)
 {
 	const struct screen_state *state = data;
@@ -227,10 +230,10 @@ static bool poll(void *data, struct app *app)
 	return app_screen(app) == &screen_subject && state->painted && state->detail.plot.waits;
 }
 
-/* The other end of the link: in place of this one, so that Esc goes where one came from. */
+/* Replace the page by that of the peer; Esc goes back to the page before it. */
 static void go_to_peer(struct screen_state *state, struct app *app)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct subject place = place_of(app, &state->subject);
 	uint32_t port =
 		place.kind == SUBJECT_PORT ? fabric_find_port(fabric, place.node_guid, place.port) : FABRIC_NONE;
@@ -289,7 +292,7 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 	return true;
 }
 
-/* What the cursor stands on; where it stands on nothing, what the page is of, so that a, b and r have something. */
+/* The selected subject, else that of the page, for the keys a, b and r. */
 static void subject_here(void *data, const struct app *app, struct subject *ret)
 {
 	const struct screen_state *state = data;
@@ -324,7 +327,6 @@ const struct screen screen_subject = {
 	.size = sizeof(struct screen_state),
 	.init = init,
 	.done = done,
-	.changed = changed,
 	.opened = opened,
 	.poll = poll,
 	.draw = draw,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_text.c - what a command printed: to be read, searched and kept as a file */
+/* screen_text.c - output of a command: scrolled, searched, written to a file */
 #include "tui/screens/screen_text.h"
 
 #include <errno.h>
@@ -14,14 +14,18 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "base/child_command.h"
 #include "tui/draw/draw.h"
+#include "tui/draw/key.h"
 #include "tui/draw/list.h"
-#include "tui/model/child_command.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
+#include "tui/tui.h"
 
 enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 
-/* Tables are made at least so wide: one can go sideways. */
+/* Minimum width of tables; the screen scrolls horizontally. */
 enum { TABLE_COLUMNS = 132 };
 
 struct screen_state {
@@ -32,18 +36,18 @@ struct screen_state {
 	const char *varied_name;
 	size_t choice;
 	struct child_command run;
-	int64_t shown;             /* number of what is shown: a subject's id */
-	char *text;                /* the output, harmless, each line ended with a NUL */
-	size_t *lines;             /* where they begin */
+	int64_t shown;             /* number of the output, as subject id */
+	char *text;                /* the output, sanitised, lines NUL-terminated */
+	size_t *lines;             /* offsets of the lines */
 	size_t line_count, line_capacity;
 	struct list list;
-	int left;                  /* columns that are scrolled out on the left */
+	int left;                  /* columns scrolled to the left */
 	char search[PROMPT_SIZE];
 };
 
-static void forget(struct screen_state *state)
+static void reset(struct screen_state *state)
 {
-	child_command_stop(&state->run);
+	child_command_stop(&state->run, COMMAND_WAIT_MS);
 	free(state->text);
 	state->text = NULL;
 	state->line_count = 0;
@@ -55,14 +59,14 @@ static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	forget(state);
+	reset(state);
 	for (size_t i = 0; state->args[i]; i++)
 		free(state->args[i]);
 	free(state->lines);
 }
 
-/* Our own commands print nothing else, but names of a fabric are in it. */
-static void make_harmless(char *text)
+/* Output of our own commands, but with names from the fabric. */
+static void sanitise_output(char *text)
 {
 	for (unsigned char *c = (unsigned char *)text; *c; c++) {
 		if ((*c < ' ' && *c != '\n') || *c == 0x7f)
@@ -82,7 +86,7 @@ static int split(struct screen_state *state, struct error *err)
 	state->text = strdup(text_chars(&state->run.output));
 	if (!state->text)
 		return err_nomem(err);
-	make_harmless(state->text);
+	sanitise_output(state->text);
 	for (at = state->text; *at;) {
 		size_t *lines = array_grow(state->lines, state->line_count, &state->line_capacity, sizeof(*lines));
 		size_t len = strcspn(at, "\n");
@@ -105,8 +109,9 @@ static void start(struct screen_state *state, struct app *app)
 	struct error trouble = { 0 };
 	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
 
-	forget(state);
-	if (child_command_start(&state->run, app->options->program, state->args, columns, &trouble) < 0)
+	reset(state);
+	if (child_command_start(&state->run, app->options->program, (const char *const *)state->args, columns,
+				false, &trouble) < 0)
 		app_message(app, "%s", trouble.text);
 }
 
@@ -179,7 +184,7 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 static void draw(void *data, struct app *app, const struct rect *body)
 {
 	struct screen_state *state = data;
-	struct brush brush = { &app->theme, 0 };
+	struct brush brush = { app->theme, 0 };
 
 	list_fit(&state->list, state->line_count, body->rows - 1);
 	draw_title(state, &brush, body);
@@ -195,7 +200,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	}
 }
 
-/* The next line with what is searched for, or the one before, round the end; @step 0: also that of the cursor. */
+/* Go to the next or previous match, cyclic; @step 0: from the selected line on. */
 static void find(struct app *app, int step)
 {
 	struct screen_state *state = screen_state(app, &screen_text);
@@ -243,7 +248,7 @@ static void write_file(struct app *app, const char *path)
 
 	if (!path[0])
 		return;
-	/* What is there already is somebody's. */
+	/* Existing files are not overwritten. */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
 		app_message(app, "%s: %s", path,
@@ -279,14 +284,14 @@ static bool key(void *data, struct app *app, int pressed)
 	switch (pressed) {
 	case '/':
 	case KEY_SPECIAL(KEY_F(3)):
-		prompt_start(&app->prompt, "search: ", state->search, search);
+		prompt_start(app->prompt, "search: ", state->search, search);
 		return true;
 	case 'n':
 	case 'N':
 		find(app, pressed == 'n' ? 1 : -1);
 		return true;
 	case 'w':
-		prompt_start(&app->prompt, "write to the file: ", "", write_file);
+		prompt_start(app->prompt, "write to the file: ", "", write_file);
 		return true;
 	case 'y':
 		if (state->varied)
@@ -315,7 +320,7 @@ static const struct key_help footer_keys[] = {
 	{ "Left Right", "sideways" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
 };
 
-/* y is there where something can be chosen. */
+/* The key y is shown only if there is a choice. */
 static void draw_footer(void *data, struct app *app, const struct rect *footer)
 {
 	const struct screen_state *state = data;
@@ -367,7 +372,7 @@ void text_report(struct app *app, const struct subject *subject)
 	const struct text_command command = { .title = title, .args = args };
 	size_t count = 6;
 
-	if (!app->live.shown || !place.node_guid || (place.kind != SUBJECT_PORT && place.kind != SUBJECT_NODE &&
+	if (!app->live->shown || !place.node_guid || (place.kind != SUBJECT_PORT && place.kind != SUBJECT_NODE &&
 						     place.kind != SUBJECT_GROUP)) {
 		app_message(app, "no port, node or finding selected to report on");
 		return;
@@ -376,8 +381,8 @@ void text_report(struct app *app, const struct subject *subject)
 		snprintf(who, sizeof(who), "0x%016" PRIx64 "/%u", place.node_guid, place.port);
 	else
 		snprintf(who, sizeof(who), "0x%016" PRIx64, place.node_guid);
-	when_format_utc(app->live.shown->sweep.wall_us, at);
-	count = text_arguments(args, count, ARGS_MOST, app->live.at_us ? past : NULL);
+	when_format_utc(app->live->shown->sweep.wall_us, at);
+	count = text_arguments(args, count, ARGS_MOST, app->live->at_us ? past : NULL);
 	text_arguments(args, count, ARGS_MOST, app->options->arguments);
 	snprintf(title, sizeof(title), "report of %s", subject_name(app, &place, name, sizeof(name)));
 	text_show(app, &command);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screens.c - which screens there are, and the way from one to the other */
+/* screens.c - the table of screens, and navigation between them */
+#include "tui/model/live.h"
 #include "tui/screens/app.h"
 
-/* A screen is added here and nowhere else. Tabs come first, in the order of their numbers. */
+/* New screens are added here. Tabs come first, in the order of their numbers. */
 static const struct screen *const all[] = {
 	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
 	&screen_subject, &screen_text, &screen_help, &screen_setup,
@@ -37,12 +38,12 @@ struct subject app_subject_here(const struct app *app)
 	const struct screen *screen = app_screen(app);
 	struct subject here = { .kind = SUBJECT_NONE };
 
-	if (app->live.shown && screen->subject)
+	if (app->live->shown && screen->subject)
 		screen->subject(screen_state(app, screen), app, &here);
 	return here;
 }
 
-static void tell_opened(struct app *app)
+static void notify_opened(struct app *app)
 {
 	const struct screen *screen = app_screen(app);
 
@@ -54,7 +55,7 @@ void app_show(struct app *app, const struct screen *screen)
 {
 	app->path[0] = (struct place){ .screen = screen };
 	app->depth = 1;
-	tell_opened(app);
+	notify_opened(app);
 }
 
 void app_open(struct app *app, const struct screen *screen, const struct subject *subject)
@@ -63,11 +64,11 @@ void app_open(struct app *app, const struct screen *screen, const struct subject
 
 	if (last->screen == screen && subject_equal(&last->subject, subject))
 		return;
-	/* Of a way that is too long the beginning stays, and its latest step goes. */
+	/* A path that is too long keeps its beginning; its last step is replaced. */
 	if (app->depth < PATH_MAX_DEPTH)
 		app->depth++;
 	app->path[app->depth - 1] = (struct place){ screen, *subject };
-	tell_opened(app);
+	notify_opened(app);
 }
 
 void app_open_here(struct app *app)
@@ -83,5 +84,5 @@ void app_back(struct app *app)
 	if (app->depth == 1)
 		return;
 	app->depth--;
-	tell_opened(app);
+	notify_opened(app);
 }

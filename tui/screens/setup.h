@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* setup.h - settings of the display, and their restoration at the next start */
+/* setup.h - settings of the display, and their restoration at the next start (screen_setup.c) */
 #ifndef IBWIRE_TUI_SCREENS_SETUP_H
 #define IBWIRE_TUI_SCREENS_SETUP_H
 
@@ -15,7 +15,7 @@ struct error;
 struct setup {
 	enum theme_colors colors;
 	bool ascii;        /* ASCII only, also in a UTF-8 locale */
-	bool no_mouse;     /* leaves text selection to the terminal */
+	bool mouse;        /* else text selection is left to the terminal */
 	uint32_t hidden;   /* columns of Links: 1 << enum column */
 	bool stale;        /* not applied to the terminal yet */
 	struct config began; /* settings after the start */
@@ -32,9 +32,9 @@ int setup_start(struct app *app, struct error *err);
 void setup_end(const struct app *app);
 
 /*
- * setup_save, setup_restore - of the whole and of all screens, as pairs
- * @ret_wrong:  the first whose value is none
- * Return: setup_restore(): whether all values of names that are known were taken.
+ * setup_save, setup_restore - settings of the display and of all screens, as pairs
+ * @ret_wrong:  the first one with an invalid value
+ * Return: setup_restore(): whether the values of all known names are valid.
  */
 void setup_save(const struct app *app, struct config *config);
 bool setup_restore(struct app *app, const struct config *config, char *ret_wrong, size_t size);
@@ -44,8 +44,5 @@ void setup_refresh(struct app *app, int direction);
 
 /* setup_refresh_name - "each sweep", "2 s", ... */
 const char *setup_refresh_name(const struct app *app);
-
-/* setup_colors_name - "auto", "256", "16", "8", "mono". */
-const char *setup_colors_name(enum theme_colors colors);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* detail.c - which lines a subject's page has, and the parts that all have */
+/* subject_page.c - content of a detail page, and the parts that all pages share */
 #include "tui/screens/subject_page.h"
 
 #include <math.h>
@@ -9,28 +9,33 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/shape.h"
+#include "tui/draw/draw.h"
 #include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
 #include "tui/model/port_marks.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
+#include "view/order.h"
 
 #define DAY_US (24 * 3600 * US_PER_S)
 
-/* Lines of a plot on a terminal of few and of many lines. */
+/* Lines of a plot, and terminal sizes for the larger ones. */
 enum { PLOT_LOW = 6, PLOT_HIGH = 10, PLOT_HIGHEST = 14, ROWS_MANY = 26, ROWS_MOST = 44 };
 
 uint32_t group_hottest_port(const struct app *app, uint32_t index)
 {
-	const struct shape_group *group = &app->context.shape->groups[index];
+	const struct shape_group *group = &app->context->shape->groups[index];
 	uint32_t hottest = FABRIC_NONE;
 	double most = -1;
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
-		const struct row_view *view = &app->table.views[app->context.shape->members[i]];
+		const struct port_view *view = &app->table->views[app->context->shape->members[i]];
 		double load = fmax(view->xmit_percent, view->rcv_percent);
 
 		if (!isnan(load) && load > most) {
 			most = load;
-			hottest = app->context.shape->members[i];
+			hottest = app->context->shape->members[i];
 		}
 	}
 	return hottest;
@@ -44,18 +49,18 @@ static enum role severity_role(const struct finding_row *row)
 	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_TEXT;
 }
 
-/* @port: 0: of the node itself or any of its ports. */
+/* @port: 0: the node itself or any of its ports. */
 static bool is_at(const struct app *app, const struct finding *finding, uint64_t node_guid, uint8_t port)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t index = port ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
 
 	if (index != FABRIC_NONE)
-		return finding_concerns_port(&app->context, fabric, finding, index);
+		return finding_concerns_port(app->context, fabric, finding, index);
 	return !node_guid || finding->node_guid == node_guid || finding->peer_guid == node_guid;
 }
 
-/* The hour, and the day where that is another one than the shown time's. */
+/* The time, with the date if it is not near the shown time. */
 static const char *short_time(int64_t wall_us, int64_t shown_us, char *ret, size_t size)
 {
 	bool near = shown_us - wall_us < DAY_US / 2 && wall_us <= shown_us;
@@ -85,14 +90,14 @@ void subject_page_findings(struct subject_page *detail, const struct app *app, u
 {
 	size_t found = 0;
 
-	for (size_t i = 0; i < app->context.finding_count; i++) {
-		const struct finding_row *row = &app->context.findings[i];
+	for (size_t i = 0; i < app->context->finding_count; i++) {
+		const struct finding_row *row = &app->context->findings[i];
 
 		if (!is_at(app, &row->finding, node_guid, port))
 			continue;
 		if (!found++)
 			page_heading(&detail->page, "FINDINGS");
-		put_finding(&detail->page, row, app->live.shown->sweep.wall_us);
+		put_finding(&detail->page, row, app->live->shown->sweep.wall_us);
 	}
 	if (!found) {
 		page_line(&detail->page, NULL);
@@ -104,61 +109,16 @@ void subject_page_history(struct subject_page *detail, const struct app *app)
 {
 	int height = detail->rows >= ROWS_MOST ? PLOT_HIGHEST : detail->rows >= ROWS_MANY ? PLOT_HIGH : PLOT_LOW;
 
-	history_plot_put(&detail->plot, &detail->page, height, app->theme.unicode);
+	history_plot_put(&detail->plot, &detail->page, height, app->theme->unicode);
 }
 
-static void put_gone(struct text_page *page, const char *what)
+static void put_missing(struct text_page *page, const char *what)
 {
-	page_line(page, NULL);
-	page_putf(page, 0, ROLE_WARNING, "%s is not in the shown fabric.", what);
+	page_text(page, ROLE_WARNING, "%s is not in the shown fabric.", what);
 	page_wrap(page, NULL, 0, ROLE_FAINT, "Go to a time at which it was present (t, b, < and >), or back with Esc.");
 }
 
-static void put_place(struct subject_page *detail, const struct app *app, const struct subject *place)
-{
-	const struct fabric *fabric = app->live.shown->fabric;
-	uint32_t node = fabric_find_node(fabric, place->node_guid);
-	uint32_t port =
-		place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
-	char name[NODE_NAME_SIZE + 32];
-
-	if (place->kind == SUBJECT_FABRIC) {
-		subject_page_fabric(detail, app);
-	} else if (place->kind == SUBJECT_PORT && port != FABRIC_NONE) {
-		subject_page_port(detail, app, port);
-	} else if (place->kind == SUBJECT_GROUP && node != FABRIC_NONE) {
-		subject_page_group(detail, app, place);
-	} else if (place->kind == SUBJECT_NODE && node != FABRIC_NONE) {
-		subject_page_node(detail, app, node);
-	} else {
-		put_gone(&detail->page, subject_name(app, place, name, sizeof(name)));
-		subject_page_findings(detail, app, place->node_guid, place->kind == SUBJECT_PORT ? place->port : 0);
-	}
-}
-
-void subject_page_fill(struct subject_page *detail, const struct app *app, const struct subject *subject, int columns)
-{
-	const struct finding_row *row = subject_finding(app, subject);
-	struct text_page *page = &detail->page;
-	struct subject place = *subject;
-
-	page_begin(page, columns);
-	if (subject->kind == SUBJECT_FINDING && !row) {
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_WARNING, "This finding is not open at the shown time.");
-		page_wrap(page, NULL, 0, ROLE_FAINT,
-			  "It has closed or had not opened yet: see Events (5). Esc: back.");
-		return;
-	}
-	if (row) {
-		place = subject_of_finding(row);
-		subject_page_finding(detail, app, row);
-		page_line(page, NULL);
-	}
-	put_place(detail, app, &place);
-}
-
-/* Columns of the words on the left. */
+/* Columns of the labels. */
 enum { LABEL = 14 };
 
 static void put_times(struct text_page *page, const struct finding_row *row, int64_t shown_us)
@@ -169,13 +129,13 @@ static void put_times(struct text_page *page, const struct finding_row *row, int
 
 	snprintf(text, sizeof(text), "%s, for %s", when_format_local(finding->since_us, at),
 		 when_format_span(open_us > 0 ? open_us : 0, span));
-	page_field(page, NULL, "since", LABEL, ROLE_TEXT, text);
+	page_field(page, NULL, "since", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 	if (row->opened_us != finding->since_us)
-		page_field(page, NULL, "reported", LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
-	page_field(page, NULL, "last seen", LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
+		page_field(page, NULL, "reported", ROLE_FAINT, LABEL, ROLE_TEXT, when_format_local(row->opened_us, at));
+	page_field(page, NULL, "last seen", ROLE_FAINT, LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
 }
 
-/* Keys have their unit at the end: "measured percent 59.18". */
+/* Keys end in their unit: "measured percent 59.18". */
 static void put_numbers(struct text_page *page, const struct finding *finding)
 {
 	struct text text = { 0 };
@@ -194,7 +154,7 @@ static void put_numbers(struct text_page *page, const struct finding *finding)
 		else
 			text_appendf(&text, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
 	}
-	page_field(page, NULL, "numbers", LABEL, ROLE_TEXT, text_chars(&text));
+	page_field(page, NULL, "numbers", ROLE_FAINT, LABEL, ROLE_TEXT, text_chars(&text));
 	text_done(&text);
 }
 
@@ -209,7 +169,7 @@ static void put_hosts(struct text_page *page, const struct finding *finding)
 		text_appendf(&text, "%s%s", i ? ", " : "", finding->hosts[i]);
 	if (finding->hosts_touched > finding->host_count)
 		text_append(&text, ", ...");
-	page_field(page, NULL, "hosts affected", LABEL, ROLE_TEXT, text_chars(&text));
+	page_field(page, NULL, "hosts affected", ROLE_FAINT, LABEL, ROLE_TEXT, text_chars(&text));
 	text_done(&text);
 }
 
@@ -219,17 +179,17 @@ static void put_acknowledgement(struct text_page *page, const struct finding_row
 	char at[WHEN_SIZE], until[WHEN_SIZE], text[512];
 
 	if (!known->at_us) {
-		page_field(page, NULL, "acknowledged", LABEL, ROLE_FAINT, "no");
+		page_field(page, NULL, "acknowledged", ROLE_FAINT, LABEL, ROLE_FAINT, "no");
 		return;
 	}
 	snprintf(text, sizeof(text), "by %s at %s, %s%s%s%s", known->person[0] ? known->person : "unknown user",
 		 when_format_local(known->at_us, at), known->until_us ? "until " : "until revoked",
 		 known->until_us ? when_format_local(known->until_us, until) : "", known->reason[0] ? ": " : "",
 		 known->reason);
-	page_field(page, NULL, "acknowledged", LABEL, ROLE_TEXT, text);
+	page_field(page, NULL, "acknowledged", ROLE_FAINT, LABEL, ROLE_TEXT, text);
 }
 
-void subject_page_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row)
+static void put_whole_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row)
 {
 	const struct finding *finding = &row->finding;
 	const struct finding_kind_info *info = finding_kind_info(finding->kind);
@@ -245,32 +205,32 @@ void subject_page_finding(struct subject_page *detail, const struct app *app, co
 		      finding_severity_name(finding->severity));
 	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(finding->kind));
 	page_putf(page, x + 2, ROLE_STRONG, "%s", finding->subject);
-	page_field(page, &place, "at", LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
-	page_field(page, NULL, "evidence", LABEL, ROLE_TEXT, finding->text);
-	put_times(page, row, app->live.shown->sweep.wall_us);
-	page_field(page, NULL, "cause", LABEL, ROLE_STRONG, finding->cause);
-	page_field(page, NULL, "action", LABEL, ROLE_TEXT, finding->advice);
+	page_field(page, &place, "at", ROLE_FAINT, LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
+	page_field(page, NULL, "evidence", ROLE_FAINT, LABEL, ROLE_TEXT, finding->text);
+	put_times(page, row, app->live->shown->sweep.wall_us);
+	page_field(page, NULL, "cause", ROLE_FAINT, LABEL, ROLE_STRONG, finding->cause);
+	page_field(page, NULL, "action", ROLE_FAINT, LABEL, ROLE_TEXT, finding->advice);
 	put_hosts(page, finding);
 	put_numbers(page, finding);
 	put_acknowledgement(page, row);
-	page_field(page, NULL, "description", LABEL, ROLE_FAINT, info->means);
-	page_field(page, NULL, "threshold", LABEL, ROLE_FAINT, info->limits);
-	page_field(page, NULL, "rationale", LABEL, ROLE_FAINT, info->reason);
+	page_field(page, NULL, "description", ROLE_FAINT, LABEL, ROLE_FAINT, info->means);
+	page_field(page, NULL, "threshold", ROLE_FAINT, LABEL, ROLE_FAINT, info->limits);
+	page_field(page, NULL, "rationale", ROLE_FAINT, LABEL, ROLE_FAINT, info->reason);
 }
 
-/* Sums over the members, before they are made shares. */
+/* Sums over the members. */
 struct sums {
 	double out, in, capacity, lids;
 };
 
 static struct sums sum_up(const struct app *app, const struct shape_group *group, const struct subject_data *known)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	struct sums sums = { 0 };
 
 	for (uint32_t i = group->first; i < group->first + group->count; i++) {
-		uint32_t index = app->context.shape->members[i];
-		const struct row_view *view = &app->table.views[index];
+		uint32_t index = app->context->shape->members[i];
+		const struct port_view *view = &app->table->views[index];
 
 		sums.out += isnan(view->xmit_bytes_per_s) ? 0 : view->xmit_bytes_per_s;
 		sums.in += isnan(view->rcv_bytes_per_s) ? 0 : view->rcv_bytes_per_s;
@@ -286,74 +246,75 @@ static const char *share_text(double part, double whole, char *ret, size_t size)
 	return format_percent(whole > 0 ? 100 * part / whole : NAN, ret, size);
 }
 
-/* Columns from the right end of a peer's name on, each of 7 and a blank. */
-enum { CELL = 7, FEW = 6, ALL = 8 };
-
-static void put_cells(struct text_page *page, int x, enum role role, const char *const *texts, int count)
-{
-	for (int i = 0; i < count; i++)
-		page_put(page, x + i * (CELL + 1), CELL, ALIGN_RIGHT, role, texts[i]);
-}
+/* The columns of the members: port, peer, and numbers. */
+enum { PORT, PEER, NUMBERS, COLUMNS = NUMBERS + 8, NUMBER = 7 };
 
 static void put_member(struct text_page *page, const struct app *app, const struct subject_data *known,
-		       const struct sums *sums, uint32_t index, int peer_columns, int cells)
+		       const struct sums *sums, uint32_t index, const int *widths)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
-	const struct port *port = &fabric->ports[index];
-	const struct row_view *view = &app->table.views[index];
+	const struct port *port = &app->live->shown->fabric->ports[index];
+	const struct port_view *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
-	char out[16], in[16], share_out[16], share_in[16], fair[16], table[16], stall[16], errors[32] = "-";
-	const char *const texts[ALL] = { out, share_out, in, share_in, fair, table, stall, errors };
-	double load = fmax(view->xmit_percent, view->rcv_percent);
-	char text[NODE_NAME_SIZE + 8] = "-";
 	double capacity = port->state == PORT_ACTIVE ? (double)port_rate_bits_per_s(port) : 0;
+	double lids = known->routes == ROUTES_READ ? known->lids[port->num] : NAN;
+	enum role role = role_of_load(fmax(view->xmit_percent, view->rcv_percent));
+	char num[8], peer[PORT_NAME_SIZE], numbers[COLUMNS - NUMBERS][32];
+	struct table_cell cells[COLUMNS] = {
+		[PORT] = { num, ROLE_STRONG, ALIGN_RIGHT },
+		[PEER] = { peer, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, ALIGN_MIDDLE },
+	};
+	size_t size = sizeof(numbers[0]);
 
+	snprintf(num, sizeof(num), "%u", port->num);
+	cell_text_port(app->table, port->peer, peer);
+	format_percent(view->xmit_percent, numbers[0], size);
+	share_text(view->xmit_bytes_per_s, sums->out, numbers[1], size);
+	format_percent(view->rcv_percent, numbers[2], size);
+	share_text(view->rcv_bytes_per_s, sums->in, numbers[3], size);
+	share_text(capacity, sums->capacity, numbers[4], size);
+	share_text(lids, sums->lids, numbers[5], size);
+	format_percent(view->stall_percent, numbers[6], size);
+	format_errors(view->errors, false, 6, numbers[7], size);
+	for (size_t i = NUMBERS; i < COLUMNS; i++)
+		cells[i] = (struct table_cell){ numbers[i - NUMBERS], role, ALIGN_RIGHT };
 	page_line(page, &subject);
-	snprintf(text, sizeof(text), "%u", port->num);
-	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_STRONG, text);
-	snprintf(text, sizeof(text), "-");
-	if (port->peer != FABRIC_NONE)
-		cell_text_append_port(app->table.order.names[fabric->ports[port->peer].node],
-				      fabric->ports[port->peer].num, text);
-	page_put(page, 5, peer_columns, ALIGN_MIDDLE, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, text);
-	format_percent(view->xmit_percent, out, sizeof(out));
-	format_percent(view->rcv_percent, in, sizeof(in));
-	share_text(view->xmit_bytes_per_s, sums->out, share_out, sizeof(share_out));
-	share_text(view->rcv_bytes_per_s, sums->in, share_in, sizeof(share_in));
-	share_text(capacity, sums->capacity, fair, sizeof(fair));
-	share_text(known->routes == ROUTES_READ ? known->lids[port->num] : NAN, sums->lids, table, sizeof(table));
-	format_percent(view->stall_percent, stall, sizeof(stall));
-	if (!isnan(view->errors))
-		format_count((uint64_t)view->errors, 6, errors, sizeof(errors));
-	put_cells(page, 6 + peer_columns, isnan(load) ? ROLE_FAINT : role_of_load(load), texts, cells);
+	page_cells(page, widths, cells, COLUMNS);
 }
 
 static void put_members(struct text_page *page, const struct app *app, const struct subject_data *known,
 			const struct shape_group *group)
 {
-	static const char *const heads[ALL] = { "TX", "SHARE", "RX", "SHARE", "FAIR", "TABLE", "XWait%", "ERRORS" };
+	static const struct table_cell heads[COLUMNS] = {
+		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { HEADING_PEER, ROLE_HEAD, ALIGN_LEFT },
+		{ HEADING_TX, ROLE_HEAD, ALIGN_RIGHT },
+		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { HEADING_RX, ROLE_HEAD, ALIGN_RIGHT },
+		{ "SHARE", ROLE_HEAD, ALIGN_RIGHT }, { "FAIR", ROLE_HEAD, ALIGN_RIGHT },
+		{ "TABLE", ROLE_HEAD, ALIGN_RIGHT }, { "XWait%", ROLE_HEAD, ALIGN_RIGHT },
+		{ HEADING_ERRORS, ROLE_HEAD, ALIGN_RIGHT },
+	};
 	const struct sums sums = sum_up(app, group, known);
-	int cells = page->columns >= 6 + 14 + ALL * (CELL + 1) ? ALL : page->columns >= 60 ? FEW : 3;
-	int peer_columns = page->columns - 6 - cells * (CELL + 1);
+	int numbers = page->columns >= 6 + 14 + (COLUMNS - NUMBERS) * (NUMBER + 1) ? COLUMNS - NUMBERS :
+		      page->columns >= 60 ? 6 : 3;
+	int peer = page->columns - 6 - numbers * (NUMBER + 1), widths[COLUMNS] = { [PORT] = 4 };
 
-	peer_columns = peer_columns < 4 ? 4 : peer_columns > 48 ? 48 : peer_columns;
+	widths[PEER] = peer < 4 ? 4 : peer > 48 ? 48 : peer;
+	for (int i = 0; i < numbers; i++)
+		widths[NUMBERS + i] = NUMBER;
 	page_heading(page, "MEMBERS");
 	page_line(page, NULL);
-	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_HEAD, "PORT");
-	page_put(page, 5, peer_columns, ALIGN_LEFT, ROLE_HEAD, "PEER");
-	put_cells(page, 6 + peer_columns, ROLE_HEAD, heads, cells);
+	page_cells(page, widths, heads, COLUMNS);
 	for (uint32_t i = group->first; i < group->first + group->count; i++)
-		put_member(page, app, known, &sums, app->context.shape->members[i], peer_columns, cells);
+		put_member(page, app, known, &sums, app->context->shape->members[i], widths);
 	page_line(page, NULL);
 	page_wrap(page, NULL, 0, ROLE_FAINT,
 		  "TX, RX: of the link rate. SHARE: of the group's traffic. FAIR: by link rate. "
 		  "TABLE: share of the group's destination LIDs in the switch's forwarding table.");
 }
 
-void subject_page_group(struct subject_page *detail, const struct app *app, const struct subject *subject)
+static void put_group(struct subject_page *detail, const struct app *app, const struct subject *subject)
 {
-	const struct shape *shape = app->context.shape;
-	uint32_t index = subject_group(app->context.shape, subject);
+	const struct shape *shape = app->context->shape;
+	uint32_t index = subject_group(app->context->shape, subject);
 	const struct subject node = { .kind = SUBJECT_NODE, .node_guid = subject->node_guid };
 	struct text_page *page = &detail->page;
 	char name[NODE_NAME_SIZE * 2 + 16];
@@ -362,8 +323,7 @@ void subject_page_group(struct subject_page *detail, const struct app *app, cons
 	page_line(page, subject);
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, subject_name(app, subject, name, sizeof(name)));
 	if (index == SHAPE_NONE) {
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_WARNING, "The shown fabric has no such links.");
+		page_text(page, ROLE_WARNING, "The shown fabric has no such links.");
 		subject_page_findings(detail, app, subject->node_guid, 0);
 		return;
 	}
@@ -374,4 +334,47 @@ void subject_page_group(struct subject_page *detail, const struct app *app, cons
 	subject_page_findings(detail, app, subject->node_guid, 0);
 	subject_page_history(detail, app);
 	put_members(page, app, &detail->known, group);
+}
+
+static void put_place(struct subject_page *detail, const struct app *app, const struct subject *place)
+{
+	const struct fabric *fabric = app->live->shown->fabric;
+	uint32_t node = fabric_find_node(fabric, place->node_guid);
+	uint32_t port =
+		place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
+	char name[NODE_NAME_SIZE + 32];
+
+	if (place->kind == SUBJECT_FABRIC) {
+		subject_page_fabric(detail, app);
+	} else if (place->kind == SUBJECT_PORT && port != FABRIC_NONE) {
+		subject_page_port(detail, app, port);
+	} else if (place->kind == SUBJECT_GROUP && node != FABRIC_NONE) {
+		put_group(detail, app, place);
+	} else if (place->kind == SUBJECT_NODE && node != FABRIC_NONE) {
+		subject_page_node(detail, app, node);
+	} else {
+		put_missing(&detail->page, subject_name(app, place, name, sizeof(name)));
+		subject_page_findings(detail, app, place->node_guid, place->kind == SUBJECT_PORT ? place->port : 0);
+	}
+}
+
+void subject_page_fill(struct subject_page *detail, const struct app *app, const struct subject *subject, int columns)
+{
+	const struct finding_row *row = subject_finding(app, subject);
+	struct text_page *page = &detail->page;
+	struct subject place = *subject;
+
+	page_begin(page, columns);
+	if (subject->kind == SUBJECT_FINDING && !row) {
+		page_text(page, ROLE_WARNING, "This finding is not open at the shown time.");
+		page_wrap(page, NULL, 0, ROLE_FAINT,
+			  "It has closed or had not opened yet: see Events (5). Esc: back.");
+		return;
+	}
+	if (row) {
+		place = subject_of_finding(row);
+		put_whole_finding(detail, app, row);
+		page_line(page, NULL);
+	}
+	put_place(detail, app, &place);
 }

@@ -2,11 +2,9 @@
 /*
  * subject_page.h - page with all details of one subject
  *
- * Its content comes from the snapshot, the context, and data loaded for it alone: history,
- * detail
- * counters, forwarding tables. subject_page_*.c build the lines without curses;
- * screen_subject.c loads,
- * draws and handles keys.
+ * Its content comes from the snapshot, the context, and data loaded for it alone: history, detail
+ * counters, forwarding tables. subject_page_*.c build the lines without curses; screen_subject.c
+ * loads, draws and handles keys.
  */
 #ifndef IBWIRE_TUI_SCREENS_SUBJECT_PAGE_H
 #define IBWIRE_TUI_SCREENS_SUBJECT_PAGE_H
@@ -91,9 +89,7 @@ void subject_page_fill(struct subject_page *detail, const struct app *app, const
 /* Its parts, by kind of subject. Nodes and ports are indices into the shown fabric. */
 void subject_page_port(struct subject_page *detail, const struct app *app, uint32_t port);
 void subject_page_node(struct subject_page *detail, const struct app *app, uint32_t node);
-void subject_page_group(struct subject_page *detail, const struct app *app, const struct subject *subject);
 void subject_page_fabric(struct subject_page *detail, const struct app *app);
-void subject_page_finding(struct subject_page *detail, const struct app *app, const struct finding_row *row);
 
 /*
  * subject_page_findings - open findings of a place, two lines each; @port 0: of a node and its

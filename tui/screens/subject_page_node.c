@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* detail_node.c - a switch or a host's HCA with all of its ports; and the fabric as a whole */
+/* subject_page_node.c - a node with all of its ports; the fabric as a whole */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,140 +10,113 @@
 #include "base/when.h"
 #include "fabric/planes.h"
 #include "fabric/shape.h"
+#include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "tui/model/cell_text.h"
+#include "view/order.h"
 
 enum { LABEL = 10, CELL = 64 };
 
-/* Where the columns of a list of ports stand; 0 columns: not there. */
-struct list_columns {
-	int peer_x, peer, word_x, link_x, out_x, out, in_x, in, stall_x, errors_x;
-};
+/* The columns of a list of ports. */
+enum { PORT, PEER, WORD, LINK, TX, RX, STALL, ERRORS, COLUMNS };
 
-static struct list_columns list_columns(int columns)
+static void list_widths(int columns, int ret[COLUMNS])
 {
-	struct list_columns at = { .peer_x = 5 };
-	/* Fixed ones from the right: word 11, link 8, out and in, stall 6, errors 7. */
-	int rates = columns >= 90 ? 17 : 6, x;
+	int rates = columns >= 90 ? 17 : 6, link = columns >= 60 ? 8 : 0;
+	int peer = columns - 5 - 12 - (link ? link + 1 : 0) - 2 * (rates + 1) - 10 - 8;
 
-	at.out = at.in = rates;
-	at.peer = columns - 5 - 12 - (columns >= 60 ? 9 : 0) - 2 * (rates + 1) - 10 - 8;
-	if (at.peer > 60)
-		at.peer = 60;
-	if (at.peer < 6)
-		at.peer = 6;
-	x = at.peer_x + at.peer + 1;
-	at.word_x = x;
-	x += 12;
-	at.link_x = x;
-	x += columns >= 60 ? 9 : 0;
-	at.out_x = x;
-	at.in_x = x + rates + 1;
-	at.stall_x = at.in_x + rates + 1;
-	at.errors_x = at.stall_x + 10;
-	return at;
+	peer = peer > 60 ? 60 : peer < 6 ? 6 : peer;
+	memcpy(ret, (const int[COLUMNS]){ 4, peer, 11, link, rates, rates, 9, 7 }, COLUMNS * sizeof(*ret));
 }
 
-static void put_list_head(struct text_page *page, const struct list_columns *at, bool links)
+static void write_load(double bytes_per_s, double percent, int columns, char ret[CELL])
 {
-	page_line(page, NULL);
-	page_put(page, 0, 4, ALIGN_RIGHT, ROLE_HEAD, "PORT");
-	page_put(page, at->peer_x, at->peer, ALIGN_LEFT, ROLE_HEAD, "PEER");
-	page_put(page, at->word_x, 11, ALIGN_LEFT, ROLE_HEAD, "STATE");
-	if (links)
-		page_put(page, at->link_x, 8, ALIGN_LEFT, ROLE_HEAD, "LINK");
-	page_put(page, at->out_x, at->out, ALIGN_RIGHT, ROLE_HEAD, "TX");
-	page_put(page, at->in_x, at->in, ALIGN_RIGHT, ROLE_HEAD, "RX");
-	page_put(page, at->stall_x, 9, ALIGN_RIGHT, ROLE_HEAD, "XmitWait%");
-	page_put(page, at->errors_x, 7, ALIGN_RIGHT, ROLE_HEAD, "ERRORS");
-}
-
-static void put_load(struct text_page *page, int x, int columns, double bytes_per_s, double percent)
-{
-	char rate[32], share[16], text[CELL];
+	char rate[32], share[16];
 
 	format_percent(percent, share, sizeof(share));
 	if (columns > 10)
-		snprintf(text, sizeof(text), "%s %5s", rate_format_bits(bytes_per_s, rate, sizeof(rate)), share);
+		snprintf(ret, CELL, "%s %5s", rate_format_bits(bytes_per_s, rate, sizeof(rate)), share);
 	else
-		snprintf(text, sizeof(text), "%s", share);
-	page_put(page, x, columns, ALIGN_RIGHT, role_of_load(percent), text);
+		snprintf(ret, CELL, "%s", share);
 }
 
-static void put_port_row(struct text_page *page, const struct app *app, const struct list_columns *at, bool links,
-			 uint32_t index)
+static void put_port_row(struct text_page *page, const struct app *app, const int *widths, uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct row_view *view = &app->table.views[index];
+	const struct port_view *view = &app->table->views[index];
 	const struct subject subject = subject_of_port(app, index);
-	/* Of port 0 it would be any of the switch's. */
+	/* For port 0, any finding of the switch would match. */
 	const struct finding_row *finding =
-		port->num ? context_finding(&app->context, subject.node_guid, subject.port) : NULL;
-	char text[NODE_NAME_SIZE + 8];
+		port->num ? context_finding(app->context, subject.node_guid, subject.port) : NULL;
+	char num[8], peer[PORT_NAME_SIZE], link[CELL_LINK_SIZE], out[CELL], in[CELL], stall[16], errors[32];
+	const struct table_cell cells[COLUMNS] = {
+		[PORT] = { num, finding ? ROLE_WARNING : ROLE_STRONG, ALIGN_RIGHT },
+		[PEER] = { peer, ROLE_TEXT, ALIGN_MIDDLE },
+		[WORD] = { port_word_name(view->word), view->word <= WORD_IDLE ? ROLE_TEXT : ROLE_WARNING, ALIGN_LEFT },
+		[LINK] = { cell_text_link(port, link), ROLE_TEXT, ALIGN_LEFT },
+		[TX] = { out, role_of_load(view->xmit_percent), ALIGN_RIGHT },
+		[RX] = { in, role_of_load(view->rcv_percent), ALIGN_RIGHT },
+		[STALL] = { stall, ROLE_TEXT, ALIGN_RIGHT },
+		[ERRORS] = { errors, view->errors > 0 ? ROLE_WARNING : ROLE_FAINT, ALIGN_RIGHT },
+	};
 
+	snprintf(num, sizeof(num), "%u", port->num);
+	cell_text_port(app->table, port->peer, peer);
+	write_load(view->xmit_bytes_per_s, view->xmit_percent, widths[TX], out);
+	write_load(view->rcv_bytes_per_s, view->rcv_percent, widths[RX], in);
+	format_percent(view->stall_percent, stall, sizeof(stall));
+	format_errors(view->errors, false, 6, errors, sizeof(errors));
 	page_line(page, &subject);
-	snprintf(text, sizeof(text), "%u", port->num);
-	page_put(page, 0, 4, ALIGN_RIGHT, finding ? ROLE_WARNING : ROLE_STRONG, text);
+	page_cells(page, widths, cells, COLUMNS);
 	if (finding)
-		page_put(page, 4, 1, ALIGN_LEFT, ROLE_WARNING, "!");
-	snprintf(text, sizeof(text), "-");
-	if (port->peer != FABRIC_NONE)
-		cell_text_append_port(app->table.order.names[fabric->ports[port->peer].node],
-				      fabric->ports[port->peer].num, text);
-	page_put(page, at->peer_x, at->peer, ALIGN_MIDDLE, ROLE_TEXT, text);
-	page_put(page, at->word_x, 11, ALIGN_LEFT,
-		 view->word == WORD_OK || view->word == WORD_IDLE ? ROLE_TEXT : ROLE_WARNING,
-		 port_word_name((enum port_word)view->word));
-	if (links)
-		page_put(page, at->link_x, 8, ALIGN_LEFT, ROLE_TEXT, cell_text_link(port, text));
-	put_load(page, at->out_x, at->out, view->xmit_bytes_per_s, view->xmit_percent);
-	put_load(page, at->in_x, at->in, view->rcv_bytes_per_s, view->rcv_percent);
-	format_percent(view->stall_percent, text, sizeof(text));
-	page_put(page, at->stall_x, 9, ALIGN_RIGHT, ROLE_TEXT, text);
-	snprintf(text, sizeof(text), "-");
-	if (!isnan(view->errors))
-		format_count((uint64_t)view->errors, 6, text, sizeof(text));
-	page_put(page, at->errors_x, 7, ALIGN_RIGHT, view->errors > 0 ? ROLE_WARNING : ROLE_FAINT, text);
+		page_put(page, widths[PORT], 1, ALIGN_LEFT, ROLE_WARNING, "!");
 }
 
 static void put_ports(struct text_page *page, const struct app *app, uint32_t node_index)
 {
-	const struct node *node = &app->live.shown->fabric->nodes[node_index];
-	struct list_columns at = list_columns(page->columns);
-	bool links = page->columns >= 60;
+	static const struct table_cell heads[COLUMNS] = {
+		{ "PORT", ROLE_HEAD, ALIGN_RIGHT }, { HEADING_PEER, ROLE_HEAD, ALIGN_LEFT },
+		{ HEADING_STATE, ROLE_HEAD, ALIGN_LEFT }, { HEADING_LINK, ROLE_HEAD, ALIGN_LEFT },
+		{ HEADING_TX, ROLE_HEAD, ALIGN_RIGHT }, { HEADING_RX, ROLE_HEAD, ALIGN_RIGHT },
+		{ HEADING_STALL, ROLE_HEAD, ALIGN_RIGHT }, { HEADING_ERRORS, ROLE_HEAD, ALIGN_RIGHT },
+	};
+	const struct node *node = &app->live->shown->fabric->nodes[node_index];
+	int widths[COLUMNS];
 	unsigned unused = 0;
 
+	list_widths(page->columns, widths);
 	page_heading(page, "PORTS");
-	put_list_head(page, &at, links);
+	page_line(page, NULL);
+	page_cells(page, widths, heads, COLUMNS);
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-		if (!port_is_pollable(app->live.shown->fabric, &app->live.shown->fabric->ports[i]))
+		if (!port_is_pollable(app->live->shown->fabric, &app->live->shown->fabric->ports[i]))
 			continue;
-		if (app->table.views[i].unused)
+		if (app->table->views[i].unused)
 			unused++;
 		else
-			put_port_row(page, app, &at, links, i);
+			put_port_row(page, app, widths, i);
 	}
-	if (unused) {
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, "and %u down and unused", unused);
-	}
+	if (unused)
+		page_text(page, ROLE_FAINT, "and %u down and unused", unused);
 }
 
-/* What all of its ports do together. */
+/* Totals of all of its ports. */
 static void put_sums(struct text_page *page, const struct app *app, const struct node *node)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	double out = NAN, in = NAN, errors = 0;
 	unsigned up = 0, known = 0;
 	char out_text[32], in_text[32];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
-		const struct row_view *view = &app->table.views[i];
+		const struct port_view *view = &app->table->views[i];
 
 		errors += isnan(view->errors) ? 0 : view->errors;
-		/* A switch's port 0 has no link; its errors count all the same. */
+		/* Port 0 of a switch has no link, but its errors count. */
 		if (!fabric->ports[i].num)
 			continue;
 		up += fabric->ports[i].state >= PORT_INIT;
@@ -154,17 +127,16 @@ static void put_sums(struct text_page *page, const struct app *app, const struct
 		if (!isnan(view->rcv_bytes_per_s))
 			in = (isnan(in) ? 0 : in) + view->rcv_bytes_per_s;
 	}
-	page_line(page, NULL);
-	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "total");
+	page_label(page, NULL, "total", LABEL);
 	page_putf(page, LABEL, ROLE_TEXT, "TX %s  RX %s  %u port%s read of %u with a link;  errors %.0f",
 		  rate_format_bits(out, out_text, sizeof(out_text)), rate_format_bits(in, in_text, sizeof(in_text)),
 		  known, known == 1 ? "" : "s", up, errors);
 }
 
-/* Ports that are planes of one: what they are together. */
+/* Multi-plane ports: the sums of their planes. */
 static void put_planes(struct text_page *page, const struct app *app, const struct node *node)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	char text[160];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
@@ -173,19 +145,18 @@ static void put_planes(struct text_page *page, const struct app *app, const stru
 		if (!port_is_plane(fabric, i) || port_first_plane(fabric, i) != i)
 			continue;
 		for (uint32_t plane = i; plane != FABRIC_NONE; plane = port_next_plane(fabric, plane))
-			plane_sum_add(&sum, &fabric->ports[plane], app->table.views[plane].xmit_bytes_per_s,
-				      app->table.views[plane].rcv_bytes_per_s);
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, "port %u", fabric->ports[i].num);
+			plane_sum_add(&sum, &fabric->ports[plane], app->table->views[plane].xmit_bytes_per_s,
+				      app->table->views[plane].rcv_bytes_per_s);
+		page_text(page, ROLE_FAINT, "port %u", fabric->ports[i].num);
 		page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_TEXT, plane_sum_text(&sum, text, sizeof(text)));
 	}
 }
 
-static void put_who(struct text_page *page, const struct app *app, uint32_t index)
+static void put_identity(struct text_page *page, const struct app *app, uint32_t index)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	const struct node *node = &shown->fabric->nodes[index];
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	const struct shape_node *place = shape ? &shape->nodes[index] : NULL;
 	const struct subject subject = subject_of_node(app, index);
 	char guid[CELL_GUID_SIZE];
@@ -193,7 +164,7 @@ static void put_who(struct text_page *page, const struct app *app, uint32_t inde
 	int x;
 
 	page_line(page, &subject);
-	x = page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, app->table.order.names[index]);
+	x = page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, app->table->order.names[index]);
 	x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_type_name(node->type));
 	if (place && strcmp(node_class_name(place->class), node_type_name(node->type)))
 		x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_class_name(place->class));
@@ -201,8 +172,7 @@ static void put_who(struct text_page *page, const struct app *app, uint32_t inde
 		x = page_putf(page, x + 2, ROLE_TEXT, "tier %u", place->tier);
 	if (place && place->host != SHAPE_NONE)
 		page_putf(page, x + 2, ROLE_TEXT, "of host %s", shape->hosts[place->host].name);
-	page_line(page, NULL);
-	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "is");
+	page_label(page, NULL, "is", LABEL);
 	x = page_putf(page, LABEL, ROLE_TEXT, "GUID %s", cell_text_guid(node->guid, guid));
 	if (node->lid)
 		x = page_putf(page, x + 2, ROLE_TEXT, "LID %u", node->lid);
@@ -218,10 +188,10 @@ static void put_who(struct text_page *page, const struct app *app, uint32_t inde
 		}
 }
 
-/* The groups of a switch: what can be opened from here. */
+/* The groups of a switch. */
 static void put_groups(struct text_page *page, const struct app *app, uint32_t node)
 {
-	const struct shape *shape = app->context.shape;
+	const struct shape *shape = app->context->shape;
 	char name[NODE_NAME_SIZE * 2 + 16];
 
 	for (uint32_t i = 0; shape && i < shape->group_count; i++) {
@@ -230,8 +200,7 @@ static void put_groups(struct text_page *page, const struct app *app, uint32_t n
 
 		if (group->node != node || (group->kind != GROUP_UP && group->count < 2))
 			continue;
-		page_line(page, &subject);
-		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "group");
+		page_label(page, &subject, "group", LABEL);
 		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",
 			  subject_name(app, &subject, name, sizeof(name)), group->count, group->built);
 	}
@@ -239,10 +208,10 @@ static void put_groups(struct text_page *page, const struct app *app, uint32_t n
 
 void subject_page_node(struct subject_page *detail, const struct app *app, uint32_t index)
 {
-	const struct node *node = &app->live.shown->fabric->nodes[index];
+	const struct node *node = &app->live->shown->fabric->nodes[index];
 	struct text_page *page = &detail->page;
 
-	put_who(page, app, index);
+	put_identity(page, app, index);
 	put_sums(page, app, node);
 	put_planes(page, app, node);
 	subject_page_findings(detail, app, node->guid, 0);
@@ -253,40 +222,34 @@ void subject_page_node(struct subject_page *detail, const struct app *app, uint3
 
 void subject_page_fabric(struct subject_page *detail, const struct app *app)
 {
-	const struct fabric_summary *summary = &app->table.summary;
-	const struct shape *shape = app->context.shape;
-	const struct snapshot *shown = app->live.shown;
+	const struct fabric_summary *summary = &app->table->summary;
+	const struct shape *shape = app->context->shape;
+	const struct snapshot *shown = app->live->shown;
 	struct text_page *page = &detail->page;
 	char out[32], in[32], at[WHEN_SIZE];
 
-	page_line(page, NULL);
-	page_putf(page, 0, ROLE_STRONG, "The fabric at %s", when_format_local(shown->sweep.wall_us, at));
-	page_line(page, NULL);
-	page_putf(page, 0, ROLE_TEXT,
+	page_text(page, ROLE_STRONG, "The fabric at %s", when_format_local(shown->sweep.wall_us, at));
+	page_text(page, ROLE_TEXT,
 		  "%zu switches, %zu HCAs, %zu others; %zu links up; %zu ports, %zu of them down, %zu unused",
 		  summary->switches, summary->hcas, summary->others, summary->links_up, summary->ports,
 		  summary->ports_down, summary->ports_unused);
-	page_line(page, NULL);
-	page_putf(page, 0, ROLE_TEXT, "hosts TX %s, RX %s; errors %" PRIu64 "%s",
+	page_text(page, ROLE_TEXT, "hosts TX %s, RX %s; errors %" PRIu64 "%s",
 		  rate_format_bits(summary->hosts_xmit_bytes_per_s, out, sizeof(out)),
 		  rate_format_bits(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), summary->errors,
 		  summary->errors_at_least ? "+" : "");
-	page_line(page, NULL);
-	page_putf(page, 0, ROLE_TEXT,
+	page_text(page, ROLE_TEXT,
 		  "the sweep polled %u of %u ports, %u responded; %" PRIu64 " MADs sent, %" PRIu64 " unanswered",
 		  shown->sweep.ports_asked, shown->sweep.ports_planned, shown->sweep.ports_answered,
 		  shown->sweep.mads_sent, shown->sweep.mads_timed_out);
 	if (shape) {
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_TEXT, "%s of %u tiers, %zu hosts, %zu rails", shape_kind_name(shape->kind),
+		page_text(page, ROLE_TEXT, "%s of %u tiers, %zu hosts, %zu rails", shape_kind_name(shape->kind),
 			  shape->tier_count, shape->host_count, shape->rail_count);
 		page_wrap(page, NULL, 0, ROLE_FAINT, shape->reason);
 	}
 	for (int word = 0; word < WORD_COUNT; word++) {
 		if (!summary->words[word])
 			continue;
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_TEXT, "%8zu ports %s", summary->words[word],
+		page_text(page, ROLE_TEXT, "%8zu ports %s", summary->words[word],
 			  port_word_name((enum port_word)word));
 	}
 	subject_page_findings(detail, app, 0, 0);

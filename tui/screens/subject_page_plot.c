@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_plot.c - the history of a port, of a node's ports together, or of a group's hottest member */
+/*
+ * subject_page_plot.c - history of a port, of all ports of a node, or of the busiest member of a
+ * group
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,17 +12,21 @@
 #include "base/when.h"
 #include "fabric/shape.h"
 #include "storage/history.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
+#include "tui/tui.h"
 
-/* A plot that is on the screen is read again at most so often, and seldom where that takes long. */
+/* Minimum interval of reading a plot again, and the same as a multiple of the read time. */
 #define RELOAD_US (3 * US_PER_S)
 #define RELOAD_SHARE 30
 
-/* Samples that are read before a key is painted; what has more of them is read when that was done. */
+/* Reads of more samples are deferred until after a frame. */
 #define SAMPLES_AT_ONCE 60000
 
-/* Columns of the labels beside a plot; side by side from so many columns on. */
+/* Columns of labels, minimum columns for two plots side by side, gap, and minimum points. */
 enum { LABEL_COLUMNS = 11, BESIDE_COLUMNS = 70, GAP_COLUMNS = 2, POINTS_LEAST = 20 };
 
 static const struct window {
@@ -36,8 +43,8 @@ static const struct window {
 
 static const struct curve {
 	const char *name;
-	const char *keys[2]; /* metrics (analysis/metric.h): one curve, or out and in */
-	bool share;          /* of a group: what the hottest member has of all bytes */
+	const char *keys[2]; /* metrics (analysis/metric.h): one curve, or TX and RX */
+	bool share;          /* share of the group's bytes of its busiest member */
 } curves[] = {
 	{ "utilization", { "xmit_utilization_percent", "rcv_utilization_percent" }, false },
 	{ "rate", { "xmit_bytes", "rcv_bytes" }, false },
@@ -49,7 +56,7 @@ static const struct curve {
 
 enum { WINDOW_COUNT = sizeof(windows) / sizeof(*windows), CURVE_COUNT = sizeof(curves) / sizeof(*curves) };
 
-/* What a share of a group is, when it has become one. */
+/* The metric of shares. */
 static const struct metric share_metric = { "share", "percent", "of the group's bytes", METRIC_UTILIZATION, 0, 1 };
 
 void history_plot_zoom(struct history_plot *plot, int step)
@@ -78,7 +85,7 @@ void history_plot_done(struct history_plot *plot)
 	plot->series_count = 0;
 }
 
-/* Ports that are added up. */
+/* Ports that are summed up. */
 struct members {
 	struct history_port ports[256];
 	struct metric_port metric_ports[256];
@@ -97,11 +104,14 @@ static void add_member(struct members *members, const struct snapshot *shown, ui
 		(struct metric_port){ node, port, shown->caps ? &shown->caps[port->node] : NULL };
 }
 
-/* Whose curve it is: a port, a node's ports that have a link, a group's hottest member; @all: all of a group. */
+/*
+ * The ports of the curve: a port, the linked ports of a node, the busiest member of a group, or
+ * with @all all members.
+ */
 static void find_members(struct history_plot *plot, const struct app *app, const struct subject *place, bool all,
 			 struct members *members)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	const struct fabric *fabric = shown->fabric;
 	uint32_t node = fabric_find_node(fabric, place->node_guid), i, port;
 
@@ -121,8 +131,8 @@ static void find_members(struct history_plot *plot, const struct app *app, const
 		if (members->count != 1)
 			snprintf(plot->about, sizeof(plot->about), "total of %zu ports", members->count);
 	} else if (place->kind == SUBJECT_GROUP) {
-		uint32_t group = subject_group(app->context.shape, place);
-		const struct shape *shape = app->context.shape;
+		uint32_t group = subject_group(app->context->shape, place);
+		const struct shape *shape = app->context->shape;
 
 		port = group == SHAPE_NONE ? FABRIC_NONE : group_hottest_port(app, group);
 		for (i = 0; all && group != SHAPE_NONE && i < shape->groups[group].count; i++)
@@ -132,11 +142,11 @@ static void find_members(struct history_plot *plot, const struct app *app, const
 		if (!all)
 			add_member(members, shown, port);
 		snprintf(plot->about, sizeof(plot->about), "busiest member now, %s/%u",
-			 app->table.order.names[node], fabric->ports[port].num);
+			 app->table->order.names[node], fabric->ports[port].num);
 	}
 }
 
-/* The chosen metrics of some ports added up over the window. */
+/* Read the selected metrics over the window, summed over the ports. */
 static int read_members(const struct history_plot *plot, struct reader *reader, const struct members *members,
 			int columns, struct series series[2], size_t *ret_count, struct error *err)
 {
@@ -174,7 +184,7 @@ static int read_members(const struct history_plot *plot, struct reader *reader, 
 	return code;
 }
 
-/* What one member has of all, step by step: both were read with the same steps. */
+/* Divide by the series of all members, which has the same steps. */
 static void make_shares(struct series *one, const struct series *all)
 {
 	for (size_t i = 0; i < one->count; i++) {
@@ -190,7 +200,7 @@ static void make_shares(struct series *one, const struct series *all)
 static int read_plot(struct history_plot *plot, const struct app *app, const struct subject *place, int columns,
 		     struct error *err)
 {
-	struct reader *reader = app->live.reader;
+	struct reader *reader = app->live->reader;
 	struct series whole[2];
 	struct members members;
 	size_t count;
@@ -213,7 +223,7 @@ static int read_plot(struct history_plot *plot, const struct app *app, const str
 	return code;
 }
 
-/* Is what is loaded what was chosen, of whatever time? */
+/* Whether the loaded plot is of the selection, at any time. */
 static bool is_choice(const struct history_plot *plot, const struct subject *place, int columns)
 {
 	return plot->loaded.done && subject_equal(&plot->loaded.place, place) &&
@@ -223,10 +233,10 @@ static bool is_choice(const struct history_plot *plot, const struct subject *pla
 
 static bool is_loaded(const struct history_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
-	int64_t now_us = clock_boottime_us(app->options->clock), until_us = app->live.shown->sweep.wall_us;
+	int64_t now_us = clock_boottime_us(app->options->clock), until_us = app->live->shown->sweep.wall_us;
 	int64_t pause_us = RELOAD_SHARE * plot->loaded.took_us;
 
-	if (!is_choice(plot, place, columns) || plot->loaded.at_us != app->live.at_us)
+	if (!is_choice(plot, place, columns) || plot->loaded.at_us != app->live->at_us)
 		return false;
 	return until_us == plot->until_us ||
 	       now_us - plot->loaded.boot_us < (pause_us > RELOAD_US ? pause_us : RELOAD_US);
@@ -237,10 +247,10 @@ static bool takes_long(struct history_plot *plot, const struct app *app, const s
 	struct history_range range;
 	struct members members;
 
-	if (!app->live.reader)
+	if (!app->live->reader)
 		return false;
 	find_members(plot, app, place, curves[plot->metric].share, &members);
-	return reader_history_range(app->live.reader, plot->since_us, plot->until_us, &range, NULL) == 0 &&
+	return reader_history_range(app->live->reader, plot->since_us, plot->until_us, &range, NULL) == 0 &&
 	       (range.until - range.after) * (int64_t)members.count >
 		       (plot->samples_at_once ? plot->samples_at_once : SAMPLES_AT_ONCE);
 }
@@ -272,7 +282,7 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 		return false;
 	history_plot_done(plot);
 	plot->problem[0] = '\0';
-	plot->until_us = app->live.shown->sweep.wall_us;
+	plot->until_us = app->live->shown->sweep.wall_us;
 	plot->since_us = plot->until_us - history_plot_window_us(plot);
 	plot->waits = !waited && !is_choice(plot, place, columns) && takes_long(plot, app, place);
 	plot->loaded.done = true;
@@ -280,13 +290,13 @@ bool history_plot_load(struct history_plot *plot, const struct app *app, const s
 	plot->loaded.window = plot->window;
 	plot->loaded.metric = plot->metric;
 	plot->loaded.columns = columns;
-	plot->loaded.at_us = app->live.at_us;
+	plot->loaded.at_us = app->live->at_us;
 	if (!plot->waits)
 		load(plot, app, place, columns);
 	return true;
 }
 
-/* "out  mean 12.1 %, highest 83.4 %", or that nothing is known. */
+/* "TX  mean 12.1 %, max 83.4 %", or that there is no data. */
 static void title_of(const struct history_plot *plot, size_t i, char *ret, size_t size)
 {
 	static const char *const ways[] = { "TX", "RX" };
@@ -320,7 +330,7 @@ static void draw_one(const struct history_plot *plot, size_t i, int width, int h
 		.height = height > 0 ? (unsigned)height : 0, .ascii = !unicode,
 	};
 
-	/* Out and in have one axis: they are to be compared. */
+	/* TX and RX share one axis, for comparison. */
 	for (size_t other = 0; other < plot->series_count; other++)
 		how.reach = fmax(how.reach, series_high(&plot->series[other]));
 	series_plot(&plot->series[i], &how, ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* detail_port.c - a port, the link that begins there, and all that it counts */
+/* subject_page_port.c - a port, its link, and all of its counters */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,21 +10,25 @@
 #include "base/clock.h"
 #include "base/when.h"
 #include "fabric/shape.h"
+#include "tui/model/cell_text.h"
+#include "tui/model/context.h"
+#include "tui/model/live.h"
+#include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/subject_page.h"
-#include "tui/model/cell_text.h"
+#include "view/order.h"
 
-enum { PORT_NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
+enum { NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
 
-/* A port's name, and what it is there for: "leaf01/12 (cage 6.2)" "leaf-uplink". */
+/* Name and role of a port: "leaf01/12 (cage 6.2)" "leaf-uplink". */
 static void put_end(struct text_page *page, const struct app *app, const char *label, uint32_t index)
 {
-	const struct shape *shape = app->context.shape;
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct shape *shape = app->context->shape;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct subject subject = subject_of_port(app, index);
-	const struct row_view *view = &app->table.views[index];
-	char name[PORT_NAME_SIZE], role[SHAPE_ROLE_SIZE];
+	const struct port_view *view = &app->table->views[index];
+	char name[NAME_SIZE], role[SHAPE_ROLE_SIZE];
 	const char *what = shape ? shape_port_role(shape, index, role) : NULL;
 	unsigned tier = shape ? shape_port_tier(shape, index) : 0;
 	int x;
@@ -32,9 +36,8 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	if (shape)
 		shape_port_name(shape, index, name, sizeof(name));
 	else
-		cell_text_append_port(app->table.order.names[port->node], port->num, name);
-	page_line(page, &subject);
-	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, label);
+		order_port_name(&app->table->order, fabric, index, name);
+	page_label(page, &subject, label, LABEL);
 	x = page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_STRONG, name);
 	if (what)
 		x = page_putf(page, x + 2, ROLE_TEXT, "%s", what);
@@ -43,16 +46,16 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 	if (shape && shape->ports[index].rail != SHAPE_NONE)
 		x = page_putf(page, x + 2, ROLE_TEXT, "rail %s", shape->rails[shape->ports[index].rail].name);
 	x = page_putf(page, x + 2, view->word == WORD_OK || view->word == WORD_IDLE ? ROLE_GOOD : ROLE_WARNING, "%s",
-		      port_word_name((enum port_word)view->word));
+		      port_word_name(view->word));
 	if (fabric_port_lid(fabric, port))
 		page_putf(page, x + 2, ROLE_FAINT, "LID %u", fabric_port_lid(fabric, port));
 }
 
-/* What the link runs at, and what it is built for where that is known and is more. */
+/* Active rate of the link, and the built rate if known. */
 static void put_link(struct text_page *page, const struct app *app, uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
-	const struct shape *shape = app->context.shape;
+	const struct fabric *fabric = app->live->shown->fabric;
+	const struct shape *shape = app->context->shape;
 	const struct port *port = &fabric->ports[index];
 	uint64_t now = port_rate_bits_per_s(port), built = 0;
 	char link[CELL_LINK_SIZE], rate[32], built_rate[32];
@@ -63,8 +66,7 @@ static void put_link(struct text_page *page, const struct app *app, uint32_t ind
 		if (!built && port->peer != FABRIC_NONE)
 			built = shape->built_bits_per_s[port->peer];
 	}
-	page_line(page, NULL);
-	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "link");
+	page_label(page, NULL, "link", LABEL);
 	if (now)
 		x = page_putf(page, x, ROLE_TEXT, "%s %s", cell_text_link(port, link),
 			      rate_format_bits((double)now / 8, rate, sizeof(rate)));
@@ -78,15 +80,15 @@ static void put_link(struct text_page *page, const struct app *app, uint32_t ind
 		  port_state_name(port->state), port_phys_state_name(port->phys_state));
 }
 
-/* The group that it can be replaced by, and what the switch's table gives it to do. */
+/* The group of the port, and the number of LIDs routed through it. */
 static void put_group(struct text_page *page, const struct app *app, const struct subject_data *known, uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
-	const struct shape *shape = app->context.shape;
+	const struct fabric *fabric = app->live->shown->fabric;
+	const struct shape *shape = app->context->shape;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	uint32_t of = shape ? shape->ports[index].group : SHAPE_NONE;
-	char name[PORT_NAME_SIZE];
+	char name[NAME_SIZE];
 	double sum = 0, mean = 0;
 
 	if (of != SHAPE_NONE) {
@@ -96,16 +98,14 @@ static void put_group(struct text_page *page, const struct app *app, const struc
 		for (uint32_t i = group->first; i < group->first + group->count; i++)
 			sum += known->lids[fabric->ports[shape->members[i]].num];
 		mean = group->count ? sum / group->count : 0;
-		page_line(page, &subject);
-		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "group");
+		page_label(page, &subject, "group", LABEL);
 		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",
 			  subject_name(app, &subject, name, sizeof(name)), group->count, group->built);
 	}
-	/* To a host leads its own port and no other: there is nothing to share out. */
+	/* A host port is the only route to its host. */
 	if (node->type != NODE_SWITCH || (shape && shape->ports[index].way == WAY_HOST))
 		return;
-	page_line(page, NULL);
-	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "routes");
+	page_label(page, NULL, "routes", LABEL);
 	if (known->routes == ROUTES_READ && mean > 0)
 		page_putf(page, LABEL, ROLE_TEXT,
 			  "%u LIDs routed through this port, %.1f per member of the group on average",
@@ -117,37 +117,33 @@ static void put_group(struct text_page *page, const struct app *app, const struc
 			  "forwarding table of the switch unknown" : "reading the forwarding table ...");
 }
 
-/* Where the columns of the list of counters stand; 0 columns: not there. */
-struct counter_columns {
-	int name, delta_x, delta, rate_x, rate, peer_x, peer, value_x, value, meaning_x;
-};
+/* The columns of a list of counters; the meaning follows them. */
+enum { NAME, DELTA, RATE, PEER, VALUE, COLUMNS };
 
-static struct counter_columns counter_columns(int columns, bool values)
+static void counter_widths(const struct subject_page *detail, int ret[COLUMNS])
 {
-	struct counter_columns at = { .name = columns < 80 ? 24 : 32 };
-	int x = at.name + 1;
-
-	at.delta_x = x;
-	at.delta = 9;
-	x += at.delta + 1;
-	at.rate_x = x;
-	at.rate = 10;
-	x += at.rate + 1;
-	if (columns >= 100) {
-		at.peer_x = x;
-		at.peer = 10;
-		x += at.peer + 1;
-	}
-	if (values) {
-		at.value_x = x;
-		at.value = 20;
-		x += at.value + 1;
-	}
-	at.meaning_x = x + 1;
-	return at;
+	ret[NAME] = detail->page.columns < 80 ? 24 : 32;
+	ret[DELTA] = 9;
+	ret[RATE] = 10;
+	ret[PEER] = detail->page.columns >= 100 ? 10 : 0;
+	ret[VALUE] = detail->known.has_reading ? 20 : 0;
 }
 
-/* Data is shown in bytes and bits, all else as it is counted. */
+static void put_heads(struct text_page *page, const int *widths, bool details)
+{
+	const struct table_cell heads[COLUMNS] = {
+		[NAME] = { "COUNTER", ROLE_HEAD, ALIGN_LEFT },
+		[DELTA] = { "DELTA", ROLE_HEAD, ALIGN_RIGHT },
+		[RATE] = { details ? "VALUE" : "RATE", ROLE_HEAD, ALIGN_RIGHT },
+		[PEER] = { details ? "" : "PEER", details ? ROLE_TEXT : ROLE_HEAD, ALIGN_RIGHT },
+		[VALUE] = { details ? "" : "VALUE", details ? ROLE_TEXT : ROLE_HEAD, ALIGN_RIGHT },
+	};
+
+	page_line(page, NULL);
+	page_put(page, page_cells(page, widths, heads, COLUMNS) + 1, -1, ALIGN_LEFT, ROLE_HEAD, "MEANING");
+}
+
+/* Data counters are shown in bytes and bits, others as counted. */
 static struct metric counter_metric(enum counter counter)
 {
 	struct metric metric = { 0 };
@@ -157,92 +153,78 @@ static struct metric counter_metric(enum counter counter)
 	return metric;
 }
 
-/* "12+": at least so many. */
-static void put_total(struct text_page *page, int x, int columns, const struct metric *metric,
-		      const struct metric_value *value)
+/* "12", "12+" for a lower bound. Return: its role. */
+static enum role write_total(const struct metric *metric, const struct metric_value *value, char *ret, size_t size)
 {
-	char number[METRIC_VALUE_SIZE], text[METRIC_VALUE_SIZE + 2];
-	enum role role = !value->has_total || !value->total ? ROLE_FAINT :
-			 metric->counters & COUNTER_ERROR_SET ? ROLE_WARNING : ROLE_TEXT;
+	char number[METRIC_VALUE_SIZE];
 
-	if (!columns)
-		return;
+	snprintf(ret, size, "-");
 	if (value->has_total)
-		snprintf(text, sizeof(text), "%s%s", metric_format_total(metric, value->total, number, sizeof(number)),
+		snprintf(ret, size, "%s%s", metric_format_total(metric, value->total, number, sizeof(number)),
 			 value->at_least ? "+" : "");
-	else
-		snprintf(text, sizeof(text), "-");
-	page_put(page, x, columns, ALIGN_RIGHT, role, text);
+	return !value->has_total || !value->total ? ROLE_FAINT :
+	       metric->counters & COUNTER_ERROR_SET ? ROLE_WARNING : ROLE_TEXT;
 }
 
-static void put_counter(struct subject_page *detail, const struct app *app, const struct counter_columns *at,
-			enum counter counter, uint32_t index)
+static void put_counter(struct subject_page *detail, const struct app *app, const int *widths, enum counter counter,
+			uint32_t index)
 {
-	const struct snapshot *shown = app->live.shown;
+	const struct snapshot *shown = app->live->shown;
 	const struct port *port = &shown->fabric->ports[index];
 	const struct delta *delta = &shown->rows[index].sum;
 	const struct metric metric = counter_metric(counter);
 	const struct metric_port none = { 0 };
-	struct text_page *page = &detail->page;
-	struct metric_value value, peer;
-	char text[METRIC_VALUE_SIZE];
-	bool zero;
+	const struct subject_data *known = &detail->known;
+	bool is_data = counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA;
+	char total[METRIC_VALUE_SIZE + 2], rate[METRIC_VALUE_SIZE], peer[METRIC_VALUE_SIZE + 2] = "", number[24] = "-";
+	struct table_cell cells[COLUMNS] = {
+		[NAME] = { counter_info(counter)->key, ROLE_FAINT, ALIGN_LEFT },
+		[PEER] = { .text = peer, .align = ALIGN_RIGHT }, [VALUE] = { number, ROLE_FAINT, ALIGN_RIGHT },
+	};
+	struct metric_value value, other;
 
 	metric_of(&metric, &none, delta, &value);
-	zero = !value.has_total || !value.total;
-	page_line(page, NULL);
-	page_put(page, 0, at->name, ALIGN_LEFT, zero ? ROLE_FAINT : ROLE_TEXT, counter_info(counter)->key);
-	put_total(page, at->delta_x, at->delta, &metric, &value);
-	page_put(page, at->rate_x, at->rate, ALIGN_RIGHT, zero ? ROLE_FAINT : ROLE_TEXT,
-		 metric_format_value(&metric, value.has_rate ? value.part : NAN, text, sizeof(text)));
-	if (at->peer && port->peer != FABRIC_NONE) {
-		metric_of(&metric, &none, &shown->rows[port->peer].sum, &peer);
-		put_total(page, at->peer_x, at->peer, &metric, &peer);
+	cells[DELTA] = (struct table_cell){ total, write_total(&metric, &value, total, sizeof(total)), ALIGN_RIGHT };
+	if (value.has_total && value.total)
+		cells[NAME].role = ROLE_TEXT;
+	metric_format_value(&metric, value.has_rate ? value.part : NAN, rate, sizeof(rate));
+	cells[RATE] = (struct table_cell){ rate, cells[NAME].role, ALIGN_RIGHT };
+	if (port->peer != FABRIC_NONE) {
+		metric_of(&metric, &none, &shown->rows[port->peer].sum, &other);
+		cells[PEER].role = write_total(&metric, &other, peer, sizeof(peer));
 	}
-	if (at->value) {
-		char number[24] = "-";
-
-		if (detail->known.has_reading && detail->known.reading.present & COUNTER_BIT(counter))
-			snprintf(number, sizeof(number), "%" PRIu64, detail->known.reading.value[counter]);
-		page_put(page, at->value_x, at->value, ALIGN_RIGHT, ROLE_FAINT, number);
-	}
-	page_putf(page, at->meaning_x, ROLE_FAINT, "%s%s%s", delta->reset & COUNTER_BIT(counter) ? "(was reset) " : "",
+	if (known->has_reading && known->reading.present & COUNTER_BIT(counter))
+		snprintf(number, sizeof(number), "%" PRIu64, known->reading.value[counter]);
+	page_line(&detail->page, NULL);
+	page_putf(&detail->page, page_cells(&detail->page, widths, cells, COLUMNS) + 1, ROLE_FAINT, "%s%s%s",
+		  delta->reset & COUNTER_BIT(counter) ? "(was reset) " : "",
 		  delta->saturated & COUNTER_BIT(counter) ? "(saturated) " : "",
-		  counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA ? metric.meaning
-									      : counter_info(counter)->meaning);
+		  is_data ? metric.meaning : counter_info(counter)->meaning);
 }
 
-/* All counters and what they mean; beside them its peer's where there is room. */
+/* All counters with their meaning, and those of the peer if there is room. */
 static void put_counters(struct subject_page *detail, const struct app *app, uint32_t index)
 {
-	const struct port_row *row = &app->live.shown->rows[index];
-	struct counter_columns at = counter_columns(detail->page.columns, detail->known.has_reading);
+	const struct port_row *row = &app->live->shown->rows[index];
 	struct text_page *page = &detail->page;
 	char span[WHEN_SIZE], mark[WHEN_SIZE];
+	int widths[COLUMNS];
 
 	if (!row->sum.elapsed_us) {
 		page_heading(page, "COUNTERS");
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, "unknown: %s", sample_status_name(row->status));
+		page_text(page, ROLE_FAINT, "unknown: %s", sample_status_name(row->status));
 		return;
 	}
 	page_heading(page, "COUNTERS over %s%s%s", when_format_span(row->sum.elapsed_us, span),
-		     app->live.baseline_us ? ", since the baseline at " : "",
-		     app->live.baseline_us ? when_format_local(app->live.baseline_us, mark) : "");
-	page_line(page, NULL);
-	page_put(page, 0, at.name, ALIGN_LEFT, ROLE_HEAD, "COUNTER");
-	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "DELTA");
-	page_put(page, at.rate_x, at.rate, ALIGN_RIGHT, ROLE_HEAD, "RATE");
-	if (at.peer)
-		page_put(page, at.peer_x, at.peer, ALIGN_RIGHT, ROLE_HEAD, "PEER");
-	if (at.value)
-		page_put(page, at.value_x, at.value, ALIGN_RIGHT, ROLE_HEAD, "VALUE");
-	page_put(page, at.meaning_x, -1, ALIGN_LEFT, ROLE_HEAD, "MEANING");
+		     app->live->baseline_us ? ", since the baseline at " : "",
+		     app->live->baseline_us ? when_format_local(app->live->baseline_us, mark) : "");
+	counter_widths(detail, widths);
+	put_heads(page, widths, false);
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		put_counter(detail, app, &at, (enum counter)i, index);
+		put_counter(detail, app, widths, (enum counter)i, index);
 }
 
-/* A rate, or below what it is where no error was seen. */
+/* A rate, or its upper bound without errors. */
 static void put_ber(struct text_page *page, const char *name, const struct ber *ber)
 {
 	if (isnan(ber->rate))
@@ -255,35 +237,37 @@ static void put_ber(struct text_page *page, const char *name, const struct ber *
 		page_putf(page, 33, ROLE_FAINT, "below %.0e: no errors", ber_below(ber));
 }
 
-static void put_slow(struct text_page *page, const struct counter_columns *at, const struct detail_row *row,
-		     unsigned number)
+static void put_slow(struct text_page *page, const int *widths, const struct detail_row *row, unsigned number)
 {
 	const struct detail_info *info = detail_info((enum detail_attribute)row->reading.attribute, number);
 	uint32_t bit = UINT32_C(1) << number;
 	bool known = row->sum.elapsed_us && row->sum.known & bit;
 	bool zero = !row->reading.value[number] && (!known || !row->sum.value[number]);
-	char text[32] = "-";
+	enum role role = zero ? ROLE_FAINT : ROLE_TEXT;
+	char counted[32] = "-", value[16];
+	const struct table_cell cells[COLUMNS] = {
+		[NAME] = { info->key, role, ALIGN_LEFT }, [DELTA] = { counted, role, ALIGN_RIGHT },
+		[RATE] = { value, role, ALIGN_RIGHT }, [PEER] = { "", role, ALIGN_LEFT },
+		[VALUE] = { "", role, ALIGN_LEFT },
+	};
 
 	if (!(row->reading.present & bit))
 		return;
-	page_line(page, NULL);
-	page_put(page, 0, at->name, ALIGN_LEFT, zero ? ROLE_FAINT : ROLE_TEXT, info->key);
 	if (known)
-		snprintf(text, sizeof(text), "%" PRIu32 "%s", row->sum.value[number],
+		snprintf(counted, sizeof(counted), "%" PRIu32 "%s", row->sum.value[number],
 			 (row->sum.reset | row->sum.saturated) & bit ? "+" : "");
-	page_put(page, at->delta_x, at->delta, ALIGN_RIGHT, zero ? ROLE_FAINT : ROLE_TEXT, text);
-	snprintf(text, sizeof(text), "%" PRIu32, row->reading.value[number]);
-	page_put(page, at->rate_x, at->rate, ALIGN_RIGHT, zero ? ROLE_FAINT : ROLE_TEXT, text);
-	page_put(page, at->meaning_x, -1, ALIGN_LEFT, ROLE_FAINT, info->meaning);
+	snprintf(value, sizeof(value), "%" PRIu32, row->reading.value[number]);
+	page_line(page, NULL);
+	page_put(page, page_cells(page, widths, cells, COLUMNS) + 1, -1, ALIGN_LEFT, ROLE_FAINT, info->meaning);
 }
 
 static void put_slow_counters(struct subject_page *detail, const struct app *app, uint32_t index)
 {
 	const struct subject_data *known = &detail->known;
-	const struct port *port = &app->live.shown->fabric->ports[index];
+	const struct port *port = &app->live->shown->fabric->ports[index];
 	uint64_t rate = port_rate_bits_per_s(port);
-	struct counter_columns at = counter_columns(detail->page.columns, known->has_reading);
 	struct text_page *page = &detail->page;
+	int widths[COLUMNS];
 	char span[WHEN_SIZE];
 
 	if (known->slow_read)
@@ -292,18 +276,14 @@ static void put_slow_counters(struct subject_page *detail, const struct app *app
 	else
 		page_heading(page, "DETAIL COUNTERS (polled less often)");
 	if (!known->slow_count) {
-		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, known->slow_read ? "none read" : "reading ...");
+		page_text(page, ROLE_FAINT, known->slow_read ? "none read" : "reading ...");
 		return;
 	}
-	page_line(page, NULL);
-	page_put(page, 0, at.name, ALIGN_LEFT, ROLE_HEAD, "COUNTER");
-	page_put(page, at.delta_x, at.delta, ALIGN_RIGHT, ROLE_HEAD, "DELTA");
-	page_put(page, at.rate_x, at.rate, ALIGN_RIGHT, ROLE_HEAD, "VALUE");
-	page_put(page, at.meaning_x, -1, ALIGN_LEFT, ROLE_HEAD, "MEANING");
+	counter_widths(detail, widths);
+	put_heads(page, widths, true);
 	for (size_t i = 0; i < known->slow_count; i++)
 		for (unsigned n = 0; n < detail_count((enum detail_attribute)known->slow[i].reading.attribute); n++)
-			put_slow(page, &at, &known->slow[i], n);
+			put_slow(page, widths, &known->slow[i], n);
 	for (size_t i = 0; i < known->slow_count; i++) {
 		struct ber raw, effective;
 
@@ -318,7 +298,7 @@ static void put_slow_counters(struct subject_page *detail, const struct app *app
 
 void subject_page_port(struct subject_page *detail, const struct app *app, uint32_t index)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
+	const struct fabric *fabric = app->live->shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	const struct subject of = subject_of_node(app, port->node);
@@ -328,15 +308,13 @@ void subject_page_port(struct subject_page *detail, const struct app *app, uint3
 	if (port->peer != FABRIC_NONE) {
 		put_end(page, app, "peer", port->peer);
 	} else {
-		page_line(page, NULL);
-		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "peer");
+		page_label(page, NULL, "peer", LABEL);
 		page_putf(page, LABEL, ROLE_DOWN, "none");
 	}
 	put_link(page, app, index);
 	put_group(page, app, &detail->known, index);
-	page_line(page, &of);
-	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "of");
-	page_putf(page, LABEL, ROLE_TEXT, "%s, %s", app->table.order.names[port->node], node_type_name(node->type));
+	page_label(page, &of, "of", LABEL);
+	page_putf(page, LABEL, ROLE_TEXT, "%s, %s", app->table->order.names[port->node], node_type_name(node->type));
 	subject_page_findings(detail, app, node->guid, port->num);
 	subject_page_history(detail, app);
 	put_counters(detail, app, index);

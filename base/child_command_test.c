@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* run_test.c - a command beside the screen: what it prints is kept and bounded, how it ended is told, none is left */
+/* Background commands: their output is bounded, their exit status is known, and none is left behind. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,15 +16,13 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "tui/model/child_command.h"
+#include "base/child_command.h"
 
 static void start(struct child_command *run, const char *script)
 {
-	char text[512], shell[] = "sh", option[] = "-c";
-	char *const argv[] = { shell, option, text, NULL };
+	const char *const argv[] = { "sh", "-c", script, NULL };
 
-	snprintf(text, sizeof(text), "%s", script);
-	assert_int_equal(child_command_start(run, "/bin/sh", argv, 97, NULL), 0);
+	assert_int_equal(child_command_start(run, "/bin/sh", argv, 97, false, NULL), 0);
 }
 
 static void wait_end(struct child_command *run)
@@ -46,16 +45,19 @@ static void wait_output(struct child_command *run)
 static void output_of_both_streams_and_the_exit_status_are_kept(void **state)
 {
 	struct child_command run = { 0 };
+	char line[64] = "";
 
 	(void)state;
 	assert_false(child_command_poll(&run));
 	start(&run, "echo one; echo two >&2; echo $COLUMNS; cat; exit 3");
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "one\ntwo\n97\n");
+	assert_true(child_command_last_line(&run, line, sizeof(line)));
+	assert_string_equal(line, "97");
 	assert_int_equal(run.exit_status, 3);
 	assert_false(run.cut);
 	assert_false(child_command_poll(&run));
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 	assert_int_equal(run.pid, 0);
 }
 
@@ -69,7 +71,26 @@ static void output_without_end_is_cut_and_the_command_still_ends(void **state)
 	assert_true(run.cut);
 	assert_int_equal(run.output.len, COMMAND_OUTPUT_MOST);
 	assert_int_equal(run.exit_status, 5);
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
+}
+
+static void last_line_is_complete_and_without_the_program_name(void **state)
+{
+	struct child_command run = { 0 };
+	const char *const argv[] = { "sh", "-c", "echo first; echo 'ibwire: second' >&2; printf third >&2; cat", NULL };
+	char line[64] = "";
+
+	(void)state;
+	assert_int_equal(child_command_start(&run, "/bin/sh", argv, 0, true, NULL), 0);
+	wait_end(&run);
+	assert_string_equal(text_chars(&run.output), "ibwire: second\nthird");
+	run.ended = false;
+	assert_false(child_command_last_line(&run, line, sizeof(line)));
+	run.output.len -= strlen("third");
+	assert_true(child_command_last_line(&run, line, sizeof(line)));
+	assert_string_equal(line, "second");
+	run.ended = true;
+	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
 static void bytes_of_zero_do_not_end_the_text(void **state)
@@ -80,7 +101,7 @@ static void bytes_of_zero_do_not_end_the_text(void **state)
 	start(&run, "printf 'a\\000b'");
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "a b");
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
 static void a_signal_is_reported_as_exit_status(void **state)
@@ -91,7 +112,7 @@ static void a_signal_is_reported_as_exit_status(void **state)
 	start(&run, "kill -9 $$");
 	wait_end(&run);
 	assert_int_equal(run.exit_status, 128 + SIGKILL);
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
 static void no_poll_waits_for_a_command_that_is_silent(void **state)
@@ -110,7 +131,7 @@ static void no_poll_waits_for_a_command_that_is_silent(void **state)
 		waits = clock_boottime_us(clock_system()) - begin_us >= 2 * US_PER_S;
 	}
 	assert_false(waits);
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
 static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
@@ -123,11 +144,11 @@ static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
 	wait_output(&run);
 	assert_string_equal(text_chars(&run.output), "ready\n");
 	pid = run.pid;
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 	assert_int_equal(kill(pid, 0), -1);
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
 /* The shell ends of SIGTERM at once and forgets the other, which does not listen. */
@@ -144,7 +165,7 @@ static void stopping_ends_what_the_command_started_too(void **state)
 	wait_output(&run);
 	other = (pid_t)strtol(text_chars(&run.output), NULL, 10);
 	assert_true(other > 0);
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGKILL);
@@ -163,23 +184,22 @@ static void a_second_start_ends_the_first(void **state)
 	assert_int_equal(waitpid(first, NULL, WNOHANG), -1);
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "second\n");
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
 static void a_failed_start_is_reported(void **state)
 {
-	char name[] = "ibwire";
-	char *const argv[] = { name, NULL };
+	const char *const argv[] = { "ibwire", NULL };
 	struct child_command run = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(child_command_start(&run, NULL, argv, 0, &err), ERR_UNAVAILABLE);
+	assert_int_equal(child_command_start(&run, NULL, argv, 0, false, &err), ERR_UNAVAILABLE);
 	assert_true(err.text[0]);
-	assert_int_equal(child_command_start(&run, "/nonexistent/program", argv, 0, NULL), 0);
+	assert_int_equal(child_command_start(&run, "/nonexistent/program", argv, 0, false, NULL), 0);
 	wait_end(&run);
 	assert_int_equal(run.exit_status, 127);
-	child_command_stop(&run);
+	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
 int main(void)
@@ -187,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(output_of_both_streams_and_the_exit_status_are_kept),
 		cmocka_unit_test(output_without_end_is_cut_and_the_command_still_ends),
+		cmocka_unit_test(last_line_is_complete_and_without_the_program_name),
 		cmocka_unit_test(bytes_of_zero_do_not_end_the_text),
 		cmocka_unit_test(a_signal_is_reported_as_exit_status),
 		cmocka_unit_test(no_poll_waits_for_a_command_that_is_silent),

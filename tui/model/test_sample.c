@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tui/model/sample.h"
+#include "tui/model/test_sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>

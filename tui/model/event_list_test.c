@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "tui/event_list.h"
+#include "tui/model/event_list.h"
+#include "view/event_text.h"
 
 enum { MOST = 10 };
 
@@ -152,11 +153,11 @@ static void names_are_as_they_are_shown(void **state)
 
 	(void)state;
 	assert_string_equal(event_where(&event, where, sizeof(where)), "leaf05/12");
-	assert_string_equal(event_text(&event, text, sizeof(text)), "leaf05/12 - spine01/2: now Down");
+	assert_string_equal(event_text(event.text, text, sizeof(text)), "leaf05/12 - spine01/2: now Down");
 	assert_string_equal(event_where(&fabric, where, sizeof(where)), "");
-	assert_string_equal(event_text(&fabric, text, sizeof(text)), fabric.text);
-	assert_string_equal(event_text(&event, text, 10), "leaf05/12");
-	assert_string_equal(event_text(&modules, text, sizeof(text)), "sw/L01/U1/3 - big/U12: gone (was)");
+	assert_string_equal(event_text(fabric.text, text, sizeof(text)), fabric.text);
+	assert_string_equal(event_text(event.text, text, 10), "leaf05/12");
+	assert_string_equal(event_text(modules.text, text, sizeof(text)), "sw/L01/U1/3 - big/U12: gone (was)");
 }
 
 int main(void)

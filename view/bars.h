@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* bars.h - small bars of text */
-#ifndef IBWIRE_TUI_BARS_H
-#define IBWIRE_TUI_BARS_H
+#ifndef IBWIRE_VIEW_BARS_H
+#define IBWIRE_VIEW_BARS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,9 +15,8 @@ struct text;
 /*
  * bars_append - @value of @most as a bar of @columns columns, padded with spaces; NAN: spaces
  * bars_append_spark - the same as one character with eight heights; "?" for NAN
- * bars_append_members - one such character for the measured or predicted load of each group
- * member; "+"
- * if there are more
+ * bars_append_members - one such character for the measured or predicted load of each group member;
+ * "+" if there are more
  */
 void bars_append(struct text *text, double value, double most, unsigned columns, bool ascii);
 void bars_append_spark(struct text *text, double value, double most, bool ascii);

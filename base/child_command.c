@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tui/model/child_command.h"
+#include "base/child_command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,15 @@
 
 #include "base/err.h"
 
-/* Read at most so much at once: a key is not to wait for a command that prints without end. */
+/* A poll reads at most 1 MB, so that endless output does not block the caller. */
 enum { CHUNK = 16384, CHUNKS_AT_ONCE = 64 };
 
-/* A command that is not wanted any more has so long to end by itself. */
-enum { PATIENCE_MS = 500, LOOK_MS = 10 };
+/* Poll interval while waiting for the exit. */
+enum { POLL_MS = 10 };
 
-/* In the new process; nothing here may fail loudly but by its exit status. */
-static void become(const char *program, char *const *argv, pid_t parent, int columns, int output)
+/* Runs in the new process and reports failures by exit status only. */
+static void become(const char *program, const char *const *argv, pid_t parent, int columns, bool errors_only,
+		   int output)
 {
 	int null = open("/dev/null", O_RDWR);
 	char width[16];
@@ -30,24 +31,25 @@ static void become(const char *program, char *const *argv, pid_t parent, int col
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		_exit(127);
 	setpgid(0, 0);
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-	    dup2(output, STDERR_FILENO) < 0)
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+	    dup2(errors_only ? null : output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
 		_exit(127);
 	snprintf(width, sizeof(width), "%d", columns);
 	if (columns)
 		setenv("COLUMNS", width, 1);
 	signal(SIGPIPE, SIG_DFL);
-	execv(program, argv);
+	/* execv() takes char * for historical reasons and does not modify the strings. */
+	execv(program, (char *const *)argv);
 	_exit(127);
 }
 
-int child_command_start(struct child_command *run, const char *program, char *const *argv, int columns,
-			struct error *err)
+int child_command_start(struct child_command *run, const char *program, const char *const *argv, int columns,
+			bool errors_only, struct error *err)
 {
 	pid_t parent = getpid();
 	int ends[2];
 
-	child_command_stop(run);
+	child_command_stop(run, COMMAND_WAIT_MS);
 	if (!program)
 		return err_set(err, ERR_UNAVAILABLE, "commands cannot be run from this screen");
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
@@ -60,9 +62,9 @@ int child_command_start(struct child_command *run, const char *program, char *co
 		return err_set(err, ERR_NOMEM, "cannot start a command: %s", strerror(errno));
 	}
 	if (!run->pid) {
-		/* Only this end waits where the pipe is full: a command need not expect EAGAIN from stdout. */
+		/* Blocking for the writer: commands do not handle EAGAIN on stdout and stderr. */
 		fcntl(ends[1], F_SETFL, 0);
-		become(program, argv, parent, columns, ends[1]);
+		become(program, argv, parent, columns, errors_only, ends[1]);
 	}
 	/* Parent and child both set the group, so that it exists whichever runs first. */
 	setpgid(run->pid, run->pid);
@@ -82,7 +84,7 @@ static void append_output(struct child_command *run, const char *bytes, size_t l
 	run->cut |= text_failed(&run->output);
 }
 
-/* Return: whether something came. */
+/* Return: whether there was new output. */
 static bool read_output(struct child_command *run)
 {
 	char bytes[CHUNK];
@@ -110,7 +112,7 @@ bool child_command_poll(struct child_command *run)
 	if (!run->pid)
 		return false;
 	news = read_output(run);
-	/* Ended means also that all that it printed was read; what a child of its own holds open is not waited for. */
+	/* At its end all its output is in the pipe, which a process of its own may keep open. */
 	if (run->ended || (run->fd >= 0 && news) || waitpid(run->pid, &status, WNOHANG) != run->pid)
 		return news;
 	while (read_output(run))
@@ -123,7 +125,39 @@ bool child_command_poll(struct child_command *run)
 	return true;
 }
 
-/* Its number is not given back by this: as long as that is taken, its process group can be killed. */
+bool child_command_wait(struct child_command *run, int wait_ms)
+{
+	int waited_ms;
+
+	child_command_poll(run);
+	for (waited_ms = 0; run->pid && !run->ended && waited_ms < wait_ms; waited_ms += POLL_MS) {
+		poll(NULL, 0, POLL_MS);
+		child_command_poll(run);
+	}
+	return run->ended;
+}
+
+bool child_command_last_line(const struct child_command *run, char *ret, size_t size)
+{
+	static const char name[] = "ibwire: ";
+	const char *text = text_chars(&run->output);
+	size_t end = run->output.len, begin;
+
+	if (!run->ended && (!end || text[end - 1] != '\n'))
+		return false;
+	while (end && (text[end - 1] == '\n' || text[end - 1] == ' '))
+		end--;
+	for (begin = end; begin && text[begin - 1] != '\n'; begin--)
+		;
+	if (end - begin >= strlen(name) && !strncmp(text + begin, name, strlen(name)))
+		begin += strlen(name);
+	if (begin == end)
+		return false;
+	text_sanitise(text + begin, end - begin, ret, size);
+	return true;
+}
+
+/* Leaves its process id allocated, so that its process group can be killed. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = { 0 };
@@ -132,21 +166,28 @@ static bool has_ended(pid_t pid)
 }
 
 /* SIGTERM first, so that it can clean up, then SIGKILL; both to the process group. */
-static void end(struct child_command *run)
+static bool end(struct child_command *run, int wait_ms)
 {
+	bool in_time = false;
+
 	kill(-run->pid, SIGTERM);
-	for (int waited_ms = 0; waited_ms < PATIENCE_MS && !has_ended(run->pid); waited_ms += LOOK_MS)
-		poll(NULL, 0, LOOK_MS);
+	for (int waited_ms = 0; waited_ms < wait_ms && !in_time; waited_ms += POLL_MS) {
+		read_output(run);
+		poll(NULL, 0, POLL_MS);
+		in_time = has_ended(run->pid);
+	}
 	kill(-run->pid, SIGKILL);
 	waitpid(run->pid, NULL, 0);
+	return in_time;
 }
 
-void child_command_stop(struct child_command *run)
+bool child_command_stop(struct child_command *run, int wait_ms)
 {
+	bool in_time = !run->pid || run->ended || end(run, wait_ms);
+
 	if (run->pid && run->fd >= 0)
 		close(run->fd);
-	if (run->pid && !run->ended)
-		end(run);
 	text_done(&run->output);
 	*run = (struct child_command){ 0 };
+	return in_time;
 }

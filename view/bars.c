@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tui/bars.h"
+#include "view/bars.h"
 
 #include <math.h>
 
@@ -15,7 +15,7 @@ static double part_of(double value, double most)
 	return value < most ? value / most : 1;
 }
 
-/* From the left: an eighth of a column is the least that Unicode has, half a one the least of ASCII. */
+/* Resolution: an eighth of a column in Unicode, half a column in ASCII. */
 void bars_append(struct text *text, double value, double most, unsigned columns, bool ascii)
 {
 	static const char *const blocks[STEPS] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "tui/event_list.h"
+#include "tui/model/event_list.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/err.h"
 #include "fabric/names.h"
 #include "tui/model/filter.h"
+#include "view/event_text.h"
 
 void event_list_done(struct event_list *list)
 {
@@ -83,7 +83,7 @@ static bool passes(const struct event_filter *filter, const struct recent_event 
 	if (!filter->has_regex)
 		return true;
 	snprintf(all, sizeof(all), "%s %s %s", event->kind, event_where(event, where, sizeof(where)),
-		 event_text(event, text, sizeof(text)));
+		 event_text(event->text, text, sizeof(text)));
 	return regexec(&filter->regex, all, 0, NULL, 0) == 0;
 }
 
@@ -151,48 +151,4 @@ const char *event_where(const struct recent_event *event, char *ret, size_t size
 	else
 		snprintf(ret, size, "%s", name);
 	return ret;
-}
-
-/*
- * "MF0;NAME:MODEL/U1" at the beginning of a text; of a module's name, "MF0;NAME:MODEL/L01/U1", what is before "/L01":
- * as names_short() has it.
- * Return: its bytes, 0 where there is none; @ret_name: NAME's.
- */
-static size_t managed_name(const char *text, size_t *ret_name)
-{
-	const char *name = text + strlen("MF0;"), *colon, *end;
-
-	if (strncmp(text, "MF0;", strlen("MF0;")))
-		return 0;
-	colon = name + strcspn(name, ": ");
-	end = *colon == ':' ? colon + strcspn(colon, "/ ") : colon;
-	if (colon == name || *end != '/')
-		return 0;
-	*ret_name = (size_t)(colon - name);
-	if (!strncmp(end, "/U1", 3) && !isalnum((unsigned char)end[3]))
-		end += 3;
-	return (size_t)(end - text);
-}
-
-const char *event_text_shown(const char *from, char *ret, size_t size)
-{
-	size_t to = 0, name = 0, bytes;
-
-	while (*from && to + 1 < size) {
-		bytes = managed_name(from, &name);
-		if (bytes && name < size - to - 1) {
-			memcpy(ret + to, from + strlen("MF0;"), name);
-			to += name;
-			from += bytes;
-		} else {
-			ret[to++] = *from++;
-		}
-	}
-	ret[to] = '\0';
-	return ret;
-}
-
-const char *event_text(const struct recent_event *event, char *ret, size_t size)
-{
-	return event_text_shown(event->text, ret, size);
 }

@@ -15,8 +15,8 @@
  * node0009   idle, and its name has escape sequences, quotes and wide characters
  * ports without a cable: never up
  */
-#ifndef IBWIRE_TUI_MODEL_SAMPLE_H
-#define IBWIRE_TUI_MODEL_SAMPLE_H
+#ifndef IBWIRE_TUI_MODEL_TEST_SAMPLE_H
+#define IBWIRE_TUI_MODEL_TEST_SAMPLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,11 +2,10 @@
 /*
  * event_list.h - list of events, newest first, with a filter
  *
- * Newer events are put before those loaded earlier if the two overlap: the list never has a
- * gap.
+ * Newer events are put before those loaded earlier if the two overlap: the list never has a gap.
  */
-#ifndef IBWIRE_TUI_EVENT_LIST_H
-#define IBWIRE_TUI_EVENT_LIST_H
+#ifndef IBWIRE_TUI_MODEL_EVENT_LIST_H
+#define IBWIRE_TUI_MODEL_EVENT_LIST_H
 
 #include <regex.h>
 #include <stdbool.h>
@@ -59,8 +58,7 @@ int event_list_add(struct event_list *list, const struct recent_event *event, st
 int event_list_filter(struct event_list *list, struct error *err);
 
 /*
- * event_list_pattern - set the pattern: an extended regular expression, case-insensitive; "":
- * none
+ * event_list_pattern - set the pattern: an extended regular expression, case-insensitive; "": none
  * Return: 0; ERR_USAGE: the previous pattern stays.
  */
 int event_list_pattern(struct event_list *list, const char *pattern, struct error *err);
@@ -71,13 +69,7 @@ size_t event_list_find(const struct event_list *list, int64_t id);
 /* event_list_at - the event of a row, or NULL. */
 const struct recent_event *event_list_at(const struct event_list *list, size_t row);
 
-/*
- * event_where - "leaf01/12", "leaf01", "" for the fabric. event_text - with displayed names.
- * Return: @ret.
- */
+/* event_where - "leaf01/12", "leaf01", "" for the fabric. Return: @ret. */
 const char *event_where(const struct recent_event *event, char *ret, size_t size);
-const char *event_text(const struct recent_event *event, char *ret, size_t size);
-/* event_text_shown - the same, of the text of any event */
-const char *event_text_shown(const char *from, char *ret, size_t size);
 
 #endif

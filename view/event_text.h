@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* event_text.h - the text of an event as displayed */
+#ifndef IBWIRE_VIEW_EVENT_TEXT_H
+#define IBWIRE_VIEW_EVENT_TEXT_H
+
+#include <stddef.h>
+
+/*
+ * event_text - replace the names of managed switches by their displayed names (names_short())
+ * @from:  the stored text
+ * @ret:   of @size bytes; what does not fit is cut
+ * Return: @ret.
+ */
+const char *event_text(const char *from, char *ret, size_t size);
+
+#endif

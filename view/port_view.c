@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "view/port_view.h"
+
+#include <math.h>
+
+#include "analysis/rate.h"
+#include "analysis/stall.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+const char *view_ber_key(enum view_ber which)
+{
+	static const char *const keys[VIEW_BER_COUNT] = {
+		[VIEW_BER_SYMBOL] = "symbol_ber",
+		[VIEW_BER_EFFECTIVE] = "effective_ber",
+		[VIEW_BER_RAW] = "raw_ber",
+	};
+
+	return keys[which];
+}
+
+double view_age_s(int64_t now_us, int64_t then_us)
+{
+	int64_t age_us = then_us ? when_age_us(now_us, then_us) : -1;
+
+	return age_us < 0 ? NAN : (double)age_us / 1e6;
+}
+
+static void view_errors(const struct delta *sum, struct port_view *ret)
+{
+	int counter;
+
+	ret->errors_known = sum->elapsed_us > 0 ? sum->known & COUNTER_ERROR_SET : 0;
+	ret->errors_unknown = (COUNTER_ERROR_SET & ~ret->errors_known) | (COUNTER_ERROR_SET & sum->saturated);
+	ret->errors_at_least = sum->saturated & COUNTER_ERROR_SET;
+	ret->errors = ret->errors_known ? 0 : NAN;
+	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+		if (ret->errors_known & COUNTER_BIT(counter))
+			ret->errors += (double)sum->value[counter];
+}
+
+static void view_rates(const struct snapshot *snapshot, const struct delta *sum, struct port_view *ret)
+{
+	const struct port *port = &snapshot->fabric->ports[ret->port];
+	const struct pma_caps *caps = snapshot->caps ? &snapshot->caps[port->node] : NULL;
+	struct stall stall = stall_estimate(sum, &snapshot->fabric->nodes[port->node], port, caps);
+	uint64_t rate = port_rate_bits_per_s(port);
+
+	ret->xmit_bytes_per_s = rate_bytes_per_s(sum, COUNTER_XMIT_DATA);
+	ret->rcv_bytes_per_s = rate_bytes_per_s(sum, COUNTER_RCV_DATA);
+	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
+	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
+	ret->xmit_packets_per_s = rate_per_s(sum, COUNTER_XMIT_PACKETS);
+	ret->rcv_packets_per_s = rate_per_s(sum, COUNTER_RCV_PACKETS);
+	ret->wait_ticks_per_s = rate_per_s(sum, COUNTER_XMIT_WAIT);
+	ret->stall_percent = stall.percent;
+	ret->stall_at_least = stall.at_least;
+}
+
+void port_view_of(const struct snapshot *snapshot, uint32_t index, int64_t reference_us, bool newest,
+		  struct port_view *ret)
+{
+	const struct port *port = &snapshot->fabric->ports[index];
+	const struct port_row *row = &snapshot->rows[index];
+	const struct delta nothing = { 0 };
+	uint64_t rate = port_rate_bits_per_s(port);
+
+	*ret = (struct port_view){
+		.port = index,
+		.rate_gbps = rate ? (double)rate / 1e9 : NAN,
+		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
+		.age_s = view_age_s(reference_us, row->last_wall_us),
+		.ber = { [VIEW_BER_SYMBOL] = ber_symbol(&row->sum, rate), [VIEW_BER_EFFECTIVE].rate = NAN,
+			 [VIEW_BER_RAW].rate = NAN },
+	};
+	view_rates(snapshot, newest && row->status != SAMPLE_OK ? &nothing : &row->sum, ret);
+	view_errors(&row->sum, ret);
+	ret->word = (newest ? port_word_now : port_word)(port, row->status, ret->xmit_bytes_per_s,
+							 ret->rcv_bytes_per_s);
+	ret->unused = ret->word == WORD_DOWN &&
+		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > PORT_UNUSED_US);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* port_view.h - what is shown of a port, in tables, in data and on the screen */
+#ifndef IBWIRE_VIEW_PORT_VIEW_H
+#define IBWIRE_VIEW_PORT_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/ber.h"
+#include "analysis/status.h"
+#include "fabric/counter.h"
+
+struct snapshot;
+
+/* Headings of the columns of a port, in tables and on the screen. */
+#define HEADING_LID "LID"
+#define HEADING_STATE "STATE"
+#define HEADING_LINK "LINK"
+#define HEADING_STATUS "STATUS"
+#define HEADING_TX "TX"
+#define HEADING_RX "RX"
+#define HEADING_TX_PERCENT "TX%"
+#define HEADING_RX_PERCENT "RX%"
+#define HEADING_STALL "XmitWait%"
+#define HEADING_ERRORS "ERRORS"
+#define HEADING_PEER "PEER"
+#define HEADING_AGE "AGE"
+
+/* Bit error rates, and their keys; effective and raw need detail counters (cli/ports/port_details.h). */
+enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
+const char *view_ber_key(enum view_ber which);
+
+/* Numbers of one port; NAN if unknown. */
+struct port_view {
+	uint32_t port; /* index into the fabric's ports */
+	enum port_word word;
+	double rate_gbps;
+	double xmit_bytes_per_s, rcv_bytes_per_s;
+	double xmit_packets_per_s, rcv_packets_per_s;
+	double xmit_percent, rcv_percent;
+	double stall_percent;       /* XmitWait%, an estimate */
+	double wait_ticks_per_s;
+	double errors;              /* sum of the known error counters */
+	double window_s, age_s;
+	counter_set errors_known;   /* error counters with a delta in the window */
+	counter_set errors_unknown; /* without a delta, and saturated */
+	struct ber ber[VIEW_BER_COUNT];
+	bool stall_at_least;
+	bool errors_at_least;       /* an error counter is saturated */
+	bool unused;                /* down, and not read for an hour or never */
+};
+
+/* A port that is down and was not read for this long is unused. */
+#define PORT_UNUSED_US (3600 * INT64_C(1000000))
+
+/*
+ * port_view_of - compute the numbers of a port
+ * @port:          index into the fabric's ports
+ * @reference_us:  wall clock for its age
+ * @newest:        of the newest sweep alone: a port that did not respond in it has no rates, and its
+ *                 status is port_word_now()
+ */
+void port_view_of(const struct snapshot *snapshot, uint32_t port, int64_t reference_us, bool newest,
+		  struct port_view *ret);
+
+/* view_age_s - when_age_us() in seconds; NAN if unknown: @then_us is 0, or the clock was changed. */
+double view_age_s(int64_t now_us, int64_t then_us);
+
+#endif
