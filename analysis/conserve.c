@@ -150,9 +150,8 @@ static struct amount lead_of(const struct conserve_side *side, const struct cons
 {
 	struct amount lead = at_rate(lead_us(&side->last, &other->last), link_bits_per_s);
 	struct amount counted = { 0, 0 };
-	unsigned i;
 
-	for (i = 0; i < side->count; i++) {
+	for (unsigned i = 0; i < side->count; i++) {
 		counted.words += (double)side->recent[i].words;
 		counted.packets += (double)side->recent[i].packets;
 		if (side->recent[i].from_late_us <= other->last.early_us)

@@ -37,30 +37,28 @@ static struct world_link *link_at(const struct world *world, uint32_t node, unsi
 
 static void index_links(struct world *world)
 {
-	uint32_t i, end;
-
 	memset(world->link_of, 0, WORLD_NODES * sizeof(*world->link_of));
-	for (i = 0; i < world->link_count; i++)
-		for (end = 0; end < 2; end++)
+	for (uint32_t i = 0; i < world->link_count; i++)
+		for (uint32_t end = 0; end < 2; end++)
 			world->link_of[world->links[i].end[end].node][world->links[i].end[end].num] = &world->links[i];
 }
 
 static void build(struct world *world)
 {
 	const struct world_shape *made = &world->made;
-	unsigned per_leaf = (made->hosts + made->leafs - 1) / made->leafs, h, r, l, s, p;
+	unsigned per_leaf = (made->hosts + made->leafs - 1) / made->leafs, l;
 	char name[32];
 
 	for (l = 0; l < made->leafs; l++) {
 		snprintf(name, sizeof(name), "leaf%u", l);
 		add_node(world, name, NODE_SWITCH, 0x1000 + l, 100 + made->spines * made->parallel);
 	}
-	for (s = 0; s < made->spines; s++) {
+	for (unsigned s = 0; s < made->spines; s++) {
 		snprintf(name, sizeof(name), "spine%u", s);
 		add_node(world, name, NODE_SWITCH, 0x2000 + s, made->leafs * made->parallel);
 	}
-	for (h = 0; h < made->hosts; h++)
-		for (r = 0; r < made->rails; r++) {
+	for (unsigned h = 0; h < made->hosts; h++)
+		for (unsigned r = 0; r < made->rails; r++) {
 			uint32_t hca;
 
 			snprintf(name, sizeof(name), "h%u mlx5_%u", h, r);
@@ -70,8 +68,8 @@ static void build(struct world *world)
 				 hca, 1);
 		}
 	for (l = 0; l < made->leafs; l++)
-		for (s = 0; s < made->spines; s++)
-			for (p = 0; p < made->parallel; p++)
+		for (unsigned s = 0; s < made->spines; s++)
+			for (unsigned p = 0; p < made->parallel; p++)
 				add_link(world, l, 101 + s * made->parallel + p, made->leafs + s,
 					 1 + l * made->parallel + p);
 }
@@ -130,11 +128,9 @@ bool world_link_is_up(const struct world *world, const struct world_link *link)
 /* Discovery sees what it reaches: no node whose links are all down. */
 static bool is_seen(const struct world *world, uint32_t node)
 {
-	uint32_t i;
-
 	if (world->nodes[node].hung)
 		return false;
-	for (i = 0; i < world->link_count; i++)
+	for (uint32_t i = 0; i < world->link_count; i++)
 		if ((world->links[i].end[0].node == node || world->links[i].end[1].node == node) &&
 		    world_link_is_up(world, &world->links[i]))
 			return true;
@@ -147,14 +143,13 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 	struct node node = { .guid = from->guid, .system_guid = from->guid, .type = from->type, .vendor_id = 0x2c9,
 			     .device_id = from->type == NODE_SWITCH ? 0xd2f2 : 4129, .port_count = from->ports,
 			     .lid = (uint16_t)(from->type == NODE_SWITCH ? at + 1 : 0) };
-	unsigned num;
 
 	if (from->type == NODE_CA)
 		node.system_guid = from->guid & ~UINT64_C(15);
 	snprintf(node.desc, sizeof(node.desc), "%s", from->name);
 	if (fabric_add_node(fabric, &node, NULL) < 0)
 		abort();
-	for (num = from->type == NODE_SWITCH ? 0 : 1; num <= from->ports; num++) {
+	for (unsigned num = from->type == NODE_SWITCH ? 0 : 1; num <= from->ports; num++) {
 		const struct world_link *link = num ? link_at(world, at, num) : NULL;
 		bool up = !num || (link && world_link_is_up(world, link));
 		struct port port = {
@@ -177,9 +172,7 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 
 static uint32_t find_guid(const struct world *world, uint64_t guid)
 {
-	uint32_t i;
-
-	for (i = 0; i < world->node_count; i++)
+	for (uint32_t i = 0; i < world->node_count; i++)
 		if (world->nodes[i].guid == guid)
 			return i;
 	abort();
@@ -188,15 +181,14 @@ static uint32_t find_guid(const struct world *world, uint64_t guid)
 static void discover(struct world *world)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	uint32_t i;
 
 	index_links(world);
 	if (!fabric)
 		abort();
-	for (i = 0; i < world->node_count; i++)
+	for (uint32_t i = 0; i < world->node_count; i++)
 		if (is_seen(world, i))
 			discover_node(world, fabric, i);
-	for (i = 0; i < world->link_count; i++) {
+	for (uint32_t i = 0; i < world->link_count; i++) {
 		const struct world_link *link = &world->links[i];
 		uint32_t a = fabric_find_port(fabric, world->nodes[link->end[0].node].guid, link->end[0].num);
 		uint32_t b = fabric_find_port(fabric, world->nodes[link->end[1].node].guid, link->end[1].num);
@@ -212,7 +204,7 @@ static void discover(struct world *world)
 	world->old_fabric = world->fabric;
 	world->old_shape = world->shape;
 	world->fabric = fabric;
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		world->node_of[i] = find_guid(world, fabric->nodes[i].guid);
 	if (shape_create(fabric, NULL, &world->shape, NULL) < 0)
 		abort();
@@ -220,9 +212,7 @@ static void discover(struct world *world)
 
 static struct world_told *find_told(struct world *world, const struct finding *finding)
 {
-	size_t i;
-
-	for (i = 0; i < world->told_count; i++) {
+	for (size_t i = 0; i < world->told_count; i++) {
 		const struct finding *told = &world->told[i].finding;
 
 		if (told->kind == finding->kind && told->node_guid == finding->node_guid &&
@@ -258,12 +248,12 @@ static void take_report(void *ctx, enum health_change change, struct finding *fi
 static void fill_delta(struct world *world, uint32_t node, unsigned num, struct delta *delta)
 {
 	const struct world_link *link = link_at(world, node, num);
-	int end = link && link->end[1].node == node && link->end[1].num == num, i;
+	int end = link && link->end[1].node == node && link->end[1].num == num;
 	double words = link ? (double)link_rate_bits_per_s(link->width, (enum link_speed)link->speed) / 32e6 : 0;
 
 	*delta = (struct delta){ .elapsed_us = world->interval_us, .known = COUNTER_BIT(COUNTER_COUNT) - 1,
 				 .reset = world->resets[node][num], .saturated = world->full[node][num] };
-	for (i = 0; i < COUNTER_COUNT; i++)
+	for (int i = 0; i < COUNTER_COUNT; i++)
 		delta->value[i] = world->counts[node][num][i];
 	if (!link)
 		return;
@@ -275,10 +265,8 @@ static void fill_delta(struct world *world, uint32_t node, unsigned num, struct 
 
 static void shuffle(struct world *world, struct health_sample *samples, size_t count)
 {
-	size_t i;
-
 	srand(world->shuffle);
-	for (i = count; world->shuffle && i > 1; i--) {
+	for (size_t i = count; world->shuffle && i > 1; i--) {
 		size_t j = (size_t)rand() % i;
 		struct health_sample kept = samples[i - 1];
 
@@ -292,10 +280,9 @@ static size_t fill_samples(struct world *world, struct health_sample *samples, s
 {
 	const struct fabric *fabric = world->fabric;
 	size_t count = 0;
-	uint32_t p;
 
 	*ret_details = 0;
-	for (p = 0; p < fabric->port_count; p++) {
+	for (uint32_t p = 0; p < fabric->port_count; p++) {
 		const struct port *port = &fabric->ports[p];
 		uint32_t node = world->node_of[port->node];
 		struct health_sample *sample = &samples[count];
@@ -341,10 +328,8 @@ static void forget_counts(struct world *world)
 
 static void fill_locked(const struct world *world, struct health_input *input, uint64_t *locked)
 {
-	uint32_t i;
-
 	input->locked_guids = locked;
-	for (i = 0; i < world->node_count; i++)
+	for (uint32_t i = 0; i < world->node_count; i++)
 		if (world->nodes[i].locked)
 			locked[input->locked_count++] = world->nodes[i].guid;
 }
@@ -353,9 +338,9 @@ static void fill_locked(const struct world *world, struct health_input *input, u
 static void read_wanted(struct world *world)
 {
 	const uint64_t *wants;
-	size_t count = health_wants_tables(world->health, &wants), i;
+	size_t count = health_wants_tables(world->health, &wants);
 
-	for (i = 0; i < count && world->has_routes; i++)
+	for (size_t i = 0; i < count && world->has_routes; i++)
 		world_read_table(world, find_guid(world, wants[i]));
 }
 
@@ -380,7 +365,6 @@ static void sweep(struct world *world)
 		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
 		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
-	uint32_t i;
 
 	if (world->stale)
 		discover(world);
@@ -393,7 +377,7 @@ static void sweep(struct world *world)
 	caps = calloc(world->fabric->node_count + 1, sizeof(*caps));
 	if (!samples || !deltas || !details || !fec || !caps)
 		abort();
-	for (i = 0; i < world->fabric->node_count; i++)
+	for (uint32_t i = 0; i < world->fabric->node_count; i++)
 		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
 	count = fill_samples(world, samples, deltas, details, fec, &detail_count);
 	fill_locked(world, &input, locked);
@@ -426,12 +410,12 @@ void world_sweeps(struct world *world, unsigned count)
 void world_restart(struct world *world)
 {
 	const struct finding *const *open;
-	size_t count = health_open(world->health, &open), i;
+	size_t count = health_open(world->health, &open);
 	struct health *health = health_create(&world->settings);
 
 	if (!health)
 		abort();
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (health_restore(health, open[i], NULL) < 0)
 			abort();
 	health_destroy(world->health);
@@ -447,9 +431,9 @@ static int compare_lines(const void *a, const void *b)
 const char *world_summary(const struct world *world, bool infos, char *ret, size_t size)
 {
 	static char lines[WORLD_TOLD][128];
-	size_t i, count = 0, at = 0;
+	size_t count = 0, at = 0;
 
-	for (i = 0; i < world->told_count; i++) {
+	for (size_t i = 0; i < world->told_count; i++) {
 		const struct world_told *told = &world->told[i];
 		char place[64], port[8] = "", times[16] = "";
 
@@ -468,7 +452,7 @@ const char *world_summary(const struct world *world, bool infos, char *ret, size
 	}
 	qsort(lines, count, sizeof(lines[0]), compare_lines);
 	ret[0] = 0;
-	for (i = 0; i < count && at < size; i++)
+	for (size_t i = 0; i < count && at < size; i++)
 		at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? "; " : "", lines[i]);
 	return ret;
 }
@@ -477,9 +461,8 @@ unsigned world_check(const struct world_case *cases, size_t count, bool infos)
 {
 	char found[4096];
 	unsigned failed = 0;
-	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct world *world = world_create(cases[i].shape);
 
 		world_run(world, cases[i].script);
@@ -496,9 +479,7 @@ unsigned world_check(const struct world_case *cases, size_t count, bool infos)
 
 const struct world_told *world_find(const struct world *world, enum finding_kind kind)
 {
-	size_t i;
-
-	for (i = 0; i < world->told_count; i++)
+	for (size_t i = 0; i < world->told_count; i++)
 		if (world->told[i].finding.kind == kind)
 			return &world->told[i];
 	return NULL;

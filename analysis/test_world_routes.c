@@ -9,10 +9,9 @@
 void world_read_table(struct world *world, uint32_t at)
 {
 	uint8_t block[ROUTES_BLOCK];
-	uint32_t lid, i;
 
-	for (lid = 0; lid <= world->node_count; lid += ROUTES_BLOCK) {
-		for (i = 0; i < ROUTES_BLOCK; i++)
+	for (uint32_t lid = 0; lid <= world->node_count; lid += ROUTES_BLOCK) {
+		for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
 			block[i] = lid + i && lid + i <= world->node_count ? world->tables[at][lid + i] :
 									     ROUTES_NO_PORT;
 		if (routes_set_block(&world->routes, world->nodes[at].guid, lid / ROUTES_BLOCK, block, NULL, NULL) < 0)
@@ -29,9 +28,9 @@ void world_read_table(struct world *world, uint32_t at)
 /* The link down from a spine to a leaf, one of those that are up; 0: none. */
 static uint8_t way_down(const struct world *world, uint32_t spine, uint32_t leaf, uint32_t lid)
 {
-	unsigned parallel = world->made.parallel, i;
+	unsigned parallel = world->made.parallel;
 
-	for (i = 0; i < parallel; i++) {
+	for (unsigned i = 0; i < parallel; i++) {
 		unsigned num = 1 + leaf * parallel + (lid / world->made.spines + i) % parallel;
 
 		if (world_link_is_up(world, world->link_of[spine][num]))
@@ -44,7 +43,7 @@ static uint8_t way_down(const struct world *world, uint32_t spine, uint32_t leaf
 static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
 {
 	const struct world_shape *made = &world->made;
-	uint32_t to = lid - 1, leaf, uplinks = made->spines * made->parallel, i;
+	uint32_t to = lid - 1, leaf, uplinks = made->spines * made->parallel;
 	unsigned num;
 
 	if (world->nodes[to].type != NODE_CA)
@@ -57,7 +56,7 @@ static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
 	for (num = 1; num <= 100; num++)
 		if (world->link_of[at][num] && world->link_of[at][num]->end[1].node == to)
 			return (uint8_t)num;
-	for (i = 0; i < uplinks; i++) {
+	for (uint32_t i = 0; i < uplinks; i++) {
 		num = 101 + (lid + i) % uplinks;
 		if (world_link_is_up(world, world->link_of[at][num]) &&
 		    way_down(world, world->link_of[at][num]->end[1].node, leaf, lid))
@@ -68,10 +67,8 @@ static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
 
 void world_settle_routes(struct world *world)
 {
-	uint32_t at, lid;
-
-	for (at = 0; at < world->made.leafs + world->made.spines; at++)
-		for (lid = 1; lid <= world->node_count; lid++) {
+	for (uint32_t at = 0; at < world->made.leafs + world->made.spines; at++)
+		for (uint32_t lid = 1; lid <= world->node_count; lid++) {
 			uint8_t port = even_port(world, at, lid);
 
 			world->changes[at] += world->tables[at][lid] != port;
@@ -82,11 +79,10 @@ void world_settle_routes(struct world *world)
 void world_make_routes(struct world *world)
 {
 	bool first = !world->has_routes;
-	uint32_t at;
 
 	world->has_routes = true;
 	world_settle_routes(world);
-	for (at = 0; at < world->made.leafs + world->made.spines; at++)
+	for (uint32_t at = 0; at < world->made.leafs + world->made.spines; at++)
 		world_read_table(world, at);
 	if (first)
 		world->changed_count = 0;
@@ -95,9 +91,7 @@ void world_make_routes(struct world *world)
 /* So many destinations that left by another uplink leave by this one. */
 void world_skew(struct world *world, uint32_t at, uint8_t num, unsigned count)
 {
-	uint32_t lid;
-
-	for (lid = 1; lid <= world->node_count && count; lid++) {
+	for (uint32_t lid = 1; lid <= world->node_count && count; lid++) {
 		uint8_t was = world->tables[at][lid];
 
 		if (was == ROUTES_NO_PORT || (at < world->made.leafs && was <= 100) || was == num)

@@ -19,13 +19,12 @@ static uint32_t node_named(const struct world *world, const char *name)
 {
 	unsigned host, rail;
 	char hca[32];
-	uint32_t i;
 
 	if (sscanf(name, "h%u.%u", &host, &rail) == 2) {
 		snprintf(hca, sizeof(hca), "h%u mlx5_%u", host, rail);
 		name = hca;
 	}
-	for (i = 0; i < world->node_count; i++)
+	for (uint32_t i = 0; i < world->node_count; i++)
 		if (!strcmp(world->nodes[i].name, name))
 			return i;
 	die("no such node", name);
@@ -59,10 +58,10 @@ static void set_nodes(struct world *world, const char *name, const char *what, b
 	char prefix[162]; /* the name of at most 159 bytes, a space */
 	unsigned host;
 	bool all = sscanf(name, "h%u", &host) == 1 && !strchr(name, '.');
-	uint32_t one = all ? 0 : node_named(world, name), i;
+	uint32_t one = all ? 0 : node_named(world, name);
 
 	snprintf(prefix, sizeof(prefix), "%s ", name);
-	for (i = 0; i < world->node_count; i++) {
+	for (uint32_t i = 0; i < world->node_count; i++) {
 		struct world_node *node = &world->nodes[i];
 
 		if (all ? strncmp(node->name, prefix, strlen(prefix)) != 0 : i != one)
@@ -82,9 +81,8 @@ static void set_nodes(struct world *world, const char *name, const char *what, b
 static void spread(struct world *world, const char *port, const char *counter, unsigned count, unsigned sweeps)
 {
 	struct world_end at = port_named(world, port);
-	unsigned i;
 
-	for (i = 0; i < sweeps; i++) {
+	for (unsigned i = 0; i < sweeps; i++) {
 		world->counted = true;
 		world->counts[at.node][at.num][counter_by_key(counter)] +=
 			count * (i + 1) / sweeps - count * i / sweeps;
@@ -97,7 +95,6 @@ static bool run_link(struct world *world, const char *word, char args[4][40])
 	struct world_link *link, kept;
 	int end, other_end;
 	struct world_link *other;
-	size_t i;
 
 	if (!strcmp(word, "down") || !strcmp(word, "up")) {
 		link_named(world, args[0], &end)->down = !strcmp(word, "down");
@@ -114,7 +111,7 @@ static bool run_link(struct world *world, const char *word, char args[4][40])
 		link = link_named(world, args[0], &end);
 		link->stall[end] = atof(args[1]);
 	} else if (!strcmp(word, "loads")) {
-		for (i = 0; i < world->link_count; i++)
+		for (size_t i = 0; i < world->link_count; i++)
 			world->links[i].load[0] = world->links[i].load[1] = atof(args[0]);
 	} else if (!strcmp(word, "swap")) {
 		link = link_named(world, args[0], &end);
@@ -162,9 +159,8 @@ static bool run_node(struct world *world, const char *word, char args[4][40])
 		{ "answer", "silent", false }, { "lock", "locked", true }, { "unlock", "locked", false },
 		{ "hang", "hung", true }, { "unhang", "hung", false },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(word, words[i].word)) {
 			set_nodes(world, args[0], words[i].what, words[i].to);
 			return true;

@@ -147,7 +147,6 @@ bool pma_caps_meet(const struct pma_caps *caps, enum counter_need need)
 static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 {
 	uint64_t value = 0;
-	unsigned i;
 
 	if (bits < 8)
 		return bytes[offset / 8] >> (8 - offset % 8 - bits) & ((1u << bits) - 1);
@@ -155,7 +154,7 @@ static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 		memcpy(&value, bytes + offset / 8, sizeof(value));
 		return be64toh(value);
 	}
-	for (i = 0; i < bits / 8; i++)
+	for (unsigned i = 0; i < bits / 8; i++)
 		value = value << 8 | bytes[offset / 8 + i];
 	return value;
 }
@@ -164,9 +163,8 @@ static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 static unsigned needs_met(const struct pma_caps *caps)
 {
 	unsigned met = 0;
-	int need;
 
-	for (need = NEED_NOTHING; need <= NEED_QP1_DROPPED; need++)
+	for (int need = NEED_NOTHING; need <= NEED_QP1_DROPPED; need++)
 		met |= (unsigned)pma_caps_meet(caps, (enum counter_need)need) << need;
 	return met;
 }
@@ -176,9 +174,8 @@ void reading_decode(struct reading *reading, enum counter_attribute attribute, c
 {
 	counter_set present = reading->present, wide = reading->wide;
 	unsigned met = needs_met(caps);
-	size_t i;
 
-	for (i = 0; i < FIELD_COUNT; i++) {
+	for (size_t i = 0; i < FIELD_COUNT; i++) {
 		const struct counter_field *field = &fields[i];
 		counter_set bit = COUNTER_BIT(field->counter);
 

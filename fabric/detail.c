@@ -102,11 +102,8 @@ const struct detail_info *detail_info(enum detail_attribute attribute, unsigned 
 
 bool detail_by_key(const char *key, enum detail_attribute *ret_attribute, unsigned *ret_number)
 {
-	int attribute;
-	unsigned number;
-
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
-		for (number = 0; number < attributes[attribute].count; number++)
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (unsigned number = 0; number < attributes[attribute].count; number++)
 			if (!strcmp(key, attributes[attribute].fields[number].info.key)) {
 				*ret_attribute = (enum detail_attribute)attribute;
 				*ret_number = number;
@@ -123,9 +120,8 @@ uint32_t detail_max(enum detail_attribute attribute, unsigned number)
 static uint32_t read_number(const uint8_t *bytes, unsigned bits)
 {
 	uint32_t value = 0;
-	unsigned i;
 
-	for (i = 0; i < bits / 8; i++)
+	for (unsigned i = 0; i < bits / 8; i++)
 		value = value << 8 | bytes[i];
 	return value;
 }
@@ -140,9 +136,8 @@ static void put(struct detail_reading *reading, unsigned number, uint32_t value)
 static uint32_t sum_lanes(const uint8_t *bytes)
 {
 	uint32_t sum = 0;
-	int lane;
 
-	for (lane = 0; lane < LANES; lane++)
+	for (int lane = 0; lane < LANES; lane++)
 		if (__builtin_add_overflow(sum, read_number(bytes + 4 * lane, 32), &sum))
 			return UINT32_MAX;
 	return sum;
@@ -150,8 +145,6 @@ static uint32_t sum_lanes(const uint8_t *bytes)
 
 static void decode_fec(struct detail_reading *reading, const uint8_t *bytes)
 {
-	unsigned lane;
-
 	if (reading->layout == FEC_LAYOUT_RS) {
 		put(reading, DETAIL_FEC_CORRECTED_BLOCKS, read_number(bytes + RS_CORRECTED_BLOCKS, 32));
 		put(reading, DETAIL_FEC_UNCORRECTED_BLOCKS, read_number(bytes + RS_UNCORRECTED_BLOCKS, 32));
@@ -160,18 +153,16 @@ static void decode_fec(struct detail_reading *reading, const uint8_t *bytes)
 		put(reading, DETAIL_FEC_CORRECTED_BLOCKS, sum_lanes(bytes + LANES_CORRECTED));
 		put(reading, DETAIL_FEC_UNCORRECTED_BLOCKS, sum_lanes(bytes + LANES_UNCORRECTED));
 	}
-	for (lane = 0; lane < LANES; lane++)
+	for (unsigned lane = 0; lane < LANES; lane++)
 		put(reading, DETAIL_FEC_CORRECTED_LANE_0 + lane, read_number(bytes + LANES_CORRECTED + 4 * lane, 32));
 }
 
 void detail_decode(enum detail_attribute attribute, enum fec_layout layout, const uint8_t *bytes, size_t len,
 		   struct detail_reading *ret)
 {
-	unsigned number;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->attribute = (uint8_t)attribute;
-	for (number = 0; number < attributes[attribute].count; number++) {
+	for (unsigned number = 0; number < attributes[attribute].count; number++) {
 		const struct detail_field *field = &attributes[attribute].fields[number];
 
 		if (field->byte != BY_LAYOUT && field->byte + field->bits / 8u <= len)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Traces, weights and checks of random tables against slow ones that are plainly right; and of large ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "fabric/test_routes.h"
@@ -50,17 +45,15 @@ static uint8_t random_out(struct bed *bed, uint32_t node, uint64_t *random)
 
 static void fill_tables(struct bed *bed, uint64_t *random)
 {
-	unsigned s, block, i;
-
-	for (s = 0; s < bed->switches; s++) {
+	for (unsigned s = 0; s < bed->switches; s++) {
 		const struct node *node = &bed->fabric->nodes[bed->nodes[s]];
 
 		memset(bed->tables[s], ROUTES_NO_PORT, sizeof(bed->tables[s]));
 		memset(bed->read[s], 0, sizeof(bed->read[s]));
-		for (block = 0; block <= node->lft_top / ROUTES_BLOCK; block++) {
+		for (unsigned block = 0; block <= node->lft_top / ROUTES_BLOCK; block++) {
 			if (below(random, 12) == 0)
 				continue;
-			for (i = 0; i < ROUTES_BLOCK; i++)
+			for (unsigned i = 0; i < ROUTES_BLOCK; i++)
 				bed->tables[s][block * ROUTES_BLOCK + i] = random_out(bed, bed->nodes[s], random);
 			bed->read[s][block] = true;
 			assert_int_equal(routes_set_block(&bed->routes, node->guid, block,
@@ -72,16 +65,16 @@ static void fill_tables(struct bed *bed, uint64_t *random)
 static void bed_init(struct bed *bed, uint64_t seed)
 {
 	uint64_t random = seed;
-	unsigned hosts = 4 + below(&random, 30), i;
+	unsigned hosts = 4 + below(&random, 30);
 	uint8_t lmc = (uint8_t)below(&random, 3);
 	uint16_t lid = 1, top = (uint16_t)(60 + below(&random, LIDS_MAX - 64));
 
 	memset(bed, 0, sizeof(*bed));
 	bed->fabric = fabric_create(NULL);
 	bed->switches = 1 + below(&random, SWITCHES_MAX);
-	for (i = 0; i < bed->switches; i++)
+	for (unsigned i = 0; i < bed->switches; i++)
 		bed->nodes[i] = routes_add_switch(bed->fabric, 100 + i, lid++, 12, top);
-	for (i = 0; i < hosts; i++) {
+	for (unsigned i = 0; i < hosts; i++) {
 		uint8_t ports = (uint8_t)(1 + below(&random, 2));
 		uint32_t device = below(&random, 9) ? 4129 : 53001;
 		uint32_t node = routes_add_host(bed->fabric, 1000 + i, ports, lid, lmc, device);
@@ -90,14 +83,14 @@ static void bed_init(struct bed *bed, uint64_t seed)
 		routes_link(bed->fabric, node, bed->nodes[below(&random, bed->switches)]);
 		routes_link(bed->fabric, node, bed->nodes[below(&random, bed->switches)]);
 	}
-	for (i = 0; i < 3 * bed->switches; i++)
+	for (unsigned i = 0; i < 3 * bed->switches; i++)
 		routes_link(bed->fabric, bed->nodes[below(&random, bed->switches)],
 			   bed->nodes[below(&random, bed->switches)]);
-	for (i = 0; i < bed->fabric->port_count / 20; i++)
+	for (unsigned i = 0; i < bed->fabric->port_count / 20; i++)
 		routes_set_state(bed->fabric, below(&random, (uint32_t)bed->fabric->port_count),
 			  (uint8_t)below(&random, 5));
 	/* One end alone: the other one does not answer any more, and was so once. */
-	for (i = 0; i < bed->fabric->port_count / 20; i++)
+	for (unsigned i = 0; i < bed->fabric->port_count / 20; i++)
 		bed->fabric->ports[below(&random, (uint32_t)bed->fabric->port_count)].state = PORT_INIT;
 	assert_int_equal(fabric_finish(bed->fabric, NULL, NULL), 0);
 	fill_tables(bed, &random);
@@ -111,9 +104,7 @@ static void bed_done(struct bed *bed)
 
 static unsigned switch_of(const struct bed *bed, uint32_t node)
 {
-	unsigned i;
-
-	for (i = 0; i < bed->switches; i++)
+	for (unsigned i = 0; i < bed->switches; i++)
 		if (bed->nodes[i] == node)
 			return i;
 	return UINT32_MAX;
@@ -123,10 +114,9 @@ static unsigned switch_of(const struct bed *bed, uint32_t node)
 static enum route_end follow(const struct bed *bed, uint32_t node, uint32_t to, uint16_t lid, uint32_t *ret_at)
 {
 	const struct fabric *fabric = bed->fabric;
-	unsigned steps;
 
-	for (steps = 0; steps <= bed->switches; steps++) {
-		unsigned s = switch_of(bed, node), p;
+	for (unsigned steps = 0; steps <= bed->switches; steps++) {
+		unsigned s = switch_of(bed, node);
 		const struct port *port = NULL;
 		uint8_t out;
 
@@ -138,7 +128,7 @@ static enum route_end follow(const struct bed *bed, uint32_t node, uint32_t to, 
 		out = bed->tables[s][lid];
 		if (out == 0)
 			return ROUTE_WRONG_END;
-		for (p = 0; p < fabric->nodes[node].ports; p++)
+		for (unsigned p = 0; p < fabric->nodes[node].ports; p++)
 			if (fabric->ports[fabric->nodes[node].first_port + p].num == out)
 				port = &fabric->ports[fabric->nodes[node].first_port + p];
 		if (!port || port->peer == FABRIC_NONE)
@@ -152,19 +142,16 @@ static enum route_end follow(const struct bed *bed, uint32_t node, uint32_t to, 
 	return ROUTE_LOOP;
 }
 
-static void a_trace_is_what_the_tables_say(void **state)
+TEST(a_trace_is_what_the_tables_say)
 {
 	unsigned ends[ROUTE_END_COUNT] = { 0 };
-	uint64_t seed;
 
-	(void)state;
-	for (seed = 1; seed <= test_cases(150); seed++) {
+	for (uint64_t seed = 1; seed <= test_cases(150); seed++) {
 		struct bed bed;
 		uint64_t random = seed * 77;
-		unsigned i, k;
 
 		bed_init(&bed, seed);
-		for (i = 0; i < 200; i++) {
+		for (unsigned i = 0; i < 200; i++) {
 			const struct fabric *fabric = bed.fabric;
 			uint32_t from = fabric->nodes[bed.nodes[below(&random, bed.switches)]].first_port, at;
 			uint32_t to = below(&random, (uint32_t)fabric->port_count);
@@ -182,7 +169,7 @@ static void a_trace_is_what_the_tables_say(void **state)
 			assert_int_equal(trace.end, expected);
 			ends[trace.end]++;
 			/* Each link begins where the one before ended. */
-			for (k = 0; k < trace.hops; k++) {
+			for (unsigned k = 0; k < trace.hops; k++) {
 				uint32_t node = k ? fabric->ports[fabric->ports[trace.ports[k - 1]].peer].node
 						  : fabric->ports[from].node;
 
@@ -198,7 +185,7 @@ static void a_trace_is_what_the_tables_say(void **state)
 		}
 		bed_done(&bed);
 	}
-	for (seed = 0; seed < ROUTE_END_COUNT; seed++)
+	for (uint64_t seed = 0; seed < ROUTE_END_COUNT; seed++)
 		assert_true(ends[seed] > 50);
 }
 
@@ -212,23 +199,18 @@ static bool counts(const struct fabric *fabric, uint32_t port)
 	       fabric->ports[fabric->ports[port].peer].state != PORT_INIT;
 }
 
-static void weights_are_those_of_the_destinations_that_leave_by_a_port(void **state)
+TEST(weights_are_those_of_the_destinations_that_leave_by_a_port)
 {
-	uint64_t seed;
-
-	(void)state;
-	for (seed = 1; seed <= test_cases(60); seed++) {
+	for (uint64_t seed = 1; seed <= test_cases(60); seed++) {
 		struct bed bed;
-		unsigned s, out;
 		double *received;
-		uint32_t p, k;
 
 		bed_init(&bed, seed);
 		received = calloc(bed.fabric->port_count, sizeof(*received));
 		assert_non_null(received);
-		for (p = 0; p < bed.fabric->port_count; p++)
+		for (uint32_t p = 0; p < bed.fabric->port_count; p++)
 			received[p] = 4 * (1 + p % 7);
-		for (s = 0; s < bed.switches; s++) {
+		for (unsigned s = 0; s < bed.switches; s++) {
 			double weight[256], plain[256];
 			uint32_t lids[256];
 			bool known = routes_find(&bed.routes, bed.fabric->nodes[bed.nodes[s]].guid) != NULL;
@@ -236,17 +218,17 @@ static void weights_are_those_of_the_destinations_that_leave_by_a_port(void **st
 			assert_int_equal(routes_weigh(&bed.routes, bed.fabric, bed.nodes[s], received, weight, lids),
 					 known);
 			routes_weigh(&bed.routes, bed.fabric, bed.nodes[s], NULL, plain, NULL);
-			for (out = 0; out < 255; out++) {
+			for (unsigned out = 0; out < 255; out++) {
 				double expected = 0;
 				unsigned expected_lids = 0;
 
-				for (p = 0; p < bed.fabric->port_count; p++) {
+				for (uint32_t p = 0; p < bed.fabric->port_count; p++) {
 					const struct port *port = &bed.fabric->ports[p];
 
 					if (!counts(bed.fabric, p) ||
 					    bed.fabric->ports[port->peer].node == bed.nodes[s])
 						continue;
-					for (k = 0; k < 1u << port->lmc; k++) {
+					for (uint32_t k = 0; k < 1u << port->lmc; k++) {
 						if (bed.tables[s][port->lid + k] != out)
 							continue;
 						expected += received[p] / (1u << port->lmc);
@@ -293,9 +275,8 @@ static uint32_t loop_of(const struct bed *bed, uint32_t node, uint16_t lid)
 {
 	const struct fabric *fabric = bed->fabric;
 	uint32_t first = UINT32_MAX;
-	unsigned i;
 
-	for (i = 0; i < 2 * bed->switches; i++) {
+	for (unsigned i = 0; i < 2 * bed->switches; i++) {
 		uint8_t out = bed->tables[switch_of(bed, node)][lid];
 
 		if (i >= bed->switches && node < first)
@@ -307,16 +288,14 @@ static uint32_t loop_of(const struct bed *bed, uint32_t node, uint16_t lid)
 
 static void expect_lid(const struct bed *bed, uint32_t to, uint16_t lid, struct tallies *ret)
 {
-	unsigned s, p;
-
-	for (s = 0; s < bed->switches; s++) {
+	for (unsigned s = 0; s < bed->switches; s++) {
 		const struct node *node = &bed->fabric->nodes[bed->nodes[s]];
 		bool begins = false;
 		struct tally *tally;
 		enum route_end end;
 		uint32_t at;
 
-		for (p = node->first_port; p < node->first_port + node->ports; p++)
+		for (unsigned p = node->first_port; p < node->first_port + node->ports; p++)
 			begins |= bed->fabric->ports[p].peer != FABRIC_NONE &&
 				  counts(bed->fabric, bed->fabric->ports[p].peer);
 		if (!begins)
@@ -333,25 +312,22 @@ static void expect_lid(const struct bed *bed, uint32_t to, uint16_t lid, struct 
 	}
 }
 
-static void check_names_each_place_where_routes_fail(void **state)
+TEST(check_names_each_place_where_routes_fail)
 {
-	unsigned seen[ROUTE_END_COUNT] = { 0 }, end, s;
-	uint64_t seed;
+	unsigned seen[ROUTE_END_COUNT] = { 0 };
 
-	(void)state;
-	for (seed = 1; seed <= test_cases(150); seed++) {
+	for (uint64_t seed = 1; seed <= test_cases(150); seed++) {
 		struct tallies told = { 0 }, expected = { 0 };
 		struct bed bed;
-		uint32_t p, k;
 
 		bed_init(&bed, seed);
 		told.bed = expected.bed = &bed;
-		for (p = 0; p < bed.fabric->port_count; p++)
-			for (k = 0; counts(bed.fabric, p) && k < 1u << bed.fabric->ports[p].lmc; k++)
+		for (uint32_t p = 0; p < bed.fabric->port_count; p++)
+			for (uint32_t k = 0; counts(bed.fabric, p) && k < 1u << bed.fabric->ports[p].lmc; k++)
 				expect_lid(&bed, p, (uint16_t)(bed.fabric->ports[p].lid + k), &expected);
 		assert_int_equal(routes_check(&bed.routes, bed.fabric, take_report, &told, NULL), expected.count);
-		for (end = 0; end < ROUTE_END_COUNT; end++) {
-			for (s = 0; s < bed.switches; s++) {
+		for (unsigned end = 0; end < ROUTE_END_COUNT; end++) {
+			for (unsigned s = 0; s < bed.switches; s++) {
 				assert_int_equal(told.at[end][s].lids, expected.at[end][s].lids);
 				assert_int_equal(told.at[end][s].from, expected.at[end][s].from);
 				seen[end] += told.at[end][s].lids > 0;
@@ -376,22 +352,20 @@ static void cable(struct fabric *fabric, uint32_t a, unsigned a_port, uint32_t b
 
 static void make_tree(struct fabric *fabric)
 {
-	unsigned i, k, pod;
-
-	for (i = 0; i < TREE_SWITCHES; i++)
+	for (unsigned i = 0; i < TREE_SWITCHES; i++)
 		routes_add_switch(fabric, 1 + i, (uint16_t)(1 + i), i < PODS * POD ? HOSTS + MIDDLES : PODS,
 			   TREE_SWITCHES + TREE_HOSTS);
-	for (i = 0; i < TREE_HOSTS; i++) {
+	for (unsigned i = 0; i < TREE_HOSTS; i++) {
 		unsigned leaf = i / HOSTS;
 
 		routes_add_host(fabric, 0x10000 + i, 1, (uint16_t)(1 + TREE_SWITCHES + i), 0, 1);
 		cable(fabric, TREE_SWITCHES + i, 1, leaf / LEAFS * POD + leaf % LEAFS, 1 + i % HOSTS);
 	}
-	for (pod = 0; pod < PODS; pod++) {
-		for (i = 0; i < MIDDLES; i++) {
-			for (k = 0; k < LEAFS; k++)
+	for (unsigned pod = 0; pod < PODS; pod++) {
+		for (unsigned i = 0; i < MIDDLES; i++) {
+			for (unsigned k = 0; k < LEAFS; k++)
 				cable(fabric, pod * POD + k, 1 + HOSTS + i, pod * POD + LEAFS + i, 1 + k);
-			for (k = 0; k < CORES_EACH; k++)
+			for (unsigned k = 0; k < CORES_EACH; k++)
 				cable(fabric, pod * POD + LEAFS + i, 1 + LEAFS + k, PODS * POD + i * CORES_EACH + k,
 				      1 + pod);
 		}
@@ -415,19 +389,18 @@ static uint8_t tree_out(unsigned at, unsigned host)
 static void route_tree(struct routes *routes)
 {
 	uint8_t ports[ROUTES_LIDS];
-	unsigned at, host, block;
 
-	for (at = 0; at < TREE_SWITCHES; at++) {
+	for (unsigned at = 0; at < TREE_SWITCHES; at++) {
 		memset(ports, ROUTES_NO_PORT, sizeof(ports));
-		for (host = 0; host < TREE_HOSTS; host++)
+		for (unsigned host = 0; host < TREE_HOSTS; host++)
 			ports[1 + TREE_SWITCHES + host] = tree_out(at, host);
-		for (block = 0; block <= (TREE_SWITCHES + TREE_HOSTS) / ROUTES_BLOCK; block++)
+		for (unsigned block = 0; block <= (TREE_SWITCHES + TREE_HOSTS) / ROUTES_BLOCK; block++)
 			assert_int_equal(routes_set_block(routes, 1 + at, block, ports + block * ROUTES_BLOCK, NULL,
 							  NULL), 0);
 	}
 }
 
-static void large_tables_are_checked_in_little_time(void **state)
+TEST(large_tables_are_checked_in_little_time)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	struct routes routes = { 0 };
@@ -437,7 +410,6 @@ static void large_tables_are_checked_in_little_time(void **state)
 	unsigned lid = 1 + TREE_SWITCHES + 5 * HOSTS;
 	clock_t began;
 
-	(void)state;
 	make_tree(fabric);
 	route_tree(&routes);
 	began = clock();
@@ -456,16 +428,4 @@ static void large_tables_are_checked_in_little_time(void **state)
 	assert_int_equal(told.at[ROUTE_BLACK_HOLE][1].from, PODS * LEAFS - 1);
 	routes_done(&routes);
 	fabric_destroy(fabric);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_trace_is_what_the_tables_say),
-		cmocka_unit_test(weights_are_those_of_the_destinations_that_leave_by_a_port),
-		cmocka_unit_test(check_names_each_place_where_routes_fail),
-		cmocka_unit_test(large_tables_are_checked_in_little_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Forwarding tables: what they keep, and a route by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "fabric/test_routes.h"
 
-static void a_host_is_traced_from_its_own_port_on(void **state)
+TEST(a_host_is_traced_from_its_own_port_on)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	uint32_t leaf = routes_add_switch(fabric, 100, 1, 4, 63), a = routes_add_host(fabric, 200, 1, 2, 0, 1);
@@ -23,7 +18,6 @@ static void a_host_is_traced_from_its_own_port_on(void **state)
 	struct routes routes = { 0 };
 	struct route_trace trace;
 
-	(void)state;
 	routes_link(fabric, leaf, a);
 	routes_link(fabric, leaf, b);
 	routes_link(fabric, leaf, b);
@@ -63,13 +57,12 @@ static void a_host_is_traced_from_its_own_port_on(void **state)
 	fabric_destroy(fabric);
 }
 
-static void a_table_tells_what_changed_and_what_was_not_read(void **state)
+TEST(a_table_tells_what_changed_and_what_was_not_read)
 {
 	uint8_t block[ROUTES_BLOCK];
 	struct routes routes = { 0 }, copy;
 	unsigned changed = 99;
 
-	(void)state;
 	memset(block, ROUTES_NO_PORT, sizeof(block));
 	block[0] = 1;
 	block[63] = 2;
@@ -109,14 +102,4 @@ static void a_table_tells_what_changed_and_what_was_not_read(void **state)
 	routes_cut(&routes, 8, 0);
 	routes_done(&routes);
 	routes_done(&copy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_tells_what_changed_and_what_was_not_read),
-		cmocka_unit_test(a_host_is_traced_from_its_own_port_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

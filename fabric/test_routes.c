@@ -11,10 +11,9 @@ uint32_t routes_add_switch(struct fabric *fabric, uint64_t guid, uint16_t lid, u
 {
 	struct node node = { .guid = guid, .type = NODE_SWITCH, .port_count = ports, .lid = lid, .lft_top = top };
 	int64_t index = fabric_add_node(fabric, &node, NULL);
-	unsigned i;
 
 	assert_true(index >= 0);
-	for (i = 0; i <= ports; i++) {
+	for (unsigned i = 0; i <= ports; i++) {
 		struct port port = { .num = (uint8_t)i, .state = PORT_ACTIVE, .lid = i ? 0 : lid };
 
 		assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
@@ -27,10 +26,9 @@ uint32_t routes_add_host(struct fabric *fabric, uint64_t guid, uint8_t ports, ui
 {
 	struct node node = { .guid = guid, .type = NODE_CA, .port_count = ports, .device_id = device };
 	int64_t index = fabric_add_node(fabric, &node, NULL);
-	unsigned i;
 
 	assert_true(index >= 0);
-	for (i = 1; i <= ports; i++) {
+	for (unsigned i = 1; i <= ports; i++) {
 		struct port port = { .num = (uint8_t)i, .state = PORT_ACTIVE, .lmc = lmc,
 				     .lid = (uint16_t)(lid + ((i - 1) << lmc)) };
 

@@ -82,7 +82,6 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 			struct balance_sums *sums)
 {
 	const struct balance_tables *tables = &judge->tables;
-	uint32_t i;
 
 	result->t_known = sums->working > 0;
 	/*
@@ -91,7 +90,7 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 	 */
 	result->predicted_known = tables->weights_known &&
 				  (tables->carried || result->direction == BALANCE_XMIT || group->kind != GROUP_UP);
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
 		const struct port *port = &judge->fabric->ports[member->port];
 		uint32_t decides = result->direction == BALANCE_XMIT ? member->port : port->peer;
@@ -111,9 +110,7 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 
 static void make_shares(const struct shape_group *group, struct balance_result *result, const struct balance_sums *sums)
 {
-	uint32_t i;
-
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
 
 		member->capacity = sums->capacity > 0 ? member->capacity / sums->capacity : 0;
@@ -145,18 +142,18 @@ static void find_lids_means(const struct judge *judge, const struct shape_group 
 {
 	bool apart = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
 	const struct fabric *fabric = judge->fabric;
-	uint32_t from[BALANCE_MEMBERS_MOST], i, j;
+	uint32_t from[BALANCE_MEMBERS_MOST];
 
-	for (i = 0; apart && i < group->count; i++)
+	for (uint32_t i = 0; apart && i < group->count; i++)
 		from[i] = result->members[i].works ?
 			  fabric->ports[fabric->ports[result->members[i].port].peer].node : FABRIC_NONE;
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
 		double lids = apart ? 0 : sums->lids, capacity = apart ? 0 : 1;
 
 		if (!member->works)
 			continue;
-		for (j = 0; apart && j < group->count; j++) {
+		for (uint32_t j = 0; apart && j < group->count; j++) {
 			if (from[j] != from[i])
 				continue;
 			lids += result->members[j].lids;
@@ -169,14 +166,12 @@ static void find_lids_means(const struct judge *judge, const struct shape_group 
 static void test_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
 			const struct balance_sums *sums)
 {
-	uint32_t i;
-
 	result->table_excess = NAN;
 	if (!result->t_known)
 		return;
 	result->table_excess = 0;
 	find_lids_means(judge, group, result, sums);
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 
 		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
@@ -201,13 +196,12 @@ static bool has_degraded(const struct fabric *fabric, const struct shape_group *
 			 const struct balance_result *result)
 {
 	uint64_t best = 0, rate;
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		rate = result->members[i].works ? port_rate_bits_per_s(&fabric->ports[result->members[i].port]) : 0;
 		best = rate > best ? rate : best;
 	}
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		const struct port *port = &fabric->ports[result->members[i].port];
 
 		if (result->members[i].works && port_rate_bits_per_s(port) < best && could_do(fabric, port, best))
@@ -238,13 +232,12 @@ enum balance_adaptive balance_decides(const struct shape *shape, const struct ba
 {
 	const struct shape_group *group = &shape->groups[result->group];
 	enum balance_adaptive one = ADAPTIVE_UNKNOWN;
-	uint32_t i;
 
 	if (result->direction == BALANCE_XMIT)
 		return (enum balance_adaptive)by_node[group->node];
 	if (group->kind != GROUP_UP)
 		return (enum balance_adaptive)by_node[group->peer];
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t peer = shape->fabric->ports[shape->members[group->first + i]].peer, node;
 
 		if (peer == FABRIC_NONE)
@@ -262,12 +255,11 @@ static void judge_group(const struct judge *judge, struct balance_result *result
 	const struct shape *shape = judge->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
 	struct balance_sums sums = { 0 };
-	uint32_t i;
 
 	if (judge->input->adaptive)
 		result->adaptive = balance_decides(shape, result, judge->input->adaptive);
 	result->flows = result->chance_excess = NAN;
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		result->members[i].port = shape->members[group->first + i];
 		fill_member(judge, result->direction, &result->members[i], &sums);
 	}
@@ -288,14 +280,13 @@ void balance_measure(const struct balance_input *input, const struct balance_set
 	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
 	const struct shape_group *group = &input->shape->groups[group_index];
 	struct balance_sums sums = { 0 };
-	uint32_t i;
 
 	*ret = (struct balance_result){
 		.group = group_index, .direction = direction, .members = members, .table_excess = NAN, .flows = NAN,
 		.chance_excess = NAN,
 	};
 	memset(members, 0, group->count * sizeof(*members));
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		members[i].port = input->shape->members[group->first + i];
 		fill_member(&judge, direction, &members[i], &sums);
 	}
@@ -313,11 +304,10 @@ static bool is_leaf_sending(const struct shape *shape, const struct balance_resu
 /* If a leaf sends far less than others do, received loads do not predict its traffic. */
 static void drop_predictions(const struct shape *shape, struct balance *balance)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 	double sum = 0;
-	uint32_t j;
 
-	for (i = 0; i < balance->count; i++) {
+	for (size_t i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
 
 		if (!is_leaf_sending(shape, result) || result->state != BALANCE_ACTIVE)
@@ -325,14 +315,14 @@ static void drop_predictions(const struct shape *shape, struct balance *balance)
 		sum += result->mean_utilization;
 		count++;
 	}
-	for (i = 0; count && i < balance->count; i++) {
+	for (size_t i = 0; count && i < balance->count; i++) {
 		struct balance_result *result = &balance->results[i];
 
 		if (!is_leaf_sending(shape, result) ||
 		    !(result->mean_utilization < PREDICTED_LEAST * sum / (double)count))
 			continue;
 		result->predicted_known = false;
-		for (j = 0; j < shape->groups[result->group].count; j++)
+		for (uint32_t j = 0; j < shape->groups[result->group].count; j++)
 			result->members[j].predicted = NAN;
 	}
 }
@@ -341,9 +331,8 @@ static void drop_predictions(const struct shape *shape, struct balance *balance)
 static void sum_hosts(struct judge *judge)
 {
 	const struct shape *shape = judge->input->shape;
-	size_t i;
 
-	for (i = 0; i < judge->fabric->port_count; i++) {
+	for (size_t i = 0; i < judge->fabric->port_count; i++) {
 		double rate;
 
 		if (shape->ports[i].way != WAY_HOST)
@@ -382,7 +371,6 @@ int balance_judge(const struct balance_input *input, const struct balance_settin
 {
 	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
 	struct balance balance = { 0 };
-	size_t i;
 
 	judge.sent = calloc(judge.fabric->node_count + 1, sizeof(*judge.sent));
 	if (!judge.sent || prepare(&balance, input->shape) < 0) {
@@ -396,7 +384,7 @@ int balance_judge(const struct balance_input *input, const struct balance_settin
 		balance_done(&balance);
 		return ERR_NOMEM;
 	}
-	for (i = 0; i < balance.count; i++)
+	for (size_t i = 0; i < balance.count; i++)
 		judge_group(&judge, &balance.results[i]);
 	drop_predictions(input->shape, &balance);
 	balance_tables_done(&judge.tables);

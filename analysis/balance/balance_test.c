@@ -3,19 +3,14 @@
  * Balance on small fabrics made by hand: two leafs, some spines, and numbers put where they are
  * wanted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/balance.h"
 #include "analysis/balance_words.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
@@ -39,14 +34,13 @@ struct small {
 static uint32_t add_node(struct small *small, uint64_t guid, uint8_t type, uint8_t ports, uint16_t lid)
 {
 	struct node node = { .guid = guid, .system_guid = guid, .type = type, .port_count = ports, .lid = lid };
-	unsigned i;
 	int64_t index;
 
 	if (type == NODE_CA)
 		snprintf(node.desc, sizeof(node.desc), "node%04u mlx5_0", (unsigned)(guid & 0xfff));
 	index = fabric_add_node(small->fabric, &node, NULL);
 	assert_true(index >= 0);
-	for (i = type == NODE_CA; i <= ports; i++) {
+	for (unsigned i = type == NODE_CA; i <= ports; i++) {
 		struct port port = {
 			.num = (uint8_t)i, .state = PORT_ACTIVE, .phys_state = PHYS_LINK_UP, .speed = LINK_SPEED_HDR,
 			.width = LINK_WIDTH_4X, .lid = type == NODE_CA || i == 0 ? lid : 0,
@@ -74,10 +68,8 @@ static uint16_t lid_of(const struct small *small, unsigned leaf, unsigned host)
 /* What is there of the tables goes to ibwire. */
 static void publish(struct small *small)
 {
-	unsigned leaf, block;
-
-	for (leaf = 0; leaf < 2; leaf++)
-		for (block = 0; block < 4; block++)
+	for (unsigned leaf = 0; leaf < 2; leaf++)
+		for (unsigned block = 0; block < 4; block++)
 			assert_int_equal(routes_set_block(&small->routes, 2 + leaf, block,
 							  small->tables[leaf] + 64 * block, NULL, NULL), 0);
 }
@@ -89,29 +81,28 @@ static void publish(struct small *small)
 static void init_with(struct small *small, uint8_t lmc)
 {
 	uint32_t spines[SPINES], hosts[2][HOSTS];
-	unsigned leaf, i, path;
 
 	memset(small, 0, sizeof(*small));
 	small->lmc = lmc;
 	balance_settings_default(&small->settings);
 	small->fabric = fabric_create(NULL);
 	assert_non_null(small->fabric);
-	for (leaf = 0; leaf < 2; leaf++)
+	for (unsigned leaf = 0; leaf < 2; leaf++)
 		small->leafs[leaf] = add_node(small, 2 + leaf, NODE_SWITCH, PORTS, (uint16_t)(1 + leaf));
-	for (i = 0; i < SPINES; i++)
+	for (unsigned i = 0; i < SPINES; i++)
 		spines[i] = add_node(small, 16 + i, NODE_SWITCH, 2, (uint16_t)(3 + i));
-	for (leaf = 0; leaf < 2; leaf++)
-		for (i = 0; i < HOSTS; i++)
+	for (unsigned leaf = 0; leaf < 2; leaf++)
+		for (unsigned i = 0; i < HOSTS; i++)
 			hosts[leaf][i] = add_node(small, HOST_GUID(leaf, i), NODE_CA, 1, lid_of(small, leaf, i));
 	memset(small->tables, ROUTES_NO_PORT, sizeof(small->tables));
-	for (leaf = 0; leaf < 2; leaf++) {
-		for (i = 0; i < SPINES; i++)
+	for (unsigned leaf = 0; leaf < 2; leaf++) {
+		for (unsigned i = 0; i < SPINES; i++)
 			assert_int_equal(fabric_link(small->fabric, port_of(small, small->leafs[leaf], HOSTS + 1 + i),
 						     port_of(small, spines[i], leaf + 1), NULL), 0);
-		for (i = 0; i < HOSTS; i++) {
+		for (unsigned i = 0; i < HOSTS; i++) {
 			assert_int_equal(fabric_link(small->fabric, port_of(small, small->leafs[leaf], i + 1),
 						     port_of(small, hosts[leaf][i], 1), NULL), 0);
-			for (path = 0; path < 1u << lmc; path++) {
+			for (unsigned path = 0; path < 1u << lmc; path++) {
 				small->tables[leaf][lid_of(small, leaf, i) + path] = (uint8_t)(i + 1);
 				small->tables[!leaf][lid_of(small, leaf, i) + path] = (uint8_t)(HOSTS + 1 + i % SPINES);
 			}
@@ -120,7 +111,7 @@ static void init_with(struct small *small, uint8_t lmc)
 	assert_int_equal(fabric_finish(small->fabric, NULL, NULL), 0);
 	small->loads = calloc(small->fabric->port_count, sizeof(*small->loads));
 	assert_non_null(small->loads);
-	for (i = 0; i < small->fabric->port_count; i++)
+	for (unsigned i = 0; i < small->fabric->port_count; i++)
 		small->loads[i] = (struct balance_load){ .known = true, .elapsed_us = WINDOW_US, .stall = 0 };
 	publish(small);
 }
@@ -157,11 +148,10 @@ static uint32_t uplink(const struct small *small, unsigned nth)
 static void load_uplinks(struct small *small, double a, double b, double c, double d)
 {
 	const double parts[SPINES] = { a, b, c, d };
-	unsigned i;
 
-	for (i = 0; i < SPINES; i++)
+	for (unsigned i = 0; i < SPINES; i++)
 		send(small, uplink(small, i), parts[i]);
-	for (i = 0; i < HOSTS; i++) {
+	for (unsigned i = 0; i < HOSTS; i++) {
 		send(small, small->fabric->ports[port_of(small, small->leafs[0], i + 1)].peer, (a + b + c + d) / HOSTS);
 		send(small, port_of(small, small->leafs[1], i + 1), (a + b + c + d) / HOSTS);
 	}
@@ -186,12 +176,11 @@ static void assert_near(double a, double b)
 		fail_msg("%g is not %g", a, b);
 }
 
-static void shares_are_of_capacity(void **state)
+TEST(shares_are_of_capacity)
 {
 	const struct balance_result *result;
 	struct small small;
 
-	(void)state;
 	init(&small);
 	load_uplinks(&small, 0.2, 0.3, 0.4, 0.1);
 	result = judge(&small, BALANCE_XMIT);
@@ -215,20 +204,17 @@ static void shares_are_of_capacity(void **state)
 /* Half the destinations by the first uplink: 4 of 16 become 10. */
 static void skew(struct small *small)
 {
-	unsigned i;
-
-	for (i = 0; i < HOSTS; i++)
+	for (unsigned i = 0; i < HOSTS; i++)
 		if (i % SPINES && i % 2)
 			small->tables[0][lid_of(small, 1, i)] = HOSTS + 1;
 	publish(small);
 }
 
-static void routing_needs_tables_and_traffic_to_agree(void **state)
+TEST(routing_needs_tables_and_traffic_to_agree)
 {
 	const struct balance_result *result;
 	struct small small;
 
-	(void)state;
 	init(&small);
 	skew(&small);
 	load_uplinks(&small, 0.9, 0.2, 0.2, 0.2);
@@ -256,11 +242,10 @@ static void routing_needs_tables_and_traffic_to_agree(void **state)
 }
 
 /* Two uplinks are full: which of them was read as a bit fuller says nothing. */
-static void of_full_links_the_overloaded_one_is_named(void **state)
+TEST(of_full_links_the_overloaded_one_is_named)
 {
 	struct small small;
 
-	(void)state;
 	init(&small);
 	skew(&small);
 	load_uplinks(&small, 0.98, 1.0, 0.1, 0.1);
@@ -270,17 +255,15 @@ static void of_full_links_the_overloaded_one_is_named(void **state)
 }
 
 /* Storage draws all at a checkpoint: M and H, but the tables count everybody. */
-static void incast_to_few_is_no_routing(void **state)
+TEST(incast_to_few_is_no_routing)
 {
 	const struct balance_result *result;
 	struct small small;
-	unsigned i;
 
-	(void)state;
 	init(&small);
 	send(&small, uplink(&small, 1), 0.95);
 	send(&small, port_of(&small, small.leafs[1], 2), 0.95);
-	for (i = 0; i < HOSTS; i++)
+	for (unsigned i = 0; i < HOSTS; i++)
 		send(&small, small.fabric->ports[port_of(&small, small.leafs[0], i + 1)].peer, 0.95 / HOSTS);
 	result = judge(&small, BALANCE_XMIT);
 	assert_true(result->m && result->h && !result->t);
@@ -292,13 +275,12 @@ static void incast_to_few_is_no_routing(void **state)
 	done(&small);
 }
 
-static void adaptive_routing_is_never_the_tables_fault(void **state)
+TEST(adaptive_routing_is_never_the_tables_fault)
 {
 	struct balance_input input = { .window_us = WINDOW_US };
 	struct small small;
 	uint8_t *adaptive;
 
-	(void)state;
 	init(&small);
 	skew(&small);
 	load_uplinks(&small, 0.9, 0.2, 0.2, 0.2);
@@ -318,11 +300,10 @@ static void adaptive_routing_is_never_the_tables_fault(void **state)
 	done(&small);
 }
 
-static void harm_is_heat_stall_or_discards_beside_spare_room(void **state)
+TEST(harm_is_heat_stall_or_discards_beside_spare_room)
 {
 	struct small small;
 
-	(void)state;
 	init(&small);
 	load_uplinks(&small, 0.6, 0.25, 0.25, 0.25);
 	assert_false(judge(&small, BALANCE_XMIT)->h);
@@ -345,12 +326,11 @@ static void harm_is_heat_stall_or_discards_beside_spare_room(void **state)
 }
 
 /* One of four silent ports is too many; its peer can say what it did. */
-static void what_is_not_read_is_unknown(void **state)
+TEST(what_is_not_read_is_unknown)
 {
 	const struct balance_result *result;
 	struct small small;
 
-	(void)state;
 	init(&small);
 	load_uplinks(&small, 0.5, 0.1, 0.1, 0.1);
 	small.loads[uplink(&small, 0)].known = false;
@@ -366,11 +346,10 @@ static void what_is_not_read_is_unknown(void **state)
 	done(&small);
 }
 
-static void readings_far_apart_are_not_compared(void **state)
+TEST(readings_far_apart_are_not_compared)
 {
 	struct small small;
 
-	(void)state;
 	init(&small);
 	load_uplinks(&small, 0.5, 0.1, 0.1, 0.1);
 	small.loads[uplink(&small, 3)].elapsed_us = WINDOW_US * 0.96;
@@ -380,11 +359,10 @@ static void readings_far_apart_are_not_compared(void **state)
 	done(&small);
 }
 
-static void only_busy_windows_count(void **state)
+TEST(only_busy_windows_count)
 {
 	struct small small;
 
-	(void)state;
 	init(&small);
 	load_uplinks(&small, 0.19, 0, 0, 0);
 	assert_int_equal(judge(&small, BALANCE_XMIT)->state, BALANCE_IDLE);
@@ -395,12 +373,11 @@ static void only_busy_windows_count(void **state)
 }
 
 /* With LMC a host has several LIDs, and each is a path of its own. */
-static void each_path_of_a_destination_counts(void **state)
+TEST(each_path_of_a_destination_counts)
 {
 	const struct balance_result *result;
 	struct small small;
 
-	(void)state;
 	init_with(&small, 1);
 	load_uplinks(&small, 0.3, 0.3, 0.3, 0.3);
 	result = judge(&small, BALANCE_XMIT);
@@ -410,12 +387,11 @@ static void each_path_of_a_destination_counts(void **state)
 	done(&small);
 }
 
-static void no_tables_are_no_even_tables(void **state)
+TEST(no_tables_are_no_even_tables)
 {
 	const struct balance_result *result;
 	struct small small;
 
-	(void)state;
 	init(&small);
 	routes_done(&small.routes);
 	load_uplinks(&small, 0.9, 0.1, 0.1, 0.1);
@@ -431,13 +407,12 @@ static void no_tables_are_no_even_tables(void **state)
  * A link that is down or slow is reported with and without traffic. The load of a slow link is
  * compared with the capacity of that link.
  */
-static void link_state_is_reported_at_once(void **state)
+TEST(link_state_is_reported_at_once)
 {
 	const struct balance_result *result;
 	struct small small;
 	struct port *port;
 
-	(void)state;
 	init(&small);
 	port = &small.fabric->ports[uplink(&small, 1)];
 	port->width = small.fabric->ports[port->peer].width = LINK_WIDTH_2X;
@@ -456,13 +431,10 @@ static void link_state_is_reported_at_once(void **state)
 	done(&small);
 }
 
-static void causes_and_states_have_names(void **state)
+TEST(causes_and_states_have_names)
 {
-	int i, j;
-
-	(void)state;
-	for (i = 0; i < BALANCE_CAUSE_COUNT; i++)
-		for (j = 0; j < i; j++)
+	for (int i = 0; i < BALANCE_CAUSE_COUNT; i++)
+		for (int j = 0; j < i; j++)
 			assert_string_not_equal(balance_cause_name((enum balance_cause)i),
 						balance_cause_name((enum balance_cause)j));
 	assert_string_equal(balance_adaptive_name(ADAPTIVE_ON), "on");
@@ -470,7 +442,7 @@ static void causes_and_states_have_names(void **state)
 	assert_string_equal(balance_adaptive_name(ADAPTIVE_UNKNOWN), "unknown");
 }
 
-static void members_are_ordered_by_what_is_wrong_with_them(void **state)
+TEST(members_are_ordered_by_what_is_wrong_with_them)
 {
 	struct balance_member members[] = {
 		{ .works = true, .utilization = NAN, .measured = NAN, .predicted = 0.1 },
@@ -482,7 +454,6 @@ static void members_are_ordered_by_what_is_wrong_with_them(void **state)
 	const struct balance_result result = { .members = members };
 	uint32_t order[5];
 
-	(void)state;
 	balance_order_members(&result, 5, order);
 	assert_int_equal(order[0], 3);
 	assert_int_equal(order[1], 2);
@@ -491,26 +462,4 @@ static void members_are_ordered_by_what_is_wrong_with_them(void **state)
 	assert_int_equal(order[4], 0);
 	assert_true(balance_largest_share(&result, 5) == 0.7);
 	assert_true(balance_largest_share(&result, 0) == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_are_of_capacity),
-		cmocka_unit_test(routing_needs_tables_and_traffic_to_agree),
-		cmocka_unit_test(of_full_links_the_overloaded_one_is_named),
-		cmocka_unit_test(incast_to_few_is_no_routing),
-		cmocka_unit_test(adaptive_routing_is_never_the_tables_fault),
-		cmocka_unit_test(harm_is_heat_stall_or_discards_beside_spare_room),
-		cmocka_unit_test(what_is_not_read_is_unknown),
-		cmocka_unit_test(readings_far_apart_are_not_compared),
-		cmocka_unit_test(only_busy_windows_count),
-		cmocka_unit_test(each_path_of_a_destination_counts),
-		cmocka_unit_test(no_tables_are_no_even_tables),
-		cmocka_unit_test(link_state_is_reported_at_once),
-		cmocka_unit_test(causes_and_states_have_names),
-		cmocka_unit_test(members_are_ordered_by_what_is_wrong_with_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,6 @@ static double exactly(unsigned trials, double p, unsigned x)
 double chance_at_least(unsigned trials, double p, unsigned x)
 {
 	double odds = p / (1 - p), term, sum = 0;
-	unsigned i;
 
 	if (x > trials)
 		return 0;
@@ -31,7 +30,7 @@ double chance_at_least(unsigned trials, double p, unsigned x)
 		if (x == 0)
 			return 1;
 		term = exactly(trials, p, x - 1);
-		for (i = x - 1; ; i--) {
+		for (unsigned i = x - 1; ; i--) {
 			sum += term;
 			if (i == 0 || term < 1e-17 * sum)
 				break;
@@ -40,7 +39,7 @@ double chance_at_least(unsigned trials, double p, unsigned x)
 		return sum < 1 ? 1 - sum : 0;
 	}
 	term = exactly(trials, p, x);
-	for (i = x; i <= trials; i++) {
+	for (unsigned i = x; i <= trials; i++) {
 		sum += term;
 		if (term < 1e-17 * sum)
 			break;

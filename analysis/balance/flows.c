@@ -34,9 +34,8 @@ static double count_at(const struct balance_input *input, uint32_t node, uint32_
 	const struct fabric *fabric = input->shape->fabric;
 	const struct node *owner = &fabric->nodes[node];
 	struct flow_loads loads = { 0 };
-	uint32_t i;
 
-	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++) {
 		const struct shape_port *port = &input->shape->ports[i];
 
 		if (fabric->ports[i].num == 0 || (without_group != SHAPE_NONE && port->group == without_group))
@@ -51,9 +50,8 @@ static double count_at(const struct balance_input *input, uint32_t node, uint32_
 static double count_elsewhere(const struct balance_input *input, uint32_t node, struct flow_loads received, double rate)
 {
 	const struct node *owner = &input->shape->fabric->nodes[node];
-	uint32_t i;
 
-	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++) {
 		double here = input->shape->ports[i].way == WAY_HOST ? balance_port_rate(input, i, true) : 0;
 
 		if (here > 0) {

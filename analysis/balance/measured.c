@@ -20,11 +20,11 @@ static bool stalls_more(const struct shape_group *group, const struct balance_se
 			const struct balance_result *result)
 {
 	double others[BALANCE_MEMBERS_MOST], stall = result->members[result->hottest].stall;
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
 	if (isnan(stall) || stall < settings->harm_stall)
 		return false;
-	for (i = 0; i < group->count && count < BALANCE_MEMBERS_MOST; i++)
+	for (uint32_t i = 0; i < group->count && count < BALANCE_MEMBERS_MOST; i++)
 		if (i != result->hottest && result->members[i].works && !isnan(result->members[i].stall))
 			others[count++] = result->members[i].stall;
 	if (!count)
@@ -38,9 +38,8 @@ static bool harms(const struct shape_group *group, const struct balance_settings
 {
 	const struct balance_member *hottest = &result->members[result->hottest];
 	bool spare = false;
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		spare |= result->members[i].works && result->members[i].utilization <
 			 settings->harm_sibling * hottest->utilization;
 	return spare && (hottest->utilization >= settings->harm_utilization || hottest->xmit_discards > 0 ||
@@ -49,10 +48,10 @@ static bool harms(const struct shape_group *group, const struct balance_settings
 
 static uint32_t find_hottest(const struct shape_group *group, const struct balance_result *result)
 {
-	uint32_t hottest = UINT32_MAX, i;
+	uint32_t hottest = UINT32_MAX;
 	double most = 0;
 
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 		double given = result->t && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
 
@@ -72,7 +71,6 @@ void balance_test_measured(const struct balance_input *input, const struct balan
 			   const struct balance_sums *sums)
 {
 	double window_us = input->window_us > 0 ? input->window_us : sums->longest_us;
-	uint32_t i;
 
 	result->mean_utilization = result->max_utilization = result->excess = NAN;
 	result->hottest = UINT32_MAX;
@@ -80,7 +78,7 @@ void balance_test_measured(const struct balance_input *input, const struct balan
 	    sums->longest_us - sums->shortest_us > settings->spread * window_us)
 		return;
 	result->mean_utilization = sums->rate * BALANCE_BITS_PER_S / sums->known_capacity;
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 
 		if (member->works && !isnan(member->utilization) &&

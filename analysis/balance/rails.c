@@ -31,9 +31,8 @@ double balance_amount_load(const struct balance_amount *amount)
 double balance_amounts_most(const struct balance_amount *amounts, size_t count)
 {
 	double most = 0;
-	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		most = balance_amount_load(&amounts[i]) > most ? balance_amount_load(&amounts[i]) : most;
 	return most;
 }
@@ -41,13 +40,12 @@ double balance_amounts_most(const struct balance_amount *amounts, size_t count)
 void balance_amounts_compare(struct balance_amount *amounts, size_t count)
 {
 	double load = 0, capacity = 0;
-	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		load += amounts[i].xmit + amounts[i].rcv;
 		capacity += amounts[i].capacity;
 	}
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		amounts[i].share = load > 0 && amounts[i].known ? (amounts[i].xmit + amounts[i].rcv) / load : NAN;
 		amounts[i].fair = capacity > 0 ? amounts[i].capacity / capacity : NAN;
 		amounts[i].excess = amounts[i].fair > 0 ? amounts[i].share / amounts[i].fair - 1 : NAN;
@@ -58,21 +56,21 @@ uint32_t balance_host_rails(const struct balance_input *input, const struct shap
 			    struct balance_amount *rails, struct balance_amount *sum)
 {
 	const struct fabric *fabric = input->shape->fabric;
-	uint32_t count, i, j;
+	uint32_t count;
 
 	for (count = 0; count < host->count && count < BALANCE_RAILS_MOST; count++) {
 		uint32_t index = input->shape->host_nodes[host->first + count];
 		const struct node *node = &fabric->nodes[index];
 
 		rails[count] = (struct balance_amount){ .kind = "rail", .index = index };
-		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 			balance_amount_add(input, j, &rails[count]);
 			balance_amount_add(input, j, sum);
 		}
 	}
 	balance_amounts_compare(rails, count);
 	sum->share = sum->fair = sum->excess = NAN;
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (!(rails[i].excess <= sum->excess))
 			sum->excess = rails[i].excess;
 	return count;

@@ -41,9 +41,7 @@ static struct balance_load make_load(const struct health_load *load)
 /* The load of an HCA port that is not polled is taken from the switch port at its other end. */
 static void mirror(const struct fabric *fabric, struct balance_load *loads)
 {
-	size_t i;
-
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (loads[i].known || port->peer == FABRIC_NONE || !loads[port->peer].known ||
@@ -61,14 +59,13 @@ static bool end_window(struct health *health)
 {
 	const struct fabric *fabric = health->input->fabric;
 	struct balance_load *loads = reallocarray(health->balance.loads, fabric->port_count + 1, sizeof(*loads));
-	size_t i;
 
 	if (!loads) {
 		health->failed = true;
 		return false;
 	}
 	health->balance.loads = loads;
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		loads[i] = make_load(&health->window.loads[health->port_of[i]]);
 	mirror(fabric, loads);
 	health->balance.generation = health->generation;
@@ -99,7 +96,7 @@ enum stall_reason {
  */
 static enum stall_reason find_stall_cause(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
 {
-	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0, i;
+	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0;
 	enum stall_reason reason = STALLS_ITSELF;
 	const struct health_node *node;
 	double most = 0;
@@ -108,7 +105,7 @@ static enum stall_reason find_stall_cause(const struct health *health, uint32_t 
 	if (peer == HEALTH_NONE)
 		return STALLS_BEHIND;
 	node = &health->nodes[health->ports[peer].node];
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
 		unknown += health->ports[i].link == LINK_IS_UP && i != peer &&
 			!make_load(&health->window.loads[i]).known;
 		up += health->ports[i].link == LINK_IS_UP;
@@ -116,7 +113,7 @@ static enum stall_reason find_stall_cause(const struct health *health, uint32_t 
 	/* An output that was not read may be the cause. */
 	if (unknown > (1 - health->settings.balance.coverage) * up)
 		return STALLS_BEHIND;
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
 		struct balance_load load = make_load(&health->window.loads[i]);
 		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(&health->ports[i], &load);
 
@@ -166,10 +163,10 @@ static uint32_t next_full(const struct health *health, uint32_t at)
 {
 	struct balance_load load = make_load(&health->window.loads[at]);
 	double carried = load.xmit_bytes, most = 0;
-	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE, i;
+	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE;
 	const struct health_node *node = &health->nodes[health->ports[peer].node];
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		double bytes = health->window.loads[i].xmit_bytes;
 
 		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes <= most)
@@ -187,9 +184,8 @@ static uint32_t next_full(const struct health *health, uint32_t at)
 static void mark_full(struct health *health, uint32_t at, double stall)
 {
 	struct health_tracker *tracker;
-	unsigned hops;
 
-	for (hops = 0; hops < HOPS_MOST && at != HEALTH_NONE && health_is_trunk(health, at); hops++)
+	for (unsigned hops = 0; hops < HOPS_MOST && at != HEALTH_NONE && health_is_trunk(health, at); hops++)
 		at = next_full(health, at);
 	if (at == HEALTH_NONE || health_is_trunk(health, at) || health_edge_host(health, at) == HEALTH_NONE)
 		return;
@@ -288,10 +284,9 @@ static void check_congestion(struct health *health, uint32_t at)
 static void congestion(struct health *health)
 {
 	const struct fabric *fabric = health->input->fabric;
-	size_t i, pass;
 
-	for (pass = 0; pass < 2; pass++)
-		for (i = 0; i < fabric->port_count; i++) {
+	for (size_t pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < fabric->port_count; i++) {
 			uint32_t at = health->port_of[i];
 			const struct balance_load *load = &health->balance.loads[i];
 
@@ -303,7 +298,7 @@ static void congestion(struct health *health)
 			else
 				record_clear_minute(health, at, load);
 		}
-	for (i = 0; i < health->tracker_count; i++)
+	for (size_t i = 0; i < health->tracker_count; i++)
 		if (health->trackers[i].stalled)
 			check_congestion(health, health->trackers[i].port);
 }

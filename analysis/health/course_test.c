@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/health/state.h"
 #include "analysis/test_world.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
 /* 4 leafs with 8 hosts each, 8 uplinks. */
@@ -31,11 +26,10 @@ static void draw_script(unsigned seed, unsigned wait_s, char *ret, size_t size)
 		"stall leaf3/102 0.4; load leaf3/102 0.1; ", "unread 5; ", "unread 0; ", "fec leaf1/106 3000; ",
 	};
 	size_t at = 0;
-	unsigned i;
 
 	srand(seed);
 	ret[0] = 0;
-	for (i = 0; i < 25; i++) {
+	for (unsigned i = 0; i < 25; i++) {
 		const char *one = happenings[(size_t)rand() % (sizeof(happenings) / sizeof(happenings[0]))];
 
 		at += (size_t)snprintf(ret + at, size - at, "%swait %u; ", one,
@@ -44,13 +38,12 @@ static void draw_script(unsigned seed, unsigned wait_s, char *ret, size_t size)
 	assert_true(at < size);
 }
 
-static void the_order_of_samples_does_not_matter(void **state)
+TEST(the_order_of_samples_does_not_matter)
 {
 	char script[4096], first[4096], second[4096];
-	unsigned seed, found = 0;
+	unsigned found = 0;
 
-	(void)state;
-	for (seed = 1; seed <= test_cases(40); seed++) {
+	for (unsigned seed = 1; seed <= test_cases(40); seed++) {
 		struct world *world = world_create(&rails), *shuffled = world_create(&rails);
 
 		draw_script(seed, 300, script, sizeof(script));
@@ -69,7 +62,7 @@ static void the_order_of_samples_does_not_matter(void **state)
 }
 
 /* What is open goes on over a restart: it is not told again, and closes as it would have. */
-static void a_restart_changes_nothing_that_is_open(void **state)
+TEST(a_restart_changes_nothing_that_is_open)
 {
 	static const struct world_case cases[] = {
 		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
@@ -109,19 +102,17 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
 /*
  * An hour's errors stay so many until the hour is over: they began after the last that was without.
  */
-static void a_restart_forgets_no_error_before_its_time(void **state)
+TEST(a_restart_forgets_no_error_before_its_time)
 {
 	struct world *world = world_create(&rails);
 	const struct world_told *told;
 
-	(void)state;
 	world_run(world, "wait 4000; count leaf0/101 rcv_errors 77; wait 600; restart; wait 1800");
 	told = world_find(world, FINDING_RECEIVE_ERRORS);
 	assert_non_null(told);
@@ -135,14 +126,13 @@ static void a_restart_forgets_no_error_before_its_time(void **state)
 }
 
 /* A port that had errors and flaps is like any other a day later. */
-static void what_is_long_past_takes_no_memory(void **state)
+TEST(what_is_long_past_takes_no_memory)
 {
 	static const char trouble[] = "spread leaf0/101 symbol_errors 9 3; count leaf1/101 link_downed 3; "
 				      "count leaf2/103 rcv_errors 60; fec leaf1/102 3000; wait 60; ";
 	struct world *world = world_create(&rails);
 	const struct world_told *told;
 
-	(void)state;
 	world->interval_us = MINUTE_US;
 	world_run(world, "wait 60");
 	world_run(world, trouble);
@@ -161,14 +151,12 @@ static void what_is_long_past_takes_no_memory(void **state)
 	world_destroy(world);
 }
 
-static void what_was_forgotten_changes_nothing(void **state)
+TEST(what_was_forgotten_changes_nothing)
 {
 	char script[4096], kept[4096], forgot[4096];
 	size_t trackers[2] = { 0 };
-	unsigned seed;
 
-	(void)state;
-	for (seed = 200; seed < 200 + test_cases(3); seed++) {
+	for (unsigned seed = 200; seed < 200 + test_cases(3); seed++) {
 		struct world *keeps = world_create(&rails), *forgets = world_create(&rails);
 
 		draw_script(seed, 36000, script, sizeof(script));
@@ -187,22 +175,19 @@ static void what_was_forgotten_changes_nothing(void **state)
 	assert_true(trackers[1] < trackers[0]);
 }
 
-static void a_restart_tells_nothing_twice(void **state)
+TEST(a_restart_tells_nothing_twice)
 {
 	char script[4096];
-	unsigned seed;
-	size_t i;
 
-	(void)state;
-	for (seed = 100; seed < 100 + test_cases(30); seed++) {
+	for (unsigned seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct world *world = world_create(&rails);
 
 		draw_script(seed, 300, script, sizeof(script));
 		world_run(world, script);
-		for (i = 0; i < world->told_count; i++)
+		for (size_t i = 0; i < world->told_count; i++)
 			world->told[i].opened = world->told[i].closed > world->told[i].opened ? 9 : 0;
 		world_run(world, "restart; wait 20");
-		for (i = 0; i < world->told_count; i++)
+		for (size_t i = 0; i < world->told_count; i++)
 			if (world->told[i].opened)
 				fail_msg("seed %u: %s opened again", seed,
 					 finding_kind_name(world->told[i].finding.kind));
@@ -211,12 +196,11 @@ static void a_restart_tells_nothing_twice(void **state)
 }
 
 /* Its text says what its beginning says. */
-static void a_restart_counts_silence_on(void **state)
+TEST(a_restart_counts_silence_on)
 {
 	struct world *world = world_create(&rails);
 	const struct finding *const *open;
 
-	(void)state;
 	world_run(world, "wait 60; silent h3.1; wait 600; restart; wait 30");
 	assert_int_equal(health_open(world->health, &open), 1);
 	assert_int_equal(open[0]->kind, FINDING_NODE_SILENT);
@@ -229,7 +213,7 @@ static void a_restart_counts_silence_on(void **state)
 }
 
 /* What comes and goes around a limit is one finding, as long as it does. */
-static void chatter_is_one_finding(void **state)
+TEST(chatter_is_one_finding)
 {
 	static const struct world_case cases[] = {
 		{ "a node that answers now and then", &rails,
@@ -253,11 +237,10 @@ static void chatter_is_one_finding(void **state)
 		  "0.2; wait 240; stall leaf0/101 0; wait 240", "congestion warning leaf0/101" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
-static void cables_that_were_never_there(void **state)
+TEST(cables_that_were_never_there)
 {
 	static const struct world_case cases[] = {
 		{ "one of a pair is missing", &rails, "down leaf0/101; wait 60", "uplinks-missing info leaf0" },
@@ -267,17 +250,15 @@ static void cables_that_were_never_there(void **state)
 		  "node-missing critical spine1; topology-changed info fabric" },
 	};
 
-	(void)state;
 	CHECK(cases, true);
 }
 
 /* The worst of it holds on for a while; that it is less bad is told once. */
-static void a_severity_rises_at_once_and_falls_later(void **state)
+TEST(a_severity_rises_at_once_and_falls_later)
 {
 	struct world *world = world_create(&rails);
 	const struct world_told *told;
 
-	(void)state;
 	world_run(world, "wait 60; down leaf0/101; wait 40");
 	told = world_find(world, FINDING_LINK_DOWN);
 	assert_int_equal(told->finding.severity, FINDING_WARNING);
@@ -295,7 +276,7 @@ static void a_severity_rises_at_once_and_falls_later(void **state)
 /*
  * Of a host's link that host; of a leaf's uplink the leaf's hosts; of a spine all that are below.
  */
-static void hosts_are_named_that_it_touches(void **state)
+TEST(hosts_are_named_that_it_touches)
 {
 	static const struct {
 		const char *script;
@@ -310,10 +291,8 @@ static void hosts_are_named_that_it_touches(void **state)
 		{ "wait 60; kill leaf1; wait 60", FINDING_NODE_MISSING, 8, "h8" },
 		{ "wait 60; silent leaf1; wait 40", FINDING_NODE_SILENT, 8, "h8" },
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct world *world = world_create(&single);
 		const struct world_told *told;
 
@@ -326,11 +305,10 @@ static void hosts_are_named_that_it_touches(void **state)
 	}
 }
 
-static void limits_and_kinds_are_settings(void **state)
+TEST(limits_and_kinds_are_settings)
 {
 	struct world *world = world_create(&rails);
 
-	(void)state;
 	world->settings.limits[FINDING_SYMBOL_ERRORS].warning = 3;
 	world->settings.limits[FINDING_LINK_DOWN].off = true;
 	world_restart(world);
@@ -338,24 +316,4 @@ static void limits_and_kinds_are_settings(void **state)
 	assert_null(world_find(world, FINDING_LINK_DOWN));
 	assert_non_null(world_find(world, FINDING_SYMBOL_ERRORS));
 	world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_order_of_samples_does_not_matter),
-		cmocka_unit_test(a_restart_changes_nothing_that_is_open),
-		cmocka_unit_test(a_restart_forgets_no_error_before_its_time),
-		cmocka_unit_test(what_is_long_past_takes_no_memory),
-		cmocka_unit_test(what_was_forgotten_changes_nothing),
-		cmocka_unit_test(a_restart_tells_nothing_twice),
-		cmocka_unit_test(a_restart_counts_silence_on),
-		cmocka_unit_test(chatter_is_one_finding),
-		cmocka_unit_test(cables_that_were_never_there),
-		cmocka_unit_test(a_severity_rises_at_once_and_falls_later),
-		cmocka_unit_test(hosts_are_named_that_it_touches),
-		cmocka_unit_test(limits_and_kinds_are_settings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

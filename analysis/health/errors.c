@@ -71,10 +71,9 @@ static unsigned count_downstream(struct health *health, uint32_t at, uint64_t *r
 {
 	const struct health_node *node = &health->nodes[health->ports[at].node];
 	unsigned count = 0;
-	uint32_t i;
 
 	*ret_packets = 0;
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
 		uint32_t peer = health->ports[i].peer;
 		uint32_t tracker = peer == HEALTH_NONE ? HEALTH_NONE : health->ports[peer].tracker;
 		uint64_t packets;
@@ -228,11 +227,11 @@ static void check_drops(struct health *health, struct health_tracker *tracker)
  */
 static unsigned bad_minutes(struct health *health, struct health_ring *ring, double limit, double *ret_worst)
 {
-	unsigned i, bad = 0;
+	unsigned bad = 0;
 
 	ring_sum(ring, health->now_us, MINUTE_US, 1, NULL);
 	*ret_worst = 0;
-	for (i = 0; i < DISCARD_BUCKETS && (int64_t)i <= ring->bucket; i++) {
+	for (unsigned i = 0; i < DISCARD_BUCKETS && (int64_t)i <= ring->bucket; i++) {
 		double count = ring->count[(ring->bucket - i) % RING_BUCKETS];
 
 		bad += count >= limit;
@@ -250,12 +249,11 @@ static bool is_discard_symptom(struct health *health, uint32_t at)
 {
 	uint32_t peer = health->ports[at].peer;
 	const struct health_node *node;
-	uint32_t i;
 
 	if (peer == HEALTH_NONE || health_link_is_down(health, &health->ports[at]))
 		return true;
 	node = &health->nodes[health->ports[peer].node];
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
 		uint32_t tracker = health->ports[i].tracker;
 		double worst;
 
@@ -370,10 +368,8 @@ static bool may_report(struct health *health, struct health_tracker *tracker)
 
 void health_errors(struct health *health)
 {
-	size_t i;
-
 	/* Symbol and FEC errors first: they explain damaged packets, also at the other end. */
-	for (i = 0; i < health->tracker_count; i++) {
+	for (size_t i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
 		if (!health_errors_count(health, tracker))
@@ -382,7 +378,7 @@ void health_errors(struct health *health)
 		check_symbols(health, tracker);
 		check_fec(health, tracker);
 	}
-	for (i = 0; i < health->tracker_count; i++) {
+	for (size_t i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
 		if (!health_errors_count(health, tracker))

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* health_expected_test.c - what a person says that there is, and is not there */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/test_world.h"
+#include "base/unit_test.h"
 
 /* The finding that something is missing, or NULL. */
 static const struct world_told *told(const struct world *world)
@@ -37,11 +32,10 @@ static struct world *begin(unsigned hosts, unsigned hcas, unsigned switches, uns
 	return world;
 }
 
-static void nobody_said_anything_and_all_are_there(void **state)
+TEST(nobody_said_anything_and_all_are_there)
 {
 	struct world *world = begin(0, 0, 0, 0);
 
-	(void)state;
 	world_run(world, "wait 60; kill h3; wait 2000");
 	assert_null(told(world));
 	world_destroy(world);
@@ -51,11 +45,10 @@ static void nobody_said_anything_and_all_are_there(void **state)
 	world_destroy(world);
 }
 
-static void what_does_not_come_back_is_told_and_closes(void **state)
+TEST(what_does_not_come_back_is_told_and_closes)
 {
 	struct world *world = begin(4, 16, 6, 24);
 
-	(void)state;
 	world_run(world, "wait 60; kill h3; wait 880");
 	assert_null(told(world));
 	world_run(world, "wait 60");
@@ -69,34 +62,21 @@ static void what_does_not_come_back_is_told_and_closes(void **state)
 	world_destroy(world);
 }
 
-static void a_reboot_is_no_loss(void **state)
+TEST(a_reboot_is_no_loss)
 {
 	struct world *world = begin(4, 16, 6, 24);
 
-	(void)state;
 	world_run(world, "wait 60; kill h2; wait 600; revive h2; wait 600; kill h1; wait 600; revive h1; wait 600");
 	assert_null(told(world));
 	world_destroy(world);
 }
 
-static void fewer_were_there_from_the_beginning(void **state)
+TEST(fewer_were_there_from_the_beginning)
 {
 	struct world *world = begin(5, 0, 0, 0);
 
-	(void)state;
 	world_run(world, "wait 960");
 	assert_non_null(told(world));
 	assert_non_null(strstr(told(world)->finding.text, "4 of 5 hosts found"));
 	world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_said_anything_and_all_are_there),
-		cmocka_unit_test(what_does_not_come_back_is_told_and_closes), cmocka_unit_test(a_reboot_is_no_loss),
-		cmocka_unit_test(fewer_were_there_from_the_beginning),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

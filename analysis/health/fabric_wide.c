@@ -39,9 +39,8 @@ static struct health_open_finding *hold_fabric(struct health *health, const stru
 static bool is_only_hcas(const struct health *health)
 {
 	uint32_t polled = 0, responded = 0, switches = 0;
-	size_t i;
 
-	for (i = 0; i < health->node_count; i++) {
+	for (size_t i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
 		if (!node->polled || (node->now != HEALTH_NONE && node->now == health->input->fabric->from_node))
@@ -74,9 +73,8 @@ static void check_coverage(struct health *health)
 	struct health_case what;
 	const char *cause;
 	double percent;
-	size_t i;
 
-	for (i = 0; i < health->node_count; i++) {
+	for (size_t i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
 		all += node->polled + node->unread;
@@ -176,7 +174,6 @@ static void check_locked(struct health *health)
 	const struct health_input *input = health->input;
 	struct health_open_finding *open;
 	struct health_case what;
-	size_t i;
 	uint32_t at;
 
 	if (input->locked_count > MANY_LOCKED) {
@@ -190,7 +187,7 @@ static void check_locked(struct health *health)
 		}
 		return;
 	}
-	for (i = 0; i < input->locked_count; i++) {
+	for (size_t i = 0; i < input->locked_count; i++) {
 		if (!map_get(&health->by_guid, input->locked_guids[i], &at))
 			continue;
 		what = fabric_case(FINDING_LOCKED, FINDING_INFO, 0, health->wall_us, "m-key");
@@ -231,9 +228,8 @@ static void hold_many_cleared(struct health *health, size_t ports)
 	struct health_case what = fabric_case(FINDING_COUNTERS_CLEARED, FINDING_INFO, 0, health->resets.list[0].wall_us,
 					      "somebody");
 	struct health_open_finding *open;
-	size_t i;
 
-	for (i = 0; i < health->resets.count; i++) {
+	for (size_t i = 0; i < health->resets.count; i++) {
 		if (health->ports[health->resets.list[i].port].node != node)
 			node = HEALTH_NONE;
 		if (health->resets.list[i].wall_us < what.since_wall_us)
@@ -253,16 +249,16 @@ static void hold_many_cleared(struct health *health, size_t ports)
 /* Resets are reported a minute after the first, when their number is known. */
 static void check_resets(struct health *health)
 {
-	size_t i, ports = 0;
+	size_t ports = 0;
 
 	if (!health->resets.count || health->now_us - health->resets.first_us < MINUTE_US)
 		return;
 	qsort(health->resets.list, health->resets.count, sizeof(*health->resets.list), compare_ports);
-	for (i = 0; i < health->resets.count; i++)
+	for (size_t i = 0; i < health->resets.count; i++)
 		ports += !i || health->resets.list[i].port != health->resets.list[i - 1].port;
 	if (ports >= MANY_CLEARED)
 		hold_many_cleared(health, ports);
-	for (i = 0; ports < MANY_CLEARED && i < health->resets.count; i++)
+	for (size_t i = 0; ports < MANY_CLEARED && i < health->resets.count; i++)
 		if (!i || health->resets.list[i].port != health->resets.list[i - 1].port)
 			hold_cleared(health, &health->resets.list[i]);
 	health->resets.count = 0;
@@ -273,9 +269,9 @@ static void check_saturated(struct health *health)
 	struct health_case what = fabric_case(FINDING_COUNTER_SATURATED, FINDING_INFO, 0, health->wall_us, "full");
 	struct health_open_finding *open;
 	char label[HEALTH_LABEL];
-	uint32_t saturated = 0, i;
+	uint32_t saturated = 0;
 
-	for (i = 0; i < health->port_count; i++)
+	for (uint32_t i = 0; i < health->port_count; i++)
 		saturated += health->ports[i].saturated;
 	if (saturated >= MANY_FULL) {
 		open = hold_fabric(health, &what, "fabric");
@@ -286,7 +282,7 @@ static void check_saturated(struct health *health)
 		}
 		return;
 	}
-	for (i = 0; saturated && i < health->port_count; i++) {
+	for (uint32_t i = 0; saturated && i < health->port_count; i++) {
 		if (!health->ports[i].saturated)
 			continue;
 		what.port = i;
@@ -338,9 +334,8 @@ static void check_table_changes(struct health *health)
 	struct health_case what;
 	double entries, all = 0;
 	uint32_t at;
-	size_t i;
 
-	for (i = 0; i < input->routes_changed_count; i++) {
+	for (size_t i = 0; i < input->routes_changed_count; i++) {
 		if (!map_get(&health->by_guid, input->routes_changed_guids[i], &at))
 			continue;
 		entries = input->routes_changed_entries ? input->routes_changed_entries[i] : 0;
@@ -427,9 +422,8 @@ static void restart_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
 	uint32_t at;
-	size_t i;
 
-	for (i = 0; i < input->routes_changed_count; i++)
+	for (size_t i = 0; i < input->routes_changed_count; i++)
 		if (map_get(&health->by_guid, input->routes_changed_guids[i], &at) && health->nodes[at].hole_us &&
 		    !health_find(health, FINDING_BLACK_HOLE, health->nodes[at].guid, 0, 0))
 			health->nodes[at].hole_us = health->now_us;
@@ -439,7 +433,6 @@ static void restart_holes(struct health *health)
 static void update_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
-	size_t i;
 
 	health->routes.checked_generation = health->generation;
 	health->routes.checked_us = health->now_us;
@@ -448,7 +441,7 @@ static void update_holes(struct health *health)
 	restart_holes(health);
 	if (routes_check(input->routes, input->fabric, record_hole, health, NULL) < 0)
 		health->failed = true;
-	for (i = 0; i < health->routes.hole_count; i++) {
+	for (size_t i = 0; i < health->routes.hole_count; i++) {
 		struct health_node *node = &health->nodes[health->routes.holes[i].node];
 
 		if (!node->hole_us) {
@@ -457,7 +450,7 @@ static void update_holes(struct health *health)
 		}
 		node->hole_check = health->step;
 	}
-	for (i = 0; i < health->node_count; i++)
+	for (size_t i = 0; i < health->node_count; i++)
 		if (health->nodes[i].hole_check != health->step)
 			health->nodes[i].hole_us = 0;
 }
@@ -476,13 +469,12 @@ static bool is_check_due(const struct health *health)
 static void check_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
-	size_t i;
 
 	if (!input->routes || !input->routes->count)
 		return;
 	if (is_check_due(health))
 		update_holes(health);
-	for (i = 0; i < health->routes.hole_count; i++) {
+	for (size_t i = 0; i < health->routes.hole_count; i++) {
 		const struct route_hole *hole = &health->routes.holes[i];
 
 		if (health->now_us - health->nodes[hole->node].hole_us >= health->settings.down_after_us &&
@@ -495,9 +487,9 @@ static void check_holes(struct health *health)
 static uint32_t links_down_between(const struct health *health, uint32_t low, uint32_t high)
 {
 	const struct health_node *node = &health->nodes[low];
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (port->peer != HEALTH_NONE && health->ports[port->peer].node == high)
@@ -510,9 +502,8 @@ static void check_missing_uplinks(struct health *health)
 {
 	const struct shape *shape = health->input->shape;
 	const struct fabric *fabric = health->input->fabric;
-	size_t i;
 
-	for (i = 0; i < shape->missing_count; i++) {
+	for (size_t i = 0; i < shape->missing_count; i++) {
 		const struct shape_missing *missing = &shape->missing[i];
 		struct health_case what = fabric_case(FINDING_UPLINKS_MISSING, FINDING_INFO, 0, health->wall_us,
 						      "cabling");

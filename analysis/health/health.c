@@ -64,11 +64,9 @@ struct health *health_create(const struct health_settings *settings)
 
 void health_destroy(struct health *health)
 {
-	size_t i;
-
 	if (!health)
 		return;
-	for (i = 0; i < health->open.count; i++)
+	for (size_t i = 0; i < health->open.count; i++)
 		free(health->open.list[i]);
 	free(health->open.list);
 	free(health->open.views);
@@ -334,9 +332,7 @@ static int64_t recovery_now_us(const struct health *health, const struct health_
  */
 static void start_restored(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; health->restored && i < health->open.count; i++) {
+	for (size_t i = 0; health->restored && i < health->open.count; i++) {
 		struct health_open_finding *open = health->open.list[i];
 		int64_t age_us = health->wall_us - open->finding.last_seen_us;
 		int64_t grace_us = 4 * health->input->interval_us;
@@ -354,10 +350,8 @@ static void start_restored(struct health *health)
 
 static void rehash(struct health *health)
 {
-	size_t i;
-
 	map_done(&health->open.by_key);
-	for (i = 0; i < health->open.count; i++) {
+	for (size_t i = 0; i < health->open.count; i++) {
 		const struct finding *finding = &health->open.list[i]->finding;
 
 		health->open.views[i] = &health->open.list[i]->finding;
@@ -370,9 +364,9 @@ static void rehash(struct health *health)
 /* Report findings that opened, changed or closed, and remove the closed ones. */
 static void finish(struct health *health, health_report_fn *report, void *ctx)
 {
-	size_t from, to = 0;
+	size_t to = 0;
 
-	for (from = 0; from < health->open.count; from++) {
+	for (size_t from = 0; from < health->open.count; from++) {
 		struct health_open_finding *open = health->open.list[from];
 		bool ends = open->dropped || health->now_us - open->held_us >= recovery_now_us(health, open);
 

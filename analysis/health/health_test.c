@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/test_world.h"
+#include "base/unit_test.h"
 
 /* Four leafs, four spines with two links each, eight hosts with four HCAs, one on each leaf. */
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
@@ -19,7 +14,7 @@ static const struct world_shape wide = { 2, 4, 1, 16, 1 };
 
 #define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
-static void links_that_go_down(void **state)
+TEST(links_that_go_down)
 {
 	static const struct world_case cases[] = {
 		{ "nothing is wrong", &rails, "wait 600", "" },
@@ -42,11 +37,10 @@ static void links_that_go_down(void **state)
 		  "link-down warning leaf0/101; link-flapping warning leaf0/101" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
-static void nodes_that_go(void **state)
+TEST(nodes_that_go)
 {
 	static const struct world_case cases[] = {
 		{ "a dead spine is one", &rails, "wait 60; kill spine1; wait 60", "node-missing critical spine1" },
@@ -80,11 +74,10 @@ static void nodes_that_go(void **state)
 		  "node-missing critical spine1; node-missing critical spine2" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
-static void restarts_are_info(void **state)
+TEST(restarts_are_info)
 {
 	static const struct world_case cases[] = {
 		{ "a restart", &single, "wait 60; kill h3; wait 120; revive h3; wait 600",
@@ -96,11 +89,10 @@ static void restarts_are_info(void **state)
 		  "link_downed 2; count leaf3/4 link_downed 2; wait 60", "host-restart info h3 mlx5_0" },
 	};
 
-	(void)state;
 	CHECK(cases, true);
 }
 
-static void nodes_that_are_silent(void **state)
+TEST(nodes_that_are_silent)
 {
 	static const struct world_case cases[] = {
 		{ "for two sweeps", &rails, "wait 60; silent h3.1; wait 20; answer h3.1; wait 60", "" },
@@ -120,7 +112,6 @@ static void nodes_that_are_silent(void **state)
 		  "wait 60; silent h0; silent h1; silent h2; wait 40", "coverage warning fabric" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
@@ -140,15 +131,14 @@ static void is_coverage(const char *script, const char *cause, const char *words
 }
 
 /* Who may not ask HCAs is told so: it is neither their ports nor this host's. */
-static void hcas_that_are_all_silent_have_a_cause_of_their_own(void **state)
+TEST(hcas_that_are_all_silent_have_a_cause_of_their_own)
 {
-	(void)state;
 	is_coverage(SEVEN_SILENT "silent h7; wait 40", "hcas-silent", "a PM_Key is set");
 	is_coverage(SEVEN_SILENT "wait 40", "silent", "28 nodes are unresponsive");
 }
 
 /* Who hung when the collector began is no silent node: nobody knows of it. */
-static void links_to_nobody_known_are_told(void **state)
+TEST(links_to_nobody_known_are_told)
 {
 	static const struct world_case cases[] = {
 		{ "a host", &rails, "hang h0; wait 60", "coverage warning fabric" },
@@ -157,12 +147,11 @@ static void links_to_nobody_known_are_told(void **state)
 		  "coverage warning fabric closed" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 	is_coverage("hang h0; wait 60", "unidentified-nodes", "4 have a link to an unidentified node");
 }
 
-static void links_that_are_slow(void **state)
+TEST(links_that_are_slow)
 {
 	static const struct world_case cases[] = {
 		{ "a trunk at 1x", &rails, "wait 60; rate leaf0/101 1 NDR; wait 70", "link-degraded critical "
@@ -176,11 +165,10 @@ static void links_that_are_slow(void **state)
 		  "link-degraded warning leaf1/4 closed" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
-static void links_that_flap(void **state)
+TEST(links_that_flap)
 {
 	static const struct world_case cases[] = {
 		{ "once", &rails, "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 600", "" },
@@ -207,7 +195,6 @@ static void links_that_flap(void **state)
 		  "h3; wait 100; revive h3; wait 600", "" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
@@ -218,7 +205,7 @@ static void links_that_flap(void **state)
 	    "rate leaf2/101 4 HDR; rate leaf2/102 4 HDR; rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; " \
 	    "rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate leaf3/103 4 HDR; rate leaf3/104 4 HDR; wait 60; "
 
-static void links_with_errors(void **state)
+TEST(links_with_errors)
 {
 	static const struct world_case cases[] = {
 		{ "7 symbols an hour", &rails, "wait 60; spread leaf0/101 symbol_errors 7 7; wait 60", "" },
@@ -272,11 +259,10 @@ static void links_with_errors(void **state)
 		  "leaf0/101" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
-static void ports_that_discard(void **state)
+TEST(ports_that_discard)
 {
 	static const struct world_case cases[] = {
 		{ "a trunk, two minutes", &rails, "wait 80; count leaf0/101 xmit_discards 500; wait 60; count "
@@ -302,11 +288,10 @@ static void ports_that_discard(void **state)
 		  "revive h3; wait 10; count leaf0/4 xmit_discards 900; wait 600", "" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
-static void the_fabric_as_a_whole(void **state)
+TEST(the_fabric_as_a_whole)
 {
 	static const struct world_case cases[] = {
 		{ "no master for two sweeps", &rails, "wait 60; sm lost; wait 20; sm ok; wait 60", "" },
@@ -342,22 +327,19 @@ static void the_fabric_as_a_whole(void **state)
 		  "routes-changed info spine3" },
 	};
 
-	(void)state;
 	CHECK(cases, true);
 }
 
 /* It cannot know who did it: it may be a person with our own command, so nobody else is blamed. */
-static void who_cleared_counters_is_not_known(void **state)
+TEST(who_cleared_counters_is_not_known)
 {
 	static const char *const scripts[] = {
 		"wait 60; reset leaf0/101; wait 100",
 		"wait 60; reset leaf0/101; reset leaf0/102; reset leaf0/103; reset leaf0/104; reset leaf1/101; reset "
 		"leaf1/102; reset leaf1/103; reset leaf1/104; reset leaf2/101; reset leaf2/102; wait 100",
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
 		struct world *world = world_create(&rails);
 
 		world_run(world, scripts[i]);
@@ -367,21 +349,4 @@ static void who_cleared_counters_is_not_known(void **state)
 		assert_null(strstr(world->told[0].finding.text, "else"));
 		world_destroy(world);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(links_that_go_down), cmocka_unit_test(nodes_that_go),
-			cmocka_unit_test(restarts_are_info),
-		cmocka_unit_test(nodes_that_are_silent),
-		cmocka_unit_test(hcas_that_are_all_silent_have_a_cause_of_their_own),
-		cmocka_unit_test(links_to_nobody_known_are_told),
-		cmocka_unit_test(links_that_are_slow),
-		cmocka_unit_test(links_that_flap), cmocka_unit_test(links_with_errors),
-			cmocka_unit_test(ports_that_discard),
-		cmocka_unit_test(the_fabric_as_a_whole), cmocka_unit_test(who_cleared_counters_is_not_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

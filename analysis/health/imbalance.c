@@ -137,9 +137,8 @@ static int64_t imbalance_since(const struct health *health, const struct health_
 static bool is_unsettled(const struct health *health, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		if (health_is_training(health, health->port_of[result->members[i].port]))
 			return true;
 	return false;
@@ -153,9 +152,8 @@ static bool has_link_down(const struct health *health, const struct balance_resu
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	const struct health_node *node = &health->nodes[at];
-	uint32_t i;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (!health_link_is_down(health, port))
@@ -175,11 +173,10 @@ static void record_hottest(struct health *health, const struct balance_result *r
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	int direction = result->direction;
-	uint32_t i;
 
 	if (result->state != BALANCE_ACTIVE)
 		return;
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t at = health->port_of[result->members[i].port];
 		bool hottest = result->m && i == result->hottest;
 		struct health_tracker *tracker;
@@ -284,7 +281,7 @@ static void suspect(struct health *health, const struct balance_result *result, 
 static void store_adaptive(struct health *health, const struct balance *balance)
 {
 	const struct shape *shape = health->input->shape;
-	size_t nodes = health->input->fabric->node_count, i;
+	size_t nodes = health->input->fabric->node_count;
 	uint8_t *grown = reallocarray(health->balance.adaptive, nodes + 1, sizeof(*grown));
 
 	if (!grown) {
@@ -293,7 +290,7 @@ static void store_adaptive(struct health *health, const struct balance *balance)
 	}
 	health->balance.adaptive = grown;
 	memset(grown, ADAPTIVE_UNKNOWN, nodes + 1);
-	for (i = 0; i < balance->count; i++)
+	for (size_t i = 0; i < balance->count; i++)
 		if (balance->results[i].direction == BALANCE_XMIT)
 			grown[shape->groups[balance->results[i].group].node] = (uint8_t)balance->results[i].adaptive;
 }
@@ -329,14 +326,13 @@ static int run_balance(struct health *health, const uint8_t *adaptive, struct ba
 void health_balance(struct health *health)
 {
 	struct balance balance = { 0 };
-	size_t i;
 
 	health->balance.end_us = health->now_us;
 	if (run_balance(health, health->input->adaptive, &balance) < 0 ||
 	    balance_memory_step(health->balance.history, health->input->shape, &health->settings.balance, &balance,
 				NULL) < 0)
 		health->failed = true;
-	for (i = 0; i < balance.count && !health->failed; i++) {
+	for (size_t i = 0; i < balance.count && !health->failed; i++) {
 		const struct balance_result *result = &balance.results[i];
 		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
 
@@ -374,9 +370,8 @@ static void date_shift(struct health *health, struct health_node *node, const st
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	double was = node->suspect_predicted, now = NAN, part;
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		if (health->port_of[result->members[i].port] == node->suspect_port)
 			now = result->members[i].predicted;
 	if (isnan(was) || isnan(now) || fabs(now - was) < 0.02)
@@ -390,13 +385,12 @@ static void date_shift(struct health *health, struct health_node *node, const st
 static void recheck_groups(struct health *health)
 {
 	struct balance balance = { 0 };
-	size_t i;
 
 	if (run_balance(health, health->balance.adaptive, &balance) < 0) {
 		health->failed = true;
 		return;
 	}
-	for (i = 0; i < balance.count; i++) {
+	for (size_t i = 0; i < balance.count; i++) {
 		const struct balance_result *result = &balance.results[i];
 		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
 
@@ -432,9 +426,8 @@ void health_reread(struct health *health)
 {
 	const struct health_input *input = health->input;
 	uint32_t at;
-	size_t i;
 
-	for (i = 0; i < input->routes_changed_count; i++) {
+	for (size_t i = 0; i < input->routes_changed_count; i++) {
 		if (!map_get(&health->by_guid, input->routes_changed_guids[i], &at))
 			continue;
 		health->nodes[at].routes_us = health->now_us;
@@ -443,14 +436,14 @@ void health_reread(struct health *health)
 		health->nodes[at].shift_wall_us = 0;
 	}
 	health->balance.table_reread = false;
-	for (i = 0; i < input->routes_read_count; i++)
+	for (size_t i = 0; i < input->routes_read_count; i++)
 		if (map_get(&health->by_guid, input->routes_read_guids[i], &at))
 			record_table_read(health, &health->nodes[at]);
 	if (!health->balance.table_reread)
 		return;
 	if (health->balance.generation == health->generation && health->balance.adaptive)
 		recheck_groups(health);
-	for (i = 0; i < health->node_count; i++) {
+	for (size_t i = 0; i < health->node_count; i++) {
 		health->nodes[i].suspect_port = health->nodes[i].table_reread ? HEALTH_NONE :
 			health->nodes[i].suspect_port;
 		health->nodes[i].table_reread = false;

@@ -67,9 +67,9 @@ void health_link_subject(struct health *health, struct health_open_finding *open
 static void add_below(struct health *health, struct health_open_finding *open, uint32_t at, unsigned tiers)
 {
 	const struct health_node *node = &health->nodes[at];
-	uint32_t i, before = HEALTH_NONE;
+	uint32_t before = HEALTH_NONE;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 		uint32_t below = port->peer == HEALTH_NONE ? HEALTH_NONE : health->ports[port->peer].node;
 

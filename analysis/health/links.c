@@ -32,9 +32,9 @@ static bool represents_link(const struct health *health, uint32_t at)
 static double uplinks_down_percent(const struct health *health, uint32_t node)
 {
 	const struct health_node *of = &health->nodes[node];
-	uint32_t built = 0, down = 0, i;
+	uint32_t built = 0, down = 0;
 
-	for (i = of->first_port; i < of->first_port + of->slots; i++) {
+	for (uint32_t i = of->first_port; i < of->first_port + of->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (port->way != WAY_UP || port->peer == HEALTH_NONE || port->link == LINK_NEVER_UP)
@@ -122,9 +122,8 @@ static uint64_t usual_rate(const uint32_t count[RATES])
 {
 	uint32_t all = 0, most = 0;
 	uint64_t best = 0;
-	unsigned i;
 
-	for (i = 0; i < RATES; i++) {
+	for (unsigned i = 0; i < RATES; i++) {
 		uint64_t rate = link_rate_bits_per_s(ranked_widths[i % 5], (enum link_speed)(i / 5));
 
 		all += count[i];
@@ -196,20 +195,19 @@ static void check_rate(struct health *health, struct health_port *port, uint64_t
 void health_find_degraded(struct health *health)
 {
 	struct usual *usual = calloc(1, sizeof(*usual));
-	uint32_t i;
 
 	if (!usual) {
 		health->failed = true;
 		return;
 	}
-	for (i = 0; i < health->port_count; i++) {
+	for (uint32_t i = 0; i < health->port_count; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (represents_link(health, i) && port->link == LINK_IS_UP)
 			usual->count[class_of(health, port)][rate_index(port->width, port->speed)]++;
 	}
 	health->degraded_ports = 0;
-	for (i = 0; i < health->port_count; i++) {
+	for (uint32_t i = 0; i < health->port_count; i++) {
 		struct health_port *port = &health->ports[i];
 		enum health_degraded was = port->degraded;
 
@@ -271,12 +269,12 @@ static unsigned count_flaps(const struct health *health, uint32_t at, int64_t si
 			    const struct health_tracker **ret)
 {
 	uint32_t ends[2] = { at, health->ports[at].peer };
-	unsigned most = 0, count, end, i;
+	unsigned most = 0, count;
 
-	for (end = 0; end < 2; end++) {
+	for (unsigned end = 0; end < 2; end++) {
 		uint32_t tracker = ends[end] == HEALTH_NONE ? HEALTH_NONE : health->ports[ends[end]].tracker;
 
-		for (i = count = 0; tracker != HEALTH_NONE && i < FLAPS_MAX; i++)
+		for (unsigned i = count = 0; tracker != HEALTH_NONE && i < FLAPS_MAX; i++)
 			count += health->now_us - health->trackers[tracker].flaps[i] < since_us;
 		if (count > most) {
 			most = count;
@@ -336,15 +334,13 @@ static void hold_flapping(struct health *health, uint32_t at)
 
 void health_links(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; health->down_ports && i < health->port_count; i++)
+	for (size_t i = 0; health->down_ports && i < health->port_count; i++)
 		if (represents_link(health, (uint32_t)i) && health_link_is_down(health, &health->ports[i]))
 			hold_down(health, (uint32_t)i);
-	for (i = 0; health->degraded_ports && i < health->port_count; i++)
+	for (size_t i = 0; health->degraded_ports && i < health->port_count; i++)
 		if (health->ports[i].degraded != DEGRADED_NO)
 			hold_degraded(health, (uint32_t)i);
-	for (i = 0; i < health->tracker_count; i++) {
+	for (size_t i = 0; i < health->tracker_count; i++) {
 		uint32_t at = health->trackers[i].port;
 
 		if (health->trackers[i].flaps[0] == HEALTH_LONG_AGO)

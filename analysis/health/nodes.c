@@ -28,9 +28,8 @@ static bool leads(const struct health_node *node, const struct health_node *othe
 static struct cluster view_cluster(struct health *health, uint32_t root)
 {
 	struct cluster cluster = { .lead = HEALTH_NONE, .last_us = HEALTH_LONG_AGO };
-	uint32_t i;
 
-	for (i = 0; i < health->node_count; i++) {
+	for (uint32_t i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
 		if (!node->isolated || health_cluster_of(health, i) != root)
@@ -52,10 +51,8 @@ static struct cluster view_cluster(struct health *health, uint32_t root)
 
 static void add_cluster_hosts(struct health *health, struct health_open_finding *open, uint32_t root)
 {
-	uint32_t i;
-
 	open->finding.host_count = open->finding.hosts_touched = 0;
-	for (i = 0; i < health->host_count; i++)
+	for (uint32_t i = 0; i < health->host_count; i++)
 		if (health->hosts[i].down && health_cluster_of(health, health->hosts[i].first) == root)
 			health_add_affected(open, health->hosts[i].name);
 }
@@ -101,15 +98,15 @@ static void hold_switches(struct health *health, uint32_t root)
 /* The leaf with most HCAs of a cluster, on a tie the one with the lowest GUID. */
 static uint32_t common_leaf(struct health *health, uint32_t root)
 {
-	uint32_t best = HEALTH_NONE, most = 0, i, p;
+	uint32_t best = HEALTH_NONE, most = 0;
 
-	for (i = 0; i < health->node_count; i++) {
+	for (uint32_t i = 0; i < health->node_count; i++) {
 		const struct health_node *leaf = &health->nodes[i];
 		uint32_t count = 0;
 
 		if (leaf->isolated_host == HEALTH_NONE)
 			continue;
-		for (p = leaf->first_port; p < leaf->first_port + leaf->slots; p++) {
+		for (uint32_t p = leaf->first_port; p < leaf->first_port + leaf->slots; p++) {
 			uint32_t peer = health->ports[p].peer;
 
 			if (peer != HEALTH_NONE && health->nodes[health->ports[peer].node].isolated)
@@ -142,11 +139,11 @@ static uint8_t free_rack_tag(struct health *health, uint64_t leaf_guid)
 /* Hosts of one leaf that failed together are one finding of the leaf. */
 static void claim_rack(struct health *health, uint32_t root)
 {
-	uint32_t leaf, i;
+	uint32_t leaf;
 	uint64_t guid = 0;
 	uint8_t tag = 0;
 
-	for (i = 0; i < health->host_count; i++) {
+	for (uint32_t i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 
 		if (host->down && host->rack_guid && health_cluster_of(health, host->first) == root) {
@@ -161,7 +158,7 @@ static void claim_rack(struct health *health, uint32_t root)
 		guid = health->nodes[leaf].guid;
 		tag = free_rack_tag(health, guid);
 	}
-	for (i = 0; i < health->host_count; i++)
+	for (uint32_t i = 0; i < health->host_count; i++)
 		if (health->hosts[i].down && health_cluster_of(health, health->hosts[i].first) == root) {
 			health->hosts[i].rack_guid = guid;
 			health->hosts[i].rack_tag = tag;
@@ -179,10 +176,10 @@ static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
 	const struct health_node *node = &health->nodes[leaf];
 	int64_t last_us = HEALTH_LONG_AGO, wall_us = 0;
 	struct health_open_finding *open;
-	uint32_t hosts = 0, i;
+	uint32_t hosts = 0;
 	char since[32];
 
-	for (i = 0; i < health->host_count; i++) {
+	for (uint32_t i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 
 		if (!is_of_rack(host, node->guid, tag))
@@ -207,7 +204,7 @@ static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
 	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
 	health_number(open, "hosts_gone", hosts);
 	open->finding.host_count = open->finding.hosts_touched = 0;
-	for (i = 0; i < health->host_count; i++)
+	for (uint32_t i = 0; i < health->host_count; i++)
 		if (is_of_rack(&health->hosts[i], node->guid, tag))
 			health_add_affected(open, health->hosts[i].name);
 }
@@ -278,9 +275,9 @@ static void hold_host(struct health *health, const struct health_host *host)
 
 static void hold_racks(struct health *health)
 {
-	uint32_t i, j, leaf;
+	uint32_t j, leaf;
 
-	for (i = 0; i < health->host_count; i++) {
+	for (uint32_t i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 
 		if (!host->down || !host->rack_guid || !map_get(&health->by_guid, host->rack_guid, &leaf))
@@ -295,10 +292,8 @@ static void hold_racks(struct health *health)
 
 static void find_missing(struct health *health)
 {
-	uint32_t i;
-
 	health_find_isolated(health);
-	for (i = 0; i < health->node_count; i++) {
+	for (uint32_t i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
 		if (node->cluster_switches)
@@ -311,11 +306,9 @@ static void find_missing(struct health *health)
 
 void health_nodes(struct health *health)
 {
-	uint32_t i;
-
 	if (health->down_ports || health->isolated_before)
 		find_missing(health);
 	health->isolated_before = health->down_ports > 0;
-	for (i = 0; i < health->host_count; i++)
+	for (uint32_t i = 0; i < health->host_count; i++)
 		hold_host(health, &health->hosts[i]);
 }

@@ -77,9 +77,7 @@ static void restore_node(struct health *health, const struct finding *finding)
 
 static double number_of(const struct finding *finding, const char *key, double otherwise)
 {
-	unsigned i;
-
-	for (i = 0; i < finding->number_count; i++)
+	for (unsigned i = 0; i < finding->number_count; i++)
 		if (finding->numbers[i].key && !strcmp(finding->numbers[i].key, key))
 			return finding->numbers[i].value;
 	return otherwise;
@@ -105,7 +103,7 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
 	struct health_tracker *tracker;
 	struct health_ring *ring;
-	int64_t span_us, back_us;
+	int64_t span_us;
 	uint32_t at;
 
 	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
@@ -117,7 +115,7 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	ring = symbols ? &tracker->symbols : &tracker->receive;
 	tracker->error_us = health->now_us;
 	span_us = span_of_errors(health, finding, (int64_t)(hours * (double)HOUR_US), bucket_us);
-	for (back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
+	for (int64_t back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
 		double until = per_hour * hours * (1 - (double)back_us / (double)span_us);
 		uint64_t count = until - given >= 1 ? (uint64_t)(until - given) : 0;
 
@@ -145,9 +143,7 @@ static void restore_silence(struct health *health, const struct finding *finding
 
 void health_restore_state(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; i < health->open.count; i++) {
+	for (size_t i = 0; i < health->open.count; i++) {
 		const struct finding *finding = &health->open.list[i]->finding;
 
 		if (finding->kind == FINDING_LINK_DOWN)
@@ -164,9 +160,8 @@ void health_restore_state(struct health *health)
 static bool is_up(const struct health *health, uint32_t at)
 {
 	const struct health_node *node = &health->nodes[at];
-	uint32_t i;
 
-	for (i = node->first_port; node->now != FABRIC_NONE && i < node->first_port + node->slots; i++)
+	for (uint32_t i = node->first_port; node->now != FABRIC_NONE && i < node->first_port + node->slots; i++)
 		if (health->ports[i].link == LINK_IS_UP)
 			return true;
 	return false;
@@ -176,11 +171,9 @@ static bool is_up(const struct health *health, uint32_t at)
 static bool has_host(const struct health *health, const struct finding *finding)
 {
 	uint32_t node;
-	unsigned i;
-	size_t h;
 
-	for (h = 0; h < health->host_count; h++)
-		for (i = 0; i < finding->host_count; i++) {
+	for (size_t h = 0; h < health->host_count; h++)
+		for (unsigned i = 0; i < finding->host_count; i++) {
 			if (strcmp(health->hosts[h].name, finding->hosts[i]) != 0)
 				continue;
 			for (node = health->hosts[h].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
@@ -211,9 +204,9 @@ static void restart_to_missing(struct health *health, struct health_open_finding
 
 void health_restored_nodes(struct health *health)
 {
-	size_t i, count = health->open.count;
+	size_t count = health->open.count;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct health_open_finding *open = health->open.list[i];
 		const struct finding *finding = &open->finding;
 		int64_t gone_us = health->wall_us - finding->since_us;

@@ -5,9 +5,9 @@
 /* All switches that an HCA is cabled to are unresponsive. */
 static bool is_behind_silent_switch(const struct health *health, const struct health_node *node)
 {
-	uint32_t cabled = 0, i;
+	uint32_t cabled = 0;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_node *other;
 
 		if (health->ports[i].peer == HEALTH_NONE)
@@ -27,9 +27,7 @@ static bool is_behind_silent_switch(const struct health *health, const struct he
  */
 static void mark_behind_silent_switch(struct health *health)
 {
-	uint32_t i;
-
-	for (i = 0; i < health->node_count; i++) {
+	for (uint32_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = &health->nodes[i];
 
 		node->behind_silent_switch = node->type == NODE_CA && node->polled && !node->responded &&
@@ -48,10 +46,9 @@ static void mark_behind_silent_switch(struct health *health)
 static void find_silent(struct health *health)
 {
 	const struct health_settings *settings = &health->settings;
-	size_t i;
 
 	health->nodes_polled = health->nodes_silent = 0;
-	for (i = 0; i < health->node_count; i++) {
+	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = &health->nodes[i];
 
 		if (!node->polled) {
@@ -116,12 +113,10 @@ static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const
 
 static void report_silent(struct health *health)
 {
-	uint32_t i, at;
-
-	for (i = 0; i < health->host_count; i++) {
+	for (uint32_t i = 0; i < health->host_count; i++) {
 		uint32_t first = HEALTH_NONE, count = 0;
 
-		for (at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+		for (uint32_t at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
 			if (!health->nodes[at].silent || health->nodes[at].behind_silent_switch)
 				continue;
 			count++;
@@ -131,7 +126,7 @@ static void report_silent(struct health *health)
 		if (count)
 			hold_silent(health, first, count, health->hosts[i].name);
 	}
-	for (i = 0; i < health->node_count; i++)
+	for (uint32_t i = 0; i < health->node_count; i++)
 		if (health->nodes[i].silent && health->nodes[i].host == HEALTH_NONE)
 			hold_silent(health, i, 1, NULL);
 }

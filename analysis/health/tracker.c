@@ -7,12 +7,10 @@
 
 void health_tracker_init(struct health_tracker *tracker, uint32_t port)
 {
-	int i;
-
 	*tracker = (struct health_tracker){ .port = port, .error_us = HEALTH_LONG_AGO,
 					    .edge_since_us = HEALTH_LONG_AGO,
 					    .flap_since_us = HEALTH_LONG_AGO };
-	for (i = 0; i < FLAPS_MAX; i++)
+	for (int i = 0; i < FLAPS_MAX; i++)
 		tracker->flaps[i] = HEALTH_LONG_AGO;
 }
 

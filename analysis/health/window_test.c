@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/test_world.h"
+#include "base/unit_test.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
 /* 4 leafs with 8 hosts each, 8 uplinks. */
@@ -24,7 +19,7 @@ static const struct world_shape many_hosts = { 4, 4, 2, 16, 4 };
 #define SKEWED "load leaf0/101 0.8; load leaf0/102 0.1; load leaf0/103 0.1; load leaf0/104 0.1; " \
 	       "load leaf0/105 0.1; load leaf0/106 0.1; load leaf0/107 0.1; load leaf0/108 0.1; "
 
-static void uneven_groups(void **state)
+TEST(uneven_groups)
 {
 	static const struct world_case cases[] = {
 		{ "even", &single, EVEN "wait 600", "" },
@@ -47,7 +42,6 @@ static void uneven_groups(void **state)
 		  SKEWED "wait 600", "link-down warning leaf0/108" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
@@ -79,12 +73,9 @@ static int64_t dated_off_s(unsigned before_s, const char *loads)
 }
 
 /* `since` is when the table changed, though it was read only a while later. */
-static void a_skew_is_dated_by_the_load(void **state)
+TEST(a_skew_is_dated_by_the_load)
 {
-	unsigned before;
-
-	(void)state;
-	for (before = 0; before <= 50; before += 10) {
+	for (unsigned before = 0; before <= 50; before += 10) {
 		int64_t off_s = dated_off_s(before, SKEWED), slowed_s = dated_off_s(before, SLOWED);
 
 		/* Sweeps are 10 s apart. */
@@ -94,7 +85,7 @@ static void a_skew_is_dated_by_the_load(void **state)
 	}
 }
 
-static void congestion_at_its_root(void **state)
+TEST(congestion_at_its_root)
 {
 	static const struct world_case cases[] = {
 		{ "a trunk that stalls 9 %", &single, "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
@@ -129,14 +120,13 @@ static void congestion_at_its_root(void **state)
 		  "link-degraded critical leaf0/101" },
 	};
 
-	(void)state;
 	CHECK(cases, true);
 }
 
 /* All HCAs of all hosts at 30 %. */
 #define BUSY "loads 0.3; wait 60; "
 
-static void rails_of_hosts(void **state)
+TEST(rails_of_hosts)
 {
 	static const struct world_case cases[] = {
 		{ "all alike", &rails, BUSY "wait 1800", "" },
@@ -158,11 +148,10 @@ static void rails_of_hosts(void **state)
 		  "h5.1 0; load leaf1/6 0; wait 1800", "" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
-static void cables_and_tables(void **state)
+TEST(cables_and_tables)
 {
 	static const struct world_case cases[] = {
 		{ "two cables swapped", &many_hosts, "wait 60; swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning "
@@ -173,7 +162,6 @@ static void cables_and_tables(void **state)
 		  "black-hole critical leaf0" },
 	};
 
-	(void)state;
 	CHECK(cases, false);
 }
 
@@ -182,9 +170,8 @@ static void cables_and_tables(void **state)
  * before a finding opens. @again: other destinations are lost meanwhile, as when hosts restart one
  * after the other.
  */
-static void a_hole_that_was_repaired_before_the_next_read_is_not_reported(void **state)
+TEST(a_hole_that_was_repaired_before_the_next_read_is_not_reported)
 {
-	(void)state;
 	for (unsigned again = 0; again < 2; again++) {
 		struct world *world = world_create(&single);
 
@@ -208,36 +195,18 @@ static void a_hole_that_was_repaired_before_the_next_read_is_not_reported(void *
  * A switch that carries more than its table explains is asked for, and not for ever where the table
  * is as it was.
  */
-static void tables_are_wanted_seldom_where_they_are_as_they_were(void **state)
+TEST(tables_are_wanted_seldom_where_they_are_as_they_were)
 {
 	struct world *world = world_create(&single);
-	unsigned minute, wanted = 0;
+	unsigned wanted = 0;
 
-	(void)state;
 	world_run(world, EVEN SKEWED);
-	for (minute = 0; minute < 60; minute++) {
-		unsigned i;
-
-		for (i = 0; i < 6; i++) {
+	for (unsigned minute = 0; minute < 60; minute++) {
+		for (unsigned i = 0; i < 6; i++) {
 			world_sweeps(world, 1);
 			wanted += world->read_count > 0;
 		}
 	}
 	assert_in_range(wanted, 1, 6);
 	world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uneven_groups),
-		cmocka_unit_test(a_skew_is_dated_by_the_load),
-		cmocka_unit_test(congestion_at_its_root),
-		cmocka_unit_test(rails_of_hosts),
-		cmocka_unit_test(cables_and_tables),
-		cmocka_unit_test(a_hole_that_was_repaired_before_the_next_read_is_not_reported),
-		cmocka_unit_test(tables_are_wanted_seldom_where_they_are_as_they_were),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,9 +136,9 @@ bool shape_is_hca(const struct shape_build *build, uint32_t node)
 static uint32_t look_around(const struct fabric *fabric, uint32_t node, uint32_t *seen, struct near *near)
 {
 	const struct node *self = &fabric->nodes[node];
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint32_t other;
 
 		if (fabric->ports[i].peer == FABRIC_NONE)
@@ -152,7 +152,7 @@ static uint32_t look_around(const struct fabric *fabric, uint32_t node, uint32_t
 		}
 		near[seen[other] - 1].links++;
 	}
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		seen[near[i].node] = 0;
 	return count;
 }

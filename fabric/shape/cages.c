@@ -27,9 +27,7 @@ static const struct model models[] = {
 
 static const struct model *find_model(const struct node *node)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(models) / sizeof(models[0]); i++)
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
 		if (node->device_id == models[i].device_id &&
 		    (node->port_count == models[i].ports || node->port_count == models[i].ports + 1))
 			return &models[i];
@@ -45,15 +43,14 @@ static bool shares_box(const struct shape_build *build, const uint32_t *asics, u
 void shape_find_cages(struct shape_build *build, const uint32_t *asics)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t i, j;
 
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		const struct node *node = &fabric->nodes[build->switches[i]];
 		const struct model *model = find_model(node);
 
 		if (!model || shares_box(build, asics, build->switches[i]))
 			continue;
-		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 			unsigned num = fabric->ports[j].num;
 
 			if (!num || num > model->ports)

@@ -70,16 +70,16 @@ struct stems {
 static bool is_common_stem(struct stems *stems, const char *stem, size_t len)
 {
 	const struct shape_build *build = stems->build;
-	size_t i, total = 0, same = 0;
+	size_t total = 0, same = 0;
 
 	if (len < 3 || len >= sizeof(stems->known[0]))
 		return false;
-	for (i = 0; i < stems->count; i++)
+	for (size_t i = 0; i < stems->count; i++)
 		if (strlen(stems->known[i]) == len && !strncasecmp(stems->known[i], stem, len))
 			return stems->common[i];
 	if (stems->count == STEMS_MAX)
 		return false;
-	for (i = 0; i < build->fabric->node_count; i++) {
+	for (size_t i = 0; i < build->fabric->node_count; i++) {
 		if (!build->host_of[i])
 			continue;
 		total++;
@@ -114,9 +114,7 @@ static bool name_has(struct stems *stems, const char *name, const char *word, en
 
 static uint8_t class_by_words(struct stems *stems, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (name_has(stems, name, words[i].word, words[i].place))
 			return words[i].class;
 	return CLASS_COMPUTE;
@@ -170,13 +168,12 @@ static bool is_inside_switch(const struct shape_build *build, uint32_t index)
 {
 	const struct fabric *fabric = build->fabric;
 	const struct node *node = &fabric->nodes[index];
-	uint32_t i;
 
 	if (node->type != NODE_CA)
 		return false;
 	if (node_is_aggregation(node))
 		return true;
-	for (i = node->first_port; node->system_guid && i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; node->system_guid && i < node->first_port + node->ports; i++) {
 		const struct node *peer;
 
 		if (fabric->ports[i].peer == FABRIC_NONE)
@@ -225,12 +222,12 @@ static int split_name(struct shape_build *build, uint32_t index)
 static bool has_kin(const struct shape_build *build, uint32_t node)
 {
 	const char *name = build->host_of[node];
-	size_t i, stem, kin = 0;
+	size_t stem, kin = 0;
 
 	if (!name)
 		return false;
 	stem = strcspn(name, "0123456789");
-	for (i = 0; i < build->fabric->node_count; i++) {
+	for (size_t i = 0; i < build->fabric->node_count; i++) {
 		const char *other = build->host_of[i];
 
 		kin += other && strcspn(other, "0123456789") == stem && !strncmp(name, other, stem) &&
@@ -248,11 +245,10 @@ static void find_subnet_manager(struct shape_build *build)
 	const struct fabric *fabric = build->fabric;
 	uint16_t sm_lid = 0;
 	uint8_t class;
-	size_t i;
 
-	for (i = 0; i < fabric->port_count && !sm_lid; i++)
+	for (size_t i = 0; i < fabric->port_count && !sm_lid; i++)
 		sm_lid = fabric->ports[i].sm_lid;
-	for (i = 0; sm_lid && i < fabric->port_count; i++) {
+	for (size_t i = 0; sm_lid && i < fabric->port_count; i++) {
 		struct shape_node *node = &build->shape->nodes[fabric->ports[i].node];
 
 		if (fabric->nodes[fabric->ports[i].node].type != NODE_CA || fabric->ports[i].lid != sm_lid)
@@ -267,10 +263,9 @@ static void find_subnet_manager(struct shape_build *build)
 static int class_nodes(struct shape_build *build, struct stems *stems)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t i;
 	int code = 0;
 
-	for (i = 0; i < fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
 		uint8_t *class = &build->shape->nodes[i].class;
 
 		if (fabric->nodes[i].type == NODE_SWITCH)
@@ -289,7 +284,7 @@ static int class_nodes(struct shape_build *build, struct stems *stems)
 
 int shape_find_classes(struct shape_build *build)
 {
-	size_t count = build->fabric->node_count, i;
+	size_t count = build->fabric->node_count;
 	struct stems stems = {
 		.build = build, .texts = malloc((count + 1) * sizeof(*stems.texts)),
 		.classes = malloc((count + 1) * sizeof(*stems.classes)),
@@ -300,7 +295,7 @@ int shape_find_classes(struct shape_build *build)
 	build->device_of = calloc(count + 1, sizeof(*build->device_of));
 	if (!build->host_of || !build->device_of)
 		code = ERR_NOMEM;
-	for (i = 0; i < count && code == 0; i++)
+	for (size_t i = 0; i < count && code == 0; i++)
 		if (build->fabric->nodes[i].type == NODE_CA)
 			code = split_name(build, (uint32_t)i);
 	if (code == 0)

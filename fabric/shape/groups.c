@@ -54,15 +54,15 @@ static void group_switch(struct grouping *grouping, uint32_t node)
 	const struct fabric *fabric = build->fabric;
 	const struct node *self = &fabric->nodes[node];
 	struct shape *shape = build->shape;
-	uint32_t i, up = 0;
+	uint32_t up = 0;
 	uint8_t tier = shape->nodes[node].tier;
 
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++)
 		if (tier && shape->nodes[build->near[i].node].tier > tier)
 			up += build->near[i].links;
 	if (up)
 		shape->nodes[node].up_group = add_group(grouping, GROUP_UP, node, FABRIC_NONE, up);
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 		const struct near *near = &build->near[i];
 		uint8_t other = shape->nodes[near->node].tier;
 
@@ -73,7 +73,7 @@ static void group_switch(struct grouping *grouping, uint32_t node)
 				add_group(grouping, tier && other && other < tier ? GROUP_DOWN : GROUP_ACROSS, node,
 					  near->node, near->links) + 1;
 	}
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		struct shape_group *group;
 		uint32_t slot;
 
@@ -86,7 +86,7 @@ static void group_switch(struct grouping *grouping, uint32_t node)
 		shape->members[group->first + group->count++] = i;
 		shape->ports[i].group = slot - 1;
 	}
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++)
 		grouping->slot[build->near[i].node] = 0;
 }
 
@@ -97,7 +97,7 @@ int shape_find_groups(struct shape_build *build)
 	struct grouping grouping = {
 		.build = build, .slot = calloc(fabric->node_count + 1, sizeof(*grouping.slot)),
 	};
-	uint32_t i, pairs = build->first_near[fabric->node_count];
+	uint32_t pairs = build->first_near[fabric->node_count];
 
 	/* At most one group for each neighbor. */
 	shape->groups = shape_memory(shape, pairs, sizeof(*shape->groups));
@@ -106,9 +106,9 @@ int shape_find_groups(struct shape_build *build)
 		free(grouping.slot);
 		return ERR_NOMEM;
 	}
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		shape->ports[i].way = way_of(build, &fabric->ports[i]);
-	for (i = 0; i < build->switch_count; i++)
+	for (uint32_t i = 0; i < build->switch_count; i++)
 		group_switch(&grouping, build->switches[i]);
 	free(grouping.slot);
 	return 0;

@@ -49,8 +49,6 @@ static void sets_done(struct sets *sets)
 
 static int sets_init(struct sets *sets, size_t count)
 {
-	uint32_t i;
-
 	*sets = (struct sets){
 		.root = malloc((count + 1) * sizeof(*sets->root)), .group = malloc((count + 1) * sizeof(*sets->group)),
 		.size = calloc(count + 1, sizeof(*sets->size)), .twice = calloc(count + 1, sizeof(*sets->twice)),
@@ -61,7 +59,7 @@ static int sets_init(struct sets *sets, size_t count)
 	if (!sets->root || !sets->group || !sets->size || !sets->twice || !sets->nameless || !sets->texts ||
 	    !sets->device_texts)
 		return ERR_NOMEM;
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		sets->root[i] = i;
 		sets->group[i] = UINT32_MAX;
 	}
@@ -72,11 +70,11 @@ static int sets_init(struct sets *sets, size_t count)
 static int number_names(const struct shape_build *build, struct sets *sets)
 {
 	struct map *seen = &sets->devices;
-	uint32_t devices = 0, device, other, i;
+	uint32_t devices = 0, device, other;
 	struct map device_names = { 0 };
 	int code = 0;
 
-	for (i = 0; i < build->fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < build->fabric->node_count && code == 0; i++) {
 		uint32_t group;
 
 		if (!shape_is_hca(build, i) || !build->host_of[i])
@@ -103,24 +101,24 @@ static int number_names(const struct shape_build *build, struct sets *sets)
  */
 static void pardon_nameless(struct sets *sets)
 {
-	uint32_t i, nameless = 0;
+	uint32_t nameless = 0;
 
-	for (i = 0; i < sets->groups; i++)
+	for (uint32_t i = 0; i < sets->groups; i++)
 		nameless += sets->nameless[i];
-	for (i = 0; i < sets->groups && nameless >= 3; i++)
+	for (uint32_t i = 0; i < sets->groups && nameless >= 3; i++)
 		if (sets->nameless[i] && sets->size[i] <= NAMELESS_DEVICES_MAX)
 			sets->twice[i] = false;
 }
 
 static int join_names(const struct shape_build *build, struct sets *sets)
 {
-	uint32_t *first = malloc((sets->groups + 1) * sizeof(*first)), i;
+	uint32_t *first = malloc((sets->groups + 1) * sizeof(*first));
 	int code = 0;
 
 	if (!first)
 		return ERR_NOMEM;
 	memset(first, 0xff, (sets->groups + 1) * sizeof(*first));
-	for (i = 0; i < build->fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < build->fabric->node_count && code == 0; i++) {
 		uint32_t group = sets->group[i];
 
 		if (group == UINT32_MAX || sets->twice[group])
@@ -136,9 +134,7 @@ static int join_names(const struct shape_build *build, struct sets *sets)
 /* A set contains an HCA with this device name; only small sets are searched. */
 static bool has_device(const struct shape_build *build, const uint32_t *nodes, uint32_t count, uint32_t node)
 {
-	uint32_t i;
-
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const char *device = build->device_of[nodes[i]];
 
 		/* Cloned hosts, and hosts that share an adapter, have the same device twice. */
@@ -166,19 +162,19 @@ static int compare_systems(const void *a, const void *b)
 static int join_systems(const struct shape_build *build, struct sets *sets)
 {
 	struct by_system *list = malloc((build->fabric->node_count + 1) * sizeof(*list));
-	uint32_t nodes[HCAS_MAX], count = 0, i, j, k;
+	uint32_t nodes[HCAS_MAX], count = 0, j;
 
 	if (!list)
 		return ERR_NOMEM;
-	for (i = 0; i < build->fabric->node_count; i++)
+	for (uint32_t i = 0; i < build->fabric->node_count; i++)
 		if (shape_is_hca(build, i) && build->fabric->nodes[i].system_guid)
 			list[count++] = (struct by_system){ build->fabric->nodes[i].system_guid, i };
 	qsort(list, count, sizeof(*list), compare_systems);
-	for (i = 0; i < count; i = j) {
+	for (uint32_t i = 0; i < count; i = j) {
 		for (j = i; j < count && list[j].system_guid == list[i].system_guid; j++)
 			if (j - i < HCAS_MAX)
 				nodes[j - i] = list[j].node;
-		for (k = 1; k < j - i && j - i <= HCAS_MAX; k++)
+		for (uint32_t k = 1; k < j - i && j - i <= HCAS_MAX; k++)
 			if (!has_device(build, nodes, k, nodes[k]))
 				shape_join(sets->root, nodes[0], nodes[k]);
 	}
@@ -209,17 +205,17 @@ static int compare_members(const void *a, const void *b)
 static const char *common_name(const struct shape_build *build, const struct sets *sets, const struct member *members,
 			       uint32_t count)
 {
-	uint32_t i, j, best = 0;
+	uint32_t best = 0;
 	const char *name = NULL;
 
 	if (count > HCAS_MAX)
 		count = HCAS_MAX;
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t same = 0, group = sets->group[members[i].node];
 
 		if (group == UINT32_MAX)
 			continue;
-		for (j = 0; j < count; j++)
+		for (uint32_t j = 0; j < count; j++)
 			same += sets->group[members[j].node] == group;
 		if (same > best) {
 			best = same;
@@ -239,9 +235,8 @@ static struct shape_host make_host(const struct shape_build *build, const struct
 		.class = build->shape->nodes[members[0].node].class,
 		.first = first, .count = count,
 	};
-	uint32_t i;
 
-	for (i = 1; i < count; i++) {
+	for (uint32_t i = 1; i < count; i++) {
 		const struct shape_node *node = &build->shape->nodes[members[i].node];
 
 		if (nodes[members[i].node].system_guid != host.system_guid)
@@ -263,17 +258,16 @@ static int name_hosts(struct shape_build *build, struct shape_host *hosts, size_
 	uint32_t *times = calloc(count + 1, sizeof(*times)), *number = calloc(count + 1, sizeof(*number));
 	struct map names = { 0 };
 	uint32_t known = 0;
-	size_t i;
 	int code = texts && times && number ? 0 : ERR_NOMEM;
 
-	for (i = 0; i < count && code == 0; i++) {
+	for (size_t i = 0; i < count && code == 0; i++) {
 		if (!hosts[i].name)
 			continue;
 		code = shape_intern(&names, texts, &known, hosts[i].name, &number[i]);
 		if (code == 0)
 			times[number[i]]++;
 	}
-	for (i = 0; i < count && code == 0; i++) {
+	for (size_t i = 0; i < count && code == 0; i++) {
 		uint64_t guid = build->fabric->nodes[build->shape->host_nodes[hosts[i].first]].guid;
 		char name[NODE_NAME_SIZE + 32];
 
@@ -303,13 +297,10 @@ static int compare_hosts(const void *a, const void *b)
 
 static void tell_nodes(struct shape *shape)
 {
-	size_t i;
-	uint32_t j;
-
-	for (i = 0; i < shape->host_count; i++) {
+	for (size_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 
-		for (j = host->first; j < host->first + host->count; j++) {
+		for (uint32_t j = host->first; j < host->first + host->count; j++) {
 			shape->nodes[shape->host_nodes[j]].host = (uint32_t)i;
 			shape->nodes[shape->host_nodes[j]].class = host->class;
 		}
@@ -321,18 +312,18 @@ static uint32_t place_members(const struct shape_build *build, struct sets *sets
 			      struct member *members)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t i, sum = 0;
+	uint32_t sum = 0;
 
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		if (shape_is_hca(build, i))
 			place[shape_root(sets->root, i)]++;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		uint32_t size = place[i];
 
 		place[i] = sum;
 		sum += size;
 	}
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		uint32_t root;
 
 		if (!shape_is_hca(build, i))
@@ -347,7 +338,7 @@ static int list_hosts(struct shape_build *build, struct sets *sets)
 {
 	const struct fabric *fabric = build->fabric;
 	struct member *members = malloc((fabric->node_count + 1) * sizeof(*members));
-	uint32_t *place = calloc(fabric->node_count + 1, sizeof(*place)), count, i, j;
+	uint32_t *place = calloc(fabric->node_count + 1, sizeof(*place)), count, j;
 	struct shape *shape = build->shape;
 	int code;
 
@@ -360,7 +351,7 @@ static int list_hosts(struct shape_build *build, struct sets *sets)
 	}
 	count = place_members(build, sets, place, members);
 	free(place);
-	for (i = 0; i < count; i = j) {
+	for (uint32_t i = 0; i < count; i = j) {
 		for (j = i; j < count && members[j].set == members[i].set;)
 			j++;
 		qsort(members + i, j - i, sizeof(*members), compare_members);

@@ -17,9 +17,8 @@
 static void count_hosts(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		uint32_t node = fabric->ports[i].node, leaf;
 
 		if (fabric->ports[i].peer == FABRIC_NONE || !shape_is_hca(build, node))
@@ -43,15 +42,15 @@ static int compare_counts(const void *a, const void *b)
 static uint32_t median_host(const struct shape_build *build, const uint32_t *weight, uint32_t *scratch)
 {
 	uint64_t total = 0, below = 0;
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = 0; i < build->switch_count; i++)
+	for (uint32_t i = 0; i < build->switch_count; i++)
 		if (weight[build->switches[i]])
 			scratch[count++] = weight[build->switches[i]];
 	qsort(scratch, count, sizeof(*scratch), compare_counts);
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		total += scratch[i];
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		below += scratch[i];
 		if (below * 2 >= total)
 			return scratch[i];
@@ -81,7 +80,7 @@ static struct colours colour_from(struct leafs *leafs, uint32_t start, uint32_t 
 {
 	const struct shape_build *build = leafs->build;
 	struct colours colours = { .first = first, .proper = true };
-	uint32_t at = first, end = first, i;
+	uint32_t at = first, end = first;
 
 	leafs->queue[end++] = start;
 	leafs->colour[start] = 1;
@@ -91,7 +90,7 @@ static struct colours colour_from(struct leafs *leafs, uint32_t start, uint32_t 
 
 		colours.switches[colour]++;
 		colours.hosts[colour] += build->hcas[node];
-		for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 			uint32_t other = build->near[i].node;
 
 			if (!leafs->strong[other])
@@ -115,9 +114,9 @@ static struct colours colour_from(struct leafs *leafs, uint32_t start, uint32_t 
 static void demote_cores(struct leafs *leafs)
 {
 	const struct shape_build *build = leafs->build;
-	uint32_t i, j, end = 0;
+	uint32_t end = 0;
 
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 		struct colours colours;
 		unsigned few;
@@ -130,7 +129,7 @@ static void demote_cores(struct leafs *leafs)
 		if (!colours.proper || colours.switches[few] * 2 > colours.switches[!few] ||
 		    colours.hosts[few] * FEW_DIVISOR > colours.hosts[0] + colours.hosts[1])
 			continue;
-		for (j = colours.first; j < end; j++)
+		for (uint32_t j = colours.first; j < end; j++)
 			if (leafs->colour[leafs->queue[j]] == few + 1)
 				leafs->strong[leafs->queue[j]] = false;
 	}
@@ -139,16 +138,15 @@ static void demote_cores(struct leafs *leafs)
 static void find_pods(struct leafs *leafs)
 {
 	const struct shape_build *build = leafs->build;
-	uint32_t i, j;
 
-	for (i = 0; i < build->fabric->node_count; i++)
+	for (uint32_t i = 0; i < build->fabric->node_count; i++)
 		leafs->pod[i] = i;
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		if (!leafs->strong[node])
 			continue;
-		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++)
 			if (!leafs->strong[build->near[j].node])
 				shape_join(leafs->pod, node, build->near[j].node);
 	}
@@ -158,10 +156,10 @@ static void find_pods(struct leafs *leafs)
 static bool has_bare_twin(const struct leafs *leafs, uint32_t node)
 {
 	const struct shape_build *build = leafs->build;
-	uint32_t first = build->first_near[node], count = build->first_near[node + 1] - first, i, j, k;
+	uint32_t first = build->first_near[node], count = build->first_near[node + 1] - first, j, k;
 	uint32_t beside = build->near[first].node;
 
-	for (i = build->first_near[beside]; i < build->first_near[beside + 1]; i++) {
+	for (uint32_t i = build->first_near[beside]; i < build->first_near[beside + 1]; i++) {
 		uint32_t other = build->near[i].node, start = build->first_near[other];
 
 		if (other == node || build->hcas[other] || build->first_near[other + 1] - start != count)
@@ -182,9 +180,9 @@ static bool has_bare_twin(const struct leafs *leafs, uint32_t node)
 static bool is_small_leaf(const struct leafs *leafs, uint32_t node)
 {
 	const struct shape_build *build = leafs->build;
-	uint32_t beside_leafs = 0, links = 0, leaf_links = 0, pods = 0, pod = UINT32_MAX, i, j;
+	uint32_t beside_leafs = 0, links = 0, leaf_links = 0, pods = 0, pod = UINT32_MAX, j;
 
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 		const struct near *near = &build->near[i];
 		bool has_leaf = false;
 
@@ -233,7 +231,7 @@ int shape_find_leafs(struct shape_build *build)
 	size_t count = build->fabric->node_count + 1;
 	const uint32_t *weight;
 	struct leafs leafs;
-	uint32_t i, median;
+	uint32_t median;
 	int code;
 
 	build->hcas = calloc(count, sizeof(*build->hcas));
@@ -252,14 +250,14 @@ int shape_find_leafs(struct shape_build *build)
 		weight = build->hcas;
 		median = median_host(build, weight, leafs.queue);
 	}
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		leafs.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR > median;
 	}
 	demote_cores(&leafs);
 	find_pods(&leafs);
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		if (leafs.strong[node] || (build->hcas[node] && is_small_leaf(&leafs, node)))

@@ -40,19 +40,18 @@ static int compare_u16(const void *a, const void *b)
 static int fill_cells(struct matrix *matrix)
 {
 	const struct shape_build *build = matrix->build;
-	uint32_t row, i;
 
 	matrix->cells = calloc((size_t)matrix->low_count * matrix->high_count, sizeof(*matrix->cells));
 	matrix->usual = calloc(matrix->high_count, sizeof(*matrix->usual));
 	matrix->usual_rows = calloc(matrix->high_count, sizeof(*matrix->usual_rows));
 	if (!matrix->cells || !matrix->usual || !matrix->usual_rows)
 		return ERR_NOMEM;
-	for (i = 0; i < matrix->high_count; i++)
+	for (uint32_t i = 0; i < matrix->high_count; i++)
 		matrix->place[matrix->highs[i]] = i;
-	for (row = 0; row < matrix->low_count; row++) {
+	for (uint32_t row = 0; row < matrix->low_count; row++) {
 		uint32_t node = matrix->lows[row];
 
-		for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 			const struct near *near = &build->near[i];
 
 			if (build->shape->nodes[near->node].tier == build->shape->nodes[node].tier + 1)
@@ -67,19 +66,18 @@ static int fill_cells(struct matrix *matrix)
 static int find_usual(struct matrix *matrix)
 {
 	uint16_t *column = malloc(matrix->low_count * sizeof(*column));
-	uint32_t i, row;
 
 	if (!column)
 		return ERR_NOMEM;
-	for (i = 0; i < matrix->high_count; i++) {
+	for (uint32_t i = 0; i < matrix->high_count; i++) {
 		uint32_t same = 0;
 		uint16_t middle;
 
-		for (row = 0; row < matrix->low_count; row++)
+		for (uint32_t row = 0; row < matrix->low_count; row++)
 			column[row] = matrix->cells[(size_t)row * matrix->high_count + i];
 		qsort(column, matrix->low_count, sizeof(*column), compare_u16);
 		middle = column[matrix->low_count / 2];
-		for (row = 0; row < matrix->low_count; row++)
+		for (uint32_t row = 0; row < matrix->low_count; row++)
 			same += column[row] == middle;
 		if (same * 2 > matrix->low_count) {
 			matrix->usual[i] = middle;
@@ -108,14 +106,14 @@ static int add_missing(struct matrix *matrix, uint32_t low, uint32_t high, uint1
 static int check_row(struct matrix *matrix, uint32_t row)
 {
 	const uint16_t *cells = matrix->cells + (size_t)row * matrix->high_count;
-	uint32_t i, usual = 0;
+	uint32_t usual = 0;
 	int code = 0;
 
-	for (i = 0; i < matrix->high_count; i++)
+	for (uint32_t i = 0; i < matrix->high_count; i++)
 		usual += cells[i] == matrix->usual[i];
 	if (usual * 2 < matrix->high_count)
 		return 0;
-	for (i = 0; i < matrix->high_count && code == 0; i++) {
+	for (uint32_t i = 0; i < matrix->high_count && code == 0; i++) {
 		bool row_says = usual * 3 >= matrix->high_count * 2;
 		bool column_says = matrix->usual_rows[i] * 5 >= matrix->low_count * 4;
 
@@ -127,7 +125,6 @@ static int check_row(struct matrix *matrix, uint32_t row)
 
 static int check_matrix(struct matrix *matrix)
 {
-	uint32_t row;
 	int code = 0;
 
 	if (matrix->low_count < ROWS_MIN || (uint64_t)matrix->low_count * matrix->high_count > CELLS_MAX)
@@ -135,7 +132,7 @@ static int check_matrix(struct matrix *matrix)
 	code = fill_cells(matrix);
 	if (code == 0)
 		code = find_usual(matrix);
-	for (row = 0; row < matrix->low_count && code == 0; row++)
+	for (uint32_t row = 0; row < matrix->low_count && code == 0; row++)
 		code = check_row(matrix, row);
 	free(matrix->cells);
 	free(matrix->usual);
@@ -164,11 +161,11 @@ static void join_tier(struct matrix *matrix, unsigned tier)
 {
 	const struct shape_build *build = matrix->build;
 	const struct shape_node *nodes = build->shape->nodes;
-	uint32_t i, j;
+	uint32_t j;
 
-	for (i = 0; i < build->fabric->node_count; i++)
+	for (uint32_t i = 0; i < build->fabric->node_count; i++)
 		matrix->sets[i] = i;
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		for (j = build->first_near[node]; nodes[node].tier == tier && j < build->first_near[node + 1]; j++)
@@ -180,11 +177,11 @@ static void join_tier(struct matrix *matrix, unsigned tier)
 static int check_tier(struct matrix *matrix, struct placed *placed, unsigned tier)
 {
 	const struct shape_build *build = matrix->build;
-	uint32_t i, j, count = 0;
+	uint32_t j, count = 0;
 	int code = 0;
 
 	join_tier(matrix, tier);
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 		uint8_t own = build->shape->nodes[node].tier;
 
@@ -192,7 +189,7 @@ static int check_tier(struct matrix *matrix, struct placed *placed, unsigned tie
 			placed[count++] = (struct placed){ shape_root(matrix->sets, node), node, own > tier };
 	}
 	qsort(placed, count, sizeof(*placed), compare_placed);
-	for (i = 0; i < count && code == 0; i = j) {
+	for (uint32_t i = 0; i < count && code == 0; i = j) {
 		matrix->low_count = matrix->high_count = 0;
 		for (j = i; j < count && placed[j].set == placed[i].set; j++) {
 			if (placed[j].high)
@@ -209,17 +206,15 @@ static int check_tier(struct matrix *matrix, struct placed *placed, unsigned tie
 static void tell_groups(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	size_t i;
-	uint32_t j;
 
-	for (i = 0; i < shape->missing_count; i++) {
+	for (size_t i = 0; i < shape->missing_count; i++) {
 		const struct shape_missing *missing = &shape->missing[i];
 		uint32_t lacks = missing->expected - missing->links;
 		const struct node *high = &build->fabric->nodes[missing->high];
 
 		if (shape->nodes[missing->low].up_group != SHAPE_NONE)
 			shape->groups[shape->nodes[missing->low].up_group].built += lacks;
-		for (j = high->first_port; missing->links && j < high->first_port + high->ports; j++) {
+		for (uint32_t j = high->first_port; missing->links && j < high->first_port + high->ports; j++) {
 			uint32_t group = shape->ports[j].group;
 
 			if (group == SHAPE_NONE || shape->groups[group].peer != missing->low)
@@ -239,10 +234,9 @@ int shape_find_missing(struct shape_build *build)
 		.highs = malloc(room * sizeof(*matrix.highs)),
 	};
 	struct placed *placed = malloc(room * sizeof(*placed));
-	unsigned tier;
 	int code = matrix.sets && matrix.place && matrix.lows && matrix.highs && placed ? 0 : ERR_NOMEM;
 
-	for (tier = 1; tier < build->shape->tier_count && code == 0; tier++)
+	for (unsigned tier = 1; tier < build->shape->tier_count && code == 0; tier++)
 		code = check_tier(&matrix, placed, tier);
 	if (code == 0)
 		tell_groups(build);

@@ -24,9 +24,9 @@ static int compare_parts(const void *a, const void *b)
 static uint32_t anchor_of(const struct fabric *fabric, uint32_t index)
 {
 	const struct node *node = &fabric->nodes[index];
-	uint32_t i, other;
+	uint32_t other;
 
-	for (i = node->first_port; node->type != NODE_SWITCH && i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; node->type != NODE_SWITCH && i < node->first_port + node->ports; i++) {
 		if (fabric->ports[i].peer == FABRIC_NONE)
 			continue;
 		other = fabric->ports[fabric->ports[i].peer].node;
@@ -38,9 +38,8 @@ static uint32_t anchor_of(const struct fabric *fabric, uint32_t index)
 static bool has_peer(const struct fabric *fabric, uint32_t index)
 {
 	const struct node *node = &fabric->nodes[index];
-	uint32_t i;
 
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 		if (fabric->ports[i].peer != FABRIC_NONE)
 			return true;
 	return false;
@@ -50,18 +49,18 @@ int shape_find_parts(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
 	size_t room = fabric->node_count + 1;
-	uint32_t *sets = malloc(room * sizeof(*sets)), *rank = calloc(room, sizeof(*rank)), i, j, count = 0;
+	uint32_t *sets = malloc(room * sizeof(*sets)), *rank = calloc(room, sizeof(*rank)), count = 0;
 	struct part *parts = calloc(room, sizeof(*parts));
 	int code = sets && rank && parts ? 0 : ERR_NOMEM;
 
-	for (i = 0; i < fabric->node_count && code == 0; i++)
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++)
 		sets[i] = i;
-	for (i = 0; i < fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
 		shape_join(sets, i, anchor_of(fabric, i));
-		for (j = build->first_near[i]; j < build->first_near[i + 1]; j++)
+		for (uint32_t j = build->first_near[i]; j < build->first_near[i + 1]; j++)
 			shape_join(sets, i, build->near[j].node);
 	}
-	for (i = 0; i < fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
 		uint32_t root = shape_root(sets, i);
 
 		/* An HCA without a cable is not a part of its own. */
@@ -75,9 +74,9 @@ int shape_find_parts(struct shape_build *build)
 	}
 	if (code == 0) {
 		qsort(parts, count, sizeof(*parts), compare_parts);
-		for (i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			rank[parts[i].root] = i + 1;
-		for (i = 0; i < fabric->node_count; i++) {
+		for (uint32_t i = 0; i < fabric->node_count; i++) {
 			uint32_t part = rank[shape_root(sets, i)];
 
 			build->shape->nodes[i].part = (uint8_t)(part && part < 256 ? part - 1 : 255);

@@ -42,9 +42,9 @@ static int device_number(const char *device)
 uint32_t rail_port_in_use(const struct shape_build *build, uint32_t node, uint32_t nth)
 {
 	const struct node *self = &build->fabric->nodes[node];
-	uint32_t i, cabled = 0;
+	uint32_t cabled = 0;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++)
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++)
 		if (build->fabric->ports[i].peer != FABRIC_NONE && cabled++ == nth)
 			return i;
 	return cabled == 0 && nth == 0 && self->ports ? self->first_port : FABRIC_NONE;
@@ -55,9 +55,8 @@ static void look_at_host(struct rail_build *rails, const struct shape_host *host
 			 uint32_t *one_port)
 {
 	const struct shape_build *build = rails->build;
-	uint32_t i, j;
 
-	for (i = 0; i < host->count; i++) {
+	for (uint32_t i = 0; i < host->count; i++) {
 		uint32_t node = build->shape->host_nodes[host->first + i];
 		uint32_t port = rail_port_in_use(build, node, 0);
 		int number = device_number(build->device_of[node]);
@@ -66,7 +65,7 @@ static void look_at_host(struct rail_build *rails, const struct shape_host *host
 			(*two_ports)++;
 		else if (port != FABRIC_NONE && build->fabric->ports[port].peer != FABRIC_NONE)
 			(*one_port)++;
-		for (j = 0; number >= 0 && j < i && j < 64; j++)
+		for (uint32_t j = 0; number >= 0 && j < i && j < 64; j++)
 			if (device_number(build->device_of[build->shape->host_nodes[host->first + j]]) == number)
 				rails->full_names = true; /* mlx4_0 and mlx5_0 in one host */
 	}
@@ -153,9 +152,9 @@ static int find_keys(struct rail_build *rails)
 		.texts = malloc(room * sizeof(*known.texts)), .key = malloc(room * sizeof(*known.key)),
 	};
 	int code = known.texts && known.key ? 0 : ERR_NOMEM;
-	uint32_t i, j, nth, port;
+	uint32_t j, nth, port;
 
-	for (i = 0; i < shape->host_count && code == 0; i++) {
+	for (uint32_t i = 0; i < shape->host_count && code == 0; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 
 		for (j = host->first; j < host->first + host->count && host->class == rails->class && code == 0; j++) {
@@ -177,16 +176,16 @@ static void count_keys(struct rail_build *rails, uint32_t *hosts, uint32_t *many
 {
 	const struct shape_build *build = rails->build;
 	const struct shape *shape = build->shape;
-	uint32_t i, j, nth, port, *last = rails->scratch;
+	uint32_t nth, port, *last = rails->scratch;
 
 	memset(last, 0xff, (rails->key_count + 1) * sizeof(*last));
-	for (i = 0; i < shape->host_count; i++) {
+	for (uint32_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
-		uint32_t distinct = 0, pass;
+		uint32_t distinct = 0;
 
 		/* First the number of its keys, then which. */
-		for (pass = 0; pass < 2 && host->class == rails->class; pass++) {
-			for (j = host->first; j < host->first + host->count; j++) {
+		for (uint32_t pass = 0; pass < 2 && host->class == rails->class; pass++) {
+			for (uint32_t j = host->first; j < host->first + host->count; j++) {
 				uint32_t node = shape->host_nodes[j];
 
 				for (nth = 0; (port = rail_port_in_use(build, node, nth)) != FABRIC_NONE; nth++) {
@@ -214,7 +213,7 @@ static int choose_rails(struct rail_build *rails)
 {
 	uint32_t *hosts = calloc(rails->key_count + 1, sizeof(*hosts));
 	uint32_t *many = calloc(rails->key_count + 1, sizeof(*many));
-	uint32_t all = 0, all_many = 0, i;
+	uint32_t all = 0, all_many = 0;
 
 	if (!hosts || !many) {
 		free(hosts);
@@ -222,7 +221,7 @@ static int choose_rails(struct rail_build *rails)
 		return ERR_NOMEM;
 	}
 	count_keys(rails, hosts, many, &all, &all_many);
-	for (i = 0; i < rails->key_count; i++) {
+	for (uint32_t i = 0; i < rails->key_count; i++) {
 		rails->rail_of_key[i] = SHAPE_NONE;
 		if (rails->count == RAILS_MAX)
 			continue;
@@ -237,10 +236,10 @@ static int choose_rails(struct rail_build *rails)
 int rail_find_keys(struct rail_build *rails)
 {
 	const struct shape *shape = rails->build->shape;
-	uint32_t i, two_ports = 0, one_port = 0;
+	uint32_t two_ports = 0, one_port = 0;
 	int code;
 
-	for (i = 0; i < shape->host_count; i++)
+	for (uint32_t i = 0; i < shape->host_count; i++)
 		if (shape->hosts[i].class == rails->class)
 			look_at_host(rails, &shape->hosts[i], &two_ports, &one_port);
 	rails->by_port = two_ports > one_port;

@@ -21,12 +21,12 @@ static const char *name_rail(const struct rail_build *rails, const uint32_t *por
 {
 	const struct shape_build *build = rails->build;
 	const char *kinds[8], *slash = rails->by_port ? strrchr(key, '/') : NULL;
-	uint32_t times[8], known = 0, best = 0, i, j;
+	uint32_t times[8], known = 0, best = 0, j;
 	char text[NODE_NAME_SIZE + 16];
 
 	if (key[0] == '=')
 		return key + 1;
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const char *device = build->device_of[build->fabric->ports[ports[i]].node];
 
 		for (j = 0; j < known && strcmp(kinds[j], device);)
@@ -39,7 +39,7 @@ static const char *name_rail(const struct rail_build *rails, const uint32_t *por
 		}
 		times[j]++;
 	}
-	for (i = 1; i < known; i++)
+	for (uint32_t i = 1; i < known; i++)
 		if (times[i] > times[best])
 			best = i;
 	snprintf(text, sizeof(text), "%s%s", known ? kinds[best] : key + 1, slash ? slash : "");
@@ -66,17 +66,17 @@ static uint32_t list_ports(struct rail_build *rails, uint32_t rail, uint32_t *po
 {
 	const struct shape *shape = rails->build->shape;
 	const struct fabric *fabric = rails->build->fabric;
-	uint32_t count = 0, i, j, k;
+	uint32_t count = 0;
 
-	for (i = 0; i < shape->host_count; i++) {
+	for (uint32_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 
 		if (host->class != rails->class)
 			continue;
-		for (j = host->first; j < host->first + host->count; j++) {
+		for (uint32_t j = host->first; j < host->first + host->count; j++) {
 			const struct node *node = &fabric->nodes[shape->host_nodes[j]];
 
-			for (k = node->first_port; k < node->first_port + node->ports; k++)
+			for (uint32_t k = node->first_port; k < node->first_port + node->ports; k++)
 				if (rails->rail[k] == rail || rails->adopted[k] == rail)
 					ports[count++] = k;
 		}
@@ -86,9 +86,7 @@ static uint32_t list_ports(struct rail_build *rails, uint32_t rail, uint32_t *po
 
 static void list_leafs(const struct rail_build *rails, struct shape_rail *rail, uint32_t number, uint32_t *leafs)
 {
-	uint32_t i;
-
-	for (i = 0; i < rails->leaf_count; i++)
+	for (uint32_t i = 0; i < rails->leaf_count; i++)
 		if (rail_serves(rails, i, number))
 			leafs[rail->first_leaf + rail->leafs++] = rails->leafs[i];
 }
@@ -97,17 +95,15 @@ static void list_leafs(const struct rail_build *rails, struct shape_rail *rail, 
 static void tell_ports(struct rail_build *rails, const struct listed *listed, size_t first, size_t first_miswired)
 {
 	struct shape *shape = rails->build->shape;
-	uint32_t i, j;
-	size_t k;
 
-	for (i = 0; i < rails->count; i++) {
+	for (uint32_t i = 0; i < rails->count; i++) {
 		const struct shape_rail *rail = &listed[i].rail;
 
-		for (j = rail->first; j < rail->first + rail->count; j++)
+		for (uint32_t j = rail->first; j < rail->first + rail->count; j++)
 			shape->ports[shape->rail_ports[j]].rail = (uint32_t)first + i;
 		rails->rail_of_key[listed[i].number] = (uint32_t)first + i;
 	}
-	for (k = first_miswired; k < shape->miswired_count; k++) {
+	for (size_t k = first_miswired; k < shape->miswired_count; k++) {
 		shape->miswired[k].leaf_rail = rails->rail_of_key[shape->miswired[k].leaf_rail];
 		shape->rails[shape->ports[shape->miswired[k].port].rail].miswired++;
 	}
@@ -117,15 +113,15 @@ static struct listed *list_rails(struct rail_build *rails)
 {
 	struct shape *shape = rails->build->shape;
 	struct listed *listed = calloc(rails->count + 1, sizeof(*listed));
-	uint32_t first_port = 0, first_leaf = 0, i, key;
+	uint32_t first_port = 0, first_leaf = 0;
 
 	if (!listed)
 		return NULL;
-	for (i = 0; i < shape->rail_count; i++) {
+	for (uint32_t i = 0; i < shape->rail_count; i++) {
 		first_port += shape->rails[i].count;
 		first_leaf += shape->rails[i].leafs;
 	}
-	for (key = 0; key < rails->key_count; key++) {
+	for (uint32_t key = 0; key < rails->key_count; key++) {
 		uint32_t number = rails->rail_of_key[key];
 		struct shape_rail *rail;
 
@@ -153,12 +149,12 @@ static struct listed *list_rails(struct rail_build *rails)
 int rail_list_add(struct rail_build *rails, size_t first_miswired)
 {
 	struct shape *shape = rails->build->shape;
-	size_t first = shape->rail_count, leafs = 0, i;
+	size_t first = shape->rail_count, leafs = 0;
 	struct shape_rail *all = shape_memory(shape, first + rails->count, sizeof(*all));
 	uint32_t *all_leafs;
 	struct listed *listed;
 
-	for (i = 0; i < first; i++)
+	for (size_t i = 0; i < first; i++)
 		leafs += shape->rails[i].leafs;
 	all_leafs = shape_memory(shape, leafs + (size_t)rails->leaf_count * rails->count, sizeof(*all_leafs));
 	if (!all || !all_leafs)
@@ -172,7 +168,7 @@ int rail_list_add(struct rail_build *rails, size_t first_miswired)
 	listed = list_rails(rails);
 	if (!listed)
 		return ERR_NOMEM;
-	for (i = 0; i < rails->count; i++)
+	for (size_t i = 0; i < rails->count; i++)
 		all[first + i] = listed[i].rail;
 	shape->rail_count += rails->count;
 	tell_ports(rails, listed, first, first_miswired);

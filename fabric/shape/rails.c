@@ -20,9 +20,8 @@
 static void assign_ports(struct rail_build *rails)
 {
 	const struct fabric *fabric = rails->build->fabric;
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		rails->rail[i] = rails->key[i] == SHAPE_NONE ? SHAPE_NONE : rails->rail_of_key[rails->key[i]];
 }
 
@@ -38,17 +37,16 @@ static uint32_t leaf_of(const struct rail_build *rails, uint32_t port)
 static void count_leafs(struct rail_build *rails)
 {
 	const struct fabric *fabric = rails->build->fabric;
-	uint32_t i, j;
 
 	memset(rails->ports, 0, ((size_t)rails->leaf_count * rails->count + 1) * sizeof(*rails->ports));
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		if (rails->rail[i] != SHAPE_NONE && leaf_of(rails, i) != SHAPE_NONE)
 			rails->ports[(size_t)leaf_of(rails, i) * rails->count + rails->rail[i]]++;
-	for (i = 0; i < rails->leaf_count; i++) {
+	for (uint32_t i = 0; i < rails->leaf_count; i++) {
 		const uint32_t *row = rails->ports + (size_t)i * rails->count;
 
 		rails->most[i] = 0;
-		for (j = 1; j < rails->count; j++)
+		for (uint32_t j = 1; j < rails->count; j++)
 			if (row[j] > row[rails->most[i]])
 				rails->most[i] = j;
 	}
@@ -69,14 +67,14 @@ static void drop_strangers(struct rail_build *rails)
 {
 	struct shape_build *build = rails->build;
 	const struct shape *shape = build->shape;
-	uint32_t i, j, nth, port, drop;
+	uint32_t nth, port;
 
-	for (i = 0; i < shape->host_count; i++) {
+	for (uint32_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 		uint32_t ports = 0, cabled = 0, fits = 0;
 
-		for (drop = 0; drop < 2 && host->class == rails->class; drop++) {
-			for (j = host->first; j < host->first + host->count; j++) {
+		for (uint32_t drop = 0; drop < 2 && host->class == rails->class; drop++) {
+			for (uint32_t j = host->first; j < host->first + host->count; j++) {
 				uint32_t node = shape->host_nodes[j];
 
 				for (nth = 0; (port = rail_port_in_use(build, node, nth)) != FABRIC_NONE; nth++) {
@@ -103,9 +101,9 @@ static void drop_strangers(struct rail_build *rails)
 static void adopt_unnamed(struct rail_build *rails)
 {
 	const struct shape_build *build = rails->build;
-	uint32_t i, j, leaf, serves, rail;
+	uint32_t j, leaf, serves, rail;
 
-	for (i = 0; i < build->fabric->port_count; i++) {
+	for (uint32_t i = 0; i < build->fabric->port_count; i++) {
 		uint32_t node = build->fabric->ports[i].node;
 
 		if (build->shape->nodes[node].class != rails->class || build->shape->nodes[node].host == SHAPE_NONE ||
@@ -128,9 +126,9 @@ static void adopt_unnamed(struct rail_build *rails)
 /* 90 % of the cabled ports of a rail are on leaves that serve it. */
 static bool is_clean(const struct rail_build *rails, uint32_t rail)
 {
-	uint32_t i, on = 0, all = 0;
+	uint32_t on = 0, all = 0;
 
-	for (i = 0; i < rails->leaf_count; i++) {
+	for (uint32_t i = 0; i < rails->leaf_count; i++) {
 		uint32_t ports = rails->ports[(size_t)i * rails->count + rail];
 
 		all += ports;
@@ -143,9 +141,9 @@ static bool is_clean(const struct rail_build *rails, uint32_t rail)
 static bool others_agree(const struct rail_build *rails, uint32_t leaf)
 {
 	const uint32_t *row = rails->ports + (size_t)leaf * rails->count;
-	uint32_t i, others = 0, agree = 0;
+	uint32_t others = 0, agree = 0;
 
-	for (i = 0; i < rails->count; i++) {
+	for (uint32_t i = 0; i < rails->count; i++) {
 		others += row[i];
 		agree += rail_serves(rails, leaf, i) ? row[i] : 0;
 	}
@@ -156,9 +154,8 @@ static bool others_agree(const struct rail_build *rails, uint32_t leaf)
 static int find_miswired(struct rail_build *rails)
 {
 	struct shape *shape = rails->build->shape;
-	uint32_t i;
 
-	for (i = 0; i < rails->build->fabric->port_count; i++) {
+	for (uint32_t i = 0; i < rails->build->fabric->port_count; i++) {
 		uint32_t rail = rails->rail[i], leaf = rail == SHAPE_NONE ? SHAPE_NONE : leaf_of(rails, i);
 		struct shape_miswired *miswired;
 
@@ -217,7 +214,6 @@ static void rail_build_done(struct rail_build *rails)
 static int rail_build_init(struct rail_build *rails, struct shape_build *build, uint8_t class)
 {
 	size_t ports = build->fabric->port_count + 1, nodes = build->fabric->node_count + 1;
-	uint32_t i;
 
 	*rails = (struct rail_build){
 		.build = build, .class = class,
@@ -235,7 +231,7 @@ static int rail_build_init(struct rail_build *rails, struct shape_build *build, 
 	memset(rails->rail, 0xff, ports * sizeof(*rails->rail));
 	memset(rails->adopted, 0xff, ports * sizeof(*rails->adopted));
 	memset(rails->row, 0xff, nodes * sizeof(*rails->row));
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		if (!build->hcas[build->switches[i]])
 			continue;
 		rails->row[build->switches[i]] = rails->leaf_count;
@@ -246,9 +242,7 @@ static int rail_build_init(struct rail_build *rails, struct shape_build *build, 
 
 static bool has_class(const struct shape *shape, uint8_t class)
 {
-	size_t i;
-
-	for (i = 0; i < shape->host_count; i++)
+	for (size_t i = 0; i < shape->host_count; i++)
 		if (shape->hosts[i].class == class)
 			return true;
 	return false;
@@ -257,10 +251,9 @@ static bool has_class(const struct shape *shape, uint8_t class)
 int shape_find_rails(struct shape_build *build)
 {
 	static const uint8_t classes[] = { CLASS_COMPUTE, CLASS_STORAGE };
-	size_t i;
 	int code = rail_list_init(build);
 
-	for (i = 0; i < sizeof(classes) && code == 0; i++) {
+	for (size_t i = 0; i < sizeof(classes) && code == 0; i++) {
 		struct rail_build rails;
 		size_t known_miswired = build->shape->miswired_count;
 

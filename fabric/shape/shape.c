@@ -96,10 +96,10 @@ static int find_boxes(struct shape_build *build, uint32_t *asics)
 {
 	const struct fabric *fabric = build->fabric;
 	struct map first = { 0 };
-	uint32_t i, box;
+	uint32_t box;
 	int code = 0;
 
-	for (i = 0; i < fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
 		uint64_t guid = fabric->nodes[i].system_guid;
 
 		box = i;
@@ -148,11 +148,10 @@ static int sum_tiers(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
 	bool *seen = calloc(build->fabric->node_count * (SHAPE_TIERS_MAX + 1) + 1, sizeof(*seen));
-	uint32_t i, j;
 
 	if (!seen)
 		return ERR_NOMEM;
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		const struct node *node = &build->fabric->nodes[build->switches[i]];
 		const struct shape_node *found = &shape->nodes[build->switches[i]];
 		struct shape_tier *tier = &shape->tiers[found->tier];
@@ -161,7 +160,7 @@ static int sum_tiers(struct shape_build *build)
 		tier->switches++;
 		tier->boxes += !*box;
 		*box = true;
-		for (j = node->first_port; j < node->first_port + node->ports; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			sum_port(build, tier, j);
 	}
 	free(seen);
@@ -176,7 +175,6 @@ static int sum_tiers(struct shape_build *build)
 static void find_bisection(struct shape *shape)
 {
 	uint64_t built = shape->tiers[1].down_bits_per_s, now = shape->tiers[1].down_bits_per_s_now;
-	unsigned i;
 
 	/*
 	 * Leaves connected to each other without a tier above: their trunks count, which belong to
@@ -184,7 +182,7 @@ static void find_bisection(struct shape *shape)
 	 */
 	if (!shape->tier_count || (shape->tier_count == 1 && shape->tiers[1].switches > 1))
 		return;
-	for (i = 1; i < shape->tier_count; i++) {
+	for (unsigned i = 1; i < shape->tier_count; i++) {
 		const struct shape_tier *tier = &shape->tiers[i];
 
 		built = tier->up_bits_per_s < built ? tier->up_bits_per_s : built;
@@ -199,9 +197,8 @@ double shape_oversubscription(const struct shape *shape, uint32_t node, bool now
 	const struct fabric *fabric = shape->fabric;
 	const struct node *self = &fabric->nodes[node];
 	uint64_t up = 0, down = 0;
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		const struct port *port = &fabric->ports[i];
 		uint64_t rate = now ? is_active(port) ? port_rate_bits_per_s(port) : 0 : shape->built_bits_per_s[i];
 
@@ -232,9 +229,9 @@ static void __attribute__((format(printf, 2, 3))) say(struct shape *shape, const
 static void find_kind(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	uint32_t i, odd = 0;
+	uint32_t odd = 0;
 
-	for (i = 0; i < build->switch_count; i++)
+	for (uint32_t i = 0; i < build->switch_count; i++)
 		odd += !shape->nodes[build->switches[i]].tier;
 	if (!build->switch_count) {
 		shape->kind = SHAPE_NO_SWITCH;
@@ -264,7 +261,6 @@ static void find_kind(struct shape_build *build)
 static int make_arrays(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	size_t i;
 
 	shape->nodes = shape_memory(shape, build->fabric->node_count, sizeof(*shape->nodes));
 	shape->ports = shape_memory(shape, build->fabric->port_count, sizeof(*shape->ports));
@@ -272,9 +268,9 @@ static int make_arrays(struct shape_build *build)
 	if (!shape->nodes || !shape->ports || !shape->built_bits_per_s)
 		return ERR_NOMEM;
 	build->expected_rate = shape->built_bits_per_s;
-	for (i = 0; i < build->fabric->node_count; i++)
+	for (size_t i = 0; i < build->fabric->node_count; i++)
 		shape->nodes[i].host = shape->nodes[i].plane = shape->nodes[i].up_group = SHAPE_NONE;
-	for (i = 0; i < build->fabric->port_count; i++)
+	for (size_t i = 0; i < build->fabric->port_count; i++)
 		shape->ports[i].rail = shape->ports[i].group = SHAPE_NONE;
 	return 0;
 }
@@ -285,10 +281,9 @@ static int run_steps(struct shape_build *build, uint32_t *asics)
 		make_arrays, shape_find_near, shape_find_classes, shape_find_hosts, shape_find_parts, shape_find_leafs,
 		shape_find_tiers, shape_find_groups, shape_find_missing, shape_find_slow, shape_find_rails, sum_tiers,
 	};
-	size_t i;
 	int code;
 
-	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		/* Boxes are needed before tiers are counted. */
 		code = steps[i](build);
 		if (code == 0 && i == 0)

@@ -41,9 +41,9 @@ static void count_rate(struct rates *rates, uint64_t rate)
 /* The most frequent rate, on a tie the higher one. 0: no link is up. */
 static uint64_t usual_rate(const struct rates *rates)
 {
-	unsigned i, best = 0;
+	unsigned best = 0;
 
-	for (i = 1; i < rates->count; i++)
+	for (unsigned i = 1; i < rates->count; i++)
 		if (rates->links[i] > rates->links[best] ||
 		    (rates->links[i] == rates->links[best] && rates->rate[i] > rates->rate[best]))
 			best = i;
@@ -59,9 +59,8 @@ static void look_at_switch(const struct shape_build *build, struct usual *usual,
 {
 	const struct node *self = &build->fabric->nodes[node];
 	struct rates up = { .count = 0 }, down = { .count = 0 }, host = { .count = 0 };
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint64_t rate = port_rate_bits_per_s(&build->fabric->ports[i]);
 
 		switch (build->shape->ports[i].way) {
@@ -102,13 +101,13 @@ static uint64_t fastest_beside(const struct shape_build *build, uint32_t port)
 {
 	const struct fabric *fabric = build->fabric;
 	const struct shape_group *group;
-	uint32_t peer = fabric->ports[fabric->ports[port].peer].node, i;
+	uint32_t peer = fabric->ports[fabric->ports[port].peer].node;
 	uint64_t best = 0;
 
 	if (build->shape->ports[port].group == SHAPE_NONE)
 		return 0;
 	group = &build->shape->groups[build->shape->ports[port].group];
-	for (i = group->first; i < group->first + group->count; i++) {
+	for (uint32_t i = group->first; i < group->first + group->count; i++) {
 		const struct port *other = &fabric->ports[build->shape->members[i]];
 		uint64_t rate = port_rate_bits_per_s(other);
 
@@ -168,14 +167,13 @@ int shape_find_slow(struct shape_build *build)
 		.up = calloc(room, sizeof(*usual.up)), .down = calloc(room, sizeof(*usual.down)),
 		.host = calloc(room, sizeof(*usual.host)), .mixed = calloc(room, sizeof(*usual.mixed)),
 	};
-	uint32_t i;
 	int code = 0;
 
 	if (!usual.up || !usual.down || !usual.host || !usual.mixed)
 		code = ERR_NOMEM;
-	for (i = 0; i < build->switch_count && code == 0; i++)
+	for (uint32_t i = 0; i < build->switch_count && code == 0; i++)
 		look_at_switch(build, &usual, build->switches[i]);
-	for (i = 0; i < fabric->port_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++) {
 		uint8_t way = build->shape->ports[i].way;
 		uint64_t rate;
 

@@ -64,9 +64,8 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 		.interval_us = SWEEP_US, .fabric = bed.fabric, .generation = 1, .samples = samples,
 		.routes = &bed.routes, .route_blocks = blocks, .route_block_count = count,
 	};
-	uint32_t i;
 
-	for (i = 0; i < bed.fabric->port_count; i++) {
+	for (uint32_t i = 0; i < bed.fabric->port_count; i++) {
 		if (!port_is_pollable(bed.fabric, &bed.fabric->ports[i]))
 			continue;
 		fill_reading(i, at_us, pause);
@@ -84,11 +83,10 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 
 static size_t list_blocks(struct route_block *blocks)
 {
-	size_t count = 0, i;
-	unsigned block;
+	size_t count = 0;
 
-	for (i = 0; i < bed.fabric->node_count; i++)
-		for (block = 0; bed.tables[i] && block < bed.table_size / ROUTES_BLOCK; block++)
+	for (size_t i = 0; i < bed.fabric->node_count; i++)
+		for (unsigned block = 0; bed.tables[i] && block < bed.table_size / ROUTES_BLOCK; block++)
 			blocks[count++] = (struct route_block){ bed.fabric->nodes[i].guid, (uint16_t)block };
 	return count;
 }
@@ -96,9 +94,9 @@ static size_t list_blocks(struct route_block *blocks)
 static int tell_story(struct writer *writer)
 {
 	struct route_block *blocks = calloc(bed.fabric->node_count * ROUTES_BLOCKS, sizeof(*blocks));
-	int minute, i, code = blocks ? 0 : -1;
+	int code = blocks ? 0 : -1;
 
-	for (minute = 0; code == 0 && minute < MINUTES; minute++) {
+	for (int minute = 0; code == 0 && minute < MINUTES; minute++) {
 		bool pause = minute >= PAUSED_AT && minute < RESUMED_AT, changed = minute == 0 || minute == SKEWED_AT;
 
 		if (minute == SKEWED_AT) {
@@ -106,7 +104,7 @@ static int tell_story(struct writer *writer)
 			bed_publish(&bed);
 		}
 		bed_run(&bed, NULL);
-		for (i = 0; code == 0 && i < SWEEPS_A_MINUTE; i++)
+		for (int i = 0; code == 0 && i < SWEEPS_A_MINUTE; i++)
 			code = store_sweep(writer, minute * SWEEPS_A_MINUTE + i, pause, blocks,
 					   changed && i == 0 ? list_blocks(blocks) : 0);
 	}
@@ -118,7 +116,6 @@ static int make_history(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct writer *writer;
-	size_t i;
 	int code = make_database(state);
 
 	if (code)
@@ -136,7 +133,7 @@ static int make_history(void **state)
 	samples = calloc(bed.fabric->port_count, sizeof(*samples));
 	if (!last || !now || !deltas || !samples || writer_open(path, &writer, NULL) < 0)
 		return -1;
-	for (i = 0; i < bed.fabric->port_count; i++) {
+	for (size_t i = 0; i < bed.fabric->port_count; i++) {
 		last[i].present = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
 		last[i].wide = last[i].present;
 	}
