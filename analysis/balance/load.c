@@ -3,7 +3,6 @@
 
 #include "analysis/balance.h"
 #include "analysis/delta.h"
-#include "analysis/rate.h"
 #include "analysis/stall.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -16,23 +15,20 @@ void balance_load_of(const struct delta *delta, const struct node *node, const s
 		     const struct pma_caps *caps, struct balance_load *ret)
 {
 	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
-	const counter_set discards = COUNTER_BIT(COUNTER_XMIT_DISCARDS);
-	double elapsed_s = (double)delta->elapsed_us / 1e6;
 	struct stall stall = stall_estimate(delta, node, port, caps);
 
 	*ret = (struct balance_load){
-		.known = delta->elapsed_us > 0 && (delta->known & data) == data &&
-			 !((delta->reset | delta->saturated) & data),
+		.known = delta->elapsed_us > 0 && (delta->known & ~delta->reset & ~delta->saturated & data) == data,
 		.elapsed_us = (double)delta->elapsed_us,
 		.stall = stall.percent / 100,
 		/* After a reset or saturation the value is a lower bound. */
-		.xmit_discards = delta->elapsed_us > 0 && delta->known & discards ?
+		.xmit_discards = delta->elapsed_us > 0 && delta->known & COUNTER_BIT(COUNTER_XMIT_DISCARDS) ?
 				 (double)delta->value[COUNTER_XMIT_DISCARDS] : NAN,
 	};
 	if (!ret->known)
 		return;
-	ret->xmit_bytes = rate_bytes_per_s(delta, COUNTER_XMIT_DATA) * elapsed_s;
-	ret->rcv_bytes = rate_bytes_per_s(delta, COUNTER_RCV_DATA) * elapsed_s;
+	ret->xmit_bytes = (double)delta->value[COUNTER_XMIT_DATA] * COUNTER_WORD_BYTES;
+	ret->rcv_bytes = (double)delta->value[COUNTER_RCV_DATA] * COUNTER_WORD_BYTES;
 }
 
 double balance_port_rate(const struct balance_input *input, uint32_t port, bool xmit)

@@ -11,9 +11,7 @@
 
 enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 
-/*
- * Share of the bytes of a full port that one output must send, so that the stall continues there.
- */
+/* Share of the bytes of a full port that one output must send, so that the stall continues there. */
 #define FULL_GOES_ON 0.9
 
 static void start_window(struct health *health)
@@ -28,14 +26,11 @@ static void start_window(struct health *health)
 /* The sums of a port in the form that the rules evaluate. */
 static struct balance_load make_load(const struct health_load *load)
 {
-	return (struct balance_load){
-		.known = load->sweeps && !load->lost,
-		.elapsed_us = load->elapsed_us,
-		.xmit_bytes = load->xmit_bytes,
-		.rcv_bytes = load->rcv_bytes,
-		.stall = load->stall_lost || load->elapsed_us <= 0 ? NAN : load->stall_us / load->elapsed_us,
-		.xmit_discards = load->discards_lost ? NAN : load->discards,
-	};
+	struct balance_load ret = load->sum;
+
+	ret.known = ret.elapsed_us > 0 && !load->lost;
+	ret.stall = ret.elapsed_us > 0 ? ret.stall / ret.elapsed_us : NAN;
+	return ret;
 }
 
 /* The load of an HCA port that is not polled is taken from the switch port at its other end. */
@@ -84,16 +79,10 @@ static double utilization(const struct health_port *port, const struct balance_l
 /* Where the cause of a stall is. */
 enum stall_reason {
 	STALLS_ITSELF,   /* at this port: nothing behind it explains the stall */
-	STALLS_BEHIND,   /* further on: the next switch has an output that stalls, too */
+	STALLS_BEHIND,   /* behind it: the next switch has an output that stalls, too */
 	STALLS_FOR_FULL, /* the next switch has an output that is full */
 };
 
-/*
- * Is the reason further on? Who waits for credits waits for an output of the next switch that
- * sends, or waits itself: that one is busy for at least as long, or two of them for half as long
- * each. Full links are load, and what is wrong with load between switches is what balance says.
- * @ret_full: the fullest output, where that is the reason
- */
 static enum stall_reason find_stall_cause(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
 {
 	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0;
@@ -105,15 +94,17 @@ static enum stall_reason find_stall_cause(const struct health *health, uint32_t 
 	if (peer == HEALTH_NONE)
 		return STALLS_BEHIND;
 	node = &health->nodes[health->ports[peer].node];
-	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	if (node->type != NODE_SWITCH)
+		return STALLS_ITSELF;
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		unknown += health->ports[i].link == LINK_IS_UP && i != peer &&
-			!make_load(&health->window.loads[i]).known;
+			   !make_load(&health->window.loads[i]).known;
 		up += health->ports[i].link == LINK_IS_UP;
 	}
 	/* An output that was not read may be the cause. */
 	if (unknown > (1 - health->settings.balance.coverage) * up)
 		return STALLS_BEHIND;
-	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		struct balance_load load = make_load(&health->window.loads[i]);
 		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(&health->ports[i], &load);
 
@@ -128,14 +119,6 @@ static enum stall_reason find_stall_cause(const struct health *health, uint32_t 
 		}
 	}
 	return reason;
-}
-
-/* The port is the hottest of its group in this window, with harm. */
-static bool is_harmed(const struct health *health, uint32_t at)
-{
-	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
-
-	return tracker->harm_us == health->now_us;
 }
 
 /* Record for one minute whether the port was the root of a stall. */
@@ -161,20 +144,19 @@ static void record_minute(struct health *health, uint32_t at, double stall, bool
 /* The output of the switch behind a full port that sends nearly all of its traffic on, or NONE. */
 static uint32_t next_full(const struct health *health, uint32_t at)
 {
-	struct balance_load load = make_load(&health->window.loads[at]);
-	double carried = load.xmit_bytes, most = 0;
+	double most = FULL_GOES_ON * health->window.loads[at].sum.xmit_bytes;
 	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE;
 	const struct health_node *node = &health->nodes[health->ports[peer].node];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		double bytes = health->window.loads[i].xmit_bytes;
+		double bytes = health->window.loads[i].sum.xmit_bytes;
 
-		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes <= most)
+		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes < most)
 			continue;
 		most = bytes;
 		best = i;
 	}
-	return most >= FULL_GOES_ON * carried ? best : HEALTH_NONE;
+	return best;
 }
 
 /*
@@ -231,11 +213,7 @@ static void record_clear_minute(struct health *health, uint32_t at, const struct
 
 static unsigned count_bits(uint32_t mask)
 {
-	unsigned count = 0;
-
-	for (mask &= (1u << CONGESTION_WINDOWS) - 1; mask; mask &= mask - 1)
-		count++;
-	return count;
+	return (unsigned)__builtin_popcount(mask & ((1u << CONGESTION_WINDOWS) - 1));
 }
 
 /* A finding about the group or about the rate of the link explains the stall. */
@@ -247,9 +225,9 @@ static bool is_explained(struct health *health, uint32_t at)
 	       health_find(health, FINDING_UPLINK_IMBALANCE, node->guid, 0, BALANCE_XMIT + 1);
 }
 
-static void check_congestion(struct health *health, uint32_t at)
+static void check_congestion(struct health *health, const struct health_tracker *tracker)
 {
-	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
+	uint32_t at = tracker->port;
 	const struct health_port *port = &health->ports[at];
 	unsigned stalled = count_bits(tracker->stalled);
 	bool trunk = health_is_trunk(health, at), critical;
@@ -259,15 +237,14 @@ static void check_congestion(struct health *health, uint32_t at)
 
 	if (stalled < (open ? CONGESTION_STALLED / 2 : CONGESTION_STALLED) || is_explained(health, at))
 		return;
-	critical = trunk && count_bits(tracker->stalled_critical) >= CONGESTION_STALLED && is_harmed(health, at);
+	/* It is the hottest of its group in this window, with harm. */
+	critical = trunk && count_bits(tracker->stalled_critical) >= CONGESTION_STALLED &&
+		   tracker->harm_us == health->now_us;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_CONGESTION, .node = port->node, .port = at, .peer = port->peer,
+		.kind = FINDING_CONGESTION, .port = port, .link = true,
 		.severity = critical ? FINDING_CRITICAL : trunk ? FINDING_WARNING : FINDING_INFO,
 		.since_wall_us = tracker->stall_wall_us,
 		.cause = trunk ? "trunk" : tracker->is_full ? "incast" : "slow-receiver" });
-	if (!open)
-		return;
-	health_link_subject(health, open, at);
 	if (tracker->is_full && !trunk)
 		health_text(open, "full; switch ports stall for it up to %.0f %% of the time (estimate; threshold %.0f "
 			    "%%), in %u of the last 10 active min: incast to this host",
@@ -278,7 +255,6 @@ static void check_congestion(struct health *health, uint32_t at)
 			    trunk ? "no port behind it stalls or is full" : "the host receives too slowly");
 	health_number(open, "stall_percent", tracker->stall_percent);
 	health_number(open, "stalled_minutes_of_10", stalled);
-	health_add_affected_link(health, open, at);
 }
 
 static void congestion(struct health *health)
@@ -300,7 +276,7 @@ static void congestion(struct health *health)
 		}
 	for (size_t i = 0; i < health->tracker_count; i++)
 		if (health->trackers[i].stalled)
-			check_congestion(health, health->trackers[i].port);
+			check_congestion(health, &health->trackers[i]);
 }
 
 void health_window(struct health *health)

@@ -34,42 +34,25 @@ static void count(const struct health *health, struct counted ret[COUNTED])
 	}
 }
 
-/* Nodes that boot come back, so the delay is that of a missing host. */
-static bool lasts(struct health *health, bool has_link_down)
-{
-	if (!has_link_down || !health->step) {
-		health->expected_good_us = health->now_us;
-		health->expected_bad_wall_us = health->wall_us;
-	}
-	return has_link_down && (health_find(health, FINDING_TOPOLOGY_CHANGED, 0, 0, EXPECTED_TAG) ||
-			    health->now_us - health->expected_good_us >= health->settings.missing_after_us);
-}
-
 void health_expected(struct health *health)
 {
+	bool is_open = health_find(health, FINDING_TOPOLOGY_CHANGED, 0, 0, EXPECTED_TAG);
 	struct health_open_finding *open;
 	struct counted counted[COUNTED];
 	char text[200] = "";
-	bool has_link_down = false;
 	size_t len = 0;
 
 	count(health, counted);
-	for (int i = 0; i < COUNTED; i++) {
-		if (counted[i].found >= counted[i].expected)
-			continue;
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u of %u %s", has_link_down ? ", " : "",
-					counted[i].found, counted[i].expected, counted[i].what);
-		has_link_down = true;
-	}
-	if (!lasts(health, has_link_down))
+	for (int i = 0; i < COUNTED; i++)
+		if (counted[i].found < counted[i].expected)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u of %u %s", len ? ", " : "",
+						counted[i].found, counted[i].expected, counted[i].what);
+	/* Nodes that boot come back, so the delay is that of a missing host. */
+	if (!health_debounce(health, &health->expected, len > 0, 0, health->settings.missing_after_us, is_open))
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_TOPOLOGY_CHANGED, .severity = FINDING_WARNING, .node = HEALTH_NONE, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = EXPECTED_TAG, .since_wall_us = health->expected_bad_wall_us,
-		.cause = "fewer-than-expected" });
-	if (!open)
-		return;
-	health_subject(open, "fabric");
+		.kind = FINDING_TOPOLOGY_CHANGED, .severity = FINDING_WARNING, .tag = EXPECTED_TAG,
+		.since_wall_us = health->expected.bad_wall_us, .cause = "fewer-than-expected" });
 	health_text(open, "%s found; warning threshold: all expected by the settings", text);
 	for (int i = 0; i < COUNTED; i++)
 		if (counted[i].expected)

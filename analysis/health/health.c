@@ -165,23 +165,6 @@ static struct health_open_finding *append(struct health *health, const struct fi
 	return open;
 }
 
-static struct health_open_finding *open_new(struct health *health, const struct health_case *what, uint64_t guid,
-					    uint8_t num)
-{
-	struct finding finding = {
-		.kind = what->kind, .severity = what->severity, .node_guid = guid, .port = num, .tag = what->tag,
-		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
-		.cause = what->cause, .advice = finding_kind_info(what->kind)->advice,
-	};
-	struct health_open_finding *open = append(health, &finding);
-
-	if (open) {
-		open->is_new = true;
-		open->severe_us = what->at_us;
-	}
-	return open;
-}
-
 /*
  * Severity rises at once, and falls only when the higher one did not hold for the recovery window.
  */
@@ -205,38 +188,59 @@ static void set_cause(struct health_open_finding *open, const char *cause)
 	open->finding.cause = cause;
 }
 
-struct health_open_finding *health_hold(struct health *health, const struct health_case *given)
+static void name_place(struct health *health, struct health_open_finding *open, const struct health_case *what)
 {
-	struct health_open_finding *open = NULL;
-	struct health_case what = *given;
-	uint32_t node = what.port != HEALTH_NONE ? health->ports[what.port].node : what.node;
-	uint64_t guid = node != HEALTH_NONE ? health->nodes[node].guid : 0;
-	uint8_t num = what.port != HEALTH_NONE ? health->ports[what.port].num : 0;
+	char label[HEALTH_LABEL];
 
-	if (health->settings.limits[what.kind].off)
-		return NULL;
-	if (!what.at_us) {
-		what.at_us = health->now_us;
-		what.at_wall_us = health->wall_us;
-	}
-	if (what.either_end)
-		open = health_find_link(health, what.kind, what.port);
+	if (what->link)
+		health_link_subject(health, open, (uint32_t)(what->port - health->ports));
+	else if (what->port)
+		health_subject(open, "%s", health_port_label(health, (uint32_t)(what->port - health->ports), label));
 	else
-		open = health_find(health, what.kind, guid, num, what.tag);
-	if (!open)
-		open = open_new(health, &what, guid, num);
-	if (!open)
-		return NULL;
-	open->restored = false;
-	open->held_us = what.at_us;
-	open->finding.last_seen_us = what.at_wall_us;
-	open->finding.number_count = 0;
-	if (what.peer != HEALTH_NONE && open->finding.node_guid == guid) {
-		open->finding.peer_guid = health->nodes[health->ports[what.peer].node].guid;
-		open->finding.peer_port = health->ports[what.peer].num;
+		health_subject(open, "%s", what->node ? what->node->name : "fabric");
+	if (what->subject)
+		health_subject(open, "%s", what->subject);
+}
+
+struct health_open_finding *health_hold(struct health *health, const struct health_case *what)
+{
+	const struct health_port *port = what->port;
+	const struct health_node *node = port ? &health->nodes[port->node] : what->node;
+	struct finding finding = {
+		.kind = what->kind, .severity = what->severity, .node_guid = node ? node->guid : 0,
+		.port = port ? port->num : 0, .tag = what->tag,
+		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
+		.cause = what->cause, .advice = finding_kind_info(what->kind)->advice,
+	};
+	int64_t at_us = what->at_us ? what->at_us : health->now_us;
+	struct health_open_finding *open;
+
+	if (health->settings.limits[what->kind].off)
+		return &health->ignored;
+	if (what->either_end)
+		open = health_find_link(health, what->kind, (uint32_t)(port - health->ports));
+	else
+		open = health_find(health, what->kind, finding.node_guid, finding.port, what->tag);
+	if (!open) {
+		open = append(health, &finding);
+		if (!open)
+			return &health->ignored;
+		open->is_new = true;
+		open->severe_us = at_us;
 	}
-	set_severity(open, what.severity, what.at_us);
-	set_cause(open, what.cause);
+	open->restored = false;
+	open->held_us = at_us;
+	open->finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
+	open->finding.number_count = 0;
+	if (what->link && port->peer != HEALTH_NONE && open->finding.node_guid == finding.node_guid) {
+		open->finding.peer_guid = health->nodes[health->ports[port->peer].node].guid;
+		open->finding.peer_port = health->ports[port->peer].num;
+	}
+	set_severity(open, what->severity, at_us);
+	set_cause(open, what->cause);
+	name_place(health, open, what);
+	if (what->link)
+		health_affected_link(health, open, (uint32_t)(port - health->ports));
 	return open;
 }
 
@@ -272,20 +276,10 @@ void health_number(struct health_open_finding *open, const char *key, double val
 		finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
 }
 
-void health_add_affected(struct health_open_finding *open, const char *host)
+bool health_debounce(struct health *health, struct debounce *debounce, bool bad, unsigned sweeps, int64_t after_us,
+		     bool is_open)
 {
-	struct finding *finding = &open->finding;
-
-	finding->hosts_touched++;
-	if (finding->host_count < FINDING_HOSTS_MAX)
-		snprintf(finding->hosts[finding->host_count++], sizeof(finding->hosts[0]), "%s", host);
-}
-
-bool health_debounce(struct health *health, struct debounce *debounce, bool bad, enum finding_kind kind, uint8_t tag)
-{
-	const struct health_settings *settings = &health->settings;
-
-	if (!bad || !health->step)
+	if (!bad || !debounce->good_us)
 		debounce->good_us = health->now_us;
 	if (!bad) {
 		debounce->sweeps = 0;
@@ -293,9 +287,7 @@ bool health_debounce(struct health *health, struct debounce *debounce, bool bad,
 	}
 	if (!debounce->sweeps++)
 		debounce->bad_wall_us = health->wall_us;
-	return health_find(health, kind, 0, 0, tag) ||
-	       (debounce->sweeps >= settings->silent_sweeps &&
-		health->now_us - debounce->good_us >= settings->silent_after_us);
+	return is_open || (debounce->sweeps >= sweeps && health->now_us - debounce->good_us >= after_us);
 }
 
 int health_restore(struct health *health, const struct finding *finding, struct error *err)

@@ -56,22 +56,17 @@ static struct health_case group_case(const struct health *health, const struct b
 {
 	const struct shape *shape = health->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
-	struct health_case what = {
-		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = node, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = (uint8_t)(result->direction + 1),
-			.cause = balance_cause_name(result->cause),
-	};
 
-	if (group->kind != GROUP_UP)
-		what.port = health->port_of[shape->members[group->first]];
-	return what;
+	return (struct health_case){
+		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = &health->nodes[node],
+		.port = group->kind == GROUP_UP ? NULL : &health->ports[health->port_of[shape->members[group->first]]],
+		.tag = (uint8_t)(result->direction + 1), .cause = balance_cause_name(result->cause),
+	};
 }
 
 static struct health_open_finding *find_group(struct health *health, const struct health_case *what)
 {
-	uint8_t num = what->port == HEALTH_NONE ? 0 : health->ports[what->port].num;
-
-	return health_find(health, what->kind, health->nodes[what->node].guid, num, what->tag);
+	return health_find(health, what->kind, what->node->guid, what->port ? what->port->num : 0, what->tag);
 }
 
 static void describe(struct health *health, struct health_open_finding *open, const struct balance_result *result,
@@ -111,10 +106,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	if (!isnan(hot->stall))
 		health_number(open, "hottest_stall_percent", 100 * hot->stall);
 	health_number(open, "harm", result->h);
-	if (open->affected_generation != health->generation) {
-		open->affected_generation = health->generation;
-		health_add_affected_below(health, open, node);
-	}
+	health_affected_below(health, open, node);
 }
 
 /*
@@ -220,9 +212,7 @@ static void hold_group(struct health *health, const struct balance_result *resul
 	if (result->h && routing)
 		what.severity = FINDING_CRITICAL;
 	what.since_wall_us = routing ? imbalance_since(health, node) : hot_since(health, result);
-	open = health_hold(health, &what);
-	if (open)
-		describe(health, open, result, at);
+	describe(health, health_hold(health, &what), result, at);
 }
 
 /*

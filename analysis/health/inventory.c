@@ -120,7 +120,7 @@ uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
 	health->nodes = grown;
 	grown[at] = (struct health_node){
 		.guid = guid, .host = HEALTH_NONE, .host_next = HEALTH_NONE, .now = FABRIC_NONE,
-		.responded_us = HEALTH_LONG_AGO, .read_us = HEALTH_LONG_AGO, .table_next_us = HEALTH_LONG_AGO,
+		.read_us = HEALTH_LONG_AGO, .table_next_us = HEALTH_LONG_AGO,
 		.suspect_port = HEALTH_NONE,
 	};
 	if (!add_ports(health, at, slots) || map_put(&health->by_guid, guid, at) < 0)
@@ -164,7 +164,6 @@ static int update_node(struct health *health, const struct fabric *fabric, const
 		if (at == HEALTH_NONE)
 			return ERR_NOMEM;
 		health->changes.nodes_added++;
-		health->nodes[at].responded_us = health->now_us;
 	} else if (health->nodes[at].slots < slots && !widen(health, at, slots)) {
 		return ERR_NOMEM;
 	}
@@ -296,7 +295,7 @@ static void update_absent(struct health *health, const struct health_node *node)
 		peer = &health->ports[port->peer];
 		if (peer->link == LINK_IS_DOWN || health->nodes[peer->node].now == FABRIC_NONE) {
 			set_link(health, port, false);
-			health->changes.links_gone++;
+			health->changes.links_removed++;
 		}
 	}
 }
@@ -327,15 +326,15 @@ int health_update_inventory(struct health *health)
 	const struct fabric *fabric = health->input->fabric;
 	const struct shape *shape = health->input->shape;
 
-	health->changes.nodes_added = health->changes.nodes_gone = 0;
-	health->changes.links_added = health->changes.links_gone = health->changes.links_moved = 0;
+	health->changes.nodes_added = health->changes.nodes_removed = 0;
+	health->changes.links_added = health->changes.links_removed = health->changes.links_moved = 0;
 	if (health->generation && !health->input->topology_changed && fabric == health->fabric)
 		return 0;
 	health->fabric = fabric;
 	health->generation++;
 	health->unidentified = fabric_count_unidentified(fabric);
 	for (uint32_t i = 0; i < health->node_count; i++) {
-		health->changes.nodes_gone += health->nodes[i].now != FABRIC_NONE &&
+		health->changes.nodes_removed += health->nodes[i].now != FABRIC_NONE &&
 				      fabric_find_node(fabric, health->nodes[i].guid) == FABRIC_NONE;
 		health->nodes[i].now = FABRIC_NONE;
 	}

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "analysis/health/isolated.h"
-
+/*
+ * Nodes without any link that is up, and which of them failed together
+ *
+ * A node is isolated when links of it are down and none is up. A host is down when all of its
+ * cabled HCAs are isolated and most of them failed at once. Nodes that failed within restart_within
+ * of their neighbour form a cluster: a switch with the hosts behind it, or hosts of one leaf. The
+ * node with the lowest index represents the cluster.
+ */
 #include <stdlib.h>
 
 #include "analysis/health/state.h"

@@ -97,11 +97,7 @@ static void rails_take(struct health *health, struct rails *rails)
 
 static unsigned bits(uint64_t mask)
 {
-	unsigned count = 0;
-
-	for (; mask; mask &= mask - 1)
-		count++;
-	return count;
+	return (unsigned)__builtin_popcountll(mask);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -147,25 +143,22 @@ static void shift(struct health *health, uint32_t *mask, int64_t *since_wall_us,
 }
 
 static void hold_imbalance(struct health *health, const struct health_tracker *tracker, const struct rails *rails,
-			   const struct rail_view *view, size_t rail, double beside)
+			   const struct rail_view *view, size_t rail, double others)
 {
-	const struct health_port *port = &health->ports[tracker->port];
 	const struct shape *shape = health->input->shape;
 	const char *host = shape->hosts[view->host].name;
+	double own = 100 * relative(rails, view, rail);
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .node = port->node, .port = tracker->port,
-		.peer = port->peer, .since_wall_us = tracker->rail_wall_us, .cause = "host" });
+		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .port = &health->ports[tracker->port],
+		.link = true, .since_wall_us = tracker->rail_wall_us, .cause = "host" });
 
-	if (!open)
-		return;
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
 	health_text(open,
 		    "carries %.0f %% of the load of the other %u rails of %s; %.0f %% on hosts that use the same rails "
-		    "(threshold: %.0f %% difference)", 100 * relative(rails, view, rail), bits(view->active) - 1, host,
-		    100 * beside, health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
-	health_number(open, "of_other_rails_percent", 100 * relative(rails, view, rail));
-	health_number(open, "like_hosts_percent", 100 * beside);
-	health_add_affected_link(health, open, tracker->port);
+		    "(threshold: %.0f %% difference)", own, bits(view->active) - 1, host, 100 * others,
+		    health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
+	health_number(open, "of_other_rails_percent", own);
+	health_number(open, "like_hosts_percent", 100 * others);
 }
 
 static bool is_open(struct health *health, enum finding_kind kind, uint32_t port)
@@ -182,17 +175,17 @@ static bool is_open(struct health *health, enum finding_kind kind, uint32_t port
 static void check_rail(struct health *health, const struct rails *rails, const struct rail_view *views, size_t count,
 		       size_t rail, double *values)
 {
-	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, beside;
+	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, others;
 	size_t off_hosts = 0, i;
 
 	for (i = 0; i < count; i++)
 		values[i] = relative(rails, &views[i], rail);
-	beside = median(values, count);
+	others = median(values, count);
 	for (i = 0; i < count; i++)
-		off_hosts += beside > 0 && fabs(relative(rails, &views[i], rail) / beside - 1) > limit;
+		off_hosts += others > 0 && fabs(relative(rails, &views[i], rail) / others - 1) > limit;
 	for (i = 0; i < count; i++) {
 		double own = relative(rails, &views[i], rail);
-		bool off = beside > 0 && fabs(own / beside - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
+		bool off = others > 0 && fabs(own / others - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
 		struct health_tracker *tracker = rail_tracker(health, &rails->ports[views[i].first + rail], off);
 		unsigned windows;
 
@@ -202,7 +195,7 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 		windows = bits(tracker->rail_off & ((1u << RAIL_WINDOWS) - 1));
 		if (windows >= RAIL_WINDOWS_OFF ||
 		    (tracker->rail_off & RAIL_LATELY && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
-			hold_imbalance(health, tracker, rails, &views[i], rail, beside);
+			hold_imbalance(health, tracker, rails, &views[i], rail, others);
 	}
 }
 
@@ -251,19 +244,15 @@ static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alik
 static void hold_unused(struct health *health, const struct health_tracker *tracker, const char *host,
 			const char *rail, size_t others)
 {
-	const struct health_port *port = &health->ports[tracker->port];
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .node = port->node, .port = tracker->port,
-		.peer = port->peer, .since_wall_us = tracker->unused_wall_us, .cause = "host" });
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .port = &health->ports[tracker->port],
+		.link = true, .since_wall_us = tracker->unused_wall_us, .cause = "host" });
 
-	if (!open)
-		return;
 	health_subject(open, "%s rail %s", host, rail);
 	health_text(open,
 		    "carries no traffic while the other rails of %s are busy; %zu comparable hosts use this rail "
 		    "(threshold: %u)", host, others, ALIKE_LEAST);
 	health_number(open, "like_hosts", (double)others);
-	health_add_affected_link(health, open, tracker->port);
 }
 
 static void check_unused(struct health *health, const struct rails *rails, size_t from, size_t alike)
@@ -317,10 +306,7 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 	if (++health->rail_idle_windows < RAIL_WINDOWS)
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = HEALTH_NONE, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = (uint8_t)(r + 1), .cause = "job" });
-	if (!open)
-		return;
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .tag = (uint8_t)(r + 1), .cause = "job" });
 	health_subject(open, "rail %s", shape->rails[r].name);
 	health_text(open, "none of the %zu busy hosts uses rail %s; the other %u rails are in use", busy,
 		    shape->rails[r].name, bits(compute) - 1);
@@ -341,18 +327,14 @@ static uint32_t count_alike(const struct rails *rails, uint64_t active)
 static void hold_idle(struct health *health, const struct health_host *host, uint32_t peers)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = host->first, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .since_wall_us = host->idle_wall_us, .cause = "idle" });
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = &health->nodes[host->first],
+		.since_wall_us = host->idle_wall_us, .cause = "idle", .subject = host->name });
 
-	if (!open)
-		return;
-	health_subject(open, "%s", host->name);
 	health_text(open,
 		    "carries no traffic on any rail, while %u hosts that were busy on the same rails continue: its "
 		    "work ended, or uses another network", peers);
 	health_number(open, "like_hosts", peers);
-	open->finding.host_count = open->finding.hosts_touched = 0;
-	health_add_affected(open, host->name);
+	health_affected_host(open, host->name);
 }
 
 static struct health_host *host_of_view(struct health *health, const struct rail_view *view)
@@ -458,40 +440,34 @@ void health_miswired(struct health *health)
 {
 	const struct shape *shape = health->input->shape;
 	const struct fabric *fabric = health->input->fabric;
-	size_t i, j;
 
-	for (i = 0; i < shape->miswired_count; i++) {
+	for (size_t i = 0; i < shape->miswired_count; i++) {
 		const struct shape_miswired *wrong = &shape->miswired[i];
-		uint32_t host = shape->nodes[fabric->ports[wrong->port].node].host, at = health->port_of[wrong->port];
-		uint32_t rail = shape->ports[wrong->port].rail;
+		uint32_t host = shape->nodes[fabric->ports[wrong->port].node].host, rail = shape->ports[wrong->port].rail;
+		uint64_t guid = fabric->nodes[fabric->ports[wrong->port].node].guid;
 		struct health_open_finding *open;
 		unsigned ports = 1;
 		char leaf[NODE_NAME_SIZE];
 		bool first = true;
 
-		for (j = 0; j < shape->miswired_count; j++) {
-			uint32_t other = shape->nodes[fabric->ports[shape->miswired[j].port].node].host;
+		for (size_t j = 0; j < shape->miswired_count; j++) {
+			uint32_t other = fabric->ports[shape->miswired[j].port].node;
 
-			if (j == i || host == SHAPE_NONE || other != host)
+			if (j == i || host == SHAPE_NONE || shape->nodes[other].host != host)
 				continue;
-			first &= health->nodes[health->ports[at].node].guid <
-				 fabric->nodes[fabric->ports[shape->miswired[j].port].node].guid;
+			first &= guid < fabric->nodes[other].guid;
 			ports++;
 		}
 		if (!first)
 			continue;
 		open = health_hold(health, &(struct health_case){
-			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING, .node = health->ports[at].node,
-				.port = at,
-			.peer = health->ports[at].peer, .cause = ports > 1 ? "swapped" : "cabling" });
-		if (!open)
-			continue;
-		health_link_subject(health, open, at);
+			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING,
+			.port = &health->ports[health->port_of[wrong->port]], .link = true,
+			.cause = ports > 1 ? "swapped" : "cabling" });
 		names_short(fabric->nodes[wrong->leaf].name, leaf);
 		health_text(open, "rail %s is cabled to %.100s, a leaf of rail %s; %u HCAs of this host are miswired",
 			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, leaf,
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);
-		health_add_affected_link(health, open, at);
 	}
 }

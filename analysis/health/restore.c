@@ -97,12 +97,12 @@ static int64_t span_of_errors(const struct health *health, const struct finding 
 static void restore_errors(struct health *health, const struct finding *finding)
 {
 	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
+	enum health_ring_kind kind = symbols ? RING_SYMBOLS : RING_RECEIVE;
 	int64_t bucket_us = symbols ? SYMBOL_BUCKET_US : ERROR_BUCKET_US;
 	double per_hour = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
 				    health->settings.limits[finding->kind].warning);
 	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
 	struct health_tracker *tracker;
-	struct health_ring *ring;
 	int64_t span_us;
 	uint32_t at;
 
@@ -112,7 +112,6 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	tracker = health_track(health, health->nodes[at].first_port + finding->port);
 	if (!tracker)
 		return;
-	ring = symbols ? &tracker->symbols : &tracker->receive;
 	tracker->error_us = health->now_us;
 	span_us = span_of_errors(health, finding, (int64_t)(hours * (double)HOUR_US), bucket_us);
 	for (int64_t back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
@@ -121,9 +120,9 @@ static void restore_errors(struct health *health, const struct finding *finding)
 
 		given += (double)count;
 		if (count && back_us < health->now_us)
-			ring_add(ring, health->now_us - back_us, bucket_us, count, finding->since_us);
+			health_ring_add(tracker, kind, health->now_us - back_us, count, finding->since_us);
 	}
-	ring->since_wall_us = finding->since_us;
+	tracker->rings[kind].since_wall_us = finding->since_us;
 }
 
 /* Continue the time and the number of sweeps without a response. */
@@ -136,9 +135,11 @@ static void restore_silence(struct health *health, const struct finding *finding
 	if (finding->since_us > health->wall_us || !map_get(&health->by_guid, finding->node_guid, &at))
 		return;
 	node = &health->nodes[at];
-	node->silent_sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1;
-	node->silent_wall_us = finding->since_us;
-	node->responded_us = health->now_us - (health->wall_us - finding->since_us);
+	node->silence = (struct debounce){
+		.sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1,
+		.good_us = health->now_us - (health->wall_us - finding->since_us),
+		.bad_wall_us = finding->since_us,
+	};
 }
 
 void health_restore_state(struct health *health)
@@ -187,14 +188,11 @@ static bool has_host(const struct health *health, const struct finding *finding)
 static void restart_to_missing(struct health *health, struct health_open_finding *restart, uint32_t at)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = at, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .since_wall_us = restart->finding.since_us, .cause = "host" });
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = &health->nodes[at],
+		.since_wall_us = restart->finding.since_us, .cause = "host", .subject = restart->finding.subject });
 
 	health_drop(restart);
-	if (!open)
-		return;
 	open->restored = true;
-	health_subject(open, "%s", restart->finding.subject);
 	health_text(open, "all HCAs of %s have been down for more than %lld min", restart->finding.subject,
 		    (long long)(health->settings.missing_after_us / MINUTE_US));
 	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
