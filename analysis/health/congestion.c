@@ -144,19 +144,19 @@ static void record_minute(struct health *health, uint32_t at, double stall, bool
 /* The output of the switch behind a full port that sends nearly all of its traffic on, or NONE. */
 static uint32_t next_full(const struct health *health, uint32_t at)
 {
-	double most = FULL_GOES_ON * health->window.loads[at].sum.xmit_bytes;
+	double carried = health->window.loads[at].sum.xmit_bytes, most = 0;
 	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE;
 	const struct health_node *node = &health->nodes[health->ports[peer].node];
 
 	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		double bytes = health->window.loads[i].sum.xmit_bytes;
 
-		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes < most)
+		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes <= most)
 			continue;
 		most = bytes;
 		best = i;
 	}
-	return best;
+	return most >= FULL_GOES_ON * carried ? best : HEALTH_NONE;
 }
 
 /*
