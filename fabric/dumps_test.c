@@ -20,7 +20,7 @@ struct wanted {
 	const char *file;
 	enum shape_kind kind;
 	uint32_t switches[SHAPE_TIERS_MAX], boxes[SHAPE_TIERS_MAX];
-	size_t hosts, rails, missing, miswired, slow, empty_leafs;
+	size_t hosts, rails, missing, miswired, slow, empty_leaves;
 	size_t classes[CLASS_COUNT]; /* of hosts */
 };
 
@@ -80,7 +80,7 @@ static struct shape *check(const struct wanted *wanted, struct fabric **ret_fabr
 	assert_int_equal(shape->missing_count, wanted->missing);
 	assert_int_equal(shape->miswired_count, wanted->miswired);
 	assert_int_equal(shape->slow_count, wanted->slow);
-	assert_int_equal(shape->empty_leafs, wanted->empty_leafs);
+	assert_int_equal(shape->empty_leaves, wanted->empty_leaves);
 	for (size_t i = 0; i < shape->host_count; i++)
 		classes[shape->hosts[i].class]++;
 	for (size_t i = 0; i < CLASS_COUNT; i++)
@@ -124,8 +124,8 @@ TEST(a_dgx_cluster_lacks_sixteen_pairs_cables_and_two_are_swapped)
 	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(shape->rails[i].name, rails[i]);
 	/* The leaf of the third rail in the first unit is not in the file. */
-	assert_int_equal(shape->rails[0].leafs, 8);
-	assert_int_equal(shape->rails[2].leafs, 7);
+	assert_int_equal(shape->rails[0].leaves, 8);
+	assert_int_equal(shape->rails[2].leaves, 7);
 	for (size_t i = 0; i < 2; i++)
 		assert_non_null(strstr(node_name(shape, fabric->ports[shape->miswired[i].port].node),
 				       "dgx-08-c01 HCA-"));
@@ -181,7 +181,7 @@ TEST(hcas_of_one_description_are_hosts_and_an_empty_switch_a_leaf)
 {
 	static const struct wanted wanted = {
 		.file = "qdr-ddr-89ca-11sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 7, 4 },
-		.boxes = { 7, 4 }, .hosts = 89, .empty_leafs = 1, .classes = { [CLASS_COMPUTE] = 89 },
+		.boxes = { 7, 4 }, .hosts = 89, .empty_leaves = 1, .classes = { [CLASS_COMPUTE] = 89 },
 	};
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);

@@ -2,12 +2,10 @@
 /* Class of each node: from its device, its GUIDs and its description; settings take precedence. */
 #include <ctype.h>
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "fabric/names.h"
 #include "fabric/shape/build.h"
 
@@ -27,7 +25,7 @@ static const struct {
 	const char *word;
 	uint8_t class;
 	uint8_t place;
-} words[] = {
+} keywords[] = {
 	{ "lnet", CLASS_ROUTER, PART },         { "router", CLASS_ROUTER, PART },
 	{ "gateway", CLASS_ROUTER, PART },      { "skyway", CLASS_ROUTER, PART },
 	{ "rtr", CLASS_ROUTER, TAIL },          { "gw", CLASS_ROUTER, WHOLE },
@@ -57,10 +55,8 @@ struct stems {
 	/*
 	 * Classes of host names without their numbers; thousands of hosts have only few of these.
 	 */
-	struct map patterns;
-	const char **texts;
+	struct shape_strings patterns;
 	uint8_t *classes;
-	uint32_t pattern_count;
 	char known[STEMS_MAX][32];
 	bool common[STEMS_MAX];
 	unsigned count;
@@ -112,19 +108,19 @@ static bool name_has(struct stems *stems, const char *name, const char *word, en
 	return false;
 }
 
-static uint8_t class_by_words(struct stems *stems, const char *name)
+static uint8_t class_by_keywords(struct stems *stems, const char *name)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (name_has(stems, name, words[i].word, words[i].place))
-			return words[i].class;
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+		if (name_has(stems, name, keywords[i].word, keywords[i].place))
+			return keywords[i].class;
 	return CLASS_COMPUTE;
 }
 
 static int class_by_name(struct stems *stems, const char *name, uint8_t *ret)
 {
 	char pattern[NODE_NAME_SIZE];
-	uint32_t known = stems->pattern_count, index;
 	const char *text;
+	uint32_t index;
 	size_t len = 0;
 
 	for (; *name && len < sizeof(pattern) - 1; name++) {
@@ -134,14 +130,13 @@ static int class_by_name(struct stems *stems, const char *name, uint8_t *ret)
 			pattern[len++] = digit ? '0' : *name;
 	}
 	pattern[len] = '\0';
-	if (shape_find_text(&stems->patterns, stems->texts, pattern, &index)) {
-		*ret = stems->classes[index];
-		return 0;
+	if (!shape_find_text(&stems->patterns, pattern, &index)) {
+		text = shape_string(stems->build->shape, pattern, len);
+		if (!text || shape_intern(&stems->patterns, text, &index) < 0)
+			return ERR_NOMEM;
+		stems->classes[index] = class_by_keywords(stems, pattern);
 	}
-	text = shape_string(stems->build->shape, pattern, len);
-	if (!text || shape_intern(&stems->patterns, stems->texts, &stems->pattern_count, text, &index) < 0)
-		return ERR_NOMEM;
-	*ret = stems->classes[known] = class_by_words(stems, pattern);
+	*ret = stems->classes[index];
 	return 0;
 }
 
@@ -190,12 +185,12 @@ static int split_name(struct shape_build *build, uint32_t index)
 {
 	const char *name = build->fabric->nodes[index].name, *space, *device;
 	size_t len = strlen(name), was = strlen(NAMES_WAS);
-	char said[NODE_NAME_SIZE];
+	char given[NODE_NAME_SIZE];
 
 	build->device_of[index] = "";
 	if (len > was && !strcmp(name + len - was, NAMES_WAS))
 		len -= was;
-	if (len >= sizeof(said))
+	if (len >= sizeof(given))
 		return 0;
 	space = memchr(name, ' ', len);
 	device = space ? space + 1 : name;
@@ -210,9 +205,9 @@ static int split_name(struct shape_build *build, uint32_t index)
 		if (!build->device_of[index])
 			return ERR_NOMEM;
 	}
-	memcpy(said, name, len);
-	said[len] = '\0';
-	if (names_is_generic(said))
+	memcpy(given, name, len);
+	given[len] = '\0';
+	if (names_is_generic(given))
 		return 0;
 	build->host_of[index] = shape_string(build->shape, name, space ? (size_t)(space - name) : len);
 	return build->host_of[index] ? 0 : ERR_NOMEM;
@@ -285,16 +280,12 @@ static int class_nodes(struct shape_build *build, struct stems *stems)
 int shape_find_classes(struct shape_build *build)
 {
 	size_t count = build->fabric->node_count;
-	struct stems stems = {
-		.build = build, .texts = malloc((count + 1) * sizeof(*stems.texts)),
-		.classes = malloc((count + 1) * sizeof(*stems.classes)),
-	};
-	int code = stems.texts && stems.classes ? 0 : ERR_NOMEM;
+	struct stems stems = { .build = build, .classes = shape_scratch(build, count, sizeof(*stems.classes)) };
+	int code;
 
-	build->host_of = calloc(count + 1, sizeof(*build->host_of));
-	build->device_of = calloc(count + 1, sizeof(*build->device_of));
-	if (!build->host_of || !build->device_of)
-		code = ERR_NOMEM;
+	build->host_of = shape_scratch(build, count, sizeof(*build->host_of));
+	build->device_of = shape_scratch(build, count, sizeof(*build->device_of));
+	code = stems.classes && build->host_of && build->device_of ? 0 : ERR_NOMEM;
 	for (size_t i = 0; i < count && code == 0; i++)
 		if (build->fabric->nodes[i].type == NODE_CA)
 			code = split_name(build, (uint32_t)i);
@@ -302,8 +293,6 @@ int shape_find_classes(struct shape_build *build)
 		code = class_nodes(build, &stems);
 	if (code == 0)
 		find_subnet_manager(build);
-	map_done(&stems.patterns);
-	free(stems.texts);
-	free(stems.classes);
+	shape_strings_done(&stems.patterns);
 	return code;
 }

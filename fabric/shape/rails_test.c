@@ -127,8 +127,8 @@ TEST(a_device_of_most_hosts_is_a_rail)
 
 	for (unsigned i = 0; i < RAILS; i++) {
 		assert_int_equal(shape->rails[i].count, HOSTS);
-		assert_int_equal(shape->rails[i].leafs, 1);
-		assert_int_equal(shape->rail_leafs[shape->rails[i].first_leaf], cluster.leaf[i]);
+		assert_int_equal(shape->rails[i].leaves, 1);
+		assert_int_equal(shape->rail_leaves[shape->rails[i].first_leaf], cluster.leaf[i]);
 	}
 	assert_string_equal(shape->rails[3].name, "mlx5_3");
 	assert_int_equal(shape->miswired_count, 0);
@@ -244,7 +244,7 @@ TEST(where_all_hcas_share_a_leaf_nothing_can_be_miswired)
 			net_link(cluster.fabric, cluster.hca[i][j], cluster.leaf[i / 4]);
 	shape = net_shape(cluster.fabric, NULL);
 	assert_rails(&cluster, shape);
-	assert_int_equal(shape->rails[0].leafs, RAILS);
+	assert_int_equal(shape->rails[0].leaves, RAILS);
 	assert_int_equal(shape->miswired_count, 0);
 	net_done(cluster.fabric, shape);
 }
@@ -283,7 +283,7 @@ TEST(settings_name_rails)
 	assert_int_equal(shape->rail_count, 2);
 	assert_string_equal(shape->rails[0].name, "left");
 	assert_int_equal(shape->rails[1].count, 2 * HOSTS);
-	assert_int_equal(shape->rails[1].leafs, 2);
+	assert_int_equal(shape->rails[1].leaves, 2);
 	net_done(cluster.fabric, shape);
 }
 

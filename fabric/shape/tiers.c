@@ -216,7 +216,7 @@ static void settle_below(const struct climb *climb, unsigned tier)
 			if (j < build->first_near[node + 1])
 				continue;
 			nodes[node].tier = (uint8_t)(tier - 1);
-			build->shape->empty_leafs += tier == 2 && !build->hcas[node];
+			build->shape->empty_leaves += tier == 2 && !build->hcas[node];
 		}
 	}
 }
@@ -247,7 +247,7 @@ static void settle_lower(struct climb *climb)
 			continue;
 		climb->state[node] = FREE;
 		build->shape->nodes[node].tier = (uint8_t)(climb->tier - 2);
-		build->shape->empty_leafs += climb->tier == 3 && !build->hcas[node];
+		build->shape->empty_leaves += climb->tier == 3 && !build->hcas[node];
 	}
 	if (bare && bare * 2 < others)
 		settle_below(climb, climb->tier - 2);
@@ -362,20 +362,18 @@ static void count_exceptions(struct shape_build *build)
 	if (build->switch_count < NO_TREE_SWITCHES || across * ACROSS_DIVISOR <= links)
 		return;
 	shape->kind = SHAPE_NO_TREE;
-	shape->empty_leafs = 0;
+	shape->empty_leaves = 0;
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		shape->nodes[build->switches[i]].tier = 0;
 		shape->nodes[build->switches[i]].why = SHAPE_WHOLE_NO_TREE;
 	}
 }
 
-/* Planes are the connected parts that remain without the leaves. */
+/* Planes are the connected parts that remain without the leaves. @sets: of one node each */
 static void find_planes(struct shape_build *build, uint32_t *sets)
 {
 	struct shape_node *nodes = build->shape->nodes;
 
-	for (uint32_t i = 0; i < build->fabric->node_count; i++)
-		sets[i] = i;
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
@@ -395,28 +393,23 @@ static void find_planes(struct shape_build *build, uint32_t *sets)
 
 int shape_find_tiers(struct shape_build *build)
 {
-	size_t count = build->fabric->node_count + 1;
+	size_t count = build->fabric->node_count;
 	struct climb climb = {
-		.build = build, .state = calloc(count, sizeof(*climb.state)),
-		.joined = malloc(count * sizeof(*climb.joined)), .mark = calloc(count, sizeof(*climb.mark)),
+		.build = build, .state = shape_scratch(build, count, sizeof(*climb.state)),
+		.joined = shape_sets(build), .mark = shape_scratch(build, count, sizeof(*climb.mark)),
 	};
 	struct shape *shape = build->shape;
-	int code = climb.state && climb.joined && climb.mark ? 0 : ERR_NOMEM;
 
-	if (code == 0) {
-		for (uint32_t i = 0; i < build->fabric->node_count; i++)
-			climb.joined[i] = i;
-		for (climb.tier = 2; climb.tier <= SHAPE_TIERS_MAX && climb_tier(&climb); climb.tier++)
-			;
-		drop_misfits(build);
-		count_exceptions(build);
-		find_planes(build, climb.joined);
-		for (uint32_t i = 0; i < build->switch_count; i++)
-			if (shape->nodes[build->switches[i]].tier > shape->tier_count)
-				shape->tier_count = shape->nodes[build->switches[i]].tier;
-	}
-	free(climb.state);
-	free(climb.joined);
-	free(climb.mark);
-	return code;
+	if (!climb.state || !climb.joined || !climb.mark)
+		return ERR_NOMEM;
+	for (climb.tier = 2; climb.tier <= SHAPE_TIERS_MAX && climb_tier(&climb); climb.tier++)
+		;
+	drop_misfits(build);
+	count_exceptions(build);
+	shape_part(build, climb.joined);
+	find_planes(build, climb.joined);
+	for (uint32_t i = 0; i < build->switch_count; i++)
+		if (shape->nodes[build->switches[i]].tier > shape->tier_count)
+			shape->tier_count = shape->nodes[build->switches[i]].tier;
+	return 0;
 }

@@ -150,7 +150,7 @@ TEST(a_leaf_whose_hosts_are_off_stays_a_leaf)
 	}
 	shape = net_shape(tree.fabric, NULL);
 	assert_tiers(&tree, shape);
-	assert_int_equal(shape->empty_leafs, 1);
+	assert_int_equal(shape->empty_leaves, 1);
 	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
 	assert_int_equal(shape->parts, 1);
 	net_done(tree.fabric, shape);
