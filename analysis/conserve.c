@@ -175,7 +175,7 @@ static int64_t beyond(int64_t difference, double most, double least)
 	return 0;
 }
 
-struct conserve_result conserve_run_judge(const struct conserve_run *run)
+struct conserve_result conserve_run_evaluate(const struct conserve_run *run)
 {
 	struct conserve_result result = { .verdict = CONSERVE_UNDECIDED };
 	const struct conserve_side *sent = &run->sent, *received = &run->received;

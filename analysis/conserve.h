@@ -103,7 +103,7 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
 bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta);
 bool conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta);
 
-/* conserve_run_judge - compare both ends. Undecided until each has a delta. */
-struct conserve_result conserve_run_judge(const struct conserve_run *run);
+/* conserve_run_evaluate - compare both ends. Undecided until each has a delta. */
+struct conserve_result conserve_run_evaluate(const struct conserve_run *run);
 
 #endif

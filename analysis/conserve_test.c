@@ -131,7 +131,7 @@ static int sweep_until_violated(struct truth *truth, const struct setting *setti
 		assert_true(!has[1] || conserve_run_received(&run, &deltas[1]));
 		if (!has[0] || !has[1])
 			continue;
-		*ret = conserve_run_judge(&run);
+		*ret = conserve_run_evaluate(&run);
 		assert_true(ret->verdict != CONSERVE_UNDECIDED);
 		if (ret->verdict == CONSERVE_VIOLATED)
 			return sweep;
@@ -239,7 +239,7 @@ static struct conserve_result check(const struct conserve_delta *sent, const str
 	conserve_run_start(&run, &sent->from, &received->from, link_bits_per_s);
 	conserve_run_sent(&run, sent);
 	conserve_run_received(&run, received);
-	return conserve_run_judge(&run);
+	return conserve_run_evaluate(&run);
 }
 
 TEST(a_single_pair_is_judged_by_what_fits_between_the_readings)
@@ -287,7 +287,7 @@ TEST(a_run_with_a_delta_missing_says_nothing)
 	assert_true(conserve_run_sent(&run, &second));
 	assert_true(conserve_run_sent(&run, &third));
 	assert_false(conserve_run_received(&run, &third));
-	assert_int_equal(conserve_run_judge(&run).verdict, CONSERVE_UNDECIDED);
+	assert_int_equal(conserve_run_evaluate(&run).verdict, CONSERVE_UNDECIDED);
 }
 
 TEST(nonsense_of_a_device_is_a_number_too)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/balance/chance.h"
 #include "analysis/balance/flows.h"
 #include "analysis/balance/measured.h"
 #include "analysis/balance/tables.h"
@@ -20,7 +19,7 @@
  */
 #define PREDICTED_LEAST 0.25
 
-struct judge {
+struct evaluation {
 	const struct balance_input *input;
 	const struct balance_settings *settings;
 	const struct fabric *fabric;
@@ -40,18 +39,18 @@ void balance_settings_default(struct balance_settings *ret)
 }
 
 /* Use the reading of the sending end; for the load itself either end will do. */
-static void fill_member(const struct judge *judge, enum balance_direction direction, struct balance_member *member,
+static void fill_member(const struct evaluation *eval, enum balance_direction direction, struct balance_member *member,
 			struct balance_sums *sums)
 {
-	const struct port *port = &judge->fabric->ports[member->port];
+	const struct port *port = &eval->fabric->ports[member->port];
 	uint32_t sender = direction == BALANCE_XMIT ? member->port : port->peer;
-	const struct balance_load *load = &judge->input->loads[member->port], *sent = NULL;
-	double rate = balance_port_rate(judge->input, member->port, direction == BALANCE_XMIT);
+	const struct balance_load *load = &eval->input->loads[member->port], *sent = NULL;
+	double rate = balance_port_rate(eval->input, member->port, direction == BALANCE_XMIT);
 
-	if (sender != FABRIC_NONE && judge->input->loads[sender].known)
-		sent = &judge->input->loads[sender];
+	if (sender != FABRIC_NONE && eval->input->loads[sender].known)
+		sent = &eval->input->loads[sender];
 	if (!load->known && port->peer != FABRIC_NONE)
-		load = &judge->input->loads[port->peer];
+		load = &eval->input->loads[port->peer];
 	member->works = port->state == PORT_ACTIVE && port->peer != FABRIC_NONE;
 	member->known = !isnan(rate);
 	member->capacity = member->works ? (double)port_rate_bits_per_s(port) : 0;
@@ -78,10 +77,10 @@ static void fill_member(const struct judge *judge, enum balance_direction direct
  * Destinations that the tables assign to a member: by the own table for XMIT, by that of the other
  * end for RCV.
  */
-static void fill_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+static void fill_tables(const struct evaluation *eval, const struct shape_group *group, struct balance_result *result,
 			struct balance_sums *sums)
 {
-	const struct balance_tables *tables = &judge->tables;
+	const struct balance_tables *tables = &eval->tables;
 
 	result->t_known = sums->working > 0;
 	/*
@@ -92,12 +91,12 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 				  (tables->carried || result->direction == BALANCE_XMIT || group->kind != GROUP_UP);
 	for (uint32_t i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
-		const struct port *port = &judge->fabric->ports[member->port];
+		const struct port *port = &eval->fabric->ports[member->port];
 		uint32_t decides = result->direction == BALANCE_XMIT ? member->port : port->peer;
 
 		if (!member->works)
 			continue;
-		result->t_known &= tables->by_node[judge->fabric->ports[decides].node] != NULL;
+		result->t_known &= tables->by_node[eval->fabric->ports[decides].node] != NULL;
 		member->lids = tables->given[decides].lids;
 		member->destinations = member->lids;
 		member->predicted = tables->carried ? tables->carried[decides] : tables->given[decides].weight;
@@ -137,11 +136,11 @@ bool balance_follows(const struct balance_result *result, const struct balance_s
  * Fair number of destinations of each member. Upper switches all send the same destinations down to
  * this switch, so only links from one of them are comparable.
  */
-static void find_lids_means(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+static void find_lids_means(const struct evaluation *eval, const struct shape_group *group, struct balance_result *result,
 			    const struct balance_sums *sums)
 {
 	bool apart = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
-	const struct fabric *fabric = judge->fabric;
+	const struct fabric *fabric = eval->fabric;
 	uint32_t from[BALANCE_MEMBERS_MOST];
 
 	for (uint32_t i = 0; apart && i < group->count; i++)
@@ -163,20 +162,20 @@ static void find_lids_means(const struct judge *judge, const struct shape_group 
 	}
 }
 
-static void test_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+static void test_tables(const struct evaluation *eval, const struct shape_group *group, struct balance_result *result,
 			const struct balance_sums *sums)
 {
 	result->table_excess = NAN;
 	if (!result->t_known)
 		return;
 	result->table_excess = 0;
-	find_lids_means(judge, group, result, sums);
+	find_lids_means(eval, group, result, sums);
 	for (uint32_t i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 
 		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
 			result->table_excess = member->lids / member->lids_mean - 1;
-		result->t |= overloads(member, judge->settings);
+		result->t |= overloads(member, eval->settings);
 	}
 }
 
@@ -214,15 +213,15 @@ static bool has_degraded(const struct fabric *fabric, const struct shape_group *
  * A link that is down or slow explains an imbalance. A cable that was never there is the normal
  * state, for which the tables were made: it explains only what has no other cause.
  */
-static enum balance_cause find_cause(const struct judge *judge, const struct shape_group *group,
+static enum balance_cause find_cause(const struct evaluation *eval, const struct shape_group *group,
 				     const struct balance_result *result, const struct balance_sums *sums)
 {
 	if (sums->working < group->count)
 		return BALANCE_MISSING_MEMBER;
-	if (has_degraded(judge->fabric, group, result))
+	if (has_degraded(eval->fabric, group, result))
 		return BALANCE_DEGRADED_MEMBER;
 	if (result->direction == BALANCE_XMIT && result->state == BALANCE_ACTIVE &&
-	    result->adaptive != ADAPTIVE_ON && balance_follows(result, judge->settings))
+	    result->adaptive != ADAPTIVE_ON && balance_follows(result, eval->settings))
 		return BALANCE_ROUTING;
 	return group->count < group->built ? BALANCE_MISSING_MEMBER : BALANCE_NONE;
 }
@@ -250,34 +249,34 @@ enum balance_adaptive balance_decides(const struct shape *shape, const struct ba
 	return one;
 }
 
-static void judge_group(const struct judge *judge, struct balance_result *result)
+static void evaluate_group(const struct evaluation *eval, struct balance_result *result)
 {
-	const struct shape *shape = judge->input->shape;
+	const struct shape *shape = eval->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
 	struct balance_sums sums = { 0 };
 
-	if (judge->input->adaptive)
-		result->adaptive = balance_decides(shape, result, judge->input->adaptive);
+	if (eval->input->adaptive)
+		result->adaptive = balance_decides(shape, result, eval->input->adaptive);
 	result->flows = result->chance_excess = NAN;
 	for (uint32_t i = 0; i < group->count; i++) {
 		result->members[i].port = shape->members[group->first + i];
-		fill_member(judge, result->direction, &result->members[i], &sums);
+		fill_member(eval, result->direction, &result->members[i], &sums);
 	}
-	fill_tables(judge, group, result, &sums);
+	fill_tables(eval, group, result, &sums);
 	make_shares(group, result, &sums);
-	test_tables(judge, group, result, &sums);
-	balance_test_measured(judge->input, judge->settings, group, result, &sums);
+	test_tables(eval, group, result, &sums);
+	balance_test_measured(eval->input, eval->settings, group, result, &sums);
 	if (result->state == BALANCE_ACTIVE && (result->m || result->t) && sums.known > 1)
-		result->flows = balance_flows(judge->input, result, sums.rate, &judge->received);
+		result->flows = balance_flows(eval->input, result, sums.rate, &eval->received);
 	if (!isnan(result->flows))
-		result->chance_excess = chance_excess(result->flows, sums.known, judge->settings->flows_percentile);
-	result->cause = find_cause(judge, group, result, &sums);
+		result->chance_excess = chance_excess(result->flows, sums.known, eval->settings->flows_percentile);
+	result->cause = find_cause(eval, group, result, &sums);
 }
 
 void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group_index,
 		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret)
 {
-	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	struct evaluation eval = { .input = input, .settings = settings, .fabric = input->shape->fabric };
 	const struct shape_group *group = &input->shape->groups[group_index];
 	struct balance_sums sums = { 0 };
 
@@ -288,7 +287,7 @@ void balance_measure(const struct balance_input *input, const struct balance_set
 	memset(members, 0, group->count * sizeof(*members));
 	for (uint32_t i = 0; i < group->count; i++) {
 		members[i].port = input->shape->members[group->first + i];
-		fill_member(&judge, direction, &members[i], &sums);
+		fill_member(&eval, direction, &members[i], &sums);
 	}
 	make_shares(group, ret, &sums);
 	balance_test_measured(input, settings, group, ret, &sums);
@@ -328,19 +327,19 @@ static void drop_predictions(const struct shape *shape, struct balance *balance)
 }
 
 /* Loads that HCAs send into their switches, and loads that they receive. */
-static void sum_hosts(struct judge *judge)
+static void sum_hosts(struct evaluation *eval)
 {
-	const struct shape *shape = judge->input->shape;
+	const struct shape *shape = eval->input->shape;
 
-	for (size_t i = 0; i < judge->fabric->port_count; i++) {
+	for (size_t i = 0; i < eval->fabric->port_count; i++) {
 		double rate;
 
 		if (shape->ports[i].way != WAY_HOST)
 			continue;
-		rate = balance_port_rate(judge->input, (uint32_t)i, false);
+		rate = balance_port_rate(eval->input, (uint32_t)i, false);
 		if (rate > 0)
-			judge->sent[judge->fabric->ports[i].node] += rate;
-		flow_loads_add(&judge->received, balance_port_rate(judge->input, (uint32_t)i, true));
+			eval->sent[eval->fabric->ports[i].node] += rate;
+		flow_loads_add(&eval->received, balance_port_rate(eval->input, (uint32_t)i, true));
 	}
 }
 
@@ -366,29 +365,29 @@ static int prepare(struct balance *balance, const struct shape *shape)
 	return 0;
 }
 
-int balance_judge(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
+int balance_evaluate(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
 		  struct error *err)
 {
-	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	struct evaluation eval = { .input = input, .settings = settings, .fabric = input->shape->fabric };
 	struct balance balance = { 0 };
 
-	judge.sent = calloc(judge.fabric->node_count + 1, sizeof(*judge.sent));
-	if (!judge.sent || prepare(&balance, input->shape) < 0) {
-		free(judge.sent);
+	eval.sent = calloc(eval.fabric->node_count + 1, sizeof(*eval.sent));
+	if (!eval.sent || prepare(&balance, input->shape) < 0) {
+		free(eval.sent);
 		balance_done(&balance);
 		return err_nomem(err);
 	}
-	sum_hosts(&judge);
-	if (balance_tables_init(&judge.tables, input, judge.sent, settings->coverage, err) < 0) {
-		free(judge.sent);
+	sum_hosts(&eval);
+	if (balance_tables_init(&eval.tables, input, eval.sent, settings->coverage, err) < 0) {
+		free(eval.sent);
 		balance_done(&balance);
 		return ERR_NOMEM;
 	}
 	for (size_t i = 0; i < balance.count; i++)
-		judge_group(&judge, &balance.results[i]);
+		evaluate_group(&eval, &balance.results[i]);
 	drop_predictions(input->shape, &balance);
-	balance_tables_done(&judge.tables);
-	free(judge.sent);
+	balance_tables_done(&eval.tables);
+	free(eval.sent);
 	*ret = balance;
 	return 0;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analysis/balance.h"
-#include "analysis/balance_words.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
@@ -166,7 +165,7 @@ static const struct balance_result *judge(struct small *small, enum balance_dire
 	assert_int_equal(shape_create(small->fabric, NULL, &small->shape, NULL), 0);
 	input.shape = small->shape;
 	balance_done(&small->balance);
-	assert_int_equal(balance_judge(&input, &small->settings, &small->balance, NULL), 0);
+	assert_int_equal(balance_evaluate(&input, &small->settings, &small->balance, NULL), 0);
 	return &small->balance.results[2 * small->shape->nodes[small->leafs[0]].up_group + (direction == BALANCE_RCV)];
 }
 
@@ -293,7 +292,7 @@ TEST(adaptive_routing_is_never_the_tables_fault)
 	input.loads = small.loads;
 	input.adaptive = adaptive;
 	balance_done(&small.balance);
-	assert_int_equal(balance_judge(&input, &small.settings, &small.balance, NULL), 0);
+	assert_int_equal(balance_evaluate(&input, &small.settings, &small.balance, NULL), 0);
 	assert_int_equal(small.balance.results[2 * small.shape->nodes[small.leafs[0]].up_group].adaptive, ADAPTIVE_ON);
 	assert_int_equal(small.balance.results[2 * small.shape->nodes[small.leafs[0]].up_group].cause, BALANCE_NONE);
 	free(adaptive);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "analysis/balance/carry.h"
-
+/*
+ * Predicted load of each port from the forwarding tables of all switches
+ *
+ * The table of one switch does not show which of its destinations it actually forwards; that
+ * depends on the switches before it. So the load of every switch with hosts is routed to every
+ * destination: not path by path, but all loads to one destination that meet at a switch continue
+ * together, 64 destinations at a time, whose table entries are adjacent.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/balance/chance.h"
+#include "analysis/balance/flows.h"
 #include "base/map.h"
 #include "base/unit_test.h"
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/balance.h"
+#include "analysis/balance/flows.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "fabric/shape.h"
 
 /*
@@ -113,13 +116,6 @@ static int8_t *find_score(struct balance_memory *memory, uint64_t guid, bool mak
 static uint32_t members_of(const struct step *step, const struct balance_result *result)
 {
 	return step->shape->groups[result->group].count;
-}
-
-static double log_factorial(double n)
-{
-	int sign;
-
-	return lgamma_r(n + 1, &sign);
 }
 
 /*
@@ -376,4 +372,34 @@ int balance_memory_step(struct balance_memory *memory, const struct shape *shape
 	free(step.adaptive);
 	free(step.fed);
 	return code;
+}
+
+static uint8_t adaptive_of(const struct shape_settings *settings, const char *name)
+{
+	char shown[NODE_NAME_SIZE];
+	const struct shape_adaptive_rule *rule = settings->adaptive;
+
+	names_short(name, shown);
+	for (; rule && rule->pattern; rule++)
+		if (fnmatch(rule->pattern, name, 0) == 0 || fnmatch(rule->pattern, shown, 0) == 0)
+			return rule->on ? ADAPTIVE_ON : ADAPTIVE_OFF;
+	return ADAPTIVE_UNKNOWN;
+}
+
+int balance_adaptive_create(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret,
+			    struct error *err)
+{
+	uint8_t *adaptive;
+
+	*ret = NULL;
+	if (!settings || !settings->adaptive)
+		return 0;
+	adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
+	if (!adaptive)
+		return err_nomem(err);
+	for (size_t i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			adaptive[i] = adaptive_of(settings, fabric->nodes[i].name);
+	*ret = adaptive;
+	return 0;
 }

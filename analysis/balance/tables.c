@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/balance.h"
-#include "analysis/balance/carry.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
@@ -50,7 +49,7 @@ static void find_owners(const struct fabric *fabric, uint32_t *owners)
 }
 
 /*
- * Sums by port of a switch. balance_judge() spends most of its time here, once for each switch and
+ * Sums by port of a switch. balance_evaluate() spends most of its time here, once for each switch and
  * destination, so count and weight are packed into one number: the count in the upper 16 bits
  * (there are fewer LIDs), the weight below as a share of the sum of all weights.
  */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "analysis/balance_words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-bool balance_is_told(const struct balance_result *result)
+bool balance_is_reported(const struct balance_result *result)
 {
 	return result->cause != BALANCE_NONE || (result->state == BALANCE_ACTIVE && (result->m || result->t));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Uneven groups. balance_judge() evaluates a window; this file decides what is reported. The cause
+ * Uneven groups. balance_evaluate() evaluates a window; this file decides what is reported. The cause
  * `routing` requires a fresh read of the forwarding table, because a subnet manager can change it
  * without notice. A load that contradicts the known table therefore triggers a read, and the same
  * window is evaluated again with the new table.
@@ -310,7 +310,7 @@ static int run_balance(struct health *health, const uint8_t *adaptive, struct ba
 		.window_us = health->balance.window_us,
 	};
 
-	return balance_judge(&what, &health->settings.balance, ret, NULL);
+	return balance_evaluate(&what, &health->settings.balance, ret, NULL);
 }
 
 void health_balance(struct health *health)

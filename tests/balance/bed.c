@@ -386,7 +386,7 @@ void bed_run(struct bed *bed, const bool *spread_at)
 	}
 	count_loads(bed, &bed->traffic, spread_at);
 	balance_done(&bed->balance);
-	need(balance_judge(&input, &bed->settings, &bed->balance, NULL) == 0, "memory");
+	need(balance_evaluate(&input, &bed->settings, &bed->balance, NULL) == 0, "memory");
 	need(balance_memory_step(bed->memory, bed->shape, &bed->settings, &bed->balance, NULL) == 0, "memory");
 }
 

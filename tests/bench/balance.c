@@ -55,7 +55,7 @@ static void measure(struct bed *bed, const char *what)
 
 	for (round = 0; round < ROUNDS; round++) {
 		began = now_ms();
-		if (balance_judge(&input, &bed->settings, &balance, NULL) < 0)
+		if (balance_evaluate(&input, &bed->settings, &balance, NULL) < 0)
 			exit(1);
 		judge_ms[round] = now_ms() - began;
 		began = now_ms();
