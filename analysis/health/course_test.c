@@ -9,10 +9,8 @@
 #include "base/unit_test.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
-/* 4 leafs with 8 hosts each, 8 uplinks. */
+/* 4 leaves with 8 hosts each, 8 uplinks. */
 static const struct world_shape single = { 4, 8, 1, 32, 1 };
-
-#define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
 /* What happens in a world, drawn at random, with up to so many seconds between. */
 static void draw_script(unsigned seed, unsigned wait_s, char *ret, size_t size)
@@ -53,7 +51,7 @@ TEST(the_order_of_samples_does_not_matter)
 		world_summary(world, true, first, sizeof(first));
 		world_summary(shuffled, true, second, sizeof(second));
 		assert_string_equal(first, second);
-		found += (unsigned)world->told_count;
+		found += (unsigned)world->report_count;
 		world_destroy(world);
 		world_destroy(shuffled);
 	}
@@ -61,48 +59,44 @@ TEST(the_order_of_samples_does_not_matter)
 	assert_true(found > 100);
 }
 
-/* What is open goes on over a restart: it is not told again, and closes as it would have. */
+/* What is open goes on over a restart: it is not report again, and closes as it would have. */
 TEST(a_restart_changes_nothing_that_is_open)
 {
-	static const struct world_case cases[] = {
-		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
-		  "warning leaf0/101" },
-		{ "a host's link that is down", &rails, "wait 60; down h3.2; wait 60; restart; wait 900",
-		  "link-down warning leaf2/4" },
-		{ "it returns", &rails, "wait 60; down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
+	static const struct world_case rails_cases[] = {
+		{ "a link that is down", "down leaf0/101; wait 60; restart; wait 300", "link-down warning leaf0/101" },
+		{ "a host's link that is down", "down h3.2; wait 60; restart; wait 900", "link-down warning leaf2/4" },
+		{ "it returns", "down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
 		  "link-down warning leaf2/4 closed" },
-		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
+		{ "it comes up", "down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
 		  "link-down warning leaf0/101 closed" },
-		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical "
-		  "spine1" },
-		{ "that returns", &rails, "wait 60; kill spine1; wait 60; restart; wait 600; revive spine1; wait 120",
+		{ "a dead spine", "kill spine1; wait 60; restart; wait 600", "node-missing critical spine1" },
+		{ "that returns", "kill spine1; wait 60; restart; wait 600; revive spine1; wait 120",
 		  "node-missing critical spine1 closed" },
-		{ "a silent switch", &rails, "wait 60; silent leaf1; wait 60; restart; wait 600", "node-silent "
-		  "critical leaf1" },
-		{ "a slow link", &rails, "wait 60; rate leaf0/101 1 NDR; wait 120; restart; wait 600",
+		{ "a silent switch", "silent leaf1; wait 60; restart; wait 600", "node-silent critical leaf1" },
+		{ "a slow link", "rate leaf0/101 1 NDR; wait 120; restart; wait 600",
 		  "link-degraded critical leaf0/101" },
-		{ "a flapping link", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 3600",
+		{ "a flapping link", "count leaf0/101 link_downed 2; wait 60; restart; wait 3600",
 		  "link-flapping warning leaf0/101" },
-		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
+		{ "closes in time", "count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
 		  "link-flapping warning leaf0/101 closed" },
-		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 60; spread leaf0/101 symbol_errors 24 360; wait "
-		  "60", "symbol-errors critical leaf0/101" },
-		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 4500",
+		{ "symbol errors that go on", "spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 60; "
+		  "spread leaf0/101 symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
+		{ "symbol errors that ended", "spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 4500",
 		  "symbol-errors warning leaf0/101 closed" },
-		{ "a host that is gone", &rails, "wait 60; kill h3; wait 1000; restart; wait 3600", "node-missing "
-		  "warning h3 mlx5_0" },
-		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
+		{ "a host that is gone", "kill h3; wait 1000; restart; wait 3600", "node-missing warning h3 mlx5_0" },
+		{ "that returns", "kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
 		  "node-missing warning h3 mlx5_0 closed" },
-		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive "
-		  "h0; revive h1; revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
-		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200",
+		{ "a restart that became a death", "kill h3; wait 120; restart; wait 1200",
 		  "node-missing warning h3 mlx5_0" },
-		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
+		{ "no master", "sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
+	};
+	static const struct world_case single_cases[] = {
+		{ "a rack", "kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive h0; revive h1; "
+		  "revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
 	};
 
-	CHECK(cases, false);
+	WORLD_CHECK(&rails, rails_cases, false);
+	WORLD_CHECK(&single, single_cases, false);
 }
 
 /*
@@ -111,17 +105,17 @@ TEST(a_restart_changes_nothing_that_is_open)
 TEST(a_restart_forgets_no_error_before_its_time)
 {
 	struct world *world = world_create(&rails);
-	const struct world_told *told;
+	const struct world_report *report;
 
 	world_run(world, "wait 4000; count leaf0/101 rcv_errors 77; wait 600; restart; wait 1800");
-	told = world_find(world, FINDING_RECEIVE_ERRORS);
-	assert_non_null(told);
-	assert_string_equal(told->finding.numbers[0].key, "receive_errors_per_hour");
-	assert_true(told->finding.numbers[0].value == 77);
-	assert_int_equal(told->closed, 0);
+	report = world_find(world, FINDING_RECEIVE_ERRORS);
+	assert_non_null(report);
+	assert_string_equal(report->finding.numbers[0].key, "receive_errors_per_hour");
+	assert_true(report->finding.numbers[0].value == 77);
+	assert_int_equal(report->closed, 0);
 	world_run(world, "wait 7200");
-	told = world_find(world, FINDING_RECEIVE_ERRORS);
-	assert_true(!told || told->closed);
+	report = world_find(world, FINDING_RECEIVE_ERRORS);
+	assert_true(!report || report->closed);
 	world_destroy(world);
 }
 
@@ -131,7 +125,7 @@ TEST(what_is_long_past_takes_no_memory)
 	static const char trouble[] = "spread leaf0/101 symbol_errors 9 3; count leaf1/101 link_downed 3; "
 				      "count leaf2/103 rcv_errors 60; fec leaf1/102 3000; wait 60; ";
 	struct world *world = world_create(&rails);
-	const struct world_told *told;
+	const struct world_report *report;
 
 	world->interval_us = MINUTE_US;
 	world_run(world, "wait 60");
@@ -145,9 +139,9 @@ TEST(what_is_long_past_takes_no_memory)
 	assert_int_equal(world->health->tracker_capacity, 0);
 	world_run(world, trouble);
 	assert_int_equal(world->health->tracker_count, 4);
-	told = world_find(world, FINDING_SYMBOL_ERRORS);
-	assert_int_equal(told->opened, 2);
-	assert_int_equal(told->closed, 1);
+	report = world_find(world, FINDING_SYMBOL_ERRORS);
+	assert_int_equal(report->opened, 2);
+	assert_int_equal(report->closed, 1);
 	world_destroy(world);
 }
 
@@ -184,13 +178,13 @@ TEST(a_restart_tells_nothing_twice)
 
 		draw_script(seed, 300, script, sizeof(script));
 		world_run(world, script);
-		for (size_t i = 0; i < world->told_count; i++)
-			world->told[i].opened = world->told[i].closed > world->told[i].opened ? 9 : 0;
+		for (size_t i = 0; i < world->report_count; i++)
+			world->reports[i].opened = world->reports[i].closed > world->reports[i].opened ? 9 : 0;
 		world_run(world, "restart; wait 20");
-		for (size_t i = 0; i < world->told_count; i++)
-			if (world->told[i].opened)
+		for (size_t i = 0; i < world->report_count; i++)
+			if (world->reports[i].opened)
 				fail_msg("seed %u: %s opened again", seed,
-					 finding_kind_name(world->told[i].finding.kind));
+					 finding_kind_name(world->reports[i].finding.kind));
 		world_destroy(world);
 	}
 }
@@ -215,61 +209,60 @@ TEST(a_restart_counts_silence_on)
 /* What comes and goes around a limit is one finding, as long as it does. */
 TEST(chatter_is_one_finding)
 {
-	static const struct world_case cases[] = {
-		{ "a node that answers now and then", &rails,
-		  "wait 60; silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; wait 40; answer leaf1; wait "
-		  "20; silent leaf1; wait 40", "node-silent critical leaf1" },
-		{ "a master that comes and goes", &rails, "wait 60; sm lost; wait 40; sm ok; wait 30; sm lost; wait "
-		  "40; sm ok; wait 10",
+	static const struct world_case rails_cases[] = {
+		{ "a node that answers now and then", "silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; "
+		  "wait 40; answer leaf1; wait 20; silent leaf1; wait 40", "node-silent critical leaf1" },
+		{ "a master that comes and goes", "sm lost; wait 40; sm ok; wait 30; sm lost; wait 40; sm ok; wait 10",
 		  "sm-lost critical fabric" },
-		{ "coverage around its limit", &rails,
-		  "wait 60; unread 5; wait 40; unread 0; wait 40; unread 5; wait 40; unread 0; wait 40", "coverage "
-		  "warning fabric" },
-		{ "symbols around their limit", &rails,
-		  "wait 60; spread leaf0/101 symbol_errors 8 8; wait 3300; spread leaf0/101 symbol_errors 5 5; wait "
-		  "3300; spread leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
-		{ "a link that is slow now and then", &rails,
-		  "wait 60; rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait "
-		  "70",
+		{ "coverage around its limit",
+		  "unread 5; wait 40; unread 0; wait 40; unread 5; wait 40; unread 0; wait 40",
+		  "coverage warning fabric" },
+		{ "symbols around their limit", "spread leaf0/101 symbol_errors 8 8; wait 3300; "
+		  "spread leaf0/101 symbol_errors 5 5; wait 3300; spread leaf0/101 symbol_errors 5 5; wait 60",
+		  "symbol-errors warning leaf0/101" },
+		{ "a link that is slow now and then",
+		  "rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait 70",
 		  "link-degraded critical leaf0/101" },
-		{ "stalls that come and go", &single,
-		  "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; wait 240; stall leaf0/101 "
-		  "0.2; wait 240; stall leaf0/101 0; wait 240", "congestion warning leaf0/101" },
+	};
+	static const struct world_case single_cases[] = {
+		{ "stalls that come and go", "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; "
+		  "wait 240; stall leaf0/101 0.2; wait 240; stall leaf0/101 0; wait 240",
+		  "congestion warning leaf0/101" },
 	};
 
-	CHECK(cases, false);
+	WORLD_CHECK(&rails, rails_cases, false);
+	WORLD_CHECK(&single, single_cases, false);
 }
 
 TEST(cables_that_were_never_there)
 {
 	static const struct world_case cases[] = {
-		{ "one of a pair is missing", &rails, "down leaf0/101; wait 60", "uplinks-missing info leaf0" },
-		{ "one that went down is no missing one", &rails, "wait 60; down leaf0/101; wait 60", "link-down "
-		  "warning leaf0/101" },
-		{ "nor are those of a dead spine", &rails, "wait 60; kill spine1; wait 60",
+		{ "one of a pair is missing", "cold; down leaf0/101; wait 60", "uplinks-missing info leaf0" },
+		{ "one that went down is no missing one", "down leaf0/101; wait 60", "link-down warning leaf0/101" },
+		{ "nor are those of a dead spine", "kill spine1; wait 60",
 		  "node-missing critical spine1; topology-changed info fabric" },
 	};
 
-	CHECK(cases, true);
+	WORLD_CHECK(&rails, cases, true);
 }
 
-/* The worst of it holds on for a while; that it is less bad is told once. */
+/* The worst of it holds on for a while; that it is less bad is report once. */
 TEST(a_severity_rises_at_once_and_falls_later)
 {
 	struct world *world = world_create(&rails);
-	const struct world_told *told;
+	const struct world_report *report;
 
 	world_run(world, "wait 60; down leaf0/101; wait 40");
-	told = world_find(world, FINDING_LINK_DOWN);
-	assert_int_equal(told->finding.severity, FINDING_WARNING);
+	report = world_find(world, FINDING_LINK_DOWN);
+	assert_int_equal(report->finding.severity, FINDING_WARNING);
 	world_run(world, "down leaf0/102; wait 40");
-	assert_int_equal(told->finding.severity, FINDING_CRITICAL);
+	assert_int_equal(report->finding.severity, FINDING_CRITICAL);
 	world_run(world, "up leaf0/102; wait 30");
-	assert_int_equal(told->finding.severity, FINDING_CRITICAL);
+	assert_int_equal(report->finding.severity, FINDING_CRITICAL);
 	world_run(world, "wait 60");
-	assert_int_equal(told->finding.severity, FINDING_WARNING);
-	assert_int_equal(told->opened, 1);
-	assert_int_equal(told->closed, 0);
+	assert_int_equal(report->finding.severity, FINDING_WARNING);
+	assert_int_equal(report->opened, 1);
+	assert_int_equal(report->closed, 0);
 	world_destroy(world);
 }
 
@@ -294,13 +287,13 @@ TEST(hosts_are_named_that_it_touches)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct world *world = world_create(&single);
-		const struct world_told *told;
+		const struct world_report *report;
 
 		world_run(world, cases[i].script);
-		told = world_find(world, cases[i].kind);
-		assert_non_null(told);
-		assert_int_equal(told->finding.hosts_touched, cases[i].hosts);
-		assert_string_equal(told->finding.hosts[0], cases[i].first);
+		report = world_find(world, cases[i].kind);
+		assert_non_null(report);
+		assert_int_equal(report->finding.hosts_touched, cases[i].hosts);
+		assert_string_equal(report->finding.hosts[0], cases[i].first);
 		world_destroy(world);
 	}
 }

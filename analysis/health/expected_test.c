@@ -6,12 +6,12 @@
 #include "base/unit_test.h"
 
 /* The finding that something is missing, or NULL. */
-static const struct world_told *told(const struct world *world)
+static const struct world_report *told(const struct world *world)
 {
-	for (size_t i = 0; i < world->told_count; i++)
-		if (world->told[i].finding.kind == FINDING_TOPOLOGY_CHANGED &&
-		    !strcmp(world->told[i].finding.cause, "fewer-than-expected"))
-			return &world->told[i];
+	for (size_t i = 0; i < world->report_count; i++)
+		if (world->reports[i].finding.kind == FINDING_TOPOLOGY_CHANGED &&
+		    !strcmp(world->reports[i].finding.cause, "fewer-than-expected"))
+			return &world->reports[i];
 	return NULL;
 }
 
@@ -21,7 +21,7 @@ static const struct world_told *told(const struct world *world)
  */
 static struct world *begin(unsigned hosts, unsigned hcas, unsigned switches, unsigned links)
 {
-	struct world *world = world_create(&(struct world_shape){ .leafs = 4, .spines = 2, .parallel = 1, .hosts = 4,
+	struct world *world = world_create(&(struct world_shape){ .leaves = 4, .spines = 2, .parallel = 1, .hosts = 4,
 								   .rails = 4 });
 
 	world->settings.expected_hosts = hosts;
