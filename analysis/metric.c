@@ -18,12 +18,12 @@ static const struct metric derived[] = {
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "data sent"),
 	BYTES("rcv_bytes", COUNTER_RCV_DATA, "data received"),
 	SHARE("xmit_utilization_percent", METRIC_UTILIZATION, COUNTER_XMIT_DATA,
-	      "data sent, of what the link can carry"),
+	      "data sent, of the data rate of the link"),
 	SHARE("rcv_utilization_percent", METRIC_UTILIZATION, COUNTER_RCV_DATA,
-	      "data received, of what the link can carry"),
+	      "data received, of the data rate of the link"),
 	SHARE("stall_percent", METRIC_STALL, COUNTER_XMIT_WAIT,
-	      "time with data to send and no credit to send it (an estimate)"),
-	{ "errors", "errors", "all error counters together", METRIC_COUNT, COUNTER_ERROR_SET, 1 },
+	      "time with data to send and no credits (an estimate)"),
+	{ "errors", "errors", "sum of all error counters", METRIC_COUNT, COUNTER_ERROR_SET, 1 },
 };
 
 enum { DERIVED_COUNT = sizeof(derived) / sizeof(*derived) };

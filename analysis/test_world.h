@@ -72,7 +72,7 @@ struct world {
 	struct fabric *fabric, *old_fabric;
 	uint32_t node_of[WORLD_NODES]; /* by node of the fabric */
 	struct shape *shape, *old_shape;
-	uint8_t tables[WORLD_NODES][WORLD_NODES + 1]; /* current ones, by node and LID; a LID is the index of a node + 1 */
+	uint8_t tables[WORLD_NODES][WORLD_NODES + 1]; /* by node and LID: index of a node + 1 */
 	uint32_t changes[WORLD_NODES]; /* entries that changed since they were read */
 	struct routes routes;          /* tables that were read */
 	bool has_routes;

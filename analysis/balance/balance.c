@@ -136,8 +136,8 @@ bool balance_follows(const struct balance_result *result, const struct balance_s
  * Fair number of destinations of each member. Upper switches all send the same destinations down to
  * this switch, so only links from one of them are comparable.
  */
-static void find_lids_means(const struct evaluation *eval, const struct shape_group *group, struct balance_result *result,
-			    const struct balance_sums *sums)
+static void find_lids_means(const struct evaluation *eval, const struct shape_group *group,
+			    struct balance_result *result, const struct balance_sums *sums)
 {
 	bool apart = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
 	const struct fabric *fabric = eval->fabric;

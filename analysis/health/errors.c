@@ -94,7 +94,8 @@ static void check_symbols(struct health *health, struct health_tracker *tracker)
 	double count = health_ring_sum(health, tracker, RING_SYMBOLS, limit.buckets, &sweeps);
 
 	/* The threshold depends on the rate. */
-	if (rate <= 0 || !holds(tracker, open, count, limit.warning) || (!open && sweeps < health->settings.symbol_sweeps))
+	if (rate <= 0 || !holds(tracker, open, count, limit.warning) ||
+	    (!open && sweeps < health->settings.symbol_sweeps))
 		return;
 	open = hold_link(health, tracker, FINDING_SYMBOL_ERRORS, count >= limit.critical, RING_SYMBOLS);
 	health_text(open, "%.0f symbol errors in %.0f h at %s/%u; warning threshold for %s: %.0f", count,

@@ -144,7 +144,8 @@ TEST(links_to_nobody_known_are_told)
 	static const struct world_case cases[] = {
 		{ "a host", "cold; hang h0; wait 60", "coverage warning fabric" },
 		{ "half of all", "cold; hang h0; hang h1; hang h2; hang h3; wait 60", "coverage critical fabric" },
-		{ "it is found later", "cold; hang h0; wait 60; unhang h0; wait 400", "coverage warning fabric closed" },
+		{ "it is found later", "cold; hang h0; wait 60; unhang h0; wait 400",
+		  "coverage warning fabric closed" },
 	};
 
 	WORLD_CHECK(&rails, cases, false);

@@ -443,8 +443,8 @@ void health_miswired(struct health *health)
 
 	for (size_t i = 0; i < shape->miswired_count; i++) {
 		const struct shape_miswired *wrong = &shape->miswired[i];
-		uint32_t host = shape->nodes[fabric->ports[wrong->port].node].host, rail = shape->ports[wrong->port].rail;
-		uint64_t guid = fabric->nodes[fabric->ports[wrong->port].node].guid;
+		uint32_t node = fabric->ports[wrong->port].node, host = shape->nodes[node].host;
+		uint32_t rail = shape->ports[wrong->port].rail;
 		struct health_open_finding *open;
 		unsigned ports = 1;
 		char leaf[NODE_NAME_SIZE];
@@ -455,7 +455,7 @@ void health_miswired(struct health *health)
 
 			if (j == i || host == SHAPE_NONE || shape->nodes[other].host != host)
 				continue;
-			first &= guid < fabric->nodes[other].guid;
+			first &= fabric->nodes[node].guid < fabric->nodes[other].guid;
 			ports++;
 		}
 		if (!first)

@@ -189,7 +189,8 @@ struct health {
 	struct map host_by_name;
 	uint32_t *port_of;            /* by port of the fabric: index into ports */
 	size_t port_of_capacity;
-	struct { uint32_t nodes_added, nodes_removed, links_added, links_removed, links_moved; } changes; /* of this step */
+	/* Of this step: */
+	struct { uint32_t nodes_added, nodes_removed, links_added, links_removed, links_moved; } changes;
 	size_t unidentified;          /* ports of this fabric with a link to an unidentified node */
 	size_t down_ports, degraded_ports;
 

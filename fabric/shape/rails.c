@@ -272,7 +272,8 @@ static int add_rails(struct rail_build *rails, size_t first_miswired)
 		if (number == SHAPE_NONE)
 			continue;
 		listed[number].number = number;
-		listed[number].rail = (struct shape_rail){ .class = rails->class, .first = ports, .first_leaf = leaves };
+		listed[number].rail = (struct shape_rail){ .class = rails->class, .first = ports,
+							   .first_leaf = leaves };
 		if (list_rail(rails, &listed[number], rails->keys.texts[key]) < 0)
 			return ERR_NOMEM;
 		ports += listed[number].rail.count;

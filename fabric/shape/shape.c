@@ -236,7 +236,8 @@ static void find_kind(struct shape_build *build)
 	if (odd)
 		add_reason(shape, "%u switch%s no tier", odd, odd == 1 ? " has" : "es have");
 	if (shape->across)
-		add_reason(shape, "%u link%s switches of one tier", shape->across, shape->across == 1 ? " joins" : "s join");
+		add_reason(shape, "%u link%s switches of one tier", shape->across,
+			   shape->across == 1 ? " joins" : "s join");
 	if (shape->skips)
 		add_reason(shape, "%u link%s past a tier", shape->skips, shape->skips == 1 ? " leads" : "s lead");
 	if (shape->empty_leaves)
