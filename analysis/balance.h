@@ -213,6 +213,9 @@ void balance_memory_destroy(struct balance_memory *memory);
 int balance_memory_step(struct balance_memory *memory, const struct shape *shape,
 			const struct balance_settings *settings, struct balance *balance, struct error *err);
 
+/* balance_median - sorts @values. Return: NAN: there are none. */
+double balance_median(double *values, size_t count);
+
 /* Names: "routing", "on". */
 const char *balance_cause_name(enum balance_cause cause);
 const char *balance_adaptive_name(enum balance_adaptive adaptive);

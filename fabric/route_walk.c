@@ -154,35 +154,20 @@ static uint32_t lid_count(const struct port *port)
 	return port->lid + count <= ROUTES_LIDS ? count : (uint32_t)(ROUTES_LIDS - port->lid);
 }
 
-bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint32_t node, const double *weights,
-		  double ret_weight[256], uint32_t *ret_lids)
+bool routes_count_lids(const struct routes *routes, const struct fabric *fabric, uint32_t node, uint32_t ret_lids[256])
 {
 	const struct route_table *table = routes_find(routes, fabric->nodes[node].guid);
 
-	for (uint32_t i = 0; i < 256; i++)
-		ret_weight[i] = 0;
-	if (ret_lids)
-		memset(ret_lids, 0, 256 * sizeof(*ret_lids));
-	if (!table)
-		return false;
-	for (uint32_t i = 0; i < fabric->port_count; i++) {
+	memset(ret_lids, 0, 256 * sizeof(*ret_lids));
+	for (uint32_t i = 0; table && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
-		uint32_t count;
+		uint32_t count = routes_is_destination(fabric, port) ? lid_count(port) : 0;
 
-		if (!routes_is_destination(fabric, port) || fabric->ports[port->peer].node == node)
-			continue;
-		count = lid_count(port);
-		for (uint32_t k = 0; k < count; k++) {
-			uint8_t out = routes_out_port(table, (uint16_t)(port->lid + k));
-
-			if (out == ROUTES_NO_PORT)
-				continue;
-			ret_weight[out] += weights ? weights[i] / count : 1;
-			if (ret_lids)
-				ret_lids[out]++;
-		}
+		for (uint32_t k = 0; k < count && fabric->ports[port->peer].node != node; k++)
+			ret_lids[routes_out_port(table, (uint16_t)(port->lid + k))]++;
 	}
-	return true;
+	ret_lids[ROUTES_NO_PORT] = 0;
+	return table;
 }
 
 /*
@@ -334,20 +319,20 @@ static uint32_t first_of_loop(const struct checker *checker, uint32_t at, uint32
 /* The end of the route from a switch; all switches on the route have the same. */
 static uint32_t walk(struct checker *checker, uint32_t from, uint32_t port, uint16_t lid)
 {
-	const uint32_t walking = UINT32_MAX;
+	const uint32_t visited = UINT32_MAX;
 	uint32_t *ends = checker->ends;
 	uint32_t at = from, steps = 0, end = END_UNKNOWN;
 	bool goes_on = true;
 
 	while (goes_on && !ends[at]) {
-		ends[at] = walking;
+		ends[at] = visited;
 		checker->walk[steps++] = at;
 		goes_on = send_on(checker, at, port, lid, &end);
 		if (goes_on)
 			at = end;
 	}
 	if (goes_on)
-		end = ends[at] == walking ? fault(first_of_loop(checker, at, steps), ROUTE_LOOP) : ends[at] - 1;
+		end = ends[at] == visited ? fault(first_of_loop(checker, at, steps), ROUTE_LOOP) : ends[at] - 1;
 	while (steps > 0)
 		ends[checker->walk[--steps]] = end + 1;
 	return end;
@@ -384,9 +369,9 @@ static int check_lid(struct checker *checker, uint32_t port, uint16_t lid)
 	return 0;
 }
 
-static int64_t tell(const struct checker *checker, routes_fault_fn *report, void *ctx)
+static int64_t report_faults(const struct checker *checker, routes_fault_fn *report, void *ctx)
 {
-	int64_t told = 0;
+	int64_t faults = 0;
 
 	for (uint32_t i = 0; i < checker->count * ROUTE_END_COUNT; i++) {
 		const struct place *place = &checker->places[i];
@@ -398,9 +383,9 @@ static int64_t tell(const struct checker *checker, routes_fault_fn *report, void
 			from += (uint32_t)__builtin_popcountll(place->from[k]);
 		report(ctx, (enum route_end)(i % ROUTE_END_COUNT), checker->nodes[i / ROUTE_END_COUNT], place->lids,
 		       from);
-		told++;
+		faults++;
 	}
-	return told;
+	return faults;
 }
 
 int64_t routes_check(const struct routes *routes, const struct fabric *fabric, routes_fault_fn *report, void *ctx,
@@ -416,7 +401,7 @@ int64_t routes_check(const struct routes *routes, const struct fabric *fabric, r
 		for (uint32_t k = 0; k < count && code == 0; k++)
 			code = check_lid(&checker, i, (uint16_t)(port->lid + k));
 	}
-	code = code == 0 ? tell(&checker, report, ctx) : err_nomem(err);
+	code = code == 0 ? report_faults(&checker, report, ctx) : err_nomem(err);
 	checker_done(&checker);
 	return code;
 }

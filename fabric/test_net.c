@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "fabric/test_net.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,19 +45,25 @@ uint32_t net_node(struct fabric *fabric, const struct node *node)
 	return (uint32_t)index;
 }
 
-uint32_t net_switch(struct fabric *fabric, const char *name)
+uint32_t net_switch(struct fabric *fabric, const char *fmt, ...)
 {
 	struct node node = { .type = NODE_SWITCH, .port_count = SWITCH_PORTS };
+	va_list args;
 
-	snprintf(node.desc, sizeof(node.desc), "%s", name);
+	va_start(args, fmt);
+	vsnprintf(node.desc, sizeof(node.desc), fmt, args);
+	va_end(args);
 	return net_node(fabric, &node);
 }
 
-uint32_t net_hca(struct fabric *fabric, const char *name, uint64_t system_guid)
+uint32_t net_hca(struct fabric *fabric, uint64_t system_guid, const char *fmt, ...)
 {
 	struct node node = { .type = NODE_CA, .port_count = HCA_PORTS, .system_guid = system_guid };
+	va_list args;
 
-	snprintf(node.desc, sizeof(node.desc), "%s", name);
+	va_start(args, fmt);
+	vsnprintf(node.desc, sizeof(node.desc), fmt, args);
+	va_end(args);
 	return net_node(fabric, &node);
 }
 
@@ -97,12 +104,8 @@ void net_links(struct fabric *fabric, uint32_t a, uint32_t b, unsigned count)
 
 void net_hosts(struct fabric *fabric, const char *prefix, unsigned first, unsigned count, uint32_t leaf)
 {
-	char name[NODE_DESC_SIZE];
-
-	for (unsigned i = first; i < first + count; i++) {
-		snprintf(name, sizeof(name), "%s%u mlx5_0", prefix, i);
-		net_link(fabric, net_hca(fabric, name, 0), leaf);
-	}
+	for (unsigned i = first; i < first + count; i++)
+		net_link(fabric, net_hca(fabric, 0, "%s%u mlx5_0", prefix, i), leaf);
 }
 
 struct shape *net_shape(struct fabric *fabric, const struct shape_settings *settings)

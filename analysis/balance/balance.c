@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/balance/flows.h"
-#include "analysis/balance/measured.h"
 #include "analysis/balance/tables.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -18,6 +17,23 @@
  * sends less than this share of the average, the traffic of other jobs makes it meaningless.
  */
 #define PREDICTED_LEAST 0.25
+
+/* Members are ports of one switch, whose numbers fit a byte. */
+#define BALANCE_MEMBERS_MOST 256
+
+/* Bytes per us in bits per s. */
+#define BALANCE_BITS_PER_S 8e6
+
+/* Sums over the members of a group, used to compute shares. */
+struct balance_sums {
+	double capacity, rate, known_capacity, weight;
+	double shortest_us, longest_us;
+	uint32_t lids;
+	unsigned working, known;
+};
+
+/* Full links are equally hot, whichever was read later: within this tolerance the tables decide. */
+#define AS_HOT 0.95
 
 struct evaluation {
 	const struct balance_input *input;
@@ -249,6 +265,97 @@ enum balance_adaptive balance_decides(const struct shape *shape, const struct ba
 	return one;
 }
 
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double balance_median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
+}
+
+static bool stalls_more(const struct shape_group *group, const struct balance_settings *settings,
+			const struct balance_result *result)
+{
+	double others[BALANCE_MEMBERS_MOST], stall = result->members[result->hottest].stall;
+	uint32_t count = 0;
+
+	if (isnan(stall) || stall < settings->harm_stall)
+		return false;
+	for (uint32_t i = 0; i < group->count && count < BALANCE_MEMBERS_MOST; i++)
+		if (i != result->hottest && result->members[i].works && !isnan(result->members[i].stall))
+			others[count++] = result->members[i].stall;
+	return stall >= settings->harm_stall_ratio * balance_median(others, count);
+}
+
+static bool harms(const struct shape_group *group, const struct balance_settings *settings,
+		  const struct balance_result *result)
+{
+	const struct balance_member *hottest = &result->members[result->hottest];
+	bool spare = false;
+
+	for (uint32_t i = 0; i < group->count; i++)
+		spare |= result->members[i].works && result->members[i].utilization <
+			 settings->harm_sibling * hottest->utilization;
+	return spare && (hottest->utilization >= settings->harm_utilization || hottest->xmit_discards > 0 ||
+			 stalls_more(group, settings, result));
+}
+
+static uint32_t find_hottest(const struct shape_group *group, const struct balance_result *result)
+{
+	uint32_t hottest = UINT32_MAX;
+	double most = 0;
+
+	for (uint32_t i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+		double given = result->t && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
+
+		if (!member->works || !(member->utilization >= AS_HOT * result->max_utilization))
+			continue;
+		if (hottest == UINT32_MAX || given > most ||
+		    (given == most && member->utilization > result->members[hottest].utilization)) {
+			hottest = i;
+			most = given;
+		}
+	}
+	return hottest;
+}
+
+/* Tests M and H: set state, m, h, hottest, excess and utilizations. @result has shares and table data, and t. */
+static void test_measured(const struct balance_input *input, const struct balance_settings *settings,
+			   const struct shape_group *group, struct balance_result *result,
+			   const struct balance_sums *sums)
+{
+	double window_us = input->window_us > 0 ? input->window_us : sums->longest_us;
+
+	result->mean_utilization = result->max_utilization = result->excess = NAN;
+	result->hottest = UINT32_MAX;
+	if (!sums->known || sums->known_capacity <= 0 || sums->known < settings->coverage * sums->working ||
+	    sums->longest_us - sums->shortest_us > settings->spread * window_us)
+		return;
+	result->mean_utilization = sums->rate * BALANCE_BITS_PER_S / sums->known_capacity;
+	for (uint32_t i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+
+		if (member->works && !isnan(member->utilization) &&
+		    !(member->utilization <= result->max_utilization))
+			result->max_utilization = member->utilization;
+	}
+	result->hottest = find_hottest(group, result);
+	result->state = result->mean_utilization >= settings->active_mean ||
+			result->max_utilization >= settings->active_member ? BALANCE_ACTIVE : BALANCE_IDLE;
+	if (result->mean_utilization > 0)
+		result->excess = result->max_utilization / result->mean_utilization - 1;
+	if (result->state != BALANCE_ACTIVE || result->hottest == UINT32_MAX)
+		return;
+	result->m = result->excess > settings->measured_excess;
+	result->h = harms(group, settings, result);
+}
+
 static void evaluate_group(const struct evaluation *eval, struct balance_result *result)
 {
 	const struct shape *shape = eval->input->shape;
@@ -265,7 +372,7 @@ static void evaluate_group(const struct evaluation *eval, struct balance_result 
 	fill_tables(eval, group, result, &sums);
 	make_shares(group, result, &sums);
 	test_tables(eval, group, result, &sums);
-	balance_test_measured(eval->input, eval->settings, group, result, &sums);
+	test_measured(eval->input, eval->settings, group, result, &sums);
 	if (result->state == BALANCE_ACTIVE && (result->m || result->t) && sums.known > 1)
 		result->flows = balance_flows(eval->input, result, sums.rate, &eval->received);
 	if (!isnan(result->flows))
@@ -290,7 +397,7 @@ void balance_measure(const struct balance_input *input, const struct balance_set
 		fill_member(&eval, direction, &members[i], &sums);
 	}
 	make_shares(group, ret, &sums);
-	balance_test_measured(input, settings, group, ret, &sums);
+	test_measured(input, settings, group, ret, &sums);
 }
 
 static bool is_leaf_sending(const struct shape *shape, const struct balance_result *result)

@@ -3,6 +3,7 @@
  * Rules about the fabric as a whole: subnet manager, M_Keys, counter resets, topology, forwarding
  * tables, cabling, and the database.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/health/state.h"
@@ -10,6 +11,9 @@
 #include "base/clock.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
+
+/* Tag of FINDING_TOPOLOGY_CHANGED: fewer than expected. */
+enum { EXPECTED_TAG = 1 };
 
 /* From these numbers on, findings of one kind are merged into one of the fabric. */
 enum { MANY_LOCKED = 8, MANY_CLEARED = 10, MANY_FULL = 10, MANY_TABLES = 8 };
@@ -190,6 +194,61 @@ static void check_topology(struct health *health)
 	health_number(open, "links_added", links_added);
 	health_number(open, "links_moved", links_moved);
 	health_number(open, "links_gone", links_removed);
+}
+
+struct counted {
+	const char *what, *key;
+	unsigned expected, found;
+};
+
+enum { HOSTS, HCAS, SWITCHES, LINKS, COUNTED };
+
+static void count_parts(const struct health *health, struct counted ret[COUNTED])
+{
+	const struct health_settings *settings = &health->settings;
+	const struct fabric *fabric = health->input->fabric;
+
+	ret[HOSTS] = (struct counted){ "hosts", "hosts_found", settings->expected_hosts,
+				       (unsigned)health->input->shape->host_count };
+	ret[HCAS] = (struct counted){ "HCAs", "hcas_found", settings->expected_hcas, 0 };
+	ret[SWITCHES] = (struct counted){ "switches", "switches_found", settings->expected_switches, 0 };
+	ret[LINKS] = (struct counted){ "Active links", "links_found", settings->expected_links, 0 };
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		ret[SWITCHES].found += fabric->nodes[i].type == NODE_SWITCH;
+		ret[HCAS].found += fabric->nodes[i].type == NODE_CA && !node_is_aggregation(&fabric->nodes[i]);
+	}
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		ret[LINKS].found += port->peer != FABRIC_NONE && i < port->peer && port->state == PORT_ACTIVE &&
+				    fabric->ports[port->peer].state == PORT_ACTIVE;
+	}
+}
+
+/* Fewer hosts, HCAs, switches or links than the settings expect. */
+static void check_expected(struct health *health)
+{
+	bool is_open = health_find(health, FINDING_TOPOLOGY_CHANGED, 0, 0, EXPECTED_TAG);
+	struct health_open_finding *open;
+	struct counted counted[COUNTED];
+	char text[200] = "";
+	size_t len = 0;
+
+	count_parts(health, counted);
+	for (int i = 0; i < COUNTED; i++)
+		if (counted[i].found < counted[i].expected)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u of %u %s", len ? ", " : "",
+						counted[i].found, counted[i].expected, counted[i].what);
+	/* Nodes that boot come back, so the delay is that of a missing host. */
+	if (!health_debounce(health, &health->expected, len > 0, 0, health->settings.missing_after_us, is_open))
+		return;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_TOPOLOGY_CHANGED, .severity = FINDING_WARNING, .tag = EXPECTED_TAG,
+		.since_wall_us = health->expected.bad_wall_us, .cause = "fewer-than-expected" });
+	health_text(open, "%s found; warning threshold: all expected by the settings", text);
+	for (int i = 0; i < COUNTED; i++)
+		if (counted[i].expected)
+			health_number(open, counted[i].key, counted[i].found);
 }
 
 static void check_table_changes(struct health *health)
@@ -422,7 +481,7 @@ void health_fabric(struct health *health)
 	check_table_changes(health);
 	check_holes(health);
 	check_missing_uplinks(health);
-	health_expected(health);
+	check_expected(health);
 	health_miswired(health);
 	check_database(health);
 }

@@ -100,17 +100,14 @@ static unsigned bits(uint64_t mask)
 	return (unsigned)__builtin_popcountll(mask);
 }
 
-static int compare_doubles(const void *a, const void *b)
+/* Number of hosts from one on that use the same rails. */
+static size_t count_same(const struct rails *rails, size_t from)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	size_t count = 1;
 
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare_doubles);
-	return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
+	while (from + count < rails->count && rails->views[from + count].active == rails->views[from].active)
+		count++;
+	return count;
 }
 
 /* Load of a rail relative to the median of the active rails of its host. */
@@ -122,7 +119,7 @@ static double relative(const struct rails *rails, const struct rail_view *view, 
 	for (r = 0; r < rails->rails; r++)
 		if (view->active & UINT64_C(1) << r)
 			values[count++] = rails->ports[view->first + r].bytes;
-	middle = median(values, count);
+	middle = balance_median(values, count);
 	return middle > 0 ? rails->ports[view->first + rail].bytes / middle : NAN;
 }
 
@@ -180,7 +177,7 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 
 	for (i = 0; i < count; i++)
 		values[i] = relative(rails, &views[i], rail);
-	others = median(values, count);
+	others = balance_median(values, count);
 	for (i = 0; i < count; i++)
 		off_hosts += others > 0 && fabs(relative(rails, &views[i], rail) / others - 1) > limit;
 	for (i = 0; i < count; i++) {
@@ -199,40 +196,21 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 	}
 }
 
-static void check_like_hosts(struct health *health, const struct rails *rails, double *values)
-{
-	size_t i, n, r;
-
-	for (i = 0; i < rails->count; i += n) {
-		uint64_t active = rails->views[i].active;
-
-		for (n = 1; i + n < rails->count && rails->views[i + n].active == active; n++)
-			;
-		if (n < ALIKE_LEAST || bits(active) < 2)
-			continue;
-		for (r = 0; r < rails->rails; r++)
-			if (active & UINT64_C(1) << r)
-				check_rail(health, rails, &rails->views[i], n, r, values);
-	}
-}
-
 /*
  * Rails that a host does not use and comparable hosts do: at least three hosts that use one or two
  * more rails, and ten times as many as hosts with the same rails as this one.
  */
 static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alike, size_t *ret_others)
 {
-	const struct rail_view *view = &rails->views[from];
-	uint64_t missing = 0;
-	size_t i, n;
+	uint64_t own = rails->views[from].active, missing = 0;
+	size_t n;
 
 	*ret_others = 0;
-	for (i = 0; i < rails->count; i += n) {
-		uint64_t active = rails->views[i].active, more = active & ~view->active;
+	for (size_t i = 0; i < rails->count; i += n) {
+		uint64_t active = rails->views[i].active, more = active & ~own;
 
-		for (n = 1; i + n < rails->count && rails->views[i + n].active == active; n++)
-			;
-		if ((active & view->active) != view->active || !more || bits(more) > 2 || n < ALIKE_LEAST ||
+		n = count_same(rails, i);
+		if ((active & own) != own || !more || bits(more) > 2 || n < ALIKE_LEAST ||
 		    (alike > 1 && n < 10 * alike) || n <= *ret_others)
 			continue;
 		missing = more;
@@ -409,7 +387,7 @@ void health_rails(struct health *health)
 {
 	struct rails rails = { 0 };
 	double *values;
-	size_t i, n;
+	size_t n;
 
 	if (health->input->shape->rail_count < 2)
 		return;
@@ -418,11 +396,14 @@ void health_rails(struct health *health)
 		health->failed = true;
 	} else {
 		rails_take(health, &rails);
-		check_like_hosts(health, &rails, values);
-		for (i = 0; i < rails.count; i += n) {
-			for (n = 1; i + n < rails.count && rails.views[i + n].active == rails.views[i].active; n++)
-				;
-			if (rails.views[i].active)
+		for (size_t i = 0; i < rails.count; i += n) {
+			uint64_t active = rails.views[i].active;
+
+			n = count_same(&rails, i);
+			for (size_t r = 0; r < rails.rails && n >= ALIKE_LEAST && bits(active) >= 2; r++)
+				if (active & UINT64_C(1) << r)
+					check_rail(health, &rails, &rails.views[i], n, r, values);
+			if (active)
 				check_unused(health, &rails, i, n);
 		}
 		check_unused_by_all(health, &rails);

@@ -435,9 +435,6 @@ void health_reread(struct health *health);   /* imbalance.c: requested tables th
 void health_balance(struct health *health);
 void health_rails(struct health *health);
 void health_fabric(struct health *health);   /* coverage, SM, resets, routes, topology; runs the next two */
-void health_expected(struct health *health);
 void health_miswired(struct health *health); /* rail_use.c */
-
-enum { EXPECTED_TAG = 1 }; /* of FINDING_TOPOLOGY_CHANGED: fewer than expected */
 
 #endif

@@ -16,8 +16,8 @@ static const char *host_of(const struct shape *shape, uint32_t node)
 TEST(hcas_of_one_name_are_one_host)
 {
 	struct fabric *fabric = net_new();
-	uint32_t b10 = net_hca(fabric, "node2 mlx5_10", 0x21), b2 = net_hca(fabric, "node2 mlx5_2", 0x22);
-	uint32_t a = net_hca(fabric, "node10 HCA-1", 0);
+	uint32_t b10 = net_hca(fabric, 0x21, "node2 mlx5_10"), b2 = net_hca(fabric, 0x22, "node2 mlx5_2");
+	uint32_t a = net_hca(fabric, 0, "node10 HCA-1");
 	struct shape *shape = net_shape(fabric, NULL);
 
 	assert_int_equal(shape->host_count, 2);
@@ -40,7 +40,7 @@ TEST(equal_descriptions_everywhere_are_told_apart_by_system_guid)
 
 	/* Four clones of one image, two HCAs each, which share a SystemImageGUID. */
 	for (uint32_t i = 0; i < 8; i++)
-		hca[i] = net_hca(fabric, i % 2 ? "gpu mlx5_1" : "gpu mlx5_0", 0x100 + i / 2);
+		hca[i] = net_hca(fabric, 0x100 + i / 2, "%s", i % 2 ? "gpu mlx5_1" : "gpu mlx5_0");
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 4);
 	for (uint32_t i = 0; i < 8; i += 2) {
@@ -59,7 +59,7 @@ TEST(a_name_that_is_nobodys_is_no_host)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct fabric *fabric = net_new();
-		uint32_t a = net_hca(fabric, names[i], 0xa), b = net_hca(fabric, names[i], 0xb);
+		uint32_t a = net_hca(fabric, 0xa, "%s", names[i]), b = net_hca(fabric, 0xb, "%s", names[i]);
 		struct shape *shape = net_shape(fabric, NULL);
 		char wanted[32];
 
@@ -74,9 +74,9 @@ TEST(a_name_that_is_nobodys_is_no_host)
 TEST(an_unnamed_hca_belongs_to_the_host_of_its_system_guid)
 {
 	struct fabric *fabric = net_new();
-	uint32_t named = net_hca(fabric, "node1 mlx5_0", 0x7);
-	uint32_t bare = net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0x7);
-	uint32_t renamed = net_hca(fabric, "old1 mlx5_2", 0x7), third = net_hca(fabric, "node1 mlx5_3", 0x7);
+	uint32_t named = net_hca(fabric, 0x7, "node1 mlx5_0");
+	uint32_t bare = net_hca(fabric, 0x7, "MT4129 ConnectX7 Mellanox Technologies");
+	uint32_t renamed = net_hca(fabric, 0x7, "old1 mlx5_2"), third = net_hca(fabric, 0x7, "node1 mlx5_3");
 	struct shape *shape = net_shape(fabric, NULL);
 
 	assert_int_equal(shape->host_count, 1);
@@ -90,7 +90,7 @@ TEST(an_unnamed_hca_belongs_to_the_host_of_its_system_guid)
 TEST(hosts_that_share_an_adapter_stay_two)
 {
 	struct fabric *fabric = net_new();
-	uint32_t a = net_hca(fabric, "node1 mlx5_0", 0x7), b = net_hca(fabric, "node2 mlx5_0", 0x7);
+	uint32_t a = net_hca(fabric, 0x7, "node1 mlx5_0"), b = net_hca(fabric, 0x7, "node2 mlx5_0");
 	struct shape *shape = net_shape(fabric, NULL);
 
 	assert_int_equal(shape->host_count, 2);
@@ -104,7 +104,7 @@ TEST(a_blank_system_guid_joins_nobody)
 	struct shape *shape;
 
 	for (unsigned i = 0; i < 100; i++)
-		net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0xffffffff);
+		net_hca(fabric, 0xffffffff, "MT4129 ConnectX7 Mellanox Technologies");
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 100);
 	net_done(fabric, shape);
@@ -118,7 +118,7 @@ TEST(hosts_that_name_no_device_are_hosts_all_the_same)
 
 	for (unsigned i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "node%u", i / 2);
-		net_hca(fabric, name, 0x100 + i);
+		net_hca(fabric, 0x100 + i, "%s", name);
 	}
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 4);
@@ -128,7 +128,7 @@ TEST(hosts_that_name_no_device_are_hosts_all_the_same)
 	/* But one such name everywhere is no host. */
 	fabric = net_new();
 	for (unsigned i = 0; i < 8; i++)
-		net_hca(fabric, "compute", 0x100 + i);
+		net_hca(fabric, 0x100 + i, "compute");
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 8);
 	net_done(fabric, shape);
@@ -137,7 +137,7 @@ TEST(hosts_that_name_no_device_are_hosts_all_the_same)
 TEST(a_host_that_fell_silent_keeps_its_last_name)
 {
 	struct fabric *fabric = net_new();
-	uint32_t a = net_hca(fabric, "node1 mlx5_0", 0), b = net_hca(fabric, "node1 mlx5_1 (was)", 0);
+	uint32_t a = net_hca(fabric, 0, "node1 mlx5_0"), b = net_hca(fabric, 0, "node1 mlx5_1 (was)");
 	struct shape *shape = net_shape(fabric, NULL);
 
 	assert_int_equal(shape->host_count, 1);
@@ -170,13 +170,11 @@ TEST(words_in_names_tell_classes)
 	struct fabric *fabric = net_new();
 	struct shape *shape;
 	uint32_t count = sizeof(hosts) / sizeof(hosts[0]);
-	char name[32];
 
 	for (uint32_t i = 0; i < count; i++)
-		net_hca(fabric, hosts[i].name, 0);
+		net_hca(fabric, 0, "%s", hosts[i].name);
 	for (uint32_t i = 0; i < 30; i++) {
-		snprintf(name, sizeof(name), "taurusi%u HCA-1", 2000 + i);
-		net_hca(fabric, name, 0);
+		net_hca(fabric, 0, "taurusi%u HCA-1", 2000 + i);
 	}
 	shape = net_shape(fabric, NULL);
 	for (uint32_t i = 0; i < count; i++) {
@@ -221,7 +219,7 @@ static void give_sm(struct fabric *fabric, uint32_t node)
 TEST(the_subnet_managers_host_is_management_unless_it_is_one_of_many)
 {
 	struct fabric *fabric = net_new();
-	uint32_t leaf = net_switch(fabric, "leaf"), sm = net_hca(fabric, "atlas mlx5_0", 0);
+	uint32_t leaf = net_switch(fabric, "leaf"), sm = net_hca(fabric, 0, "atlas mlx5_0");
 	struct shape *shape;
 
 	net_hosts(fabric, "node", 1, 6, leaf);
@@ -248,8 +246,8 @@ TEST(settings_win_over_everything)
 	struct shape_settings settings = { .classes = rules };
 	struct node sharp = { .type = NODE_CA, .port_count = 1, .device_id = 53001, .desc = "sharp x" };
 	struct fabric *fabric = net_new();
-	uint32_t a = net_hca(fabric, "node12 mlx5_0", 0), b = net_hca(fabric, "oss1 mlx5_0", 0);
-	uint32_t c = net_node(fabric, &sharp), d = net_hca(fabric, "node2 mlx5_0", 0);
+	uint32_t a = net_hca(fabric, 0, "node12 mlx5_0"), b = net_hca(fabric, 0, "oss1 mlx5_0");
+	uint32_t c = net_node(fabric, &sharp), d = net_hca(fabric, 0, "node2 mlx5_0");
 	struct shape *shape = net_shape(fabric, &settings);
 
 	assert_int_equal(shape->nodes[a].class, CLASS_STORAGE);

@@ -32,12 +32,10 @@ TEST(a_torus_is_no_tree)
 		for (unsigned height = 3; height <= 4; height++) {
 			struct fabric *fabric = net_new();
 			uint32_t at[6][4];
-			char name[32];
-
+		
 			for (unsigned x = 0; x < width; x++) {
 				for (unsigned y = 0; y < height; y++) {
-					snprintf(name, sizeof(name), "switch-%u-%u", x, y);
-					at[x][y] = net_switch(fabric, name);
+					at[x][y] = net_switch(fabric, "switch-%u-%u", x, y);
 					net_hosts(fabric, "n", x * 100 + y * 10, 4, at[x][y]);
 				}
 			}
@@ -57,11 +55,9 @@ TEST(a_full_mesh_is_no_tree)
 	for (unsigned size = 3; size <= 8; size++) {
 		struct fabric *fabric = net_new();
 		uint32_t at[8];
-		char name[32];
-
+	
 		for (unsigned i = 0; i < size; i++) {
-			snprintf(name, sizeof(name), "switch%u", i);
-			at[i] = net_switch(fabric, name);
+			at[i] = net_switch(fabric, "switch%u", i);
 			net_hosts(fabric, "n", i * 10, 4, at[i]);
 			for (unsigned j = 0; j < i; j++)
 				net_link(fabric, at[i], at[j]);
@@ -75,12 +71,10 @@ TEST(a_dragonfly_is_no_tree)
 {
 	struct fabric *fabric = net_new();
 	uint32_t at[5][4];
-	char name[32];
 
 	for (unsigned i = 0; i < 5; i++) {
 		for (unsigned j = 0; j < 4; j++) {
-			snprintf(name, sizeof(name), "group%u-%u", i, j);
-			at[i][j] = net_switch(fabric, name);
+			at[i][j] = net_switch(fabric, "group%u-%u", i, j);
 			net_hosts(fabric, "n", i * 100 + j * 10, 4, at[i][j]);
 			for (unsigned k = 0; k < j; k++)
 				net_link(fabric, at[i][j], at[i][k]);
@@ -97,16 +91,13 @@ TEST(a_dragonfly_with_spines_is_no_tree)
 {
 	struct fabric *fabric = net_new();
 	uint32_t leaf, spine[4][4];
-	char name[32];
 
 	for (unsigned i = 0; i < 4; i++) {
 		for (unsigned j = 0; j < 4; j++) {
-			snprintf(name, sizeof(name), "group%u-spine%u", i, j);
-			spine[i][j] = net_switch(fabric, name);
+			spine[i][j] = net_switch(fabric, "group%u-spine%u", i, j);
 		}
 		for (unsigned j = 0; j < 4; j++) {
-			snprintf(name, sizeof(name), "group%u-leaf%u", i, j);
-			leaf = net_switch(fabric, name);
+			leaf = net_switch(fabric, "group%u-leaf%u", i, j);
 			net_hosts(fabric, "n", i * 100 + j * 10, 8, leaf);
 			for (unsigned k = 0; k < 4; k++)
 				net_links(fabric, leaf, spine[i][k], 2);
@@ -144,7 +135,7 @@ TEST(small_fabrics_have_a_shape_too)
 	net_done(fabric, shape);
 
 	fabric = net_new();
-	net_link(fabric, net_hca(fabric, "x mlx5_0", 0), net_hca(fabric, "y mlx5_0", 0));
+	net_link(fabric, net_hca(fabric, 0, "x mlx5_0"), net_hca(fabric, 0, "y mlx5_0"));
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->kind, SHAPE_NO_SWITCH);
 	assert_int_equal(shape->host_count, 2);

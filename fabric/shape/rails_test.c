@@ -25,12 +25,10 @@ static struct cluster cluster_new(const char *(*name_hca)(unsigned host, unsigne
 	char name[64];
 
 	for (unsigned i = 0; i < 2; i++) {
-		snprintf(name, sizeof(name), "spine%u", i);
-		cluster.spine[i] = net_switch(cluster.fabric, name);
+		cluster.spine[i] = net_switch(cluster.fabric, "spine%u", i);
 	}
 	for (unsigned i = 0; i < RAILS; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		cluster.leaf[i] = net_switch(cluster.fabric, name);
+		cluster.leaf[i] = net_switch(cluster.fabric, "leaf%u", i);
 		net_links(cluster.fabric, cluster.leaf[i], cluster.spine[0], 4);
 		net_links(cluster.fabric, cluster.leaf[i], cluster.spine[1], 4);
 	}
@@ -38,7 +36,7 @@ static struct cluster cluster_new(const char *(*name_hca)(unsigned host, unsigne
 		for (unsigned j = 0; j < RAILS; j++) {
 			cluster.hca[i][j] = FABRIC_NONE;
 			if (name_hca(i, j, name, sizeof(name)))
-				cluster.hca[i][j] = net_hca(cluster.fabric, name, 0);
+				cluster.hca[i][j] = net_hca(cluster.fabric, 0, "%s", name);
 		}
 	}
 	return cluster;
@@ -197,8 +195,8 @@ TEST(where_a_fifth_disagrees_nobody_is_miswired)
 TEST(a_host_of_another_kind_is_in_no_rail)
 {
 	struct cluster cluster = cluster_new(plain);
-	uint32_t a = net_hca(cluster.fabric, "fileserver mlx5_0", 0);
-	uint32_t b = net_hca(cluster.fabric, "fileserver mlx5_1", 0);
+	uint32_t a = net_hca(cluster.fabric, 0, "fileserver mlx5_0");
+	uint32_t b = net_hca(cluster.fabric, 0, "fileserver mlx5_1");
 	struct shape *shape;
 
 	cable(&cluster);
@@ -216,12 +214,10 @@ TEST(classes_have_rails_of_their_own)
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
 	uint32_t hca = 0;
-	char name[32];
 
 	cable(&cluster);
 	for (unsigned i = 0; i < 8; i++) {
-		snprintf(name, sizeof(name), "oss%u mlx5_%u", i / 2, i % 2);
-		hca = net_hca(cluster.fabric, name, 0);
+		hca = net_hca(cluster.fabric, 0, "oss%u mlx5_%u", i / 2, i % 2);
 		net_link(cluster.fabric, hca, cluster.leaf[2 + i % 2]);
 	}
 	shape = net_shape(cluster.fabric, NULL);
@@ -292,11 +288,9 @@ TEST(one_name_everywhere_makes_no_thousand_rails)
 	struct fabric *fabric = net_new();
 	uint32_t leaf = net_switch(fabric, "leaf");
 	struct shape *shape;
-	char name[32];
 
 	for (unsigned i = 0; i < 1000; i++) {
-		snprintf(name, sizeof(name), "host dev%u", i);
-		net_hca(fabric, name, 0);
+		net_hca(fabric, 0, "host dev%u", i);
 	}
 	net_link(fabric, leaf + 1, leaf);
 	shape = net_shape(fabric, NULL);

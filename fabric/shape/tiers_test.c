@@ -22,16 +22,13 @@ struct tree {
 static struct tree tree_new(void)
 {
 	struct tree tree = { .fabric = net_new() };
-	char name[32];
 
 	for (unsigned i = 0; i < LEAFS; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		tree.leaf[i] = net_switch(tree.fabric, name);
+		tree.leaf[i] = net_switch(tree.fabric, "leaf%u", i);
 		net_hosts(tree.fabric, "node", i * 8, 8, tree.leaf[i]);
 	}
 	for (unsigned i = 0; i < SPINES; i++) {
-		snprintf(name, sizeof(name), "spine%u", i);
-		tree.spine[i] = net_switch(tree.fabric, name);
+		tree.spine[i] = net_switch(tree.fabric, "spine%u", i);
 		for (unsigned j = 0; j < LEAFS; j++)
 			net_links(tree.fabric, tree.leaf[j], tree.spine[i], 2);
 	}
@@ -175,12 +172,10 @@ TEST(a_core_with_as_many_hosts_as_a_leaf_is_none)
 	struct fabric *fabric = net_new();
 	uint32_t core = net_switch(fabric, "core"), leaf[5];
 	struct shape *shape;
-	char name[32];
 
 	net_hosts(fabric, "a", 0, 8, core);
 	for (unsigned i = 0; i < 5; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		leaf[i] = net_switch(fabric, name);
+		leaf[i] = net_switch(fabric, "leaf%u", i);
 		net_hosts(fabric, "n", i * 8, 8, leaf[i]);
 		net_links(fabric, leaf[i], core, 4);
 	}
@@ -255,22 +250,18 @@ struct tower {
 static struct tower tower_new(unsigned pods)
 {
 	struct tower tower = { .fabric = net_new() };
-	char name[32];
 
 	for (unsigned i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "core%u", i);
-		tower.core[i] = net_switch(tower.fabric, name);
+		tower.core[i] = net_switch(tower.fabric, "core%u", i);
 	}
 	for (unsigned i = 0; i < pods; i++) {
 		for (unsigned j = 0; j < 2; j++) {
-			snprintf(name, sizeof(name), "pod%u-spine%u", i, j);
-			tower.spine[i][j] = net_switch(tower.fabric, name);
+			tower.spine[i][j] = net_switch(tower.fabric, "pod%u-spine%u", i, j);
 			for (unsigned k = 0; k < 2; k++)
 				net_links(tower.fabric, tower.spine[i][j], tower.core[2 * j + k], 2);
 		}
 		for (unsigned j = 0; j < 3; j++) {
-			snprintf(name, sizeof(name), "pod%u-leaf%u", i, j);
-			tower.leaf[i][j] = net_switch(tower.fabric, name);
+			tower.leaf[i][j] = net_switch(tower.fabric, "pod%u-leaf%u", i, j);
 			net_hosts(tower.fabric, "n", i * 100 + j * 10, 4, tower.leaf[i][j]);
 			for (unsigned k = 0; k < 2; k++)
 				net_links(tower.fabric, tower.leaf[i][j], tower.spine[i][k], 2);
@@ -367,7 +358,6 @@ TEST(the_modules_of_a_director_are_one_box)
 	struct node module = { .type = NODE_SWITCH, .port_count = 41, .system_guid = 0xd1, .device_id = 0xd2f0 };
 	uint32_t modules[5], leaf[4];
 	struct shape *shape;
-	char name[32];
 
 	for (unsigned i = 0; i < 5; i++) {
 		snprintf(module.desc, sizeof(module.desc), "MF0;core:CS8500/%c%02u/U1", i < 3 ? 'L' : 'S', i % 3 + 1);
@@ -377,8 +367,7 @@ TEST(the_modules_of_a_director_are_one_box)
 		for (unsigned j = 3; j < 5; j++)
 			net_links(fabric, modules[i], modules[j], 4);
 	for (unsigned i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		leaf[i] = net_switch(fabric, name);
+		leaf[i] = net_switch(fabric, "leaf%u", i);
 		net_hosts(fabric, "n", i * 10, 6, leaf[i]);
 		for (unsigned j = 0; j < 3; j++)
 			net_link(fabric, leaf[i], modules[j]);
