@@ -38,7 +38,7 @@ TEST(errors_are_counted_over_all_bits_of_the_time)
 	assert_true(isnan(ber_below(&ber)));
 }
 
-TEST(no_error_says_below_one_in_the_bits_that_were_watched)
+TEST(without_errors_the_rate_has_an_upper_bound)
 {
 	struct delta delta = symbols(0, HOUR_US);
 	struct ber ber = ber_symbol(&delta, ndr());
@@ -52,7 +52,7 @@ TEST(no_error_says_below_one_in_the_bits_that_were_watched)
 	assert_true(isnan(ber_below(&ber)));
 }
 
-TEST(what_is_not_known_is_no_rate)
+TEST(unknown_values_have_no_rate)
 {
 	struct delta delta = symbols(1, HOUR_US);
 	struct ber ber = ber_symbol(&delta, 0);
@@ -72,7 +72,7 @@ TEST(what_is_not_known_is_no_rate)
 	assert_true(isnan(ber_symbol(&delta, ndr()).rate));
 }
 
-TEST(effective_counts_what_fec_could_not_correct_and_raw_all_that_it_saw)
+TEST(effective_is_uncorrected_errors_and_raw_all_errors)
 {
 	struct detail_delta delta = {
 		.elapsed_us = 600 * INT64_C(1000000),

@@ -10,7 +10,7 @@
 #define SECOND_US INT64_C(1000000)
 
 /*
- * A link whose truth we know: a random process of rates up to the link's own, what
+ * A simulated link: a random process of rates up to the link's own, what
  * has left the sender by any time, and readings of both ends that show what was
  * true at some time between the question's earliest and the answer.
  */
@@ -166,7 +166,7 @@ static struct setting random_setting(struct truth *truth)
 
 static struct truth link_truth; /* too large for the stack */
 
-TEST(a_link_that_loses_nothing_is_never_accused)
+TEST(a_link_without_loss_never_violates_the_bound)
 {
 	struct conserve_result result;
 
@@ -180,11 +180,11 @@ TEST(a_link_that_loses_nothing_is_never_accused)
 }
 
 /*
- * A share that is lost is found although reading times say nothing: what adds up
+ * A lost share is detected although reading times alone do not show it: what adds up
  * is at most four deltas of slack, so 4 / share sweeps of even traffic, and a
  * third more where it is uneven by a half.
  */
-TEST(a_lost_share_is_found_within_so_many_sweeps)
+TEST(a_lost_share_is_detected_within_a_number_of_sweeps)
 {
 	static const double shares[] = { 0.5, 0.2, 0.1, 0.05, -0.1, -1 };
 	struct conserve_result result;
@@ -219,7 +219,7 @@ TEST(close_reading_times_find_a_percent_in_three_sweeps)
 		link_truth.loss = 0.01;
 		found = sweep_until_violated(&link_truth, &setting, &result);
 		assert_in_range(found, 1, 3);
-		/* What is said to be missing is never more than what is. */
+		/* The reported loss never exceeds the loss. */
 		assert_true(result.missing_words > 0);
 		assert_true((double)result.missing_words <= 0.01 * words_by(&link_truth, 6 * SECOND_US) + 1);
 	}
@@ -242,7 +242,7 @@ static struct conserve_result check(const struct conserve_delta *sent, const str
 	return conserve_run_evaluate(&run);
 }
 
-TEST(a_single_pair_is_judged_by_what_fits_between_the_readings)
+TEST(a_single_pair_is_bounded_by_the_time_between_readings)
 {
 	/* 200 Gb/s are 6250 words a microsecond; read 100 us apart at both ends. */
 	struct conserve_delta sent = one_delta(0, SECOND_US, 1000000000, 1000000), received;
@@ -258,7 +258,7 @@ TEST(a_single_pair_is_judged_by_what_fits_between_the_readings)
 	assert_int_equal(check(&sent, &received, 0).verdict, CONSERVE_UNDECIDED);
 }
 
-TEST(an_idle_link_is_judged_by_its_packets_whatever_its_rate)
+TEST(an_idle_link_is_compared_by_packets_at_any_rate)
 {
 	struct conserve_delta sent = one_delta(0, SECOND_US, 7200, 100);
 	struct conserve_delta received = one_delta(500000, SECOND_US + 500000, 7200, 100);
@@ -276,7 +276,7 @@ TEST(an_idle_link_is_judged_by_its_packets_whatever_its_rate)
 	assert_int_equal(check(&sent, &received, 2000000000).verdict, CONSERVE_VIOLATED);
 }
 
-TEST(a_run_with_a_delta_missing_says_nothing)
+TEST(a_run_with_a_missing_delta_is_undecided)
 {
 	struct conserve_delta first = one_delta(0, 10, 5, 5), second = one_delta(10, 20, 5, 5);
 	struct conserve_delta third = one_delta(20, 30, 1000000, 1000000);
@@ -290,7 +290,7 @@ TEST(a_run_with_a_delta_missing_says_nothing)
 	assert_int_equal(conserve_run_evaluate(&run).verdict, CONSERVE_UNDECIDED);
 }
 
-TEST(nonsense_of_a_device_is_a_number_too)
+TEST(invalid_counters_give_a_clamped_result)
 {
 	struct conserve_delta sent = one_delta(0, 1, INT64_MAX, INT64_MAX), received = one_delta(0, 1, 0, 0);
 

@@ -72,21 +72,21 @@ TEST(a_counter_at_its_maximum_is_saturated_at_every_width)
 	}
 }
 
-TEST(what_was_not_read_twice_is_not_known)
+TEST(a_counter_that_was_not_read_twice_is_unknown)
 {
 	struct reading prev = one(COUNTER_RCV_DATA, 5, 0, 1), cur = one(COUNTER_XMIT_DATA, 9, 10, 1);
 	struct delta delta;
 
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
-	/* 32 bits before, 64 now: the two say nothing of each other. */
+	/* 32 bits before, 64 now: they cannot be compared. */
 	cur = one(COUNTER_RCV_DATA, 9, 10, 0);
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
 }
 
 /*
- * A port whose truth we know: counters grow, stop at their maximum, are reset.
+ * A simulated port: counters grow, stop at their maximum, are reset.
  * Whatever happens, first + sum = last for each counter whose sum carries no
  * mark, and a marked sum is never above what was really counted.
  */
@@ -159,7 +159,7 @@ TEST(rates_use_true_time_and_bytes)
 }
 
 /* Slow counters, at random: what is known is what was counted, and each exception carries its mark. */
-TEST(slow_counters_change_as_the_fast_ones_do)
+TEST(detail_counters_change_like_counters)
 {
 	uint64_t random = 1;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is said of two readings that are far apart, held against what really happened in between. */
+/* Differences of distant readings against what was counted in between. */
 #include <string.h>
 
 #include "analysis/difference.h"
@@ -23,7 +23,7 @@ struct story {
 	bool reset, full;
 };
 
-static struct story tell(uint64_t max)
+static struct story draw_story(uint64_t max)
 {
 	struct story story = { .before = draw(4) ? draw(max < 1000 ? max + 1 : 1000) : max - draw(3) };
 	uint64_t value = story.before;
@@ -33,7 +33,7 @@ static struct story tell(uint64_t max)
 		uint64_t by = draw(3) ? draw(300) : draw(max);
 
 		if (!draw(8)) {
-			/* Somebody clears it: what is lost from here on is known to nobody. */
+			/* A reset: the counts before it are lost. */
 			story.reset |= value > 0;
 			value = 0;
 		}
@@ -55,7 +55,7 @@ static void read_fast(struct full_reading *reading, int counter, uint64_t value,
 }
 
 /* Exact, or at least so much and marked; never more than what happened. */
-TEST(a_difference_never_says_more_than_what_happened)
+TEST(a_difference_is_exact_or_a_lower_bound)
 {
 	size_t exact = 0, bounds = 0;
 
@@ -71,11 +71,11 @@ TEST(a_difference_never_says_more_than_what_happened)
 
 		if (!bits)
 			continue;
-		story = tell(bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1);
+		story = draw_story(bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1);
 		read_fast(&before, counter, story.before, wide);
 		read_fast(&after, counter, story.after, wide);
 		difference_between(&before, &after, 3, &difference);
-		/* What a collector would have told. */
+		/* The collector would have recorded the reset. */
 		if (story.reset)
 			difference_note_reset(&difference, (enum counter)counter);
 		assert_true(counted->known);
@@ -92,7 +92,7 @@ TEST(a_difference_never_says_more_than_what_happened)
 	assert_true(bounds > ROUNDS / 10);
 }
 
-TEST(what_was_not_read_twice_is_not_known)
+TEST(a_counter_that_was_not_read_twice_is_unknown)
 {
 	struct full_reading before = { 0 }, after = { 0 };
 	struct difference difference;
@@ -113,7 +113,7 @@ TEST(what_was_not_read_twice_is_not_known)
 				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_SYNC_HEADER_ERRORS) ||
 				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS));
 	assert_int_equal(difference.counters[COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS)].value, 3);
-	/* Nor can a reset be told of it. */
+	/* Nor is a reset known. */
 	difference_note_reset(&difference, COUNTER_RCV_DATA);
 	assert_false(difference.counters[COUNTER_RCV_DATA].reset);
 }
@@ -176,7 +176,7 @@ TEST(a_sum_is_a_bound_where_one_port_is_missing)
 	assert_true(counted.value == UINT64_MAX && counted.saturated);
 }
 
-TEST(every_counter_has_one_key_and_bytes_are_no_guess)
+TEST(every_counter_has_one_key_and_bytes_are_exact)
 {
 	struct counted words = { .value = UINT64_MAX / 4, .known = true };
 	uint64_t bytes = 1;

@@ -5,7 +5,7 @@
 #include "analysis/finding.h"
 #include "base/unit_test.h"
 
-TEST(each_kind_explains_itself)
+TEST(each_kind_has_an_explanation)
 {
 	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) {
 		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);

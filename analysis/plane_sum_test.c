@@ -36,7 +36,7 @@ TEST(a_plane_that_is_down_is_no_capacity)
 			    "receives 0 b/s (0.0 %)");
 }
 
-TEST(what_one_plane_carries_unknown_all_carry_unknown)
+TEST(the_sum_is_unknown_if_one_plane_is)
 {
 	struct plane_sum sum = { 0 };
 	char text[160];

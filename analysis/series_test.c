@@ -9,7 +9,7 @@
 #include "fabric/fabric.h"
 
 static const int64_t second_us = 1000000, noon_us = 1795176000000000; /* 2026-11-20T12:00:00Z */
-static const struct metric_port nobody;
+static const struct metric_port no_port;
 
 static struct metric metric_of_key(const char *key)
 {
@@ -30,7 +30,7 @@ static struct delta random_delta(uint64_t seed)
 }
 
 /* The same pieces in steps of any length: totals add up, means weigh up, and bounds hold. */
-TEST(steps_of_any_length_tell_the_same)
+TEST(steps_of_any_length_have_the_same_sums)
 {
 	static const int64_t steps_us[] = { 0, 2000000, 7000000, 60000000, 3600000000, 86400000000 };
 	const int64_t until_us = noon_us + 600 * second_us;
@@ -50,7 +50,7 @@ TEST(steps_of_any_length_tell_the_same)
 			assert_int_equal(series_begin(&series, noon_us + (int64_t)i * second_us,
 						      noon_us + (int64_t)i * second_us, 1), 0);
 			if (i % 100 < 90) { /* gaps */
-				series_add(&series, &nobody, &delta, 1);
+				series_add(&series, &no_port, &delta, 1);
 				truth += 4 * delta.value[COUNTER_RCV_DATA];
 				true_area += rate * (double)delta.elapsed_us;
 				true_weight += (double)delta.elapsed_us;
@@ -93,10 +93,10 @@ TEST(a_step_without_readings_is_a_gap_and_a_zero_is_none)
 	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 3 * second_us, second_us, 0, NULL), 0);
 	assert_int_equal(series.count, 3);
 	series_begin(&series, noon_us + second_us, noon_us + second_us, 1);
-	series_add(&series, &nobody, &quiet, 1);
+	series_add(&series, &no_port, &quiet, 1);
 	series_end(&series);
 	series_begin(&series, noon_us + 2 * second_us, noon_us + 2 * second_us, 1);
-	series_add(&series, &nobody, &unknown, 1);
+	series_add(&series, &no_port, &unknown, 1);
 	series_end(&series);
 	assert_true(series.steps[0].mean == 0 && series.steps[0].has_total && series.steps[0].total == 0);
 	assert_true(isnan(series.steps[1].mean) && !series.steps[1].has_total && !series.steps[1].samples);
@@ -131,28 +131,28 @@ TEST(ports_of_a_piece_add_up)
 	}
 }
 
-TEST(marks_say_at_least)
+TEST(marked_counters_are_lower_bounds)
 {
 	const struct metric metric = metric_of_key("errors");
 	struct delta delta = { .elapsed_us = second_us, .known = COUNTER_BIT(COUNTER_LINK_DOWNED) };
 	struct metric_value value;
 
 	delta.value[COUNTER_LINK_DOWNED] = 3;
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_true(value.has_total && value.total == 3 && !value.at_least);
 	delta.reset = COUNTER_BIT(COUNTER_LINK_DOWNED);
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_true(value.at_least);
-	/* Full since before: nobody knows what it would have counted. */
+	/* Saturated before: further counts are unknown. */
 	delta.reset = 0;
 	delta.saturated = COUNTER_BIT(COUNTER_LINK_DOWNED);
 	delta.value[COUNTER_LINK_DOWNED] = 0;
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_false(value.has_total || value.has_rate);
-	/* No time at all: something was counted, and no rate can be told. */
+	/* Without elapsed time there is a total, and no rate. */
 	delta.saturated = 0;
 	delta.elapsed_us = 0;
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_true(value.has_total && !value.has_rate);
 }
 

@@ -31,7 +31,7 @@ static struct port port_of(uint8_t width, enum link_speed speed)
  * in units of 8 bytes of the port, or 32 bytes of a lane; the estimate must give
  * the time back.
  */
-TEST(the_time_without_sending_comes_back_for_each_device_speed_and_width)
+TEST(the_estimate_is_the_stalled_time_for_each_device_speed_and_width)
 {
 	static const uint8_t widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
 	const struct node quantum = QUANTUM, switch_ib = SWITCH_IB;
@@ -66,7 +66,7 @@ TEST(a_symbol_lasts_4_ns_at_sdr_whatever_the_width)
 	assert_true(fabs(stall_estimate(&delta, &switch_ib, &wide, &tick0).percent - 50) < 1e-9);
 }
 
-TEST(what_is_not_known_is_no_number)
+TEST(unknown_values_are_no_numbers)
 {
 	const struct node quantum = QUANTUM;
 	const struct node hca = { .vendor_id = 0x2c9, .device_id = 0x101b };
@@ -87,7 +87,7 @@ TEST(what_is_not_known_is_no_number)
 	assert_true(isnan(stall_estimate(&empty, &quantum, &port, &tick7).percent));
 }
 
-TEST(a_reset_or_full_counter_says_at_least)
+TEST(a_reset_or_saturated_counter_is_a_lower_bound)
 {
 	const struct node quantum = QUANTUM;
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
@@ -116,7 +116,7 @@ TEST(a_reset_or_full_counter_says_at_least)
 	assert_true(stall.percent == 0 && !stall.at_least);
 }
 
-TEST(it_is_never_above_100)
+TEST(the_estimate_is_at_most_100)
 {
 	const struct node quantum = QUANTUM;
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);

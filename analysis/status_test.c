@@ -12,7 +12,7 @@ static struct port port_in(uint8_t state)
 }
 
 /* The words of JSON: every reason for a missing sample has one of its own. */
-TEST(each_reason_for_no_sample_is_a_word)
+TEST(each_status_without_a_sample_has_a_name)
 {
 	static const struct {
 		enum sample_status status;
@@ -35,7 +35,7 @@ TEST(each_reason_for_no_sample_is_a_word)
 	}
 }
 
-TEST(a_link_that_is_down_is_why_nothing_was_read)
+TEST(a_port_that_is_down_has_status_down)
 {
 	struct port port = port_in(PORT_DOWN);
 
@@ -53,7 +53,7 @@ TEST(idle_is_known_in_both_directions)
 	assert_int_equal(port_word(&port, SAMPLE_OK, 0, NAN), WORD_OK);
 }
 
-TEST(a_screen_tells_new_and_init_apart_and_the_others_do_not)
+TEST(only_screens_distinguish_new_and_init)
 {
 	struct port active = port_in(PORT_ACTIVE), init = port_in(PORT_INIT), armed = port_in(PORT_ARMED);
 	struct port no_rate = { .state = PORT_ACTIVE };
@@ -68,7 +68,7 @@ TEST(a_screen_tells_new_and_init_apart_and_the_others_do_not)
 	assert_int_equal(port_word_now(&init, SAMPLE_SILENT, NAN, NAN), WORD_SILENT);
 }
 
-TEST(every_word_has_a_name_of_its_own)
+TEST(every_status_has_its_own_name)
 {
 	for (int a = 0; a < WORD_COUNT; a++)
 		for (int b = 0; b < a; b++)

@@ -22,7 +22,7 @@ TEST(fields_do_not_overlap)
 	}
 }
 
-TEST(every_counter_is_named_and_stands_somewhere)
+TEST(every_counter_has_a_name_and_a_field)
 {
 	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 		const struct counter_info *info = counter_info((enum counter)counter);
@@ -49,7 +49,7 @@ TEST(every_counter_is_named_and_stands_somewhere)
 }
 
 /* An attribute whose bytes are all different: each value shows where it was read. */
-TEST(values_come_from_where_the_specification_says)
+TEST(values_are_decoded_from_the_specified_positions)
 {
 	const struct pma_caps all = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff };
 	struct reading reading = { 0 };
@@ -81,7 +81,7 @@ TEST(values_come_from_where_the_specification_says)
 	assert_true(reading.value[COUNTER_XMIT_DATA] == 0x08090a0b0c0d0e0fULL);
 }
 
-TEST(what_a_node_has_not_is_not_read)
+TEST(unsupported_counters_are_not_read)
 {
 	struct pma_caps caps = { .known = true };
 	struct reading reading = { 0 };

@@ -203,7 +203,7 @@ TEST(a_directors_modules_are_tiers_two_and_three)
 		done(fabric, shape);
 }
 
-TEST(two_switches_with_hosts_are_two_leafs_and_a_trunk)
+TEST(two_switches_with_hosts_are_two_leaves_and_a_trunk)
 {
 	static const struct wanted mixed = {
 		.file = "mixed-6ca-2sw.ibnetdiscover", .kind = SHAPE_IRREGULAR, .switches = { 2 }, .boxes = { 2 },

@@ -70,7 +70,7 @@ static char *records_of(const struct fabric *fabric, size_t *ret_len)
 	return text.chars;
 }
 
-TEST(records_bring_the_same_fabric_back)
+TEST(records_restore_the_same_fabric)
 {
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		struct fabric *fabric = random_fabric(seed), *back;
@@ -97,7 +97,7 @@ TEST(records_bring_the_same_fabric_back)
 	}
 }
 
-TEST(records_that_are_cut_are_no_fabric)
+TEST(truncated_records_are_an_error)
 {
 	struct fabric *fabric = random_fabric(3), *back = NULL;
 	size_t len;
@@ -151,7 +151,7 @@ static const char net[] =
 	"[2](bc) \t\"S-2c5eab0300b87b40\"[2]\t\t# lid 7 lmc 0 \"x\" lid 73 1xFDR10\n"
 	"\ncaguid=0xcc\nHca\t1 \"H-00000000000000cc\"\n";
 
-TEST(a_net_file_is_read_as_it_is_meant)
+TEST(an_ibnetdiscover_output_is_read)
 {
 	struct netfile_notes notes;
 	struct fabric *fabric;
@@ -205,7 +205,7 @@ TEST(damaged_net_files_do_no_harm)
 	}
 }
 
-TEST(names_are_found_or_the_nearest_is_named)
+TEST(names_are_found_or_the_most_similar_is_suggested)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	struct name_map *map;
@@ -248,7 +248,7 @@ struct changes {
 	unsigned count[CHANGE_COUNT];
 };
 
-TEST(names_are_ordered_as_people_do)
+TEST(names_are_in_natural_order)
 {
 	static const char *const ordered[] = { "",	  "a",	    "a1",     "a2",	 "a10",	   "a10b",
 					       "a010b1z", "leaf2/9", "leaf2/10", "leaf10/1", "node0002", "node10" };
@@ -266,7 +266,7 @@ TEST(names_are_ordered_as_people_do)
 	assert_true(names_compare("node01", "node2") < 0);
 }
 
-TEST(managed_switches_go_by_their_own_name)
+TEST(managed_switches_have_short_names)
 {
 	static const char *const cases[][2] = {
 		{ "MF0;leaf-u01-r1:MQM8700/U1", "leaf-u01-r1" },
@@ -286,7 +286,7 @@ TEST(managed_switches_go_by_their_own_name)
 	}
 }
 
-TEST(a_description_without_a_name_is_told_from_one_with)
+TEST(generic_descriptions_are_recognized)
 {
 	static const char *const generic[] = {
 		"", "   ", "MT4129 ConnectX7   Mellanox Technologies", "Quantum Mellanox Technologies",
@@ -335,7 +335,7 @@ static struct fabric *small_fabric(unsigned cables, int with_hca, uint8_t speed,
 	return fabric;
 }
 
-TEST(a_change_of_a_link_is_told_once)
+TEST(a_change_of_a_link_is_reported_once)
 {
 	struct fabric *all = small_fabric(4, 1, LINK_SPEED_HDR, 9), *down = small_fabric(4, 1, LINK_SPEED_HDR, 3);
 	struct fabric *slow = small_fabric(4, 1, LINK_SPEED_EDR, 9), *less = small_fabric(4, 0, LINK_SPEED_HDR, 9);
@@ -361,8 +361,8 @@ TEST(a_change_of_a_link_is_told_once)
 	fabric_destroy(less);
 }
 
-/* A port that no subnet manager has configured shows 0 or 0xffff: that is nobody's address. */
-TEST(only_a_unicast_lid_is_asked)
+/* A port that is not configured has LID 0 or 0xffff: no unicast LID. */
+TEST(only_a_unicast_lid_is_polled)
 {
 	static const struct {
 		uint16_t lid, expected;
@@ -382,7 +382,7 @@ TEST(only_a_unicast_lid_is_asked)
 }
 
 /* Whichever of its ports were found, the first too. */
-TEST(ports_have_one_agent_where_they_are_of_one_switch)
+TEST(all_ports_of_a_switch_have_one_agent)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct fabric *fabric = random_fabric(seed);
@@ -400,7 +400,7 @@ TEST(ports_have_one_agent_where_they_are_of_one_switch)
 	}
 }
 
-TEST(who_is_down_or_has_no_lid_is_not_live)
+TEST(ports_that_are_down_or_without_lid_are_not_live)
 {
 	for (uint8_t type = NODE_CA; type <= NODE_ROUTER; type++) {
 		for (unsigned port_state = PORT_DOWN; port_state <= PORT_ACTIVE; port_state++) {
@@ -423,7 +423,7 @@ TEST(who_is_down_or_has_no_lid_is_not_live)
 	}
 }
 
-TEST(a_fabric_refuses_what_contradicts_itself)
+TEST(contradictions_in_a_fabric_are_errors)
 {
 	struct fabric *fabric = small_fabric(4, 1, LINK_SPEED_HDR, 9);
 	struct node node = { .guid = 1, .type = NODE_CA, .port_count = 1 };

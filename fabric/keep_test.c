@@ -20,7 +20,7 @@ struct world {
 	struct {
 		unsigned node[2];
 		uint8_t port[2];
-		bool up; /* as its found end says, where the other one is missing */
+		bool up; /* state of the end that was found, if the other one is missing */
 	} links[LINKS];
 	uint8_t ports[NODES]; /* so many, all cabled */
 	bool missing[NODES];
@@ -89,7 +89,7 @@ static struct fabric *build(const struct world *world, bool all)
 	return fabric;
 }
 
-/* Union-find over the missing. Return: how many are to be put back; ret says which. */
+/* Union-find over the missing nodes. Return: number of nodes to keep; @ret: which. */
 static int expect(const struct world *world, bool ret[NODES])
 {
 	unsigned group[NODES];
@@ -133,7 +133,7 @@ static void check(const struct world *world, const struct fabric *kept, const bo
 		for (unsigned end = 0; end < 2; end++) {
 			uint32_t port = port_at(kept, world, i, end), peer = port_at(kept, world, i, !end);
 
-			/* A cable whose found end is down is not there, whoever is behind it. */
+			/* A cable with an end that is down does not count. */
 			if (there[end])
 				assert_int_equal(kept->ports[port].peer,
 						 there[0] && there[1] && (found || both_back || world->links[i].up)
@@ -142,7 +142,7 @@ static void check(const struct world *world, const struct fabric *kept, const bo
 	}
 }
 
-TEST(those_whose_links_are_up_are_put_back)
+TEST(unresponsive_nodes_with_links_up_are_kept)
 {
 	int some = 0, none = 0;
 

@@ -119,7 +119,7 @@ TEST(each_path_leads_to_its_node_and_none_is_shorter)
 	assert_true(reached > 200 * 20);
 }
 
-TEST(without_a_place_to_start_there_are_no_paths)
+TEST(without_a_local_port_there_are_no_paths)
 {
 	struct fabric *fabric = make(1);
 	struct path *paths;

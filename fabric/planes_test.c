@@ -29,7 +29,7 @@ TEST(ports_of_one_guid_are_planes_up_or_down)
 	fabric_destroy(fabric);
 }
 
-TEST(ports_with_guids_of_their_own_are_none)
+TEST(ports_with_different_guids_are_no_planes)
 {
 	static const uint64_t guids[] = { 0xa, 0xb, 0, 0 };
 	struct fabric *fabric = make(NODE_CA, guids, 4);
@@ -54,7 +54,7 @@ TEST(the_planes_of_a_port_are_walked_in_order)
 	fabric_destroy(fabric);
 }
 
-TEST(a_port_beside_planes_is_none)
+TEST(a_port_with_its_own_guid_is_no_plane)
 {
 	static const uint64_t guids[] = { 0xa, 0xb, 0xa };
 	struct fabric *fabric = make(NODE_CA, guids, 3);

@@ -121,7 +121,7 @@ TEST(a_host_is_traced_from_its_own_port_on)
 	fabric_destroy(fabric);
 }
 
-TEST(a_table_tells_what_changed_and_what_was_not_read)
+TEST(a_table_knows_changed_and_unread_entries)
 {
 	uint8_t block[ROUTES_BLOCK];
 	struct routes routes = { 0 }, copy;
@@ -150,7 +150,7 @@ TEST(a_table_tells_what_changed_and_what_was_not_read)
 	assert_int_equal(routes_out_port(routes_find(&copy, 7), 191), 2);
 	assert_int_equal(routes_set_block(&copy, 7, 2, block, NULL, NULL), 0);
 	assert_true(routes_same(&routes, &copy));
-	/* Smaller, larger, gone. */
+	/* Smaller, larger, removed. */
 	assert_int_equal(routes_size(&routes, 7, 129, NULL), 0);
 	assert_int_equal(routes_find(&routes, 7)->lids, 192);
 	assert_int_equal(routes_size(&routes, 7, 128, NULL), 0);
@@ -300,7 +300,7 @@ static enum route_end follow(const struct bed *bed, uint32_t node, uint32_t to, 
 	return ROUTE_LOOP;
 }
 
-TEST(a_trace_is_what_the_tables_say)
+TEST(a_trace_follows_the_tables)
 {
 	unsigned ends[ROUTE_END_COUNT] = { 0 };
 
@@ -383,7 +383,7 @@ TEST(lids_are_counted_by_output_port)
 	}
 }
 
-/* What check said, or what it should say: by end and switch, of which LIDs and from which switches. */
+/* Reported or expected faults by end and switch: LIDs and source switches. */
 struct tally {
 	uint32_t lids, from, last_lid;
 	uint32_t from_bits;
@@ -454,20 +454,20 @@ TEST(check_names_each_place_where_routes_fail)
 	unsigned seen[ROUTE_END_COUNT] = { 0 };
 
 	for (uint64_t seed = 1; seed <= test_cases(150); seed++) {
-		struct tallies told = { 0 }, expected = { 0 };
+		struct tallies found = { 0 }, expected = { 0 };
 		struct bed bed;
 
 		bed_init(&bed, seed);
-		told.bed = expected.bed = &bed;
+		found.bed = expected.bed = &bed;
 		for (uint32_t p = 0; p < bed.fabric->port_count; p++)
 			for (uint32_t k = 0; counts(bed.fabric, p) && k < 1u << bed.fabric->ports[p].lmc; k++)
 				expect_lid(&bed, p, (uint16_t)(bed.fabric->ports[p].lid + k), &expected);
-		assert_int_equal(routes_check(&bed.routes, bed.fabric, take_report, &told, NULL), expected.count);
+		assert_int_equal(routes_check(&bed.routes, bed.fabric, take_report, &found, NULL), expected.count);
 		for (unsigned end = 0; end < ROUTE_END_COUNT; end++) {
 			for (unsigned s = 0; s < bed.switches; s++) {
-				assert_int_equal(told.at[end][s].lids, expected.at[end][s].lids);
-				assert_int_equal(told.at[end][s].from, expected.at[end][s].from);
-				seen[end] += told.at[end][s].lids > 0;
+				assert_int_equal(found.at[end][s].lids, expected.at[end][s].lids);
+				assert_int_equal(found.at[end][s].from, expected.at[end][s].from);
+				seen[end] += found.at[end][s].lids > 0;
 			}
 		}
 		bed_done(&bed);
@@ -477,7 +477,7 @@ TEST(check_names_each_place_where_routes_fail)
 	assert_true(!seen[ROUTE_ARRIVES] && !seen[ROUTE_UNKNOWN]);
 }
 
-/* A tree of three tiers: pods of leafs and of switches above them, cores that reach every pod. */
+/* A tree of three tiers: pods of leaves and of switches above them, cores that reach every pod. */
 enum { PODS = 64, LEAFS = 10, MIDDLES = 8, CORES_EACH = 16, CORES = MIDDLES * CORES_EACH, HOSTS = 26 };
 enum { POD = LEAFS + MIDDLES, TREE_SWITCHES = PODS * POD + CORES, TREE_HOSTS = PODS * LEAFS * HOSTS };
 
@@ -542,7 +542,7 @@ TEST(large_tables_are_checked_in_little_time)
 	struct fabric *fabric = fabric_create(NULL);
 	struct routes routes = { 0 };
 	struct bed bed = { .fabric = fabric, .switches = 2, .nodes = { 3, LEAFS } };
-	struct tallies told = { .bed = &bed };
+	struct tallies found = { .bed = &bed };
 	uint8_t block[ROUTES_BLOCK];
 	unsigned lid = 1 + TREE_SWITCHES + 5 * HOSTS;
 	clock_t began;
@@ -550,19 +550,19 @@ TEST(large_tables_are_checked_in_little_time)
 	make_tree(fabric);
 	route_tree(&routes);
 	began = clock();
-	assert_int_equal(routes_check(&routes, fabric, take_report, &told, NULL), 0);
+	assert_int_equal(routes_check(&routes, fabric, take_report, &found, NULL), 0);
 	print_message("# %u switches, %u HCAs: checked in %.3f s\n", TREE_SWITCHES, TREE_HOSTS,
 		      (double)(clock() - began) / CLOCKS_PER_SEC);
 	assert_true(clock() - began < 10 * CLOCKS_PER_SEC); /* no measurement: minutes would be another algorithm */
-	/* One entry of one switch of the first pod goes nowhere: a host of the sixth leaf, for those who pass there. */
+	/* One entry of one switch of the first pod goes nowhere: a host of the sixth leaf, for routes through it. */
 	while (tree_out(0, lid - 1 - TREE_SWITCHES) != 1 + HOSTS)
 		lid++;
 	memcpy(block, routes_find(&routes, 1 + LEAFS)->ports + lid / ROUTES_BLOCK * ROUTES_BLOCK, sizeof(block));
 	block[lid % ROUTES_BLOCK] = ROUTES_NO_PORT;
 	assert_int_equal(routes_set_block(&routes, 1 + LEAFS, lid / ROUTES_BLOCK, block, NULL, NULL), 0);
-	assert_int_equal(routes_check(&routes, fabric, take_report, &told, NULL), 1);
-	assert_int_equal(told.at[ROUTE_BLACK_HOLE][1].lids, 1);
-	assert_int_equal(told.at[ROUTE_BLACK_HOLE][1].from, PODS * LEAFS - 1);
+	assert_int_equal(routes_check(&routes, fabric, take_report, &found, NULL), 1);
+	assert_int_equal(found.at[ROUTE_BLACK_HOLE][1].lids, 1);
+	assert_int_equal(found.at[ROUTE_BLACK_HOLE][1].from, PODS * LEAFS - 1);
 	routes_done(&routes);
 	fabric_destroy(fabric);
 }

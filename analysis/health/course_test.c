@@ -102,7 +102,7 @@ TEST(a_restart_changes_nothing_that_is_open)
 /*
  * An hour's errors stay so many until the hour is over: they began after the last that was without.
  */
-TEST(a_restart_forgets_no_error_before_its_time)
+TEST(a_restart_keeps_errors_for_their_window)
 {
 	struct world *world = world_create(&rails);
 	const struct world_report *report;
@@ -120,7 +120,7 @@ TEST(a_restart_forgets_no_error_before_its_time)
 }
 
 /* A port that had errors and flaps is like any other a day later. */
-TEST(what_is_long_past_takes_no_memory)
+TEST(trackers_are_freed_after_a_day)
 {
 	static const char trouble[] = "spread leaf0/101 symbol_errors 9 3; count leaf1/101 link_downed 3; "
 				      "count leaf2/103 rcv_errors 60; fec leaf1/102 3000; wait 60; ";
@@ -145,7 +145,7 @@ TEST(what_is_long_past_takes_no_memory)
 	world_destroy(world);
 }
 
-TEST(what_was_forgotten_changes_nothing)
+TEST(removed_trackers_change_no_finding)
 {
 	char script[4096], kept[4096], forgot[4096];
 	size_t trackers[2] = { 0 };
@@ -169,7 +169,7 @@ TEST(what_was_forgotten_changes_nothing)
 	assert_true(trackers[1] < trackers[0]);
 }
 
-TEST(a_restart_tells_nothing_twice)
+TEST(a_restart_reports_nothing_twice)
 {
 	char script[4096];
 
@@ -189,8 +189,8 @@ TEST(a_restart_tells_nothing_twice)
 	}
 }
 
-/* Its text says what its beginning says. */
-TEST(a_restart_counts_silence_on)
+/* The text continues the time and the sweeps of the finding. */
+TEST(a_restart_continues_the_unresponsive_time)
 {
 	struct world *world = world_create(&rails);
 	const struct finding *const *open;
@@ -207,7 +207,7 @@ TEST(a_restart_counts_silence_on)
 }
 
 /* What comes and goes around a limit is one finding, as long as it does. */
-TEST(chatter_is_one_finding)
+TEST(repeated_short_conditions_are_one_finding)
 {
 	static const struct world_case rails_cases[] = {
 		{ "a node that answers now and then", "silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; "
@@ -269,7 +269,7 @@ TEST(a_severity_rises_at_once_and_falls_later)
 /*
  * Of a host's link that host; of a leaf's uplink the leaf's hosts; of a spine all that are below.
  */
-TEST(hosts_are_named_that_it_touches)
+TEST(affected_hosts_are_listed)
 {
 	static const struct {
 		const char *script;

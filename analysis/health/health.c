@@ -69,7 +69,6 @@ void health_destroy(struct health *health)
 	for (size_t i = 0; i < health->open.count; i++)
 		free(health->open.list[i]);
 	free(health->open.list);
-	free(health->open.views);
 	map_done(&health->open.by_key);
 	free(health->table_requests.guids);
 	health_inventory_done(health);
@@ -107,6 +106,11 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	}
 }
 
+struct health_open_finding *health_open_at(const struct health *health, size_t at)
+{
+	return (struct health_open_finding *)health->open.list[at];
+}
+
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
 					uint8_t tag)
 {
@@ -114,9 +118,9 @@ struct health_open_finding *health_find(struct health *health, enum finding_kind
 	uint32_t at;
 
 	/* Dropped findings stay in the map until the end of the step. */
-	if (!map_get(&health->open.by_key, key, &at) || health->open.list[at]->dropped)
+	if (!map_get(&health->open.by_key, key, &at) || health_open_at(health, at)->dropped)
 		return NULL;
-	return health->open.list[at];
+	return health_open_at(health, at);
 }
 
 struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind, uint32_t port)
@@ -131,37 +135,23 @@ struct health_open_finding *health_find_link(struct health *health, enum finding
 	return open;
 }
 
-/* Allocate room for one more finding in both lists. */
-static bool make_room(struct health *health)
-{
-	size_t capacity = health->open.capacity, same = health->open.capacity;
-	void *moved = array_grow(health->open.list, health->open.count, &capacity, sizeof(*health->open.list));
-
-	if (!moved)
-		return false;
-	health->open.list = moved;
-	moved = array_grow(health->open.views, health->open.count, &same, sizeof(*health->open.views));
-	if (!moved)
-		return false;
-	health->open.views = moved;
-	health->open.capacity = capacity;
-	return true;
-}
-
 static struct health_open_finding *append(struct health *health, const struct finding *finding)
 {
 	struct health_open_finding *open = calloc(1, sizeof(*open));
 	uint64_t key = key_of(finding->kind, finding->node_guid, finding->port, finding->tag);
+	struct finding **grown = array_grow(health->open.list, health->open.count, &health->open.capacity,
+					    sizeof(*grown));
 
-	if (!open || !make_room(health) || map_put(&health->open.by_key, key, (uint32_t)health->open.count) < 0) {
+	if (grown)
+		health->open.list = grown;
+	if (!open || !grown || map_put(&health->open.by_key, key, (uint32_t)health->open.count) < 0) {
 		health->failed = true;
 		free(open);
 		return NULL;
 	}
 	open->finding = *finding;
 	open->recovery_us = recovery_us(&health->settings, finding->kind);
-	health->open.list[health->open.count] = open;
-	health->open.views[health->open.count++] = &open->finding;
+	health->open.list[health->open.count++] = &open->finding;
 	return open;
 }
 
@@ -325,7 +315,7 @@ static int64_t recovery_now_us(const struct health *health, const struct health_
 static void start_restored(struct health *health)
 {
 	for (size_t i = 0; health->restored && i < health->open.count; i++) {
-		struct health_open_finding *open = health->open.list[i];
+		struct health_open_finding *open = health_open_at(health, i);
 		int64_t age_us = health->wall_us - open->finding.last_seen_us;
 		int64_t grace_us = 4 * health->input->interval_us;
 		int64_t most_us;
@@ -344,9 +334,8 @@ static void rehash(struct health *health)
 {
 	map_done(&health->open.by_key);
 	for (size_t i = 0; i < health->open.count; i++) {
-		const struct finding *finding = &health->open.list[i]->finding;
+		const struct finding *finding = health->open.list[i];
 
-		health->open.views[i] = &health->open.list[i]->finding;
 		if (map_put(&health->open.by_key,
 			    key_of(finding->kind, finding->node_guid, finding->port, finding->tag), (uint32_t)i) < 0)
 			health->failed = true;
@@ -359,14 +348,14 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 	size_t to = 0;
 
 	for (size_t from = 0; from < health->open.count; from++) {
-		struct health_open_finding *open = health->open.list[from];
+		struct health_open_finding *open = health_open_at(health, from);
 		bool ends = open->dropped || health->now_us - open->held_us >= recovery_now_us(health, open);
 
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
 		open->is_new = open->changed = false;
 		if (!ends) {
-			health->open.list[to++] = open;
+			health->open.list[to++] = &open->finding;
 			continue;
 		}
 		open->finding.closed_us = health->wall_us;
@@ -420,6 +409,6 @@ size_t health_wants_tables(const struct health *health, const uint64_t **ret_gui
 
 size_t health_open(const struct health *health, const struct finding *const **ret)
 {
-	*ret = (const struct finding *const *)health->open.views;
+	*ret = (const struct finding *const *)health->open.list;
 	return health->open.count;
 }

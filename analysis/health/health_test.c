@@ -38,7 +38,7 @@ TEST(links_that_go_down)
 	WORLD_CHECK(&single, single_cases, false);
 }
 
-TEST(nodes_that_go)
+TEST(missing_nodes)
 {
 	static const struct world_case rails_cases[] = {
 		{ "a dead spine is one", "kill spine1; wait 60", "node-missing critical spine1" },
@@ -95,7 +95,7 @@ TEST(restarts_are_info)
 	WORLD_CHECK(&rails, rails_cases, true);
 }
 
-TEST(nodes_that_are_silent)
+TEST(unresponsive_nodes)
 {
 	static const struct world_case cases[] = {
 		{ "for two sweeps", "silent h3.1; wait 20; answer h3.1; wait 60", "" },
@@ -131,15 +131,15 @@ static void is_coverage(const char *script, const char *cause, const char *words
 	world_destroy(world);
 }
 
-/* Who may not ask HCAs is report so: it is neither their ports nor this host's. */
-TEST(hcas_that_are_all_silent_have_a_cause_of_their_own)
+/* Without access to HCAs the cause is neither the HCAs nor this host. */
+TEST(all_hcas_unresponsive_is_a_cause_of_its_own)
 {
 	is_coverage(SEVEN_SILENT "silent h7; wait 40", "hcas-silent", "a PM_Key is set");
 	is_coverage(SEVEN_SILENT "wait 40", "silent", "28 nodes are unresponsive");
 }
 
-/* Who hung when the collector began is no silent node: nobody knows of it. */
-TEST(links_to_nobody_known_are_told)
+/* A node that hangs before the collector starts is unidentified, not unresponsive. */
+TEST(links_to_unidentified_nodes_are_reported)
 {
 	static const struct world_case cases[] = {
 		{ "a host", "cold; hang h0; wait 60", "coverage warning fabric" },
@@ -310,8 +310,8 @@ TEST(the_fabric_as_a_whole)
 	WORLD_CHECK(&single, single_cases, true);
 }
 
-/* It cannot know who did it: it may be a person with our own command, so nobody else is blamed. */
-TEST(who_cleared_counters_is_not_known)
+/* The origin of a reset is unknown: `ibwire clear` is possible, too. */
+TEST(the_origin_of_a_reset_is_not_stated)
 {
 	static const char *const scripts[] = {
 		"wait 60; reset leaf0/101; wait 100",

@@ -145,7 +145,7 @@ static void restore_silence(struct health *health, const struct finding *finding
 void health_restore_state(struct health *health)
 {
 	for (size_t i = 0; i < health->open.count; i++) {
-		const struct finding *finding = &health->open.list[i]->finding;
+		const struct finding *finding = health->open.list[i];
 
 		if (finding->kind == FINDING_LINK_DOWN)
 			restore_link(health, finding);
@@ -205,7 +205,7 @@ void health_restored_nodes(struct health *health)
 	size_t count = health->open.count;
 
 	for (size_t i = 0; i < count; i++) {
-		struct health_open_finding *open = health->open.list[i];
+		struct health_open_finding *open = health_open_at(health, i);
 		const struct finding *finding = &open->finding;
 		int64_t gone_us = health->wall_us - finding->since_us;
 		uint32_t at;

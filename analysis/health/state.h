@@ -251,8 +251,7 @@ struct health {
 
 	/* health.c: */
 	struct {
-		struct health_open_finding **list;
-		struct finding **views;     /* the same findings, for health_open() */
+		struct finding **list;      /* each in a struct health_open_finding */
 		size_t count, capacity;
 		struct map by_key;
 	} open;
@@ -284,6 +283,7 @@ struct health_case {
  * that is never reported where the kind is disabled or memory is out (health->failed).
  */
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what);
+struct health_open_finding *health_open_at(const struct health *health, size_t at);
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
 					uint8_t tag);
 /* health_find_link - an open finding of a kind at either end of a link. */

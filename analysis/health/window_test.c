@@ -22,11 +22,11 @@ TEST(uneven_groups)
 	static const struct world_case cases[] = {
 		{ "even", EVEN "wait 600", "" },
 		{ "idle", "routes; wait 600", "" },
-		{ "a table that was changed, and nobody report", EVEN "skew leaf0 101 12; " SKEWED "wait 90",
+		{ "a table that was changed, and not read", EVEN "skew leaf0 101 12; " SKEWED "wait 90",
 		  "uplink-imbalance critical leaf0" },
 		{ "a table that was changed, without traffic",
 		  "routes; wait 130; skew leaf0 101 12; reread leaf0; wait 600", "" },
-		{ "load beside even tables", EVEN SKEWED "wait 300", "" },
+		{ "uneven load with even tables", EVEN SKEWED "wait 300", "" },
 		{ "and so for long: flows that meet", EVEN SKEWED "wait 700", "" },
 		{ "the table is mended", EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait 420",
 		  "uplink-imbalance critical leaf0 closed" },
@@ -94,7 +94,7 @@ TEST(congestion_at_its_root)
 		  "congestion critical leaf0/101" },
 		{ "to a host it is the host", "load leaf0/1 0.2; stall leaf0/1 0.5; wait 400",
 		  "congestion info leaf0/1" },
-		{ "who waits for that is not named", "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; "
+		{ "ports that wait for it are not reported", "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; "
 		  "stall spine0/1 0.4; load leaf1/101 0.2; stall leaf1/101 0.3; wait 400", "congestion info leaf0/1" },
 		{ "a full host", "load leaf0/1 0.98; load spine0/1 0.5; stall spine0/1 0.4; load spine1/1 0.5; "
 		  "stall spine1/1 0.4; wait 400", "congestion info leaf0/1" },
@@ -180,10 +180,10 @@ TEST(a_hole_that_was_repaired_before_the_next_read_is_not_reported)
 }
 
 /*
- * A switch that carries more than its table explains is asked for, and not for ever where the table
- * is as it was.
+ * The table of a switch whose load it does not explain is requested, and less often while it is
+ * unchanged.
  */
-TEST(tables_are_wanted_seldom_where_they_are_as_they_were)
+TEST(unchanged_tables_are_requested_less_often)
 {
 	struct world *world = world_create(&single);
 	unsigned wanted = 0;

@@ -142,7 +142,7 @@ static void check_rest(const struct shape *shape)
 	assert_true(shape->reason[0]);
 }
 
-TEST(any_fabric_has_a_shape_that_agrees_with_itself)
+TEST(the_shape_of_any_fabric_is_consistent)
 {
 	uint64_t random = 42;
 
@@ -159,7 +159,7 @@ TEST(any_fabric_has_a_shape_that_agrees_with_itself)
 	}
 }
 
-TEST(there_are_words_for_everything)
+TEST(every_value_has_a_name)
 {
 	for (unsigned i = 0; i < CLASS_COUNT; i++)
 		assert_string_not_equal(node_class_name((uint8_t)i), "unknown");

@@ -32,7 +32,7 @@ TEST(hcas_of_one_name_are_one_host)
 	net_done(fabric, shape);
 }
 
-TEST(equal_descriptions_everywhere_are_told_apart_by_system_guid)
+TEST(cloned_hosts_are_distinguished_by_system_guid)
 {
 	struct fabric *fabric = net_new();
 	uint32_t hca[8];
@@ -50,7 +50,7 @@ TEST(equal_descriptions_everywhere_are_told_apart_by_system_guid)
 	net_done(fabric, shape);
 }
 
-TEST(a_name_that_is_nobodys_is_no_host)
+TEST(a_generic_name_is_no_host)
 {
 	static const char *const names[] = {
 		"MT4129 ConnectX7   Mellanox Technologies", "MT25408 ConnectX Mellanox Technologies",
@@ -98,7 +98,7 @@ TEST(hosts_that_share_an_adapter_stay_two)
 	net_done(fabric, shape);
 }
 
-TEST(a_blank_system_guid_joins_nobody)
+TEST(an_unset_system_guid_joins_no_hcas)
 {
 	struct fabric *fabric = net_new();
 	struct shape *shape;
@@ -110,7 +110,7 @@ TEST(a_blank_system_guid_joins_nobody)
 	net_done(fabric, shape);
 }
 
-TEST(hosts_that_name_no_device_are_hosts_all_the_same)
+TEST(hosts_without_device_names_are_hosts)
 {
 	struct fabric *fabric = net_new();
 	struct shape *shape;
@@ -134,7 +134,7 @@ TEST(hosts_that_name_no_device_are_hosts_all_the_same)
 	net_done(fabric, shape);
 }
 
-TEST(a_host_that_fell_silent_keeps_its_last_name)
+TEST(an_unresponsive_host_keeps_its_last_name)
 {
 	struct fabric *fabric = net_new();
 	uint32_t a = net_hca(fabric, 0, "node1 mlx5_0"), b = net_hca(fabric, 0, "node1 mlx5_1 (was)");
@@ -145,7 +145,7 @@ TEST(a_host_that_fell_silent_keeps_its_last_name)
 	net_done(fabric, shape);
 }
 
-TEST(words_in_names_tell_classes)
+TEST(keywords_in_names_determine_classes)
 {
 	static const struct {
 		const char *name;
@@ -185,7 +185,7 @@ TEST(words_in_names_tell_classes)
 	net_done(fabric, shape);
 }
 
-TEST(devices_and_guids_tell_classes)
+TEST(devices_and_guids_determine_classes)
 {
 	struct fabric *fabric = net_new();
 	struct node leaf = { .type = NODE_SWITCH, .port_count = 41, .system_guid = 0x900, .desc = "leaf" };
@@ -216,7 +216,7 @@ static void give_sm(struct fabric *fabric, uint32_t node)
 	fabric->ports[fabric->nodes[node].first_port].lid = 7;
 }
 
-TEST(the_subnet_managers_host_is_management_unless_it_is_one_of_many)
+TEST(the_host_of_the_subnet_manager_is_management_unless_one_of_a_series)
 {
 	struct fabric *fabric = net_new();
 	uint32_t leaf = net_switch(fabric, "leaf"), sm = net_hca(fabric, 0, "atlas mlx5_0");
@@ -238,7 +238,7 @@ TEST(the_subnet_managers_host_is_management_unless_it_is_one_of_many)
 	net_done(fabric, shape);
 }
 
-TEST(settings_win_over_everything)
+TEST(settings_take_precedence)
 {
 	struct shape_class_rule rules[] = {
 		{ "node1*", CLASS_STORAGE }, { "oss*", CLASS_COMPUTE }, { "sharp *", CLASS_COMPUTE }, { NULL, 0 },

@@ -109,7 +109,7 @@ TEST(a_dragonfly_with_spines_is_no_tree)
 	assert_no_tree(fabric);
 }
 
-TEST(small_fabrics_have_a_shape_too)
+TEST(small_fabrics_have_a_shape)
 {
 	struct fabric *fabric = net_new();
 	uint32_t a = net_switch(fabric, "a"), b;

@@ -133,7 +133,7 @@ TEST(a_device_of_most_hosts_is_a_rail)
 	net_done(cluster.fabric, shape);
 }
 
-TEST(a_missing_hca_shifts_nobody)
+TEST(a_missing_hca_shifts_no_rail)
 {
 	assert_rails_and_none_miswired(with_gaps);
 }
@@ -175,7 +175,7 @@ TEST(two_swapped_cables_are_miswired)
 	net_done(cluster.fabric, shape);
 }
 
-TEST(where_a_fifth_disagrees_nobody_is_miswired)
+TEST(with_a_fifth_of_exceptions_no_port_is_miswired)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
@@ -230,7 +230,7 @@ TEST(classes_have_rails_of_their_own)
 	net_done(cluster.fabric, shape);
 }
 
-TEST(where_all_hcas_share_a_leaf_nothing_can_be_miswired)
+TEST(hcas_that_share_a_leaf_are_never_miswired)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
@@ -283,7 +283,7 @@ TEST(settings_name_rails)
 	net_done(cluster.fabric, shape);
 }
 
-TEST(one_name_everywhere_makes_no_thousand_rails)
+TEST(one_host_name_everywhere_has_limited_rails)
 {
 	struct fabric *fabric = net_new();
 	uint32_t leaf = net_switch(fabric, "leaf");

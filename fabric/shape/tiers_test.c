@@ -10,26 +10,26 @@
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
-#define LEAFS 6
+#define LEAVES 6
 #define SPINES 4
 
 /* Leafs with 8 hosts each, linked to every spine by two cables. */
 struct tree {
 	struct fabric *fabric;
-	uint32_t leaf[LEAFS], spine[SPINES];
+	uint32_t leaf[LEAVES], spine[SPINES];
 };
 
 static struct tree tree_new(void)
 {
 	struct tree tree = { .fabric = net_new() };
 
-	for (unsigned i = 0; i < LEAFS; i++) {
+	for (unsigned i = 0; i < LEAVES; i++) {
 		tree.leaf[i] = net_switch(tree.fabric, "leaf%u", i);
 		net_hosts(tree.fabric, "node", i * 8, 8, tree.leaf[i]);
 	}
 	for (unsigned i = 0; i < SPINES; i++) {
 		tree.spine[i] = net_switch(tree.fabric, "spine%u", i);
-		for (unsigned j = 0; j < LEAFS; j++)
+		for (unsigned j = 0; j < LEAVES; j++)
 			net_links(tree.fabric, tree.leaf[j], tree.spine[i], 2);
 	}
 	return tree;
@@ -51,7 +51,7 @@ static void unlink_pair(struct fabric *fabric, uint32_t a, uint32_t b, unsigned 
 
 static void assert_tiers(const struct tree *tree, const struct shape *shape)
 {
-	for (unsigned i = 0; i < LEAFS; i++)
+	for (unsigned i = 0; i < LEAVES; i++)
 		assert_int_equal(shape->nodes[tree->leaf[i]].tier, 1);
 	for (unsigned i = 0; i < SPINES; i++)
 		assert_int_equal(shape->nodes[tree->spine[i]].tier, 2);
@@ -73,7 +73,7 @@ TEST(a_tree_has_groups_of_all_uplinks_and_of_each_pair_down)
 	assert_int_equal(shape->groups[shape->ports[port].group].kind, GROUP_DOWN);
 	assert_int_equal(shape->groups[shape->ports[port].group].count, 2);
 	assert_int_equal(shape->groups[shape->ports[port].group].peer, tree.leaf[0]);
-	assert_int_equal(shape->group_count, LEAFS + LEAFS * SPINES);
+	assert_int_equal(shape->group_count, LEAVES + LEAVES * SPINES);
 	assert_float_equal(shape_oversubscription(shape, tree.leaf[0], true), 1, 1e-9);
 	/* 48 hosts of 400 Gb/s: half of them send to the other half. */
 	assert_int_equal(shape->bisection_bits_per_s / 1000000000, 48 * 400 / 2);
@@ -121,7 +121,7 @@ TEST(fewer_cables_than_the_pairs_around_are_missing)
 	net_done(tree.fabric, shape);
 }
 
-TEST(a_leaf_that_was_built_otherwise_lacks_nothing)
+TEST(a_leaf_with_fewer_cables_everywhere_lacks_none)
 {
 	struct tree tree = tree_new();
 	struct shape *shape;
@@ -201,7 +201,7 @@ TEST(a_leaf_with_two_hosts_on_one_spine_is_a_leaf)
 	net_done(tree.fabric, shape);
 }
 
-TEST(switches_that_fit_nowhere_say_why)
+TEST(switches_without_a_tier_have_a_reason)
 {
 	struct tree tree = tree_new();
 	uint32_t stub = net_switch(tree.fabric, "stub"), lone = net_switch(tree.fabric, "lone");
@@ -241,7 +241,7 @@ TEST(two_trees_that_are_not_connected_are_two_parts)
 	net_done(tree.fabric, shape);
 }
 
-/* Three tiers: @pods pods of 3 leafs and 2 spines, and 4 cores. */
+/* Three tiers: @pods pods of 3 leaves and 2 spines, and 4 cores. */
 struct tower {
 	struct fabric *fabric;
 	uint32_t leaf[4][3], spine[4][2], core[4];
@@ -282,7 +282,7 @@ static void assert_tower(const struct tower *tower, const struct shape *shape, u
 		assert_int_equal(shape->nodes[tower->core[i]].tier, 3);
 }
 
-TEST(planes_are_what_is_left_without_the_leafs)
+TEST(planes_are_the_parts_without_the_leaves)
 {
 	struct tower tower = tower_new(3);
 	struct shape *shape = net_shape(tower.fabric, NULL);
@@ -390,14 +390,14 @@ static void set_link(struct fabric *fabric, uint32_t port, enum link_speed speed
 	fabric->ports[port].width = fabric->ports[peer].width = width;
 }
 
-TEST(a_trunk_slower_than_what_is_beside_it_is_slow)
+TEST(a_trunk_slower_than_comparable_ones_is_slow)
 {
 	struct tree tree = tree_new();
 	uint32_t old = net_switch(tree.fabric, "old-spine"), port;
 	struct shape *shape;
 
-	/* A spine of an older generation is as slow to all leafs: no fault. */
-	for (uint32_t i = 0; i < LEAFS; i++)
+	/* A spine of an older generation is as slow to all leaves: no fault. */
+	for (uint32_t i = 0; i < LEAVES; i++)
 		set_link(tree.fabric, net_link(tree.fabric, tree.leaf[i], old), LINK_SPEED_HDR, LINK_WIDTH_4X);
 	port = tree.fabric->nodes[tree.spine[1]].first_port + 4;
 	set_link(tree.fabric, port, LINK_SPEED_NDR, LINK_WIDTH_1X);

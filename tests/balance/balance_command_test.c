@@ -167,7 +167,7 @@ static bool is_text(const json_t *row, const char *key, const char *text)
 	return !strcmp(json_string_value(json_object_get(row, key)), text);
 }
 
-static void since_when_is_found_within_a_minute_too(void **state)
+static void the_start_is_found_to_the_minute(void **state)
 {
 	int64_t at_us = BEGAN_US + 22 * MINUTE_US + 2 * SWEEP_US, since_us = 0;
 	char line[128], time[WHEN_SIZE];
@@ -184,7 +184,7 @@ static void since_when_is_found_within_a_minute_too(void **state)
 	json_decref(rows);
 }
 
-static void before_the_change_nobody_is_blamed(void **state)
+static void before_the_change_no_switch_is_reported(void **state)
 {
 	json_t *rows = at("|--all", 14), *row;
 	size_t i;
@@ -269,7 +269,7 @@ static void in_the_pause_all_is_idle(void **state)
 	free(output);
 }
 
-static void a_table_says_who_why_and_since_when(void **state)
+static void a_table_has_switch_cause_and_start(void **state)
 {
 	char *output, line[160], time[WHEN_SIZE], wanted[96];
 	const char *c;
@@ -288,7 +288,7 @@ static void a_table_says_who_why_and_since_when(void **state)
 	free(output);
 }
 
-static void a_switch_that_is_named_is_all_that_is_shown(void **state)
+static void only_the_given_switch_is_shown(void **state)
 {
 	json_t *rows = at("|leaf-002", MINUTES), *row;
 	size_t i;
@@ -300,7 +300,7 @@ static void a_switch_that_is_named_is_all_that_is_shown(void **state)
 	json_decref(rows);
 }
 
-static void rails_and_spines_stand_beside_each_other(void **state)
+static void rails_and_spines_are_compared(void **state)
 {
 	json_t *rows = at("|--rails", MINUTES), *row;
 	size_t i, rails = 0, switches = 0;
@@ -324,7 +324,7 @@ static void rails_and_spines_stand_beside_each_other(void **state)
 	json_decref(rows);
 }
 
-static void what_makes_no_sense_is_said_in_a_line(void **state)
+static void usage_errors_are_one_line(void **state)
 {
 	struct error err = { 0 };
 	char *output;
@@ -340,7 +340,7 @@ static void what_makes_no_sense_is_said_in_a_line(void **state)
 }
 
 /* A fabric of random links, without tables, whose shape is none: nothing to tell, and no crash. */
-static void any_fabric_has_an_answer(void **state)
+static void any_fabric_has_an_output(void **state)
 {
 	char *output;
 
@@ -357,16 +357,16 @@ static void any_fabric_has_an_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(before_the_change_nobody_is_blamed),
+		cmocka_unit_test(before_the_change_no_switch_is_reported),
 		cmocka_unit_test(the_skewed_leaf_and_its_port_are_named_since_the_change),
-		cmocka_unit_test(since_when_is_found_within_a_minute_too),
+		cmocka_unit_test(the_start_is_found_to_the_minute),
 		cmocka_unit_test(shares_are_what_was_sent),
 		cmocka_unit_test(in_the_pause_all_is_idle),
-		cmocka_unit_test(a_table_says_who_why_and_since_when),
-		cmocka_unit_test(a_switch_that_is_named_is_all_that_is_shown),
-		cmocka_unit_test(rails_and_spines_stand_beside_each_other),
-		cmocka_unit_test(what_makes_no_sense_is_said_in_a_line),
-		cmocka_unit_test(any_fabric_has_an_answer),
+		cmocka_unit_test(a_table_has_switch_cause_and_start),
+		cmocka_unit_test(only_the_given_switch_is_shown),
+		cmocka_unit_test(rails_and_spines_are_compared),
+		cmocka_unit_test(usage_errors_are_one_line),
+		cmocka_unit_test(any_fabric_has_an_output),
 	};
 
 	return cmocka_run_group_tests(tests, make_history, remove_history);

@@ -31,7 +31,7 @@ static void random_jobs(struct bed *bed)
 			hosts * (job + 1) / jobs, 1 + bed_below(bed, 16), 0.2 + bed_below(bed, 80) / 100.0);
 }
 
-/* Everybody talks to many: enough that uneven tables show. */
+/* Enough flows that uneven tables have an effect. */
 static void busy_job(struct bed *bed)
 {
 	bed_no_jobs(bed);
@@ -55,7 +55,7 @@ static uint32_t random_uplink(struct bed *bed, uint32_t least)
 
 TEST(even_tables_are_never_routing)
 {
-	unsigned windows = 0, told = 0;
+	unsigned windows = 0, reported = 0;
 
 	for (unsigned seed = 1; seed <= cases(); seed++) {
 		struct net_shape shape = bed_random_shape(seed);
@@ -74,19 +74,19 @@ TEST(even_tables_are_never_routing)
 			assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 0);
 			for (size_t i = 0; i < bed.balance.count; i++) {
 				if (bed.balance.results[i].t)
-					fail_msg("seed %u: even tables are told to be uneven", seed);
+					fail_msg("seed %u: even tables are reported to be uneven", seed);
 				windows += bed.balance.results[i].state == BALANCE_ACTIVE;
 			}
-			told += bed_count(&bed, BALANCE_FLOWS);
+			reported += bed_count(&bed, BALANCE_FLOWS);
 		}
 		bed_done(&bed);
 	}
-	print_message("# note: %u of %u windows of healthy groups had a finding (flows)\n", told, windows);
+	print_message("# note: %u of %u windows of healthy groups had a finding (flows)\n", reported, windows);
 	assert_true(windows > 50 * cases());
-	assert_true(told * 1000.0 <= windows);
+	assert_true(reported * 1000.0 <= windows);
 }
 
-/* Does the fault show: more than the M of flows go where they should not? */
+/* The fault is visible: the port has far more flows than its siblings. */
 static bool shows(const struct bed *bed, uint32_t port)
 {
 	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
@@ -127,7 +127,7 @@ TEST(skewed_tables_are_found)
 		for (unsigned window = 0; window < 12; window++) {
 			bed_run(&bed, NULL);
 			result = bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT);
-			/* Nobody else is blamed, nor anybody a second time. */
+			/* No other result has a cause, and each fault has one. */
 			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), result->cause == BALANCE_ROUTING);
 			assert_int_equal(bed_count(&bed, BALANCE_FLOWS), 0);
 			/* And it is known at once. */
@@ -141,7 +141,7 @@ TEST(skewed_tables_are_found)
 	assert_true(found * 100 >= skewed * 99);
 }
 
-/* Where everybody sends as much to everybody, predicted is what happens: on every link, both ways, skewed or not. */
+/* With uniform all-to-all traffic predictions equal the load: on every link, both ways, skewed or not. */
 TEST(predictions_come_true_where_all_send_to_all)
 {
 	unsigned checked = 0;
@@ -244,7 +244,7 @@ static bool *all_switches(const struct bed *bed, bool which)
 	return spread;
 }
 
-/* With adaptive routing everywhere, uneven tables harm nobody, and nobody is blamed for them. */
+/* With adaptive routing everywhere, uneven tables have no effect and no finding. */
 TEST(adaptive_routing_is_inferred_and_never_routing)
 {
 	unsigned done = 0, inferred = 0;
@@ -304,10 +304,10 @@ static void set_adaptive(struct bed *bed, enum balance_adaptive adaptive)
 }
 
 /* Said by a person, or seen at peers with tables as uneven: one leaf goes by its tables and nobody else does. */
-TEST(one_that_follows_its_tables_alone_is_told)
+TEST(a_single_switch_that_follows_its_tables_is_reported)
 {
 	for (unsigned seed = 1; seed <= cases() / 10 + 1; seed++) {
-		bool said = seed % 2, *spread;
+		bool configured = seed % 2, *spread;
 		struct bed bed;
 		uint32_t port, leaf;
 
@@ -315,19 +315,19 @@ TEST(one_that_follows_its_tables_alone_is_told)
 		leaf = bed_leaf(&bed, seed, 2);
 		port = bed.shape->members[uplinks_of(&bed, leaf)->first + bed_below(&bed, 8)];
 		for (uint32_t i = 0; i < 8; i++)
-			if (!said)
+			if (!configured)
 				bed_skew(&bed, bed.shape->members[uplinks_of(&bed, bed_leaf(&bed, i, 2))->first + 3],
 					 bed_leaf(&bed, i, 2) == leaf ? 0 : 0.7);
 		bed_skew(&bed, port, 0.7);
 		bed_publish(&bed);
-		if (said)
+		if (configured)
 			set_adaptive(&bed, ADAPTIVE_ON);
 		busy_job(&bed);
 		spread = all_switches(&bed, true);
 		spread[leaf] = false;
 		for (unsigned window = 0; window < 6; window++) {
 			bed_run(&bed, spread);
-			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), !said && window < 2);
+			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), !configured && window < 2);
 		}
 		assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 1);
 		assert_int_equal(bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT)->cause,
@@ -372,16 +372,16 @@ static void collide(struct bed *bed, uint32_t leaf, uint32_t *ret_port)
 }
 
 /* In 8 of 10 active windows; what is idle in between does not count, and resets nothing. */
-TEST(collisions_that_stay_are_told)
+TEST(lasting_collisions_are_reported)
 {
 	const struct balance_result *result;
-	unsigned told_at = 0;
+	unsigned reported_at = 0;
 	struct bed bed;
 	uint32_t port;
 
 	init_tree(&bed, 1);
 	collide(&bed, first_leaf(&bed), &port);
-	for (unsigned window = 1; window <= 30 && !told_at; window++) {
+	for (unsigned window = 1; window <= 30 && !reported_at; window++) {
 		size_t flows = bed.flows.count;
 
 		if (window % 3 == 0)
@@ -394,10 +394,10 @@ TEST(collisions_that_stay_are_told)
 			assert_int_equal(result->state, BALANCE_IDLE);
 		if (result->cause == BALANCE_FLOWS) {
 			assert_int_equal(result->hottest, bed_member(&bed, port));
-			told_at = window;
+			reported_at = window;
 		}
 	}
-	assert_int_equal(told_at, 11); /* the 8th active one */
+	assert_int_equal(reported_at, 11); /* the 8th active one */
 	assert_int_equal(bed_count(&bed, BALANCE_FLOWS), 1);
 	bed_done(&bed);
 }

@@ -15,7 +15,7 @@ static void need(bool fine, const char *what)
 {
 	if (fine)
 		return;
-	fprintf(stderr, "cannot build what to judge balance on: %s\n", what);
+	fprintf(stderr, "cannot build the fabric: %s\n", what);
 	abort();
 }
 
@@ -65,8 +65,8 @@ struct net_shape bed_random_shape(uint64_t seed)
 	return shape;
 }
 
-/* In no order, as they come where hosts were added over years: nothing of where a port is shows in its LID. */
-static void give_lids(struct bed *bed)
+/* LIDs in random order, independent of the position of a port. */
+static void assign_lids(struct bed *bed)
 {
 	struct fabric *fabric = bed->fabric;
 	uint32_t *ports = calloc(fabric->port_count + 1, sizeof(*ports)), count = 0;
@@ -110,7 +110,7 @@ static bool is_up(const struct fabric *fabric, uint32_t port)
 	return fabric->ports[port].peer != FABRIC_NONE && fabric->ports[port].state == PORT_ACTIVE;
 }
 
-/* Hops of each node to the one in queue[0]. Return: how many were reached. */
+/* Hops from each node to the one in queue[0]. Return: number of nodes reached. */
 static size_t measure(const struct fabric *fabric, uint16_t *hops, uint32_t *queue)
 {
 	size_t head = 0, tail = 1;
@@ -158,7 +158,7 @@ void bed_route(struct bed *bed)
 	uint16_t *hops = calloc(fabric->node_count + 1, sizeof(*hops));
 	uint32_t *queue = calloc(fabric->node_count + 1, sizeof(*queue));
 	uint32_t *given = calloc(fabric->port_count + 1, sizeof(*given));
-	/* What leads to switches themselves carries nothing, and is spread apart from what does. */
+	/* Routes to switches carry no load, and are distributed separately. */
 	uint32_t *to_switches = calloc(fabric->port_count + 1, sizeof(*to_switches));
 	uint32_t *owners = calloc(bed->table_size, sizeof(*owners));
 	size_t reached;
@@ -242,7 +242,7 @@ void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed)
 	bed->random = seed;
 	if (net_shape_build(shape, &bed->fabric, &err) < 0)
 		need(false, err.text);
-	give_lids(bed);
+	assign_lids(bed);
 	make_tables(bed);
 	bed_route(bed);
 	bed_publish(bed);
@@ -338,7 +338,7 @@ static void count_link(struct bed *bed, uint32_t port, double bytes)
 	bed->loads[bed->fabric->ports[port].peer].rcv_bytes += bytes;
 }
 
-/* Adaptive routing: what a switch sends up goes over all of its uplinks. What happens above is left as it was. */
+/* Adaptive routing: a switch sends over all of its uplinks. Hops above are not changed. */
 static void count_hop(struct bed *bed, uint32_t port, double bytes, const bool *spread_at)
 {
 	const struct shape_port *at = &bed->shape->ports[port];

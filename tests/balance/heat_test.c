@@ -286,7 +286,7 @@ TEST(cells_are_exactly_as_wide)
 }
 
 /* Without colour and without Unicode each state has a sign of its own, in one column. */
-TEST(signs_need_no_colour)
+TEST(signs_need_no_color)
 {
 	char texts[7][16];
 	struct heat_cell cell = { .value = { 0.97f, 0.5f, 0.47f }, .links = 2, .working = 2, .sign = HEAT_LOAD };
@@ -335,7 +335,7 @@ TEST(nothing_overlaps_at_any_size)
 						}
 }
 
-TEST(names_lose_what_all_of_them_begin_with)
+TEST(names_lose_their_common_prefix)
 {
 	static const char *const spines[] = { "spine-01", "spine-02", "spine-10" }, *const alone[] = { "core" },
 				*const numbered[] = { "core-7" }, *const apart[] = { "a1", "b1" };
