@@ -82,8 +82,8 @@ struct conserve_side {
 struct conserve_run {
 	uint64_t link_bits_per_s; /* 0: no run */
 	struct conserve_side sent, received;
-	/* Bounds of the lead of the sender at the first pair of readings. */
-	double ahead_words, ahead_packets, behind_words, behind_packets;
+	/* Bounds of the lead of the sender, and of the receiver, at the first pair of readings. */
+	struct conserve_amount { double words, packets; } ahead, behind;
 };
 
 /*

@@ -45,60 +45,28 @@ const char *rail_by_settings(const struct shape_build *build, uint32_t node)
 	return NULL;
 }
 
-/* The key of a device. Return: NULL: none, or out of memory (*ret_code). */
-static const char *key_of(struct rail_build *rails, uint32_t node, uint32_t nth, int *ret_code)
+/* Set the key of the device of a port; it has none without a device name. */
+static int find_key(struct rail_build *rails, struct rail_port *port)
 {
 	const struct shape_build *build = rails->build;
-	const char *rule = rail_by_settings(build, node), *device = build->device_of[node], *key;
+	const char *rule = rail_by_settings(build, port->node), *device = build->device_of[port->node], *key;
 	int number = device_number(device);
 	char text[NODE_NAME_SIZE + 16];
 
 	if (rule)
 		snprintf(text, sizeof(text), "=%s", rule);
 	else if (!device[0])
-		return NULL;
+		return 0;
 	else if (number >= 0 && !rails->full_names)
 		snprintf(text, sizeof(text), "#%d", number);
 	else
 		snprintf(text, sizeof(text), ".%s", device);
 	if (!rule && rails->by_port)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "/%u", nth + 1);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "/%u", port->nth + 1);
+	if (shape_find_text(&rails->keys, text, &port->key))
+		return 0;
 	key = shape_string(build->shape, text, strlen(text));
-	if (!key)
-		*ret_code = ERR_NOMEM;
-	return key;
-}
-
-/* Keys by device name: thousands of HCAs have few different ones. */
-struct device_keys {
-	struct shape_strings devices;
-	uint32_t *key; /* by device name; or SHAPE_NONE */
-};
-
-static int find_key(struct rail_build *rails, struct device_keys *known, struct rail_port *port)
-{
-	const struct shape_settings *settings = rails->build->settings;
-	bool plain = !rails->by_port && !(settings && settings->rails);
-	size_t before = known->devices.count;
-	uint32_t device = 0;
-	const char *key;
-	int code = 0;
-
-	if (plain) {
-		code = shape_intern(&known->devices, rails->build->device_of[port->node], &device);
-		if (code < 0)
-			return code;
-		if (known->devices.count == before) {
-			port->key = known->key[device];
-			return 0;
-		}
-	}
-	key = key_of(rails, port->node, port->nth, &code);
-	if (key)
-		code = shape_intern(&rails->keys, key, &port->key);
-	if (plain)
-		known->key[device] = port->key;
-	return code;
+	return key ? shape_intern(&rails->keys, key, &port->key) : ERR_NOMEM;
 }
 
 /* Two HCAs of one host have the number of this one: mlx4_0 and mlx5_0. */
@@ -196,16 +164,14 @@ static int choose_rails(struct rail_build *rails)
 int rail_find_keys(struct rail_build *rails)
 {
 	struct shape_build *build = rails->build;
-	struct device_keys known = { .key = shape_indexes(build, build->fabric->node_count) };
 	int code = 0;
 
 	/* At most the cabled ports, and one port of each other HCA. */
 	rails->list = shape_scratch(build, build->fabric->port_count, sizeof(*rails->list));
-	if (!known.key || !rails->list)
+	if (!rails->list)
 		return ERR_NOMEM;
 	list_ports(rails);
 	for (uint32_t i = 0; i < rails->list_count && code == 0; i++)
-		code = find_key(rails, &known, &rails->list[i]);
-	shape_strings_done(&known.devices);
+		code = find_key(rails, &rails->list[i]);
 	return code < 0 ? code : choose_rails(rails);
 }
