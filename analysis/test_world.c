@@ -388,12 +388,12 @@ void world_sweeps(struct world *world, unsigned count)
 void world_restart(struct world *world)
 {
 	const struct finding *const *open;
-	size_t count = health_open(world->health, &open), i;
+	size_t count = health_open(world->health, &open);
 	struct health *health = health_create(&world->settings);
 
 	if (!health)
 		abort();
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (health_restore(health, open[i], NULL) < 0)
 			abort();
 	health_destroy(world->health);

@@ -214,12 +214,10 @@ static void record_flap(struct health *health, uint32_t at, uint64_t times)
 
 static void record_returned(struct health *health)
 {
-	uint32_t i;
-
 	if (health->returned_generation == health->generation)
 		return;
 	health->returned_generation = health->generation;
-	for (i = 0; i < health->port_count; i++) {
+	for (uint32_t i = 0; i < health->port_count; i++) {
 		struct health_port *port = &health->ports[i];
 
 		if (!port->returned)
@@ -239,9 +237,8 @@ static void record_returned(struct health *health)
 static void record_link_downed(struct health *health)
 {
 	const struct health_input *input = health->input;
-	size_t i;
 
-	for (i = 0; i < input->sample_count; i++) {
+	for (size_t i = 0; i < input->sample_count; i++) {
 		const struct delta *delta = input->samples[i].delta;
 		uint32_t at = health->port_of[input->samples[i].port];
 		struct health_port *port = &health->ports[at];
@@ -383,13 +380,12 @@ static void record_details(struct health *health)
 void health_record_counters(struct health *health)
 {
 	const struct health_input *input = health->input;
-	size_t i;
 
 	record_returned(health);
 	record_link_downed(health);
 	if (!grow_loads(health))
 		return;
-	for (i = 0; i < input->sample_count; i++) {
+	for (size_t i = 0; i < input->sample_count; i++) {
 		const struct health_sample *sample = &input->samples[i];
 		uint32_t at = health->port_of[sample->port];
 		const struct delta *delta = sample->delta;

@@ -34,15 +34,14 @@ struct rails {
 static bool rails_make(struct health *health, struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
-	size_t i, r;
 
 	rails->rails = shape->rail_count < RAILS_MOST ? shape->rail_count : RAILS_MOST;
 	rails->views = calloc(shape->host_count + 1, sizeof(*rails->views));
 	rails->ports = calloc(shape->host_count * rails->rails + 1, sizeof(*rails->ports));
 	if (!rails->views || !rails->ports)
 		return false;
-	for (i = 0; i < shape->host_count; i++)
-		for (r = 0; r < rails->rails; r++)
+	for (size_t i = 0; i < shape->host_count; i++)
+		for (size_t r = 0; r < rails->rails; r++)
 			rails->ports[i * rails->rails + r].port = FABRIC_NONE;
 	return true;
 }
@@ -82,14 +81,13 @@ static int compare_active(const void *a, const void *b)
 static void rails_take(struct health *health, struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
-	size_t r, i;
 
-	for (i = 0; i < shape->host_count; i++) {
+	for (size_t i = 0; i < shape->host_count; i++) {
 		rails->views[i].host = (uint32_t)i;
 		rails->views[i].first = (uint32_t)(i * rails->rails);
 	}
-	for (r = 0; r < rails->rails; r++)
-		for (i = 0; i < shape->rails[r].count; i++)
+	for (size_t r = 0; r < rails->rails; r++)
+		for (size_t i = 0; i < shape->rails[r].count; i++)
 			take_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
 	rails->count = shape->host_count;
 	qsort(rails->views, rails->count, sizeof(*rails->views), compare_active);
@@ -114,9 +112,9 @@ static size_t count_same(const struct rails *rails, size_t from)
 static double relative(const struct rails *rails, const struct rail_view *view, size_t rail)
 {
 	double values[RAILS_MOST], middle;
-	size_t count = 0, r;
+	size_t count = 0;
 
-	for (r = 0; r < rails->rails; r++)
+	for (size_t r = 0; r < rails->rails; r++)
 		if (view->active & UINT64_C(1) << r)
 			values[count++] = rails->ports[view->first + r].bytes;
 	middle = balance_median(values, count);
@@ -173,14 +171,14 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 		       size_t rail, double *values)
 {
 	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, others;
-	size_t off_hosts = 0, i;
+	size_t off_hosts = 0;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		values[i] = relative(rails, &views[i], rail);
 	others = balance_median(values, count);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		off_hosts += others > 0 && fabs(relative(rails, &views[i], rail) / others - 1) > limit;
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		double own = relative(rails, &views[i], rail);
 		bool off = others > 0 && fabs(own / others - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
 		struct health_tracker *tracker = rail_tracker(health, &rails->ports[views[i].first + rail], off);
@@ -236,11 +234,11 @@ static void hold_unused(struct health *health, const struct health_tracker *trac
 static void check_unused(struct health *health, const struct rails *rails, size_t from, size_t alike)
 {
 	const struct shape *shape = health->input->shape;
-	size_t others, i, r;
+	size_t others;
 	uint64_t missing = unused_rails(rails, from, alike, &others);
 
-	for (i = from; i < from + alike; i++)
-		for (r = 0; r < rails->rails; r++) {
+	for (size_t i = from; i < from + alike; i++)
+		for (size_t r = 0; r < rails->rails; r++) {
 			const struct rail_view *view = &rails->views[i];
 			bool unused = missing & UINT64_C(1) << r;
 			struct health_tracker *tracker;
@@ -265,12 +263,12 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 	const struct shape *shape = health->input->shape;
 	struct health_open_finding *open;
 	uint64_t compute = 0, used = 0;
-	size_t busy = 0, i, r;
+	size_t busy = 0, r;
 
 	for (r = 0; r < rails->rails; r++)
 		if (shape->rails[r].class == CLASS_COMPUTE)
 			compute |= UINT64_C(1) << r;
-	for (i = 0; i < rails->count; i++) {
+	for (size_t i = 0; i < rails->count; i++) {
 		used |= rails->views[i].active;
 		busy += rails->views[i].active != 0;
 	}
@@ -295,9 +293,8 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 static uint32_t count_alike(const struct rails *rails, uint64_t active)
 {
 	uint32_t count = 0;
-	size_t i;
 
-	for (i = 0; i < rails->count; i++)
+	for (size_t i = 0; i < rails->count; i++)
 		count += rails->views[i].active == active;
 	return count;
 }
@@ -356,18 +353,18 @@ static void record_busy(struct health *health, const struct rails *rails, const 
 static void check_idle(struct health *health, const struct rails *rails)
 {
 	uint32_t stopped[IDLE_WINDOWS_MOST + 1] = { 0 }, alike, with;
-	size_t known = 0, all = 0, i;
+	size_t known = 0, all = 0;
 
-	for (i = 0; i < rails->count; i++) {
+	for (size_t i = 0; i < rails->count; i++) {
 		known += rails->views[i].known != 0;
 		all += health->input->shape->hosts[rails->views[i].host].class == CLASS_COMPUTE;
 	}
 	/* With too few readings no host is known to be idle. */
 	if (known * 10 < all * 9)
 		return;
-	for (i = 0; i < rails->count; i++)
+	for (size_t i = 0; i < rails->count; i++)
 		record_busy(health, rails, &rails->views[i], stopped);
-	for (i = 0; i < rails->count; i++) {
+	for (size_t i = 0; i < rails->count; i++) {
 		struct health_host *host = host_of_view(health, &rails->views[i]);
 
 		if (!host || !host->idle_windows || host->busy_windows < BUSY_WINDOWS)
