@@ -336,18 +336,6 @@ static bool is_confirmed(struct health *health, const struct route_hole *hole)
 	return false;
 }
 
-/* Holes of a table that changed start now: they may be different ones. */
-static void restart_holes(struct health *health)
-{
-	const struct health_input *input = health->input;
-	uint32_t at;
-
-	for (size_t i = 0; i < input->routes_changed_count; i++)
-		if (map_get(&health->by_guid, input->routes_changed_guids[i], &at) && health->nodes[at].hole_us &&
-		    !health_find(health, FINDING_BLACK_HOLE, health->nodes[at].guid, 0, 0))
-			health->nodes[at].hole_us = health->now_us;
-}
-
 /* Check all routes. A node keeps the time at which routes were first seen to end there. */
 static void update_holes(struct health *health)
 {
@@ -357,7 +345,11 @@ static void update_holes(struct health *health)
 	health->routes.checked_us = health->now_us;
 	health->routes.first_reads = false;
 	health->routes.hole_count = 0;
-	restart_holes(health);
+	/* Holes of a table that changed start now: they may be different ones. */
+	for (size_t i = 0; i < health->node_count; i++)
+		if (health->nodes[i].hole_us && health->nodes[i].routes_us == health->now_us &&
+		    !health_find(health, FINDING_BLACK_HOLE, health->nodes[i].guid, 0, 0))
+			health->nodes[i].hole_us = health->now_us;
 	if (routes_check(input->routes, input->fabric, record_hole, health, NULL) < 0)
 		health->failed = true;
 	for (size_t i = 0; i < health->routes.hole_count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Uneven groups. balance_evaluate() evaluates a window; this file decides what is reported. The cause
- * `routing` requires a fresh read of the forwarding table, because a subnet manager can change it
- * without notice. A load that contradicts the known table therefore triggers a read, and the same
+ * Uneven groups. balance_evaluate() evaluates a window; this file decides what is reported. The
+ * cause `routing` requires a fresh read of the forwarding table, because a subnet manager can change
+ * it without notice. A load that contradicts the known table therefore triggers a read, and the same
  * window is evaluated again with the new table.
  */
 #include <math.h>
@@ -14,22 +14,19 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/*
- * If a requested table was unchanged, the next request waits for 5 min, then 10 min, ... at most 1
- * h.
- */
+/* After an unchanged table the next request waits for 5 min, then 10 min, ... at most 1 h. */
 #define PAUSE_US (5 * (int64_t)MINUTE_US)
 #define PAUSE_MOST_US HOUR_US
 /* The last ten windows, one bit each. */
-#define WINDOWS_LATELY 0x3ffu
-#define ASK_AGAIN_US (30 * (int64_t)SECOND_US)
+#define LAST_WINDOWS 0x3ffu
+#define REQUEST_AGAIN_US (30 * (int64_t)SECOND_US)
 
 void health_request_table(struct health *health, uint32_t at)
 {
 	struct health_node *node = &health->nodes[at];
 	uint64_t *grown;
 
-	if (node->table_wanted_us && health->now_us - node->table_requested_us < ASK_AGAIN_US)
+	if (node->table_wanted_us && health->now_us - node->table_requested_us < REQUEST_AGAIN_US)
 		return;
 	grown = array_grow(health->table_requests.guids, health->table_requests.count, &health->table_requests.capacity,
 			   sizeof(*grown));
@@ -178,7 +175,7 @@ static void record_hottest(struct health *health, const struct balance_result *r
 		tracker = health_track(health, at);
 		if (!tracker)
 			return;
-		if (hottest && !(tracker->hot[direction] & WINDOWS_LATELY))
+		if (hottest && !(tracker->hot[direction] & LAST_WINDOWS))
 			tracker->hot_wall_us[direction] = health->balance.start_wall_us;
 		tracker->hot[direction] = tracker->hot[direction] << 1 | hottest;
 	}

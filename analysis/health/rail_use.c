@@ -14,7 +14,7 @@
 
 enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4,
        BUSY_WINDOWS = 3, IDLE_WINDOWS_MOST = 120,
-       RAIL_LATELY = 0xf, OFF_HOSTS_MOST = 2 };
+       RAIL_LAST_WINDOWS = 0xf, OFF_HOSTS_MOST = 2 };
 
 /* One host in this window. */
 struct rail_view {
@@ -189,7 +189,7 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 		shift(health, &tracker->rail_off, &tracker->rail_wall_us, off);
 		windows = bits(tracker->rail_off & ((1u << RAIL_WINDOWS) - 1));
 		if (windows >= RAIL_WINDOWS_OFF ||
-		    (tracker->rail_off & RAIL_LATELY && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
+		    (tracker->rail_off & RAIL_LAST_WINDOWS && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
 			hold_imbalance(health, tracker, rails, &views[i], rail, others);
 	}
 }
