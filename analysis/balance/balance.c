@@ -325,7 +325,7 @@ static uint32_t find_hottest(const struct shape_group *group, const struct balan
 	return hottest;
 }
 
-/* Tests M and H: set state, m, h, hottest, excess and utilizations. @result has shares and table data, and t. */
+/* Tests M and H; @result has shares, table data and t. */
 static void test_measured(const struct balance_input *input, const struct balance_settings *settings,
 			   const struct shape_group *group, struct balance_result *result,
 			   const struct balance_sums *sums)

@@ -11,7 +11,7 @@
 
 enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 
-/* Share of the bytes of a full port that one output must send, so that the stall continues there. */
+/* Share of the bytes of a full port that one output must send for the stall to continue there. */
 #define FULL_GOES_ON 0.9
 
 static void start_window(struct health *health)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Uneven groups. balance_evaluate() evaluates a window; this file decides what is reported. The
- * cause `routing` requires a fresh read of the forwarding table, because a subnet manager can change
- * it without notice. A load that contradicts the known table therefore triggers a read, and the same
- * window is evaluated again with the new table.
+ * cause `routing` requires a fresh read of the forwarding table, because a subnet manager can
+ * change it without notice. A load that contradicts the known table therefore triggers a read, and
+ * the same window is evaluated again with the new table.
  */
 #include <math.h>
 #include <stdlib.h>
