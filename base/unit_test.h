@@ -8,6 +8,8 @@
  *	}
  *
  * main() runs the tests of the file in their order. Helpers in other files include cmocka.h.
+ * UNIT_TEST_SETUP and UNIT_TEST_TEARDOWN, defined before the include, name functions of the file
+ * that run before the first test and after the last one.
  */
 #ifndef IBWIRE_BASE_UNIT_TEST_H
 #define IBWIRE_BASE_UNIT_TEST_H
@@ -47,9 +49,17 @@ static void unit_test_add(int line, const char *name, CMUnitTestFunction functio
 	} \
 	static void name(__attribute__((unused)) void **unit_test_state)
 
+#ifdef UNIT_TEST_SETUP
+static int UNIT_TEST_SETUP(void **state);
+static int UNIT_TEST_TEARDOWN(void **state);
+#else
+#define UNIT_TEST_SETUP NULL
+#define UNIT_TEST_TEARDOWN NULL
+#endif
+
 int main(void)
 {
-	return _cmocka_run_group_tests("tests", unit_tests, unit_test_count, NULL, NULL);
+	return _cmocka_run_group_tests("tests", unit_tests, unit_test_count, UNIT_TEST_SETUP, UNIT_TEST_TEARDOWN);
 }
 
 #endif

@@ -3,19 +3,16 @@
  * `ibwire balance` over a history whose truth is known: 24 minutes of traffic on a fat-tree, a leaf's routes skewed
  * after 15 of them, and a pause from the 18th to the 20th.
  */
+#define UNIT_TEST_SETUP make_history
+#define UNIT_TEST_TEARDOWN remove_history
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
@@ -167,13 +164,12 @@ static bool is_text(const json_t *row, const char *key, const char *text)
 	return !strcmp(json_string_value(json_object_get(row, key)), text);
 }
 
-static void the_start_is_found_to_the_minute(void **state)
+TEST(the_start_is_found_to_the_minute)
 {
 	int64_t at_us = BEGAN_US + 22 * MINUTE_US + 2 * SWEEP_US, since_us = 0;
 	char line[128], time[WHEN_SIZE];
 	json_t *rows;
 
-	(void)state;
 	snprintf(line, sizeof(line), "balance|leaf-004|--at|%s", when_format_utc(at_us, time));
 	rows = run_json(line);
 	assert_true(is_text(json_array_get(rows, 0), "cause", "routing"));
@@ -184,12 +180,11 @@ static void the_start_is_found_to_the_minute(void **state)
 	json_decref(rows);
 }
 
-static void before_the_change_no_switch_is_reported(void **state)
+TEST(before_the_change_no_switch_is_reported)
 {
 	json_t *rows = at("|--all", 14), *row;
 	size_t i;
 
-	(void)state;
 	/* 8 leafs in both directions with 8 uplinks. */
 	assert_int_equal(json_array_size(rows), 8 * 2 * 8);
 	json_array_foreach(rows, i, row) {
@@ -200,13 +195,12 @@ static void before_the_change_no_switch_is_reported(void **state)
 	json_decref(rows);
 }
 
-static void the_skewed_leaf_and_its_port_are_named_since_the_change(void **state)
+TEST(the_skewed_leaf_and_its_port_are_named_since_the_change)
 {
 	json_t *rows = at("", MINUTES), *row;
 	int64_t since_us = 0;
 	size_t i, named = 0;
 
-	(void)state;
 	json_array_foreach(rows, i, row) {
 		if (is_text(row, "cause", "none"))
 			continue;
@@ -229,13 +223,12 @@ static void the_skewed_leaf_and_its_port_are_named_since_the_change(void **state
 }
 
 /* What is said of each link is what it carried, and shares of a group are all of it. */
-static void shares_are_what_was_sent(void **state)
+TEST(shares_are_what_was_sent)
 {
 	json_t *rows = at("|--all", MINUTES), *row;
 	double sums[3] = { 0 };
 	size_t i;
 
-	(void)state;
 	json_array_foreach(rows, i, row) {
 		uint32_t port = fabric_find_port(bed.fabric, guid_of(row, "node_guid"),
 						 (uint8_t)integer_of(row, "port"));
@@ -254,12 +247,11 @@ static void shares_are_what_was_sent(void **state)
 	json_decref(rows);
 }
 
-static void in_the_pause_all_is_idle(void **state)
+TEST(in_the_pause_all_is_idle)
 {
 	json_t *rows = at("", RESUMED_AT);
 	char *output, line[128], time[WHEN_SIZE];
 
-	(void)state;
 	/* Tables alone are no cause. */
 	assert_int_equal(json_array_size(rows), 0);
 	json_decref(rows);
@@ -269,12 +261,11 @@ static void in_the_pause_all_is_idle(void **state)
 	free(output);
 }
 
-static void a_table_has_switch_cause_and_start(void **state)
+TEST(a_table_has_switch_cause_and_start)
 {
 	char *output, line[160], time[WHEN_SIZE], wanted[96];
 	const char *c;
 
-	(void)state;
 	snprintf(line, sizeof(line), "balance|--ascii|--at|%s", when(MINUTES, time));
 	assert_int_equal(run(line, &output, NULL), 0);
 	assert_non_null(strstr(output, "1 group with a cause"));
@@ -288,25 +279,23 @@ static void a_table_has_switch_cause_and_start(void **state)
 	free(output);
 }
 
-static void only_the_given_switch_is_shown(void **state)
+TEST(only_the_given_switch_is_shown)
 {
 	json_t *rows = at("|leaf-002", MINUTES), *row;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(json_array_size(rows), 2 * 8);
 	json_array_foreach(rows, i, row)
 		assert_true(is_text(row, "node", "MF0;leaf-002:MQM8700/U1"));
 	json_decref(rows);
 }
 
-static void rails_and_spines_are_compared(void **state)
+TEST(rails_and_spines_are_compared)
 {
 	json_t *rows = at("|--rails", MINUTES), *row;
 	size_t i, rails = 0, switches = 0;
 	double share = 0;
 
-	(void)state;
 	json_array_foreach(rows, i, row) {
 		rails += is_text(row, "kind", "rail");
 		if (!is_text(row, "kind", "switch"))
@@ -324,12 +313,11 @@ static void rails_and_spines_are_compared(void **state)
 	json_decref(rows);
 }
 
-static void usage_errors_are_one_line(void **state)
+TEST(usage_errors_are_one_line)
 {
 	struct error err = { 0 };
 	char *output;
 
-	(void)state;
 	assert_int_equal(run("balance|--rails|leaf-002", &output, &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "--rails"));
 	free(output);
@@ -340,11 +328,10 @@ static void usage_errors_are_one_line(void **state)
 }
 
 /* A fabric of random links, without tables, whose shape is none: nothing to tell, and no crash. */
-static void any_fabric_has_an_output(void **state)
+TEST(any_fabric_has_an_output)
 {
 	char *output;
 
-	(void)state;
 	use_database(NULL);
 	assert_int_equal(run("balance|--all", &output, NULL), 0);
 	assert_non_null(strstr(output, "no forwarding tables at this time"));
@@ -352,22 +339,4 @@ static void any_fabric_has_an_output(void **state)
 	assert_int_equal(run("balance|--rails|--all", &output, NULL), 0);
 	free(output);
 	use_database(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(before_the_change_no_switch_is_reported),
-		cmocka_unit_test(the_skewed_leaf_and_its_port_are_named_since_the_change),
-		cmocka_unit_test(the_start_is_found_to_the_minute),
-		cmocka_unit_test(shares_are_what_was_sent),
-		cmocka_unit_test(in_the_pause_all_is_idle),
-		cmocka_unit_test(a_table_has_switch_cause_and_start),
-		cmocka_unit_test(only_the_given_switch_is_shown),
-		cmocka_unit_test(rails_and_spines_are_compared),
-		cmocka_unit_test(usage_errors_are_one_line),
-		cmocka_unit_test(any_fabric_has_an_output),
-	};
-
-	return cmocka_run_group_tests(tests, make_history, remove_history);
 }
