@@ -32,7 +32,7 @@ TEST(a_torus_is_no_tree)
 		for (unsigned height = 3; height <= 4; height++) {
 			struct fabric *fabric = net_new();
 			uint32_t at[6][4];
-		
+
 			for (unsigned x = 0; x < width; x++) {
 				for (unsigned y = 0; y < height; y++) {
 					at[x][y] = net_switch(fabric, "switch-%u-%u", x, y);
@@ -55,7 +55,7 @@ TEST(a_full_mesh_is_no_tree)
 	for (unsigned size = 3; size <= 8; size++) {
 		struct fabric *fabric = net_new();
 		uint32_t at[8];
-	
+
 		for (unsigned i = 0; i < size; i++) {
 			at[i] = net_switch(fabric, "switch%u", i);
 			net_hosts(fabric, "n", i * 10, 4, at[i]);
