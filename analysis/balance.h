@@ -29,11 +29,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct delta;
 struct error;
 struct fabric;
+struct node;
+struct pma_caps;
+struct port;
 struct routes;
 struct shape;
+struct shape_host;
 struct shape_settings;
+struct text;
 
 /* Thresholds; each is a setting. The comments give the defaults of balance_settings_default(). */
 struct balance_settings {
@@ -62,11 +68,6 @@ struct balance_load {
 	double stall;             /* 0..1 of the time, an estimate; NAN: not known */
 	double xmit_discards;     /* NAN: not known */
 };
-
-struct delta;
-struct node;
-struct pma_caps;
-struct port;
 
 /*
  * balance_load_of - the load of a port from its counters
@@ -162,11 +163,11 @@ int64_t balance_window_us(int64_t interval_us);
 double balance_port_rate(const struct balance_input *input, uint32_t port, bool xmit);
 
 /*
- * balance_judge - evaluate all groups in one window
+ * balance_evaluate - evaluate all groups in one window
  * @ret:  balance_done() frees it
  * Return: 0 or ERR_NOMEM.
  */
-int balance_judge(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
+int balance_evaluate(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
 		  struct error *err);
 void balance_done(struct balance *balance);
 
@@ -212,8 +213,96 @@ void balance_memory_destroy(struct balance_memory *memory);
 int balance_memory_step(struct balance_memory *memory, const struct shape *shape,
 			const struct balance_settings *settings, struct balance *balance, struct error *err);
 
+/* balance_median - sorts @values. Return: NAN: there are none. */
+double balance_median(double *values, size_t count);
+
 /* Names: "routing", "on". */
 const char *balance_cause_name(enum balance_cause cause);
 const char *balance_adaptive_name(enum balance_adaptive adaptive);
+
+/* Comparison of rails, planes, switches of a tier, and the HCAs of a host. */
+
+/* Maximum number of HCAs of one host. */
+#define BALANCE_RAILS_MOST 32
+
+/* Load of a set of ports, and its share among comparable sets. */
+struct balance_amount {
+	const char *kind;
+	uint32_t index;        /* of the rail, plane, node or host */
+	double xmit, rcv;      /* bytes per us */
+	double capacity;       /* bits per s of the ports that were read, one direction */
+	uint32_t active, known;
+	double share, fair;    /* among comparable sets; NAN: unknown */
+	double excess;         /* above the mean; of a host: of its busiest rail; NAN: unknown */
+};
+
+/* balance_amount_add - add an Active port; if it was not read, it counts in .active only. */
+void balance_amount_add(const struct balance_input *input, uint32_t port, struct balance_amount *amount);
+
+/*
+ * balance_amount_load - bytes per us sent and received relative to capacity, both directions; NAN:
+ * unknown.
+ */
+double balance_amount_load(const struct balance_amount *amount);
+
+/* balance_amounts_most - the largest of those loads; 0: all unknown. */
+double balance_amounts_most(const struct balance_amount *amounts, size_t count);
+
+/* balance_amounts_compare - set share, fair and excess of comparable amounts. */
+void balance_amounts_compare(struct balance_amount *amounts, size_t count);
+
+/*
+ * balance_host_rails - loads of the HCAs of a host, in the order of the shape
+ * @rails:  BALANCE_RAILS_MOST of them; .index is the node
+ * @sum:    of all HCAs; its excess is that of the busiest one; kind and index are unchanged
+ * Return: number of HCAs.
+ */
+uint32_t balance_host_rails(const struct balance_input *input, const struct shape_host *host,
+			    struct balance_amount *rails, struct balance_amount *sum);
+
+/* balance_host_is_busy - the host is busy enough to compare its rails. */
+bool balance_host_is_busy(const struct balance_amount *sum, const struct balance_settings *settings);
+
+/*
+ * balance_compare_excess - for qsort of amounts: most uneven first; equal whole percents by index.
+ */
+int balance_compare_excess(const void *a, const void *b);
+
+/* Display of results: selection, order and reasons. */
+
+/* balance_is_reported - it has a cause, or is active and uneven. */
+bool balance_is_reported(const struct balance_result *result);
+
+/* balance_is_second - a lost or slow link, which is already shown for the other direction. */
+bool balance_is_second(const struct balance_result *result);
+
+/* balance_is_of_interest - the group has several members, and no other result shows the same. */
+bool balance_is_of_interest(const struct shape *shape, const struct balance_result *result);
+
+/* balance_is_echo - the imbalance is caused by another switch with uneven tables. */
+bool balance_is_echo(const struct shape *shape, const struct balance *balance, const struct balance_result *result);
+
+/*
+ * balance_compare - worst first: a cause with harm, a cause, harm, the excess
+ * For qsort_r of uint32_t, indices of results. @ctx: the struct balance
+ */
+int balance_compare(const void *a, const void *b, void *ctx);
+
+/*
+ * balance_order_members - order the members of a result
+ * Members that are down come first, then by utilization; members that were not read last.
+ * @count:  of members
+ * @ret:    @count indices into result->members
+ */
+void balance_order_members(const struct balance_result *result, uint32_t count, uint32_t *ret);
+
+/* balance_largest_share - largest of the measured, predicted and fair shares; 0: all unknown. */
+double balance_largest_share(const struct balance_result *result, uint32_t count);
+
+/* balance_test_letters - the tests that hold: "TMH", "-M-"; "?" where tables are unknown. */
+const char *balance_test_letters(const struct balance_result *result);
+
+/* balance_append_reason - the reason for a result, as a sentence without a full stop. */
+void balance_append_reason(const struct shape *shape, const struct balance_result *result, struct text *text);
 
 #endif

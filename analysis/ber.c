@@ -50,9 +50,8 @@ static struct ber from_details(const struct detail_delta *delta, const unsigned 
 	uint64_t errors = 0;
 	uint32_t bits = 0;
 	struct ber ber;
-	unsigned i;
 
-	for (i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		if (!says_something(delta, numbers[i]))
 			return not_known;
 		errors += delta->value[numbers[i]];

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 
-#include <cmocka.h>
-
 #include "analysis/ber.h"
+#include "base/unit_test.h"
 #include "fabric/speed.h"
 
 #define HOUR_US (3600 * INT64_C(1000000))
@@ -32,24 +27,22 @@ static bool is_near(double value, double wanted)
 	return fabs(value - wanted) <= wanted * 1e-9;
 }
 
-static void errors_are_counted_over_all_bits_of_the_time(void **state)
+TEST(errors_are_counted_over_all_bits_of_the_time)
 {
 	struct delta delta = symbols(8, HOUR_US);
 	struct ber ber = ber_symbol(&delta, ndr());
 
-	(void)state;
 	assert_true(is_near(ber.bits, 3600 * 4e11));
 	assert_true(is_near(ber.rate, 8 / 1.44e15));
 	assert_false(ber.at_least);
 	assert_true(isnan(ber_below(&ber)));
 }
 
-static void no_error_says_below_one_in_the_bits_that_were_watched(void **state)
+TEST(without_errors_the_rate_has_an_upper_bound)
 {
 	struct delta delta = symbols(0, HOUR_US);
 	struct ber ber = ber_symbol(&delta, ndr());
 
-	(void)state;
 	assert_true(ber.rate == 0);
 	assert_true(is_near(ber_below(&ber), 1 / 1.44e15));
 	/* After a reset an error may have been forgotten. */
@@ -59,12 +52,11 @@ static void no_error_says_below_one_in_the_bits_that_were_watched(void **state)
 	assert_true(isnan(ber_below(&ber)));
 }
 
-static void what_is_not_known_is_no_rate(void **state)
+TEST(unknown_values_have_no_rate)
 {
 	struct delta delta = symbols(1, HOUR_US);
 	struct ber ber = ber_symbol(&delta, 0);
 
-	(void)state;
 	assert_true(isnan(ber.rate) && ber.bits == 0);
 	assert_true(isnan(ber_below(&ber)));
 	delta.elapsed_us = 0;
@@ -80,7 +72,7 @@ static void what_is_not_known_is_no_rate(void **state)
 	assert_true(isnan(ber_symbol(&delta, ndr()).rate));
 }
 
-static void effective_counts_what_fec_could_not_correct_and_raw_all_that_it_saw(void **state)
+TEST(effective_is_uncorrected_errors_and_raw_all_errors)
 {
 	struct detail_delta delta = {
 		.elapsed_us = 600 * INT64_C(1000000),
@@ -89,7 +81,6 @@ static void effective_counts_what_fec_could_not_correct_and_raw_all_that_it_saw(
 	};
 	double bits = 600 * 4e11;
 
-	(void)state;
 	delta.value[DETAIL_FEC_CORRECTED_BLOCKS] = 1000;
 	delta.value[DETAIL_FEC_CORRECTED_SYMBOLS] = 1500;
 	delta.value[DETAIL_FEC_UNCORRECTED_BLOCKS] = 2;
@@ -106,16 +97,4 @@ static void effective_counts_what_fec_could_not_correct_and_raw_all_that_it_saw(
 	assert_true(isnan(ber_raw(&delta, ndr()).rate));
 	delta.known = 0;
 	assert_true(isnan(ber_effective(&delta, ndr()).rate));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(errors_are_counted_over_all_bits_of_the_time),
-		cmocka_unit_test(no_error_says_below_one_in_the_bits_that_were_watched),
-		cmocka_unit_test(what_is_not_known_is_no_rate),
-		cmocka_unit_test(effective_counts_what_fec_could_not_correct_and_raw_all_that_it_saw),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

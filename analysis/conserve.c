@@ -42,20 +42,16 @@ bool conserve_take(const struct delta *delta, const struct reading *reading, boo
 }
 
 /* Maximum amount that a link carries in a time. */
-struct amount {
-	double words, packets;
-};
-
-static struct amount at_rate(double us, uint64_t link_bits_per_s)
+static struct conserve_amount at_rate(double us, uint64_t link_bits_per_s)
 {
 	double bits = us > 0 ? us / 1e6 * (double)link_bits_per_s * RATE_MARGIN : 0;
 
-	return (struct amount){ bits / WORD_BITS, bits / PACKET_MIN_BITS };
+	return (struct conserve_amount){ bits / WORD_BITS, bits / PACKET_MIN_BITS };
 }
 
-static struct amount at_most(struct amount a, struct amount b)
+static struct conserve_amount at_most(struct conserve_amount a, struct conserve_amount b)
 {
-	return (struct amount){ fmin(a.words, b.words), fmin(a.packets, b.packets) };
+	return (struct conserve_amount){ fmin(a.words, b.words), fmin(a.packets, b.packets) };
 }
 
 /* Add the delay between the counters of the two ends. */
@@ -74,13 +70,11 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
 			const struct conserve_moment *received, uint64_t link_bits_per_s)
 {
 	struct conserve_moment there = as_sent(received);
-	struct amount ahead = at_rate(lead_us(sent, &there), link_bits_per_s);
-	struct amount behind = at_rate(lead_us(&there, sent), link_bits_per_s);
 
 	*run = (struct conserve_run){
 		.link_bits_per_s = link_bits_per_s,
-		.ahead_words = ahead.words, .ahead_packets = ahead.packets,
-		.behind_words = behind.words, .behind_packets = behind.packets,
+		.ahead = at_rate(lead_us(sent, &there), link_bits_per_s),
+		.behind = at_rate(lead_us(&there, sent), link_bits_per_s),
 	};
 	run->sent.last = *sent;
 	run->sent.first_late_us = sent->late_us;
@@ -108,13 +102,11 @@ static bool add(struct conserve_side *side, const struct conserve_delta *delta, 
  * that was read earlier has counted since, once that end is read again after the first reading of
  * the other.
  */
-static void narrow_start(const struct conserve_side *side, const struct conserve_side *other, double *words,
-			 double *packets)
+static void narrow_start(const struct conserve_side *side, const struct conserve_side *other,
+			 struct conserve_amount *lead)
 {
-	if (side->last.early_us < other->first_late_us)
-		return;
-	*words = fmin(*words, (double)side->words);
-	*packets = fmin(*packets, (double)side->packets);
+	if (side->last.early_us >= other->first_late_us)
+		*lead = at_most(*lead, (struct conserve_amount){ (double)side->words, (double)side->packets });
 }
 
 static bool break_off(struct conserve_run *run)
@@ -127,7 +119,7 @@ bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *de
 {
 	if (!add(&run->sent, delta, &delta->to))
 		return break_off(run);
-	narrow_start(&run->sent, &run->received, &run->behind_words, &run->behind_packets);
+	narrow_start(&run->sent, &run->received, &run->behind);
 	return true;
 }
 
@@ -137,7 +129,7 @@ bool conserve_run_received(struct conserve_run *run, const struct conserve_delta
 
 	if (!add(&run->received, delta, &to))
 		return break_off(run);
-	narrow_start(&run->received, &run->sent, &run->ahead_words, &run->ahead_packets);
+	narrow_start(&run->received, &run->sent, &run->ahead);
 	return true;
 }
 
@@ -145,14 +137,13 @@ bool conserve_run_received(struct conserve_run *run, const struct conserve_delta
  * Maximum lead of @side over @other at its last reading: what the link carries in that time, and
  * what @side has counted since one of its readings that is certainly before that of the other.
  */
-static struct amount lead_of(const struct conserve_side *side, const struct conserve_side *other,
+static struct conserve_amount lead_of(const struct conserve_side *side, const struct conserve_side *other,
 			     uint64_t link_bits_per_s)
 {
-	struct amount lead = at_rate(lead_us(&side->last, &other->last), link_bits_per_s);
-	struct amount counted = { 0, 0 };
-	unsigned i;
+	struct conserve_amount lead = at_rate(lead_us(&side->last, &other->last), link_bits_per_s);
+	struct conserve_amount counted = { 0, 0 };
 
-	for (i = 0; i < side->count; i++) {
+	for (unsigned i = 0; i < side->count; i++) {
 		counted.words += (double)side->recent[i].words;
 		counted.packets += (double)side->recent[i].packets;
 		if (side->recent[i].from_late_us <= other->last.early_us)
@@ -176,22 +167,22 @@ static int64_t beyond(int64_t difference, double most, double least)
 	return 0;
 }
 
-struct conserve_result conserve_run_judge(const struct conserve_run *run)
+struct conserve_result conserve_run_evaluate(const struct conserve_run *run)
 {
 	struct conserve_result result = { .verdict = CONSERVE_UNDECIDED };
 	const struct conserve_side *sent = &run->sent, *received = &run->received;
-	struct amount ahead, behind;
+	struct conserve_amount ahead, behind;
 
 	if (!run->link_bits_per_s || !sent->count || !received->count)
 		return result;
 	ahead = lead_of(sent, received, run->link_bits_per_s);
 	behind = lead_of(received, sent, run->link_bits_per_s);
 	result.missing_words = beyond((int64_t)(sent->words - received->words),
-				      ahead.words + run->behind_words + EDGE_WORDS,
-				      behind.words + run->ahead_words + EDGE_WORDS);
+				      ahead.words + run->behind.words + EDGE_WORDS,
+				      behind.words + run->ahead.words + EDGE_WORDS);
 	result.missing_packets = beyond((int64_t)(sent->packets - received->packets),
-					ahead.packets + run->behind_packets + EDGE_PACKETS,
-					behind.packets + run->ahead_packets + EDGE_PACKETS);
+					ahead.packets + run->behind.packets + EDGE_PACKETS,
+					behind.packets + run->ahead.packets + EDGE_PACKETS);
 	result.verdict = result.missing_words || result.missing_packets ? CONSERVE_VIOLATED : CONSERVE_HOLDS;
 	return result;
 }

@@ -82,8 +82,8 @@ struct conserve_side {
 struct conserve_run {
 	uint64_t link_bits_per_s; /* 0: no run */
 	struct conserve_side sent, received;
-	/* Bounds of the lead of the sender at the first pair of readings. */
-	double ahead_words, ahead_packets, behind_words, behind_packets;
+	/* Bounds of the lead of the sender, and of the receiver, at the first pair of readings. */
+	struct conserve_amount { double words, packets; } ahead, behind;
 };
 
 /*
@@ -103,7 +103,7 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
 bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta);
 bool conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta);
 
-/* conserve_run_judge - compare both ends. Undecided until each has a delta. */
-struct conserve_result conserve_run_judge(const struct conserve_run *run);
+/* conserve_run_evaluate - compare both ends. Undecided until each has a delta. */
+struct conserve_result conserve_run_evaluate(const struct conserve_run *run);
 
 #endif

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <math.h>
 
-#include <cmocka.h>
-
 #include "analysis/conserve.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 
 #define SECOND_US INT64_C(1000000)
 
 /*
- * A link whose truth we know: a random process of rates up to the link's own, what
+ * A simulated link: a random process of rates up to the link's own, what
  * has left the sender by any time, and readings of both ends that show what was
  * true at some time between the question's earliest and the answer.
  */
@@ -54,10 +49,9 @@ static void make_traffic(struct truth *truth, double least, double most)
 {
 	double share = 0;
 	unsigned left = 0;
-	int i;
 
 	truth->words_by[0] = 0;
-	for (i = 0; i < STEPS_MAX; i++) {
+	for (int i = 0; i < STEPS_MAX; i++) {
 		if (!left) {
 			left = 1 + (unsigned)next(truth, 1u << next(truth, 10));
 			share = least + (most - least) * chance(truth);
@@ -114,14 +108,13 @@ static int sweep_until_violated(struct truth *truth, const struct setting *setti
 	struct conserve_run run;
 	struct end ends[2] = { 0 };
 	bool started = false;
-	int sweep, end;
 
 	make_traffic(truth, setting->least, setting->most);
-	for (sweep = 0; sweep < setting->sweeps; sweep++) {
+	for (int sweep = 0; sweep < setting->sweeps; sweep++) {
 		int64_t start_us = 2 * SECOND_US + sweep * setting->interval_us;
 		bool has[2] = { false, false };
 
-		for (end = 0; end < 2; end++) {
+		for (int end = 0; end < 2; end++) {
 			struct conserve_moment moment = { start_us - setting->copy_us,
 				start_us + (int64_t)next(truth, (uint64_t)setting->spread_us + 1) };
 
@@ -138,7 +131,7 @@ static int sweep_until_violated(struct truth *truth, const struct setting *setti
 		assert_true(!has[1] || conserve_run_received(&run, &deltas[1]));
 		if (!has[0] || !has[1])
 			continue;
-		*ret = conserve_run_judge(&run);
+		*ret = conserve_run_evaluate(&run);
 		assert_true(ret->verdict != CONSERVE_UNDECIDED);
 		if (ret->verdict == CONSERVE_VIOLATED)
 			return sweep;
@@ -173,13 +166,11 @@ static struct setting random_setting(struct truth *truth)
 
 static struct truth link_truth; /* too large for the stack */
 
-static void a_link_that_loses_nothing_is_never_accused(void **state)
+TEST(a_link_without_loss_never_violates_the_bound)
 {
 	struct conserve_result result;
-	int run;
 
-	(void)state;
-	for (run = 0; run < 3000; run++) {
+	for (int run = 0; run < 3000; run++) {
 		struct setting setting;
 
 		link_truth = random_truth((uint64_t)run);
@@ -189,20 +180,17 @@ static void a_link_that_loses_nothing_is_never_accused(void **state)
 }
 
 /*
- * A share that is lost is found although reading times say nothing: what adds up
+ * A lost share is detected although reading times alone do not show it: what adds up
  * is at most four deltas of slack, so 4 / share sweeps of even traffic, and a
  * third more where it is uneven by a half.
  */
-static void a_lost_share_is_found_within_so_many_sweeps(void **state)
+TEST(a_lost_share_is_detected_within_a_number_of_sweeps)
 {
 	static const double shares[] = { 0.5, 0.2, 0.1, 0.05, -0.1, -1 };
 	struct conserve_result result;
-	size_t i;
-	int run;
 
-	(void)state;
-	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		for (run = 0; run < 50; run++) {
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		for (int run = 0; run < 50; run++) {
 			int limit = (int)(6 / fabs(shares[i])) + 8, found;
 			struct setting setting = { .interval_us = SECOND_US, .spread_us = 200000,
 						   .copy_us = 700000, .sweeps = limit };
@@ -218,22 +206,20 @@ static void a_lost_share_is_found_within_so_many_sweeps(void **state)
 }
 
 /* Where both ends are read within a millisecond, a percent of a busy link is found at once. */
-static void close_reading_times_find_a_percent_in_three_sweeps(void **state)
+TEST(close_reading_times_find_a_percent_in_three_sweeps)
 {
 	struct setting setting = { .interval_us = SECOND_US, .spread_us = 1000, .least = 0.4, .most = 0.6,
 				   .sweeps = 10 };
 	struct conserve_result result;
-	int run;
 
-	(void)state;
-	for (run = 0; run < 50; run++) {
+	for (int run = 0; run < 50; run++) {
 		int found;
 
 		link_truth = random_truth((uint64_t)run);
 		link_truth.loss = 0.01;
 		found = sweep_until_violated(&link_truth, &setting, &result);
 		assert_in_range(found, 1, 3);
-		/* What is said to be missing is never more than what is. */
+		/* The reported loss never exceeds the loss. */
 		assert_true(result.missing_words > 0);
 		assert_true((double)result.missing_words <= 0.01 * words_by(&link_truth, 6 * SECOND_US) + 1);
 	}
@@ -253,16 +239,15 @@ static struct conserve_result check(const struct conserve_delta *sent, const str
 	conserve_run_start(&run, &sent->from, &received->from, link_bits_per_s);
 	conserve_run_sent(&run, sent);
 	conserve_run_received(&run, received);
-	return conserve_run_judge(&run);
+	return conserve_run_evaluate(&run);
 }
 
-static void a_single_pair_is_judged_by_what_fits_between_the_readings(void **state)
+TEST(a_single_pair_is_bounded_by_the_time_between_readings)
 {
 	/* 200 Gb/s are 6250 words a microsecond; read 100 us apart at both ends. */
 	struct conserve_delta sent = one_delta(0, SECOND_US, 1000000000, 1000000), received;
 	uint64_t slack = 6250 * 2 * 130;
 
-	(void)state;
 	received = one_delta(-100, SECOND_US + 100, 1000000000 + slack / 2, 1000000);
 	assert_int_equal(check(&sent, &received, 200000000000).verdict, CONSERVE_HOLDS);
 	received = one_delta(-100, SECOND_US + 100, 1000000000 + 2 * slack, 1000000);
@@ -273,12 +258,11 @@ static void a_single_pair_is_judged_by_what_fits_between_the_readings(void **sta
 	assert_int_equal(check(&sent, &received, 0).verdict, CONSERVE_UNDECIDED);
 }
 
-static void an_idle_link_is_judged_by_its_packets_whatever_its_rate(void **state)
+TEST(an_idle_link_is_compared_by_packets_at_any_rate)
 {
 	struct conserve_delta sent = one_delta(0, SECOND_US, 7200, 100);
 	struct conserve_delta received = one_delta(500000, SECOND_US + 500000, 7200, 100);
 
-	(void)state;
 	/* The ends' windows lie half a second apart: 100 packets before and 100 behind may be others. */
 	assert_int_equal(check(&sent, &received, 800000000000).verdict, CONSERVE_HOLDS);
 	received.packets = 300;
@@ -292,33 +276,31 @@ static void an_idle_link_is_judged_by_its_packets_whatever_its_rate(void **state
 	assert_int_equal(check(&sent, &received, 2000000000).verdict, CONSERVE_VIOLATED);
 }
 
-static void a_run_with_a_delta_missing_says_nothing(void **state)
+TEST(a_run_with_a_missing_delta_is_undecided)
 {
 	struct conserve_delta first = one_delta(0, 10, 5, 5), second = one_delta(10, 20, 5, 5);
 	struct conserve_delta third = one_delta(20, 30, 1000000, 1000000);
 	struct conserve_run run;
 
-	(void)state;
 	conserve_run_start(&run, &first.from, &first.from, 1000);
 	assert_true(conserve_run_sent(&run, &first) && conserve_run_received(&run, &first));
 	assert_true(conserve_run_sent(&run, &second));
 	assert_true(conserve_run_sent(&run, &third));
 	assert_false(conserve_run_received(&run, &third));
-	assert_int_equal(conserve_run_judge(&run).verdict, CONSERVE_UNDECIDED);
+	assert_int_equal(conserve_run_evaluate(&run).verdict, CONSERVE_UNDECIDED);
 }
 
-static void nonsense_of_a_device_is_a_number_too(void **state)
+TEST(invalid_counters_give_a_clamped_result)
 {
 	struct conserve_delta sent = one_delta(0, 1, INT64_MAX, INT64_MAX), received = one_delta(0, 1, 0, 0);
 
-	(void)state;
 	assert_true(check(&sent, &received, 1000).missing_packets > 0);
 	assert_true(check(&received, &sent, 1000).missing_packets < 0);
 	sent = one_delta(INT64_MIN / 4, INT64_MAX / 4, UINT64_MAX, UINT64_MAX);
 	check(&sent, &received, UINT64_MAX);
 }
 
-static void marked_or_narrow_counters_are_not_compared(void **state)
+TEST(marked_or_narrow_counters_are_not_compared)
 {
 	const counter_set all = COUNTER_TRAFFIC_SET;
 	const struct conserve_moment from = { 900, 1000 }, to = { 1900, 2000 }, other = { 1800, 1999 };
@@ -326,7 +308,6 @@ static void marked_or_narrow_counters_are_not_compared(void **state)
 	struct delta delta = { .elapsed_us = 1000, .known = all }, marked;
 	struct conserve_delta taken;
 
-	(void)state;
 	delta.value[COUNTER_XMIT_DATA] = 5;
 	delta.value[COUNTER_XMIT_PACKETS] = 6;
 	delta.value[COUNTER_RCV_DATA] = 7;
@@ -348,20 +329,4 @@ static void marked_or_narrow_counters_are_not_compared(void **state)
 	assert_false(conserve_take(&marked, &reading, true, &from, &to, &taken));
 	reading.wide = 0;
 	assert_false(conserve_take(&delta, &reading, true, &from, &to, &taken));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_link_that_loses_nothing_is_never_accused),
-		cmocka_unit_test(a_lost_share_is_found_within_so_many_sweeps),
-		cmocka_unit_test(close_reading_times_find_a_percent_in_three_sweeps),
-		cmocka_unit_test(a_single_pair_is_judged_by_what_fits_between_the_readings),
-		cmocka_unit_test(an_idle_link_is_judged_by_its_packets_whatever_its_rate),
-		cmocka_unit_test(a_run_with_a_delta_missing_says_nothing),
-		cmocka_unit_test(nonsense_of_a_device_is_a_number_too),
-		cmocka_unit_test(marked_or_narrow_counters_are_not_compared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,10 @@ void delta_between(const struct reading *prev, const struct reading *cur, struct
 {
 	/* Read at both ends, from fields of equal width. */
 	counter_set both = prev->present & cur->present & ~(prev->wide ^ cur->wide);
-	int counter;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->elapsed_us = cur->at_us - prev->at_us;
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 		counter_set bit = COUNTER_BIT(counter);
 		uint64_t before = prev->value[counter], now = cur->value[counter];
 
@@ -31,8 +30,6 @@ void delta_between(const struct reading *prev, const struct reading *cur, struct
 
 void delta_add(struct delta *sum, const struct delta *later)
 {
-	int counter;
-
 	if (!sum->elapsed_us && !sum->known) {
 		*sum = *later;
 		return;
@@ -41,7 +38,7 @@ void delta_add(struct delta *sum, const struct delta *later)
 	sum->known &= later->known;
 	sum->reset |= later->reset;
 	sum->saturated |= later->saturated;
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; counter < COUNTER_COUNT; counter++)
 		if (__builtin_add_overflow(sum->value[counter], later->value[counter], &sum->value[counter]))
 			sum->value[counter] = UINT64_MAX;
 }
@@ -65,11 +62,10 @@ void delta_mirror(const struct delta *peer, struct delta *ret)
 		{ COUNTER_UNICAST_XMIT_PACKETS, COUNTER_UNICAST_RCV_PACKETS },
 		{ COUNTER_MULTICAST_XMIT_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
 	};
-	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->elapsed_us = peer->elapsed_us;
-	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		mirror(peer, pairs[i][0], pairs[i][1], ret);
 		mirror(peer, pairs[i][1], pairs[i][0], ret);
 	}
@@ -80,13 +76,12 @@ void detail_delta_between(const struct detail_reading *prev, const struct detail
 {
 	enum detail_attribute attribute = (enum detail_attribute)cur->attribute;
 	uint32_t both = prev->present & cur->present;
-	unsigned number;
 
 	if (attribute == DETAIL_EXTENDED_SPEEDS && prev->layout != cur->layout)
 		both &= (1u << DETAIL_FEC_CORRECTED_BLOCKS) - 1;
 	memset(ret, 0, sizeof(*ret));
 	ret->elapsed_us = cur->at_us - prev->at_us;
-	for (number = 0; number < detail_count(attribute); number++) {
+	for (unsigned number = 0; number < detail_count(attribute); number++) {
 		uint32_t bit = UINT32_C(1) << number;
 		uint32_t before = prev->value[number], now = cur->value[number];
 
@@ -103,8 +98,6 @@ void detail_delta_between(const struct detail_reading *prev, const struct detail
 
 void detail_delta_add(struct detail_delta *sum, const struct detail_delta *later)
 {
-	int i;
-
 	if (!sum->elapsed_us && !sum->known) {
 		*sum = *later;
 		return;
@@ -113,7 +106,7 @@ void detail_delta_add(struct detail_delta *sum, const struct detail_delta *later
 	sum->known &= later->known;
 	sum->reset |= later->reset;
 	sum->saturated |= later->saturated;
-	for (i = 0; i < DETAIL_MAX; i++) {
+	for (int i = 0; i < DETAIL_MAX; i++) {
 		if (!__builtin_add_overflow(sum->value[i], later->value[i], &sum->value[i]))
 			continue;
 		sum->value[i] = UINT32_MAX;

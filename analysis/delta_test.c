@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <math.h>
-
-#include <cmocka.h>
 
 #include "analysis/delta.h"
 #include "analysis/rate.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/speed.h"
 
 static struct reading one(enum counter counter, uint64_t value, int64_t at_us, int wide)
@@ -34,25 +29,23 @@ static struct delta between(enum counter counter, uint64_t before, uint64_t now,
 	return delta;
 }
 
-static void growth_is_exact(void **state)
+TEST(growth_is_exact)
 {
 	struct delta delta = between(COUNTER_RCV_DATA, UINT64_C(1) << 63, UINT64_MAX - 1, 1);
 
-	(void)state;
 	assert_true(delta.value[COUNTER_RCV_DATA] == (UINT64_C(1) << 63) - 2);
 	assert_int_equal(delta.reset | delta.saturated, 0);
 }
 
-static void reset_is_not_a_negative_delta(void **state)
+TEST(reset_is_not_a_negative_delta)
 {
 	struct delta delta = between(COUNTER_RCV_DATA, 1000000, 17, 1);
 
-	(void)state;
 	assert_int_equal(delta.value[COUNTER_RCV_DATA], 17);
 	assert_int_equal(delta.reset, COUNTER_BIT(COUNTER_RCV_DATA));
 }
 
-static void a_counter_at_its_maximum_is_saturated_at_every_width(void **state)
+TEST(a_counter_at_its_maximum_is_saturated_at_every_width)
 {
 	static const struct {
 		enum counter counter;
@@ -61,10 +54,8 @@ static void a_counter_at_its_maximum_is_saturated_at_every_width(void **state)
 		{ COUNTER_LOCAL_LINK_INTEGRITY_ERRORS, 15 }, { COUNTER_LINK_DOWNED, 255 },
 		{ COUNTER_SYMBOL_ERRORS, 65535 }, { COUNTER_XMIT_WAIT, UINT32_MAX },
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		counter_set bit = COUNTER_BIT(cases[i].counter);
 		struct delta delta = between(cases[i].counter, cases[i].max - 3, cases[i].max, 0);
 
@@ -81,38 +72,35 @@ static void a_counter_at_its_maximum_is_saturated_at_every_width(void **state)
 	}
 }
 
-static void what_was_not_read_twice_is_not_known(void **state)
+TEST(a_counter_that_was_not_read_twice_is_unknown)
 {
 	struct reading prev = one(COUNTER_RCV_DATA, 5, 0, 1), cur = one(COUNTER_XMIT_DATA, 9, 10, 1);
 	struct delta delta;
 
-	(void)state;
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
-	/* 32 bits before, 64 now: the two say nothing of each other. */
+	/* 32 bits before, 64 now: they cannot be compared. */
 	cur = one(COUNTER_RCV_DATA, 9, 10, 0);
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
 }
 
 /*
- * A port whose truth we know: counters grow, stop at their maximum, are reset.
+ * A simulated port: counters grow, stop at their maximum, are reset.
  * Whatever happens, first + sum = last for each counter whose sum carries no
  * mark, and a marked sum is never above what was really counted.
  */
-static void first_plus_sum_is_last_or_the_sum_is_marked(void **state)
+TEST(first_plus_sum_is_last_or_the_sum_is_marked)
 {
 	uint64_t random = 42;
-	int run;
 
-	(void)state;
-	for (run = 0; run < 2000; run++) {
+	for (int run = 0; run < 2000; run++) {
 		struct reading first = { 0 }, prev, cur;
 		uint64_t truth[COUNTER_COUNT] = { 0 };
 		struct delta sum = { 0 };
-		int step, steps = 1 + run % 20, counter;
+		int steps = 1 + run % 20;
 
-		for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 			first.present |= COUNTER_BIT(counter);
 			if (!counter_info((enum counter)counter)->narrow_bits || run % 2)
 				first.wide |= COUNTER_BIT(counter);
@@ -120,12 +108,12 @@ static void first_plus_sum_is_last_or_the_sum_is_marked(void **state)
 			first.value[counter] = random % (reading_max(&first, (enum counter)counter) / 4 * 3 + 1);
 		}
 		prev = first;
-		for (step = 0; step < steps; step++) {
+		for (int step = 0; step < steps; step++) {
 			struct delta delta;
 
 			cur = prev;
 			cur.at_us += 1000 + (int64_t)(random % 1000);
-			for (counter = 0; counter < COUNTER_COUNT; counter++) {
+			for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 				uint64_t max = reading_max(&cur, (enum counter)counter), grows;
 
 				random = map_mix(random + 1);
@@ -141,7 +129,7 @@ static void first_plus_sum_is_last_or_the_sum_is_marked(void **state)
 			prev = cur;
 		}
 		assert_int_equal(sum.elapsed_us, cur.at_us - first.at_us);
-		for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 			counter_set bit = COUNTER_BIT(counter);
 
 			assert_true(sum.known & bit);
@@ -152,13 +140,12 @@ static void first_plus_sum_is_last_or_the_sum_is_marked(void **state)
 	}
 }
 
-static void rates_use_true_time_and_bytes(void **state)
+TEST(rates_use_true_time_and_bytes)
 {
 	struct delta delta = between(COUNTER_RCV_DATA, 0, 500, 1);
 	uint64_t hdr_bits_per_s = link_rate_bits_per_s(LINK_WIDTH_4X, LINK_SPEED_HDR);
 	char text[16];
 
-	(void)state;
 	assert_true(fabs(rate_bytes_per_s(&delta, COUNTER_RCV_DATA) - 1e6) < 1e-6);
 	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_XMIT_DATA)));
 	assert_true(fabs(rate_utilization_percent(25e9, hdr_bits_per_s) - 100) < 1e-9);
@@ -172,24 +159,21 @@ static void rates_use_true_time_and_bytes(void **state)
 }
 
 /* Slow counters, at random: what is known is what was counted, and each exception carries its mark. */
-static void slow_counters_change_as_the_fast_ones_do(void **state)
+TEST(detail_counters_change_like_counters)
 {
 	uint64_t random = 1;
-	int round;
 
-	(void)state;
-	for (round = 0; round < 20000; round++) {
+	for (int round = 0; round < 20000; round++) {
 		enum detail_attribute attribute = (enum detail_attribute)(round % DETAIL_ATTRIBUTE_COUNT);
 		struct detail_reading prev = {
 			.attribute = (uint8_t)attribute, .layout = FEC_LAYOUT_RS, .at_us = 1000,
 		};
 		struct detail_reading cur = prev;
 		struct detail_delta delta;
-		unsigned i;
 
 		cur.at_us = 1000 + round;
 		cur.layout = round % 7 ? FEC_LAYOUT_RS : FEC_LAYOUT_LANES;
-		for (i = 0; i < detail_count(attribute); i++) {
+		for (unsigned i = 0; i < detail_count(attribute); i++) {
 			uint32_t max = detail_max(attribute, i);
 
 			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -201,7 +185,7 @@ static void slow_counters_change_as_the_fast_ones_do(void **state)
 		}
 		detail_delta_between(&prev, &cur, &delta);
 		assert_int_equal(delta.elapsed_us, round);
-		for (i = 0; i < detail_count(attribute); i++) {
+		for (unsigned i = 0; i < detail_count(attribute); i++) {
 			bool fec = attribute == DETAIL_EXTENDED_SPEEDS && i >= DETAIL_FEC_CORRECTED_BLOCKS;
 			bool known = prev.present & cur.present & 1u << i && !(fec && prev.layout != cur.layout);
 
@@ -216,19 +200,4 @@ static void slow_counters_change_as_the_fast_ones_do(void **state)
 				assert_int_equal(delta.value[i], cur.value[i]);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(growth_is_exact),
-		cmocka_unit_test(reset_is_not_a_negative_delta),
-		cmocka_unit_test(a_counter_at_its_maximum_is_saturated_at_every_width),
-		cmocka_unit_test(what_was_not_read_twice_is_not_known),
-		cmocka_unit_test(first_plus_sum_is_last_or_the_sum_is_marked),
-		cmocka_unit_test(rates_use_true_time_and_bytes),
-		cmocka_unit_test(slow_counters_change_as_the_fast_ones_do),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

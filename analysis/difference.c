@@ -21,10 +21,9 @@ const char *counted_key(size_t place)
 static void take_fast(const struct full_reading *before, const struct full_reading *after, struct difference *ret)
 {
 	struct delta delta;
-	int i;
 
 	delta_between(&before->reading, &after->reading, &delta);
-	for (i = 0; i < COUNTER_COUNT; i++)
+	for (int i = 0; i < COUNTER_COUNT; i++)
 		ret->counters[i] = (struct counted){
 			.value = delta.value[i], .known = delta.known & COUNTER_BIT(i),
 			.reset = delta.reset & COUNTER_BIT(i), .saturated = delta.saturated & COUNTER_BIT(i),
@@ -36,12 +35,11 @@ static void take_slow(const struct full_reading *before, const struct full_readi
 {
 	const struct detail_reading *prev = &before->details[attribute], *cur = &after->details[attribute];
 	struct detail_delta delta;
-	unsigned i;
 
 	if (!prev->present || !cur->present)
 		return;
 	detail_delta_between(prev, cur, &delta);
-	for (i = 0; i < detail_count((enum detail_attribute)attribute); i++)
+	for (unsigned i = 0; i < detail_count((enum detail_attribute)attribute); i++)
 		ret->counters[COUNTED_DETAIL((unsigned)attribute, i)] = (struct counted){
 			.value = delta.value[i], .known = delta.known >> i & 1,
 			.reset = delta.reset >> i & 1, .saturated = delta.saturated >> i & 1,
@@ -51,8 +49,6 @@ static void take_slow(const struct full_reading *before, const struct full_readi
 void difference_between(const struct full_reading *before, const struct full_reading *after, int64_t offset_us,
 			struct difference *ret)
 {
-	int attribute;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->was_there = before != NULL;
 	ret->is_there = after != NULL;
@@ -62,7 +58,7 @@ void difference_between(const struct full_reading *before, const struct full_rea
 		return;
 	ret->elapsed_us = after->reading.at_us + offset_us - before->reading.at_us;
 	take_fast(before, after, ret);
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
 		take_slow(before, after, attribute, ret);
 }
 
@@ -80,14 +76,12 @@ bool difference_is_down(const struct difference *difference)
 
 void difference_add(struct difference_sum *sum, const struct difference *difference)
 {
-	size_t i;
-
 	if (difference_is_down(difference))
 		return;
 	sum->ports++;
 	sum->ports_unknown += !difference->was_there || !difference->is_there ||
 			      difference->status_before != SAMPLE_OK || difference->status_after != SAMPLE_OK;
-	for (i = 0; i < COUNTED_COUNT; i++) {
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
 		const struct counted *counted = &difference->counters[i];
 
 		if (!counted->known)
@@ -115,9 +109,8 @@ uint64_t counted_errors(const struct counted counters[COUNTED_COUNT])
 	const struct counted *uncorrected =
 		&counters[COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_FEC_UNCORRECTED_BLOCKS)];
 	uint64_t sum = uncorrected->known ? uncorrected->value : 0;
-	int i;
 
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 		if (counters[i].known && __builtin_add_overflow(sum, counters[i].value, &sum))
 			return UINT64_MAX;
 	return sum;

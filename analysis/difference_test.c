@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is said of two readings that are far apart, held against what really happened in between. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* Differences of distant readings against what was counted in between. */
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/difference.h"
+#include "base/unit_test.h"
 
 enum { ROUNDS = 20000 };
 
@@ -28,17 +23,17 @@ struct story {
 	bool reset, full;
 };
 
-static struct story tell(uint64_t max)
+static struct story draw_story(uint64_t max)
 {
 	struct story story = { .before = draw(4) ? draw(max < 1000 ? max + 1 : 1000) : max - draw(3) };
 	uint64_t value = story.before;
-	unsigned i, steps = (unsigned)draw(5);
+	unsigned steps = (unsigned)draw(5);
 
-	for (i = 0; i < steps; i++) {
+	for (unsigned i = 0; i < steps; i++) {
 		uint64_t by = draw(3) ? draw(300) : draw(max);
 
 		if (!draw(8)) {
-			/* Somebody clears it: what is lost from here on is known to nobody. */
+			/* A reset: the counts before it are lost. */
 			story.reset |= value > 0;
 			value = 0;
 		}
@@ -60,14 +55,12 @@ static void read_fast(struct full_reading *reading, int counter, uint64_t value,
 }
 
 /* Exact, or at least so much and marked; never more than what happened. */
-static void a_difference_never_says_more_than_what_happened(void **unused)
+TEST(a_difference_is_exact_or_a_lower_bound)
 {
 	size_t exact = 0, bounds = 0;
-	int round;
 
-	(void)unused;
 	state = 77;
-	for (round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		struct full_reading before = { .reading.at_us = 5 }, after = { .reading.at_us = 25 };
 		bool wide = draw(2);
 		int counter = (int)draw(COUNTER_COUNT);
@@ -78,11 +71,11 @@ static void a_difference_never_says_more_than_what_happened(void **unused)
 
 		if (!bits)
 			continue;
-		story = tell(bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1);
+		story = draw_story(bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1);
 		read_fast(&before, counter, story.before, wide);
 		read_fast(&after, counter, story.after, wide);
 		difference_between(&before, &after, 3, &difference);
-		/* What a collector would have told. */
+		/* The collector would have recorded the reset. */
 		if (story.reset)
 			difference_note_reset(&difference, (enum counter)counter);
 		assert_true(counted->known);
@@ -99,13 +92,11 @@ static void a_difference_never_says_more_than_what_happened(void **unused)
 	assert_true(bounds > ROUNDS / 10);
 }
 
-static void what_was_not_read_twice_is_not_known(void **unused)
+TEST(a_counter_that_was_not_read_twice_is_unknown)
 {
 	struct full_reading before = { 0 }, after = { 0 };
 	struct difference difference;
-	size_t i;
 
-	(void)unused;
 	read_fast(&before, COUNTER_XMIT_DATA, 10, true);
 	read_fast(&after, COUNTER_XMIT_DATA, 20, false); /* another width */
 	read_fast(&before, COUNTER_RCV_DATA, 10, true);
@@ -117,28 +108,26 @@ static void what_was_not_read_twice_is_not_known(void **unused)
 	after.details[DETAIL_EXTENDED_SPEEDS].layout = FEC_LAYOUT_RS;
 	after.details[DETAIL_EXTENDED_SPEEDS].value[DETAIL_UNKNOWN_BLOCKS] = 3;
 	difference_between(&before, &after, 0, &difference);
-	for (i = 0; i < COUNTED_COUNT; i++)
+	for (size_t i = 0; i < COUNTED_COUNT; i++)
 		assert_int_equal(difference.counters[i].known,
 				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_SYNC_HEADER_ERRORS) ||
 				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS));
 	assert_int_equal(difference.counters[COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS)].value, 3);
-	/* Nor can a reset be told of it. */
+	/* Nor is a reset known. */
 	difference_note_reset(&difference, COUNTER_RCV_DATA);
 	assert_false(difference.counters[COUNTER_RCV_DATA].reset);
 }
 
-static void a_port_that_was_not_read_at_both_times_has_no_numbers(void **unused)
+TEST(a_port_that_was_not_read_at_both_times_has_no_numbers)
 {
 	struct full_reading ok = { .status = SAMPLE_OK }, silent = { .status = SAMPLE_SILENT };
 	struct full_reading down = { .status = SAMPLE_DOWN };
 	const struct full_reading *all[] = { &ok, &silent, &down, NULL };
 	struct difference difference;
-	size_t a, b, i;
 
-	(void)unused;
 	read_fast(&ok, COUNTER_XMIT_DATA, 10, true);
-	for (a = 0; a < 4; a++)
-		for (b = 0; b < 4; b++) {
+	for (size_t a = 0; a < 4; a++)
+		for (size_t b = 0; b < 4; b++) {
 			struct difference_sum sum = { 0 };
 			bool both = all[a] == &ok && all[b] == &ok;
 			bool is_down = (!all[a] || all[a] == &down) && (!all[b] || all[b] == &down);
@@ -146,7 +135,7 @@ static void a_port_that_was_not_read_at_both_times_has_no_numbers(void **unused)
 			difference_between(all[a], all[b], 0, &difference);
 			assert_int_equal(difference.was_there, all[a] != NULL);
 			assert_int_equal(difference.is_there, all[b] != NULL);
-			for (i = 0; i < COUNTED_COUNT; i++)
+			for (size_t i = 0; i < COUNTED_COUNT; i++)
 				assert_int_equal(difference.counters[i].known, both && i == COUNTER_XMIT_DATA);
 			assert_int_equal(difference_is_down(&difference), is_down);
 			difference_add(&sum, &difference);
@@ -155,13 +144,12 @@ static void a_port_that_was_not_read_at_both_times_has_no_numbers(void **unused)
 		}
 }
 
-static void a_sum_is_a_bound_where_one_port_is_missing(void **unused)
+TEST(a_sum_is_a_bound_where_one_port_is_missing)
 {
 	struct difference known = { .was_there = true, .is_there = true }, missing = known, reset;
 	struct difference_sum sum = { 0 };
 	struct counted counted;
 
-	(void)unused;
 	missing.status_after = SAMPLE_SILENT;
 	known.counters[COUNTER_XMIT_DATA] = (struct counted){ .value = 7, .known = true };
 	reset = known;
@@ -188,15 +176,14 @@ static void a_sum_is_a_bound_where_one_port_is_missing(void **unused)
 	assert_true(counted.value == UINT64_MAX && counted.saturated);
 }
 
-static void every_counter_has_one_key_and_bytes_are_no_guess(void **unused)
+TEST(every_counter_has_one_key_and_bytes_are_exact)
 {
 	struct counted words = { .value = UINT64_MAX / 4, .known = true };
 	uint64_t bytes = 1;
-	size_t i, j, keys = 0;
+	size_t keys = 0;
 
-	(void)unused;
-	for (i = 0; i < COUNTED_COUNT; i++) {
-		for (j = 0; counted_key(i) && j < i; j++)
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
+		for (size_t j = 0; counted_key(i) && j < i; j++)
 			assert_true(!counted_key(j) || strcmp(counted_key(i), counted_key(j)));
 		keys += counted_key(i) != NULL;
 	}
@@ -207,17 +194,4 @@ static void every_counter_has_one_key_and_bytes_are_no_guess(void **unused)
 	assert_false(counted_bytes(&words, &bytes));
 	words = (struct counted){ .value = 1 };
 	assert_false(counted_bytes(&words, &bytes));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_difference_never_says_more_than_what_happened),
-		cmocka_unit_test(what_was_not_read_twice_is_not_known),
-		cmocka_unit_test(a_port_that_was_not_read_at_both_times_has_no_numbers),
-		cmocka_unit_test(a_sum_is_a_bound_where_one_port_is_missing),
-		cmocka_unit_test(every_counter_has_one_key_and_bytes_are_no_guess),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,9 +263,7 @@ const char *finding_kind_name(enum finding_kind kind)
 
 int finding_kind_find(const char *name)
 {
-	int kind;
-
-	for (kind = 0; kind < FINDING_KIND_COUNT; kind++)
+	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++)
 		if (!strcmp(infos[kind].name, name))
 			return kind;
 	return -1;

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/finding.h"
+#include "base/unit_test.h"
 
-static void each_kind_explains_itself(void **state)
+TEST(each_kind_has_an_explanation)
 {
-	int kind;
-
-	(void)state;
-	for (kind = 0; kind < FINDING_KIND_COUNT; kind++) {
+	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) {
 		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
 
 		assert_int_equal(finding_kind_find(finding_kind_name((enum finding_kind)kind)), kind);
@@ -27,7 +19,7 @@ static void each_kind_explains_itself(void **state)
 	assert_int_equal(finding_kind_find("link-weary"), -1);
 }
 
-static void the_worst_comes_first_and_then_the_oldest(void **state)
+TEST(the_worst_comes_first_and_then_the_oldest)
 {
 	struct finding list[] = {
 		{ .kind = FINDING_LOCKED, .severity = FINDING_INFO, .since_us = 1 },
@@ -37,21 +29,10 @@ static void the_worst_comes_first_and_then_the_oldest(void **state)
 		{ .kind = FINDING_SM_LOST, .severity = FINDING_CRITICAL, .since_us = 8 },
 	};
 
-	(void)state;
 	qsort(list, 5, sizeof(list[0]), finding_compare);
 	assert_int_equal(list[0].kind, FINDING_SM_LOST);
 	assert_int_equal(list[1].port, 1);
 	assert_int_equal(list[2].port, 2);
 	assert_int_equal(list[3].kind, FINDING_CONGESTION);
 	assert_int_equal(list[4].kind, FINDING_LOCKED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_kind_explains_itself),
-		cmocka_unit_test(the_worst_comes_first_and_then_the_oldest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "analysis/plane_sum.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 
 static const struct port up = { .state = PORT_ACTIVE, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
 static const struct port down = { .state = PORT_DOWN };
 
-static void a_logical_port_is_the_sum_of_its_planes(void **state)
+TEST(a_logical_port_is_the_sum_of_its_planes)
 {
 	struct plane_sum sum = { 0 };
 	char text[160];
 
-	(void)state;
 	for (int plane = 0; plane < 4; plane++)
 		plane_sum_add(&sum, &up, 12.5e9 + plane, 1e9);
 	assert_int_equal(sum.planes, 4);
@@ -29,12 +23,11 @@ static void a_logical_port_is_the_sum_of_its_planes(void **state)
 			    "4 planes, of 800.0 Gb/s together: sends 400.0 Gb/s (50.0 %), receives 32.0 Gb/s (4.0 %)");
 }
 
-static void a_plane_that_is_down_is_no_capacity(void **state)
+TEST(a_plane_that_is_down_is_no_capacity)
 {
 	struct plane_sum sum = { 0 };
 	char text[160];
 
-	(void)state;
 	plane_sum_add(&sum, &up, 0, 0);
 	/* It carries nothing, and nothing is missing. */
 	plane_sum_add(&sum, &down, NAN, NAN);
@@ -43,26 +36,14 @@ static void a_plane_that_is_down_is_no_capacity(void **state)
 			    "receives 0 b/s (0.0 %)");
 }
 
-static void what_one_plane_carries_unknown_all_carry_unknown(void **state)
+TEST(the_sum_is_unknown_if_one_plane_is)
 {
 	struct plane_sum sum = { 0 };
 	char text[160];
 
-	(void)state;
 	plane_sum_add(&sum, &up, 1e9, NAN);
 	plane_sum_add(&sum, &up, 1e9, 1e9);
 	assert_true(isnan(sum.rcv_bytes_per_s));
 	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
 			    "2 planes, of 400.0 Gb/s together: sends 16.0 Gb/s (4.0 %), receives -");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_logical_port_is_the_sum_of_its_planes),
-		cmocka_unit_test(a_plane_that_is_down_is_no_capacity),
-		cmocka_unit_test(what_one_plane_carries_unknown_all_carry_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

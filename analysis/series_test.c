@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analysis/series.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 
 static const int64_t second_us = 1000000, noon_us = 1795176000000000; /* 2026-11-20T12:00:00Z */
-static const struct metric_port nobody;
+static const struct metric_port no_port;
 
 static struct metric metric_of_key(const char *key)
 {
@@ -35,12 +30,11 @@ static struct delta random_delta(uint64_t seed)
 }
 
 /* The same pieces in steps of any length: totals add up, means weigh up, and bounds hold. */
-static void steps_of_any_length_tell_the_same(void **state)
+TEST(steps_of_any_length_have_the_same_sums)
 {
 	static const int64_t steps_us[] = { 0, 2000000, 7000000, 60000000, 3600000000, 86400000000 };
 	const int64_t until_us = noon_us + 600 * second_us;
 
-	(void)state;
 	for (size_t s = 0; s < sizeof(steps_us) / sizeof(*steps_us); s++) {
 		uint64_t total = 0, truth = 0;
 		double area = 0, weight = 0, true_area = 0, true_weight = 0, low = INFINITY, high = 0;
@@ -56,7 +50,7 @@ static void steps_of_any_length_tell_the_same(void **state)
 			assert_int_equal(series_begin(&series, noon_us + (int64_t)i * second_us,
 						      noon_us + (int64_t)i * second_us, 1), 0);
 			if (i % 100 < 90) { /* gaps */
-				series_add(&series, &nobody, &delta, 1);
+				series_add(&series, &no_port, &delta, 1);
 				truth += 4 * delta.value[COUNTER_RCV_DATA];
 				true_area += rate * (double)delta.elapsed_us;
 				true_weight += (double)delta.elapsed_us;
@@ -89,21 +83,20 @@ static void steps_of_any_length_tell_the_same(void **state)
 	}
 }
 
-static void a_step_without_readings_is_a_gap_and_a_zero_is_none(void **state)
+TEST(a_step_without_readings_is_a_gap_and_a_zero_is_none)
 {
 	const struct metric metric = metric_of_key("symbol_errors");
 	const struct delta quiet = { .elapsed_us = second_us, .known = ~UINT64_C(0) };
 	const struct delta unknown = { .elapsed_us = second_us };
 	struct series series;
 
-	(void)state;
 	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 3 * second_us, second_us, 0, NULL), 0);
 	assert_int_equal(series.count, 3);
 	series_begin(&series, noon_us + second_us, noon_us + second_us, 1);
-	series_add(&series, &nobody, &quiet, 1);
+	series_add(&series, &no_port, &quiet, 1);
 	series_end(&series);
 	series_begin(&series, noon_us + 2 * second_us, noon_us + 2 * second_us, 1);
-	series_add(&series, &nobody, &unknown, 1);
+	series_add(&series, &no_port, &unknown, 1);
 	series_end(&series);
 	assert_true(series.steps[0].mean == 0 && series.steps[0].has_total && series.steps[0].total == 0);
 	assert_true(isnan(series.steps[1].mean) && !series.steps[1].has_total && !series.steps[1].samples);
@@ -111,7 +104,7 @@ static void a_step_without_readings_is_a_gap_and_a_zero_is_none(void **state)
 	series_done(&series);
 }
 
-static void ports_of_a_piece_add_up(void **state)
+TEST(ports_of_a_piece_add_up)
 {
 	const struct metric bytes = metric_of_key("xmit_bytes"), share = metric_of_key("xmit_utilization");
 	const struct port hdr = { .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR, .state = PORT_ACTIVE };
@@ -120,7 +113,6 @@ static void ports_of_a_piece_add_up(void **state)
 	struct delta delta = { .elapsed_us = second_us, .known = ~UINT64_C(0) };
 	struct series series;
 
-	(void)state;
 	/* 200 Gb/s carry 10 GB/s, 40 %; 100 Gb/s carry 5 GB/s, 40 %. */
 	for (int both = 0; both < 2; both++) {
 		assert_int_equal(series_init(&series, both ? &share : &bytes, noon_us, noon_us + second_us, second_us,
@@ -139,37 +131,35 @@ static void ports_of_a_piece_add_up(void **state)
 	}
 }
 
-static void marks_say_at_least(void **state)
+TEST(marked_counters_are_lower_bounds)
 {
 	const struct metric metric = metric_of_key("errors");
 	struct delta delta = { .elapsed_us = second_us, .known = COUNTER_BIT(COUNTER_LINK_DOWNED) };
 	struct metric_value value;
 
-	(void)state;
 	delta.value[COUNTER_LINK_DOWNED] = 3;
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_true(value.has_total && value.total == 3 && !value.at_least);
 	delta.reset = COUNTER_BIT(COUNTER_LINK_DOWNED);
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_true(value.at_least);
-	/* Full since before: nobody knows what it would have counted. */
+	/* Saturated before: further counts are unknown. */
 	delta.reset = 0;
 	delta.saturated = COUNTER_BIT(COUNTER_LINK_DOWNED);
 	delta.value[COUNTER_LINK_DOWNED] = 0;
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_false(value.has_total || value.has_rate);
-	/* No time at all: something was counted, and no rate can be told. */
+	/* Without elapsed time there is a total, and no rate. */
 	delta.saturated = 0;
 	delta.elapsed_us = 0;
-	metric_of(&metric, &nobody, &delta, &value);
+	metric_of(&metric, &no_port, &delta, &value);
 	assert_true(value.has_total && !value.has_rate);
 }
 
-static void metrics_are_found_by_their_names(void **state)
+TEST(metrics_are_found_by_their_names)
 {
 	struct metric metric = { .key = "as it was" };
 
-	(void)state;
 	for (size_t i = 0; i < metric_count(); i++) {
 		assert_true(metric_find(metric_at(i).key, &metric));
 		assert_string_equal(metric.key, metric_at(i).key);
@@ -187,13 +177,12 @@ static void metrics_are_found_by_their_names(void **state)
 	assert_string_equal(metric.key, "as it was");
 }
 
-static void steps_begin_where_the_local_clock_is_round(void **state)
+TEST(steps_begin_where_the_local_clock_is_round)
 {
 	const struct metric metric = metric_of_key("rcv_bytes");
 	struct series series;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(series_init(&series, &metric, noon_us + 1, noon_us + 86400 * second_us, 3600 * second_us,
 				     19800 * second_us, NULL), 0);
 	/* 17:30 in a zone that is 5:30 ahead. */
@@ -202,18 +191,4 @@ static void steps_begin_where_the_local_clock_is_round(void **state)
 	series_done(&series);
 	assert_int_equal(series_init(&series, &metric, 0, noon_us, 1000, 0, &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "give longer ones"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps_of_any_length_tell_the_same),
-		cmocka_unit_test(a_step_without_readings_is_a_gap_and_a_zero_is_none),
-		cmocka_unit_test(ports_of_a_piece_add_up),
-		cmocka_unit_test(marks_say_at_least),
-		cmocka_unit_test(metrics_are_found_by_their_names),
-		cmocka_unit_test(steps_begin_where_the_local_clock_is_round),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,9 +48,7 @@ static const struct {
 
 static enum stall_rule rule_of(const struct node *node)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
 		if (node->vendor_id == devices[i].vendor_id && node->device_id >= devices[i].first_id &&
 		    node->device_id <= devices[i].last_id)
 			return devices[i].rule;

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
-
-#include <cmocka.h>
 
 #include "analysis/stall.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 
 #define QUANTUM { .vendor_id = 0x2c9, .device_id = 0xd2f0 }
@@ -36,17 +31,14 @@ static struct port port_of(uint8_t width, enum link_speed speed)
  * in units of 8 bytes of the port, or 32 bytes of a lane; the estimate must give
  * the time back.
  */
-static void the_time_without_sending_comes_back_for_each_device_speed_and_width(void **state)
+TEST(the_estimate_is_the_stalled_time_for_each_device_speed_and_width)
 {
 	static const uint8_t widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
 	const struct node quantum = QUANTUM, switch_ib = SWITCH_IB;
 	uint64_t random = 7;
-	int speed;
-	size_t i;
 
-	(void)state;
-	for (speed = LINK_SPEED_SDR; speed < LINK_SPEED_COUNT; speed++)
-		for (i = 0; i < sizeof(widths); i++) {
+	for (int speed = LINK_SPEED_SDR; speed < LINK_SPEED_COUNT; speed++)
+		for (size_t i = 0; i < sizeof(widths); i++) {
 			struct port port = port_of(widths[i], (enum link_speed)speed);
 			double bytes_per_s = (double)port_rate_bits_per_s(&port) / 8;
 			double truth, bytes;
@@ -63,19 +55,18 @@ static void the_time_without_sending_comes_back_for_each_device_speed_and_width(
 }
 
 /* The one absolute number that is documented: a symbol lasts 4 ns at SDR, at every width. */
-static void a_symbol_lasts_4_ns_at_sdr_whatever_the_width(void **state)
+TEST(a_symbol_lasts_4_ns_at_sdr_whatever_the_width)
 {
 	const struct pma_caps tick0 = { .known = true, .tick_known = true, .tick = 0 };
 	const struct node switch_ib = SWITCH_IB;
 	struct delta delta = waited(1000000, 8000); /* 4 ms of waiting in 8 ms */
 	struct port narrow = port_of(LINK_WIDTH_1X, LINK_SPEED_SDR), wide = port_of(LINK_WIDTH_12X, LINK_SPEED_SDR);
 
-	(void)state;
 	assert_true(fabs(stall_estimate(&delta, &switch_ib, &narrow, &tick0).percent - 50) < 1e-9);
 	assert_true(fabs(stall_estimate(&delta, &switch_ib, &wide, &tick0).percent - 50) < 1e-9);
 }
 
-static void what_is_not_known_is_no_number(void **state)
+TEST(unknown_values_are_no_numbers)
 {
 	const struct node quantum = QUANTUM;
 	const struct node hca = { .vendor_id = 0x2c9, .device_id = 0x101b };
@@ -85,7 +76,6 @@ static void what_is_not_known_is_no_number(void **state)
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR), down = port_of(LINK_WIDTH_NONE, LINK_SPEED_NONE);
 	struct delta delta = waited(1000, 1000000), unread = { .elapsed_us = 1000000 }, empty = waited(1000, 0);
 
-	(void)state;
 	assert_false(isnan(stall_estimate(&delta, &quantum, &port, &tick7).percent));
 	assert_true(isnan(stall_estimate(&delta, &hca, &port, &tick7).percent));
 	assert_true(isnan(stall_estimate(&delta, &other, &port, &tick7).percent));
@@ -97,7 +87,7 @@ static void what_is_not_known_is_no_number(void **state)
 	assert_true(isnan(stall_estimate(&empty, &quantum, &port, &tick7).percent));
 }
 
-static void a_reset_or_full_counter_says_at_least(void **state)
+TEST(a_reset_or_saturated_counter_is_a_lower_bound)
 {
 	const struct node quantum = QUANTUM;
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
@@ -105,7 +95,6 @@ static void a_reset_or_full_counter_says_at_least(void **state)
 	struct delta delta = waited(312500000, 1000000);
 	struct stall stall;
 
-	(void)state;
 	stall = stall_estimate(&delta, &quantum, &port, &tick7);
 	assert_true(fabs(stall.percent - 10) < 1e-9);
 	assert_false(stall.at_least);
@@ -127,25 +116,11 @@ static void a_reset_or_full_counter_says_at_least(void **state)
 	assert_true(stall.percent == 0 && !stall.at_least);
 }
 
-static void it_is_never_above_100(void **state)
+TEST(the_estimate_is_at_most_100)
 {
 	const struct node quantum = QUANTUM;
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
 	struct delta delta = waited(UINT64_MAX, 1);
 
-	(void)state;
 	assert_true(stall_estimate(&delta, &quantum, &port, &tick7).percent == 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_time_without_sending_comes_back_for_each_device_speed_and_width),
-		cmocka_unit_test(a_symbol_lasts_4_ns_at_sdr_whatever_the_width),
-		cmocka_unit_test(what_is_not_known_is_no_number),
-		cmocka_unit_test(a_reset_or_full_counter_says_at_least),
-		cmocka_unit_test(it_is_never_above_100),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

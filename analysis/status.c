@@ -9,13 +9,8 @@
 const char *sample_status_name(enum sample_status status)
 {
 	static const char *const names[SAMPLE_STATUS_COUNT] = {
-		[SAMPLE_OK] = "ok",
-		[SAMPLE_SILENT] = "silent",
-		[SAMPLE_BACKOFF] = "backoff",
-		[SAMPLE_DOWN] = "down",
-		[SAMPLE_LOCKED] = "locked",
-		[SAMPLE_UNSUPPORTED] = "unsupported",
-		[SAMPLE_UNPLANNED] = "unplanned",
+		[SAMPLE_OK] = "ok", [SAMPLE_SILENT] = "silent", [SAMPLE_BACKOFF] = "backoff", [SAMPLE_DOWN] = "down",
+		[SAMPLE_LOCKED] = "locked", [SAMPLE_UNSUPPORTED] = "unsupported", [SAMPLE_UNPLANNED] = "unplanned",
 		[SAMPLE_UNFINISHED] = "unfinished",
 	};
 
@@ -25,16 +20,9 @@ const char *sample_status_name(enum sample_status status)
 const char *port_word_name(enum port_word word)
 {
 	static const char *const names[WORD_COUNT] = {
-		[WORD_OK] = "ok",
-		[WORD_IDLE] = "idle",
-		[WORD_NEW] = "new",
-		[WORD_MIRRORED] = "mirrored",
-		[WORD_UNPLANNED] = "unplanned",
-		[WORD_UNFINISHED] = "unfinished",
-		[WORD_INIT] = "init",
-		[WORD_UNSUPPORTED] = "unsupported",
-		[WORD_LOCKED] = "locked",
-		[WORD_SILENT] = "silent",
+		[WORD_OK] = "ok", [WORD_IDLE] = "idle", [WORD_NEW] = "new", [WORD_MIRRORED] = "mirrored",
+		[WORD_UNPLANNED] = "unplanned", [WORD_UNFINISHED] = "unfinished", [WORD_INIT] = "init",
+		[WORD_UNSUPPORTED] = "unsupported", [WORD_LOCKED] = "locked", [WORD_SILENT] = "silent",
 		[WORD_DOWN] = "down",
 	};
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/status.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 
 static struct port port_in(uint8_t state)
@@ -17,7 +12,7 @@ static struct port port_in(uint8_t state)
 }
 
 /* The words of JSON: every reason for a missing sample has one of its own. */
-static void each_reason_for_no_sample_is_a_word(void **state)
+TEST(each_status_without_a_sample_has_a_name)
 {
 	static const struct {
 		enum sample_status status;
@@ -28,13 +23,11 @@ static void each_reason_for_no_sample_is_a_word(void **state)
 		{ SAMPLE_UNPLANNED, "unplanned" }, { SAMPLE_UNFINISHED, "unfinished" },
 	};
 	struct port port = port_in(PORT_ACTIVE);
-	size_t i;
 
-	(void)state;
 	assert_int_equal(sizeof(cases) / sizeof(cases[0]), SAMPLE_STATUS_COUNT);
 	/* With rates, which are its peer's. */
 	assert_string_equal(port_word_name(port_word(&port, SAMPLE_UNPLANNED, 1e9, 0)), "mirrored");
-	for (i = 0; i < SAMPLE_STATUS_COUNT; i++) {
+	for (size_t i = 0; i < SAMPLE_STATUS_COUNT; i++) {
 		double rate = cases[i].status == SAMPLE_OK ? 1e9 : NAN;
 
 		assert_string_equal(port_word_name(port_word(&port, cases[i].status, rate, rate)), cases[i].word);
@@ -42,33 +35,29 @@ static void each_reason_for_no_sample_is_a_word(void **state)
 	}
 }
 
-static void a_link_that_is_down_is_why_nothing_was_read(void **state)
+TEST(a_port_that_is_down_has_status_down)
 {
 	struct port port = port_in(PORT_DOWN);
-	int status;
 
-	(void)state;
-	for (status = 0; status < SAMPLE_STATUS_COUNT; status++)
+	for (int status = 0; status < SAMPLE_STATUS_COUNT; status++)
 		assert_int_equal(port_word(&port, (enum sample_status)status, 1e9, 1e9), WORD_DOWN);
 }
 
-static void idle_is_known_in_both_directions(void **state)
+TEST(idle_is_known_in_both_directions)
 {
 	struct port port = port_in(PORT_ACTIVE);
 
-	(void)state;
 	/* 0.01 % of 25 GB/s are 2.5 MB/s. */
 	assert_int_equal(port_word(&port, SAMPLE_OK, 2e6, 2e6), WORD_IDLE);
 	assert_int_equal(port_word(&port, SAMPLE_OK, 3e6, 0), WORD_OK);
 	assert_int_equal(port_word(&port, SAMPLE_OK, 0, NAN), WORD_OK);
 }
 
-static void a_screen_tells_new_and_init_apart_and_the_others_do_not(void **state)
+TEST(only_screens_distinguish_new_and_init)
 {
 	struct port active = port_in(PORT_ACTIVE), init = port_in(PORT_INIT), armed = port_in(PORT_ARMED);
 	struct port no_rate = { .state = PORT_ACTIVE };
 
-	(void)state;
 	assert_int_equal(port_word_now(&active, SAMPLE_OK, NAN, NAN), WORD_NEW);
 	assert_int_equal(port_word(&active, SAMPLE_OK, NAN, NAN), WORD_OK);
 	assert_int_equal(port_word_now(&init, SAMPLE_OK, 0, 0), WORD_INIT);
@@ -79,30 +68,14 @@ static void a_screen_tells_new_and_init_apart_and_the_others_do_not(void **state
 	assert_int_equal(port_word_now(&init, SAMPLE_SILENT, NAN, NAN), WORD_SILENT);
 }
 
-static void every_word_has_a_name_of_its_own(void **state)
+TEST(every_status_has_its_own_name)
 {
-	int a, b;
-
-	(void)state;
-	for (a = 0; a < WORD_COUNT; a++)
-		for (b = 0; b < a; b++)
+	for (int a = 0; a < WORD_COUNT; a++)
+		for (int b = 0; b < a; b++)
 			assert_string_not_equal(port_word_name((enum port_word)a), port_word_name((enum port_word)b));
-	for (a = 0; a < SAMPLE_STATUS_COUNT; a++)
-		for (b = 0; b < a; b++)
+	for (int a = 0; a < SAMPLE_STATUS_COUNT; a++)
+		for (int b = 0; b < a; b++)
 			assert_string_not_equal(sample_status_name((enum sample_status)a),
 						sample_status_name((enum sample_status)b));
 	assert_string_equal(sample_status_name(SAMPLE_STATUS_COUNT), "unknown");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_reason_for_no_sample_is_a_word),
-		cmocka_unit_test(a_link_that_is_down_is_why_nothing_was_read),
-		cmocka_unit_test(idle_is_known_in_both_directions),
-		cmocka_unit_test(a_screen_tells_new_and_init_apart_and_the_others_do_not),
-		cmocka_unit_test(every_word_has_a_name_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,18 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "fabric/detail.h"
 #include "fabric/shape.h"
 
-static uint32_t add_node(struct world *world, const char *name, uint8_t type, uint64_t guid, unsigned ports)
+static void die(const char *what, const char *which)
 {
-	struct world_node *node = &world->nodes[world->node_count];
+	fprintf(stderr, "test world: %s: %s\n", what, which);
+	abort();
+}
 
+static uint32_t add_node(struct world *world, uint8_t type, uint64_t guid, unsigned ports)
+{
 	assert(world->node_count < WORLD_NODES && ports < 256);
-	snprintf(node->name, sizeof(node->name), "%s", name);
-	node->type = type;
-	node->guid = guid;
-	node->ports = (uint8_t)ports;
+	world->nodes[world->node_count] = (struct world_node){ .type = type, .guid = guid, .ports = (uint8_t)ports };
 	return world->node_count++;
 }
 
@@ -25,54 +27,48 @@ static void add_link(struct world *world, uint32_t a, unsigned a_num, uint32_t b
 {
 	assert(world->link_count < WORLD_LINKS);
 	world->links[world->link_count++] = (struct world_link){
-		.end = { { a, (uint8_t)a_num }, { b, (uint8_t)b_num } }, .width = LINK_WIDTH_4X,
-			.speed = LINK_SPEED_NDR,
+		.end = { { .node = a, .num = (uint8_t)a_num }, { .node = b, .num = (uint8_t)b_num } },
+		.width = LINK_WIDTH_4X, .speed = LINK_SPEED_NDR,
 	};
-}
-
-static struct world_link *link_at(const struct world *world, uint32_t node, unsigned num)
-{
-	return world->link_of[node][num];
 }
 
 static void index_links(struct world *world)
 {
-	uint32_t i, end;
-
-	memset(world->link_of, 0, WORLD_NODES * sizeof(*world->link_of));
-	for (i = 0; i < world->link_count; i++)
-		for (end = 0; end < 2; end++)
+	memset(world->link_of, 0, sizeof(world->link_of));
+	for (uint32_t i = 0; i < world->link_count; i++)
+		for (int end = 0; end < 2; end++)
 			world->link_of[world->links[i].end[end].node][world->links[i].end[end].num] = &world->links[i];
+}
+
+static int end_of(const struct world_link *link, uint32_t node, unsigned num)
+{
+	return link->end[1].node == node && link->end[1].num == num;
 }
 
 static void build(struct world *world)
 {
 	const struct world_shape *made = &world->made;
-	unsigned per_leaf = (made->hosts + made->leafs - 1) / made->leafs, h, r, l, s, p;
-	char name[32];
+	unsigned per_leaf = (made->hosts + made->leaves - 1) / made->leaves;
 
-	for (l = 0; l < made->leafs; l++) {
-		snprintf(name, sizeof(name), "leaf%u", l);
-		add_node(world, name, NODE_SWITCH, 0x1000 + l, 100 + made->spines * made->parallel);
-	}
-	for (s = 0; s < made->spines; s++) {
-		snprintf(name, sizeof(name), "spine%u", s);
-		add_node(world, name, NODE_SWITCH, 0x2000 + s, made->leafs * made->parallel);
-	}
-	for (h = 0; h < made->hosts; h++)
-		for (r = 0; r < made->rails; r++) {
-			uint32_t hca;
+	for (unsigned l = 0; l < made->leaves; l++)
+		snprintf(world->nodes[add_node(world, NODE_SWITCH, 0x1000 + l,
+					       100 + made->spines * made->parallel)].name, 32, "leaf%u", l);
+	for (unsigned s = 0; s < made->spines; s++)
+		snprintf(world->nodes[add_node(world, NODE_SWITCH, 0x2000 + s,
+					       made->leaves * made->parallel)].name, 32, "spine%u", s);
+	for (unsigned h = 0; h < made->hosts; h++)
+		for (unsigned r = 0; r < made->rails; r++) {
+			uint32_t hca = add_node(world, NODE_CA, 0x10000 + h * 16 + r, 1);
+			bool many = made->rails > 1;
 
-			snprintf(name, sizeof(name), "h%u mlx5_%u", h, r);
-			hca = add_node(world, name, NODE_CA, 0x10000 + h * 16 + r, 1);
-			l = made->rails > 1 ? r % made->leafs : h / per_leaf;
-			add_link(world, l, 1 + (made->rails > 1 ? h + r / made->leafs * made->hosts : h % per_leaf),
-				 hca, 1);
+			snprintf(world->nodes[hca].name, 32, "h%u mlx5_%u", h, r);
+			add_link(world, many ? r % made->leaves : h / per_leaf,
+				 1 + (many ? h + r / made->leaves * made->hosts : h % per_leaf), hca, 1);
 		}
-	for (l = 0; l < made->leafs; l++)
-		for (s = 0; s < made->spines; s++)
-			for (p = 0; p < made->parallel; p++)
-				add_link(world, l, 101 + s * made->parallel + p, made->leafs + s,
+	for (unsigned l = 0; l < made->leaves; l++)
+		for (unsigned s = 0; s < made->spines; s++)
+			for (unsigned p = 0; p < made->parallel; p++)
+				add_link(world, l, 101 + s * made->parallel + p, made->leaves + s,
 					 1 + l * made->parallel + p);
 }
 
@@ -83,21 +79,13 @@ struct world *world_create(const struct world_shape *shape)
 	if (!world)
 		abort();
 	world->made = *shape;
-	world->counts = calloc(WORLD_NODES, sizeof(*world->counts));
-	world->resets = calloc(WORLD_NODES, sizeof(*world->resets));
-	world->full = calloc(WORLD_NODES, sizeof(*world->full));
-	world->fec = calloc(WORLD_NODES, sizeof(*world->fec));
-	world->mended = calloc(WORLD_NODES, sizeof(*world->mended));
-	world->tables = calloc(WORLD_NODES, sizeof(*world->tables));
-	world->link_of = calloc(WORLD_NODES, sizeof(*world->link_of));
 	world->interval_us = 10000000;
-	world->stale = true;
+	world->changed = true;
 	world->sm_guid = 0x77;
 	world->sm_masters = 1;
 	health_settings_default(&world->settings);
 	world->health = health_create(&world->settings);
-	if (!world->counts || !world->resets || !world->full || !world->fec || !world->mended ||
-	    !world->link_of || !world->tables || !world->health)
+	if (!world->health)
 		abort();
 	build(world);
 	index_links(world);
@@ -112,31 +100,19 @@ void world_destroy(struct world *world)
 	fabric_destroy(world->fabric);
 	fabric_destroy(world->old_fabric);
 	routes_done(&world->routes);
-	free(world->link_of);
-	free(world->tables);
-	free(world->counts);
-	free(world->resets);
-	free(world->full);
-	free(world->fec);
-	free(world->mended);
 	free(world);
 }
 
-bool world_link_is_up(const struct world *world, const struct world_link *link)
+static bool is_up(const struct world *world, const struct world_link *link)
 {
 	return !link->down && !world->nodes[link->end[0].node].dead && !world->nodes[link->end[1].node].dead;
 }
 
-/* Discovery sees what it reaches: no node whose links are all down. */
-static bool is_seen(const struct world *world, uint32_t node)
+/* Discovery finds no node whose links are all down. */
+static bool is_found(const struct world *world, uint32_t node)
 {
-	uint32_t i;
-
-	if (world->nodes[node].hung)
-		return false;
-	for (i = 0; i < world->link_count; i++)
-		if ((world->links[i].end[0].node == node || world->links[i].end[1].node == node) &&
-		    world_link_is_up(world, &world->links[i]))
+	for (unsigned num = 1; num < 256 && !world->nodes[node].hung; num++)
+		if (world->link_of[node][num] && is_up(world, world->link_of[node][num]))
 			return true;
 	return false;
 }
@@ -144,32 +120,26 @@ static bool is_seen(const struct world *world, uint32_t node)
 static void discover_node(struct world *world, struct fabric *fabric, uint32_t at)
 {
 	const struct world_node *from = &world->nodes[at];
-	struct node node = { .guid = from->guid, .system_guid = from->guid, .type = from->type, .vendor_id = 0x2c9,
-			     .device_id = from->type == NODE_SWITCH ? 0xd2f2 : 4129, .port_count = from->ports,
-			     .lid = (uint16_t)(from->type == NODE_SWITCH ? at + 1 : 0) };
-	unsigned num;
+	bool is_switch = from->type == NODE_SWITCH;
+	struct node node = { .guid = from->guid, .system_guid = is_switch ? from->guid : from->guid & ~UINT64_C(15),
+			     .type = from->type, .vendor_id = 0x2c9, .device_id = is_switch ? 0xd2f2 : 4129,
+			     .port_count = from->ports, .lid = (uint16_t)(is_switch ? at + 1 : 0) };
 
-	if (from->type == NODE_CA)
-		node.system_guid = from->guid & ~UINT64_C(15);
 	snprintf(node.desc, sizeof(node.desc), "%s", from->name);
 	if (fabric_add_node(fabric, &node, NULL) < 0)
 		abort();
-	for (num = from->type == NODE_SWITCH ? 0 : 1; num <= from->ports; num++) {
-		const struct world_link *link = num ? link_at(world, at, num) : NULL;
-		bool up = !num || (link && world_link_is_up(world, link));
+	for (unsigned num = is_switch ? 0 : 1; num <= from->ports; num++) {
+		const struct world_link *link = num ? world->link_of[at][num] : NULL;
+		bool up = !num || (link && is_up(world, link));
 		struct port port = {
 			.num = (uint8_t)num, .state = up ? PORT_ACTIVE : PORT_DOWN,
-			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING,
-				.lid = (uint16_t)(from->type == NODE_CA ? at + 1 : 0),
+			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING, .lid = (uint16_t)(is_switch ? 0 : at + 1),
 			.speed_supported = (2 << LINK_SPEED_NDR) - 1, .speed_enabled = (2 << LINK_SPEED_NDR) - 1,
 			.width_supported = LINK_WIDTH_1X | LINK_WIDTH_4X,
-				.width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
+			.width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
+			.width = up && link ? link->width : 0, .speed = up && link ? link->speed : 0,
 		};
 
-		if (up && link) {
-			port.width = link->width;
-			port.speed = link->speed;
-		}
 		if (fabric_add_port(fabric, &port, NULL) < 0)
 			abort();
 	}
@@ -177,9 +147,7 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 
 static uint32_t find_guid(const struct world *world, uint64_t guid)
 {
-	uint32_t i;
-
-	for (i = 0; i < world->node_count; i++)
+	for (uint32_t i = 0; i < world->node_count; i++)
 		if (world->nodes[i].guid == guid)
 			return i;
 	abort();
@@ -188,20 +156,19 @@ static uint32_t find_guid(const struct world *world, uint64_t guid)
 static void discover(struct world *world)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	uint32_t i;
 
 	index_links(world);
 	if (!fabric)
 		abort();
-	for (i = 0; i < world->node_count; i++)
-		if (is_seen(world, i))
+	for (uint32_t i = 0; i < world->node_count; i++)
+		if (is_found(world, i))
 			discover_node(world, fabric, i);
-	for (i = 0; i < world->link_count; i++) {
-		const struct world_link *link = &world->links[i];
-		uint32_t a = fabric_find_port(fabric, world->nodes[link->end[0].node].guid, link->end[0].num);
-		uint32_t b = fabric_find_port(fabric, world->nodes[link->end[1].node].guid, link->end[1].num);
+	for (uint32_t i = 0; i < world->link_count; i++) {
+		const struct world_end *end = world->links[i].end;
+		uint32_t a = fabric_find_port(fabric, world->nodes[end[0].node].guid, end[0].num);
+		uint32_t b = fabric_find_port(fabric, world->nodes[end[1].node].guid, end[1].num);
 
-		if (world_link_is_up(world, link) && a != FABRIC_NONE && b != FABRIC_NONE &&
+		if (is_up(world, &world->links[i]) && a != FABRIC_NONE && b != FABRIC_NONE &&
 		    fabric_link(fabric, a, b, NULL) < 0)
 			abort();
 	}
@@ -212,32 +179,29 @@ static void discover(struct world *world)
 	world->old_fabric = world->fabric;
 	world->old_shape = world->shape;
 	world->fabric = fabric;
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		world->node_of[i] = find_guid(world, fabric->nodes[i].guid);
 	if (shape_create(fabric, NULL, &world->shape, NULL) < 0)
 		abort();
 }
 
-static struct world_told *find_told(struct world *world, const struct finding *finding)
+static struct world_report *find_report(struct world *world, const struct finding *finding)
 {
-	size_t i;
+	for (size_t i = 0; i < world->report_count; i++) {
+		const struct finding *known = &world->reports[i].finding;
 
-	for (i = 0; i < world->told_count; i++) {
-		const struct finding *told = &world->told[i].finding;
-
-		if (told->kind == finding->kind && told->node_guid == finding->node_guid &&
-		    told->port == finding->port &&
-		    told->tag == finding->tag)
-			return &world->told[i];
+		if (known->kind == finding->kind && known->node_guid == finding->node_guid &&
+		    known->port == finding->port && known->tag == finding->tag)
+			return &world->reports[i];
 	}
-	assert(world->told_count < WORLD_TOLD);
-	return &world->told[world->told_count++];
+	assert(world->report_count < WORLD_REPORTS);
+	return &world->reports[world->report_count++];
 }
 
 static void take_report(void *ctx, enum health_change change, struct finding *finding)
 {
 	struct world *world = ctx;
-	struct world_told *told = find_told(world, finding);
+	struct world_report *report = find_report(world, finding);
 
 	if (getenv("WORLD_TRACE"))
 		fprintf(stderr, "%6.0f s %s %s %s [%s] %s: %s\n", (double)world->now_us / 1e6,
@@ -245,40 +209,38 @@ static void take_report(void *ctx, enum health_change change, struct finding *fi
 			finding_kind_name(finding->kind), finding_severity_name(finding->severity),
 			finding->cause ? finding->cause : "", finding->subject, finding->text);
 	assert(finding->subject[0] && finding->text[0] && finding->advice && finding->cause);
-	if (change == HEALTH_OPENED && !told->opened)
-		told->opened_us = world->now_us;
-	told->finding = *finding;
-	told->opened += change == HEALTH_OPENED;
-	told->closed += change == HEALTH_CLOSED;
-	if (finding->severity > told->worst)
-		told->worst = finding->severity;
+	if (change == HEALTH_OPENED && !report->opened)
+		report->opened_us = world->now_us;
+	report->finding = *finding;
+	report->opened += change == HEALTH_OPENED;
+	report->closed += change == HEALTH_CLOSED;
+	if (finding->severity > report->worst)
+		report->worst = finding->severity;
 }
 
-/* What one port counted since the sweep before. */
-static void fill_delta(struct world *world, uint32_t node, unsigned num, struct delta *delta)
+/* The counts of one port since the previous sweep. */
+static void fill_delta(const struct world *world, const struct world_link *link, int end, struct delta *delta)
 {
-	const struct world_link *link = link_at(world, node, num);
-	int end = link && link->end[1].node == node && link->end[1].num == num, i;
-	double words = link ? (double)link_rate_bits_per_s(link->width, (enum link_speed)link->speed) / 32e6 : 0;
+	double words;
 
-	*delta = (struct delta){ .elapsed_us = world->interval_us, .known = COUNTER_BIT(COUNTER_COUNT) - 1,
-				 .reset = world->resets[node][num], .saturated = world->full[node][num] };
-	for (i = 0; i < COUNTER_COUNT; i++)
-		delta->value[i] = world->counts[node][num][i];
+	*delta = (struct delta){ .elapsed_us = world->interval_us, .known = COUNTER_BIT(COUNTER_COUNT) - 1 };
 	if (!link)
 		return;
-	delta->value[COUNTER_XMIT_DATA] += (uint64_t)(words * (double)world->interval_us * link->load[end]);
-	delta->value[COUNTER_RCV_DATA] += (uint64_t)(words * (double)world->interval_us * link->load[!end]);
-	/* Quantum-2, Tick 7: a tick is 64 bits' time (analysis/stall.c). */
-	delta->value[COUNTER_XMIT_WAIT] += (uint64_t)(words / 2 * (double)world->interval_us * link->stall[end]);
+	words = (double)link_rate_bits_per_s(link->width, (enum link_speed)link->speed) / 32e6 *
+		(double)world->interval_us;
+	delta->reset = link->end[end].reset;
+	delta->saturated = link->end[end].saturated;
+	memcpy(delta->value, link->end[end].counts, sizeof(delta->value));
+	delta->value[COUNTER_XMIT_DATA] += (uint64_t)(words * link->end[end].load);
+	delta->value[COUNTER_RCV_DATA] += (uint64_t)(words * link->end[!end].load);
+	/* Quantum-2, Tick 7: a tick is the time of 64 bits (analysis/stall.c). */
+	delta->value[COUNTER_XMIT_WAIT] += (uint64_t)(words / 2 * link->end[end].stall);
 }
 
 static void shuffle(struct world *world, struct health_sample *samples, size_t count)
 {
-	size_t i;
-
 	srand(world->shuffle);
-	for (i = count; world->shuffle && i > 1; i--) {
+	for (size_t i = count; world->shuffle && i > 1; i--) {
 		size_t j = (size_t)rand() % i;
 		struct health_sample kept = samples[i - 1];
 
@@ -287,132 +249,132 @@ static void shuffle(struct world *world, struct health_sample *samples, size_t c
 	}
 }
 
-static size_t fill_samples(struct world *world, struct health_sample *samples, struct delta *deltas,
-			   struct health_detail *details, struct detail_delta *fec, size_t *ret_details)
+/* One sweep with room for all ports. */
+struct sweep_data {
+	struct health_sample *samples;
+	struct health_detail *details;
+	struct delta *deltas;
+	struct detail_delta *fec;
+};
+
+static void fill_samples(struct world *world, struct sweep_data *data, struct health_input *input)
 {
 	const struct fabric *fabric = world->fabric;
-	size_t count = 0;
-	uint32_t p;
 
-	*ret_details = 0;
-	for (p = 0; p < fabric->port_count; p++) {
+	for (uint32_t p = 0; p < fabric->port_count; p++) {
 		const struct port *port = &fabric->ports[p];
 		uint32_t node = world->node_of[port->node];
-		struct health_sample *sample = &samples[count];
+		const struct world_link *link = world->link_of[node][port->num];
+		int end = link ? end_of(link, node, port->num) : 0;
+		size_t at = input->sample_count, f = input->detail_count;
+		struct health_sample *sample = &data->samples[at];
 
 		if (!port_is_pollable(fabric, port))
 			continue;
+		input->sample_count++;
 		*sample = (struct health_sample){ .port = p, .status = SAMPLE_OK };
 		if (port->state < PORT_INIT)
 			sample->status = SAMPLE_DOWN;
 		else if (world->nodes[node].silent)
 			sample->status = SAMPLE_SILENT;
-		else if (count * 37 % 100 < world->unread_percent)
+		else if (at * 37 % 100 < world->unread_percent)
 			sample->status = SAMPLE_UNFINISHED;
-		if (sample->status == SAMPLE_OK) {
-			fill_delta(world, node, port->num, &deltas[count]);
-			sample->delta = &deltas[count];
-		}
-		if (sample->status == SAMPLE_OK && (world->fec[node][port->num] || world->mended[node][port->num])) {
-			fec[*ret_details] = (struct detail_delta){ .elapsed_us = world->interval_us,
-				.known = 1u << DETAIL_FEC_UNCORRECTED_BLOCKS | 1u << DETAIL_FEC_CORRECTED_SYMBOLS };
-			fec[*ret_details].value[DETAIL_FEC_CORRECTED_SYMBOLS] = world->mended[node][port->num];
-			fec[*ret_details].value[DETAIL_FEC_UNCORRECTED_BLOCKS] = world->fec[node][port->num];
-			details[*ret_details] = (struct health_detail){ p, DETAIL_EXTENDED_SPEEDS, &fec[*ret_details] };
-			++*ret_details;
-		}
-		count++;
+		if (sample->status != SAMPLE_OK)
+			continue;
+		fill_delta(world, link, end, &data->deltas[at]);
+		sample->delta = &data->deltas[at];
+		if (!link || (!link->end[end].uncorrected && !link->end[end].corrected))
+			continue;
+		data->fec[f] = (struct detail_delta){ .elapsed_us = world->interval_us,
+			.known = 1u << DETAIL_FEC_UNCORRECTED_BLOCKS | 1u << DETAIL_FEC_CORRECTED_SYMBOLS };
+		data->fec[f].value[DETAIL_FEC_CORRECTED_SYMBOLS] = link->end[end].corrected;
+		data->fec[f].value[DETAIL_FEC_UNCORRECTED_BLOCKS] = link->end[end].uncorrected;
+		data->details[f] = (struct health_detail){ p, DETAIL_EXTENDED_SPEEDS, &data->fec[f] };
+		input->detail_count++;
 	}
-	shuffle(world, samples, count);
-	return count;
+	shuffle(world, data->samples, input->sample_count);
 }
 
-static void forget_counts(struct world *world)
+static void clear_counts(struct world *world)
 {
 	world->read_count = world->changed_count = 0;
-	if (!world->counted)
+	for (uint32_t i = 0; i < 2 * world->link_count; i++) {
+		struct world_end *end = &world->links[i / 2].end[i % 2];
+
+		memset(end->counts, 0, sizeof(end->counts));
+		end->reset = end->uncorrected = end->corrected = 0;
+	}
+}
+
+/* A table becomes known as it is now. */
+static void read_table(struct world *world, uint32_t at)
+{
+	uint8_t block[ROUTES_BLOCK];
+
+	for (uint32_t lid = 0; lid <= world->node_count; lid += ROUTES_BLOCK) {
+		for (uint32_t i = 0; i < ROUTES_BLOCK; i++)
+			block[i] = lid + i && lid + i <= world->node_count ? world->tables[at][lid + i] :
+									     ROUTES_NO_PORT;
+		if (routes_set_block(&world->routes, world->nodes[at].guid, lid / ROUTES_BLOCK, block, NULL, NULL) < 0)
+			abort();
+	}
+	world->read_guids[world->read_count++] = world->nodes[at].guid;
+	if (!world->changes[at])
 		return;
-	world->counted = false;
-	memset(world->counts, 0, WORLD_NODES * sizeof(*world->counts));
-	memset(world->resets, 0, WORLD_NODES * sizeof(*world->resets));
-	memset(world->fec, 0, WORLD_NODES * sizeof(*world->fec));
-	memset(world->mended, 0, WORLD_NODES * sizeof(*world->mended));
-}
-
-static void fill_locked(const struct world *world, struct health_input *input, uint64_t *locked)
-{
-	uint32_t i;
-
-	input->locked_guids = locked;
-	for (i = 0; i < world->node_count; i++)
-		if (world->nodes[i].locked)
-			locked[input->locked_count++] = world->nodes[i].guid;
-}
-
-/* Tables that are asked for are read before the next sweep. */
-static void read_wanted(struct world *world)
-{
-	const uint64_t *wants;
-	size_t count = health_wants_tables(world->health, &wants), i;
-
-	for (i = 0; i < count && world->has_routes; i++)
-		world_read_table(world, find_guid(world, wants[i]));
+	world->changed_entries[world->changed_count] = world->changes[at];
+	world->changed_guids[world->changed_count++] = world->nodes[at].guid;
+	world->changes[at] = 0;
 }
 
 static void sweep(struct world *world)
 {
-	size_t ports, count, detail_count;
-	struct health_sample *samples;
-	struct health_detail *details;
-	struct detail_delta *fec;
-	struct delta *deltas;
-	struct pma_caps *caps;
+	struct pma_caps caps[WORLD_NODES];
 	uint64_t locked[WORLD_NODES];
+	const uint64_t *wanted;
+	struct sweep_data data;
 	struct health_input input = {
 		.wall_us = WORLD_WALL_US + world->now_us, .boot_us = WORLD_BOOT_US + world->now_us,
-		.interval_us = world->interval_us, .topology_changed = world->stale, .sm_known = !world->sm_lost,
+		.interval_us = world->interval_us, .topology_changed = world->changed, .sm_known = !world->sm_lost,
 		.sm_guid = world->sm_guid, .sm_masters = world->sm_masters,
-			.routes = world->has_routes ? &world->routes : NULL,
+		.routes = world->has_routes ? &world->routes : NULL,
 		.routes_changed_us = world->changed_count ? WORLD_WALL_US + world->now_us : 0,
 		.routes_changed_guids = world->changed_guids, .routes_changed_count = world->changed_count,
 		.routes_changed_entries = world->changed_entries, .routes_read_guids = world->read_guids,
-		.routes_read_count = world->read_count,
+		.routes_read_count = world->read_count, .locked_guids = locked, .caps = caps,
 		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
 		.stalled_us = world->stalled_us, .stall_reason = "no space left on its disk; free some space",
 	};
-	uint32_t i;
+	size_t ports, wants;
 
-	if (world->stale)
+	if (world->changed)
 		discover(world);
-	world->stale = false;
+	world->changed = false;
 	ports = world->fabric->port_count + 1;
-	samples = calloc(ports, sizeof(*samples));
-	deltas = calloc(ports, sizeof(*deltas));
-	details = calloc(ports, sizeof(*details));
-	fec = calloc(ports, sizeof(*fec));
-	caps = calloc(world->fabric->node_count + 1, sizeof(*caps));
-	if (!samples || !deltas || !details || !fec || !caps)
+	data = (struct sweep_data){ calloc(ports, sizeof(*data.samples)), calloc(ports, sizeof(*data.details)),
+				    calloc(ports, sizeof(*data.deltas)), calloc(ports, sizeof(*data.fec)) };
+	if (!data.samples || !data.deltas || !data.details || !data.fec)
 		abort();
-	for (i = 0; i < world->fabric->node_count; i++)
+	for (uint32_t i = 0; i < world->fabric->node_count; i++)
 		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
-	count = fill_samples(world, samples, deltas, details, fec, &detail_count);
-	fill_locked(world, &input, locked);
+	for (uint32_t i = 0; i < world->node_count; i++)
+		if (world->nodes[i].locked)
+			locked[input.locked_count++] = world->nodes[i].guid;
 	input.fabric = world->fabric;
 	input.shape = world->shape;
-	input.samples = samples;
-	input.sample_count = count;
-	input.caps = caps;
-	input.details = details;
-	input.detail_count = detail_count;
+	input.samples = data.samples;
+	input.details = data.details;
+	fill_samples(world, &data, &input);
 	if (health_step(world->health, &input, take_report, world, NULL) < 0)
 		abort();
-	forget_counts(world);
-	read_wanted(world);
-	free(samples);
-	free(deltas);
-	free(details);
-	free(fec);
-	free(caps);
+	clear_counts(world);
+	/* Requested tables are read before the next sweep. */
+	wants = health_wants_tables(world->health, &wanted);
+	for (size_t i = 0; i < wants && world->has_routes; i++)
+		read_table(world, find_guid(world, wanted[i]));
+	free(data.samples);
+	free(data.deltas);
+	free(data.details);
+	free(data.fec);
 }
 
 void world_sweeps(struct world *world, unsigned count)
@@ -426,17 +388,17 @@ void world_sweeps(struct world *world, unsigned count)
 void world_restart(struct world *world)
 {
 	const struct finding *const *open;
-	size_t count = health_open(world->health, &open), i;
+	size_t count = health_open(world->health, &open);
 	struct health *health = health_create(&world->settings);
 
 	if (!health)
 		abort();
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (health_restore(health, open[i], NULL) < 0)
 			abort();
 	health_destroy(world->health);
 	world->health = health;
-	world->stale = true;
+	world->changed = true;
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -446,42 +408,42 @@ static int compare_lines(const void *a, const void *b)
 
 const char *world_summary(const struct world *world, bool infos, char *ret, size_t size)
 {
-	static char lines[WORLD_TOLD][128];
-	size_t i, count = 0, at = 0;
+	static char lines[WORLD_REPORTS][128];
+	size_t count = 0, at = 0;
 
-	for (i = 0; i < world->told_count; i++) {
-		const struct world_told *told = &world->told[i];
-		char place[64], port[8] = "", times[16] = "";
+	for (size_t i = 0; i < world->report_count; i++) {
+		const struct world_report *report = &world->reports[i];
+		uint64_t guid = report->finding.node_guid;
+		char port[8] = "", times[16] = "";
 
-		if (!told->opened || (!infos && told->worst == FINDING_INFO))
+		if (!report->opened || (!infos && report->worst == FINDING_INFO))
 			continue;
-		snprintf(place, sizeof(place), "%s",
-			 told->finding.node_guid ? world->nodes[find_guid(world,
-									  told->finding.node_guid)].name : "fabric");
-		if (told->finding.port)
-			snprintf(port, sizeof(port), "/%u", told->finding.port);
-		if (told->opened > 1)
-			snprintf(times, sizeof(times), " x%u", told->opened);
-		snprintf(lines[count++], sizeof(lines[0]), "%s %s %s%s%s%s", finding_kind_name(told->finding.kind),
-			 finding_severity_name(told->worst), place, port, times,
-			 told->closed >= told->opened ? " closed" : "");
+		if (report->finding.port)
+			snprintf(port, sizeof(port), "/%u", report->finding.port);
+		if (report->opened > 1)
+			snprintf(times, sizeof(times), " x%u", report->opened);
+		snprintf(lines[count++], sizeof(lines[0]), "%s %s %s%s%s%s", finding_kind_name(report->finding.kind),
+			 finding_severity_name(report->worst),
+			 guid ? world->nodes[find_guid(world, guid)].name : "fabric", port, times,
+			 report->closed >= report->opened ? " closed" : "");
 	}
 	qsort(lines, count, sizeof(lines[0]), compare_lines);
 	ret[0] = 0;
-	for (i = 0; i < count && at < size; i++)
+	for (size_t i = 0; i < count && at < size; i++)
 		at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? "; " : "", lines[i]);
 	return ret;
 }
 
-unsigned world_check(const struct world_case *cases, size_t count, bool infos)
+unsigned world_check(const struct world_shape *shape, const struct world_case *cases, size_t count, bool infos)
 {
 	char found[4096];
 	unsigned failed = 0;
-	size_t i;
 
-	for (i = 0; i < count; i++) {
-		struct world *world = world_create(cases[i].shape);
+	for (size_t i = 0; i < count; i++) {
+		struct world *world = world_create(shape);
 
+		if (strncmp(cases[i].script, "cold;", 5) != 0)
+			world_run(world, "wait 60");
 		world_run(world, cases[i].script);
 		world_summary(world, infos, found, sizeof(found));
 		if (strcmp(found, cases[i].expected) != 0) {
@@ -494,12 +456,261 @@ unsigned world_check(const struct world_case *cases, size_t count, bool infos)
 	return failed;
 }
 
-const struct world_told *world_find(const struct world *world, enum finding_kind kind)
+const struct world_report *world_find(const struct world *world, enum finding_kind kind)
 {
-	size_t i;
-
-	for (i = 0; i < world->told_count; i++)
-		if (world->told[i].finding.kind == kind)
-			return &world->told[i];
+	for (size_t i = 0; i < world->report_count; i++)
+		if (world->reports[i].finding.kind == kind)
+			return &world->reports[i];
 	return NULL;
+}
+
+/* The link down from a spine to a leaf, one of those that are up; 0: none. */
+static unsigned port_down(const struct world *world, uint32_t spine, uint32_t leaf, uint32_t lid)
+{
+	unsigned parallel = world->made.parallel;
+
+	for (unsigned i = 0; i < parallel; i++) {
+		unsigned num = 1 + leaf * parallel + (lid / world->made.spines + i) % parallel;
+
+		if (is_up(world, world->link_of[spine][num]))
+			return num;
+	}
+	return 0;
+}
+
+/* The output port of a switch for a LID in even tables. */
+static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
+{
+	const struct world_shape *made = &world->made;
+	uint32_t to = lid - 1, leaf, uplinks = made->spines * made->parallel;
+	unsigned num;
+
+	if (world->nodes[to].type != NODE_CA)
+		return ROUTES_NO_PORT;
+	leaf = world->link_of[to][1]->end[0].node;
+	if (at >= made->leaves) {
+		num = port_down(world, at, leaf, lid);
+		return num ? (uint8_t)num : ROUTES_NO_PORT;
+	}
+	for (num = 1; num <= 100; num++)
+		if (world->link_of[at][num] && world->link_of[at][num]->end[1].node == to)
+			return (uint8_t)num;
+	for (uint32_t i = 0; i < uplinks; i++) {
+		num = 101 + (lid + i) % uplinks;
+		if (is_up(world, world->link_of[at][num]) &&
+		    port_down(world, world->link_of[at][num]->end[1].node, leaf, lid))
+			return (uint8_t)num;
+	}
+	return ROUTES_NO_PORT;
+}
+
+void world_settle_routes(struct world *world)
+{
+	for (uint32_t at = 0; at < world->made.leaves + world->made.spines; at++)
+		for (uint32_t lid = 1; lid <= world->node_count; lid++) {
+			uint8_t port = even_port(world, at, lid);
+
+			world->changes[at] += world->tables[at][lid] != port;
+			world->tables[at][lid] = port;
+		}
+}
+
+static void make_routes(struct world *world)
+{
+	bool first = !world->has_routes;
+
+	world->has_routes = true;
+	world_settle_routes(world);
+	for (uint32_t at = 0; at < world->made.leaves + world->made.spines; at++)
+		read_table(world, at);
+	if (first)
+		world->changed_count = 0;
+}
+
+/* Route @count more destinations through one uplink. */
+static void skew(struct world *world, uint32_t at, uint8_t num, unsigned count)
+{
+	for (uint32_t lid = 1; lid <= world->node_count && count; lid++) {
+		uint8_t was = world->tables[at][lid];
+
+		if (was == ROUTES_NO_PORT || (at < world->made.leaves && was <= 100) || was == num)
+			continue;
+		world->tables[at][lid] = num;
+		world->changes[at]++;
+		count--;
+	}
+}
+
+/* "leaf0", "h0.2", "h0 mlx5_2" */
+static uint32_t node_named(const struct world *world, const char *name)
+{
+	unsigned host, rail;
+	char hca[32];
+
+	if (sscanf(name, "h%u.%u", &host, &rail) == 2) {
+		snprintf(hca, sizeof(hca), "h%u mlx5_%u", host, rail);
+		name = hca;
+	}
+	for (uint32_t i = 0; i < world->node_count; i++)
+		if (!strcmp(world->nodes[i].name, name))
+			return i;
+	die("no such node", name);
+	return 0;
+}
+
+static struct world_link *link_named(struct world *world, const char *name, struct world_end **ret_end)
+{
+	struct world_link *link;
+	char node[32];
+	unsigned num = 1;
+	uint32_t at;
+
+	if (sscanf(name, "%31[^/]/%u", node, &num) < 1)
+		die("no such port", name);
+	at = node_named(world, node);
+	link = world->link_of[at][num % 256];
+	if (!link)
+		die("no such link", name);
+	*ret_end = &link->end[end_of(link, at, num)];
+	return link;
+}
+
+/* Commands of a node, or of all HCAs of a host: "h3". */
+static bool run_node(struct world *world, const char *word, const char *name)
+{
+	static const struct { const char *word; size_t flag; bool value; } words[] = {
+		{ "kill", offsetof(struct world_node, dead), true },
+		{ "revive", offsetof(struct world_node, dead), false },
+		{ "silent", offsetof(struct world_node, silent), true },
+		{ "answer", offsetof(struct world_node, silent), false },
+		{ "lock", offsetof(struct world_node, locked), true },
+		{ "unlock", offsetof(struct world_node, locked), false },
+		{ "hang", offsetof(struct world_node, hung), true },
+		{ "unhang", offsetof(struct world_node, hung), false },
+	};
+	char prefix[162]; /* the name of at most 159 bytes, a space */
+	unsigned host;
+	bool all = sscanf(name, "h%u", &host) == 1 && !strchr(name, '.');
+
+	for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+		uint32_t one;
+
+		if (strcmp(word, words[w].word))
+			continue;
+		one = all ? 0 : node_named(world, name);
+		snprintf(prefix, sizeof(prefix), "%s ", name);
+		for (uint32_t i = 0; i < world->node_count; i++)
+			if (all ? !strncmp(world->nodes[i].name, prefix, strlen(prefix)) : i == one)
+				*((bool *)&world->nodes[i] + words[w].flag) = words[w].value;
+		world->changed |= words[w].flag == offsetof(struct world_node, dead) ||
+				  words[w].flag == offsetof(struct world_node, hung);
+		return true;
+	}
+	return false;
+}
+
+/* Commands of a port. */
+static bool run_port(struct world *world, const char *word, char args[4][40])
+{
+	static const char words[] = " down up rate load stall swap count spread reset full fec corrected ";
+	struct world_end *end, *other, kept;
+	struct world_link *link;
+	char padded[42];
+	unsigned count, sweeps;
+
+	snprintf(padded, sizeof(padded), " %s ", word);
+	if (!strstr(words, padded))
+		return false;
+	link = link_named(world, args[0], &end);
+	if (!strcmp(word, "load")) {
+		end->load = atof(args[1]);
+	} else if (!strcmp(word, "stall")) {
+		end->stall = atof(args[1]);
+	} else if (!strcmp(word, "count")) {
+		end->counts[counter_by_key(args[1])] += (uint64_t)atoi(args[2]);
+	} else if (!strcmp(word, "spread")) {
+		count = (unsigned)atoi(args[2]);
+		sweeps = (unsigned)atoi(args[3]);
+		for (unsigned i = 0; i < sweeps; i++) {
+			end->counts[counter_by_key(args[1])] += count * (i + 1) / sweeps - count * i / sweeps;
+			world_sweeps(world, 1);
+		}
+	} else if (!strcmp(word, "reset")) {
+		end->reset = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	} else if (!strcmp(word, "full")) {
+		end->saturated |= COUNTER_BIT(counter_by_key(args[1]));
+	} else if (!strcmp(word, "fec")) {
+		end->uncorrected = (uint32_t)atoi(args[1]);
+	} else if (!strcmp(word, "corrected")) {
+		end->corrected = (uint32_t)atoi(args[1]);
+	} else {
+		world->changed = true;
+		if (!strcmp(word, "rate")) {
+			link->width = link_width_code((unsigned)atoi(args[1]));
+			link->speed = (uint8_t)link_speed_by_name(args[2]);
+		} else if (!strcmp(word, "swap")) {
+			/* The far ends of both links. */
+			end = &link->end[end == link->end];
+			link = link_named(world, args[1], &other);
+			other = &link->end[other == link->end];
+			kept = *end;
+			*end = *other;
+			*other = kept;
+		} else {
+			link->down = !strcmp(word, "down");
+		}
+	}
+	return true;
+}
+
+static void run_one(struct world *world, const char *command)
+{
+	char word[40] = "", args[4][40] = { "", "", "", "" };
+
+	if (sscanf(command, "%39s %39s %39s %39s %39s", word, args[0], args[1], args[2], args[3]) < 1 ||
+	    run_node(world, word, args[0]) || run_port(world, word, args))
+		return;
+	if (!strcmp(word, "cold"))
+		return;
+	if (!strcmp(word, "wait")) {
+		world_sweeps(world, (unsigned)(atoll(args[0]) * 1000000 / world->interval_us));
+	} else if (!strcmp(word, "loads")) {
+		for (uint32_t i = 0; i < world->link_count; i++)
+			world->links[i].end[0].load = world->links[i].end[1].load = atof(args[0]);
+	} else if (!strcmp(word, "unread")) {
+		world->unread_percent = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "sm")) {
+		world->sm_lost = !strcmp(args[0], "lost");
+		if (strcmp(args[0], "lost") != 0 && strcmp(args[0], "ok") != 0)
+			world->sm_guid = strtoull(args[0], NULL, 0);
+	} else if (!strcmp(word, "masters")) {
+		world->sm_masters = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "log")) {
+		world->log_bytes = atoll(args[0]);
+	} else if (!strcmp(word, "stalled")) {
+		world->stalled_us = atoll(args[0]) * US_PER_S;
+	} else if (!strcmp(word, "restart")) {
+		world_restart(world);
+	} else if (!strcmp(word, "routes")) {
+		make_routes(world);
+	} else if (!strcmp(word, "skew")) {
+		skew(world, node_named(world, args[0]), (uint8_t)atoi(args[1]), (unsigned)atoi(args[2]));
+	} else if (!strcmp(word, "reread")) {
+		read_table(world, node_named(world, args[0]));
+	} else if (!strcmp(word, "route-change")) {
+		world->changed_entries[world->changed_count] = (uint32_t)atoi(args[1]);
+		world->changed_guids[world->changed_count++] = world->nodes[node_named(world, args[0])].guid;
+	} else {
+		die("no such command", command);
+	}
+}
+
+void world_run(struct world *world, const char *script)
+{
+	char copy[4096], *rest = copy, *command;
+
+	assert(strlen(script) < sizeof(copy));
+	snprintf(copy, sizeof(copy), "%s", script);
+	while ((command = strsep(&rest, ";")))
+		run_one(world, command);
 }

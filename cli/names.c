@@ -113,7 +113,7 @@ static int compare_nameless(const void *a, const void *b)
  * Does each rail have its own leaves, about as many as the others? Otherwise leaf names omit the
  * rail.
  */
-static bool has_rail_leafs(const struct topology *topology, uint32_t *times)
+static bool has_rail_leaves(const struct topology *topology, uint32_t *times)
 {
 	const struct shape *shape = topology->shape;
 	uint32_t most = 0, least = UINT32_MAX, shared = 0, leafs = 0, j;
@@ -122,10 +122,10 @@ static bool has_rail_leafs(const struct topology *topology, uint32_t *times)
 	memset(times, 0, (topology->fabric->node_count + 1) * sizeof(*times));
 	for (i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
 		rails++;
-		most = shape->rails[i].leafs > most ? shape->rails[i].leafs : most;
-		least = shape->rails[i].leafs < least ? shape->rails[i].leafs : least;
-		for (j = 0; j < shape->rails[i].leafs; j++) {
-			uint32_t *time = &times[shape->rail_leafs[shape->rails[i].first_leaf + j]];
+		most = shape->rails[i].leaves > most ? shape->rails[i].leaves : most;
+		least = shape->rails[i].leaves < least ? shape->rails[i].leaves : least;
+		for (j = 0; j < shape->rails[i].leaves; j++) {
+			uint32_t *time = &times[shape->rail_leaves[shape->rails[i].first_leaf + j]];
 
 			leafs += !*time;
 			shared += *time == 1;
@@ -142,8 +142,8 @@ static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
 	size_t i;
 
 	for (i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
-		for (j = 0; j < shape->rails[i].leafs; j++) {
-			if (shape->rail_leafs[shape->rails[i].first_leaf + j] != node)
+		for (j = 0; j < shape->rails[i].leaves; j++) {
+			if (shape->rail_leaves[shape->rails[i].first_leaf + j] != node)
 				continue;
 			if (rail != SHAPE_NONE)
 				return SHAPE_NONE;
@@ -177,7 +177,7 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 	struct nameless *list = malloc((fabric->node_count + 1) * sizeof(*list));
 	uint32_t *times = malloc((fabric->node_count + 1) * sizeof(*times)), i, count = 0;
 	int code = list && times ? 0 : ERR_NOMEM;
-	bool by_rail = code == 0 && has_rail_leafs(topology, times);
+	bool by_rail = code == 0 && has_rail_leaves(topology, times);
 	char name[64];
 
 	for (i = 0; i < fabric->node_count && code == 0; i++)

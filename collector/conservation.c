@@ -221,7 +221,7 @@ static bool evaluate(struct conservation_port *port, const struct link_end ends[
 		port->rcv_errors += errors_of(ends[1].sample->delta);
 	if (!ends[0].has_delta || !ends[1].has_delta)
 		return false;
-	*ret = conserve_run_judge(&port->run);
+	*ret = conserve_run_evaluate(&port->run);
 	port->sweeps++;
 	if (!matters(&port->run, ret)) {
 		port->failing = 0;

@@ -10,7 +10,7 @@ static const struct counter_info infos[COUNTER_COUNT] = {
 	[COUNTER_XMIT_PACKETS] = { "xmit_packets", "PortXmitPkts", "packets", "packets sent", 32 },
 	[COUNTER_RCV_PACKETS] = { "rcv_packets", "PortRcvPkts", "packets", "packets received", 32 },
 	[COUNTER_XMIT_WAIT] = { "xmit_wait", "PortXmitWait", "ticks",
-				"time with data to send and no credit to send it, in the device's ticks", 32 },
+				"time with data to send and no credits, in ticks of the device", 32 },
 	[COUNTER_UNICAST_XMIT_PACKETS] = { "unicast_xmit_packets", "PortUnicastXmitPkts", "packets",
 					   "unicast packets sent", 0 },
 	[COUNTER_UNICAST_RCV_PACKETS] = { "unicast_rcv_packets", "PortUnicastRcvPkts", "packets",
@@ -20,39 +20,39 @@ static const struct counter_info infos[COUNTER_COUNT] = {
 	[COUNTER_MULTICAST_RCV_PACKETS] = { "multicast_rcv_packets", "PortMulticastRcvPkts", "packets",
 					    "multicast packets received", 0 },
 	[COUNTER_SYMBOL_ERRORS] = { "symbol_errors", "SymbolErrorCounter", "errors",
-				    "minor link errors; with FEC, those that it could not correct", 16 },
+				    "minor link errors; with FEC, those that FEC could not correct", 16 },
 	[COUNTER_LINK_ERROR_RECOVERY] = { "link_error_recovery", "LinkErrorRecoveryCounter", "recoveries",
-					  "times the link retrained and came back by itself", 8 },
+					  "times that the link recovered by retraining", 8 },
 	[COUNTER_LINK_DOWNED] = { "link_downed", "LinkDownedCounter", "downs",
-				  "times the link failed to recover and went down", 8 },
+				  "times that link recovery failed and the link went down", 8 },
 	[COUNTER_RCV_ERRORS] = { "rcv_errors", "PortRcvErrors", "packets",
 				 "packets received with an error: physical, malformed, or buffer overrun", 16 },
 	[COUNTER_RCV_REMOTE_PHYSICAL_ERRORS] = { "rcv_remote_physical_errors", "PortRcvRemotePhysicalErrors", "packets",
-						 "packets that an earlier hop marked bad: the fault is upstream", 16 },
+						 "packets marked as bad by an earlier hop: the fault is upstream", 16 },
 	[COUNTER_RCV_SWITCH_RELAY_ERRORS] = { "rcv_switch_relay_errors", "PortRcvSwitchRelayErrors", "packets",
-					      "packets a switch could not forward; multicast makes many, harmlessly",
+					      "packets that a switch could not forward; normal with multicast",
 					      16 },
 	[COUNTER_XMIT_DISCARDS] = { "xmit_discards", "PortXmitDiscards", "packets",
-				    "packets thrown away because the port was down or too long without credit", 16 },
+				    "packets discarded because the port was down or without credits for too long", 16 },
 	[COUNTER_XMIT_CONSTRAINT_ERRORS] = { "xmit_constraint_errors", "PortXmitConstraintErrors", "packets",
 					     "packets not sent: partition or raw filter of a switch", 8 },
 	[COUNTER_RCV_CONSTRAINT_ERRORS] = { "rcv_constraint_errors", "PortRcvConstraintErrors", "packets",
-					    "packets received and refused: partition or raw filter of a switch", 8 },
+					    "packets received and discarded: partition or raw filter of a switch", 8 },
 	[COUNTER_LOCAL_LINK_INTEGRITY_ERRORS] = { "local_link_integrity_errors", "LocalLinkIntegrityErrors", "errors",
-						  "times local errors exceeded the port's threshold", 4 },
+						  "times that local errors exceeded the threshold of the port", 4 },
 	[COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS] = { "excessive_buffer_overrun_errors", "ExcessiveBufferOverrunErrors",
-						      "errors", "times buffers overran several times in a row", 4 },
+						      "errors", "times that buffers overran repeatedly", 4 },
 	[COUNTER_QP1_DROPPED] = { "qp1_dropped", "QP1Dropped", "packets",
-				  "management packets to QP1 that were dropped for want of resources", 16 },
+				  "management packets to QP1 dropped for lack of resources", 16 },
 	[COUNTER_VL15_DROPPED] = { "vl15_dropped", "VL15Dropped", "packets",
-				   "subnet management packets that were dropped for want of resources", 16 },
+				   "subnet management packets dropped for lack of resources", 16 },
 };
 
 /*
- * Where the counters stand. Offsets are written as byte * 8 (+ bit).
+ * Positions of the counters. Offsets are byte * 8 (+ bit).
  * Source: IBA Vol 1, 16.1.3.5 PortCounters and 16.1.4.11 PortCountersExtended,
  * as decoded in libibmad fields.c (BITSOFFS and IB_PC_EXT_*). QP1Dropped is
- * read by hand: libibmad 44.0 gives IB_PC_QP1_DROP_F the offset of VL15Dropped.
+ * decoded here: libibmad 44.0 gives IB_PC_QP1_DROP_F the offset of VL15Dropped.
  */
 #define PC(counter, byte, bits, need) { counter, ATTRIBUTE_PORT_COUNTERS, need, bits, (byte) * 8 }
 #define EXT(counter, byte, need) { counter, ATTRIBUTE_PORT_COUNTERS_EXTENDED, need, 64, (byte) * 8 }
@@ -147,7 +147,6 @@ bool pma_caps_meet(const struct pma_caps *caps, enum counter_need need)
 static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 {
 	uint64_t value = 0;
-	unsigned i;
 
 	if (bits < 8)
 		return bytes[offset / 8] >> (8 - offset % 8 - bits) & ((1u << bits) - 1);
@@ -155,7 +154,7 @@ static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 		memcpy(&value, bytes + offset / 8, sizeof(value));
 		return be64toh(value);
 	}
-	for (i = 0; i < bits / 8; i++)
+	for (unsigned i = 0; i < bits / 8; i++)
 		value = value << 8 | bytes[offset / 8 + i];
 	return value;
 }
@@ -164,9 +163,8 @@ static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 static unsigned needs_met(const struct pma_caps *caps)
 {
 	unsigned met = 0;
-	int need;
 
-	for (need = NEED_NOTHING; need <= NEED_QP1_DROPPED; need++)
+	for (int need = NEED_NOTHING; need <= NEED_QP1_DROPPED; need++)
 		met |= (unsigned)pma_caps_meet(caps, (enum counter_need)need) << need;
 	return met;
 }
@@ -176,9 +174,8 @@ void reading_decode(struct reading *reading, enum counter_attribute attribute, c
 {
 	counter_set present = reading->present, wide = reading->wide;
 	unsigned met = needs_met(caps);
-	size_t i;
 
-	for (i = 0; i < FIELD_COUNT; i++) {
+	for (size_t i = 0; i < FIELD_COUNT; i++) {
 		const struct counter_field *field = &fields[i];
 		counter_set bit = COUNTER_BIT(field->counter);
 

@@ -1,43 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/counter.h"
 
 /* Bits of one attribute must not be taken by two fields, and lie within it. */
-static void fields_do_not_overlap(void **state)
+TEST(fields_do_not_overlap)
 {
-	int attribute;
-
-	(void)state;
-	for (attribute = 0; attribute < ATTRIBUTE_COUNT; attribute++) {
+	for (int attribute = 0; attribute < ATTRIBUTE_COUNT; attribute++) {
 		uint8_t taken[192 * 8] = { 0 };
-		size_t count, i, bit;
+		size_t count;
 		const struct counter_field *fields = counter_fields(&count);
 
-		for (i = 0; i < count; i++) {
+		for (size_t i = 0; i < count; i++) {
 			if (fields[i].attribute != attribute)
 				continue;
 			assert_true(fields[i].bit_offset + fields[i].bits <= sizeof(taken));
-			for (bit = 0; bit < fields[i].bits; bit++)
+			for (size_t bit = 0; bit < fields[i].bits; bit++)
 				assert_int_equal(taken[fields[i].bit_offset + bit]++, 0);
 		}
 	}
 }
 
-static void every_counter_is_named_and_stands_somewhere(void **state)
+TEST(every_counter_has_a_name_and_a_field)
 {
-	int counter;
-
-	(void)state;
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 		const struct counter_info *info = counter_info((enum counter)counter);
-		size_t count, i, places = 0;
+		size_t count, places = 0;
 		const struct counter_field *fields = counter_fields(&count);
 
 		assert_non_null(info->key);
@@ -45,7 +34,7 @@ static void every_counter_is_named_and_stands_somewhere(void **state)
 		assert_non_null(info->unit);
 		assert_non_null(info->meaning);
 		assert_int_equal(counter_by_key(info->key), counter);
-		for (i = 0; i < count; i++) {
+		for (size_t i = 0; i < count; i++) {
 			if (fields[i].counter != counter)
 				continue;
 			places++;
@@ -60,15 +49,13 @@ static void every_counter_is_named_and_stands_somewhere(void **state)
 }
 
 /* An attribute whose bytes are all different: each value shows where it was read. */
-static void values_come_from_where_the_specification_says(void **state)
+TEST(values_are_decoded_from_the_specified_positions)
 {
 	const struct pma_caps all = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff };
 	struct reading reading = { 0 };
 	uint8_t bytes[192];
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(bytes); i++)
+	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)i;
 	reading_decode(&reading, ATTRIBUTE_PORT_COUNTERS, bytes, sizeof(bytes), &all);
 	assert_int_equal(reading.wide, 0);
@@ -94,13 +81,12 @@ static void values_come_from_where_the_specification_says(void **state)
 	assert_true(reading.value[COUNTER_XMIT_DATA] == 0x08090a0b0c0d0e0fULL);
 }
 
-static void what_a_node_has_not_is_not_read(void **state)
+TEST(unsupported_counters_are_not_read)
 {
 	struct pma_caps caps = { .known = true };
 	struct reading reading = { 0 };
 	uint8_t bytes[192] = { 0 };
 
-	(void)state;
 	reading_decode(&reading, ATTRIBUTE_PORT_COUNTERS, bytes, sizeof(bytes), &caps);
 	assert_false(reading.present & COUNTER_BIT(COUNTER_XMIT_WAIT));
 	assert_false(reading.present & COUNTER_BIT(COUNTER_QP1_DROPPED));
@@ -117,16 +103,4 @@ static void what_a_node_has_not_is_not_read(void **state)
 	reading_decode(&reading, ATTRIBUTE_PORT_COUNTERS, bytes, 24, &caps);
 	assert_true(reading.present & COUNTER_BIT(COUNTER_VL15_DROPPED));
 	assert_false(reading.present & COUNTER_BIT(COUNTER_XMIT_DATA));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_do_not_overlap),
-		cmocka_unit_test(every_counter_is_named_and_stands_somewhere),
-		cmocka_unit_test(values_come_from_where_the_specification_says),
-		cmocka_unit_test(what_a_node_has_not_is_not_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

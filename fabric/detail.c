@@ -26,27 +26,27 @@ struct detail_field {
 	uint8_t bits; /* 16 or 32 */
 };
 
-#define WAIT(vl) { { "xmit_wait_vl" #vl, "ticks", "the part of PortXmitWait that VL " #vl " had" }, 4 + 2 * (vl), 16 }
+#define WAIT(vl) { { "xmit_wait_vl" #vl, "ticks", "the part of PortXmitWait on VL " #vl "" }, 4 + 2 * (vl), 16 }
 #define LANE(lane) \
 	{ { "fec_corrected_lane" #lane, "corrections", \
 	    "corrected on lane " #lane ": symbols with a Reed-Solomon code, else blocks" }, BY_LAYOUT, 32 }
 
 /* Source: libibmad fields.c: PortRcvErrorDetails, PortXmitDiscardDetails, PortVLXmitWait, PortExtendedSpeeds. */
 static const struct detail_field rcv_errors[] = {
-	{ { "local_physical_errors", "packets", "received with a bad checksum, or an error marked by this port" }, 4,
+	{ { "local_physical_errors", "packets", "received with a checksum error or a physical error" }, 4,
 	  16 },
 	{ { "malformed_packet_errors", "packets", "received with a wrong length, LVer or VL" }, 6, 16 },
-	{ { "buffer_overrun_errors", "packets", "received when there was no buffer left" }, 8, 16 },
-	{ { "dlid_mapping_errors", "packets", "received for a LID that the switch has no port for" }, 10, 16 },
+	{ { "buffer_overrun_errors", "packets", "received without a free buffer" }, 8, 16 },
+	{ { "dlid_mapping_errors", "packets", "received for a LID without a forwarding entry" }, 10, 16 },
 	{ { "vl_mapping_errors", "packets", "received with a service level that maps to no VL" }, 12, 16 },
-	{ { "looping_errors", "packets", "received that would leave by the port by which they came" }, 14, 16 },
+	{ { "looping_errors", "packets", "received and routed back to the port of arrival" }, 14, 16 },
 };
 
 static const struct detail_field xmit_discards[] = {
 	{ { "inactive_discards", "packets", "discarded because the port was not active" }, 4, 16 },
-	{ { "neighbor_mtu_discards", "packets", "discarded because they are longer than the neighbour takes" }, 6, 16 },
-	{ { "switch_lifetime_discards", "packets", "discarded because they were too long in the switch" }, 8, 16 },
-	{ { "switch_hoq_discards", "packets", "discarded because they stood too long at the head of a queue" }, 10,
+	{ { "neighbor_mtu_discards", "packets", "discarded because they exceed the MTU of the neighbor" }, 6, 16 },
+	{ { "switch_lifetime_discards", "packets", "discarded because their switch lifetime expired" }, 8, 16 },
+	{ { "switch_hoq_discards", "packets", "discarded because their head-of-queue lifetime expired" }, 10,
 	  16 },
 };
 
@@ -56,15 +56,15 @@ static const struct detail_field vl_xmit_wait[] = {
 };
 
 static const struct detail_field extended_speeds[] = {
-	[DETAIL_SYNC_HEADER_ERRORS] = { { "sync_header_errors", "errors", "blocks with an impossible header" }, 16,
+	[DETAIL_SYNC_HEADER_ERRORS] = { { "sync_header_errors", "errors", "blocks with an invalid header" }, 16,
 					16 },
 	[DETAIL_UNKNOWN_BLOCKS] = { { "unknown_blocks", "blocks", "blocks of an unknown type" }, 18, 16 },
-	[DETAIL_FEC_CORRECTED_BLOCKS] = { { "fec_corrected_blocks", "blocks", "blocks that FEC repaired: harmless" },
+	[DETAIL_FEC_CORRECTED_BLOCKS] = { { "fec_corrected_blocks", "blocks", "blocks corrected by FEC: harmless" },
 					  BY_LAYOUT, 32 },
 	[DETAIL_FEC_UNCORRECTED_BLOCKS] = { { "fec_uncorrected_blocks", "blocks",
-					      "blocks that FEC could not repair: what they carried is lost" },
+					      "blocks that FEC could not correct: their data is lost" },
 					    BY_LAYOUT, 32 },
-	[DETAIL_FEC_CORRECTED_SYMBOLS] = { { "fec_corrected_symbols", "symbols", "symbols that FEC repaired" },
+	[DETAIL_FEC_CORRECTED_SYMBOLS] = { { "fec_corrected_symbols", "symbols", "symbols corrected by FEC" },
 					   BY_LAYOUT, 32 },
 	LANE(0), LANE(1), LANE(2), LANE(3), LANE(4), LANE(5), LANE(6), LANE(7), LANE(8), LANE(9), LANE(10), LANE(11),
 };
@@ -102,11 +102,8 @@ const struct detail_info *detail_info(enum detail_attribute attribute, unsigned 
 
 bool detail_by_key(const char *key, enum detail_attribute *ret_attribute, unsigned *ret_number)
 {
-	int attribute;
-	unsigned number;
-
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
-		for (number = 0; number < attributes[attribute].count; number++)
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (unsigned number = 0; number < attributes[attribute].count; number++)
 			if (!strcmp(key, attributes[attribute].fields[number].info.key)) {
 				*ret_attribute = (enum detail_attribute)attribute;
 				*ret_number = number;
@@ -123,9 +120,8 @@ uint32_t detail_max(enum detail_attribute attribute, unsigned number)
 static uint32_t read_number(const uint8_t *bytes, unsigned bits)
 {
 	uint32_t value = 0;
-	unsigned i;
 
-	for (i = 0; i < bits / 8; i++)
+	for (unsigned i = 0; i < bits / 8; i++)
 		value = value << 8 | bytes[i];
 	return value;
 }
@@ -140,9 +136,8 @@ static void put(struct detail_reading *reading, unsigned number, uint32_t value)
 static uint32_t sum_lanes(const uint8_t *bytes)
 {
 	uint32_t sum = 0;
-	int lane;
 
-	for (lane = 0; lane < LANES; lane++)
+	for (int lane = 0; lane < LANES; lane++)
 		if (__builtin_add_overflow(sum, read_number(bytes + 4 * lane, 32), &sum))
 			return UINT32_MAX;
 	return sum;
@@ -150,8 +145,6 @@ static uint32_t sum_lanes(const uint8_t *bytes)
 
 static void decode_fec(struct detail_reading *reading, const uint8_t *bytes)
 {
-	unsigned lane;
-
 	if (reading->layout == FEC_LAYOUT_RS) {
 		put(reading, DETAIL_FEC_CORRECTED_BLOCKS, read_number(bytes + RS_CORRECTED_BLOCKS, 32));
 		put(reading, DETAIL_FEC_UNCORRECTED_BLOCKS, read_number(bytes + RS_UNCORRECTED_BLOCKS, 32));
@@ -160,18 +153,16 @@ static void decode_fec(struct detail_reading *reading, const uint8_t *bytes)
 		put(reading, DETAIL_FEC_CORRECTED_BLOCKS, sum_lanes(bytes + LANES_CORRECTED));
 		put(reading, DETAIL_FEC_UNCORRECTED_BLOCKS, sum_lanes(bytes + LANES_UNCORRECTED));
 	}
-	for (lane = 0; lane < LANES; lane++)
+	for (unsigned lane = 0; lane < LANES; lane++)
 		put(reading, DETAIL_FEC_CORRECTED_LANE_0 + lane, read_number(bytes + LANES_CORRECTED + 4 * lane, 32));
 }
 
 void detail_decode(enum detail_attribute attribute, enum fec_layout layout, const uint8_t *bytes, size_t len,
 		   struct detail_reading *ret)
 {
-	unsigned number;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->attribute = (uint8_t)attribute;
-	for (number = 0; number < attributes[attribute].count; number++) {
+	for (unsigned number = 0; number < attributes[attribute].count; number++) {
 		const struct detail_field *field = &attributes[attribute].fields[number];
 
 		if (field->byte != BY_LAYOUT && field->byte + field->bits / 8u <= len)

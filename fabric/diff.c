@@ -91,13 +91,12 @@ static void diff_node(struct differ *differ, uint32_t old_index, uint32_t new_in
 {
 	const struct node *before = &differ->before->nodes[old_index];
 	const struct node *after = &differ->after->nodes[new_index];
-	uint32_t i;
 
 	if (strcmp(before->name, after->name))
 		tell(differ, CHANGE_NODE_NAME, old_index, new_index);
 	if (before->lid != after->lid)
 		tell(differ, CHANGE_NODE_LID, old_index, new_index);
-	for (i = 0; i < after->ports; i++) {
+	for (uint32_t i = 0; i < after->ports; i++) {
 		uint32_t index = after->first_port + i;
 		uint32_t was = fabric_node_port(differ->before, old_index, differ->after->ports[index].num);
 
@@ -109,12 +108,11 @@ static void diff_node(struct differ *differ, uint32_t old_index, uint32_t new_in
 uint64_t fabric_diff(const struct fabric *before, const struct fabric *after, fabric_diff_report *report, void *ctx)
 {
 	struct differ differ = { before, after, report, ctx, 0 };
-	uint32_t i;
 
-	for (i = 0; i < before->node_count; i++)
+	for (uint32_t i = 0; i < before->node_count; i++)
 		if (fabric_find_node(after, before->nodes[i].guid) == FABRIC_NONE)
 			tell(&differ, CHANGE_NODE_REMOVED, i, FABRIC_NONE);
-	for (i = 0; i < after->node_count; i++) {
+	for (uint32_t i = 0; i < after->node_count; i++) {
 		uint32_t was = fabric_find_node(before, after->nodes[i].guid);
 
 		if (was == FABRIC_NONE)

@@ -3,17 +3,12 @@
  * The shape of fabrics that people have published, from their ibnetdiscover outputs: in the folder topology of
  * IBWIRE_SHARED_DATA, or of shared/data beside the sources. What must be found was counted in the files by other means.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/netfile.h"
 #include "fabric/shape.h"
@@ -25,7 +20,7 @@ struct wanted {
 	const char *file;
 	enum shape_kind kind;
 	uint32_t switches[SHAPE_TIERS_MAX], boxes[SHAPE_TIERS_MAX];
-	size_t hosts, rails, missing, miswired, slow, empty_leafs;
+	size_t hosts, rails, missing, miswired, slow, empty_leaves;
 	size_t classes[CLASS_COUNT]; /* of hosts */
 };
 
@@ -59,9 +54,7 @@ static struct fabric *load(const char *file)
 
 static void check_tiers(const struct wanted *wanted, const struct shape *shape)
 {
-	unsigned tier;
-
-	for (tier = 0; tier < SHAPE_TIERS_MAX; tier++) {
+	for (unsigned tier = 0; tier < SHAPE_TIERS_MAX; tier++) {
 		assert_int_equal(shape->tiers[tier + 1].switches, wanted->switches[tier]);
 		assert_int_equal(shape->tiers[tier + 1].boxes, wanted->boxes[tier]);
 	}
@@ -71,7 +64,7 @@ static void check_tiers(const struct wanted *wanted, const struct shape *shape)
 static struct shape *check(const struct wanted *wanted, struct fabric **ret_fabric)
 {
 	struct fabric *fabric = load(wanted->file);
-	size_t classes[CLASS_COUNT] = { 0 }, i;
+	size_t classes[CLASS_COUNT] = { 0 };
 	struct error err = { 0 };
 	struct shape *shape;
 
@@ -87,10 +80,10 @@ static struct shape *check(const struct wanted *wanted, struct fabric **ret_fabr
 	assert_int_equal(shape->missing_count, wanted->missing);
 	assert_int_equal(shape->miswired_count, wanted->miswired);
 	assert_int_equal(shape->slow_count, wanted->slow);
-	assert_int_equal(shape->empty_leafs, wanted->empty_leafs);
-	for (i = 0; i < shape->host_count; i++)
+	assert_int_equal(shape->empty_leaves, wanted->empty_leaves);
+	for (size_t i = 0; i < shape->host_count; i++)
 		classes[shape->hosts[i].class]++;
-	for (i = 0; i < CLASS_COUNT; i++)
+	for (size_t i = 0; i < CLASS_COUNT; i++)
 		assert_int_equal(classes[i], wanted->classes[i]);
 	return shape;
 }
@@ -106,7 +99,7 @@ static const char *node_name(const struct shape *shape, uint32_t node)
 	return shape->fabric->nodes[node].name;
 }
 
-static void a_dgx_cluster_lacks_sixteen_pairs_cables_and_two_are_swapped(void **state)
+TEST(a_dgx_cluster_lacks_sixteen_pairs_cables_and_two_are_swapped)
 {
 	static const struct wanted wanted = {
 		.file = "dgx-ndr-582ca-40sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 31, 9 },
@@ -117,36 +110,35 @@ static void a_dgx_cluster_lacks_sixteen_pairs_cables_and_two_are_swapped(void **
 	static const char *const rails[] = { "HCA-1", "HCA-2", "HCA-5", "HCA-6" };
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
-	size_t i, none = 0, dgx = 0;
+	size_t none = 0, dgx = 0;
 
-	(void)state;
 	if (!shape)
 		return;
-	for (i = 0; i < shape->missing_count; i++) {
+	for (size_t i = 0; i < shape->missing_count; i++) {
 		assert_int_equal(shape->missing[i].expected, 2);
 		assert_non_null(strstr(node_name(shape, shape->missing[i].low), "IBLEAF"));
 		assert_non_null(strstr(node_name(shape, shape->missing[i].high), "IBSPINE"));
 		none += shape->missing[i].links == 0;
 	}
 	assert_int_equal(none, 10);
-	for (i = 0; i < 4; i++)
+	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(shape->rails[i].name, rails[i]);
 	/* The leaf of the third rail in the first unit is not in the file. */
-	assert_int_equal(shape->rails[0].leafs, 8);
-	assert_int_equal(shape->rails[2].leafs, 7);
-	for (i = 0; i < 2; i++)
+	assert_int_equal(shape->rails[0].leaves, 8);
+	assert_int_equal(shape->rails[2].leaves, 7);
+	for (size_t i = 0; i < 2; i++)
 		assert_non_null(strstr(node_name(shape, fabric->ports[shape->miswired[i].port].node),
 				       "dgx-08-c01 HCA-"));
-	for (i = 0; i < shape->host_count; i++)
+	for (size_t i = 0; i < shape->host_count; i++)
 		dgx += strstr(shape->hosts[i].name, "-dgx-") != NULL;
 	assert_int_equal(dgx, 119);
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].device_id == 53001)
 			assert_int_equal(shape->nodes[i].class, CLASS_AGGREGATION);
 	done(fabric, shape);
 }
 
-static void four_tiers_with_a_director_have_one_slow_trunk_and_lack_one_cable(void **state)
+TEST(four_tiers_with_a_director_have_one_slow_trunk_and_lack_one_cable)
 {
 	static const struct wanted wanted = {
 		.file = "taurus-fdr-2104ca-211sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 121, 72, 12, 6 },
@@ -156,7 +148,6 @@ static void four_tiers_with_a_director_have_one_slow_trunk_and_lack_one_cable(vo
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	(void)state;
 	if (!shape)
 		return;
 	assert_int_equal(shape->slow[0].bits_per_s / 1000000000, 8);
@@ -166,7 +157,7 @@ static void four_tiers_with_a_director_have_one_slow_trunk_and_lack_one_cable(vo
 	done(fabric, shape);
 }
 
-static void a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts(void **state)
+TEST(a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts)
 {
 	static const struct wanted wanted = {
 		.file = "fdr10-144ca-8sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 6, 2 },
@@ -175,7 +166,6 @@ static void a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts(void **s
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	(void)state;
 	if (!shape)
 		return;
 	assert_int_equal(shape->missing[0].links, 3);
@@ -187,21 +177,20 @@ static void a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts(void **s
 	done(fabric, shape);
 }
 
-static void hcas_of_one_description_are_hosts_and_an_empty_switch_a_leaf(void **state)
+TEST(hcas_of_one_description_are_hosts_and_an_empty_switch_a_leaf)
 {
 	static const struct wanted wanted = {
 		.file = "qdr-ddr-89ca-11sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 7, 4 },
-		.boxes = { 7, 4 }, .hosts = 89, .empty_leafs = 1, .classes = { [CLASS_COMPUTE] = 89 },
+		.boxes = { 7, 4 }, .hosts = 89, .empty_leaves = 1, .classes = { [CLASS_COMPUTE] = 89 },
 	};
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	(void)state;
 	if (shape)
 		done(fabric, shape);
 }
 
-static void a_directors_modules_are_tiers_two_and_three(void **state)
+TEST(a_directors_modules_are_tiers_two_and_three)
 {
 	static const struct wanted wanted = {
 		.file = "hdr-director-faked.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 5, 2, 1 },
@@ -210,12 +199,11 @@ static void a_directors_modules_are_tiers_two_and_three(void **state)
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
 
-	(void)state;
 	if (shape)
 		done(fabric, shape);
 }
 
-static void two_switches_with_hosts_are_two_leafs_and_a_trunk(void **state)
+TEST(two_switches_with_hosts_are_two_leaves_and_a_trunk)
 {
 	static const struct wanted mixed = {
 		.file = "mixed-6ca-2sw.ibnetdiscover", .kind = SHAPE_IRREGULAR, .switches = { 2 }, .boxes = { 2 },
@@ -227,24 +215,9 @@ static void two_switches_with_hosts_are_two_leafs_and_a_trunk(void **state)
 	struct fabric *fabric;
 	struct shape *shape = check(&mixed, &fabric);
 
-	(void)state;
 	if (shape)
 		done(fabric, shape);
 	shape = check(&sdr, &fabric);
 	if (shape)
 		done(fabric, shape);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_dgx_cluster_lacks_sixteen_pairs_cables_and_two_are_swapped),
-		cmocka_unit_test(four_tiers_with_a_director_have_one_slow_trunk_and_lack_one_cable),
-		cmocka_unit_test(a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts),
-		cmocka_unit_test(hcas_of_one_description_are_hosts_and_an_empty_switch_a_leaf),
-		cmocka_unit_test(a_directors_modules_are_tiers_two_and_three),
-		cmocka_unit_test(two_switches_with_hosts_are_two_leafs_and_a_trunk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,15 +31,13 @@ struct fabric *fabric_create(struct error *err)
 
 void fabric_destroy(struct fabric *fabric)
 {
-	size_t i;
-
 	if (!fabric)
 		return;
 	if (fabric->sharers) {
 		fabric->sharers--;
 		return;
 	}
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		free(fabric->nodes[i].name);
 	free(fabric->nodes);
 	free(fabric->ports);
@@ -138,9 +136,7 @@ static int name_node(struct node *node, const struct name_map *map, struct error
 
 int fabric_finish(struct fabric *fabric, const struct name_map *map, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (name_node(&fabric->nodes[i], map, err) < 0)
 			return ERR_NOMEM;
 	return 0;
@@ -158,10 +154,9 @@ uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, uint8_t nu
 {
 	const struct node *owner = &fabric->nodes[node];
 	const struct port *ports = fabric->ports + owner->first_port;
-	uint32_t i;
 
 	/* Ports are in rising order, so the index of number n is at most n. */
-	for (i = num < owner->ports ? num + 1u : owner->ports; i-- > 0 && ports[i].num >= num;)
+	for (uint32_t i = num < owner->ports ? num + 1u : owner->ports; i-- > 0 && ports[i].num >= num;)
 		if (ports[i].num == num)
 			return owner->first_port + i;
 	return FABRIC_NONE;
@@ -196,9 +191,9 @@ uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port)
 
 size_t fabric_count_unidentified(const struct fabric *fabric)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		count += fabric->ports[i].num > 0 && fabric->ports[i].state >= PORT_INIT &&
 			 fabric->ports[i].peer == FABRIC_NONE;
 	return count;
@@ -216,9 +211,9 @@ bool port_is_sm(const struct port *port)
 
 size_t fabric_count_links(const struct fabric *fabric)
 {
-	size_t links = 0, i;
+	size_t links = 0;
 
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		links += fabric->ports[i].peer != FABRIC_NONE && fabric->ports[i].peer > i;
 	return links;
 }

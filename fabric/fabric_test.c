@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A fabric through records, net files, names and differences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
@@ -30,19 +25,19 @@ static struct fabric *random_fabric(uint64_t seed)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	uint64_t random = seed;
-	int nodes = (int)(next_random(&random) % 30) + 1, i, j;
+	int nodes = (int)(next_random(&random) % 30) + 1;
 
-	for (i = 0; i < nodes; i++) {
+	for (int i = 0; i < nodes; i++) {
 		struct node node = { .guid = next_random(&random) | 1, .system_guid = next_random(&random) };
 
 		node.type = (uint8_t)(1 + next_random(&random) % 3);
 		node.port_count = (uint8_t)(1 + next_random(&random) % 40);
 		node.lid = (uint16_t)next_random(&random);
 		node.enhanced_port0 = next_random(&random) & 1;
-		for (j = 0; j < NODE_DESC_SIZE; j++)
+		for (int j = 0; j < NODE_DESC_SIZE; j++)
 			node.desc[j] = (char)next_random(&random);
 		assert_true(fabric_add_node(fabric, &node, NULL) == i);
-		for (j = node.type == NODE_SWITCH ? 0 : 1; j <= node.port_count; j++) {
+		for (int j = node.type == NODE_SWITCH ? 0 : 1; j <= node.port_count; j++) {
 			struct port port = { .num = (uint8_t)j, .state = (uint8_t)(next_random(&random) % 5) };
 
 			if (next_random(&random) % 4 == 0)
@@ -55,10 +50,10 @@ static struct fabric *random_fabric(uint64_t seed)
 			assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
 		}
 	}
-	for (i = 0; fabric->port_count > 1 && i < 200; i++)
+	for (int i = 0; fabric->port_count > 1 && i < 200; i++)
 		fabric_link(fabric, (uint32_t)(next_random(&random) % fabric->port_count),
 			    (uint32_t)(next_random(&random) % fabric->port_count), NULL);
-	for (i = 0; i < (int)fabric->port_count; i++)
+	for (int i = 0; i < (int)fabric->port_count; i++)
 		if (fabric->ports[i].peer == (uint32_t)i)
 			fabric->ports[i].peer = FABRIC_NONE;
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
@@ -75,15 +70,12 @@ static char *records_of(const struct fabric *fabric, size_t *ret_len)
 	return text.chars;
 }
 
-static void records_bring_the_same_fabric_back(void **state)
+TEST(records_restore_the_same_fabric)
 {
-	uint64_t seed;
-
-	(void)state;
-	for (seed = 1; seed <= 300; seed++) {
+	for (uint64_t seed = 1; seed <= 300; seed++) {
 		struct fabric *fabric = random_fabric(seed), *back;
 		struct record_trailer trailer;
-		size_t len, back_len, i;
+		size_t len, back_len;
 		char *records = records_of(fabric, &len), *again;
 
 		assert_int_equal(record_read(records, len, NULL, &back, &trailer, NULL), 0);
@@ -92,9 +84,9 @@ static void records_bring_the_same_fabric_back(void **state)
 		assert_int_equal(trailer.silent, 9);
 		assert_int_equal(back->node_count, fabric->node_count);
 		assert_int_equal(back->port_count, fabric->port_count);
-		for (i = 0; i < fabric->port_count; i++)
+		for (size_t i = 0; i < fabric->port_count; i++)
 			assert_int_equal(back->ports[i].peer, fabric->ports[i].peer);
-		for (i = 0; i < fabric->node_count; i++)
+		for (size_t i = 0; i < fabric->node_count; i++)
 			assert_string_equal(back->nodes[i].name, fabric->nodes[i].name);
 		again = records_of(back, &back_len);
 		assert_string_equal(records, again);
@@ -105,14 +97,13 @@ static void records_bring_the_same_fabric_back(void **state)
 	}
 }
 
-static void records_that_are_cut_are_no_fabric(void **state)
+TEST(truncated_records_are_an_error)
 {
 	struct fabric *fabric = random_fabric(3), *back = NULL;
-	size_t len, i;
+	size_t len;
 	char *records = records_of(fabric, &len);
 
-	(void)state;
-	for (i = 0; i < len; i++) {
+	for (size_t i = 0; i < len; i++) {
 		struct error err = { 0 };
 
 		assert_int_equal(record_read(records, i, NULL, &back, NULL, &err), ERR_IO);
@@ -124,19 +115,16 @@ static void records_that_are_cut_are_no_fabric(void **state)
 }
 
 /* Whatever the bytes: an error or a fabric, and no crash (the sanitizers watch). */
-static void damaged_records_do_no_harm(void **state)
+TEST(damaged_records_do_no_harm)
 {
 	uint64_t random = 9;
-	int run;
 
-	(void)state;
-	for (run = 0; run < 3000; run++) {
+	for (int run = 0; run < 3000; run++) {
 		struct fabric *fabric = random_fabric((uint64_t)run % 7 + 1), *back = NULL;
 		size_t len;
 		char *records = records_of(fabric, &len);
-		int i;
 
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			records[next_random(&random) % len] = "0123456789abcdef -\n\xff"[next_random(&random) % 20];
 		if (record_read(records, len, NULL, &back, NULL, NULL) == 0)
 			assert_non_null(back);
@@ -163,14 +151,13 @@ static const char net[] =
 	"[2](bc) \t\"S-2c5eab0300b87b40\"[2]\t\t# lid 7 lmc 0 \"x\" lid 73 1xFDR10\n"
 	"\ncaguid=0xcc\nHca\t1 \"H-00000000000000cc\"\n";
 
-static void a_net_file_is_read_as_it_is_meant(void **state)
+TEST(an_ibnetdiscover_output_is_read)
 {
 	struct netfile_notes notes;
 	struct fabric *fabric;
 	const struct port *port;
 	uint32_t found;
 
-	(void)state;
 	assert_int_equal(netfile_read(net, sizeof(net) - 1, NULL, &fabric, &notes, NULL), 0);
 	assert_int_equal(notes.lines_ignored, 1);
 	assert_int_equal(notes.peers_unknown, 1);
@@ -202,25 +189,23 @@ static void a_net_file_is_read_as_it_is_meant(void **state)
 	fabric_destroy(fabric);
 }
 
-static void damaged_net_files_do_no_harm(void **state)
+TEST(damaged_net_files_do_no_harm)
 {
 	uint64_t random = 11;
-	int run, i;
 
-	(void)state;
-	for (run = 0; run < 5000; run++) {
+	for (int run = 0; run < 5000; run++) {
 		char bytes[sizeof(net)];
 		struct fabric *fabric = NULL;
 
 		memcpy(bytes, net, sizeof(net));
-		for (i = 0; i < 1 + run % 8; i++)
+		for (int i = 0; i < 1 + run % 8; i++)
 			bytes[next_random(&random) % (sizeof(net) - 1)] = (char)next_random(&random);
 		netfile_read(bytes, sizeof(net) - 1 - next_random(&random) % 40, NULL, &fabric, NULL, NULL);
 		fabric_destroy(fabric);
 	}
 }
 
-static void names_are_found_or_the_nearest_is_named(void **state)
+TEST(names_are_found_or_the_most_similar_is_suggested)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	struct name_map *map;
@@ -228,11 +213,9 @@ static void names_are_found_or_the_nearest_is_named(void **state)
 	uint32_t found;
 	const char names[] =
 		"# comment\n0x1 \"mapped one\"\nnonsense\n 0x0000000000000002\t\"two\" # why\n0x3 broken\n";
-	uint64_t guid;
 
-	(void)state;
 	assert_int_equal(name_map_parse(names, sizeof(names) - 1, &map, NULL), 0);
-	for (guid = 1; guid <= 5; guid++) {
+	for (uint64_t guid = 1; guid <= 5; guid++) {
 		struct node node = { .guid = guid, .type = NODE_CA, .port_count = 1 };
 		struct port port = { .num = 1 };
 
@@ -265,15 +248,14 @@ struct changes {
 	unsigned count[CHANGE_COUNT];
 };
 
-static void names_are_ordered_as_people_do(void **state)
+TEST(names_are_in_natural_order)
 {
 	static const char *const ordered[] = { "",	  "a",	    "a1",     "a2",	 "a10",	   "a10b",
 					       "a010b1z", "leaf2/9", "leaf2/10", "leaf10/1", "node0002", "node10" };
-	size_t i, k, count = sizeof(ordered) / sizeof(ordered[0]);
+	size_t count = sizeof(ordered) / sizeof(ordered[0]);
 
-	(void)state;
-	for (i = 0; i < count; i++)
-		for (k = 0; k < count; k++) {
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++) {
 			int found = names_compare(ordered[i], ordered[k]);
 
 			assert_int_equal((found > 0) - (found < 0), (i > k) - (i < k));
@@ -284,7 +266,7 @@ static void names_are_ordered_as_people_do(void **state)
 	assert_true(names_compare("node01", "node2") < 0);
 }
 
-static void managed_switches_go_by_their_own_name(void **state)
+TEST(managed_switches_have_short_names)
 {
 	static const char *const cases[][2] = {
 		{ "MF0;leaf-u01-r1:MQM8700/U1", "leaf-u01-r1" },
@@ -297,16 +279,14 @@ static void managed_switches_go_by_their_own_name(void **state)
 		{ "", "" },
 	};
 	char name[64];
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(names_short(cases[i][0], name), strlen(cases[i][1]) + 1);
 		assert_string_equal(name, cases[i][1]);
 	}
 }
 
-static void a_description_without_a_name_is_told_from_one_with(void **state)
+TEST(generic_descriptions_are_recognized)
 {
 	static const char *const generic[] = {
 		"", "   ", "MT4129 ConnectX7   Mellanox Technologies", "Quantum Mellanox Technologies",
@@ -317,12 +297,10 @@ static void a_description_without_a_name_is_told_from_one_with(void **state)
 		"node07 mlx5_0", "MF0;leaf1:MQM8700/U1", "Mellanox Technologies Aggregation Node", "taurusi1 HCA-1",
 		"localhost2 mlx5_0", "rocket", "mlx5", "17", "MT4129", "HCA-", "(none", "ISR9024 Voltaire",
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(generic) / sizeof(*generic); i++)
+	for (size_t i = 0; i < sizeof(generic) / sizeof(*generic); i++)
 		assert_true(names_is_generic(generic[i]));
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		assert_false(names_is_generic(names[i]));
 }
 
@@ -337,35 +315,32 @@ static void count_change(void *ctx, enum fabric_change change, uint32_t before, 
 static struct fabric *small_fabric(unsigned cables, int with_hca, uint8_t speed, uint8_t down_from)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	uint64_t guid;
-	unsigned i;
 
-	for (guid = 1; guid <= 2u + (with_hca != 0); guid++) {
+	for (uint64_t guid = 1; guid <= 2u + (with_hca != 0); guid++) {
 		struct node node = { .guid = guid, .type = guid < 3 ? NODE_SWITCH : NODE_CA, .port_count = 8,
 				     .desc = "n" };
 
 		fabric_add_node(fabric, &node, NULL);
-		for (i = 1; i <= 8; i++) {
+		for (unsigned i = 1; i <= 8; i++) {
 			struct port port = { .num = (uint8_t)i, .width = LINK_WIDTH_4X, .speed = speed };
 
 			port.state = i <= cables && i < down_from ? PORT_ACTIVE : PORT_DOWN;
 			fabric_add_port(fabric, &port, NULL);
 		}
 	}
-	for (i = 1; i <= cables && i < down_from; i++)
+	for (unsigned i = 1; i <= cables && i < down_from; i++)
 		fabric_link(fabric, fabric_find_port(fabric, 1, (uint8_t)i),
 			    fabric_find_port(fabric, 2, (uint8_t)i), NULL);
 	fabric_finish(fabric, NULL, NULL);
 	return fabric;
 }
 
-static void a_change_of_a_link_is_told_once(void **state)
+TEST(a_change_of_a_link_is_reported_once)
 {
 	struct fabric *all = small_fabric(4, 1, LINK_SPEED_HDR, 9), *down = small_fabric(4, 1, LINK_SPEED_HDR, 3);
 	struct fabric *slow = small_fabric(4, 1, LINK_SPEED_EDR, 9), *less = small_fabric(4, 0, LINK_SPEED_HDR, 9);
 	struct changes changes = { { 0 } };
 
-	(void)state;
 	assert_int_equal(fabric_diff(all, all, count_change, &changes), 0);
 	assert_int_equal(fabric_diff(all, down, count_change, &changes), 2 + 2 /* the HCA's own ports 3, 4 */);
 	assert_int_equal(changes.count[CHANGE_PORT_STATE], 4);
@@ -386,16 +361,14 @@ static void a_change_of_a_link_is_told_once(void **state)
 	fabric_destroy(less);
 }
 
-/* A port that no subnet manager has configured shows 0 or 0xffff: that is nobody's address. */
-static void only_a_unicast_lid_is_asked(void **state)
+/* A port that is not configured has LID 0 or 0xffff: no unicast LID. */
+TEST(only_a_unicast_lid_is_polled)
 {
 	static const struct {
 		uint16_t lid, expected;
 	} cases[] = { { 0, 0 }, { 1, 1 }, { 0xbfff, 0xbfff }, { 0xc000, 0 }, { 0xffff, 0 } };
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct fabric *fabric = fabric_create(NULL);
 		const struct node node = { .guid = 1, .type = NODE_CA, .port_count = 1 };
 		const struct port port = { .num = 1, .state = PORT_INIT, .lid = cases[i].lid };
@@ -409,9 +382,8 @@ static void only_a_unicast_lid_is_asked(void **state)
 }
 
 /* Whichever of its ports were found, the first too. */
-static void ports_have_one_agent_where_they_are_of_one_switch(void **state)
+TEST(all_ports_of_a_switch_have_one_agent)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct fabric *fabric = random_fabric(seed);
 
@@ -428,9 +400,8 @@ static void ports_have_one_agent_where_they_are_of_one_switch(void **state)
 	}
 }
 
-static void who_is_down_or_has_no_lid_is_not_live(void **state)
+TEST(ports_that_are_down_or_without_lid_are_not_live)
 {
-	(void)state;
 	for (uint8_t type = NODE_CA; type <= NODE_ROUTER; type++) {
 		for (unsigned port_state = PORT_DOWN; port_state <= PORT_ACTIVE; port_state++) {
 			for (uint16_t lid = 0; lid <= 1; lid++) {
@@ -452,13 +423,12 @@ static void who_is_down_or_has_no_lid_is_not_live(void **state)
 	}
 }
 
-static void a_fabric_refuses_what_contradicts_itself(void **state)
+TEST(contradictions_in_a_fabric_are_errors)
 {
 	struct fabric *fabric = small_fabric(4, 1, LINK_SPEED_HDR, 9);
 	struct node node = { .guid = 1, .type = NODE_CA, .port_count = 1 };
 	struct port port = { .num = 8 };
 
-	(void)state;
 	assert_int_equal(fabric_add_node(fabric, &node, NULL), ERR_IO);
 	node.guid = 0;
 	assert_int_equal(fabric_add_node(fabric, &node, NULL), ERR_IO);
@@ -479,18 +449,15 @@ static bool is_up(const struct fabric *fabric, const struct port *port)
 }
 
 /* Descriptions are random bytes here: what breaks a line must not. */
-static void a_netfile_that_was_written_has_the_same_nodes_and_links(void **state)
+TEST(a_netfile_that_was_written_has_the_same_nodes_and_links)
 {
-	uint64_t seed;
-
-	(void)state;
-	for (seed = 500; seed < 700; seed++) {
+	for (uint64_t seed = 500; seed < 700; seed++) {
 		struct fabric *fabric = random_fabric(seed), *back;
 		struct netfile_notes notes;
 		struct text text = { 0 };
-		size_t i, down = 0;
+		size_t down = 0;
 
-		for (i = 0; i < fabric->port_count; i++)
+		for (size_t i = 0; i < fabric->port_count; i++)
 			down += fabric->ports[i].peer != FABRIC_NONE && i < fabric->ports[i].peer &&
 				!is_up(fabric, &fabric->ports[i]);
 		assert_int_equal(netfile_write(&text, fabric), down);
@@ -498,7 +465,7 @@ static void a_netfile_that_was_written_has_the_same_nodes_and_links(void **state
 		assert_int_equal(netfile_read(text_chars(&text), text.len, NULL, &back, &notes, NULL), 0);
 		assert_int_equal(notes.lines_ignored + notes.peers_unknown + notes.peers_conflicting, 0);
 		assert_int_equal(back->node_count, fabric->node_count);
-		for (i = 0; i < fabric->port_count; i++) {
+		for (size_t i = 0; i < fabric->port_count; i++) {
 			const struct port *port = &fabric->ports[i], *other;
 			uint32_t found = fabric_find_port(back, fabric->nodes[port->node].guid, port->num);
 
@@ -517,27 +484,4 @@ static void a_netfile_that_was_written_has_the_same_nodes_and_links(void **state
 		fabric_destroy(back);
 		fabric_destroy(fabric);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_bring_the_same_fabric_back),
-		cmocka_unit_test(records_that_are_cut_are_no_fabric),
-		cmocka_unit_test(damaged_records_do_no_harm),
-		cmocka_unit_test(a_net_file_is_read_as_it_is_meant),
-		cmocka_unit_test(damaged_net_files_do_no_harm),
-		cmocka_unit_test(names_are_found_or_the_nearest_is_named),
-		cmocka_unit_test(names_are_ordered_as_people_do),
-		cmocka_unit_test(managed_switches_go_by_their_own_name),
-		cmocka_unit_test(a_description_without_a_name_is_told_from_one_with),
-		cmocka_unit_test(only_a_unicast_lid_is_asked),
-		cmocka_unit_test(ports_have_one_agent_where_they_are_of_one_switch),
-		cmocka_unit_test(who_is_down_or_has_no_lid_is_not_live),
-		cmocka_unit_test(a_change_of_a_link_is_told_once),
-		cmocka_unit_test(a_fabric_refuses_what_contradicts_itself),
-		cmocka_unit_test(a_netfile_that_was_written_has_the_same_nodes_and_links),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

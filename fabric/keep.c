@@ -36,15 +36,13 @@ static int mark(const struct fabric *before, const struct fabric *found, bool *k
 	int count = 0;
 
 	while (more) {
-		uint32_t i, p;
-
 		more = false;
-		for (i = 0; i < before->node_count; i++) {
+		for (uint32_t i = 0; i < before->node_count; i++) {
 			const struct node *node = &before->nodes[i];
 
 			if (kept[i] || fabric_find_node(found, node->guid) != FABRIC_NONE)
 				continue;
-			for (p = node->first_port; p < node->first_port + node->ports && !kept[i]; p++)
+			for (uint32_t p = node->first_port; p < node->first_port + node->ports && !kept[i]; p++)
 				kept[i] = is_held(before, found, kept, &before->ports[p]);
 			more |= kept[i];
 			count += kept[i];
@@ -57,9 +55,8 @@ static int add_node(struct fabric *to, const struct fabric *from, uint32_t index
 {
 	const struct node *node = &from->nodes[index];
 	int64_t code = fabric_add_node(to, node, err);
-	uint32_t p;
 
-	for (p = node->first_port; p < node->first_port + node->ports && code >= 0; p++)
+	for (uint32_t p = node->first_port; p < node->first_port + node->ports && code >= 0; p++)
 		code = fabric_add_port(to, &from->ports[p], err);
 	return code < 0 ? (int)code : 0;
 }
@@ -67,10 +64,9 @@ static int add_node(struct fabric *to, const struct fabric *from, uint32_t index
 /* Links of @from between ports that exist in @to and have no peer there. */
 static int add_links(struct fabric *to, const struct fabric *from, struct error *err)
 {
-	uint32_t p;
 	int code = 0;
 
-	for (p = 0; p < from->port_count && code == 0; p++) {
+	for (uint32_t p = 0; p < from->port_count && code == 0; p++) {
 		const struct port *port = &from->ports[p], *peer;
 		uint32_t here, there;
 
@@ -90,12 +86,11 @@ static int add_links(struct fabric *to, const struct fabric *from, struct error 
 static int build(const struct fabric *before, const struct fabric *found, const bool *kept, struct fabric *to,
 		 struct error *err)
 {
-	uint32_t i;
 	int code = 0;
 
-	for (i = 0; i < found->node_count && code == 0; i++)
+	for (uint32_t i = 0; i < found->node_count && code == 0; i++)
 		code = add_node(to, found, i, err);
-	for (i = 0; i < before->node_count && code == 0; i++)
+	for (uint32_t i = 0; i < before->node_count && code == 0; i++)
 		if (kept[i])
 			code = add_node(to, before, i, err);
 	/* New links take precedence: a cable may have been moved. */

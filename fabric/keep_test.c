@@ -4,16 +4,11 @@
  * known otherwise than the code finds it: of those that are missing and hang together all,
  * where one of them is cabled to a port that was found and is up; else none.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/keep.h"
 
@@ -25,7 +20,7 @@ struct world {
 	struct {
 		unsigned node[2];
 		uint8_t port[2];
-		bool up; /* as its found end says, where the other one is missing */
+		bool up; /* state of the end that was found, if the other one is missing */
 	} links[LINKS];
 	uint8_t ports[NODES]; /* so many, all cabled */
 	bool missing[NODES];
@@ -39,15 +34,15 @@ static unsigned pick(struct world *world, unsigned below)
 
 static void make(struct world *world, uint64_t seed)
 {
-	unsigned i, end, share;
+	unsigned share;
 
 	*world = (struct world){ .random = seed };
 	share = 1 + pick(world, 9);
-	for (i = 1; i < NODES; i++)
+	for (unsigned i = 1; i < NODES; i++)
 		world->missing[i] = pick(world, 10) < share;
-	for (i = 0; i < LINKS; i++) {
+	for (unsigned i = 0; i < LINKS; i++) {
 		world->links[i].up = pick(world, 2);
-		for (end = 0; end < 2; end++) {
+		for (unsigned end = 0; end < 2; end++) {
 			do
 				world->links[i].node[end] = pick(world, NODES);
 			while (end && world->links[i].node[1] == world->links[i].node[0]);
@@ -65,22 +60,21 @@ static uint32_t port_at(const struct fabric *fabric, const struct world *world, 
 static struct fabric *build(const struct world *world, bool all)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	unsigned i, end, num;
 
-	for (i = 0; i < NODES; i++) {
+	for (unsigned i = 0; i < NODES; i++) {
 		struct node node = { .guid = i + 1, .type = NODE_SWITCH, .port_count = world->ports[i], .desc = "n" };
 
 		if (!all && world->missing[i])
 			continue;
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
-		for (num = 1; num <= world->ports[i]; num++)
+		for (unsigned num = 1; num <= world->ports[i]; num++)
 			assert_true(fabric_add_port(fabric, &(struct port){ .num = (uint8_t)num,
 					.state = PORT_ACTIVE }, NULL) >= 0);
 	}
-	for (i = 0; i < LINKS; i++) {
+	for (unsigned i = 0; i < LINKS; i++) {
 		uint32_t ends[2];
 
-		for (end = 0; end < 2; end++) {
+		for (unsigned end = 0; end < 2; end++) {
 			ends[end] = port_at(fabric, world, i, end);
 			if (!all && world->missing[world->links[i].node[!end]] && !world->links[i].up &&
 			    ends[end] != FABRIC_NONE)
@@ -95,28 +89,28 @@ static struct fabric *build(const struct world *world, bool all)
 	return fabric;
 }
 
-/* Union-find over the missing. Return: how many are to be put back; ret says which. */
+/* Union-find over the missing nodes. Return: number of nodes to keep; @ret: which. */
 static int expect(const struct world *world, bool ret[NODES])
 {
-	unsigned group[NODES], i, j, end;
+	unsigned group[NODES];
 	bool held[NODES] = { false };
 	int count = 0;
 
-	for (i = 0; i < NODES; i++)
+	for (unsigned i = 0; i < NODES; i++)
 		group[i] = i;
-	for (i = 0; i < LINKS; i++) {
+	for (unsigned i = 0; i < LINKS; i++) {
 		unsigned a = world->links[i].node[0], b = world->links[i].node[1], from = group[a];
 
-		for (j = 0; world->missing[a] && world->missing[b] && j < NODES; j++)
+		for (unsigned j = 0; world->missing[a] && world->missing[b] && j < NODES; j++)
 			if (group[j] == from)
 				group[j] = group[b];
 	}
-	for (i = 0; i < LINKS; i++)
-		for (end = 0; end < 2; end++)
+	for (unsigned i = 0; i < LINKS; i++)
+		for (unsigned end = 0; end < 2; end++)
 			if (world->links[i].up && world->missing[world->links[i].node[end]] &&
 			    !world->missing[world->links[i].node[!end]])
 				held[group[world->links[i].node[end]]] = true;
-	for (i = 0; i < NODES; i++) {
+	for (unsigned i = 0; i < NODES; i++) {
 		ret[i] = world->missing[i] && held[group[i]];
 		count += ret[i];
 	}
@@ -125,12 +119,10 @@ static int expect(const struct world *world, bool ret[NODES])
 
 static void check(const struct world *world, const struct fabric *kept, const bool *back)
 {
-	unsigned i, end;
-
-	for (i = 0; i < NODES; i++)
+	for (unsigned i = 0; i < NODES; i++)
 		assert_int_equal(fabric_find_node(kept, i + 1) != FABRIC_NONE, !world->missing[i] || back[i]);
 	assert_int_equal(kept->nodes[kept->from_node].guid, 1);
-	for (i = 0; i < LINKS; i++) {
+	for (unsigned i = 0; i < LINKS; i++) {
 		const unsigned *node = world->links[i].node;
 		bool there[2] = {
 			!world->missing[node[0]] || back[node[0]], !world->missing[node[1]] || back[node[1]],
@@ -138,10 +130,10 @@ static void check(const struct world *world, const struct fabric *kept, const bo
 		bool found = !world->missing[node[0]] && !world->missing[node[1]];
 		bool both_back = back[node[0]] && back[node[1]];
 
-		for (end = 0; end < 2; end++) {
+		for (unsigned end = 0; end < 2; end++) {
 			uint32_t port = port_at(kept, world, i, end), peer = port_at(kept, world, i, !end);
 
-			/* A cable whose found end is down is not there, whoever is behind it. */
+			/* A cable with an end that is down does not count. */
 			if (there[end])
 				assert_int_equal(kept->ports[port].peer,
 						 there[0] && there[1] && (found || both_back || world->links[i].up)
@@ -150,13 +142,11 @@ static void check(const struct world *world, const struct fabric *kept, const bo
 	}
 }
 
-static void those_whose_links_are_up_are_put_back(void **state)
+TEST(unresponsive_nodes_with_links_up_are_kept)
 {
-	uint64_t seed;
 	int some = 0, none = 0;
 
-	(void)state;
-	for (seed = 1; seed <= 3000; seed++) {
+	for (uint64_t seed = 1; seed <= 3000; seed++) {
 		struct fabric *before, *found, *kept = NULL;
 		bool back[NODES];
 		struct world world;
@@ -178,13 +168,4 @@ static void those_whose_links_are_up_are_put_back(void **state)
 		fabric_destroy(kept);
 	}
 	assert_true(some > 300 && none > 30);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(those_whose_links_are_up_are_put_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

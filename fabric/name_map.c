@@ -17,11 +17,9 @@ struct name_map {
 
 void name_map_destroy(struct name_map *map)
 {
-	size_t i;
-
 	if (!map)
 		return;
-	for (i = 0; i < map->count; i++)
+	for (size_t i = 0; i < map->count; i++)
 		free(map->names[i]);
 	free(map->names);
 	map_done(&map->by_guid);

@@ -26,10 +26,10 @@ static bool parse_guid(const char *typed, uint64_t *ret)
 /* Unknown name: report it with the most similar name. */
 static int no_such_node(const struct fabric *fabric, const char *typed, struct error *err)
 {
-	size_t i, best = strlen(typed) / 3 + 2;
+	size_t best = strlen(typed) / 3 + 2;
 	const char *nearest = NULL;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		size_t distance = text_distance(typed, fabric->nodes[i].name);
 
 		if (distance < best) {
@@ -46,10 +46,10 @@ static int no_such_node(const struct fabric *fabric, const char *typed, struct e
 static int several_nodes(const struct fabric *fabric, const char *typed, size_t count, struct error *err)
 {
 	struct text list = { 0 };
-	size_t i, shown = 0;
+	size_t shown = 0;
 	int code;
 
-	for (i = 0; i < fabric->node_count && shown < 4; i++) {
+	for (size_t i = 0; i < fabric->node_count && shown < 4; i++) {
 		if (strcmp(fabric->nodes[i].name, typed))
 			continue;
 		text_appendf(&list, "%s0x%016" PRIx64, shown ? ", " : "", fabric->nodes[i].guid);
@@ -65,9 +65,9 @@ static int several_nodes(const struct fabric *fabric, const char *typed, size_t 
 static uint32_t find_was(const struct fabric *fabric, const char *typed)
 {
 	uint32_t found = FABRIC_NONE;
-	size_t i, len = strlen(typed);
+	size_t len = strlen(typed);
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const char *name = fabric->nodes[i].name;
 
 		if (strncmp(name, typed, len) || strcmp(name + len, NAMES_WAS))
@@ -82,10 +82,10 @@ static uint32_t find_was(const struct fabric *fabric, const char *typed)
 int names_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
 	uint32_t found = FABRIC_NONE;
-	size_t i, count = 0;
+	size_t count = 0;
 	uint64_t guid;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (strcmp(fabric->nodes[i].name, typed))
 			continue;
 		found = (uint32_t)i;
@@ -221,7 +221,7 @@ bool names_is_generic(const char *desc)
 {
 	static const char maker[] = "Mellanox Technologies";
 	static const char *const nobody[] = { "localhost", "localhost.localdomain", "(none)" };
-	size_t i, len, first;
+	size_t len, first;
 
 	desc += strspn(desc, " ");
 	len = strlen(desc);
@@ -233,7 +233,7 @@ bool names_is_generic(const char *desc)
 		return true;
 	for (first = 0; first < len && desc[first] != ' ';)
 		first++;
-	for (i = 0; i < sizeof(nobody) / sizeof(*nobody); i++)
+	for (size_t i = 0; i < sizeof(nobody) / sizeof(*nobody); i++)
 		if (strlen(nobody[i]) == first && !strncmp(desc, nobody[i], first))
 			return true;
 	return first == len && is_device(desc, len);

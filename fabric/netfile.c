@@ -201,14 +201,14 @@ static int want_link(struct net_reader *reader, uint32_t port, const struct net_
 /* The current node is complete: add it and its ports to the fabric. */
 static int flush_node(struct net_reader *reader, struct error *err)
 {
-	unsigned first = reader->node.type == NODE_SWITCH ? 0 : 1, i;
+	unsigned first = reader->node.type == NODE_SWITCH ? 0 : 1;
 
 	if (!reader->has_node)
 		return 0;
 	reader->has_node = false;
 	if (fabric_add_node(reader->fabric, &reader->node, err) < 0)
 		return ERR_IO;
-	for (i = first; i <= reader->node.port_count; i++) {
+	for (unsigned i = first; i <= reader->node.port_count; i++) {
 		struct net_port *entry = &reader->ports[i];
 		int64_t index;
 
@@ -239,9 +239,8 @@ static const char *plain_desc_end(const char *desc)
 {
 	static const char *const words[] = { " enhanced port ", " base port ", " lid ", " lmc " };
 	const char *end = desc + strlen(desc);
-	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const char *found = strstr(desc, words[i]);
 
 		if (found && found < end)
@@ -343,9 +342,8 @@ static uint8_t node_line_type(const char *line)
 		const char *word;
 		uint8_t type;
 	} words[] = { { "Switch", NODE_SWITCH }, { "Ca", NODE_CA }, { "Hca", NODE_CA }, { "Rt", NODE_ROUTER } };
-	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t len = strlen(words[i].word);
 
 		if (!strncasecmp(line, words[i].word, len) && (line[len] == ' ' || line[len] == '\t'))
@@ -388,10 +386,9 @@ static int read_lines(struct net_reader *reader, char *chars, size_t len, struct
 	while (chars < end) {
 		char *newline = memchr(chars, '\n', (size_t)(end - chars));
 		char *stop = newline ? newline : end;
-		size_t i;
 
 		*stop = '\0';
-		for (i = 0; chars + i < stop; i++)
+		for (size_t i = 0; chars + i < stop; i++)
 			if (!chars[i] || chars[i] == '\r')
 				chars[i] = ' ';
 		if (read_line(reader, chars, err) < 0)
@@ -432,14 +429,13 @@ static int link_ports(struct net_reader *reader, struct error *err)
 {
 	struct fabric *fabric = reader->fabric;
 	uint32_t *wanted = malloc(fabric->port_count * sizeof(*wanted)); /* port to its link */
-	size_t i;
 
 	if (!wanted)
 		return err_nomem(err);
 	memset(wanted, 0xff, fabric->port_count * sizeof(*wanted));
-	for (i = 0; i < reader->link_count; i++)
+	for (size_t i = 0; i < reader->link_count; i++)
 		wanted[reader->links[i].port] = (uint32_t)i;
-	for (i = 0; i < reader->link_count; i++) {
+	for (size_t i = 0; i < reader->link_count; i++) {
 		const struct wanted_link *link = &reader->links[i];
 		uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
 		uint8_t num = fabric->ports[link->port].num;

@@ -72,7 +72,6 @@ static size_t append_node(struct text *text, const struct fabric *fabric, const 
 	static const char *const guids[] = { "caguid", "caguid", "switchguid", "rtguid" };
 	uint8_t type = node->type <= NODE_ROUTER ? node->type : NODE_CA;
 	size_t left_out = 0;
-	uint32_t i;
 
 	text_appendf(text, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor_id, node->device_id);
 	if (node->system_guid)
@@ -85,7 +84,7 @@ static size_t append_node(struct text *text, const struct fabric *fabric, const 
 	if (type == NODE_SWITCH)
 		text_appendf(text, " %s port 0 lid %u lmc 0", node->enhanced_port0 ? "enhanced" : "base", node->lid);
 	text_append(text, "\n");
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (is_up(fabric, port))
@@ -98,10 +97,10 @@ static size_t append_node(struct text *text, const struct fabric *fabric, const 
 
 size_t netfile_write(struct text *text, const struct fabric *fabric)
 {
-	size_t left_out = 0, i;
+	size_t left_out = 0;
 
 	text_append(text, "#\n# Topology file: written by ibwire, as ibnetdiscover writes it\n#\n");
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		left_out += append_node(text, fabric, &fabric->nodes[i]);
 	return left_out;
 }

@@ -34,18 +34,16 @@ static void go_through(struct search *search, const struct port *port)
 static void run(struct search *search)
 {
 	const struct fabric *fabric = search->fabric;
-	size_t next;
-	uint32_t i;
 
 	search->paths[fabric->from_node].hops = 0;
 	search->queue[search->count++] = fabric->from_node;
-	for (next = 0; next < search->count; next++) {
+	for (size_t next = 0; next < search->count; next++) {
 		const struct node *node = &fabric->nodes[search->queue[next]];
 		bool is_first = search->queue[next] == fabric->from_node;
 
 		if (!is_first && node->type != NODE_SWITCH)
 			continue;
-		for (i = node->first_port; i < node->first_port + node->ports; i++)
+		for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 			if (!is_first || node->type == NODE_SWITCH || fabric->ports[i].num == fabric->from_port)
 				go_through(search, &fabric->ports[i]);
 	}
@@ -53,7 +51,7 @@ static void run(struct search *search)
 
 int paths_find(const struct fabric *fabric, struct path **ret, struct error *err)
 {
-	size_t nodes = fabric->node_count ? fabric->node_count : 1, i;
+	size_t nodes = fabric->node_count ? fabric->node_count : 1;
 	struct search search = {
 		.fabric = fabric,
 		.paths = calloc(nodes, sizeof(*search.paths)),
@@ -65,7 +63,7 @@ int paths_find(const struct fabric *fabric, struct path **ret, struct error *err
 		free(search.queue);
 		return err_nomem(err);
 	}
-	for (i = 0; i < nodes; i++)
+	for (size_t i = 0; i < nodes; i++)
 		search.paths[i].hops = PATH_NONE;
 	if (fabric->from_node < fabric->node_count)
 		run(&search);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/path.h"
 
@@ -22,9 +17,7 @@ static uint64_t next_random(uint64_t *random)
 
 static void link_at_random(struct fabric *fabric, uint64_t *random, uint32_t port, bool to_switch)
 {
-	int tries;
-
-	for (tries = 0; tries < 50 && fabric->ports[port].peer == FABRIC_NONE; tries++) {
+	for (int tries = 0; tries < 50 && fabric->ports[port].peer == FABRIC_NONE; tries++) {
 		uint32_t other = (uint32_t)(next_random(random) % fabric->port_count);
 		const struct port *peer = &fabric->ports[other];
 
@@ -39,18 +32,17 @@ static struct fabric *make(uint64_t seed)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	uint64_t random = seed;
-	uint32_t i, port;
 
-	for (i = 0; i < SWITCHES + HOSTS; i++) {
+	for (uint32_t i = 0; i < SWITCHES + HOSTS; i++) {
 		bool is_switch = i % 3 == 0;
 		struct node node = { .guid = i + 1, .type = is_switch ? NODE_SWITCH : NODE_CA,
 				     .port_count = is_switch ? RADIX : 1 + i % 2 };
 
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
-		for (port = is_switch ? 0 : 1; port <= node.port_count; port++)
+		for (uint32_t port = is_switch ? 0 : 1; port <= node.port_count; port++)
 			assert_true(fabric_add_port(fabric, &(struct port){ .num = (uint8_t)port }, NULL) >= 0);
 	}
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		if (fabric->ports[i].num && next_random(&random) % 3)
 			link_at_random(fabric, &random, i, fabric->nodes[fabric->ports[i].node].type == NODE_CA);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
@@ -63,14 +55,13 @@ static struct fabric *make(uint64_t seed)
 static void measure(const struct fabric *fabric, unsigned *distance)
 {
 	bool changed = true;
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		distance[i] = 1000;
 	distance[fabric->from_node] = 0;
 	while (changed) {
 		changed = false;
-		for (i = 0; i < fabric->port_count; i++) {
+		for (size_t i = 0; i < fabric->port_count; i++) {
 			const struct port *port = &fabric->ports[i];
 			uint32_t there;
 
@@ -91,9 +82,8 @@ static void measure(const struct fabric *fabric, unsigned *distance)
 static uint32_t walk(const struct fabric *fabric, const struct path *path)
 {
 	uint32_t node = fabric->from_node;
-	unsigned hop;
 
-	for (hop = 0; hop < path->hops; hop++) {
+	for (unsigned hop = 0; hop < path->hops; hop++) {
 		uint32_t port = fabric_node_port(fabric, node, path->ports[hop]);
 
 		assert_true(hop == 0 || fabric->nodes[node].type == NODE_SWITCH);
@@ -104,20 +94,17 @@ static uint32_t walk(const struct fabric *fabric, const struct path *path)
 	return node;
 }
 
-static void each_path_leads_to_its_node_and_none_is_shorter(void **state)
+TEST(each_path_leads_to_its_node_and_none_is_shorter)
 {
 	unsigned distance[SWITCHES + HOSTS], reached = 0;
-	uint64_t seed;
-	uint32_t i;
 
-	(void)state;
-	for (seed = 1; seed <= 200; seed++) {
+	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct fabric *fabric = make(seed);
 		struct path *paths;
 
 		assert_int_equal(paths_find(fabric, &paths, NULL), 0);
 		measure(fabric, distance);
-		for (i = 0; i < fabric->node_count; i++) {
+		for (uint32_t i = 0; i < fabric->node_count; i++) {
 			if (distance[i] == 1000) {
 				assert_int_equal(paths[i].hops, PATH_NONE);
 				continue;
@@ -132,30 +119,26 @@ static void each_path_leads_to_its_node_and_none_is_shorter(void **state)
 	assert_true(reached > 200 * 20);
 }
 
-static void without_a_place_to_start_there_are_no_paths(void **state)
+TEST(without_a_local_port_there_are_no_paths)
 {
 	struct fabric *fabric = make(1);
 	struct path *paths;
-	size_t i;
 
-	(void)state;
 	fabric->from_node = FABRIC_NONE;
 	assert_int_equal(paths_find(fabric, &paths, NULL), 0);
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		assert_int_equal(paths[i].hops, PATH_NONE);
 	free(paths);
 	fabric_destroy(fabric);
 }
 
 /* A chain of more switches than an SMP has room for. */
-static void a_path_that_is_too_long_is_none(void **state)
+TEST(a_path_that_is_too_long_is_none)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	struct path *paths;
-	uint32_t i;
 
-	(void)state;
-	for (i = 0; i < 70; i++) {
+	for (uint32_t i = 0; i < 70; i++) {
 		assert_true(fabric_add_node(fabric, &(struct node){ .guid = i + 1, .type = NODE_SWITCH,
 								    .port_count = 2 }, NULL) >= 0);
 		assert_true(fabric_add_port(fabric, &(struct port){ .num = 1 }, NULL) >= 0);
@@ -171,15 +154,4 @@ static void a_path_that_is_too_long_is_none(void **state)
 	assert_int_equal(paths[69].hops, PATH_NONE);
 	free(paths);
 	fabric_destroy(fabric);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_path_leads_to_its_node_and_none_is_shorter),
-		cmocka_unit_test(without_a_place_to_start_there_are_no_paths),
-		cmocka_unit_test(a_path_that_is_too_long_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ unsigned node_planes(const struct fabric *fabric, uint32_t index)
 {
 	const struct node *node = &fabric->nodes[index];
 	unsigned planes = 0;
-	uint32_t i;
 
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 		planes += port_is_plane(fabric, i);
 	return planes;
 }

@@ -17,10 +17,8 @@
 /* A line of numbers; those of @hex (a set of 1 << index) in base 16. */
 static void write_numbers(struct text *text, const char *word, const uint64_t *values, size_t count, unsigned hex)
 {
-	size_t i;
-
 	text_append(text, word);
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		text_append_bytes(text, " ", 1);
 		text_append_number(text, values[i], hex >> i & 1 ? 16 : 10);
 	}
@@ -32,11 +30,11 @@ static void write_node(struct text *text, const struct node *node)
 		node->guid, node->system_guid, node->type, node->port_count, node->vendor_id, node->device_id,
 		node->revision, node->lid, node->lft_top, node->enhanced_port0,
 	};
-	size_t i, len = strlen(node->desc);
+	size_t len = strlen(node->desc);
 
 	write_numbers(text, "node", values, sizeof(values) / sizeof(values[0]), 1 << 0 | 1 << 1);
 	text_append(text, " ");
-	for (i = 0; i < len; i++) {
+	for (size_t i = 0; i < len; i++) {
 		text_append_number(text, (unsigned char)node->desc[i] >> 4, 16);
 		text_append_number(text, (unsigned char)node->desc[i] & 15, 16);
 	}
@@ -58,14 +56,12 @@ static void write_port(struct text *text, const struct fabric *fabric, const str
 
 void record_write(struct text *text, const struct fabric *fabric, const struct record_trailer *trailer)
 {
-	size_t i, j;
-
 	text_append(text, FIRST_LINE "\n");
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
 		write_node(text, node);
-		for (j = 0; j < node->ports; j++)
+		for (size_t j = 0; j < node->ports; j++)
 			write_port(text, fabric, &fabric->ports[node->first_port + j]);
 	}
 	if (fabric->from_node != FABRIC_NONE)
@@ -151,9 +147,8 @@ static bool read_node(struct record_reader *reader, char *cursor, struct error *
 		{ 10, UINT16_MAX }, { 10, UINT32_MAX }, { 10, UINT16_MAX }, { 10, UINT16_MAX }, { 10, 1 },
 	};
 	struct node node = { 0 };
-	size_t i;
 
-	for (i = 0; i < 10; i++)
+	for (size_t i = 0; i < 10; i++)
 		if (!take(&cursor, form[i].base, form[i].max, &value[i]))
 			return false;
 	if (!take_desc(&cursor, node.desc))
@@ -196,9 +191,8 @@ static bool read_port(struct record_reader *reader, char *cursor, struct error *
 	uint64_t value[COUNT];
 	struct port port = { 0 };
 	int64_t index;
-	int i;
 
-	for (i = 0; i < COUNT; i++)
+	for (int i = 0; i < COUNT; i++)
 		if (!take(&cursor, i == GUID || i == PEER_GUID ? 16 : 10, max[i], &value[i]))
 			return false;
 	if (*cursor)
@@ -294,9 +288,7 @@ static int read_lines(struct record_reader *reader, char *chars, size_t len, str
 
 static int link_ports(struct record_reader *reader, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < reader->link_count; i++) {
+	for (size_t i = 0; i < reader->link_count; i++) {
 		const struct wanted_link *link = &reader->links[i];
 		uint32_t peer = fabric_find_port(reader->fabric, link->peer_guid, link->peer_num);
 

@@ -61,9 +61,7 @@ static enum route_end leave(const struct route_table *table, const struct fabric
 
 static bool was_at(const struct route_trace *trace, const struct fabric *fabric, uint32_t node)
 {
-	unsigned i;
-
-	for (i = 0; i < trace->hops; i++)
+	for (unsigned i = 0; i < trace->hops; i++)
 		if (fabric->ports[trace->ports[i]].node == node)
 			return true;
 	return false;
@@ -156,36 +154,20 @@ static uint32_t lid_count(const struct port *port)
 	return port->lid + count <= ROUTES_LIDS ? count : (uint32_t)(ROUTES_LIDS - port->lid);
 }
 
-bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint32_t node, const double *weights,
-		  double ret_weight[256], uint32_t *ret_lids)
+bool routes_count_lids(const struct routes *routes, const struct fabric *fabric, uint32_t node, uint32_t ret_lids[256])
 {
 	const struct route_table *table = routes_find(routes, fabric->nodes[node].guid);
-	uint32_t i, k;
 
-	for (i = 0; i < 256; i++)
-		ret_weight[i] = 0;
-	if (ret_lids)
-		memset(ret_lids, 0, 256 * sizeof(*ret_lids));
-	if (!table)
-		return false;
-	for (i = 0; i < fabric->port_count; i++) {
+	memset(ret_lids, 0, 256 * sizeof(*ret_lids));
+	for (uint32_t i = 0; table && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
-		uint32_t count;
+		uint32_t count = routes_is_destination(fabric, port) ? lid_count(port) : 0;
 
-		if (!routes_is_destination(fabric, port) || fabric->ports[port->peer].node == node)
-			continue;
-		count = lid_count(port);
-		for (k = 0; k < count; k++) {
-			uint8_t out = routes_out_port(table, (uint16_t)(port->lid + k));
-
-			if (out == ROUTES_NO_PORT)
-				continue;
-			ret_weight[out] += weights ? weights[i] / count : 1;
-			if (ret_lids)
-				ret_lids[out]++;
-		}
+		for (uint32_t k = 0; k < count && fabric->ports[port->peer].node != node; k++)
+			ret_lids[routes_out_port(table, (uint16_t)(port->lid + k))]++;
 	}
-	return true;
+	ret_lids[ROUTES_NO_PORT] = 0;
+	return table;
 }
 
 /*
@@ -235,12 +217,11 @@ static void prepare_switch(struct checker *checker, const struct routes *routes,
 {
 	const struct fabric *fabric = checker->fabric;
 	const struct node *node = &fabric->nodes[checker->nodes[index]];
-	uint32_t i;
 
 	checker->tables[index] = routes_find(routes, node->guid);
-	for (i = 0; i < 256; i++)
+	for (uint32_t i = 0; i < 256; i++)
 		checker->next[index][i] = NEXT_HOLE;
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		checker->next[index][port->num] = next_of(checker, port);
@@ -255,13 +236,12 @@ static int prepare(struct checker *checker, const struct routes *routes)
 {
 	const struct fabric *fabric = checker->fabric;
 	size_t count;
-	uint32_t i;
 
 	checker->switch_of = calloc(fabric->node_count + 1, sizeof(*checker->switch_of));
 	checker->nodes = calloc(fabric->node_count + 1, sizeof(*checker->nodes));
 	if (!checker->switch_of || !checker->nodes)
 		return ERR_NOMEM;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		if (!is_switch(fabric, i))
 			continue;
 		checker->switch_of[i] = checker->count;
@@ -277,16 +257,14 @@ static int prepare(struct checker *checker, const struct routes *routes)
 	if (!checker->tables || !checker->next || !checker->ends || !checker->walk || !checker->begins ||
 	    !checker->places)
 		return ERR_NOMEM;
-	for (i = 0; i < checker->count; i++)
+	for (uint32_t i = 0; i < checker->count; i++)
 		prepare_switch(checker, routes, i);
 	return 0;
 }
 
 static void checker_done(struct checker *checker)
 {
-	size_t i;
-
-	for (i = 0; checker->places && i < (size_t)checker->count * ROUTE_END_COUNT; i++)
+	for (size_t i = 0; checker->places && i < (size_t)checker->count * ROUTE_END_COUNT; i++)
 		free(checker->places[i].from);
 	free(checker->places);
 	free(checker->begins);
@@ -341,20 +319,20 @@ static uint32_t first_of_loop(const struct checker *checker, uint32_t at, uint32
 /* The end of the route from a switch; all switches on the route have the same. */
 static uint32_t walk(struct checker *checker, uint32_t from, uint32_t port, uint16_t lid)
 {
-	const uint32_t walking = UINT32_MAX;
+	const uint32_t visited = UINT32_MAX;
 	uint32_t *ends = checker->ends;
 	uint32_t at = from, steps = 0, end = END_UNKNOWN;
 	bool goes_on = true;
 
 	while (goes_on && !ends[at]) {
-		ends[at] = walking;
+		ends[at] = visited;
 		checker->walk[steps++] = at;
 		goes_on = send_on(checker, at, port, lid, &end);
 		if (goes_on)
 			at = end;
 	}
 	if (goes_on)
-		end = ends[at] == walking ? fault(first_of_loop(checker, at, steps), ROUTE_LOOP) : ends[at] - 1;
+		end = ends[at] == visited ? fault(first_of_loop(checker, at, steps), ROUTE_LOOP) : ends[at] - 1;
 	while (steps > 0)
 		ends[checker->walk[--steps]] = end + 1;
 	return end;
@@ -378,10 +356,8 @@ static int note(struct checker *checker, uint32_t end, uint32_t from, uint16_t l
 
 static int check_lid(struct checker *checker, uint32_t port, uint16_t lid)
 {
-	uint32_t i;
-
 	memset(checker->ends, 0, checker->count * sizeof(*checker->ends));
-	for (i = 0; i < checker->count; i++) {
+	for (uint32_t i = 0; i < checker->count; i++) {
 		uint32_t end;
 
 		if (!checker->begins[i])
@@ -393,24 +369,23 @@ static int check_lid(struct checker *checker, uint32_t port, uint16_t lid)
 	return 0;
 }
 
-static int64_t tell(const struct checker *checker, routes_fault_fn *report, void *ctx)
+static int64_t report_faults(const struct checker *checker, routes_fault_fn *report, void *ctx)
 {
-	int64_t told = 0;
-	uint32_t i, k;
+	int64_t faults = 0;
 
-	for (i = 0; i < checker->count * ROUTE_END_COUNT; i++) {
+	for (uint32_t i = 0; i < checker->count * ROUTE_END_COUNT; i++) {
 		const struct place *place = &checker->places[i];
 		uint32_t from = 0;
 
 		if (!place->from)
 			continue;
-		for (k = 0; k <= checker->count / 64; k++)
+		for (uint32_t k = 0; k <= checker->count / 64; k++)
 			from += (uint32_t)__builtin_popcountll(place->from[k]);
 		report(ctx, (enum route_end)(i % ROUTE_END_COUNT), checker->nodes[i / ROUTE_END_COUNT], place->lids,
 		       from);
-		told++;
+		faults++;
 	}
-	return told;
+	return faults;
 }
 
 int64_t routes_check(const struct routes *routes, const struct fabric *fabric, routes_fault_fn *report, void *ctx,
@@ -418,16 +393,15 @@ int64_t routes_check(const struct routes *routes, const struct fabric *fabric, r
 {
 	struct checker checker = { .fabric = fabric };
 	int64_t code = prepare(&checker, routes);
-	uint32_t i, k;
 
-	for (i = 0; i < fabric->port_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++) {
 		const struct port *port = &fabric->ports[i];
 		uint32_t count = routes_is_destination(fabric, port) ? lid_count(port) : 0;
 
-		for (k = 0; k < count && code == 0; k++)
+		for (uint32_t k = 0; k < count && code == 0; k++)
 			code = check_lid(&checker, i, (uint16_t)(port->lid + k));
 	}
-	code = code == 0 ? tell(&checker, report, ctx) : err_nomem(err);
+	code = code == 0 ? report_faults(&checker, report, ctx) : err_nomem(err);
 	checker_done(&checker);
 	return code;
 }

@@ -19,9 +19,7 @@ static void table_done(struct route_table *table)
 
 void routes_done(struct routes *routes)
 {
-	size_t i;
-
-	for (i = 0; i < routes->count; i++)
+	for (size_t i = 0; i < routes->count; i++)
 		table_done(&routes->tables[i]);
 	free(routes->tables);
 	map_done(&routes->by_guid);
@@ -116,7 +114,7 @@ int routes_set_block(struct routes *routes, uint64_t node_guid, unsigned block, 
 		     unsigned *ret_changed, struct error *err)
 {
 	struct route_table *table;
-	unsigned changed = 0, i;
+	unsigned changed = 0;
 	uint8_t *here;
 
 	if (block >= ROUTES_BLOCKS)
@@ -127,7 +125,7 @@ int routes_set_block(struct routes *routes, uint64_t node_guid, unsigned block, 
 		return err_nomem(err);
 	here = table->ports + block * ROUTES_BLOCK;
 	/* Entries that were not read are NO_PORT: both kinds of change are a difference. */
-	for (i = 0; i < ROUTES_BLOCK; i++)
+	for (unsigned i = 0; i < ROUTES_BLOCK; i++)
 		changed += here[i] != ports[i];
 	memcpy(here, ports, ROUTES_BLOCK);
 	table->read[block] = true;
@@ -139,9 +137,8 @@ int routes_set_block(struct routes *routes, uint64_t node_guid, unsigned block, 
 int routes_copy(const struct routes *routes, struct routes *ret, struct error *err)
 {
 	struct routes copy = { 0 };
-	size_t i;
 
-	for (i = 0; i < routes->count; i++) {
+	for (size_t i = 0; i < routes->count; i++) {
 		const struct route_table *from = &routes->tables[i];
 		struct route_table *to;
 
@@ -172,13 +169,10 @@ bool routes_is_read(const struct route_table *table, uint16_t lid)
 /* Entries that were read in @a are the same in @b. */
 static bool holds(const struct routes *a, const struct routes *b)
 {
-	size_t i;
-	uint32_t block;
-
-	for (i = 0; i < a->count; i++) {
+	for (size_t i = 0; i < a->count; i++) {
 		const struct route_table *table = &a->tables[i], *other = find(b, table->node_guid);
 
-		for (block = 0; block < table->lids / ROUTES_BLOCK; block++)
+		for (uint32_t block = 0; block < table->lids / ROUTES_BLOCK; block++)
 			if (table->read[block] &&
 			    (!routes_is_read(other, (uint16_t)(block * ROUTES_BLOCK)) ||
 			     memcmp(table->ports + block * ROUTES_BLOCK, other->ports + block * ROUTES_BLOCK,

@@ -126,25 +126,22 @@ void routes_trace(const struct routes *routes, const struct fabric *fabric, uint
 bool routes_is_destination(const struct fabric *fabric, const struct port *port);
 
 /*
- * routes_weigh - load that the table of a switch assigns to each of its ports
+ * routes_count_lids - number of LIDs that the table of a switch routes through each of its ports
  * @node:     the switch
- * @weights:  by port of the fabric: load received by a destination (an HCA port), any unit; NULL: 1
- *            for each LID (with LMC the LIDs of a port share its weight, or count 1 each)
- * @ret_weight: by port number, 256 entries: sum over the destinations routed through it
- * @ret_lids:   by port number, or NULL: number of LIDs routed through it
+ * @ret_lids: by port number, 256 entries; with LMC the LIDs of a port count 1 each
  *
  * Destinations are those of routes_is_destination(), except those cabled to this switch. Return:
  * whether the table of the switch is known.
  */
-bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint32_t node, const double *weights,
-		  double ret_weight[256], uint32_t *ret_lids);
+bool routes_count_lids(const struct routes *routes, const struct fabric *fabric, uint32_t node,
+		       uint32_t ret_lids[256]);
 
 /* route_end_name - "arrives", "unknown", "black-hole", "link-down", "loop", "wrong-end". */
 const char *route_end_name(enum route_end end);
 
 /*
  * routes_check - find unreachable destinations
- * Destinations are the LIDs of the ports that routes_weigh() counts. They must be reachable from
+ * Destinations are the LIDs of the ports that routes_count_lids() counts. They must be reachable from
  * every switch that such a port is cabled to; tables of other switches matter if a route leads
  * through them (tables of spines rightly lack LIDs that no leaf sends through them).
  * Calls @report once for each fault: the switch at which routes end or arrive at a wrong port; of a

@@ -89,7 +89,7 @@ struct shape_rail {
 	const char *name;      /* device name ("mlx5_3"), or the name from the settings (owned by the shape) */
 	uint8_t class;
 	uint32_t first, count; /* in rail_ports: HCA ports, in order of host */
-	uint32_t first_leaf, leafs; /* in rail_leafs: leaves that serve it */
+	uint32_t first_leaf, leaves; /* in rail_leaves: leaves that serve it */
 	uint32_t miswired;     /* number of its ports cabled to a leaf of another rail */
 };
 
@@ -150,18 +150,18 @@ struct shape {
 	struct shape_host *hosts;    /* in natural order of name */
 	uint32_t *host_nodes;
 	struct shape_rail *rails;    /* compute first, then in natural order of name */
-	uint32_t *rail_ports, *rail_leafs;
+	uint32_t *rail_ports, *rail_leaves;
 	struct shape_group *groups;
 	uint32_t *members;
 	struct shape_missing *missing;
 	struct shape_miswired *miswired;
 	struct shape_slow *slow;
 	size_t host_count, rail_count, group_count, missing_count, miswired_count, slow_count;
-	uint32_t empty_leafs; /* leaves without a host */
+	uint32_t empty_leaves; /* leaves without a host */
 	uint32_t across, skips; /* links within a tier, and links that skip a tier */
 	uint32_t plane_count;
 	uint64_t bisection_bits_per_s, bisection_bits_per_s_now; /* 0: unknown (not a fat-tree) */
-	void *memory;                /* private */
+	struct shape_piece *memory;  /* private */
 };
 
 /*

@@ -46,9 +46,7 @@ enum link_speed link_speed_by_name(const char *name)
 
 unsigned link_width_lanes(uint8_t code)
 {
-	size_t i;
-
-	for (i = 0; i < WIDTH_COUNT; i++)
+	for (size_t i = 0; i < WIDTH_COUNT; i++)
 		if (widths[i].code == code)
 			return widths[i].lanes;
 	return 0;
@@ -56,9 +54,7 @@ unsigned link_width_lanes(uint8_t code)
 
 uint8_t link_width_code(unsigned lanes)
 {
-	size_t i;
-
-	for (i = 0; i < WIDTH_COUNT; i++)
+	for (size_t i = 0; i < WIDTH_COUNT; i++)
 		if (widths[i].lanes == lanes)
 			return widths[i].code;
 	return LINK_WIDTH_NONE;
@@ -76,9 +72,7 @@ uint8_t link_width_best(uint8_t mask)
 
 enum link_speed link_speed_best(uint16_t mask)
 {
-	int speed;
-
-	for (speed = LINK_SPEED_COUNT - 1; speed > LINK_SPEED_NONE; speed--)
+	for (int speed = LINK_SPEED_COUNT - 1; speed > LINK_SPEED_NONE; speed--)
 		if (mask & 1u << speed)
 			return (enum link_speed)speed;
 	return LINK_SPEED_NONE;

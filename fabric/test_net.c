@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "fabric/test_net.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,14 +31,13 @@ uint32_t net_node(struct fabric *fabric, const struct node *node)
 {
 	struct node one = *node;
 	struct error err = { 0 };
-	unsigned i;
 	int64_t index;
 
 	if (!one.guid)
 		one.guid = 0x1000 + (fabric->node_count << 8);
 	index = fabric_add_node(fabric, &one, &err);
 	must(index, &err);
-	for (i = one.type == NODE_SWITCH ? 0 : 1; i <= one.port_count; i++) {
+	for (unsigned i = one.type == NODE_SWITCH ? 0 : 1; i <= one.port_count; i++) {
 		struct port port = { .num = (uint8_t)i, .state = PORT_DOWN, .guid = one.guid + i };
 
 		must(fabric_add_port(fabric, &port, &err), &err);
@@ -45,27 +45,33 @@ uint32_t net_node(struct fabric *fabric, const struct node *node)
 	return (uint32_t)index;
 }
 
-uint32_t net_switch(struct fabric *fabric, const char *name)
+uint32_t net_switch(struct fabric *fabric, const char *fmt, ...)
 {
 	struct node node = { .type = NODE_SWITCH, .port_count = SWITCH_PORTS };
+	va_list args;
 
-	snprintf(node.desc, sizeof(node.desc), "%s", name);
+	va_start(args, fmt);
+	vsnprintf(node.desc, sizeof(node.desc), fmt, args);
+	va_end(args);
 	return net_node(fabric, &node);
 }
 
-uint32_t net_hca(struct fabric *fabric, const char *name, uint64_t system_guid)
+uint32_t net_hca(struct fabric *fabric, uint64_t system_guid, const char *fmt, ...)
 {
 	struct node node = { .type = NODE_CA, .port_count = HCA_PORTS, .system_guid = system_guid };
+	va_list args;
 
-	snprintf(node.desc, sizeof(node.desc), "%s", name);
+	va_start(args, fmt);
+	vsnprintf(node.desc, sizeof(node.desc), fmt, args);
+	va_end(args);
 	return net_node(fabric, &node);
 }
 
 static uint32_t next_free(const struct fabric *fabric, uint32_t node)
 {
-	uint32_t i, first = fabric->nodes[node].first_port;
+	uint32_t first = fabric->nodes[node].first_port;
 
-	for (i = first; i < first + fabric->nodes[node].ports; i++)
+	for (uint32_t i = first; i < first + fabric->nodes[node].ports; i++)
 		if (fabric->ports[i].num && fabric->ports[i].peer == FABRIC_NONE)
 			return i;
 	abort();
@@ -75,12 +81,11 @@ uint32_t net_link(struct fabric *fabric, uint32_t a, uint32_t b)
 {
 	uint32_t ends[2] = { next_free(fabric, a), 0 };
 	struct error err = { 0 };
-	int i;
 
 	fabric->ports[ends[0]].peer = ends[0]; /* not free any more, should b be a */
 	ends[1] = next_free(fabric, b);
 	fabric->ports[ends[0]].peer = FABRIC_NONE;
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		struct port *port = &fabric->ports[ends[i]];
 
 		port->state = PORT_ACTIVE;
@@ -99,13 +104,8 @@ void net_links(struct fabric *fabric, uint32_t a, uint32_t b, unsigned count)
 
 void net_hosts(struct fabric *fabric, const char *prefix, unsigned first, unsigned count, uint32_t leaf)
 {
-	char name[NODE_DESC_SIZE];
-	unsigned i;
-
-	for (i = first; i < first + count; i++) {
-		snprintf(name, sizeof(name), "%s%u mlx5_0", prefix, i);
-		net_link(fabric, net_hca(fabric, name, 0), leaf);
-	}
+	for (unsigned i = first; i < first + count; i++)
+		net_link(fabric, net_hca(fabric, 0, "%s%u mlx5_0", prefix, i), leaf);
 }
 
 struct shape *net_shape(struct fabric *fabric, const struct shape_settings *settings)

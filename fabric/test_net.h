@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_net.h - small fabrics put together by hand, for tests */
+/* test_net.h - small fabrics for tests */
 #ifndef IBWIRE_FABRIC_TEST_NET_H
 #define IBWIRE_FABRIC_TEST_NET_H
 
@@ -8,12 +8,13 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-/* net_new - an empty fabric; the functions abort where they cannot do what they are asked. */
+/* net_new - an empty fabric. All functions abort on errors. */
 struct fabric *net_new(void);
 
-/* net_switch, net_hca - a node with 64 or 2 ports, all down. A GUID of 0: the next one. Return: its index. */
-uint32_t net_switch(struct fabric *fabric, const char *name);
-uint32_t net_hca(struct fabric *fabric, const char *name, uint64_t system_guid);
+/* net_switch, net_hca - a node with 64 or 2 ports, all down; @fmt: its name. Return: its index. */
+uint32_t net_switch(struct fabric *fabric, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+uint32_t net_hca(struct fabric *fabric, uint64_t system_guid, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* net_node - the same of any device. */
 uint32_t net_node(struct fabric *fabric, const struct node *node);

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/balance/chance.h"
 #include "analysis/balance/flows.h"
-#include "analysis/balance/measured.h"
 #include "analysis/balance/tables.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -20,7 +18,24 @@
  */
 #define PREDICTED_LEAST 0.25
 
-struct judge {
+/* Members are ports of one switch, whose numbers fit a byte. */
+#define BALANCE_MEMBERS_MOST 256
+
+/* Bytes per us in bits per s. */
+#define BALANCE_BITS_PER_S 8e6
+
+/* Sums over the members of a group, used to compute shares. */
+struct balance_sums {
+	double capacity, rate, known_capacity, weight;
+	double shortest_us, longest_us;
+	uint32_t lids;
+	unsigned working, known;
+};
+
+/* Full links are equally hot, whichever was read later: within this tolerance the tables decide. */
+#define AS_HOT 0.95
+
+struct evaluation {
 	const struct balance_input *input;
 	const struct balance_settings *settings;
 	const struct fabric *fabric;
@@ -40,18 +55,18 @@ void balance_settings_default(struct balance_settings *ret)
 }
 
 /* Use the reading of the sending end; for the load itself either end will do. */
-static void fill_member(const struct judge *judge, enum balance_direction direction, struct balance_member *member,
+static void fill_member(const struct evaluation *eval, enum balance_direction direction, struct balance_member *member,
 			struct balance_sums *sums)
 {
-	const struct port *port = &judge->fabric->ports[member->port];
+	const struct port *port = &eval->fabric->ports[member->port];
 	uint32_t sender = direction == BALANCE_XMIT ? member->port : port->peer;
-	const struct balance_load *load = &judge->input->loads[member->port], *sent = NULL;
-	double rate = balance_port_rate(judge->input, member->port, direction == BALANCE_XMIT);
+	const struct balance_load *load = &eval->input->loads[member->port], *sent = NULL;
+	double rate = balance_port_rate(eval->input, member->port, direction == BALANCE_XMIT);
 
-	if (sender != FABRIC_NONE && judge->input->loads[sender].known)
-		sent = &judge->input->loads[sender];
+	if (sender != FABRIC_NONE && eval->input->loads[sender].known)
+		sent = &eval->input->loads[sender];
 	if (!load->known && port->peer != FABRIC_NONE)
-		load = &judge->input->loads[port->peer];
+		load = &eval->input->loads[port->peer];
 	member->works = port->state == PORT_ACTIVE && port->peer != FABRIC_NONE;
 	member->known = !isnan(rate);
 	member->capacity = member->works ? (double)port_rate_bits_per_s(port) : 0;
@@ -78,11 +93,10 @@ static void fill_member(const struct judge *judge, enum balance_direction direct
  * Destinations that the tables assign to a member: by the own table for XMIT, by that of the other
  * end for RCV.
  */
-static void fill_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+static void fill_tables(const struct evaluation *eval, const struct shape_group *group, struct balance_result *result,
 			struct balance_sums *sums)
 {
-	const struct balance_tables *tables = &judge->tables;
-	uint32_t i;
+	const struct balance_tables *tables = &eval->tables;
 
 	result->t_known = sums->working > 0;
 	/*
@@ -91,14 +105,14 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 	 */
 	result->predicted_known = tables->weights_known &&
 				  (tables->carried || result->direction == BALANCE_XMIT || group->kind != GROUP_UP);
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
-		const struct port *port = &judge->fabric->ports[member->port];
+		const struct port *port = &eval->fabric->ports[member->port];
 		uint32_t decides = result->direction == BALANCE_XMIT ? member->port : port->peer;
 
 		if (!member->works)
 			continue;
-		result->t_known &= tables->by_node[judge->fabric->ports[decides].node] != NULL;
+		result->t_known &= tables->by_node[eval->fabric->ports[decides].node] != NULL;
 		member->lids = tables->given[decides].lids;
 		member->destinations = member->lids;
 		member->predicted = tables->carried ? tables->carried[decides] : tables->given[decides].weight;
@@ -111,9 +125,7 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 
 static void make_shares(const struct shape_group *group, struct balance_result *result, const struct balance_sums *sums)
 {
-	uint32_t i;
-
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
 
 		member->capacity = sums->capacity > 0 ? member->capacity / sums->capacity : 0;
@@ -140,23 +152,23 @@ bool balance_follows(const struct balance_result *result, const struct balance_s
  * Fair number of destinations of each member. Upper switches all send the same destinations down to
  * this switch, so only links from one of them are comparable.
  */
-static void find_lids_means(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
-			    const struct balance_sums *sums)
+static void find_lids_means(const struct evaluation *eval, const struct shape_group *group,
+			    struct balance_result *result, const struct balance_sums *sums)
 {
 	bool apart = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
-	const struct fabric *fabric = judge->fabric;
-	uint32_t from[BALANCE_MEMBERS_MOST], i, j;
+	const struct fabric *fabric = eval->fabric;
+	uint32_t from[BALANCE_MEMBERS_MOST];
 
-	for (i = 0; apart && i < group->count; i++)
+	for (uint32_t i = 0; apart && i < group->count; i++)
 		from[i] = result->members[i].works ?
 			  fabric->ports[fabric->ports[result->members[i].port].peer].node : FABRIC_NONE;
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
 		double lids = apart ? 0 : sums->lids, capacity = apart ? 0 : 1;
 
 		if (!member->works)
 			continue;
-		for (j = 0; apart && j < group->count; j++) {
+		for (uint32_t j = 0; apart && j < group->count; j++) {
 			if (from[j] != from[i])
 				continue;
 			lids += result->members[j].lids;
@@ -166,22 +178,20 @@ static void find_lids_means(const struct judge *judge, const struct shape_group 
 	}
 }
 
-static void test_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+static void test_tables(const struct evaluation *eval, const struct shape_group *group, struct balance_result *result,
 			const struct balance_sums *sums)
 {
-	uint32_t i;
-
 	result->table_excess = NAN;
 	if (!result->t_known)
 		return;
 	result->table_excess = 0;
-	find_lids_means(judge, group, result, sums);
-	for (i = 0; i < group->count; i++) {
+	find_lids_means(eval, group, result, sums);
+	for (uint32_t i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 
 		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
 			result->table_excess = member->lids / member->lids_mean - 1;
-		result->t |= overloads(member, judge->settings);
+		result->t |= overloads(member, eval->settings);
 	}
 }
 
@@ -201,13 +211,12 @@ static bool has_degraded(const struct fabric *fabric, const struct shape_group *
 			 const struct balance_result *result)
 {
 	uint64_t best = 0, rate;
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		rate = result->members[i].works ? port_rate_bits_per_s(&fabric->ports[result->members[i].port]) : 0;
 		best = rate > best ? rate : best;
 	}
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		const struct port *port = &fabric->ports[result->members[i].port];
 
 		if (result->members[i].works && port_rate_bits_per_s(port) < best && could_do(fabric, port, best))
@@ -220,15 +229,15 @@ static bool has_degraded(const struct fabric *fabric, const struct shape_group *
  * A link that is down or slow explains an imbalance. A cable that was never there is the normal
  * state, for which the tables were made: it explains only what has no other cause.
  */
-static enum balance_cause find_cause(const struct judge *judge, const struct shape_group *group,
+static enum balance_cause find_cause(const struct evaluation *eval, const struct shape_group *group,
 				     const struct balance_result *result, const struct balance_sums *sums)
 {
 	if (sums->working < group->count)
 		return BALANCE_MISSING_MEMBER;
-	if (has_degraded(judge->fabric, group, result))
+	if (has_degraded(eval->fabric, group, result))
 		return BALANCE_DEGRADED_MEMBER;
 	if (result->direction == BALANCE_XMIT && result->state == BALANCE_ACTIVE &&
-	    result->adaptive != ADAPTIVE_ON && balance_follows(result, judge->settings))
+	    result->adaptive != ADAPTIVE_ON && balance_follows(result, eval->settings))
 		return BALANCE_ROUTING;
 	return group->count < group->built ? BALANCE_MISSING_MEMBER : BALANCE_NONE;
 }
@@ -238,13 +247,12 @@ enum balance_adaptive balance_decides(const struct shape *shape, const struct ba
 {
 	const struct shape_group *group = &shape->groups[result->group];
 	enum balance_adaptive one = ADAPTIVE_UNKNOWN;
-	uint32_t i;
 
 	if (result->direction == BALANCE_XMIT)
 		return (enum balance_adaptive)by_node[group->node];
 	if (group->kind != GROUP_UP)
 		return (enum balance_adaptive)by_node[group->peer];
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t peer = shape->fabric->ports[shape->members[group->first + i]].peer, node;
 
 		if (peer == FABRIC_NONE)
@@ -257,50 +265,139 @@ enum balance_adaptive balance_decides(const struct shape *shape, const struct ba
 	return one;
 }
 
-static void judge_group(const struct judge *judge, struct balance_result *result)
+static int compare_doubles(const void *a, const void *b)
 {
-	const struct shape *shape = judge->input->shape;
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double balance_median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
+}
+
+static bool stalls_more(const struct shape_group *group, const struct balance_settings *settings,
+			const struct balance_result *result)
+{
+	double others[BALANCE_MEMBERS_MOST], stall = result->members[result->hottest].stall;
+	uint32_t count = 0;
+
+	if (isnan(stall) || stall < settings->harm_stall)
+		return false;
+	for (uint32_t i = 0; i < group->count && count < BALANCE_MEMBERS_MOST; i++)
+		if (i != result->hottest && result->members[i].works && !isnan(result->members[i].stall))
+			others[count++] = result->members[i].stall;
+	return stall >= settings->harm_stall_ratio * balance_median(others, count);
+}
+
+static bool harms(const struct shape_group *group, const struct balance_settings *settings,
+		  const struct balance_result *result)
+{
+	const struct balance_member *hottest = &result->members[result->hottest];
+	bool spare = false;
+
+	for (uint32_t i = 0; i < group->count; i++)
+		spare |= result->members[i].works && result->members[i].utilization <
+			 settings->harm_sibling * hottest->utilization;
+	return spare && (hottest->utilization >= settings->harm_utilization || hottest->xmit_discards > 0 ||
+			 stalls_more(group, settings, result));
+}
+
+static uint32_t find_hottest(const struct shape_group *group, const struct balance_result *result)
+{
+	uint32_t hottest = UINT32_MAX;
+	double most = 0;
+
+	for (uint32_t i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+		double given = result->t && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
+
+		if (!member->works || !(member->utilization >= AS_HOT * result->max_utilization))
+			continue;
+		if (hottest == UINT32_MAX || given > most ||
+		    (given == most && member->utilization > result->members[hottest].utilization)) {
+			hottest = i;
+			most = given;
+		}
+	}
+	return hottest;
+}
+
+/* Tests M and H; @result has shares, table data and t. */
+static void test_measured(const struct balance_input *input, const struct balance_settings *settings,
+			   const struct shape_group *group, struct balance_result *result,
+			   const struct balance_sums *sums)
+{
+	double window_us = input->window_us > 0 ? input->window_us : sums->longest_us;
+
+	result->mean_utilization = result->max_utilization = result->excess = NAN;
+	result->hottest = UINT32_MAX;
+	if (!sums->known || sums->known_capacity <= 0 || sums->known < settings->coverage * sums->working ||
+	    sums->longest_us - sums->shortest_us > settings->spread * window_us)
+		return;
+	result->mean_utilization = sums->rate * BALANCE_BITS_PER_S / sums->known_capacity;
+	for (uint32_t i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+
+		if (member->works && !isnan(member->utilization) &&
+		    !(member->utilization <= result->max_utilization))
+			result->max_utilization = member->utilization;
+	}
+	result->hottest = find_hottest(group, result);
+	result->state = result->mean_utilization >= settings->active_mean ||
+			result->max_utilization >= settings->active_member ? BALANCE_ACTIVE : BALANCE_IDLE;
+	if (result->mean_utilization > 0)
+		result->excess = result->max_utilization / result->mean_utilization - 1;
+	if (result->state != BALANCE_ACTIVE || result->hottest == UINT32_MAX)
+		return;
+	result->m = result->excess > settings->measured_excess;
+	result->h = harms(group, settings, result);
+}
+
+static void evaluate_group(const struct evaluation *eval, struct balance_result *result)
+{
+	const struct shape *shape = eval->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
 	struct balance_sums sums = { 0 };
-	uint32_t i;
 
-	if (judge->input->adaptive)
-		result->adaptive = balance_decides(shape, result, judge->input->adaptive);
+	if (eval->input->adaptive)
+		result->adaptive = balance_decides(shape, result, eval->input->adaptive);
 	result->flows = result->chance_excess = NAN;
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		result->members[i].port = shape->members[group->first + i];
-		fill_member(judge, result->direction, &result->members[i], &sums);
+		fill_member(eval, result->direction, &result->members[i], &sums);
 	}
-	fill_tables(judge, group, result, &sums);
+	fill_tables(eval, group, result, &sums);
 	make_shares(group, result, &sums);
-	test_tables(judge, group, result, &sums);
-	balance_test_measured(judge->input, judge->settings, group, result, &sums);
+	test_tables(eval, group, result, &sums);
+	test_measured(eval->input, eval->settings, group, result, &sums);
 	if (result->state == BALANCE_ACTIVE && (result->m || result->t) && sums.known > 1)
-		result->flows = balance_flows(judge->input, result, sums.rate, &judge->received);
+		result->flows = balance_flows(eval->input, result, sums.rate, &eval->received);
 	if (!isnan(result->flows))
-		result->chance_excess = chance_excess(result->flows, sums.known, judge->settings->flows_percentile);
-	result->cause = find_cause(judge, group, result, &sums);
+		result->chance_excess = chance_excess(result->flows, sums.known, eval->settings->flows_percentile);
+	result->cause = find_cause(eval, group, result, &sums);
 }
 
 void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group_index,
 		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret)
 {
-	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	struct evaluation eval = { .input = input, .settings = settings, .fabric = input->shape->fabric };
 	const struct shape_group *group = &input->shape->groups[group_index];
 	struct balance_sums sums = { 0 };
-	uint32_t i;
 
 	*ret = (struct balance_result){
 		.group = group_index, .direction = direction, .members = members, .table_excess = NAN, .flows = NAN,
 		.chance_excess = NAN,
 	};
 	memset(members, 0, group->count * sizeof(*members));
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		members[i].port = input->shape->members[group->first + i];
-		fill_member(&judge, direction, &members[i], &sums);
+		fill_member(&eval, direction, &members[i], &sums);
 	}
 	make_shares(group, ret, &sums);
-	balance_test_measured(input, settings, group, ret, &sums);
+	test_measured(input, settings, group, ret, &sums);
 }
 
 static bool is_leaf_sending(const struct shape *shape, const struct balance_result *result)
@@ -313,11 +410,10 @@ static bool is_leaf_sending(const struct shape *shape, const struct balance_resu
 /* If a leaf sends far less than others do, received loads do not predict its traffic. */
 static void drop_predictions(const struct shape *shape, struct balance *balance)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 	double sum = 0;
-	uint32_t j;
 
-	for (i = 0; i < balance->count; i++) {
+	for (size_t i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
 
 		if (!is_leaf_sending(shape, result) || result->state != BALANCE_ACTIVE)
@@ -325,33 +421,32 @@ static void drop_predictions(const struct shape *shape, struct balance *balance)
 		sum += result->mean_utilization;
 		count++;
 	}
-	for (i = 0; count && i < balance->count; i++) {
+	for (size_t i = 0; count && i < balance->count; i++) {
 		struct balance_result *result = &balance->results[i];
 
 		if (!is_leaf_sending(shape, result) ||
 		    !(result->mean_utilization < PREDICTED_LEAST * sum / (double)count))
 			continue;
 		result->predicted_known = false;
-		for (j = 0; j < shape->groups[result->group].count; j++)
+		for (uint32_t j = 0; j < shape->groups[result->group].count; j++)
 			result->members[j].predicted = NAN;
 	}
 }
 
 /* Loads that HCAs send into their switches, and loads that they receive. */
-static void sum_hosts(struct judge *judge)
+static void sum_hosts(struct evaluation *eval)
 {
-	const struct shape *shape = judge->input->shape;
-	size_t i;
+	const struct shape *shape = eval->input->shape;
 
-	for (i = 0; i < judge->fabric->port_count; i++) {
+	for (size_t i = 0; i < eval->fabric->port_count; i++) {
 		double rate;
 
 		if (shape->ports[i].way != WAY_HOST)
 			continue;
-		rate = balance_port_rate(judge->input, (uint32_t)i, false);
+		rate = balance_port_rate(eval->input, (uint32_t)i, false);
 		if (rate > 0)
-			judge->sent[judge->fabric->ports[i].node] += rate;
-		flow_loads_add(&judge->received, balance_port_rate(judge->input, (uint32_t)i, true));
+			eval->sent[eval->fabric->ports[i].node] += rate;
+		flow_loads_add(&eval->received, balance_port_rate(eval->input, (uint32_t)i, true));
 	}
 }
 
@@ -377,30 +472,29 @@ static int prepare(struct balance *balance, const struct shape *shape)
 	return 0;
 }
 
-int balance_judge(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
+int balance_evaluate(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
 		  struct error *err)
 {
-	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	struct evaluation eval = { .input = input, .settings = settings, .fabric = input->shape->fabric };
 	struct balance balance = { 0 };
-	size_t i;
 
-	judge.sent = calloc(judge.fabric->node_count + 1, sizeof(*judge.sent));
-	if (!judge.sent || prepare(&balance, input->shape) < 0) {
-		free(judge.sent);
+	eval.sent = calloc(eval.fabric->node_count + 1, sizeof(*eval.sent));
+	if (!eval.sent || prepare(&balance, input->shape) < 0) {
+		free(eval.sent);
 		balance_done(&balance);
 		return err_nomem(err);
 	}
-	sum_hosts(&judge);
-	if (balance_tables_init(&judge.tables, input, judge.sent, settings->coverage, err) < 0) {
-		free(judge.sent);
+	sum_hosts(&eval);
+	if (balance_tables_init(&eval.tables, input, eval.sent, settings->coverage, err) < 0) {
+		free(eval.sent);
 		balance_done(&balance);
 		return ERR_NOMEM;
 	}
-	for (i = 0; i < balance.count; i++)
-		judge_group(&judge, &balance.results[i]);
+	for (size_t i = 0; i < balance.count; i++)
+		evaluate_group(&eval, &balance.results[i]);
 	drop_predictions(input->shape, &balance);
-	balance_tables_done(&judge.tables);
-	free(judge.sent);
+	balance_tables_done(&eval.tables);
+	free(eval.sent);
 	*ret = balance;
 	return 0;
 }

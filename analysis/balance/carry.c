@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "analysis/balance/carry.h"
-
+/*
+ * Predicted load of each port from the forwarding tables of all switches
+ *
+ * The table of one switch does not show which of its destinations it actually forwards; that
+ * depends on the switches before it. So the load of every switch with hosts is routed to every
+ * destination: not path by path, but all loads to one destination that meet at a switch continue
+ * together, 64 destinations at a time, whose table entries are adjacent.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,15 +51,14 @@ static void visit(struct carrying *carrying, size_t at)
 	const struct route_table *table = carrying->tables->by_node[node];
 	const struct node *owner = &carrying->fabric->nodes[node];
 	double *amounts = carrying->amounts[at];
-	uint32_t ports[256], j;
-	size_t i;
+	uint32_t ports[256];
 
 	memset(ports, 0xff, sizeof(ports));
-	for (j = owner->first_port; j < owner->first_port + owner->ports; j++)
+	for (uint32_t j = owner->first_port; j < owner->first_port + owner->ports; j++)
 		ports[carrying->nums[j]] = j;
 	ports[ROUTES_NO_PORT] = FABRIC_NONE;
 	carrying->busy[at] = false;
-	for (i = 0; i < carrying->count; i++) {
+	for (size_t i = 0; i < carrying->count; i++) {
 		double amount = amounts[i];
 		uint16_t lid = carrying->dests[i].lid;
 		uint32_t port, next;
@@ -77,23 +82,20 @@ static void visit(struct carrying *carrying, size_t at)
 
 static void carry_block(struct carrying *carrying, const double *sent)
 {
-	size_t at, i;
-	int round;
-
-	for (i = 0; i < carrying->count; i++)
+	for (size_t i = 0; i < carrying->count; i++)
 		carrying->goals[i] = carrying->next[carrying->dests[i].port];
-	for (at = 0; at < carrying->switches; at++) {
+	for (size_t at = 0; at < carrying->switches; at++) {
 		double here = sent[carrying->order[at]];
 
 		carrying->busy[at] = here > 0;
-		for (i = 0; here > 0 && i < carrying->count; i++)
+		for (size_t i = 0; here > 0 && i < carrying->count; i++)
 			carrying->amounts[at][i] = at == carrying->goals[i] ? 0 : here * carrying->dests[i].weight;
 	}
-	for (round = 0; round < ROUNDS; round++) {
-		for (at = 0; at < carrying->switches; at++)
+	for (int round = 0; round < ROUNDS; round++) {
+		for (size_t at = 0; at < carrying->switches; at++)
 			if (carrying->busy[at])
 				visit(carrying, at);
-		for (at = carrying->switches; at-- > 0;)
+		for (size_t at = carrying->switches; at-- > 0;)
 			if (carrying->busy[at])
 				visit(carrying, at);
 	}
@@ -103,13 +105,11 @@ static void carry_block(struct carrying *carrying, const double *sent)
 static void sort_switches(struct carrying *carrying, const struct shape *shape)
 {
 	const struct fabric *fabric = carrying->fabric;
-	size_t node, i;
-	unsigned tier;
 
 	memset(carrying->place, 0xff, fabric->node_count * sizeof(*carrying->place));
 
-	for (tier = 1; tier <= UINT8_MAX + 1; tier++) {
-		for (node = 0; node < fabric->node_count; node++) {
+	for (unsigned tier = 1; tier <= UINT8_MAX + 1; tier++) {
+		for (size_t node = 0; node < fabric->node_count; node++) {
 			if (fabric->nodes[node].type != NODE_SWITCH ||
 			    shape->nodes[node].tier != (tier > UINT8_MAX ? 0 : tier))
 				continue;
@@ -119,7 +119,7 @@ static void sort_switches(struct carrying *carrying, const struct shape *shape)
 		if (tier == shape->tier_count)
 			tier = UINT8_MAX;
 	}
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		carrying->nums[i] = fabric->ports[i].num;
 		carrying->next[i] = fabric->ports[i].peer == FABRIC_NONE ? NOWHERE :
 				    carrying->place[fabric->ports[fabric->ports[i].peer].node];
@@ -129,9 +129,9 @@ static void sort_switches(struct carrying *carrying, const struct shape *shape)
 static void carry_all(struct carrying *carrying, const double *sent)
 {
 	const struct balance_tables *tables = carrying->tables;
-	size_t first, next;
+	size_t next;
 
-	for (first = 0; first < tables->dest_count; first = next) {
+	for (size_t first = 0; first < tables->dest_count; first = next) {
 		for (next = first; next < tables->dest_count &&
 		     tables->lids[next] / ROUTES_BLOCK == tables->lids[first] / ROUTES_BLOCK;)
 			next++;
@@ -145,10 +145,10 @@ int balance_carry(struct balance_tables *tables, const struct shape *shape, cons
 {
 	const struct fabric *fabric = tables->fabric;
 	struct carrying carrying = { .tables = tables, .fabric = fabric };
-	size_t switches = 0, node;
+	size_t switches = 0;
 	int code = 0;
 
-	for (node = 0; node < fabric->node_count; node++)
+	for (size_t node = 0; node < fabric->node_count; node++)
 		switches += fabric->nodes[node].type == NODE_SWITCH;
 	if (!tables->weights_known || !switches || tables->dest_count > BALANCE_STEPS_MOST / switches)
 		return 0;

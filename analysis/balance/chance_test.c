@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis/balance/chance.h"
+#include "analysis/balance/flows.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 
 static uint64_t next_random(uint64_t *random)
 {
@@ -21,9 +16,9 @@ static uint64_t next_random(uint64_t *random)
 /* Throw so many flows at so many members. Return: (max - mean) / mean. */
 static double throw(unsigned flows, unsigned members, uint64_t *random)
 {
-	unsigned counts[256] = { 0 }, most = 0, i, at;
+	unsigned counts[256] = { 0 }, most = 0, at;
 
-	for (i = 0; i < flows; i++) {
+	for (unsigned i = 0; i < flows; i++) {
 		at = (unsigned)(next_random(random) % members);
 		counts[at]++;
 		most = counts[at] > most ? counts[at] : most;
@@ -32,16 +27,13 @@ static double throw(unsigned flows, unsigned members, uint64_t *random)
 }
 
 /* Sums of what is plainly written down, for small numbers. */
-static void the_tail_is_that_of_the_binomial_distribution(void **state)
+TEST(the_tail_is_that_of_the_binomial_distribution)
 {
-	unsigned trials, x, i;
-
-	(void)state;
-	for (trials = 1; trials <= 40; trials++) {
-		for (x = 0; x <= trials + 1; x++) {
+	for (unsigned trials = 1; trials <= 40; trials++) {
+		for (unsigned x = 0; x <= trials + 1; x++) {
 			double p = 0.02 + 0.9 * x / (trials + 1), sum = 0, ways = 1;
 
-			for (i = 0; i <= trials; i++) {
+			for (unsigned i = 0; i <= trials; i++) {
 				if (i >= x)
 					sum += ways * pow(p, i) * pow(1 - p, trials - i);
 				ways = ways * (trials - i) / (i + 1);
@@ -53,16 +45,15 @@ static void the_tail_is_that_of_the_binomial_distribution(void **state)
 }
 
 /* 1 in 1,000 at the limit or beyond. The bound is on the safe side, and not far off. */
-static void random_placements_exceed_it_once_in_a_thousand(void **state)
+TEST(random_placements_exceed_it_once_in_a_thousand)
 {
 	static const unsigned flows[] = { 4, 8, 16, 32, 128, 1024 }, members[] = { 2, 4, 8, 32 };
 	enum { THROWS = 20000 };
 	uint64_t random = 7;
-	size_t i, j, k, beyond, before;
+	size_t k, beyond, before;
 
-	(void)state;
-	for (i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
-		for (j = 0; j < sizeof(members) / sizeof(members[0]); j++) {
+	for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
+		for (size_t j = 0; j < sizeof(members) / sizeof(members[0]); j++) {
 			double limit = chance_excess(flows[i], members[j], 0.999), step = (double)members[j] / flows[i];
 
 			for (k = 0, beyond = 0, before = 0; k < THROWS; k++) {
@@ -83,9 +74,8 @@ static void random_placements_exceed_it_once_in_a_thousand(void **state)
 	}
 }
 
-static void few_flows_can_all_be_on_one_member(void **state)
+TEST(few_flows_can_all_be_on_one_member)
 {
-	(void)state;
 	assert_true(isinf(chance_excess(1, 8, 0.999)));
 	assert_true(isinf(chance_excess(0, 8, 0.999)));
 	assert_true(isinf(chance_excess(3.9, 4, 0.999)));
@@ -93,27 +83,13 @@ static void few_flows_can_all_be_on_one_member(void **state)
 }
 
 /* More flows are more even; a limit never falls below what is seen all the time. */
-static void more_flows_have_a_lower_limit(void **state)
+TEST(more_flows_have_a_lower_limit)
 {
 	double before = INFINITY, limit;
-	unsigned flows;
 
-	(void)state;
-	for (flows = 8; flows <= 1u << 20; flows *= 2) {
+	for (unsigned flows = 8; flows <= 1u << 20; flows *= 2) {
 		limit = chance_excess(flows, 8, 0.999);
 		assert_true(limit > 0 && limit < before);
 		before = limit;
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_tail_is_that_of_the_binomial_distribution),
-		cmocka_unit_test(random_placements_exceed_it_once_in_a_thousand),
-		cmocka_unit_test(few_flows_can_all_be_on_one_member),
-		cmocka_unit_test(more_flows_have_a_lower_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

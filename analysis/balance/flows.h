@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * flows.h - minimum number of flows of a load
+ * flows.h - minimum number of flows of a load, and the imbalance of their random placement
  *
  * Counters measure load, not flows. But each sender and each receiver has at least one flow,
  * because tables choose a member by destination. Of all hosts that may contribute to the load only
@@ -8,6 +8,11 @@
  * the uplinks, one. The smaller of both numbers is used, because fewer flows are more uneven by
  * chance. Unequal loads count as the number of equal loads with the same unevenness: the square of
  * the sum over the sum of the squares (Kish, Survey Sampling, 1965: effective sample size).
+ *
+ * Flows placed at random on equal members are balls thrown into bins. The fullest of n bins holds
+ * at least x of k balls with a probability of at most n * P(Binomial(k, 1/n) >= x). This union
+ * bound is nearly exact in the tail, where one full bin makes another one unlikely. No random
+ * numbers are needed.
  */
 #ifndef IBWIRE_ANALYSIS_BALANCE_FLOWS_H
 #define IBWIRE_ANALYSIS_BALANCE_FLOWS_H
@@ -30,5 +35,22 @@ void flow_loads_add(struct flow_loads *loads, double rate);
  */
 double balance_flows(const struct balance_input *input, const struct balance_result *result, double rate,
 		     const struct flow_loads *received);
+
+/* log_factorial - lgamma() would write a global variable. */
+double log_factorial(double n);
+
+/* chance_at_least - P(Binomial(@trials, @p) >= @x). @p: above 0, below 1. */
+double chance_at_least(unsigned trials, double p, unsigned x);
+
+/*
+ * chance_excess - (max - mean) / mean that random placement reaches with a probability of at most 1
+ * - percentile
+ * @flows:       number of equal flows, rounded down, at least 1
+ * @members:     number of equal members, at least 2
+ * @percentile:  such as 0.999
+ *
+ * Return: INFINITY if even all flows on one member are within chance.
+ */
+double chance_excess(double flows, unsigned members, double percentile);
 
 #endif

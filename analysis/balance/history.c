@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/balance.h"
+#include "analysis/balance/flows.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "fabric/shape.h"
 
 /*
@@ -115,13 +118,6 @@ static uint32_t members_of(const struct step *step, const struct balance_result 
 	return step->shape->groups[result->group].count;
 }
 
-static double log_factorial(double n)
-{
-	int sign;
-
-	return lgamma_r(n + 1, &sign);
-}
-
 /*
  * Probability that flows placed by the tables are as even as measured: the multinomial probability
  * of their numbers. There are at least as many flows as members with load.
@@ -129,12 +125,11 @@ static double log_factorial(double n)
 static double chance_of_even(const struct balance_result *result, uint32_t count)
 {
 	double flows = floor(result->flows), loaded = 0, sum = 0, log_chance = 0;
-	uint32_t i;
 
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		loaded += result->members[i].measured > 0;
 	flows = flows > loaded ? flows : loaded;
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct balance_member *member = &result->members[i];
 		double here = member->measured > 0 ? round(flows * member->measured) : 0;
 		double predicted = member->predicted > PREDICTED_FLOOR ? member->predicted : PREDICTED_FLOOR;
@@ -154,9 +149,8 @@ static bool spreads(const struct balance_result *result, uint32_t count)
 static int weigh_evidence(struct step *step, struct error *err)
 {
 	const struct fabric *fabric = step->shape->fabric;
-	size_t i;
 
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
 		uint8_t *evidence = &step->evidence[step->shape->groups[result->group].node];
 
@@ -169,7 +163,7 @@ static int weigh_evidence(struct step *step, struct error *err)
 		else if (*evidence == ADAPTIVE_UNKNOWN && spreads(result, members_of(step, result)))
 			*evidence = ADAPTIVE_ON;
 	}
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		bool told = step->evidence[i] != ADAPTIVE_UNKNOWN;
 		int8_t *score = fabric->nodes[i].type == NODE_SWITCH ?
 				find_score(step->memory, fabric->nodes[i].guid, told) : NULL;
@@ -191,15 +185,13 @@ static int weigh_evidence(struct step *step, struct error *err)
 /* Configured states take precedence over inferred ones. */
 static void apply_adaptive(struct step *step)
 {
-	size_t i;
-
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
 
 		if (result->direction == BALANCE_XMIT && result->adaptive != ADAPTIVE_UNKNOWN)
 			step->adaptive[step->shape->groups[result->group].node] = (uint8_t)result->adaptive;
 	}
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		struct balance_result *result = &step->balance->results[i];
 
 		if (result->adaptive == ADAPTIVE_UNKNOWN)
@@ -225,9 +217,8 @@ static bool is_busy_uplink(const struct step *step, const struct balance_result 
 static void find_not_following(struct step *step)
 {
 	struct peers peers[SHAPE_TIERS_MAX + 1] = { 0 };
-	size_t i;
 
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
 		struct peers *tier = &peers[step->shape->groups[result->group].tier % (SHAPE_TIERS_MAX + 1)];
 
@@ -236,7 +227,7 @@ static void find_not_following(struct step *step)
 		tier->active++;
 		tier->spreading += result->adaptive == ADAPTIVE_ON && !result->m;
 	}
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		struct balance_result *result = &step->balance->results[i];
 		const struct peers *tier = &peers[step->shape->groups[result->group].tier % (SHAPE_TIERS_MAX + 1)];
 
@@ -253,9 +244,8 @@ static void find_not_following(struct step *step)
 static void find_fed(struct step *step)
 {
 	const struct fabric *fabric = step->shape->fabric;
-	size_t i;
 
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
 		uint32_t peer;
 
@@ -271,9 +261,7 @@ static void find_fed(struct step *step)
  */
 static bool is_explained(const struct balance_result *result, uint32_t count)
 {
-	uint32_t i;
-
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (!result->members[i].works)
 			return true;
 	return result->cause != BALANCE_NONE && result->cause != BALANCE_MISSING_MEMBER;
@@ -301,9 +289,8 @@ static int remember_windows(struct step *step, struct error *err)
 {
 	const struct balance_settings *settings = step->settings;
 	unsigned most = settings->windows < BALANCE_WINDOWS_MOST ? settings->windows : BALANCE_WINDOWS_MOST, same, j;
-	size_t i;
 
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		struct balance_result *result = &step->balance->results[i];
 		struct past *past;
 		uint8_t port = 0;
@@ -335,11 +322,10 @@ static void drop_echoes(struct step *step)
 {
 	const struct fabric *fabric = step->shape->fabric;
 	bool *told = calloc(fabric->port_count + 1, sizeof(*told));
-	size_t i;
 
 	if (!told)
 		return; /* out of memory: report it twice */
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
 		uint32_t port;
 
@@ -349,7 +335,7 @@ static void drop_echoes(struct step *step)
 		told[port] = true;
 		step->fed[fabric->ports[fabric->ports[port].peer].node] = true;
 	}
-	for (i = 0; i < step->balance->count; i++) {
+	for (size_t i = 0; i < step->balance->count; i++) {
 		struct balance_result *result = &step->balance->results[i];
 		uint32_t from;
 
@@ -386,4 +372,34 @@ int balance_memory_step(struct balance_memory *memory, const struct shape *shape
 	free(step.adaptive);
 	free(step.fed);
 	return code;
+}
+
+static uint8_t adaptive_of(const struct shape_settings *settings, const char *name)
+{
+	char shown[NODE_NAME_SIZE];
+	const struct shape_adaptive_rule *rule = settings->adaptive;
+
+	names_short(name, shown);
+	for (; rule && rule->pattern; rule++)
+		if (fnmatch(rule->pattern, name, 0) == 0 || fnmatch(rule->pattern, shown, 0) == 0)
+			return rule->on ? ADAPTIVE_ON : ADAPTIVE_OFF;
+	return ADAPTIVE_UNKNOWN;
+}
+
+int balance_adaptive_create(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret,
+			    struct error *err)
+{
+	uint8_t *adaptive;
+
+	*ret = NULL;
+	if (!settings || !settings->adaptive)
+		return 0;
+	adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
+	if (!adaptive)
+		return err_nomem(err);
+	for (size_t i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			adaptive[i] = adaptive_of(settings, fabric->nodes[i].name);
+	*ret = adaptive;
+	return 0;
 }

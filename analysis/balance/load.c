@@ -3,7 +3,6 @@
 
 #include "analysis/balance.h"
 #include "analysis/delta.h"
-#include "analysis/rate.h"
 #include "analysis/stall.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -16,23 +15,20 @@ void balance_load_of(const struct delta *delta, const struct node *node, const s
 		     const struct pma_caps *caps, struct balance_load *ret)
 {
 	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
-	const counter_set discards = COUNTER_BIT(COUNTER_XMIT_DISCARDS);
-	double elapsed_s = (double)delta->elapsed_us / 1e6;
 	struct stall stall = stall_estimate(delta, node, port, caps);
 
 	*ret = (struct balance_load){
-		.known = delta->elapsed_us > 0 && (delta->known & data) == data &&
-			 !((delta->reset | delta->saturated) & data),
+		.known = delta->elapsed_us > 0 && (delta->known & ~delta->reset & ~delta->saturated & data) == data,
 		.elapsed_us = (double)delta->elapsed_us,
 		.stall = stall.percent / 100,
 		/* After a reset or saturation the value is a lower bound. */
-		.xmit_discards = delta->elapsed_us > 0 && delta->known & discards ?
+		.xmit_discards = delta->elapsed_us > 0 && delta->known & COUNTER_BIT(COUNTER_XMIT_DISCARDS) ?
 				 (double)delta->value[COUNTER_XMIT_DISCARDS] : NAN,
 	};
 	if (!ret->known)
 		return;
-	ret->xmit_bytes = rate_bytes_per_s(delta, COUNTER_XMIT_DATA) * elapsed_s;
-	ret->rcv_bytes = rate_bytes_per_s(delta, COUNTER_RCV_DATA) * elapsed_s;
+	ret->xmit_bytes = (double)delta->value[COUNTER_XMIT_DATA] * COUNTER_WORD_BYTES;
+	ret->rcv_bytes = (double)delta->value[COUNTER_RCV_DATA] * COUNTER_WORD_BYTES;
 }
 
 double balance_port_rate(const struct balance_input *input, uint32_t port, bool xmit)
@@ -52,4 +48,90 @@ double balance_port_rate(const struct balance_input *input, uint32_t port, bool 
 int64_t balance_window_us(int64_t interval_us)
 {
 	return WINDOW_SWEEPS * interval_us > WINDOW_US ? WINDOW_SWEEPS * interval_us : WINDOW_US;
+}
+
+void balance_amount_add(const struct balance_input *input, uint32_t index, struct balance_amount *amount)
+{
+	const struct port *port = &input->shape->fabric->ports[index];
+	double xmit = balance_port_rate(input, index, true), rcv = balance_port_rate(input, index, false);
+
+	if (port->state != PORT_ACTIVE)
+		return;
+	amount->active++;
+	if (isnan(xmit) || isnan(rcv))
+		return;
+	amount->known++;
+	amount->xmit += xmit;
+	amount->rcv += rcv;
+	amount->capacity += (double)port_rate_bits_per_s(port);
+}
+
+double balance_amount_load(const struct balance_amount *amount)
+{
+	return amount->capacity > 0 ? (amount->xmit + amount->rcv) / amount->capacity : NAN;
+}
+
+double balance_amounts_most(const struct balance_amount *amounts, size_t count)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = balance_amount_load(&amounts[i]) > most ? balance_amount_load(&amounts[i]) : most;
+	return most;
+}
+
+void balance_amounts_compare(struct balance_amount *amounts, size_t count)
+{
+	double load = 0, capacity = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		load += amounts[i].xmit + amounts[i].rcv;
+		capacity += amounts[i].capacity;
+	}
+	for (size_t i = 0; i < count; i++) {
+		amounts[i].share = load > 0 && amounts[i].known ? (amounts[i].xmit + amounts[i].rcv) / load : NAN;
+		amounts[i].fair = capacity > 0 ? amounts[i].capacity / capacity : NAN;
+		amounts[i].excess = amounts[i].fair > 0 ? amounts[i].share / amounts[i].fair - 1 : NAN;
+	}
+}
+
+uint32_t balance_host_rails(const struct balance_input *input, const struct shape_host *host,
+			    struct balance_amount *rails, struct balance_amount *sum)
+{
+	const struct fabric *fabric = input->shape->fabric;
+	uint32_t count;
+
+	for (count = 0; count < host->count && count < BALANCE_RAILS_MOST; count++) {
+		uint32_t index = input->shape->host_nodes[host->first + count];
+		const struct node *node = &fabric->nodes[index];
+
+		rails[count] = (struct balance_amount){ .kind = "rail", .index = index };
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
+			balance_amount_add(input, j, &rails[count]);
+			balance_amount_add(input, j, sum);
+		}
+	}
+	balance_amounts_compare(rails, count);
+	sum->share = sum->fair = sum->excess = NAN;
+	for (uint32_t i = 0; i < count; i++)
+		if (!(rails[i].excess <= sum->excess))
+			sum->excess = rails[i].excess;
+	return count;
+}
+
+bool balance_host_is_busy(const struct balance_amount *sum, const struct balance_settings *settings)
+{
+	return balance_amount_load(sum) * 8e6 / 2 >= settings->active_mean;
+}
+
+int balance_compare_excess(const void *a, const void *b)
+{
+	const struct balance_amount *left = a, *right = b;
+	/* Compare as displayed: equal whole percents keep their order. */
+	double x = isnan(left->excess) ? -1 : nearbyint(100 * left->excess);
+	double y = isnan(right->excess) ? -1 : nearbyint(100 * right->excess);
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return left->index < right->index ? -1 : left->index > right->index;
 }

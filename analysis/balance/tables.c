@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/balance.h"
-#include "analysis/balance/carry.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
@@ -18,9 +17,8 @@ static void list_destinations(struct balance_tables *tables, const struct balanc
 {
 	const struct fabric *fabric = tables->fabric;
 	size_t known = 0;
-	uint32_t lid;
 
-	for (lid = 1; lid < ROUTES_LIDS; lid++) {
+	for (uint32_t lid = 1; lid < ROUTES_LIDS; lid++) {
 		struct balance_dest *dest = &tables->dests[tables->dest_count];
 		double rate;
 
@@ -39,21 +37,19 @@ static void list_destinations(struct balance_tables *tables, const struct balanc
 /* Owner of each LID: 1 + its port. */
 static void find_owners(const struct fabric *fabric, uint32_t *owners)
 {
-	size_t i;
-
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
-		uint32_t lid, end = (uint32_t)port->lid + (1u << (port->lmc & 7));
+		uint32_t end = (uint32_t)port->lid + (1u << (port->lmc & 7));
 
 		if (!routes_is_destination(fabric, port))
 			continue;
-		for (lid = port->lid; lid < end && lid < ROUTES_LIDS; lid++)
+		for (uint32_t lid = port->lid; lid < end && lid < ROUTES_LIDS; lid++)
 			owners[lid] = (uint32_t)i + 1;
 	}
 }
 
 /*
- * Sums by port of a switch. balance_judge() spends most of its time here, once for each switch and
+ * Sums by port of a switch. balance_evaluate() spends most of its time here, once for each switch and
  * destination, so count and weight are packed into one number: the count in the upper 16 bits
  * (there are fewer LIDs), the weight below as a share of the sum of all weights.
  */
@@ -91,16 +87,15 @@ static int count_switches(struct balance_tables *tables, struct error *err)
 	uint64_t *parts = calloc(tables->dest_count + 1, sizeof(*parts));
 	const struct fabric *fabric = tables->fabric;
 	double all = 0, unit;
-	size_t i;
 
 	if (!parts)
 		return err_nomem(err);
-	for (i = 0; i < tables->dest_count; i++)
+	for (size_t i = 0; i < tables->dest_count; i++)
 		all += tables->dests[i].weight;
 	unit = all > 0 ? all / WEIGHT_MOST : 1;
-	for (i = 0; i < tables->dest_count; i++)
+	for (size_t i = 0; i < tables->dest_count; i++)
 		parts[i] = (1ULL << WEIGHT_BITS) + (uint64_t)(tables->dests[i].weight / unit);
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (tables->by_node[i])
 			count_switch(tables, &fabric->nodes[i], tables->by_node[i], parts, unit);
 	free(parts);
@@ -112,7 +107,6 @@ int balance_tables_init(struct balance_tables *tables, const struct balance_inpu
 {
 	const struct fabric *fabric = input->shape->fabric;
 	uint32_t *owners = calloc(ROUTES_LIDS, sizeof(*owners));
-	size_t i;
 
 	*tables = (struct balance_tables){ .fabric = fabric };
 	tables->dests = calloc(ROUTES_LIDS, sizeof(*tables->dests));
@@ -129,7 +123,7 @@ int balance_tables_init(struct balance_tables *tables, const struct balance_inpu
 	free(owners);
 	if (!input->routes)
 		return 0;
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH)
 			tables->by_node[i] = routes_find(input->routes, fabric->nodes[i].guid);
 	if (count_switches(tables, err) < 0 || balance_carry(tables, input->shape, sent, err) < 0) {

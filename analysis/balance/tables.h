@@ -16,6 +16,7 @@ struct balance_input;
 struct error;
 struct fabric;
 struct route_table;
+struct shape;
 
 struct balance_dest {
 	double weight;  /* bytes per us that it receives; those of a port divided by its LIDs */
@@ -55,5 +56,15 @@ struct balance_tables {
 int balance_tables_init(struct balance_tables *tables, const struct balance_input *input, const double *sent,
 			double coverage, struct error *err);
 void balance_tables_done(struct balance_tables *tables);
+
+/* Maximum number of switches times destinations; more would take too long for each window. */
+#define BALANCE_STEPS_MOST 3000000
+
+/*
+ * balance_carry - set tables->carried; it stays NULL if weights are unknown or there are too many
+ * steps
+ * Return: 0 or ERR_NOMEM.
+ */
+int balance_carry(struct balance_tables *tables, const struct shape *shape, const double *sent, struct error *err);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "analysis/balance_words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-bool balance_is_told(const struct balance_result *result)
+bool balance_is_reported(const struct balance_result *result)
 {
 	return result->cause != BALANCE_NONE || (result->state == BALANCE_ACTIVE && (result->m || result->t));
 }
@@ -91,12 +90,11 @@ bool balance_is_echo(const struct shape *shape, const struct balance *balance, c
 {
 	const struct fabric *fabric = shape->fabric;
 	uint32_t from;
-	size_t i;
 
 	if (result->direction != BALANCE_RCV || !result->m || result->hottest == UINT32_MAX)
 		return false;
 	from = fabric->ports[fabric->ports[result->members[result->hottest].port].peer].node;
-	for (i = 0; i < balance->count; i++) {
+	for (size_t i = 0; i < balance->count; i++) {
 		const struct balance_result *other = &balance->results[i];
 
 		if (other->direction == BALANCE_XMIT && other->cause >= BALANCE_ROUTING &&
@@ -128,13 +126,13 @@ static void append_ports(const struct shape *shape, const struct balance_result 
 	const struct fabric *fabric = shape->fabric;
 	const struct shape_group *group = &shape->groups[result->group];
 	uint64_t best = 0, rate;
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		rate = port_rate_bits_per_s(&fabric->ports[result->members[i].port]);
 		best = result->members[i].works && rate > best ? rate : best;
 	}
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		const struct port *port = &fabric->ports[result->members[i].port];
 
 		if (down ? result->members[i].works : !result->members[i].works || port_rate_bits_per_s(port) == best)
@@ -150,9 +148,9 @@ static void append_ports(const struct shape *shape, const struct balance_result 
 static void append_missing(const struct shape *shape, const struct balance_result *result, struct text *text)
 {
 	const struct shape_group *group = &shape->groups[result->group];
-	uint32_t down = 0, i;
+	uint32_t down = 0;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		down += !result->members[i].works;
 	if (down) {
 		text_appendf(text, "%u of %u links %s not up (port ", down, group->count, down == 1 ? "is" : "are");
@@ -168,9 +166,9 @@ static void append_routing(const struct shape *shape, const struct balance_resul
 {
 	const struct balance_member *hottest = &result->members[result->hottest];
 	const struct shape_group *group = &shape->groups[result->group];
-	uint32_t i, lids = 0;
+	uint32_t lids = 0;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		lids += result->members[i].lids;
 	text_appendf(text,
 		     "the tables route %d %% of %u LIDs through port %u (fair share: %d %%), which carries %d %% of "

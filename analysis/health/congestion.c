@@ -11,9 +11,7 @@
 
 enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 
-/*
- * Share of the bytes of a full port that one output must send, so that the stall continues there.
- */
+/* Share of the bytes of a full port that one output must send for the stall to continue there. */
 #define FULL_GOES_ON 0.9
 
 static void start_window(struct health *health)
@@ -28,22 +26,17 @@ static void start_window(struct health *health)
 /* The sums of a port in the form that the rules evaluate. */
 static struct balance_load make_load(const struct health_load *load)
 {
-	return (struct balance_load){
-		.known = load->sweeps && !load->lost,
-		.elapsed_us = load->elapsed_us,
-		.xmit_bytes = load->xmit_bytes,
-		.rcv_bytes = load->rcv_bytes,
-		.stall = load->stall_lost || load->elapsed_us <= 0 ? NAN : load->stall_us / load->elapsed_us,
-		.xmit_discards = load->discards_lost ? NAN : load->discards,
-	};
+	struct balance_load ret = load->sum;
+
+	ret.known = ret.elapsed_us > 0 && !load->lost;
+	ret.stall = ret.elapsed_us > 0 ? ret.stall / ret.elapsed_us : NAN;
+	return ret;
 }
 
 /* The load of an HCA port that is not polled is taken from the switch port at its other end. */
 static void mirror(const struct fabric *fabric, struct balance_load *loads)
 {
-	size_t i;
-
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (loads[i].known || port->peer == FABRIC_NONE || !loads[port->peer].known ||
@@ -61,14 +54,13 @@ static bool end_window(struct health *health)
 {
 	const struct fabric *fabric = health->input->fabric;
 	struct balance_load *loads = reallocarray(health->balance.loads, fabric->port_count + 1, sizeof(*loads));
-	size_t i;
 
 	if (!loads) {
 		health->failed = true;
 		return false;
 	}
 	health->balance.loads = loads;
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		loads[i] = make_load(&health->window.loads[health->port_of[i]]);
 	mirror(fabric, loads);
 	health->balance.generation = health->generation;
@@ -87,19 +79,13 @@ static double utilization(const struct health_port *port, const struct balance_l
 /* Where the cause of a stall is. */
 enum stall_reason {
 	STALLS_ITSELF,   /* at this port: nothing behind it explains the stall */
-	STALLS_BEHIND,   /* further on: the next switch has an output that stalls, too */
+	STALLS_BEHIND,   /* behind it: the next switch has an output that stalls, too */
 	STALLS_FOR_FULL, /* the next switch has an output that is full */
 };
 
-/*
- * Is the reason further on? Who waits for credits waits for an output of the next switch that
- * sends, or waits itself: that one is busy for at least as long, or two of them for half as long
- * each. Full links are load, and what is wrong with load between switches is what balance says.
- * @ret_full: the fullest output, where that is the reason
- */
 static enum stall_reason find_stall_cause(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
 {
-	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0, i;
+	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0;
 	enum stall_reason reason = STALLS_ITSELF;
 	const struct health_node *node;
 	double most = 0;
@@ -108,15 +94,17 @@ static enum stall_reason find_stall_cause(const struct health *health, uint32_t 
 	if (peer == HEALTH_NONE)
 		return STALLS_BEHIND;
 	node = &health->nodes[health->ports[peer].node];
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	if (node->type != NODE_SWITCH)
+		return STALLS_ITSELF;
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		unknown += health->ports[i].link == LINK_IS_UP && i != peer &&
-			!make_load(&health->window.loads[i]).known;
+			   !make_load(&health->window.loads[i]).known;
 		up += health->ports[i].link == LINK_IS_UP;
 	}
 	/* An output that was not read may be the cause. */
 	if (unknown > (1 - health->settings.balance.coverage) * up)
 		return STALLS_BEHIND;
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		struct balance_load load = make_load(&health->window.loads[i]);
 		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(&health->ports[i], &load);
 
@@ -131,14 +119,6 @@ static enum stall_reason find_stall_cause(const struct health *health, uint32_t 
 		}
 	}
 	return reason;
-}
-
-/* The port is the hottest of its group in this window, with harm. */
-static bool is_harmed(const struct health *health, uint32_t at)
-{
-	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
-
-	return tracker->harm_us == health->now_us;
 }
 
 /* Record for one minute whether the port was the root of a stall. */
@@ -164,13 +144,12 @@ static void record_minute(struct health *health, uint32_t at, double stall, bool
 /* The output of the switch behind a full port that sends nearly all of its traffic on, or NONE. */
 static uint32_t next_full(const struct health *health, uint32_t at)
 {
-	struct balance_load load = make_load(&health->window.loads[at]);
-	double carried = load.xmit_bytes, most = 0;
-	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE, i;
+	double carried = health->window.loads[at].sum.xmit_bytes, most = 0;
+	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE;
 	const struct health_node *node = &health->nodes[health->ports[peer].node];
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
-		double bytes = health->window.loads[i].xmit_bytes;
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
+		double bytes = health->window.loads[i].sum.xmit_bytes;
 
 		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes <= most)
 			continue;
@@ -187,9 +166,8 @@ static uint32_t next_full(const struct health *health, uint32_t at)
 static void mark_full(struct health *health, uint32_t at, double stall)
 {
 	struct health_tracker *tracker;
-	unsigned hops;
 
-	for (hops = 0; hops < HOPS_MOST && at != HEALTH_NONE && health_is_trunk(health, at); hops++)
+	for (unsigned hops = 0; hops < HOPS_MOST && at != HEALTH_NONE && health_is_trunk(health, at); hops++)
 		at = next_full(health, at);
 	if (at == HEALTH_NONE || health_is_trunk(health, at) || health_edge_host(health, at) == HEALTH_NONE)
 		return;
@@ -235,11 +213,7 @@ static void record_clear_minute(struct health *health, uint32_t at, const struct
 
 static unsigned count_bits(uint32_t mask)
 {
-	unsigned count = 0;
-
-	for (mask &= (1u << CONGESTION_WINDOWS) - 1; mask; mask &= mask - 1)
-		count++;
-	return count;
+	return (unsigned)__builtin_popcount(mask & ((1u << CONGESTION_WINDOWS) - 1));
 }
 
 /* A finding about the group or about the rate of the link explains the stall. */
@@ -251,9 +225,9 @@ static bool is_explained(struct health *health, uint32_t at)
 	       health_find(health, FINDING_UPLINK_IMBALANCE, node->guid, 0, BALANCE_XMIT + 1);
 }
 
-static void check_congestion(struct health *health, uint32_t at)
+static void check_congestion(struct health *health, const struct health_tracker *tracker)
 {
-	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
+	uint32_t at = tracker->port;
 	const struct health_port *port = &health->ports[at];
 	unsigned stalled = count_bits(tracker->stalled);
 	bool trunk = health_is_trunk(health, at), critical;
@@ -263,15 +237,14 @@ static void check_congestion(struct health *health, uint32_t at)
 
 	if (stalled < (open ? CONGESTION_STALLED / 2 : CONGESTION_STALLED) || is_explained(health, at))
 		return;
-	critical = trunk && count_bits(tracker->stalled_critical) >= CONGESTION_STALLED && is_harmed(health, at);
+	/* It is the hottest of its group in this window, with harm. */
+	critical = trunk && count_bits(tracker->stalled_critical) >= CONGESTION_STALLED &&
+		   tracker->harm_us == health->now_us;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_CONGESTION, .node = port->node, .port = at, .peer = port->peer,
+		.kind = FINDING_CONGESTION, .port = port, .link = true,
 		.severity = critical ? FINDING_CRITICAL : trunk ? FINDING_WARNING : FINDING_INFO,
 		.since_wall_us = tracker->stall_wall_us,
 		.cause = trunk ? "trunk" : tracker->is_full ? "incast" : "slow-receiver" });
-	if (!open)
-		return;
-	health_link_subject(health, open, at);
 	if (tracker->is_full && !trunk)
 		health_text(open, "full; switch ports stall for it up to %.0f %% of the time (estimate; threshold %.0f "
 			    "%%), in %u of the last 10 active min: incast to this host",
@@ -282,16 +255,14 @@ static void check_congestion(struct health *health, uint32_t at)
 			    trunk ? "no port behind it stalls or is full" : "the host receives too slowly");
 	health_number(open, "stall_percent", tracker->stall_percent);
 	health_number(open, "stalled_minutes_of_10", stalled);
-	health_add_affected_link(health, open, at);
 }
 
 static void congestion(struct health *health)
 {
 	const struct fabric *fabric = health->input->fabric;
-	size_t i, pass;
 
-	for (pass = 0; pass < 2; pass++)
-		for (i = 0; i < fabric->port_count; i++) {
+	for (size_t pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < fabric->port_count; i++) {
 			uint32_t at = health->port_of[i];
 			const struct balance_load *load = &health->balance.loads[i];
 
@@ -303,9 +274,9 @@ static void congestion(struct health *health)
 			else
 				record_clear_minute(health, at, load);
 		}
-	for (i = 0; i < health->tracker_count; i++)
+	for (size_t i = 0; i < health->tracker_count; i++)
 		if (health->trackers[i].stalled)
-			check_congestion(health, health->trackers[i].port);
+			check_congestion(health, &health->trackers[i]);
 }
 
 void health_window(struct health *health)

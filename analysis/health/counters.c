@@ -3,96 +3,182 @@
  * Record the counters of a sweep for the rules: errors in rings of the ports that have any, loads
  * of all ports as sums of the current window.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/health/state.h"
-#include "analysis/stall.h"
 #include "base/array.h"
 
-/* Advance to @bucket and empty the buckets that are passed. */
-static void ring_move(struct health_ring *ring, int64_t bucket)
+/* The counter of each ring, the length of its buckets, and how many of them rules evaluate. */
+static const struct {
+	enum counter counter;
+	int64_t bucket_us;
+	unsigned buckets;
+} rings[RING_COUNT] = {
+	[RING_SYMBOLS] = { COUNTER_SYMBOL_ERRORS, SYMBOL_BUCKET_US, SYMBOL_BUCKETS },
+	[RING_RECEIVE] = { COUNTER_RCV_ERRORS, ERROR_BUCKET_US, 12 },
+	[RING_REMOTE] = { COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, ERROR_BUCKET_US, 12 },
+	[RING_DISCARDS] = { COUNTER_XMIT_DISCARDS, MINUTE_US, DISCARD_BUCKETS },
+	[RING_DROPS] = { COUNTER_VL15_DROPPED, MINUTE_US, 5 },
+	[RING_FEC] = { COUNTER_COUNT, MINUTE_US, 10 }, /* DETAIL_FEC_UNCORRECTED_BLOCKS */
+};
+
+static void empty_bucket(struct health_ring *ring, int64_t bucket)
 {
-	int64_t steps = bucket - ring->bucket, i;
+	ring->total -= ring->count[bucket % RING_BUCKETS];
+	ring->count[bucket % RING_BUCKETS] = ring->sweeps[bucket % RING_BUCKETS] = 0;
+}
+
+/* Advance to the bucket of a time and empty the buckets that are passed. */
+static struct health_ring *ring_at(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us)
+{
+	struct health_ring *ring = &tracker->rings[kind];
+	int64_t bucket = at_us / rings[kind].bucket_us, steps = bucket - ring->bucket;
 
 	if (steps <= 0)
-		return;
-	if (steps > RING_BUCKETS)
-		steps = RING_BUCKETS;
-	for (i = 0; i < steps; i++) {
-		ring->total -= ring->count[(bucket - i) % RING_BUCKETS];
-		ring->count[(bucket - i) % RING_BUCKETS] = 0;
-		ring->sweeps[(bucket - i) % RING_BUCKETS] = 0;
-	}
+		return ring;
+	for (int64_t i = 0; i < steps && i < RING_BUCKETS; i++)
+		empty_bucket(ring, bucket - i);
 	ring->bucket = bucket;
+	return ring;
 }
 
-void ring_add(struct health_ring *ring, int64_t now_us, int64_t bucket_us, uint64_t count, int64_t wall_us)
+void health_ring_add(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us, uint64_t count,
+		     int64_t wall_us)
 {
-	int64_t bucket = now_us / bucket_us;
-	uint64_t room;
+	struct health_ring *ring = ring_at(tracker, kind, at_us);
+	uint32_t *bucket = &ring->count[at_us / rings[kind].bucket_us % RING_BUCKETS];
 
-	ring_move(ring, bucket);
 	if (!ring->total)
 		ring->since_wall_us = wall_us;
-	room = UINT32_MAX - ring->count[bucket % RING_BUCKETS];
-	if (count > room)
-		count = room;
-	ring->count[bucket % RING_BUCKETS] += (uint32_t)count;
+	if (count > UINT32_MAX - *bucket)
+		count = UINT32_MAX - *bucket;
+	*bucket += (uint32_t)count;
 	ring->total += count;
-	ring->sweeps[bucket % RING_BUCKETS]++;
+	ring->sweeps[bucket - ring->count]++;
 }
 
-uint64_t ring_sum(struct health_ring *ring, int64_t now_us, int64_t bucket_us, unsigned buckets, unsigned *ret_sweeps)
+double health_ring_sum(const struct health *health, struct health_tracker *tracker, enum health_ring_kind kind,
+		       unsigned buckets, unsigned *ret_sweeps)
 {
-	int64_t bucket = now_us / bucket_us;
+	struct health_ring *ring = ring_at(tracker, kind, health->now_us);
+	unsigned most = buckets ? buckets : rings[kind].buckets, sweeps = 0;
 	uint64_t sum = 0;
-	unsigned i, sweeps = 0;
 
-	ring_move(ring, bucket);
-	for (i = 0; ring->total && i < buckets && (int64_t)i <= bucket; i++) {
-		sum += ring->count[(bucket - i) % RING_BUCKETS];
-		sweeps += ring->sweeps[(bucket - i) % RING_BUCKETS];
+	for (unsigned i = 0; ring->total && i < most && (int64_t)i <= ring->bucket; i++) {
+		sum += ring->count[(ring->bucket - i) % RING_BUCKETS];
+		sweeps += ring->sweeps[(ring->bucket - i) % RING_BUCKETS];
 	}
 	if (ret_sweeps)
 		*ret_sweeps = sweeps;
-	return sum;
+	return (double)sum;
 }
 
-static void retrained(struct health *health, uint32_t at)
+void health_tracker_init(struct health_tracker *tracker, uint32_t port)
 {
-	struct health_port *port = &health->ports[at];
+	*tracker = (struct health_tracker){ .port = port, .error_us = HEALTH_LONG_AGO,
+					    .edge_since_us = HEALTH_LONG_AGO,
+					    .flap_since_us = HEALTH_LONG_AGO };
+	for (int i = 0; i < FLAPS_MAX; i++)
+		tracker->flaps[i].us = HEALTH_LONG_AGO;
+}
 
-	port->changed_us = health->now_us;
-	if (port->peer != HEALTH_NONE)
-		health->ports[port->peer].changed_us = health->now_us;
+struct health_tracker *health_track(struct health *health, uint32_t port)
+{
+	struct health_tracker *grown;
+	uint32_t at = health->ports[port].tracker;
+
+	if (at != HEALTH_NONE)
+		return &health->trackers[at];
+	grown = array_grow(health->trackers, health->tracker_count, &health->tracker_capacity, sizeof(*grown));
+	if (!grown) {
+		health->failed = true;
+		return NULL;
+	}
+	health->trackers = grown;
+	at = (uint32_t)health->tracker_count++;
+	health_tracker_init(&grown[at], port);
+	health->ports[port].tracker = at;
+	return &grown[at];
+}
+
+bool health_errors_count(const struct health *health, const struct health_tracker *tracker)
+{
+	return health->now_us - tracker->error_us <= SYMBOL_BUCKETS * (int64_t)SYMBOL_BUCKET_US;
+}
+
+static bool is_unused_tracker(const struct health *health, const struct health_tracker *tracker)
+{
+	return !health_errors_count(health, tracker) && health->now_us - tracker->flaps[0].us >= FLAPS_LAST_US &&
+	       !(tracker->stalled | tracker->stalled_critical | tracker->rail_off | tracker->unused |
+		 tracker->hot[0] | tracker->hot[1]);
+}
+
+/* Shrink the array to twice its use. */
+static void shrink_trackers(struct health *health)
+{
+	size_t capacity = 2 * health->tracker_count;
+	void *less = NULL;
+
+	if (2 * capacity > health->tracker_capacity)
+		return;
+	if (!capacity)
+		free(health->trackers);
+	else
+		less = reallocarray(health->trackers, capacity, sizeof(*health->trackers));
+	if (less || !capacity) {
+		health->trackers = less;
+		health->tracker_capacity = capacity;
+	}
+}
+
+void health_prune_trackers(struct health *health)
+{
+	size_t i = 0;
+
+	if (health->now_us - health->pruned_us < HOUR_US)
+		return;
+	health->pruned_us = health->now_us;
+	while (i < health->tracker_count) {
+		struct health_tracker *tracker = &health->trackers[i];
+
+		if (!is_unused_tracker(health, tracker)) {
+			i++;
+			continue;
+		}
+		health->ports[tracker->port].tracker = HEALTH_NONE;
+		*tracker = health->trackers[--health->tracker_count];
+		if (i < health->tracker_count)
+			health->ports[tracker->port].tracker = (uint32_t)i;
+	}
+	shrink_trackers(health);
+}
+
+static bool flapped_now(const struct health *health, uint32_t port)
+{
+	uint32_t tracker = health->ports[port].tracker;
+
+	return tracker != HEALTH_NONE &&
+	       health->now_us - health->trackers[tracker].flaps[0].us <= health->settings.restart_within_us;
 }
 
 /* If all HCAs of a host went down at the same time, the host restarted. */
 static void check_host_restart(struct health *health, uint32_t at)
 {
-	uint32_t node, hcas = 0, i;
 	struct health_host *host = &health->hosts[at];
+	uint32_t hcas = 0;
 
-	for (node = host->first; node != HEALTH_NONE; node = health->nodes[node].host_next) {
-		bool went = false, cabled = false;
+	for (uint32_t i = host->first; i != HEALTH_NONE; i = health->nodes[i].host_next) {
+		const struct health_node *node = &health->nodes[i];
+		bool flapped = false, cabled = false;
 
-		for (i = health->nodes[node].first_port; i < health->nodes[node].first_port + health->nodes[node].slots;
-		     i++) {
-			const struct health_port *port = &health->ports[i];
-			uint32_t ends[2] = { i, port->peer };
-			int end;
-
-			for (end = 0; end < 2 && port->peer != HEALTH_NONE; end++) {
-				uint32_t tracker = health->ports[ends[end]].tracker;
-
-				cabled = true;
-				went |= tracker != HEALTH_NONE && health->now_us - health->trackers[tracker].flaps[0] <=
-									  health->settings.restart_within_us;
-			}
+		for (uint32_t p = node->first_port; p < node->first_port + node->slots; p++) {
+			if (health->ports[p].peer == HEALTH_NONE)
+				continue;
+			cabled = true;
+			flapped |= flapped_now(health, p) || flapped_now(health, health->ports[p].peer);
 		}
-		if (cabled && !went)
+		if (cabled && !flapped)
 			return;
 		hcas += cabled;
 	}
@@ -107,10 +193,12 @@ static void check_host_restart(struct health *health, uint32_t at)
 /* A link went down and came back @times times. */
 static void record_flap(struct health *health, uint32_t at, uint64_t times)
 {
+	uint32_t host = health_edge_host(health, at), peer = health->ports[at].peer;
 	struct health_tracker *tracker;
-	uint32_t host = health_edge_host(health, at);
 
-	retrained(health, at);
+	health->ports[at].changed_us = health->now_us;
+	if (peer != HEALTH_NONE)
+		health->ports[peer].changed_us = health->now_us;
 	if (health_is_charged(health, at))
 		return;
 	tracker = health_track(health, at);
@@ -118,10 +206,7 @@ static void record_flap(struct health *health, uint32_t at, uint64_t times)
 		return;
 	for (times = times < FLAPS_MAX ? times : FLAPS_MAX; times; times--) {
 		memmove(&tracker->flaps[1], &tracker->flaps[0], (FLAPS_MAX - 1) * sizeof(tracker->flaps[0]));
-		memmove(&tracker->flaps_wall_us[1], &tracker->flaps_wall_us[0],
-			(FLAPS_MAX - 1) * sizeof(tracker->flaps_wall_us[0]));
-		tracker->flaps[0] = health->now_us;
-		tracker->flaps_wall_us[0] = health->wall_us;
+		tracker->flaps[0] = (struct health_flap){ health->now_us, health->wall_us };
 	}
 	if (host != HEALTH_NONE)
 		check_host_restart(health, host);
@@ -129,12 +214,10 @@ static void record_flap(struct health *health, uint32_t at, uint64_t times)
 
 static void record_returned(struct health *health)
 {
-	uint32_t i;
-
 	if (health->returned_generation == health->generation)
 		return;
 	health->returned_generation = health->generation;
-	for (i = 0; i < health->port_count; i++) {
+	for (uint32_t i = 0; i < health->port_count; i++) {
 		struct health_port *port = &health->ports[i];
 
 		if (!port->returned)
@@ -154,9 +237,8 @@ static void record_returned(struct health *health)
 static void record_link_downed(struct health *health)
 {
 	const struct health_input *input = health->input;
-	size_t i;
 
-	for (i = 0; i < input->sample_count; i++) {
+	for (size_t i = 0; i < input->sample_count; i++) {
 		const struct delta *delta = input->samples[i].delta;
 		uint32_t at = health->port_of[input->samples[i].port];
 		struct health_port *port = &health->ports[at];
@@ -189,23 +271,18 @@ static void record_reset(struct health *health, uint32_t at)
 }
 
 /*
- * Scale a count over more time than the ring covers (a restart, a gap) down to the time of the
+ * A count over more time than the ring covers (a restart, a gap) is scaled down to the time of the
  * ring.
  */
-static uint64_t scale_to_ring(uint64_t count, int64_t elapsed_us, int64_t ring_us)
+static void record_count(struct health *health, struct health_tracker *tracker, enum health_ring_kind kind,
+			 uint64_t count, int64_t elapsed_us)
 {
-	if (elapsed_us <= ring_us)
-		return count;
-	return (uint64_t)((double)count * (double)ring_us / (double)elapsed_us + 0.5);
-}
+	int64_t ring_us = rings[kind].bucket_us * rings[kind].buckets;
 
-static void record_error(struct health *health, struct health_ring *ring, const struct delta *delta,
-		       enum counter counter, int64_t bucket_us, unsigned buckets)
-{
-	uint64_t count = scale_to_ring(delta->value[counter], delta->elapsed_us, bucket_us * buckets);
-
-	if (delta->known & COUNTER_BIT(counter) && count)
-		ring_add(ring, health->now_us, bucket_us, count, health->wall_us);
+	if (elapsed_us > ring_us)
+		count = (uint64_t)((double)count * (double)ring_us / (double)elapsed_us + 0.5);
+	if (count)
+		health_ring_add(tracker, kind, health->now_us, count, health->wall_us);
 }
 
 static void record_errors(struct health *health, uint32_t at, const struct delta *delta)
@@ -215,19 +292,18 @@ static void record_errors(struct health *health, uint32_t at, const struct delta
 	if (!tracker)
 		return;
 	tracker->error_us = health->now_us;
-	record_error(health, &tracker->symbols, delta, COUNTER_SYMBOL_ERRORS, SYMBOL_BUCKET_US, SYMBOL_BUCKETS);
-	record_error(health, &tracker->receive, delta, COUNTER_RCV_ERRORS, ERROR_BUCKET_US, ERROR_BUCKETS);
-	record_error(health, &tracker->remote, delta, COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, ERROR_BUCKET_US,
-		     ERROR_BUCKETS);
-	record_error(health, &tracker->discards, delta, COUNTER_XMIT_DISCARDS, MINUTE_US, DISCARD_BUCKETS);
-	record_error(health, &tracker->drops, delta, COUNTER_VL15_DROPPED, MINUTE_US, DROP_BUCKETS);
+	for (int kind = 0; kind < RING_FEC; kind++)
+		if (delta->known & COUNTER_BIT(rings[kind].counter))
+			record_count(health, tracker, kind, delta->value[rings[kind].counter], delta->elapsed_us);
 }
 
 static bool has_errors(const struct delta *delta)
 {
-	return delta->value[COUNTER_SYMBOL_ERRORS] | delta->value[COUNTER_RCV_ERRORS] |
-	       delta->value[COUNTER_RCV_REMOTE_PHYSICAL_ERRORS] | delta->value[COUNTER_XMIT_DISCARDS] |
-	       delta->value[COUNTER_VL15_DROPPED];
+	uint64_t any = 0;
+
+	for (int kind = 0; kind < RING_FEC; kind++)
+		any |= delta->value[rings[kind].counter];
+	return any;
 }
 
 static bool grow_loads(struct health *health)
@@ -250,58 +326,23 @@ static bool grow_loads(struct health *health)
 
 static void record_load(struct health *health, struct health_load *load, const struct health_sample *sample)
 {
-	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
-	const struct delta *delta = sample->delta;
 	const struct fabric *fabric = health->input->fabric;
 	const struct port *port = &fabric->ports[sample->port];
-	struct stall stall;
+	const struct pma_caps *caps = health->input->caps;
+	struct balance_load one = { .known = false };
 
-	if (!delta || (delta->known & ~delta->reset & ~delta->saturated & data) != data || delta->elapsed_us <= 0) {
+	if (sample->delta)
+		balance_load_of(sample->delta, &fabric->nodes[port->node], port, caps ? &caps[port->node] : NULL, &one);
+	if (!one.known) {
 		load->lost |= sample->status != SAMPLE_DOWN;
 		return;
 	}
-	load->sweeps++;
-	load->elapsed_us += (double)delta->elapsed_us;
-	load->xmit_bytes += (double)delta->value[COUNTER_XMIT_DATA] * COUNTER_WORD_BYTES;
-	load->rcv_bytes += (double)delta->value[COUNTER_RCV_DATA] * COUNTER_WORD_BYTES;
-	if (delta->known & COUNTER_BIT(COUNTER_XMIT_DISCARDS))
-		load->discards += (double)delta->value[COUNTER_XMIT_DISCARDS];
-	else
-		load->discards_lost = true;
-	if (!health->input->caps) {
-		load->stall_lost = true;
-		return;
-	}
-	stall = stall_estimate(delta, &fabric->nodes[port->node], port, &health->input->caps[port->node]);
-	if (isnan(stall.percent))
-		load->stall_lost = true;
-	else
-		load->stall_us += stall.percent / 100.0 * (double)delta->elapsed_us;
-}
-
-static void record_details(struct health *health)
-{
-	const struct health_input *input = health->input;
-	size_t i;
-
-	for (i = 0; i < input->detail_count; i++) {
-		const struct health_detail *detail = &input->details[i];
-		uint32_t at = health->port_of[detail->port];
-		uint32_t blocks = detail->delta->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
-		struct health_tracker *tracker;
-
-		if (detail->attribute != DETAIL_EXTENDED_SPEEDS || !blocks ||
-		    !(detail->delta->known & 1u << DETAIL_FEC_UNCORRECTED_BLOCKS) || health_is_training(health, at) ||
-		    health_is_charged(health, at))
-			continue;
-		tracker = health_track(health, at);
-		if (!tracker)
-			continue;
-		tracker->error_us = health->now_us;
-		ring_add(&tracker->fec, health->now_us, MINUTE_US,
-			 scale_to_ring(blocks, detail->delta->elapsed_us, FEC_BUCKETS * (int64_t)MINUTE_US),
-				health->wall_us);
-	}
+	load->sum.elapsed_us += one.elapsed_us;
+	load->sum.xmit_bytes += one.xmit_bytes;
+	load->sum.rcv_bytes += one.rcv_bytes;
+	/* Unknown if one of them is. */
+	load->sum.stall += one.stall * one.elapsed_us;
+	load->sum.xmit_discards += one.xmit_discards;
 }
 
 bool health_is_training(const struct health *health, uint32_t port)
@@ -309,16 +350,42 @@ bool health_is_training(const struct health *health, uint32_t port)
 	return health->now_us - health->ports[port].changed_us < health->settings.training_us;
 }
 
+/* Errors and resets of the port are due to training, or to the restart of its host. */
+static bool has_excuse(const struct health *health, uint32_t port)
+{
+	return health_is_training(health, port) || health_is_charged(health, port);
+}
+
+static void record_details(struct health *health)
+{
+	const struct health_input *input = health->input;
+
+	for (size_t i = 0; i < input->detail_count; i++) {
+		const struct health_detail *detail = &input->details[i];
+		uint32_t at = health->port_of[detail->port];
+		uint32_t blocks = detail->delta->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
+		struct health_tracker *tracker;
+
+		if (detail->attribute != DETAIL_EXTENDED_SPEEDS || !blocks ||
+		    !(detail->delta->known & 1u << DETAIL_FEC_UNCORRECTED_BLOCKS) || has_excuse(health, at))
+			continue;
+		tracker = health_track(health, at);
+		if (!tracker)
+			continue;
+		tracker->error_us = health->now_us;
+		record_count(health, tracker, RING_FEC, blocks, detail->delta->elapsed_us);
+	}
+}
+
 void health_record_counters(struct health *health)
 {
 	const struct health_input *input = health->input;
-	size_t i;
 
 	record_returned(health);
 	record_link_downed(health);
 	if (!grow_loads(health))
 		return;
-	for (i = 0; i < input->sample_count; i++) {
+	for (size_t i = 0; i < input->sample_count; i++) {
 		const struct health_sample *sample = &input->samples[i];
 		uint32_t at = health->port_of[sample->port];
 		const struct delta *delta = sample->delta;
@@ -327,42 +394,30 @@ void health_record_counters(struct health *health)
 		if (!delta)
 			continue;
 		health->ports[at].saturated = delta->saturated & COUNTER_ERROR_SET;
-		if (delta->reset && !health_is_training(health, at) && !health_is_charged(health, at))
+		if ((!delta->reset && !has_errors(delta)) || has_excuse(health, at))
+			continue;
+		if (delta->reset)
 			record_reset(health, at);
-		if (has_errors(delta) && !health_is_training(health, at) && !health_is_charged(health, at))
+		if (has_errors(delta))
 			record_errors(health, at, delta);
 	}
 	record_details(health);
 }
 
-static void ring_forget(struct health_ring *ring, int64_t from_us, int64_t now_us, int64_t bucket_us)
-{
-	int64_t bucket;
-
-	ring_move(ring, now_us / bucket_us);
-	for (bucket = from_us / bucket_us; bucket <= now_us / bucket_us; bucket++) {
-		if (bucket < 0 || ring->bucket - bucket >= RING_BUCKETS)
-			continue;
-		ring->total -= ring->count[bucket % RING_BUCKETS];
-		ring->count[bucket % RING_BUCKETS] = ring->sweeps[bucket % RING_BUCKETS] = 0;
-	}
-}
-
 void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us)
 {
-	int i, kept = 0;
+	int kept = 0;
 
-	ring_forget(&tracker->symbols, from_us, now_us, SYMBOL_BUCKET_US);
-	ring_forget(&tracker->receive, from_us, now_us, ERROR_BUCKET_US);
-	ring_forget(&tracker->remote, from_us, now_us, ERROR_BUCKET_US);
-	ring_forget(&tracker->discards, from_us, now_us, MINUTE_US);
-	ring_forget(&tracker->drops, from_us, now_us, MINUTE_US);
-	ring_forget(&tracker->fec, from_us, now_us, MINUTE_US);
-	for (i = 0; i < FLAPS_MAX; i++)
-		if (tracker->flaps[i] < from_us) {
-			tracker->flaps[kept] = tracker->flaps[i];
-			tracker->flaps_wall_us[kept++] = tracker->flaps_wall_us[i];
-		}
+	for (int kind = 0; kind < RING_COUNT; kind++) {
+		struct health_ring *ring = ring_at(tracker, kind, now_us);
+
+		for (int64_t i = from_us / rings[kind].bucket_us; i <= now_us / rings[kind].bucket_us; i++)
+			if (i >= 0 && ring->bucket - i < RING_BUCKETS)
+				empty_bucket(ring, i);
+	}
+	for (int i = 0; i < FLAPS_MAX; i++)
+		if (tracker->flaps[i].us < from_us)
+			tracker->flaps[kept++] = tracker->flaps[i];
 	for (; kept < FLAPS_MAX; kept++)
-		tracker->flaps[kept] = HEALTH_LONG_AGO;
+		tracker->flaps[kept].us = HEALTH_LONG_AGO;
 }

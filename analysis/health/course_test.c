@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/health/state.h"
 #include "analysis/test_world.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
-/* 4 leafs with 8 hosts each, 8 uplinks. */
+/* 4 leaves with 8 hosts each, 8 uplinks. */
 static const struct world_shape single = { 4, 8, 1, 32, 1 };
-
-#define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
 /* What happens in a world, drawn at random, with up to so many seconds between. */
 static void draw_script(unsigned seed, unsigned wait_s, char *ret, size_t size)
@@ -31,11 +24,10 @@ static void draw_script(unsigned seed, unsigned wait_s, char *ret, size_t size)
 		"stall leaf3/102 0.4; load leaf3/102 0.1; ", "unread 5; ", "unread 0; ", "fec leaf1/106 3000; ",
 	};
 	size_t at = 0;
-	unsigned i;
 
 	srand(seed);
 	ret[0] = 0;
-	for (i = 0; i < 25; i++) {
+	for (unsigned i = 0; i < 25; i++) {
 		const char *one = happenings[(size_t)rand() % (sizeof(happenings) / sizeof(happenings[0]))];
 
 		at += (size_t)snprintf(ret + at, size - at, "%swait %u; ", one,
@@ -44,13 +36,12 @@ static void draw_script(unsigned seed, unsigned wait_s, char *ret, size_t size)
 	assert_true(at < size);
 }
 
-static void the_order_of_samples_does_not_matter(void **state)
+TEST(the_order_of_samples_does_not_matter)
 {
 	char script[4096], first[4096], second[4096];
-	unsigned seed, found = 0;
+	unsigned found = 0;
 
-	(void)state;
-	for (seed = 1; seed <= test_cases(40); seed++) {
+	for (unsigned seed = 1; seed <= test_cases(40); seed++) {
 		struct world *world = world_create(&rails), *shuffled = world_create(&rails);
 
 		draw_script(seed, 300, script, sizeof(script));
@@ -60,7 +51,7 @@ static void the_order_of_samples_does_not_matter(void **state)
 		world_summary(world, true, first, sizeof(first));
 		world_summary(shuffled, true, second, sizeof(second));
 		assert_string_equal(first, second);
-		found += (unsigned)world->told_count;
+		found += (unsigned)world->report_count;
 		world_destroy(world);
 		world_destroy(shuffled);
 	}
@@ -68,81 +59,74 @@ static void the_order_of_samples_does_not_matter(void **state)
 	assert_true(found > 100);
 }
 
-/* What is open goes on over a restart: it is not told again, and closes as it would have. */
-static void a_restart_changes_nothing_that_is_open(void **state)
+/* What is open goes on over a restart: it is not report again, and closes as it would have. */
+TEST(a_restart_changes_nothing_that_is_open)
 {
-	static const struct world_case cases[] = {
-		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
-		  "warning leaf0/101" },
-		{ "a host's link that is down", &rails, "wait 60; down h3.2; wait 60; restart; wait 900",
-		  "link-down warning leaf2/4" },
-		{ "it returns", &rails, "wait 60; down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
+	static const struct world_case rails_cases[] = {
+		{ "a link that is down", "down leaf0/101; wait 60; restart; wait 300", "link-down warning leaf0/101" },
+		{ "a host's link that is down", "down h3.2; wait 60; restart; wait 900", "link-down warning leaf2/4" },
+		{ "it returns", "down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
 		  "link-down warning leaf2/4 closed" },
-		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
+		{ "it comes up", "down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
 		  "link-down warning leaf0/101 closed" },
-		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical "
-		  "spine1" },
-		{ "that returns", &rails, "wait 60; kill spine1; wait 60; restart; wait 600; revive spine1; wait 120",
+		{ "a dead spine", "kill spine1; wait 60; restart; wait 600", "node-missing critical spine1" },
+		{ "that returns", "kill spine1; wait 60; restart; wait 600; revive spine1; wait 120",
 		  "node-missing critical spine1 closed" },
-		{ "a silent switch", &rails, "wait 60; silent leaf1; wait 60; restart; wait 600", "node-silent "
-		  "critical leaf1" },
-		{ "a slow link", &rails, "wait 60; rate leaf0/101 1 NDR; wait 120; restart; wait 600",
+		{ "a silent switch", "silent leaf1; wait 60; restart; wait 600", "node-silent critical leaf1" },
+		{ "a slow link", "rate leaf0/101 1 NDR; wait 120; restart; wait 600",
 		  "link-degraded critical leaf0/101" },
-		{ "a flapping link", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 3600",
+		{ "a flapping link", "count leaf0/101 link_downed 2; wait 60; restart; wait 3600",
 		  "link-flapping warning leaf0/101" },
-		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
+		{ "closes in time", "count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
 		  "link-flapping warning leaf0/101 closed" },
-		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 60; spread leaf0/101 symbol_errors 24 360; wait "
-		  "60", "symbol-errors critical leaf0/101" },
-		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 4500",
+		{ "symbol errors that go on", "spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 60; "
+		  "spread leaf0/101 symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
+		{ "symbol errors that ended", "spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 4500",
 		  "symbol-errors warning leaf0/101 closed" },
-		{ "a host that is gone", &rails, "wait 60; kill h3; wait 1000; restart; wait 3600", "node-missing "
-		  "warning h3 mlx5_0" },
-		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
+		{ "a host that is gone", "kill h3; wait 1000; restart; wait 3600", "node-missing warning h3 mlx5_0" },
+		{ "that returns", "kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
 		  "node-missing warning h3 mlx5_0 closed" },
-		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive "
-		  "h0; revive h1; revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
-		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200",
+		{ "a restart that became a death", "kill h3; wait 120; restart; wait 1200",
 		  "node-missing warning h3 mlx5_0" },
-		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
+		{ "no master", "sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
+	};
+	static const struct world_case single_cases[] = {
+		{ "a rack", "kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive h0; revive h1; "
+		  "revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
 	};
 
-	(void)state;
-	CHECK(cases, false);
+	WORLD_CHECK(&rails, rails_cases, false);
+	WORLD_CHECK(&single, single_cases, false);
 }
 
 /*
  * An hour's errors stay so many until the hour is over: they began after the last that was without.
  */
-static void a_restart_forgets_no_error_before_its_time(void **state)
+TEST(a_restart_keeps_errors_for_their_window)
 {
 	struct world *world = world_create(&rails);
-	const struct world_told *told;
+	const struct world_report *report;
 
-	(void)state;
 	world_run(world, "wait 4000; count leaf0/101 rcv_errors 77; wait 600; restart; wait 1800");
-	told = world_find(world, FINDING_RECEIVE_ERRORS);
-	assert_non_null(told);
-	assert_string_equal(told->finding.numbers[0].key, "receive_errors_per_hour");
-	assert_true(told->finding.numbers[0].value == 77);
-	assert_int_equal(told->closed, 0);
+	report = world_find(world, FINDING_RECEIVE_ERRORS);
+	assert_non_null(report);
+	assert_string_equal(report->finding.numbers[0].key, "receive_errors_per_hour");
+	assert_true(report->finding.numbers[0].value == 77);
+	assert_int_equal(report->closed, 0);
 	world_run(world, "wait 7200");
-	told = world_find(world, FINDING_RECEIVE_ERRORS);
-	assert_true(!told || told->closed);
+	report = world_find(world, FINDING_RECEIVE_ERRORS);
+	assert_true(!report || report->closed);
 	world_destroy(world);
 }
 
 /* A port that had errors and flaps is like any other a day later. */
-static void what_is_long_past_takes_no_memory(void **state)
+TEST(trackers_are_freed_after_a_day)
 {
 	static const char trouble[] = "spread leaf0/101 symbol_errors 9 3; count leaf1/101 link_downed 3; "
 				      "count leaf2/103 rcv_errors 60; fec leaf1/102 3000; wait 60; ";
 	struct world *world = world_create(&rails);
-	const struct world_told *told;
+	const struct world_report *report;
 
-	(void)state;
 	world->interval_us = MINUTE_US;
 	world_run(world, "wait 60");
 	world_run(world, trouble);
@@ -155,20 +139,18 @@ static void what_is_long_past_takes_no_memory(void **state)
 	assert_int_equal(world->health->tracker_capacity, 0);
 	world_run(world, trouble);
 	assert_int_equal(world->health->tracker_count, 4);
-	told = world_find(world, FINDING_SYMBOL_ERRORS);
-	assert_int_equal(told->opened, 2);
-	assert_int_equal(told->closed, 1);
+	report = world_find(world, FINDING_SYMBOL_ERRORS);
+	assert_int_equal(report->opened, 2);
+	assert_int_equal(report->closed, 1);
 	world_destroy(world);
 }
 
-static void what_was_forgotten_changes_nothing(void **state)
+TEST(removed_trackers_change_no_finding)
 {
 	char script[4096], kept[4096], forgot[4096];
 	size_t trackers[2] = { 0 };
-	unsigned seed;
 
-	(void)state;
-	for (seed = 200; seed < 200 + test_cases(3); seed++) {
+	for (unsigned seed = 200; seed < 200 + test_cases(3); seed++) {
 		struct world *keeps = world_create(&rails), *forgets = world_create(&rails);
 
 		draw_script(seed, 36000, script, sizeof(script));
@@ -187,36 +169,32 @@ static void what_was_forgotten_changes_nothing(void **state)
 	assert_true(trackers[1] < trackers[0]);
 }
 
-static void a_restart_tells_nothing_twice(void **state)
+TEST(a_restart_reports_nothing_twice)
 {
 	char script[4096];
-	unsigned seed;
-	size_t i;
 
-	(void)state;
-	for (seed = 100; seed < 100 + test_cases(30); seed++) {
+	for (unsigned seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct world *world = world_create(&rails);
 
 		draw_script(seed, 300, script, sizeof(script));
 		world_run(world, script);
-		for (i = 0; i < world->told_count; i++)
-			world->told[i].opened = world->told[i].closed > world->told[i].opened ? 9 : 0;
+		for (size_t i = 0; i < world->report_count; i++)
+			world->reports[i].opened = world->reports[i].closed > world->reports[i].opened ? 9 : 0;
 		world_run(world, "restart; wait 20");
-		for (i = 0; i < world->told_count; i++)
-			if (world->told[i].opened)
+		for (size_t i = 0; i < world->report_count; i++)
+			if (world->reports[i].opened)
 				fail_msg("seed %u: %s opened again", seed,
-					 finding_kind_name(world->told[i].finding.kind));
+					 finding_kind_name(world->reports[i].finding.kind));
 		world_destroy(world);
 	}
 }
 
-/* Its text says what its beginning says. */
-static void a_restart_counts_silence_on(void **state)
+/* The text continues the time and the sweeps of the finding. */
+TEST(a_restart_continues_the_unresponsive_time)
 {
 	struct world *world = world_create(&rails);
 	const struct finding *const *open;
 
-	(void)state;
 	world_run(world, "wait 60; silent h3.1; wait 600; restart; wait 30");
 	assert_int_equal(health_open(world->health, &open), 1);
 	assert_int_equal(open[0]->kind, FINDING_NODE_SILENT);
@@ -229,73 +207,69 @@ static void a_restart_counts_silence_on(void **state)
 }
 
 /* What comes and goes around a limit is one finding, as long as it does. */
-static void chatter_is_one_finding(void **state)
+TEST(repeated_short_conditions_are_one_finding)
 {
-	static const struct world_case cases[] = {
-		{ "a node that answers now and then", &rails,
-		  "wait 60; silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; wait 40; answer leaf1; wait "
-		  "20; silent leaf1; wait 40", "node-silent critical leaf1" },
-		{ "a master that comes and goes", &rails, "wait 60; sm lost; wait 40; sm ok; wait 30; sm lost; wait "
-		  "40; sm ok; wait 10",
+	static const struct world_case rails_cases[] = {
+		{ "a node that answers now and then", "silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; "
+		  "wait 40; answer leaf1; wait 20; silent leaf1; wait 40", "node-silent critical leaf1" },
+		{ "a master that comes and goes", "sm lost; wait 40; sm ok; wait 30; sm lost; wait 40; sm ok; wait 10",
 		  "sm-lost critical fabric" },
-		{ "coverage around its limit", &rails,
-		  "wait 60; unread 5; wait 40; unread 0; wait 40; unread 5; wait 40; unread 0; wait 40", "coverage "
-		  "warning fabric" },
-		{ "symbols around their limit", &rails,
-		  "wait 60; spread leaf0/101 symbol_errors 8 8; wait 3300; spread leaf0/101 symbol_errors 5 5; wait "
-		  "3300; spread leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
-		{ "a link that is slow now and then", &rails,
-		  "wait 60; rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait "
-		  "70",
+		{ "coverage around its limit",
+		  "unread 5; wait 40; unread 0; wait 40; unread 5; wait 40; unread 0; wait 40",
+		  "coverage warning fabric" },
+		{ "symbols around their limit", "spread leaf0/101 symbol_errors 8 8; wait 3300; "
+		  "spread leaf0/101 symbol_errors 5 5; wait 3300; spread leaf0/101 symbol_errors 5 5; wait 60",
+		  "symbol-errors warning leaf0/101" },
+		{ "a link that is slow now and then",
+		  "rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait 70",
 		  "link-degraded critical leaf0/101" },
-		{ "stalls that come and go", &single,
-		  "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; wait 240; stall leaf0/101 "
-		  "0.2; wait 240; stall leaf0/101 0; wait 240", "congestion warning leaf0/101" },
+	};
+	static const struct world_case single_cases[] = {
+		{ "stalls that come and go", "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; "
+		  "wait 240; stall leaf0/101 0.2; wait 240; stall leaf0/101 0; wait 240",
+		  "congestion warning leaf0/101" },
 	};
 
-	(void)state;
-	CHECK(cases, false);
+	WORLD_CHECK(&rails, rails_cases, false);
+	WORLD_CHECK(&single, single_cases, false);
 }
 
-static void cables_that_were_never_there(void **state)
+TEST(cables_that_were_never_there)
 {
 	static const struct world_case cases[] = {
-		{ "one of a pair is missing", &rails, "down leaf0/101; wait 60", "uplinks-missing info leaf0" },
-		{ "one that went down is no missing one", &rails, "wait 60; down leaf0/101; wait 60", "link-down "
-		  "warning leaf0/101" },
-		{ "nor are those of a dead spine", &rails, "wait 60; kill spine1; wait 60",
+		{ "one of a pair is missing", "cold; down leaf0/101; wait 60", "uplinks-missing info leaf0" },
+		{ "one that went down is no missing one", "down leaf0/101; wait 60", "link-down warning leaf0/101" },
+		{ "nor are those of a dead spine", "kill spine1; wait 60",
 		  "node-missing critical spine1; topology-changed info fabric" },
 	};
 
-	(void)state;
-	CHECK(cases, true);
+	WORLD_CHECK(&rails, cases, true);
 }
 
-/* The worst of it holds on for a while; that it is less bad is told once. */
-static void a_severity_rises_at_once_and_falls_later(void **state)
+/* The worst of it holds on for a while; that it is less bad is report once. */
+TEST(a_severity_rises_at_once_and_falls_later)
 {
 	struct world *world = world_create(&rails);
-	const struct world_told *told;
+	const struct world_report *report;
 
-	(void)state;
 	world_run(world, "wait 60; down leaf0/101; wait 40");
-	told = world_find(world, FINDING_LINK_DOWN);
-	assert_int_equal(told->finding.severity, FINDING_WARNING);
+	report = world_find(world, FINDING_LINK_DOWN);
+	assert_int_equal(report->finding.severity, FINDING_WARNING);
 	world_run(world, "down leaf0/102; wait 40");
-	assert_int_equal(told->finding.severity, FINDING_CRITICAL);
+	assert_int_equal(report->finding.severity, FINDING_CRITICAL);
 	world_run(world, "up leaf0/102; wait 30");
-	assert_int_equal(told->finding.severity, FINDING_CRITICAL);
+	assert_int_equal(report->finding.severity, FINDING_CRITICAL);
 	world_run(world, "wait 60");
-	assert_int_equal(told->finding.severity, FINDING_WARNING);
-	assert_int_equal(told->opened, 1);
-	assert_int_equal(told->closed, 0);
+	assert_int_equal(report->finding.severity, FINDING_WARNING);
+	assert_int_equal(report->opened, 1);
+	assert_int_equal(report->closed, 0);
 	world_destroy(world);
 }
 
 /*
  * Of a host's link that host; of a leaf's uplink the leaf's hosts; of a spine all that are below.
  */
-static void hosts_are_named_that_it_touches(void **state)
+TEST(affected_hosts_are_listed)
 {
 	static const struct {
 		const char *script;
@@ -310,27 +284,24 @@ static void hosts_are_named_that_it_touches(void **state)
 		{ "wait 60; kill leaf1; wait 60", FINDING_NODE_MISSING, 8, "h8" },
 		{ "wait 60; silent leaf1; wait 40", FINDING_NODE_SILENT, 8, "h8" },
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct world *world = world_create(&single);
-		const struct world_told *told;
+		const struct world_report *report;
 
 		world_run(world, cases[i].script);
-		told = world_find(world, cases[i].kind);
-		assert_non_null(told);
-		assert_int_equal(told->finding.hosts_touched, cases[i].hosts);
-		assert_string_equal(told->finding.hosts[0], cases[i].first);
+		report = world_find(world, cases[i].kind);
+		assert_non_null(report);
+		assert_int_equal(report->finding.hosts_touched, cases[i].hosts);
+		assert_string_equal(report->finding.hosts[0], cases[i].first);
 		world_destroy(world);
 	}
 }
 
-static void limits_and_kinds_are_settings(void **state)
+TEST(limits_and_kinds_are_settings)
 {
 	struct world *world = world_create(&rails);
 
-	(void)state;
 	world->settings.limits[FINDING_SYMBOL_ERRORS].warning = 3;
 	world->settings.limits[FINDING_LINK_DOWN].off = true;
 	world_restart(world);
@@ -338,24 +309,4 @@ static void limits_and_kinds_are_settings(void **state)
 	assert_null(world_find(world, FINDING_LINK_DOWN));
 	assert_non_null(world_find(world, FINDING_SYMBOL_ERRORS));
 	world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_order_of_samples_does_not_matter),
-		cmocka_unit_test(a_restart_changes_nothing_that_is_open),
-		cmocka_unit_test(a_restart_forgets_no_error_before_its_time),
-		cmocka_unit_test(what_is_long_past_takes_no_memory),
-		cmocka_unit_test(what_was_forgotten_changes_nothing),
-		cmocka_unit_test(a_restart_tells_nothing_twice),
-		cmocka_unit_test(a_restart_counts_silence_on),
-		cmocka_unit_test(chatter_is_one_finding),
-		cmocka_unit_test(cables_that_were_never_there),
-		cmocka_unit_test(a_severity_rises_at_once_and_falls_later),
-		cmocka_unit_test(hosts_are_named_that_it_touches),
-		cmocka_unit_test(limits_and_kinds_are_settings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,12 @@
 
 #include "analysis/health/state.h"
 
+/* Bits per second; 0: unknown. */
+static double rate_of(const struct health_port *port)
+{
+	return (double)link_rate_bits_per_s(port->width, (enum link_speed)port->speed);
+}
+
 /*
  * Thresholds for symbol errors. The settings hold for one hour at 400 Gb/s. A slower link has a
  * longer window for the same number (HDR 2 h, at most 4 h), because half the number per hour would
@@ -20,31 +26,25 @@ struct symbol_limit {
 	unsigned buckets;
 };
 
-static struct symbol_limit symbol_limit(const struct health_settings *settings, const struct health_port *port,
-					uint64_t rate)
+static struct symbol_limit symbol_limit(const struct health_settings *settings, const struct health_port *port)
 {
 	const struct health_limits *limits = &settings->limits[FINDING_SYMBOL_ERRORS];
 	struct symbol_limit ret = { .hours = 1 };
-	double times;
+	double rate = rate_of(port), times;
 
 	if (port->speed >= LINK_SPEED_HDR) {
-		while (ret.hours < 4 && (double)rate * ret.hours < 400e9)
+		while (ret.hours < 4 && rate * ret.hours < 400e9)
 			ret.hours *= 2;
-		times = (double)rate * ret.hours / 400e9;
+		times = rate * ret.hours / 400e9;
 		ret.warning = ceil(limits->warning * times - 1e-9);
 		ret.critical = ceil(limits->critical * times - 1e-9);
 	} else {
-		ret.warning = ceil(settings->old_ber_warning * (double)rate * 3600 - 1e-9);
-		ret.critical = ceil(settings->old_ber_critical * (double)rate * 3600 - 1e-9);
+		ret.warning = ceil(settings->old_ber_warning * rate * 3600 - 1e-9);
+		ret.critical = ceil(settings->old_ber_critical * rate * 3600 - 1e-9);
 	}
 	ret.warning = ret.warning < 1 ? 1 : ret.warning;
 	ret.buckets = (unsigned)(ret.hours * HOUR_US / SYMBOL_BUCKET_US);
 	return ret;
-}
-
-static uint64_t rate_of(const struct health_port *port)
-{
-	return link_rate_bits_per_s(port->width, (enum link_speed)port->speed);
 }
 
 /* Hysteresis: a finding opens at the threshold and stays open above half of it. */
@@ -54,109 +54,75 @@ static bool holds(const struct health_tracker *tracker, const struct health_open
 	return open ? count * 2 >= limit : tracker->reportable && count >= limit;
 }
 
-static struct health_case link_case(const struct health *health, const struct health_tracker *tracker,
-				    enum finding_kind kind, bool critical, const struct health_ring *ring)
+static struct health_open_finding *hold_link(struct health *health, const struct health_tracker *tracker,
+					     enum finding_kind kind, bool critical, enum health_ring_kind ring)
 {
-	const struct health_port *port = &health->ports[tracker->port];
-
-	return (struct health_case){
-		.kind = kind, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING, .node = port->node,
-		.port = tracker->port, .peer = port->peer, .either_end = true, .since_wall_us = ring->since_wall_us,
-		.cause = "cable",
-	};
+	return health_hold(health, &(struct health_case){
+		.kind = kind, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
+		.port = &health->ports[tracker->port], .link = true, .either_end = true,
+		.since_wall_us = tracker->rings[ring].since_wall_us, .cause = "cable" });
 }
 
 /* Ports behind the switch that received packets which were marked as bad upstream. */
-static unsigned count_downstream(struct health *health, uint32_t at, uint64_t *ret_packets)
-{
-	const struct health_node *node = &health->nodes[health->ports[at].node];
-	unsigned count = 0;
-	uint32_t i;
-
-	*ret_packets = 0;
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
-		uint32_t peer = health->ports[i].peer;
-		uint32_t tracker = peer == HEALTH_NONE ? HEALTH_NONE : health->ports[peer].tracker;
-		uint64_t packets;
-
-		if (tracker == HEALTH_NONE)
-			continue;
-		packets = ring_sum(&health->trackers[tracker].remote, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS,
-				   NULL);
-		count += packets > 0;
-		*ret_packets += packets;
-	}
-	return count;
-}
-
 static void add_downstream(struct health *health, struct health_open_finding *open, uint32_t at)
 {
-	uint64_t packets;
-	unsigned ports = count_downstream(health, at, &packets);
+	const struct health_node *node = &health->nodes[health->ports[at].node];
+	double ports = 0, packets = 0;
 
-	if (!ports)
+	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+		uint32_t peer = health->ports[i].peer;
+		uint32_t tracker = peer == HEALTH_NONE ? HEALTH_NONE : health->ports[peer].tracker;
+		double here = tracker == HEALTH_NONE ? 0 :
+			      health_ring_sum(health, &health->trackers[tracker], RING_REMOTE, 0, NULL);
+
+		ports += here > 0;
+		packets += here;
+	}
+	if (ports <= 0)
 		return;
 	health_number(open, "downstream_ports", ports);
-	health_number(open, "downstream_remote_errors_per_hour", (double)packets);
+	health_number(open, "downstream_remote_errors_per_hour", packets);
 }
 
 static void check_symbols(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
-	struct symbol_limit limit = symbol_limit(&health->settings, port, rate_of(port));
-	struct health_open_finding *open;
-	struct health_case what;
+	struct symbol_limit limit = symbol_limit(&health->settings, port);
+	struct health_open_finding *open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
 	unsigned sweeps;
-	double count = (double)ring_sum(&tracker->symbols, health->now_us, SYMBOL_BUCKET_US, limit.buckets, &sweeps);
+	double rate = rate_of(port);
+	double count = health_ring_sum(health, tracker, RING_SYMBOLS, limit.buckets, &sweeps);
 
 	/* The threshold depends on the rate. */
-	if (!rate_of(port) || count * 2 < limit.warning)
+	if (rate <= 0 || !holds(tracker, open, count, limit.warning) ||
+	    (!open && sweeps < health->settings.symbol_sweeps))
 		return;
-	open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
-	if (!holds(tracker, open, count, limit.warning) || (!open && sweeps < health->settings.symbol_sweeps))
-		return;
-	what = link_case(health, tracker, FINDING_SYMBOL_ERRORS, count >= limit.critical, &tracker->symbols);
-	open = health_hold(health, &what);
-	if (!open)
-		return;
-	health_link_subject(health, open, tracker->port);
+	open = hold_link(health, tracker, FINDING_SYMBOL_ERRORS, count >= limit.critical, RING_SYMBOLS);
 	health_text(open, "%.0f symbol errors in %.0f h at %s/%u; warning threshold for %s: %.0f", count,
 		    limit.hours, health->nodes[port->node].name, port->num,
 		    link_speed_name((enum link_speed)port->speed), limit.warning);
 	health_number(open, "symbol_errors", count);
 	health_number(open, "window_h", limit.hours);
 	health_number(open, "symbol_errors_per_hour", count / limit.hours);
-	health_number(open, "symbol_ber", count / (3600 * limit.hours) / (double)rate_of(port));
-	health_number(open, "receive_errors_per_hour",
-		      (double)ring_sum(&tracker->receive, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL));
+	health_number(open, "symbol_ber", count / (3600 * limit.hours) / rate);
+	health_number(open, "receive_errors_per_hour", health_ring_sum(health, tracker, RING_RECEIVE, 0, NULL));
 	add_downstream(health, open, tracker->port);
-	health_add_affected_link(health, open, tracker->port);
 }
 
 static void check_fec(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_FEC_UNCORRECTABLE];
 	const struct health_port *port = &health->ports[tracker->port];
-	double count = (double)ring_sum(&tracker->fec, health->now_us, MINUTE_US, FEC_BUCKETS, NULL);
-	double ber = count / (FEC_BUCKETS * 60.0 * (double)rate_of(port));
-	struct health_open_finding *open;
-	struct health_case what;
+	double count = health_ring_sum(health, tracker, RING_FEC, 0, NULL), ber = count / (600 * rate_of(port));
+	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
 
-	if (!rate_of(port) || ber * 2 < limits->warning)
+	if (rate_of(port) <= 0 || !holds(tracker, open, ber, limits->warning))
 		return;
-	open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
-	if (!holds(tracker, open, ber, limits->warning))
-		return;
-	what = link_case(health, tracker, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, &tracker->fec);
-	open = health_hold(health, &what);
-	if (!open)
-		return;
-	health_link_subject(health, open, tracker->port);
+	open = hold_link(health, tracker, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, RING_FEC);
 	health_text(open, "%.0f FEC uncorrectable blocks in 10 min at %s/%u: effective bit error rate %.1e; warning "
 		    "threshold: %.1e", count, health->nodes[port->node].name, port->num, ber, limits->warning);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
-	health_add_affected_link(health, open, tracker->port);
 }
 
 /* A finding about symbol or FEC errors of the link explains its damaged packets. */
@@ -170,28 +136,19 @@ static void check_receive(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_RECEIVE_ERRORS];
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open;
-	double all = (double)ring_sum(&tracker->receive, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL);
-	double remote = (double)ring_sum(&tracker->remote, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL);
-	struct health_case what;
+	double all = health_ring_sum(health, tracker, RING_RECEIVE, 0, NULL);
+	double remote = health_ring_sum(health, tracker, RING_REMOTE, 0, NULL);
+	struct health_open_finding *open = health_find_link(health, FINDING_RECEIVE_ERRORS, tracker->port);
 
-	if (all * 2 < limits->warning)
-		return;
-	open = health_find_link(health, FINDING_RECEIVE_ERRORS, tracker->port);
 	if (!holds(tracker, open, all, limits->warning) || is_explained(health, tracker->port))
 		return;
-	what = link_case(health, tracker, FINDING_RECEIVE_ERRORS, all >= limits->critical, &tracker->receive);
-	open = health_hold(health, &what);
-	if (!open)
-		return;
-	health_link_subject(health, open, tracker->port);
+	open = hold_link(health, tracker, FINDING_RECEIVE_ERRORS, all >= limits->critical, RING_RECEIVE);
 	health_text(open, "%.0f damaged packets received in 1 h at %s/%u; warning threshold: %.0f", all,
 		    health->nodes[port->node].name, port->num, limits->warning);
 	health_number(open, "receive_errors_per_hour", all);
 	if (remote > 0)
 		health_number(open, "remote_errors_per_hour", remote);
 	add_downstream(health, open, tracker->port);
-	health_add_affected_link(health, open, tracker->port);
 }
 
 /*
@@ -201,43 +158,36 @@ static void check_receive(struct health *health, struct health_tracker *tracker)
 static void check_drops(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
-	const struct health_node *node = &health->nodes[port->node];
-	struct health_open_finding *open;
-	double drops = (double)ring_sum(&tracker->drops, health->now_us, MINUTE_US, DROP_BUCKETS, NULL);
-	char label[HEALTH_LABEL];
+	double drops = health_ring_sum(health, tracker, RING_DROPS, 0, NULL);
+	struct health_open_finding *open = health_find(health, FINDING_RECEIVE_ERRORS, health->nodes[port->node].guid,
+						       port->num, 1);
 
-	if (drops * 2 < health->settings.vl15_drops)
-		return;
-	open = health_find(health, FINDING_RECEIVE_ERRORS, node->guid, port->num, 1);
 	if (!holds(tracker, open, drops, health->settings.vl15_drops))
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_RECEIVE_ERRORS, .severity = FINDING_WARNING, .node = port->node, .port = tracker->port,
-		.peer = HEALTH_NONE, .tag = 1, .since_wall_us = tracker->drops.since_wall_us, .cause = "management" });
-	if (!open)
-		return;
-	health_subject(open, "%s", health_port_label(health, tracker->port, label));
+		.kind = FINDING_RECEIVE_ERRORS, .severity = FINDING_WARNING, .port = port, .tag = 1,
+		.since_wall_us = tracker->rings[RING_DROPS].since_wall_us, .cause = "management" });
 	health_text(open, "%.0f subnet management packets dropped in 5 min; warning threshold: %.0f; the node receives "
 		    "more SMPs than it can process", drops, health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
-	health_add_affected_link(health, open, tracker->port);
+	health_affected_link(health, open, tracker->port);
 }
 
 /*
  * Number of the last ten minutes with at least @limit discards, and the largest count of a minute.
  */
-static unsigned bad_minutes(struct health *health, struct health_ring *ring, double limit, double *ret_worst)
+static unsigned bad_minutes(struct health *health, struct health_tracker *tracker, double limit, double *ret_worst)
 {
-	unsigned i, bad = 0;
+	const struct health_ring *ring = &tracker->rings[RING_DISCARDS];
+	unsigned bad = 0;
 
-	ring_sum(ring, health->now_us, MINUTE_US, 1, NULL);
+	health_ring_sum(health, tracker, RING_DISCARDS, 1, NULL); /* advances the ring */
 	*ret_worst = 0;
-	for (i = 0; i < DISCARD_BUCKETS && (int64_t)i <= ring->bucket; i++) {
+	for (unsigned i = 0; i < DISCARD_BUCKETS && (int64_t)i <= ring->bucket; i++) {
 		double count = ring->count[(ring->bucket - i) % RING_BUCKETS];
 
 		bad += count >= limit;
-		if (count > *ret_worst)
-			*ret_worst = count;
+		*ret_worst = fmax(*ret_worst, count);
 	}
 	return bad;
 }
@@ -250,18 +200,17 @@ static bool is_discard_symptom(struct health *health, uint32_t at)
 {
 	uint32_t peer = health->ports[at].peer;
 	const struct health_node *node;
-	uint32_t i;
 
 	if (peer == HEALTH_NONE || health_link_is_down(health, &health->ports[at]))
 		return true;
 	node = &health->nodes[health->ports[peer].node];
-	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
 		uint32_t tracker = health->ports[i].tracker;
 		double worst;
 
 		if (i == peer || tracker == HEALTH_NONE)
 			continue;
-		if (bad_minutes(health, &health->trackers[tracker].discards, 1, &worst) >= 3)
+		if (bad_minutes(health, &health->trackers[tracker], 1, &worst) >= 3)
 			return true;
 	}
 	return false;
@@ -274,38 +223,33 @@ static bool has_other_cause(struct health *health, uint32_t at)
 	       health_find_link(health, FINDING_LINK_DOWN, at);
 }
 
+static struct health_open_finding *find_discards(struct health *health, const struct health_tracker *tracker)
+{
+	const struct health_port *port = &health->ports[tracker->port];
+
+	return health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
+}
+
 static struct health_open_finding *hold_discards(struct health *health, struct health_tracker *tracker, bool critical,
 						 const char *cause)
 {
-	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_hold(health, &(struct health_case){
+	return health_hold(health, &(struct health_case){
 		.kind = FINDING_XMIT_DISCARDS, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.node = port->node, .port = tracker->port, .peer = port->peer,
-		.since_wall_us = tracker->discards.since_wall_us, .cause = cause });
-
-	if (open) {
-		health_link_subject(health, open, tracker->port);
-		health_add_affected_link(health, open, tracker->port);
-	}
-	return open;
+		.port = &health->ports[tracker->port], .link = true,
+		.since_wall_us = tracker->rings[RING_DISCARDS].since_wall_us, .cause = cause });
 }
 
 static void check_trunk_discards(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_XMIT_DISCARDS];
-	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open;
 	double worst;
-	unsigned bad;
+	unsigned bad = bad_minutes(health, tracker, limits->warning, &worst);
+	struct health_open_finding *open = find_discards(health, tracker);
 
-	bad = bad_minutes(health, &tracker->discards, limits->warning, &worst);
-	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
 	if ((bad < 3 && !(open && bad)) || is_discard_symptom(health, tracker->port) ||
 	    has_other_cause(health, tracker->port))
 		return;
 	open = hold_discards(health, tracker, bad >= 3 && worst >= limits->critical, "congestion");
-	if (!open)
-		return;
 	health_text(open,
 		    "discarded up to %.0f packets per minute; above the warning threshold of %.0f in %u of the last "
 		    "10 min", worst, limits->warning, bad);
@@ -315,19 +259,13 @@ static void check_trunk_discards(struct health *health, struct health_tracker *t
 
 static void check_edge_discards(struct health *health, struct health_tracker *tracker)
 {
-	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open;
-	double count = (double)ring_sum(&tracker->discards, health->now_us, MINUTE_US, 5, NULL);
+	double count = health_ring_sum(health, tracker, RING_DISCARDS, 5, NULL);
+	struct health_open_finding *open = find_discards(health, tracker);
 
-	if (count * 2 < health->settings.edge_discards)
-		return;
-	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
 	if (!holds(tracker, open, count, health->settings.edge_discards) || has_other_cause(health, tracker->port) ||
-	    health_link_is_down(health, port))
+	    health_link_is_down(health, &health->ports[tracker->port]))
 		return;
 	open = hold_discards(health, tracker, false, "host");
-	if (!open)
-		return;
 	health_text(open, "discarded %.0f packets in 5 min on the link to its host; warning threshold: %.0f", count,
 		    health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
@@ -337,18 +275,14 @@ static void check_edge_discards(struct health *health, struct health_tracker *tr
 static bool passes(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_settings *settings = &health->settings;
-	const struct health_port *port = &health->ports[tracker->port];
-	int64_t now_us = health->now_us;
+	struct symbol_limit symbols = symbol_limit(settings, &health->ports[tracker->port]);
 
-	struct symbol_limit symbols = symbol_limit(settings, port, rate_of(port));
-
-	return (double)ring_sum(&tracker->symbols, now_us, SYMBOL_BUCKET_US, symbols.buckets,
-				NULL) >= symbols.warning ||
-	       (double)ring_sum(&tracker->receive, now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL) >=
+	return health_ring_sum(health, tracker, RING_SYMBOLS, symbols.buckets, NULL) >= symbols.warning ||
+	       health_ring_sum(health, tracker, RING_RECEIVE, 0, NULL) >=
 		       settings->limits[FINDING_RECEIVE_ERRORS].warning ||
-	       (double)ring_sum(&tracker->discards, now_us, MINUTE_US, 5, NULL) >= settings->edge_discards ||
-	       (double)ring_sum(&tracker->drops, now_us, MINUTE_US, DROP_BUCKETS, NULL) >= settings->vl15_drops ||
-	       ring_sum(&tracker->fec, now_us, MINUTE_US, FEC_BUCKETS, NULL);
+	       health_ring_sum(health, tracker, RING_DISCARDS, 5, NULL) >= settings->edge_discards ||
+	       health_ring_sum(health, tracker, RING_DROPS, 0, NULL) >= settings->vl15_drops ||
+	       health_ring_sum(health, tracker, RING_FEC, 0, NULL) > 0;
 }
 
 /*
@@ -370,10 +304,8 @@ static bool may_report(struct health *health, struct health_tracker *tracker)
 
 void health_errors(struct health *health)
 {
-	size_t i;
-
 	/* Symbol and FEC errors first: they explain damaged packets, also at the other end. */
-	for (i = 0; i < health->tracker_count; i++) {
+	for (size_t i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
 		if (!health_errors_count(health, tracker))
@@ -382,14 +314,14 @@ void health_errors(struct health *health)
 		check_symbols(health, tracker);
 		check_fec(health, tracker);
 	}
-	for (i = 0; i < health->tracker_count; i++) {
+	for (size_t i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
 		if (!health_errors_count(health, tracker))
 			continue;
 		check_receive(health, tracker);
 		check_drops(health, tracker);
-		if (!tracker->discards.total)
+		if (!tracker->rings[RING_DISCARDS].total)
 			continue;
 		if (health_is_trunk(health, tracker->port))
 			check_trunk_discards(health, tracker);

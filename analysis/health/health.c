@@ -64,14 +64,11 @@ struct health *health_create(const struct health_settings *settings)
 
 void health_destroy(struct health *health)
 {
-	size_t i;
-
 	if (!health)
 		return;
-	for (i = 0; i < health->open.count; i++)
+	for (size_t i = 0; i < health->open.count; i++)
 		free(health->open.list[i]);
 	free(health->open.list);
-	free(health->open.views);
 	map_done(&health->open.by_key);
 	free(health->table_requests.guids);
 	health_inventory_done(health);
@@ -109,6 +106,11 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	}
 }
 
+struct health_open_finding *health_open_at(const struct health *health, size_t at)
+{
+	return (struct health_open_finding *)health->open.list[at];
+}
+
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
 					uint8_t tag)
 {
@@ -116,9 +118,9 @@ struct health_open_finding *health_find(struct health *health, enum finding_kind
 	uint32_t at;
 
 	/* Dropped findings stay in the map until the end of the step. */
-	if (!map_get(&health->open.by_key, key, &at) || health->open.list[at]->dropped)
+	if (!map_get(&health->open.by_key, key, &at) || health_open_at(health, at)->dropped)
 		return NULL;
-	return health->open.list[at];
+	return health_open_at(health, at);
 }
 
 struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind, uint32_t port)
@@ -133,54 +135,23 @@ struct health_open_finding *health_find_link(struct health *health, enum finding
 	return open;
 }
 
-/* Allocate room for one more finding in both lists. */
-static bool make_room(struct health *health)
-{
-	size_t capacity = health->open.capacity, same = health->open.capacity;
-	void *moved = array_grow(health->open.list, health->open.count, &capacity, sizeof(*health->open.list));
-
-	if (!moved)
-		return false;
-	health->open.list = moved;
-	moved = array_grow(health->open.views, health->open.count, &same, sizeof(*health->open.views));
-	if (!moved)
-		return false;
-	health->open.views = moved;
-	health->open.capacity = capacity;
-	return true;
-}
-
 static struct health_open_finding *append(struct health *health, const struct finding *finding)
 {
 	struct health_open_finding *open = calloc(1, sizeof(*open));
 	uint64_t key = key_of(finding->kind, finding->node_guid, finding->port, finding->tag);
+	struct finding **grown = array_grow(health->open.list, health->open.count, &health->open.capacity,
+					    sizeof(*grown));
 
-	if (!open || !make_room(health) || map_put(&health->open.by_key, key, (uint32_t)health->open.count) < 0) {
+	if (grown)
+		health->open.list = grown;
+	if (!open || !grown || map_put(&health->open.by_key, key, (uint32_t)health->open.count) < 0) {
 		health->failed = true;
 		free(open);
 		return NULL;
 	}
 	open->finding = *finding;
 	open->recovery_us = recovery_us(&health->settings, finding->kind);
-	health->open.list[health->open.count] = open;
-	health->open.views[health->open.count++] = &open->finding;
-	return open;
-}
-
-static struct health_open_finding *open_new(struct health *health, const struct health_case *what, uint64_t guid,
-					    uint8_t num)
-{
-	struct finding finding = {
-		.kind = what->kind, .severity = what->severity, .node_guid = guid, .port = num, .tag = what->tag,
-		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
-		.cause = what->cause, .advice = finding_kind_info(what->kind)->advice,
-	};
-	struct health_open_finding *open = append(health, &finding);
-
-	if (open) {
-		open->is_new = true;
-		open->severe_us = what->at_us;
-	}
+	health->open.list[health->open.count++] = &open->finding;
 	return open;
 }
 
@@ -207,38 +178,59 @@ static void set_cause(struct health_open_finding *open, const char *cause)
 	open->finding.cause = cause;
 }
 
-struct health_open_finding *health_hold(struct health *health, const struct health_case *given)
+static void name_place(struct health *health, struct health_open_finding *open, const struct health_case *what)
 {
-	struct health_open_finding *open = NULL;
-	struct health_case what = *given;
-	uint32_t node = what.port != HEALTH_NONE ? health->ports[what.port].node : what.node;
-	uint64_t guid = node != HEALTH_NONE ? health->nodes[node].guid : 0;
-	uint8_t num = what.port != HEALTH_NONE ? health->ports[what.port].num : 0;
+	char label[HEALTH_LABEL];
 
-	if (health->settings.limits[what.kind].off)
-		return NULL;
-	if (!what.at_us) {
-		what.at_us = health->now_us;
-		what.at_wall_us = health->wall_us;
-	}
-	if (what.either_end)
-		open = health_find_link(health, what.kind, what.port);
+	if (what->link)
+		health_link_subject(health, open, (uint32_t)(what->port - health->ports));
+	else if (what->port)
+		health_subject(open, "%s", health_port_label(health, (uint32_t)(what->port - health->ports), label));
 	else
-		open = health_find(health, what.kind, guid, num, what.tag);
-	if (!open)
-		open = open_new(health, &what, guid, num);
-	if (!open)
-		return NULL;
-	open->restored = false;
-	open->held_us = what.at_us;
-	open->finding.last_seen_us = what.at_wall_us;
-	open->finding.number_count = 0;
-	if (what.peer != HEALTH_NONE && open->finding.node_guid == guid) {
-		open->finding.peer_guid = health->nodes[health->ports[what.peer].node].guid;
-		open->finding.peer_port = health->ports[what.peer].num;
+		health_subject(open, "%s", what->node ? what->node->name : "fabric");
+	if (what->subject)
+		health_subject(open, "%s", what->subject);
+}
+
+struct health_open_finding *health_hold(struct health *health, const struct health_case *what)
+{
+	const struct health_port *port = what->port;
+	const struct health_node *node = port ? &health->nodes[port->node] : what->node;
+	struct finding finding = {
+		.kind = what->kind, .severity = what->severity, .node_guid = node ? node->guid : 0,
+		.port = port ? port->num : 0, .tag = what->tag,
+		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
+		.cause = what->cause, .advice = finding_kind_info(what->kind)->advice,
+	};
+	int64_t at_us = what->at_us ? what->at_us : health->now_us;
+	struct health_open_finding *open;
+
+	if (health->settings.limits[what->kind].off)
+		return &health->ignored;
+	if (what->either_end)
+		open = health_find_link(health, what->kind, (uint32_t)(port - health->ports));
+	else
+		open = health_find(health, what->kind, finding.node_guid, finding.port, what->tag);
+	if (!open) {
+		open = append(health, &finding);
+		if (!open)
+			return &health->ignored;
+		open->is_new = true;
+		open->severe_us = at_us;
 	}
-	set_severity(open, what.severity, what.at_us);
-	set_cause(open, what.cause);
+	open->restored = false;
+	open->held_us = at_us;
+	open->finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
+	open->finding.number_count = 0;
+	if (what->link && port->peer != HEALTH_NONE && open->finding.node_guid == finding.node_guid) {
+		open->finding.peer_guid = health->nodes[health->ports[port->peer].node].guid;
+		open->finding.peer_port = health->ports[port->peer].num;
+	}
+	set_severity(open, what->severity, at_us);
+	set_cause(open, what->cause);
+	name_place(health, open, what);
+	if (what->link)
+		health_affected_link(health, open, (uint32_t)(port - health->ports));
 	return open;
 }
 
@@ -274,20 +266,10 @@ void health_number(struct health_open_finding *open, const char *key, double val
 		finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
 }
 
-void health_add_affected(struct health_open_finding *open, const char *host)
+bool health_debounce(struct health *health, struct debounce *debounce, bool bad, unsigned sweeps, int64_t after_us,
+		     bool is_open)
 {
-	struct finding *finding = &open->finding;
-
-	finding->hosts_touched++;
-	if (finding->host_count < FINDING_HOSTS_MAX)
-		snprintf(finding->hosts[finding->host_count++], sizeof(finding->hosts[0]), "%s", host);
-}
-
-bool health_debounce(struct health *health, struct debounce *debounce, bool bad, enum finding_kind kind, uint8_t tag)
-{
-	const struct health_settings *settings = &health->settings;
-
-	if (!bad || !health->step)
+	if (!bad || !debounce->good_us)
 		debounce->good_us = health->now_us;
 	if (!bad) {
 		debounce->sweeps = 0;
@@ -295,9 +277,7 @@ bool health_debounce(struct health *health, struct debounce *debounce, bool bad,
 	}
 	if (!debounce->sweeps++)
 		debounce->bad_wall_us = health->wall_us;
-	return health_find(health, kind, 0, 0, tag) ||
-	       (debounce->sweeps >= settings->silent_sweeps &&
-		health->now_us - debounce->good_us >= settings->silent_after_us);
+	return is_open || (debounce->sweeps >= sweeps && health->now_us - debounce->good_us >= after_us);
 }
 
 int health_restore(struct health *health, const struct finding *finding, struct error *err)
@@ -334,10 +314,8 @@ static int64_t recovery_now_us(const struct health *health, const struct health_
  */
 static void start_restored(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; health->restored && i < health->open.count; i++) {
-		struct health_open_finding *open = health->open.list[i];
+	for (size_t i = 0; health->restored && i < health->open.count; i++) {
+		struct health_open_finding *open = health_open_at(health, i);
 		int64_t age_us = health->wall_us - open->finding.last_seen_us;
 		int64_t grace_us = 4 * health->input->interval_us;
 		int64_t most_us;
@@ -354,13 +332,10 @@ static void start_restored(struct health *health)
 
 static void rehash(struct health *health)
 {
-	size_t i;
-
 	map_done(&health->open.by_key);
-	for (i = 0; i < health->open.count; i++) {
-		const struct finding *finding = &health->open.list[i]->finding;
+	for (size_t i = 0; i < health->open.count; i++) {
+		const struct finding *finding = health->open.list[i];
 
-		health->open.views[i] = &health->open.list[i]->finding;
 		if (map_put(&health->open.by_key,
 			    key_of(finding->kind, finding->node_guid, finding->port, finding->tag), (uint32_t)i) < 0)
 			health->failed = true;
@@ -370,17 +345,17 @@ static void rehash(struct health *health)
 /* Report findings that opened, changed or closed, and remove the closed ones. */
 static void finish(struct health *health, health_report_fn *report, void *ctx)
 {
-	size_t from, to = 0;
+	size_t to = 0;
 
-	for (from = 0; from < health->open.count; from++) {
-		struct health_open_finding *open = health->open.list[from];
+	for (size_t from = 0; from < health->open.count; from++) {
+		struct health_open_finding *open = health_open_at(health, from);
 		bool ends = open->dropped || health->now_us - open->held_us >= recovery_now_us(health, open);
 
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
 		open->is_new = open->changed = false;
 		if (!ends) {
-			health->open.list[to++] = open;
+			health->open.list[to++] = &open->finding;
 			continue;
 		}
 		open->finding.closed_us = health->wall_us;
@@ -434,6 +409,6 @@ size_t health_wants_tables(const struct health *health, const uint64_t **ret_gui
 
 size_t health_open(const struct health *health, const struct finding *const **ret)
 {
-	*ret = (const struct finding *const *)health->open.views;
+	*ret = (const struct finding *const *)health->open.list;
 	return health->open.count;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Uneven groups. balance_judge() evaluates a window; this file decides what is reported. The cause
- * `routing` requires a fresh read of the forwarding table, because a subnet manager can change it
- * without notice. A load that contradicts the known table therefore triggers a read, and the same
- * window is evaluated again with the new table.
+ * Uneven groups. balance_evaluate() evaluates a window; this file decides what is reported. The
+ * cause `routing` requires a fresh read of the forwarding table, because a subnet manager can
+ * change it without notice. A load that contradicts the known table therefore triggers a read, and
+ * the same window is evaluated again with the new table.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,22 +14,19 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/*
- * If a requested table was unchanged, the next request waits for 5 min, then 10 min, ... at most 1
- * h.
- */
+/* After an unchanged table the next request waits for 5 min, then 10 min, ... at most 1 h. */
 #define PAUSE_US (5 * (int64_t)MINUTE_US)
 #define PAUSE_MOST_US HOUR_US
 /* The last ten windows, one bit each. */
-#define WINDOWS_LATELY 0x3ffu
-#define ASK_AGAIN_US (30 * (int64_t)SECOND_US)
+#define LAST_WINDOWS 0x3ffu
+#define REQUEST_AGAIN_US (30 * (int64_t)SECOND_US)
 
 void health_request_table(struct health *health, uint32_t at)
 {
 	struct health_node *node = &health->nodes[at];
 	uint64_t *grown;
 
-	if (node->table_wanted_us && health->now_us - node->table_requested_us < ASK_AGAIN_US)
+	if (node->table_wanted_us && health->now_us - node->table_requested_us < REQUEST_AGAIN_US)
 		return;
 	grown = array_grow(health->table_requests.guids, health->table_requests.count, &health->table_requests.capacity,
 			   sizeof(*grown));
@@ -56,22 +53,17 @@ static struct health_case group_case(const struct health *health, const struct b
 {
 	const struct shape *shape = health->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
-	struct health_case what = {
-		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = node, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = (uint8_t)(result->direction + 1),
-			.cause = balance_cause_name(result->cause),
-	};
 
-	if (group->kind != GROUP_UP)
-		what.port = health->port_of[shape->members[group->first]];
-	return what;
+	return (struct health_case){
+		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = &health->nodes[node],
+		.port = group->kind == GROUP_UP ? NULL : &health->ports[health->port_of[shape->members[group->first]]],
+		.tag = (uint8_t)(result->direction + 1), .cause = balance_cause_name(result->cause),
+	};
 }
 
 static struct health_open_finding *find_group(struct health *health, const struct health_case *what)
 {
-	uint8_t num = what->port == HEALTH_NONE ? 0 : health->ports[what->port].num;
-
-	return health_find(health, what->kind, health->nodes[what->node].guid, num, what->tag);
+	return health_find(health, what->kind, what->node->guid, what->port ? what->port->num : 0, what->tag);
 }
 
 static void describe(struct health *health, struct health_open_finding *open, const struct balance_result *result,
@@ -111,10 +103,7 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	if (!isnan(hot->stall))
 		health_number(open, "hottest_stall_percent", 100 * hot->stall);
 	health_number(open, "harm", result->h);
-	if (open->affected_generation != health->generation) {
-		open->affected_generation = health->generation;
-		health_add_affected_below(health, open, node);
-	}
+	health_affected_below(health, open, node);
 }
 
 /*
@@ -137,9 +126,8 @@ static int64_t imbalance_since(const struct health *health, const struct health_
 static bool is_unsettled(const struct health *health, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		if (health_is_training(health, health->port_of[result->members[i].port]))
 			return true;
 	return false;
@@ -153,9 +141,8 @@ static bool has_link_down(const struct health *health, const struct balance_resu
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	const struct health_node *node = &health->nodes[at];
-	uint32_t i;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (!health_link_is_down(health, port))
@@ -175,11 +162,10 @@ static void record_hottest(struct health *health, const struct balance_result *r
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	int direction = result->direction;
-	uint32_t i;
 
 	if (result->state != BALANCE_ACTIVE)
 		return;
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t at = health->port_of[result->members[i].port];
 		bool hottest = result->m && i == result->hottest;
 		struct health_tracker *tracker;
@@ -189,7 +175,7 @@ static void record_hottest(struct health *health, const struct balance_result *r
 		tracker = health_track(health, at);
 		if (!tracker)
 			return;
-		if (hottest && !(tracker->hot[direction] & WINDOWS_LATELY))
+		if (hottest && !(tracker->hot[direction] & LAST_WINDOWS))
 			tracker->hot_wall_us[direction] = health->balance.start_wall_us;
 		tracker->hot[direction] = tracker->hot[direction] << 1 | hottest;
 	}
@@ -223,9 +209,7 @@ static void hold_group(struct health *health, const struct balance_result *resul
 	if (result->h && routing)
 		what.severity = FINDING_CRITICAL;
 	what.since_wall_us = routing ? imbalance_since(health, node) : hot_since(health, result);
-	open = health_hold(health, &what);
-	if (open)
-		describe(health, open, result, at);
+	describe(health, health_hold(health, &what), result, at);
 }
 
 /*
@@ -284,7 +268,7 @@ static void suspect(struct health *health, const struct balance_result *result, 
 static void store_adaptive(struct health *health, const struct balance *balance)
 {
 	const struct shape *shape = health->input->shape;
-	size_t nodes = health->input->fabric->node_count, i;
+	size_t nodes = health->input->fabric->node_count;
 	uint8_t *grown = reallocarray(health->balance.adaptive, nodes + 1, sizeof(*grown));
 
 	if (!grown) {
@@ -293,7 +277,7 @@ static void store_adaptive(struct health *health, const struct balance *balance)
 	}
 	health->balance.adaptive = grown;
 	memset(grown, ADAPTIVE_UNKNOWN, nodes + 1);
-	for (i = 0; i < balance->count; i++)
+	for (size_t i = 0; i < balance->count; i++)
 		if (balance->results[i].direction == BALANCE_XMIT)
 			grown[shape->groups[balance->results[i].group].node] = (uint8_t)balance->results[i].adaptive;
 }
@@ -323,20 +307,19 @@ static int run_balance(struct health *health, const uint8_t *adaptive, struct ba
 		.window_us = health->balance.window_us,
 	};
 
-	return balance_judge(&what, &health->settings.balance, ret, NULL);
+	return balance_evaluate(&what, &health->settings.balance, ret, NULL);
 }
 
 void health_balance(struct health *health)
 {
 	struct balance balance = { 0 };
-	size_t i;
 
 	health->balance.end_us = health->now_us;
 	if (run_balance(health, health->input->adaptive, &balance) < 0 ||
 	    balance_memory_step(health->balance.history, health->input->shape, &health->settings.balance, &balance,
 				NULL) < 0)
 		health->failed = true;
-	for (i = 0; i < balance.count && !health->failed; i++) {
+	for (size_t i = 0; i < balance.count && !health->failed; i++) {
 		const struct balance_result *result = &balance.results[i];
 		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
 
@@ -374,9 +357,8 @@ static void date_shift(struct health *health, struct health_node *node, const st
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	double was = node->suspect_predicted, now = NAN, part;
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		if (health->port_of[result->members[i].port] == node->suspect_port)
 			now = result->members[i].predicted;
 	if (isnan(was) || isnan(now) || fabs(now - was) < 0.02)
@@ -390,13 +372,12 @@ static void date_shift(struct health *health, struct health_node *node, const st
 static void recheck_groups(struct health *health)
 {
 	struct balance balance = { 0 };
-	size_t i;
 
 	if (run_balance(health, health->balance.adaptive, &balance) < 0) {
 		health->failed = true;
 		return;
 	}
-	for (i = 0; i < balance.count; i++) {
+	for (size_t i = 0; i < balance.count; i++) {
 		const struct balance_result *result = &balance.results[i];
 		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
 
@@ -432,9 +413,8 @@ void health_reread(struct health *health)
 {
 	const struct health_input *input = health->input;
 	uint32_t at;
-	size_t i;
 
-	for (i = 0; i < input->routes_changed_count; i++) {
+	for (size_t i = 0; i < input->routes_changed_count; i++) {
 		if (!map_get(&health->by_guid, input->routes_changed_guids[i], &at))
 			continue;
 		health->nodes[at].routes_us = health->now_us;
@@ -443,14 +423,14 @@ void health_reread(struct health *health)
 		health->nodes[at].shift_wall_us = 0;
 	}
 	health->balance.table_reread = false;
-	for (i = 0; i < input->routes_read_count; i++)
+	for (size_t i = 0; i < input->routes_read_count; i++)
 		if (map_get(&health->by_guid, input->routes_read_guids[i], &at))
 			record_table_read(health, &health->nodes[at]);
 	if (!health->balance.table_reread)
 		return;
 	if (health->balance.generation == health->generation && health->balance.adaptive)
 		recheck_groups(health);
-	for (i = 0; i < health->node_count; i++) {
+	for (size_t i = 0; i < health->node_count; i++) {
 		health->nodes[i].suspect_port = health->nodes[i].table_reread ? HEALTH_NONE :
 			health->nodes[i].suspect_port;
 		health->nodes[i].table_reread = false;

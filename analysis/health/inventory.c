@@ -11,11 +11,9 @@
 
 void health_inventory_done(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; i < health->node_count; i++)
+	for (size_t i = 0; i < health->node_count; i++)
 		free(health->nodes[i].name);
-	for (i = 0; i < health->host_count; i++)
+	for (size_t i = 0; i < health->host_count; i++)
 		free(health->hosts[i].name);
 	free(health->nodes);
 	free(health->ports);
@@ -83,9 +81,9 @@ uint32_t health_find_host(struct health *health, const char *name)
 /* Add the ports of a node, which are consecutive. */
 static bool add_ports(struct health *health, uint32_t node, uint32_t slots)
 {
-	uint32_t first = (uint32_t)health->port_count, i;
+	uint32_t first = (uint32_t)health->port_count;
 
-	for (i = 0; i < slots; i++) {
+	for (uint32_t i = 0; i < slots; i++) {
 		struct health_port *grown = array_grow(health->ports, health->port_count, &health->port_capacity,
 						       sizeof(*grown));
 
@@ -122,7 +120,7 @@ uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
 	health->nodes = grown;
 	grown[at] = (struct health_node){
 		.guid = guid, .host = HEALTH_NONE, .host_next = HEALTH_NONE, .now = FABRIC_NONE,
-		.responded_us = HEALTH_LONG_AGO, .read_us = HEALTH_LONG_AGO, .table_next_us = HEALTH_LONG_AGO,
+		.read_us = HEALTH_LONG_AGO, .table_next_us = HEALTH_LONG_AGO,
 		.suspect_port = HEALTH_NONE,
 	};
 	if (!add_ports(health, at, slots) || map_put(&health->by_guid, guid, at) < 0)
@@ -136,11 +134,11 @@ uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
  */
 static bool widen(struct health *health, uint32_t node, uint32_t slots)
 {
-	uint32_t from = health->nodes[node].first_port, had = health->nodes[node].slots, i;
+	uint32_t from = health->nodes[node].first_port, had = health->nodes[node].slots;
 
 	if (!add_ports(health, node, slots))
 		return false;
-	for (i = 0; i < had; i++) {
+	for (uint32_t i = 0; i < had; i++) {
 		struct health_port *port = &health->ports[health->nodes[node].first_port + i];
 
 		*port = health->ports[from + i];
@@ -166,7 +164,6 @@ static int update_node(struct health *health, const struct fabric *fabric, const
 		if (at == HEALTH_NONE)
 			return ERR_NOMEM;
 		health->changes.nodes_added++;
-		health->nodes[at].responded_us = health->now_us;
 	} else if (health->nodes[at].slots < slots && !widen(health, at, slots)) {
 		return ERR_NOMEM;
 	}
@@ -193,8 +190,6 @@ static int update_node(struct health *health, const struct fabric *fabric, const
 
 static int map_ports(struct health *health, const struct fabric *fabric)
 {
-	uint32_t i, p;
-
 	if (fabric->port_count > health->port_of_capacity) {
 		uint32_t *grown = reallocarray(health->port_of, fabric->port_count, sizeof(*grown));
 
@@ -203,14 +198,14 @@ static int map_ports(struct health *health, const struct fabric *fabric)
 		health->port_of = grown;
 		health->port_of_capacity = fabric->port_count;
 	}
-	for (i = 0; i < health->node_count; i++) {
+	for (uint32_t i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 		const struct node *now;
 
 		if (node->now == FABRIC_NONE)
 			continue;
 		now = &fabric->nodes[node->now];
-		for (p = now->first_port; p < now->first_port + now->ports; p++)
+		for (uint32_t p = now->first_port; p < now->first_port + now->ports; p++)
 			health->port_of[p] = node->first_port + fabric->ports[p].num;
 	}
 	return 0;
@@ -291,9 +286,7 @@ static void update_port(struct health *health, const struct fabric *fabric, cons
 /* Links of a node that left the fabric are down if the other end is down, or left as well. */
 static void update_absent(struct health *health, const struct health_node *node)
 {
-	uint32_t i;
-
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		struct health_port *port = &health->ports[i];
 		const struct health_port *peer;
 
@@ -302,18 +295,16 @@ static void update_absent(struct health *health, const struct health_node *node)
 		peer = &health->ports[port->peer];
 		if (peer->link == LINK_IS_DOWN || health->nodes[peer->node].now == FABRIC_NONE) {
 			set_link(health, port, false);
-			health->changes.links_gone++;
+			health->changes.links_removed++;
 		}
 	}
 }
 
 static void list_hosts(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; i < health->host_count; i++)
+	for (size_t i = 0; i < health->host_count; i++)
 		health->hosts[i].first = HEALTH_NONE;
-	for (i = health->node_count; i-- > 0;) {
+	for (size_t i = health->node_count; i-- > 0;) {
 		struct health_node *node = &health->nodes[i];
 
 		if (node->host == HEALTH_NONE)
@@ -325,10 +316,8 @@ static void list_hosts(struct health *health)
 
 static void count_down(struct health *health)
 {
-	size_t i;
-
 	health->down_ports = 0;
-	for (i = 0; i < health->port_count; i++)
+	for (size_t i = 0; i < health->port_count; i++)
 		health->down_ports += health->ports[i].link == LINK_IS_DOWN && health->ports[i].peer != HEALTH_NONE;
 }
 
@@ -336,30 +325,29 @@ int health_update_inventory(struct health *health)
 {
 	const struct fabric *fabric = health->input->fabric;
 	const struct shape *shape = health->input->shape;
-	uint32_t i;
 
-	health->changes.nodes_added = health->changes.nodes_gone = 0;
-	health->changes.links_added = health->changes.links_gone = health->changes.links_moved = 0;
+	health->changes.nodes_added = health->changes.nodes_removed = 0;
+	health->changes.links_added = health->changes.links_removed = health->changes.links_moved = 0;
 	if (health->generation && !health->input->topology_changed && fabric == health->fabric)
 		return 0;
 	health->fabric = fabric;
 	health->generation++;
 	health->unidentified = fabric_count_unidentified(fabric);
-	for (i = 0; i < health->node_count; i++) {
-		health->changes.nodes_gone += health->nodes[i].now != FABRIC_NONE &&
+	for (uint32_t i = 0; i < health->node_count; i++) {
+		health->changes.nodes_removed += health->nodes[i].now != FABRIC_NONE &&
 				      fabric_find_node(fabric, health->nodes[i].guid) == FABRIC_NONE;
 		health->nodes[i].now = FABRIC_NONE;
 	}
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		if (update_node(health, fabric, shape, i) < 0)
 			return ERR_NOMEM;
 	if (health->generation == 1)
 		health->changes.nodes_added = 0;
 	if (map_ports(health, fabric) < 0)
 		return ERR_NOMEM;
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		update_port(health, fabric, shape, i);
-	for (i = 0; i < health->node_count; i++)
+	for (uint32_t i = 0; i < health->node_count; i++)
 		if (health->nodes[i].now == FABRIC_NONE)
 			update_absent(health, &health->nodes[i]);
 	list_hosts(health);
@@ -402,11 +390,10 @@ bool health_is_charged(const struct health *health, uint32_t port)
 void health_count_responses(struct health *health)
 {
 	const struct health_input *input = health->input;
-	size_t i;
 
-	for (i = 0; i < health->node_count; i++)
+	for (size_t i = 0; i < health->node_count; i++)
 		health->nodes[i].polled = health->nodes[i].responded = health->nodes[i].unread = 0;
-	for (i = 0; i < input->sample_count; i++) {
+	for (size_t i = 0; i < input->sample_count; i++) {
 		const struct health_sample *sample = &input->samples[i];
 		struct health_node *node = &health->nodes[health->ports[health->port_of[sample->port]].node];
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "analysis/health/isolated.h"
-
+/*
+ * Nodes without any link that is up, and which of them failed together
+ *
+ * A node is isolated when links of it are down and none is up. A host is down when all of its
+ * cabled HCAs are isolated and most of them failed at once. Nodes that failed within restart_within
+ * of their neighbour form a cluster: a switch with the hosts behind it, or hosts of one leaf. The
+ * node with the lowest index represents the cluster.
+ */
 #include <stdlib.h>
 
 #include "analysis/health/state.h"
@@ -8,12 +14,12 @@
 
 static void mark_isolated(struct health *health, struct health_node *node, uint32_t at)
 {
-	uint32_t up = 0, down = 0, i;
+	uint32_t up = 0, down = 0;
 
 	node->isolated = node->claimed = false;
 	node->cluster = at;
 	node->isolated_us = HEALTH_LONG_AGO;
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (port->peer == HEALTH_NONE)
@@ -38,9 +44,8 @@ static void mark_isolated(struct health *health, struct health_node *node, uint3
 static uint32_t leaf_of(const struct health *health, uint32_t at)
 {
 	const struct health_node *node = &health->nodes[at];
-	uint32_t i;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++)
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++)
 		if (health->ports[i].peer != HEALTH_NONE)
 			return health->ports[health->ports[i].peer].node;
 	return HEALTH_NONE;
@@ -73,13 +78,12 @@ static bool is_simultaneous(const struct health *health, int64_t a_us, int64_t b
 struct health_host_view health_view_host(const struct health *health, const struct health_host *host)
 {
 	struct health_host_view view = { .last_us = HEALTH_LONG_AGO, .first = HEALTH_NONE };
-	uint32_t at, i;
 
-	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+	for (uint32_t at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
 		const struct health_node *node = &health->nodes[at];
 		bool cabled = false;
 
-		for (i = node->first_port; i < node->first_port + node->slots && !cabled; i++)
+		for (uint32_t i = node->first_port; i < node->first_port + node->slots && !cabled; i++)
 			cabled = health->ports[i].peer != HEALTH_NONE && health->ports[i].link != LINK_NEVER_UP;
 		if (!cabled)
 			continue;
@@ -92,7 +96,7 @@ struct health_host_view health_view_host(const struct health *health, const stru
 		if (node->isolated_us > view.last_us)
 			view.last_us = node->isolated_us;
 	}
-	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+	for (uint32_t at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
 		const struct health_node *node = &health->nodes[at];
 		uint32_t leaf;
 
@@ -109,12 +113,10 @@ struct health_host_view health_view_host(const struct health *health, const stru
 
 void health_forget_host(struct health *health, uint32_t at)
 {
-	uint32_t node, i, end;
-
-	for (node = health->hosts[at].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
-		for (i = health->nodes[node].first_port;
+	for (uint32_t node = health->hosts[at].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
+		for (uint32_t i = health->nodes[node].first_port;
 		     i < health->nodes[node].first_port + health->nodes[node].slots; i++)
-			for (end = 0; end < 2; end++) {
+			for (uint32_t end = 0; end < 2; end++) {
 				uint32_t port = end ? health->ports[i].peer : i;
 
 				if (port != HEALTH_NONE && health->ports[port].tracker != HEALTH_NONE)
@@ -159,9 +161,9 @@ static bool departed_with(const struct health *health, uint32_t hca, const struc
  */
 static void join_host(struct health *health, const struct health_host *host)
 {
-	uint32_t at, leaf;
+	uint32_t leaf;
 
-	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+	for (uint32_t at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
 		struct health_node *node = &health->nodes[at];
 
 		if (!node->isolated)
@@ -196,14 +198,12 @@ static int compare_times(const void *a, const void *b)
 /* Count the members of each cluster at the node that represents it. */
 static void count_clusters(struct health *health)
 {
-	uint32_t i;
-
-	for (i = 0; i < health->node_count; i++)
+	for (uint32_t i = 0; i < health->node_count; i++)
 		health->nodes[i].cluster_switches = health->nodes[i].cluster_hosts = health->nodes[i].cluster_racks = 0;
-	for (i = 0; i < health->node_count; i++)
+	for (uint32_t i = 0; i < health->node_count; i++)
 		if (health->nodes[i].isolated && health->nodes[i].type == NODE_SWITCH)
 			health->nodes[health_cluster_of(health, i)].cluster_switches++;
-	for (i = 0; i < health->host_count; i++) {
+	for (uint32_t i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 		struct health_node *root;
 
@@ -220,9 +220,8 @@ static size_t list_departed(struct health *health)
 {
 	struct departed_host *grown;
 	size_t count = 0;
-	uint32_t i;
 
-	for (i = 0; i < health->host_count; i++) {
+	for (uint32_t i = 0; i < health->host_count; i++) {
 		if (!health->hosts[i].down)
 			continue;
 		grown = array_grow(health->departed, count, &health->departed_capacity, sizeof(*grown));
@@ -240,20 +239,19 @@ static size_t list_departed(struct health *health)
 
 void health_find_isolated(struct health *health)
 {
-	size_t departed, g;
-	uint32_t i;
+	size_t departed;
 
-	for (i = 0; i < health->node_count; i++) {
+	for (uint32_t i = 0; i < health->node_count; i++) {
 		mark_isolated(health, &health->nodes[i], i);
 		health->nodes[i].isolated_host = HEALTH_NONE;
 	}
-	for (i = 0; i < health->host_count; i++)
+	for (uint32_t i = 0; i < health->host_count; i++)
 		update_host(health, i);
 	departed = list_departed(health);
-	for (g = 0; g < departed; g++)
+	for (size_t g = 0; g < departed; g++)
 		join_host(health, &health->hosts[health->departed[g].host]);
 	health->isolated_switches = 0;
-	for (i = 0; i < health->node_count; i++)
+	for (uint32_t i = 0; i < health->node_count; i++)
 		if (health->nodes[i].isolated && health->nodes[i].type == NODE_SWITCH) {
 			health->nodes[i].claimed = true;
 			health->isolated_switches++;

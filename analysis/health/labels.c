@@ -46,7 +46,7 @@ static bool is_upper(const struct health *health, uint32_t port)
 	return node->guid > other->guid;
 }
 
-void health_link_subject(struct health *health, struct health_open_finding *open, uint32_t at)
+void health_link_subject(const struct health *health, struct health_open_finding *open, uint32_t at)
 {
 	char first[HEALTH_LABEL], second[HEALTH_LABEL];
 	uint32_t peer = health->ports[at].peer;
@@ -63,13 +63,33 @@ void health_link_subject(struct health *health, struct health_open_finding *open
 		       health_port_label(health, peer, second));
 }
 
-/* Add the hosts below a switch. */
+void health_clear_affected(struct health_open_finding *open)
+{
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	open->affected_generation = 0;
+}
+
+void health_add_affected(struct health_open_finding *open, const char *host)
+{
+	struct finding *finding = &open->finding;
+
+	finding->hosts_touched++;
+	if (finding->host_count < FINDING_HOSTS_MAX)
+		snprintf(finding->hosts[finding->host_count++], sizeof(finding->hosts[0]), "%s", host);
+}
+
+void health_affected_host(struct health_open_finding *open, const char *host)
+{
+	health_clear_affected(open);
+	health_add_affected(open, host);
+}
+
 static void add_below(struct health *health, struct health_open_finding *open, uint32_t at, unsigned tiers)
 {
 	const struct health_node *node = &health->nodes[at];
-	uint32_t i, before = HEALTH_NONE;
+	uint32_t before = HEALTH_NONE;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 		uint32_t below = port->peer == HEALTH_NONE ? HEALTH_NONE : health->ports[port->peer].node;
 
@@ -90,24 +110,22 @@ static void add_below(struct health *health, struct health_open_finding *open, u
 	}
 }
 
-void health_add_affected_below(struct health *health, struct health_open_finding *open, uint32_t node)
+void health_affected_below(struct health *health, struct health_open_finding *open, uint32_t node)
 {
-	open->finding.host_count = open->finding.hosts_touched = 0;
+	if (open->affected_generation == health->generation)
+		return;
+	health_clear_affected(open);
+	open->affected_generation = health->generation;
 	health->affected_pass++;
 	add_below(health, open, node, 3);
 }
 
-void health_add_affected_link(struct health *health, struct health_open_finding *open, uint32_t at)
+void health_affected_link(struct health *health, struct health_open_finding *open, uint32_t at)
 {
-	uint32_t host = health_edge_host(health, at);
-	uint32_t peer = health->ports[at].peer;
+	uint32_t host = health_edge_host(health, at), peer = health->ports[at].peer;
 
-	if (open->affected_generation == health->generation)
-		return;
-	open->affected_generation = health->generation;
-	open->finding.host_count = open->finding.hosts_touched = 0;
 	if (host != HEALTH_NONE)
-		health_add_affected(open, health->hosts[host].name);
+		health_affected_host(open, health->hosts[host].name);
 	else if (peer != HEALTH_NONE)
-		health_add_affected_below(health, open, health->ports[is_upper(health, at) ? peer : at].node);
+		health_affected_below(health, open, health->ports[is_upper(health, at) ? peer : at].node);
 }

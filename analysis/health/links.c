@@ -32,9 +32,9 @@ static bool represents_link(const struct health *health, uint32_t at)
 static double uplinks_down_percent(const struct health *health, uint32_t node)
 {
 	const struct health_node *of = &health->nodes[node];
-	uint32_t built = 0, down = 0, i;
+	uint32_t built = 0, down = 0;
 
-	for (i = of->first_port; i < of->first_port + of->slots; i++) {
+	for (uint32_t i = of->first_port; i < of->first_port + of->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (port->way != WAY_UP || port->peer == HEALTH_NONE || port->link == LINK_NEVER_UP)
@@ -48,11 +48,11 @@ static double uplinks_down_percent(const struct health *health, uint32_t node)
 static void hold_down(struct health *health, uint32_t at)
 {
 	const struct health_port *port = &health->ports[at], *peer = &health->ports[port->peer];
-	const struct health_port *said = port->link == LINK_IS_DOWN ? port : peer;
-	int64_t down_us = health->now_us - said->changed_us;
-	bool trunk = health_is_trunk(health, at), critical;
+	const struct health_port *down = port->link == LINK_IS_DOWN ? port : peer;
+	double percent = 0, limit = health->settings.limits[FINDING_LINK_DOWN].critical;
+	int64_t down_us = health->now_us - down->changed_us;
+	bool trunk = health_is_trunk(health, at);
 	struct health_open_finding *open;
-	double percent = 0;
 	char since[32];
 
 	if (health->nodes[port->node].claimed || health->nodes[peer->node].claimed || health_is_charged(health, at) ||
@@ -63,25 +63,20 @@ static void hold_down(struct health *health, uint32_t at)
 		return;
 	if (trunk && port->way == WAY_UP)
 		percent = uplinks_down_percent(health, port->node);
-	critical = trunk && percent >= health->settings.limits[FINDING_LINK_DOWN].critical;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_LINK_DOWN, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.node = port->node, .port = at, .peer = port->peer, .either_end = true,
-		.since_wall_us = said->changed_wall_us, .cause = trunk ? LINK_CAUSE_TRUNK : LINK_CAUSE_EDGE });
-	if (!open)
-		return;
-	health_link_subject(health, open, at);
+		.kind = FINDING_LINK_DOWN, .severity = trunk && percent >= limit ? FINDING_CRITICAL : FINDING_WARNING,
+		.port = port, .link = true, .either_end = true, .since_wall_us = down->changed_wall_us,
+		.cause = trunk ? LINK_CAUSE_TRUNK : LINK_CAUSE_EDGE });
+	health_duration(down_us, since);
 	if (trunk && port->way == WAY_UP)
-		health_text(open, "down for %s; %.0f %% of the uplinks of %s are down (critical from %.0f %%)",
-			    health_duration(down_us, since), percent, health->nodes[port->node].name,
-			    health->settings.limits[FINDING_LINK_DOWN].critical);
+		health_text(open, "down for %s; %.0f %% of the uplinks of %s are down (critical from %.0f %%)", since,
+			    percent, health->nodes[port->node].name, limit);
 	else
 		health_text(open, "down for %s; both nodes have other links that are up, or responded until then",
-			    health_duration(down_us, since));
+			    since);
 	health_number(open, "down_s", (double)down_us / SECOND_US);
 	if (trunk)
 		health_number(open, "uplinks_down_percent", percent);
-	health_add_affected_link(health, open, at);
 }
 
 /* The class of a link by the nodes at its ends. Most links of a class run at the expected rate. */
@@ -94,27 +89,25 @@ static unsigned class_of(const struct health *health, const struct health_port *
 	return (node->tier & 7u) << 4 | (far & 15u);
 }
 
-enum { LINK_CLASSES = 128, RATES = LINK_SPEED_COUNT * 5 };
+static const uint8_t ranked_widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
+
+enum { WIDTHS = sizeof(ranked_widths), LINK_CLASSES = 128, RATES = LINK_SPEED_COUNT * WIDTHS };
 
 static unsigned width_rank(uint8_t width)
 {
-	switch (width) {
-	case LINK_WIDTH_12X: return 4;
-	case LINK_WIDTH_8X: return 3;
-	case LINK_WIDTH_4X: return 2;
-	case LINK_WIDTH_2X: return 1;
-	default: return 0;
-	}
-}
+	unsigned rank = 0;
 
-static const uint8_t ranked_widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
+	while (rank + 1 < WIDTHS && ranked_widths[rank] != width)
+		rank++;
+	return ranked_widths[rank] == width ? rank : 0;
+}
 
 /* Number of links by class and rate. */
 struct usual { uint32_t count[LINK_CLASSES][RATES]; };
 
 static unsigned rate_index(uint8_t width, uint8_t speed)
 {
-	return speed * 5u + width_rank(width);
+	return speed * WIDTHS + width_rank(width);
 }
 
 /* The most frequent rate of a class, on a tie the higher one. 0: fewer than three links. */
@@ -122,10 +115,9 @@ static uint64_t usual_rate(const uint32_t count[RATES])
 {
 	uint32_t all = 0, most = 0;
 	uint64_t best = 0;
-	unsigned i;
 
-	for (i = 0; i < RATES; i++) {
-		uint64_t rate = link_rate_bits_per_s(ranked_widths[i % 5], (enum link_speed)(i / 5));
+	for (unsigned i = 0; i < RATES; i++) {
+		uint64_t rate = link_rate_bits_per_s(ranked_widths[i % WIDTHS], (enum link_speed)(i / WIDTHS));
 
 		all += count[i];
 		if (count[i] > most || (count[i] && count[i] == most && rate > best)) {
@@ -196,20 +188,19 @@ static void check_rate(struct health *health, struct health_port *port, uint64_t
 void health_find_degraded(struct health *health)
 {
 	struct usual *usual = calloc(1, sizeof(*usual));
-	uint32_t i;
 
 	if (!usual) {
 		health->failed = true;
 		return;
 	}
-	for (i = 0; i < health->port_count; i++) {
+	for (uint32_t i = 0; i < health->port_count; i++) {
 		const struct health_port *port = &health->ports[i];
 
 		if (represents_link(health, i) && port->link == LINK_IS_UP)
 			usual->count[class_of(health, port)][rate_index(port->width, port->speed)]++;
 	}
 	health->degraded_ports = 0;
-	for (i = 0; i < health->port_count; i++) {
+	for (uint32_t i = 0; i < health->port_count; i++) {
 		struct health_port *port = &health->ports[i];
 		enum health_degraded was = port->degraded;
 
@@ -238,20 +229,16 @@ static void hold_degraded(struct health *health, uint32_t at)
 	const struct health_port *port = &health->ports[at];
 	const struct port *a = port_now(health, port), *b = port_now(health, &health->ports[port->peer]);
 	struct health_open_finding *open;
-	bool trunk = health_is_trunk(health, at);
 	char now[24], can[24];
 
 	if (!a || !b || (health->now_us - port->degraded_us < health->settings.degraded_after_us &&
 			 !health_find_link(health, FINDING_LINK_DEGRADED, at)))
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_LINK_DEGRADED, .severity = trunk ? FINDING_CRITICAL : FINDING_WARNING,
-			.node = port->node,
-		.port = at, .peer = port->peer, .either_end = true, .since_wall_us = port->degraded_wall_us,
+		.kind = FINDING_LINK_DEGRADED,
+		.severity = health_is_trunk(health, at) ? FINDING_CRITICAL : FINDING_WARNING, .port = port,
+		.link = true, .either_end = true, .since_wall_us = port->degraded_wall_us,
 		.cause = causes[port->degraded] });
-	if (!open)
-		return;
-	health_link_subject(health, open, at);
 	rate_name(a->width, a->speed, now);
 	rate_name(link_width_best(a->width_supported & b->width_supported & ~LINK_WIDTH_12X),
 		  link_speed_best(a->speed_supported & b->speed_supported), can);
@@ -260,7 +247,6 @@ static void hold_degraded(struct health *health, uint32_t at)
 		    port->degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");
 	health_number(open, "rate_gbps", (double)port_rate_bits_per_s(a) / 1e9);
 	health_number(open, "best_gbps", (double)best_rate(a, b, true) / 1e9);
-	health_add_affected_link(health, open, at);
 }
 
 /*
@@ -271,13 +257,13 @@ static unsigned count_flaps(const struct health *health, uint32_t at, int64_t si
 			    const struct health_tracker **ret)
 {
 	uint32_t ends[2] = { at, health->ports[at].peer };
-	unsigned most = 0, count, end, i;
+	unsigned most = 0, count;
 
-	for (end = 0; end < 2; end++) {
+	for (unsigned end = 0; end < 2; end++) {
 		uint32_t tracker = ends[end] == HEALTH_NONE ? HEALTH_NONE : health->ports[ends[end]].tracker;
 
-		for (i = count = 0; tracker != HEALTH_NONE && i < FLAPS_MAX; i++)
-			count += health->now_us - health->trackers[tracker].flaps[i] < since_us;
+		for (unsigned i = count = 0; tracker != HEALTH_NONE && i < FLAPS_MAX; i++)
+			count += health->now_us - health->trackers[tracker].flaps[i].us < since_us;
 		if (count > most) {
 			most = count;
 			*ret = &health->trackers[tracker];
@@ -307,47 +293,39 @@ static bool may_report_flaps(struct health *health, uint32_t at, uint32_t tracke
 static void hold_flapping(struct health *health, uint32_t at)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_LINK_FLAPPING];
-	const struct health_port *port = &health->ports[at];
 	const struct health_tracker *tracker = NULL;
 	unsigned day = count_flaps(health, at, FLAPS_LAST_US, &tracker), hour;
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, at);
-	bool critical;
 
 	if (!tracker || (!may_report_flaps(health, at, (uint32_t)(tracker - health->trackers),
 					 day >= limits->warning) && !open))
 		return;
 	hour = count_flaps(health, at, HOUR_US, &tracker);
-	critical = hour >= limits->critical;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_LINK_FLAPPING, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.node = port->node, .port = at, .peer = port->peer, .either_end = true,
-		.since_wall_us = tracker->flaps_wall_us[day < FLAPS_MAX ? day - 1 : FLAPS_MAX - 1],
-		.at_us = tracker->flaps[0], .at_wall_us = tracker->flaps_wall_us[0], .cause = "cable" });
-	if (!open)
-		return;
-	health_link_subject(health, open, at);
+		.kind = FINDING_LINK_FLAPPING,
+		.severity = hour >= limits->critical ? FINDING_CRITICAL : FINDING_WARNING,
+		.port = &health->ports[at], .link = true, .either_end = true,
+		.since_wall_us = tracker->flaps[day < FLAPS_MAX ? day - 1 : FLAPS_MAX - 1].wall_us,
+		.at_us = tracker->flaps[0].us, .at_wall_us = tracker->flaps[0].wall_us, .cause = "cable" });
 	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; warning "
 		    "threshold: %.0f in 24 h", day, day == FLAPS_MAX ? " or more" : "", hour,
 		    hour == FLAPS_MAX ? " or more" : "", limits->warning);
 	health_number(open, "downs_24h", day);
 	health_number(open, "downs_1h", hour);
-	health_add_affected_link(health, open, at);
 }
 
 void health_links(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; health->down_ports && i < health->port_count; i++)
+	for (size_t i = 0; health->down_ports && i < health->port_count; i++)
 		if (represents_link(health, (uint32_t)i) && health_link_is_down(health, &health->ports[i]))
 			hold_down(health, (uint32_t)i);
-	for (i = 0; health->degraded_ports && i < health->port_count; i++)
+	for (size_t i = 0; health->degraded_ports && i < health->port_count; i++)
 		if (health->ports[i].degraded != DEGRADED_NO)
 			hold_degraded(health, (uint32_t)i);
-	for (i = 0; i < health->tracker_count; i++) {
+	for (size_t i = 0; i < health->tracker_count; i++) {
 		uint32_t at = health->trackers[i].port;
 
-		if (health->trackers[i].flaps[0] == HEALTH_LONG_AGO)
+		if (health->trackers[i].flaps[0].us == HEALTH_LONG_AGO)
 			continue;
 		if (!represents_link(health, at))
 			at = health->ports[at].peer;

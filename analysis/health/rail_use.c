@@ -14,7 +14,7 @@
 
 enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4,
        BUSY_WINDOWS = 3, IDLE_WINDOWS_MOST = 120,
-       RAIL_LATELY = 0xf, OFF_HOSTS_MOST = 2 };
+       RAIL_LAST_WINDOWS = 0xf, OFF_HOSTS_MOST = 2 };
 
 /* One host in this window. */
 struct rail_view {
@@ -34,15 +34,14 @@ struct rails {
 static bool rails_make(struct health *health, struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
-	size_t i, r;
 
 	rails->rails = shape->rail_count < RAILS_MOST ? shape->rail_count : RAILS_MOST;
 	rails->views = calloc(shape->host_count + 1, sizeof(*rails->views));
 	rails->ports = calloc(shape->host_count * rails->rails + 1, sizeof(*rails->ports));
 	if (!rails->views || !rails->ports)
 		return false;
-	for (i = 0; i < shape->host_count; i++)
-		for (r = 0; r < rails->rails; r++)
+	for (size_t i = 0; i < shape->host_count; i++)
+		for (size_t r = 0; r < rails->rails; r++)
 			rails->ports[i * rails->rails + r].port = FABRIC_NONE;
 	return true;
 }
@@ -82,14 +81,13 @@ static int compare_active(const void *a, const void *b)
 static void rails_take(struct health *health, struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
-	size_t r, i;
 
-	for (i = 0; i < shape->host_count; i++) {
+	for (size_t i = 0; i < shape->host_count; i++) {
 		rails->views[i].host = (uint32_t)i;
 		rails->views[i].first = (uint32_t)(i * rails->rails);
 	}
-	for (r = 0; r < rails->rails; r++)
-		for (i = 0; i < shape->rails[r].count; i++)
+	for (size_t r = 0; r < rails->rails; r++)
+		for (size_t i = 0; i < shape->rails[r].count; i++)
 			take_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
 	rails->count = shape->host_count;
 	qsort(rails->views, rails->count, sizeof(*rails->views), compare_active);
@@ -97,36 +95,29 @@ static void rails_take(struct health *health, struct rails *rails)
 
 static unsigned bits(uint64_t mask)
 {
-	unsigned count = 0;
+	return (unsigned)__builtin_popcountll(mask);
+}
 
-	for (; mask; mask &= mask - 1)
+/* Number of hosts from one on that use the same rails. */
+static size_t count_same(const struct rails *rails, size_t from)
+{
+	size_t count = 1;
+
+	while (from + count < rails->count && rails->views[from + count].active == rails->views[from].active)
 		count++;
 	return count;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare_doubles);
-	return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
 }
 
 /* Load of a rail relative to the median of the active rails of its host. */
 static double relative(const struct rails *rails, const struct rail_view *view, size_t rail)
 {
 	double values[RAILS_MOST], middle;
-	size_t count = 0, r;
+	size_t count = 0;
 
-	for (r = 0; r < rails->rails; r++)
+	for (size_t r = 0; r < rails->rails; r++)
 		if (view->active & UINT64_C(1) << r)
 			values[count++] = rails->ports[view->first + r].bytes;
-	middle = median(values, count);
+	middle = balance_median(values, count);
 	return middle > 0 ? rails->ports[view->first + rail].bytes / middle : NAN;
 }
 
@@ -147,25 +138,22 @@ static void shift(struct health *health, uint32_t *mask, int64_t *since_wall_us,
 }
 
 static void hold_imbalance(struct health *health, const struct health_tracker *tracker, const struct rails *rails,
-			   const struct rail_view *view, size_t rail, double beside)
+			   const struct rail_view *view, size_t rail, double others)
 {
-	const struct health_port *port = &health->ports[tracker->port];
 	const struct shape *shape = health->input->shape;
 	const char *host = shape->hosts[view->host].name;
+	double own = 100 * relative(rails, view, rail);
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .node = port->node, .port = tracker->port,
-		.peer = port->peer, .since_wall_us = tracker->rail_wall_us, .cause = "host" });
+		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .port = &health->ports[tracker->port],
+		.link = true, .since_wall_us = tracker->rail_wall_us, .cause = "host" });
 
-	if (!open)
-		return;
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
 	health_text(open,
 		    "carries %.0f %% of the load of the other %u rails of %s; %.0f %% on hosts that use the same rails "
-		    "(threshold: %.0f %% difference)", 100 * relative(rails, view, rail), bits(view->active) - 1, host,
-		    100 * beside, health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
-	health_number(open, "of_other_rails_percent", 100 * relative(rails, view, rail));
-	health_number(open, "like_hosts_percent", 100 * beside);
-	health_add_affected_link(health, open, tracker->port);
+		    "(threshold: %.0f %% difference)", own, bits(view->active) - 1, host, 100 * others,
+		    health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
+	health_number(open, "of_other_rails_percent", own);
+	health_number(open, "like_hosts_percent", 100 * others);
 }
 
 static bool is_open(struct health *health, enum finding_kind kind, uint32_t port)
@@ -182,17 +170,17 @@ static bool is_open(struct health *health, enum finding_kind kind, uint32_t port
 static void check_rail(struct health *health, const struct rails *rails, const struct rail_view *views, size_t count,
 		       size_t rail, double *values)
 {
-	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, beside;
-	size_t off_hosts = 0, i;
+	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, others;
+	size_t off_hosts = 0;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		values[i] = relative(rails, &views[i], rail);
-	beside = median(values, count);
-	for (i = 0; i < count; i++)
-		off_hosts += beside > 0 && fabs(relative(rails, &views[i], rail) / beside - 1) > limit;
-	for (i = 0; i < count; i++) {
+	others = balance_median(values, count);
+	for (size_t i = 0; i < count; i++)
+		off_hosts += others > 0 && fabs(relative(rails, &views[i], rail) / others - 1) > limit;
+	for (size_t i = 0; i < count; i++) {
 		double own = relative(rails, &views[i], rail);
-		bool off = beside > 0 && fabs(own / beside - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
+		bool off = others > 0 && fabs(own / others - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
 		struct health_tracker *tracker = rail_tracker(health, &rails->ports[views[i].first + rail], off);
 		unsigned windows;
 
@@ -201,25 +189,8 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 		shift(health, &tracker->rail_off, &tracker->rail_wall_us, off);
 		windows = bits(tracker->rail_off & ((1u << RAIL_WINDOWS) - 1));
 		if (windows >= RAIL_WINDOWS_OFF ||
-		    (tracker->rail_off & RAIL_LATELY && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
-			hold_imbalance(health, tracker, rails, &views[i], rail, beside);
-	}
-}
-
-static void check_like_hosts(struct health *health, const struct rails *rails, double *values)
-{
-	size_t i, n, r;
-
-	for (i = 0; i < rails->count; i += n) {
-		uint64_t active = rails->views[i].active;
-
-		for (n = 1; i + n < rails->count && rails->views[i + n].active == active; n++)
-			;
-		if (n < ALIKE_LEAST || bits(active) < 2)
-			continue;
-		for (r = 0; r < rails->rails; r++)
-			if (active & UINT64_C(1) << r)
-				check_rail(health, rails, &rails->views[i], n, r, values);
+		    (tracker->rail_off & RAIL_LAST_WINDOWS && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
+			hold_imbalance(health, tracker, rails, &views[i], rail, others);
 	}
 }
 
@@ -229,17 +200,15 @@ static void check_like_hosts(struct health *health, const struct rails *rails, d
  */
 static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alike, size_t *ret_others)
 {
-	const struct rail_view *view = &rails->views[from];
-	uint64_t missing = 0;
-	size_t i, n;
+	uint64_t own = rails->views[from].active, missing = 0;
+	size_t n;
 
 	*ret_others = 0;
-	for (i = 0; i < rails->count; i += n) {
-		uint64_t active = rails->views[i].active, more = active & ~view->active;
+	for (size_t i = 0; i < rails->count; i += n) {
+		uint64_t active = rails->views[i].active, more = active & ~own;
 
-		for (n = 1; i + n < rails->count && rails->views[i + n].active == active; n++)
-			;
-		if ((active & view->active) != view->active || !more || bits(more) > 2 || n < ALIKE_LEAST ||
+		n = count_same(rails, i);
+		if ((active & own) != own || !more || bits(more) > 2 || n < ALIKE_LEAST ||
 		    (alike > 1 && n < 10 * alike) || n <= *ret_others)
 			continue;
 		missing = more;
@@ -251,29 +220,25 @@ static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alik
 static void hold_unused(struct health *health, const struct health_tracker *tracker, const char *host,
 			const char *rail, size_t others)
 {
-	const struct health_port *port = &health->ports[tracker->port];
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .node = port->node, .port = tracker->port,
-		.peer = port->peer, .since_wall_us = tracker->unused_wall_us, .cause = "host" });
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .port = &health->ports[tracker->port],
+		.link = true, .since_wall_us = tracker->unused_wall_us, .cause = "host" });
 
-	if (!open)
-		return;
 	health_subject(open, "%s rail %s", host, rail);
 	health_text(open,
 		    "carries no traffic while the other rails of %s are busy; %zu comparable hosts use this rail "
 		    "(threshold: %u)", host, others, ALIKE_LEAST);
 	health_number(open, "like_hosts", (double)others);
-	health_add_affected_link(health, open, tracker->port);
 }
 
 static void check_unused(struct health *health, const struct rails *rails, size_t from, size_t alike)
 {
 	const struct shape *shape = health->input->shape;
-	size_t others, i, r;
+	size_t others;
 	uint64_t missing = unused_rails(rails, from, alike, &others);
 
-	for (i = from; i < from + alike; i++)
-		for (r = 0; r < rails->rails; r++) {
+	for (size_t i = from; i < from + alike; i++)
+		for (size_t r = 0; r < rails->rails; r++) {
 			const struct rail_view *view = &rails->views[i];
 			bool unused = missing & UINT64_C(1) << r;
 			struct health_tracker *tracker;
@@ -298,12 +263,12 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 	const struct shape *shape = health->input->shape;
 	struct health_open_finding *open;
 	uint64_t compute = 0, used = 0;
-	size_t busy = 0, i, r;
+	size_t busy = 0, r;
 
 	for (r = 0; r < rails->rails; r++)
 		if (shape->rails[r].class == CLASS_COMPUTE)
 			compute |= UINT64_C(1) << r;
-	for (i = 0; i < rails->count; i++) {
+	for (size_t i = 0; i < rails->count; i++) {
 		used |= rails->views[i].active;
 		busy += rails->views[i].active != 0;
 	}
@@ -317,10 +282,7 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 	if (++health->rail_idle_windows < RAIL_WINDOWS)
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = HEALTH_NONE, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = (uint8_t)(r + 1), .cause = "job" });
-	if (!open)
-		return;
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .tag = (uint8_t)(r + 1), .cause = "job" });
 	health_subject(open, "rail %s", shape->rails[r].name);
 	health_text(open, "none of the %zu busy hosts uses rail %s; the other %u rails are in use", busy,
 		    shape->rails[r].name, bits(compute) - 1);
@@ -331,9 +293,8 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 static uint32_t count_alike(const struct rails *rails, uint64_t active)
 {
 	uint32_t count = 0;
-	size_t i;
 
-	for (i = 0; i < rails->count; i++)
+	for (size_t i = 0; i < rails->count; i++)
 		count += rails->views[i].active == active;
 	return count;
 }
@@ -341,18 +302,14 @@ static uint32_t count_alike(const struct rails *rails, uint64_t active)
 static void hold_idle(struct health *health, const struct health_host *host, uint32_t peers)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = host->first, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .since_wall_us = host->idle_wall_us, .cause = "idle" });
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = &health->nodes[host->first],
+		.since_wall_us = host->idle_wall_us, .cause = "idle", .subject = host->name });
 
-	if (!open)
-		return;
-	health_subject(open, "%s", host->name);
 	health_text(open,
 		    "carries no traffic on any rail, while %u hosts that were busy on the same rails continue: its "
 		    "work ended, or uses another network", peers);
 	health_number(open, "like_hosts", peers);
-	open->finding.host_count = open->finding.hosts_touched = 0;
-	health_add_affected(open, host->name);
+	health_affected_host(open, host->name);
 }
 
 static struct health_host *host_of_view(struct health *health, const struct rail_view *view)
@@ -396,18 +353,18 @@ static void record_busy(struct health *health, const struct rails *rails, const 
 static void check_idle(struct health *health, const struct rails *rails)
 {
 	uint32_t stopped[IDLE_WINDOWS_MOST + 1] = { 0 }, alike, with;
-	size_t known = 0, all = 0, i;
+	size_t known = 0, all = 0;
 
-	for (i = 0; i < rails->count; i++) {
+	for (size_t i = 0; i < rails->count; i++) {
 		known += rails->views[i].known != 0;
 		all += health->input->shape->hosts[rails->views[i].host].class == CLASS_COMPUTE;
 	}
 	/* With too few readings no host is known to be idle. */
 	if (known * 10 < all * 9)
 		return;
-	for (i = 0; i < rails->count; i++)
+	for (size_t i = 0; i < rails->count; i++)
 		record_busy(health, rails, &rails->views[i], stopped);
-	for (i = 0; i < rails->count; i++) {
+	for (size_t i = 0; i < rails->count; i++) {
 		struct health_host *host = host_of_view(health, &rails->views[i]);
 
 		if (!host || !host->idle_windows || host->busy_windows < BUSY_WINDOWS)
@@ -427,7 +384,7 @@ void health_rails(struct health *health)
 {
 	struct rails rails = { 0 };
 	double *values;
-	size_t i, n;
+	size_t n;
 
 	if (health->input->shape->rail_count < 2)
 		return;
@@ -436,11 +393,14 @@ void health_rails(struct health *health)
 		health->failed = true;
 	} else {
 		rails_take(health, &rails);
-		check_like_hosts(health, &rails, values);
-		for (i = 0; i < rails.count; i += n) {
-			for (n = 1; i + n < rails.count && rails.views[i + n].active == rails.views[i].active; n++)
-				;
-			if (rails.views[i].active)
+		for (size_t i = 0; i < rails.count; i += n) {
+			uint64_t active = rails.views[i].active;
+
+			n = count_same(&rails, i);
+			for (size_t r = 0; r < rails.rails && n >= ALIKE_LEAST && bits(active) >= 2; r++)
+				if (active & UINT64_C(1) << r)
+					check_rail(health, &rails, &rails.views[i], n, r, values);
+			if (active)
 				check_unused(health, &rails, i, n);
 		}
 		check_unused_by_all(health, &rails);
@@ -458,40 +418,34 @@ void health_miswired(struct health *health)
 {
 	const struct shape *shape = health->input->shape;
 	const struct fabric *fabric = health->input->fabric;
-	size_t i, j;
 
-	for (i = 0; i < shape->miswired_count; i++) {
+	for (size_t i = 0; i < shape->miswired_count; i++) {
 		const struct shape_miswired *wrong = &shape->miswired[i];
-		uint32_t host = shape->nodes[fabric->ports[wrong->port].node].host, at = health->port_of[wrong->port];
+		uint32_t node = fabric->ports[wrong->port].node, host = shape->nodes[node].host;
 		uint32_t rail = shape->ports[wrong->port].rail;
 		struct health_open_finding *open;
 		unsigned ports = 1;
 		char leaf[NODE_NAME_SIZE];
 		bool first = true;
 
-		for (j = 0; j < shape->miswired_count; j++) {
-			uint32_t other = shape->nodes[fabric->ports[shape->miswired[j].port].node].host;
+		for (size_t j = 0; j < shape->miswired_count; j++) {
+			uint32_t other = fabric->ports[shape->miswired[j].port].node;
 
-			if (j == i || host == SHAPE_NONE || other != host)
+			if (j == i || host == SHAPE_NONE || shape->nodes[other].host != host)
 				continue;
-			first &= health->nodes[health->ports[at].node].guid <
-				 fabric->nodes[fabric->ports[shape->miswired[j].port].node].guid;
+			first &= fabric->nodes[node].guid < fabric->nodes[other].guid;
 			ports++;
 		}
 		if (!first)
 			continue;
 		open = health_hold(health, &(struct health_case){
-			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING, .node = health->ports[at].node,
-				.port = at,
-			.peer = health->ports[at].peer, .cause = ports > 1 ? "swapped" : "cabling" });
-		if (!open)
-			continue;
-		health_link_subject(health, open, at);
+			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING,
+			.port = &health->ports[health->port_of[wrong->port]], .link = true,
+			.cause = ports > 1 ? "swapped" : "cabling" });
 		names_short(fabric->nodes[wrong->leaf].name, leaf);
 		health_text(open, "rail %s is cabled to %.100s, a leaf of rail %s; %u HCAs of this host are miswired",
 			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, leaf,
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);
-		health_add_affected_link(health, open, at);
 	}
 }

@@ -77,9 +77,7 @@ static void restore_node(struct health *health, const struct finding *finding)
 
 static double number_of(const struct finding *finding, const char *key, double otherwise)
 {
-	unsigned i;
-
-	for (i = 0; i < finding->number_count; i++)
+	for (unsigned i = 0; i < finding->number_count; i++)
 		if (finding->numbers[i].key && !strcmp(finding->numbers[i].key, key))
 			return finding->numbers[i].value;
 	return otherwise;
@@ -99,13 +97,13 @@ static int64_t span_of_errors(const struct health *health, const struct finding 
 static void restore_errors(struct health *health, const struct finding *finding)
 {
 	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
+	enum health_ring_kind kind = symbols ? RING_SYMBOLS : RING_RECEIVE;
 	int64_t bucket_us = symbols ? SYMBOL_BUCKET_US : ERROR_BUCKET_US;
 	double per_hour = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
 				    health->settings.limits[finding->kind].warning);
 	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
 	struct health_tracker *tracker;
-	struct health_ring *ring;
-	int64_t span_us, back_us;
+	int64_t span_us;
 	uint32_t at;
 
 	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
@@ -114,18 +112,17 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	tracker = health_track(health, health->nodes[at].first_port + finding->port);
 	if (!tracker)
 		return;
-	ring = symbols ? &tracker->symbols : &tracker->receive;
 	tracker->error_us = health->now_us;
 	span_us = span_of_errors(health, finding, (int64_t)(hours * (double)HOUR_US), bucket_us);
-	for (back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
+	for (int64_t back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
 		double until = per_hour * hours * (1 - (double)back_us / (double)span_us);
 		uint64_t count = until - given >= 1 ? (uint64_t)(until - given) : 0;
 
 		given += (double)count;
 		if (count && back_us < health->now_us)
-			ring_add(ring, health->now_us - back_us, bucket_us, count, finding->since_us);
+			health_ring_add(tracker, kind, health->now_us - back_us, count, finding->since_us);
 	}
-	ring->since_wall_us = finding->since_us;
+	tracker->rings[kind].since_wall_us = finding->since_us;
 }
 
 /* Continue the time and the number of sweeps without a response. */
@@ -138,17 +135,17 @@ static void restore_silence(struct health *health, const struct finding *finding
 	if (finding->since_us > health->wall_us || !map_get(&health->by_guid, finding->node_guid, &at))
 		return;
 	node = &health->nodes[at];
-	node->silent_sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1;
-	node->silent_wall_us = finding->since_us;
-	node->responded_us = health->now_us - (health->wall_us - finding->since_us);
+	node->silence = (struct debounce){
+		.sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1,
+		.good_us = health->now_us - (health->wall_us - finding->since_us),
+		.bad_wall_us = finding->since_us,
+	};
 }
 
 void health_restore_state(struct health *health)
 {
-	size_t i;
-
-	for (i = 0; i < health->open.count; i++) {
-		const struct finding *finding = &health->open.list[i]->finding;
+	for (size_t i = 0; i < health->open.count; i++) {
+		const struct finding *finding = health->open.list[i];
 
 		if (finding->kind == FINDING_LINK_DOWN)
 			restore_link(health, finding);
@@ -164,9 +161,8 @@ void health_restore_state(struct health *health)
 static bool is_up(const struct health *health, uint32_t at)
 {
 	const struct health_node *node = &health->nodes[at];
-	uint32_t i;
 
-	for (i = node->first_port; node->now != FABRIC_NONE && i < node->first_port + node->slots; i++)
+	for (uint32_t i = node->first_port; node->now != FABRIC_NONE && i < node->first_port + node->slots; i++)
 		if (health->ports[i].link == LINK_IS_UP)
 			return true;
 	return false;
@@ -176,11 +172,9 @@ static bool is_up(const struct health *health, uint32_t at)
 static bool has_host(const struct health *health, const struct finding *finding)
 {
 	uint32_t node;
-	unsigned i;
-	size_t h;
 
-	for (h = 0; h < health->host_count; h++)
-		for (i = 0; i < finding->host_count; i++) {
+	for (size_t h = 0; h < health->host_count; h++)
+		for (unsigned i = 0; i < finding->host_count; i++) {
 			if (strcmp(health->hosts[h].name, finding->hosts[i]) != 0)
 				continue;
 			for (node = health->hosts[h].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
@@ -194,14 +188,11 @@ static bool has_host(const struct health *health, const struct finding *finding)
 static void restart_to_missing(struct health *health, struct health_open_finding *restart, uint32_t at)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = at, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .since_wall_us = restart->finding.since_us, .cause = "host" });
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = &health->nodes[at],
+		.since_wall_us = restart->finding.since_us, .cause = "host", .subject = restart->finding.subject });
 
 	health_drop(restart);
-	if (!open)
-		return;
 	open->restored = true;
-	health_subject(open, "%s", restart->finding.subject);
 	health_text(open, "all HCAs of %s have been down for more than %lld min", restart->finding.subject,
 		    (long long)(health->settings.missing_after_us / MINUTE_US));
 	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
@@ -211,10 +202,10 @@ static void restart_to_missing(struct health *health, struct health_open_finding
 
 void health_restored_nodes(struct health *health)
 {
-	size_t i, count = health->open.count;
+	size_t count = health->open.count;
 
-	for (i = 0; i < count; i++) {
-		struct health_open_finding *open = health->open.list[i];
+	for (size_t i = 0; i < count; i++) {
+		struct health_open_finding *open = health_open_at(health, i);
 		const struct finding *finding = &open->finding;
 		int64_t gone_us = health->wall_us - finding->since_us;
 		uint32_t at;

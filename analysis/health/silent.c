@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Unresponsive nodes: links are up, the performance agent does not respond. */
+/*
+ * Unresponsive nodes, whose links are up while the performance agent does not respond; and the
+ * share of ports that were read.
+ */
+#include <string.h>
+
 #include "analysis/health/state.h"
 
 /* All switches that an HCA is cabled to are unresponsive. */
 static bool is_behind_silent_switch(const struct health *health, const struct health_node *node)
 {
-	uint32_t cabled = 0, i;
+	uint32_t cabled = 0;
 
-	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_node *other;
 
 		if (health->ports[i].peer == HEALTH_NONE)
 			continue;
 		other = &health->nodes[health->ports[health->ports[i].peer].node];
-		if (other->type != NODE_SWITCH || !other->silent_sweeps)
+		if (other->type != NODE_SWITCH || !other->silence.sweeps)
 			return false;
 		cabled++;
 	}
@@ -27,20 +32,17 @@ static bool is_behind_silent_switch(const struct health *health, const struct he
  */
 static void mark_behind_silent_switch(struct health *health)
 {
-	uint32_t i;
-
-	for (i = 0; i < health->node_count; i++) {
+	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = &health->nodes[i];
 
 		node->behind_silent_switch = node->type == NODE_CA && node->polled && !node->responded &&
-			is_behind_silent_switch(health, node) &&
-				    !health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
+					     is_behind_silent_switch(health, node) &&
+					     !health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
 		if (!node->behind_silent_switch)
 			continue;
 		health->nodes_silent -= node->silent;
 		node->silent = true;
-		node->silent_sweeps = 0;
-		node->responded_us = health->now_us;
+		node->silence = (struct debounce){ .good_us = health->now_us };
 	}
 }
 
@@ -48,30 +50,16 @@ static void mark_behind_silent_switch(struct health *health)
 static void find_silent(struct health *health)
 {
 	const struct health_settings *settings = &health->settings;
-	size_t i;
 
 	health->nodes_polled = health->nodes_silent = 0;
-	for (i = 0; i < health->node_count; i++) {
+	for (size_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = &health->nodes[i];
+		bool silent = node->polled && !node->responded;
 
-		if (!node->polled) {
-			node->silent = false;
-			node->silent_sweeps = 0;
-			node->responded_us = health->now_us;
-			continue;
-		}
-		health->nodes_polled++;
-		if (node->responded) {
-			node->silent = false;
-			node->silent_sweeps = 0;
-			node->responded_us = health->now_us;
-			continue;
-		}
-		if (!node->silent_sweeps++)
-			node->silent_wall_us = health->wall_us;
-		node->silent = (node->silent_sweeps >= settings->silent_sweeps &&
-				health->now_us - node->responded_us >= settings->silent_after_us) ||
-			       health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
+		node->silent = health_debounce(health, &node->silence, silent, settings->silent_sweeps,
+					       settings->silent_after_us,
+					       silent && health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0));
+		health->nodes_polled += node->polled > 0;
 		health->nodes_silent += node->silent;
 	}
 	mark_behind_silent_switch(health);
@@ -82,46 +70,36 @@ static void find_silent(struct health *health)
 static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const char *host)
 {
 	const struct health_node *node = &health->nodes[at];
-	bool is_switch = node->type == NODE_SWITCH;
-	struct health_open_finding *open;
+	bool is_switch = node->type == NODE_SWITCH, is_host = hcas > 1;
+	int64_t silent_us = health->now_us - node->silence.good_us;
+	struct health_open_finding *open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_SILENT, .severity = is_switch ? FINDING_CRITICAL : FINDING_WARNING, .node = node,
+		.since_wall_us = node->silence.bad_wall_us, .cause = is_switch ? "switch" : is_host ? "host" : "hca",
+		.subject = is_host ? host : NULL });
 	char since[32];
 
-	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_SILENT, .severity = is_switch ? FINDING_CRITICAL : FINDING_WARNING, .node = at,
-		.port = HEALTH_NONE, .peer = HEALTH_NONE, .since_wall_us = node->silent_wall_us,
-		.cause = is_switch ? "switch" : hcas > 1 ? "host" : "hca" });
-	if (!open)
-		return;
-	if (host && hcas > 1) {
-		health_subject(open, "%s", host);
+	health_duration(silent_us, since);
+	if (is_host)
 		health_text(open, "%u HCAs of %s have not responded for %s (%u sweeps); their links are up", hcas, host,
-			    health_duration(health->now_us - node->responded_us, since), node->silent_sweeps);
-	} else {
-		health_subject(open, "%s", node->name);
-		health_text(open, "%s has not responded for %s (%u sweeps); its links are up", node->name,
-			    health_duration(health->now_us - node->responded_us, since), node->silent_sweeps);
-	}
-	health_number(open, "silent_s", (double)(health->now_us - node->responded_us) / SECOND_US);
-	health_number(open, "silent_sweeps", node->silent_sweeps);
-	health_number(open, "nodes", hcas);
-	if (open->affected_generation == health->generation)
-		return;
-	open->affected_generation = health->generation;
-	open->finding.host_count = open->finding.hosts_touched = 0;
-	if (host)
-		health_add_affected(open, host);
+			    since, node->silence.sweeps);
 	else
-		health_add_affected_below(health, open, at);
+		health_text(open, "%s has not responded for %s (%u sweeps); its links are up", node->name, since,
+			    node->silence.sweeps);
+	health_number(open, "silent_s", (double)silent_us / SECOND_US);
+	health_number(open, "silent_sweeps", node->silence.sweeps);
+	health_number(open, "nodes", hcas);
+	if (host)
+		health_affected_host(open, host);
+	else
+		health_affected_below(health, open, at);
 }
 
 static void report_silent(struct health *health)
 {
-	uint32_t i, at;
-
-	for (i = 0; i < health->host_count; i++) {
+	for (uint32_t i = 0; i < health->host_count; i++) {
 		uint32_t first = HEALTH_NONE, count = 0;
 
-		for (at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+		for (uint32_t at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
 			if (!health->nodes[at].silent || health->nodes[at].behind_silent_switch)
 				continue;
 			count++;
@@ -131,7 +109,7 @@ static void report_silent(struct health *health)
 		if (count)
 			hold_silent(health, first, count, health->hosts[i].name);
 	}
-	for (i = 0; i < health->node_count; i++)
+	for (uint32_t i = 0; i < health->node_count; i++)
 		if (health->nodes[i].silent && health->nodes[i].host == HEALTH_NONE)
 			hold_silent(health, i, 1, NULL);
 }
@@ -141,4 +119,86 @@ void health_silent(struct health *health)
 	find_silent(health);
 	if (!health->mass_silence)
 		report_silent(health);
+}
+
+/*
+ * Switches respond, and no HCA except that of this host does: an access problem, not faults of the
+ * HCAs.
+ */
+static bool is_only_hcas(const struct health *health)
+{
+	uint32_t polled = 0, responded = 0, switches = 0;
+
+	for (size_t i = 0; i < health->node_count; i++) {
+		const struct health_node *node = &health->nodes[i];
+
+		if (!node->polled || (node->now != HEALTH_NONE && node->now == health->input->fabric->from_node))
+			continue;
+		if (node->type == NODE_SWITCH) {
+			switches += node->responded > 0;
+		} else {
+			polled++;
+			responded += node->responded > 0;
+		}
+	}
+	return polled >= 2 && !responded && switches;
+}
+
+static const char *coverage_cause(const struct health *health, uint64_t missing, uint64_t unread)
+{
+	if (unread * 2 > missing)
+		return "sweep-cut";
+	if (health->unidentified * 2 > missing)
+		return "unidentified-nodes";
+	return is_only_hcas(health) ? "hcas-silent" : "silent";
+}
+
+void health_coverage(struct health *health)
+{
+	const struct health_settings *settings = &health->settings;
+	const struct health_limits *limits = &settings->limits[FINDING_COVERAGE];
+	/* Behind each link to an unidentified node is at least one port that is not read. */
+	uint64_t all = health->unidentified, missing = health->unidentified, unread = 0;
+	struct health_open_finding *open;
+	const char *cause;
+	double percent;
+
+	for (size_t i = 0; i < health->node_count; i++) {
+		const struct health_node *node = &health->nodes[i];
+
+		all += node->polled + node->unread;
+		/* An unresponsive node has a finding of its own, except during a mass failure. */
+		if (node->silent && !health->mass_silence)
+			continue;
+		missing += node->polled - node->responded + node->unread;
+		unread += node->unread;
+	}
+	percent = all ? 100.0 - 100.0 * (double)missing / (double)all : 100;
+	if (!health_debounce(health, &health->coverage, percent < limits->warning, settings->silent_sweeps,
+			     settings->silent_after_us, health_find(health, FINDING_COVERAGE, 0, 0, 0)))
+		return;
+	cause = coverage_cause(health, missing, unread);
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_COVERAGE, .severity = percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING,
+		.since_wall_us = health->coverage.bad_wall_us, .cause = cause });
+	if (!strcmp(cause, "hcas-silent"))
+		health_text(open,
+			    "%.1f %% of %llu ports were read (threshold %.0f %%); switches respond and HCAs do not: "
+			    "a PM_Key is set, or this host is not a full member of the default partition",
+			    percent, (unsigned long long)all, limits->warning);
+	else if (!strcmp(cause, "unidentified-nodes"))
+		health_text(open,
+			    "%.1f %% of %llu ports were read (threshold %.0f %%); %zu have a link to an unidentified "
+			    "node, which has not responded to any discovery: it hangs, or has an M_Key",
+			    percent, (unsigned long long)all, limits->warning, health->unidentified);
+	else
+		health_text(open,
+			    "%.1f %% of %llu ports were read (threshold %.0f %%); %llu were not reached before the end "
+			    "of the sweep, %u nodes are unresponsive",
+			    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread,
+			    health->nodes_silent);
+	health_number(open, "coverage_percent", percent);
+	health_number(open, "ports_missing", (double)missing);
+	health_number(open, "ports_to_unidentified_nodes", (double)health->unidentified);
+	health_number(open, "nodes_silent", health->nodes_silent);
 }

@@ -28,6 +28,12 @@ enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
 enum health_link { LINK_NEVER_UP, LINK_IS_UP, LINK_IS_DOWN };
 enum health_degraded { DEGRADED_NO, DEGRADED_WIDTH, DEGRADED_SPEED, DEGRADED_BY_CONFIG };
 
+/* A condition that must last for some sweeps and some time before it is reported. */
+struct debounce {
+	unsigned sweeps;              /* consecutive bad ones */
+	int64_t good_us, bad_wall_us; /* last good sweep, 0: none yet; first bad one since */
+};
+
 /* A port. Kept small: there are many, and most of them are healthy. */
 struct health_port {
 	uint32_t node, peer;     /* peer: index of a port, remembered while the link is down; or NONE */
@@ -65,8 +71,7 @@ struct health_node {
 
 	/* silent.c: */
 	uint32_t polled, responded, unread; /* ports, in this step */
-	uint32_t silent_sweeps;
-	int64_t responded_us, silent_wall_us;
+	struct debounce silence;
 	bool silent;                  /* unresponsive for long enough to be reported */
 	bool behind_silent_switch;    /* unresponsive because its switch is */
 
@@ -115,6 +120,9 @@ struct health_ring {
 	int64_t since_wall_us;        /* first count since the ring was empty */
 };
 
+/* The rings of a tracker; counters.c has their counters and lengths. */
+enum health_ring_kind { RING_SYMBOLS, RING_RECEIVE, RING_REMOTE, RING_DISCARDS, RING_DROPS, RING_FEC, RING_COUNT };
+
 /* Causes of a link that is down: between switches, and to a host. */
 #define LINK_CAUSE_TRUNK "cable"
 #define LINK_CAUSE_EDGE "cable-or-hca"
@@ -125,13 +133,12 @@ struct health_ring {
 /* Recent errors and load anomalies of a port. */
 struct health_tracker {
 	uint32_t port;
-	struct health_ring symbols, receive, remote, discards, drops, fec;
+	struct health_ring rings[RING_COUNT];
 	int64_t error_us;             /* last error */
 	int64_t flap_since_us;        /* flaps are above the threshold since; LONG_AGO: they are not */
 	int64_t edge_since_us;        /* errors of a host link are above the threshold since; LONG_AGO */
 	bool reportable;              /* errors above the threshold may be reported in this step */
-	int64_t flaps[FLAPS_MAX];     /* newest first; LONG_AGO: none */
-	int64_t flaps_wall_us[FLAPS_MAX];
+	struct health_flap { int64_t us, wall_us; } flaps[FLAPS_MAX]; /* newest first; LONG_AGO: none */
 	/* One bit for each of the last windows, newest in bit 0. */
 	uint32_t stalled, stalled_critical, rail_off, unused;
 	int64_t rail_wall_us, unused_wall_us; /* start of the first of those windows */
@@ -148,10 +155,8 @@ struct health_tracker {
 
 /* Sums of one port over the current window. */
 struct health_load {
-	double elapsed_us, xmit_bytes, rcv_bytes, stall_us, discards;
-	uint16_t sweeps;
+	struct balance_load sum;      /* stall in us */
 	bool lost;                    /* a sweep without a reading, or without the data counters */
-	bool stall_lost, discards_lost;
 };
 
 struct health_open_finding {
@@ -162,12 +167,6 @@ struct health_open_finding {
 	bool is_new, changed, dropped;
 	bool restored;                /* and not held since */
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
-};
-
-/* A condition that must last for some sweeps and some time before it is reported. */
-struct debounce {
-	unsigned sweeps;              /* consecutive bad ones */
-	int64_t good_us, bad_wall_us; /* last good sweep; first bad one since */
 };
 
 struct health {
@@ -190,11 +189,12 @@ struct health {
 	struct map host_by_name;
 	uint32_t *port_of;            /* by port of the fabric: index into ports */
 	size_t port_of_capacity;
-	struct { uint32_t nodes_added, nodes_gone, links_added, links_gone, links_moved; } changes; /* of this step */
+	/* Of this step: */
+	struct { uint32_t nodes_added, nodes_removed, links_added, links_removed, links_moved; } changes;
 	size_t unidentified;          /* ports of this fabric with a link to an unidentified node */
 	size_t down_ports, degraded_ports;
 
-	/* tracker.c, counters.c: */
+	/* counters.c: */
 	struct health_tracker *trackers;
 	size_t tracker_count, tracker_capacity;
 	int64_t pruned_us;            /* last health_prune_trackers() */
@@ -239,8 +239,7 @@ struct health {
 	unsigned rail_idle_windows;   /* in which no host used one of the rails */
 
 	/* fabric_wide.c, expected.c: */
-	struct debounce coverage, sm_lost, sm_duplicate;
-	int64_t expected_good_us, expected_bad_wall_us;
+	struct debounce coverage, sm_lost, sm_duplicate, expected;
 	uint64_t sm_guid;
 	struct {
 		struct route_hole *holes;
@@ -252,37 +251,39 @@ struct health {
 
 	/* health.c: */
 	struct {
-		struct health_open_finding **list;
-		struct finding **views;     /* the same findings, for health_open() */
+		struct finding **list;      /* each in a struct health_open_finding */
 		size_t count, capacity;
 		struct map by_key;
 	} open;
 	bool restored;                /* restored findings wait for the first step */
 	uint64_t affected_pass;       /* number of the current walk over affected hosts */
+	struct health_open_finding ignored; /* what health_hold() returns instead of none */
 };
 
 /* health.c */
 
-/* A finding as a rule sees it in this step. */
+/* A finding as a rule sees it in this step; what is 0 or NULL does not apply. */
 struct health_case {
 	enum finding_kind kind;
 	enum finding_severity severity;
-	uint32_t node;         /* or NONE: the whole fabric */
-	uint32_t port;         /* index, or NONE: the node itself; with a port, node is its node */
-	uint32_t peer;         /* port, or NONE */
-	uint8_t tag;
+	const struct health_node *node; /* NULL: that of the port, or the whole fabric */
+	const struct health_port *port; /* NULL: the node itself */
+	bool link;             /* the port with its peer: names both, and the affected hosts */
 	bool either_end;       /* an open finding at the peer is the same finding */
+	uint8_t tag;
 	int64_t since_wall_us; /* used when the finding opens */
 	int64_t at_us, at_wall_us; /* when it held; 0: now */
 	const char *cause;
+	const char *subject;   /* NULL: the name of the link, port or node, else "fabric" */
 };
 
 /*
  * health_hold - open a finding, or keep it open
- * Its numbers are emptied. Return: the finding, for its text and numbers; NULL where the kind is
- * disabled or memory is out (health->failed).
+ * Its numbers are emptied, its subject is set. Return: the finding, for its text and numbers; one
+ * that is never reported where the kind is disabled or memory is out (health->failed).
  */
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what);
+struct health_open_finding *health_open_at(const struct health *health, size_t at);
 struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
 					uint8_t tag);
 /* health_find_link - an open finding of a kind at either end of a link. */
@@ -293,22 +294,30 @@ void health_drop(struct health_open_finding *open);
 void health_subject(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void health_text(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void health_number(struct health_open_finding *open, const char *key, double value);
+/* The affected hosts of a finding: none, one more, or this one alone. */
+void health_clear_affected(struct health_open_finding *open);
 void health_add_affected(struct health_open_finding *open, const char *host);
+void health_affected_host(struct health_open_finding *open, const char *host);
 
 /*
  * health_debounce - record whether a condition holds in this sweep
- * Return: whether it has lasted for silent_sweeps and silent_after_us, or its finding is open.
+ * Return: whether it has lasted for @sweeps and @after_us, or its finding is open.
  */
-bool health_debounce(struct health *health, struct debounce *debounce, bool bad, enum finding_kind kind, uint8_t tag);
+bool health_debounce(struct health *health, struct debounce *debounce, bool bad, unsigned sweeps, int64_t after_us,
+		     bool is_open);
 
 /* labels.c */
 #define HEALTH_LABEL 160
 const char *health_port_label(const struct health *health, uint32_t port, char ret[HEALTH_LABEL]);
 /* health_link_subject - "leaf01/12 (cage 6.2) - spine09/3", the end of the lower tier first. */
-void health_link_subject(struct health *health, struct health_open_finding *open, uint32_t port);
-/* health_add_affected_link - the host at the end of a link, or the hosts below a trunk. */
-void health_add_affected_link(struct health *health, struct health_open_finding *open, uint32_t port);
-void health_add_affected_below(struct health *health, struct health_open_finding *open, uint32_t node);
+void health_link_subject(const struct health *health, struct health_open_finding *open, uint32_t port);
+/*
+ * health_affected_link - the host at the end of a link, or the hosts below a trunk
+ * health_affected_below - the hosts below a switch
+ * Both list them once for each fabric.
+ */
+void health_affected_link(struct health *health, struct health_open_finding *open, uint32_t port);
+void health_affected_below(struct health *health, struct health_open_finding *open, uint32_t node);
 /* health_duration - "42 s", "17 min", "3 h". */
 const char *health_duration(int64_t us, char ret[32]);
 
@@ -335,7 +344,7 @@ uint32_t health_edge_host(const struct health *health, uint32_t port);
 bool health_is_charged(const struct health *health, uint32_t port);
 void health_inventory_done(struct health *health);
 
-/* tracker.c */
+/* counters.c */
 void health_tracker_init(struct health_tracker *tracker, uint32_t port);
 /*
  * health_track - the tracker of a port, created on demand; may move the others. Return: NULL: no
@@ -349,22 +358,46 @@ bool health_errors_count(const struct health *health, const struct health_tracke
  * Otherwise every port would have one eventually: 80 MB with 65,536 ports.
  */
 void health_prune_trackers(struct health *health);
-
-/* counters.c */
-void ring_add(struct health_ring *ring, int64_t now_us, int64_t bucket_us, uint64_t count, int64_t wall_us);
-uint64_t ring_sum(struct health_ring *ring, int64_t now_us, int64_t bucket_us, unsigned buckets, unsigned *ret_sweeps);
-/* Length and number of the buckets that rules evaluate. */
+/* health_ring_add - @at_us: CLOCK_BOOTTIME of the count */
+void health_ring_add(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us, uint64_t count,
+		     int64_t wall_us);
+/*
+ * health_ring_sum - sum of the last @buckets, 0: of all
+ * @ret_sweeps: number of sweeps with a count above 0, or NULL
+ */
+double health_ring_sum(const struct health *health, struct health_tracker *tracker, enum health_ring_kind kind,
+		       unsigned buckets, unsigned *ret_sweeps);
+/* Lengths of their buckets; that of all others is a minute. */
 #define ERROR_BUCKET_US (5 * MINUTE_US)
 #define SYMBOL_BUCKET_US (10 * MINUTE_US)
-enum { SYMBOL_BUCKETS = 24, ERROR_BUCKETS = 12, DISCARD_BUCKETS = 10, DROP_BUCKETS = 5, FEC_BUCKETS = 10 };
+enum { SYMBOL_BUCKETS = 24, DISCARD_BUCKETS = 10 };
 void health_record_counters(struct health *health);
 /* health_is_training - the link came up so recently that its errors are due to training. */
 bool health_is_training(const struct health *health, uint32_t port);
 /* health_forget_recent - remove what a tracker recorded since @from_us. */
 void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us);
 
+/* isolated.c */
+
+/* The isolated HCAs of a host. */
+struct health_host_view {
+	uint32_t cabled, isolated, recent; /* recent: within restart_within of the last */
+	uint32_t behind_isolated;          /* their leaf is isolated, too */
+	uint32_t first;                /* with the lowest GUID, or HEALTH_NONE */
+	int64_t last_us, wall_us;      /* of the last failure; of the first recent one */
+};
+
+/* health_find_isolated - mark isolated nodes and hosts from the current links, and cluster them. */
+void health_find_isolated(struct health *health);
+
+/* health_view_host - as of the last health_find_isolated(). */
+struct health_host_view health_view_host(const struct health *health, const struct health_host *host);
+
+/* health_cluster_of - the node that represents the cluster of node @at; @at if it is in none. */
+uint32_t health_cluster_of(struct health *health, uint32_t at);
+
 /*
- * isolated.c: health_forget_host - remove recent errors and flaps of the ports of a host: its
+ * health_forget_host - remove recent errors and flaps of the ports of a host: its
  * restart caused them.
  */
 void health_forget_host(struct health *health, uint32_t host);
@@ -394,6 +427,7 @@ void health_restored_nodes(struct health *health);
 /* The rules, in the order in which they run. */
 void health_nodes(struct health *health);    /* missing nodes, restarts */
 void health_silent(struct health *health);
+void health_coverage(struct health *health); /* silent.c */
 void health_links(struct health *health);    /* down, degraded, flapping */
 void health_errors(struct health *health);   /* symbol errors, receive errors, FEC, discards */
 void health_window(struct health *health);   /* congestion.c: once per window, also runs the next three */
@@ -401,9 +435,6 @@ void health_reread(struct health *health);   /* imbalance.c: requested tables th
 void health_balance(struct health *health);
 void health_rails(struct health *health);
 void health_fabric(struct health *health);   /* coverage, SM, resets, routes, topology; runs the next two */
-void health_expected(struct health *health);
 void health_miswired(struct health *health); /* rail_use.c */
-
-enum { EXPECTED_TAG = 1 }; /* of FINDING_TOPOLOGY_CHANGED: fewer than expected */
 
 #endif

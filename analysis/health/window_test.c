@@ -1,54 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/test_world.h"
+#include "base/unit_test.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
-/* 4 leafs with 8 hosts each, 8 uplinks. */
+/* 4 leaves with 8 hosts each, 8 uplinks. */
 static const struct world_shape single = { 4, 8, 1, 32, 1 };
 
 static const struct world_shape many_hosts = { 4, 4, 2, 16, 4 };
-
-#define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
 /* Uplinks of leaf0 at 20 %, one of them at 80 %: what a skewed table does. */
 #define EVEN "routes; loads 0.2; wait 130; "
 #define SKEWED "load leaf0/101 0.8; load leaf0/102 0.1; load leaf0/103 0.1; load leaf0/104 0.1; " \
 	       "load leaf0/105 0.1; load leaf0/106 0.1; load leaf0/107 0.1; load leaf0/108 0.1; "
 
-static void uneven_groups(void **state)
+TEST(uneven_groups)
 {
 	static const struct world_case cases[] = {
-		{ "even", &single, EVEN "wait 600", "" },
-		{ "idle", &single, "routes; wait 600", "" },
-		{ "a table that was changed, and nobody told", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90",
+		{ "even", EVEN "wait 600", "" },
+		{ "idle", "routes; wait 600", "" },
+		{ "a table that was changed, and not read", EVEN "skew leaf0 101 12; " SKEWED "wait 90",
 		  "uplink-imbalance critical leaf0" },
-		{ "a table that was changed, without traffic", &single, "routes; wait 130; skew leaf0 101 12; reread "
-		  "leaf0; wait 600", "" },
-		{ "load beside even tables", &single, EVEN SKEWED "wait 300", "" },
-		{ "and so for long: flows that meet", &single, EVEN SKEWED "wait 700", "" },
-		{ "the table is mended", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait "
-		  "420",
+		{ "a table that was changed, without traffic",
+		  "routes; wait 130; skew leaf0 101 12; reread leaf0; wait 600", "" },
+		{ "uneven load with even tables", EVEN SKEWED "wait 300", "" },
+		{ "and so for long: flows that meet", EVEN SKEWED "wait 700", "" },
+		{ "the table is mended", EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait 420",
 		  "uplink-imbalance critical leaf0 closed" },
-		{ "traffic pauses for an hour", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; loads 0; wait "
-		  "3600; loads 0.2; " SKEWED
-		  "wait 90", "uplink-imbalance critical leaf0" },
-		{ "without tables", &single, "loads 0.2; wait 130; " SKEWED "wait 600", "" },
-		{ "a member that is down is the reason", &single, "loads 0.2; wait 60; down leaf0/108; wait 130; "
-		  "routes; skew leaf0 101 4; reread leaf0; "
-		  SKEWED "wait 600", "link-down warning leaf0/108" },
+		{ "traffic pauses for an hour", EVEN "skew leaf0 101 12; " SKEWED
+		  "wait 90; loads 0; wait 3600; loads 0.2; " SKEWED "wait 90", "uplink-imbalance critical leaf0" },
+		{ "without tables", "loads 0.2; wait 130; " SKEWED "wait 600", "" },
+		{ "a member that is down is the reason",
+		  "loads 0.2; wait 60; down leaf0/108; wait 130; routes; skew leaf0 101 4; reread leaf0; " SKEWED
+		  "wait 600", "link-down warning leaf0/108" },
 	};
 
-	(void)state;
-	CHECK(cases, false);
+	WORLD_CHECK(&single, cases, false);
 }
 
 /* A job that waits for the full uplink: all that it sends is a quarter of what it was. */
@@ -59,7 +49,7 @@ static void uneven_groups(void **state)
 static int64_t dated_off_s(unsigned before_s, const char *loads)
 {
 	struct world *world = world_create(&single);
-	const struct world_told *told;
+	const struct world_report *report;
 	int64_t changed_us, off_us;
 	char script[512];
 
@@ -69,22 +59,19 @@ static int64_t dated_off_s(unsigned before_s, const char *loads)
 	changed_us = WORLD_WALL_US + world->now_us;
 	snprintf(script, sizeof(script), "skew leaf0 101 12; %swait 90", loads);
 	world_run(world, script);
-	told = world_find(world, FINDING_UPLINK_IMBALANCE);
-	assert_non_null(told);
-	assert_string_equal(told->finding.cause, "routing");
-	assert_true(told->opened_us - (changed_us - WORLD_WALL_US) <= 90000000);
-	off_us = told->finding.since_us - changed_us;
+	report = world_find(world, FINDING_UPLINK_IMBALANCE);
+	assert_non_null(report);
+	assert_string_equal(report->finding.cause, "routing");
+	assert_true(report->opened_us - (changed_us - WORLD_WALL_US) <= 90000000);
+	off_us = report->finding.since_us - changed_us;
 	world_destroy(world);
 	return off_us / 1000000;
 }
 
 /* `since` is when the table changed, though it was read only a while later. */
-static void a_skew_is_dated_by_the_load(void **state)
+TEST(a_skew_is_dated_by_the_load)
 {
-	unsigned before;
-
-	(void)state;
-	for (before = 0; before <= 50; before += 10) {
+	for (unsigned before = 0; before <= 50; before += 10) {
 		int64_t off_s = dated_off_s(before, SKEWED), slowed_s = dated_off_s(before, SLOWED);
 
 		/* Sweeps are 10 s apart. */
@@ -94,87 +81,76 @@ static void a_skew_is_dated_by_the_load(void **state)
 	}
 }
 
-static void congestion_at_its_root(void **state)
+TEST(congestion_at_its_root)
 {
 	static const struct world_case cases[] = {
-		{ "a trunk that stalls 9 %", &single, "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
-		{ "a trunk that stalls", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310", "congestion "
-		  "warning leaf0/101" },
-		{ "for four minutes", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 250; stall leaf0/101 "
-		  "0; wait 900", "" },
-		{ "30 % without harm", &single, "loads 0.1; stall leaf0/101 0.5; wait 400", "congestion warning "
-		  "leaf0/101" },
-		{ "30 % with harm", &single, "loads 0.05; load leaf0/101 0.2; stall leaf0/101 0.5; wait 400",
+		{ "a trunk that stalls 9 %", "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
+		{ "a trunk that stalls", "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310",
+		  "congestion warning leaf0/101" },
+		{ "for four minutes", "load leaf0/101 0.2; stall leaf0/101 0.11; wait 250; stall leaf0/101 0; wait 900",
+		  "" },
+		{ "30 % without harm", "loads 0.1; stall leaf0/101 0.5; wait 400", "congestion warning leaf0/101" },
+		{ "30 % with harm", "loads 0.05; load leaf0/101 0.2; stall leaf0/101 0.5; wait 400",
 		  "congestion critical leaf0/101" },
-		{ "to a host it is the host", &single, "load leaf0/1 0.2; stall leaf0/1 0.5; wait 400", "congestion "
-		  "info leaf0/1" },
-		{ "who waits for that is not named", &single,
-		  "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; stall spine0/1 0.4; load leaf1/101 0.2; "
-		  "stall leaf1/101 0.3; wait 400",
+		{ "to a host it is the host", "load leaf0/1 0.2; stall leaf0/1 0.5; wait 400",
 		  "congestion info leaf0/1" },
-		{ "a full host", &single,
-		  "load leaf0/1 0.98; load spine0/1 0.5; stall spine0/1 0.4; load spine1/1 0.5; stall spine1/1 0.4; "
-		  "wait 400",
-		  "congestion info leaf0/1" },
-		{ "full trunks are load", &single, "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; wait "
-		  "900", "" },
-		{ "an HCA that waits for its leaf", &single, "load h0.0 0.2; stall h0.0 0.5; wait 400", "" },
-		{ "before a switch that was not read", &single,
+		{ "ports that wait for it are not reported", "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; "
+		  "stall spine0/1 0.4; load leaf1/101 0.2; stall leaf1/101 0.3; wait 400", "congestion info leaf0/1" },
+		{ "a full host", "load leaf0/1 0.98; load spine0/1 0.5; stall spine0/1 0.4; load spine1/1 0.5; "
+		  "stall spine1/1 0.4; wait 400", "congestion info leaf0/1" },
+		{ "full trunks are load", "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; wait 900", "" },
+		{ "an HCA that waits for its leaf", "load h0.0 0.2; stall h0.0 0.5; wait 400", "" },
+		{ "before a switch that was not read",
 		  "silent spine0; load leaf0/101 0.2; stall leaf0/101 0.5; wait 900", "node-silent critical spine0" },
-		{ "it closes", &single, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait "
-		  "1200",
+		{ "it closes", "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait 1200",
 		  "congestion warning leaf0/101 closed" },
-		{ "on a slow link it is its echo", &single, "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall "
-		  "leaf0/101 0.4; wait 900",
+		{ "on a slow link it is its echo",
+		  "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall leaf0/101 0.4; wait 900",
 		  "link-degraded critical leaf0/101" },
 	};
 
-	(void)state;
-	CHECK(cases, true);
+	WORLD_CHECK(&single, cases, true);
 }
 
 /* All HCAs of all hosts at 30 %. */
 #define BUSY "loads 0.3; wait 60; "
 
-static void rails_of_hosts(void **state)
+TEST(rails_of_hosts)
 {
 	static const struct world_case cases[] = {
-		{ "all alike", &rails, BUSY "wait 1800", "" },
-		{ "one a little less", &rails, BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
-		{ "one much less", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660", "rail-imbalance warning "
-		  "h3 mlx5_1/1" },
-		{ "on three hosts: what they have in common", &rails,
-		  BUSY "load h3.1 0.2; load leaf1/4 0.2; load h4.1 0.2; load leaf1/5 0.2; load h5.1 0.2; load leaf1/6 "
-		  	"0.2; wait 1800", "" },
-		{ "for nine minutes", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900",
+		{ "all alike", BUSY "wait 1800", "" },
+		{ "one a little less", BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
+		{ "one much less", BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660",
+		  "rail-imbalance warning h3 mlx5_1/1" },
+		{ "on three hosts: what they have in common", BUSY "load h3.1 0.2; load leaf1/4 0.2; load h4.1 0.2; "
+		  "load leaf1/5 0.2; load h5.1 0.2; load leaf1/6 0.2; wait 1800", "" },
+		{ "for nine minutes", BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900", "" },
+		{ "one not at all", BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 mlx5_1/1" },
+		{ "for nine minutes not at all", BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; wait 900",
 		  "" },
-		{ "one not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 "
-		  "mlx5_1/1" },
-		{ "for nine minutes not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; wait "
-		  "900", "" },
-		{ "one that is down is not unused", &rails, BUSY "down h3.1; wait 1800", "link-down warning leaf1/4" },
-		{ "a job on half of the rails", &rails, BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 "
-		  "0; load h4.0 0; load leaf0/5 0; load h4.1 0; load leaf1/5 0; load h5.0 0; load leaf0/6 0; load "
-		  "h5.1 0; load leaf1/6 0; wait 1800", "" },
+		{ "one that is down is not unused", BUSY "down h3.1; wait 1800", "link-down warning leaf1/4" },
+		{ "a job on half of the rails", BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 0; "
+		  "load h4.0 0; load leaf0/5 0; load h4.1 0; load leaf1/5 0; load h5.0 0; load leaf0/6 0; "
+		  "load h5.1 0; load leaf1/6 0; wait 1800", "" },
 	};
 
-	(void)state;
-	CHECK(cases, false);
+	WORLD_CHECK(&rails, cases, false);
 }
 
-static void cables_and_tables(void **state)
+TEST(cables_and_tables)
 {
-	static const struct world_case cases[] = {
-		{ "two cables swapped", &many_hosts, "wait 60; swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning "
-		  "h3 mlx5_1/1" },
-		{ "a table that leads nowhere, for a moment", &single, "routes; wait 60; skew leaf0 99 1; reread "
-		  "leaf0; wait 20; routes; wait 60", "" },
-		{ "a table that leads nowhere", &single, "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60",
+	static const struct world_case many_hosts_cases[] = {
+		{ "two cables swapped", "swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning h3 mlx5_1/1" },
+	};
+	static const struct world_case single_cases[] = {
+		{ "a table that leads nowhere, for a moment",
+		  "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 20; routes; wait 60", "" },
+		{ "a table that leads nowhere", "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60",
 		  "black-hole critical leaf0" },
 	};
 
-	(void)state;
-	CHECK(cases, false);
+	WORLD_CHECK(&many_hosts, many_hosts_cases, false);
+	WORLD_CHECK(&single, single_cases, false);
 }
 
 /*
@@ -182,9 +158,8 @@ static void cables_and_tables(void **state)
  * before a finding opens. @again: other destinations are lost meanwhile, as when hosts restart one
  * after the other.
  */
-static void a_hole_that_was_repaired_before_the_next_read_is_not_reported(void **state)
+TEST(a_hole_that_was_repaired_before_the_next_read_is_not_reported)
 {
-	(void)state;
 	for (unsigned again = 0; again < 2; again++) {
 		struct world *world = world_create(&single);
 
@@ -205,39 +180,21 @@ static void a_hole_that_was_repaired_before_the_next_read_is_not_reported(void *
 }
 
 /*
- * A switch that carries more than its table explains is asked for, and not for ever where the table
- * is as it was.
+ * The table of a switch whose load it does not explain is requested, and less often while it is
+ * unchanged.
  */
-static void tables_are_wanted_seldom_where_they_are_as_they_were(void **state)
+TEST(unchanged_tables_are_requested_less_often)
 {
 	struct world *world = world_create(&single);
-	unsigned minute, wanted = 0;
+	unsigned wanted = 0;
 
-	(void)state;
 	world_run(world, EVEN SKEWED);
-	for (minute = 0; minute < 60; minute++) {
-		unsigned i;
-
-		for (i = 0; i < 6; i++) {
+	for (unsigned minute = 0; minute < 60; minute++) {
+		for (unsigned i = 0; i < 6; i++) {
 			world_sweeps(world, 1);
 			wanted += world->read_count > 0;
 		}
 	}
 	assert_in_range(wanted, 1, 6);
 	world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uneven_groups),
-		cmocka_unit_test(a_skew_is_dated_by_the_load),
-		cmocka_unit_test(congestion_at_its_root),
-		cmocka_unit_test(rails_of_hosts),
-		cmocka_unit_test(cables_and_tables),
-		cmocka_unit_test(a_hole_that_was_repaired_before_the_next_read_is_not_reported),
-		cmocka_unit_test(tables_are_wanted_seldom_where_they_are_as_they_were),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

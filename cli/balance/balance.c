@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/balance_words.h"
+#include "analysis/balance.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -114,7 +114,7 @@ static int step_past(struct balance_report *report, struct balance_memory *memor
 				    err);
 		if (code <= 0)
 			continue;
-		code = balance_judge(&input, report->limits, &report->balance, err);
+		code = balance_evaluate(&input, report->limits, &report->balance, err);
 		if (code < 0)
 			break;
 		for (j = 0; j < report->balance.count; j++) {
@@ -147,7 +147,7 @@ static int evaluate(struct balance_report *report, struct error *err)
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)
-		code = balance_judge(&input, report->limits, &report->balance, err);
+		code = balance_evaluate(&input, report->limits, &report->balance, err);
 	if (code == 0)
 		code = balance_memory_step(memory, report->shape, report->limits, &report->balance, err);
 	balance_memory_destroy(memory);
@@ -179,7 +179,7 @@ static int choose_shown(struct balance_report *report, struct error *err)
 
 		if (!balance_is_of_interest(report->shape, result) || !is_selected(report, result))
 			continue;
-		if (report->all || !report->selection.all || balance_is_told(result))
+		if (report->all || !report->selection.all || balance_is_reported(result))
 			report->shown[report->shown_count++] = (uint32_t)i;
 		else if (result->state == BALANCE_ACTIVE)
 			report->fine++;

@@ -347,8 +347,8 @@ static void details_table_shows_ber_fec_and_counters(void **state)
 "leaf/1  FEC                     Reed-Solomon      -  -                -  20.0 s  "
 	"Reed-Solomon FEC: blocks are counted per port, symbols per lane\n"
 "leaf/1  fec_corrected_blocks               0      7  blocks      50.0 s  20.0 s  "
-	"blocks that FEC repaired: harmless\n"
-"leaf/1  fec_corrected_symbols  20+ (cleared)     90  symbols     50.0 s  20.0 s  symbols that FEC repaired\n",
+	"blocks corrected by FEC: harmless\n"
+"leaf/1  fec_corrected_symbols  20+ (cleared)     90  symbols     50.0 s  20.0 s  symbols corrected by FEC\n",
 		     3);
 }
 
@@ -387,7 +387,7 @@ static void unknown_ber_has_a_reason(void **state)
 "leaf/1  raw_ber                   -      -  -            -      -  "
 	"unknown: FEC was never read (not supported, excluded, or not yet polled)\n"
 "leaf/1  symbol_errors  0+ (cleared)      -  errors  10.0 s  5.0 s  "
-	"minor link errors; with FEC, those that it could not correct\n",
+	"minor link errors; with FEC, those that FEC could not correct\n",
 		     0);
 }
 
@@ -414,7 +414,7 @@ static void zero_fec_blocks_are_unknown(void **state)
 "leaf/1  FEC                     by lane      -  -                -  20.0 s  "
 	"corrected blocks are counted per lane\n"
 "leaf/1  fec_corrected_blocks          0      1  blocks      50.0 s  20.0 s  "
-	"blocks that FEC repaired: harmless\n",
+	"blocks corrected by FEC: harmless\n",
 	};
 	struct made made;
 	uint32_t corrected;

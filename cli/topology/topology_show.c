@@ -234,7 +234,7 @@ static void put_sums(struct result *result, const struct topology *topology)
 	result_integer(result, S_ACROSS, shape->across);
 	result_integer(result, S_SKIPS, shape->skips);
 	result_integer(result, S_NO_TIER, shape->tiers[0].switches);
-	result_integer(result, S_EMPTY, shape->empty_leafs);
+	result_integer(result, S_EMPTY, shape->empty_leaves);
 }
 
 static int put_summary(const struct topology *topology, struct result_options *output, struct error *err)

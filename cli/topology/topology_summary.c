@@ -99,7 +99,7 @@ static void append_rails(const struct topology *topology, struct text *text)
 		for (; i < j; i++)
 			text_appendf(text, "%s %s (%u HCA port%s, %u leaf%s)", shape->rails + i == first ? "" : ",",
 				     shape->rails[i].name, shape->rails[i].count, plural(shape->rails[i].count),
-				     shape->rails[i].leafs, plural(shape->rails[i].leafs));
+				     shape->rails[i].leaves, plural(shape->rails[i].leaves));
 		text_append(text, "\n");
 	}
 }

@@ -4,29 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/map.h"
 
 /* Memory of a shape, in pieces that are freed together. */
-struct piece {
-	struct piece *next;
+struct shape_piece {
+	struct shape_piece *next;
 	size_t used, size;
 	_Alignas(max_align_t) unsigned char bytes[];
 };
 
 #define PIECE_SIZE 65536
 
-void *shape_memory(struct shape *shape, size_t count, size_t size)
+static void *take(struct shape_piece **pieces, size_t count, size_t size)
 {
-	struct piece *piece = shape->memory;
+	struct shape_piece *piece = *pieces;
 	size_t wanted;
 	void *got;
 
-	if (!count)
-		count = 1;
 	if (size && count > (SIZE_MAX - sizeof(*piece) - 32) / size)
 		return NULL;
-	wanted = (count * size + 15) & ~(size_t)15;
+	wanted = ((count ? count : 1) * size + 15) & ~(size_t)15;
 	if (!piece || piece->size - piece->used < wanted) {
 		size_t room = wanted > PIECE_SIZE ? wanted : PIECE_SIZE;
 
@@ -34,23 +32,39 @@ void *shape_memory(struct shape *shape, size_t count, size_t size)
 		if (!piece)
 			return NULL;
 		piece->size = room;
-		piece->next = shape->memory;
-		shape->memory = piece;
+		piece->next = *pieces;
+		*pieces = piece;
 	}
 	got = piece->bytes + piece->used;
 	piece->used += wanted;
 	return got;
 }
 
-void shape_memory_done(struct shape *shape)
+void *shape_memory(struct shape *shape, size_t count, size_t size)
 {
-	struct piece *piece = shape->memory, *next;
+	return take(&shape->memory, count, size);
+}
 
-	for (; piece; piece = next) {
-		next = piece->next;
-		free(piece);
+void *shape_scratch(struct shape_build *build, size_t count, size_t size)
+{
+	return take(&build->scratch, count, size);
+}
+
+void shape_memory_done(struct shape_piece *pieces)
+{
+	while (pieces) {
+		struct shape_piece *next = pieces->next;
+
+		free(pieces);
+		pieces = next;
 	}
-	shape->memory = NULL;
+}
+
+uint32_t *shape_indexes(struct shape_build *build, size_t count)
+{
+	uint32_t *indexes = shape_scratch(build, count, sizeof(*indexes));
+
+	return indexes ? memset(indexes, 0xff, count * sizeof(*indexes)) : NULL;
 }
 
 const char *shape_string(struct shape *shape, const char *chars, size_t len)
@@ -62,6 +76,21 @@ const char *shape_string(struct shape *shape, const char *chars, size_t len)
 	memcpy(copy, chars, len);
 	copy[len] = '\0';
 	return copy;
+}
+
+uint32_t *shape_sets(struct shape_build *build)
+{
+	uint32_t *sets = shape_scratch(build, build->fabric->node_count, sizeof(*sets));
+
+	if (sets)
+		shape_part(build, sets);
+	return sets;
+}
+
+void shape_part(const struct shape_build *build, uint32_t *sets)
+{
+	for (uint32_t i = 0; i < build->fabric->node_count; i++)
+		sets[i] = i;
 }
 
 uint32_t shape_root(uint32_t *sets, uint32_t i)
@@ -93,14 +122,14 @@ static uint64_t hash_text(const char *text)
 	return hash;
 }
 
-bool shape_find_text(const struct map *map, const char **texts, const char *text, uint32_t *ret)
+bool shape_find_text(const struct shape_strings *strings, const char *text, uint32_t *ret)
 {
 	uint64_t key = hash_text(text);
 	uint32_t found;
 
 	/* On a collision the next free key is used. */
-	for (; map_get(map, key, &found); key++) {
-		if (!strcmp(texts[found], text)) {
+	for (; map_get(&strings->map, key, &found); key++) {
+		if (!strcmp(strings->texts[found], text)) {
 			*ret = found;
 			return true;
 		}
@@ -108,20 +137,31 @@ bool shape_find_text(const struct map *map, const char **texts, const char *text
 	return false;
 }
 
-int shape_intern(struct map *map, const char **texts, uint32_t *count, const char *text, uint32_t *ret)
+int shape_intern(struct shape_strings *strings, const char *text, uint32_t *ret)
 {
 	uint64_t key = hash_text(text);
+	const char **texts;
 	uint32_t found;
 
-	if (shape_find_text(map, texts, text, ret))
+	if (shape_find_text(strings, text, ret))
 		return 0;
-	while (map_get(map, key, &found))
+	while (map_get(&strings->map, key, &found))
 		key++;
-	if (map_put(map, key, *count) < 0)
+	texts = array_grow(strings->texts, strings->count, &strings->capacity, sizeof(*texts));
+	if (!texts)
 		return ERR_NOMEM;
-	texts[*count] = text;
-	*ret = (*count)++;
+	strings->texts = texts;
+	if (map_put(&strings->map, key, (uint32_t)strings->count) < 0)
+		return ERR_NOMEM;
+	texts[strings->count] = text;
+	*ret = (uint32_t)strings->count++;
 	return 0;
+}
+
+void shape_strings_done(struct shape_strings *strings)
+{
+	map_done(&strings->map);
+	free(strings->texts);
 }
 
 bool shape_is_hca(const struct shape_build *build, uint32_t node)
@@ -133,12 +173,12 @@ bool shape_is_hca(const struct shape_build *build, uint32_t node)
  * List the switches that a switch is cabled to. @seen: by node, all 0 before and after. Return:
  * their number.
  */
-static uint32_t look_around(const struct fabric *fabric, uint32_t node, uint32_t *seen, struct near *near)
+static uint32_t list_near(const struct fabric *fabric, uint32_t node, uint32_t *seen, struct near *near)
 {
 	const struct node *self = &fabric->nodes[node];
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint32_t other;
 
 		if (fabric->ports[i].peer == FABRIC_NONE)
@@ -152,7 +192,7 @@ static uint32_t look_around(const struct fabric *fabric, uint32_t node, uint32_t
 		}
 		near[seen[other] - 1].links++;
 	}
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		seen[near[i].node] = 0;
 	return count;
 }
@@ -160,23 +200,98 @@ static uint32_t look_around(const struct fabric *fabric, uint32_t node, uint32_t
 int shape_find_near(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t *seen = calloc(fabric->node_count + 1, sizeof(*seen)), count = 0, i;
+	uint32_t *seen = shape_scratch(build, fabric->node_count, sizeof(*seen)), count = 0, i;
 
-	build->switches = malloc((fabric->node_count + 1) * sizeof(*build->switches));
-	build->first_near = calloc(fabric->node_count + 1, sizeof(*build->first_near));
-	build->near = malloc((fabric->port_count + 1) * sizeof(*build->near));
-	if (!seen || !build->switches || !build->first_near || !build->near) {
-		free(seen);
+	build->switches = shape_scratch(build, fabric->node_count, sizeof(*build->switches));
+	build->first_near = shape_scratch(build, fabric->node_count + 1, sizeof(*build->first_near));
+	build->near = shape_scratch(build, fabric->port_count, sizeof(*build->near));
+	if (!seen || !build->switches || !build->first_near || !build->near)
 		return ERR_NOMEM;
-	}
 	for (i = 0; i < fabric->node_count; i++) {
 		build->first_near[i] = count;
 		if (fabric->nodes[i].type != NODE_SWITCH)
 			continue;
 		build->switches[build->switch_count++] = i;
-		count += look_around(fabric, i, seen, build->near + count);
+		count += list_near(fabric, i, seen, build->near + count);
 	}
 	build->first_near[i] = count;
-	free(seen);
+	return 0;
+}
+
+/* Unconnected parts of the fabric. HCAs do not forward packets, so they connect nothing. */
+struct part {
+	uint32_t root;
+	uint32_t nodes;
+};
+
+/* Largest first; on a tie in order of the fabric. */
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->nodes != y->nodes)
+		return x->nodes > y->nodes ? -1 : 1;
+	return x->root < y->root ? -1 : 1;
+}
+
+/* The switch that connects a node: a switch itself, else the peer of its first cable. */
+static uint32_t anchor_of(const struct fabric *fabric, uint32_t index)
+{
+	const struct node *node = &fabric->nodes[index];
+	uint32_t other;
+
+	for (uint32_t i = node->first_port; node->type != NODE_SWITCH && i < node->first_port + node->ports; i++) {
+		if (fabric->ports[i].peer == FABRIC_NONE)
+			continue;
+		other = fabric->ports[fabric->ports[i].peer].node;
+		return fabric->nodes[other].type == NODE_SWITCH || other < index ? other : index;
+	}
+	return index;
+}
+
+static bool has_peer(const struct fabric *fabric, uint32_t index)
+{
+	const struct node *node = &fabric->nodes[index];
+
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
+		if (fabric->ports[i].peer != FABRIC_NONE)
+			return true;
+	return false;
+}
+
+int shape_find_parts(struct shape_build *build)
+{
+	const struct fabric *fabric = build->fabric;
+	uint32_t *sets = shape_sets(build), *rank = shape_indexes(build, fabric->node_count);
+	struct part *parts = shape_scratch(build, fabric->node_count, sizeof(*parts));
+	uint32_t count = 0;
+
+	if (!sets || !rank || !parts)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		shape_join(sets, i, anchor_of(fabric, i));
+		for (uint32_t j = build->first_near[i]; j < build->first_near[i + 1]; j++)
+			shape_join(sets, i, build->near[j].node);
+	}
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		uint32_t root = shape_root(sets, i);
+
+		/* An HCA without a cable is not a part of its own. */
+		if (root == i && (fabric->nodes[i].type == NODE_SWITCH || has_peer(fabric, i))) {
+			rank[i] = count;
+			parts[count++].root = i;
+		}
+		if (rank[root] != SHAPE_NONE)
+			parts[rank[root]].nodes++;
+	}
+	qsort(parts, count, sizeof(*parts), compare_parts);
+	for (uint32_t i = 0; i < count; i++)
+		rank[parts[i].root] = i;
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		uint32_t part = rank[shape_root(sets, i)];
+
+		build->shape->nodes[i].part = (uint8_t)(part < 255 ? part : 255);
+	}
+	build->shape->parts = count;
 	return 0;
 }

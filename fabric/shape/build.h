@@ -12,10 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
-
-struct map;
 
 /* A neighboring switch. */
 struct near {
@@ -36,34 +35,52 @@ struct shape_build {
 	const char **host_of;   /* by node: host name in the description; NULL: none */
 	const char **device_of; /* by node: device name in the description; "": none */
 	uint64_t *expected_rate; /* built_bits_per_s of the shape, under construction */
+	uint32_t *asics;        /* by node: of the first node of a box, number of its switches */
+	struct shape_piece *scratch;  /* shape_scratch() */
 };
 
 /*
- * shape_memory - allocate @count zeroed elements with the lifetime of the shape. Return: NULL: no
- * memory.
+ * shape_memory - allocate @count zeroed elements with the lifetime of the shape
+ * shape_scratch - allocate them until the end of shape_create()
+ * Return: NULL: no memory.
  */
 void *shape_memory(struct shape *shape, size_t count, size_t size);
+void *shape_scratch(struct shape_build *build, size_t count, size_t size);
+void shape_memory_done(struct shape_piece *pieces);
 
-/* shape_memory_done - free all of it. */
-void shape_memory_done(struct shape *shape);
+/* shape_indexes - scratch memory for @count indexes, all SHAPE_NONE. Return: NULL: no memory. */
+uint32_t *shape_indexes(struct shape_build *build, size_t count);
 
 /* shape_string - copy @len bytes with the lifetime of the shape. Return: NULL: no memory. */
 const char *shape_string(struct shape *shape, const char *chars, size_t len);
 
-/* Disjoint sets: shape_root() returns the representative of @i, shape_join() merges two sets. */
+/*
+ * Disjoint sets of nodes: shape_sets() returns sets of one node each (NULL: no memory), and
+ * shape_part() makes them so again; shape_root() returns the representative of @i, its lowest
+ * member; shape_join() merges two sets.
+ */
+uint32_t *shape_sets(struct shape_build *build);
+void shape_part(const struct shape_build *build, uint32_t *sets);
 uint32_t shape_root(uint32_t *sets, uint32_t i);
 void shape_join(uint32_t *sets, uint32_t a, uint32_t b);
 
+/* Numbered strings, borrowed. Start with zeros. */
+struct shape_strings {
+	struct map map;
+	const char **texts;
+	size_t count, capacity;
+};
+void shape_strings_done(struct shape_strings *strings);
+
 /*
  * shape_intern - number a string; equal strings get the same number
- * @map, @texts:  of one kind of strings; @texts must have room for all of them
- * @ret:          index in @texts; *@count is the number of strings
+ * @ret:  index in strings->texts
  * Return: 0 or ERR_NOMEM.
  */
-int shape_intern(struct map *map, const char **texts, uint32_t *count, const char *text, uint32_t *ret);
+int shape_intern(struct shape_strings *strings, const char *text, uint32_t *ret);
 
 /* shape_find_text - find the number of a string. Return: whether it has one. */
-bool shape_find_text(const struct map *map, const char **texts, const char *text, uint32_t *ret);
+bool shape_find_text(const struct shape_strings *strings, const char *text, uint32_t *ret);
 
 /* shape_is_hca - a CA that is not inside a switch. */
 bool shape_is_hca(const struct shape_build *build, uint32_t node);
@@ -73,13 +90,12 @@ int shape_find_near(struct shape_build *build);
 int shape_find_classes(struct shape_build *build);
 int shape_find_hosts(struct shape_build *build);
 int shape_find_parts(struct shape_build *build);
-int shape_find_leafs(struct shape_build *build);
+int shape_find_leaves(struct shape_build *build);
 int shape_find_tiers(struct shape_build *build);
 int shape_find_groups(struct shape_build *build);
 int shape_find_missing(struct shape_build *build);
 int shape_find_slow(struct shape_build *build);
 int shape_find_rails(struct shape_build *build);
-/* shape_find_cages - @asics: by node, number of switches in the box of which it is the first. */
-void shape_find_cages(struct shape_build *build, const uint32_t *asics);
+void shape_find_cages(struct shape_build *build);
 
 #endif

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Ports as they are printed on the box. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
@@ -20,7 +15,7 @@ static uint16_t cage_of(const struct shape *shape, uint32_t node, unsigned num, 
 	return port->cage;
 }
 
-static void cages_are_known_of_known_devices_only(void **state)
+TEST(cages_are_known_of_known_devices_only)
 {
 	static const struct {
 		uint16_t device_id;
@@ -33,10 +28,8 @@ static void cages_are_known_of_known_devices_only(void **state)
 		{ 0xd2f2, 65, 1, 1, 1 },   { 0xd2f2, 65, 64, 32, 2 }, { 0xd2f2, 65, 65, 0, 0 },
 		{ 0xd2f2, 129, 5, 0, 0 },  { 0xc738, 36, 12, 0, 0 },  { 0xd2f0, 36, 12, 0, 0 },
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		struct node node = { .type = NODE_SWITCH, .desc = "leaf01" };
 		struct fabric *fabric = net_new();
 		struct shape *shape;
@@ -60,13 +53,4 @@ static void cages_are_known_of_known_devices_only(void **state)
 						    sizeof(name)), wanted);
 		net_done(fabric, shape);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cages_are_known_of_known_devices_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 /* Class of each node: from its device, its GUIDs and its description; settings take precedence. */
 #include <ctype.h>
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "fabric/names.h"
 #include "fabric/shape/build.h"
 
@@ -27,7 +25,7 @@ static const struct {
 	const char *word;
 	uint8_t class;
 	uint8_t place;
-} words[] = {
+} keywords[] = {
 	{ "lnet", CLASS_ROUTER, PART },         { "router", CLASS_ROUTER, PART },
 	{ "gateway", CLASS_ROUTER, PART },      { "skyway", CLASS_ROUTER, PART },
 	{ "rtr", CLASS_ROUTER, TAIL },          { "gw", CLASS_ROUTER, WHOLE },
@@ -57,10 +55,8 @@ struct stems {
 	/*
 	 * Classes of host names without their numbers; thousands of hosts have only few of these.
 	 */
-	struct map patterns;
-	const char **texts;
+	struct shape_strings patterns;
 	uint8_t *classes;
-	uint32_t pattern_count;
 	char known[STEMS_MAX][32];
 	bool common[STEMS_MAX];
 	unsigned count;
@@ -70,16 +66,16 @@ struct stems {
 static bool is_common_stem(struct stems *stems, const char *stem, size_t len)
 {
 	const struct shape_build *build = stems->build;
-	size_t i, total = 0, same = 0;
+	size_t total = 0, same = 0;
 
 	if (len < 3 || len >= sizeof(stems->known[0]))
 		return false;
-	for (i = 0; i < stems->count; i++)
+	for (size_t i = 0; i < stems->count; i++)
 		if (strlen(stems->known[i]) == len && !strncasecmp(stems->known[i], stem, len))
 			return stems->common[i];
 	if (stems->count == STEMS_MAX)
 		return false;
-	for (i = 0; i < build->fabric->node_count; i++) {
+	for (size_t i = 0; i < build->fabric->node_count; i++) {
 		if (!build->host_of[i])
 			continue;
 		total++;
@@ -112,21 +108,19 @@ static bool name_has(struct stems *stems, const char *name, const char *word, en
 	return false;
 }
 
-static uint8_t class_by_words(struct stems *stems, const char *name)
+static uint8_t class_by_keywords(struct stems *stems, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (name_has(stems, name, words[i].word, words[i].place))
-			return words[i].class;
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+		if (name_has(stems, name, keywords[i].word, keywords[i].place))
+			return keywords[i].class;
 	return CLASS_COMPUTE;
 }
 
 static int class_by_name(struct stems *stems, const char *name, uint8_t *ret)
 {
 	char pattern[NODE_NAME_SIZE];
-	uint32_t known = stems->pattern_count, index;
 	const char *text;
+	uint32_t index;
 	size_t len = 0;
 
 	for (; *name && len < sizeof(pattern) - 1; name++) {
@@ -136,14 +130,13 @@ static int class_by_name(struct stems *stems, const char *name, uint8_t *ret)
 			pattern[len++] = digit ? '0' : *name;
 	}
 	pattern[len] = '\0';
-	if (shape_find_text(&stems->patterns, stems->texts, pattern, &index)) {
-		*ret = stems->classes[index];
-		return 0;
+	if (!shape_find_text(&stems->patterns, pattern, &index)) {
+		text = shape_string(stems->build->shape, pattern, len);
+		if (!text || shape_intern(&stems->patterns, text, &index) < 0)
+			return ERR_NOMEM;
+		stems->classes[index] = class_by_keywords(stems, pattern);
 	}
-	text = shape_string(stems->build->shape, pattern, len);
-	if (!text || shape_intern(&stems->patterns, stems->texts, &stems->pattern_count, text, &index) < 0)
-		return ERR_NOMEM;
-	*ret = stems->classes[known] = class_by_words(stems, pattern);
+	*ret = stems->classes[index];
 	return 0;
 }
 
@@ -170,13 +163,12 @@ static bool is_inside_switch(const struct shape_build *build, uint32_t index)
 {
 	const struct fabric *fabric = build->fabric;
 	const struct node *node = &fabric->nodes[index];
-	uint32_t i;
 
 	if (node->type != NODE_CA)
 		return false;
 	if (node_is_aggregation(node))
 		return true;
-	for (i = node->first_port; node->system_guid && i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; node->system_guid && i < node->first_port + node->ports; i++) {
 		const struct node *peer;
 
 		if (fabric->ports[i].peer == FABRIC_NONE)
@@ -193,12 +185,12 @@ static int split_name(struct shape_build *build, uint32_t index)
 {
 	const char *name = build->fabric->nodes[index].name, *space, *device;
 	size_t len = strlen(name), was = strlen(NAMES_WAS);
-	char said[NODE_NAME_SIZE];
+	char given[NODE_NAME_SIZE];
 
 	build->device_of[index] = "";
 	if (len > was && !strcmp(name + len - was, NAMES_WAS))
 		len -= was;
-	if (len >= sizeof(said))
+	if (len >= sizeof(given))
 		return 0;
 	space = memchr(name, ' ', len);
 	device = space ? space + 1 : name;
@@ -213,9 +205,9 @@ static int split_name(struct shape_build *build, uint32_t index)
 		if (!build->device_of[index])
 			return ERR_NOMEM;
 	}
-	memcpy(said, name, len);
-	said[len] = '\0';
-	if (names_is_generic(said))
+	memcpy(given, name, len);
+	given[len] = '\0';
+	if (names_is_generic(given))
 		return 0;
 	build->host_of[index] = shape_string(build->shape, name, space ? (size_t)(space - name) : len);
 	return build->host_of[index] ? 0 : ERR_NOMEM;
@@ -225,12 +217,12 @@ static int split_name(struct shape_build *build, uint32_t index)
 static bool has_kin(const struct shape_build *build, uint32_t node)
 {
 	const char *name = build->host_of[node];
-	size_t i, stem, kin = 0;
+	size_t stem, kin = 0;
 
 	if (!name)
 		return false;
 	stem = strcspn(name, "0123456789");
-	for (i = 0; i < build->fabric->node_count; i++) {
+	for (size_t i = 0; i < build->fabric->node_count; i++) {
 		const char *other = build->host_of[i];
 
 		kin += other && strcspn(other, "0123456789") == stem && !strncmp(name, other, stem) &&
@@ -248,11 +240,10 @@ static void find_subnet_manager(struct shape_build *build)
 	const struct fabric *fabric = build->fabric;
 	uint16_t sm_lid = 0;
 	uint8_t class;
-	size_t i;
 
-	for (i = 0; i < fabric->port_count && !sm_lid; i++)
+	for (size_t i = 0; i < fabric->port_count && !sm_lid; i++)
 		sm_lid = fabric->ports[i].sm_lid;
-	for (i = 0; sm_lid && i < fabric->port_count; i++) {
+	for (size_t i = 0; sm_lid && i < fabric->port_count; i++) {
 		struct shape_node *node = &build->shape->nodes[fabric->ports[i].node];
 
 		if (fabric->nodes[fabric->ports[i].node].type != NODE_CA || fabric->ports[i].lid != sm_lid)
@@ -267,10 +258,9 @@ static void find_subnet_manager(struct shape_build *build)
 static int class_nodes(struct shape_build *build, struct stems *stems)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t i;
 	int code = 0;
 
-	for (i = 0; i < fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
 		uint8_t *class = &build->shape->nodes[i].class;
 
 		if (fabric->nodes[i].type == NODE_SWITCH)
@@ -289,26 +279,20 @@ static int class_nodes(struct shape_build *build, struct stems *stems)
 
 int shape_find_classes(struct shape_build *build)
 {
-	size_t count = build->fabric->node_count, i;
-	struct stems stems = {
-		.build = build, .texts = malloc((count + 1) * sizeof(*stems.texts)),
-		.classes = malloc((count + 1) * sizeof(*stems.classes)),
-	};
-	int code = stems.texts && stems.classes ? 0 : ERR_NOMEM;
+	size_t count = build->fabric->node_count;
+	struct stems stems = { .build = build, .classes = shape_scratch(build, count, sizeof(*stems.classes)) };
+	int code;
 
-	build->host_of = calloc(count + 1, sizeof(*build->host_of));
-	build->device_of = calloc(count + 1, sizeof(*build->device_of));
-	if (!build->host_of || !build->device_of)
-		code = ERR_NOMEM;
-	for (i = 0; i < count && code == 0; i++)
+	build->host_of = shape_scratch(build, count, sizeof(*build->host_of));
+	build->device_of = shape_scratch(build, count, sizeof(*build->device_of));
+	code = stems.classes && build->host_of && build->device_of ? 0 : ERR_NOMEM;
+	for (size_t i = 0; i < count && code == 0; i++)
 		if (build->fabric->nodes[i].type == NODE_CA)
 			code = split_name(build, (uint32_t)i);
 	if (code == 0)
 		code = class_nodes(build, &stems);
 	if (code == 0)
 		find_subnet_manager(build);
-	map_done(&stems.patterns);
-	free(stems.texts);
-	free(stems.classes);
+	shape_strings_done(&stems.patterns);
 	return code;
 }

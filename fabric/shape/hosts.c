@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "fabric/names.h"
 #include "fabric/shape/build.h"
 
@@ -25,75 +24,40 @@
 
 struct sets {
 	uint32_t *root;   /* by node */
-	uint32_t *group;  /* by node: number of its host name; UINT32_MAX: none */
+	uint32_t *group;  /* by node: number of its host name, or SHAPE_NONE */
 	uint32_t *size;   /* by group */
 	bool *twice;      /* by group: a device name occurs twice */
 	bool *nameless;   /* by group: no device has a name */
-	uint32_t groups;
-	struct map names, devices;
-	const char **texts, **device_texts;
+	struct shape_strings names;
 };
-
-static void sets_done(struct sets *sets)
-{
-	free(sets->root);
-	free(sets->group);
-	free(sets->size);
-	free(sets->twice);
-	free(sets->nameless);
-	free(sets->texts);
-	free(sets->device_texts);
-	map_done(&sets->names);
-	map_done(&sets->devices);
-}
-
-static int sets_init(struct sets *sets, size_t count)
-{
-	uint32_t i;
-
-	*sets = (struct sets){
-		.root = malloc((count + 1) * sizeof(*sets->root)), .group = malloc((count + 1) * sizeof(*sets->group)),
-		.size = calloc(count + 1, sizeof(*sets->size)), .twice = calloc(count + 1, sizeof(*sets->twice)),
-		.nameless = calloc(count + 1, sizeof(*sets->nameless)),
-		.texts = malloc((count + 1) * sizeof(*sets->texts)),
-		.device_texts = malloc((count + 1) * sizeof(*sets->device_texts)),
-	};
-	if (!sets->root || !sets->group || !sets->size || !sets->twice || !sets->nameless || !sets->texts ||
-	    !sets->device_texts)
-		return ERR_NOMEM;
-	for (i = 0; i < count; i++) {
-		sets->root[i] = i;
-		sets->group[i] = UINT32_MAX;
-	}
-	return 0;
-}
 
 /* Number the host names, and find those with a duplicate device name. */
 static int number_names(const struct shape_build *build, struct sets *sets)
 {
-	struct map *seen = &sets->devices;
-	uint32_t devices = 0, device, other, i;
-	struct map device_names = { 0 };
+	struct shape_strings devices = { .count = 0 };
+	struct map seen = { 0 };
 	int code = 0;
 
-	for (i = 0; i < build->fabric->node_count && code == 0; i++) {
-		uint32_t group;
+	for (uint32_t i = 0; i < build->fabric->node_count && code == 0; i++) {
+		uint32_t group, device, other;
+		uint64_t key;
 
 		if (!shape_is_hca(build, i) || !build->host_of[i])
 			continue;
-		code = shape_intern(&sets->names, sets->texts, &sets->groups, build->host_of[i], &group);
+		code = shape_intern(&sets->names, build->host_of[i], &group);
 		if (code == 0)
-			code = shape_intern(&device_names, sets->device_texts, &devices, build->device_of[i], &device);
+			code = shape_intern(&devices, build->device_of[i], &device);
 		if (code < 0)
 			break;
 		sets->group[i] = group;
 		sets->size[group]++;
 		sets->nameless[group] |= !build->device_of[i][0];
-		if (map_get(seen, (uint64_t)group << 32 | device, &other))
-			sets->twice[group] = true;
-		code = map_put(seen, (uint64_t)group << 32 | device, i);
+		key = (uint64_t)group << 32 | device;
+		sets->twice[group] |= map_get(&seen, key, &other);
+		code = map_put(&seen, key, i);
 	}
-	map_done(&device_names);
+	map_done(&seen);
+	shape_strings_done(&devices);
 	return code;
 }
 
@@ -101,44 +65,39 @@ static int number_names(const struct shape_build *build, struct sets *sets)
  * On sites without device names, two HCAs of one host name belong to one host. This requires other
  * hosts with different names: a description common to all HCAs is no host name.
  */
-static void pardon_nameless(struct sets *sets)
+static void accept_nameless(struct sets *sets)
 {
-	uint32_t i, nameless = 0;
+	uint32_t nameless = 0;
 
-	for (i = 0; i < sets->groups; i++)
+	for (uint32_t i = 0; i < sets->names.count; i++)
 		nameless += sets->nameless[i];
-	for (i = 0; i < sets->groups && nameless >= 3; i++)
+	for (uint32_t i = 0; i < sets->names.count && nameless >= 3; i++)
 		if (sets->nameless[i] && sets->size[i] <= NAMELESS_DEVICES_MAX)
 			sets->twice[i] = false;
 }
 
-static int join_names(const struct shape_build *build, struct sets *sets)
+static int join_names(struct shape_build *build, struct sets *sets)
 {
-	uint32_t *first = malloc((sets->groups + 1) * sizeof(*first)), i;
-	int code = 0;
+	uint32_t *first = shape_indexes(build, sets->names.count);
 
 	if (!first)
 		return ERR_NOMEM;
-	memset(first, 0xff, (sets->groups + 1) * sizeof(*first));
-	for (i = 0; i < build->fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < build->fabric->node_count; i++) {
 		uint32_t group = sets->group[i];
 
-		if (group == UINT32_MAX || sets->twice[group])
+		if (group == SHAPE_NONE || sets->twice[group])
 			continue;
-		if (first[group] == UINT32_MAX)
+		if (first[group] == SHAPE_NONE)
 			first[group] = i;
 		shape_join(sets->root, first[group], i);
 	}
-	free(first);
-	return code;
+	return 0;
 }
 
 /* A set contains an HCA with this device name; only small sets are searched. */
 static bool has_device(const struct shape_build *build, const uint32_t *nodes, uint32_t count, uint32_t node)
 {
-	uint32_t i;
-
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const char *device = build->device_of[nodes[i]];
 
 		/* Cloned hosts, and hosts that share an adapter, have the same device twice. */
@@ -163,29 +122,27 @@ static int compare_systems(const void *a, const void *b)
 }
 
 /* Join HCAs with the same SystemImageGUID, unless their names contradict. */
-static int join_systems(const struct shape_build *build, struct sets *sets)
+static int join_systems(struct shape_build *build, struct sets *sets)
 {
-	struct by_system *list = malloc((build->fabric->node_count + 1) * sizeof(*list));
-	uint32_t nodes[HCAS_MAX], count = 0, i, j, k;
+	struct by_system *list = shape_scratch(build, build->fabric->node_count, sizeof(*list));
+	uint32_t nodes[HCAS_MAX], count = 0, j;
 
 	if (!list)
 		return ERR_NOMEM;
-	for (i = 0; i < build->fabric->node_count; i++)
+	for (uint32_t i = 0; i < build->fabric->node_count; i++)
 		if (shape_is_hca(build, i) && build->fabric->nodes[i].system_guid)
 			list[count++] = (struct by_system){ build->fabric->nodes[i].system_guid, i };
 	qsort(list, count, sizeof(*list), compare_systems);
-	for (i = 0; i < count; i = j) {
+	for (uint32_t i = 0; i < count; i = j) {
 		for (j = i; j < count && list[j].system_guid == list[i].system_guid; j++)
 			if (j - i < HCAS_MAX)
 				nodes[j - i] = list[j].node;
-		for (k = 1; k < j - i && j - i <= HCAS_MAX; k++)
+		for (uint32_t k = 1; k < j - i && j - i <= HCAS_MAX; k++)
 			if (!has_device(build, nodes, k, nodes[k]))
 				shape_join(sets->root, nodes[0], nodes[k]);
 	}
-	free(list);
 	return 0;
 }
-
 
 struct member {
 	uint32_t set;       /* first node of the host */
@@ -209,17 +166,17 @@ static int compare_members(const void *a, const void *b)
 static const char *common_name(const struct shape_build *build, const struct sets *sets, const struct member *members,
 			       uint32_t count)
 {
-	uint32_t i, j, best = 0;
+	uint32_t best = 0;
 	const char *name = NULL;
 
 	if (count > HCAS_MAX)
 		count = HCAS_MAX;
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t same = 0, group = sets->group[members[i].node];
 
-		if (group == UINT32_MAX)
+		if (group == SHAPE_NONE)
 			continue;
-		for (j = 0; j < count; j++)
+		for (uint32_t j = 0; j < count; j++)
 			same += sets->group[members[j].node] == group;
 		if (same > best) {
 			best = same;
@@ -239,9 +196,8 @@ static struct shape_host make_host(const struct shape_build *build, const struct
 		.class = build->shape->nodes[members[0].node].class,
 		.first = first, .count = count,
 	};
-	uint32_t i;
 
-	for (i = 1; i < count; i++) {
+	for (uint32_t i = 1; i < count; i++) {
 		const struct shape_node *node = &build->shape->nodes[members[i].node];
 
 		if (nodes[members[i].node].system_guid != host.system_guid)
@@ -259,21 +215,20 @@ static struct shape_host make_host(const struct shape_build *build, const struct
  */
 static int name_hosts(struct shape_build *build, struct shape_host *hosts, size_t count)
 {
-	const char **texts = malloc((count + 1) * sizeof(*texts));
-	uint32_t *times = calloc(count + 1, sizeof(*times)), *number = calloc(count + 1, sizeof(*number));
-	struct map names = { 0 };
-	uint32_t known = 0;
-	size_t i;
-	int code = texts && times && number ? 0 : ERR_NOMEM;
+	uint32_t *times = shape_scratch(build, count, sizeof(*times));
+	uint32_t *number = shape_scratch(build, count, sizeof(*number));
+	struct shape_strings names = { .count = 0 };
+	int code = times && number ? 0 : ERR_NOMEM;
 
-	for (i = 0; i < count && code == 0; i++) {
+	for (size_t i = 0; i < count && code == 0; i++) {
 		if (!hosts[i].name)
 			continue;
-		code = shape_intern(&names, texts, &known, hosts[i].name, &number[i]);
+		code = shape_intern(&names, hosts[i].name, &number[i]);
 		if (code == 0)
 			times[number[i]]++;
 	}
-	for (i = 0; i < count && code == 0; i++) {
+	shape_strings_done(&names);
+	for (size_t i = 0; i < count && code == 0; i++) {
 		uint64_t guid = build->fabric->nodes[build->shape->host_nodes[hosts[i].first]].guid;
 		char name[NODE_NAME_SIZE + 32];
 
@@ -287,10 +242,6 @@ static int name_hosts(struct shape_build *build, struct shape_host *hosts, size_
 		if (!hosts[i].name)
 			code = ERR_NOMEM;
 	}
-	map_done(&names);
-	free(texts);
-	free(times);
-	free(number);
 	return code;
 }
 
@@ -301,15 +252,12 @@ static int compare_hosts(const void *a, const void *b)
 	return names_compare(x->name, y->name);
 }
 
-static void tell_nodes(struct shape *shape)
+static void index_nodes(struct shape *shape)
 {
-	size_t i;
-	uint32_t j;
-
-	for (i = 0; i < shape->host_count; i++) {
+	for (size_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 
-		for (j = host->first; j < host->first + host->count; j++) {
+		for (uint32_t j = host->first; j < host->first + host->count; j++) {
 			shape->nodes[shape->host_nodes[j]].host = (uint32_t)i;
 			shape->nodes[shape->host_nodes[j]].class = host->class;
 		}
@@ -321,18 +269,18 @@ static uint32_t place_members(const struct shape_build *build, struct sets *sets
 			      struct member *members)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t i, sum = 0;
+	uint32_t sum = 0;
 
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		if (shape_is_hca(build, i))
 			place[shape_root(sets->root, i)]++;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		uint32_t size = place[i];
 
 		place[i] = sum;
 		sum += size;
 	}
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		uint32_t root;
 
 		if (!shape_is_hca(build, i))
@@ -345,22 +293,18 @@ static uint32_t place_members(const struct shape_build *build, struct sets *sets
 
 static int list_hosts(struct shape_build *build, struct sets *sets)
 {
-	const struct fabric *fabric = build->fabric;
-	struct member *members = malloc((fabric->node_count + 1) * sizeof(*members));
-	uint32_t *place = calloc(fabric->node_count + 1, sizeof(*place)), count, i, j;
+	size_t nodes = build->fabric->node_count;
+	struct member *members = shape_scratch(build, nodes, sizeof(*members));
+	uint32_t *place = shape_scratch(build, nodes, sizeof(*place)), count, j;
 	struct shape *shape = build->shape;
 	int code;
 
-	shape->host_nodes = shape_memory(shape, fabric->node_count, sizeof(*shape->host_nodes));
-	shape->hosts = shape_memory(shape, fabric->node_count, sizeof(*shape->hosts));
-	if (!members || !place || !shape->host_nodes || !shape->hosts) {
-		free(members);
-		free(place);
+	shape->host_nodes = shape_memory(shape, nodes, sizeof(*shape->host_nodes));
+	shape->hosts = shape_memory(shape, nodes, sizeof(*shape->hosts));
+	if (!members || !place || !shape->host_nodes || !shape->hosts)
 		return ERR_NOMEM;
-	}
 	count = place_members(build, sets, place, members);
-	free(place);
-	for (i = 0; i < count; i = j) {
+	for (uint32_t i = 0; i < count; i = j) {
 		for (j = i; j < count && members[j].set == members[i].set;)
 			j++;
 		qsort(members + i, j - i, sizeof(*members), compare_members);
@@ -368,30 +312,35 @@ static int list_hosts(struct shape_build *build, struct sets *sets)
 			shape->host_nodes[j] = members[j].node;
 		shape->hosts[shape->host_count++] = make_host(build, sets, members + i, i, j - i);
 	}
-	free(members);
 	code = name_hosts(build, shape->hosts, shape->host_count);
 	if (code < 0)
 		return code;
 	qsort(shape->hosts, shape->host_count, sizeof(*shape->hosts), compare_hosts);
-	tell_nodes(shape);
+	index_nodes(shape);
 	return 0;
 }
 
 int shape_find_hosts(struct shape_build *build)
 {
-	struct sets sets;
-	int code = sets_init(&sets, build->fabric->node_count);
+	size_t count = build->fabric->node_count;
+	struct sets sets = {
+		.root = shape_sets(build), .group = shape_indexes(build, count),
+		.size = shape_scratch(build, count, sizeof(*sets.size)),
+		.twice = shape_scratch(build, count, sizeof(*sets.twice)),
+		.nameless = shape_scratch(build, count, sizeof(*sets.nameless)),
+	};
+	int code = sets.root && sets.group && sets.size && sets.twice && sets.nameless ? 0 : ERR_NOMEM;
 
 	if (code == 0)
 		code = number_names(build, &sets);
 	if (code == 0) {
-		pardon_nameless(&sets);
+		accept_nameless(&sets);
 		code = join_names(build, &sets);
 	}
 	if (code == 0)
 		code = join_systems(build, &sets);
 	if (code == 0)
 		code = list_hosts(build, &sets);
-	sets_done(&sets);
+	shape_strings_done(&sets.names);
 	return code;
 }

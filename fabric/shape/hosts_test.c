@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Which HCAs are one host's, and what hosts are for, with the names that are really met. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
@@ -18,14 +13,13 @@ static const char *host_of(const struct shape *shape, uint32_t node)
 	return shape->nodes[node].host == SHAPE_NONE ? "" : shape->hosts[shape->nodes[node].host].name;
 }
 
-static void hcas_of_one_name_are_one_host(void **state)
+TEST(hcas_of_one_name_are_one_host)
 {
 	struct fabric *fabric = net_new();
-	uint32_t b10 = net_hca(fabric, "node2 mlx5_10", 0x21), b2 = net_hca(fabric, "node2 mlx5_2", 0x22);
-	uint32_t a = net_hca(fabric, "node10 HCA-1", 0);
+	uint32_t b10 = net_hca(fabric, 0x21, "node2 mlx5_10"), b2 = net_hca(fabric, 0x22, "node2 mlx5_2");
+	uint32_t a = net_hca(fabric, 0, "node10 HCA-1");
 	struct shape *shape = net_shape(fabric, NULL);
 
-	(void)state;
 	assert_int_equal(shape->host_count, 2);
 	assert_string_equal(host_of(shape, b2), "node2");
 	assert_int_equal(shape->nodes[b2].host, 0); /* before node10 */
@@ -38,37 +32,34 @@ static void hcas_of_one_name_are_one_host(void **state)
 	net_done(fabric, shape);
 }
 
-static void equal_descriptions_everywhere_are_told_apart_by_system_guid(void **state)
+TEST(cloned_hosts_are_distinguished_by_system_guid)
 {
 	struct fabric *fabric = net_new();
-	uint32_t hca[8], i;
+	uint32_t hca[8];
 	struct shape *shape;
 
-	(void)state;
 	/* Four clones of one image, two HCAs each, which share a SystemImageGUID. */
-	for (i = 0; i < 8; i++)
-		hca[i] = net_hca(fabric, i % 2 ? "gpu mlx5_1" : "gpu mlx5_0", 0x100 + i / 2);
+	for (uint32_t i = 0; i < 8; i++)
+		hca[i] = net_hca(fabric, 0x100 + i / 2, "%s", i % 2 ? "gpu mlx5_1" : "gpu mlx5_0");
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 4);
-	for (i = 0; i < 8; i += 2) {
+	for (uint32_t i = 0; i < 8; i += 2) {
 		assert_int_equal(shape->nodes[hca[i]].host, shape->nodes[hca[i + 1]].host);
 		assert_non_null(strstr(host_of(shape, hca[i]), "gpu (0x"));
 	}
 	net_done(fabric, shape);
 }
 
-static void a_name_that_is_nobodys_is_no_host(void **state)
+TEST(a_generic_name_is_no_host)
 {
 	static const char *const names[] = {
 		"MT4129 ConnectX7   Mellanox Technologies", "MT25408 ConnectX Mellanox Technologies",
 		"localhost mlx5_0", "localhost HCA-1", "(none) mlx5_0", "mlx5_0", "", "Some Vendor HCA of 2 ports",
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct fabric *fabric = net_new();
-		uint32_t a = net_hca(fabric, names[i], 0xa), b = net_hca(fabric, names[i], 0xb);
+		uint32_t a = net_hca(fabric, 0xa, "%s", names[i]), b = net_hca(fabric, 0xb, "%s", names[i]);
 		struct shape *shape = net_shape(fabric, NULL);
 		char wanted[32];
 
@@ -80,15 +71,14 @@ static void a_name_that_is_nobodys_is_no_host(void **state)
 	}
 }
 
-static void an_unnamed_hca_belongs_to_the_host_of_its_system_guid(void **state)
+TEST(an_unnamed_hca_belongs_to_the_host_of_its_system_guid)
 {
 	struct fabric *fabric = net_new();
-	uint32_t named = net_hca(fabric, "node1 mlx5_0", 0x7);
-	uint32_t bare = net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0x7);
-	uint32_t renamed = net_hca(fabric, "old1 mlx5_2", 0x7), third = net_hca(fabric, "node1 mlx5_3", 0x7);
+	uint32_t named = net_hca(fabric, 0x7, "node1 mlx5_0");
+	uint32_t bare = net_hca(fabric, 0x7, "MT4129 ConnectX7 Mellanox Technologies");
+	uint32_t renamed = net_hca(fabric, 0x7, "old1 mlx5_2"), third = net_hca(fabric, 0x7, "node1 mlx5_3");
 	struct shape *shape = net_shape(fabric, NULL);
 
-	(void)state;
 	assert_int_equal(shape->host_count, 1);
 	assert_string_equal(host_of(shape, bare), "node1");
 	assert_string_equal(host_of(shape, renamed), "node1");
@@ -97,43 +87,38 @@ static void an_unnamed_hca_belongs_to_the_host_of_its_system_guid(void **state)
 	net_done(fabric, shape);
 }
 
-static void hosts_that_share_an_adapter_stay_two(void **state)
+TEST(hosts_that_share_an_adapter_stay_two)
 {
 	struct fabric *fabric = net_new();
-	uint32_t a = net_hca(fabric, "node1 mlx5_0", 0x7), b = net_hca(fabric, "node2 mlx5_0", 0x7);
+	uint32_t a = net_hca(fabric, 0x7, "node1 mlx5_0"), b = net_hca(fabric, 0x7, "node2 mlx5_0");
 	struct shape *shape = net_shape(fabric, NULL);
 
-	(void)state;
 	assert_int_equal(shape->host_count, 2);
 	assert_int_not_equal(shape->nodes[a].host, shape->nodes[b].host);
 	net_done(fabric, shape);
 }
 
-static void a_blank_system_guid_joins_nobody(void **state)
+TEST(an_unset_system_guid_joins_no_hcas)
 {
 	struct fabric *fabric = net_new();
 	struct shape *shape;
-	unsigned i;
 
-	(void)state;
-	for (i = 0; i < 100; i++)
-		net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0xffffffff);
+	for (unsigned i = 0; i < 100; i++)
+		net_hca(fabric, 0xffffffff, "MT4129 ConnectX7 Mellanox Technologies");
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 100);
 	net_done(fabric, shape);
 }
 
-static void hosts_that_name_no_device_are_hosts_all_the_same(void **state)
+TEST(hosts_without_device_names_are_hosts)
 {
 	struct fabric *fabric = net_new();
 	struct shape *shape;
 	char name[16];
-	unsigned i;
 
-	(void)state;
-	for (i = 0; i < 8; i++) {
+	for (unsigned i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "node%u", i / 2);
-		net_hca(fabric, name, 0x100 + i);
+		net_hca(fabric, 0x100 + i, "%s", name);
 	}
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 4);
@@ -142,26 +127,25 @@ static void hosts_that_name_no_device_are_hosts_all_the_same(void **state)
 
 	/* But one such name everywhere is no host. */
 	fabric = net_new();
-	for (i = 0; i < 8; i++)
-		net_hca(fabric, "compute", 0x100 + i);
+	for (unsigned i = 0; i < 8; i++)
+		net_hca(fabric, 0x100 + i, "compute");
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->host_count, 8);
 	net_done(fabric, shape);
 }
 
-static void a_host_that_fell_silent_keeps_its_last_name(void **state)
+TEST(an_unresponsive_host_keeps_its_last_name)
 {
 	struct fabric *fabric = net_new();
-	uint32_t a = net_hca(fabric, "node1 mlx5_0", 0), b = net_hca(fabric, "node1 mlx5_1 (was)", 0);
+	uint32_t a = net_hca(fabric, 0, "node1 mlx5_0"), b = net_hca(fabric, 0, "node1 mlx5_1 (was)");
 	struct shape *shape = net_shape(fabric, NULL);
 
-	(void)state;
 	assert_int_equal(shape->host_count, 1);
 	assert_int_equal(shape->nodes[a].host, shape->nodes[b].host);
 	net_done(fabric, shape);
 }
 
-static void words_in_names_tell_classes(void **state)
+TEST(keywords_in_names_determine_classes)
 {
 	static const struct {
 		const char *name;
@@ -185,18 +169,15 @@ static void words_in_names_tell_classes(void **state)
 	};
 	struct fabric *fabric = net_new();
 	struct shape *shape;
-	uint32_t i, count = sizeof(hosts) / sizeof(hosts[0]);
-	char name[32];
+	uint32_t count = sizeof(hosts) / sizeof(hosts[0]);
 
-	(void)state;
-	for (i = 0; i < count; i++)
-		net_hca(fabric, hosts[i].name, 0);
-	for (i = 0; i < 30; i++) {
-		snprintf(name, sizeof(name), "taurusi%u HCA-1", 2000 + i);
-		net_hca(fabric, name, 0);
+	for (uint32_t i = 0; i < count; i++)
+		net_hca(fabric, 0, "%s", hosts[i].name);
+	for (uint32_t i = 0; i < 30; i++) {
+		net_hca(fabric, 0, "taurusi%u HCA-1", 2000 + i);
 	}
 	shape = net_shape(fabric, NULL);
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (shape->nodes[i].class != hosts[i].class)
 			fail_msg("%s is %s", hosts[i].name, node_class_name(shape->nodes[i].class));
 		assert_int_equal(shape->hosts[shape->nodes[i].host].class, hosts[i].class);
@@ -204,7 +185,7 @@ static void words_in_names_tell_classes(void **state)
 	net_done(fabric, shape);
 }
 
-static void devices_and_guids_tell_classes(void **state)
+TEST(devices_and_guids_determine_classes)
 {
 	struct fabric *fabric = net_new();
 	struct node leaf = { .type = NODE_SWITCH, .port_count = 41, .system_guid = 0x900, .desc = "leaf" };
@@ -215,7 +196,6 @@ static void devices_and_guids_tell_classes(void **state)
 	uint32_t route = net_node(fabric, &router);
 	struct shape *shape;
 
-	(void)state;
 	net_link(fabric, in, at);
 	net_link(fabric, agg, at);
 	net_link(fabric, route, at);
@@ -231,20 +211,17 @@ static void devices_and_guids_tell_classes(void **state)
 
 static void give_sm(struct fabric *fabric, uint32_t node)
 {
-	size_t i;
-
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		fabric->ports[i].sm_lid = 7;
 	fabric->ports[fabric->nodes[node].first_port].lid = 7;
 }
 
-static void the_subnet_managers_host_is_management_unless_it_is_one_of_many(void **state)
+TEST(the_host_of_the_subnet_manager_is_management_unless_one_of_a_series)
 {
 	struct fabric *fabric = net_new();
-	uint32_t leaf = net_switch(fabric, "leaf"), sm = net_hca(fabric, "atlas mlx5_0", 0);
+	uint32_t leaf = net_switch(fabric, "leaf"), sm = net_hca(fabric, 0, "atlas mlx5_0");
 	struct shape *shape;
 
-	(void)state;
 	net_hosts(fabric, "node", 1, 6, leaf);
 	net_link(fabric, sm, leaf);
 	give_sm(fabric, sm);
@@ -261,7 +238,7 @@ static void the_subnet_managers_host_is_management_unless_it_is_one_of_many(void
 	net_done(fabric, shape);
 }
 
-static void settings_win_over_everything(void **state)
+TEST(settings_take_precedence)
 {
 	struct shape_class_rule rules[] = {
 		{ "node1*", CLASS_STORAGE }, { "oss*", CLASS_COMPUTE }, { "sharp *", CLASS_COMPUTE }, { NULL, 0 },
@@ -269,34 +246,13 @@ static void settings_win_over_everything(void **state)
 	struct shape_settings settings = { .classes = rules };
 	struct node sharp = { .type = NODE_CA, .port_count = 1, .device_id = 53001, .desc = "sharp x" };
 	struct fabric *fabric = net_new();
-	uint32_t a = net_hca(fabric, "node12 mlx5_0", 0), b = net_hca(fabric, "oss1 mlx5_0", 0);
-	uint32_t c = net_node(fabric, &sharp), d = net_hca(fabric, "node2 mlx5_0", 0);
+	uint32_t a = net_hca(fabric, 0, "node12 mlx5_0"), b = net_hca(fabric, 0, "oss1 mlx5_0");
+	uint32_t c = net_node(fabric, &sharp), d = net_hca(fabric, 0, "node2 mlx5_0");
 	struct shape *shape = net_shape(fabric, &settings);
 
-	(void)state;
 	assert_int_equal(shape->nodes[a].class, CLASS_STORAGE);
 	assert_int_equal(shape->nodes[b].class, CLASS_COMPUTE);
 	assert_int_equal(shape->nodes[c].class, CLASS_COMPUTE);
 	assert_int_equal(shape->nodes[d].class, CLASS_COMPUTE);
 	net_done(fabric, shape);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hcas_of_one_name_are_one_host),
-		cmocka_unit_test(equal_descriptions_everywhere_are_told_apart_by_system_guid),
-		cmocka_unit_test(a_name_that_is_nobodys_is_no_host),
-		cmocka_unit_test(an_unnamed_hca_belongs_to_the_host_of_its_system_guid),
-		cmocka_unit_test(hosts_that_share_an_adapter_stay_two),
-		cmocka_unit_test(a_blank_system_guid_joins_nobody),
-		cmocka_unit_test(hosts_that_name_no_device_are_hosts_all_the_same),
-		cmocka_unit_test(a_host_that_fell_silent_keeps_its_last_name),
-		cmocka_unit_test(words_in_names_tell_classes),
-		cmocka_unit_test(devices_and_guids_tell_classes),
-		cmocka_unit_test(the_subnet_managers_host_is_management_unless_it_is_one_of_many),
-		cmocka_unit_test(settings_win_over_everything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@
 static void count_hosts(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		uint32_t node = fabric->ports[i].node, leaf;
 
 		if (fabric->ports[i].peer == FABRIC_NONE || !shape_is_hca(build, node))
@@ -43,15 +42,15 @@ static int compare_counts(const void *a, const void *b)
 static uint32_t median_host(const struct shape_build *build, const uint32_t *weight, uint32_t *scratch)
 {
 	uint64_t total = 0, below = 0;
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = 0; i < build->switch_count; i++)
+	for (uint32_t i = 0; i < build->switch_count; i++)
 		if (weight[build->switches[i]])
 			scratch[count++] = weight[build->switches[i]];
 	qsort(scratch, count, sizeof(*scratch), compare_counts);
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		total += scratch[i];
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		below += scratch[i];
 		if (below * 2 >= total)
 			return scratch[i];
@@ -59,10 +58,10 @@ static uint32_t median_host(const struct shape_build *build, const uint32_t *wei
 	return 0;
 }
 
-struct leafs {
+struct leaves {
 	struct shape_build *build;
 	bool *strong;    /* by node: it has many hosts */
-	uint8_t *colour; /* by node, of strong switches */
+	uint8_t *color; /* by node, of strong switches */
 	uint32_t *pod;   /* by node: sets of leaves and the switches directly above them */
 	uint32_t *queue;
 };
@@ -70,98 +69,95 @@ struct leafs {
 /*
  * A two-coloring of a connected set of strong switches, with the switches and hosts of each color.
  */
-struct colours {
+struct coloring {
 	uint32_t first, count;     /* in queue */
 	uint32_t switches[2];
 	uint64_t hosts[2];
 	bool proper;               /* no link connects switches of one color */
 };
 
-static struct colours colour_from(struct leafs *leafs, uint32_t start, uint32_t first)
+static struct coloring color_from(struct leaves *leaves, uint32_t start, uint32_t first)
 {
-	const struct shape_build *build = leafs->build;
-	struct colours colours = { .first = first, .proper = true };
-	uint32_t at = first, end = first, i;
+	const struct shape_build *build = leaves->build;
+	struct coloring coloring = { .first = first, .proper = true };
+	uint32_t at = first, end = first;
 
-	leafs->queue[end++] = start;
-	leafs->colour[start] = 1;
+	leaves->queue[end++] = start;
+	leaves->color[start] = 1;
 	while (at < end) {
-		uint32_t node = leafs->queue[at++];
-		unsigned colour = leafs->colour[node] - 1u;
+		uint32_t node = leaves->queue[at++];
+		unsigned color = leaves->color[node] - 1u;
 
-		colours.switches[colour]++;
-		colours.hosts[colour] += build->hcas[node];
-		for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		coloring.switches[color]++;
+		coloring.hosts[color] += build->hcas[node];
+		for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 			uint32_t other = build->near[i].node;
 
-			if (!leafs->strong[other])
+			if (!leaves->strong[other])
 				continue;
-			if (!leafs->colour[other]) {
-				leafs->colour[other] = (uint8_t)(2 - colour);
-				leafs->queue[end++] = other;
-			} else if (leafs->colour[other] - 1u == colour) {
-				colours.proper = false;
+			if (!leaves->color[other]) {
+				leaves->color[other] = (uint8_t)(2 - color);
+				leaves->queue[end++] = other;
+			} else if (leaves->color[other] - 1u == color) {
+				coloring.proper = false;
 			}
 		}
 	}
-	colours.count = end - first;
-	return colours;
+	coloring.count = end - first;
+	return coloring;
 }
 
 /*
  * Core switches with as many hosts as a leaf: all links of the leaves lead to them, they are few,
  * and have few of all hosts. In a torus or a mesh both colors are equal.
  */
-static void demote_cores(struct leafs *leafs)
+static void demote_cores(struct leaves *leaves)
 {
-	const struct shape_build *build = leafs->build;
-	uint32_t i, j, end = 0;
+	const struct shape_build *build = leaves->build;
+	uint32_t end = 0;
 
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
-		struct colours colours;
+		struct coloring coloring;
 		unsigned few;
 
-		if (!leafs->strong[node] || leafs->colour[node])
+		if (!leaves->strong[node] || leaves->color[node])
 			continue;
-		colours = colour_from(leafs, node, end);
-		end = colours.first + colours.count;
-		few = colours.hosts[0] < colours.hosts[1] ? 0 : 1;
-		if (!colours.proper || colours.switches[few] * 2 > colours.switches[!few] ||
-		    colours.hosts[few] * FEW_DIVISOR > colours.hosts[0] + colours.hosts[1])
+		coloring = color_from(leaves, node, end);
+		end = coloring.first + coloring.count;
+		few = coloring.hosts[0] < coloring.hosts[1] ? 0 : 1;
+		if (!coloring.proper || coloring.switches[few] * 2 > coloring.switches[!few] ||
+		    coloring.hosts[few] * FEW_DIVISOR > coloring.hosts[0] + coloring.hosts[1])
 			continue;
-		for (j = colours.first; j < end; j++)
-			if (leafs->colour[leafs->queue[j]] == few + 1)
-				leafs->strong[leafs->queue[j]] = false;
+		for (uint32_t j = coloring.first; j < end; j++)
+			if (leaves->color[leaves->queue[j]] == few + 1)
+				leaves->strong[leaves->queue[j]] = false;
 	}
 }
 
-static void find_pods(struct leafs *leafs)
+static void find_pods(struct leaves *leaves)
 {
-	const struct shape_build *build = leafs->build;
-	uint32_t i, j;
+	const struct shape_build *build = leaves->build;
 
-	for (i = 0; i < build->fabric->node_count; i++)
-		leafs->pod[i] = i;
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
-		if (!leafs->strong[node])
+		if (!leaves->strong[node])
 			continue;
-		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++)
-			if (!leafs->strong[build->near[j].node])
-				shape_join(leafs->pod, node, build->near[j].node);
+		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+			if (!leaves->strong[build->near[j].node])
+				shape_join(leaves->pod, node, build->near[j].node);
 	}
 }
 
 /* A switch without hosts is cabled to the same switches. */
-static bool has_bare_twin(const struct leafs *leafs, uint32_t node)
+static bool has_bare_twin(const struct leaves *leaves, uint32_t node)
 {
-	const struct shape_build *build = leafs->build;
-	uint32_t first = build->first_near[node], count = build->first_near[node + 1] - first, i, j, k;
-	uint32_t beside = build->near[first].node;
+	const struct shape_build *build = leaves->build;
+	uint32_t first = build->first_near[node], count = build->first_near[node + 1] - first, j, k;
+	uint32_t adjacent = build->near[first].node;
 
-	for (i = build->first_near[beside]; i < build->first_near[beside + 1]; i++) {
+	for (uint32_t i = build->first_near[adjacent]; i < build->first_near[adjacent + 1]; i++) {
 		uint32_t other = build->near[i].node, start = build->first_near[other];
 
 		if (other == node || build->hcas[other] || build->first_near[other + 1] - start != count)
@@ -179,92 +175,70 @@ static bool has_bare_twin(const struct leafs *leafs, uint32_t node)
 }
 
 /* A switch with few hosts is a leaf. */
-static bool is_small_leaf(const struct leafs *leafs, uint32_t node)
+static bool is_small_leaf(const struct leaves *leaves, uint32_t node)
 {
-	const struct shape_build *build = leafs->build;
-	uint32_t beside_leafs = 0, links = 0, leaf_links = 0, pods = 0, pod = UINT32_MAX, i, j;
+	const struct shape_build *build = leaves->build;
+	uint32_t leaf_count = 0, links = 0, leaf_links = 0, pods = 0, pod = UINT32_MAX, j;
 
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 		const struct near *near = &build->near[i];
 		bool has_leaf = false;
 
 		links += near->links;
-		if (leafs->strong[near->node]) {
-			beside_leafs++;
+		if (leaves->strong[near->node]) {
+			leaf_count++;
 			leaf_links += near->links;
 			continue;
 		}
 		for (j = build->first_near[near->node]; j < build->first_near[near->node + 1] && !has_leaf; j++)
-			has_leaf = leafs->strong[build->near[j].node];
-		if (!has_leaf || shape_root(leafs->pod, near->node) == pod)
+			has_leaf = leaves->strong[build->near[j].node];
+		if (!has_leaf || shape_root(leaves->pod, near->node) == pod)
 			continue;
-		pod = shape_root(leafs->pod, near->node);
+		pod = shape_root(leaves->pod, near->node);
 		pods++;
 	}
-	if (beside_leafs >= 2 && leaf_links * 3 >= links)
+	if (leaf_count >= 2 && leaf_links * 3 >= links)
 		return false; /* it is above leaves */
 	if (pods >= 2)
 		return false; /* it connects switches above leaves */
-	return pods == 0 || !has_bare_twin(leafs, node);
+	return pods == 0 || !has_bare_twin(leaves, node);
 }
 
-static int leafs_init(struct leafs *leafs, struct shape_build *build)
+int shape_find_leaves(struct shape_build *build)
 {
-	size_t count = build->fabric->node_count + 1;
-
-	*leafs = (struct leafs){
-		.build = build,
-		.strong = calloc(count, sizeof(*leafs->strong)), .colour = calloc(count, sizeof(*leafs->colour)),
-		.pod = malloc(count * sizeof(*leafs->pod)), .queue = malloc(count * sizeof(*leafs->queue)),
+	size_t count = build->fabric->node_count;
+	struct leaves leaves = {
+		.build = build, .pod = shape_sets(build),
+		.strong = shape_scratch(build, count, sizeof(*leaves.strong)),
+		.color = shape_scratch(build, count, sizeof(*leaves.color)),
+		.queue = shape_scratch(build, count, sizeof(*leaves.queue)),
 	};
-	return leafs->strong && leafs->colour && leafs->pod && leafs->queue ? 0 : ERR_NOMEM;
-}
-
-static void leafs_done(struct leafs *leafs)
-{
-	free(leafs->strong);
-	free(leafs->colour);
-	free(leafs->pod);
-	free(leafs->queue);
-}
-
-int shape_find_leafs(struct shape_build *build)
-{
-	size_t count = build->fabric->node_count + 1;
 	const uint32_t *weight;
-	struct leafs leafs;
-	uint32_t i, median;
-	int code;
+	uint32_t median;
 
-	build->hcas = calloc(count, sizeof(*build->hcas));
-	build->compute = calloc(count, sizeof(*build->compute));
-	code = leafs_init(&leafs, build);
-	if (!build->hcas || !build->compute)
-		code = ERR_NOMEM;
-	if (code < 0) {
-		leafs_done(&leafs);
-		return code;
-	}
+	build->hcas = shape_scratch(build, count, sizeof(*build->hcas));
+	build->compute = shape_scratch(build, count, sizeof(*build->compute));
+	if (!leaves.pod || !leaves.strong || !leaves.color || !leaves.queue || !build->hcas || !build->compute)
+		return ERR_NOMEM;
 	count_hosts(build);
 	weight = build->compute;
-	median = median_host(build, weight, leafs.queue);
+	median = median_host(build, weight, leaves.queue);
 	if (!median) {
 		weight = build->hcas;
-		median = median_host(build, weight, leafs.queue);
+		median = median_host(build, weight, leaves.queue);
 	}
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
-		leafs.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR > median;
+		leaves.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR > median;
 	}
-	demote_cores(&leafs);
-	find_pods(&leafs);
-	for (i = 0; i < build->switch_count; i++) {
+	demote_cores(&leaves);
+	find_pods(&leaves);
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
-		if (leafs.strong[node] || (build->hcas[node] && is_small_leaf(&leafs, node)))
+		if (leaves.strong[node] || (build->hcas[node] && is_small_leaf(&leaves, node)))
 			build->shape->nodes[node].tier = 1;
 	}
-	leafs_done(&leafs);
 	return 0;
 }

@@ -29,6 +29,7 @@ struct matrix {
 	uint16_t *cells;           /* row by row */
 	uint16_t *usual;           /* by column, 0: none */
 	uint32_t *usual_rows;      /* by column: number of usual rows */
+	uint16_t *column;          /* scratch: one column */
 	size_t missing_capacity;
 };
 
@@ -39,24 +40,25 @@ static int compare_u16(const void *a, const void *b)
 
 static int fill_cells(struct matrix *matrix)
 {
-	const struct shape_build *build = matrix->build;
-	uint32_t row, i;
+	struct shape_build *build = matrix->build;
+	uint32_t columns = matrix->high_count;
 
-	matrix->cells = calloc((size_t)matrix->low_count * matrix->high_count, sizeof(*matrix->cells));
-	matrix->usual = calloc(matrix->high_count, sizeof(*matrix->usual));
-	matrix->usual_rows = calloc(matrix->high_count, sizeof(*matrix->usual_rows));
-	if (!matrix->cells || !matrix->usual || !matrix->usual_rows)
+	matrix->cells = shape_scratch(build, (size_t)matrix->low_count * columns, sizeof(*matrix->cells));
+	matrix->usual = shape_scratch(build, columns, sizeof(*matrix->usual));
+	matrix->usual_rows = shape_scratch(build, columns, sizeof(*matrix->usual_rows));
+	matrix->column = shape_scratch(build, matrix->low_count, sizeof(*matrix->column));
+	if (!matrix->cells || !matrix->usual || !matrix->usual_rows || !matrix->column)
 		return ERR_NOMEM;
-	for (i = 0; i < matrix->high_count; i++)
+	for (uint32_t i = 0; i < columns; i++)
 		matrix->place[matrix->highs[i]] = i;
-	for (row = 0; row < matrix->low_count; row++) {
+	for (uint32_t row = 0; row < matrix->low_count; row++) {
 		uint32_t node = matrix->lows[row];
 
-		for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 			const struct near *near = &build->near[i];
 
 			if (build->shape->nodes[near->node].tier == build->shape->nodes[node].tier + 1)
-				matrix->cells[(size_t)row * matrix->high_count + matrix->place[near->node]] =
+				matrix->cells[(size_t)row * columns + matrix->place[near->node]] =
 					(uint16_t)near->links;
 		}
 	}
@@ -64,30 +66,25 @@ static int fill_cells(struct matrix *matrix)
 }
 
 /* The majority value of a sorted column is its median. */
-static int find_usual(struct matrix *matrix)
+static void find_usual(struct matrix *matrix)
 {
-	uint16_t *column = malloc(matrix->low_count * sizeof(*column));
-	uint32_t i, row;
+	uint16_t *column = matrix->column;
 
-	if (!column)
-		return ERR_NOMEM;
-	for (i = 0; i < matrix->high_count; i++) {
+	for (uint32_t i = 0; i < matrix->high_count; i++) {
 		uint32_t same = 0;
 		uint16_t middle;
 
-		for (row = 0; row < matrix->low_count; row++)
+		for (uint32_t row = 0; row < matrix->low_count; row++)
 			column[row] = matrix->cells[(size_t)row * matrix->high_count + i];
 		qsort(column, matrix->low_count, sizeof(*column), compare_u16);
 		middle = column[matrix->low_count / 2];
-		for (row = 0; row < matrix->low_count; row++)
+		for (uint32_t row = 0; row < matrix->low_count; row++)
 			same += column[row] == middle;
 		if (same * 2 > matrix->low_count) {
 			matrix->usual[i] = middle;
 			matrix->usual_rows[i] = same;
 		}
 	}
-	free(column);
-	return 0;
 }
 
 static int add_missing(struct matrix *matrix, uint32_t low, uint32_t high, uint16_t links, uint16_t expected)
@@ -108,18 +105,18 @@ static int add_missing(struct matrix *matrix, uint32_t low, uint32_t high, uint1
 static int check_row(struct matrix *matrix, uint32_t row)
 {
 	const uint16_t *cells = matrix->cells + (size_t)row * matrix->high_count;
-	uint32_t i, usual = 0;
+	uint32_t usual = 0;
 	int code = 0;
 
-	for (i = 0; i < matrix->high_count; i++)
+	for (uint32_t i = 0; i < matrix->high_count; i++)
 		usual += cells[i] == matrix->usual[i];
 	if (usual * 2 < matrix->high_count)
 		return 0;
-	for (i = 0; i < matrix->high_count && code == 0; i++) {
-		bool row_says = usual * 3 >= matrix->high_count * 2;
-		bool column_says = matrix->usual_rows[i] * 5 >= matrix->low_count * 4;
+	for (uint32_t i = 0; i < matrix->high_count && code == 0; i++) {
+		bool row_is_usual = usual * 3 >= matrix->high_count * 2;
+		bool column_is_usual = matrix->usual_rows[i] * 5 >= matrix->low_count * 4;
 
-		if (cells[i] < matrix->usual[i] && (row_says || column_says))
+		if (cells[i] < matrix->usual[i] && (row_is_usual || column_is_usual))
 			code = add_missing(matrix, matrix->lows[row], matrix->highs[i], cells[i], matrix->usual[i]);
 	}
 	return code;
@@ -127,21 +124,15 @@ static int check_row(struct matrix *matrix, uint32_t row)
 
 static int check_matrix(struct matrix *matrix)
 {
-	uint32_t row;
-	int code = 0;
+	int code;
 
 	if (matrix->low_count < ROWS_MIN || (uint64_t)matrix->low_count * matrix->high_count > CELLS_MAX)
 		return 0;
 	code = fill_cells(matrix);
 	if (code == 0)
-		code = find_usual(matrix);
-	for (row = 0; row < matrix->low_count && code == 0; row++)
+		find_usual(matrix);
+	for (uint32_t row = 0; row < matrix->low_count && code == 0; row++)
 		code = check_row(matrix, row);
-	free(matrix->cells);
-	free(matrix->usual);
-	free(matrix->usual_rows);
-	matrix->cells = matrix->usual = NULL;
-	matrix->usual_rows = NULL;
 	return code;
 }
 
@@ -164,11 +155,10 @@ static void join_tier(struct matrix *matrix, unsigned tier)
 {
 	const struct shape_build *build = matrix->build;
 	const struct shape_node *nodes = build->shape->nodes;
-	uint32_t i, j;
+	uint32_t j;
 
-	for (i = 0; i < build->fabric->node_count; i++)
-		matrix->sets[i] = i;
-	for (i = 0; i < build->switch_count; i++) {
+	shape_part(build, matrix->sets);
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		for (j = build->first_near[node]; nodes[node].tier == tier && j < build->first_near[node + 1]; j++)
@@ -180,11 +170,11 @@ static void join_tier(struct matrix *matrix, unsigned tier)
 static int check_tier(struct matrix *matrix, struct placed *placed, unsigned tier)
 {
 	const struct shape_build *build = matrix->build;
-	uint32_t i, j, count = 0;
+	uint32_t j, count = 0;
 	int code = 0;
 
 	join_tier(matrix, tier);
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 		uint8_t own = build->shape->nodes[node].tier;
 
@@ -192,7 +182,7 @@ static int check_tier(struct matrix *matrix, struct placed *placed, unsigned tie
 			placed[count++] = (struct placed){ shape_root(matrix->sets, node), node, own > tier };
 	}
 	qsort(placed, count, sizeof(*placed), compare_placed);
-	for (i = 0; i < count && code == 0; i = j) {
+	for (uint32_t i = 0; i < count && code == 0; i = j) {
 		matrix->low_count = matrix->high_count = 0;
 		for (j = i; j < count && placed[j].set == placed[i].set; j++) {
 			if (placed[j].high)
@@ -206,20 +196,18 @@ static int check_tier(struct matrix *matrix, struct placed *placed, unsigned tie
 }
 
 /* The built size of a group is its size plus the missing cables of its pairs. */
-static void tell_groups(struct shape_build *build)
+static void extend_groups(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	size_t i;
-	uint32_t j;
 
-	for (i = 0; i < shape->missing_count; i++) {
+	for (size_t i = 0; i < shape->missing_count; i++) {
 		const struct shape_missing *missing = &shape->missing[i];
 		uint32_t lacks = missing->expected - missing->links;
 		const struct node *high = &build->fabric->nodes[missing->high];
 
 		if (shape->nodes[missing->low].up_group != SHAPE_NONE)
 			shape->groups[shape->nodes[missing->low].up_group].built += lacks;
-		for (j = high->first_port; missing->links && j < high->first_port + high->ports; j++) {
+		for (uint32_t j = high->first_port; missing->links && j < high->first_port + high->ports; j++) {
 			uint32_t group = shape->ports[j].group;
 
 			if (group == SHAPE_NONE || shape->groups[group].peer != missing->low)
@@ -232,24 +220,19 @@ static void tell_groups(struct shape_build *build)
 
 int shape_find_missing(struct shape_build *build)
 {
-	size_t room = build->fabric->node_count + 1;
+	size_t nodes = build->fabric->node_count;
 	struct matrix matrix = {
-		.build = build, .sets = malloc(room * sizeof(*matrix.sets)),
-		.place = malloc(room * sizeof(*matrix.place)), .lows = malloc(room * sizeof(*matrix.lows)),
-		.highs = malloc(room * sizeof(*matrix.highs)),
+		.build = build, .sets = shape_sets(build),
+		.place = shape_scratch(build, nodes, sizeof(*matrix.place)),
+		.lows = shape_scratch(build, nodes, sizeof(*matrix.lows)),
+		.highs = shape_scratch(build, nodes, sizeof(*matrix.highs)),
 	};
-	struct placed *placed = malloc(room * sizeof(*placed));
-	unsigned tier;
+	struct placed *placed = shape_scratch(build, nodes, sizeof(*placed));
 	int code = matrix.sets && matrix.place && matrix.lows && matrix.highs && placed ? 0 : ERR_NOMEM;
 
-	for (tier = 1; tier < build->shape->tier_count && code == 0; tier++)
+	for (unsigned tier = 1; tier < build->shape->tier_count && code == 0; tier++)
 		code = check_tier(&matrix, placed, tier);
 	if (code == 0)
-		tell_groups(build);
-	free(matrix.sets);
-	free(matrix.place);
-	free(matrix.lows);
-	free(matrix.highs);
-	free(placed);
+		extend_groups(build);
 	return code;
 }

@@ -1,57 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Fabrics without tiers: torus, mesh, dragonflies; and those too small to have many. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
 static void assert_no_tree(struct fabric *fabric)
 {
 	struct shape *shape = net_shape(fabric, NULL);
-	uint32_t i;
 
 	assert_int_equal(shape->kind, SHAPE_NO_TREE);
 	assert_int_equal(shape->tier_count, 0);
 	assert_int_equal(shape->missing_count, 0);
 	assert_int_equal(shape->bisection_bits_per_s, 0);
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type != NODE_SWITCH)
 			continue;
 		assert_int_equal(shape->nodes[i].tier, 0);
 		assert_int_equal(shape->nodes[i].why, SHAPE_WHOLE_NO_TREE);
 	}
-	for (i = 0; i < shape->group_count; i++)
+	for (uint32_t i = 0; i < shape->group_count; i++)
 		assert_int_equal(shape->groups[i].kind, GROUP_ACROSS);
 	net_done(fabric, shape);
 }
 
-static void a_torus_is_no_tree(void **state)
+TEST(a_torus_is_no_tree)
 {
-	unsigned width, height, x, y;
-
-	(void)state;
-	for (width = 3; width <= 6; width++) {
-		for (height = 3; height <= 4; height++) {
+	for (unsigned width = 3; width <= 6; width++) {
+		for (unsigned height = 3; height <= 4; height++) {
 			struct fabric *fabric = net_new();
 			uint32_t at[6][4];
-			char name[32];
 
-			for (x = 0; x < width; x++) {
-				for (y = 0; y < height; y++) {
-					snprintf(name, sizeof(name), "switch-%u-%u", x, y);
-					at[x][y] = net_switch(fabric, name);
+			for (unsigned x = 0; x < width; x++) {
+				for (unsigned y = 0; y < height; y++) {
+					at[x][y] = net_switch(fabric, "switch-%u-%u", x, y);
 					net_hosts(fabric, "n", x * 100 + y * 10, 4, at[x][y]);
 				}
 			}
-			for (x = 0; x < width; x++) {
-				for (y = 0; y < height; y++) {
+			for (unsigned x = 0; x < width; x++) {
+				for (unsigned y = 0; y < height; y++) {
 					net_links(fabric, at[x][y], at[(x + 1) % width][y], 2);
 					net_links(fabric, at[x][y], at[x][(y + 1) % height], 2);
 				}
@@ -61,21 +50,16 @@ static void a_torus_is_no_tree(void **state)
 	}
 }
 
-static void a_full_mesh_is_no_tree(void **state)
+TEST(a_full_mesh_is_no_tree)
 {
-	unsigned size, i, j;
-
-	(void)state;
-	for (size = 3; size <= 8; size++) {
+	for (unsigned size = 3; size <= 8; size++) {
 		struct fabric *fabric = net_new();
 		uint32_t at[8];
-		char name[32];
 
-		for (i = 0; i < size; i++) {
-			snprintf(name, sizeof(name), "switch%u", i);
-			at[i] = net_switch(fabric, name);
+		for (unsigned i = 0; i < size; i++) {
+			at[i] = net_switch(fabric, "switch%u", i);
 			net_hosts(fabric, "n", i * 10, 4, at[i]);
-			for (j = 0; j < i; j++)
+			for (unsigned j = 0; j < i; j++)
 				net_link(fabric, at[i], at[j]);
 		}
 		assert_no_tree(fabric);
@@ -83,64 +67,54 @@ static void a_full_mesh_is_no_tree(void **state)
 }
 
 /* Groups that are meshes, and a link between each two of them. */
-static void a_dragonfly_is_no_tree(void **state)
+TEST(a_dragonfly_is_no_tree)
 {
 	struct fabric *fabric = net_new();
 	uint32_t at[5][4];
-	char name[32];
-	unsigned i, j, k;
 
-	(void)state;
-	for (i = 0; i < 5; i++) {
-		for (j = 0; j < 4; j++) {
-			snprintf(name, sizeof(name), "group%u-%u", i, j);
-			at[i][j] = net_switch(fabric, name);
+	for (unsigned i = 0; i < 5; i++) {
+		for (unsigned j = 0; j < 4; j++) {
+			at[i][j] = net_switch(fabric, "group%u-%u", i, j);
 			net_hosts(fabric, "n", i * 100 + j * 10, 4, at[i][j]);
-			for (k = 0; k < j; k++)
+			for (unsigned k = 0; k < j; k++)
 				net_link(fabric, at[i][j], at[i][k]);
 		}
 	}
-	for (i = 0; i < 5; i++)
-		for (j = 0; j < i; j++)
+	for (unsigned i = 0; i < 5; i++)
+		for (unsigned j = 0; j < i; j++)
 			net_link(fabric, at[i][j % 4], at[j][i % 4]);
 	assert_no_tree(fabric);
 }
 
 /* Groups that are small trees, and links between the spines of each two of them. */
-static void a_dragonfly_with_spines_is_no_tree(void **state)
+TEST(a_dragonfly_with_spines_is_no_tree)
 {
 	struct fabric *fabric = net_new();
 	uint32_t leaf, spine[4][4];
-	char name[32];
-	unsigned i, j, k;
 
-	(void)state;
-	for (i = 0; i < 4; i++) {
-		for (j = 0; j < 4; j++) {
-			snprintf(name, sizeof(name), "group%u-spine%u", i, j);
-			spine[i][j] = net_switch(fabric, name);
+	for (unsigned i = 0; i < 4; i++) {
+		for (unsigned j = 0; j < 4; j++) {
+			spine[i][j] = net_switch(fabric, "group%u-spine%u", i, j);
 		}
-		for (j = 0; j < 4; j++) {
-			snprintf(name, sizeof(name), "group%u-leaf%u", i, j);
-			leaf = net_switch(fabric, name);
+		for (unsigned j = 0; j < 4; j++) {
+			leaf = net_switch(fabric, "group%u-leaf%u", i, j);
 			net_hosts(fabric, "n", i * 100 + j * 10, 8, leaf);
-			for (k = 0; k < 4; k++)
+			for (unsigned k = 0; k < 4; k++)
 				net_links(fabric, leaf, spine[i][k], 2);
 		}
-		for (j = 0; j < i; j++)
-			for (k = 0; k < 4; k++)
+		for (unsigned j = 0; j < i; j++)
+			for (unsigned k = 0; k < 4; k++)
 				net_links(fabric, spine[i][k], spine[j][k], 2);
 	}
 	assert_no_tree(fabric);
 }
 
-static void small_fabrics_have_a_shape_too(void **state)
+TEST(small_fabrics_have_a_shape)
 {
 	struct fabric *fabric = net_new();
 	uint32_t a = net_switch(fabric, "a"), b;
 	struct shape *shape;
 
-	(void)state;
 	net_hosts(fabric, "n", 1, 4, a);
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
@@ -161,7 +135,7 @@ static void small_fabrics_have_a_shape_too(void **state)
 	net_done(fabric, shape);
 
 	fabric = net_new();
-	net_link(fabric, net_hca(fabric, "x mlx5_0", 0), net_hca(fabric, "y mlx5_0", 0));
+	net_link(fabric, net_hca(fabric, 0, "x mlx5_0"), net_hca(fabric, 0, "y mlx5_0"));
 	shape = net_shape(fabric, NULL);
 	assert_int_equal(shape->kind, SHAPE_NO_SWITCH);
 	assert_int_equal(shape->host_count, 2);
@@ -182,17 +156,4 @@ static void small_fabrics_have_a_shape_too(void **state)
 	assert_int_equal(shape->kind, SHAPE_IRREGULAR);
 	assert_int_equal(shape->nodes[a].why, SHAPE_NO_HOSTS_BELOW);
 	net_done(fabric, shape);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_torus_is_no_tree),
-		cmocka_unit_test(a_full_mesh_is_no_tree),
-		cmocka_unit_test(a_dragonfly_is_no_tree),
-		cmocka_unit_test(a_dragonfly_with_spines_is_no_tree),
-		cmocka_unit_test(small_fabrics_have_a_shape_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "fabric/shape/rail_build.h"
-
-/* More devices than any host has, for example with one host name everywhere. */
-#define RAILS_MAX 256
 
 /* "mlx5_3" is 3, "HCA-4" is 3; -1: neither. */
 static int device_number(const char *device)
@@ -39,39 +35,6 @@ static int device_number(const char *device)
 	return device[0] == 'H' ? (int)number - 1 : (int)number;
 }
 
-uint32_t rail_port_in_use(const struct shape_build *build, uint32_t node, uint32_t nth)
-{
-	const struct node *self = &build->fabric->nodes[node];
-	uint32_t i, cabled = 0;
-
-	for (i = self->first_port; i < self->first_port + self->ports; i++)
-		if (build->fabric->ports[i].peer != FABRIC_NONE && cabled++ == nth)
-			return i;
-	return cabled == 0 && nth == 0 && self->ports ? self->first_port : FABRIC_NONE;
-}
-
-/* Inspect the HCAs of hosts: number of cables, and device numbers that occur twice. */
-static void look_at_host(struct rail_build *rails, const struct shape_host *host, uint32_t *two_ports,
-			 uint32_t *one_port)
-{
-	const struct shape_build *build = rails->build;
-	uint32_t i, j;
-
-	for (i = 0; i < host->count; i++) {
-		uint32_t node = build->shape->host_nodes[host->first + i];
-		uint32_t port = rail_port_in_use(build, node, 0);
-		int number = device_number(build->device_of[node]);
-
-		if (rail_port_in_use(build, node, 1) != FABRIC_NONE)
-			(*two_ports)++;
-		else if (port != FABRIC_NONE && build->fabric->ports[port].peer != FABRIC_NONE)
-			(*one_port)++;
-		for (j = 0; number >= 0 && j < i && j < 64; j++)
-			if (device_number(build->device_of[build->shape->host_nodes[host->first + j]]) == number)
-				rails->full_names = true; /* mlx4_0 and mlx5_0 in one host */
-	}
-}
-
 const char *rail_by_settings(const struct shape_build *build, uint32_t node)
 {
 	const struct shape_rail_rule *rule = build->settings ? build->settings->rails : NULL;
@@ -82,168 +45,133 @@ const char *rail_by_settings(const struct shape_build *build, uint32_t node)
 	return NULL;
 }
 
-/* The key of a device. Return: NULL: none, or out of memory (*ret_code). */
-static const char *key_of(struct rail_build *rails, uint32_t node, uint32_t nth, int *ret_code)
+/* Set the key of the device of a port; it has none without a device name. */
+static int find_key(struct rail_build *rails, struct rail_port *port)
 {
 	const struct shape_build *build = rails->build;
-	const char *rule = rail_by_settings(build, node), *device = build->device_of[node], *key;
+	const char *rule = rail_by_settings(build, port->node), *device = build->device_of[port->node], *key;
 	int number = device_number(device);
 	char text[NODE_NAME_SIZE + 16];
 
 	if (rule)
 		snprintf(text, sizeof(text), "=%s", rule);
 	else if (!device[0])
-		return NULL;
+		return 0;
 	else if (number >= 0 && !rails->full_names)
 		snprintf(text, sizeof(text), "#%d", number);
 	else
 		snprintf(text, sizeof(text), ".%s", device);
 	if (!rule && rails->by_port)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "/%u", nth + 1);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "/%u", port->nth + 1);
+	if (shape_find_text(&rails->keys, text, &port->key))
+		return 0;
 	key = shape_string(build->shape, text, strlen(text));
-	if (!key)
-		*ret_code = ERR_NOMEM;
-	return key;
+	return key ? shape_intern(&rails->keys, key, &port->key) : ERR_NOMEM;
 }
 
-/* Keys by device name: thousands of HCAs have few different ones. */
-struct device_keys {
-	struct map keys, devices;
-	const char **texts; /* device names */
-	uint32_t *key;      /* by device name; or SHAPE_NONE */
-	uint32_t count;
-};
-
-static int find_key(struct rail_build *rails, struct device_keys *known, uint32_t node, uint32_t nth, uint32_t *ret)
+/* Two HCAs of one host have the number of this one: mlx4_0 and mlx5_0. */
+static bool has_number_twice(const struct shape_build *build, const struct shape_host *host, uint32_t hca)
 {
-	const struct shape_settings *settings = rails->build->settings;
-	bool plain = !rails->by_port && !(settings && settings->rails);
-	const char *key;
-	uint32_t device = 0;
-	int code = 0;
+	const uint32_t *nodes = build->shape->host_nodes + host->first;
+	int number = device_number(build->device_of[nodes[hca]]);
 
-	if (plain) {
-		uint32_t before = known->count;
+	for (uint32_t i = 0; number >= 0 && i < hca && i < 64; i++)
+		if (device_number(build->device_of[nodes[i]]) == number)
+			return true;
+	return false;
+}
 
-		code = shape_intern(&known->devices, known->texts, &known->count, rails->build->device_of[node],
-				    &device);
-		if (code < 0)
-			return code;
-		if (known->count == before) {
-			*ret = known->key[device];
-			return 0;
+static uint32_t list_hca(struct rail_build *rails, uint32_t node, uint32_t host)
+{
+	const struct fabric *fabric = rails->build->fabric;
+	const struct node *self = &fabric->nodes[node];
+	struct rail_port port = { .node = node, .host = host, .key = SHAPE_NONE, .rail = SHAPE_NONE,
+				  .adopted = SHAPE_NONE };
+
+	for (port.port = self->first_port; port.port < self->first_port + self->ports; port.port++)
+		if (fabric->ports[port.port].peer != FABRIC_NONE) {
+			rails->list[rails->list_count++] = port;
+			port.nth++;
 		}
-	}
-	*ret = SHAPE_NONE;
-	key = key_of(rails, node, nth, &code);
-	if (key)
-		code = shape_intern(&known->keys, rails->keys, &rails->key_count, key, ret);
-	if (plain)
-		known->key[device] = *ret;
-	return code;
+	port.port = self->first_port;
+	if (!port.nth && self->ports)
+		rails->list[rails->list_count++] = port;
+	return port.nth;
 }
 
-/* Set the key of each port of the class. */
-static int find_keys(struct rail_build *rails)
+static void list_ports(struct rail_build *rails)
 {
-	struct shape_build *build = rails->build;
-	const struct shape *shape = build->shape;
-	size_t room = build->fabric->node_count + 1;
-	struct device_keys known = {
-		.texts = malloc(room * sizeof(*known.texts)), .key = malloc(room * sizeof(*known.key)),
-	};
-	int code = known.texts && known.key ? 0 : ERR_NOMEM;
-	uint32_t i, j, nth, port;
+	const struct shape *shape = rails->build->shape;
+	uint32_t one_port = 0, two_ports = 0;
 
-	for (i = 0; i < shape->host_count && code == 0; i++) {
+	for (uint32_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 
-		for (j = host->first; j < host->first + host->count && host->class == rails->class && code == 0; j++) {
-			uint32_t node = shape->host_nodes[j];
+		for (uint32_t j = 0; j < host->count && host->class == rails->class; j++) {
+			uint32_t cabled = list_hca(rails, shape->host_nodes[host->first + j], i);
 
-			for (nth = 0; (port = rail_port_in_use(build, node, nth)) != FABRIC_NONE && code == 0; nth++)
-				code = find_key(rails, &known, node, nth, &rails->key[port]);
+			one_port += cabled == 1;
+			two_ports += cabled > 1;
+			rails->full_names |= has_number_twice(rails->build, host, j);
 		}
 	}
-	map_done(&known.keys);
-	map_done(&known.devices);
-	free(known.texts);
-	free(known.key);
-	return code;
+	rails->by_port = two_ports > one_port;
 }
 
-/* Count hosts by key, separately for hosts with several keys. */
-static void count_keys(struct rail_build *rails, uint32_t *hosts, uint32_t *many, uint32_t *all, uint32_t *all_many)
-{
-	const struct shape_build *build = rails->build;
-	const struct shape *shape = build->shape;
-	uint32_t i, j, nth, port, *last = rails->scratch;
+/* Hosts by key; of those, hosts with several keys. */
+struct key_hosts { uint32_t all, several, last; };
 
-	memset(last, 0xff, (rails->key_count + 1) * sizeof(*last));
-	for (i = 0; i < shape->host_count; i++) {
-		const struct shape_host *host = &shape->hosts[i];
-		uint32_t distinct = 0, pass;
+static void count_keys(const struct rail_build *rails, struct key_hosts *hosts, struct key_hosts *sum)
+{
+	uint32_t end;
+
+	for (uint32_t i = 0; i < rails->list_count; i = end) {
+		uint32_t host = rails->list[i].host, distinct = 0;
 
 		/* First the number of its keys, then which. */
-		for (pass = 0; pass < 2 && host->class == rails->class; pass++) {
-			for (j = host->first; j < host->first + host->count; j++) {
-				uint32_t node = shape->host_nodes[j];
+		for (uint32_t pass = 1; pass <= 2; pass++)
+			for (end = i; end < rails->list_count && rails->list[end].host == host; end++) {
+				uint32_t key = rails->list[end].key;
 
-				for (nth = 0; (port = rail_port_in_use(build, node, nth)) != FABRIC_NONE; nth++) {
-					uint32_t key = rails->key[port];
-
-					if (key == SHAPE_NONE || last[key] == i * 2 + pass)
-						continue;
-					last[key] = i * 2 + pass;
-					if (pass == 0)
-						distinct++;
-					else
-						hosts[key]++;
-					if (pass == 1 && distinct > 1)
-						many[key]++;
-				}
+				if (key == SHAPE_NONE || hosts[key].last == host * 2 + pass)
+					continue;
+				hosts[key].last = host * 2 + pass;
+				distinct += pass == 1;
+				hosts[key].all += pass == 2;
+				hosts[key].several += pass == 2 && distinct > 1;
 			}
-		}
-		*all += distinct > 0;
-		*all_many += distinct > 1;
+		sum->all += distinct > 0;
+		sum->several += distinct > 1;
 	}
 }
 
 /* A key is a rail if most hosts, or most hosts with several HCAs, have it. */
 static int choose_rails(struct rail_build *rails)
 {
-	uint32_t *hosts = calloc(rails->key_count + 1, sizeof(*hosts));
-	uint32_t *many = calloc(rails->key_count + 1, sizeof(*many));
-	uint32_t all = 0, all_many = 0, i;
+	struct key_hosts *hosts = shape_scratch(rails->build, rails->keys.count, sizeof(*hosts)), all = { 0 };
 
-	if (!hosts || !many) {
-		free(hosts);
-		free(many);
+	rails->rail_of_key = shape_indexes(rails->build, rails->keys.count);
+	if (!hosts || !rails->rail_of_key)
 		return ERR_NOMEM;
-	}
-	count_keys(rails, hosts, many, &all, &all_many);
-	for (i = 0; i < rails->key_count; i++) {
-		rails->rail_of_key[i] = SHAPE_NONE;
-		if (rails->count == RAILS_MAX)
-			continue;
-		if (rails->keys[i][0] == '=' || hosts[i] * 2 > all || (all_many > 1 && many[i] * 2 > all_many))
+	count_keys(rails, hosts, &all);
+	for (uint32_t i = 0; i < rails->keys.count && rails->count < RAILS_MAX; i++)
+		if (rails->keys.texts[i][0] == '=' || hosts[i].all * 2 > all.all ||
+		    (all.several > 1 && hosts[i].several * 2 > all.several))
 			rails->rail_of_key[i] = rails->count++;
-	}
-	free(hosts);
-	free(many);
 	return 0;
 }
 
 int rail_find_keys(struct rail_build *rails)
 {
-	const struct shape *shape = rails->build->shape;
-	uint32_t i, two_ports = 0, one_port = 0;
-	int code;
+	struct shape_build *build = rails->build;
+	int code = 0;
 
-	for (i = 0; i < shape->host_count; i++)
-		if (shape->hosts[i].class == rails->class)
-			look_at_host(rails, &shape->hosts[i], &two_ports, &one_port);
-	rails->by_port = two_ports > one_port;
-	code = find_keys(rails);
+	/* At most the cabled ports, and one port of each other HCA. */
+	rails->list = shape_scratch(build, build->fabric->port_count, sizeof(*rails->list));
+	if (!rails->list)
+		return ERR_NOMEM;
+	list_ports(rails);
+	for (uint32_t i = 0; i < rails->list_count && code == 0; i++)
+		code = find_key(rails, &rails->list[i]);
 	return code < 0 ? code : choose_rails(rails);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Rails: which HCA ports belong together, and which of them are cabled to another rail's leaf. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
@@ -28,23 +23,20 @@ static struct cluster cluster_new(const char *(*name_hca)(unsigned host, unsigne
 {
 	struct cluster cluster = { .fabric = net_new() };
 	char name[64];
-	unsigned i, j;
 
-	for (i = 0; i < 2; i++) {
-		snprintf(name, sizeof(name), "spine%u", i);
-		cluster.spine[i] = net_switch(cluster.fabric, name);
+	for (unsigned i = 0; i < 2; i++) {
+		cluster.spine[i] = net_switch(cluster.fabric, "spine%u", i);
 	}
-	for (i = 0; i < RAILS; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		cluster.leaf[i] = net_switch(cluster.fabric, name);
+	for (unsigned i = 0; i < RAILS; i++) {
+		cluster.leaf[i] = net_switch(cluster.fabric, "leaf%u", i);
 		net_links(cluster.fabric, cluster.leaf[i], cluster.spine[0], 4);
 		net_links(cluster.fabric, cluster.leaf[i], cluster.spine[1], 4);
 	}
-	for (i = 0; i < HOSTS; i++) {
-		for (j = 0; j < RAILS; j++) {
+	for (unsigned i = 0; i < HOSTS; i++) {
+		for (unsigned j = 0; j < RAILS; j++) {
 			cluster.hca[i][j] = FABRIC_NONE;
 			if (name_hca(i, j, name, sizeof(name)))
-				cluster.hca[i][j] = net_hca(cluster.fabric, name, 0);
+				cluster.hca[i][j] = net_hca(cluster.fabric, 0, "%s", name);
 		}
 	}
 	return cluster;
@@ -53,10 +45,8 @@ static struct cluster cluster_new(const char *(*name_hca)(unsigned host, unsigne
 /* Cable every HCA that is there to its leaf. */
 static void cable(struct cluster *cluster)
 {
-	unsigned i, j;
-
-	for (i = 0; i < HOSTS; i++)
-		for (j = 0; j < RAILS; j++)
+	for (unsigned i = 0; i < HOSTS; i++)
+		for (unsigned j = 0; j < RAILS; j++)
 			if (cluster->hca[i][j] != FABRIC_NONE)
 				net_link(cluster->fabric, cluster->hca[i][j], cluster->leaf[j]);
 }
@@ -101,11 +91,9 @@ static uint32_t rail_of(const struct cluster *cluster, const struct shape *shape
 
 static void assert_rails(const struct cluster *cluster, const struct shape *shape)
 {
-	unsigned i, j;
-
 	assert_int_equal(shape->rail_count, RAILS);
-	for (i = 0; i < HOSTS; i++)
-		for (j = 0; j < RAILS; j++)
+	for (unsigned i = 0; i < HOSTS; i++)
+		for (unsigned j = 0; j < RAILS; j++)
 			if (cluster->hca[i][j] != FABRIC_NONE)
 				assert_int_equal(rail_of(cluster, shape, i, j), j);
 }
@@ -130,53 +118,47 @@ static void assert_rails_and_none_miswired(const char *(*name_hca)(unsigned, uns
 	net_done(cluster.fabric, shape);
 }
 
-static void a_device_of_most_hosts_is_a_rail(void **state)
+TEST(a_device_of_most_hosts_is_a_rail)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape = rails_as_made(&cluster);
-	unsigned i;
 
-	(void)state;
-	for (i = 0; i < RAILS; i++) {
+	for (unsigned i = 0; i < RAILS; i++) {
 		assert_int_equal(shape->rails[i].count, HOSTS);
-		assert_int_equal(shape->rails[i].leafs, 1);
-		assert_int_equal(shape->rail_leafs[shape->rails[i].first_leaf], cluster.leaf[i]);
+		assert_int_equal(shape->rails[i].leaves, 1);
+		assert_int_equal(shape->rail_leaves[shape->rails[i].first_leaf], cluster.leaf[i]);
 	}
 	assert_string_equal(shape->rails[3].name, "mlx5_3");
 	assert_int_equal(shape->miswired_count, 0);
 	net_done(cluster.fabric, shape);
 }
 
-static void a_missing_hca_shifts_nobody(void **state)
+TEST(a_missing_hca_shifts_no_rail)
 {
-	(void)state;
 	assert_rails_and_none_miswired(with_gaps);
 }
 
-static void names_of_two_drivers_are_one_rail_and_numbers_are_numbers(void **state)
+TEST(names_of_two_drivers_are_one_rail_and_numbers_are_numbers)
 {
 	struct cluster cluster = cluster_new(two_drivers);
 	struct shape *shape = rails_as_made(&cluster);
 
-	(void)state;
 	assert_string_equal(shape->rails[2].name, "HCA-5");
 	assert_string_equal(shape->rails[3].name, "HCA-11"); /* behind HCA-5 */
 	net_done(cluster.fabric, shape);
 }
 
-static void an_unnamed_hca_is_of_the_rail_that_its_leaf_serves(void **state)
+TEST(an_unnamed_hca_is_of_the_rail_that_its_leaf_serves)
 {
-	(void)state;
 	assert_rails_and_none_miswired(some_unnamed);
 }
 
-static void two_swapped_cables_are_miswired(void **state)
+TEST(two_swapped_cables_are_miswired)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
 	uint32_t hca;
 
-	(void)state;
 	hca = cluster.hca[5][1];
 	cluster.hca[5][1] = cluster.hca[5][2];
 	cluster.hca[5][2] = hca;
@@ -193,14 +175,12 @@ static void two_swapped_cables_are_miswired(void **state)
 	net_done(cluster.fabric, shape);
 }
 
-static void where_a_fifth_disagrees_nobody_is_miswired(void **state)
+TEST(with_a_fifth_of_exceptions_no_port_is_miswired)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
-	unsigned i;
 
-	(void)state;
-	for (i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		uint32_t hca = cluster.hca[i][1];
 
 		cluster.hca[i][1] = cluster.hca[i][2];
@@ -212,14 +192,13 @@ static void where_a_fifth_disagrees_nobody_is_miswired(void **state)
 	net_done(cluster.fabric, shape);
 }
 
-static void a_host_of_another_kind_is_in_no_rail(void **state)
+TEST(a_host_of_another_kind_is_in_no_rail)
 {
 	struct cluster cluster = cluster_new(plain);
-	uint32_t a = net_hca(cluster.fabric, "fileserver mlx5_0", 0);
-	uint32_t b = net_hca(cluster.fabric, "fileserver mlx5_1", 0);
+	uint32_t a = net_hca(cluster.fabric, 0, "fileserver mlx5_0");
+	uint32_t b = net_hca(cluster.fabric, 0, "fileserver mlx5_1");
 	struct shape *shape;
 
-	(void)state;
 	cable(&cluster);
 	net_link(cluster.fabric, a, cluster.leaf[2]);
 	net_link(cluster.fabric, b, cluster.leaf[3]);
@@ -230,19 +209,15 @@ static void a_host_of_another_kind_is_in_no_rail(void **state)
 	net_done(cluster.fabric, shape);
 }
 
-static void classes_have_rails_of_their_own(void **state)
+TEST(classes_have_rails_of_their_own)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
 	uint32_t hca = 0;
-	unsigned i;
-	char name[32];
 
-	(void)state;
 	cable(&cluster);
-	for (i = 0; i < 8; i++) {
-		snprintf(name, sizeof(name), "oss%u mlx5_%u", i / 2, i % 2);
-		hca = net_hca(cluster.fabric, name, 0);
+	for (unsigned i = 0; i < 8; i++) {
+		hca = net_hca(cluster.fabric, 0, "oss%u mlx5_%u", i / 2, i % 2);
 		net_link(cluster.fabric, hca, cluster.leaf[2 + i % 2]);
 	}
 	shape = net_shape(cluster.fabric, NULL);
@@ -255,32 +230,28 @@ static void classes_have_rails_of_their_own(void **state)
 	net_done(cluster.fabric, shape);
 }
 
-static void where_all_hcas_share_a_leaf_nothing_can_be_miswired(void **state)
+TEST(hcas_that_share_a_leaf_are_never_miswired)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
-	unsigned i, j;
 
-	(void)state;
-	for (i = 0; i < HOSTS; i++)
-		for (j = 0; j < RAILS; j++)
+	for (unsigned i = 0; i < HOSTS; i++)
+		for (unsigned j = 0; j < RAILS; j++)
 			net_link(cluster.fabric, cluster.hca[i][j], cluster.leaf[i / 4]);
 	shape = net_shape(cluster.fabric, NULL);
 	assert_rails(&cluster, shape);
-	assert_int_equal(shape->rails[0].leafs, RAILS);
+	assert_int_equal(shape->rails[0].leaves, RAILS);
 	assert_int_equal(shape->miswired_count, 0);
 	net_done(cluster.fabric, shape);
 }
 
-static void hcas_with_two_cables_are_a_rail_for_each_port(void **state)
+TEST(hcas_with_two_cables_are_a_rail_for_each_port)
 {
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
-	unsigned i;
 	uint32_t first;
 
-	(void)state;
-	for (i = 0; i < HOSTS; i++) {
+	for (unsigned i = 0; i < HOSTS; i++) {
 		net_link(cluster.fabric, cluster.hca[i][0], cluster.leaf[0]);
 		net_link(cluster.fabric, cluster.hca[i][0], cluster.leaf[1]);
 		net_link(cluster.fabric, cluster.hca[i][1], cluster.leaf[2]);
@@ -294,7 +265,7 @@ static void hcas_with_two_cables_are_a_rail_for_each_port(void **state)
 	net_done(cluster.fabric, shape);
 }
 
-static void settings_name_rails(void **state)
+TEST(settings_name_rails)
 {
 	struct shape_rail_rule rules[] = {
 		{ "node* mlx5_[01]", "left" }, { "node* mlx5_[23]", "right" }, { NULL, NULL },
@@ -303,51 +274,26 @@ static void settings_name_rails(void **state)
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;
 
-	(void)state;
 	cable(&cluster);
 	shape = net_shape(cluster.fabric, &settings);
 	assert_int_equal(shape->rail_count, 2);
 	assert_string_equal(shape->rails[0].name, "left");
 	assert_int_equal(shape->rails[1].count, 2 * HOSTS);
-	assert_int_equal(shape->rails[1].leafs, 2);
+	assert_int_equal(shape->rails[1].leaves, 2);
 	net_done(cluster.fabric, shape);
 }
 
-static void one_name_everywhere_makes_no_thousand_rails(void **state)
+TEST(one_host_name_everywhere_has_limited_rails)
 {
 	struct fabric *fabric = net_new();
 	uint32_t leaf = net_switch(fabric, "leaf");
 	struct shape *shape;
-	char name[32];
-	unsigned i;
 
-	(void)state;
-	for (i = 0; i < 1000; i++) {
-		snprintf(name, sizeof(name), "host dev%u", i);
-		net_hca(fabric, name, 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		net_hca(fabric, 0, "host dev%u", i);
 	}
 	net_link(fabric, leaf + 1, leaf);
 	shape = net_shape(fabric, NULL);
 	assert_true(shape->rail_count <= 256);
 	net_done(fabric, shape);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_device_of_most_hosts_is_a_rail),
-		cmocka_unit_test(a_missing_hca_shifts_nobody),
-		cmocka_unit_test(names_of_two_drivers_are_one_rail_and_numbers_are_numbers),
-		cmocka_unit_test(an_unnamed_hca_is_of_the_rail_that_its_leaf_serves),
-		cmocka_unit_test(two_swapped_cables_are_miswired),
-		cmocka_unit_test(where_a_fifth_disagrees_nobody_is_miswired),
-		cmocka_unit_test(a_host_of_another_kind_is_in_no_rail),
-		cmocka_unit_test(classes_have_rails_of_their_own),
-		cmocka_unit_test(where_all_hcas_share_a_leaf_nothing_can_be_miswired),
-		cmocka_unit_test(hcas_with_two_cables_are_a_rail_for_each_port),
-		cmocka_unit_test(settings_name_rails),
-		cmocka_unit_test(one_name_everywhere_makes_no_thousand_rails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

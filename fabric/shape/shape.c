@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "fabric/names.h"
 #include "fabric/shape/build.h"
 
@@ -88,25 +87,21 @@ const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret,
 	return ret;
 }
 
-/*
- * Boxes by SystemImageGUID of switches; other nodes are boxes of their own. @asics: see
- * shape_find_cages().
- */
-static int find_boxes(struct shape_build *build, uint32_t *asics)
+/* Boxes by SystemImageGUID of switches; other nodes are boxes of their own. */
+static int find_boxes(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
 	struct map first = { 0 };
-	uint32_t i, box;
 	int code = 0;
 
-	for (i = 0; i < fabric->node_count && code == 0; i++) {
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++) {
 		uint64_t guid = fabric->nodes[i].system_guid;
+		uint32_t box = i;
 
-		box = i;
 		if (guid && !map_get(&first, guid, &box))
 			code = map_put(&first, guid, i);
 		build->shape->nodes[i].box = box;
-		asics[box] += fabric->nodes[i].type == NODE_SWITCH;
+		build->asics[box] += fabric->nodes[i].type == NODE_SWITCH;
 	}
 	map_done(&first);
 	return code;
@@ -117,42 +112,39 @@ static bool is_active(const struct port *port)
 	return port->state == PORT_ACTIVE;
 }
 
+static bool is_down_to_aggregation(const struct shape *shape, uint32_t port)
+{
+	const struct port *ports = shape->fabric->ports;
+
+	return shape->ports[port].way == WAY_HOST &&
+	       shape->nodes[ports[ports[port].peer].node].class == CLASS_AGGREGATION;
+}
+
 static void sum_port(struct shape_build *build, struct shape_tier *tier, uint32_t index)
 {
 	const struct port *port = &build->fabric->ports[index];
 	uint64_t built = build->expected_rate[index], now = is_active(port) ? port_rate_bits_per_s(port) : 0;
-	const struct shape_node *peer;
+	uint8_t way = build->shape->ports[index].way;
 
-	switch (build->shape->ports[index].way) {
-	case WAY_UP:
+	if (way == WAY_UP) {
 		tier->links_up++;
 		tier->links_up_active += is_active(port);
 		tier->up_bits_per_s += built;
 		tier->up_bits_per_s_now += now;
-		break;
-	case WAY_HOST:
-		peer = &build->shape->nodes[build->fabric->ports[port->peer].node];
-		if (peer->class == CLASS_AGGREGATION)
-			break;
+	} else if ((way == WAY_HOST || way == WAY_DOWN) && !is_down_to_aggregation(build->shape, index)) {
 		tier->down_bits_per_s += built;
 		tier->down_bits_per_s_now += now;
-		break;
-	case WAY_DOWN:
-		tier->down_bits_per_s += built;
-		tier->down_bits_per_s_now += now;
-		break;
 	}
 }
 
 static int sum_tiers(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	bool *seen = calloc(build->fabric->node_count * (SHAPE_TIERS_MAX + 1) + 1, sizeof(*seen));
-	uint32_t i, j;
+	bool *seen = shape_scratch(build, build->fabric->node_count * (SHAPE_TIERS_MAX + 1), sizeof(*seen));
 
 	if (!seen)
 		return ERR_NOMEM;
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		const struct node *node = &build->fabric->nodes[build->switches[i]];
 		const struct shape_node *found = &shape->nodes[build->switches[i]];
 		struct shape_tier *tier = &shape->tiers[found->tier];
@@ -161,10 +153,9 @@ static int sum_tiers(struct shape_build *build)
 		tier->switches++;
 		tier->boxes += !*box;
 		*box = true;
-		for (j = node->first_port; j < node->first_port + node->ports; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			sum_port(build, tier, j);
 	}
-	free(seen);
 	return 0;
 }
 
@@ -176,15 +167,11 @@ static int sum_tiers(struct shape_build *build)
 static void find_bisection(struct shape *shape)
 {
 	uint64_t built = shape->tiers[1].down_bits_per_s, now = shape->tiers[1].down_bits_per_s_now;
-	unsigned i;
 
-	/*
-	 * Leaves connected to each other without a tier above: their trunks count, which belong to
-	 * no tier.
-	 */
+	/* Trunks between leaves without a tier above count, but belong to no tier. */
 	if (!shape->tier_count || (shape->tier_count == 1 && shape->tiers[1].switches > 1))
 		return;
-	for (i = 1; i < shape->tier_count; i++) {
+	for (unsigned i = 1; i < shape->tier_count; i++) {
 		const struct shape_tier *tier = &shape->tiers[i];
 
 		built = tier->up_bits_per_s < built ? tier->up_bits_per_s : built;
@@ -196,26 +183,23 @@ static void find_bisection(struct shape *shape)
 
 double shape_oversubscription(const struct shape *shape, uint32_t node, bool now)
 {
-	const struct fabric *fabric = shape->fabric;
-	const struct node *self = &fabric->nodes[node];
+	const struct node *self = &shape->fabric->nodes[node];
 	uint64_t up = 0, down = 0;
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
-		const struct port *port = &fabric->ports[i];
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
+		const struct port *port = &shape->fabric->ports[i];
 		uint64_t rate = now ? is_active(port) ? port_rate_bits_per_s(port) : 0 : shape->built_bits_per_s[i];
+		uint8_t way = shape->ports[i].way;
 
-		if (shape->ports[i].way == WAY_UP)
+		if (way == WAY_UP)
 			up += rate;
-		else if (shape->ports[i].way == WAY_DOWN ||
-			 (shape->ports[i].way == WAY_HOST &&
-			  shape->nodes[fabric->ports[port->peer].node].class != CLASS_AGGREGATION))
+		else if ((way == WAY_HOST || way == WAY_DOWN) && !is_down_to_aggregation(shape, i))
 			down += rate;
 	}
 	return up ? (double)down / (double)up : 0;
 }
 
-static void __attribute__((format(printf, 2, 3))) say(struct shape *shape, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) add_reason(struct shape *shape, const char *fmt, ...)
 {
 	size_t len = strlen(shape->reason);
 	va_list args;
@@ -232,71 +216,70 @@ static void __attribute__((format(printf, 2, 3))) say(struct shape *shape, const
 static void find_kind(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	uint32_t i, odd = 0;
+	uint32_t odd = 0;
 
-	for (i = 0; i < build->switch_count; i++)
+	for (uint32_t i = 0; i < build->switch_count; i++)
 		odd += !shape->nodes[build->switches[i]].tier;
 	if (!build->switch_count) {
 		shape->kind = SHAPE_NO_SWITCH;
-		say(shape, "there is no switch");
+		add_reason(shape, "there is no switch");
 		return;
 	}
 	if (shape->kind == SHAPE_NO_TREE) {
-		say(shape, "%u links between switches lead neither up nor down: a torus, mesh or dragonfly",
+		add_reason(shape, "%u links between switches lead neither up nor down: a torus, mesh or dragonfly",
 		    shape->across);
 		return;
 	}
 	shape->kind = odd || shape->across || shape->skips || shape->parts > 1 ? SHAPE_IRREGULAR : SHAPE_FAT_TREE;
 	if (shape->parts > 1)
-		say(shape, "in %u unconnected parts", shape->parts);
+		add_reason(shape, "in %u unconnected parts", shape->parts);
 	if (odd)
-		say(shape, "%u switch%s no tier", odd, odd == 1 ? " has" : "es have");
+		add_reason(shape, "%u switch%s no tier", odd, odd == 1 ? " has" : "es have");
 	if (shape->across)
-		say(shape, "%u link%s switches of one tier", shape->across, shape->across == 1 ? " joins" : "s join");
+		add_reason(shape, "%u link%s switches of one tier", shape->across,
+			   shape->across == 1 ? " joins" : "s join");
 	if (shape->skips)
-		say(shape, "%u link%s past a tier", shape->skips, shape->skips == 1 ? " leads" : "s lead");
-	if (shape->empty_leafs)
-		say(shape, "%u leaf%s no host", shape->empty_leafs, shape->empty_leafs == 1 ? " has" : "s have");
+		add_reason(shape, "%u link%s past a tier", shape->skips, shape->skips == 1 ? " leads" : "s lead");
+	if (shape->empty_leaves)
+		add_reason(shape, "%u %s no host", shape->empty_leaves,
+			   shape->empty_leaves == 1 ? "leaf has" : "leaves have");
 	if (!shape->reason[0])
-		say(shape, "every link between switches leads one tier up or down");
+		add_reason(shape, "every link between switches leads one tier up or down");
 }
 
 static int make_arrays(struct shape_build *build)
 {
+	size_t nodes = build->fabric->node_count, ports = build->fabric->port_count;
 	struct shape *shape = build->shape;
-	size_t i;
 
-	shape->nodes = shape_memory(shape, build->fabric->node_count, sizeof(*shape->nodes));
-	shape->ports = shape_memory(shape, build->fabric->port_count, sizeof(*shape->ports));
-	shape->built_bits_per_s = shape_memory(shape, build->fabric->port_count, sizeof(*shape->built_bits_per_s));
-	if (!shape->nodes || !shape->ports || !shape->built_bits_per_s)
+	shape->nodes = shape_memory(shape, nodes, sizeof(*shape->nodes));
+	shape->ports = shape_memory(shape, ports, sizeof(*shape->ports));
+	shape->built_bits_per_s = shape_memory(shape, ports, sizeof(*shape->built_bits_per_s));
+	build->asics = shape_scratch(build, nodes, sizeof(*build->asics));
+	if (!shape->nodes || !shape->ports || !shape->built_bits_per_s || !build->asics)
 		return ERR_NOMEM;
 	build->expected_rate = shape->built_bits_per_s;
-	for (i = 0; i < build->fabric->node_count; i++)
+	for (size_t i = 0; i < nodes; i++)
 		shape->nodes[i].host = shape->nodes[i].plane = shape->nodes[i].up_group = SHAPE_NONE;
-	for (i = 0; i < build->fabric->port_count; i++)
+	for (size_t i = 0; i < ports; i++)
 		shape->ports[i].rail = shape->ports[i].group = SHAPE_NONE;
 	return 0;
 }
 
-static int run_steps(struct shape_build *build, uint32_t *asics)
+static int run_steps(struct shape_build *build)
 {
 	static int (*const steps[])(struct shape_build *build) = {
-		make_arrays, shape_find_near, shape_find_classes, shape_find_hosts, shape_find_parts, shape_find_leafs,
-		shape_find_tiers, shape_find_groups, shape_find_missing, shape_find_slow, shape_find_rails, sum_tiers,
+		make_arrays, find_boxes, shape_find_near, shape_find_classes, shape_find_hosts, shape_find_parts,
+		shape_find_leaves, shape_find_tiers, shape_find_groups, shape_find_missing, shape_find_slow,
+		shape_find_rails, sum_tiers,
 	};
-	size_t i;
-	int code;
+	int code = 0;
 
-	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		/* Boxes are needed before tiers are counted. */
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == 0; i++)
 		code = steps[i](build);
-		if (code == 0 && i == 0)
-			code = find_boxes(build, asics);
-		if (code < 0)
-			return code;
-	}
-	shape_find_cages(build, asics);
+	if (code < 0)
+		return code;
+	shape_find_cages(build);
 	find_bisection(build->shape);
 	find_kind(build);
 	return 0;
@@ -306,22 +289,14 @@ int shape_create(const struct fabric *fabric, const struct shape_settings *setti
 		 struct error *err)
 {
 	struct shape_build build = { .fabric = fabric, .settings = settings };
-	uint32_t *asics = calloc(fabric->node_count + 1, sizeof(*asics));
 	int code = ERR_NOMEM;
 
 	build.shape = calloc(1, sizeof(*build.shape));
-	if (build.shape && asics) {
+	if (build.shape) {
 		build.shape->fabric = fabric;
-		code = run_steps(&build, asics);
+		code = run_steps(&build);
 	}
-	free(asics);
-	free(build.switches);
-	free(build.near);
-	free(build.first_near);
-	free(build.hcas);
-	free(build.compute);
-	free(build.host_of);
-	free(build.device_of);
+	shape_memory_done(build.scratch);
 	if (code < 0) {
 		shape_destroy(build.shape);
 		return err_nomem(err);
@@ -334,7 +309,7 @@ void shape_destroy(struct shape *shape)
 {
 	if (!shape)
 		return;
-	shape_memory_done(shape);
+	shape_memory_done(shape->memory);
 	free(shape->missing);
 	free(shape->miswired);
 	free(shape->slow);

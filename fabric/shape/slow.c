@@ -7,8 +7,6 @@
  * downlinks of its upper switch are. One of the two is not enough: spines of an older generation
  * are no fault.
  */
-#include <stdlib.h>
-
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/shape/build.h"
@@ -41,9 +39,9 @@ static void count_rate(struct rates *rates, uint64_t rate)
 /* The most frequent rate, on a tie the higher one. 0: no link is up. */
 static uint64_t usual_rate(const struct rates *rates)
 {
-	unsigned i, best = 0;
+	unsigned best = 0;
 
-	for (i = 1; i < rates->count; i++)
+	for (unsigned i = 1; i < rates->count; i++)
 		if (rates->links[i] > rates->links[best] ||
 		    (rates->links[i] == rates->links[best] && rates->rate[i] > rates->rate[best]))
 			best = i;
@@ -55,32 +53,20 @@ struct usual {
 	bool *mixed;                /* by node: its trunks have different rates */
 };
 
-static void look_at_switch(const struct shape_build *build, struct usual *usual, uint32_t node)
+static void find_usual(const struct shape_build *build, struct usual *usual, uint32_t node)
 {
 	const struct node *self = &build->fabric->nodes[node];
-	struct rates up = { .count = 0 }, down = { .count = 0 }, host = { .count = 0 };
-	uint32_t i;
+	struct rates rates[WAY_SWITCH + 1] = { 0 };
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
-		uint64_t rate = port_rate_bits_per_s(&build->fabric->ports[i]);
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
+		uint8_t way = build->shape->ports[i].way;
 
-		switch (build->shape->ports[i].way) {
-		case WAY_HOST:
-			count_rate(&host, rate);
-			break;
-		case WAY_UP:
-			count_rate(&up, rate);
-			break;
-		case WAY_DOWN:
-		case WAY_ACROSS:
-			count_rate(&down, rate);
-			break;
-		}
+		count_rate(&rates[way == WAY_ACROSS ? WAY_DOWN : way], port_rate_bits_per_s(&build->fabric->ports[i]));
 	}
-	usual->up[node] = usual_rate(&up);
-	usual->down[node] = usual_rate(&down);
-	usual->host[node] = usual_rate(&host);
-	usual->mixed[node] = up.count > 1 || down.count > 1;
+	usual->up[node] = usual_rate(&rates[WAY_UP]);
+	usual->down[node] = usual_rate(&rates[WAY_DOWN]);
+	usual->host[node] = usual_rate(&rates[WAY_HOST]);
+	usual->mixed[node] = rates[WAY_UP].count > 1 || rates[WAY_DOWN].count > 1;
 }
 
 /* Rate of a link; the lower one if its ends differ (read at different times). */
@@ -102,13 +88,13 @@ static uint64_t fastest_beside(const struct shape_build *build, uint32_t port)
 {
 	const struct fabric *fabric = build->fabric;
 	const struct shape_group *group;
-	uint32_t peer = fabric->ports[fabric->ports[port].peer].node, i;
+	uint32_t peer = fabric->ports[fabric->ports[port].peer].node;
 	uint64_t best = 0;
 
 	if (build->shape->ports[port].group == SHAPE_NONE)
 		return 0;
 	group = &build->shape->groups[build->shape->ports[port].group];
-	for (i = group->first; i < group->first + group->count; i++) {
+	for (uint32_t i = group->first; i < group->first + group->count; i++) {
 		const struct port *other = &fabric->ports[build->shape->members[i]];
 		uint64_t rate = port_rate_bits_per_s(other);
 
@@ -123,7 +109,7 @@ static uint64_t expected_of(const struct shape_build *build, const struct usual 
 {
 	const struct port *port = &build->fabric->ports[index];
 	uint32_t own = port->node, other = build->fabric->ports[port->peer].node;
-	uint64_t rate = port_rate_bits_per_s(port), expected, beside;
+	uint64_t rate = port_rate_bits_per_s(port), expected, parallel;
 
 	switch (build->shape->ports[index].way) {
 	case WAY_HOST:
@@ -140,9 +126,9 @@ static uint64_t expected_of(const struct shape_build *build, const struct usual 
 	default:
 		return rate;
 	}
-	beside = rate && usual->mixed[own] ? fastest_beside(build, index) : 0;
-	if (beside > expected)
-		expected = beside;
+	parallel = rate && usual->mixed[own] ? fastest_beside(build, index) : 0;
+	if (parallel > expected)
+		expected = parallel;
 	return rate > expected ? rate : expected;
 }
 
@@ -163,19 +149,18 @@ static int add_slow(struct shape_build *build, size_t *capacity, uint32_t port, 
 int shape_find_slow(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;
-	size_t room = fabric->node_count + 1, capacity = 0;
+	size_t nodes = fabric->node_count, capacity = 0;
 	struct usual usual = {
-		.up = calloc(room, sizeof(*usual.up)), .down = calloc(room, sizeof(*usual.down)),
-		.host = calloc(room, sizeof(*usual.host)), .mixed = calloc(room, sizeof(*usual.mixed)),
+		.up = shape_scratch(build, nodes, sizeof(*usual.up)),
+		.down = shape_scratch(build, nodes, sizeof(*usual.down)),
+		.host = shape_scratch(build, nodes, sizeof(*usual.host)),
+		.mixed = shape_scratch(build, nodes, sizeof(*usual.mixed)),
 	};
-	uint32_t i;
-	int code = 0;
+	int code = usual.up && usual.down && usual.host && usual.mixed ? 0 : ERR_NOMEM;
 
-	if (!usual.up || !usual.down || !usual.host || !usual.mixed)
-		code = ERR_NOMEM;
-	for (i = 0; i < build->switch_count && code == 0; i++)
-		look_at_switch(build, &usual, build->switches[i]);
-	for (i = 0; i < fabric->port_count && code == 0; i++) {
+	for (uint32_t i = 0; i < build->switch_count && code == 0; i++)
+		find_usual(build, &usual, build->switches[i]);
+	for (uint32_t i = 0; i < fabric->port_count && code == 0; i++) {
 		uint8_t way = build->shape->ports[i].way;
 		uint64_t rate;
 
@@ -186,9 +171,5 @@ int shape_find_slow(struct shape_build *build)
 		if (way != WAY_HOST && rate && rate < build->expected_rate[i] && i < fabric->ports[i].peer)
 			code = add_slow(build, &capacity, i, rate);
 	}
-	free(usual.up);
-	free(usual.down);
-	free(usual.host);
-	free(usual.mixed);
 	return code;
 }

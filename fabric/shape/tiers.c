@@ -39,10 +39,10 @@ static uint8_t tier_of(const struct climb *climb, uint32_t node)
 static uint32_t links_to_tier(const struct climb *climb, uint32_t node, unsigned tier, uint32_t *ret_switches)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t links = 0, i;
+	uint32_t links = 0;
 
 	*ret_switches = 0;
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 		if (tier_of(climb, build->near[i].node) != tier)
 			continue;
 		links += build->near[i].links;
@@ -54,9 +54,9 @@ static uint32_t links_to_tier(const struct climb *climb, uint32_t node, unsigned
 static uint32_t links_to_candidates(const struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t links = 0, i;
+	uint32_t links = 0;
 
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++)
 		if (climb->state[build->near[i].node] == CANDIDATE)
 			links += build->near[i].links;
 	return links;
@@ -71,9 +71,9 @@ static void compare_uplinks(const struct climb *climb, uint32_t marked, uint32_t
 {
 	const struct shape_build *build = climb->build;
 	unsigned above = tier_of(climb, other) + 1u;
-	uint32_t i, shared = 0, all = marked;
+	uint32_t shared = 0, all = marked;
 
-	for (i = build->first_near[other]; i < build->first_near[other + 1]; i++) {
+	for (uint32_t i = build->first_near[other]; i < build->first_near[other + 1]; i++) {
 		if (tier_of(climb, build->near[i].node) != above)
 			continue;
 		if (climb->mark[build->near[i].node])
@@ -89,14 +89,14 @@ static void compare_uplinks(const struct climb *climb, uint32_t marked, uint32_t
 static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t marked)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t i, j, shared, all, looked = 0;
+	uint32_t shared, all, looked = 0;
 
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 		uint32_t beside = build->near[i].node;
 
 		if (!climb->mark[beside])
 			continue;
-		for (j = build->first_near[beside]; j < build->first_near[beside + 1]; j++) {
+		for (uint32_t j = build->first_near[beside]; j < build->first_near[beside + 1]; j++) {
 			if (tier_of(climb, build->near[j].node) != climb->tier - 2)
 				continue;
 			compare_uplinks(climb, marked, build->near[j].node, &shared, &all);
@@ -117,10 +117,10 @@ static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t mar
 static bool is_bare_lower(struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t first = build->first_near[node], end = build->first_near[node + 1], i, marked = 0, root = 0;
+	uint32_t first = build->first_near[node], end = build->first_near[node + 1], marked = 0, root = 0;
 	bool fits = true;
 
-	for (i = first; i < end && fits; i++) {
+	for (uint32_t i = first; i < end && fits; i++) {
 		uint32_t beside = build->near[i].node;
 
 		if (tier_of(climb, beside) == climb->tier - 1) {
@@ -134,7 +134,7 @@ static bool is_bare_lower(struct climb *climb, uint32_t node)
 		}
 	}
 	fits = fits && has_kin_below(climb, node, marked);
-	for (i = first; i < end; i++)
+	for (uint32_t i = first; i < end; i++)
 		climb->mark[build->near[i].node] = false;
 	return fits;
 }
@@ -143,9 +143,8 @@ static bool is_bare_lower(struct climb *climb, uint32_t node)
 static uint32_t root_above(const struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t i;
 
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++)
 		if (tier_of(climb, build->near[i].node) == climb->tier - 1)
 			return shape_root(climb->joined, build->near[i].node);
 	return UINT32_MAX;
@@ -158,11 +157,11 @@ static uint32_t root_above(const struct climb *climb, uint32_t node)
 static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_beside)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t i, root = UINT32_MAX;
+	uint32_t root = UINT32_MAX;
 	bool fits = true;
 
 	*ret_beside = false;
-	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 		uint32_t beside = build->near[i].node;
 
 		if (climb->state[beside] != LOWER) {
@@ -181,17 +180,16 @@ static void doubt_lower(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
 	bool changed = climb->tier > 3, beside;
-	uint32_t i, j;
 
 	while (changed) {
 		changed = false;
-		for (i = 0; i < build->switch_count; i++) {
+		for (uint32_t i = 0; i < build->switch_count; i++) {
 			uint32_t node = build->switches[i];
 
 			if (tier_of(climb, node) || climb->state[node] != FREE || is_below_bare(climb, node, &beside) ||
 			    !beside)
 				continue;
-			for (j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+			for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++)
 				if (climb->state[build->near[j].node] == LOWER)
 					climb->state[build->near[j].node] = CANDIDATE;
 			changed = true;
@@ -204,10 +202,10 @@ static void settle_below(const struct climb *climb, unsigned tier)
 {
 	const struct shape_build *build = climb->build;
 	struct shape_node *nodes = build->shape->nodes;
-	uint32_t i, j;
+	uint32_t j;
 
 	for (; tier > 1; tier--) {
-		for (i = 0; i < build->switch_count; i++) {
+		for (uint32_t i = 0; i < build->switch_count; i++) {
 			uint32_t node = build->switches[i], first = build->first_near[node];
 
 			if (nodes[node].tier || climb->state[node] == CANDIDATE || first == build->first_near[node + 1])
@@ -218,7 +216,7 @@ static void settle_below(const struct climb *climb, unsigned tier)
 			if (j < build->first_near[node + 1])
 				continue;
 			nodes[node].tier = (uint8_t)(tier - 1);
-			build->shape->empty_leafs += tier == 2 && !build->hcas[node];
+			build->shape->empty_leaves += tier == 2 && !build->hcas[node];
 		}
 	}
 }
@@ -227,9 +225,9 @@ static void settle_below(const struct climb *climb, unsigned tier)
 static void settle_lower(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t i, bare = 0, others = 0;
+	uint32_t bare = 0, others = 0;
 
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		others += tier_of(climb, node) == climb->tier - 2;
@@ -237,9 +235,9 @@ static void settle_lower(struct climb *climb)
 			climb->state[node] = LOWER;
 	}
 	doubt_lower(climb);
-	for (i = 0; i < build->switch_count; i++)
+	for (uint32_t i = 0; i < build->switch_count; i++)
 		bare += climb->state[build->switches[i]] == LOWER;
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		if (climb->state[node] != LOWER)
@@ -249,7 +247,7 @@ static void settle_lower(struct climb *climb)
 			continue;
 		climb->state[node] = FREE;
 		build->shape->nodes[node].tier = (uint8_t)(climb->tier - 2);
-		build->shape->empty_leafs += climb->tier == 3 && !build->hcas[node];
+		build->shape->empty_leaves += climb->tier == 3 && !build->hcas[node];
 	}
 	if (bare && bare * 2 < others)
 		settle_below(climb, climb->tier - 2);
@@ -262,12 +260,12 @@ static void settle_lower(struct climb *climb)
 static bool is_stub(const struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t beside, i;
+	uint32_t beside;
 
 	if (build->first_near[node + 1] - build->first_near[node] != 1)
 		return false;
 	beside = build->near[build->first_near[node]].node;
-	for (i = build->first_near[beside]; i < build->first_near[beside + 1]; i++)
+	for (uint32_t i = build->first_near[beside]; i < build->first_near[beside + 1]; i++)
 		if (climb->state[build->near[i].node] == CANDIDATE &&
 		    build->first_near[build->near[i].node + 1] - build->first_near[build->near[i].node] > 1)
 			return false;
@@ -279,9 +277,9 @@ static uint32_t climb_tier(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
 	struct shape_node *nodes = build->shape->nodes;
-	uint32_t i, j, found = 0, below, switches;
+	uint32_t found = 0, below, switches;
 
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		climb->state[node] = FREE;
@@ -290,7 +288,7 @@ static uint32_t climb_tier(struct climb *climb)
 	}
 	if (climb->tier > 2)
 		settle_lower(climb);
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		if (climb->state[node] != CANDIDATE)
@@ -299,14 +297,14 @@ static uint32_t climb_tier(struct climb *climb)
 		if (links_to_candidates(climb, node) > below || (climb->tier > 2 && is_stub(climb, node)))
 			climb->state[node] = STUB;
 	}
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		if (climb->state[node] != CANDIDATE)
 			continue;
 		nodes[node].tier = (uint8_t)climb->tier;
 		found++;
-		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++)
 			if (nodes[build->near[j].node].tier == climb->tier - 1)
 				shape_join(climb->joined, node, build->near[j].node);
 	}
@@ -317,12 +315,11 @@ static uint32_t climb_tier(struct climb *climb)
 static void drop_misfits(struct shape_build *build)
 {
 	struct shape_node *nodes = build->shape->nodes;
-	uint32_t i, j;
 
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i], fits = 0, same = 0, links = 0;
 
-		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++) {
+		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++) {
 			const struct near *near = &build->near[j];
 			int step = nodes[near->node].tier - nodes[node].tier;
 
@@ -335,7 +332,7 @@ static void drop_misfits(struct shape_build *build)
 		else if (nodes[node].tier > 1 && fits * 2 < links)
 			nodes[node].why = same ? SHAPE_SAME_TIER : SHAPE_SKIPS_TIER;
 	}
-	for (i = 0; i < build->switch_count; i++)
+	for (uint32_t i = 0; i < build->switch_count; i++)
 		if (nodes[build->switches[i]].why)
 			nodes[build->switches[i]].tier = 0;
 }
@@ -344,13 +341,13 @@ static void drop_misfits(struct shape_build *build)
 static void count_exceptions(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
-	uint32_t i, j, across = 0, skips = 0, links = 0;
+	uint32_t across = 0, skips = 0, links = 0;
 
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 		int tier = shape->nodes[node].tier;
 
-		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++) {
+		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++) {
 			int other = shape->nodes[build->near[j].node].tier;
 
 			links += build->near[j].links;
@@ -365,30 +362,27 @@ static void count_exceptions(struct shape_build *build)
 	if (build->switch_count < NO_TREE_SWITCHES || across * ACROSS_DIVISOR <= links)
 		return;
 	shape->kind = SHAPE_NO_TREE;
-	shape->empty_leafs = 0;
-	for (i = 0; i < build->switch_count; i++) {
+	shape->empty_leaves = 0;
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		shape->nodes[build->switches[i]].tier = 0;
 		shape->nodes[build->switches[i]].why = SHAPE_WHOLE_NO_TREE;
 	}
 }
 
-/* Planes are the connected parts that remain without the leaves. */
+/* Planes are the connected parts that remain without the leaves. @sets: of one node each */
 static void find_planes(struct shape_build *build, uint32_t *sets)
 {
 	struct shape_node *nodes = build->shape->nodes;
-	uint32_t i, j;
 
-	for (i = 0; i < build->fabric->node_count; i++)
-		sets[i] = i;
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
-		for (j = build->first_near[node]; j < build->first_near[node + 1] && nodes[node].tier > 1; j++)
+		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1] && nodes[node].tier > 1; j++)
 			if (nodes[build->near[j].node].tier > 1)
 				shape_join(sets, node, build->near[j].node);
 	}
 	/* The representative of a set is its first node, so it comes first here. */
-	for (i = 0; i < build->switch_count; i++) {
+	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i], root = shape_root(sets, node);
 
 		if (nodes[node].tier < 2)
@@ -399,29 +393,23 @@ static void find_planes(struct shape_build *build, uint32_t *sets)
 
 int shape_find_tiers(struct shape_build *build)
 {
-	size_t count = build->fabric->node_count + 1;
+	size_t count = build->fabric->node_count;
 	struct climb climb = {
-		.build = build, .state = calloc(count, sizeof(*climb.state)),
-		.joined = malloc(count * sizeof(*climb.joined)), .mark = calloc(count, sizeof(*climb.mark)),
+		.build = build, .state = shape_scratch(build, count, sizeof(*climb.state)),
+		.joined = shape_sets(build), .mark = shape_scratch(build, count, sizeof(*climb.mark)),
 	};
 	struct shape *shape = build->shape;
-	uint32_t i;
-	int code = climb.state && climb.joined && climb.mark ? 0 : ERR_NOMEM;
 
-	if (code == 0) {
-		for (i = 0; i < build->fabric->node_count; i++)
-			climb.joined[i] = i;
-		for (climb.tier = 2; climb.tier <= SHAPE_TIERS_MAX && climb_tier(&climb); climb.tier++)
-			;
-		drop_misfits(build);
-		count_exceptions(build);
-		find_planes(build, climb.joined);
-		for (i = 0; i < build->switch_count; i++)
-			if (shape->nodes[build->switches[i]].tier > shape->tier_count)
-				shape->tier_count = shape->nodes[build->switches[i]].tier;
-	}
-	free(climb.state);
-	free(climb.joined);
-	free(climb.mark);
-	return code;
+	if (!climb.state || !climb.joined || !climb.mark)
+		return ERR_NOMEM;
+	for (climb.tier = 2; climb.tier <= SHAPE_TIERS_MAX && climb_tier(&climb); climb.tier++)
+		;
+	drop_misfits(build);
+	count_exceptions(build);
+	shape_part(build, climb.joined);
+	find_planes(build, climb.joined);
+	for (uint32_t i = 0; i < build->switch_count; i++)
+		if (shape->nodes[build->switches[i]].tier > shape->tier_count)
+			shape->tier_count = shape->nodes[build->switches[i]].tier;
+	return 0;
 }

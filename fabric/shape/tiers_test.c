@@ -3,42 +3,33 @@
  * Tiers, groups and cables of small fabrics: what is a tree, and what one odd cable must not
  * change.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "fabric/test_net.h"
 
-#define LEAFS 6
+#define LEAVES 6
 #define SPINES 4
 
 /* Leafs with 8 hosts each, linked to every spine by two cables. */
 struct tree {
 	struct fabric *fabric;
-	uint32_t leaf[LEAFS], spine[SPINES];
+	uint32_t leaf[LEAVES], spine[SPINES];
 };
 
 static struct tree tree_new(void)
 {
 	struct tree tree = { .fabric = net_new() };
-	char name[32];
-	unsigned i, j;
 
-	for (i = 0; i < LEAFS; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		tree.leaf[i] = net_switch(tree.fabric, name);
+	for (unsigned i = 0; i < LEAVES; i++) {
+		tree.leaf[i] = net_switch(tree.fabric, "leaf%u", i);
 		net_hosts(tree.fabric, "node", i * 8, 8, tree.leaf[i]);
 	}
-	for (i = 0; i < SPINES; i++) {
-		snprintf(name, sizeof(name), "spine%u", i);
-		tree.spine[i] = net_switch(tree.fabric, name);
-		for (j = 0; j < LEAFS; j++)
+	for (unsigned i = 0; i < SPINES; i++) {
+		tree.spine[i] = net_switch(tree.fabric, "spine%u", i);
+		for (unsigned j = 0; j < LEAVES; j++)
 			net_links(tree.fabric, tree.leaf[j], tree.spine[i], 2);
 	}
 	return tree;
@@ -46,9 +37,9 @@ static struct tree tree_new(void)
 
 static void unlink_pair(struct fabric *fabric, uint32_t a, uint32_t b, unsigned count)
 {
-	uint32_t i, first = fabric->nodes[a].first_port;
+	uint32_t first = fabric->nodes[a].first_port;
 
-	for (i = first; i < first + fabric->nodes[a].ports && count; i++) {
+	for (uint32_t i = first; i < first + fabric->nodes[a].ports && count; i++) {
 		uint32_t peer = fabric->ports[i].peer;
 
 		if (peer == FABRIC_NONE || fabric->ports[peer].node != b)
@@ -60,22 +51,19 @@ static void unlink_pair(struct fabric *fabric, uint32_t a, uint32_t b, unsigned 
 
 static void assert_tiers(const struct tree *tree, const struct shape *shape)
 {
-	unsigned i;
-
-	for (i = 0; i < LEAFS; i++)
+	for (unsigned i = 0; i < LEAVES; i++)
 		assert_int_equal(shape->nodes[tree->leaf[i]].tier, 1);
-	for (i = 0; i < SPINES; i++)
+	for (unsigned i = 0; i < SPINES; i++)
 		assert_int_equal(shape->nodes[tree->spine[i]].tier, 2);
 }
 
-static void a_tree_has_groups_of_all_uplinks_and_of_each_pair_down(void **state)
+TEST(a_tree_has_groups_of_all_uplinks_and_of_each_pair_down)
 {
 	struct tree tree = tree_new();
 	struct shape *shape = net_shape(tree.fabric, NULL);
 	const struct shape_group *up = &shape->groups[shape->nodes[tree.leaf[2]].up_group];
 	uint32_t port = tree.fabric->nodes[tree.spine[1]].first_port + 1;
 
-	(void)state;
 	assert_tiers(&tree, shape);
 	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
 	assert_int_equal(shape->plane_count, SPINES);
@@ -85,20 +73,19 @@ static void a_tree_has_groups_of_all_uplinks_and_of_each_pair_down(void **state)
 	assert_int_equal(shape->groups[shape->ports[port].group].kind, GROUP_DOWN);
 	assert_int_equal(shape->groups[shape->ports[port].group].count, 2);
 	assert_int_equal(shape->groups[shape->ports[port].group].peer, tree.leaf[0]);
-	assert_int_equal(shape->group_count, LEAFS + LEAFS * SPINES);
+	assert_int_equal(shape->group_count, LEAVES + LEAVES * SPINES);
 	assert_float_equal(shape_oversubscription(shape, tree.leaf[0], true), 1, 1e-9);
 	/* 48 hosts of 400 Gb/s: half of them send to the other half. */
 	assert_int_equal(shape->bisection_bits_per_s / 1000000000, 48 * 400 / 2);
 	net_done(tree.fabric, shape);
 }
 
-static void a_link_that_is_down_is_built_and_does_not_carry(void **state)
+TEST(a_link_that_is_down_is_built_and_does_not_carry)
 {
 	struct tree tree = tree_new();
 	uint32_t port = tree.fabric->nodes[tree.spine[0]].first_port + 1, peer = tree.fabric->ports[port].peer;
 	struct shape *shape;
 
-	(void)state;
 	tree.fabric->ports[port].state = tree.fabric->ports[peer].state = PORT_DOWN;
 	tree.fabric->ports[port].speed = tree.fabric->ports[peer].speed = LINK_SPEED_NONE;
 	shape = net_shape(tree.fabric, NULL);
@@ -113,12 +100,11 @@ static void a_link_that_is_down_is_built_and_does_not_carry(void **state)
 	net_done(tree.fabric, shape);
 }
 
-static void fewer_cables_than_the_pairs_around_are_missing(void **state)
+TEST(fewer_cables_than_the_pairs_around_are_missing)
 {
 	struct tree tree = tree_new();
 	struct shape *shape;
 
-	(void)state;
 	unlink_pair(tree.fabric, tree.leaf[1], tree.spine[0], 1);
 	unlink_pair(tree.fabric, tree.leaf[3], tree.spine[2], 2);
 	shape = net_shape(tree.fabric, NULL);
@@ -135,28 +121,25 @@ static void fewer_cables_than_the_pairs_around_are_missing(void **state)
 	net_done(tree.fabric, shape);
 }
 
-static void a_leaf_that_was_built_otherwise_lacks_nothing(void **state)
+TEST(a_leaf_with_fewer_cables_everywhere_lacks_none)
 {
 	struct tree tree = tree_new();
 	struct shape *shape;
-	unsigned i;
 
-	(void)state;
-	for (i = 0; i < SPINES; i++)
+	for (unsigned i = 0; i < SPINES; i++)
 		unlink_pair(tree.fabric, tree.leaf[1], tree.spine[i], 1);
 	shape = net_shape(tree.fabric, NULL);
 	assert_int_equal(shape->missing_count, 0);
 	net_done(tree.fabric, shape);
 }
 
-static void a_leaf_whose_hosts_are_off_stays_a_leaf(void **state)
+TEST(a_leaf_whose_hosts_are_off_stays_a_leaf)
 {
 	struct tree tree = tree_new();
-	uint32_t i, first = tree.fabric->nodes[tree.leaf[5]].first_port;
+	uint32_t first = tree.fabric->nodes[tree.leaf[5]].first_port;
 	struct shape *shape;
 
-	(void)state;
-	for (i = first; i < first + tree.fabric->nodes[tree.leaf[5]].ports; i++) {
+	for (uint32_t i = first; i < first + tree.fabric->nodes[tree.leaf[5]].ports; i++) {
 		uint32_t peer = tree.fabric->ports[i].peer;
 
 		if (peer != FABRIC_NONE && tree.fabric->nodes[tree.fabric->ports[peer].node].type == NODE_CA)
@@ -164,18 +147,17 @@ static void a_leaf_whose_hosts_are_off_stays_a_leaf(void **state)
 	}
 	shape = net_shape(tree.fabric, NULL);
 	assert_tiers(&tree, shape);
-	assert_int_equal(shape->empty_leafs, 1);
+	assert_int_equal(shape->empty_leaves, 1);
 	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
 	assert_int_equal(shape->parts, 1);
 	net_done(tree.fabric, shape);
 }
 
-static void hosts_on_a_spine_do_not_make_it_a_leaf(void **state)
+TEST(hosts_on_a_spine_do_not_make_it_a_leaf)
 {
 	struct tree tree = tree_new();
 	struct shape *shape;
 
-	(void)state;
 	net_hosts(tree.fabric, "mgmt", 1, 3, tree.spine[0]);
 	net_hosts(tree.fabric, "atlas", 1, 1, tree.spine[1]);
 	net_hosts(tree.fabric, "oss", 1, 10, tree.spine[2]); /* more than a leaf has */
@@ -185,19 +167,15 @@ static void hosts_on_a_spine_do_not_make_it_a_leaf(void **state)
 	net_done(tree.fabric, shape);
 }
 
-static void a_core_with_as_many_hosts_as_a_leaf_is_none(void **state)
+TEST(a_core_with_as_many_hosts_as_a_leaf_is_none)
 {
 	struct fabric *fabric = net_new();
 	uint32_t core = net_switch(fabric, "core"), leaf[5];
 	struct shape *shape;
-	char name[32];
-	unsigned i;
 
-	(void)state;
 	net_hosts(fabric, "a", 0, 8, core);
-	for (i = 0; i < 5; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		leaf[i] = net_switch(fabric, name);
+	for (unsigned i = 0; i < 5; i++) {
+		leaf[i] = net_switch(fabric, "leaf%u", i);
 		net_hosts(fabric, "n", i * 8, 8, leaf[i]);
 		net_links(fabric, leaf[i], core, 4);
 	}
@@ -208,13 +186,12 @@ static void a_core_with_as_many_hosts_as_a_leaf_is_none(void **state)
 	net_done(fabric, shape);
 }
 
-static void a_leaf_with_two_hosts_on_one_spine_is_a_leaf(void **state)
+TEST(a_leaf_with_two_hosts_on_one_spine_is_a_leaf)
 {
 	struct tree tree = tree_new();
 	uint32_t small = net_switch(tree.fabric, "service-leaf");
 	struct shape *shape;
 
-	(void)state;
 	net_hosts(tree.fabric, "login", 1, 2, small);
 	net_link(tree.fabric, small, tree.spine[0]);
 	shape = net_shape(tree.fabric, NULL);
@@ -224,13 +201,12 @@ static void a_leaf_with_two_hosts_on_one_spine_is_a_leaf(void **state)
 	net_done(tree.fabric, shape);
 }
 
-static void switches_that_fit_nowhere_say_why(void **state)
+TEST(switches_without_a_tier_have_a_reason)
 {
 	struct tree tree = tree_new();
 	uint32_t stub = net_switch(tree.fabric, "stub"), lone = net_switch(tree.fabric, "lone");
 	struct shape *shape;
 
-	(void)state;
 	net_links(tree.fabric, stub, tree.spine[0], 2);
 	shape = net_shape(tree.fabric, NULL);
 	assert_tiers(&tree, shape);
@@ -244,14 +220,13 @@ static void switches_that_fit_nowhere_say_why(void **state)
 	net_done(tree.fabric, shape);
 }
 
-static void two_trees_that_are_not_connected_are_two_parts(void **state)
+TEST(two_trees_that_are_not_connected_are_two_parts)
 {
 	struct tree tree = tree_new();
 	uint32_t other = net_switch(tree.fabric, "other"), above = net_switch(tree.fabric, "above");
 	uint32_t third = net_switch(tree.fabric, "third");
 	struct shape *shape;
 
-	(void)state;
 	net_hosts(tree.fabric, "x", 1, 4, other);
 	net_hosts(tree.fabric, "y", 1, 4, third);
 	net_links(tree.fabric, other, above, 2);
@@ -266,7 +241,7 @@ static void two_trees_that_are_not_connected_are_two_parts(void **state)
 	net_done(tree.fabric, shape);
 }
 
-/* Three tiers: @pods pods of 3 leafs and 2 spines, and 4 cores. */
+/* Three tiers: @pods pods of 3 leaves and 2 spines, and 4 cores. */
 struct tower {
 	struct fabric *fabric;
 	uint32_t leaf[4][3], spine[4][2], core[4];
@@ -275,25 +250,20 @@ struct tower {
 static struct tower tower_new(unsigned pods)
 {
 	struct tower tower = { .fabric = net_new() };
-	char name[32];
-	unsigned i, j, k;
 
-	for (i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "core%u", i);
-		tower.core[i] = net_switch(tower.fabric, name);
+	for (unsigned i = 0; i < 4; i++) {
+		tower.core[i] = net_switch(tower.fabric, "core%u", i);
 	}
-	for (i = 0; i < pods; i++) {
-		for (j = 0; j < 2; j++) {
-			snprintf(name, sizeof(name), "pod%u-spine%u", i, j);
-			tower.spine[i][j] = net_switch(tower.fabric, name);
-			for (k = 0; k < 2; k++)
+	for (unsigned i = 0; i < pods; i++) {
+		for (unsigned j = 0; j < 2; j++) {
+			tower.spine[i][j] = net_switch(tower.fabric, "pod%u-spine%u", i, j);
+			for (unsigned k = 0; k < 2; k++)
 				net_links(tower.fabric, tower.spine[i][j], tower.core[2 * j + k], 2);
 		}
-		for (j = 0; j < 3; j++) {
-			snprintf(name, sizeof(name), "pod%u-leaf%u", i, j);
-			tower.leaf[i][j] = net_switch(tower.fabric, name);
+		for (unsigned j = 0; j < 3; j++) {
+			tower.leaf[i][j] = net_switch(tower.fabric, "pod%u-leaf%u", i, j);
 			net_hosts(tower.fabric, "n", i * 100 + j * 10, 4, tower.leaf[i][j]);
-			for (k = 0; k < 2; k++)
+			for (unsigned k = 0; k < 2; k++)
 				net_links(tower.fabric, tower.leaf[i][j], tower.spine[i][k], 2);
 		}
 	}
@@ -302,24 +272,21 @@ static struct tower tower_new(unsigned pods)
 
 static void assert_tower(const struct tower *tower, const struct shape *shape, unsigned pods)
 {
-	unsigned i, j;
-
-	for (i = 0; i < pods; i++) {
-		for (j = 0; j < 3; j++)
+	for (unsigned i = 0; i < pods; i++) {
+		for (unsigned j = 0; j < 3; j++)
 			assert_int_equal(shape->nodes[tower->leaf[i][j]].tier, 1);
-		for (j = 0; j < 2; j++)
+		for (unsigned j = 0; j < 2; j++)
 			assert_int_equal(shape->nodes[tower->spine[i][j]].tier, 2);
 	}
-	for (i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(shape->nodes[tower->core[i]].tier, 3);
 }
 
-static void planes_are_what_is_left_without_the_leafs(void **state)
+TEST(planes_are_the_parts_without_the_leaves)
 {
 	struct tower tower = tower_new(3);
 	struct shape *shape = net_shape(tower.fabric, NULL);
 
-	(void)state;
 	assert_tower(&tower, shape, 3);
 	assert_int_equal(shape->plane_count, 2);
 	assert_int_equal(shape->nodes[tower.core[1]].plane, shape->nodes[tower.spine[2][0]].plane);
@@ -328,12 +295,11 @@ static void planes_are_what_is_left_without_the_leafs(void **state)
 	net_done(tower.fabric, shape);
 }
 
-static void a_stray_cable_to_a_core_is_a_skip_and_moves_no_tier(void **state)
+TEST(a_stray_cable_to_a_core_is_a_skip_and_moves_no_tier)
 {
 	struct tower tower = tower_new(3);
 	struct shape *shape;
 
-	(void)state;
 	net_link(tower.fabric, tower.leaf[1][0], tower.core[2]);
 	shape = net_shape(tower.fabric, NULL);
 	assert_tower(&tower, shape, 3);
@@ -343,13 +309,12 @@ static void a_stray_cable_to_a_core_is_a_skip_and_moves_no_tier(void **state)
 	net_done(tower.fabric, shape);
 }
 
-static void a_cable_between_spines_is_across_and_moves_no_tier(void **state)
+TEST(a_cable_between_spines_is_across_and_moves_no_tier)
 {
 	struct tower tower = tower_new(2);
 	uint32_t port = net_link(tower.fabric, tower.spine[0][0], tower.spine[1][0]);
 	struct shape *shape = net_shape(tower.fabric, NULL);
 
-	(void)state;
 	assert_tower(&tower, shape, 2);
 	assert_int_equal(shape->across, 1);
 	assert_int_equal(shape->ports[port].way, WAY_ACROSS);
@@ -357,12 +322,11 @@ static void a_cable_between_spines_is_across_and_moves_no_tier(void **state)
 	net_done(tower.fabric, shape);
 }
 
-static void a_management_host_on_a_core_changes_nothing(void **state)
+TEST(a_management_host_on_a_core_changes_nothing)
 {
 	struct tower tower = tower_new(2);
 	struct shape *shape;
 
-	(void)state;
 	net_hosts(tower.fabric, "mgmt", 1, 1, tower.core[3]);
 	net_hosts(tower.fabric, "odd", 1, 1, tower.core[0]);
 	shape = net_shape(tower.fabric, NULL);
@@ -370,16 +334,14 @@ static void a_management_host_on_a_core_changes_nothing(void **state)
 	net_done(tower.fabric, shape);
 }
 
-static void a_storage_leaf_on_the_cores_skips_a_tier(void **state)
+TEST(a_storage_leaf_on_the_cores_skips_a_tier)
 {
 	struct tower tower = tower_new(3);
 	uint32_t storage = net_switch(tower.fabric, "storage-leaf");
 	struct shape *shape;
-	unsigned i;
 
-	(void)state;
 	net_hosts(tower.fabric, "oss", 1, 4, storage);
-	for (i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 4; i++)
 		net_link(tower.fabric, storage, tower.core[i]);
 	shape = net_shape(tower.fabric, NULL);
 	assert_tower(&tower, shape, 3);
@@ -390,28 +352,24 @@ static void a_storage_leaf_on_the_cores_skips_a_tier(void **state)
 }
 
 /* Modules of a director share their SystemImageGUID. */
-static void the_modules_of_a_director_are_one_box(void **state)
+TEST(the_modules_of_a_director_are_one_box)
 {
 	struct fabric *fabric = net_new();
 	struct node module = { .type = NODE_SWITCH, .port_count = 41, .system_guid = 0xd1, .device_id = 0xd2f0 };
 	uint32_t modules[5], leaf[4];
 	struct shape *shape;
-	char name[32];
-	unsigned i, j;
 
-	(void)state;
-	for (i = 0; i < 5; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		snprintf(module.desc, sizeof(module.desc), "MF0;core:CS8500/%c%02u/U1", i < 3 ? 'L' : 'S', i % 3 + 1);
 		modules[i] = net_node(fabric, &module);
 	}
-	for (i = 0; i < 3; i++)
-		for (j = 3; j < 5; j++)
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned j = 3; j < 5; j++)
 			net_links(fabric, modules[i], modules[j], 4);
-	for (i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "leaf%u", i);
-		leaf[i] = net_switch(fabric, name);
+	for (unsigned i = 0; i < 4; i++) {
+		leaf[i] = net_switch(fabric, "leaf%u", i);
 		net_hosts(fabric, "n", i * 10, 6, leaf[i]);
-		for (j = 0; j < 3; j++)
+		for (unsigned j = 0; j < 3; j++)
 			net_link(fabric, leaf[i], modules[j]);
 	}
 	shape = net_shape(fabric, NULL);
@@ -432,15 +390,14 @@ static void set_link(struct fabric *fabric, uint32_t port, enum link_speed speed
 	fabric->ports[port].width = fabric->ports[peer].width = width;
 }
 
-static void a_trunk_slower_than_what_is_beside_it_is_slow(void **state)
+TEST(a_trunk_slower_than_comparable_ones_is_slow)
 {
 	struct tree tree = tree_new();
-	uint32_t old = net_switch(tree.fabric, "old-spine"), port, i;
+	uint32_t old = net_switch(tree.fabric, "old-spine"), port;
 	struct shape *shape;
 
-	(void)state;
-	/* A spine of an older generation is as slow to all leafs: no fault. */
-	for (i = 0; i < LEAFS; i++)
+	/* A spine of an older generation is as slow to all leaves: no fault. */
+	for (uint32_t i = 0; i < LEAVES; i++)
 		set_link(tree.fabric, net_link(tree.fabric, tree.leaf[i], old), LINK_SPEED_HDR, LINK_WIDTH_4X);
 	port = tree.fabric->nodes[tree.spine[1]].first_port + 4;
 	set_link(tree.fabric, port, LINK_SPEED_NDR, LINK_WIDTH_1X);
@@ -453,29 +410,4 @@ static void a_trunk_slower_than_what_is_beside_it_is_slow(void **state)
 	assert_int_equal(shape->tiers[1].up_bits_per_s / 1000000000, 48 * 400 + 6 * 200);
 	assert_int_equal(shape->tiers[1].up_bits_per_s_now / 1000000000, 47 * 400 + 100 + 6 * 200);
 	net_done(tree.fabric, shape);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tree_has_groups_of_all_uplinks_and_of_each_pair_down),
-		cmocka_unit_test(a_link_that_is_down_is_built_and_does_not_carry),
-		cmocka_unit_test(fewer_cables_than_the_pairs_around_are_missing),
-		cmocka_unit_test(a_leaf_that_was_built_otherwise_lacks_nothing),
-		cmocka_unit_test(a_leaf_whose_hosts_are_off_stays_a_leaf),
-		cmocka_unit_test(hosts_on_a_spine_do_not_make_it_a_leaf),
-		cmocka_unit_test(a_core_with_as_many_hosts_as_a_leaf_is_none),
-		cmocka_unit_test(a_leaf_with_two_hosts_on_one_spine_is_a_leaf),
-		cmocka_unit_test(switches_that_fit_nowhere_say_why),
-		cmocka_unit_test(two_trees_that_are_not_connected_are_two_parts),
-		cmocka_unit_test(planes_are_what_is_left_without_the_leafs),
-		cmocka_unit_test(a_stray_cable_to_a_core_is_a_skip_and_moves_no_tier),
-		cmocka_unit_test(a_cable_between_spines_is_across_and_moves_no_tier),
-		cmocka_unit_test(a_management_host_on_a_core_changes_nothing),
-		cmocka_unit_test(a_storage_leaf_on_the_cores_skips_a_tier),
-		cmocka_unit_test(the_modules_of_a_director_are_one_box),
-		cmocka_unit_test(a_trunk_slower_than_what_is_beside_it_is_slow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,12 +273,12 @@ static void check_rails(const struct truth *truth)
 			assert_string_equal(strchr(name, ' ') + 1, wanted);
 			assert_int_equal(shape->ports[shape->rail_ports[j]].rail, i);
 		}
-		assert_int_equal(rail->leafs, truth->net.kind == NET_SHAPE_RAIL ?
+		assert_int_equal(rail->leaves, truth->net.kind == NET_SHAPE_RAIL ?
 				 truth->net.units : truth->net.units * truth->net.leafs);
 		snprintf(wanted, sizeof(wanted), "-r%u:", i);
-		for (j = rail->first_leaf; j < rail->first_leaf + rail->leafs; j++)
+		for (j = rail->first_leaf; j < rail->first_leaf + rail->leaves; j++)
 			assert_true(truth->net.kind != NET_SHAPE_RAIL ||
-				    strstr(name_of(truth, shape->rail_leafs[j]), wanted));
+				    strstr(name_of(truth, shape->rail_leaves[j]), wanted));
 	}
 	assert_int_equal(shape->miswired_count, truth->swaps);
 	for (i = 0; i < shape->miswired_count; i++) {
@@ -372,7 +372,7 @@ static void check(struct truth *truth)
 	assert_int_equal(shape_create(truth->fabric, NULL, &truth->shape, &err), 0);
 	check_tiers(truth);
 	check_hosts(truth);
-	assert_int_equal(truth->shape->empty_leafs, truth->dark);
+	assert_int_equal(truth->shape->empty_leaves, truth->dark);
 	if (!truth->dark)
 		check_rails(truth);
 	check_groups(truth);

@@ -3,19 +3,16 @@
  * `ibwire balance` over a history whose truth is known: 24 minutes of traffic on a fat-tree, a leaf's routes skewed
  * after 15 of them, and a pause from the 18th to the 20th.
  */
+#define UNIT_TEST_SETUP make_history
+#define UNIT_TEST_TEARDOWN remove_history
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
@@ -64,9 +61,8 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 		.interval_us = SWEEP_US, .fabric = bed.fabric, .generation = 1, .samples = samples,
 		.routes = &bed.routes, .route_blocks = blocks, .route_block_count = count,
 	};
-	uint32_t i;
 
-	for (i = 0; i < bed.fabric->port_count; i++) {
+	for (uint32_t i = 0; i < bed.fabric->port_count; i++) {
 		if (!port_is_pollable(bed.fabric, &bed.fabric->ports[i]))
 			continue;
 		fill_reading(i, at_us, pause);
@@ -84,11 +80,10 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 
 static size_t list_blocks(struct route_block *blocks)
 {
-	size_t count = 0, i;
-	unsigned block;
+	size_t count = 0;
 
-	for (i = 0; i < bed.fabric->node_count; i++)
-		for (block = 0; bed.tables[i] && block < bed.table_size / ROUTES_BLOCK; block++)
+	for (size_t i = 0; i < bed.fabric->node_count; i++)
+		for (unsigned block = 0; bed.tables[i] && block < bed.table_size / ROUTES_BLOCK; block++)
 			blocks[count++] = (struct route_block){ bed.fabric->nodes[i].guid, (uint16_t)block };
 	return count;
 }
@@ -96,9 +91,9 @@ static size_t list_blocks(struct route_block *blocks)
 static int tell_story(struct writer *writer)
 {
 	struct route_block *blocks = calloc(bed.fabric->node_count * ROUTES_BLOCKS, sizeof(*blocks));
-	int minute, i, code = blocks ? 0 : -1;
+	int code = blocks ? 0 : -1;
 
-	for (minute = 0; code == 0 && minute < MINUTES; minute++) {
+	for (int minute = 0; code == 0 && minute < MINUTES; minute++) {
 		bool pause = minute >= PAUSED_AT && minute < RESUMED_AT, changed = minute == 0 || minute == SKEWED_AT;
 
 		if (minute == SKEWED_AT) {
@@ -106,7 +101,7 @@ static int tell_story(struct writer *writer)
 			bed_publish(&bed);
 		}
 		bed_run(&bed, NULL);
-		for (i = 0; code == 0 && i < SWEEPS_A_MINUTE; i++)
+		for (int i = 0; code == 0 && i < SWEEPS_A_MINUTE; i++)
 			code = store_sweep(writer, minute * SWEEPS_A_MINUTE + i, pause, blocks,
 					   changed && i == 0 ? list_blocks(blocks) : 0);
 	}
@@ -118,7 +113,6 @@ static int make_history(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct writer *writer;
-	size_t i;
 	int code = make_database(state);
 
 	if (code)
@@ -136,7 +130,7 @@ static int make_history(void **state)
 	samples = calloc(bed.fabric->port_count, sizeof(*samples));
 	if (!last || !now || !deltas || !samples || writer_open(path, &writer, NULL) < 0)
 		return -1;
-	for (i = 0; i < bed.fabric->port_count; i++) {
+	for (size_t i = 0; i < bed.fabric->port_count; i++) {
 		last[i].present = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
 		last[i].wide = last[i].present;
 	}
@@ -170,13 +164,12 @@ static bool is_text(const json_t *row, const char *key, const char *text)
 	return !strcmp(json_string_value(json_object_get(row, key)), text);
 }
 
-static void since_when_is_found_within_a_minute_too(void **state)
+TEST(the_start_is_found_to_the_minute)
 {
 	int64_t at_us = BEGAN_US + 22 * MINUTE_US + 2 * SWEEP_US, since_us = 0;
 	char line[128], time[WHEN_SIZE];
 	json_t *rows;
 
-	(void)state;
 	snprintf(line, sizeof(line), "balance|leaf-004|--at|%s", when_format_utc(at_us, time));
 	rows = run_json(line);
 	assert_true(is_text(json_array_get(rows, 0), "cause", "routing"));
@@ -187,12 +180,11 @@ static void since_when_is_found_within_a_minute_too(void **state)
 	json_decref(rows);
 }
 
-static void before_the_change_nobody_is_blamed(void **state)
+TEST(before_the_change_no_switch_is_reported)
 {
 	json_t *rows = at("|--all", 14), *row;
 	size_t i;
 
-	(void)state;
 	/* 8 leafs in both directions with 8 uplinks. */
 	assert_int_equal(json_array_size(rows), 8 * 2 * 8);
 	json_array_foreach(rows, i, row) {
@@ -203,13 +195,12 @@ static void before_the_change_nobody_is_blamed(void **state)
 	json_decref(rows);
 }
 
-static void the_skewed_leaf_and_its_port_are_named_since_the_change(void **state)
+TEST(the_skewed_leaf_and_its_port_are_named_since_the_change)
 {
 	json_t *rows = at("", MINUTES), *row;
 	int64_t since_us = 0;
 	size_t i, named = 0;
 
-	(void)state;
 	json_array_foreach(rows, i, row) {
 		if (is_text(row, "cause", "none"))
 			continue;
@@ -232,13 +223,12 @@ static void the_skewed_leaf_and_its_port_are_named_since_the_change(void **state
 }
 
 /* What is said of each link is what it carried, and shares of a group are all of it. */
-static void shares_are_what_was_sent(void **state)
+TEST(shares_are_what_was_sent)
 {
 	json_t *rows = at("|--all", MINUTES), *row;
 	double sums[3] = { 0 };
 	size_t i;
 
-	(void)state;
 	json_array_foreach(rows, i, row) {
 		uint32_t port = fabric_find_port(bed.fabric, guid_of(row, "node_guid"),
 						 (uint8_t)integer_of(row, "port"));
@@ -257,12 +247,11 @@ static void shares_are_what_was_sent(void **state)
 	json_decref(rows);
 }
 
-static void in_the_pause_all_is_idle(void **state)
+TEST(in_the_pause_all_is_idle)
 {
 	json_t *rows = at("", RESUMED_AT);
 	char *output, line[128], time[WHEN_SIZE];
 
-	(void)state;
 	/* Tables alone are no cause. */
 	assert_int_equal(json_array_size(rows), 0);
 	json_decref(rows);
@@ -272,12 +261,11 @@ static void in_the_pause_all_is_idle(void **state)
 	free(output);
 }
 
-static void a_table_says_who_why_and_since_when(void **state)
+TEST(a_table_has_switch_cause_and_start)
 {
 	char *output, line[160], time[WHEN_SIZE], wanted[96];
 	const char *c;
 
-	(void)state;
 	snprintf(line, sizeof(line), "balance|--ascii|--at|%s", when(MINUTES, time));
 	assert_int_equal(run(line, &output, NULL), 0);
 	assert_non_null(strstr(output, "1 group with a cause"));
@@ -291,25 +279,23 @@ static void a_table_says_who_why_and_since_when(void **state)
 	free(output);
 }
 
-static void a_switch_that_is_named_is_all_that_is_shown(void **state)
+TEST(only_the_given_switch_is_shown)
 {
 	json_t *rows = at("|leaf-002", MINUTES), *row;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(json_array_size(rows), 2 * 8);
 	json_array_foreach(rows, i, row)
 		assert_true(is_text(row, "node", "MF0;leaf-002:MQM8700/U1"));
 	json_decref(rows);
 }
 
-static void rails_and_spines_stand_beside_each_other(void **state)
+TEST(rails_and_spines_are_compared)
 {
 	json_t *rows = at("|--rails", MINUTES), *row;
 	size_t i, rails = 0, switches = 0;
 	double share = 0;
 
-	(void)state;
 	json_array_foreach(rows, i, row) {
 		rails += is_text(row, "kind", "rail");
 		if (!is_text(row, "kind", "switch"))
@@ -327,12 +313,11 @@ static void rails_and_spines_stand_beside_each_other(void **state)
 	json_decref(rows);
 }
 
-static void what_makes_no_sense_is_said_in_a_line(void **state)
+TEST(usage_errors_are_one_line)
 {
 	struct error err = { 0 };
 	char *output;
 
-	(void)state;
 	assert_int_equal(run("balance|--rails|leaf-002", &output, &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "--rails"));
 	free(output);
@@ -343,11 +328,10 @@ static void what_makes_no_sense_is_said_in_a_line(void **state)
 }
 
 /* A fabric of random links, without tables, whose shape is none: nothing to tell, and no crash. */
-static void any_fabric_has_an_answer(void **state)
+TEST(any_fabric_has_an_output)
 {
 	char *output;
 
-	(void)state;
 	use_database(NULL);
 	assert_int_equal(run("balance|--all", &output, NULL), 0);
 	assert_non_null(strstr(output, "no forwarding tables at this time"));
@@ -355,22 +339,4 @@ static void any_fabric_has_an_answer(void **state)
 	assert_int_equal(run("balance|--rails|--all", &output, NULL), 0);
 	free(output);
 	use_database(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(before_the_change_nobody_is_blamed),
-		cmocka_unit_test(the_skewed_leaf_and_its_port_are_named_since_the_change),
-		cmocka_unit_test(since_when_is_found_within_a_minute_too),
-		cmocka_unit_test(shares_are_what_was_sent),
-		cmocka_unit_test(in_the_pause_all_is_idle),
-		cmocka_unit_test(a_table_says_who_why_and_since_when),
-		cmocka_unit_test(a_switch_that_is_named_is_all_that_is_shown),
-		cmocka_unit_test(rails_and_spines_stand_beside_each_other),
-		cmocka_unit_test(what_makes_no_sense_is_said_in_a_line),
-		cmocka_unit_test(any_fabric_has_an_answer),
-	};
-
-	return cmocka_run_group_tests(tests, make_history, remove_history);
 }

@@ -4,17 +4,12 @@
  *
  * IBWIRE_CASES=2000 for more than the usual number of cases; IBWIRE_TEST_SHORT for fewer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "tests/balance/bed.h"
 
@@ -28,15 +23,15 @@ static unsigned cases(void)
 /* One to three jobs side by side, of any kind. */
 static void random_jobs(struct bed *bed)
 {
-	size_t jobs = 1 + bed_below(bed, 3), job, hosts = bed->hosts.host_count;
+	size_t jobs = 1 + bed_below(bed, 3), hosts = bed->hosts.host_count;
 
 	bed_no_jobs(bed);
-	for (job = 0; job < jobs; job++)
+	for (size_t job = 0; job < jobs; job++)
 		bed_job(bed, (enum bed_pattern)bed_below(bed, BED_PATTERNS), hosts * job / jobs,
 			hosts * (job + 1) / jobs, 1 + bed_below(bed, 16), 0.2 + bed_below(bed, 80) / 100.0);
 }
 
-/* Everybody talks to many: enough that uneven tables show. */
+/* Enough flows that uneven tables have an effect. */
 static void busy_job(struct bed *bed)
 {
 	bed_no_jobs(bed);
@@ -58,20 +53,17 @@ static uint32_t random_uplink(struct bed *bed, uint32_t least)
 	return bed->shape->members[uplinks_of(bed, leaf)->first + bed_below(bed, uplinks_of(bed, leaf)->count)];
 }
 
-static void even_tables_are_never_routing(void **state)
+TEST(even_tables_are_never_routing)
 {
-	unsigned seed, windows = 0, told = 0;
-	size_t i;
+	unsigned windows = 0, reported = 0;
 
-	(void)state;
-	for (seed = 1; seed <= cases(); seed++) {
+	for (unsigned seed = 1; seed <= cases(); seed++) {
 		struct net_shape shape = bed_random_shape(seed);
 		struct bed bed;
-		unsigned window;
 
 		bed_init(&bed, &shape, seed);
 		random_jobs(&bed);
-		for (window = 0; window < 12; window++) {
+		for (unsigned window = 0; window < 12; window++) {
 			/* Some jobs end, others begin. */
 			if (window == 6 && seed % 2)
 				random_jobs(&bed);
@@ -80,27 +72,27 @@ static void even_tables_are_never_routing(void **state)
 			assert_int_equal(bed_count(&bed, BALANCE_MISSING_MEMBER), 0);
 			assert_int_equal(bed_count(&bed, BALANCE_DEGRADED_MEMBER), 0);
 			assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 0);
-			for (i = 0; i < bed.balance.count; i++) {
+			for (size_t i = 0; i < bed.balance.count; i++) {
 				if (bed.balance.results[i].t)
-					fail_msg("seed %u: even tables are told to be uneven", seed);
+					fail_msg("seed %u: even tables are reported to be uneven", seed);
 				windows += bed.balance.results[i].state == BALANCE_ACTIVE;
 			}
-			told += bed_count(&bed, BALANCE_FLOWS);
+			reported += bed_count(&bed, BALANCE_FLOWS);
 		}
 		bed_done(&bed);
 	}
-	print_message("# note: %u of %u windows of healthy groups had a finding (flows)\n", told, windows);
+	print_message("# note: %u of %u windows of healthy groups had a finding (flows)\n", reported, windows);
 	assert_true(windows > 50 * cases());
-	assert_true(told * 1000.0 <= windows);
+	assert_true(reported * 1000.0 <= windows);
 }
 
-/* Does the fault show: more than the M of flows go where they should not? */
+/* The fault is visible: the port has far more flows than its siblings. */
 static bool shows(const struct bed *bed, uint32_t port)
 {
 	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
-	unsigned here = bed_flows(bed, port), most = 0, sum = here, i, flows;
+	unsigned here = bed_flows(bed, port), most = 0, sum = here, flows;
 
-	for (i = 0; i < group->count; i++) {
+	for (unsigned i = 0; i < group->count; i++) {
 		if (bed->shape->members[group->first + i] == port)
 			continue;
 		flows = bed_flows(bed, bed->shape->members[group->first + i]);
@@ -111,17 +103,15 @@ static bool shows(const struct bed *bed, uint32_t port)
 }
 
 /* Half of a leaf's destinations leave by one uplink. */
-static void skewed_tables_are_found(void **state)
+TEST(skewed_tables_are_found)
 {
-	unsigned seed, skewed = 0, found = 0;
+	unsigned skewed = 0, found = 0;
 
-	(void)state;
-	for (seed = 1; skewed < cases(); seed++) {
+	for (unsigned seed = 1; skewed < cases(); seed++) {
 		struct net_shape shape = bed_random_shape(seed);
 		const struct balance_result *result = NULL;
 		struct bed bed;
 		uint32_t port;
-		unsigned window;
 
 		bed_init(&bed, &shape, seed);
 		port = random_uplink(&bed, 3);
@@ -134,10 +124,10 @@ static void skewed_tables_are_found(void **state)
 			bed_done(&bed);
 			continue;
 		}
-		for (window = 0; window < 12; window++) {
+		for (unsigned window = 0; window < 12; window++) {
 			bed_run(&bed, NULL);
 			result = bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT);
-			/* Nobody else is blamed, nor anybody a second time. */
+			/* No other result has a cause, and each fault has one. */
 			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), result->cause == BALANCE_ROUTING);
 			assert_int_equal(bed_count(&bed, BALANCE_FLOWS), 0);
 			/* And it is known at once. */
@@ -151,15 +141,13 @@ static void skewed_tables_are_found(void **state)
 	assert_true(found * 100 >= skewed * 99);
 }
 
-/* Where everybody sends as much to everybody, predicted is what happens: on every link, both ways, skewed or not. */
-static void predictions_come_true_where_all_send_to_all(void **state)
+/* With uniform all-to-all traffic predictions equal the load: on every link, both ways, skewed or not. */
+TEST(predictions_come_true_where_all_send_to_all)
 {
-	unsigned seed, checked = 0;
+	unsigned checked = 0;
 
-	(void)state;
-	for (seed = 1; seed <= cases() / 2; seed++) {
+	for (unsigned seed = 1; seed <= cases() / 2; seed++) {
 		struct net_shape shape = bed_random_shape(seed);
-		size_t from, to, i;
 		struct bed bed;
 		uint32_t port, j;
 
@@ -173,14 +161,14 @@ static void predictions_come_true_where_all_send_to_all(void **state)
 		if (port != FABRIC_NONE && seed % 3)
 			bed_skew(&bed, port, 0.5);
 		bed_publish(&bed);
-		for (from = 0; from < bed.hosts.host_count; from++)
-			for (to = 0; to < bed.hosts.host_count; to++)
+		for (size_t from = 0; from < bed.hosts.host_count; from++)
+			for (size_t to = 0; to < bed.hosts.host_count; to++)
 				if (to != from)
 					bed_flow(&bed, bed.hosts.hcas[bed.hosts.hosts[from].first_hca].port,
 						 bed.hosts.hcas[bed.hosts.hosts[to].first_hca].port,
 						 0.1 / (double)bed.hosts.host_count);
 		bed_run(&bed, NULL);
-		for (i = 0; i < bed.balance.count; i++) {
+		for (size_t i = 0; i < bed.balance.count; i++) {
 			const struct balance_result *result = &bed.balance.results[i];
 
 			/* A bundle over which nothing comes has no shares. */
@@ -211,17 +199,15 @@ static void slow_down(struct bed *bed, uint32_t port)
 }
 
 /* From state, at once, with traffic or without; and no other cause anywhere. */
-static void a_lost_or_slow_uplink_is_the_cause(void **state)
+TEST(a_lost_or_slow_uplink_is_the_cause)
 {
-	unsigned seed, done = 0;
+	unsigned done = 0;
 
-	(void)state;
-	for (seed = 1; done < cases(); seed++) {
+	for (unsigned seed = 1; done < cases(); seed++) {
 		struct net_shape shape = bed_random_shape(seed);
 		enum balance_cause cause = seed % 2 ? BALANCE_MISSING_MEMBER : BALANCE_DEGRADED_MEMBER;
 		struct bed bed;
 		uint32_t port, group;
-		size_t i;
 
 		bed_init(&bed, &shape, seed);
 		port = random_uplink(&bed, 2);
@@ -236,7 +222,7 @@ static void a_lost_or_slow_uplink_is_the_cause(void **state)
 		group = bed.shape->ports[port].group;
 		assert_int_equal(bed_result(&bed, group, BALANCE_XMIT)->cause, cause);
 		assert_int_equal(bed_result(&bed, group, BALANCE_RCV)->cause, cause);
-		for (i = 0; i < bed.balance.count; i++) {
+		for (size_t i = 0; i < bed.balance.count; i++) {
 			const struct balance_result *result = &bed.balance.results[i];
 
 			/* The other end of the very link may say so too. */
@@ -258,16 +244,14 @@ static bool *all_switches(const struct bed *bed, bool which)
 	return spread;
 }
 
-/* With adaptive routing everywhere, uneven tables harm nobody, and nobody is blamed for them. */
-static void adaptive_routing_is_inferred_and_never_routing(void **state)
+/* With adaptive routing everywhere, uneven tables have no effect and no finding. */
+TEST(adaptive_routing_is_inferred_and_never_routing)
 {
-	unsigned seed, done = 0, inferred = 0;
+	unsigned done = 0, inferred = 0;
 
-	(void)state;
-	for (seed = 1; done < cases(); seed++) {
+	for (unsigned seed = 1; done < cases(); seed++) {
 		struct net_shape shape = bed_random_shape(seed);
 		struct bed bed;
-		unsigned window;
 		uint32_t port;
 		bool *spread;
 
@@ -283,7 +267,7 @@ static void adaptive_routing_is_inferred_and_never_routing(void **state)
 			continue;
 		}
 		spread = all_switches(&bed, true);
-		for (window = 0; window < 6; window++) {
+		for (unsigned window = 0; window < 6; window++) {
 			bed_run(&bed, spread);
 			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), 0);
 			assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 0);
@@ -320,34 +304,30 @@ static void set_adaptive(struct bed *bed, enum balance_adaptive adaptive)
 }
 
 /* Said by a person, or seen at peers with tables as uneven: one leaf goes by its tables and nobody else does. */
-static void one_that_follows_its_tables_alone_is_told(void **state)
+TEST(a_single_switch_that_follows_its_tables_is_reported)
 {
-	unsigned seed;
-
-	(void)state;
-	for (seed = 1; seed <= cases() / 10 + 1; seed++) {
-		bool said = seed % 2, *spread;
+	for (unsigned seed = 1; seed <= cases() / 10 + 1; seed++) {
+		bool configured = seed % 2, *spread;
 		struct bed bed;
-		uint32_t port, leaf, i;
-		unsigned window;
+		uint32_t port, leaf;
 
 		init_tree(&bed, seed);
 		leaf = bed_leaf(&bed, seed, 2);
 		port = bed.shape->members[uplinks_of(&bed, leaf)->first + bed_below(&bed, 8)];
-		for (i = 0; i < 8; i++)
-			if (!said)
+		for (uint32_t i = 0; i < 8; i++)
+			if (!configured)
 				bed_skew(&bed, bed.shape->members[uplinks_of(&bed, bed_leaf(&bed, i, 2))->first + 3],
 					 bed_leaf(&bed, i, 2) == leaf ? 0 : 0.7);
 		bed_skew(&bed, port, 0.7);
 		bed_publish(&bed);
-		if (said)
+		if (configured)
 			set_adaptive(&bed, ADAPTIVE_ON);
 		busy_job(&bed);
 		spread = all_switches(&bed, true);
 		spread[leaf] = false;
-		for (window = 0; window < 6; window++) {
+		for (unsigned window = 0; window < 6; window++) {
 			bed_run(&bed, spread);
-			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), !said && window < 2);
+			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), !configured && window < 2);
 		}
 		assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 1);
 		assert_int_equal(bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT)->cause,
@@ -367,11 +347,11 @@ static void collide(struct bed *bed, uint32_t leaf, uint32_t *ret_port)
 {
 	const struct shape_group *group = uplinks_of(bed, leaf);
 	uint8_t *table = bed->tables[leaf];
-	unsigned busy = 0, other = 0, host;
+	unsigned busy = 0, other = 0;
 
 	*ret_port = bed->shape->members[group->first + 2];
 	bed_no_jobs(bed);
-	for (host = 0; host < bed->hosts.host_count; host++) {
+	for (unsigned host = 0; host < bed->hosts.host_count; host++) {
 		uint32_t to = bed->hosts.hcas[bed->hosts.hosts[host].first_hca].port, out;
 		uint16_t lid = bed->fabric->ports[to].lid;
 
@@ -392,17 +372,16 @@ static void collide(struct bed *bed, uint32_t leaf, uint32_t *ret_port)
 }
 
 /* In 8 of 10 active windows; what is idle in between does not count, and resets nothing. */
-static void collisions_that_stay_are_told(void **state)
+TEST(lasting_collisions_are_reported)
 {
 	const struct balance_result *result;
-	unsigned window, told_at = 0;
+	unsigned reported_at = 0;
 	struct bed bed;
 	uint32_t port;
 
-	(void)state;
 	init_tree(&bed, 1);
 	collide(&bed, first_leaf(&bed), &port);
-	for (window = 1; window <= 30 && !told_at; window++) {
+	for (unsigned window = 1; window <= 30 && !reported_at; window++) {
 		size_t flows = bed.flows.count;
 
 		if (window % 3 == 0)
@@ -415,25 +394,10 @@ static void collisions_that_stay_are_told(void **state)
 			assert_int_equal(result->state, BALANCE_IDLE);
 		if (result->cause == BALANCE_FLOWS) {
 			assert_int_equal(result->hottest, bed_member(&bed, port));
-			told_at = window;
+			reported_at = window;
 		}
 	}
-	assert_int_equal(told_at, 11); /* the 8th active one */
+	assert_int_equal(reported_at, 11); /* the 8th active one */
 	assert_int_equal(bed_count(&bed, BALANCE_FLOWS), 1);
 	bed_done(&bed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(even_tables_are_never_routing),
-		cmocka_unit_test(skewed_tables_are_found),
-		cmocka_unit_test(predictions_come_true_where_all_send_to_all),
-		cmocka_unit_test(a_lost_or_slow_uplink_is_the_cause),
-		cmocka_unit_test(adaptive_routing_is_inferred_and_never_routing),
-		cmocka_unit_test(one_that_follows_its_tables_alone_is_told),
-		cmocka_unit_test(collisions_that_stay_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

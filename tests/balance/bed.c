@@ -15,7 +15,7 @@ static void need(bool fine, const char *what)
 {
 	if (fine)
 		return;
-	fprintf(stderr, "cannot build what to judge balance on: %s\n", what);
+	fprintf(stderr, "cannot build the fabric: %s\n", what);
 	abort();
 }
 
@@ -65,24 +65,24 @@ struct net_shape bed_random_shape(uint64_t seed)
 	return shape;
 }
 
-/* In no order, as they come where hosts were added over years: nothing of where a port is shows in its LID. */
-static void give_lids(struct bed *bed)
+/* LIDs in random order, independent of the position of a port. */
+static void assign_lids(struct bed *bed)
 {
 	struct fabric *fabric = bed->fabric;
-	uint32_t *ports = calloc(fabric->port_count + 1, sizeof(*ports)), count = 0, i;
+	uint32_t *ports = calloc(fabric->port_count + 1, sizeof(*ports)), count = 0;
 
 	need(ports, "memory");
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH || fabric->ports[i].num == 0)
 			ports[count++] = i;
 	need(count < ROUTES_LIDS, "too many ports");
-	for (i = count; i > 1; i--) {
+	for (uint32_t i = count; i > 1; i--) {
 		uint32_t other = bed_below(bed, i), kept = ports[i - 1];
 
 		ports[i - 1] = ports[other];
 		ports[other] = kept;
 	}
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		fabric->ports[ports[i]].lid = (uint16_t)(i + 1);
 	free(ports);
 	bed->table_size = (count / ROUTES_BLOCK + 1) * ROUTES_BLOCK;
@@ -91,14 +91,13 @@ static void give_lids(struct bed *bed)
 static void make_tables(struct bed *bed)
 {
 	const struct fabric *fabric = bed->fabric;
-	size_t i;
 
 	bed->tables = calloc(fabric->node_count + 1, sizeof(*bed->tables));
 	bed->lft.port_lids = calloc(fabric->port_count + 1, sizeof(*bed->lft.port_lids));
 	need(bed->tables && bed->lft.port_lids, "memory");
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		bed->lft.port_lids[i] = fabric->ports[i].lid;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type != NODE_SWITCH)
 			continue;
 		bed->tables[i] = malloc(bed->table_size);
@@ -111,11 +110,10 @@ static bool is_up(const struct fabric *fabric, uint32_t port)
 	return fabric->ports[port].peer != FABRIC_NONE && fabric->ports[port].state == PORT_ACTIVE;
 }
 
-/* Hops of each node to the one in queue[0]. Return: how many were reached. */
+/* Hops from each node to the one in queue[0]. Return: number of nodes reached. */
 static size_t measure(const struct fabric *fabric, uint16_t *hops, uint32_t *queue)
 {
 	size_t head = 0, tail = 1;
-	uint32_t i;
 
 	memset(hops, 0xff, fabric->node_count * sizeof(*hops));
 	hops[queue[0]] = 0;
@@ -125,7 +123,7 @@ static size_t measure(const struct fabric *fabric, uint16_t *hops, uint32_t *que
 
 		if (owner->type != NODE_SWITCH && head > 1)
 			continue;
-		for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+		for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++) {
 			uint32_t next = is_up(fabric, i) ? fabric->ports[fabric->ports[i].peer].node : node;
 
 			if (hops[next] != UINT16_MAX)
@@ -140,9 +138,9 @@ static size_t measure(const struct fabric *fabric, uint16_t *hops, uint32_t *que
 static uint8_t choose(const struct fabric *fabric, uint32_t node, const uint16_t *hops, uint32_t *given)
 {
 	const struct node *owner = &fabric->nodes[node];
-	uint32_t best = FABRIC_NONE, i;
+	uint32_t best = FABRIC_NONE;
 
-	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++) {
 		if (!is_up(fabric, i) || hops[fabric->ports[fabric->ports[i].peer].node] + 1 != hops[node])
 			continue;
 		if (best == FABRIC_NONE || given[i] < given[best])
@@ -160,20 +158,20 @@ void bed_route(struct bed *bed)
 	uint16_t *hops = calloc(fabric->node_count + 1, sizeof(*hops));
 	uint32_t *queue = calloc(fabric->node_count + 1, sizeof(*queue));
 	uint32_t *given = calloc(fabric->port_count + 1, sizeof(*given));
-	/* What leads to switches themselves carries nothing, and is spread apart from what does. */
+	/* Routes to switches carry no load, and are distributed separately. */
 	uint32_t *to_switches = calloc(fabric->port_count + 1, sizeof(*to_switches));
-	uint32_t *owners = calloc(bed->table_size, sizeof(*owners)), lid;
-	size_t i, reached;
+	uint32_t *owners = calloc(bed->table_size, sizeof(*owners));
+	size_t reached;
 	bool is_switch;
 
 	need(hops && queue && given && to_switches && owners, "memory");
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (bed->tables[i])
 			memset(bed->tables[i], ROUTES_NO_PORT, bed->table_size);
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		if (fabric->ports[i].lid)
 			owners[fabric->ports[i].lid] = (uint32_t)i + 1;
-	for (lid = 1; lid < bed->table_size; lid++) {
+	for (uint32_t lid = 1; lid < bed->table_size; lid++) {
 		if (!owners[lid])
 			continue;
 		queue[0] = fabric->ports[owners[lid] - 1].node;
@@ -181,7 +179,7 @@ void bed_route(struct bed *bed)
 		is_switch = fabric->nodes[queue[0]].type == NODE_SWITCH;
 		if (is_switch)
 			bed->tables[queue[0]][lid] = 0;
-		for (i = 1; i < reached; i++)
+		for (size_t i = 1; i < reached; i++)
 			if (bed->tables[queue[i]])
 				bed->tables[queue[i]][lid] = choose(fabric, queue[i], hops,
 									is_switch ? to_switches : given);
@@ -195,11 +193,9 @@ void bed_route(struct bed *bed)
 
 static void fill_routes(const struct bed *bed, struct routes *routes)
 {
-	size_t node, block;
-
 	routes_done(routes);
-	for (node = 0; node < bed->fabric->node_count; node++)
-		for (block = 0; bed->tables[node] && block < bed->table_size / ROUTES_BLOCK; block++)
+	for (size_t node = 0; node < bed->fabric->node_count; node++)
+		for (size_t block = 0; bed->tables[node] && block < bed->table_size / ROUTES_BLOCK; block++)
 			need(routes_set_block(routes, bed->fabric->nodes[node].guid, (unsigned)block,
 					      bed->tables[node] + block * ROUTES_BLOCK, NULL, NULL) == 0, "memory");
 }
@@ -217,9 +213,8 @@ unsigned bed_skew(struct bed *bed, uint32_t port, double part)
 	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
 	uint8_t *table = bed->tables[fabric->ports[port].node];
 	unsigned moved = 0;
-	uint32_t lid;
 
-	for (lid = 1; lid < bed->table_size; lid++) {
+	for (uint32_t lid = 1; lid < bed->table_size; lid++) {
 		uint32_t out = fabric_node_port(fabric, group->node, table[lid]);
 
 		if (out == FABRIC_NONE || bed->shape->ports[out].group != bed->shape->ports[port].group)
@@ -247,7 +242,7 @@ void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed)
 	bed->random = seed;
 	if (net_shape_build(shape, &bed->fabric, &err) < 0)
 		need(false, err.text);
-	give_lids(bed);
+	assign_lids(bed);
 	make_tables(bed);
 	bed_route(bed);
 	bed_publish(bed);
@@ -261,8 +256,6 @@ void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed)
 
 void bed_done(struct bed *bed)
 {
-	size_t i;
-
 	balance_done(&bed->balance);
 	balance_memory_destroy(bed->memory);
 	traffic_done(&bed->traffic);
@@ -273,7 +266,7 @@ void bed_done(struct bed *bed)
 	shape_destroy(bed->shape);
 	routes_done(&bed->routes);
 	lft_done(&bed->lft);
-	for (i = 0; i < bed->fabric->node_count; i++)
+	for (size_t i = 0; i < bed->fabric->node_count; i++)
 		free(bed->tables[i]);
 	free(bed->tables);
 	fabric_destroy(bed->fabric);
@@ -305,13 +298,13 @@ static void end_job(struct bed *bed)
 void bed_job(struct bed *bed, enum bed_pattern pattern, size_t first, size_t last, unsigned flows, double share)
 {
 	unsigned several = pattern == BED_RING || pattern == BED_INCAST ? 1 : flows;
-	size_t count = last - first, host, rail, i;
+	size_t count = last - first;
 
-	for (host = first; count > 1 && host < last; host++) {
-		for (rail = 0; rail < bed->hosts.hosts[host].hca_count; rail++) {
+	for (size_t host = first; count > 1 && host < last; host++) {
+		for (size_t rail = 0; rail < bed->hosts.hosts[host].hca_count; rail++) {
 			uint32_t from = bed->hosts.hcas[bed->hosts.hosts[host].first_hca + rail].port;
 
-			for (i = 0; i < several; i++) {
+			for (size_t i = 0; i < several; i++) {
 				size_t to = pattern == BED_RING ? first + (host - first + 1) % count :
 					    pattern == BED_PERMUTATION ? first + (host - first + 1 + 7 * i) % count :
 					    pattern == BED_INCAST ? first + host % (1 + count / 16) :
@@ -345,26 +338,23 @@ static void count_link(struct bed *bed, uint32_t port, double bytes)
 	bed->loads[bed->fabric->ports[port].peer].rcv_bytes += bytes;
 }
 
-/* Adaptive routing: what a switch sends up goes over all of its uplinks. What happens above is left as it was. */
+/* Adaptive routing: a switch sends over all of its uplinks. Hops above are not changed. */
 static void count_hop(struct bed *bed, uint32_t port, double bytes, const bool *spread_at)
 {
 	const struct shape_port *at = &bed->shape->ports[port];
 	const struct shape_group *group = at->group == SHAPE_NONE ? NULL : &bed->shape->groups[at->group];
-	uint32_t i;
 
 	if (!group || group->kind != GROUP_UP || !spread_at || !spread_at[group->node]) {
 		count_link(bed, port, bytes);
 		return;
 	}
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		count_link(bed, bed->shape->members[group->first + i], bytes / group->count);
 }
 
 static void count_loads(struct bed *bed, const struct traffic *traffic, const bool *spread_at)
 {
-	size_t i, j;
-
-	for (i = 0; i < bed->fabric->port_count; i++) {
+	for (size_t i = 0; i < bed->fabric->port_count; i++) {
 		double capacity = (double)port_rate_bits_per_s(&bed->fabric->ports[i]);
 
 		bed->loads[i] = (struct balance_load){
@@ -372,11 +362,11 @@ static void count_loads(struct bed *bed, const struct traffic *traffic, const bo
 			.stall = capacity > 0 ? traffic->wait_rate[i] * TRAFFIC_TICK_BITS / capacity : NAN,
 		};
 	}
-	for (i = 0; i < bed->flows.count; i++)
-		for (j = traffic->path_first[i]; j < traffic->path_first[i + 1]; j++)
+	for (size_t i = 0; i < bed->flows.count; i++)
+		for (size_t j = traffic->path_first[i]; j < traffic->path_first[i + 1]; j++)
 			count_hop(bed, traffic->path[j], traffic->rate[i] / 8e6, spread_at);
 	/* Each port is read at its own time. */
-	for (i = 0; i < bed->fabric->port_count; i++) {
+	for (size_t i = 0; i < bed->fabric->port_count; i++) {
 		bed->loads[i].xmit_bytes *= bed->loads[i].elapsed_us;
 		bed->loads[i].rcv_bytes *= bed->loads[i].elapsed_us;
 	}
@@ -396,7 +386,7 @@ void bed_run(struct bed *bed, const bool *spread_at)
 	}
 	count_loads(bed, &bed->traffic, spread_at);
 	balance_done(&bed->balance);
-	need(balance_judge(&input, &bed->settings, &bed->balance, NULL) == 0, "memory");
+	need(balance_evaluate(&input, &bed->settings, &bed->balance, NULL) == 0, "memory");
 	need(balance_memory_step(bed->memory, bed->shape, &bed->settings, &bed->balance, NULL) == 0, "memory");
 }
 
@@ -407,9 +397,9 @@ const struct balance_result *bed_result(const struct bed *bed, uint32_t group, e
 
 size_t bed_count(const struct bed *bed, enum balance_cause cause)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < bed->balance.count; i++)
+	for (size_t i = 0; i < bed->balance.count; i++)
 		count += bed->balance.results[i].cause == cause;
 	return count;
 }
@@ -417,9 +407,8 @@ size_t bed_count(const struct bed *bed, enum balance_cause cause)
 uint32_t bed_member(const struct bed *bed, uint32_t port)
 {
 	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		if (bed->shape->members[group->first + i] == port)
 			return i;
 	return UINT32_MAX;
@@ -429,9 +418,9 @@ unsigned bed_flows(const struct bed *bed, uint32_t port)
 {
 	uint32_t path[TRAFFIC_MAX_HOPS];
 	unsigned flows = 0;
-	size_t i, hops;
+	size_t hops;
 
-	for (i = 0; i < bed->flows.count; i++) {
+	for (size_t i = 0; i < bed->flows.count; i++) {
 		hops = traffic_find_path(bed->fabric, &bed->lft, bed->flows.flows[i].from, bed->flows.flows[i].to,
 					 path);
 		while (hops-- > 0)
@@ -442,12 +431,12 @@ unsigned bed_flows(const struct bed *bed, uint32_t port)
 
 uint32_t bed_leaf(const struct bed *bed, uint32_t nth, uint32_t uplinks)
 {
-	uint32_t seen = 0, pass, i;
+	uint32_t seen = 0;
 
-	for (pass = 0; pass < 2; pass++) {
+	for (uint32_t pass = 0; pass < 2; pass++) {
 		uint32_t wanted = seen ? nth % seen : 0;
 
-		for (i = 0; i < bed->fabric->node_count; i++) {
+		for (uint32_t i = 0; i < bed->fabric->node_count; i++) {
 			const struct shape_node *node = &bed->shape->nodes[i];
 
 			if (node->tier != 1 || node->up_group == SHAPE_NONE ||

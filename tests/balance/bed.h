@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * bed.h - a fabric with tables, jobs and what its ports would count, to judge balance on
+ * bed.h - a fabric with tables, jobs and the counters of its ports, for tests of balance
  *
- * The truth is known: who has which tables, which flows there are and where they
- * go. Rates are max-min fair (sim/traffic.h).
+ * Tables, flows and their routes are known. Rates are max-min fair (sim/traffic.h).
  */
 #ifndef IBWIRE_TESTS_BALANCE_BED_H
 #define IBWIRE_TESTS_BALANCE_BED_H
@@ -31,13 +30,13 @@ struct bed {
 	struct routes routes;   /* and as ibwire read it */
 	struct host_table hosts;
 	struct flow_list flows;
-	struct traffic traffic; /* of the flows as they are */
-	size_t solved;          /* 1 + how many flows it was worked out for; 0: not */
+	struct traffic traffic; /* of the current flows */
+	size_t solved;          /* 1 + number of flows that it was computed for; 0: not computed */
 	struct balance_load *loads;
 	struct balance_settings settings;
 	struct balance_memory *memory;
 	struct balance balance; /* of the last window */
-	uint8_t *adaptive;      /* by node, what a person set; NULL: nothing; freed with the bed */
+	uint8_t *adaptive;      /* by node, configured; NULL: none; freed with the bed */
 	uint64_t random;
 };
 
@@ -51,41 +50,41 @@ void bed_done(struct bed *bed);
 uint32_t bed_below(struct bed *bed, uint32_t limit); /* a random number below */
 struct net_shape bed_random_shape(uint64_t seed);    /* one that can be built */
 
-/* bed_route - tables as a subnet manager makes them: shortest ways over Active links, the least loaded first. */
+/* bed_route - tables of a subnet manager: shortest paths over Active links, the least loaded first. */
 void bed_route(struct bed *bed);
 
-/* bed_skew - of the destinations elsewhere a switch sends @part of its table by one port (index). Return: how many. */
+/* bed_skew - route @part of the destinations of a group through one port (index). Return: their number. */
 unsigned bed_skew(struct bed *bed, uint32_t port, double part);
 
-/* bed_publish - the tables are those of the switches from now on, and ibwire has read them. */
+/* bed_publish - the switches get the tables, and ibwire reads them. */
 void bed_publish(struct bed *bed);
 
-/* bed_reshape - find the shape again, after links went down. */
+/* bed_reshape - compute the shape again, after links went down. */
 void bed_reshape(struct bed *bed);
 
 /*
- * bed_job - a job over hosts first to last - 1: @flows of each HCA where the pattern has several
- * @share:  of the HCA's rate that all flows of one together want
+ * bed_job - a job over hosts first to last - 1 with @flows of each HCA if the pattern has several
+ * @share:  demand of all flows of an HCA, as a share of its rate
  */
 void bed_job(struct bed *bed, enum bed_pattern pattern, size_t first, size_t last, unsigned flows, double share);
 void bed_flow(struct bed *bed, uint32_t from, uint32_t to, double share);
 void bed_no_jobs(struct bed *bed);
 
 /*
- * bed_run - let a window pass, judge it, step the memory
- * @spread_at: by node, or NULL: switches that send what goes up over all their uplinks alike, whatever their tables say
+ * bed_run - run and evaluate a window
+ * @spread_at: by node, or NULL: switches that distribute load evenly over their uplinks, regardless of their tables
  */
 void bed_run(struct bed *bed, const bool *spread_at);
 
-/* bed_result - of a group; bed_count - how many results have a cause; bed_member - which member a port is. */
+/* bed_result - of a group; bed_count - number of results with a cause; bed_member - index of the member of a port. */
 const struct balance_result *bed_result(const struct bed *bed, uint32_t group, enum balance_direction direction);
 size_t bed_count(const struct bed *bed, enum balance_cause cause);
 uint32_t bed_member(const struct bed *bed, uint32_t port);
 
-/* bed_flows - how many flows go out of a port, by the tables. */
+/* bed_flows - number of flows that the tables route through a port. */
 unsigned bed_flows(const struct bed *bed, uint32_t port);
 
-/* bed_leaf - a switch of tier 1 with so many uplinks at least, the @nth (going round); FABRIC_NONE: there is none. */
+/* bed_leaf - the @nth (modulo) switch of tier 1 with at least @uplinks uplinks; FABRIC_NONE: none. */
 uint32_t bed_leaf(const struct bed *bed, uint32_t nth, uint32_t uplinks);
 
 #endif

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* heat_test.c - the matrix of links on random fabrics with random jobs: nothing is lost, nothing counted twice */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "tests/balance/bed.h"
 #include "tui/model/heat.h"
@@ -21,10 +16,9 @@ enum { CASES = 60 };
 static uint32_t *make_rank(const struct bed *bed)
 {
 	uint32_t *rank = calloc(bed->fabric->node_count + 1, sizeof(*rank));
-	size_t i;
 
 	assert_non_null(rank);
-	for (i = 0; i < bed->fabric->node_count; i++)
+	for (size_t i = 0; i < bed->fabric->node_count; i++)
 		rank[i] = (uint32_t)(bed->fabric->node_count - i);
 	return rank;
 }
@@ -48,10 +42,10 @@ static void make_heat(struct bed *bed, unsigned tier, bool inward, struct heat *
 static void random_bed(struct bed *bed, uint64_t seed)
 {
 	struct net_shape shape = bed_random_shape(seed);
-	uint32_t down = seed % 3, i;
+	uint32_t down = seed % 3;
 
 	bed_init(bed, &shape, seed);
-	for (i = 0; i < bed->fabric->port_count && down; i++) {
+	for (uint32_t i = 0; i < bed->fabric->port_count && down; i++) {
 		struct port *port = &bed->fabric->ports[(i * 7919) % bed->fabric->port_count];
 
 		if (bed->shape->ports[port - bed->fabric->ports].way != WAY_UP)
@@ -79,9 +73,8 @@ static void check_cell(const struct bed *bed, const struct heat *heat, uint32_t 
 	const struct node *node = &bed->fabric->nodes[low];
 	double rate = 0, most = NAN;
 	unsigned links = 0, working = 0;
-	uint32_t port;
 
-	for (port = node->first_port; port < node->first_port + node->ports; port++) {
+	for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
 		const struct port *here = &bed->fabric->ports[port];
 		double one = balance_port_rate(&input, port, !heat->inward);
 
@@ -109,14 +102,14 @@ static void check_cell(const struct bed *bed, const struct heat *heat, uint32_t 
 
 static void check_order(const struct bed *bed, const struct heat *heat, const bool *seen)
 {
-	size_t i, rows = 0;
+	size_t rows = 0;
 
-	for (i = 0; i < bed->fabric->node_count; i++) {
+	for (size_t i = 0; i < bed->fabric->node_count; i++) {
 		rows += bed->shape->nodes[i].tier == heat->tier;
 		assert_int_equal(seen[i], bed->shape->nodes[i].tier == heat->tier);
 	}
 	assert_int_equal(heat->row_count, rows);
-	for (i = 1; i < heat->row_count; i++)
+	for (size_t i = 1; i < heat->row_count; i++)
 		if (heat->row_block[i] == heat->row_block[i - 1])
 			assert_true(heat->rows[i] < heat->rows[i - 1]);
 		else
@@ -126,11 +119,11 @@ static void check_order(const struct bed *bed, const struct heat *heat, const bo
 static void check_heat(struct bed *bed, unsigned tier, bool inward)
 {
 	bool *seen = calloc(bed->fabric->node_count + 1, sizeof(*seen));
-	size_t row, column, links = 0, expected = 0, i;
+	size_t column, links = 0, expected = 0;
 	struct heat heat;
 
 	make_heat(bed, tier, inward, &heat);
-	for (row = 0; row < heat.row_count; row++) {
+	for (size_t row = 0; row < heat.row_count; row++) {
 		assert_false(seen[heat.rows[row]]);
 		seen[heat.rows[row]] = true;
 		for (column = 0; column < heat_columns(&heat, row); column++) {
@@ -142,7 +135,7 @@ static void check_heat(struct bed *bed, unsigned tier, bool inward)
 		assert_null(heat_cell(&heat, row, column));
 	}
 	/* Each link up from these switches is in one cell, and nothing else is. */
-	for (i = 0; i < bed->fabric->port_count; i++)
+	for (size_t i = 0; i < bed->fabric->port_count; i++)
 		expected += bed->shape->ports[i].way == WAY_UP &&
 			    bed->shape->nodes[node_of(bed, (uint32_t)i)].tier == tier;
 	assert_int_equal(links, expected);
@@ -151,17 +144,13 @@ static void check_heat(struct bed *bed, unsigned tier, bool inward)
 	free(seen);
 }
 
-static void each_link_is_in_one_cell(void **state)
+TEST(each_link_is_in_one_cell)
 {
-	uint64_t seed;
-
-	(void)state;
-	for (seed = 1; seed <= CASES; seed++) {
+	for (uint64_t seed = 1; seed <= CASES; seed++) {
 		struct bed bed;
-		unsigned tier;
 
 		random_bed(&bed, seed);
-		for (tier = 1; tier < bed.shape->tier_count; tier++) {
+		for (unsigned tier = 1; tier < bed.shape->tier_count; tier++) {
 			check_heat(&bed, tier, false);
 			check_heat(&bed, tier, true);
 		}
@@ -170,13 +159,11 @@ static void each_link_is_in_one_cell(void **state)
 }
 
 /* Predicted loads of a row's links carry together what was measured of them: the shares sum to one. */
-static void predictions_move_the_same_bytes(void **state)
+TEST(predictions_move_the_same_bytes)
 {
-	size_t rows = 0, row, column;
-	uint64_t seed;
+	size_t rows = 0;
 
-	(void)state;
-	for (seed = 1; seed <= CASES; seed++) {
+	for (uint64_t seed = 1; seed <= CASES; seed++) {
 		struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 		struct bed bed;
 		struct heat heat;
@@ -192,10 +179,10 @@ static void predictions_move_the_same_bytes(void **state)
 		bed_job(&bed, BED_ALL_TO_ALL, 0, bed.hosts.host_count, 8, 0.8);
 		bed_run(&bed, NULL);
 		make_heat(&bed, 1, false, &heat);
-		for (row = 0; row < heat.row_count; row++) {
+		for (size_t row = 0; row < heat.row_count; row++) {
 			double measured = 0, predicted = 0, apart = 0;
 
-			for (column = 0; column < heat_columns(&heat, row); column++) {
+			for (size_t column = 0; column < heat_columns(&heat, row); column++) {
 				const struct heat_cell *cell = heat_cell(&heat, row, column);
 
 				measured += cell->value[HEAT_MEASURED];
@@ -216,13 +203,12 @@ static void predictions_move_the_same_bytes(void **state)
 }
 
 /* A fabric of pods: a row has the columns of its pod, and no more. */
-static void pods_are_blocks(void **state)
+TEST(pods_are_blocks)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct heat heat;
 	struct bed bed;
 
-	(void)state;
 	shape.units = 3;
 	shape.leafs = 4;
 	shape.hosts = 4;
@@ -244,23 +230,19 @@ static void pods_are_blocks(void **state)
 	bed_done(&bed);
 }
 
-static void the_hottest_row_comes_first(void **state)
+TEST(the_hottest_row_comes_first)
 {
-	uint64_t seed;
-
-	(void)state;
-	for (seed = 1; seed <= CASES / 4; seed++) {
+	for (uint64_t seed = 1; seed <= CASES / 4; seed++) {
 		uint32_t *order;
 		struct heat heat;
 		double before = INFINITY;
 		struct bed bed;
-		size_t i;
 
 		random_bed(&bed, 3 * seed);
 		make_heat(&bed, 1, false, &heat);
 		order = calloc(heat.row_count + 1, sizeof(*order));
 		heat_order(&heat, HEAT_MEASURED, true, order);
-		for (i = 0; i < heat.row_count && heat_columns(&heat, order[i]); i++) {
+		for (size_t i = 0; i < heat.row_count && heat_columns(&heat, order[i]); i++) {
 			size_t worst = heat_worst(&heat, HEAT_MEASURED, order[i]);
 			double here = heat_cell(&heat, order[i], worst)->value[HEAT_MEASURED];
 
@@ -287,33 +269,28 @@ static void check_width(float load, int sign, int columns, enum heat_value kind,
 }
 
 /* Whatever it holds, a cell is as wide as it is to be. */
-static void cells_are_exactly_as_wide(void **state)
+TEST(cells_are_exactly_as_wide)
 {
 	static const float loads[] = { 0, 0.004f, 0.01f, 0.25f, 0.5f, 0.75f, 0.994f, 0.996f, 1, 1.2f, 12, -0.04f, -0.3f,
 				       -1.5f, NAN };
-	size_t load;
-	int sign, columns, kind, look;
 	char text[16];
 
-	(void)state;
-	for (load = 0; load < sizeof(loads) / sizeof(loads[0]); load++)
-		for (sign = 0; sign <= HEAT_LOAD; sign++)
-			for (columns = 1; columns <= 5; columns++)
-				for (kind = 0; kind < HEAT_VALUES; kind++)
-					for (look = 0; look < 4; look++)
+	for (size_t load = 0; load < sizeof(loads) / sizeof(loads[0]); load++)
+		for (int sign = 0; sign <= HEAT_LOAD; sign++)
+			for (int columns = 1; columns <= 5; columns++)
+				for (int kind = 0; kind < HEAT_VALUES; kind++)
+					for (int look = 0; look < 4; look++)
 						check_width(loads[load], sign, columns, (enum heat_value)kind, look);
 	heat_write(NULL, HEAT_MEASURED, 3, true, text);
 	assert_string_equal(text, "   ");
 }
 
 /* Without colour and without Unicode each state has a sign of its own, in one column. */
-static void signs_need_no_colour(void **state)
+TEST(signs_need_no_color)
 {
 	char texts[7][16];
 	struct heat_cell cell = { .value = { 0.97f, 0.5f, 0.47f }, .links = 2, .working = 2, .sign = HEAT_LOAD };
-	int i, j;
 
-	(void)state;
 	heat_write(&cell, HEAT_MEASURED, 1, false, texts[0]);
 	assert_string_equal(texts[0], "9");
 	cell.value[HEAT_MEASURED] = 0.31f;
@@ -328,24 +305,21 @@ static void signs_need_no_colour(void **state)
 	heat_write(&cell, HEAT_MEASURED, 1, false, texts[5]);
 	cell.sign = HEAT_NO_LINK;
 	heat_write(&cell, HEAT_MEASURED, 1, false, texts[6]);
-	for (i = 0; i < 7; i++)
-		for (j = 0; j < i; j++)
+	for (int i = 0; i < 7; i++)
+		for (int j = 0; j < i; j++)
 			assert_string_not_equal(texts[i], texts[j]);
 }
 
-static void nothing_overlaps_at_any_size(void **state)
+TEST(nothing_overlaps_at_any_size)
 {
 	static const size_t counts[] = { 0, 1, 4, 16, 33, 640, 1280 };
-	int rows, columns, label, suffix;
-	size_t i, j;
 
-	(void)state;
-	for (rows = 5; rows <= 96; rows++)
-		for (columns = 40; columns <= 300; columns += 1 + columns / 40)
-			for (label = 1; label <= 64; label += 21)
-				for (suffix = 0; suffix < 12; suffix += 3)
-					for (i = 0; i < 7; i++)
-						for (j = 0; j < 7; j++) {
+	for (int rows = 5; rows <= 96; rows++)
+		for (int columns = 40; columns <= 300; columns += 1 + columns / 40)
+			for (int label = 1; label <= 64; label += 21)
+				for (int suffix = 0; suffix < 12; suffix += 3)
+					for (size_t i = 0; i < 7; i++)
+						for (size_t j = 0; j < 7; j++) {
 							struct heat_layout lay;
 							int lines;
 
@@ -361,32 +335,15 @@ static void nothing_overlaps_at_any_size(void **state)
 						}
 }
 
-static void names_lose_what_all_of_them_begin_with(void **state)
+TEST(names_lose_their_common_prefix)
 {
 	static const char *const spines[] = { "spine-01", "spine-02", "spine-10" }, *const alone[] = { "core" },
 				*const numbered[] = { "core-7" }, *const apart[] = { "a1", "b1" };
 
-	(void)state;
 	assert_int_equal(heat_prefix(spines, 3), strlen("spine-"));
 	assert_int_equal(heat_prefix(spines, 2), strlen("spine-"));
 	assert_int_equal(heat_prefix(alone, 1), 0);
 	assert_int_equal(heat_prefix(numbered, 1), strlen("core-"));
 	assert_int_equal(heat_prefix(apart, 2), 0);
 	assert_int_equal(heat_prefix(NULL, 0), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_link_is_in_one_cell),
-		cmocka_unit_test(predictions_move_the_same_bytes),
-		cmocka_unit_test(pods_are_blocks),
-		cmocka_unit_test(the_hottest_row_comes_first),
-		cmocka_unit_test(cells_are_exactly_as_wide),
-		cmocka_unit_test(signs_need_no_colour),
-		cmocka_unit_test(nothing_overlaps_at_any_size),
-		cmocka_unit_test(names_lose_what_all_of_them_begin_with),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

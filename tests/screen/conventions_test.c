@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/balance_rails.h"
+#include "analysis/balance.h"
 #include "fabric/shape.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"

@@ -101,7 +101,7 @@ static int compute_balance(struct loads *loads, const struct loads_source *sourc
 {
 	const struct balance_input input = loads_input(loads, source->context->shape);
 	struct balance_memory *memory = balance_memory_create();
-	int code = memory ? balance_judge(&input, source->limits, &loads->balance, err) : err_nomem(err);
+	int code = memory ? balance_evaluate(&input, source->limits, &loads->balance, err) : err_nomem(err);
 
 	if (code == 0)
 		code = balance_memory_step(memory, input.shape, source->limits, &loads->balance, err);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/balance_words.h"
+#include "analysis/balance.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
@@ -64,7 +64,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 		return err_nomem(err);
 	for (i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
-		bool told = balance_is_told(result);
+		bool told = balance_is_reported(result);
 
 		if (!balance_is_of_interest(app->context->shape, result))
 			continue;

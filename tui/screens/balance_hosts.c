@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/balance_rails.h"
+#include "analysis/balance.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/shape.h"

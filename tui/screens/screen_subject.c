@@ -143,7 +143,6 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	uint32_t node = fabric_find_node(fabric, place->node_guid);
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	struct routes routes = { 0 };
-	double weights[256];
 	bool known_now = false;
 
 	if ((place->kind != SUBJECT_PORT && place->kind != SUBJECT_GROUP) || node == FABRIC_NONE ||
@@ -158,7 +157,7 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 		return false;
 	}
 	if (reader_routes(app->live->reader, app->live->at_us, &routes, NULL) == 0) {
-		known_now = routes_weigh(&routes, fabric, node, NULL, weights, known->lids);
+		known_now = routes_count_lids(&routes, fabric, node, known->lids);
 		routes_done(&routes);
 	}
 	known->routes = known_now ? ROUTES_READ : ROUTES_UNKNOWN;

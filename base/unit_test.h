@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * unit_test.h - the frame of a test program: cmocka, TEST() and main()
+ *
+ *	TEST(reset_is_not_a_negative_delta)
+ *	{
+ *		assert_true(...);
+ *	}
+ *
+ * main() runs the tests of the file in their order. Helpers in other files include cmocka.h.
+ * UNIT_TEST_SETUP and UNIT_TEST_TEARDOWN, defined before the include, name functions of the file
+ * that run before the first test and after the last one.
+ */
+#ifndef IBWIRE_BASE_UNIT_TEST_H
+#define IBWIRE_BASE_UNIT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct CMUnitTest unit_tests[100];
+static int unit_test_lines[100];
+static size_t unit_test_count;
+
+/* Constructors run in an order that the compiler chooses: sort by line. */
+static void unit_test_add(int line, const char *name, CMUnitTestFunction function)
+{
+	size_t at = unit_test_count++;
+
+	if (unit_test_count > sizeof(unit_tests) / sizeof(unit_tests[0]))
+		abort();
+	for (; at && unit_test_lines[at - 1] > line; at--) {
+		unit_tests[at] = unit_tests[at - 1];
+		unit_test_lines[at] = unit_test_lines[at - 1];
+	}
+	unit_tests[at] = (struct CMUnitTest){ name, function, NULL, NULL, NULL };
+	unit_test_lines[at] = line;
+}
+
+#define TEST(name) \
+	static void name(void **state); \
+	__attribute__((constructor)) static void name##_add(void) \
+	{ \
+		unit_test_add(__LINE__, #name, name); \
+	} \
+	static void name(__attribute__((unused)) void **unit_test_state)
+
+#ifdef UNIT_TEST_SETUP
+static int UNIT_TEST_SETUP(void **state);
+static int UNIT_TEST_TEARDOWN(void **state);
+#else
+#define UNIT_TEST_SETUP NULL
+#define UNIT_TEST_TEARDOWN NULL
+#endif
+
+int main(void)
+{
+	return _cmocka_run_group_tests("tests", unit_tests, unit_test_count, UNIT_TEST_SETUP, UNIT_TEST_TEARDOWN);
+}
+
+#endif
