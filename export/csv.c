@@ -137,15 +137,4 @@ static bool csv_row(struct result *result)
 	return end_record(result);
 }
 
-static bool csv_end(struct result *result)
-{
-	(void)result;
-	return true;
-}
-
-static void csv_done(struct result *result)
-{
-	(void)result;
-}
-
-const struct format format_csv = { csv_begin, csv_row, csv_end, csv_done };
+const struct format format_csv = { csv_begin, csv_row, NULL, NULL };

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "base/when.h"
 #include "export/result.h"
 
 enum value_type { VALUE_NULL, VALUE_TEXT, VALUE_INTEGER, VALUE_UNSIGNED, VALUE_REAL, VALUE_BOOL, VALUE_MEMBERS };
@@ -32,9 +31,6 @@ struct value {
 	struct text shown;
 	struct member *members;
 	size_t member_count, member_capacity;
-	/* Cache of the last formatted time: most rows share theirs. */
-	int64_t when_us;
-	char when[WHEN_SIZE]; /* "": none */
 };
 
 /*
@@ -44,8 +40,8 @@ struct value {
 struct format {
 	bool (*begin)(struct result *result);
 	bool (*row)(struct result *result);
-	bool (*end)(struct result *result);
-	void (*done)(struct result *result);
+	bool (*end)(struct result *result);  /* or NULL */
+	void (*done)(struct result *result); /* or NULL */
 };
 
 extern const struct format format_table, format_json, format_csv;
@@ -76,14 +72,11 @@ struct result {
 	struct text scratch;
 };
 
-/*
- * value_data_text - a value as JSON or CSV text (GUID, time, number), not for members. Caches
- * times.
- */
-void value_data_text(const struct column *column, struct value *value, struct text *text);
+/* value_data_text - a value as JSON or CSV text (GUID, time, number), not for members. */
+void value_data_text(const struct column *column, const struct value *value, struct text *text);
 
 /* value_table_text - a value as table text, not escaped. */
-void value_table_text(const struct column *column, struct value *value, struct text *text);
+void value_table_text(const struct column *column, const struct value *value, struct text *text);
 
 /* value_is_number - is it right-aligned in a table? */
 bool value_is_number(const struct column *column, const struct value *value);

@@ -186,12 +186,11 @@ static const char *const names[] = { "link_downed", "a \"name\"", "caf\xc3\xa9" 
 static const struct column columns[] = {
 	{ .key = "text", .title = "TEXT", .kind = COLUMN_TEXT },
 	{ .title = "SHOWN", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
-	{ .key = "twice", .title = "FIRST", .kind = COLUMN_ANY },
+	{ .key = "any", .title = "ANY", .kind = COLUMN_ANY },
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	{ .key = "guid", .title = "GUID", .kind = COLUMN_GUID },
 	{ .key = "hex", .title = "HEX", .kind = COLUMN_HEX },
 	{ .key = "list", .title = "LIST", .kind = COLUMN_LIST },
-	{ .key = "twice", .title = "SECOND", .kind = COLUMN_ANY },
 	{ .key = "object", .title = "OBJECT", .kind = COLUMN_OBJECT, .flags = COLUMN_OMIT_ZERO, .members = names,
 	  .member_count = 3 },
 	{ .key = "evidence", .title = "EVIDENCE", .kind = COLUMN_OBJECT, .flags = COLUMN_NO_TABLE },

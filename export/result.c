@@ -302,7 +302,8 @@ int result_finish(struct result *result, struct error *err)
 		errno = 0;
 		spool_end(result);
 	}
-	if (!result->failure && check(result, true) && check(result, result->format->end(result))) {
+	if (!result->failure && check(result, true) &&
+	    (!result->format->end || check(result, result->format->end(result)))) {
 		errno = 0;
 		check(result, fflush(result->stream) == 0);
 	}
@@ -322,7 +323,8 @@ void result_destroy(struct result *result)
 
 	if (!result)
 		return;
-	result->format->done(result);
+	if (result->format->done)
+		result->format->done(result);
 	if (result->stream != result->target)
 		fclose(result->stream);
 	text_done(&result->spool.memory);

@@ -46,50 +46,46 @@ static const char *style_off(enum cell_style style)
 	return style == STYLE_PLAIN ? "" : "\033[0m";
 }
 
-static struct table_cell *next_cell(struct table *table)
-{
-	struct table_cell *cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
-
-	if (!cells)
-		return NULL;
-	table->cells = cells;
-	return &cells[table->cell_count++];
-}
-
-/* Cell of a column that is not in tables. */
-static bool add_nothing(struct table *table)
-{
-	struct table_cell *cell = next_cell(table);
-
-	if (cell)
-		*cell = (struct table_cell){ 0 };
-	return cell;
-}
-
+/* @chars: NULL for a column that is not in tables */
 static bool add_cell(struct table *table, const struct text *chars, enum cell_style style, bool right)
 {
-	struct table_cell *cell = next_cell(table);
+	struct table_cell *cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
+	struct table_cell *cell;
 
-	if (!cell)
+	if (!cells)
 		return false;
-	cell->chars = table->pool.len;
+	table->cells = cells;
+	cell = &cells[table->cell_count++];
+	*cell = (struct table_cell){ .chars = table->pool.len, .style = (uint8_t)style, .right = right };
+	if (!chars)
+		return true;
 	escape_append(&table->pool, text_chars(chars), chars->len);
 	cell->columns = (unsigned)text_columns(text_chars(&table->pool) + cell->chars);
 	text_append_bytes(&table->pool, "", 1);
-	cell->style = (uint8_t)style;
-	cell->right = right;
 	return !text_failed(&table->pool);
 }
 
-static bool add_title(struct result *result, size_t i)
+/* Add a row of cells: titles, or the current values. */
+static bool add_row(struct result *result, bool titles)
 {
-	const struct column *column = &result->columns[i];
+	struct text *chars = &result->scratch;
+	bool ok = true;
+	size_t i;
 
-	if (column->flags & COLUMN_NO_TABLE)
-		return add_nothing(result->state);
-	text_clear(&result->scratch);
-	text_append(&result->scratch, column->title ? column->title : column->key);
-	return add_cell(result->state, &result->scratch, STYLE_STRONG, value_is_number(column, &result->values[i]));
+	for (i = 0; ok && i < result->column_count; i++) {
+		const struct column *column = &result->columns[i];
+		const struct value *value = &result->values[i];
+		bool hidden = column->flags & COLUMN_NO_TABLE;
+
+		text_clear(chars);
+		if (titles)
+			text_append(chars, column->title ? column->title : column->key);
+		else if (!hidden)
+			value_table_text(column, value, chars);
+		ok = add_cell(result->state, hidden ? NULL : chars, titles ? STYLE_STRONG : value->style,
+			      value_is_number(column, value));
+	}
+	return ok && !chars->failed;
 }
 
 static bool table_begin(struct result *result)
@@ -103,29 +99,10 @@ static bool table_begin(struct result *result)
 	return table->columns;
 }
 
-/*
- * Add a row of cells, and the titles before the first row, when the types of SQL columns are known.
- */
+/* The titles are added before the first row, when the types of SQL columns are known. */
 static bool table_row(struct result *result)
 {
-	bool ok = true;
-	size_t i;
-
-	for (i = 0; ok && result->rows == 0 && i < result->column_count; i++)
-		ok = add_title(result, i);
-	for (i = 0; ok && i < result->column_count; i++) {
-		const struct column *column = &result->columns[i];
-		struct value *value = &result->values[i];
-
-		if (column->flags & COLUMN_NO_TABLE) {
-			ok = add_nothing(result->state);
-			continue;
-		}
-		text_clear(&result->scratch);
-		value_table_text(column, value, &result->scratch);
-		ok = add_cell(result->state, &result->scratch, value->style, value_is_number(column, value));
-	}
-	return ok && !result->scratch.failed;
+	return (result->rows || add_row(result, true)) && add_row(result, false);
 }
 
 static const char *cell_chars(const struct table *table, const struct table_cell *cell)
@@ -344,12 +321,9 @@ static void write_record(struct result *result, struct table *table)
 static bool table_end(struct result *result)
 {
 	struct table *table = result->state;
-	bool ok = true;
 	size_t i;
 
-	for (i = 0; ok && result->rows == 0 && i < result->column_count; i++)
-		ok = add_title(result, i);
-	if (!ok)
+	if (!result->rows && !add_row(result, true))
 		return false;
 	measure(result, table);
 	if (result->options.record && result->rows == 1)
