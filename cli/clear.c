@@ -321,8 +321,8 @@ static int parse(const struct command *command, int argc, char **argv, struct cl
 		{ "yes", 'y', OPTION_FLAG, NULL, "do not ask for confirmation", &ret->yes, 0 },
 		{ 0 },
 	};
-	int i, code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv,
-				    clock_wall_us(clock_system()), &ret->common, err);
+	int i, code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv, &ret->common,
+				    err);
 
 	if (code != 0)
 		return code;

@@ -149,20 +149,16 @@ static int check_kind(const struct command *command, const char *kind, struct re
 	code = reader_events(reader, &any, stop_at_first, &found, err);
 	if (code < 0 || found)
 		return code;
-	if (nearest.best)
-		return options_usage_error(command, err, "unknown event kind '%s': did you mean '%s'? See "
-			"ibwire-events(1)", kind, nearest.best);
-	return options_usage_error(command, err, "unknown event kind '%s': see ibwire-events(1)",
-				   kind);
+	return options_usage_error(command, err, "unknown event kind '%s'%s%s", kind, nearest_hint(&nearest),
+				   nearest.best ? "" : ": see ibwire-events(1)");
 }
 
 static int print_events(const struct options *options, const struct view *view, const struct event_query *query,
 			struct error *err)
 {
-	struct result_options output = options_result(options);
 	struct printer printer = { .names = view->names };
 	struct db_status status;
-	int code = result_create(stdout, &output, event_columns, COLUMN_COUNT, &printer.result, err);
+	int code = output_begin(options, false, event_columns, COLUMN_COUNT, &printer.result, err);
 
 	if (code < 0)
 		return code;
@@ -172,10 +168,7 @@ static int print_events(const struct options *options, const struct view *view, 
 		code = reader_status_at(view->reader, query->until_us, &status, err);
 	if (!printer.rows)
 		result_note(printer.result, query->kind ? "no events of this kind" : "no events");
-	if (code == 0)
-		code = result_finish(printer.result, err);
-	result_destroy(printer.result);
-	return code;
+	return output_end(printer.result, code, err);
 }
 
 /* Resolve a node argument at the end of the window. */
@@ -201,12 +194,11 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	const struct option_spec specs[] = {
 		{ "kind", 'k', OPTION_TEXT, "KIND", "show only events of this kind", &query.kind, 0 },
 		{ "limit", 'n', OPTION_NUMBER, "N", "show only the newest N", &limit, 1 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
 	struct options options;
 	struct view view;
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -309,11 +309,11 @@ int names_run(const struct command *command, int argc, char **argv, struct error
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
 		TOPOLOGY_SOURCE_OPTIONS(options),
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
 	struct topology topology;
-	int code = options_parse(command, COMMON_NAMES | COMMON_DB | COMMON_AT, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options.common, err);
+	int code = options_parse(command, COMMON_NAMES | COMMON_DB | COMMON_AT, specs, argc, argv, &options.common,
+				 err);
 
 	if (code)
 		return code < 0 ? code : 0;

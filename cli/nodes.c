@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/lib/cells.h"
 #include "cli/command.h"
-#include "cli/lib/locked.h"
+#include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
 #include "cli/lib/view.h"
@@ -127,39 +127,36 @@ static void fill_place(struct result *result, const struct shape *shape, uint32_
 	result_empty(result, RAILS);
 	for (i = node->first_port; i < node->first_port + node->ports; i++)
 		if (shape->ports[i].rail != SHAPE_NONE)
-			result_item(result, RAILS, shape->rails[shape->ports[i].rail].name);
+			result_item(result, RAILS, "%s", shape->rails[shape->ports[i].rail].name);
 }
 
-enum { LID_TEXT = 8 };
-
-static void fill_lids(struct result *result, const struct view *view, const struct node *node, char (*lids)[LID_TEXT])
+static void add_lid(struct result *result, uint16_t lid, bool first)
 {
-	uint32_t i, count = 0;
+	if (first && lid)
+		result_integer(result, LID, lid);
+	if (lid)
+		result_item(result, LIDS, "%u", lid);
+}
+
+static void fill_lids(struct result *result, const struct fabric *fabric, const struct node *node)
+{
+	bool first = true;
+	uint32_t i;
 
 	result_empty(result, LIDS);
 	if (node->type == NODE_SWITCH) {
-		if (!node->lid)
-			return;
-		result_integer(result, LID, node->lid);
-		snprintf(lids[0], LID_TEXT, "%u", node->lid);
-		result_item(result, LIDS, lids[0]);
+		add_lid(result, node->lid, true);
 		return;
 	}
 	for (i = node->first_port; i < node->first_port + node->ports; i++) {
-		uint16_t lid = view->fabric->ports[i].lid;
-
-		if (!lid)
-			continue;
-		if (!count)
-			result_integer(result, LID, lid);
-		snprintf(lids[count], LID_TEXT, "%u", lid);
-		result_item(result, LIDS, lids[count++]);
+		add_lid(result, fabric->ports[i].lid, first);
+		first = first && !fabric->ports[i].lid;
 	}
 }
 
 static bool put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node)
 {
-	char description[NODE_NAME_SIZE], lids[UINT8_MAX + 1][LID_TEXT];
+	char description[NODE_NAME_SIZE];
 	struct node_view sum;
 
 	node_view_init(view, locked, node, &sum);
@@ -171,7 +168,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	fill_place(result, view->shape, (uint32_t)(node - view->fabric->nodes));
 	result_unsigned(result, GUID, node->guid);
 	result_unsigned(result, SYSTEM_GUID, node->system_guid);
-	fill_lids(result, view, node, lids);
+	fill_lids(result, view->fabric, node);
 	result_integer(result, PORTS, node->port_count);
 	result_integer(result, PORTS_ACTIVE, sum.active);
 	cells_status(result, STATUS, node_word(&sum));
@@ -191,7 +188,6 @@ static bool put_row(struct result *result, const struct view *view, const struct
 
 static int show(const struct options *options, const struct view *view, const struct map *locked, struct error *err)
 {
-	struct result_options output = options_result(options);
 	struct selection selection;
 	struct result *result;
 	bool more = true;
@@ -200,13 +196,12 @@ static int show(const struct options *options, const struct view *view, const st
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &output, node_columns, COLUMN_COUNT, &result, err);
+	code = output_begin(options, false, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		for (i = 0; more && i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
 				more = put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]]);
-		code = result_finish(result, err);
-		result_destroy(result);
+		code = output_end(result, 0, err);
 	}
 	selection_done(&selection);
 	return code;
@@ -217,8 +212,7 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 	struct map locked = { 0 };
 	struct options options;
 	struct view view;
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, NULL, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, NULL, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -14,7 +14,7 @@
 enum value_type { VALUE_NULL, VALUE_TEXT, VALUE_INTEGER, VALUE_UNSIGNED, VALUE_REAL, VALUE_BOOL, VALUE_MEMBERS };
 
 struct member {
-	const char *name;
+	const char *name; /* owned if the column is a list */
 	uint64_t value; /* not for COLUMN_LIST */
 	double real;    /* used instead of value if is_real */
 	bool is_real;

@@ -225,7 +225,7 @@ static json_t *draw_members(struct result *result, size_t column)
 		if (hostile_random(3) == 0)
 			continue;
 		if (list) {
-			result_item(result, column, name);
+			result_item(result, column, "%s", name);
 			json_array_append_new(json, json_string(name));
 		} else if (omit || hostile_random(2)) {
 			result_member(result, column, name, number);

@@ -20,7 +20,7 @@ static void fail(struct result *result, int failure)
 		result->failure = failure;
 }
 
-/* Store the first failure of a format call. */
+/* Record the first failure of a format call. */
 static bool check(struct result *result, bool ok)
 {
 	if (ok && !ferror(result->stream))
@@ -209,9 +209,19 @@ void result_bool(struct result *result, size_t column, bool value)
 	value_of(result, column, VALUE_BOOL)->integer = value;
 }
 
+static void free_items(const struct result *result, size_t column)
+{
+	struct value *value = &result->values[column];
+
+	for (size_t i = 0; result->columns[column].kind == COLUMN_LIST && i < value->member_count; i++)
+		free((char *)value->members[i].name);
+	value->member_count = 0;
+}
+
 void result_empty(struct result *result, size_t column)
 {
-	value_of(result, column, VALUE_MEMBERS)->member_count = 0;
+	free_items(result, column);
+	result->values[column].type = VALUE_MEMBERS;
 }
 
 static void add_member(struct result *result, size_t column, const struct member *member)
@@ -240,9 +250,19 @@ void result_number(struct result *result, size_t column, const char *name, doubl
 	add_member(result, column, &(struct member){ .name = name, .real = number, .is_real = true });
 }
 
-void result_item(struct result *result, size_t column, const char *chars)
+void result_item(struct result *result, size_t column, const char *fmt, ...)
 {
-	result_member(result, column, chars, 0);
+	va_list args;
+	char *chars;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&chars, fmt, args);
+	va_end(args);
+	if (len < 0)
+		fail(result, ENOMEM);
+	else
+		result_member(result, column, chars, 0);
 }
 
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style)
@@ -263,6 +283,7 @@ static void clear_row(struct result *result)
 	size_t i;
 
 	for (i = 0; i < result->column_count; i++) {
+		free_items(result, i);
 		result->values[i].type = VALUE_NULL;
 		result->values[i].style = STYLE_PLAIN;
 		result->values[i].has_shown = false;
@@ -331,6 +352,7 @@ void result_destroy(struct result *result)
 	if (result->spool.fd >= 0)
 		close(result->spool.fd);
 	for (i = 0; i < result->column_count; i++) {
+		free_items(result, i);
 		text_done(&result->values[i].chars);
 		text_done(&result->values[i].shown);
 		free(result->values[i].members);

@@ -101,13 +101,13 @@ void result_real(struct result *result, size_t column, double value);
 void result_bool(struct result *result, size_t column, bool value);
 
 /*
- * Objects and lists. One without members is empty, not unknown. Names are borrowed until
- * result_end_row() and unique within an object.
+ * Objects and lists. One without members is empty, not unknown. Names of members are borrowed until
+ * result_end_row() and unique within an object; items are copied.
  */
 void result_empty(struct result *result, size_t column);
 void result_member(struct result *result, size_t column, const char *name, uint64_t value);
 void result_number(struct result *result, size_t column, const char *name, double value); /* NAN: unknown */
-void result_item(struct result *result, size_t column, const char *chars);
+void result_item(struct result *result, size_t column, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /*
  * result_chars - the string of @text (borrowed), "" if empty

@@ -82,7 +82,7 @@ static void put_row(struct result *result, const struct drawn *row)
 	result_integer(result, NUMBER, row->number);
 	result_unsigned(result, COUNT, row->count);
 	result_real(result, RATE, row->rate);
-	result_item(result, LIST, row->item.chars);
+	result_item(result, LIST, "%s", row->item.chars);
 	if (row->known) {
 		result_member(result, OBJECT, members[0], row->members[0]);
 		result_member(result, OBJECT, members[1], row->members[1]);
@@ -262,7 +262,7 @@ static void csv_text_is_no_formula(void **state)
 		begin(&output, &options);
 		result_text(output.result, TEXT, text);
 		result_integer(output.result, NUMBER, -5);
-		result_item(output.result, LIST, text);
+		result_item(output.result, LIST, "%s", text);
 		result_end_row(output.result);
 		finish(&output);
 		assert_string_equal(strstr(output.chars, "\r\n") + 2, expected);

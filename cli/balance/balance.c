@@ -48,10 +48,10 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
 		  .help = "settings file (/etc/ibwire/ibwire.conf)",
 		  .target = &ret->settings_path },
-		{ .name = NULL },
+		{ 0 },
 	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &ret->options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->options,
+				 err);
 
 	if (code == 0 && ret->rails && ret->options.argc)
 		return options_usage_error(command, err, "--rails covers the whole fabric and does not take "

@@ -245,13 +245,12 @@ static bool put_hosts(const struct balance_report *report, struct result *table,
 int balance_rails(const struct balance_report *report, struct error *err)
 {
 	const struct shape *shape = report->shape;
-	struct result_options output = options_result(&report->options);
 	struct balance_amount *amounts = calloc(report->view.fabric->node_count + shape->rail_count +
 						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *table;
 	unsigned tier;
-	int code = amounts ? result_create(stdout, &output, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
+	int code = amounts ? output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
 
 	if (code == 0) {
 		bool more = put_rails(report, table, amounts) && put_planes(report, table, amounts);
@@ -263,8 +262,7 @@ int balance_rails(const struct balance_report *report, struct error *err)
 		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest "
 			"rail above the mean", when_format_local(report->since_us, from),
 			    when_format_local(report->until_us, until));
-		code = result_finish(table, err);
-		result_destroy(table);
+		code = output_end(table, 0, err);
 	}
 	free(amounts);
 	return code;

@@ -237,12 +237,11 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 		{ "explain", 'e', OPTION_TEXT, "KIND", "describe a finding kind, its thresholds and rationale, "
 			"or all",
 		  &ret->explain, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
 
 	*ret = (struct health_options){ 0 };
-	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-			     clock_wall_us(clock_system()), &ret->common, err);
+	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->common, err);
 }
 
 static int choose(const struct command *command, struct health_options *options, struct health_filter *filter,

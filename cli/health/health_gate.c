@@ -172,11 +172,10 @@ static int check_history(const struct gate *gate, const struct options *options,
 
 static int check_hosts(struct gate *gate, const struct health_filter *filter, struct error *err)
 {
-	struct result_options output = options_result(filter->options);
 	struct text reason = { 0 };
 	struct result *result;
 	bool passed = true;
-	int code = result_create(stdout, &output, gate_columns, COLUMN_COUNT, &result, err);
+	int code = output_begin(filter->options, false, gate_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;

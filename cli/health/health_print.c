@@ -99,7 +99,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	result_text(result, ADVICE, finding->advice);
 	result_empty(result, HOSTS);
 	for (unsigned i = 0; i < finding->host_count; i++)
-		result_item(result, HOSTS, finding->hosts[i]);
+		result_item(result, HOSTS, "%s", finding->hosts[i]);
 	result_integer(result, HOSTS_TOUCHED, finding->hosts_touched);
 	result_bool(result, DRAINED, health->place == HEALTH_DRAINED);
 	if (row->acknowledged.at_us) {
@@ -132,9 +132,7 @@ static int print_data(const struct view *view, const struct health_filter *filte
 	for (size_t i = 0; i < rows->count; i++)
 		if (!health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]))
 			break;
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* --- text --- */
@@ -343,9 +341,7 @@ static int explain_data(int first, int last, const struct result_options *output
 		if (!result_end_row(result))
 			break;
 	}
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 int health_explain(const char *word, const struct result_options *output, struct error *err)

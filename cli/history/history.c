@@ -27,11 +27,10 @@ static int find_metric(const struct history *history, const char *option, const 
 	nearest_init(&nearest, key);
 	for (size_t i = 0; i < metric_count(); i++)
 		nearest_offer(&nearest, metric_at(i).key);
-	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s%s%s; use xmit_bytes, rcv_bytes, "
+	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s; use xmit_bytes, rcv_bytes, "
 		       "xmit_utilization_percent, rcv_utilization_percent, stall_percent, errors, or a key of: "
 		       "ibwire sql \"SELECT key, meaning FROM counter\"", history->command->name, option, key,
-		       nearest.best ? ": did you mean '" : "", nearest.best ? nearest.best : "",
-		       nearest.best ? "'?" : "");
+		       nearest_hint(&nearest));
 }
 
 static int find_metrics(struct history *history, struct error *err)
@@ -75,10 +74,10 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		  .least = 1 },
 		{ .name = "by", .kind = OPTION_TEXT, .argument = "KEY",
 		  .help = "--top: sort key, as for --counter (rcv_bytes)", .target = &history.by },
-		{ .name = NULL },
+		{ 0 },
 	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &history.options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &history.options,
+				 err);
 
 	if (code)
 		return code;

@@ -255,9 +255,7 @@ static int print_table(const struct reading_one *one, const struct series *serie
 	if (code < 0)
 		return code;
 	put_points(result, one->history, one->subject, series);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* A heading, a plot on terminals, and the table. */
@@ -320,8 +318,5 @@ int history_series(struct history *history, const struct subjects *subjects, str
 			code = show(&one, result, i == 0, err);
 		done(&one);
 	}
-	if (code == 0 && result)
-		code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, code, err);
 }

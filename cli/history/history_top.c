@@ -132,11 +132,10 @@ static bool put_row(struct result *result, const struct history *history, const 
 
 static int print_rows(const struct history *history, const struct top_row *rows, size_t count, struct error *err)
 {
-	struct result_options output = options_result(&history->options);
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *result;
 	size_t known = 0, shown;
-	int code = result_create(stdout, &output, top_columns, COLUMN_COUNT, &result, err);
+	int code = output_begin(&history->options, false, top_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;
@@ -148,9 +147,7 @@ static int print_rows(const struct history *history, const struct top_row *rows,
 			break;
 	result_note(result, "%zu of %zu ports with a value, by %s, %s to %s", shown, known, history->metrics[0].key,
 		    when_format_local(history->since_us, since), when_format_local(history->until_us, until));
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* Collect the ports of all subjects once. Return: their number, or ERR_NOMEM. */

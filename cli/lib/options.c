@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/command.h"
@@ -132,10 +133,9 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 	nearest_init(&nearest, name);
 	for (i = 0; i < parser->count; i++)
 		nearest_offer(&nearest, parser->longs[i].name);
-	if (nearest.best)
-		return options_usage_error(parser->command, err, "unknown option '--%s': did you mean '--%s'?",
-					   name, nearest.best);
-	return options_usage_error(parser->command, err, "unknown option '--%s'", name);
+	return options_usage_error(parser->command, err, "unknown option '--%s'%s%s%s", name,
+				   nearest.best ? ": did you mean '--" : "", nearest.best ? nearest.best : "",
+				   nearest.best ? "'?" : "");
 }
 
 /* getopt rejected argv[@at]; @option is its optopt. */
@@ -150,8 +150,7 @@ static int refuse(const struct parser *parser, const char *typed, int option, st
 	for (i = 0; i < parser->count; i++)
 		matches += len && !strncmp(parser->longs[i].name, typed + 2, len);
 	if (matches > 1)
-		return options_usage_error(parser->command, err, "option '--%.*s' is ambiguous: write it in "
-			"full",
+		return options_usage_error(parser->command, err, "option '--%.*s' is ambiguous: write it in full",
 					   (int)len, typed + 2);
 	return unknown_option(parser, typed + (len ? 2 : 0), err);
 }
@@ -164,16 +163,15 @@ static int parse_number(const struct command *command, const char *name, const c
 
 	errno = 0;
 	number = strtoll(typed, &end, 10);
-	if (end == typed || *end || errno || number < least || number > most) {
-		if (most == INT64_MAX)
-			return options_usage_error(command, err, "--%s must be a number of at least %lld, not "
-				"'%.64s'", name,
-						   (long long)least, typed);
-		return options_usage_error(command, err, "--%s must be a number from %lld to %lld, not '%.64s'", name,
-					   (long long)least, (long long)most, typed);
+	if (end != typed && !*end && !errno && number >= least && number <= most) {
+		*ret = number;
+		return 0;
 	}
-	*ret = number;
-	return 0;
+	if (most == INT64_MAX)
+		return options_usage_error(command, err, "--%s must be a number of at least %lld, not '%.64s'", name,
+					   (long long)least, typed);
+	return options_usage_error(command, err, "--%s must be a number from %lld to %lld, not '%.64s'", name,
+				   (long long)least, (long long)most, typed);
 }
 
 /* Parse a keyword. Return: its index, or ERR_USAGE. */
@@ -189,10 +187,8 @@ static int parse_word(const struct command *command, const char *name, const cha
 			return i;
 		nearest_offer(&nearest, words[i]);
 	}
-	return options_usage_error(command, err, "--%s must be %s, %s or %s, not '%.64s'%s%s%s", name, words[0],
-				   words[1],
-				   words[2], typed, nearest.best ? ": did you mean '" : "",
-				   nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+	return options_usage_error(command, err, "--%s must be %s, %s or %s, not '%.64s'%s", name, words[0], words[1],
+				   words[2], typed, nearest_hint(&nearest));
 }
 
 static const char *const format_words[] = { "table", "json", "csv", NULL };
@@ -307,9 +303,8 @@ static void print_help(const struct parser *parser)
 	for (i = 0; i < ID_COUNT; i++)
 		if (is_taken(parser->common, i))
 			print_option(commons[i].name, commons[i].letter, commons[i].argument,
-				     i == ID_FORMAT && (parser->common & COMMON_NO_CSV) ? "output format: "
-				     	"table or json" :
-											  commons[i].help);
+				     i == ID_FORMAT && (parser->common & COMMON_NO_CSV) ?
+				     "output format: table or json" : commons[i].help);
 	printf("\nSee ibwire-%s(1).\n", command->name);
 }
 
@@ -325,10 +320,10 @@ static int check_times(const struct parser *parser, const struct options *option
 }
 
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
-		  char **argv, int64_t now_us, struct options *ret, struct error *err)
+		  char **argv, struct options *ret, struct error *err)
 {
 	struct parser parser = { .command = command, .common = common, .specs = specs };
-	struct options options = { .now_us = now_us };
+	struct options options = { .now_us = clock_wall_us(clock_system()) };
 	int value, code;
 
 	build_parser(&parser);

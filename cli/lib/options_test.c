@@ -16,8 +16,6 @@
 
 enum { WORDS_MOST = 40 };
 
-static const int64_t now_us = 1800000000000000;
-
 struct own {
 	bool flag;
 	const char *text;
@@ -37,7 +35,7 @@ static int parse(const char *line, unsigned common, struct options *options, str
 		{ "number", 'n', OPTION_NUMBER, "N", "a number", &own->number, 2 },
 		{ "span", 0, OPTION_SPAN, "SPAN", "a span", &own->span_us, 0 },
 		{ "keep", 0, OPTION_SPAN_OR_0, "SPAN", "a span, 0: none", &own->keep_us, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
 	int argc = 0;
 	char *word, *save = NULL;
@@ -51,7 +49,7 @@ static int parse(const char *line, unsigned common, struct options *options, str
 		argv[argc++] = word;
 	}
 	argv[argc] = NULL;
-	return options_parse(&command, common, specs, argc, argv, now_us, options, err);
+	return options_parse(&command, common, specs, argc, argv, options, err);
 }
 
 static const unsigned everything = COMMON_DEVICE | COMMON_SHOW | COMMON_AT | COMMON_WINDOW;
@@ -88,8 +86,8 @@ static void every_option_is_parsed(void **state)
 	assert_string_equal(options.db, "d");
 	assert_int_equal(options.format, RESULT_JSON);
 	assert_int_equal(options.color, COLOR_ALWAYS);
-	assert_true(options.since_us == now_us - 600 * 1000000LL);
-	assert_true(options.until_us == now_us - 60 * 1000000LL);
+	assert_true(options.since_us == options.now_us - 600 * 1000000LL);
+	assert_true(options.until_us == options.now_us - 60 * 1000000LL);
 	assert_true(own.flag);
 	assert_string_equal(own.text, "x");
 	assert_int_equal(own.number, 7);

@@ -109,20 +109,15 @@ static bool put_info(void *ctx, const struct saved_info *info)
 
 static int list(const struct snapshot_options *options, struct error *err)
 {
-	struct result_options output = options_result(&options->common);
 	struct result *result;
 	struct view view;
 	int code = view_open_reader(&options->common, &view, err);
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &output, list_columns, COLUMN_COUNT, &result, err);
-	if (code == 0) {
-		code = saved_list(view.reader, put_info, result, err);
-		if (code == 0)
-			code = result_finish(result, err);
-		result_destroy(result);
-	}
+	code = output_begin(&options->common, false, list_columns, COLUMN_COUNT, &result, err);
+	if (code == 0)
+		code = output_end(result, saved_list(view.reader, put_info, result, err), err);
 	view_done(&view);
 	return code;
 }
@@ -164,8 +159,7 @@ static int not_found(const struct infos *infos, const char *typed, bool or_time,
 	for (i = 0; i < infos->count; i++)
 		nearest_offer(&nearest, infos->list[i].name);
 	if (nearest.best)
-		return err_set(err, ERR_USAGE, "unknown snapshot '%.64s': did you mean '%s'?", typed,
-			       nearest.best);
+		return err_set(err, ERR_USAGE, "unknown snapshot '%.64s'%s", typed, nearest_hint(&nearest));
 	return err_set(err, ERR_USAGE, "unknown snapshot '%.64s'%s; see: ibwire snapshot list", typed,
 		       or_time ? ", and it is not a time such as -10m or 2026-11-20T14:00:00Z" : "");
 }
@@ -430,10 +424,9 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		  "take: directory with the subnet manager's guid2mkey (none)", &options.polling.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "take: local device that sends SMPs (the HCA)",
 		  &options.polling.smi_ca, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
-	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options.common, err);
+	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, &options.common, err);
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -215,13 +215,13 @@ static void put_lists(struct printer *printer, size_t first, const struct counte
 			continue;
 		/* Most detail counters are absent: a counter missing in `details` is unknown. */
 		if (!counters[i].known && i < COUNTER_COUNT)
-			result_item(result, first + UNKNOWN, key);
+			result_item(result, first + UNKNOWN, "%s", key);
 		if (counters[i].known && (counters[i].reset || counters[i].saturated))
-			result_item(result, first + AT_LEAST, key);
+			result_item(result, first + AT_LEAST, "%s", key);
 		if (counters[i].reset)
-			result_item(result, first + RESET, key);
+			result_item(result, first + RESET, "%s", key);
 		if (counters[i].saturated && !is_sum)
-			result_item(result, first + SATURATED, key);
+			result_item(result, first + SATURATED, "%s", key);
 	}
 }
 
@@ -434,7 +434,5 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	}
 	if (hidden)
 		result_note(printer.result, "%zu unchanged rows hidden; --all shows them", hidden);
-	code = result_finish(printer.result, err);
-	result_destroy(printer.result);
-	return code;
+	return output_end(printer.result, 0, err);
 }

@@ -12,9 +12,8 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/locked.h"
+#include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
-#include "cli/status/throttled.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -318,7 +317,7 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 		if (!port_is_sm(port) || (node->type == NODE_SWITCH ? port->num != 0 : port->state < PORT_INIT) ||
 		    (sm->known && port->guid == sm->guid))
 			continue;
-		result_item(result, SM_OTHERS, node->name);
+		result_item(result, SM_OTHERS, "%s", node->name);
 		if (count++ < SMS_NAMED)
 			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", page->view.names_shown.names[port->node]);
 	}
@@ -358,7 +357,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 		}
 		if (!has)
 			continue;
-		result_item(result, list, node->name);
+		result_item(result, list, "%s", node->name);
 		if (count++ < NODES_NAMED)
 			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", view->names_shown.names[i]);
 	}
@@ -494,20 +493,16 @@ static void fill(struct result *result, const struct options *options, struct pa
 
 static int print_status(const struct options *options, struct page *page, struct error *err)
 {
-	struct result_options output = options_result(options);
 	struct result *result;
 	int code;
 
-	output.record = output.format != RESULT_CSV;
 	memcpy(page->columns, status_columns, sizeof(status_columns));
-	code = result_create(stdout, &output, page->columns, COLUMN_COUNT, &result, err);
+	code = output_begin(options, true, page->columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	fill(result, options, page);
 	result_end_row(result);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* Load the sweep of that time; an empty database is not an error. */
@@ -544,7 +539,7 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 	struct page page = { 0 };
 	struct options options;
 	char path[4096];
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, clock_wall_us(clock_system()),
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv,
 				 &options, err);
 
 	if (code)

@@ -157,7 +157,6 @@ static void put_links(struct differ *differ, const struct fabric *before, const 
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err)
 {
-	struct result_options output = options_result(&options->common);
 	const struct name_map *names = topology->names ? topology->names : topology->view.names;
 	struct differ differ = { .more = true };
 	struct fabric *before;
@@ -165,15 +164,14 @@ int topology_diff(const struct topology_options *options, const struct topology 
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &output, columns, COLUMN_COUNT, &differ.result, err);
+	code = output_begin(&options->common, false, columns, COLUMN_COUNT, &differ.result, err);
 	if (code == 0) {
 		put_nodes(&differ, "node-removed", before, topology->fabric);
 		put_nodes(&differ, "node-added", topology->fabric, before);
 		put_links(&differ, before, topology->fabric);
 		if (!differ.changes)
 			result_note(differ.result, "no difference");
-		code = result_finish(differ.result, err);
-		result_destroy(differ.result);
+		code = output_end(differ.result, 0, err);
 	}
 	fabric_destroy(before);
 	return code < 0 ? code : differ.changes > 0;

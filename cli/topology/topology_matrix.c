@@ -164,39 +164,43 @@ static uint32_t count_alike(const struct matrix *matrix, uint32_t row)
 	return i - row;
 }
 
+/* Append the label of @alike rows from @row on. Return: its columns. */
+static size_t append_row_label(const struct matrix *matrix, uint32_t row, uint32_t alike, struct text *label)
+{
+	text_clear(label);
+	topology_range(label, matrix->topology->shown.names[matrix->row_nodes[row]],
+		       matrix->topology->shown.names[matrix->row_nodes[row + alike - 1]], alike);
+	return text_columns(text_chars(label));
+}
+
 static void append_rows(const struct matrix *matrix, struct text *text, unsigned label_columns)
 {
+	struct text label = { 0 };
 	uint32_t i, alike;
 
 	for (i = 0; i < matrix->row_count; i += alike) {
-		struct text label = { 0 };
-
 		alike = count_alike(matrix, i);
-		topology_range(&label, matrix->topology->shown.names[matrix->row_nodes[i]],
-			       matrix->topology->shown.names[matrix->row_nodes[i + alike - 1]], alike);
+		append_row_label(matrix, i, alike, &label);
 		append_label(text, text_chars(&label), label_columns);
 		text_append_bytes(text, matrix->rows + (size_t)i * matrix->column_count, matrix->column_count);
 		text_append(text, "\n");
-		text->failed |= text_failed(&label);
-		text_done(&label);
 	}
+	text->failed |= text_failed(&label);
+	text_done(&label);
 }
 
 static unsigned widest_label(const struct matrix *matrix)
 {
+	struct text label = { 0 };
+	size_t widest = 0, columns;
 	uint32_t i, alike;
-	size_t widest = 0;
 
 	for (i = 0; i < matrix->row_count; i += alike) {
-		struct text label = { 0 };
-
 		alike = count_alike(matrix, i);
-		topology_range(&label, matrix->topology->shown.names[matrix->row_nodes[i]],
-			       matrix->topology->shown.names[matrix->row_nodes[i + alike - 1]], alike);
-		if (text_columns(text_chars(&label)) > widest)
-			widest = text_columns(text_chars(&label));
-		text_done(&label);
+		columns = append_row_label(matrix, i, alike, &label);
+		widest = columns > widest ? columns : widest;
 	}
+	text_done(&label);
 	return widest < LABEL_MAX ? (unsigned)widest : LABEL_MAX;
 }
 
