@@ -28,7 +28,7 @@ enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * DATA_KIND_COUNT };
 static const struct column fixed_columns[FIXED_COUNT] = {
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .title = "collector", .kind = COLUMN_BOOL },
-	[COLLECTOR_PID] = { .key = "collector_pid", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[COLLECTOR_PID] = { .key = "collector_pid", .kind = COLUMN_INTEGER },
 	[CREATED] = { .key = "created_time", .title = "created", .kind = COLUMN_TIME },
 	[SCHEMA] = { .key = "schema_version", .title = "schema version", .kind = COLUMN_INTEGER },
 	[PROGRAM] = { .key = "ibwire_version", .title = "ibwire", .kind = COLUMN_TEXT },
@@ -42,7 +42,7 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER },
 	[SAMPLES] = { .key = "port_samples", .title = "port-samples", .kind = COLUMN_INTEGER },
 	[PER_SAMPLE] = { .key = "bytes_per_port_sample", .title = "  bytes per sample", .kind = COLUMN_REAL },
-	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL },
 };
 
 struct page {
@@ -71,7 +71,7 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", data_kind_title((enum data_kind)kind));
 		page->columns[kind_column((enum data_kind)kind, KIND_LINE)] = (struct column){
 			.title = page->titles[kind], .kind = COLUMN_TEXT,
-			.flags = COLUMN_NO_DATA | (info->data[kind].there ? 0 : COLUMN_NO_TABLE),
+			.flags = info->data[kind].there ? 0 : COLUMN_NO_TABLE,
 		};
 		for (int i = KIND_SINCE; i < KIND_COLUMNS; i++) {
 			char *key = page->keys[kind][i];
@@ -79,7 +79,7 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 			snprintf(key, sizeof(page->keys[kind][i]), "%s_%s", data_kind_key((enum data_kind)kind),
 				 data[i].suffix);
 			page->columns[kind_column((enum data_kind)kind, i)] = (struct column){
-				.key = key, .kind = data[i].kind, .flags = COLUMN_NO_TABLE,
+				.key = key, .kind = data[i].kind,
 			};
 		}
 	}

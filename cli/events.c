@@ -25,18 +25,18 @@ enum {
 };
 
 static const struct column event_columns[COLUMN_COUNT] = {
-	[ID] = { .key = "id", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[ID] = { .key = "id", .kind = COLUMN_INTEGER },
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
 	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2 },
 	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT,
-			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+			.flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
 	[TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 

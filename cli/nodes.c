@@ -24,18 +24,17 @@ enum {
 };
 
 static const struct column node_columns[COLUMN_COUNT] = {
-	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT,
-		   .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[TYPE] = { .key = "type", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME },
+	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[TYPE] = { .key = "type", .kind = COLUMN_TEXT },
 	[CLASS] = { .key = "class", .title = "CLASS", .kind = COLUMN_TEXT, .priority = 1 },
 	[TIER] = { .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, .priority = 6 },
-	[HOST] = { .key = "host", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[RAILS] = { .key = "rails", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE },
+	[HOST] = { .key = "host", .kind = COLUMN_TEXT },
+	[RAILS] = { .key = "rails", .kind = COLUMN_LIST },
 	[GUID] = { .key = "node_guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5 },
-	[SYSTEM_GUID] = { .key = "system_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[SYSTEM_GUID] = { .key = "system_guid", .kind = COLUMN_GUID },
 	[LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 4 },
-	[LIDS] = { .key = "lids", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE },
+	[LIDS] = { .key = "lids", .kind = COLUMN_LIST },
 	[PORTS] = { .key = "port_count", .title = "PORTS", .kind = COLUMN_INTEGER },
 	[PORTS_ACTIVE] = { .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER },
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
@@ -44,9 +43,9 @@ static const struct column node_columns[COLUMN_COUNT] = {
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3 },
 	[VENDOR] = { .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .priority = 7 },
 	[DEVICE] = { .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .priority = 6 },
-	[REVISION] = { .key = "revision", .kind = COLUMN_HEX, .flags = COLUMN_NO_TABLE },
-	[DESCRIPTION] = { .key = "description", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[AGE] = { .key = "age_s", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE },
+	[REVISION] = { .key = "revision", .kind = COLUMN_HEX },
+	[DESCRIPTION] = { .key = "description", .kind = COLUMN_TEXT },
+	[AGE] = { .key = "age_s", .kind = COLUMN_SPAN_S },
 };
 
 /* Sums over the ports of a node. */

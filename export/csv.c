@@ -64,7 +64,7 @@ static bool csv_begin(struct result *result)
 	for (i = 0; i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
 
-		if (column->flags & COLUMN_NO_DATA)
+		if (!column_is_in_data(column))
 			continue;
 		for (j = 0; j < (column->members ? column->member_count : 1); j++) {
 			text_clear(&result->scratch);
@@ -124,7 +124,7 @@ static bool csv_row(struct result *result)
 	for (i = 0; i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
 
-		if (column->flags & COLUMN_NO_DATA)
+		if (!column_is_in_data(column))
 			continue;
 		if (column->kind == COLUMN_OBJECT || column->kind == COLUMN_LIST) {
 			write_members(result, column, &result->values[i], &first);

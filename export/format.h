@@ -78,6 +78,16 @@ void value_data_text(const struct column *column, const struct value *value, str
 /* value_table_text - a value as table text, not escaped. */
 void value_table_text(const struct column *column, const struct value *value, struct text *text);
 
+static inline bool column_is_in_table(const struct column *column)
+{
+	return column->title && !(column->flags & COLUMN_NO_TABLE);
+}
+
+static inline bool column_is_in_data(const struct column *column)
+{
+	return column->key && !(column->flags & COLUMN_NO_DATA);
+}
+
 /* value_is_number - is it right-aligned in a table? */
 bool value_is_number(const struct column *column, const struct value *value);
 

@@ -120,7 +120,7 @@ static bool json_row(struct result *result)
 		text_append(row, result->rows ? ",\n" : "\n");
 	text_append_bytes(row, "{", 1);
 	for (i = 0; i < result->column_count; i++) {
-		if (result->columns[i].flags & COLUMN_NO_DATA)
+		if (!column_is_in_data(&result->columns[i]))
 			continue;
 		if (any)
 			text_append_bytes(row, ", ", record ? 1 : 2);

@@ -46,16 +46,16 @@ enum column_kind {
 };
 
 enum column_flags {
-	COLUMN_NO_TABLE = 1 << 0,  /* only in JSON and CSV */
-	COLUMN_NO_DATA = 1 << 1,   /* only in tables */
+	COLUMN_NO_TABLE = 1 << 0,  /* only in JSON and CSV, although it has a title */
+	COLUMN_NO_DATA = 1 << 1,   /* only in tables, although it has a key */
 	COLUMN_FLEXIBLE = 1 << 2,  /* cells may be cut to fit */
 	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: cut in the middle, because the ends differ */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
 };
 
 struct column {
-	const char *key;   /* in JSON and CSV: snake_case, with its unit */
-	const char *title; /* in tables */
+	const char *key;   /* in JSON and CSV: snake_case, with its unit; NULL: only in tables */
+	const char *title; /* in tables; NULL: only in JSON and CSV */
 	enum column_kind kind;
 	unsigned flags;
 	/* On narrow terminals columns are hidden by descending priority; 0 is never hidden. */

@@ -75,14 +75,14 @@ static bool add_row(struct result *result, bool titles)
 	for (i = 0; ok && i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
 		const struct value *value = &result->values[i];
-		bool hidden = column->flags & COLUMN_NO_TABLE;
+		bool shown = column_is_in_table(column);
 
 		text_clear(chars);
-		if (titles)
-			text_append(chars, column->title ? column->title : column->key);
-		else if (!hidden)
+		if (shown && titles)
+			text_append(chars, column->title);
+		else if (shown)
 			value_table_text(column, value, chars);
-		ok = add_cell(result->state, hidden ? NULL : chars, titles ? STYLE_STRONG : value->style,
+		ok = add_cell(result->state, shown ? chars : NULL, titles ? STYLE_STRONG : value->style,
 			      value_is_number(column, value));
 	}
 	return ok && !chars->failed;
@@ -192,7 +192,7 @@ static void measure(struct result *result, struct table *table)
 	size_t i, first;
 
 	for (i = 0; i < result->column_count; i++)
-		table->columns[i].hidden = result->columns[i].flags & COLUMN_NO_TABLE;
+		table->columns[i].hidden = !column_is_in_table(&result->columns[i]);
 	for (first = 0; first < table->cell_count; first += result->column_count)
 		for (i = 0; i < result->column_count; i++)
 			if (table->cells[first + i].columns > table->columns[i].natural)
@@ -301,13 +301,13 @@ static void write_record(struct result *result, struct table *table)
 	size_t i;
 
 	for (i = 0; i < result->column_count; i++)
-		if (!(result->columns[i].flags & COLUMN_NO_TABLE) && table->cells[i].columns > widest)
+		if (column_is_in_table(&result->columns[i]) && table->cells[i].columns > widest)
 			widest = table->cells[i].columns;
 	for (i = 0; i < result->column_count; i++) {
 		const struct table_cell *title = &table->cells[i], *cell = &table->cells[result->column_count + i];
 		enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
 
-		if (result->columns[i].flags & COLUMN_NO_TABLE)
+		if (!column_is_in_table(&result->columns[i]))
 			continue;
 		fputs(cell_chars(table, title), result->stream);
 		pad(result->stream, widest - title->columns + GAP);

@@ -27,22 +27,22 @@ enum {
 };
 
 static const struct column columns[COLUMN_COUNT] = {
-	[SINCE] = { .key = "window_since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[SINCE] = { .key = "window_since", .kind = COLUMN_TIME },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME },
 	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
 	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[CLASS] = { .key = "class", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[CLASS] = { .key = "class", .kind = COLUMN_TEXT },
+	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
 	[PORTS] = { .key = "ports_active", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 3 },
-	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER },
 	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
 	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
 	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
 	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT },
 	[SHARE] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT, .priority = 2 },
 	[FAIR] = { .key = "capacity_share_percent", .title = "FAIR%", .kind = COLUMN_PERCENT, .priority = 2 },
-	[BAR] = { .title = "MEASURED", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
+	[BAR] = { .title = "MEASURED", .kind = COLUMN_TEXT },
 	[OVER] = { .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
 };
 

@@ -26,21 +26,21 @@ enum {
 
 static const struct column point_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
-	[UNTIL] = { .key = "until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[UNTIL] = { .key = "until", .kind = COLUMN_TIME },
+	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
+	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
 	[MIN] = { .key = "min", .title = "MIN", .kind = COLUMN_REAL, .priority = 3 },
 	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
 	[MAX] = { .key = "max", .title = "MAX", .kind = COLUMN_REAL, .priority = 1 },
 	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER, .priority = 2 },
-	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL },
 	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
-	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER },
+	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT },
 };
 
 /* State while one series is read. */

@@ -77,13 +77,13 @@ static const struct column list_columns[COLUMN_COUNT] = {
 	[NOTE] = { .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
 	[PORTS_ASKED] = { .key = "ports_asked", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
 	[PORTS_ANSWERED] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
-	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
 	[SLOW] = { .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5 },
-	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
-	[DURATION] = { .key = "duration_us", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE },
+	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL },
+	[DURATION] = { .key = "duration_us", .kind = COLUMN_SPAN_US },
 	[SPREAD] = { .key = "spread_us", .title = "SPREAD", .kind = COLUMN_SPAN_US, .priority = 6 },
-	[MADS_SENT] = { .key = "mads_sent", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[MADS_SENT] = { .key = "mads_sent", .kind = COLUMN_INTEGER },
+	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .kind = COLUMN_INTEGER },
 };
 
 static bool put_info(void *ctx, const struct saved_info *info)

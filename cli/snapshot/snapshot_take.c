@@ -166,8 +166,7 @@ static int print_report(const struct taking *taking, struct error *err)
 		{ .key = "sweep_us", .title = "sweep", .kind = COLUMN_SPAN_US },
 		{ .key = "spread_us", .title = "first to last reading", .kind = COLUMN_SPAN_US },
 		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
-		{ .key = "longest_lock_us", .title = "longest database lock", .kind = COLUMN_SPAN_US,
-		  .flags = COLUMN_NO_TABLE },
+		{ .key = "longest_lock_us", .kind = COLUMN_SPAN_US },
 	};
 	const double numbers[] = {
 		NAN, taking->ports_asked, taking->ports_answered, (double)taking->mads_sent,
