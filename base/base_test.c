@@ -24,10 +24,9 @@ static void number_is_formatted_as_by_printf(void **state)
 	static const uint64_t values[] = {
 		0, 1, 9, 10, 15, 16, 255, 65535, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX,
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		struct text text = { 0 }, expected = { 0 };
 
 		text_append_number(&text, values[i], 10);
@@ -43,15 +42,14 @@ static void number_is_formatted_as_by_printf(void **state)
 static void map_returns_stored_values(void **state)
 {
 	struct map map = { 0 };
-	uint64_t key;
 	uint32_t value;
 
 	(void)state;
 	assert_false(map_get(&map, 0, &value));
-	for (key = 0; key < 100000; key++)
+	for (uint64_t key = 0; key < 100000; key++)
 		assert_int_equal(map_put(&map, key * key, (uint32_t)key), 0);
 	assert_int_equal(map_put(&map, 9, 77), 0);
-	for (key = 0; key < 100000; key++) {
+	for (uint64_t key = 0; key < 100000; key++) {
 		assert_true(map_get(&map, key * key, &value));
 		assert_int_equal(value, key == 3 ? 77 : key);
 	}
@@ -63,11 +61,10 @@ static void map_returns_stored_values(void **state)
 static void text_grows(void **state)
 {
 	struct text text = { 0 };
-	int i;
 
 	(void)state;
 	assert_string_equal(text_chars(&text), "");
-	for (i = 0; i < 1000; i++)
+	for (int i = 0; i < 1000; i++)
 		text_appendf(&text, "%03d", i);
 	assert_int_equal(text.len, 3000);
 	assert_memory_equal(text_chars(&text) + 2997, "999", 4);
@@ -99,10 +96,9 @@ static void unsafe_characters_are_escaped(void **state)
 static void any_bytes_become_printable(void **state)
 {
 	uint64_t random = 5;
-	int run;
 
 	(void)state;
-	for (run = 0; run < 100000; run++) {
+	for (int run = 0; run < 100000; run++) {
 		char bytes[64], ret[260], again[1100];
 		size_t size = 1 + (random >> 20) % sizeof(ret), i;
 
@@ -145,10 +141,8 @@ static void distance_is_levenshtein(void **state)
 
 static void utc_time_is_formatted_as_by_strftime(void **state)
 {
-	uint64_t i;
-
 	(void)state;
-	for (i = 0; i < 100000; i++) {
+	for (uint64_t i = 0; i < 100000; i++) {
 		/* Of years 1000 to 9999 (strftime() does not fill up earlier ones), ends of days among them. */
 		int64_t s = (int64_t)(map_mix(i) % 284012524800) - 30610224000;
 		int64_t fraction_us = (int64_t)(map_mix(~i) % 1000000);
@@ -170,10 +164,9 @@ static void extreme_times_are_formatted(void **state)
 		{ INT64_C(-62135596800000000), "0001-01-01T00:00:00.000000Z" },
 	};
 	char text[WHEN_SIZE];
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
 		assert_string_equal(when_format_utc(edges[i].us, text), edges[i].text);
 }
 

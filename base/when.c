@@ -30,9 +30,8 @@ static int64_t unit_us(const char *name)
 		{ "d", 86400 * US_PER_S },
 		{ "w", 7 * 86400 * US_PER_S },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(name, units[i].name))
 			return units[i].us;
 	return 0;

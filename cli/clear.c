@@ -83,8 +83,6 @@ static int plan_add(struct plan *plan, const struct view *view, const struct sel
 
 static int plan_init(struct plan *plan, const struct view *view, const struct selection *selection, struct error *err)
 {
-	size_t i;
-	uint32_t j;
 	int code = 0;
 
 	*plan = (struct plan){ 0 };
@@ -93,10 +91,10 @@ static int plan_init(struct plan *plan, const struct view *view, const struct se
 	plan->reported = calloc(view->fabric->port_count + 1, sizeof(*plan->reported));
 	if (!plan->ports || !plan->index || !plan->reported)
 		code = err_nomem(err);
-	for (i = 0; i < view->fabric->node_count && code == 0; i++) {
+	for (size_t i = 0; i < view->fabric->node_count && code == 0; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
-		for (j = node->first_port; j < node->first_port + node->ports && code == 0; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports && code == 0; j++)
 			if (selection_has_port(selection, j))
 				code = plan_add(plan, view, selection, j, err);
 	}
@@ -130,7 +128,6 @@ static void print_plan(const struct clear_options *options, const struct view *v
 {
 	size_t excluded = plan->count - count_outcome(plan, CLEAR_UNTRIED);
 	char when[WHEN_SIZE];
-	int i;
 
 	printf("To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
 	       options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
@@ -140,7 +137,7 @@ static void print_plan(const struct clear_options *options, const struct view *v
 	if (plan->without_lid)
 		printf("  excluded: %zu port%s without a LID (link down)\n", plan->without_lid,
 		       plural(plan->without_lid));
-	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		size_t ports = clear_planned(clear, (enum clear_attribute)i);
 
 		if (ports)

@@ -169,9 +169,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	};
 	double interval_s = (double)options->interval_us / US_PER_S;
 	uint64_t ports = 0, mads;
-	size_t i;
 
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);

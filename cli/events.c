@@ -137,11 +137,10 @@ static int check_kind(const struct command *command, const char *kind, struct re
 	const struct event_query any = { .kind = kind, .limit = 1 };
 	struct nearest nearest;
 	bool found = false;
-	size_t i;
 	int code;
 
 	nearest_init(&nearest, kind);
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!strcmp(kinds[i], kind))
 			return 0;
 		nearest_offer(&nearest, kinds[i]);

@@ -97,9 +97,7 @@ static void node_view_init(const struct view *view, const struct map *locked, co
  */
 static enum port_word node_word(const struct node_view *node)
 {
-	int word;
-
-	for (word = WORD_SILENT; word >= WORD_MIRRORED; word--)
+	for (int word = WORD_SILENT; word >= WORD_MIRRORED; word--)
 		if (node->words[word])
 			return (enum port_word)word;
 	if (node->words[WORD_OK])
@@ -112,7 +110,6 @@ static void fill_place(struct result *result, const struct shape *shape, uint32_
 {
 	const struct node *node = &shape->fabric->nodes[index];
 	const struct shape_node *found = &shape->nodes[index];
-	uint32_t i;
 
 	result_text(result, CLASS, node_class_name(found->class));
 	if (found->tier)
@@ -124,7 +121,7 @@ static void fill_place(struct result *result, const struct shape *shape, uint32_
 	if (node->type == NODE_SWITCH)
 		return;
 	result_empty(result, RAILS);
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 		if (shape->ports[i].rail != SHAPE_NONE)
 			result_item(result, RAILS, "%s", shape->rails[shape->ports[i].rail].name);
 }
@@ -140,14 +137,13 @@ static void add_lid(struct result *result, uint16_t lid, bool first)
 static void fill_lids(struct result *result, const struct fabric *fabric, const struct node *node)
 {
 	bool first = true;
-	uint32_t i;
 
 	result_empty(result, LIDS);
 	if (node->type == NODE_SWITCH) {
 		add_lid(result, node->lid, true);
 		return;
 	}
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		add_lid(result, fabric->ports[i].lid, first);
 		first = first && !fabric->ports[i].lid;
 	}
@@ -190,14 +186,13 @@ static int show(const struct options *options, const struct view *view, const st
 	struct selection selection;
 	struct result *result;
 	bool more = true;
-	size_t i;
 	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
 	code = output_begin(options, false, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
-		for (i = 0; more && i < view->fabric->node_count; i++)
+		for (size_t i = 0; more && i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
 				more = put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]]);
 		code = output_end(result, 0, err);

@@ -5,9 +5,7 @@
 
 bool escape_is_plain(const char *bytes, size_t len)
 {
-	size_t i;
-
-	for (i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		if (bytes[i] < 0x20 || bytes[i] > 0x7e)
 			return false;
 	return true;

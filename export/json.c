@@ -39,10 +39,9 @@ static void append_members(const struct result *result, struct text *text, size_
 	const struct column *column = &result->columns[at];
 	const struct value *value = &result->values[at];
 	bool list = column->kind == COLUMN_LIST, record = result->options.record, any = false;
-	size_t i;
 
 	text_append_bytes(text, list ? "[" : "{", 1);
-	for (i = 0; i < value->member_count; i++) {
+	for (size_t i = 0; i < value->member_count; i++) {
 		const struct member *member = &value->members[i];
 
 		if (!list && (column->flags & COLUMN_OMIT_ZERO) && !member->value)
@@ -113,13 +112,12 @@ static bool json_row(struct result *result)
 {
 	bool record = result->options.record, any = false;
 	struct text *row = &result->scratch;
-	size_t i;
 
 	text_clear(row);
 	if (!record && !result->options.lines)
 		text_append(row, result->rows ? ",\n" : "\n");
 	text_append_bytes(row, "{", 1);
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		if (!column_is_in_data(&result->columns[i]))
 			continue;
 		if (any)

@@ -96,11 +96,10 @@ static json_t *tree_unsigned(uint64_t number)
 static void strings_match_jansson(void **state)
 {
 	struct text drawn = { 0 }, text = { 0 };
-	int i;
 
 	(void)state;
 	hostile_seed = 1;
-	for (i = 0; i < VALUES; i++) {
+	for (int i = 0; i < VALUES; i++) {
 		/* Each single byte first, then each at each place of texts up to LONG. */
 		enum { LONG = 19, LENGTHS = LONG * (LONG + 1) / 2 };
 		char plain[LONG];
@@ -150,11 +149,10 @@ static void integers_match_jansson(void **state)
 static void reals_match_jansson(void **state)
 {
 	struct text text = { 0 };
-	int i;
 
 	(void)state;
 	hostile_seed = 3;
-	for (i = 0; i < VALUES; i++) {
+	for (int i = 0; i < VALUES; i++) {
 		double number = draw_real();
 		char digits[32];
 		json_t *back;
@@ -213,10 +211,9 @@ static json_t *draw_members(struct result *result, size_t column)
 	size_t turn = hostile_random(2) ? 0 : hostile_random(3);
 	bool list = columns[column].kind == COLUMN_LIST, omit = columns[column].flags & COLUMN_OMIT_ZERO;
 	json_t *json = list ? json_array() : json_object();
-	size_t i;
 
 	result_empty(result, column);
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		uint64_t number = hostile_random(3) ? random_bits() : 0;
 		double real = hostile_random(9) ? (double)hostile_random(9) / 4 : NAN;
 		bool is_whole = real == floor(real);
@@ -297,9 +294,8 @@ static void draw_row(struct result *result, bool record, struct text *expected)
 {
 	json_t *object = json_object();
 	char *chars;
-	size_t i;
 
-	for (i = 0; i < COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		json_t *cell = draw_cell(result, i);
 
 		if (columns[i].flags & COLUMN_NO_DATA)
@@ -344,7 +340,6 @@ static void write_rows(const struct result_options *options, size_t rows)
 static void rows_match_jansson(void **state)
 {
 	struct result_options options = { .format = RESULT_JSON };
-	size_t i;
 
 	(void)state;
 	hostile_seed = 4;
@@ -353,7 +348,7 @@ static void rows_match_jansson(void **state)
 	write_rows(&options, ROWS);
 	options.lines = false;
 	options.record = true;
-	for (i = 0; i < ROWS; i++)
+	for (size_t i = 0; i < ROWS; i++)
 		write_rows(&options, 1);
 }
 

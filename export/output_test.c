@@ -53,10 +53,8 @@ static int pour(FILE *stream, enum result_format format, bool *ret_stopped, stru
 
 static void a_full_disk_is_an_error(void **state)
 {
-	int format;
-
 	(void)state;
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
 		FILE *full = fopen("/dev/full", "w");
 		struct error err = { 0 };
 		bool stopped;
@@ -72,11 +70,9 @@ static void a_full_disk_is_an_error(void **state)
 
 static void closed_pipe_is_no_error(void **state)
 {
-	int format;
-
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
 		int ends[2];
 		bool stopped;
 		FILE *stream;
@@ -144,10 +140,9 @@ static void no_output_before_the_result_is_complete(void **state)
 static void a_cell_for_which_memory_ran_out_is_an_error(void **state)
 {
 	static const struct column column = { .key = "list", .kind = COLUMN_TEXT };
-	int format;
 
 	(void)state;
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++)
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++)
 		for (int failed = 0; failed < 2; failed++) {
 			const struct result_options options = { .format = (enum result_format)format };
 			struct text list = { 0 };

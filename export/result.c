@@ -159,7 +159,6 @@ void result_hex(struct result *result, size_t column, const char *bytes, size_t 
 {
 	struct value *value = value_of(result, column, VALUE_TEXT);
 	char *digits;
-	size_t i;
 
 	text_clear(&value->chars);
 	digits = text_reserve(&value->chars, 2 * len);
@@ -167,7 +166,7 @@ void result_hex(struct result *result, size_t column, const char *bytes, size_t 
 		fail(result, ENOMEM);
 		return;
 	}
-	for (i = 0; i < len; i++) {
+	for (size_t i = 0; i < len; i++) {
 		*digits++ = "0123456789abcdef"[(unsigned char)bytes[i] >> 4];
 		*digits++ = "0123456789abcdef"[bytes[i] & 15];
 	}
@@ -280,9 +279,7 @@ void result_show(struct result *result, size_t column, const char *chars, enum c
 
 static void clear_row(struct result *result)
 {
-	size_t i;
-
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		free_items(result, i);
 		result->values[i].type = VALUE_NULL;
 		result->values[i].style = STYLE_PLAIN;
@@ -340,8 +337,6 @@ int result_finish(struct result *result, struct error *err)
 
 void result_destroy(struct result *result)
 {
-	size_t i;
-
 	if (!result)
 		return;
 	if (result->format->done)
@@ -351,7 +346,7 @@ void result_destroy(struct result *result)
 	text_done(&result->spool.memory);
 	if (result->spool.fd >= 0)
 		close(result->spool.fd);
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		free_items(result, i);
 		text_done(&result->values[i].chars);
 		text_done(&result->values[i].shown);

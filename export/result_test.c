@@ -293,11 +293,10 @@ static size_t strip_colours(char *chars, size_t len)
 static void tables_are_safe_and_fit_the_terminal(void **state)
 {
 	struct drawn row = { 0 };
-	unsigned width;
 
 	(void)state;
 	hostile_seed = 3;
-	for (width = 0; width < 220; width++) {
+	for (unsigned width = 0; width < 220; width++) {
 		const struct result_options options = { .width = width, .color = width % 2, .notes = true };
 		struct output output;
 		char *line, *save = NULL;
@@ -348,10 +347,9 @@ static void table_without_width_is_not_cut(void **state)
 	const struct result_options options = { .format = RESULT_TABLE };
 	struct drawn row = { 0 };
 	struct output output;
-	int i;
 
 	(void)state;
-	for (i = 0; i < 50; i++) {
+	for (int i = 0; i < 50; i++) {
 		char *safe;
 
 		begin(&output, &options);
@@ -376,10 +374,9 @@ static void unknown_value_is_not_zero(void **state)
 		"text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n,,,,,,\r\n",
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		const struct result_options options = { .format = formats[i] };
 		struct output output;
 
@@ -448,10 +445,9 @@ static void no_rows_are_an_empty_array_and_a_header(void **state)
 		"[]\n", "text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n",
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n",
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		const struct result_options options = { .format = formats[i] };
 		struct output output;
 

@@ -70,9 +70,8 @@ static bool add_row(struct result *result, bool titles)
 {
 	struct text *chars = &result->scratch;
 	bool ok = true;
-	size_t i;
 
-	for (i = 0; ok && i < result->column_count; i++) {
+	for (size_t i = 0; ok && i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
 		const struct value *value = &result->values[i];
 		bool shown = column_is_in_table(column);
@@ -114,9 +113,8 @@ static const char *cell_chars(const struct table *table, const struct table_cell
 static unsigned total_width(const struct result *result, const struct table *table, unsigned flexible)
 {
 	unsigned total = 0;
-	size_t i;
 
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		unsigned width = table->columns[i].natural;
 
 		if (table->columns[i].hidden)
@@ -132,12 +130,10 @@ static unsigned total_width(const struct result *result, const struct table *tab
 static void hide_until(struct result *result, struct table *table, unsigned priority, unsigned flexible,
 		       struct text *hidden)
 {
-	size_t i;
-
 	while (total_width(result, table, flexible) > result->options.width) {
 		size_t worst = SIZE_MAX;
 
-		for (i = 0; i < result->column_count; i++)
+		for (size_t i = 0; i < result->column_count; i++)
 			if (!table->columns[i].hidden && result->columns[i].priority >= priority &&
 			    (worst == SIZE_MAX || result->columns[i].priority >= result->columns[worst].priority))
 				worst = i;
@@ -164,9 +160,8 @@ static void share_width(struct result *result, struct table *table)
 {
 	unsigned total = total_width(result, table, FLEXIBLE_LEAST), limit = result->options.width;
 	bool grew = true;
-	size_t i;
 
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		struct table_column *column = &table->columns[i];
 
 		column->width = column->natural;
@@ -175,7 +170,7 @@ static void share_width(struct result *result, struct table *table)
 	}
 	while (limit && grew) {
 		grew = false;
-		for (i = 0; i < result->column_count && total < limit; i++) {
+		for (size_t i = 0; i < result->column_count && total < limit; i++) {
 			struct table_column *column = &table->columns[i];
 
 			if (column->hidden || column->width >= column->natural)
@@ -189,12 +184,10 @@ static void share_width(struct result *result, struct table *table)
 
 static void measure(struct result *result, struct table *table)
 {
-	size_t i, first;
-
-	for (i = 0; i < result->column_count; i++)
+	for (size_t i = 0; i < result->column_count; i++)
 		table->columns[i].hidden = !column_is_in_table(&result->columns[i]);
-	for (first = 0; first < table->cell_count; first += result->column_count)
-		for (i = 0; i < result->column_count; i++)
+	for (size_t first = 0; first < table->cell_count; first += result->column_count)
+		for (size_t i = 0; i < result->column_count; i++)
 			if (table->cells[first + i].columns > table->columns[i].natural)
 				table->columns[i].natural = table->cells[first + i].columns;
 	if (result->options.width)
@@ -298,12 +291,11 @@ static void write_line(struct result *result, const struct table_cell *cells)
 static void write_record(struct result *result, struct table *table)
 {
 	unsigned widest = 0;
-	size_t i;
 
-	for (i = 0; i < result->column_count; i++)
+	for (size_t i = 0; i < result->column_count; i++)
 		if (column_is_in_table(&result->columns[i]) && table->cells[i].columns > widest)
 			widest = table->cells[i].columns;
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		const struct table_cell *title = &table->cells[i], *cell = &table->cells[result->column_count + i];
 		enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
 
@@ -321,7 +313,6 @@ static void write_record(struct result *result, struct table *table)
 static bool table_end(struct result *result)
 {
 	struct table *table = result->state;
-	size_t i;
 
 	if (!result->rows && !add_row(result, true))
 		return false;
@@ -329,7 +320,7 @@ static bool table_end(struct result *result)
 	if (result->options.record && result->rows == 1)
 		write_record(result, table);
 	else
-		for (i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count)
+		for (size_t i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count)
 			write_line(result, &table->cells[i]);
 	if (result->notes.len) {
 		fputs(result->options.color ? style_on[STYLE_DIM] : "", result->stream);

@@ -27,9 +27,8 @@ static double as_real(const struct value *value)
 static void append_guid(struct text *text, uint64_t guid)
 {
 	char chars[18] = "0x";
-	size_t i;
 
-	for (i = sizeof(chars); i-- > 2; guid >>= 4)
+	for (size_t i = sizeof(chars); i-- > 2; guid >>= 4)
 		chars[i] = "0123456789abcdef"[guid & 15];
 	text_append_bytes(text, chars, sizeof(chars));
 }
@@ -88,9 +87,8 @@ void result_append_bytes(struct text *text, double bytes)
 static void append_members(const struct column *column, const struct value *value, struct text *text)
 {
 	const char *comma = "";
-	size_t i;
 
-	for (i = 0; i < value->member_count; i++) {
+	for (size_t i = 0; i < value->member_count; i++) {
 		const struct member *member = &value->members[i];
 
 		if (column->kind == COLUMN_LIST)

@@ -134,16 +134,14 @@ int balance_data(const struct balance_report *report, struct error *err)
 {
 	struct result *table;
 	bool more = true;
-	size_t i;
-	uint32_t j;
 	int code = output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err);
 
 	if (code < 0)
 		return code;
-	for (i = 0; more && i < report->shown_count; i++) {
+	for (size_t i = 0; more && i < report->shown_count; i++) {
 		uint32_t count = balance_group_of(report, &report->balance.results[report->shown[i]])->count;
 
-		for (j = 0; more && j < count; j++)
+		for (uint32_t j = 0; more && j < count; j++)
 			more = put_member(report, table, report->shown[i], j);
 	}
 	return output_end(table, 0, err);

@@ -92,7 +92,6 @@ static bool put_rails(const struct balance_report *report, struct result *table,
 	const struct balance_input input = input_of(report);
 	const struct shape *shape = report->shape;
 	size_t first, next, i;
-	uint32_t j;
 	bool more = true;
 
 	for (first = 0; more && first < shape->rail_count; first = next) {
@@ -100,7 +99,7 @@ static bool put_rails(const struct balance_report *report, struct result *table,
 
 		for (next = first; next < shape->rail_count && shape->rails[next].class == class; next++) {
 			amounts[next] = (struct balance_amount){ .kind = "rail", .index = (uint32_t)next };
-			for (j = 0; j < shape->rails[next].count; j++)
+			for (uint32_t j = 0; j < shape->rails[next].count; j++)
 				balance_amount_add(&input, shape->rail_ports[shape->rails[next].first + j],
 						   &amounts[next]);
 		}
@@ -168,7 +167,6 @@ static bool put_tier(const struct balance_report *report, struct result *table, 
 	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
 	const struct fabric *fabric = report->view.fabric;
 	size_t count = 0, i;
-	uint32_t j;
 
 	for (i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
@@ -176,7 +174,7 @@ static bool put_tier(const struct balance_report *report, struct result *table, 
 		if (report->shape->nodes[i].tier != tier)
 			continue;
 		amounts[count] = (struct balance_amount){ .kind = "switch", .index = (uint32_t)i };
-		for (j = node->first_port; j < node->first_port + node->ports; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			if (report->shape->ports[j].way == WAY_DOWN)
 				balance_amount_add(&input, j, &amounts[count]);
 		count++;
@@ -249,13 +247,12 @@ int balance_rails(const struct balance_report *report, struct error *err)
 						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *table;
-	unsigned tier;
 	int code = amounts ? output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
 
 	if (code == 0) {
 		bool more = put_rails(report, table, amounts) && put_planes(report, table, amounts);
 
-		for (tier = 2; more && tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
+		for (unsigned tier = 2; more && tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
 			more = put_tier(report, table, amounts, tier);
 		if (more)
 			put_hosts(report, table, amounts);

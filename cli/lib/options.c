@@ -143,12 +143,11 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 {
 	struct nearest nearest;
 	char name[64];
-	size_t i;
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed, "="), typed);
 	nearest_init(&nearest, name);
 	/* Of equally near options prefer the common ones, which come last. */
-	for (i = parser->count; i-- > 0;)
+	for (size_t i = parser->count; i-- > 0;)
 		nearest_offer(&nearest, parser->longs[i].name);
 	return options_usage_error(parser->command, err, "unknown option '--%s'%s%s%s", name,
 				   nearest.best ? ": did you mean '--" : "", nearest.best ? nearest.best : "",
@@ -196,10 +195,9 @@ static int parse_word(const struct command *command, const char *name, const cha
 		      struct error *err)
 {
 	struct nearest nearest;
-	int i;
 
 	nearest_init(&nearest, typed);
-	for (i = 0; words[i]; i++) {
+	for (int i = 0; words[i]; i++) {
 		if (!strcmp(words[i], typed))
 			return i;
 		nearest_offer(&nearest, words[i]);

@@ -182,10 +182,9 @@ static void invalid_option_is_one_line_with_usage(void **state)
 	struct options options;
 	struct own own;
 	struct error err;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		assert_int_equal(parse(refused[i].line, everything, &options, &own, &err), ERR_USAGE);
 		assert_int_equal(err.code, ERR_USAGE);
 		assert_non_null(strstr(err.text, refused[i].word));

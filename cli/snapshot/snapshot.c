@@ -153,10 +153,9 @@ static int load_infos(struct infos *infos, struct reader *reader, struct error *
 static int not_found(const struct infos *infos, const char *typed, bool or_time, struct error *err)
 {
 	struct nearest nearest;
-	size_t i;
 
 	nearest_init(&nearest, typed);
-	for (i = 0; i < infos->count; i++)
+	for (size_t i = 0; i < infos->count; i++)
 		nearest_offer(&nearest, infos->list[i].name);
 	if (nearest.best)
 		return err_set(err, ERR_USAGE, "unknown snapshot '%.64s'%s", typed, nearest_hint(&nearest));
@@ -168,16 +167,15 @@ static int not_found(const struct infos *infos, const char *typed, bool or_time,
 static int choose(const struct infos *infos, const char *typed, int64_t now_us, size_t *ret, struct error *err)
 {
 	int64_t at_us, least_us = INT64_MAX;
-	size_t i;
 
-	for (i = 0; i < infos->count; i++)
+	for (size_t i = 0; i < infos->count; i++)
 		if (!strcmp(infos->list[i].name, typed)) {
 			*ret = i;
 			return 0;
 		}
 	if (!is_time(typed, now_us, &at_us))
 		return not_found(infos, typed, true, err);
-	for (i = 0; i < infos->count; i++) {
+	for (size_t i = 0; i < infos->count; i++) {
 		int64_t away_us = infos->list[i].wall_us > at_us ? infos->list[i].wall_us - at_us
 								 : at_us - infos->list[i].wall_us;
 
@@ -298,10 +296,8 @@ static int remove_one(const struct snapshot_options *options, const char *name, 
 
 static int find_by(const struct command *command, const char *typed, enum diff_by *ret, struct error *err)
 {
-	int i;
-
 	*ret = DIFF_BY_PORT;
-	for (i = 0; typed && i < DIFF_BY_COUNT; i++)
+	for (int i = 0; typed && i < DIFF_BY_COUNT; i++)
 		if (!strcmp(typed, by_names[i])) {
 			*ret = (enum diff_by)i;
 			return 0;
@@ -377,9 +373,7 @@ static int run_subcommand(const struct command *command, const struct snapshot_o
  */
 static int hide_times(int argc, char **argv, char **hidden, struct error *err)
 {
-	int i;
-
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		struct text text = { 0 };
 
 		if (argv[i][0] != '-' || !isdigit((unsigned char)argv[i][1]))
@@ -394,9 +388,7 @@ static int hide_times(int argc, char **argv, char **hidden, struct error *err)
 
 static void unhide_times(struct options *options)
 {
-	int i;
-
-	for (i = 0; i < options->argc; i++)
+	for (int i = 0; i < options->argc; i++)
 		if (options->argv[i][0] == ' ' && options->argv[i][1] == '-')
 			options->argv[i]++;
 }

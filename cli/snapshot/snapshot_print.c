@@ -106,15 +106,14 @@ static void describe_columns(struct printer *printer)
 		[DIFF_BY_PORT] = "PORT", [DIFF_BY_LINK] = "A", [DIFF_BY_SWITCH] = "SWITCH", [DIFF_BY_HOST] = "HOST",
 	};
 	struct column *columns = printer->columns;
-	size_t i;
 
-	for (i = 0; i < COUNTED_COUNT; i++) {
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
 		printer->keys[i] = counted_key(i);
 		if (i >= COUNTER_COUNT && printer->keys[i])
 			printer->details[printer->detail_count++] = printer->keys[i];
 	}
 	memcpy(columns, about_columns, sizeof(about_columns));
-	for (i = 0; i < FIRST_SIDE; i++)
+	for (size_t i = 0; i < FIRST_SIDE; i++)
 		if (column_rows[i] && !(column_rows[i] & 1u << printer->by))
 			columns[i].key = columns[i].title = NULL;
 	columns[SUBJECT].title = titles[printer->by];
@@ -127,7 +126,7 @@ static void describe_columns(struct printer *printer)
 	}
 	if (printer->by == DIFF_BY_HOST)
 		columns[NODE].key = "host";
-	for (i = FIRST_SIDE; i < NOTE; i += SIDE_COUNT) {
+	for (size_t i = FIRST_SIDE; i < NOTE; i += SIDE_COUNT) {
 		columns[i + ERRORS].members = printer->keys + COUNTER_TRAFFIC_COUNT;
 		columns[i + ERRORS].member_count = COUNTER_COUNT - COUNTER_TRAFFIC_COUNT;
 		columns[i + DETAILS].members = printer->details;
@@ -140,9 +139,7 @@ static void describe_columns(struct printer *printer)
 
 static void put_traffic(struct printer *printer, size_t first, const struct counted *counters)
 {
-	size_t i;
-
-	for (i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+	for (size_t i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
 		size_t column = first + traffic_columns[i];
 		uint64_t value = counters[i].value;
 
@@ -158,9 +155,8 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 {
 	struct text shown = { 0 };
 	bool known = false;
-	size_t i;
 
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++) {
+	for (size_t i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++) {
 		const struct counted *one = &counters[i];
 		/* Detail counters are shown if they add to the counter that they split up. */
 		bool wanted = i < COUNTER_COUNT ||
@@ -179,12 +175,11 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 static void put_lists(struct printer *printer, size_t first, const struct counted *counters, bool is_sum)
 {
 	struct result *result = printer->result;
-	size_t i;
 
-	for (i = RESET; i <= UNKNOWN; i++)
+	for (size_t i = RESET; i <= UNKNOWN; i++)
 		if (!(is_sum && (i == RESET || i == SATURATED)))
 			result_empty(result, first + i);
-	for (i = 0; i < COUNTED_COUNT; i++) {
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
 		const char *key = printer->keys[i];
 
 		if (!key)
@@ -204,7 +199,6 @@ static void put_lists(struct printer *printer, size_t first, const struct counte
 static void put_side(struct printer *printer, size_t first, const struct diff_side *side)
 {
 	struct result *result = printer->result;
-	size_t i;
 
 	put_traffic(printer, first, side->counters);
 	if (printer->is_table) {
@@ -214,7 +208,7 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 	put_lists(printer, first, side->counters, !side->port);
 	result_empty(result, first + ERRORS);
 	result_empty(result, first + DETAILS);
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++)
+	for (size_t i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++)
 		if (side->counters[i].known)
 			result_member(result, first + (i < COUNTER_COUNT ? ERRORS : DETAILS), printer->keys[i],
 				      side->counters[i].value);
@@ -261,9 +255,8 @@ static void note_port(struct text *note, const struct diff_port *port, const cha
 	const struct difference *difference = &port->difference;
 	enum sample_status before = difference->status_before, after = difference->status_after;
 	bool reset = false, saturated = false;
-	size_t i;
 
-	for (i = 0; i < COUNTED_COUNT; i++) {
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
 		reset |= difference->counters[i].reset;
 		saturated |= difference->counters[i].saturated;
 	}
@@ -341,15 +334,13 @@ static void put_about_sum(struct printer *printer, const struct diff_row *row)
 
 static bool put_row(struct printer *printer, const struct diff_row *row)
 {
-	size_t i;
-
 	result_integer(printer->result, FROM, printer->diff->before->info.wall_us);
 	result_integer(printer->result, TO, printer->diff->after->info.wall_us);
 	if (row->name)
 		put_about_sum(printer, row);
 	else
 		put_about_port(printer, row);
-	for (i = 0; i < 2 && row->sides[i].counters; i++)
+	for (size_t i = 0; i < 2 && row->sides[i].counters; i++)
 		put_side(printer, FIRST_SIDE + i * SIDE_COUNT, &row->sides[i]);
 	if (printer->is_table)
 		put_note(printer, row);
@@ -361,12 +352,10 @@ static bool put_row(struct printer *printer, const struct diff_row *row)
 /* Is a row shown in tables: does it have a value, or a reason for a missing one? */
 static bool is_news(const struct diff_row *row)
 {
-	size_t i, side;
-
-	for (side = 0; side < 2 && row->sides[side].counters; side++) {
+	for (size_t side = 0; side < 2 && row->sides[side].counters; side++) {
 		const struct diff_port *port = row->sides[side].port;
 
-		for (i = 0; i < COUNTED_COUNT; i++)
+		for (size_t i = 0; i < COUNTED_COUNT; i++)
 			if (row->sides[side].counters[i].known && row->sides[side].counters[i].value)
 				return true;
 		if (port && !row->known && !difference_is_down(&port->difference))

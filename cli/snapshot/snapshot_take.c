@@ -44,12 +44,11 @@ struct taking {
 static int store_capabilities(struct taking *taking, const struct snapshot *snapshot, struct error *err)
 {
 	const struct fabric *fabric = snapshot->fabric;
-	size_t i;
 
 	taking->caps = calloc(fabric->node_count + 1, sizeof(*taking->caps));
 	if (!taking->caps)
 		return err_nomem(err);
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (snapshot->caps[i].known)
 			taking->caps[taking->caps_count++] =
 				(struct restored_caps){ fabric->nodes[i].guid, snapshot->caps[i] };

@@ -23,11 +23,10 @@ enum { SNAPSHOTS = 24 };
 static int make_snapshots(void **state)
 {
 	struct saved_writer *writer;
-	int i;
 
 	if (make_database(state) < 0 || saved_writer_open(db_path, &writer, NULL) < 0)
 		return -1;
-	for (i = 0; i < SNAPSHOTS; i++) {
+	for (int i = 0; i < SNAPSHOTS; i++) {
 		char name[8];
 		const struct saved_label label = { .name = name, .slow = true };
 
@@ -57,9 +56,7 @@ static json_t *diff_of(int from, int to, const char *by)
 /* Not planned in one of two sweeps? The model leaves such ports out of some sweeps: it is no truth about them. */
 static bool is_unplanned(int from, int to, uint64_t guid, uint8_t num)
 {
-	size_t i;
-
-	for (i = 0; i < model->port_count; i++)
+	for (size_t i = 0; i < model->port_count; i++)
 		if (model->nodes[model->ports[i].node].node.guid == guid && model->ports[i].num == num)
 			return (sweep_of(from)->truth[i].sampled &&
 				sweep_of(from)->truth[i].status == SAMPLE_UNPLANNED) ||
@@ -116,12 +113,11 @@ static const struct reading *reading_of(const struct model_truth *truth)
 static size_t check_port_row(const json_t *row, const struct model_truth *before, const struct model_truth *after)
 {
 	size_t numbers = 0;
-	int counter;
 
 	assert_text(row, "change", !before->sampled ? "came" : !after->sampled ? "went" : "both");
 	assert_text(row, "status_from", before->sampled ? sample_status_name(before->status) : NULL);
 	assert_text(row, "status_to", after->sampled ? sample_status_name(after->status) : NULL);
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; counter < COUNTER_COUNT; counter++)
 		numbers += check_counter(row, counter, reading_of(before), reading_of(after));
 	return numbers;
 }
@@ -129,11 +125,10 @@ static size_t check_port_row(const json_t *row, const struct model_truth *before
 static void diff_by_port_is_exact_or_unknown(void **state)
 {
 	size_t numbers = 0, rows_seen = 0, i;
-	int from, to;
 
 	(void)state;
-	for (from = 0; from < SNAPSHOTS - 1; from += 4)
-		for (to = from + 1; to < SNAPSHOTS; to += 3) {
+	for (int from = 0; from < SNAPSHOTS - 1; from += 4)
+		for (int to = from + 1; to < SNAPSHOTS; to += 3) {
 			json_t *rows = diff_of(from, to, "port");
 			size_t expected = 0, others = 0;
 
@@ -191,10 +186,9 @@ static size_t count_links(int to, const struct fabric *fabric, const struct fabr
 static void diff_by_link_shows_both_ends(void **state)
 {
 	size_t came = 0, went = 0, i;
-	int to;
 
 	(void)state;
-	for (to = 1; to < SNAPSHOTS; to++) {
+	for (int to = 1; to < SNAPSHOTS; to++) {
 		const struct fabric *before = sweep_of(0)->fabric, *after = sweep_of(to)->fabric;
 		json_t *links = diff_of(0, to, "link"), *ports = diff_of(0, to, "port");
 
@@ -230,10 +224,9 @@ static void diff_by_link_shows_both_ends(void **state)
 static void diff_by_switch_is_exact_or_a_bound(void **state)
 {
 	size_t exact = 0, bounds = 0, i, j;
-	int to;
 
 	(void)state;
-	for (to = 1; to < SNAPSHOTS; to++) {
+	for (int to = 1; to < SNAPSHOTS; to++) {
 		json_t *sums = diff_of(0, to, "switch"), *ports = diff_of(0, to, "port");
 
 		for (i = 0; i < json_array_size(sums); i++) {
@@ -278,11 +271,10 @@ static void every_format_is_complete(void **state)
 {
 	static const char *const bys[] = { "port", "link", "switch", "host" };
 	static const char *const forms[] = { "table", "csv" };
-	size_t by, form;
 
 	(void)state;
-	for (by = 0; by < 4; by++)
-		for (form = 0; form < 2; form++) {
+	for (size_t by = 0; by < 4; by++)
+		for (size_t form = 0; form < 2; form++) {
 			char line[96], *output;
 
 			snprintf(line, sizeof(line), "snapshot|diff|s2|s8|--all|--by|%s|--format|%s", bys[by],

@@ -276,7 +276,6 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 	const char *state = sm->state < 4 ? states[sm->state] : "unknown", *name = NULL;
 	const struct fabric *fabric = view->fabric;
 	char line[NODE_NAME_SIZE + 128];
-	size_t i;
 
 	if (sm->lid)
 		result_integer(result, SM_LID, sm->lid);
@@ -284,7 +283,7 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 		result_show(result, SM, sm->lid ? "does not respond" : "none: no master is known", STYLE_CRITICAL);
 		return;
 	}
-	for (i = 0; fabric && i < fabric->port_count; i++)
+	for (size_t i = 0; fabric && i < fabric->port_count; i++)
 		if (sm->guid && fabric->ports[i].guid == sm->guid)
 			name = fabric->nodes[fabric->ports[i].node].name;
 	result_unsigned(result, SM_GUID, sm->guid);
@@ -371,9 +370,8 @@ static void fill_not_polled(struct result *result, struct page *page)
 	const struct fabric *fabric = page->view.fabric;
 	int64_t unplanned = 0, mirrored = 0;
 	char line[192];
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		struct port_view port;
 
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
@@ -417,13 +415,12 @@ static void fill_fabric(struct result *result, const struct view *view, const st
 	const struct fabric *fabric = view->fabric;
 	int64_t switches = 0, hcas = 0, links = 0, active = 0, down = 0;
 	char line[128];
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		switches += fabric->nodes[i].type == NODE_SWITCH;
 		hcas += fabric->nodes[i].type == NODE_CA && !node_is_aggregation(&fabric->nodes[i]);
 	}
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		down += port_is_pollable(fabric, port) && port->state == PORT_DOWN;

@@ -151,10 +151,9 @@ static void status_counts_ports_by_status(void **state)
 {
 	json_t *status = run_json("status"), *rows = run_json("ports");
 	int64_t unplanned = 0, mirrored = 0;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < json_array_size(rows); i++) {
+	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const char *word = json_string_value(json_object_get(json_array_get(rows, i), "status"));
 
 		unplanned += !strcmp(word, "unplanned");

@@ -103,9 +103,7 @@ static void put_link(struct differ *differ, const char *change, const struct fab
 
 static void put_nodes(struct differ *differ, const char *change, const struct fabric *from, const struct fabric *in)
 {
-	uint32_t i;
-
-	for (i = 0; i < from->node_count && differ->more; i++)
+	for (uint32_t i = 0; i < from->node_count && differ->more; i++)
 		if (fabric_find_node(in, from->nodes[i].guid) == FABRIC_NONE)
 			put_node(differ, change, from, i);
 }
@@ -134,12 +132,10 @@ static bool same_rate(const struct port *a, const struct port *b)
 
 static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
 {
-	uint32_t i;
-
-	for (i = 0; i < before->port_count && differ->more; i++)
+	for (uint32_t i = 0; i < before->port_count && differ->more; i++)
 		if (is_linked(before, &before->ports[i]) && i < before->ports[i].peer && !same_link(before, i, after))
 			put_link(differ, "link-removed", before, i, &before->ports[i], NULL);
-	for (i = 0; i < after->port_count && differ->more; i++) {
+	for (uint32_t i = 0; i < after->port_count && differ->more; i++) {
 		const struct port *port = &after->ports[i], *was;
 
 		if (!is_linked(after, port) || i > port->peer)

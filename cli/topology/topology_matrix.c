@@ -87,13 +87,11 @@ static void fill_row(struct matrix *matrix, uint32_t row)
 
 static int fill_set(struct matrix *matrix, uint32_t number)
 {
-	uint32_t i;
-
 	matrix->row_count = matrix->column_count = 0;
-	for (i = 0; i < matrix->low_count; i++)
+	for (uint32_t i = 0; i < matrix->low_count; i++)
 		if (matrix->set[matrix->lows[i]] == number)
 			matrix->row_nodes[matrix->row_count++] = matrix->lows[i];
-	for (i = 0; i < matrix->high_count; i++) {
+	for (uint32_t i = 0; i < matrix->high_count; i++) {
 		if (matrix->set[matrix->highs[i]] != number)
 			continue;
 		matrix->column[matrix->highs[i]] = matrix->column_count;
@@ -103,7 +101,7 @@ static int fill_set(struct matrix *matrix, uint32_t number)
 	matrix->rows = malloc((size_t)matrix->row_count * matrix->column_count + 1);
 	if (!matrix->rows)
 		return -1;
-	for (i = 0; i < matrix->row_count; i++)
+	for (uint32_t i = 0; i < matrix->row_count; i++)
 		fill_row(matrix, i);
 	return 0;
 }
@@ -269,8 +267,6 @@ static void append_tier(const struct topology *topology, unsigned tier, unsigned
 
 void topology_matrix(const struct topology *topology, unsigned width, struct text *text)
 {
-	unsigned tier;
-
-	for (tier = 1; tier < topology->shape->tier_count; tier++)
+	for (unsigned tier = 1; tier < topology->shape->tier_count; tier++)
 		append_tier(topology, tier, width, text);
 }

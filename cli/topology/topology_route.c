@@ -85,11 +85,10 @@ static int find_lid(const struct fabric *fabric, const char *typed, struct end *
 {
 	char *rest;
 	unsigned long lid = strtoul(typed, &rest, 0);
-	uint32_t i;
 
 	if (*rest || !isdigit((unsigned char)*typed))
 		return ERR_USAGE;
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		if (!has_lid(fabric, &fabric->ports[i], lid))
 			continue;
 		*ret = (struct end){ i, (uint16_t)lid };
@@ -148,7 +147,6 @@ static int find_end(const struct view *view, char *typed, struct end *ret, struc
 	struct selection selection;
 	struct error as_name = { 0 }, as_lid = { 0 };
 	int code = selection_init(&selection, fabric, &typed, 1, &as_name);
-	uint32_t i;
 
 	*ret = (struct end){ FABRIC_NONE, 0 };
 	if (code < 0) {
@@ -156,10 +154,10 @@ static int find_end(const struct view *view, char *typed, struct end *ret, struc
 			return 0;
 		return err_set(err, code, "%s", as_lid.code ? as_lid.text : as_name.text);
 	}
-	for (i = 0; i < fabric->port_count && ret->port == FABRIC_NONE; i++)
+	for (uint32_t i = 0; i < fabric->port_count && ret->port == FABRIC_NONE; i++)
 		if (selection.named[i])
 			ret->port = i;
-	for (i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
+	for (uint32_t i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
 		if (selection.nodes[i])
 			code = port_of_node(view, i, &ret->port, err);
 	selection_done(&selection);
@@ -239,9 +237,7 @@ static bool put_hop(struct result *result, const struct view *view, const struct
 static void put_hops(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid,
 		     bool data)
 {
-	unsigned hop;
-
-	for (hop = 0; hop < trace->hops; hop++)
+	for (unsigned hop = 0; hop < trace->hops; hop++)
 		if (!put_hop(result, view, trace, hop, lid))
 			return;
 	if (trace->hops || !data)

@@ -44,9 +44,8 @@ static void put_switch(struct result *result, const struct topology *topology, u
 	const struct shape *shape = topology->shape;
 	const struct node *self = &topology->fabric->nodes[node];
 	int64_t hcas = 0, down = 0, up = 0, up_active = 0, up_expected;
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint8_t way = shape->ports[i].way;
 
 		hcas += way == WAY_HOST;
@@ -79,12 +78,11 @@ static void put_hca(struct result *result, const struct topology *topology, uint
 {
 	const struct shape *shape = topology->shape;
 	const struct node *self = &topology->fabric->nodes[node];
-	uint32_t i;
 
 	if (shape->nodes[node].host != SHAPE_NONE)
 		result_text(result, HOST, shape->hosts[shape->nodes[node].host].name);
 	result_empty(result, RAILS);
-	for (i = self->first_port; i < self->first_port + self->ports; i++)
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++)
 		if (shape->ports[i].rail != SHAPE_NONE)
 			result_item(result, RAILS, "%s", shape->rails[shape->ports[i].rail].name);
 }
@@ -110,12 +108,11 @@ static bool put_node(struct result *result, const struct topology *topology, uin
 static int put_nodes(const struct topology_options *options, const struct topology *topology, struct error *err)
 {
 	struct result *result;
-	uint32_t i;
 	int code = output_begin(&options->common, false, node_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;
-	for (i = 0; i < topology->fabric->node_count; i++)
+	for (uint32_t i = 0; i < topology->fabric->node_count; i++)
 		if (!put_node(result, topology, i))
 			break;
 	return output_end(result, 0, err);
@@ -158,25 +155,24 @@ static void put_lists(struct result *result, const struct topology *topology)
 	const struct shape *shape = topology->shape;
 	const struct fabric *fabric = topology->fabric;
 	char name[512], peer[512];
-	size_t i;
 
 	result_empty(result, S_RAILS);
 	result_empty(result, S_MISSING);
 	result_empty(result, S_SLOW);
 	result_empty(result, S_MISWIRED);
-	for (i = 0; i < shape->rail_count; i++)
+	for (size_t i = 0; i < shape->rail_count; i++)
 		if (shape->rails[i].class == CLASS_COMPUTE)
 			result_item(result, S_RAILS, "%s", shape->rails[i].name);
-	for (i = 0; i < shape->missing_count; i++)
+	for (size_t i = 0; i < shape->missing_count; i++)
 		result_item(result, S_MISSING, "%s - %s: %u of %u", fabric->nodes[shape->missing[i].low].name,
 			    fabric->nodes[shape->missing[i].high].name, shape->missing[i].links,
 			    shape->missing[i].expected);
-	for (i = 0; i < shape->slow_count; i++)
+	for (size_t i = 0; i < shape->slow_count; i++)
 		result_item(result, S_SLOW, "%s - %s: %.0f of %.0f Gb/s",
 			    shape_port_name(shape, shape->slow[i].port, name, sizeof(name)),
 			    shape_port_name(shape, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
 			    (double)shape->slow[i].bits_per_s / 1e9, (double)shape->slow[i].expected_bits_per_s / 1e9);
-	for (i = 0; i < shape->miswired_count; i++) {
+	for (size_t i = 0; i < shape->miswired_count; i++) {
 		uint32_t port = shape->miswired[i].port;
 
 		result_item(result, S_MISWIRED, "%s (rail %s) is on %s (rail %s)",
@@ -191,14 +187,13 @@ static void put_sums(struct result *result, const struct topology *topology)
 {
 	const struct shape *shape = topology->shape;
 	int64_t switches = 0, hcas = 0, up = 0, up_active = 0;
-	size_t i;
 
-	for (i = 0; i <= SHAPE_TIERS_MAX; i++) {
+	for (size_t i = 0; i <= SHAPE_TIERS_MAX; i++) {
 		switches += shape->tiers[i].switches;
 		up += shape->tiers[i].links_up;
 		up_active += shape->tiers[i].links_up_active;
 	}
-	for (i = 0; i < shape->host_count; i++)
+	for (size_t i = 0; i < shape->host_count; i++)
 		hcas += shape->hosts[i].count;
 	if (topology->wall_us)
 		result_integer(result, S_TIME, topology->wall_us);
