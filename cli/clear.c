@@ -223,8 +223,7 @@ static int check_reached(const struct plan *plan, struct error *err)
 		return 0;
 	if (plan->count == 1)
 		return err_set(err, ERR_UNAVAILABLE, "the port is unreachable: nothing was cleared");
-	return err_set(err, ERR_UNAVAILABLE, "all %zu ports are unreachable: nothing was cleared",
-		       plan->count);
+	return err_set(err, ERR_UNAVAILABLE, "all %zu ports are unreachable: nothing was cleared", plan->count);
 }
 
 static bool is_confirmed(void)

@@ -116,17 +116,13 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 
 static void fill(struct result *result, const char *path, const struct admin_info *info)
 {
-	char line[64];
-
 	result_text(result, DB, path);
 	result_bool(result, LIVE, info->live);
+	result_show(result, LIVE, info->live ? "live" : "not running", STYLE_PLAIN);
 	if (info->live && info->collector_pid) {
 		result_integer(result, COLLECTOR_PID, info->collector_pid);
-		snprintf(line, sizeof(line), "live, process %" PRId64, info->collector_pid);
-	} else {
-		snprintf(line, sizeof(line), "%s", info->live ? "live" : "not running");
+		result_showf(result, LIVE, STYLE_PLAIN, "live, process %" PRId64, info->collector_pid);
 	}
-	result_show(result, LIVE, line, STYLE_PLAIN);
 	if (info->created_us)
 		result_integer(result, CREATED, info->created_us);
 	result_integer(result, SCHEMA, info->schema_version);
@@ -144,9 +140,8 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	if (info->port_samples && info->data[DATA_RAW].rows) {
 		double bytes = (double)info->data[DATA_RAW].bytes / (double)info->port_samples;
 
-		snprintf(line, sizeof(line), "%.1f", bytes);
 		result_real(result, PER_SAMPLE, bytes);
-		result_show(result, PER_SAMPLE, line, STYLE_PLAIN);
+		result_showf(result, PER_SAMPLE, STYLE_PLAIN, "%.1f", bytes);
 	}
 	result_bool(result, ESTIMATED, info->estimated);
 	for (int kind = 0; kind < DATA_KIND_COUNT; kind++)

@@ -249,19 +249,40 @@ void result_number(struct result *result, size_t column, const char *name, doubl
 	add_member(result, column, &(struct member){ .name = name, .real = number, .is_real = true });
 }
 
+/* Return: for free(), or NULL. */
+__attribute__((format(printf, 2, 0)))
+static char *format_text(struct result *result, const char *fmt, va_list args)
+{
+	char *chars;
+
+	if (vasprintf(&chars, fmt, args) >= 0)
+		return chars;
+	fail(result, ENOMEM);
+	return NULL;
+}
+
 void result_item(struct result *result, size_t column, const char *fmt, ...)
 {
 	va_list args;
 	char *chars;
-	int len;
 
 	va_start(args, fmt);
-	len = vasprintf(&chars, fmt, args);
+	chars = format_text(result, fmt, args);
 	va_end(args);
-	if (len < 0)
-		fail(result, ENOMEM);
-	else
+	if (chars)
 		result_member(result, column, chars, 0);
+}
+
+void result_showf(struct result *result, size_t column, enum cell_style style, const char *fmt, ...)
+{
+	va_list args;
+	char *chars;
+
+	va_start(args, fmt);
+	chars = format_text(result, fmt, args);
+	va_end(args);
+	result_show(result, column, chars, style);
+	free(chars);
 }
 
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style)

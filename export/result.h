@@ -122,6 +122,10 @@ void result_append_bytes(struct text *text, double bytes);
 /* Tables only: replace the text of a cell (NULL: unchanged) and set its style. */
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style);
 
+/* result_showf - the same with formatted text. */
+void result_showf(struct result *result, size_t column, enum cell_style style, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* result_end_row - finish the row. Return: false after a failure. */
 bool result_end_row(struct result *result);
 

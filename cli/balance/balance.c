@@ -141,8 +141,7 @@ static int evaluate(struct balance_report *report, struct error *err)
 	if (code == 0 && !report->rails)
 		code = step_past(report, memory, err);
 	if (code == 0)
-		code = balance_read(report, report->since_us, report->until_us, false, NULL, 0, report->loads,
-				    err);
+		code = balance_read(report, report->since_us, report->until_us, false, NULL, 0, report->loads, err);
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)

@@ -140,8 +140,7 @@ static bool put_planes(const struct balance_report *report, struct result *table
 	balance_amounts_compare(amounts, shape->plane_count);
 	for (i = 0; more && i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
-		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count),
-			   NULL);
+		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count), NULL);
 		more = result_end_row(table);
 	}
 	return more;
@@ -235,8 +234,7 @@ static bool put_hosts(const struct balance_report *report, struct result *table,
 		more = result_end_row(table);
 	}
 	if (i < count || idle)
-		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i,
-			    idle);
+		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
 	return more;
 }
 

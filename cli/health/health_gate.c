@@ -89,8 +89,7 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 			return false;
 		}
 		if (sum->saturated & COUNTER_BIT(i)) {
-			text_appendf(reason, "has a saturated %s",
-				     counter_info((enum counter)i)->key);
+			text_appendf(reason, "has a saturated %s", counter_info((enum counter)i)->key);
 			return false;
 		}
 	}

@@ -165,7 +165,7 @@ static void put_value(struct result *result, size_t column, const struct metric 
 
 static bool put_step(struct result *result, const struct metric *metric, const struct series_step *step)
 {
-	char number[METRIC_VALUE_SIZE], shown[METRIC_VALUE_SIZE + 8];
+	char number[METRIC_VALUE_SIZE];
 
 	result_integer(result, TIME, step->from_us);
 	result_integer(result, UNTIL, step->until_us);
@@ -174,9 +174,8 @@ static bool put_step(struct result *result, const struct metric *metric, const s
 	put_value(result, MAX, metric, step->high);
 	if (step->has_total) {
 		result_unsigned(result, TOTAL, step->total);
-		snprintf(shown, sizeof(shown), "%s%s", step->at_least ? ">= " : "",
-			 metric_format_total(metric, step->total, number, sizeof(number)));
-		result_show(result, TOTAL, shown, STYLE_PLAIN);
+		result_showf(result, TOTAL, STYLE_PLAIN, "%s%s", step->at_least ? ">= " : "",
+			     metric_format_total(metric, step->total, number, sizeof(number)));
 	}
 	if (step->samples)
 		result_bool(result, AT_LEAST, step->at_least);

@@ -99,7 +99,7 @@ static bool put_row(struct result *result, const struct history *history, const 
 	const struct fabric *fabric = history->view.fabric;
 	const struct metric *metric = &history->metrics[0];
 	const struct port *port = &fabric->ports[row->index];
-	char number[METRIC_VALUE_SIZE], shown[METRIC_VALUE_SIZE + 8];
+	char number[METRIC_VALUE_SIZE];
 	const char *mark = row->value.at_least ? ">= " : "";
 
 	result_integer(result, SINCE, history->since_us);
@@ -113,15 +113,13 @@ static bool put_row(struct result *result, const struct history *history, const 
 	result_text(result, UNIT, metric->unit);
 	if (!isnan(row->mean)) {
 		result_real(result, MEAN, row->mean);
-		snprintf(shown, sizeof(shown), "%s%s", mark,
-			 metric_format_value(metric, row->mean, number, sizeof(number)));
-		result_show(result, MEAN, shown, STYLE_PLAIN);
+		result_showf(result, MEAN, STYLE_PLAIN, "%s%s", mark,
+			     metric_format_value(metric, row->mean, number, sizeof(number)));
 	}
 	if (row->value.has_total) {
 		result_unsigned(result, TOTAL, row->value.total);
-		snprintf(shown, sizeof(shown), "%s%s", mark,
-			 metric_format_total(metric, row->value.total, number, sizeof(number)));
-		result_show(result, TOTAL, shown, STYLE_PLAIN);
+		result_showf(result, TOTAL, STYLE_PLAIN, "%s%s", mark,
+			     metric_format_total(metric, row->value.total, number, sizeof(number)));
 	}
 	result_bool(result, AT_LEAST, row->value.at_least);
 	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);

@@ -416,8 +416,7 @@ void settings_append(const struct settings *settings, struct text *text)
 {
 	const char *section = "";
 
-	text_append(text,
-		    "; Settings of ibwire with their defaults, see ibwire-settings(5).\n");
+	text_append(text, "; Settings of ibwire with their defaults, see ibwire-settings(5).\n");
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		if (strcmp(section, table[i].section))
 			text_appendf(text, "\n[%s]\n", table[i].section);

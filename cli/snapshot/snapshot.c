@@ -367,32 +367,6 @@ static int run_subcommand(const struct command *command, const struct snapshot_o
 	}
 }
 
-/*
- * Relative times such as "-10m" are arguments, not options. A leading space hides them from getopt
- * and is removed by unhide_times().
- */
-static int hide_times(int argc, char **argv, char **hidden, struct error *err)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		struct text text = { 0 };
-
-		if (argv[i][0] != '-' || !isdigit((unsigned char)argv[i][1]))
-			continue;
-		text_appendf(&text, " %s", argv[i]);
-		if (text_failed(&text))
-			return err_nomem(err);
-		argv[i] = hidden[i] = text.chars;
-	}
-	return 0;
-}
-
-static void unhide_times(struct options *options)
-{
-	for (int i = 0; i < options->argc; i++)
-		if (options->argv[i][0] == ' ' && options->argv[i][1] == '-')
-			options->argv[i]++;
-}
-
 static int parse_and_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct snapshot_options options = {
@@ -422,23 +396,34 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 
 	if (code)
 		return code < 0 ? code : 0;
-	unhide_times(&options.common);
 	options.polling.timeout_ms = options.common.timeout_ms;
 	return run_subcommand(command, &options, err);
 }
 
+static bool is_relative_time(const char *arg)
+{
+	return arg[0] == '-' && isdigit((unsigned char)arg[1]);
+}
+
+/* Relative times such as "-10m" are arguments, not options: they are moved behind "--". */
 int snapshot_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	char **hidden = calloc((size_t)argc + 1, sizeof(*hidden));
-	int i, code;
+	static char end[] = "--";
+	char **sorted = calloc((size_t)argc + 2, sizeof(*sorted));
+	int options = 0, count = 0, code;
 
-	if (!hidden)
+	if (!sorted)
 		return err_nomem(err);
-	code = hide_times(argc, argv, hidden, err);
-	if (code == 0)
-		code = parse_and_run(command, argc, argv, err);
-	for (i = 0; i < argc; i++)
-		free(hidden[i]);
-	free(hidden);
+	while (options < argc && strcmp(argv[options], end))
+		options++;
+	for (int i = 0; i < options; i++)
+		if (!is_relative_time(argv[i]))
+			sorted[count++] = argv[i];
+	sorted[count++] = end;
+	for (int i = 0; i < argc; i++)
+		if (i > options || (i < options && is_relative_time(argv[i])))
+			sorted[count++] = argv[i];
+	code = parse_and_run(command, count, sorted, err);
+	free(sorted);
 	return code;
 }

@@ -119,8 +119,7 @@ static void append_cables(const struct topology *topology, struct text *text)
 	const struct shape *shape = topology->shape;
 
 	if (shape->missing_count)
-		text_appendf(text, "switch pairs with missing cables: %zu\n",
-			     shape->missing_count);
+		text_appendf(text, "switch pairs with missing cables: %zu\n", shape->missing_count);
 	for (size_t i = 0; i < shape->missing_count && i < LIST_MAX; i++)
 		text_appendf(text, "  %s - %s: %u of %u\n", shown(topology, shape->missing[i].low),
 			     shown(topology, shape->missing[i].high), shape->missing[i].links,
