@@ -81,7 +81,7 @@ static void assert_status(const json_t *row, const struct port *port, enum sampl
 		assert_string_equal(word, status == SAMPLE_BACKOFF ? "silent" : sample_status_name(status));
 }
 
-/* A port without numbers of its own shows its peer's, the other way round. Return: whether it does. */
+/* Check a port that mirrors its peer. Return: is it mirrored? */
 static bool is_mirrored(const json_t *rows, const json_t *row, const struct sweep *sweep, size_t sample)
 {
 	const struct fabric *fabric = sweep->fabric;
@@ -104,7 +104,7 @@ static void ports_match_the_newest_sweep(void **state)
 	size_t i, deltas = 0, pollable = 0;
 
 	(void)state;
-	/* A sweep may leave out ports that it did not plan to ask; they are shown all the same. */
+	/* Unplanned ports are shown, too. */
 	for (i = 0; i < sweep->fabric->port_count; i++)
 		pollable += port_is_pollable(sweep->fabric, &sweep->fabric->ports[i]);
 	assert_int_equal(json_array_size(rows), pollable);
@@ -138,7 +138,7 @@ static void ports_match_the_newest_sweep(void **state)
 	json_decref(rows);
 }
 
-/* Over a window a counter that was full in one of its sweeps is never taken for one without new errors. */
+/* A counter that was saturated in one sweep of the window is never reported as unchanged. */
 static void window_errors_are_the_sum_of_its_sweeps(void **state)
 {
 	const struct model_sweep *first = &model->sweeps[2], *last = &model->sweeps[SWEEPS - 1];
@@ -167,7 +167,7 @@ static void window_errors_are_the_sum_of_its_sweeps(void **state)
 	json_decref(rows);
 }
 
-/* The promised keys of `ports`, which are a stable interface. */
+/* The keys of `ports` are a stable interface. */
 static void ports_have_every_promised_key(void **state)
 {
 	static const char *const promised[] = {

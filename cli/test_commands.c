@@ -97,7 +97,7 @@ void assert_refused(const struct refused *refused, size_t count)
 		int code = run(refused[i].line, &output, &err);
 
 		if (code != refused[i].code || *output || !*err.text || strchr(err.text, '\n') ||
-		    !strstr(err.text, refused[i].says))
+		    !strstr(err.text, refused[i].error))
 			fail_msg("%s: %d \"%s\", \"%s\"", refused[i].line, code, err.text, output);
 		free(output);
 	}
@@ -154,7 +154,6 @@ void assert_number(const json_t *row, const char *key, double expected)
 		assert_true(fabs(json_number_value(value) - expected) <= 1e-9 * fabs(expected));
 }
 
-/* An integer, or its digits where it does not fit. */
 uint64_t unsigned_of(const json_t *value)
 {
 	if (json_is_string(value))

@@ -45,7 +45,7 @@ static double draw_real(void)
 	return isfinite(number) ? number : 0.5;
 }
 
-/* jansson leaves DEL as it is. */
+/* jansson does not escape DEL. */
 static char *dumped(json_t *json, size_t flags)
 {
 	char *chars = json_dumps(json, flags), *at;
@@ -100,7 +100,7 @@ static void strings_match_jansson(void **state)
 	(void)state;
 	hostile_seed = 1;
 	for (int i = 0; i < VALUES; i++) {
-		/* Each single byte first, then each at each place of texts up to LONG. */
+		/* Every byte at every position of texts up to LONG, then random text. */
 		enum { LONG = 19, LENGTHS = LONG * (LONG + 1) / 2 };
 		char plain[LONG];
 		const char *bytes = plain;
@@ -167,7 +167,7 @@ static void reals_match_jansson(void **state)
 			assert_true(json_real_value(back) == strtod(digits, NULL));
 		}
 		json_decref(back);
-		/* From 2.14.1 on jansson writes reals another way: the same numbers. */
+		/* jansson 2.14.1 and later format reals differently. */
 		if (JANSSON_VERSION_HEX < 0x020e01)
 			assert_as_dumped(&text, json_real(number));
 	}
@@ -197,7 +197,7 @@ static const struct column columns[] = {
 
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
-/* In the order of the list or another one; from the list, or the same name from elsewhere. */
+/* A name of the list, by its address or as a copy. */
 static const char *draw_name(size_t place)
 {
 	static char copies[3][40];
@@ -289,7 +289,7 @@ static json_t *draw_cell(struct result *result, size_t column)
 	return json;
 }
 
-/* @expected: what the tree of the row dumps as. */
+/* @expected: the row as jansson dumps it. */
 static void draw_row(struct result *result, bool record, struct text *expected)
 {
 	json_t *object = json_object();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Every format returns its input and no format prints unsafe text. */
+/* Each format preserves its input, and none prints unsafe text. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -90,7 +90,7 @@ static void put_row(struct result *result, const struct drawn *row)
 	assert_true(result_end_row(result));
 }
 
-/* A whole output of rows that are drawn from this seed on. */
+/* Output of random rows from a seed. */
 static void put_rows(struct output *output, const struct result_options *options, uint64_t seed, struct drawn *row,
 		     size_t rows)
 {
@@ -167,7 +167,7 @@ static void json_parses_back_to_the_same_cells(void **state)
 	text_done(&row.item);
 }
 
-/* One field of RFC 4180, its quotes removed. Return: what stands behind it. */
+/* Parse a field of RFC 4180. Return: the rest. */
 static const char *read_field(const char *at, struct text *field)
 {
 	text_clear(field);
@@ -270,7 +270,7 @@ static void csv_text_is_no_formula(void **state)
 	}
 }
 
-/* Without the colours that a table sets itself. */
+/* Remove the colours of the table. */
 static size_t strip_colours(char *chars, size_t len)
 {
 	size_t from = 0, to = 0;

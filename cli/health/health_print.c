@@ -211,14 +211,14 @@ static void print_hosts(const struct result_options *output, const struct findin
 	text_done(&text);
 }
 
-static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *said)
+static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *ack)
 {
 	struct text text = { 0 };
 	char until[WHEN_SIZE];
 
-	text_appendf(&text, "acknowledged by %s: %s", said->person, said->reason);
-	if (said->until_us)
-		text_appendf(&text, " (until %s)", when_format_local(said->until_us, until));
+	text_appendf(&text, "acknowledged by %s: %s", ack->person, ack->reason);
+	if (ack->until_us)
+		text_appendf(&text, " (until %s)", when_format_local(ack->until_us, until));
 	print_wrapped(output, "", text_chars(&text));
 	text_done(&text);
 }

@@ -164,7 +164,7 @@ static int find_subjects(struct history *history, struct subjects *subjects, str
 	return code < 0 ? err_set(err, code, "%s", at_end.text) : 0;
 }
 
-static int answer(struct history *history, struct error *err)
+static int show(struct history *history, struct error *err)
 {
 	struct subjects subjects;
 	int code = reader_history_range(history->view.reader, history->since_us, history->until_us, &history->range,
@@ -197,7 +197,7 @@ int history_run(const struct command *command, int argc, char **argv, struct err
 			 &history.view, err);
 	if (code < 0)
 		return code;
-	code = answer(&history, err);
+	code = show(&history, err);
 	view_done(&history.view);
 	return code;
 }

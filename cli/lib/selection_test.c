@@ -191,7 +191,7 @@ static void host_port_requires_an_hca_name(void **state)
 		{ .guid = 2, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_0" },
 		{ .guid = 3, .type = NODE_SWITCH, .port_count = 1, .desc = "leaf1" },
 	};
-	static const struct { const char *typed, *said; } wrong[] = {
+	static const struct { const char *typed, *error; } wrong[] = {
 		{ "node1/1", "'node1' is a host with 2 HCAs: use one of them, such as 'node1 mlx5_0'" },
 		{ "node2/1", "no node is called 'node2': 'ibwire nodes' lists them" },
 		{ "node1 mlx5_0/2", "node1 mlx5_0 has no port 2 (it has 1)" },
@@ -206,9 +206,9 @@ static void host_port_requires_an_hca_name(void **state)
 		struct error err = { 0 };
 
 		assert_int_equal(selection_init(&selection, fabric, &typed, 1, &err), ERR_USAGE);
-		assert_string_equal(err.text, wrong[i].said);
+		assert_string_equal(err.text, wrong[i].error);
 		assert_int_equal(selection_init_hosts(&selection, fabric, &typed, 1, &err), ERR_USAGE);
-		assert_string_equal(err.text, wrong[i].said);
+		assert_string_equal(err.text, wrong[i].error);
 	}
 	fabric_destroy(fabric);
 }

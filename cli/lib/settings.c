@@ -347,15 +347,15 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 {
 	struct parsing parsing = { .settings = ret };
 	struct text text = { 0 };
-	bool asked = path != NULL;
+	bool required = path != NULL;
 	int code, line;
 
 	defaults(ret);
 	if (!path && (path = getenv("IBWIRE_SETTINGS")) && *path)
-		asked = true;
+		required = true;
 	else if (!path)
 		path = SETTINGS_DEFAULT_PATH;
-	if (!asked && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+	if (!required && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	parsing.path = path;
 	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);

@@ -17,7 +17,7 @@
 #include "storage/saved.h"
 #include "storage/test/test_model.h"
 
-/* Snapshots "s0" to "s23" are of the sweeps behind those that are in the database. */
+/* Snapshots "s0" to "s23" follow the sweeps of the database. */
 enum { SNAPSHOTS = 24 };
 
 static int make_snapshots(void **state)
@@ -53,7 +53,7 @@ static json_t *diff_of(int from, int to, const char *by)
 	return run_json(line);
 }
 
-/* Not planned in one of two sweeps? The model leaves such ports out of some sweeps: it is no truth about them. */
+/* Is a port unplanned in one of two sweeps? The model then has no expected value. */
 static bool is_unplanned(int from, int to, uint64_t guid, uint8_t num)
 {
 	for (size_t i = 0; i < model->port_count; i++)
@@ -64,7 +64,7 @@ static bool is_unplanned(int from, int to, uint64_t guid, uint8_t num)
 	return true;
 }
 
-/* As it is shown: traffic as a key of its own, in bytes where it is words. NULL: an error counter. */
+/* Key of a traffic counter; data in bytes. NULL: an error counter. */
 static const char *traffic_key(int counter)
 {
 	switch (counter) {
@@ -79,7 +79,7 @@ static const char *traffic_key(int counter)
 	}
 }
 
-/* One counter of a row. @before, @after: NULL: it was not read then. Return: whether there is a number. */
+/* Check a counter of a row. @before, @after: NULL: not read. Return: is it known? */
 static bool check_counter(const json_t *row, int counter, const struct reading *before, const struct reading *after)
 {
 	const char *key = counter_info((enum counter)counter)->key, *traffic = traffic_key(counter);
@@ -104,7 +104,7 @@ static bool check_counter(const json_t *row, int counter, const struct reading *
 	return true;
 }
 
-/* A port by the model's truth: the reading of that sweep, or NULL. */
+/* The expected reading of a sweep, or NULL. */
 static const struct reading *reading_of(const struct model_truth *truth)
 {
 	return truth->sampled && truth->status == SAMPLE_OK ? &truth->reading : NULL;
@@ -156,7 +156,7 @@ static void diff_by_port_is_exact_or_unknown(void **state)
 	assert_true(numbers > rows_seen * 5);
 }
 
-/* The port at the other end in a fabric, where both have counters. */
+/* Are these ports linked in a fabric? */
 static bool link_in(const struct fabric *fabric, uint64_t guid, uint8_t num, uint64_t peer_guid, uint8_t peer_num)
 {
 	uint32_t port = fabric_find_port(fabric, guid, num);
@@ -220,7 +220,7 @@ static void diff_by_link_shows_both_ends(void **state)
 	assert_true(came && went);
 }
 
-/* Sums are of the ports that know the counter, and a bound where one does not. */
+/* A sum is a lower bound if the counter is unknown for a port. */
 static void diff_by_switch_is_exact_or_a_bound(void **state)
 {
 	size_t exact = 0, bounds = 0, i, j;
@@ -266,7 +266,7 @@ static void diff_by_switch_is_exact_or_a_bound(void **state)
 	assert_true(bounds > 0);
 }
 
-/* Every form, with every grouping, comes out whole; CSV has a cell for each column of each row. */
+/* Every format with every grouping. */
 static void every_format_is_complete(void **state)
 {
 	static const char *const bys[] = { "port", "link", "switch", "host" };

@@ -117,7 +117,7 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 			STAGE_END_US - 10 * MINUTE_US + INTERVAL_US);
 	check_moment(&stage);
 	stage_keys(&stage, "tlast tuesday\r");
-	assert_true(stage_shows("is no time"));
+	assert_true(stage_shows("is not a time"));
 	/* It can be mended, or left. */
 	assert_true(stage_shows("last tuesday_"));
 	stage_key(&stage, KEY_ESCAPE);
