@@ -304,8 +304,8 @@ static int clear_plan(const struct clear_options *options, const struct view *vi
 static int parse(const struct command *command, int argc, char **argv, struct clear_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "errors-only", 0, OPTION_FLAG, NULL, "clear error counters only, not data, packets and XmitWait",
-		  &ret->errors_only, 0 },
+		{ "errors-only", 0, OPTION_FLAG, NULL,
+		  "clear error counters only, not data, packets and XmitWait", &ret->errors_only, 0 },
 		{ "dry-run", 0, OPTION_FLAG, NULL, "show what would be cleared and exit", &ret->dry_run, 0 },
 		{ "yes", 'y', OPTION_FLAG, NULL, "do not ask for confirmation", &ret->yes, 0 },
 		{ 0 },

@@ -343,10 +343,11 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 		  &ret->watch, 0 },
 		{ "gate", 0, OPTION_TEXT, "HOSTS",
 		  "exit status 0 if the links of these hosts were clean for --for, else 2", &ret->gate, 0 },
-		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)", &ret->for_us, 0 },
+		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)",
+		  &ret->for_us, 0 },
 		{ "reason", 0, OPTION_TEXT, "TEXT", "ack: the reason", &ret->reason, 0 },
-		{ "explain", 'e', OPTION_TEXT, "KIND", "describe a finding kind, its thresholds and rationale, or all",
-		  &ret->explain, 0 },
+		{ "explain", 'e', OPTION_TEXT, "KIND",
+		  "describe a finding kind, its thresholds and rationale, or all", &ret->explain, 0 },
 		{ 0 },
 	};
 

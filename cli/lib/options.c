@@ -100,7 +100,7 @@ static void build_parser(struct parser *parser, unsigned common, const struct op
 	for (; specs && specs->name; specs++)
 		add_entry(parser, &(struct entry){
 			.name = specs->name, .letter = specs->letter, .argument = specs->argument, .help = specs->help,
-			.kind = specs->kind, .target = specs->target, .least = specs->least, .most = INT64_MAX,
+			.kind = (int)specs->kind, .target = specs->target, .least = specs->least, .most = INT64_MAX,
 		});
 	for (size_t i = 0; i < sizeof(commons) / sizeof(*commons); i++) {
 		struct entry entry = commons[i].entry;
