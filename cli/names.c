@@ -262,8 +262,7 @@ static int suggest(struct suggestion *suggestion, struct text *text)
 		nameless[i] = is_nameless(suggestion, i);
 	if (code == 0) {
 		find_positions(suggestion);
-		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it "
-			"(--node-name-map).\n"
+		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it (--node-name-map).\n"
 			    "# Check the names, edit them as needed, and save the file as\n# "
 			    OPTIONS_DEFAULT_NAME_MAP ".\n");
 		code = suggest_switches(suggestion, text);

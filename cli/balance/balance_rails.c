@@ -254,8 +254,8 @@ int balance_rails(const struct balance_report *report, struct error *err)
 			more = put_tier(report, table, amounts, tier);
 		if (more)
 			put_hosts(report, table, amounts);
-		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest "
-			"rail above the mean", when_format_local(report->since_us, from),
+		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest rail "
+			    "above the mean", when_format_local(report->since_us, from),
 			    when_format_local(report->until_us, until));
 		code = output_end(table, 0, err);
 	}

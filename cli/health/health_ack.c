@@ -42,8 +42,7 @@ static int parse_id(const char *typed, int64_t *ret, struct error *err)
 	errno = 0;
 	*ret = strtoll(digits, &end, 10);
 	if (end == digits || *end || errno || *ret < 1)
-		return err_set(err, ERR_USAGE, "'%.64s' is not a finding number (ibwire health shows them as "
-			"#12)",
+		return err_set(err, ERR_USAGE, "'%.64s' is not a finding number (ibwire health shows them as #12)",
 			       typed);
 	return 0;
 }

@@ -165,7 +165,7 @@ static int check_history(const struct gate *gate, const struct options *options,
 	if (status.first_wall_us && status.first_wall_us <= options->since_us + gate->span_us / 20)
 		return 0;
 	return err_set(err, ERR_UNAVAILABLE, "the history covers %s of the requested %s: try later, or use a "
-		"shorter --for", when_format_span(options->now_us - status.first_wall_us, have),
+		       "shorter --for", when_format_span(options->now_us - status.first_wall_us, have),
 		       when_format_span(gate->span_us, want));
 }
 

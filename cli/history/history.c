@@ -110,8 +110,8 @@ int history_nothing(const struct history *history, const struct subject *subject
 			"or start it with: ibwire collect");
 	if (range->after == range->until)
 		return err_set(err, ERR_UNAVAILABLE, "no samples between %s and %s; stored range: %s to %s "
-			"(--since, --until)", since, until, when_format_local(range->oldest_us,
-			       oldest), when_format_local(range->newest_us, newest));
+			       "(--since, --until)", since, until, when_format_local(range->oldest_us, oldest),
+			       when_format_local(range->newest_us, newest));
 	if (history->damage.count)
 		return err_set(err, ERR_IO,
 			       "samples of %s between %s and %s are unreadable: the database is damaged; see: "

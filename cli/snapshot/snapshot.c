@@ -342,10 +342,9 @@ static int run_subcommand(const struct command *command, const struct snapshot_o
 	if (i == WORDS)
 		return options_usage_error(command, err, "give a sub-command: take, list, diff or remove");
 	if (arguments < words[i].least || arguments > words[i].most)
-		return options_usage_error(command, err, words[i].most == 1 ? "%s requires the name of one "
-			"snapshot" :
-					   words[i].most ? "%s takes at most two snapshots" : "%s does not "
-					   	"take a name", word);
+		return options_usage_error(command, err, words[i].most == 0 ? "%s does not take a name" :
+					   words[i].most == 1 ? "%s requires the name of one snapshot" :
+					   "%s takes at most two snapshots", word);
 	code = check_options(command, options, i == TAKE, i == DIFF, err);
 	if (code == 0)
 		code = find_by(command, options->by, &by, err);

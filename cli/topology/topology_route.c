@@ -307,8 +307,7 @@ static int not_known(const struct view *view, const struct route_trace *trace, c
 		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
 			       view->names_shown.names[view->fabric->ports[to->port].node]);
 	if (trace->hops == ROUTE_HOPS_MAX)
-		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed "
-			"further",
+		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed further",
 			       ROUTE_HOPS_MAX);
 	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read before this time (ibwire "
 		"collect --routes)", view->names_shown.names[trace->at]);
