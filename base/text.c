@@ -188,13 +188,12 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size)
 		size_t chars = text_decode(bytes + from, len - from, &value);
 		bool plain = chars > 0 && text_is_safe(value) &&
 			     !(value == '\\' && from + 1 < len && bytes[from + 1] == 'x');
-		size_t i;
 
 		if (!chars)
 			chars = 1;
 		if (to + (plain ? chars : 4 * chars) >= size)
 			break;
-		for (i = 0; i < chars; i++) {
+		for (size_t i = 0; i < chars; i++) {
 			unsigned char byte = (unsigned char)bytes[from + i];
 
 			if (plain) {

@@ -300,10 +300,9 @@ static void tables_are_safe_and_fit_the_terminal(void **state)
 		const struct result_options options = { .width = width, .color = width % 2, .notes = true };
 		struct output output;
 		char *line, *save = NULL;
-		int i;
 
 		begin(&output, &options);
-		for (i = 0; i < 20; i++) {
+		for (int i = 0; i < 20; i++) {
 			draw_row(&row);
 			result_show(output.result, TEXT, NULL, (enum cell_style)hostile_random(STYLE_COUNT));
 			put_row(output.result, &row);
