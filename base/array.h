@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* array.h - room for one more element in an array that doubles */
+/* array.h - growing arrays that double their capacity */
 #ifndef IBWIRE_BASE_ARRAY_H
 #define IBWIRE_BASE_ARRAY_H
 
@@ -8,13 +8,12 @@
 
 /*
  * array_grow - make room for at least one more element
- * @array:     NULL at first
+ * @array:     NULL initially
  * @count:     elements in use
- * @capacity:  elements there is room for; updated
- * @size:      of one element, in bytes
+ * @capacity:  allocated elements; updated
+ * @size:      bytes per element
  *
- * Return: the array, perhaps moved; NULL where there is no memory: then the old
- * one is still there and as it was.
+ * Return: the array, perhaps moved; NULL without memory, and the old array is unchanged.
  */
 static inline void *array_grow(void *array, size_t count, size_t *capacity, size_t size)
 {

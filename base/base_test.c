@@ -19,15 +19,14 @@
 #include "base/text.h"
 #include "base/when.h"
 
-static void a_number_is_what_printf_makes_of_it(void **state)
+static void number_is_formatted_as_by_printf(void **state)
 {
 	static const uint64_t values[] = {
 		0, 1, 9, 10, 15, 16, 255, 65535, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX,
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		struct text text = { 0 }, expected = { 0 };
 
 		text_append_number(&text, values[i], 10);
@@ -40,18 +39,17 @@ static void a_number_is_what_printf_makes_of_it(void **state)
 	}
 }
 
-static void a_map_holds_what_was_put(void **state)
+static void map_returns_stored_values(void **state)
 {
 	struct map map = { 0 };
-	uint64_t key;
 	uint32_t value;
 
 	(void)state;
 	assert_false(map_get(&map, 0, &value));
-	for (key = 0; key < 100000; key++)
+	for (uint64_t key = 0; key < 100000; key++)
 		assert_int_equal(map_put(&map, key * key, (uint32_t)key), 0);
 	assert_int_equal(map_put(&map, 9, 77), 0);
-	for (key = 0; key < 100000; key++) {
+	for (uint64_t key = 0; key < 100000; key++) {
 		assert_true(map_get(&map, key * key, &value));
 		assert_int_equal(value, key == 3 ? 77 : key);
 	}
@@ -63,50 +61,44 @@ static void a_map_holds_what_was_put(void **state)
 static void text_grows(void **state)
 {
 	struct text text = { 0 };
-	int i;
 
 	(void)state;
 	assert_string_equal(text_chars(&text), "");
-	for (i = 0; i < 1000; i++)
+	for (int i = 0; i < 1000; i++)
 		text_appendf(&text, "%03d", i);
 	assert_int_equal(text.len, 3000);
 	assert_memory_equal(text_chars(&text) + 2997, "999", 4);
 	text_done(&text);
 }
 
-static const char *clean(const char *bytes)
+static void unsafe_characters_are_escaped(void **state)
 {
-	static char ret[300];
+	static const struct { const char *bytes, *clean; } cases[] = {
+		{ "  node0001 mlx5_0 ", "node0001 mlx5_0" }, { "a\x1b[31mb\x07", "a\\x1b[31mb\\x07" },
+		{ "tab\tnew\nline\r\x7f", "tab\\x09new\\x0aline\\x0d\\x7f" },
+		{ "gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80",
+		  "gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80" },
+		{ "cut \xe2\x82", "cut \\xe2\\x82" }, { "c1 \xc2\x9b" "31m", "c1 \\xc2\\x9b31m" },
+		{ "rtl \xe2\x80\xae" "cod", "rtl \\xe2\\x80\\xae" "cod" }, { "\\x1b", "\\x5cx1b" },
+		{ "a\\b", "a\\b" }, { "   ", "" },
+	};
+	char clean[300];
 
-	text_sanitise(bytes, strlen(bytes), ret, sizeof(ret));
-	return ret;
-}
-
-static void hostile_strings_become_harmless(void **state)
-{
 	(void)state;
-	assert_string_equal(clean("  node0001 mlx5_0 "), "node0001 mlx5_0");
-	assert_string_equal(clean("a\x1b[31mb\x07"), "a\\x1b[31mb\\x07");
-	assert_string_equal(clean("tab\tnew\nline\r\x7f"), "tab\\x09new\\x0aline\\x0d\\x7f");
-	assert_string_equal(clean("gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80"),
-			    "gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80");
-	assert_string_equal(clean("\xff\xc0\x80\xed\xa0\x80"), "\\xff\\xc0\\x80\\xed\\xa0\\x80");
-	assert_string_equal(clean("cut \xe2\x82"), "cut \\xe2\\x82");
-	assert_string_equal(clean("c1 \xc2\x9b" "31m"), "c1 \\xc2\\x9b31m");
-	assert_string_equal(clean("rtl \xe2\x80\xae" "cod"), "rtl \\xe2\\x80\\xae" "cod");
-	assert_string_equal(clean("\\x1b"), "\\x5cx1b");
-	assert_string_equal(clean("a\\b"), "a\\b");
-	assert_string_equal(clean("   "), "");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text_sanitise(cases[i].bytes, strlen(cases[i].bytes), clean, sizeof(clean));
+		assert_string_equal(clean, cases[i].clean);
+	}
 }
 
-/* Any bytes at all: valid UTF-8 without control characters comes out, within the size. */
-static void anything_becomes_printable(void **state)
+/* Output is valid UTF-8 without control characters, within the size. */
+static void any_bytes_become_printable(void **state)
 {
 	uint64_t random = 5;
-	int run;
 
 	(void)state;
-	for (run = 0; run < 100000; run++) {
+	for (int run = 0; run < 100000; run++) {
 		char bytes[64], ret[260], again[1100];
 		size_t size = 1 + (random >> 20) % sizeof(ret), i;
 
@@ -118,7 +110,7 @@ static void anything_becomes_printable(void **state)
 		assert_true(strlen(ret) < size);
 		for (i = 0; ret[i]; i++)
 			assert_true((unsigned char)ret[i] >= 0x20 && ret[i] != 0x7f);
-		/* Valid UTF-8 passes through unchanged: nothing in it is escaped a second time, but "\x". */
+		/* Clean text is unchanged, except that "\x" is escaped. */
 		text_sanitise(ret, strlen(ret), again, sizeof(again));
 		for (i = 0; again[i]; i++)
 			assert_false(again[i] == '\\' && again[i + 1] == 'x' && strncmp(again + i, "\\x5cx", 5) &&
@@ -128,7 +120,7 @@ static void anything_becomes_printable(void **state)
 	}
 }
 
-static void columns_count_what_a_terminal_shows(void **state)
+static void columns_are_terminal_columns(void **state)
 {
 	(void)state;
 	assert_int_equal(text_columns("abc"), 3);
@@ -138,7 +130,7 @@ static void columns_count_what_a_terminal_shows(void **state)
 	assert_int_equal(text_prefix_bytes("abc", 2), 2);
 }
 
-static void distances_are_right(void **state)
+static void distance_is_levenshtein(void **state)
 {
 	(void)state;
 	assert_int_equal(text_distance("ports", "ports"), 0);
@@ -147,44 +139,10 @@ static void distances_are_right(void **state)
 	assert_int_equal(text_distance("kitten", "sitting"), 3);
 }
 
-static void times_read_as_people_type_them(void **state)
+static void utc_time_is_formatted_as_by_strftime(void **state)
 {
-	const int64_t now_us = 1795183200123456; /* 2026-11-20T14:00:00.123456Z */
-	char text[WHEN_SIZE];
-	struct error err;
-	int64_t us = 0;
-
 	(void)state;
-	setenv("TZ", "CET-1", 1);
-	tzset();
-	assert_int_equal(when_parse("now", now_us, &us, NULL), 0);
-	assert_true(us == now_us);
-	assert_int_equal(when_parse("-10m", now_us, &us, NULL), 0);
-	assert_true(us == now_us - 600000000);
-	assert_int_equal(when_parse("-3d", now_us, &us, NULL), 0);
-	assert_true(us == now_us - 3LL * 86400 * 1000000);
-	assert_int_equal(when_parse("2026-11-20T14:00:00.123456Z", now_us, &us, NULL), 0);
-	assert_true(us == now_us);
-	assert_int_equal(when_parse("2026-11-20T15:00:00.123456+01:00", now_us, &us, NULL), 0);
-	assert_true(us == now_us);
-	assert_int_equal(when_parse("2026-11-20 15:00", now_us, &us, NULL), 0);
-	assert_true(us == now_us - 123456);
-	assert_string_equal(when_format_utc(now_us, text), "2026-11-20T14:00:00.123456Z");
-	assert_string_equal(when_format_utc(-1, text), "1969-12-31T23:59:59.999999Z");
-	assert_string_equal(when_format_local(now_us, text), "2026-11-20 15:00:00 CET");
-	us = 42;
-	assert_int_equal(when_parse("tomorrowish", now_us, &us, &err), ERR_USAGE);
-	assert_int_equal(when_parse("2026-11-20T14:00:00Zx", now_us, &us, &err), ERR_USAGE);
-	assert_int_equal(when_parse("-", now_us, &us, &err), ERR_USAGE);
-	assert_int_equal(us, 42);
-}
-
-static void data_times_are_what_strftime_makes_of_them(void **state)
-{
-	uint64_t i;
-
-	(void)state;
-	for (i = 0; i < 100000; i++) {
+	for (uint64_t i = 0; i < 100000; i++) {
 		/* Of years 1000 to 9999 (strftime() does not fill up earlier ones), ends of days among them. */
 		int64_t s = (int64_t)(map_mix(i) % 284012524800) - 30610224000;
 		int64_t fraction_us = (int64_t)(map_mix(~i) % 1000000);
@@ -198,88 +156,91 @@ static void data_times_are_what_strftime_makes_of_them(void **state)
 	}
 }
 
-static void any_time_has_a_text(void **state)
+static void extreme_times_are_formatted(void **state)
 {
 	static const struct { int64_t us; const char *text; } edges[] = {
+		{ -1, "1969-12-31T23:59:59.999999Z" }, { 1795183200123456, "2026-11-20T14:00:00.123456Z" },
 		{ INT64_MAX, "294247-01-10T04:00:54.775807Z" }, { INT64_MIN, "-290308-12-21T19:59:05.224192Z" },
 		{ INT64_C(-62135596800000000), "0001-01-01T00:00:00.000000Z" },
 	};
 	char text[WHEN_SIZE];
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
 		assert_string_equal(when_format_utc(edges[i].us, text), edges[i].text);
 }
 
-/* A typed time in the zone that TZ names, as local text of the same zone; "refused" where it is none. */
+static void set_zone(const char *zone)
+{
+	setenv("TZ", zone, 1);
+	tzset();
+}
+
+/* Parse a time and format it as local time; "rejected" if it is invalid. */
 static const char *local_of(const char *typed, const char *now)
 {
 	static char text[WHEN_SIZE];
-	int64_t now_us, us;
+	int64_t now_us, us = 42;
 
 	assert_int_equal(when_parse(now, 0, &now_us, NULL), 0);
-	if (when_parse(typed, now_us, &us, NULL) < 0)
-		return "refused";
-	return when_format_local(us, text);
+	if (when_parse(typed, now_us, &us, NULL) == 0)
+		return when_format_local(us, text);
+	assert_int_equal(us, 42);
+	return "rejected";
 }
 
-static void days_count_back_from_now(void **state)
+static void times_are_parsed_relative_to_now_and_zone(void **state)
 {
-	const char *const now = "2026-11-21T14:30:00+01:00"; /* a Saturday */
+	static const char saturday[] = "2026-11-21T14:30:00.5+01:00";
+	static const struct { const char *typed, *now, *local; } cases[] = {
+		{ "now", saturday, "2026-11-21 14:30:00 CET" }, { "-10m", saturday, "2026-11-21 14:20:00 CET" },
+		{ "-3d", saturday, "2026-11-18 14:30:00 CET" },
+		{ "2026-11-20T14:00:00.123456Z", saturday, "2026-11-20 15:00:00 CET" },
+		{ "2026-11-20T15:00:00+01:00", saturday, "2026-11-20 15:00:00 CET" },
+		{ "today", saturday, "2026-11-21 00:00:00 CET" },
+		{ "today 18:00", saturday, "2026-11-21 18:00:00 CET" },
+		{ "yesterday", saturday, "2026-11-20 00:00:00 CET" },
+		{ "Yesterday 14:00:30", saturday, "2026-11-20 14:00:30 CET" },
+		{ "14:00", saturday, "2026-11-21 14:00:00 CET" }, { "14:30", saturday, "2026-11-21 14:30:00 CET" },
+		{ "14:31", saturday, "2026-11-20 14:31:00 CET" }, { "sat 14:00", saturday, "2026-11-21 14:00:00 CET" },
+		{ "Sat 15:00", saturday, "2026-11-14 15:00:00 CET" }, { "Sat", saturday, "2026-11-21 00:00:00 CET" },
+		{ "Mon 14:00", saturday, "2026-11-16 14:00:00 CET" },
+		{ "sunday", saturday, "2026-11-15 00:00:00 CET" },
+		/* Across the end of summer time, of a month and of a year. */
+		{ "Sat 15:00", "2026-10-26T10:00:00Z", "2026-10-24 15:00:00 CEST" },
+		{ "yesterday 12:00", "2026-11-01T10:00:00Z", "2026-10-31 12:00:00 CET" },
+		{ "Thu", "2027-01-01T10:00:00Z", "2026-12-31 00:00:00 CET" },
+		/* 2026-10-25, 03:00 CEST becomes 02:00 CET; 2026-03-29, 02:00 CET becomes 03:00 CEST. */
+		{ "2026-10-25 01:59", saturday, "2026-10-25 01:59:00 CEST" },
+		{ "2026-10-25 02:30", saturday, "2026-10-25 02:30:00 CEST" },
+		{ "2026-10-25T02:30:00+01:00", saturday, "2026-10-25 02:30:00 CET" },
+		{ "2026-10-25 03:00", saturday, "2026-10-25 03:00:00 CET" },
+		{ "2026-03-29 01:59", saturday, "2026-03-29 01:59:00 CET" },
+		{ "2026-03-29 02:30", saturday, "2026-03-29 03:30:00 CEST" },
+		{ "2026-03-29 03:00", saturday, "2026-03-29 03:00:00 CEST" },
+		{ "today", "2026-03-29T10:00:00Z", "2026-03-29 00:00:00 CET" },
+		{ "yesterday 14:00", "2026-10-25T10:00:00Z", "2026-10-24 14:00:00 CEST" },
+	};
+	int64_t us;
 
 	(void)state;
-	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
-	tzset();
-	assert_string_equal(local_of("today", now), "2026-11-21 00:00:00 CET");
-	assert_string_equal(local_of("today 18:00", now), "2026-11-21 18:00:00 CET");
-	assert_string_equal(local_of("yesterday", now), "2026-11-20 00:00:00 CET");
-	assert_string_equal(local_of("Yesterday 14:00:30", now), "2026-11-20 14:00:30 CET");
-	assert_string_equal(local_of("14:00", now), "2026-11-21 14:00:00 CET");
-	assert_string_equal(local_of("14:30", now), "2026-11-21 14:30:00 CET");
-	assert_string_equal(local_of("14:31", now), "2026-11-20 14:31:00 CET");
-	assert_string_equal(local_of("sat 14:00", now), "2026-11-21 14:00:00 CET");
-	assert_string_equal(local_of("Sat 15:00", now), "2026-11-14 15:00:00 CET");
-	assert_string_equal(local_of("Sat", now), "2026-11-21 00:00:00 CET");
-	assert_string_equal(local_of("Mon 14:00", now), "2026-11-16 14:00:00 CET");
-	assert_string_equal(local_of("sunday", now), "2026-11-15 00:00:00 CET");
-	/* Back over the end of summer time, the month and the year. */
-	assert_string_equal(local_of("Sat 15:00", "2026-10-26T10:00:00Z"), "2026-10-24 15:00:00 CEST");
-	assert_string_equal(local_of("yesterday 12:00", "2026-11-01T10:00:00Z"), "2026-10-31 12:00:00 CET");
-	assert_string_equal(local_of("Thu", "2027-01-01T10:00:00Z"), "2026-12-31 00:00:00 CET");
+	set_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(local_of(cases[i].typed, cases[i].now), cases[i].local);
+	assert_int_equal(when_parse("2026-11-20T14:00:00.123456Z", 0, &us, NULL), 0);
+	assert_true(us == 1795183200123456);
+	set_zone("UTC0");
+	assert_string_equal(local_of("2026-07-01 12:00", saturday), "2026-07-01 12:00:00 UTC");
 }
 
-static void clocks_that_are_put_forward_or_back_are_understood(void **state)
-{
-	const char *const now = "2026-11-21T14:30:00Z";
-
-	(void)state;
-	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
-	tzset();
-	/* 2026-10-25, 03:00 CEST becomes 02:00 CET; 2026-03-29, 02:00 CET becomes 03:00 CEST. */
-	assert_string_equal(local_of("2026-10-25 01:59", now), "2026-10-25 01:59:00 CEST");
-	assert_string_equal(local_of("2026-10-25 02:30", now), "2026-10-25 02:30:00 CEST");
-	assert_string_equal(local_of("2026-10-25T02:30:00+01:00", now), "2026-10-25 02:30:00 CET");
-	assert_string_equal(local_of("2026-10-25 03:00", now), "2026-10-25 03:00:00 CET");
-	assert_string_equal(local_of("2026-03-29 01:59", now), "2026-03-29 01:59:00 CET");
-	assert_string_equal(local_of("2026-03-29 02:30", now), "2026-03-29 03:30:00 CEST");
-	assert_string_equal(local_of("2026-03-29 03:00", now), "2026-03-29 03:00:00 CEST");
-	assert_string_equal(local_of("today", "2026-03-29T10:00:00Z"), "2026-03-29 00:00:00 CET");
-	assert_string_equal(local_of("yesterday 14:00", "2026-10-25T10:00:00Z"), "2026-10-24 14:00:00 CEST");
-	setenv("TZ", "UTC0", 1);
-	tzset();
-	assert_string_equal(local_of("2026-07-01 12:00", now), "2026-07-01 12:00:00 UTC");
-}
-
-/* Every hour of two years, as it is shown, is read as that time; but for the second of an hour that comes twice. */
-static void a_local_time_is_read_as_it_is_shown(void **state)
+/* Every half hour of two years; of a repeated hour the first is returned. */
+static void formatted_local_time_is_parsed_back(void **state)
 {
 	int64_t us, back, twice = 0;
 	char shown[WHEN_SIZE];
 
 	(void)state;
-	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
-	tzset();
+	set_zone("CET-1CEST,M3.5.0,M10.5.0/3");
 	for (us = 1767225600000000; us < 1767225600000000 + 730 * 86400000000LL; us += 1800000000) {
 		when_format_local(us, shown);
 		shown[19] = '\0';
@@ -290,20 +251,20 @@ static void a_local_time_is_read_as_it_is_shown(void **state)
 	assert_int_equal(twice, 4);
 }
 
-static void wrong_times_are_refused(void **state)
+static void invalid_times_are_rejected(void **state)
 {
 	static const char *const wrong[] = {
 		"", " ", "today ", "today14:00", "todayish", "25:00", "14:60", "14", "14:0", "1400", "Mo 14:00",
 		"Mon  14:00", "14:00 Mon", "14:00Z", "yesterday 14:00Z", "2026-02-30", "2026-13-01", "2026-11-20 ",
 		"2026-11-20T", "2026-11-20x", "2026-11-20T14", "2026-11-20T14:00:00+25:00", "2026-11-20 14:00+1:0",
-		"-0m", "- 10m", "noon", "thursdays",
+		"-0m", "-", "- 10m", "noon", "thursdays", "tomorrowish", "2026-11-20T14:00:00Zx",
 	};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_string_equal(local_of(wrong[i], "2026-11-21T14:30:00Z"), "refused");
-	/* Any bytes: a time or a refusal. */
+		assert_string_equal(local_of(wrong[i], "2026-11-21T14:30:00Z"), "rejected");
+	/* Any text is a time or rejected. */
 	for (uint64_t run = 0; run < 100000; run++) {
 		static const char some[] = "0123456789:-+ .TZ todayMon";
 		uint64_t random = map_mix(run);
@@ -319,30 +280,29 @@ static void wrong_times_are_refused(void **state)
 
 static void spans_have_units_and_bounds(void **state)
 {
+	static const struct { const char *typed; int64_t us; } valid[] = {
+		{ "10", 10000000 }, { "500ms", 500000 }, { "1.5h", 5400000000 },
+	};
+	static const char *const invalid[] = { "0", "-1s", "10 parsecs", "1e300d", "nan" };
+	static const struct { int64_t us; const char *text; } formats[] = {
+		{ 850, "850 us" }, { 31200, "31.2 ms" }, { 4200000, "4.2 s" }, { 750000000, "12m30s" },
+		{ 11100000000, "3h05m" }, { 4 * 86400000000 + 7200000000, "4d02h" }, { -4200000, "?" },
+	};
 	char text[WHEN_SIZE];
 	int64_t us = 0;
 
 	(void)state;
-	assert_int_equal(when_span_parse("10", &us, NULL), 0);
-	assert_int_equal(us, 10000000);
-	assert_int_equal(when_span_parse("500ms", &us, NULL), 0);
-	assert_int_equal(us, 500000);
-	assert_int_equal(when_span_parse("1.5h", &us, NULL), 0);
-	assert_true(us == 5400000000);
-	assert_int_equal(when_span_parse("0", &us, NULL), ERR_USAGE);
-	assert_int_equal(when_span_parse("-1s", &us, NULL), ERR_USAGE);
-	assert_int_equal(when_span_parse("10 parsecs", &us, NULL), ERR_USAGE);
-	assert_int_equal(when_span_parse("1e300d", &us, NULL), ERR_USAGE);
-	assert_int_equal(when_span_parse("nan", &us, NULL), ERR_USAGE);
-	assert_string_equal(when_format_span(850, text), "850 us");
-	assert_string_equal(when_format_span(31200, text), "31.2 ms");
-	assert_string_equal(when_format_span(4200000, text), "4.2 s");
-	assert_string_equal(when_format_span(750000000, text), "12m30s");
-	assert_string_equal(when_format_span(11100000000, text), "3h05m");
-	assert_string_equal(when_format_span(-4200000, text), "?");
+	for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++) {
+		assert_int_equal(when_span_parse(valid[i].typed, &us, NULL), 0);
+		assert_true(us == valid[i].us);
+	}
+	for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++)
+		assert_int_equal(when_span_parse(invalid[i], &us, NULL), ERR_USAGE);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		assert_string_equal(when_format_span(formats[i].us, text), formats[i].text);
 }
 
-static void an_age_is_never_negative(void **state)
+static void age_is_never_negative(void **state)
 {
 	const int64_t now_us = 1795183200123456, minute_us = 60000000;
 	char text[WHEN_AGE_SIZE];
@@ -377,7 +337,7 @@ static void an_error_is_one_line(void **state)
 	assert_string_equal(err.text, "near \"CREATE  TABLE \"");
 }
 
-static void a_file_that_a_user_names_neither_fills_memory_nor_blocks(void **state)
+static void input_file_is_limited_in_size_and_time(void **state)
 {
 	char folder[] = "text_read.XXXXXX", name[32];
 	struct text text = { 0 };
@@ -393,7 +353,7 @@ static void a_file_that_a_user_names_neither_fills_memory_nor_blocks(void **stat
 	assert_unread(name, 1000, "nothing was written to this pipe");
 	unlink(name);
 	rmdir(folder);
-	/* As the shell's <(...): the writer has ended. */
+	/* Like the shell's <(...): the writer has ended. */
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(write(ends[1], "0x1 name", 8), 8);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
@@ -401,7 +361,7 @@ static void a_file_that_a_user_names_neither_fills_memory_nor_blocks(void **stat
 	assert_int_equal(text_read_file(name, "", 8, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), "0x1 name");
 	close(ends[0]);
-	/* The writer begins when it is waited for, or before. */
+	/* The writer may begin before or after the reader. */
 	assert_int_equal(pipe(ends), 0);
 	if (!fork())
 		_exit(write(ends[1], " more", 5) != 5);
@@ -419,24 +379,22 @@ static void a_file_that_a_user_names_neither_fills_memory_nor_blocks(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_map_holds_what_was_put),
+		cmocka_unit_test(map_returns_stored_values),
 		cmocka_unit_test(text_grows),
-		cmocka_unit_test(a_number_is_what_printf_makes_of_it),
-		cmocka_unit_test(hostile_strings_become_harmless),
-		cmocka_unit_test(anything_becomes_printable),
-		cmocka_unit_test(columns_count_what_a_terminal_shows),
-		cmocka_unit_test(distances_are_right),
-		cmocka_unit_test(times_read_as_people_type_them),
-		cmocka_unit_test(data_times_are_what_strftime_makes_of_them),
-		cmocka_unit_test(any_time_has_a_text),
-		cmocka_unit_test(days_count_back_from_now),
-		cmocka_unit_test(clocks_that_are_put_forward_or_back_are_understood),
-		cmocka_unit_test(a_local_time_is_read_as_it_is_shown),
-		cmocka_unit_test(wrong_times_are_refused),
+		cmocka_unit_test(number_is_formatted_as_by_printf),
+		cmocka_unit_test(unsafe_characters_are_escaped),
+		cmocka_unit_test(any_bytes_become_printable),
+		cmocka_unit_test(columns_are_terminal_columns),
+		cmocka_unit_test(distance_is_levenshtein),
+		cmocka_unit_test(utc_time_is_formatted_as_by_strftime),
+		cmocka_unit_test(extreme_times_are_formatted),
+		cmocka_unit_test(times_are_parsed_relative_to_now_and_zone),
+		cmocka_unit_test(formatted_local_time_is_parsed_back),
+		cmocka_unit_test(invalid_times_are_rejected),
 		cmocka_unit_test(spans_have_units_and_bounds),
-		cmocka_unit_test(an_age_is_never_negative),
+		cmocka_unit_test(age_is_never_negative),
 		cmocka_unit_test(an_error_is_one_line),
-		cmocka_unit_test(a_file_that_a_user_names_neither_fills_memory_nor_blocks),
+		cmocka_unit_test(input_file_is_limited_in_size_and_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

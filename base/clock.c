@@ -28,9 +28,8 @@ static int64_t system_wall_us(void *ctx)
 }
 
 /*
- * Sleeps in slices: a signal that arrives between the check of the flag and the
- * sleep costs at most one slice. A self-pipe would save it, but poll() in a
- * process under umad2sim does not wait for ordinary descriptors.
+ * Sleeps in slices: a signal between the check of the flag and the sleep is delayed by one slice at
+ * most. A self-pipe is not possible: poll() under umad2sim does not wait for ordinary descriptors.
  */
 static void system_sleep_until(void *ctx, int64_t until_us)
 {

@@ -2,11 +2,9 @@
 /*
  * clock.h - time as a table of functions
  *
- * Two times are kept apart. Elapsed time comes from CLOCK_BOOTTIME, which runs
- * through a suspend as the fabric's counters do, and never steps. The wall
- * clock only labels. Both are in microseconds and signed, so that differences
- * need no care. The table is passed in, so that a test can run hours of virtual
- * time in seconds.
+ * Elapsed time comes from CLOCK_BOOTTIME, which includes suspends, as the fabric's counters do, and
+ * never steps. The wall clock is only a label. Both are signed microseconds. The table is passed in,
+ * so that tests can run hours of virtual time in seconds.
  */
 #ifndef IBWIRE_BASE_CLOCK_H
 #define IBWIRE_BASE_CLOCK_H
@@ -24,12 +22,9 @@ struct clock {
 	int64_t (*boottime_us)(void *ctx);
 	/* Microseconds since 1970-01-01 UTC. */
 	int64_t (*wall_us)(void *ctx);
-	/*
-	 * Sleep until @until_us of boottime, or until a stop was asked for
-	 * (base/stop.h), whichever is first.
-	 */
+	/* Sleep until @until_us of boottime or until a stop is requested (base/stop.h). */
 	void (*sleep_until)(void *ctx, int64_t until_us);
-	/* Identifies the boot that boottime counts from; written as text. */
+	/* Identifies the boot that boottime counts from, as text. */
 	void (*boot_id)(void *ctx, char ret[BOOT_ID_SIZE]);
 	void *ctx;
 };

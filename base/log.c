@@ -31,7 +31,7 @@ static void log_write(enum log_level level, const char *prefix, const char *fmt,
 		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
 			line[i] = '?';
 	line[len++] = '\n';
-	/* A log that cannot be written has nobody to tell it to. */
+	/* An error of the log itself cannot be reported. */
 	if (write(STDERR_FILENO, line, len) < 0)
 		return;
 }

@@ -29,11 +29,10 @@ static int grow(struct map *map)
 {
 	size_t capacity = map->capacity ? map->capacity * 2 : 64;
 	struct map_slot *slots = calloc(capacity, sizeof(*slots));
-	size_t i;
 
 	if (!slots)
 		return ERR_NOMEM;
-	for (i = 0; i < map->capacity; i++)
+	for (size_t i = 0; i < map->capacity; i++)
 		if (map->slots[i].used)
 			*find_slot(slots, capacity, map->slots[i].key) = map->slots[i];
 	free(map->slots);

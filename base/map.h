@@ -2,10 +2,8 @@
 /*
  * map.h - a hash map from 64-bit keys to 32-bit numbers
  *
- * For GUIDs, and for other keys mixed into 64 bits with map_mix. Open
- * addressing, at most half full, never shrinks; there is no removal, because
- * whatever is indexed here is rebuilt rather than edited. A zeroed struct is an
- * empty map.
+ * For GUIDs, and for other keys mixed into 64 bits with map_mix. Open addressing, at most half full.
+ * Keys are never removed: indexes are rebuilt instead. A zeroed struct is an empty map.
  */
 #ifndef IBWIRE_BASE_MAP_H
 #define IBWIRE_BASE_MAP_H
@@ -29,16 +27,13 @@ struct map {
 /* map_put - set the value of a key. Return: 0, or ERR_NOMEM (nothing changed). */
 int map_put(struct map *map, uint64_t key, uint32_t value);
 
-/* map_get - look a key up. Return: whether it is there; @ret untouched if not. */
+/* map_get - find the value of a key. Return: false if it is absent; @ret is untouched then. */
 bool map_get(const struct map *map, uint64_t key, uint32_t *ret);
 
-/* map_done - free what the map holds; it is empty afterwards. */
+/* map_done - free the memory; the map is empty afterwards. */
 void map_done(struct map *map);
 
-/*
- * map_mix - a good hash of 64 bits (the finaliser of SplitMix64), also used to
- * fold a port number into a GUID's key.
- */
+/* map_mix - hash of 64 bits (the finaliser of SplitMix64), also to fold a port number into a GUID's key. */
 uint64_t map_mix(uint64_t key);
 
 #endif

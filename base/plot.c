@@ -16,7 +16,6 @@ struct bar {
 	double mean, high; /* NAN: a gap */
 };
 
-/* What is worked out of a plot before it is drawn. */
 struct drawing {
 	const struct plot *plot;
 	struct bar *bars;
@@ -32,7 +31,7 @@ static int64_t column_us(const struct drawing *drawing, unsigned column)
 	return drawing->plot->from_us + (int64_t)(share * (double)(drawing->plot->until_us - drawing->plot->from_us));
 }
 
-/* Each bar from the points that touch its time, weighed by how much of it they fill. */
+/* The mean of a bar is weighted by the time of its points within the column. */
 static void fill_bars(struct drawing *drawing)
 {
 	const struct plot *plot = drawing->plot;
@@ -61,7 +60,7 @@ static void fill_bars(struct drawing *drawing)
 	}
 }
 
-/* The next of these times a power of ten: quarters of them are short numbers too. */
+/* Round up to one of these times a power of ten, whose quarters have few digits. */
 static double round_top(double high)
 {
 	static const double steps[] = { 1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10 };
@@ -85,7 +84,7 @@ static double find_top(const struct drawing *drawing)
 	return drawing->plot->top > 0 && high <= drawing->plot->top ? drawing->plot->top : round_top(high);
 }
 
-/* Does a label stand at the upper edge of this row; row == rows is the axis. */
+/* Is there a label at the upper edge of this row? row == rows is the axis. */
 static bool has_tick(const struct drawing *drawing, unsigned row)
 {
 	unsigned ticks = drawing->rows % TICKS == 0 ? TICKS : drawing->rows % 2 == 0 ? 2 : 1;
@@ -128,7 +127,7 @@ static void append_margin(const struct drawing *drawing, unsigned row, const cha
 	text_append(ret, axis);
 }
 
-/* One character of a bar, in the row whose lower edge is @below rows above the axis. */
+/* The character of a bar in the row @below rows above the axis. */
 static const char *cell_of(const struct drawing *drawing, const struct bar *bar, unsigned below)
 {
 	static const char *const blocks[LEVELS + 1] = {
@@ -142,7 +141,7 @@ static const char *cell_of(const struct drawing *drawing, const struct bar *bar,
 	if (isnan(bar->mean))
 		return " ";
 	level = lround(bar->mean * scale * LEVELS) - (long)below * LEVELS;
-	/* Nothing is something that is known: the lowest mark. */
+	/* 0 is a known value and gets the lowest mark. */
 	if (below == 0 && level <= 0)
 		level = 1;
 	if (level > 0)
@@ -166,7 +165,7 @@ static void append_row(const struct drawing *drawing, unsigned row, struct text 
 	text_append(ret, "\n");
 }
 
-/* "14:00", with seconds where ticks are that near, the day where it begins. Return: columns. */
+/* "14:00", with seconds if ticks are close, the date at midnight. Return: columns. */
 static unsigned format_tick(int64_t wall_us, int64_t every_us, char *ret, size_t size)
 {
 	time_t seconds = (time_t)(wall_us / US_PER_S);
@@ -179,7 +178,7 @@ static unsigned format_tick(int64_t wall_us, int64_t every_us, char *ret, size_t
 				  every_us >= 60 * US_PER_S ? "%H:%M" : "%H:%M:%S", &parts);
 }
 
-/* The nearest ticks whose labels have room beside each other. */
+/* The smallest tick distance with enough space for the labels. */
 static int64_t choose_ticks(const struct drawing *drawing)
 {
 	static const int64_t every_s[] = {
@@ -198,7 +197,7 @@ static int64_t choose_ticks(const struct drawing *drawing)
 	return every_s[count - 1] * US_PER_S;
 }
 
-/* A walk over the ticks in order of time. */
+/* Iterator over the ticks. */
 struct tick {
 	int64_t every_us, local_us; /* of the next one, in local time */
 	int64_t time_us;
@@ -220,7 +219,7 @@ static bool next_tick(const struct drawing *drawing, struct tick *tick)
 	double span_us = (double)(plot->until_us - plot->from_us);
 
 	for (;;) {
-		/* Summer time may begin or end between two ticks. */
+		/* The zone offset may change between two ticks. */
 		int64_t guess_us = tick->local_us - when_zone_us(tick->local_us);
 
 		tick->time_us = tick->local_us - when_zone_us(guess_us);
@@ -252,7 +251,7 @@ static void append_axis(const struct drawing *drawing, struct text *ret)
 	text_append(ret, "\n");
 }
 
-/* Each label centred below its tick, where it has room. */
+/* Labels are centred below their ticks; those without enough space are omitted. */
 static void append_times(const struct drawing *drawing, struct text *ret)
 {
 	unsigned margin = drawing->label_width ? drawing->label_width + 2 : 1, width = drawing->plot->width, at = 0;
@@ -286,7 +285,7 @@ int plot_draw(const struct plot *plot, struct text *ret)
 	drawing.bars = calloc(drawing.columns, sizeof(*drawing.bars));
 	if (!drawing.bars)
 		return ERR_NOMEM;
-	/* Labels are as wide as the top needs, and the top depends on how much time is in a column. */
+	/* The width of the labels depends on the top, which depends on the time per column. */
 	fill_bars(&drawing);
 	drawing.top = find_top(&drawing);
 	drawing.label_width = widest_label(&drawing);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * plot.h - numbers over time as lines of text
+ * plot.h - values over time as lines of text
  *
- * A pure function: the same points give the same lines. Bars are as high as the
- * mean of a column's time; a dot above one is the largest value in it, where that
- * is a row higher or more. A column without data is blank, one that is 0 is not.
+ * The height of a bar is the mean over the time of its column; a dot above it is the maximum, if that
+ * is at least a row higher. A column without data is blank; 0 is not.
  */
 #ifndef IBWIRE_BASE_PLOT_H
 #define IBWIRE_BASE_PLOT_H
@@ -15,34 +14,32 @@
 
 struct text;
 
-/* What is known of one stretch of time. NAN mean: nothing, it is a gap. */
 struct plot_point {
-	int64_t from_us, until_us; /* wall clock; until is behind from */
-	double mean, high;         /* from 0 up; high NAN: as the mean */
+	int64_t from_us, until_us; /* wall clock; until > from */
+	double mean, high;         /* from 0 up; mean NAN: a gap; high NAN: equal to the mean */
 };
 
 struct plot {
 	const struct plot_point *points; /* in order of time, not overlapping */
 	size_t count;
-	int64_t from_us, until_us; /* what the plot shows, from its left to its right edge */
-	unsigned width, height;    /* of the whole text in columns and lines; 3 lines at least */
-	bool ascii;                /* else Unicode's block elements */
-	/* A value as the axis on the left shows it, at most @size bytes. Return: @ret. */
+	int64_t from_us, until_us; /* time at the left and the right edge */
+	unsigned width, height;    /* of the text, in columns and lines; at least 3 lines */
+	bool ascii;                /* otherwise Unicode block elements */
+	/* Format a value for the axis on the left, at most @size bytes. Return: @ret. */
 	const char *(*label)(const void *ctx, double value, char *ret, size_t size);
 	const void *label_ctx;
-	double top;                /* where the axis ends; 0: as the points need it */
-	double reach;              /* what it goes up to at least, so that two plots have one axis; 0: nothing */
+	double top;                /* end of the axis; 0: chosen for the points */
+	double reach;              /* minimum end of the axis, so that two plots share one; 0: none */
 };
 
 #define PLOT_LABEL_SIZE 32
 
 /*
  * plot_draw - append the lines of a plot to @ret
- * No line is wider than asked. In less room than 10 columns for bars the labels on
- * the left go; in less than 1, or in less than 3 lines, there is no plot.
- * Times below are local.
+ * Labels on the left are omitted if less than 10 columns would remain for bars. Nothing is drawn in
+ * less than 1 column for bars or 3 lines. Times are local.
  *
- * Return: 0 or ERR_NOMEM (then @ret is marked as failed or shorter).
+ * Return: 0 or ERR_NOMEM (@ret is incomplete).
  */
 int plot_draw(const struct plot *plot, struct text *ret);
 

@@ -24,7 +24,7 @@ static const char *plain(const void *ctx, double value, char *ret, size_t size)
 	return ret;
 }
 
-/* A drawn plot cut into lines. */
+/* A plot split into lines. */
 struct drawn {
 	struct text text;
 	const char *lines[MOST_LINES];
@@ -48,7 +48,7 @@ static void draw(const struct plot *plot, struct drawn *ret)
 
 static const int64_t hour_us = 3600000000, noon_us = 1795176000000000; /* 2026-11-20T12:00:00Z */
 
-static void a_plot_looks_like_this(void **state)
+static void plot_matches_expected_text(void **state)
 {
 	static const double means[20] = {
 		0, 66, 132, 198, 264, 275, 340, 430, 495, 620, 1000, NAN, NAN, NAN, NAN, NAN, 0, 1, 0, 0,
@@ -97,7 +97,7 @@ static uint64_t draw_random(struct random_plot *random, uint64_t below)
 	return random->random % below;
 }
 
-/* Any points in order: gaps, holes between them, huge and tiny values, windows that do not fit them. */
+/* Random points in order, with gaps, extreme values and other windows. */
 static void make_plot(struct random_plot *ret, uint64_t seed)
 {
 	int64_t at_us = noon_us + (int64_t)(seed % 1000) * 977000000, step_us;
@@ -127,7 +127,7 @@ static void make_plot(struct random_plot *ret, uint64_t seed)
 		ret->plot.from_us += (ret->plot.until_us - ret->plot.from_us) / 2;
 }
 
-static void no_line_is_wider_and_no_plot_higher_than_asked(void **state)
+static void plot_fits_its_size(void **state)
 {
 	static struct random_plot random;
 	size_t drawn_plots = 0;
@@ -153,7 +153,7 @@ static void no_line_is_wider_and_no_plot_higher_than_asked(void **state)
 	assert_true(drawn_plots > 10000);
 }
 
-static void the_axis_rises_and_no_bar_reaches_above_it(void **state)
+static void axis_covers_all_values(void **state)
 {
 	static struct random_plot random;
 	size_t seen = 0;
@@ -188,8 +188,8 @@ static void the_axis_rises_and_no_bar_reaches_above_it(void **state)
 	assert_true(seen > 10000);
 }
 
-/* With a point for each column: blank where nothing is known, a mark where it is, and a higher one is never lower. */
-static void gaps_are_blank_and_higher_means_are_higher_bars(void **state)
+/* One point per column: unknown is blank, known has a mark, and a larger mean is never a lower bar. */
+static void gaps_are_blank_and_bars_are_monotonic(void **state)
 {
 	enum { COLUMNS = 60, ROWS = 8 };
 	struct plot_point points[COLUMNS];
@@ -222,8 +222,8 @@ static void gaps_are_blank_and_higher_means_are_higher_bars(void **state)
 	}
 }
 
-/* The day on which clocks are put back: every label is the hour at its place, and midnight is a day. */
-static void times_below_are_local_and_in_order(void **state)
+/* On the day summer time ends; midnight is labelled with the date. */
+static void tick_labels_are_local_times_in_order(void **state)
 {
 	struct plot_point point = { .mean = NAN };
 	struct plot plot = { .points = &point, .count = 1, .width = 120, .height = 5, .label = plain };
@@ -250,7 +250,7 @@ static void times_below_are_local_and_in_order(void **state)
 	text_done(&drawn.text);
 }
 
-static void without_room_there_is_no_plot(void **state)
+static void nothing_is_drawn_without_space(void **state)
 {
 	struct plot_point point = { noon_us, noon_us + 1, 1, NAN };
 	struct plot plot = { .points = &point, .count = 1, .from_us = noon_us, .until_us = noon_us + 1,
@@ -270,7 +270,7 @@ static void without_room_there_is_no_plot(void **state)
 	text_done(&drawn.text);
 }
 
-static void a_plot_that_reaches_up_to_anothers_highest_has_its_axis(void **state)
+static void plots_with_equal_reach_share_their_axis(void **state)
 {
 	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN },
 			  high = { noon_us, noon_us + hour_us, 870, 930 };
@@ -294,7 +294,7 @@ static void a_plot_that_reaches_up_to_anothers_highest_has_its_axis(void **state
 	assert_int_equal(of_low.count, of_high.count);
 	for (size_t i = 0; i < of_low.count; i++)
 		assert_memory_equal(of_low.lines[i], of_high.lines[i], 6);
-	/* What is higher than that still fits. */
+	/* Larger values extend the axis. */
 	plot.points = &high;
 	plot.reach = 10;
 	text_done(&of_low.text);
@@ -308,13 +308,13 @@ static void a_plot_that_reaches_up_to_anothers_highest_has_its_axis(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_plot_looks_like_this),
-		cmocka_unit_test(no_line_is_wider_and_no_plot_higher_than_asked),
-		cmocka_unit_test(the_axis_rises_and_no_bar_reaches_above_it),
-		cmocka_unit_test(gaps_are_blank_and_higher_means_are_higher_bars),
-		cmocka_unit_test(times_below_are_local_and_in_order),
-		cmocka_unit_test(a_plot_that_reaches_up_to_anothers_highest_has_its_axis),
-		cmocka_unit_test(without_room_there_is_no_plot),
+		cmocka_unit_test(plot_matches_expected_text),
+		cmocka_unit_test(plot_fits_its_size),
+		cmocka_unit_test(axis_covers_all_values),
+		cmocka_unit_test(gaps_are_blank_and_bars_are_monotonic),
+		cmocka_unit_test(tick_labels_are_local_times_in_order),
+		cmocka_unit_test(plots_with_equal_reach_share_their_axis),
+		cmocka_unit_test(nothing_is_drawn_without_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

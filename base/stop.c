@@ -9,45 +9,45 @@
 
 #include "base/err.h"
 
-/* Signals of one wish come together (Ctrl-C to a group, its parent's SIGTERM). So much later it is another. */
-#define SECOND_WISH_S 1
+/* One stop may send several signals (Ctrl-C to a group, SIGTERM by the parent). Later ones are a second request. */
+#define SECOND_REQUEST_S 1
 
 static volatile sig_atomic_t stop_flag;
-static volatile sig_atomic_t within_s; /* 0: however long it takes */
-static struct timespec asked_at;       /* CLOCK_MONOTONIC; of the handler alone, whose signals block each other */
+static volatile sig_atomic_t within_s; /* 0: unlimited */
+static struct timespec requested_at;   /* CLOCK_MONOTONIC; used only by the handler, whose signals block each other */
 
-static bool is_another_wish(void)
+static bool is_second_request(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec - asked_at.tv_sec > SECOND_WISH_S ||
-	       (now.tv_sec - asked_at.tv_sec == SECOND_WISH_S && now.tv_nsec >= asked_at.tv_nsec);
+	return now.tv_sec - requested_at.tv_sec > SECOND_REQUEST_S ||
+	       (now.tv_sec - requested_at.tv_sec == SECOND_REQUEST_S && now.tv_nsec >= requested_at.tv_nsec);
 }
 
-/* The rest is only what a signal handler may do. */
+/* Uses only async-signal-safe functions. */
 static void on_signal(int number)
 {
 	if (!stop_flag) {
-		clock_gettime(CLOCK_MONOTONIC, &asked_at);
+		clock_gettime(CLOCK_MONOTONIC, &requested_at);
 		stop_flag = 1;
 		if (within_s)
 			alarm((unsigned)within_s);
-	} else if (is_another_wish()) {
+	} else if (is_second_request()) {
 		signal(number, SIG_DFL);
 		raise(number); /* ends the process when this handler returns */
 	}
 }
 
-/* No exit(): whoever does not come back may also be waited for there. */
+/* Not exit(): its handlers may also wait for the blocked call. */
 static void on_alarm(int number)
 {
-	static const char line[] = "ibwire: ended, though not all of it came to its end in time (a device that answers "
-				   "nothing?); what was stored is safe\n";
+	static const char line[] = "ibwire: the shutdown did not complete in time and was aborted (a device does not "
+				   "respond?); stored data is safe\n";
 	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
 
 	(void)number;
-	(void)written; /* there is nobody else to tell */
+	(void)written; /* a failure cannot be reported */
 	_exit(-ERR_UNAVAILABLE);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* stop_test.c - who is asked to end may finish, and ends in any case */
+/* stop_test.c - termination by signals and its time limit */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static void pause_ms(long ms)
 		;
 }
 
-/* A process that never comes back from where it is, or that finishes: it ends with status 7 then. */
+/* Start a process that handles a stop and exits with status 7, or one that hangs. */
 static pid_t start(bool finishes, unsigned within_s)
 {
 	int ready[2];
@@ -67,7 +67,7 @@ static bool lives(pid_t pid)
 	return waitpid(pid, NULL, WNOHANG) == 0;
 }
 
-static void who_is_asked_to_end_finishes_first(void **state)
+static void process_completes_after_a_signal(void **state)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
@@ -83,38 +83,38 @@ static void who_is_asked_to_end_finishes_first(void **state)
 	}
 }
 
-static void who_does_not_come_back_ends_in_time(void **state)
+static void hanging_process_ends_at_the_time_limit(void **state)
 {
 	pid_t pid = start(false, 1);
-	int64_t asked_us;
+	int64_t sent_us;
 	int status;
 
 	(void)state;
 	pause_ms(1200);
-	assert_true(lives(pid)); /* nobody asked yet */
-	asked_us = now_us();
+	assert_true(lives(pid)); /* no signal yet */
+	sent_us = now_us();
 	kill(pid, SIGTERM);
 	status = end_of(pid);
-	/* It had its second, however late this process comes to look. */
-	assert_true(now_us() - asked_us >= US_PER_S);
+	/* The limit of one second has passed. */
+	assert_true(now_us() - sent_us >= US_PER_S);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), -ERR_UNAVAILABLE);
 }
 
-static void a_second_wish_ends_at_once_and_an_echo_does_not(void **state)
+static void second_signal_ends_at_once_but_not_within_a_second(void **state)
 {
 	pid_t pid = start(false, 0);
-	int64_t asked_us = now_us();
+	int64_t sent_us = now_us();
 	int status = 0;
 
 	(void)state;
 	kill(pid, SIGINT);
-	/* Echoes first, and a second wish in the end: where the one becomes the other a busy machine may decide. */
-	while (waitpid(pid, &status, WNOHANG) == 0 && now_us() - asked_us < 100 * US_PER_S) {
+	/* Signals within a second are ignored, a later one ends the process. */
+	while (waitpid(pid, &status, WNOHANG) == 0 && now_us() - sent_us < 100 * US_PER_S) {
 		kill(pid, SIGTERM);
 		pause_ms(20);
 	}
-	assert_true(now_us() - asked_us >= US_PER_S);
+	assert_true(now_us() - sent_us >= US_PER_S);
 	if (lives(pid))
 		kill(pid, SIGKILL);
 	assert_true(WIFSIGNALED(status));
@@ -124,9 +124,9 @@ static void a_second_wish_ends_at_once_and_an_echo_does_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_is_asked_to_end_finishes_first),
-		cmocka_unit_test(who_does_not_come_back_ends_in_time),
-		cmocka_unit_test(a_second_wish_ends_at_once_and_an_echo_does_not),
+		cmocka_unit_test(process_completes_after_a_signal),
+		cmocka_unit_test(hanging_process_ends_at_the_time_limit),
+		cmocka_unit_test(second_signal_ends_at_once_but_not_within_a_second),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

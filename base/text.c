@@ -43,7 +43,7 @@ void text_appendf(struct text *text, const char *fmt, ...)
 	va_list args;
 	int len;
 
-	/* Most pieces fit at once; what does not is written a second time. */
+	/* Most output fits at once; otherwise it is formatted again after growing. */
 	if (!text_reserve(text, 0))
 		return;
 	room = text->capacity - text->len;
@@ -65,7 +65,7 @@ void text_appendf(struct text *text, const char *fmt, ...)
 /* Read to the end. Return: NULL, or why it failed. */
 static const char *read_all(int fd, bool may_wait, size_t most, struct text *ret)
 {
-	enum { PIECE = 65536, SILENCE_MS = 60000 };
+	enum { PIECE = 65536, PIPE_TIMEOUT_MS = 60000 };
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	struct stat status;
 
@@ -80,7 +80,7 @@ static const char *read_all(int fd, bool may_wait, size_t most, struct text *ret
 		else if (got == 0)
 			return ret->len || may_wait || fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode) ? NULL :
 			       "nothing was written to this pipe";
-		else if (errno == EAGAIN && poll(&ready, 1, may_wait ? -1 : SILENCE_MS) == 0)
+		else if (errno == EAGAIN && poll(&ready, 1, may_wait ? -1 : PIPE_TIMEOUT_MS) == 0)
 			return "nothing was written to this pipe for a minute";
 		else if (errno != EAGAIN && errno != EINTR)
 			return strerror(errno);
@@ -103,7 +103,7 @@ int text_read_file(const char *path, const char *what, size_t most, struct text 
 	return text_failed(ret) ? err_nomem(err) : 0;
 }
 
-/* Inline, so that it divides by a constant: that is a multiplication. */
+/* Inline: the compiler turns a division by a constant base into a multiplication. */
 static inline char *write_digits(char *end, uint64_t value, unsigned base)
 {
 	do {
@@ -118,7 +118,7 @@ void text_append_number(struct text *text, uint64_t value, unsigned base)
 	char digits[20], *end = digits + sizeof(digits); /* of 2^64 - 1 in base 10 */
 	char *first = end - 1;
 
-	/* Most counters did not move. */
+	/* Fast path: most counters are unchanged. */
 	if (value < 10)
 		*first = (char)('0' + value);
 	else
@@ -144,58 +144,33 @@ void text_done(struct text *text)
 	*text = (struct text){ 0 };
 }
 
-/*
- * Decode one UTF-8 character of at most @len bytes.
- * Return: its length, or 0 where the bytes are no valid character (overlong
- * forms, surrogates and values above U+10FFFF are not).
- */
-static size_t decode(const char *chars, size_t len, uint32_t *ret)
+size_t text_decode(const char *bytes, size_t len, uint32_t *ret)
 {
-	const unsigned char *byte = (const unsigned char *)chars;
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint32_t value;
-	size_t want, i;
+	unsigned char first = (unsigned char)bytes[0];
+	size_t count = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+	uint32_t point = count == 1 ? first : first & (0x7fu >> count);
 
-	if (!len)
+	if (!count || count > len)
 		return 0;
-	if (byte[0] < 0x80) {
-		*ret = byte[0];
-		return 1;
-	}
-	if ((byte[0] & 0xe0) == 0xc0) {
-		want = 2;
-		value = byte[0] & 0x1f;
-	} else if ((byte[0] & 0xf0) == 0xe0) {
-		want = 3;
-		value = byte[0] & 0x0f;
-	} else if ((byte[0] & 0xf8) == 0xf0) {
-		want = 4;
-		value = byte[0] & 0x07;
-	} else {
-		return 0;
-	}
-	if (len < want)
-		return 0;
-	for (i = 1; i < want; i++) {
-		if ((byte[i] & 0xc0) != 0x80)
+	for (size_t i = 1; i < count; i++) {
+		if (((unsigned char)bytes[i] & 0xc0) != 0x80)
 			return 0;
-		value = value << 6 | (byte[i] & 0x3f);
+		point = point << 6 | ((unsigned char)bytes[i] & 0x3f);
 	}
-	if (value < least[want] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+	if (point < least[count] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
 		return 0;
-	*ret = value;
-	return want;
+	*ret = point;
+	return count;
 }
 
-static bool is_harmless(uint32_t value)
+bool text_is_safe(uint32_t point)
 {
-	if (value < 0x20 || (value >= 0x7f && value < 0xa0))
+	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
 		return false;
 	/* Marks, embeddings and isolates of writing direction; line separators. */
-	if (value == 0x200e || value == 0x200f || (value >= 0x2028 && value <= 0x202e) ||
-	    (value >= 0x2066 && value <= 0x2069) || value == 0xfeff)
-		return false;
-	return true;
+	return point != 0x200e && point != 0x200f && (point < 0x2028 || point > 0x202e) &&
+	       (point < 0x2066 || point > 0x2069) && point != 0xfeff;
 }
 
 void text_sanitise(const char *bytes, size_t len, char *ret, size_t size)
@@ -210,16 +185,15 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size)
 		from++;
 	while (from < len) {
 		uint32_t value = 0;
-		size_t chars = decode(bytes + from, len - from, &value);
-		bool plain = chars > 0 && is_harmless(value) &&
+		size_t chars = text_decode(bytes + from, len - from, &value);
+		bool plain = chars > 0 && text_is_safe(value) &&
 			     !(value == '\\' && from + 1 < len && bytes[from + 1] == 'x');
-		size_t i;
 
 		if (!chars)
 			chars = 1;
 		if (to + (plain ? chars : 4 * chars) >= size)
 			break;
-		for (i = 0; i < chars; i++) {
+		for (size_t i = 0; i < chars; i++) {
 			unsigned char byte = (unsigned char)bytes[from + i];
 
 			if (plain) {
@@ -237,17 +211,7 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size)
 		ret[to] = '\0';
 }
 
-static size_t columns_of(uint32_t value)
-{
-	int columns = wcwidth((wchar_t)value);
-
-	return columns < 0 ? 1 : (size_t)columns;
-}
-
-/*
- * wcwidth() knows only what the locale knows, and a daemon runs in "C": ask it
- * under C.UTF-8, whatever the process has set.
- */
+/* wcwidth() depends on the locale, which is "C" in a daemon: switch to C.UTF-8. Return: the previous locale. */
 static locale_t enter_utf8(void)
 {
 	static locale_t utf8;
@@ -257,67 +221,52 @@ static locale_t enter_utf8(void)
 	return utf8 ? uselocale(utf8) : (locale_t)0;
 }
 
-static void leave_utf8(locale_t before)
+/* Return: the bytes of @chars that fit in @limit columns. @ret_columns: the columns that they use. */
+static size_t fit_columns(const char *chars, size_t limit, size_t *ret_columns)
 {
+	size_t at = 0, used, len;
+	locale_t before;
+
+	/* ASCII needs no locale: one column per byte. */
+	while (at < limit && chars[at] && !(chars[at] & 0x80))
+		at++;
+	*ret_columns = used = at;
+	/* A character without a column of its own may follow at the limit. */
+	if (!(chars[at] & 0x80))
+		return at;
+	before = enter_utf8();
+	len = strlen(chars);
+	while (at < len) {
+		uint32_t point = 0;
+		size_t bytes = text_decode(chars + at, len - at, &point);
+		int columns = bytes ? wcwidth((wchar_t)point) : 1;
+
+		if (columns < 0)
+			columns = 1;
+		if ((size_t)columns > limit - used)
+			break;
+		used += (size_t)columns;
+		at += bytes ? bytes : 1;
+	}
 	if (before)
 		uselocale(before);
-}
-
-/* Characters of ASCII at the start, but at most @limit: each takes one column, a control character too. */
-static size_t ascii_len(const char *chars, size_t limit)
-{
-	size_t len = 0;
-
-	while (len < limit && chars[len] && !(chars[len] & 0x80))
-		len++;
-	return len;
+	*ret_columns = used;
+	return at;
 }
 
 size_t text_columns(const char *chars)
 {
-	size_t columns = ascii_len(chars, SIZE_MAX), len;
-	locale_t before;
+	size_t columns;
 
-	if (!chars[columns])
-		return columns;
-	before = enter_utf8();
-	chars += columns;
-	len = strlen(chars);
-	while (len > 0) {
-		uint32_t value = 0;
-		size_t bytes = decode(chars, len, &value);
-
-		columns += bytes ? columns_of(value) : 1;
-		bytes = bytes ? bytes : 1;
-		chars += bytes;
-		len -= bytes;
-	}
-	leave_utf8(before);
+	fit_columns(chars, SIZE_MAX, &columns);
 	return columns;
 }
 
 size_t text_prefix_bytes(const char *chars, size_t columns)
 {
-	size_t used = ascii_len(chars, columns), at = used, len;
-	locale_t before;
+	size_t used;
 
-	/* A mark without a column of its own, which is not ASCII, may follow. */
-	if (!((unsigned char)chars[at] & 0x80))
-		return at;
-	before = enter_utf8();
-	len = strlen(chars);
-	while (at < len) {
-		uint32_t value = 0;
-		size_t bytes = decode(chars + at, len - at, &value);
-		size_t width = bytes ? columns_of(value) : 1;
-
-		if (used + width > columns)
-			break;
-		used += width;
-		at += bytes ? bytes : 1;
-	}
-	leave_utf8(before);
-	return at;
+	return fit_columns(chars, columns, &used);
 }
 
 size_t text_distance(const char *a, const char *b)

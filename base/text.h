@@ -26,8 +26,8 @@ struct text {
 };
 
 /*
- * text_reserve - room for @most bytes behind the text, to be written in place; text_extend() sets
- * how many were
+ * text_reserve - room for @most bytes after the text, to be written in place; text_extend() adds
+ * the bytes that were written
  * Return: NULL: no memory.
  */
 char *text_grow(struct text *text, size_t most);
@@ -52,7 +52,7 @@ static inline void text_append_bytes(struct text *text, const char *bytes, size_
 	text_extend(text, len);
 }
 
-/* Inline, so that the length of a constant is one, too. */
+/* Inline: the length of a constant string is computed at compile time. */
 static inline void text_append(struct text *text, const char *chars)
 {
 	text_append_bytes(text, chars, strlen(chars));
@@ -100,6 +100,18 @@ void text_done(struct text *text);
  * 'x' is escaped, too, so that escapes are unambiguous. Truncation never splits a character.
  */
 void text_sanitise(const char *bytes, size_t len, char *ret, size_t size);
+
+/*
+ * text_decode - decode one UTF-8 character
+ * @bytes:  @len bytes, at least 1
+ * @ret:    its code point
+ *
+ * Return: its length; 0 if it is not valid (overlong forms, surrogates, above U+10FFFF).
+ */
+size_t text_decode(const char *bytes, size_t len, uint32_t *ret);
+
+/* text_is_safe - is it neither a control character nor one that changes the writing direction? */
+bool text_is_safe(uint32_t point);
 
 /*
  * text_columns - terminal columns of a UTF-8 string

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-/* Microseconds of a unit's name, 0 where there is none of that name. */
+/* Microseconds of a unit, 0 if unknown. */
 static int64_t unit_us(const char *name)
 {
 	static const struct {
@@ -30,9 +30,8 @@ static int64_t unit_us(const char *name)
 		{ "d", 86400 * US_PER_S },
 		{ "w", 7 * 86400 * US_PER_S },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(name, units[i].name))
 			return units[i].us;
 	return 0;
@@ -55,10 +54,10 @@ int when_span_parse(const char *typed, int64_t *ret_us, struct error *err)
 	*ret_us = (int64_t)(number * (double)unit);
 	return 0;
 bad:
-	return err_set(err, ERR_USAGE, "'%s' is no span of time: write 10, 500ms, 10s, 5m, 2h or 3d", typed);
+	return err_set(err, ERR_USAGE, "'%s' is not a time span: use for example 10, 500ms, 10s, 5m, 2h or 3d", typed);
 }
 
-/* A number of exactly two digits at *@at, which moves behind it. Return: it, or -1 where there is none up to @most. */
+/* Parse exactly two digits and advance *@at. Return: -1 if they are missing or above @most. */
 static int two_digits(const char **at, int most)
 {
 	const char *digits = *at;
@@ -71,48 +70,48 @@ static int two_digits(const char **at, int most)
 	return number > most ? -1 : number;
 }
 
-/* A time of day, and the zone that may follow it. */
+/* Parse "hh:mm" and advance *@at. */
+static bool hour_minute(const char **at, int *ret_hour, int *ret_minute)
+{
+	*ret_hour = two_digits(at, 23);
+	if (*ret_hour < 0 || *(*at)++ != ':')
+		return false;
+	*ret_minute = two_digits(at, 59);
+	return *ret_minute >= 0;
+}
+
+/* A time of day, and its zone if given. */
 struct clock_time {
 	int hour, minute, second;
 	int64_t fraction_us;
-	bool utc; /* a zone was given: local time is not meant */
+	bool utc; /* a zone was given: not local time */
 	long offset_s;
 };
 
 /* "Z" or "+hh:mm" up to the end. */
 static bool parse_zone(const char *typed, struct clock_time *ret)
 {
-	int sign = *typed == '-' ? -1 : 1, hours, minutes;
+	int sign = *typed == '-' ? -1 : 1, hours = 0, minutes = 0;
 
-	if (!strcmp(typed, "Z") || !strcmp(typed, "z")) {
-		ret->utc = true;
-		return true;
+	if (strcasecmp(typed, "Z")) {
+		if (*typed != '+' && *typed != '-')
+			return false;
+		typed++;
+		if (!hour_minute(&typed, &hours, &minutes) || *typed)
+			return false;
 	}
-	if (*typed != '+' && *typed != '-')
-		return false;
-	typed++;
-	hours = two_digits(&typed, 23);
-	if (hours < 0 || *typed++ != ':')
-		return false;
-	minutes = two_digits(&typed, 59);
-	if (minutes < 0 || *typed)
-		return false;
 	ret->utc = true;
 	ret->offset_s = sign * (hours * 3600L + minutes * 60L);
 	return true;
 }
 
-/* "14:00", "14:00:30.25", and up to the end a zone; nothing at all is the day's beginning. */
+/* "14:00" or "14:00:30.25", and optionally a zone; "": the start of the day. */
 static bool parse_clock(const char *typed, struct clock_time *ret)
 {
 	*ret = (struct clock_time){ 0 };
 	if (!*typed)
 		return true;
-	ret->hour = two_digits(&typed, 23);
-	if (ret->hour < 0 || *typed++ != ':')
-		return false;
-	ret->minute = two_digits(&typed, 59);
-	if (ret->minute < 0)
+	if (!hour_minute(&typed, &ret->hour, &ret->minute))
 		return false;
 	if (*typed == ':') {
 		typed++;
@@ -138,29 +137,25 @@ static bool same_local(time_t seconds, const struct tm *wanted)
 }
 
 /*
- * The clock shows some times twice when summer time ends: the first is meant. It
- * skips some when summer time begins: what is meant is as long after midnight.
+ * Times are repeated at the end of summer time: the first is used. Times are skipped at its start:
+ * the time that is as long after midnight is used.
  */
 static time_t local_seconds(const struct tm *wanted)
 {
-	struct tm parts = *wanted;
-	time_t seconds;
+	time_t seconds = -1;
 
-	parts.tm_isdst = 1;
-	seconds = mktime(&parts);
-	if (seconds != (time_t)-1 && same_local(seconds, wanted))
-		return seconds;
-	parts = *wanted;
-	parts.tm_isdst = 0;
-	seconds = mktime(&parts);
-	if (seconds != (time_t)-1)
-		return seconds;
-	parts = *wanted;
-	parts.tm_isdst = -1;
-	return mktime(&parts);
+	for (int dst = 1; dst >= -1; dst--) {
+		struct tm parts = *wanted;
+
+		parts.tm_isdst = dst;
+		seconds = mktime(&parts);
+		if (seconds != (time_t)-1 && (dst < 1 || same_local(seconds, wanted)))
+			break;
+	}
+	return seconds;
 }
 
-/* A day (year, month, day of @day) and a time of day. @day may be out of range: the day before the first of a month. */
+/* Combine the date of @day, which may be out of range (the day before the first of a month), and a time of day. */
 static int64_t join(const struct tm *day, const struct clock_time *time)
 {
 	struct tm parts = {
@@ -198,7 +193,7 @@ static bool parse_date(const char *typed, int64_t *ret_us)
 	return true;
 }
 
-/* A day by name: how many days ago it is, and how many more where a time on it is still to come. */
+/* A day by name: how many days ago it is, and how many more if the time on it is in the future. */
 struct named_day {
 	size_t len; /* of the name */
 	int ago, again;
@@ -227,7 +222,7 @@ static bool name_day(const char *typed, const struct tm *today, struct named_day
 	return false;
 }
 
-/* "today", "yesterday 14:00", "Mon 14:00", "14:00": counted back from now. */
+/* "today", "yesterday 14:00", "Mon 14:00", "14:00": the most recent one. */
 static bool parse_day(const char *typed, int64_t now_us, int64_t *ret_us)
 {
 	time_t now = (time_t)(now_us / US_PER_S);
@@ -240,7 +235,7 @@ static bool parse_day(const char *typed, int64_t now_us, int64_t *ret_us)
 	typed += named.len;
 	if (named.len && *typed && *typed++ != ' ')
 		return false;
-	/* Without a day there must be a time, and so behind a space. */
+	/* A time is required without a day, and after a space. */
 	if (!*typed && (!named.len || typed[-1] == ' '))
 		return false;
 	if (!parse_clock(typed, &time) || time.utc)
@@ -269,7 +264,8 @@ int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error 
 	if (parse_date(typed, ret_us) || parse_day(typed, now_us, ret_us))
 		return 0;
 	return err_set(err, ERR_USAGE,
-		       "'%s' is no time: write now, -10m, -2h, -3d, 14:00, \"yesterday 14:00\", \"Mon 14:00\", "
+		       "'%s' is not a time: use for example now, -10m, -2h, -3d, 14:00, \"yesterday 14:00\", "
+		       "\"Mon 14:00\", "
 		       "2026-11-20T14:00:00Z or \"2026-11-20 14:00\" (local)",
 		       typed);
 }
@@ -296,7 +292,7 @@ int64_t when_zone_us(int64_t wall_us)
 	return localtime_r(&seconds, &parts) ? (int64_t)parts.tm_gmtoff * US_PER_S : 0;
 }
 
-/* A number of at least @digits digits. Return: behind it and @after. */
+/* Write a number of at least @digits digits and the character @after. Return: the end. */
 static char *write_number(char *to, int64_t number, int digits, char after)
 {
 	char reversed[20];
@@ -312,7 +308,7 @@ static char *write_number(char *to, int64_t number, int digits, char after)
 	return to;
 }
 
-/* By hand: strftime() takes several times as long, and data has times by the thousand. */
+/* strftime() takes several times as long, and output may have thousands of times. */
 const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE])
 {
 	int64_t fraction_us;

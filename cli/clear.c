@@ -83,8 +83,6 @@ static int plan_add(struct plan *plan, const struct view *view, const struct sel
 
 static int plan_init(struct plan *plan, const struct view *view, const struct selection *selection, struct error *err)
 {
-	size_t i;
-	uint32_t j;
 	int code = 0;
 
 	*plan = (struct plan){ 0 };
@@ -93,10 +91,10 @@ static int plan_init(struct plan *plan, const struct view *view, const struct se
 	plan->reported = calloc(view->fabric->port_count + 1, sizeof(*plan->reported));
 	if (!plan->ports || !plan->index || !plan->reported)
 		code = err_nomem(err);
-	for (i = 0; i < view->fabric->node_count && code == 0; i++) {
+	for (size_t i = 0; i < view->fabric->node_count && code == 0; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
-		for (j = node->first_port; j < node->first_port + node->ports && code == 0; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports && code == 0; j++)
 			if (selection_has_port(selection, j))
 				code = plan_add(plan, view, selection, j, err);
 	}
@@ -128,20 +126,18 @@ static const char *plural(size_t count)
 static void print_plan(const struct clear_options *options, const struct view *view, const struct plan *plan,
 		       const struct clear *clear)
 {
+	size_t excluded = plan->count - count_outcome(plan, CLEAR_UNTRIED);
 	char when[WHEN_SIZE];
-	int i;
 
 	printf("To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
 	       options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
 	       plural(plan->nodes), when_format_local(view->snapshot->sweep.wall_us, when));
-	if (count_outcome(plan, CLEAR_UNTRIED) < plan->count)
-		printf("  excluded: %zu port%s that cannot be cleared, see above\n",
-		       plan->count - count_outcome(plan, CLEAR_UNTRIED),
-		       plural(plan->count - count_outcome(plan, CLEAR_UNTRIED)));
+	if (excluded)
+		printf("  excluded: %zu port%s that cannot be cleared, see above\n", excluded, plural(excluded));
 	if (plan->without_lid)
 		printf("  excluded: %zu port%s without a LID (link down)\n", plan->without_lid,
 		       plural(plan->without_lid));
-	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		size_t ports = clear_planned(clear, (enum clear_attribute)i);
 
 		if (ports)
@@ -155,48 +151,43 @@ static void print_plan(const struct clear_options *options, const struct view *v
 static void report_failure(const struct view *view, uint32_t index, const struct clear_port *port)
 {
 	const struct port *where = &view->fabric->ports[index];
-	const char *name = view->names_shown.names[where->node];
 	const char *what = port->attribute < CLEAR_ATTRIBUTE_COUNT ?
 			   clear_attribute_name((enum clear_attribute)port->attribute) : NULL;
+	char why[160] = "";
 	int counter = 0;
 
 	switch ((enum clear_outcome)port->outcome) {
 	case CLEAR_SILENT:
-		log_warning("%s/%u is not cleared: LID %u did not respond%s%s", name, where->num, port->lid,
-			    what ? " for " : "", what ? what : "");
+		snprintf(why, sizeof(why), "LID %u did not respond%s%s", port->lid, what ? " for " : "",
+			 what ? what : "");
 		break;
 	case CLEAR_UNPROVEN:
-		log_warning("%s/%u is not cleared: LID %u did not respond to NodeInfo", name, where->num, port->lid);
+		snprintf(why, sizeof(why), "LID %u did not respond to NodeInfo", port->lid);
 		break;
 	case CLEAR_MOVED:
-		log_warning("%s/%u is not cleared: LID %u now belongs to another node; a collector updates the "
-			"LID", name,
-			    where->num, port->lid);
+		snprintf(why, sizeof(why), "LID %u now belongs to another node; a collector updates the LID",
+			 port->lid);
 		break;
 	case CLEAR_REDIRECTED:
-		log_warning("%s/%u is not cleared: its counters belong to another agent, which cannot be "
-			"reached", name,
-			    where->num);
+		snprintf(why, sizeof(why), "its counters belong to another agent, which cannot be reached");
 		break;
 	case CLEAR_KEPT:
 		while (counter < COUNTER_COUNT - 1 && !(port->kept & COUNTER_BIT(counter)))
 			counter++;
-		log_warning("%s/%u is not cleared: its agent acknowledged the Set, but %s kept its value", name,
-			    where->num,
-			    counter_info((enum counter)counter)->key);
+		snprintf(why, sizeof(why), "its agent acknowledged the Set, but %s kept its value",
+			 counter_info((enum counter)counter)->key);
 		break;
 	case CLEAR_REFUSED:
 		if (port->status)
-			log_warning("%s/%u is not cleared: %s was refused with status 0x%04x", name, where->num, what,
-				    port->status);
+			snprintf(why, sizeof(why), "%s was refused with status 0x%04x", what, port->status);
 		else
-			log_warning("%s/%u is not cleared: the response for %s is for another port", name, where->num,
-				    what);
+			snprintf(why, sizeof(why), "the response for %s is for another port", what);
 		break;
 	case CLEAR_UNTRIED:
 	case CLEAR_DONE:
-		break;
+		return;
 	}
+	log_warning("%s/%u is not cleared: %s", view->names_shown.names[where->node], where->num, why);
 }
 
 static bool is_failure(const struct clear_port *port)
@@ -232,8 +223,7 @@ static int check_reached(const struct plan *plan, struct error *err)
 		return 0;
 	if (plan->count == 1)
 		return err_set(err, ERR_UNAVAILABLE, "the port is unreachable: nothing was cleared");
-	return err_set(err, ERR_UNAVAILABLE, "all %zu ports are unreachable: nothing was cleared",
-		       plan->count);
+	return err_set(err, ERR_UNAVAILABLE, "all %zu ports are unreachable: nothing was cleared", plan->count);
 }
 
 static bool is_confirmed(void)
@@ -276,8 +266,8 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 	printf("cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
 	       when_format_span(clock_boottime_us(clock_system()) - started_us, took));
 	if (untried)
-		log_warning("interrupted with %zu ports left; counters of ports in progress may be partly "
-			"cleared", untried);
+		log_warning("interrupted with %zu ports left; counters of ports in progress may be partly cleared",
+			    untried);
 	if (code == 0)
 		code = check_reached(plan, err);
 	return code < 0 ? code : done < plan->count ? STATUS_NOT_ALL : 0;
@@ -314,15 +304,14 @@ static int clear_plan(const struct clear_options *options, const struct view *vi
 static int parse(const struct command *command, int argc, char **argv, struct clear_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "errors-only", 0, OPTION_FLAG, NULL, "clear error counters only, not data, packets and "
-			"XmitWait",
-		  &ret->errors_only, 0 },
+		{ "errors-only", 0, OPTION_FLAG, NULL,
+		  "clear error counters only, not data, packets and XmitWait", &ret->errors_only, 0 },
 		{ "dry-run", 0, OPTION_FLAG, NULL, "show what would be cleared and exit", &ret->dry_run, 0 },
 		{ "yes", 'y', OPTION_FLAG, NULL, "do not ask for confirmation", &ret->yes, 0 },
 		{ 0 },
 	};
-	int i, code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv,
-				    clock_wall_us(clock_system()), &ret->common, err);
+	int i, code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv, &ret->common,
+				    err);
 
 	if (code != 0)
 		return code;

@@ -41,21 +41,19 @@
 static int parse_size(const char *typed, int64_t *ret_bytes, struct error *err)
 {
 	static const char units[] = "kMGT";
-	const char *unit;
 	char *end;
 	double value = strtod(typed, &end);
-
 	/* Decimal numbers only: strtod() also accepts hexadecimal and "inf". */
-	if (strspn(typed, "0123456789.") != (size_t)(end - typed) || end == typed)
-		return err_set(err, ERR_USAGE, "\"%s\" is not a size; use for example 500M, 20G or 1.5T", typed);
-	unit = *end ? strchr(units, *end) : NULL;
+	bool decimal = end > typed && strspn(typed, "0123456789.") == (size_t)(end - typed);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+
 	if (unit) {
 		value *= pow(1000, (double)(unit - units + 1));
 		end++;
 	}
 	if (*end == 'B')
 		end++;
-	if (*end || !(value < 9e18))
+	if (!decimal || *end || !(value < 9e18))
 		return err_set(err, ERR_USAGE, "\"%s\" is not a size; use for example 500M, 20G or 1.5T", typed);
 	*ret_bytes = (int64_t)value;
 	return 0;
@@ -82,16 +80,10 @@ static int64_t default_size(const char *path)
 	return room / 2 < (double)DEFAULT_BYTES ? (int64_t)(room / 2) : DEFAULT_BYTES;
 }
 
-#define DEFAULT_INTERVAL_US (10 * US_PER_S)
 /* No switch responds for all of its ports in less time. */
 #define LEAST_INTERVAL_US (10 * US_PER_MS)
-#define DEFAULT_REDISCOVER_US (600 * US_PER_S)
-#define DEFAULT_ROUTES_US (60 * US_PER_S)
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
-#define DEFAULT_KEEP_RAW_US (7 * US_PER_DAY)
-#define DEFAULT_KEEP_SUMS_US (30 * US_PER_DAY)
-#define DEFAULT_KEEP_HOURS_US (730 * US_PER_DAY)
 
 /*
  * Time limit of the shutdown: calls to a device that was removed, or to the simulator's, may never
@@ -150,29 +142,14 @@ static int print_report(const struct collect_options *options, const struct coll
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
 	};
-	struct result_options output = options_result(&options->common);
-	struct result *result;
-	int code;
+	const double numbers[] = {
+		(double)report->discovery_us, (double)report->discovery_smps, (double)report->sweep_us,
+		(double)report->commit_us, (double)report->nodes, (double)report->links, (double)report->ports_asked,
+		(double)report->ports_answered, (double)report->ports_unfinished, (double)report->mads_sent,
+		(double)report->mads_timed_out,
+	};
 
-	output.record = true;
-	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
-	if (code < 0)
-		return code;
-	result_integer(result, 0, report->discovery_us);
-	result_unsigned(result, 1, report->discovery_smps);
-	result_integer(result, 2, report->sweep_us);
-	result_integer(result, 3, report->commit_us);
-	result_unsigned(result, 4, report->nodes);
-	result_unsigned(result, 5, report->links);
-	result_unsigned(result, 6, report->ports_asked);
-	result_unsigned(result, 7, report->ports_answered);
-	result_unsigned(result, 8, report->ports_unfinished);
-	result_unsigned(result, 9, report->mads_sent);
-	result_unsigned(result, 10, report->mads_timed_out);
-	result_end_row(result);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, numbers, err);
 }
 
 /* Estimate the polling cost from the topology alone. */
@@ -190,14 +167,10 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		{ .key = "rediscover_s", .title = "discovery every", .kind = COLUMN_SPAN_S },
 		{ .key = "disk_bytes_per_day", .title = "disk per day", .kind = COLUMN_BYTES },
 	};
-	struct result_options output = options_result(&options->common);
 	double interval_s = (double)options->interval_us / US_PER_S;
 	uint64_t ports = 0, mads;
-	struct result *result;
-	size_t i;
-	int code;
 
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
@@ -208,43 +181,22 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric) +
 	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
-	output.record = true;
-	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
-	if (code < 0)
-		return code;
-	result_unsigned(result, 0, fabric->node_count);
-	result_unsigned(result, 1, ports);
-	result_real(result, 2, interval_s);
-	result_unsigned(result, 3, mads);
-	result_real(result, 4, (double)mads / interval_s);
-	if (options->max_mads_per_s)
-		result_real(result, 5, (double)options->max_mads_per_s);
-	result_unsigned(result, 6, trailer->smps);
-	result_real(result, 7, (double)options->rediscover_us / US_PER_S);
-	result_real(result, 8, (double)ports * WRITER_BYTES_PER_SAMPLE * 86400 / interval_s);
-	result_end_row(result);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, (const double[]){
+		(double)fabric->node_count, (double)ports, interval_s, (double)mads, (double)mads / interval_s,
+		options->max_mads_per_s ? (double)options->max_mads_per_s : NAN, (double)trailer->smps,
+		(double)options->rediscover_us / US_PER_S,
+		(double)ports * WRITER_BYTES_PER_SAMPLE * 86400 / interval_s,
+	}, err);
 }
 
 /* Run a discovery only. */
 static int estimate(const struct collect_options *options, const struct discovery_settings *settings,
 		    struct error *err)
 {
-	const struct discoverer *discoverer;
 	struct record_trailer trailer = { 0 };
 	struct fabric *fabric = NULL;
-	struct discovery_helper *helper;
-	int code = discovery_helper_create(settings, clock_system(), &helper, err);
+	int code = polling_discover(settings, &fabric, &trailer, err);
 
-	if (code < 0)
-		return code;
-	discoverer = discovery_helper_discoverer(helper);
-	code = discoverer->start(discoverer->ctx, err);
-	while (code == 0 && !stop_requested())
-		code = discoverer->step(discoverer->ctx, 100, &fabric, &trailer, err);
-	discovery_helper_destroy(helper);
 	if (code > 0)
 		code = print_estimate(options, fabric, &trailer, err);
 	fabric_destroy(fabric);
@@ -256,8 +208,8 @@ static int check_stored(const struct collector_report *report, struct error *err
 {
 	if (report->unstored.code == 0)
 		return 0;
-	err_set(err, report->unstored.code, "%s; the next successful sweep stores what was counted in the "
-		"meantime", report->unstored.text);
+	err_set(err, report->unstored.code, "%s; the next successful sweep stores what was counted in the meantime",
+		report->unstored.text);
 	return err_prefix(err, "collect: %" PRIu64 " of %" PRIu64 " sweeps stored", report->sweeps,
 			  report->sweeps_made);
 }
@@ -319,12 +271,10 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "ask", 0, OPTION_TEXT, "WHOM", "nodes to poll: all or switches (all)", &ret->ask, 0 },
 		{ "window", 0, OPTION_NUMBER, "N", "maximum MADs in flight, up to 128 (32)", &ret->window, 1 },
 		{ "per-node", 0, OPTION_NUMBER, "N", "maximum MADs in flight to one node (1)", &ret->per_node, 1 },
-		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "rate limit in MADs per second, 0 = unlimited "
-			"(20000)",
-		  &ret->max_mads_per_s, 0 },
+		{ "max-mads-per-second", 0, OPTION_NUMBER, "N",
+		  "rate limit in MADs per second, 0 = unlimited (20000)", &ret->max_mads_per_s, 0 },
 		{ "retries", 0, OPTION_NUMBER, "N", "retries of a MAD that timed out (2)", &ret->retries, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight (8)",
-		  &ret->polling.max_smps, 1 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight (8)", &ret->polling.max_smps, 1 },
 		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc (own)",
 		  &ret->polling.discovery, 0 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "maximum time between discoveries (10m)",
@@ -333,8 +283,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  &ret->routes_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "time limit of a discovery (2m)",
 		  &ret->discovery_deadline_us, 0 },
-		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
-		  &ret->polling.security_keys, 0 },
+		{ "security-keys", 0, OPTION_TEXT, "DIR",
+		  "directory with the subnet manager's guid2mkey (none)", &ret->polling.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
 		  "local device that sends SMPs (the polling HCA or its SMI device)", &ret->polling.smi_ca, 0 },
 		{ "directed-smps", 0, OPTION_FLAG, NULL,
@@ -356,22 +306,21 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	};
 	int64_t max_bytes;
 	int code = options_parse(command, COMMON_DEVICE | COMMON_DB | COMMON_FORMAT | COMMON_COLOR, specs, argc, argv,
-				 clock_wall_us(clock_system()), &ret->common, err);
+				 &ret->common, err);
 
 	if (code != 0)
 		return code;
 	if (ret->once + ret->estimate + (ret->count > 0) > 1)
 		return options_usage_error(command, err, "--once, --count and --estimate are mutually exclusive");
 	if (ret->show_settings && ret->common.format != RESULT_TABLE)
-		return options_usage_error(command, err, "--show-settings prints a settings file and does not "
-			"take --format");
+		return options_usage_error(command, err,
+					   "--show-settings prints a settings file and does not take --format");
 	if (ret->interval_us < LEAST_INTERVAL_US)
 		return options_usage_error(command, err, "--interval must be at least 10ms");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
 		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"", ret->ask);
 	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
-		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not "
-			"\"%s\"",
+		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not \"%s\"",
 					   ret->polling.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node must be at most %d",
@@ -398,14 +347,9 @@ static int set_retention(const struct collect_options *options, const char *path
 static int show_settings(const struct settings *settings, struct error *err)
 {
 	struct text text = { 0 };
-	int code;
 
 	settings_append(settings, &text);
-	code = text_failed(&text) ? err_nomem(err) : 0;
-	if (code == 0)
-		fputs(text_chars(&text), stdout);
-	text_done(&text);
-	return code;
+	return output_text(&text, err);
 }
 
 static int collect_fabric(struct collect_options *options, struct error *err)
@@ -434,8 +378,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	if (local.planes)
 		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
 			    "directed routes, and plane ports show the counters of their switch ports",
-			    local.ca_name, local.port,
-			    local.smi_ca_name, local.smi_port);
+			    local.ca_name, local.port, local.smi_ca_name, local.smi_port);
 	if (code == 0 && options->estimate) {
 		keys_destroy(keys);
 		return estimate(options, &discovery, err);
@@ -463,18 +406,18 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 {
 	struct collect_options options = {
 		.ask = "all",
-		.interval_us = DEFAULT_INTERVAL_US,
-		.rediscover_us = DEFAULT_REDISCOVER_US,
-		.routes_us = DEFAULT_ROUTES_US,
+		.interval_us = 10 * US_PER_S,
+		.rediscover_us = 600 * US_PER_S,
+		.routes_us = 60 * US_PER_S,
 		.discovery_deadline_us = POLLING_DISCOVERY_DEADLINE_US,
 		.window = POLLING_WINDOW,
 		.per_node = POLLING_PER_NODE,
 		.max_mads_per_s = POLLING_MADS_PER_S,
 		.retries = POLLING_RETRIES,
 		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own" },
-		.keep_raw_us = DEFAULT_KEEP_RAW_US,
-		.keep_sums_us = DEFAULT_KEEP_SUMS_US,
-		.keep_hours_us = DEFAULT_KEEP_HOURS_US,
+		.keep_raw_us = 7 * US_PER_DAY,
+		.keep_sums_us = 30 * US_PER_DAY,
+		.keep_hours_us = 730 * US_PER_DAY,
 	};
 	int code = parse(command, argc, argv, &options, err);
 

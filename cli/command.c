@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
@@ -69,15 +68,8 @@ int command_unknown(const char *name, struct error *err)
 	for (command = commands; command->name; command++)
 		if (!command->hidden)
 			nearest_offer(&nearest, command->name);
-	if (nearest.best)
-		return err_set(err, ERR_USAGE,
-			       "unknown command '%.64s': did you mean '%s'? (usage: ibwire COMMAND [options]; "
-			       "'ibwire help' lists the commands)",
-			       name, nearest.best);
-	return err_set(err, ERR_USAGE,
-		       "unknown command '%.64s' (usage: ibwire COMMAND [options]; 'ibwire help' lists the "
-		       "commands)",
-		       name);
+	return err_set(err, ERR_USAGE, "unknown command '%.64s'%s (usage: ibwire COMMAND [options]; "
+		       "'ibwire help' lists the commands)", name, nearest_hint(&nearest));
 }
 
 static void print_commands(void)
@@ -98,8 +90,7 @@ int help_run(const struct command *command, int argc, char **argv, struct error 
 	static char help_option[] = "--help";
 	const struct command *about;
 	struct options options;
-	char *about_argv[3];
-	int code = options_parse(command, 0, NULL, argc, argv, clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, 0, NULL, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
@@ -112,8 +103,5 @@ int help_run(const struct command *command, int argc, char **argv, struct error 
 	about = command_find(options.argv[0]);
 	if (!about || about->hidden)
 		return command_unknown(options.argv[0], err);
-	about_argv[0] = options.argv[0];
-	about_argv[1] = help_option;
-	about_argv[2] = NULL;
-	return about->run(about, 2, about_argv, err);
+	return about->run(about, 2, (char *[]){ options.argv[0], help_option, NULL }, err);
 }

@@ -6,19 +6,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct command;
 struct error;
+
+/*
+ * @argv:  argv[0] is the command's name
+ * Return: 0, a positive exit status that is not an error (health: 1, 2), or one of ERR_* with @err
+ * filled in, which main() prints before it exits.
+ */
+typedef int command_function(const struct command *command, int argc, char **argv, struct error *err);
 
 struct command {
 	const char *name;
 	const char *args;    /* for the usage line: "[NAME|NAME/PORT ...]", "" */
 	const char *summary; /* one line for 'ibwire help' */
 	bool hidden;         /* not listed: run by ibwire itself */
-	/*
-	 * @argv:  argv[0] is the command's name
-	 * Return: 0, a positive exit status that is not an error (health: 1, 2), or one of
-	 * ERR_* with @err filled in, which main() prints before it exits.
-	 */
-	int (*run)(const struct command *command, int argc, char **argv, struct error *err);
+	command_function *run;
 };
 
 /* commands_all - the table; the last entry has a NULL name. */
@@ -34,24 +37,8 @@ const struct command *command_find(const char *name);
 int command_unknown(const char *name, struct error *err);
 
 /* The commands, each in a file or folder of its name. */
-int balance_run(const struct command *command, int argc, char **argv, struct error *err);
-int clear_run(const struct command *command, int argc, char **argv, struct error *err);
-int collect_run(const struct command *command, int argc, char **argv, struct error *err);
-int database_run(const struct command *command, int argc, char **argv, struct error *err);
-int discover_run(const struct command *command, int argc, char **argv, struct error *err);
-int events_run(const struct command *command, int argc, char **argv, struct error *err);
-int health_run(const struct command *command, int argc, char **argv, struct error *err);
-int help_run(const struct command *command, int argc, char **argv, struct error *err);
-int history_run(const struct command *command, int argc, char **argv, struct error *err);
-int links_run(const struct command *command, int argc, char **argv, struct error *err);
-int names_run(const struct command *command, int argc, char **argv, struct error *err);
-int nodes_run(const struct command *command, int argc, char **argv, struct error *err);
-int ports_run(const struct command *command, int argc, char **argv, struct error *err);
-int report_run(const struct command *command, int argc, char **argv, struct error *err);
-int snapshot_run(const struct command *command, int argc, char **argv, struct error *err);
-int sql_run(const struct command *command, int argc, char **argv, struct error *err);
-int status_run(const struct command *command, int argc, char **argv, struct error *err);
-int topology_run(const struct command *command, int argc, char **argv, struct error *err);
-int top_run(const struct command *command, int argc, char **argv, struct error *err);
+command_function balance_run, clear_run, collect_run, database_run, discover_run, events_run, health_run, help_run,
+		 history_run, links_run, names_run, nodes_run, ports_run, report_run, snapshot_run, sql_run,
+		 status_run, topology_run, top_run;
 
 #endif

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * DATA_KIND_COUNT };
 static const struct column fixed_columns[FIXED_COUNT] = {
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .title = "collector", .kind = COLUMN_BOOL },
-	[COLLECTOR_PID] = { .key = "collector_pid", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[COLLECTOR_PID] = { .key = "collector_pid", .kind = COLUMN_INTEGER },
 	[CREATED] = { .key = "created_time", .title = "created", .kind = COLUMN_TIME },
 	[SCHEMA] = { .key = "schema_version", .title = "schema version", .kind = COLUMN_INTEGER },
 	[PROGRAM] = { .key = "ibwire_version", .title = "ibwire", .kind = COLUMN_TEXT },
@@ -41,7 +42,7 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER },
 	[SAMPLES] = { .key = "port_samples", .title = "port-samples", .kind = COLUMN_INTEGER },
 	[PER_SAMPLE] = { .key = "bytes_per_port_sample", .title = "  bytes per sample", .kind = COLUMN_REAL },
-	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL },
 };
 
 struct page {
@@ -70,7 +71,7 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 		snprintf(page->titles[kind], sizeof(page->titles[kind]), "  %s", data_kind_title((enum data_kind)kind));
 		page->columns[kind_column((enum data_kind)kind, KIND_LINE)] = (struct column){
 			.title = page->titles[kind], .kind = COLUMN_TEXT,
-			.flags = COLUMN_NO_DATA | (info->data[kind].there ? 0 : COLUMN_NO_TABLE),
+			.flags = info->data[kind].there ? 0 : COLUMN_NO_TABLE,
 		};
 		for (int i = KIND_SINCE; i < KIND_COLUMNS; i++) {
 			char *key = page->keys[kind][i];
@@ -78,7 +79,7 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 			snprintf(key, sizeof(page->keys[kind][i]), "%s_%s", data_kind_key((enum data_kind)kind),
 				 data[i].suffix);
 			page->columns[kind_column((enum data_kind)kind, i)] = (struct column){
-				.key = key, .kind = data[i].kind, .flags = COLUMN_NO_TABLE,
+				.key = key, .kind = data[i].kind,
 			};
 		}
 	}
@@ -113,28 +114,15 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 	text_done(&line);
 }
 
-static void fill_per_sample(struct result *result, double bytes)
-{
-	char line[32];
-
-	snprintf(line, sizeof(line), "%.1f", bytes);
-	result_real(result, PER_SAMPLE, bytes);
-	result_show(result, PER_SAMPLE, line, STYLE_PLAIN);
-}
-
 static void fill(struct result *result, const char *path, const struct admin_info *info)
 {
-	char line[64];
-
 	result_text(result, DB, path);
 	result_bool(result, LIVE, info->live);
+	result_show(result, LIVE, info->live ? "live" : "not running", STYLE_PLAIN);
 	if (info->live && info->collector_pid) {
 		result_integer(result, COLLECTOR_PID, info->collector_pid);
-		snprintf(line, sizeof(line), "live, process %" PRId64, info->collector_pid);
-	} else {
-		snprintf(line, sizeof(line), "%s", info->live ? "live" : "not running");
+		result_showf(result, LIVE, STYLE_PLAIN, "live, process %" PRId64, info->collector_pid);
 	}
-	result_show(result, LIVE, line, STYLE_PLAIN);
 	if (info->created_us)
 		result_integer(result, CREATED, info->created_us);
 	result_integer(result, SCHEMA, info->schema_version);
@@ -149,8 +137,12 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);
 	result_integer(result, SAMPLES, info->port_samples);
-	if (info->port_samples && info->data[DATA_RAW].rows)
-		fill_per_sample(result, (double)info->data[DATA_RAW].bytes / (double)info->port_samples);
+	if (info->port_samples && info->data[DATA_RAW].rows) {
+		double bytes = (double)info->data[DATA_RAW].bytes / (double)info->port_samples;
+
+		result_real(result, PER_SAMPLE, bytes);
+		result_showf(result, PER_SAMPLE, STYLE_PLAIN, "%.1f", bytes);
+	}
 	result_bool(result, ESTIMATED, info->estimated);
 	for (int kind = 0; kind < DATA_KIND_COUNT; kind++)
 		fill_kind(result, info, (enum data_kind)kind);
@@ -158,7 +150,6 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 
 static int show_info(const struct options *options, const char *path, struct error *err)
 {
-	struct result_options output = options_result(options);
 	struct admin_info info;
 	struct page page = { 0 };
 	struct result *result;
@@ -167,15 +158,12 @@ static int show_info(const struct options *options, const char *path, struct err
 	if (code < 0)
 		return code;
 	describe_columns(&page, &info);
-	output.record = output.format != RESULT_CSV;
-	code = result_create(stdout, &output, page.columns, COLUMN_COUNT, &result, err);
+	code = output_begin(options, true, page.columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	fill(result, path, &info);
 	result_end_row(result);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* The parsed command line. */
@@ -206,47 +194,23 @@ static void put_fault(void *ctx, const struct admin_fault *fault)
 
 static int check(const struct request *request, struct error *err)
 {
-	struct result_options output = options_result(request->options);
 	struct result *result;
 	uint64_t faults = 0;
-	int code = result_create(stdout, &output, check_columns, CHECK_COLUMNS, &result, err);
+	int code = output_begin(request->options, false, check_columns, CHECK_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
 	code = admin_check(request->path, put_fault, result, &faults, err);
-	if (code == 0 && !faults && output.format == RESULT_TABLE)
+	if (code == 0 && !faults && request->options->format == RESULT_TABLE) {
 		printf("%s: no damage found\n", request->path);
-	else if (code == 0)
-		code = result_finish(result, err);
-	result_destroy(result);
+		result_destroy(result);
+		return 0;
+	}
+	code = output_end(result, code, err);
 	if (code == 0 && faults)
 		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup, or recover its rows: "
 			       "sqlite3 %s .recover | sqlite3 NEW.db", request->path, faults,
 			       faults == 1 ? "fault" : "faults", request->path);
-	return code;
-}
-
-/* Print one row: a record in tables and JSON. */
-static int print_row(const struct request *request, const struct column *columns, size_t count,
-		     const int64_t *numbers, struct error *err)
-{
-	struct result_options output = options_result(request->options);
-	struct result *result;
-	int code;
-
-	output.record = output.format != RESULT_CSV;
-	code = result_create(stdout, &output, columns, count, &result, err);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; i < count; i++) {
-		if (columns[i].kind == COLUMN_TEXT)
-			result_text(result, i, i || !request->target ? request->path : request->target);
-		else if (numbers[i] || columns[i].kind != COLUMN_TIME)
-			result_integer(result, i, numbers[i]);
-	}
-	result_end_row(result);
-	code = result_finish(result, err);
-	result_destroy(result);
 	return code;
 }
 
@@ -257,10 +221,11 @@ static int compact(const struct request *request, struct error *err)
 		{ .key = "before_bytes", .title = "before", .kind = COLUMN_BYTES },
 		{ .key = "after_bytes", .title = "after", .kind = COLUMN_BYTES },
 	};
-	int64_t numbers[3] = { 0 };
-	int code = admin_compact(request->path, &numbers[1], &numbers[2], err);
+	int64_t before, after;
+	int code = admin_compact(request->path, &before, &after, err);
 
-	return code < 0 ? code : print_row(request, columns, 3, numbers, err);
+	return code < 0 ? code : output_record(request->options, columns, 3, request->path,
+					       (const double[]){ NAN, (double)before, (double)after }, err);
 }
 
 static int backup(const struct request *request, struct error *err)
@@ -269,10 +234,16 @@ static int backup(const struct request *request, struct error *err)
 		{ .key = "file", .title = "copied to", .kind = COLUMN_TEXT },
 		{ .key = "bytes", .title = "size", .kind = COLUMN_BYTES },
 	};
-	int64_t numbers[2] = { 0 };
-	int code = admin_backup(request->path, request->target, &numbers[1], err);
+	int64_t bytes;
+	int code = admin_backup(request->path, request->target, &bytes, err);
 
-	return code < 0 ? code : print_row(request, columns, 2, numbers, err);
+	return code < 0 ? code : output_record(request->options, columns, 2, request->target,
+					       (const double[]){ NAN, (double)bytes }, err);
+}
+
+static double known_time(int64_t wall_us)
+{
+	return wall_us ? (double)wall_us : NAN;
 }
 
 static int export_part(const struct request *request, struct error *err)
@@ -290,10 +261,10 @@ static int export_part(const struct request *request, struct error *err)
 	struct export_summary summary;
 	int code = admin_export(request->path, request->target, &query, &summary, err);
 
-	if (code < 0)
-		return code;
-	return print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
-								 summary.bytes }, err);
+	return code < 0 ? code : output_record(request->options, columns, 5, request->target, (const double[]){
+		NAN, known_time(summary.since_us), known_time(summary.until_us), (double)summary.sweeps,
+		(double)summary.bytes,
+	}, err);
 }
 
 static const struct {
@@ -307,24 +278,34 @@ static const struct {
 	{ "export", 1, export_part },
 };
 
+static int check_export_options(const struct command *command, const struct request *request, struct error *err)
+{
+	if (request->options->since_us || request->options->until_us || request->anonymise)
+		return options_usage_error(command, err, "--since, --until and --anonymise require export");
+	return 0;
+}
+
 static int run_part(const struct command *command, struct request *request, struct error *err)
 {
 	const struct options *options = request->options;
 	const char *word = options->argv[0];
 	size_t i, count = sizeof(parts) / sizeof(*parts);
+	int code = 0;
 
 	for (i = 0; i < count && strcmp(parts[i].word, word); i++)
 		;
 	if (i == count)
-		return options_usage_error(command, err, "unknown sub-command '%.64s': use check, compact, "
-			"backup or export", word);
+		return options_usage_error(command, err,
+					   "unknown sub-command '%.64s': use check, compact, backup or export", word);
 	if (options->argc - 1 < parts[i].arguments)
 		return options_usage_error(command, err, "%s needs the name of a new file", word);
 	if (options->argc - 1 > parts[i].arguments)
 		return options_usage_error(command, err, "%s does not take the argument '%.64s'", word,
 					   options->argv[parts[i].arguments + 1]);
-	if (parts[i].run != export_part && (options->since_us || options->until_us || request->anonymise))
-		return options_usage_error(command, err, "--since, --until and --anonymise require export");
+	if (parts[i].run != export_part)
+		code = check_export_options(command, request, err);
+	if (code < 0)
+		return code;
 	/* Ctrl-C rolls back unfinished work. */
 	stop_install();
 	request->target = parts[i].arguments ? options->argv[1] : NULL;
@@ -337,12 +318,12 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 	const struct option_spec specs[] = {
 		{ "anonymise", 0, OPTION_FLAG, NULL, "export: replace names and GUIDs consistently",
 		  &request.anonymise, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
 	struct options options;
 	char path[4096];
 	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_WINDOW | COMMON_COLOR, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+				 &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
@@ -353,7 +334,6 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 	request.path = path;
 	if (options.argc)
 		return run_part(command, &request, err);
-	if (options.since_us || options.until_us || request.anonymise)
-		return options_usage_error(command, err, "--since, --until and --anonymise require export");
-	return show_info(&options, path, err);
+	code = check_export_options(command, &request, err);
+	return code < 0 ? code : show_info(&options, path, err);
 }

@@ -144,13 +144,12 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 
 	/* Exit with the parent process, which reads the records. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	code = options_parse(command, COMMON_DEVICE, specs, argc, argv, clock_wall_us(clock), &options.common, err);
+	code = options_parse(command, COMMON_DEVICE, specs, argc, argv, &options.common, err);
 	if (code != 0)
 		return code < 0 ? code : 0;
 	code = options_no_arguments(command, &options.common, err);
 	if (code == 0 && strcmp(options.discovery, "own") && strcmp(options.discovery, "libibnetdisc"))
-		code = options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not "
-			"\"%s\"",
+		code = options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not \"%s\"",
 					   options.discovery);
 	return code < 0 ? code : discover(&options, started_us, err);
 }

@@ -25,18 +25,18 @@ enum {
 };
 
 static const struct column event_columns[COLUMN_COUNT] = {
-	[ID] = { .key = "id", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[ID] = { .key = "id", .kind = COLUMN_INTEGER },
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
 	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2 },
 	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT,
-			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+			.flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
 	[TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
@@ -137,11 +137,10 @@ static int check_kind(const struct command *command, const char *kind, struct re
 	const struct event_query any = { .kind = kind, .limit = 1 };
 	struct nearest nearest;
 	bool found = false;
-	size_t i;
 	int code;
 
 	nearest_init(&nearest, kind);
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!strcmp(kinds[i], kind))
 			return 0;
 		nearest_offer(&nearest, kinds[i]);
@@ -149,20 +148,16 @@ static int check_kind(const struct command *command, const char *kind, struct re
 	code = reader_events(reader, &any, stop_at_first, &found, err);
 	if (code < 0 || found)
 		return code;
-	if (nearest.best)
-		return options_usage_error(command, err, "unknown event kind '%s': did you mean '%s'? See "
-			"ibwire-events(1)", kind, nearest.best);
-	return options_usage_error(command, err, "unknown event kind '%s': see ibwire-events(1)",
-				   kind);
+	return options_usage_error(command, err, "unknown event kind '%s'%s%s", kind, nearest_hint(&nearest),
+				   nearest.best ? "" : ": see ibwire-events(1)");
 }
 
 static int print_events(const struct options *options, const struct view *view, const struct event_query *query,
 			struct error *err)
 {
-	struct result_options output = options_result(options);
 	struct printer printer = { .names = view->names };
 	struct db_status status;
-	int code = result_create(stdout, &output, event_columns, COLUMN_COUNT, &printer.result, err);
+	int code = output_begin(options, false, event_columns, COLUMN_COUNT, &printer.result, err);
 
 	if (code < 0)
 		return code;
@@ -172,10 +167,7 @@ static int print_events(const struct options *options, const struct view *view, 
 		code = reader_status_at(view->reader, query->until_us, &status, err);
 	if (!printer.rows)
 		result_note(printer.result, query->kind ? "no events of this kind" : "no events");
-	if (code == 0)
-		code = result_finish(printer.result, err);
-	result_destroy(printer.result);
-	return code;
+	return output_end(printer.result, code, err);
 }
 
 /* Resolve a node argument at the end of the window. */
@@ -201,12 +193,11 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	const struct option_spec specs[] = {
 		{ "kind", 'k', OPTION_TEXT, "KIND", "show only events of this kind", &query.kind, 0 },
 		{ "limit", 'n', OPTION_NUMBER, "N", "show only the newest N", &limit, 1 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
 	struct options options;
 	struct view view;
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# `ibwire history` as a person sees it: a plot above a table on a terminal (script(1)), a table on a
-# pipe, on a database of a made-up fabric that was not watched for some time.
+# `ibwire history`: a plot above a table on a terminal (script(1)), a table on a pipe, from a
+# database with a gap.
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 
@@ -12,7 +12,7 @@ export TZ=UTC0 TERM=xterm
 "${IBWIRE_BUILD:?}/tests/screen/sample_db" fabric.db 2 600 1 || exit 1
 export IBWIRE_DB="$PWD/fabric.db"
 
-# on_terminal LOCALE COLUMNS ARGUMENTS - what is seen there
+# on_terminal LOCALE COLUMNS ARGUMENTS - output on a terminal
 on_terminal() {
 	LC_ALL=$1 COLUMNS=$2 script -qec "stty cols $2; $IBWIRE history --color never $3" /dev/null </dev/null |
 		tr -d '\r'
@@ -26,10 +26,10 @@ widest() {
 seen=$(on_terminal C.UTF-8 90 "leaf01/1 --counter xmit_bytes --since -20m")
 contains "there is a heading" "$seen" "xmit_bytes"
 contains "there is a plot of blocks" "$seen" "█"
-contains "it has an axis with a unit" "$seen" "Gb/s ┤"
-contains "it has an axis of time" "$seen" "└"
+contains "the plot has a value axis with a unit" "$seen" "Gb/s ┤"
+contains "the plot has a time axis" "$seen" "└"
 contains "the table is below" "$seen" "MEAN"
-contains "it says what it was made of" "$seen" "raw"
+contains "the heading has the source" "$seen" "raw"
 if [ "$(widest "$seen")" -le 90 ]; then
 	pass "nothing is wider than the terminal"
 else
@@ -59,23 +59,23 @@ else
 fi
 
 piped=$("$IBWIRE" history leaf01/1 --counter rcv_bytes)
-contains "a pipe gets the table" "$piped" "MEAN"
+contains "a pipe has the table" "$piped" "MEAN"
 case $piped in
-*┤*) fail "a pipe gets no plot" "$piped" ;;
-*) pass "a pipe gets no plot" ;;
+*┤*) fail "a pipe has no plot" "$piped" ;;
+*) pass "a pipe has no plot" ;;
 esac
-contains "the top says of what window" "$(on_terminal C.UTF-8 120 "--top 3")" "3 of "
-equal "the top has as many rows" "$("$IBWIRE" history --top 3 --format csv | wc -l)" "4"
+contains "a note has the number of ports" "$(on_terminal C.UTF-8 120 "--top 3")" "3 of "
+equal "--top limits the rows" "$("$IBWIRE" history --top 3 --format csv | wc -l)" "4"
 
-# A pack of samples that nobody can read: the others are shown, and it is told.
+# An unreadable pack of samples is reported, and the others are shown.
 if command -v sqlite3 >/dev/null; then
 	sqlite3 fabric.db "UPDATE hot SET samples = x'ff00' WHERE id = (SELECT max(id) FROM hot);
 		UPDATE chunk SET samples = x'ff00'
 		WHERE id = (SELECT max(id) FROM chunk) AND NOT EXISTS (SELECT 1 FROM hot)"
-	contains "damage is told" "$("$IBWIRE" history all -c errors 2>&1 >/dev/null)" "database is damaged: 1 "
-	contains "what is not damaged is shown" "$("$IBWIRE" history all -c errors 2>/dev/null)" "/h"
+	contains "damage is reported" "$("$IBWIRE" history all -c errors 2>&1 >/dev/null)" "database is damaged: 1 "
+	contains "undamaged data is shown" "$("$IBWIRE" history all -c errors 2>/dev/null)" "/h"
 else
-	skip "damage is told" "sqlite3 is not installed"
+	skip "damage is reported" "sqlite3 is not installed"
 fi
 
 done_testing

@@ -39,11 +39,10 @@ static void no_command_prints_unsafe_text(void **state)
 		"sql|SELECT * FROM node_version", "sql|SELECT 1 AS \"\033[31m\", char(155, 8238, 127, 7)",
 	};
 	static const char *const formats[] = { "table", "json", "csv" };
-	size_t i, j;
 
 	(void)state;
-	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		for (j = 0; j < 3; j++) {
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		for (size_t j = 0; j < 3; j++) {
 			struct error err = { 0 };
 			char line[256], *output;
 

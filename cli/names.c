@@ -64,17 +64,15 @@ static void find_positions(struct suggestion *suggestion)
 {
 	const struct topology *topology = suggestion->topology;
 	const struct fabric *fabric = topology->fabric;
-	unsigned tier;
-	uint32_t i, j;
 
 	memset(suggestion->place, 0xff, (fabric->node_count + 1) * sizeof(*suggestion->place));
-	for (tier = 1; tier <= topology->shape->tier_count; tier++) {
-		for (i = 0; i < fabric->node_count; i++) {
+	for (unsigned tier = 1; tier <= topology->shape->tier_count; tier++) {
+		for (uint32_t i = 0; i < fabric->node_count; i++) {
 			const struct node *node = &fabric->nodes[i];
 
 			if (topology->shape->nodes[i].tier != tier)
 				continue;
-			for (j = node->first_port; j < node->first_port + node->ports; j++) {
+			for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 				uint8_t way = topology->shape->ports[j].way;
 				uint32_t peer, place;
 
@@ -139,9 +137,8 @@ static bool has_rail_leaves(const struct topology *topology, uint32_t *times)
 static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
 {
 	uint32_t rail = SHAPE_NONE, j;
-	size_t i;
 
-	for (i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
+	for (size_t i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
 		for (j = 0; j < shape->rails[i].leaves; j++) {
 			if (shape->rail_leaves[shape->rails[i].first_leaf + j] != node)
 				continue;
@@ -204,10 +201,9 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 static void keep_switches(const struct suggestion *suggestion, const bool *nameless, struct text *text)
 {
 	const struct topology *topology = suggestion->topology;
-	unsigned tier;
 	uint32_t i, j, kept = 0;
 
-	for (tier = 0; tier <= topology->shape->tier_count; tier++) {
+	for (unsigned tier = 0; tier <= topology->shape->tier_count; tier++) {
 		uint32_t count = 0, *nodes = topology_order(topology, tier, &count);
 
 		if (!nodes) {
@@ -258,17 +254,15 @@ static int suggest(struct suggestion *suggestion, struct text *text)
 	const struct topology *topology = suggestion->topology;
 	const struct fabric *fabric = topology->fabric;
 	bool *nameless = calloc(fabric->node_count + 1, sizeof(*nameless));
-	uint32_t i;
 	int code = nameless ? 0 : ERR_NOMEM;
 
-	for (i = 0; i < fabric->node_count && code == 0; i++)
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++)
 		code = note_name(suggestion, fabric->nodes[i].name);
-	for (i = 0; i < fabric->node_count && code == 0; i++)
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++)
 		nameless[i] = is_nameless(suggestion, i);
 	if (code == 0) {
 		find_positions(suggestion);
-		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it "
-			"(--node-name-map).\n"
+		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it (--node-name-map).\n"
 			    "# Check the names, edit them as needed, and save the file as\n# "
 			    OPTIONS_DEFAULT_NAME_MAP ".\n");
 		code = suggest_switches(suggestion, text);
@@ -309,11 +303,11 @@ int names_run(const struct command *command, int argc, char **argv, struct error
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
 		TOPOLOGY_SOURCE_OPTIONS(options),
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
 	struct topology topology;
-	int code = options_parse(command, COMMON_NAMES | COMMON_DB | COMMON_AT, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options.common, err);
+	int code = options_parse(command, COMMON_NAMES | COMMON_DB | COMMON_AT, specs, argc, argv, &options.common,
+				 err);
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/lib/cells.h"
 #include "cli/command.h"
-#include "cli/lib/locked.h"
+#include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
 #include "cli/lib/selection.h"
 #include "cli/lib/view.h"
@@ -24,18 +24,17 @@ enum {
 };
 
 static const struct column node_columns[COLUMN_COUNT] = {
-	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT,
-		   .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[TYPE] = { .key = "type", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME },
+	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[TYPE] = { .key = "type", .kind = COLUMN_TEXT },
 	[CLASS] = { .key = "class", .title = "CLASS", .kind = COLUMN_TEXT, .priority = 1 },
 	[TIER] = { .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, .priority = 6 },
-	[HOST] = { .key = "host", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[RAILS] = { .key = "rails", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE },
+	[HOST] = { .key = "host", .kind = COLUMN_TEXT },
+	[RAILS] = { .key = "rails", .kind = COLUMN_LIST },
 	[GUID] = { .key = "node_guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5 },
-	[SYSTEM_GUID] = { .key = "system_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[SYSTEM_GUID] = { .key = "system_guid", .kind = COLUMN_GUID },
 	[LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 4 },
-	[LIDS] = { .key = "lids", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE },
+	[LIDS] = { .key = "lids", .kind = COLUMN_LIST },
 	[PORTS] = { .key = "port_count", .title = "PORTS", .kind = COLUMN_INTEGER },
 	[PORTS_ACTIVE] = { .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER },
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
@@ -44,9 +43,9 @@ static const struct column node_columns[COLUMN_COUNT] = {
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3 },
 	[VENDOR] = { .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .priority = 7 },
 	[DEVICE] = { .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .priority = 6 },
-	[REVISION] = { .key = "revision", .kind = COLUMN_HEX, .flags = COLUMN_NO_TABLE },
-	[DESCRIPTION] = { .key = "description", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[AGE] = { .key = "age_s", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE },
+	[REVISION] = { .key = "revision", .kind = COLUMN_HEX },
+	[DESCRIPTION] = { .key = "description", .kind = COLUMN_TEXT },
+	[AGE] = { .key = "age_s", .kind = COLUMN_SPAN_S },
 };
 
 /* Sums over the ports of a node. */
@@ -98,9 +97,7 @@ static void node_view_init(const struct view *view, const struct map *locked, co
  */
 static enum port_word node_word(const struct node_view *node)
 {
-	int word;
-
-	for (word = WORD_SILENT; word >= WORD_MIRRORED; word--)
+	for (int word = WORD_SILENT; word >= WORD_MIRRORED; word--)
 		if (node->words[word])
 			return (enum port_word)word;
 	if (node->words[WORD_OK])
@@ -113,7 +110,6 @@ static void fill_place(struct result *result, const struct shape *shape, uint32_
 {
 	const struct node *node = &shape->fabric->nodes[index];
 	const struct shape_node *found = &shape->nodes[index];
-	uint32_t i;
 
 	result_text(result, CLASS, node_class_name(found->class));
 	if (found->tier)
@@ -125,41 +121,37 @@ static void fill_place(struct result *result, const struct shape *shape, uint32_
 	if (node->type == NODE_SWITCH)
 		return;
 	result_empty(result, RAILS);
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 		if (shape->ports[i].rail != SHAPE_NONE)
-			result_item(result, RAILS, shape->rails[shape->ports[i].rail].name);
+			result_item(result, RAILS, "%s", shape->rails[shape->ports[i].rail].name);
 }
 
-enum { LID_TEXT = 8 };
-
-static void fill_lids(struct result *result, const struct view *view, const struct node *node, char (*lids)[LID_TEXT])
+static void add_lid(struct result *result, uint16_t lid, bool first)
 {
-	uint32_t i, count = 0;
+	if (first && lid)
+		result_integer(result, LID, lid);
+	if (lid)
+		result_item(result, LIDS, "%u", lid);
+}
+
+static void fill_lids(struct result *result, const struct fabric *fabric, const struct node *node)
+{
+	bool first = true;
 
 	result_empty(result, LIDS);
 	if (node->type == NODE_SWITCH) {
-		if (!node->lid)
-			return;
-		result_integer(result, LID, node->lid);
-		snprintf(lids[0], LID_TEXT, "%u", node->lid);
-		result_item(result, LIDS, lids[0]);
+		add_lid(result, node->lid, true);
 		return;
 	}
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
-		uint16_t lid = view->fabric->ports[i].lid;
-
-		if (!lid)
-			continue;
-		if (!count)
-			result_integer(result, LID, lid);
-		snprintf(lids[count], LID_TEXT, "%u", lid);
-		result_item(result, LIDS, lids[count++]);
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
+		add_lid(result, fabric->ports[i].lid, first);
+		first = first && !fabric->ports[i].lid;
 	}
 }
 
 static bool put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node)
 {
-	char description[NODE_NAME_SIZE], lids[UINT8_MAX + 1][LID_TEXT];
+	char description[NODE_NAME_SIZE];
 	struct node_view sum;
 
 	node_view_init(view, locked, node, &sum);
@@ -171,7 +163,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	fill_place(result, view->shape, (uint32_t)(node - view->fabric->nodes));
 	result_unsigned(result, GUID, node->guid);
 	result_unsigned(result, SYSTEM_GUID, node->system_guid);
-	fill_lids(result, view, node, lids);
+	fill_lids(result, view->fabric, node);
 	result_integer(result, PORTS, node->port_count);
 	result_integer(result, PORTS_ACTIVE, sum.active);
 	cells_status(result, STATUS, node_word(&sum));
@@ -191,22 +183,19 @@ static bool put_row(struct result *result, const struct view *view, const struct
 
 static int show(const struct options *options, const struct view *view, const struct map *locked, struct error *err)
 {
-	struct result_options output = options_result(options);
 	struct selection selection;
 	struct result *result;
 	bool more = true;
-	size_t i;
 	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &output, node_columns, COLUMN_COUNT, &result, err);
+	code = output_begin(options, false, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
-		for (i = 0; more && i < view->fabric->node_count; i++)
+		for (size_t i = 0; more && i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
 				more = put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]]);
-		code = result_finish(result, err);
-		result_destroy(result);
+		code = output_end(result, 0, err);
 	}
 	selection_done(&selection);
 	return code;
@@ -217,8 +206,7 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 	struct map locked = { 0 };
 	struct options options;
 	struct view view;
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, NULL, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, NULL, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

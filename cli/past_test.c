@@ -104,7 +104,7 @@ static void time_before_the_first_sweep_is_one_error_line(void **state)
 }
 
 /* Of the test that runs: in its folder, which goes with them whatever fails. */
-static char named[96], disguised[96];
+static char named[96], anonymised[96];
 
 static void make_copies(void)
 {
@@ -112,12 +112,12 @@ static void make_copies(void)
 	char line[160], *output;
 
 	snprintf(named, sizeof(named), "%s/named.db", folder);
-	snprintf(disguised, sizeof(disguised), "%s/disguised.db", folder);
+	snprintf(anonymised, sizeof(anonymised), "%s/anonymised.db", folder);
 	snprintf(line, sizeof(line), "db|export|%s", named);
 	if (run(line, &output, &err) < 0)
 		fail_msg("%s", err.text);
 	free(output);
-	snprintf(line, sizeof(line), "db|export|%s|--anonymise", disguised);
+	snprintf(line, sizeof(line), "db|export|%s|--anonymise", anonymised);
 	if (run(line, &output, &err) < 0)
 		fail_msg("%s", err.text);
 	free(output);
@@ -125,19 +125,19 @@ static void make_copies(void)
 
 static json_t *run_on(const char *database, const char *line)
 {
-	json_t *answer;
+	json_t *output;
 
 	use_database(database);
-	answer = run_json(line);
+	output = run_json(line);
 	use_database(NULL);
-	return answer;
+	return output;
 }
 
 /* GUIDs by the ids that nodes have in both databases. */
-static json_t *who_is_who(void)
+static json_t *map_guids(void)
 {
 	static const char query[] = "sql|SELECT printf('0x%016x', guid) AS guid FROM node ORDER BY id";
-	json_t *map = json_object(), *before = run_on(NULL, query), *after = run_on(disguised, query);
+	json_t *map = json_object(), *before = run_on(NULL, query), *after = run_on(anonymised, query);
 
 	assert_int_equal(json_array_size(before), json_array_size(after));
 	for (size_t i = 0; i < json_array_size(before); i++)
@@ -177,7 +177,7 @@ static void assert_same_numbers(const char *line, json_t *map, json_t *before, j
 		if (strstr(key, "guid") && json_is_string(value))
 			value = json_object_get(map, json_string_value(value));
 		if (!value || !json_equal(value, other))
-			fail_msg("%s: %s is %s, and disguised %s", line, key,
+			fail_msg("%s: %s is %s, and anonymised %s", line, key,
 				 value ? json_dumps(value, JSON_ENCODE_ANY) : "-", json_dumps(other, JSON_ENCODE_ANY));
 	}
 }
@@ -200,9 +200,9 @@ static json_t *counterpart(json_t *map, const json_t *row, json_t *rows)
 	return NULL;
 }
 
-static void assert_same_answer(const char *line, json_t *map)
+static void assert_same_output(const char *line, json_t *map)
 {
-	json_t *before = run_on(NULL, line), *after = run_on(disguised, line);
+	json_t *before = run_on(NULL, line), *after = run_on(anonymised, line);
 
 	assert_int_equal(json_array_size(before), json_array_size(after));
 	if (json_is_object(before))
@@ -227,15 +227,15 @@ static void anonymised_export_has_the_same_numbers(void **state)
 
 	(void)state;
 	make_copies();
-	map = who_is_who();
+	map = map_guids();
 	for (size_t i = 0; i < SWEEPS; i++)
 		for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); c++)
-			assert_same_answer(at_sweep(commands[c], i, line), map);
+			assert_same_output(at_sweep(commands[c], i, line), map);
 	snprintf(line, sizeof(line), "ports|--since|%s|--until|%s", when_format_utc(model->sweeps[0].wall_us, when),
 		 when_format_utc(model->sweeps[SWEEPS - 1].wall_us, (char[WHEN_SIZE]){ 0 }));
-	assert_same_answer(line, map);
-	assert_same_answer("events", map);
-	assert_same_answer(at_sweep("ports|--details", SWEEPS - 1, line), map);
+	assert_same_output(line, map);
+	assert_same_output("events", map);
+	assert_same_output(at_sweep("ports|--details", SWEEPS - 1, line), map);
 	json_decref(map);
 }
 

@@ -21,10 +21,9 @@
 static void assert_errors(const json_t *row, const struct delta *delta)
 {
 	const json_t *errors = json_object_get(row, "errors"), *unknown = json_object_get(row, "errors_unknown");
-	int counter;
 
 	assert_true(json_is_object(errors) && json_is_array(unknown));
-	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
 		const char *key = counter_info((enum counter)counter)->key;
 		counter_set bit = COUNTER_BIT(counter);
 		bool known = delta && delta->elapsed_us > 0 && delta->known & bit;
@@ -42,9 +41,8 @@ static void assert_counters(const json_t *row, const struct reading *reading)
 {
 	const json_t *counters = json_object_get(row, "counters");
 	size_t count = 0;
-	int counter;
 
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 		if (!(reading->present & COUNTER_BIT(counter)))
 			continue;
 		count++;
@@ -83,7 +81,7 @@ static void assert_status(const json_t *row, const struct port *port, enum sampl
 		assert_string_equal(word, status == SAMPLE_BACKOFF ? "silent" : sample_status_name(status));
 }
 
-/* A port without numbers of its own shows its peer's, the other way round. Return: whether it does. */
+/* Check a port that mirrors its peer. Return: is it mirrored? */
 static bool is_mirrored(const json_t *rows, const json_t *row, const struct sweep *sweep, size_t sample)
 {
 	const struct fabric *fabric = sweep->fabric;
@@ -106,7 +104,7 @@ static void ports_match_the_newest_sweep(void **state)
 	size_t i, deltas = 0, pollable = 0;
 
 	(void)state;
-	/* A sweep may leave out ports that it did not plan to ask; they are shown all the same. */
+	/* Unplanned ports are shown, too. */
 	for (i = 0; i < sweep->fabric->port_count; i++)
 		pollable += port_is_pollable(sweep->fabric, &sweep->fabric->ports[i]);
 	assert_int_equal(json_array_size(rows), pollable);
@@ -140,7 +138,7 @@ static void ports_match_the_newest_sweep(void **state)
 	json_decref(rows);
 }
 
-/* Over a window a counter that was full in one of its sweeps is never taken for one without new errors. */
+/* A counter that was saturated in one sweep of the window is never reported as unchanged. */
 static void window_errors_are_the_sum_of_its_sweeps(void **state)
 {
 	const struct model_sweep *first = &model->sweeps[2], *last = &model->sweeps[SWEEPS - 1];
@@ -169,7 +167,7 @@ static void window_errors_are_the_sum_of_its_sweeps(void **state)
 	json_decref(rows);
 }
 
-/* The promised keys of `ports`, which are a stable interface. */
+/* The keys of `ports` are a stable interface. */
 static void ports_have_every_promised_key(void **state)
 {
 	static const char *const promised[] = {
@@ -180,11 +178,10 @@ static void ports_have_every_promised_key(void **state)
 		"counters", "symbol_ber", "symbol_ber_below", "ber_at_least",
 	};
 	json_t *rows = run_json("ports");
-	size_t i, j;
 
 	(void)state;
-	for (i = 0; i < json_array_size(rows); i++)
-		for (j = 0; j < sizeof(promised) / sizeof(promised[0]); j++)
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		for (size_t j = 0; j < sizeof(promised) / sizeof(promised[0]); j++)
 			assert_non_null(json_object_get(json_array_get(rows, i), promised[j]));
 	json_decref(rows);
 }
@@ -243,11 +240,10 @@ static void every_node_is_listed_once(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	json_t *rows = run_json("nodes");
-	size_t i;
 
 	(void)state;
 	assert_int_equal(json_array_size(rows), fabric->node_count);
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 		const json_t *row = find_row(rows, node->guid, -1);
 		char description[NODE_NAME_SIZE];

@@ -26,9 +26,7 @@ struct printer {
 /* Does an earlier column have the same name? JSON keys must be unique. */
 static bool is_taken(const struct printer *printer, int until, const char *name)
 {
-	int i;
-
-	for (i = 0; i < until; i++)
+	for (int i = 0; i < until; i++)
 		if (!strcmp(printer->names[i], name))
 			return true;
 	return false;
@@ -38,11 +36,10 @@ static bool is_taken(const struct printer *printer, int until, const char *name)
 static char *column_name(const struct printer *printer, int i, const char *name)
 {
 	struct text harmless = { 0 }, unique = { 0 };
-	int number;
 
 	escape_append(&harmless, name, strlen(name));
 	text_append(&unique, text_chars(&harmless));
-	for (number = 2; is_taken(printer, i, text_chars(&unique)); number++) {
+	for (int number = 2; is_taken(printer, i, text_chars(&unique)); number++) {
 		text_clear(&unique);
 		text_appendf(&unique, "%s_%d", text_chars(&harmless), number);
 	}
@@ -57,7 +54,6 @@ static char *column_name(const struct printer *printer, int i, const char *name)
 static bool put_header(void *ctx, const char *const *names, int count)
 {
 	struct printer *printer = ctx;
-	int i;
 
 	printer->columns = calloc((size_t)count + 1, sizeof(*printer->columns));
 	printer->names = calloc((size_t)count + 1, sizeof(*printer->names));
@@ -66,7 +62,7 @@ static bool put_header(void *ctx, const char *const *names, int count)
 		err_nomem(&printer->failure);
 		return false;
 	}
-	for (i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++) {
 		printer->names[i] = column_name(printer, i, names[i]);
 		if (!printer->names[i]) {
 			err_nomem(&printer->failure);
@@ -84,9 +80,8 @@ static bool put_header(void *ctx, const char *const *names, int count)
 static bool put_row(void *ctx, const struct cell *cells, int count)
 {
 	struct printer *printer = ctx;
-	int i;
 
-	for (i = 0; i < count && i < printer->count; i++) {
+	for (int i = 0; i < count && i < printer->count; i++) {
 		size_t column = (size_t)i;
 
 		switch (cells[i].type) {
@@ -112,10 +107,8 @@ static bool put_row(void *ctx, const struct cell *cells, int count)
 
 static void printer_done(struct printer *printer)
 {
-	int i;
-
 	result_destroy(printer->result);
-	for (i = 0; printer->names && i < printer->count; i++)
+	for (int i = 0; printer->names && i < printer->count; i++)
 		free(printer->names[i]);
 	free(printer->names);
 	free(printer->columns);
@@ -150,14 +143,13 @@ int sql_run(const struct command *command, int argc, char **argv, struct error *
 {
 	int64_t timeout_us = TIMEOUT_US;
 	const struct option_spec specs[] = {
-		{ "timeout", 0, OPTION_SPAN_OR_0, "SPAN", "stop the statement after this time, 0 = unlimited (1m)",
-		  &timeout_us, 0 },
+		{ "timeout", 0, OPTION_SPAN_OR_0, "SPAN",
+		  "stop the statement after this time, 0 = unlimited (1m)", &timeout_us, 0 },
 		{ 0 },
 	};
 	struct text statement = { 0 };
 	struct options options;
-	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR, specs, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

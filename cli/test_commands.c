@@ -27,7 +27,6 @@ struct model *model;
 int make_database(void **state)
 {
 	struct writer *writer;
-	int i;
 
 	(void)state;
 	/* Independent of files on this machine. */
@@ -39,7 +38,7 @@ int make_database(void **state)
 	model->keep_history = true;
 	if (writer_open(db_path, &writer, NULL) < 0)
 		return -1;
-	for (i = 0; i < SWEEPS; i++)
+	for (int i = 0; i < SWEEPS; i++)
 		if (writer_sink(writer)->store(writer_sink(writer)->ctx, model_step(model), NULL) < 0)
 			return -1;
 	writer_close(writer);
@@ -98,7 +97,7 @@ void assert_refused(const struct refused *refused, size_t count)
 		int code = run(refused[i].line, &output, &err);
 
 		if (code != refused[i].code || *output || !*err.text || strchr(err.text, '\n') ||
-		    !strstr(err.text, refused[i].says))
+		    !strstr(err.text, refused[i].error))
 			fail_msg("%s: %d \"%s\", \"%s\"", refused[i].line, code, err.text, output);
 		free(output);
 	}
@@ -155,7 +154,6 @@ void assert_number(const json_t *row, const char *key, double expected)
 		assert_true(fabs(json_number_value(value) - expected) <= 1e-9 * fabs(expected));
 }
 
-/* An integer, or its digits where it does not fit. */
 uint64_t unsigned_of(const json_t *value)
 {
 	if (json_is_string(value))
@@ -165,9 +163,7 @@ uint64_t unsigned_of(const json_t *value)
 
 bool list_has(const json_t *list, const char *word)
 {
-	size_t i;
-
-	for (i = 0; i < json_array_size(list); i++)
+	for (size_t i = 0; i < json_array_size(list); i++)
 		if (!strcmp(json_string_value(json_array_get(list, i)), word))
 			return true;
 	return false;
@@ -175,9 +171,7 @@ bool list_has(const json_t *list, const char *word)
 
 const json_t *find_row(const json_t *rows, uint64_t guid, int64_t port)
 {
-	size_t i;
-
-	for (i = 0; i < json_array_size(rows); i++) {
+	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
 		if (guid_of(row, "node_guid") == guid && (port < 0 || integer_of(row, "port") == port))

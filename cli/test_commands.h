@@ -11,42 +11,39 @@
 
 struct error;
 
-/* How many sweeps of the model the database holds. */
+/* Number of sweeps in the database. */
 enum { SWEEPS = 12 };
 
-/* The truth, with its history; made and removed by a group's setup and teardown. */
+/* The model of the database; created and removed by the setup and teardown of a group. */
 extern struct model *model;
 extern char db_path[80];
 int make_database(void **state);
 int remove_database(void **state);
 
-/* Commands that follow go to another database (borrowed; NULL: the model's). */
+/* Use another database for the following commands (borrowed; NULL: that of the model). */
 void use_database(const char *other);
 
-/*
- * Run a command; words are separated by '|' (names hold spaces). Return: its
- * exit code; @ret_output what it wrote, for free().
- */
+/* Run a command; words are separated by '|'. @ret_output: its output, for free(). Return: its code. */
 int run(const char *line, char **ret_output, struct error *err);
 
 /* A command line, its error code, and a part of its error. */
 struct refused {
 	const char *line;
 	int code;
-	const char *says;
+	const char *error;
 };
 
 /* assert_refused - each of @count lines fails with one error line and no output. */
 void assert_refused(const struct refused *refused, size_t count);
 
-/* run_json - the same with --format json; fails the test where the command does. */
+/* run_json - the same with --format json; the test fails if the command fails. */
 json_t *run_json(const char *line);
 
-/* Cells of a row. What is null is GUID 0 or integer -1. */
+/* Cells of a row; null is GUID 0 or integer -1. */
 uint64_t guid_of(const json_t *row, const char *key);
 int64_t integer_of(const json_t *row, const char *key);
 
-/* unsigned_of - an integer, or its digits where it does not fit. */
+/* unsigned_of - an integer, or a string of digits. */
 uint64_t unsigned_of(const json_t *value);
 bool list_has(const json_t *list, const char *word);
 
@@ -54,7 +51,7 @@ bool list_has(const json_t *list, const char *word);
 void assert_text(const json_t *row, const char *key, const char *expected);
 void assert_number(const json_t *row, const char *key, double expected);
 
-/* find_row - of a node, or of its port (@port -1: any). NULL: there is none. */
+/* find_row - the row of a node or port (@port -1: any), or NULL. */
 const json_t *find_row(const json_t *rows, uint64_t guid, int64_t port);
 
 #endif

@@ -242,7 +242,7 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 	int code;
 
 	code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB | COMMON_AT | COMMON_COLOR, specs, argc,
-			     argv, clock_wall_us(clock_system()), &top.common, err);
+			     argv, &top.common, err);
 	if (code)
 		return code > 0 ? 0 : code;
 	code = options_no_arguments(command, &top.common, err);

@@ -22,7 +22,6 @@ static void write_field(struct result *result, bool is_text, bool *first)
 	struct text escaped = { 0 };
 	const char *chars = text_chars(scratch);
 	bool is_formula = is_text && !result->options.csv_raw && *chars && strchr("=+-@", *chars);
-	size_t i;
 
 	if (!*first)
 		fputc(',', result->stream);
@@ -42,7 +41,7 @@ static void write_field(struct result *result, bool is_text, bool *first)
 		return;
 	}
 	fputc('"', result->stream);
-	for (i = 0; i < scratch->len; i++) {
+	for (size_t i = 0; i < scratch->len; i++) {
 		if (chars[i] == '"')
 			fputc('"', result->stream);
 		fputc(chars[i], result->stream);
@@ -59,14 +58,13 @@ static bool end_record(struct result *result)
 static bool csv_begin(struct result *result)
 {
 	bool first = true;
-	size_t i, j;
 
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
 
-		if (column->flags & COLUMN_NO_DATA)
+		if (!column_is_in_data(column))
 			continue;
-		for (j = 0; j < (column->members ? column->member_count : 1); j++) {
+		for (size_t j = 0; j < (column->members ? column->member_count : 1); j++) {
 			text_clear(&result->scratch);
 			text_append(&result->scratch, column->key);
 			if (column->members)
@@ -79,11 +77,9 @@ static bool csv_begin(struct result *result)
 
 static const struct member *find_member(const struct value *value, const char *name)
 {
-	size_t i;
-
 	if (value->type != VALUE_MEMBERS)
 		return NULL;
-	for (i = 0; i < value->member_count; i++)
+	for (size_t i = 0; i < value->member_count; i++)
 		if (!strcmp(value->members[i].name, name))
 			return &value->members[i];
 	return NULL;
@@ -91,9 +87,7 @@ static const struct member *find_member(const struct value *value, const char *n
 
 static void write_members(struct result *result, const struct column *column, const struct value *value, bool *first)
 {
-	size_t i;
-
-	for (i = 0; column->members && i < column->member_count; i++) {
+	for (size_t i = 0; column->members && i < column->member_count; i++) {
 		const struct member *member = find_member(value, column->members[i]);
 
 		text_clear(&result->scratch);
@@ -104,7 +98,7 @@ static void write_members(struct result *result, const struct column *column, co
 	if (column->members)
 		return;
 	text_clear(&result->scratch);
-	for (i = 0; value->type == VALUE_MEMBERS && i < value->member_count; i++) {
+	for (size_t i = 0; value->type == VALUE_MEMBERS && i < value->member_count; i++) {
 		text_appendf(&result->scratch, "%s%s", i ? ";" : "", value->members[i].name);
 		if (column->kind != COLUMN_OBJECT)
 			continue;
@@ -119,12 +113,11 @@ static void write_members(struct result *result, const struct column *column, co
 static bool csv_row(struct result *result)
 {
 	bool first = true;
-	size_t i;
 
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
 
-		if (column->flags & COLUMN_NO_DATA)
+		if (!column_is_in_data(column))
 			continue;
 		if (column->kind == COLUMN_OBJECT || column->kind == COLUMN_LIST) {
 			write_members(result, column, &result->values[i], &first);
@@ -137,15 +130,4 @@ static bool csv_row(struct result *result)
 	return end_record(result);
 }
 
-static bool csv_end(struct result *result)
-{
-	(void)result;
-	return true;
-}
-
-static void csv_done(struct result *result)
-{
-	(void)result;
-}
-
-const struct format format_csv = { csv_begin, csv_row, csv_end, csv_done };
+const struct format format_csv = { csv_begin, csv_row, NULL, NULL };

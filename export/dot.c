@@ -31,9 +31,8 @@ static unsigned count_hcas(const struct shape *shape, uint32_t node)
 	const struct fabric *fabric = shape->fabric;
 	const struct node *self = &fabric->nodes[node];
 	unsigned hcas = 0;
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++)
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++)
 		hcas += shape->ports[i].way == WAY_HOST &&
 			shape->nodes[fabric->ports[fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
 	return hcas;
@@ -70,9 +69,7 @@ struct pair {
 
 static const struct shape_missing *find_missing(const struct shape *shape, uint32_t a, uint32_t b)
 {
-	size_t i;
-
-	for (i = 0; i < shape->missing_count; i++)
+	for (size_t i = 0; i < shape->missing_count; i++)
 		if ((shape->missing[i].low == a && shape->missing[i].high == b) ||
 		    (shape->missing[i].low == b && shape->missing[i].high == a))
 			return &shape->missing[i];
@@ -84,10 +81,9 @@ static void look_at_pair(const struct shape *shape, uint32_t node, uint32_t othe
 	const struct fabric *fabric = shape->fabric;
 	const struct node *self = &fabric->nodes[node];
 	int step = shape->nodes[node].tier - shape->nodes[other].tier;
-	uint32_t i;
 
 	*ret = (struct pair){ .odd = step != 1 && step != -1 };
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (port->peer == FABRIC_NONE || fabric->ports[port->peer].node != other)
@@ -117,9 +113,8 @@ static void append_edges(struct text *text, const struct shape *shape, uint32_t 
 {
 	const struct fabric *fabric = shape->fabric;
 	const struct node *self = &fabric->nodes[node];
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint32_t peer = fabric->ports[i].peer, other;
 		uint8_t tier = shape->nodes[node].tier;
 
@@ -139,15 +134,14 @@ static void append_host(struct text *text, const struct shape *shape, uint32_t i
 {
 	const struct fabric *fabric = shape->fabric;
 	const struct shape_host *host = &shape->hosts[index];
-	uint32_t i, j;
 
 	text_appendf(text, "\th%u [shape=ellipse, label=\"", index);
 	append_quoted(text, host->name);
 	text_append(text, "\"];\n");
-	for (i = host->first; i < host->first + host->count; i++) {
+	for (uint32_t i = host->first; i < host->first + host->count; i++) {
 		const struct node *node = &fabric->nodes[shape->host_nodes[i]];
 
-		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 			const struct port *port = &fabric->ports[j];
 
 			if (port->peer == FABRIC_NONE ||

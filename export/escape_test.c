@@ -15,16 +15,14 @@
 static void escaping_removes_unsafe_bytes_and_is_idempotent(void **state)
 {
 	struct text text = { 0 };
-	int i;
-	size_t j;
 
 	(void)state;
-	for (i = 0; i < 20000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		char *once, *twice;
 
 		hostile_text(&text);
 		once = hostile_escaped(text.chars, text.len);
-		for (j = 0; once[j]; j++) {
+		for (size_t j = 0; once[j]; j++) {
 			unsigned char byte = (unsigned char)once[j];
 
 			assert_true(byte >= 0x20 && byte != 0x7f);
@@ -42,17 +40,16 @@ static void escaping_keeps_safe_text(void **state)
 {
 	static const char *const same[] = { "", " a ", "\\", "\\x", "C:\\x\\", "\xe6\x97\xa5 \xc3\xbc", "a\"b,c;d'" };
 	struct text text = { 0 };
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
 		char *after = hostile_escaped(same[i], strlen(same[i]));
 
 		assert_string_equal(after, same[i]);
 		free(after);
 	}
 	/* A character across the border of two pieces. */
-	for (i = 0; i < 600; i++)
+	for (size_t i = 0; i < 600; i++)
 		text_append(&text, i % 7 ? "\xe6\x97\xa5" : "a");
 	char *after = hostile_escaped(text.chars, text.len);
 

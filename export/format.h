@@ -9,13 +9,12 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "base/when.h"
 #include "export/result.h"
 
 enum value_type { VALUE_NULL, VALUE_TEXT, VALUE_INTEGER, VALUE_UNSIGNED, VALUE_REAL, VALUE_BOOL, VALUE_MEMBERS };
 
 struct member {
-	const char *name;
+	const char *name; /* owned if the column is a list */
 	uint64_t value; /* not for COLUMN_LIST */
 	double real;    /* used instead of value if is_real */
 	bool is_real;
@@ -32,9 +31,6 @@ struct value {
 	struct text shown;
 	struct member *members;
 	size_t member_count, member_capacity;
-	/* Cache of the last formatted time: most rows share theirs. */
-	int64_t when_us;
-	char when[WHEN_SIZE]; /* "": none */
 };
 
 /*
@@ -44,8 +40,8 @@ struct value {
 struct format {
 	bool (*begin)(struct result *result);
 	bool (*row)(struct result *result);
-	bool (*end)(struct result *result);
-	void (*done)(struct result *result);
+	bool (*end)(struct result *result);  /* or NULL */
+	void (*done)(struct result *result); /* or NULL */
 };
 
 extern const struct format format_table, format_json, format_csv;
@@ -76,14 +72,21 @@ struct result {
 	struct text scratch;
 };
 
-/*
- * value_data_text - a value as JSON or CSV text (GUID, time, number), not for members. Caches
- * times.
- */
-void value_data_text(const struct column *column, struct value *value, struct text *text);
+/* value_data_text - a value as JSON or CSV text (GUID, time, number), not for members. */
+void value_data_text(const struct column *column, const struct value *value, struct text *text);
 
 /* value_table_text - a value as table text, not escaped. */
-void value_table_text(const struct column *column, struct value *value, struct text *text);
+void value_table_text(const struct column *column, const struct value *value, struct text *text);
+
+static inline bool column_is_in_table(const struct column *column)
+{
+	return column->title && !(column->flags & COLUMN_NO_TABLE);
+}
+
+static inline bool column_is_in_data(const struct column *column)
+{
+	return column->key && !(column->flags & COLUMN_NO_DATA);
+}
 
 /* value_is_number - is it right-aligned in a table? */
 bool value_is_number(const struct column *column, const struct value *value);

@@ -45,7 +45,7 @@ static double draw_real(void)
 	return isfinite(number) ? number : 0.5;
 }
 
-/* jansson leaves DEL as it is. */
+/* jansson does not escape DEL. */
 static char *dumped(json_t *json, size_t flags)
 {
 	char *chars = json_dumps(json, flags), *at;
@@ -96,12 +96,11 @@ static json_t *tree_unsigned(uint64_t number)
 static void strings_match_jansson(void **state)
 {
 	struct text drawn = { 0 }, text = { 0 };
-	int i;
 
 	(void)state;
 	hostile_seed = 1;
-	for (i = 0; i < VALUES; i++) {
-		/* Each single byte first, then each at each place of texts up to LONG. */
+	for (int i = 0; i < VALUES; i++) {
+		/* Every byte at every position of texts up to LONG, then random text. */
 		enum { LONG = 19, LENGTHS = LONG * (LONG + 1) / 2 };
 		char plain[LONG];
 		const char *bytes = plain;
@@ -150,11 +149,10 @@ static void integers_match_jansson(void **state)
 static void reals_match_jansson(void **state)
 {
 	struct text text = { 0 };
-	int i;
 
 	(void)state;
 	hostile_seed = 3;
-	for (i = 0; i < VALUES; i++) {
+	for (int i = 0; i < VALUES; i++) {
 		double number = draw_real();
 		char digits[32];
 		json_t *back;
@@ -169,7 +167,7 @@ static void reals_match_jansson(void **state)
 			assert_true(json_real_value(back) == strtod(digits, NULL));
 		}
 		json_decref(back);
-		/* From 2.14.1 on jansson writes reals another way: the same numbers. */
+		/* jansson 2.14.1 and later format reals differently. */
 		if (JANSSON_VERSION_HEX < 0x020e01)
 			assert_as_dumped(&text, json_real(number));
 	}
@@ -186,12 +184,11 @@ static const char *const names[] = { "link_downed", "a \"name\"", "caf\xc3\xa9" 
 static const struct column columns[] = {
 	{ .key = "text", .title = "TEXT", .kind = COLUMN_TEXT },
 	{ .title = "SHOWN", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
-	{ .key = "twice", .title = "FIRST", .kind = COLUMN_ANY },
+	{ .key = "any", .title = "ANY", .kind = COLUMN_ANY },
 	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	{ .key = "guid", .title = "GUID", .kind = COLUMN_GUID },
 	{ .key = "hex", .title = "HEX", .kind = COLUMN_HEX },
 	{ .key = "list", .title = "LIST", .kind = COLUMN_LIST },
-	{ .key = "twice", .title = "SECOND", .kind = COLUMN_ANY },
 	{ .key = "object", .title = "OBJECT", .kind = COLUMN_OBJECT, .flags = COLUMN_OMIT_ZERO, .members = names,
 	  .member_count = 3 },
 	{ .key = "evidence", .title = "EVIDENCE", .kind = COLUMN_OBJECT, .flags = COLUMN_NO_TABLE },
@@ -200,7 +197,7 @@ static const struct column columns[] = {
 
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
-/* In the order of the list or another one; from the list, or the same name from elsewhere. */
+/* A name of the list, by its address or as a copy. */
 static const char *draw_name(size_t place)
 {
 	static char copies[3][40];
@@ -214,10 +211,9 @@ static json_t *draw_members(struct result *result, size_t column)
 	size_t turn = hostile_random(2) ? 0 : hostile_random(3);
 	bool list = columns[column].kind == COLUMN_LIST, omit = columns[column].flags & COLUMN_OMIT_ZERO;
 	json_t *json = list ? json_array() : json_object();
-	size_t i;
 
 	result_empty(result, column);
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		uint64_t number = hostile_random(3) ? random_bits() : 0;
 		double real = hostile_random(9) ? (double)hostile_random(9) / 4 : NAN;
 		bool is_whole = real == floor(real);
@@ -226,7 +222,7 @@ static json_t *draw_members(struct result *result, size_t column)
 		if (hostile_random(3) == 0)
 			continue;
 		if (list) {
-			result_item(result, column, name);
+			result_item(result, column, "%s", name);
 			json_array_append_new(json, json_string(name));
 		} else if (omit || hostile_random(2)) {
 			result_member(result, column, name, number);
@@ -293,14 +289,13 @@ static json_t *draw_cell(struct result *result, size_t column)
 	return json;
 }
 
-/* @expected: what the tree of the row dumps as. */
+/* @expected: the row as jansson dumps it. */
 static void draw_row(struct result *result, bool record, struct text *expected)
 {
 	json_t *object = json_object();
 	char *chars;
-	size_t i;
 
-	for (i = 0; i < COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		json_t *cell = draw_cell(result, i);
 
 		if (columns[i].flags & COLUMN_NO_DATA)
@@ -345,7 +340,6 @@ static void write_rows(const struct result_options *options, size_t rows)
 static void rows_match_jansson(void **state)
 {
 	struct result_options options = { .format = RESULT_JSON };
-	size_t i;
 
 	(void)state;
 	hostile_seed = 4;
@@ -354,7 +348,7 @@ static void rows_match_jansson(void **state)
 	write_rows(&options, ROWS);
 	options.lines = false;
 	options.record = true;
-	for (i = 0; i < ROWS; i++)
+	for (size_t i = 0; i < ROWS; i++)
 		write_rows(&options, 1);
 }
 

@@ -34,7 +34,7 @@ static void begin(struct output *output, const struct result_options *options)
 	assert_int_equal(result_create(output->stream, options, columns, COLUMN_COUNT, &output->result, NULL), 0);
 }
 
-/* Write until it fails, at most far more than any buffer holds. */
+/* Write until it fails, more than any buffer holds. */
 static int pour(FILE *stream, enum result_format format, bool *ret_stopped, struct error *err)
 {
 	const struct result_options options = { .format = format, .lines = format == RESULT_JSON };
@@ -53,10 +53,8 @@ static int pour(FILE *stream, enum result_format format, bool *ret_stopped, stru
 
 static void a_full_disk_is_an_error(void **state)
 {
-	int format;
-
 	(void)state;
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
 		FILE *full = fopen("/dev/full", "w");
 		struct error err = { 0 };
 		bool stopped;
@@ -72,11 +70,9 @@ static void a_full_disk_is_an_error(void **state)
 
 static void closed_pipe_is_no_error(void **state)
 {
-	int format;
-
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
 		int ends[2];
 		bool stopped;
 		FILE *stream;
@@ -115,7 +111,7 @@ static int put_megabytes(struct output *output, size_t rows, struct error *err)
 	return code;
 }
 
-/* A reader of the output that does not read must not keep a transaction open in which rows are put. */
+/* A blocked reader of the output must not keep a database transaction open. */
 static void no_output_before_the_result_is_complete(void **state)
 {
 	struct error err = { 0 };
@@ -140,14 +136,13 @@ static void no_output_before_the_result_is_complete(void **state)
 	free(output.chars);
 }
 
-/* "a, b" cut to "a" is a wrong answer, not a short one. */
-static void a_cell_for_which_memory_ran_out_is_an_error(void **state)
+/* A truncated list would be wrong data. */
+static void cell_without_memory_is_an_error(void **state)
 {
 	static const struct column column = { .key = "list", .kind = COLUMN_TEXT };
-	int format;
 
 	(void)state;
-	for (format = RESULT_TABLE; format <= RESULT_CSV; format++)
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++)
 		for (int failed = 0; failed < 2; failed++) {
 			const struct result_options options = { .format = (enum result_format)format };
 			struct text list = { 0 };
@@ -173,7 +168,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_an_error),
 		cmocka_unit_test(closed_pipe_is_no_error),
 		cmocka_unit_test(no_output_before_the_result_is_complete),
-		cmocka_unit_test(a_cell_for_which_memory_ran_out_is_an_error),
+		cmocka_unit_test(cell_without_memory_is_an_error),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);

@@ -20,7 +20,7 @@ static void fail(struct result *result, int failure)
 		result->failure = failure;
 }
 
-/* Store the first failure of a format call. */
+/* Record the first failure of a format call. */
 static bool check(struct result *result, bool ok)
 {
 	if (ok && !ferror(result->stream))
@@ -159,7 +159,6 @@ void result_hex(struct result *result, size_t column, const char *bytes, size_t 
 {
 	struct value *value = value_of(result, column, VALUE_TEXT);
 	char *digits;
-	size_t i;
 
 	text_clear(&value->chars);
 	digits = text_reserve(&value->chars, 2 * len);
@@ -167,7 +166,7 @@ void result_hex(struct result *result, size_t column, const char *bytes, size_t 
 		fail(result, ENOMEM);
 		return;
 	}
-	for (i = 0; i < len; i++) {
+	for (size_t i = 0; i < len; i++) {
 		*digits++ = "0123456789abcdef"[(unsigned char)bytes[i] >> 4];
 		*digits++ = "0123456789abcdef"[bytes[i] & 15];
 	}
@@ -209,9 +208,19 @@ void result_bool(struct result *result, size_t column, bool value)
 	value_of(result, column, VALUE_BOOL)->integer = value;
 }
 
+static void free_items(const struct result *result, size_t column)
+{
+	struct value *value = &result->values[column];
+
+	for (size_t i = 0; result->columns[column].kind == COLUMN_LIST && i < value->member_count; i++)
+		free((char *)value->members[i].name);
+	value->member_count = 0;
+}
+
 void result_empty(struct result *result, size_t column)
 {
-	value_of(result, column, VALUE_MEMBERS)->member_count = 0;
+	free_items(result, column);
+	result->values[column].type = VALUE_MEMBERS;
 }
 
 static void add_member(struct result *result, size_t column, const struct member *member)
@@ -240,9 +249,40 @@ void result_number(struct result *result, size_t column, const char *name, doubl
 	add_member(result, column, &(struct member){ .name = name, .real = number, .is_real = true });
 }
 
-void result_item(struct result *result, size_t column, const char *chars)
+/* Return: for free(), or NULL. */
+__attribute__((format(printf, 2, 0)))
+static char *format_text(struct result *result, const char *fmt, va_list args)
 {
-	result_member(result, column, chars, 0);
+	char *chars;
+
+	if (vasprintf(&chars, fmt, args) >= 0)
+		return chars;
+	fail(result, ENOMEM);
+	return NULL;
+}
+
+void result_item(struct result *result, size_t column, const char *fmt, ...)
+{
+	va_list args;
+	char *chars;
+
+	va_start(args, fmt);
+	chars = format_text(result, fmt, args);
+	va_end(args);
+	if (chars)
+		result_member(result, column, chars, 0);
+}
+
+void result_showf(struct result *result, size_t column, enum cell_style style, const char *fmt, ...)
+{
+	va_list args;
+	char *chars;
+
+	va_start(args, fmt);
+	chars = format_text(result, fmt, args);
+	va_end(args);
+	result_show(result, column, chars, style);
+	free(chars);
 }
 
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style)
@@ -260,9 +300,8 @@ void result_show(struct result *result, size_t column, const char *chars, enum c
 
 static void clear_row(struct result *result)
 {
-	size_t i;
-
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
+		free_items(result, i);
 		result->values[i].type = VALUE_NULL;
 		result->values[i].style = STYLE_PLAIN;
 		result->values[i].has_shown = false;
@@ -302,7 +341,8 @@ int result_finish(struct result *result, struct error *err)
 		errno = 0;
 		spool_end(result);
 	}
-	if (!result->failure && check(result, true) && check(result, result->format->end(result))) {
+	if (!result->failure && check(result, true) &&
+	    (!result->format->end || check(result, result->format->end(result)))) {
 		errno = 0;
 		check(result, fflush(result->stream) == 0);
 	}
@@ -318,17 +358,17 @@ int result_finish(struct result *result, struct error *err)
 
 void result_destroy(struct result *result)
 {
-	size_t i;
-
 	if (!result)
 		return;
-	result->format->done(result);
+	if (result->format->done)
+		result->format->done(result);
 	if (result->stream != result->target)
 		fclose(result->stream);
 	text_done(&result->spool.memory);
 	if (result->spool.fd >= 0)
 		close(result->spool.fd);
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
+		free_items(result, i);
 		text_done(&result->values[i].chars);
 		text_done(&result->values[i].shown);
 		free(result->values[i].members);

@@ -46,16 +46,16 @@ enum column_kind {
 };
 
 enum column_flags {
-	COLUMN_NO_TABLE = 1 << 0,  /* only in JSON and CSV */
-	COLUMN_NO_DATA = 1 << 1,   /* only in tables */
+	COLUMN_NO_TABLE = 1 << 0,  /* only in JSON and CSV, although it has a title */
+	COLUMN_NO_DATA = 1 << 1,   /* only in tables, although it has a key */
 	COLUMN_FLEXIBLE = 1 << 2,  /* cells may be cut to fit */
 	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: cut in the middle, because the ends differ */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are omitted, except in CSV */
 };
 
 struct column {
-	const char *key;   /* in JSON and CSV: snake_case, with its unit */
-	const char *title; /* in tables */
+	const char *key;   /* in JSON and CSV: snake_case, with its unit; NULL: only in tables */
+	const char *title; /* in tables; NULL: only in JSON and CSV */
 	enum column_kind kind;
 	unsigned flags;
 	/* On narrow terminals columns are hidden by descending priority; 0 is never hidden. */
@@ -101,13 +101,13 @@ void result_real(struct result *result, size_t column, double value);
 void result_bool(struct result *result, size_t column, bool value);
 
 /*
- * Objects and lists. One without members is empty, not unknown. Names are borrowed until
- * result_end_row() and unique within an object.
+ * Objects and lists. One without members is empty, not unknown. Names of members are borrowed until
+ * result_end_row() and unique within an object; items are copied.
  */
 void result_empty(struct result *result, size_t column);
 void result_member(struct result *result, size_t column, const char *name, uint64_t value);
 void result_number(struct result *result, size_t column, const char *name, double value); /* NAN: unknown */
-void result_item(struct result *result, size_t column, const char *chars);
+void result_item(struct result *result, size_t column, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /*
  * result_chars - the string of @text (borrowed), "" if empty
@@ -121,6 +121,10 @@ void result_append_bytes(struct text *text, double bytes);
 
 /* Tables only: replace the text of a cell (NULL: unchanged) and set its style. */
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style);
+
+/* result_showf - the same with formatted text. */
+void result_showf(struct result *result, size_t column, enum cell_style style, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* result_end_row - finish the row. Return: false after a failure. */
 bool result_end_row(struct result *result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Every format returns its input and no format prints unsafe text. */
+/* Each format preserves its input, and none prints unsafe text. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void put_row(struct result *result, const struct drawn *row)
 	result_integer(result, NUMBER, row->number);
 	result_unsigned(result, COUNT, row->count);
 	result_real(result, RATE, row->rate);
-	result_item(result, LIST, row->item.chars);
+	result_item(result, LIST, "%s", row->item.chars);
 	if (row->known) {
 		result_member(result, OBJECT, members[0], row->members[0]);
 		result_member(result, OBJECT, members[1], row->members[1]);
@@ -90,7 +90,7 @@ static void put_row(struct result *result, const struct drawn *row)
 	assert_true(result_end_row(result));
 }
 
-/* A whole output of rows that are drawn from this seed on. */
+/* Output of random rows from a seed. */
 static void put_rows(struct output *output, const struct result_options *options, uint64_t seed, struct drawn *row,
 		     size_t rows)
 {
@@ -167,7 +167,7 @@ static void json_parses_back_to_the_same_cells(void **state)
 	text_done(&row.item);
 }
 
-/* One field of RFC 4180, its quotes removed. Return: what stands behind it. */
+/* Parse a field of RFC 4180. Return: the rest. */
 static const char *read_field(const char *at, struct text *field)
 {
 	text_clear(field);
@@ -262,7 +262,7 @@ static void csv_text_is_no_formula(void **state)
 		begin(&output, &options);
 		result_text(output.result, TEXT, text);
 		result_integer(output.result, NUMBER, -5);
-		result_item(output.result, LIST, text);
+		result_item(output.result, LIST, "%s", text);
 		result_end_row(output.result);
 		finish(&output);
 		assert_string_equal(strstr(output.chars, "\r\n") + 2, expected);
@@ -270,7 +270,7 @@ static void csv_text_is_no_formula(void **state)
 	}
 }
 
-/* Without the colours that a table sets itself. */
+/* Remove the colours of the table. */
 static size_t strip_colours(char *chars, size_t len)
 {
 	size_t from = 0, to = 0;
@@ -293,18 +293,16 @@ static size_t strip_colours(char *chars, size_t len)
 static void tables_are_safe_and_fit_the_terminal(void **state)
 {
 	struct drawn row = { 0 };
-	unsigned width;
 
 	(void)state;
 	hostile_seed = 3;
-	for (width = 0; width < 220; width++) {
+	for (unsigned width = 0; width < 220; width++) {
 		const struct result_options options = { .width = width, .color = width % 2, .notes = true };
 		struct output output;
 		char *line, *save = NULL;
-		int i;
 
 		begin(&output, &options);
-		for (i = 0; i < 20; i++) {
+		for (int i = 0; i < 20; i++) {
 			draw_row(&row);
 			result_show(output.result, TEXT, NULL, (enum cell_style)hostile_random(STYLE_COUNT));
 			put_row(output.result, &row);
@@ -348,10 +346,9 @@ static void table_without_width_is_not_cut(void **state)
 	const struct result_options options = { .format = RESULT_TABLE };
 	struct drawn row = { 0 };
 	struct output output;
-	int i;
 
 	(void)state;
-	for (i = 0; i < 50; i++) {
+	for (int i = 0; i < 50; i++) {
 		char *safe;
 
 		begin(&output, &options);
@@ -376,10 +373,9 @@ static void unknown_value_is_not_zero(void **state)
 		"text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n,,,,,,\r\n",
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		const struct result_options options = { .format = formats[i] };
 		struct output output;
 
@@ -448,10 +444,9 @@ static void no_rows_are_an_empty_array_and_a_header(void **state)
 		"[]\n", "text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n",
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n",
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		const struct result_options options = { .format = formats[i] };
 		struct output output;
 

@@ -9,55 +9,13 @@
 #include "base/text.h"
 #include "export/escape.h"
 
-#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/*
- * Checks eight bytes at a time, for speed: sets the highest bit of a byte that is not ASCII, DEL, a
- * control character, a quote or a backslash. A byte that borrows or carries has set its own bit.
- */
-static uint64_t find_special(const char *bytes, size_t len)
-{
-	uint64_t eight = EACH_BYTE(' ');
-
-	memcpy(&eight, bytes, len);
-	return eight | (eight + EACH_BYTE(1)) | (eight - EACH_BYTE(0x20)) |
-	       ((eight ^ EACH_BYTE('"')) - EACH_BYTE(1)) | ((eight ^ EACH_BYTE('\\')) - EACH_BYTE(1));
-}
-
 /* True for nearly all names and descriptions. */
 static bool is_same_in_json(const char *bytes, size_t len)
 {
-	uint64_t found = 0;
-	size_t i;
-
-	for (i = 0; i + 8 <= len; i += 8)
-		found |= find_special(bytes + i, 8);
-	if (len >= 8)
-		found |= find_special(bytes + len - 8, 8);
-	else
-		found |= find_special(bytes, len);
-	return !(found & EACH_BYTE(0x80));
-}
-
-/* Return: the bytes of the UTF-8 character at @bytes, or 0 where it is not valid. @ret: its code point. */
-static size_t decode_utf8(const char *bytes, size_t len, uint32_t *ret)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	unsigned char first = (unsigned char)bytes[0];
-	size_t count = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
-	uint32_t point = count == 1 ? first : first & (0x7fu >> count);
-
-	if (!count || count > len)
-		return 0;
-	for (size_t i = 1; i < count; i++) {
-		if (((unsigned char)bytes[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | ((unsigned char)bytes[i] & 0x3f);
-	}
-	if (point < least[count] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
-		return 0;
-	*ret = point;
-	return count;
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] < 0x20 || bytes[i] >= 0x7f || bytes[i] == '"' || bytes[i] == '\\')
+			return false;
+	return true;
 }
 
 static void append_point(struct text *text, uint32_t point)
@@ -65,7 +23,7 @@ static void append_point(struct text *text, uint32_t point)
 	static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 	const char *letter = point && point < 0x80 ? strchr(shorts, (int)point) : NULL;
 
-	/* The table holds pairs: a character, and the letter that stands for it. */
+	/* Pairs of a character and the letter of its escape. */
 	if (letter && (letter - shorts) % 2 == 0)
 		text_appendf(text, "\\%c", letter[1]);
 	else if (point >= 0x20 && point < 0x7f)
@@ -77,14 +35,14 @@ static void append_point(struct text *text, uint32_t point)
 			     0xdc00 + ((point - 0x10000) & 0x3ff));
 }
 
-/* Return: whether all of it is valid UTF-8 without NUL; else @text holds a part of it. */
+/* Return: true if all of it is valid UTF-8 without NUL; otherwise a part of it was appended. */
 static bool append_escaped(struct text *text, const char *bytes, size_t len)
 {
 	uint32_t point = 0;
 	size_t count;
 
 	for (; len; bytes += count, len -= count) {
-		count = decode_utf8(bytes, len, &point);
+		count = text_decode(bytes, len, &point);
 		if (!count || !point)
 			return false;
 		append_point(text, point);
@@ -94,31 +52,28 @@ static bool append_escaped(struct text *text, const char *bytes, size_t len)
 
 void scalar_append_text(struct text *text, const char *bytes, size_t len)
 {
-	char *room;
+	char *room = text_reserve(text, len + 2);
+	struct text valid = { 0 };
+	size_t start = text->len + 1;
 
-	if (!is_same_in_json(bytes, len)) {
-		struct text escaped = { 0 }, valid = { 0 };
-
-		if (!append_escaped(&escaped, bytes, len)) {
-			escape_append(&valid, bytes, len);
-			text_clear(&escaped);
-			append_escaped(&escaped, text_chars(&valid), valid.len);
-		}
-		text->failed |= valid.failed || escaped.failed;
-		text_append_bytes(text, "\"", 1);
-		text_append_bytes(text, text_chars(&escaped), escaped.len);
-		text_append_bytes(text, "\"", 1);
-		text_done(&escaped);
-		text_done(&valid);
-		return;
-	}
-	room = text_reserve(text, len + 2);
 	if (!room)
 		return;
 	room[0] = '"';
-	memcpy(room + 1, bytes, len);
-	room[len + 1] = '"';
-	text_extend(text, len + 2);
+	if (is_same_in_json(bytes, len)) {
+		memcpy(room + 1, bytes, len);
+		room[len + 1] = '"';
+		text_extend(text, len + 2);
+		return;
+	}
+	text_extend(text, 1);
+	if (!append_escaped(text, bytes, len)) {
+		text->len = start;
+		escape_append(&valid, bytes, len);
+		append_escaped(text, text_chars(&valid), valid.len);
+		text->failed |= valid.failed;
+		text_done(&valid);
+	}
+	text_append_bytes(text, "\"", 1);
 }
 
 void scalar_append_integer(struct text *text, int64_t number)

@@ -46,50 +46,45 @@ static const char *style_off(enum cell_style style)
 	return style == STYLE_PLAIN ? "" : "\033[0m";
 }
 
-static struct table_cell *next_cell(struct table *table)
-{
-	struct table_cell *cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
-
-	if (!cells)
-		return NULL;
-	table->cells = cells;
-	return &cells[table->cell_count++];
-}
-
-/* Cell of a column that is not in tables. */
-static bool add_nothing(struct table *table)
-{
-	struct table_cell *cell = next_cell(table);
-
-	if (cell)
-		*cell = (struct table_cell){ 0 };
-	return cell;
-}
-
+/* @chars: NULL for a column that is not in tables */
 static bool add_cell(struct table *table, const struct text *chars, enum cell_style style, bool right)
 {
-	struct table_cell *cell = next_cell(table);
+	struct table_cell *cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
+	struct table_cell *cell;
 
-	if (!cell)
+	if (!cells)
 		return false;
-	cell->chars = table->pool.len;
+	table->cells = cells;
+	cell = &cells[table->cell_count++];
+	*cell = (struct table_cell){ .chars = table->pool.len, .style = (uint8_t)style, .right = right };
+	if (!chars)
+		return true;
 	escape_append(&table->pool, text_chars(chars), chars->len);
 	cell->columns = (unsigned)text_columns(text_chars(&table->pool) + cell->chars);
 	text_append_bytes(&table->pool, "", 1);
-	cell->style = (uint8_t)style;
-	cell->right = right;
 	return !text_failed(&table->pool);
 }
 
-static bool add_title(struct result *result, size_t i)
+/* Add a row of cells: titles, or the current values. */
+static bool add_row(struct result *result, bool titles)
 {
-	const struct column *column = &result->columns[i];
+	struct text *chars = &result->scratch;
+	bool ok = true;
 
-	if (column->flags & COLUMN_NO_TABLE)
-		return add_nothing(result->state);
-	text_clear(&result->scratch);
-	text_append(&result->scratch, column->title ? column->title : column->key);
-	return add_cell(result->state, &result->scratch, STYLE_STRONG, value_is_number(column, &result->values[i]));
+	for (size_t i = 0; ok && i < result->column_count; i++) {
+		const struct column *column = &result->columns[i];
+		const struct value *value = &result->values[i];
+		bool shown = column_is_in_table(column);
+
+		text_clear(chars);
+		if (shown && titles)
+			text_append(chars, column->title);
+		else if (shown)
+			value_table_text(column, value, chars);
+		ok = add_cell(result->state, shown ? chars : NULL, titles ? STYLE_STRONG : value->style,
+			      value_is_number(column, value));
+	}
+	return ok && !chars->failed;
 }
 
 static bool table_begin(struct result *result)
@@ -103,29 +98,10 @@ static bool table_begin(struct result *result)
 	return table->columns;
 }
 
-/*
- * Add a row of cells, and the titles before the first row, when the types of SQL columns are known.
- */
+/* The titles are added before the first row, when the types of SQL columns are known. */
 static bool table_row(struct result *result)
 {
-	bool ok = true;
-	size_t i;
-
-	for (i = 0; ok && result->rows == 0 && i < result->column_count; i++)
-		ok = add_title(result, i);
-	for (i = 0; ok && i < result->column_count; i++) {
-		const struct column *column = &result->columns[i];
-		struct value *value = &result->values[i];
-
-		if (column->flags & COLUMN_NO_TABLE) {
-			ok = add_nothing(result->state);
-			continue;
-		}
-		text_clear(&result->scratch);
-		value_table_text(column, value, &result->scratch);
-		ok = add_cell(result->state, &result->scratch, value->style, value_is_number(column, value));
-	}
-	return ok && !result->scratch.failed;
+	return (result->rows || add_row(result, true)) && add_row(result, false);
 }
 
 static const char *cell_chars(const struct table *table, const struct table_cell *cell)
@@ -137,9 +113,8 @@ static const char *cell_chars(const struct table *table, const struct table_cell
 static unsigned total_width(const struct result *result, const struct table *table, unsigned flexible)
 {
 	unsigned total = 0;
-	size_t i;
 
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		unsigned width = table->columns[i].natural;
 
 		if (table->columns[i].hidden)
@@ -155,12 +130,10 @@ static unsigned total_width(const struct result *result, const struct table *tab
 static void hide_until(struct result *result, struct table *table, unsigned priority, unsigned flexible,
 		       struct text *hidden)
 {
-	size_t i;
-
 	while (total_width(result, table, flexible) > result->options.width) {
 		size_t worst = SIZE_MAX;
 
-		for (i = 0; i < result->column_count; i++)
+		for (size_t i = 0; i < result->column_count; i++)
 			if (!table->columns[i].hidden && result->columns[i].priority >= priority &&
 			    (worst == SIZE_MAX || result->columns[i].priority >= result->columns[worst].priority))
 				worst = i;
@@ -187,9 +160,8 @@ static void share_width(struct result *result, struct table *table)
 {
 	unsigned total = total_width(result, table, FLEXIBLE_LEAST), limit = result->options.width;
 	bool grew = true;
-	size_t i;
 
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		struct table_column *column = &table->columns[i];
 
 		column->width = column->natural;
@@ -198,7 +170,7 @@ static void share_width(struct result *result, struct table *table)
 	}
 	while (limit && grew) {
 		grew = false;
-		for (i = 0; i < result->column_count && total < limit; i++) {
+		for (size_t i = 0; i < result->column_count && total < limit; i++) {
 			struct table_column *column = &table->columns[i];
 
 			if (column->hidden || column->width >= column->natural)
@@ -212,12 +184,10 @@ static void share_width(struct result *result, struct table *table)
 
 static void measure(struct result *result, struct table *table)
 {
-	size_t i, first;
-
-	for (i = 0; i < result->column_count; i++)
-		table->columns[i].hidden = result->columns[i].flags & COLUMN_NO_TABLE;
-	for (first = 0; first < table->cell_count; first += result->column_count)
-		for (i = 0; i < result->column_count; i++)
+	for (size_t i = 0; i < result->column_count; i++)
+		table->columns[i].hidden = !column_is_in_table(&result->columns[i]);
+	for (size_t first = 0; first < table->cell_count; first += result->column_count)
+		for (size_t i = 0; i < result->column_count; i++)
 			if (table->cells[first + i].columns > table->columns[i].natural)
 				table->columns[i].natural = table->cells[first + i].columns;
 	if (result->options.width)
@@ -321,16 +291,15 @@ static void write_line(struct result *result, const struct table_cell *cells)
 static void write_record(struct result *result, struct table *table)
 {
 	unsigned widest = 0;
-	size_t i;
 
-	for (i = 0; i < result->column_count; i++)
-		if (!(result->columns[i].flags & COLUMN_NO_TABLE) && table->cells[i].columns > widest)
+	for (size_t i = 0; i < result->column_count; i++)
+		if (column_is_in_table(&result->columns[i]) && table->cells[i].columns > widest)
 			widest = table->cells[i].columns;
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		const struct table_cell *title = &table->cells[i], *cell = &table->cells[result->column_count + i];
 		enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
 
-		if (result->columns[i].flags & COLUMN_NO_TABLE)
+		if (!column_is_in_table(&result->columns[i]))
 			continue;
 		fputs(cell_chars(table, title), result->stream);
 		pad(result->stream, widest - title->columns + GAP);
@@ -344,18 +313,14 @@ static void write_record(struct result *result, struct table *table)
 static bool table_end(struct result *result)
 {
 	struct table *table = result->state;
-	bool ok = true;
-	size_t i;
 
-	for (i = 0; ok && result->rows == 0 && i < result->column_count; i++)
-		ok = add_title(result, i);
-	if (!ok)
+	if (!result->rows && !add_row(result, true))
 		return false;
 	measure(result, table);
 	if (result->options.record && result->rows == 1)
 		write_record(result, table);
 	else
-		for (i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count)
+		for (size_t i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count)
 			write_line(result, &table->cells[i]);
 	if (result->notes.len) {
 		fputs(result->options.color ? style_on[STYLE_DIM] : "", result->stream);

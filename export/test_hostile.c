@@ -62,9 +62,8 @@ void hostile_assert_none(const char *chars, size_t len, const char *allowed)
 {
 	struct text rest = { 0 };
 	char *after;
-	size_t i;
 
-	for (i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		if (!chars[i] || !strchr(allowed, chars[i]))
 			text_append_bytes(&rest, chars + i, 1);
 	after = hostile_escaped(text_chars(&rest), rest.len);

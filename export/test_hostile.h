@@ -8,16 +8,16 @@
 
 struct text;
 
-/* Where the sequence of random numbers is: the same seed draws the same again. */
+/* State of the random numbers. */
 extern uint64_t hostile_seed;
 
 /* hostile_random - a number below @below. */
 uint64_t hostile_random(uint64_t below);
 
-/* hostile_text - text of up to some pieces, NUL and any other byte among them; in place of what @text held. */
+/* hostile_text - replace @text by random unsafe text, including NUL. */
 void hostile_text(struct text *text);
 
-/* hostile_escaped - what escape_append() makes of the bytes (caller frees). */
+/* hostile_escaped - output of escape_append(), for free(). */
 char *hostile_escaped(const char *bytes, size_t len);
 
 /*

@@ -27,30 +27,23 @@ static double as_real(const struct value *value)
 static void append_guid(struct text *text, uint64_t guid)
 {
 	char chars[18] = "0x";
-	size_t i;
 
-	for (i = sizeof(chars); i-- > 2; guid >>= 4)
+	for (size_t i = sizeof(chars); i-- > 2; guid >>= 4)
 		chars[i] = "0123456789abcdef"[guid & 15];
 	text_append_bytes(text, chars, sizeof(chars));
 }
 
-static const char *time_text(struct value *value)
+void value_data_text(const struct column *column, const struct value *value, struct text *text)
 {
-	if (!value->when[0] || value->when_us != value->integer)
-		when_format_utc(value->integer, value->when);
-	value->when_us = value->integer;
-	return value->when;
-}
+	char when[WHEN_SIZE];
 
-void value_data_text(const struct column *column, struct value *value, struct text *text)
-{
 	switch (value->type) {
 	case VALUE_TEXT:
 		text_append_bytes(text, text_chars(&value->chars), value->chars.len);
 		break;
 	case VALUE_INTEGER:
 		if (column->kind == COLUMN_TIME)
-			text_append(text, time_text(value));
+			text_append(text, when_format_utc(value->integer, when));
 		else
 			scalar_append_integer(text, value->integer);
 		break;
@@ -78,13 +71,6 @@ static void append_scaled(struct text *text, double number, const char *unit, co
 	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
 	size_t prefix = 0;
 
-	/* Fast path for small integers. */
-	if (number >= 0 && number < 999.95 && number == floor(number)) {
-		text_append_number(text, (uint64_t)number, 10);
-		text_append(text, gap);
-		text_append(text, unit);
-		return;
-	}
 	for (; fabs(number) >= 999.95 && prefix < 6; prefix++)
 		number /= 1000.0;
 	if (prefix == 0 && (number == floor(number) || fabs(number) >= 100))
@@ -101,9 +87,8 @@ void result_append_bytes(struct text *text, double bytes)
 static void append_members(const struct column *column, const struct value *value, struct text *text)
 {
 	const char *comma = "";
-	size_t i;
 
-	for (i = 0; i < value->member_count; i++) {
+	for (size_t i = 0; i < value->member_count; i++) {
 		const struct member *member = &value->members[i];
 
 		if (column->kind == COLUMN_LIST)
@@ -116,7 +101,7 @@ static void append_members(const struct column *column, const struct value *valu
 	}
 }
 
-/* Append a number with a special table format. Return: does its kind have one? */
+/* Append a number in the table format of its kind. Return: false if the kind has none. */
 static bool append_number(const struct column *column, const struct value *value, struct text *text)
 {
 	double number = as_real(value);
@@ -159,7 +144,7 @@ static bool append_number(const struct column *column, const struct value *value
 	}
 }
 
-void value_table_text(const struct column *column, struct value *value, struct text *text)
+void value_table_text(const struct column *column, const struct value *value, struct text *text)
 {
 	if (value->has_shown)
 		text_append_bytes(text, text_chars(&value->shown), value->shown.len);

@@ -40,7 +40,7 @@ alike "the view traffic works" \
 	"SELECT node, port, sum(xmit_bytes) AS bytes FROM traffic WHERE time > '2020' GROUP BY 1, 2 ORDER BY 1, 2"
 equal "samples and sums agree" "$(shell "SELECT sum(xmit_bytes) AS b FROM sample('-1h')")" \
 	"$(shell "SELECT sum(xmit_bytes) AS b FROM port_sum('-1h')")"
-contains "a time that is none is told" "$(shell "SELECT * FROM sample('soon')")" "'soon' is no time"
+contains "a time that is none is told" "$(shell "SELECT * FROM sample('soon')")" "'soon' is not a time"
 contains "nothing can be written through it" "$(shell "DELETE FROM sample")" "may not be modified"
 contains "without it the view says what is missing" "$(sqlite3 -readonly fabric.db "SELECT * FROM traffic" 2>&1)" \
 	"no such table: main.sample"

@@ -48,10 +48,10 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
 		  .help = "settings file (/etc/ibwire/ibwire.conf)",
 		  .target = &ret->settings_path },
-		{ .name = NULL },
+		{ 0 },
 	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &ret->options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->options,
+				 err);
 
 	if (code == 0 && ret->rails && ret->options.argc)
 		return options_usage_error(command, err, "--rails covers the whole fabric and does not take "
@@ -100,7 +100,6 @@ static int step_past(struct balance_report *report, struct balance_memory *memor
 		.loads = report->loads, .adaptive = report->adaptive, .window_us = (double)report->window_us,
 	};
 	int code = 0, i;
-	size_t j;
 
 	report->was_even = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_even));
 	report->was_uneven = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_uneven));
@@ -117,7 +116,7 @@ static int step_past(struct balance_report *report, struct balance_memory *memor
 		code = balance_evaluate(&input, report->limits, &report->balance, err);
 		if (code < 0)
 			break;
-		for (j = 0; j < report->balance.count; j++) {
+		for (size_t j = 0; j < report->balance.count; j++) {
 			const struct balance_result *result = &report->balance.results[j];
 
 			if (result->state == BALANCE_ACTIVE)
@@ -142,8 +141,7 @@ static int evaluate(struct balance_report *report, struct error *err)
 	if (code == 0 && !report->rails)
 		code = step_past(report, memory, err);
 	if (code == 0)
-		code = balance_read(report, report->since_us, report->until_us, false, NULL, 0, report->loads,
-				    err);
+		code = balance_read(report, report->since_us, report->until_us, false, NULL, 0, report->loads, err);
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)
@@ -158,9 +156,8 @@ static int evaluate(struct balance_report *report, struct error *err)
 static bool is_selected(const struct balance_report *report, const struct balance_result *result)
 {
 	const struct shape_group *group = balance_group_of(report, result);
-	uint32_t i;
 
-	for (i = 0; i < group->count; i++)
+	for (uint32_t i = 0; i < group->count; i++)
 		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
 			return true;
 	return false;
@@ -168,13 +165,11 @@ static bool is_selected(const struct balance_report *report, const struct balanc
 
 static int choose_shown(struct balance_report *report, struct error *err)
 {
-	size_t i;
-
 	report->shown = calloc(report->balance.count + 1, sizeof(*report->shown));
 	report->began = calloc(report->balance.count + 1, sizeof(*report->began));
 	if (!report->shown || !report->began)
 		return err_nomem(err);
-	for (i = 0; i < report->balance.count; i++) {
+	for (size_t i = 0; i < report->balance.count; i++) {
 		const struct balance_result *result = &report->balance.results[i];
 
 		if (!balance_is_of_interest(report->shape, result) || !is_selected(report, result))

@@ -93,9 +93,7 @@ static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t 
 
 static bool any(const struct walk *walk, const bool *which)
 {
-	size_t i;
-
-	for (i = 0; i < walk->count; i++)
+	for (size_t i = 0; i < walk->count; i++)
 		if (which[i])
 			return true;
 	return false;
@@ -103,9 +101,7 @@ static bool any(const struct walk *walk, const bool *which)
 
 static void close_ended(struct walk *walk, bool *open)
 {
-	size_t i;
-
-	for (i = 0; i < walk->count; i++) {
+	for (size_t i = 0; i < walk->count; i++) {
 		if (!open[i] || !walk->ended[i])
 			continue;
 		open[i] = false;
@@ -136,7 +132,6 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
 {
 	int64_t step_us = COARSE_FACTOR * walk->report->window_us;
 	int code = 0, i;
-	size_t j;
 
 	for (i = 0; code == 0 && i < COARSE_WINDOWS && until_us > oldest_us && any(walk, walk->open) && !is_late(walk);
 	     i++, until_us -= step_us) {
@@ -147,7 +142,7 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
 		close_ended(walk, walk->open);
 		if (code == 0)
 			code = walk_fine(walk, ended, until_us - step_us, until_us, walk->report->window_us, err);
-		for (j = 0; j < walk->count; j++)
+		for (size_t j = 0; j < walk->count; j++)
 			if (!walk->open[j])
 				walk->report->began[walk->results[j]].earlier = false;
 	}
@@ -163,11 +158,10 @@ static int refine(struct walk *walk, struct error *err)
 	struct balance_report *report = walk->report;
 	int64_t step_us = report->window_us / PARTS, interval_us = report->view.snapshot->sweep.interval_us;
 	int code = 0;
-	size_t i;
 
 	if (step_us < interval_us)
 		step_us = interval_us;
-	for (i = 0; code == 0 && i < walk->count && 2 * step_us <= report->window_us; i++) {
+	for (size_t i = 0; code == 0 && i < walk->count && 2 * step_us <= report->window_us; i++) {
 		struct balance_began *began = &report->began[walk->results[i]];
 		int64_t since_us = began->wall_us, until_us = since_us + report->window_us;
 		bool one[GROUPS_MOST] = { false };
@@ -188,9 +182,8 @@ static int make_room(struct walk *walk, struct error *err)
 	const struct balance_report *report = walk->report;
 	const struct fabric *fabric = report->view.fabric;
 	uint32_t most = 1;
-	size_t i;
 
-	for (i = 0; i < report->shape->group_count; i++)
+	for (size_t i = 0; i < report->shape->group_count; i++)
 		most = report->shape->groups[i].count > most ? report->shape->groups[i].count : most;
 	walk->loads = calloc(fabric->port_count + 1, sizeof(*walk->loads));
 	walk->members = calloc(most, sizeof(*walk->members));
@@ -203,9 +196,8 @@ static int make_room(struct walk *walk, struct error *err)
 static void choose(struct walk *walk)
 {
 	struct balance_report *report = walk->report;
-	size_t i;
 
-	for (i = 0; i < report->shown_count && walk->count < GROUPS_MOST; i++) {
+	for (size_t i = 0; i < report->shown_count && walk->count < GROUPS_MOST; i++) {
 		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
 		if (result->state != BALANCE_ACTIVE || !result->m)
@@ -220,13 +212,11 @@ static void choose(struct walk *walk)
 static void recall(struct walk *walk)
 {
 	struct balance_report *report = walk->report;
-	size_t i;
-	int window;
 
-	for (i = 0; i < walk->count; i++) {
+	for (size_t i = 0; i < walk->count; i++) {
 		uint32_t result = walk->results[i];
 
-		for (window = 1; walk->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
+		for (int window = 1; walk->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
 			walk->ended[i] = report->was_even[result] & 1u << window;
 			if (walk->ended[i])
 				close_ended(walk, walk->open);

@@ -56,12 +56,6 @@ static const struct column columns[COLUMN_COUNT] = {
 	[DISCARDS] = { .key = "xmit_discards", .kind = COLUMN_INTEGER },
 };
 
-static void put_percent(struct result *table, size_t column, double part)
-{
-	if (isfinite(part))
-		result_real(table, column, 100 * part);
-}
-
 static void put_group(const struct balance_report *report, struct result *table, size_t index)
 {
 	static const char *const states[] = { "unknown", "idle", "active" };
@@ -95,12 +89,12 @@ static void put_group(const struct balance_report *report, struct result *table,
 		result_integer(table, BEGAN, report->began[index].wall_us);
 		result_bool(table, BEGAN_EARLIER, report->began[index].earlier);
 	}
-	put_percent(table, EXCESS, result->excess);
-	put_percent(table, TABLE_EXCESS, result->table_excess);
-	put_percent(table, MEAN, result->mean_utilization);
-	put_percent(table, MOST, result->max_utilization);
+	result_real(table, EXCESS, 100 * result->excess);
+	result_real(table, TABLE_EXCESS, 100 * result->table_excess);
+	result_real(table, MEAN, 100 * result->mean_utilization);
+	result_real(table, MOST, 100 * result->max_utilization);
 	result_real(table, FLOWS, result->flows);
-	put_percent(table, CHANCE, result->chance_excess);
+	result_real(table, CHANCE, 100 * result->chance_excess);
 	result_integer(table, LINKS, group->count);
 	result_integer(table, BUILT, group->built);
 }
@@ -123,14 +117,14 @@ static bool put_member(const struct balance_report *report, struct result *table
 	}
 	result_bool(table, WORKS, member->works);
 	result_bool(table, HOTTEST, nth == result->hottest);
-	put_percent(table, MEASURED, member->measured);
-	put_percent(table, PREDICTED, member->predicted);
-	put_percent(table, FAIR, member->capacity);
-	put_percent(table, DESTINATIONS, member->destinations);
+	result_real(table, MEASURED, 100 * member->measured);
+	result_real(table, PREDICTED, 100 * member->predicted);
+	result_real(table, FAIR, 100 * member->capacity);
+	result_real(table, DESTINATIONS, 100 * member->destinations);
 	if (result->t_known && member->works)
 		result_integer(table, LIDS, member->lids);
-	put_percent(table, UTILIZATION, member->utilization);
-	put_percent(table, STALL, member->stall);
+	result_real(table, UTILIZATION, 100 * member->utilization);
+	result_real(table, STALL, 100 * member->stall);
 	if (!isnan(member->xmit_discards))
 		result_integer(table, DISCARDS, (int64_t)member->xmit_discards);
 	return result_end_row(table);
@@ -138,22 +132,17 @@ static bool put_member(const struct balance_report *report, struct result *table
 
 int balance_data(const struct balance_report *report, struct error *err)
 {
-	struct result_options output = options_result(&report->options);
 	struct result *table;
 	bool more = true;
-	size_t i;
-	uint32_t j;
-	int code = result_create(stdout, &output, columns, COLUMN_COUNT, &table, err);
+	int code = output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err);
 
 	if (code < 0)
 		return code;
-	for (i = 0; more && i < report->shown_count; i++) {
+	for (size_t i = 0; more && i < report->shown_count; i++) {
 		uint32_t count = balance_group_of(report, &report->balance.results[report->shown[i]])->count;
 
-		for (j = 0; more && j < count; j++)
+		for (uint32_t j = 0; more && j < count; j++)
 			more = put_member(report, table, report->shown[i], j);
 	}
-	code = result_finish(table, err);
-	result_destroy(table);
-	return code;
+	return output_end(table, 0, err);
 }

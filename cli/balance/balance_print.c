@@ -132,12 +132,6 @@ static void put_share(struct result *result, size_t column, double share, double
 	text_done(&text);
 }
 
-static void put_percent(struct result *result, size_t column, double part)
-{
-	if (!isnan(part))
-		result_real(result, column, 100 * part);
-}
-
 static bool put_member(const struct balance_report *report, struct result *table, const struct balance_result *result,
 		       uint32_t index, double most)
 {
@@ -163,11 +157,11 @@ static bool put_member(const struct balance_report *report, struct result *table
 	}
 	put_share(table, MEASURED, member->measured, most, ascii, style);
 	put_share(table, PREDICTED, member->predicted, most, ascii, STYLE_PLAIN);
-	put_percent(table, FAIR, member->capacity);
+	result_real(table, FAIR, 100 * member->capacity);
 	if (result->t_known)
 		result_integer(table, LIDS, member->lids);
-	put_percent(table, FULL, member->utilization);
-	put_percent(table, STALL, member->stall);
+	result_real(table, FULL, 100 * member->utilization);
+	result_real(table, STALL, 100 * member->stall);
 	if (!isnan(member->xmit_discards))
 		result_integer(table, DISCARDS, (int64_t)member->xmit_discards);
 	return result_end_row(table);
@@ -192,9 +186,7 @@ static int print_members(const struct balance_report *report, const struct balan
 		return code;
 	if (shown < count)
 		result_note(table, "and %u more (use --all or give the switch)", count - shown);
-	code = result_finish(table, err);
-	result_destroy(table);
-	return code;
+	return output_end(table, 0, err);
 }
 
 static void put_sparks(struct result *table, size_t column, const struct balance_report *report,
@@ -229,8 +221,8 @@ static bool put_group(const struct balance_report *report, struct result *table,
 					  result->state == BALANCE_IDLE ? "(idle)" : "(unknown)");
 	put_sparks(table, SHARES, report, result, false);
 	put_sparks(table, TABLES, report, result, true);
-	put_percent(table, HOTTEST, result->max_utilization);
-	put_percent(table, EXCESS, result->excess);
+	result_real(table, HOTTEST, 100 * result->max_utilization);
+	result_real(table, EXCESS, 100 * result->excess);
 	if (report->began[index].wall_us)
 		result_text(table, SINCE, span_of(report, &report->began[index], false, span));
 	return result_end_row(table);
@@ -289,7 +281,5 @@ int balance_print(const struct balance_report *report, struct error *err)
 			break;
 	if (i < report->shown_count)
 		result_note(table, "and %zu more (--all)", report->shown_count - i);
-	code = result_finish(table, err);
-	result_destroy(table);
-	return code;
+	return output_end(table, 0, err);
 }

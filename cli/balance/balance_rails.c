@@ -27,22 +27,22 @@ enum {
 };
 
 static const struct column columns[COLUMN_COUNT] = {
-	[SINCE] = { .key = "window_since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[SINCE] = { .key = "window_since", .kind = COLUMN_TIME },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME },
 	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
 	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[CLASS] = { .key = "class", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[CLASS] = { .key = "class", .kind = COLUMN_TEXT },
+	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER },
 	[PORTS] = { .key = "ports_active", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 3 },
-	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER },
 	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
 	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
 	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
 	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT },
 	[SHARE] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT, .priority = 2 },
 	[FAIR] = { .key = "capacity_share_percent", .title = "FAIR%", .kind = COLUMN_PERCENT, .priority = 2 },
-	[BAR] = { .title = "MEASURED", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
+	[BAR] = { .title = "MEASURED", .kind = COLUMN_TEXT },
 	[OVER] = { .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
 };
 
@@ -92,7 +92,6 @@ static bool put_rails(const struct balance_report *report, struct result *table,
 	const struct balance_input input = input_of(report);
 	const struct shape *shape = report->shape;
 	size_t first, next, i;
-	uint32_t j;
 	bool more = true;
 
 	for (first = 0; more && first < shape->rail_count; first = next) {
@@ -100,7 +99,7 @@ static bool put_rails(const struct balance_report *report, struct result *table,
 
 		for (next = first; next < shape->rail_count && shape->rails[next].class == class; next++) {
 			amounts[next] = (struct balance_amount){ .kind = "rail", .index = (uint32_t)next };
-			for (j = 0; j < shape->rails[next].count; j++)
+			for (uint32_t j = 0; j < shape->rails[next].count; j++)
 				balance_amount_add(&input, shape->rail_ports[shape->rails[next].first + j],
 						   &amounts[next]);
 		}
@@ -141,8 +140,7 @@ static bool put_planes(const struct balance_report *report, struct result *table
 	balance_amounts_compare(amounts, shape->plane_count);
 	for (i = 0; more && i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
-		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count),
-			   NULL);
+		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count), NULL);
 		more = result_end_row(table);
 	}
 	return more;
@@ -168,7 +166,6 @@ static bool put_tier(const struct balance_report *report, struct result *table, 
 	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
 	const struct fabric *fabric = report->view.fabric;
 	size_t count = 0, i;
-	uint32_t j;
 
 	for (i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
@@ -176,7 +173,7 @@ static bool put_tier(const struct balance_report *report, struct result *table, 
 		if (report->shape->nodes[i].tier != tier)
 			continue;
 		amounts[count] = (struct balance_amount){ .kind = "switch", .index = (uint32_t)i };
-		for (j = node->first_port; j < node->first_port + node->ports; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			if (report->shape->ports[j].way == WAY_DOWN)
 				balance_amount_add(&input, j, &amounts[count]);
 		count++;
@@ -237,34 +234,30 @@ static bool put_hosts(const struct balance_report *report, struct result *table,
 		more = result_end_row(table);
 	}
 	if (i < count || idle)
-		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i,
-			    idle);
+		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i, idle);
 	return more;
 }
 
 int balance_rails(const struct balance_report *report, struct error *err)
 {
 	const struct shape *shape = report->shape;
-	struct result_options output = options_result(&report->options);
 	struct balance_amount *amounts = calloc(report->view.fabric->node_count + shape->rail_count +
 						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *table;
-	unsigned tier;
-	int code = amounts ? result_create(stdout, &output, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
+	int code = amounts ? output_begin(&report->options, false, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
 
 	if (code == 0) {
 		bool more = put_rails(report, table, amounts) && put_planes(report, table, amounts);
 
-		for (tier = 2; more && tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
+		for (unsigned tier = 2; more && tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
 			more = put_tier(report, table, amounts, tier);
 		if (more)
 			put_hosts(report, table, amounts);
-		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest "
-			"rail above the mean", when_format_local(report->since_us, from),
+		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest rail "
+			    "above the mean", when_format_local(report->since_us, from),
 			    when_format_local(report->until_us, until));
-		code = result_finish(table, err);
-		result_destroy(table);
+		code = output_end(table, 0, err);
 	}
 	free(amounts);
 	return code;

@@ -2,6 +2,8 @@
 /* health.c - `ibwire health`: list findings */
 #include "cli/health/health.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +12,12 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/lib/selection.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
+#include "fabric/names.h"
 #include "storage/reader.h"
-
-/* Age in intervals above which the newest sweep is stale. */
-#define STALE_INTERVALS 3
-#define STALE_LEAST_US (30 * US_PER_S)
 
 /* Is the node an HCA of one of these hosts, or a switch connected to one? */
 static bool node_touches(const struct fabric *fabric, uint64_t guid, const struct host_set *hosts)
@@ -67,6 +67,116 @@ static bool is_drained(const struct finding *finding, const struct host_set *dra
 	return true;
 }
 
+/*
+ * Selected nodes and ports. A removed node is not in the fabric: its findings are matched by the
+ * name stored with them.
+ */
+struct health_names {
+	bool all;
+	struct selection present; /* selected in the fabric */
+	char **missing; /* names that are not in the fabric */
+	bool *found;    /* parallel to missing: a finding has this name */
+	int missing_count;
+};
+
+static void names_done(struct health_names *named)
+{
+	selection_done(&named->present);
+	free(named->missing);
+	free(named->found);
+	*named = (struct health_names){ 0 };
+}
+
+static int names_init(struct health_names *named, const struct fabric *fabric, char **args, int count,
+		      struct error *err)
+{
+	char **present = calloc((size_t)count + 1, sizeof(*present));
+	int there_count = 0, code = 0;
+
+	*named = (struct health_names){ .all = count == 0 };
+	named->missing = calloc((size_t)count + 1, sizeof(*named->missing));
+	named->found = calloc((size_t)count + 1, sizeof(*named->found));
+	if (!present || !named->missing || !named->found)
+		code = err_nomem(err);
+	for (int i = 0; code == 0 && i < count; i++) {
+		struct selection one;
+
+		code = selection_init_hosts(&one, fabric, &args[i], 1, err);
+		if (code == 0) {
+			selection_done(&one);
+			present[there_count++] = args[i];
+		} else if (code == ERR_USAGE) {
+			named->missing[named->missing_count++] = args[i];
+			code = 0;
+		}
+	}
+	if (code == 0 && there_count)
+		code = selection_init_hosts(&named->present, fabric, present, there_count, err);
+	free(present);
+	if (code < 0)
+		names_done(named);
+	return code;
+}
+
+/* Is this end of a finding in the fabric, and selected? */
+static bool is_there(const struct health_names *named, const struct fabric *fabric, uint64_t guid, uint8_t num)
+{
+	uint32_t node = guid && named->present.nodes ? fabric_find_node(fabric, guid) : FABRIC_NONE, port;
+
+	if (node == FABRIC_NONE || !named->present.nodes[node])
+		return false;
+	port = num ? fabric_node_port(fabric, node, num) : FABRIC_NONE;
+	return port == FABRIC_NONE || named->present.ports[port];
+}
+
+/* Is @typed a name, or a name and "/port"? */
+static bool is_called(const char *name, uint8_t num, const char *typed)
+{
+	size_t len = strlen(name);
+
+	if (!len || strncmp(name, typed, len))
+		return false;
+	return !typed[len] || (typed[len] == '/' && num && atoi(typed + len + 1) == num);
+}
+
+static bool is_gone_end(const struct fabric *fabric, uint64_t guid, uint8_t num, const char *name, const char *typed)
+{
+	char shown[NODE_NAME_SIZE], hex[24];
+
+	if (!guid || !*name || fabric_find_node(fabric, guid) != FABRIC_NONE)
+		return false;
+	names_short(name, shown);
+	snprintf(hex, sizeof(hex), "0x%016" PRIx64, guid);
+	return is_called(name, num, typed) || is_called(shown, num, typed) || is_called(hex, num, typed);
+}
+
+static bool names_have(struct health_names *named, const struct fabric *fabric, const struct finding_row *row)
+{
+	const struct finding *finding = &row->finding;
+	bool has = named->all || is_there(named, fabric, finding->node_guid, finding->port) ||
+		   is_there(named, fabric, finding->peer_guid, finding->peer_port);
+
+	for (int i = 0; i < named->missing_count; i++) {
+		if (!is_gone_end(fabric, finding->node_guid, finding->port, row->node, named->missing[i]) &&
+		    !is_gone_end(fabric, finding->peer_guid, finding->peer_port, row->peer, named->missing[i]))
+			continue;
+		named->found[i] = has = true;
+	}
+	return has;
+}
+
+static int names_check(const struct health_names *named, const struct fabric *fabric, struct error *err)
+{
+	for (int i = 0; i < named->missing_count; i++) {
+		struct selection one;
+
+		/* Return the original error. */
+		if (!named->found[i])
+			return selection_init_hosts(&one, fabric, (char **)&named->missing[i], 1, err);
+	}
+	return 0;
+}
+
 struct loading {
 	const struct view *view;
 	const struct health_filter *filter;
@@ -82,7 +192,7 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	struct health_rows *rows = loading->rows;
 	struct health_row *list, *added;
 
-	if (!health_names_has(&loading->named, loading->view->fabric, row) ||
+	if (!names_have(&loading->named, loading->view->fabric, row) ||
 	    (filter->job.count && !health_touches(loading->view, &row->finding, &filter->job)))
 		return true;
 	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
@@ -115,15 +225,15 @@ int health_load(const struct view *view, const struct health_filter *filter, con
 	int code;
 
 	*ret = (struct health_rows){ 0 };
-	code = health_names_init(&loading.named, view->fabric, filter->names, filter->name_count, err);
+	code = names_init(&loading.named, view->fabric, filter->names, filter->name_count, err);
 	if (code < 0)
 		return code;
 	code = reader_findings(view->reader, query, add_finding, &loading, err);
 	if (code == 0 && loading.failed)
 		code = err_nomem(err);
 	if (code == 0 && !filter->may_be_unknown)
-		code = health_names_check(&loading.named, view->fabric, err);
-	health_names_done(&loading.named);
+		code = names_check(&loading.named, view->fabric, err);
+	names_done(&loading.named);
 	if (code < 0) {
 		health_rows_done(ret);
 		return code;
@@ -159,28 +269,31 @@ static int exit_status(const struct health_rows *rows)
 	return worst;
 }
 
+bool health_is_stale(const struct sweep_info *sweep, int64_t age_us)
+{
+	const int64_t least_us = 30 * US_PER_S, limit_us = 3 * sweep->interval_us;
+
+	return age_us < 0 || age_us > (limit_us > least_us ? limit_us : least_us);
+}
+
 /* Is the newest sweep recent? */
 static int check_fresh(const struct view *view, const struct options *options, struct error *err)
 {
 	struct db_status status;
 	char age[WHEN_AGE_SIZE];
-	int64_t age_us, limit_us;
+	int64_t age_us;
 	int code = reader_status(view->reader, &status, err);
 
 	if (code < 0)
 		return code;
 	age_us = when_age_us(options->now_us, status.last_wall_us);
-	limit_us = STALE_INTERVALS * status.last.interval_us;
-	if (limit_us < STALE_LEAST_US)
-		limit_us = STALE_LEAST_US;
-	if (age_us >= 0 && age_us <= limit_us)
+	if (!health_is_stale(&status.last, age_us))
 		return 0;
 	when_format_age(options->now_us, status.last_wall_us, age);
 	if (age_us < 0)
 		return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s: current findings are unknown", age);
-	return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s%s: current findings are unknown; %s, or "
-		"use --at -%llds for that sweep", age,
-		       status.live ? " although a collector is running" : "",
+	return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s%s: current findings are unknown; %s, or use "
+		       "--at -%llds for that sweep", age, status.live ? " although a collector is running" : "",
 		       status.live ? "see ibwire status" : "start ibwire collect", (long long)(age_us / US_PER_S + 1));
 }
 
@@ -220,29 +333,26 @@ struct health_options {
 static int parse(const struct command *command, int argc, char **argv, struct health_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "include infos, acknowledged findings and drained hosts", &ret->all,
-		  0 },
-		{ "job", 'j', OPTION_TEXT, "HOSTS", "only findings that affect these hosts: "
-			"node[001-016],node020 or @FILE",
-		  &ret->job, 0 },
+		{ "all", 'a', OPTION_FLAG, NULL, "include infos, acknowledged findings and drained hosts",
+		  &ret->all, 0 },
+		{ "job", 'j', OPTION_TEXT, "HOSTS",
+		  "only findings that affect these hosts: node[001-016],node020 or @FILE", &ret->job, 0 },
 		{ "hosts-state", 0, OPTION_TEXT, "FILE",
 		  "file of HOST STATE lines; findings on drained hosts do not count", &ret->hosts_state, 0 },
-		{ "watch", 'w', OPTION_FLAG, NULL, "print a line when a finding opens, changes or closes", &ret->watch,
-		  0 },
-		{ "gate", 0, OPTION_TEXT, "HOSTS", "exit status 0 if the links of these hosts were clean for "
-			"--for, else 2",
-		  &ret->gate, 0 },
-		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)", &ret->for_us, 0 },
+		{ "watch", 'w', OPTION_FLAG, NULL, "print a line when a finding opens, changes or closes",
+		  &ret->watch, 0 },
+		{ "gate", 0, OPTION_TEXT, "HOSTS",
+		  "exit status 0 if the links of these hosts were clean for --for, else 2", &ret->gate, 0 },
+		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)",
+		  &ret->for_us, 0 },
 		{ "reason", 0, OPTION_TEXT, "TEXT", "ack: the reason", &ret->reason, 0 },
-		{ "explain", 'e', OPTION_TEXT, "KIND", "describe a finding kind, its thresholds and rationale, "
-			"or all",
-		  &ret->explain, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ "explain", 'e', OPTION_TEXT, "KIND",
+		  "describe a finding kind, its thresholds and rationale, or all", &ret->explain, 0 },
+		{ 0 },
 	};
 
 	*ret = (struct health_options){ 0 };
-	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-			     clock_wall_us(clock_system()), &ret->common, err);
+	return options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &ret->common, err);
 }
 
 static int choose(const struct command *command, struct health_options *options, struct health_filter *filter,
@@ -254,12 +364,10 @@ static int choose(const struct command *command, struct health_options *options,
 	int code;
 
 	if (options->explain) {
-		struct result_options output = options_result(common);
-
 		if (common->argc)
-			return options_usage_error(command, err, "--explain takes one kind: unexpected "
-				"argument '%.64s'", word);
-		return health_explain(strcmp(options->explain, "all") ? options->explain : NULL, &output, err);
+			return options_usage_error(command, err,
+						   "--explain takes one kind: unexpected argument '%.64s'", word);
+		return health_explain(strcmp(options->explain, "all") ? options->explain : NULL, common, err);
 	}
 	if (ack || unack) {
 		common->argc--;
@@ -272,8 +380,8 @@ static int choose(const struct command *command, struct health_options *options,
 	if (options->reason)
 		return options_usage_error(command, err, "--reason requires ack");
 	if (options->gate && common->argc)
-		return options_usage_error(command, err, "--gate takes its hosts as value: unexpected argument "
-			"'%s'", word);
+		return options_usage_error(command, err, "--gate takes its hosts as value: unexpected argument '%s'",
+					   word);
 	if (options->job && options->gate)
 		return options_usage_error(command, err, "--job and --gate are mutually exclusive");
 	if ((options->job || options->gate) &&

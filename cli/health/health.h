@@ -9,13 +9,12 @@
 
 #include "cli/lib/host_set.h"
 #include "cli/lib/options.h"
-#include "cli/lib/selection.h"
 #include "storage/findings.h"
 
 struct error;
 struct fabric;
 struct result;
-struct result_options;
+struct sweep_info;
 struct view;
 
 /* How a finding counts. */
@@ -45,26 +44,6 @@ struct health_filter {
 	bool all;                     /* include infos, show all details */
 };
 
-/* Selected nodes and ports, in the fabric or only in findings. */
-struct health_names {
-	bool all;
-	struct selection present;       /* selected in the fabric */
-	char **missing;                  /* names that are not in the fabric */
-	bool *found;                  /* parallel to missing: a finding has this name */
-	int missing_count;
-};
-
-/*
- * health_names_init - resolve NODE and NODE/PORT
- * health_names_has - is a finding of a selected node or port?
- * health_names_check - after all findings: ERR_USAGE for unknown names
- */
-int health_names_init(struct health_names *named, const struct fabric *fabric, char **args, int count,
-		      struct error *err);
-void health_names_done(struct health_names *named);
-bool health_names_has(struct health_names *named, const struct fabric *fabric, const struct finding_row *row);
-int health_names_check(const struct health_names *named, const struct fabric *fabric, struct error *err);
-
 /*
  * health_load - read the selected findings, worst first
  * @view:   open, with the fabric of that time
@@ -73,6 +52,9 @@ int health_names_check(const struct health_names *named, const struct fabric *fa
 int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
 		struct health_rows *ret, struct error *err);
 void health_rows_done(struct health_rows *rows);
+
+/* health_is_stale - is the sweep of this age older than three of its intervals, and 30 s at least? */
+bool health_is_stale(const struct sweep_info *sweep, int64_t age_us);
 
 /* health_touches - does a finding affect one of these hosts? */
 bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
@@ -94,7 +76,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
  * health_explain - description, thresholds, rationale and action of a finding kind
  * @kind:  NULL: one line per kind; JSON and CSV have full rows in both cases
  */
-int health_explain(const char *kind, const struct result_options *output, struct error *err);
+int health_explain(const char *kind, const struct options *options, struct error *err);
 
 /* health_watch - print a line when a finding opens, changes or closes, until interrupted. */
 int health_watch(const struct health_filter *filter, struct error *err);

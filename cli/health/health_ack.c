@@ -42,8 +42,7 @@ static int parse_id(const char *typed, int64_t *ret, struct error *err)
 	errno = 0;
 	*ret = strtoll(digits, &end, 10);
 	if (end == digits || *end || errno || *ret < 1)
-		return err_set(err, ERR_USAGE, "'%.64s' is not a finding number (ibwire health shows them as "
-			"#12)",
+		return err_set(err, ERR_USAGE, "'%.64s' is not a finding number (ibwire health shows them as #12)",
 			       typed);
 	return 0;
 }
@@ -60,36 +59,36 @@ static const struct column columns[COLUMN_COUNT] = {
 	[UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME },
 };
 
-static void print_sentence(const struct finding *finding, const struct acknowledgement *said)
+static void print_sentence(const struct finding *finding, const struct acknowledgement *ack)
 {
 	char until[WHEN_SIZE];
 
 	printf("#%" PRId64 " %s ", finding->id, finding->subject);
-	if (said->until_us == said->at_us)
+	if (ack->until_us == ack->at_us)
 		puts("is no longer acknowledged");
-	else if (said->until_us)
-		printf("is acknowledged until %s\n", when_format_local(said->until_us, until));
+	else if (ack->until_us)
+		printf("is acknowledged until %s\n", when_format_local(ack->until_us, until));
 	else
 		printf("is acknowledged; undo with: ibwire health unack %" PRId64 "\n", finding->id);
 }
 
-static void print_row(struct result *result, const struct finding *finding, const struct acknowledgement *said)
+static void print_row(struct result *result, const struct finding *finding, const struct acknowledgement *ack)
 {
 	result_integer(result, ID, finding->id);
 	result_text(result, KIND, finding_kind_name(finding->kind));
 	result_text(result, SUBJECT, finding->subject);
-	if (said->until_us != said->at_us) {
-		result_text(result, BY, said->person);
-		result_text(result, REASON, said->reason);
-		if (said->until_us)
-			result_integer(result, UNTIL, said->until_us);
+	if (ack->until_us != ack->at_us) {
+		result_text(result, BY, ack->person);
+		result_text(result, REASON, ack->reason);
+		if (ack->until_us)
+			result_integer(result, UNTIL, ack->until_us);
 	}
 	result_end_row(result);
 }
 
 /* @result: NULL: text output. */
 static int acknowledge(const struct view *view, const char *path, const char *typed,
-		       const struct acknowledgement *said, struct result *result, struct error *err)
+		       const struct acknowledgement *ack, struct result *result, struct error *err)
 {
 	struct finding_query query = { 0 };
 	struct search search = { 0 };
@@ -103,32 +102,32 @@ static int acknowledge(const struct view *view, const char *path, const char *ty
 		return err_set(err, ERR_USAGE,
 			       "there is no open finding %" PRId64 " (ibwire health --all lists them)",
 			       search.id);
-	code = finding_acknowledge(path, &search.found, said, err);
+	code = finding_acknowledge(path, &search.found, ack, err);
 	if (code < 0)
 		return code;
 	if (result)
-		print_row(result, &search.found, said);
+		print_row(result, &search.found, ack);
 	else
-		print_sentence(&search.found, said);
+		print_sentence(&search.found, ack);
 	return 0;
 }
 
 int health_acknowledge(const struct options *options, const char *reason, int64_t for_us, bool back,
 		       struct error *err)
 {
-	struct acknowledgement said = { .at_us = options->now_us };
+	struct acknowledgement ack = { .at_us = options->now_us };
 	struct result_options output = options_result(options);
 	struct result *result = NULL;
 	char path[4096];
 	struct view view;
-	int code, told;
+	int code, finished;
 
 	if (!back && (!reason || !*reason))
 		return err_set(err, ERR_USAGE, "ack requires a reason: ibwire health ack %s --reason 'cable is "
 			"ordered' [--for 8h]", options->argv[0]);
-	login_name(said.person, sizeof(said.person));
-	text_sanitise(reason ? reason : "", reason ? strlen(reason) : 0, said.reason, sizeof(said.reason));
-	said.until_us = back ? said.at_us : for_us ? said.at_us + for_us : 0;
+	login_name(ack.person, sizeof(ack.person));
+	text_sanitise(reason ? reason : "", reason ? strlen(reason) : 0, ack.reason, sizeof(ack.reason));
+	ack.until_us = back ? ack.at_us : for_us ? ack.at_us + for_us : 0;
 	code = options_db_path(options, false, path, sizeof(path), err);
 	if (code == 0)
 		code = view_open_reader(options, &view, err);
@@ -137,10 +136,10 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	if (output.format != RESULT_TABLE)
 		code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
 	for (int i = 0; code == 0 && i < options->argc; i++)
-		code = acknowledge(&view, path, options->argv[i], &said, result, err);
+		code = acknowledge(&view, path, options->argv[i], &ack, result, err);
 	/* Acknowledged findings are printed even if a later number is invalid. */
-	told = result ? result_finish(result, code == 0 ? err : NULL) : 0;
+	finished = result ? result_finish(result, code == 0 ? err : NULL) : 0;
 	result_destroy(result);
 	view_done(&view);
-	return code ? code : told;
+	return code ? code : finished;
 }

@@ -89,8 +89,7 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 			return false;
 		}
 		if (sum->saturated & COUNTER_BIT(i)) {
-			text_appendf(reason, "has a saturated %s",
-				     counter_info((enum counter)i)->key);
+			text_appendf(reason, "has a saturated %s", counter_info((enum counter)i)->key);
 			return false;
 		}
 	}
@@ -166,17 +165,16 @@ static int check_history(const struct gate *gate, const struct options *options,
 	if (status.first_wall_us && status.first_wall_us <= options->since_us + gate->span_us / 20)
 		return 0;
 	return err_set(err, ERR_UNAVAILABLE, "the history covers %s of the requested %s: try later, or use a "
-		"shorter --for", when_format_span(options->now_us - status.first_wall_us, have),
+		       "shorter --for", when_format_span(options->now_us - status.first_wall_us, have),
 		       when_format_span(gate->span_us, want));
 }
 
 static int check_hosts(struct gate *gate, const struct health_filter *filter, struct error *err)
 {
-	struct result_options output = options_result(filter->options);
 	struct text reason = { 0 };
 	struct result *result;
 	bool passed = true;
-	int code = result_create(stdout, &output, gate_columns, COLUMN_COUNT, &result, err);
+	int code = output_begin(filter->options, false, gate_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;

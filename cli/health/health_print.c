@@ -15,8 +15,6 @@
 #include "fabric/name_map.h"
 #include "storage/reader.h"
 
-#define DATA_ONLY COLUMN_NO_TABLE
-
 enum {
 	ID, TIME, KIND, SEVERITY, SUBJECT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, SINCE, OPENED, LAST_SEEN,
 	CLOSED, EVIDENCE, CAUSE, TEXT, ADVICE, HOSTS, HOSTS_TOUCHED, DRAINED, ACKNOWLEDGED, ACK_REASON, ACK_UNTIL,
@@ -24,32 +22,32 @@ enum {
 };
 
 static const struct column finding_columns[COLUMN_COUNT] = {
-	[ID] = { .key = "id", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[KIND] = { .key = "kind", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[SINCE] = { .key = "since", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[OPENED] = { .key = "opened", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[LAST_SEEN] = { .key = "last_seen", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[CLOSED] = { .key = "closed", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[EVIDENCE] = { .key = "evidence", .kind = COLUMN_OBJECT, .flags = DATA_ONLY },
-	[CAUSE] = { .key = "cause", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[TEXT] = { .key = "text", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[ADVICE] = { .key = "advice", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[HOSTS] = { .key = "hosts", .kind = COLUMN_LIST, .flags = DATA_ONLY },
-	[HOSTS_TOUCHED] = { .key = "hosts_touched", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[DRAINED] = { .key = "drained", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
-	[ACKNOWLEDGED] = { .key = "acknowledged_by", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[ACK_REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[ACK_UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT, .flags = DATA_ONLY }, /* only with --watch */
+	[ID] = { .key = "id", .kind = COLUMN_INTEGER },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME },
+	[KIND] = { .key = "kind", .kind = COLUMN_TEXT },
+	[SEVERITY] = { .key = "severity", .kind = COLUMN_TEXT },
+	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	[SINCE] = { .key = "since", .kind = COLUMN_TIME },
+	[OPENED] = { .key = "opened", .kind = COLUMN_TIME },
+	[LAST_SEEN] = { .key = "last_seen", .kind = COLUMN_TIME },
+	[CLOSED] = { .key = "closed", .kind = COLUMN_TIME },
+	[EVIDENCE] = { .key = "evidence", .kind = COLUMN_OBJECT },
+	[CAUSE] = { .key = "cause", .kind = COLUMN_TEXT },
+	[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
+	[ADVICE] = { .key = "advice", .kind = COLUMN_TEXT },
+	[HOSTS] = { .key = "hosts", .kind = COLUMN_LIST },
+	[HOSTS_TOUCHED] = { .key = "hosts_touched", .kind = COLUMN_INTEGER },
+	[DRAINED] = { .key = "drained", .kind = COLUMN_BOOL },
+	[ACKNOWLEDGED] = { .key = "acknowledged_by", .kind = COLUMN_TEXT },
+	[ACK_REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT },
+	[ACK_UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME },
+	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT }, /* only with --watch */
 };
 
 /* GUID, name and port are adjacent columns. @stored: the name stored with the finding. */
@@ -99,7 +97,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	result_text(result, ADVICE, finding->advice);
 	result_empty(result, HOSTS);
 	for (unsigned i = 0; i < finding->host_count; i++)
-		result_item(result, HOSTS, finding->hosts[i]);
+		result_item(result, HOSTS, "%s", finding->hosts[i]);
 	result_integer(result, HOSTS_TOUCHED, finding->hosts_touched);
 	result_bool(result, DRAINED, health->place == HEALTH_DRAINED);
 	if (row->acknowledged.at_us) {
@@ -132,9 +130,7 @@ static int print_data(const struct view *view, const struct health_filter *filte
 	for (size_t i = 0; i < rows->count; i++)
 		if (!health_put_row(result, view, view->snapshot->sweep.wall_us, NULL, &rows->list[i]))
 			break;
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* --- text --- */
@@ -215,14 +211,14 @@ static void print_hosts(const struct result_options *output, const struct findin
 	text_done(&text);
 }
 
-static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *said)
+static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *ack)
 {
 	struct text text = { 0 };
 	char until[WHEN_SIZE];
 
-	text_appendf(&text, "acknowledged by %s: %s", said->person, said->reason);
-	if (said->until_us)
-		text_appendf(&text, " (until %s)", when_format_local(said->until_us, until));
+	text_appendf(&text, "acknowledged by %s: %s", ack->person, ack->reason);
+	if (ack->until_us)
+		text_appendf(&text, " (until %s)", when_format_local(ack->until_us, until));
 	print_wrapped(output, "", text_chars(&text));
 	text_done(&text);
 }
@@ -320,7 +316,7 @@ int health_print(const struct view *view, const struct health_filter *filter, co
 	return 0;
 }
 
-static int explain_data(int first, int last, const struct result_options *output, struct error *err)
+static int explain_data(int first, int last, const struct options *options, struct error *err)
 {
 	static const struct column columns[] = {
 		{ .key = "kind", .kind = COLUMN_TEXT },   { .key = "means", .kind = COLUMN_TEXT },
@@ -328,7 +324,7 @@ static int explain_data(int first, int last, const struct result_options *output
 		{ .key = "advice", .kind = COLUMN_TEXT },
 	};
 	struct result *result;
-	int code = result_create(stdout, output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	int code = output_begin(options, false, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 
 	if (code < 0)
 		return code;
@@ -343,21 +339,20 @@ static int explain_data(int first, int last, const struct result_options *output
 		if (!result_end_row(result))
 			break;
 	}
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
-int health_explain(const char *word, const struct result_options *output, struct error *err)
+int health_explain(const char *word, const struct options *options, struct error *err)
 {
+	const struct result_options output = options_result(options);
 	int kind = word ? finding_kind_find(word) : -1;
 	const struct finding_kind_info *info;
 
 	if (word && kind < 0)
 		return err_set(err, ERR_USAGE,
 			       "unknown finding kind '%.64s': ibwire health --explain all lists them", word);
-	if (output->format != RESULT_TABLE)
-		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, output, err);
+	if (output.format != RESULT_TABLE)
+		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, options, err);
 	if (!word) {
 		for (kind = 0; kind < FINDING_KIND_COUNT; kind++)
 			printf("%-20s %s\n", finding_kind_name((enum finding_kind)kind),
@@ -366,9 +361,9 @@ int health_explain(const char *word, const struct result_options *output, struct
 	}
 	info = finding_kind_info((enum finding_kind)kind);
 	printf("%s\n", info->name);
-	print_wrapped(output, "what:    ", info->means);
-	print_wrapped(output, "limits:  ", info->limits);
-	print_wrapped(output, "why:     ", info->reason);
-	print_wrapped(output, "do:      ", info->advice);
+	print_wrapped(&output, "what:    ", info->means);
+	print_wrapped(&output, "limits:  ", info->limits);
+	print_wrapped(&output, "why:     ", info->reason);
+	print_wrapped(&output, "do:      ", info->advice);
 	return 0;
 }

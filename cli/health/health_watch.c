@@ -25,10 +25,6 @@
 /* Poll interval for new sweeps. */
 #define POLL_US (500 * US_PER_MS)
 
-/* Age in intervals above which a missing sweep is reported. */
-#define STALE_INTERVALS 3
-#define STALE_LEAST_US (30 * US_PER_S)
-
 struct watching {
 	struct health_filter filter;
 	struct view view;
@@ -162,14 +158,12 @@ static void check_age(struct watching *watching)
 {
 	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
 	int64_t now_us = clock_wall_us(clock_system()), age_us = when_age_us(now_us, sweep->wall_us);
-	int64_t limit_us = STALE_INTERVALS * sweep->interval_us;
+	bool stale = health_is_stale(sweep, age_us);
 	char age[WHEN_AGE_SIZE];
-	bool stale = age_us < 0 || age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
 
 	if (stale && !watching->stale)
-		log_warning("the newest sweep is %s: new findings are not detected; check that ibwire collect "
-			"is running",
-			    when_format_age(now_us, sweep->wall_us, age));
+		log_warning("the newest sweep is %s: new findings are not detected; check that ibwire collect is "
+			    "running", when_format_age(now_us, sweep->wall_us, age));
 	else if (!stale && watching->stale)
 		log_info("sweeps resumed");
 	watching->stale = stale;

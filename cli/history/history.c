@@ -27,11 +27,10 @@ static int find_metric(const struct history *history, const char *option, const 
 	nearest_init(&nearest, key);
 	for (size_t i = 0; i < metric_count(); i++)
 		nearest_offer(&nearest, metric_at(i).key);
-	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s%s%s; use xmit_bytes, rcv_bytes, "
+	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s; use xmit_bytes, rcv_bytes, "
 		       "xmit_utilization_percent, rcv_utilization_percent, stall_percent, errors, or a key of: "
 		       "ibwire sql \"SELECT key, meaning FROM counter\"", history->command->name, option, key,
-		       nearest.best ? ": did you mean '" : "", nearest.best ? nearest.best : "",
-		       nearest.best ? "'?" : "");
+		       nearest_hint(&nearest));
 }
 
 static int find_metrics(struct history *history, struct error *err)
@@ -75,10 +74,10 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		  .least = 1 },
 		{ .name = "by", .kind = OPTION_TEXT, .argument = "KEY",
 		  .help = "--top: sort key, as for --counter (rcv_bytes)", .target = &history.by },
-		{ .name = NULL },
+		{ 0 },
 	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &history.options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &history.options,
+				 err);
 
 	if (code)
 		return code;
@@ -111,8 +110,8 @@ int history_nothing(const struct history *history, const struct subject *subject
 			"or start it with: ibwire collect");
 	if (range->after == range->until)
 		return err_set(err, ERR_UNAVAILABLE, "no samples between %s and %s; stored range: %s to %s "
-			"(--since, --until)", since, until, when_format_local(range->oldest_us,
-			       oldest), when_format_local(range->newest_us, newest));
+			       "(--since, --until)", since, until, when_format_local(range->oldest_us, oldest),
+			       when_format_local(range->newest_us, newest));
 	if (history->damage.count)
 		return err_set(err, ERR_IO,
 			       "samples of %s between %s and %s are unreadable: the database is damaged; see: "
@@ -165,7 +164,7 @@ static int find_subjects(struct history *history, struct subjects *subjects, str
 	return code < 0 ? err_set(err, code, "%s", at_end.text) : 0;
 }
 
-static int answer(struct history *history, struct error *err)
+static int show(struct history *history, struct error *err)
 {
 	struct subjects subjects;
 	int code = reader_history_range(history->view.reader, history->since_us, history->until_us, &history->range,
@@ -198,7 +197,7 @@ int history_run(const struct command *command, int argc, char **argv, struct err
 			 &history.view, err);
 	if (code < 0)
 		return code;
-	code = answer(&history, err);
+	code = show(&history, err);
 	view_done(&history.view);
 	return code;
 }

@@ -26,21 +26,21 @@ enum {
 
 static const struct column point_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
-	[UNTIL] = { .key = "until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[UNTIL] = { .key = "until", .kind = COLUMN_TIME },
+	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
+	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
 	[MIN] = { .key = "min", .title = "MIN", .kind = COLUMN_REAL, .priority = 3 },
 	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
 	[MAX] = { .key = "max", .title = "MAX", .kind = COLUMN_REAL, .priority = 1 },
 	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER, .priority = 2 },
-	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL },
 	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
-	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PORTS] = { .key = "ports", .kind = COLUMN_INTEGER },
+	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT },
 };
 
 /* State while one series is read. */
@@ -165,7 +165,7 @@ static void put_value(struct result *result, size_t column, const struct metric 
 
 static bool put_step(struct result *result, const struct metric *metric, const struct series_step *step)
 {
-	char number[METRIC_VALUE_SIZE], shown[METRIC_VALUE_SIZE + 8];
+	char number[METRIC_VALUE_SIZE];
 
 	result_integer(result, TIME, step->from_us);
 	result_integer(result, UNTIL, step->until_us);
@@ -174,9 +174,8 @@ static bool put_step(struct result *result, const struct metric *metric, const s
 	put_value(result, MAX, metric, step->high);
 	if (step->has_total) {
 		result_unsigned(result, TOTAL, step->total);
-		snprintf(shown, sizeof(shown), "%s%s", step->at_least ? ">= " : "",
-			 metric_format_total(metric, step->total, number, sizeof(number)));
-		result_show(result, TOTAL, shown, STYLE_PLAIN);
+		result_showf(result, TOTAL, STYLE_PLAIN, "%s%s", step->at_least ? ">= " : "",
+			     metric_format_total(metric, step->total, number, sizeof(number)));
 	}
 	if (step->samples)
 		result_bool(result, AT_LEAST, step->at_least);
@@ -255,9 +254,7 @@ static int print_table(const struct reading_one *one, const struct series *serie
 	if (code < 0)
 		return code;
 	put_points(result, one->history, one->subject, series);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* A heading, a plot on terminals, and the table. */
@@ -320,8 +317,5 @@ int history_series(struct history *history, const struct subjects *subjects, str
 			code = show(&one, result, i == 0, err);
 		done(&one);
 	}
-	if (code == 0 && result)
-		code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, code, err);
 }

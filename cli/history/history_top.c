@@ -19,23 +19,22 @@ enum {
 };
 
 static const struct column top_columns[COLUMN_COUNT] = {
-	[SINCE] = { .key = "since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[UNTIL] = { .key = "until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT,
-			.flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[PEER_PORT_NAME] = { .title = "PEER", .kind = COLUMN_TEXT, .priority = 2,
-			     .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[SINCE] = { .key = "since", .kind = COLUMN_TIME },
+	[UNTIL] = { .key = "until", .kind = COLUMN_TIME },
+	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PEER_PORT_NAME] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+			     .priority = 2 },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	[COUNTER] = { .key = "counter", .kind = COLUMN_TEXT },
+	[UNIT] = { .key = "unit", .kind = COLUMN_TEXT },
 	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
 	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER },
-	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
+	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL },
 	[ELAPSED] = { .key = "elapsed_s", .title = "COVERAGE", .kind = COLUMN_SPAN_S, .priority = 3 },
 	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
 };
@@ -100,7 +99,7 @@ static bool put_row(struct result *result, const struct history *history, const 
 	const struct fabric *fabric = history->view.fabric;
 	const struct metric *metric = &history->metrics[0];
 	const struct port *port = &fabric->ports[row->index];
-	char number[METRIC_VALUE_SIZE], shown[METRIC_VALUE_SIZE + 8];
+	char number[METRIC_VALUE_SIZE];
 	const char *mark = row->value.at_least ? ">= " : "";
 
 	result_integer(result, SINCE, history->since_us);
@@ -114,15 +113,13 @@ static bool put_row(struct result *result, const struct history *history, const 
 	result_text(result, UNIT, metric->unit);
 	if (!isnan(row->mean)) {
 		result_real(result, MEAN, row->mean);
-		snprintf(shown, sizeof(shown), "%s%s", mark,
-			 metric_format_value(metric, row->mean, number, sizeof(number)));
-		result_show(result, MEAN, shown, STYLE_PLAIN);
+		result_showf(result, MEAN, STYLE_PLAIN, "%s%s", mark,
+			     metric_format_value(metric, row->mean, number, sizeof(number)));
 	}
 	if (row->value.has_total) {
 		result_unsigned(result, TOTAL, row->value.total);
-		snprintf(shown, sizeof(shown), "%s%s", mark,
-			 metric_format_total(metric, row->value.total, number, sizeof(number)));
-		result_show(result, TOTAL, shown, STYLE_PLAIN);
+		result_showf(result, TOTAL, STYLE_PLAIN, "%s%s", mark,
+			     metric_format_total(metric, row->value.total, number, sizeof(number)));
 	}
 	result_bool(result, AT_LEAST, row->value.at_least);
 	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);
@@ -132,11 +129,10 @@ static bool put_row(struct result *result, const struct history *history, const 
 
 static int print_rows(const struct history *history, const struct top_row *rows, size_t count, struct error *err)
 {
-	struct result_options output = options_result(&history->options);
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *result;
 	size_t known = 0, shown;
-	int code = result_create(stdout, &output, top_columns, COLUMN_COUNT, &result, err);
+	int code = output_begin(&history->options, false, top_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;
@@ -148,9 +144,7 @@ static int print_rows(const struct history *history, const struct top_row *rows,
 			break;
 	result_note(result, "%zu of %zu ports with a value, by %s, %s to %s", shown, known, history->metrics[0].key,
 		    when_format_local(history->since_us, since), when_format_local(history->until_us, until));
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* Collect the ports of all subjects once. Return: their number, or ERR_NOMEM. */

@@ -128,7 +128,7 @@ void cells_ber_at_least(struct result *result, size_t column, const struct port_
 	result_empty(result, column);
 	for (which = 0; which < VIEW_BER_COUNT; which++)
 		if (ber_is_known(&port->ber[which]) && port->ber[which].at_least)
-			result_item(result, column, view_ber_key((enum view_ber)which));
+			result_item(result, column, "%s", view_ber_key((enum view_ber)which));
 }
 
 /* Table text: counts, '+' behind a saturated counter, a dash if unknown. */
@@ -174,5 +174,5 @@ void cells_errors_unknown(struct result *result, size_t column, const struct por
 	result_empty(result, column);
 	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		if (port->errors_unknown & COUNTER_BIT(counter))
-			result_item(result, column, counter_info((enum counter)counter)->key);
+			result_item(result, column, "%s", counter_info((enum counter)counter)->key);
 }

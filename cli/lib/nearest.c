@@ -2,15 +2,14 @@
 #include "cli/lib/nearest.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 
 void nearest_init(struct nearest *nearest, const char *typed)
 {
-	nearest->typed = typed;
-	nearest->best = NULL;
-	nearest->distance = SIZE_MAX;
+	*nearest = (struct nearest){ .typed = typed, .distance = SIZE_MAX };
 }
 
 void nearest_offer(struct nearest *nearest, const char *word)
@@ -24,4 +23,11 @@ void nearest_offer(struct nearest *nearest, const char *word)
 		return;
 	nearest->best = word;
 	nearest->distance = distance;
+}
+
+const char *nearest_hint(struct nearest *nearest)
+{
+	if (nearest->best)
+		snprintf(nearest->hint, sizeof(nearest->hint), ": did you mean '%.64s'?", nearest->best);
+	return nearest->hint;
 }

@@ -9,6 +9,7 @@ struct nearest {
 	const char *typed; /* borrowed */
 	const char *best;  /* borrowed from the candidates; NULL: no match */
 	size_t distance;
+	char hint[96];
 };
 
 void nearest_init(struct nearest *nearest, const char *typed);
@@ -19,5 +20,8 @@ void nearest_init(struct nearest *nearest, const char *typed);
  * other. The first of equally near candidates wins.
  */
 void nearest_offer(struct nearest *nearest, const char *word);
+
+/* nearest_hint - ": did you mean 'ports'?" after an error, or "" (borrowed from @nearest). */
+const char *nearest_hint(struct nearest *nearest);
 
 #endif

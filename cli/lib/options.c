@@ -3,111 +3,128 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/nearest.h"
 
-/* The common options in help order. */
-enum common_id {
-	ID_CA, ID_PORT, ID_TIMEOUT, ID_NAMES, ID_DB, ID_FORMAT, ID_CSV_RAW, ID_AT, ID_SINCE, ID_UNTIL, ID_COLOR,
-	ID_HELP, ID_COUNT,
-};
+/* Kinds that only common options have: int from @least to @most, time, keyword, --help. */
+enum { OPTION_INT = OPTION_SPAN_OR_0 + 1, OPTION_TIME, OPTION_WORD, OPTION_HELP };
 
-static const struct {
+/* An option of the command, or one that it has in common with others. */
+struct entry {
 	const char *name;
 	char letter;
-	unsigned mask; /* 0: every command */
-	const char *argument;
-	const char *help;
-} commons[ID_COUNT] = {
-	[ID_CA] = { "Ca", 'C', COMMON_DEVICE, "NAME", "local HCA (default: first with an active port)" },
-	[ID_PORT] = { "Port", 'P', COMMON_DEVICE, "N", "local port (default: first active)" },
-	[ID_TIMEOUT] = { "timeout", 't', COMMON_DEVICE, "MS", "MAD timeout in milliseconds" },
-	[ID_NAMES] = { "node-name-map", 0, COMMON_NAMES, "FILE",
-		       "node-name-map file (default: " OPTIONS_DEFAULT_NAME_MAP ", if it exists)" },
-	[ID_DB] = { "db", 0, COMMON_DB, "PATH", "database file (default: $IBWIRE_DB, else see ibwire(1), FILES)" },
-	[ID_FORMAT] = { "format", 0, COMMON_FORMAT, "FORMAT", "output format: table, json or csv" },
-	[ID_CSV_RAW] = { "csv-raw", 0, COMMON_FORMAT, NULL,
-			 "csv without the ' that protects spreadsheets from formulas" },
-	[ID_AT] = { "at", 0, COMMON_AT, "TIME", "show the state at this time: -10m, -2h, -3d, or ISO 8601" },
-	[ID_SINCE] = { "since", 0, COMMON_WINDOW, "TIME", "start of the window" },
-	[ID_UNTIL] = { "until", 0, COMMON_WINDOW, "TIME", "end of the window (default: now)" },
-	[ID_COLOR] = { "color", 0, COMMON_COLOR, "WHEN", "auto, always or never; NO_COLOR implies never" },
-	[ID_HELP] = { "help", 'h', 0, NULL, "show this help" },
+	const char *argument, *help;
+	int kind;                 /* enum option_kind, or above */
+	void *target;
+	int64_t least, most;
+	const char *const *words; /* OPTION_WORD */
 };
 
-/*
- * The getopt value of an option is its index above all letters; command options follow the common
- * ones.
- */
+static const char *const format_words[] = { "table", "json", "csv", NULL };
+static const char *const color_words[] = { "auto", "always", "never", NULL };
+
+#define MEMBER(name) offsetof(struct options, name)
+
+/* The common options in help order, their commands (0: all) and their members of struct options. */
+static const struct {
+	unsigned mask;
+	size_t member;
+	struct entry entry;
+} commons[] = {
+	{ COMMON_DEVICE, MEMBER(ca), { .name = "Ca", .letter = 'C', .argument = "NAME", .kind = OPTION_TEXT,
+	  .help = "local HCA (default: first with an active port)" } },
+	{ COMMON_DEVICE, MEMBER(port), { .name = "Port", .letter = 'P', .argument = "N", .kind = OPTION_INT,
+	  .help = "local port (default: first active)", .least = 1, .most = 255 } },
+	{ COMMON_DEVICE, MEMBER(timeout_ms), { .name = "timeout", .letter = 't', .argument = "MS", .kind = OPTION_INT,
+	  .help = "MAD timeout in milliseconds", .least = 1, .most = 600000 } },
+	{ COMMON_NAMES, MEMBER(names_path), { .name = "node-name-map", .argument = "FILE", .kind = OPTION_TEXT,
+	  .help = "node-name-map file (default: " OPTIONS_DEFAULT_NAME_MAP ", if it exists)" } },
+	{ COMMON_DB, MEMBER(db), { .name = "db", .argument = "PATH", .kind = OPTION_TEXT,
+	  .help = "database file (default: $IBWIRE_DB, else see ibwire(1), FILES)" } },
+	{ COMMON_FORMAT, MEMBER(format), { .name = "format", .argument = "FORMAT", .kind = OPTION_WORD,
+	  .help = "output format: table, json or csv", .words = format_words } },
+	{ COMMON_FORMAT, MEMBER(csv_raw), { .name = "csv-raw", .kind = OPTION_FLAG,
+	  .help = "csv without the ' that protects spreadsheets from formulas" } },
+	{ COMMON_AT, MEMBER(at_us), { .name = "at", .argument = "TIME", .kind = OPTION_TIME,
+	  .help = "show the state at this time: -10m, -2h, -3d, or ISO 8601" } },
+	{ COMMON_WINDOW, MEMBER(since_us), { .name = "since", .argument = "TIME", .kind = OPTION_TIME,
+	  .help = "start of the window" } },
+	{ COMMON_WINDOW, MEMBER(until_us), { .name = "until", .argument = "TIME", .kind = OPTION_TIME,
+	  .help = "end of the window (default: now)" } },
+	{ COMMON_COLOR, MEMBER(color), { .name = "color", .argument = "WHEN", .kind = OPTION_WORD,
+	  .help = "auto, always or never; NO_COLOR implies never", .words = color_words } },
+	{ 0, 0, { .name = "help", .letter = 'h', .kind = OPTION_HELP, .help = "show this help" } },
+};
+
+/* The getopt value of an option is its index above all letters. */
 enum { FIRST_VALUE = 256, OPTIONS_MOST = 64 };
 
 struct parser {
 	const struct command *command;
-	unsigned common;
-	const struct option_spec *specs;
+	struct entry entries[OPTIONS_MOST]; /* in help order */
 	struct option longs[OPTIONS_MOST + 1];
 	char shorts[2 * OPTIONS_MOST + 2];
 	size_t count;
 };
 
-static bool is_taken(unsigned common, size_t id)
-{
-	if (id == ID_CSV_RAW && (common & COMMON_NO_CSV))
-		return false;
-	return !commons[id].mask || (common & commons[id].mask);
-}
-
-static void add_option(struct parser *parser, const char *name, char letter, bool has_argument, int value)
+static void add_entry(struct parser *parser, const struct entry *entry)
 {
 	size_t len = strlen(parser->shorts);
 
 	if (parser->count >= OPTIONS_MOST)
 		return;
-	parser->longs[parser->count++] = (struct option){
-		.name = name,
-		.has_arg = has_argument ? required_argument : no_argument,
-		.val = value,
+	parser->longs[parser->count] = (struct option){
+		.name = entry->name, .has_arg = entry->argument ? required_argument : no_argument,
+		.val = FIRST_VALUE + (int)parser->count,
 	};
-	if (letter)
-		snprintf(parser->shorts + len, sizeof(parser->shorts) - len, "%c%s", letter, has_argument ? ":" : "");
+	parser->entries[parser->count++] = *entry;
+	if (entry->letter)
+		snprintf(parser->shorts + len, sizeof(parser->shorts) - len, "%c%s", entry->letter,
+			 entry->argument ? ":" : "");
 }
 
-static void build_parser(struct parser *parser)
+/* @options: target of the common options */
+static void build_parser(struct parser *parser, unsigned common, const struct option_spec *specs,
+			 struct options *options)
 {
-	size_t i;
-
 	strcpy(parser->shorts, ":");
-	for (i = 0; i < ID_COUNT; i++)
-		if (is_taken(parser->common, i))
-			add_option(parser, commons[i].name, commons[i].letter, commons[i].argument,
-				   FIRST_VALUE + (int)i);
-	for (i = 0; parser->specs && parser->specs[i].name; i++)
-		add_option(parser, parser->specs[i].name, parser->specs[i].letter, parser->specs[i].argument,
-			   FIRST_VALUE + ID_COUNT + (int)i);
+	for (; specs && specs->name; specs++)
+		add_entry(parser, &(struct entry){
+			.name = specs->name, .letter = specs->letter, .argument = specs->argument, .help = specs->help,
+			.kind = (int)specs->kind, .target = specs->target, .least = specs->least, .most = INT64_MAX,
+		});
+	for (size_t i = 0; i < sizeof(commons) / sizeof(*commons); i++) {
+		struct entry entry = commons[i].entry;
+		bool csv = !(common & COMMON_NO_CSV);
+
+		if ((commons[i].mask && !(common & commons[i].mask)) || (!csv && !strcmp(entry.name, "csv-raw")))
+			continue;
+		entry.target = (char *)options + commons[i].member;
+		if (!csv && !strcmp(entry.name, "format"))
+			entry.help = "output format: table or json";
+		add_entry(parser, &entry);
+	}
 }
 
-/* Convert a getopt value to an index over both lists, or -1. */
-static int index_of(const struct parser *parser, int value)
+/* The entry of a getopt value. */
+static const struct entry *entry_of(const struct parser *parser, int value)
 {
-	int i;
+	const struct entry *entry = parser->entries;
 
 	if (value >= FIRST_VALUE)
-		return value - FIRST_VALUE;
-	for (i = 0; i < ID_COUNT; i++)
-		if (is_taken(parser->common, (size_t)i) && commons[i].letter == value)
-			return i;
-	for (i = 0; parser->specs && parser->specs[i].name; i++)
-		if (parser->specs[i].letter == value)
-			return ID_COUNT + i;
-	return -1;
+		return &entry[value - FIRST_VALUE];
+	while (entry->letter != value)
+		entry++;
+	return entry;
 }
 
 int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
@@ -126,16 +143,15 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 {
 	struct nearest nearest;
 	char name[64];
-	size_t i;
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed, "="), typed);
 	nearest_init(&nearest, name);
-	for (i = 0; i < parser->count; i++)
+	/* Of equally near options prefer the common ones, which come last. */
+	for (size_t i = parser->count; i-- > 0;)
 		nearest_offer(&nearest, parser->longs[i].name);
-	if (nearest.best)
-		return options_usage_error(parser->command, err, "unknown option '--%s': did you mean '--%s'?",
-					   name, nearest.best);
-	return options_usage_error(parser->command, err, "unknown option '--%s'", name);
+	return options_usage_error(parser->command, err, "unknown option '--%s'%s%s%s", name,
+				   nearest.best ? ": did you mean '--" : "", nearest.best ? nearest.best : "",
+				   nearest.best ? "'?" : "");
 }
 
 /* getopt rejected argv[@at]; @option is its optopt. */
@@ -150,8 +166,7 @@ static int refuse(const struct parser *parser, const char *typed, int option, st
 	for (i = 0; i < parser->count; i++)
 		matches += len && !strncmp(parser->longs[i].name, typed + 2, len);
 	if (matches > 1)
-		return options_usage_error(parser->command, err, "option '--%.*s' is ambiguous: write it in "
-			"full",
+		return options_usage_error(parser->command, err, "option '--%.*s' is ambiguous: write it in full",
 					   (int)len, typed + 2);
 	return unknown_option(parser, typed + (len ? 2 : 0), err);
 }
@@ -164,16 +179,15 @@ static int parse_number(const struct command *command, const char *name, const c
 
 	errno = 0;
 	number = strtoll(typed, &end, 10);
-	if (end == typed || *end || errno || number < least || number > most) {
-		if (most == INT64_MAX)
-			return options_usage_error(command, err, "--%s must be a number of at least %lld, not "
-				"'%.64s'", name,
-						   (long long)least, typed);
-		return options_usage_error(command, err, "--%s must be a number from %lld to %lld, not '%.64s'", name,
-					   (long long)least, (long long)most, typed);
+	if (end != typed && !*end && !errno && number >= least && number <= most) {
+		*ret = number;
+		return 0;
 	}
-	*ret = number;
-	return 0;
+	if (most == INT64_MAX)
+		return options_usage_error(command, err, "--%s must be a number of at least %lld, not '%.64s'", name,
+					   (long long)least, typed);
+	return options_usage_error(command, err, "--%s must be a number from %lld to %lld, not '%.64s'", name,
+				   (long long)least, (long long)most, typed);
 }
 
 /* Parse a keyword. Return: its index, or ERR_USAGE. */
@@ -181,135 +195,70 @@ static int parse_word(const struct command *command, const char *name, const cha
 		      struct error *err)
 {
 	struct nearest nearest;
-	int i;
 
 	nearest_init(&nearest, typed);
-	for (i = 0; words[i]; i++) {
+	for (int i = 0; words[i]; i++) {
 		if (!strcmp(words[i], typed))
 			return i;
 		nearest_offer(&nearest, words[i]);
 	}
-	return options_usage_error(command, err, "--%s must be %s, %s or %s, not '%.64s'%s%s%s", name, words[0],
-				   words[1],
-				   words[2], typed, nearest.best ? ": did you mean '" : "",
-				   nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+	return options_usage_error(command, err, "--%s must be %s, %s or %s, not '%.64s'%s", name, words[0], words[1],
+				   words[2], typed, nearest_hint(&nearest));
 }
 
-static const char *const format_words[] = { "table", "json", "csv", NULL };
-static const char *const color_words[] = { "auto", "always", "never", NULL };
-
-static int set_time(const struct parser *parser, enum common_id id, const char *typed, int64_t now_us, int64_t *ret,
+static int set_value(const struct parser *parser, const struct entry *entry, const char *typed, int64_t now_us,
 		     struct error *err)
-{
-	int code = when_parse(typed, now_us, ret, err);
-
-	if (code < 0)
-		err_prefix(err, "%s: --%s", parser->command->name, commons[id].name);
-	return code;
-}
-
-static int set_common(const struct parser *parser, enum common_id id, const char *typed, struct options *options,
-		       struct error *err)
 {
 	int64_t number = 0;
 	int code = 0;
 
-	switch (id) {
-	case ID_CA:
-		options->ca = typed;
-		break;
-	case ID_PORT:
-		code = parse_number(parser->command, "Port", typed, 1, 255, &number, err);
-		options->port = (int)number;
-		break;
-	case ID_TIMEOUT:
-		code = parse_number(parser->command, "timeout", typed, 1, 600000, &number, err);
-		options->timeout_ms = (int)number;
-		break;
-	case ID_NAMES:
-		options->names_path = typed;
-		break;
-	case ID_DB:
-		options->db = typed;
-		break;
-	case ID_FORMAT:
-		code = parse_word(parser->command, "format", typed, format_words, err);
-		options->format = code < 0 ? options->format : (enum result_format)code;
-		break;
-	case ID_CSV_RAW:
-		options->format = RESULT_CSV;
-		options->csv_raw = true;
-		break;
-	case ID_COLOR:
-		code = parse_word(parser->command, "color", typed, color_words, err);
-		options->color = code < 0 ? options->color : (enum color_when)code;
-		break;
-	case ID_AT:
-		return set_time(parser, id, typed, options->now_us, &options->at_us, err);
-	case ID_SINCE:
-		return set_time(parser, id, typed, options->now_us, &options->since_us, err);
-	case ID_UNTIL:
-		return set_time(parser, id, typed, options->now_us, &options->until_us, err);
-	case ID_HELP:
-	case ID_COUNT:
-		break;
-	}
-	return code < 0 ? code : 0;
-}
-
-static int set_own(const struct parser *parser, const struct option_spec *spec, const char *typed, struct error *err)
-{
-	int code;
-
-	switch (spec->kind) {
+	switch (entry->kind) {
 	case OPTION_FLAG:
-		*(bool *)spec->target = true;
-		break;
+		*(bool *)entry->target = true;
+		return 0;
 	case OPTION_TEXT:
-		*(const char **)spec->target = typed;
-		break;
+		*(const char **)entry->target = typed;
+		return 0;
 	case OPTION_NUMBER:
-		return parse_number(parser->command, spec->name, typed, spec->least, INT64_MAX, spec->target, err);
-	case OPTION_SPAN_OR_0:
-		if (!strcmp(typed, "0")) {
-			*(int64_t *)spec->target = 0;
-			return 0;
-		}
-		/* fallthrough */
-	case OPTION_SPAN:
-		code = when_span_parse(typed, spec->target, err);
-		if (code < 0)
-			err_prefix(err, "%s: --%s", parser->command->name, spec->name);
+		return parse_number(parser->command, entry->name, typed, entry->least, entry->most, entry->target,
+				    err);
+	case OPTION_INT:
+		code = parse_number(parser->command, entry->name, typed, entry->least, entry->most, &number, err);
+		*(int *)entry->target = (int)number;
 		return code;
+	case OPTION_WORD:
+		code = parse_word(parser->command, entry->name, typed, entry->words, err);
+		*(unsigned *)entry->target = code < 0 ? 0 : (unsigned)code;
+		return code < 0 ? code : 0;
+	case OPTION_SPAN_OR_0:
+	case OPTION_SPAN:
+		if (entry->kind == OPTION_SPAN_OR_0 && !strcmp(typed, "0"))
+			*(int64_t *)entry->target = 0;
+		else
+			code = when_span_parse(typed, entry->target, err);
+		break;
+	case OPTION_TIME:
+		code = when_parse(typed, now_us, entry->target, err);
+		break;
 	}
-	return 0;
-}
-
-static void print_option(const char *name, char letter, const char *argument, const char *help)
-{
-	char left[64];
-
-	snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
-		 letter ? ',' : ' ', name, argument ? " " : "", argument ? argument : "");
-	printf("%-28s %s\n", left, help);
+	return code < 0 ? err_prefix(err, "%s: --%s", parser->command->name, entry->name) : 0;
 }
 
 static void print_help(const struct parser *parser)
 {
 	const struct command *command = parser->command;
-	size_t i;
 
 	printf("usage: ibwire %s [options]%s%s\n%s\n\n", command->name, *command->args ? " " : "", command->args,
 	       command->summary);
-	for (i = 0; parser->specs && parser->specs[i].name; i++)
-		print_option(parser->specs[i].name, parser->specs[i].letter, parser->specs[i].argument,
-			     parser->specs[i].help);
-	for (i = 0; i < ID_COUNT; i++)
-		if (is_taken(parser->common, i))
-			print_option(commons[i].name, commons[i].letter, commons[i].argument,
-				     i == ID_FORMAT && (parser->common & COMMON_NO_CSV) ? "output format: "
-				     	"table or json" :
-											  commons[i].help);
+	for (size_t i = 0; i < parser->count; i++) {
+		const struct entry *entry = &parser->entries[i];
+		char left[64];
+
+		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", entry->letter ? '-' : ' ',
+			 entry->letter ? entry->letter : ' ', entry->letter ? ',' : ' ', entry->name,
+			 entry->argument ? " " : "", entry->argument ? entry->argument : "");
+		printf("%-28s %s\n", left, entry->help);
+	}
 	printf("\nSee ibwire-%s(1).\n", command->name);
 }
 
@@ -325,32 +274,33 @@ static int check_times(const struct parser *parser, const struct options *option
 }
 
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
-		  char **argv, int64_t now_us, struct options *ret, struct error *err)
+		  char **argv, struct options *ret, struct error *err)
 {
-	struct parser parser = { .command = command, .common = common, .specs = specs };
-	struct options options = { .now_us = now_us };
+	struct parser parser = { .command = command };
+	struct options options = { .now_us = clock_wall_us(clock_system()) };
 	int value, code;
 
-	build_parser(&parser);
+	build_parser(&parser, common, specs, &options);
 	opterr = 0;
 	optind = 0; /* 0, not 1: getopt of glibc and musl restarts, even within a cluster of letters */
 	while ((value = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
-		int index;
+		const struct entry *entry;
 
 		if (value == '?')
 			return refuse(&parser, argv[optind - 1], optopt, err);
 		if (value == ':')
 			return options_usage_error(command, err, "%.64s requires a value", argv[optind - 1]);
-		index = index_of(&parser, value);
-		if (index == ID_HELP) {
+		entry = entry_of(&parser, value);
+		if (entry->kind == OPTION_HELP) {
 			print_help(&parser);
 			return 1;
 		}
-		code = index < ID_COUNT ? set_common(&parser, (enum common_id)index, optarg, &options, err) :
-					  set_own(&parser, &specs[index - ID_COUNT], optarg, err);
+		code = set_value(&parser, entry, optarg, options.now_us, err);
 		if (code < 0)
 			return code;
 	}
+	if (options.csv_raw)
+		options.format = RESULT_CSV;
 	code = check_times(&parser, &options, err);
 	if (code < 0)
 		return code;

@@ -73,13 +73,12 @@ struct option_spec {
  * @common:   mask of enum common_option
  * @specs:    the command's own, or NULL
  * @argv:     argv[0] is the command name; reordered, options first
- * @now_us:   wall clock, for times such as -10m
  * @ret:      filled completely
  *
  * Return: 0; 1 if --help was printed; ERR_USAGE with the nearest match and the usage.
  */
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
-		  char **argv, int64_t now_us, struct options *ret, struct error *err);
+		  char **argv, struct options *ret, struct error *err);
 
 /* options_no_arguments - ERR_USAGE if arguments remain. */
 int options_no_arguments(const struct command *command, const struct options *options, struct error *err);
@@ -110,6 +109,25 @@ int options_db_path(const struct options *options, bool for_writing, char *ret, 
  * (COLUMNS or the terminal; unlimited on a pipe)
  */
 struct result_options options_result(const struct options *options);
+
+/*
+ * output_begin - begin a result on stdout, in the format and width of the options
+ * @record:  exactly one row: an object in JSON, one line per column in a table
+ * output_end - write it unless @code is an error, and free it (NULL allowed)
+ *
+ * Return: 0, or an error: @code, ERR_IO, ERR_NOMEM.
+ */
+int output_begin(const struct options *options, bool record, const struct column *columns, size_t count,
+		 struct result **ret, struct error *err);
+int output_end(struct result *result, int code, struct error *err);
+
+/*
+ * output_record - print one row
+ * @text:     value of all COLUMN_TEXT columns
+ * @numbers:  value of the others, in their unit; NAN is unknown
+ */
+int output_record(const struct options *options, const struct column *columns, size_t count, const char *text,
+		  const double *numbers, struct error *err);
 
 /*
  * output_text - write a text to stdout and free it

@@ -16,8 +16,6 @@
 
 enum { WORDS_MOST = 40 };
 
-static const int64_t now_us = 1800000000000000;
-
 struct own {
 	bool flag;
 	const char *text;
@@ -26,61 +24,58 @@ struct own {
 
 static const struct command command = { .name = "ports", .args = "[NODE ...]", .summary = "for tests" };
 
-/* Parse a line of words that are separated by single spaces. */
-static int parse(const char *line, unsigned common, struct options *options, struct own *own, struct error *err)
+/* What parse() filled in. */
+static struct options options;
+static struct own own;
+static struct error err;
+
+/* Parse words separated by single spaces. */
+static int parse(const char *line, unsigned common)
 {
 	static char words[256];
 	static char *argv[WORDS_MOST];
 	const struct option_spec specs[] = {
-		{ "flag", 'f', OPTION_FLAG, NULL, "a flag", &own->flag, 0 },
-		{ "text", 0, OPTION_TEXT, "WORD", "a text", &own->text, 0 },
-		{ "number", 'n', OPTION_NUMBER, "N", "a number", &own->number, 2 },
-		{ "span", 0, OPTION_SPAN, "SPAN", "a span", &own->span_us, 0 },
-		{ "keep", 0, OPTION_SPAN_OR_0, "SPAN", "a span, 0: none", &own->keep_us, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ "flag", 'f', OPTION_FLAG, NULL, "a flag", &own.flag, 0 },
+		{ "text", 0, OPTION_TEXT, "WORD", "a text", &own.text, 0 },
+		{ "number", 'n', OPTION_NUMBER, "N", "a number", &own.number, 2 },
+		{ "span", 0, OPTION_SPAN, "SPAN", "a span", &own.span_us, 0 },
+		{ "keep", 0, OPTION_SPAN_OR_0, "SPAN", "a span, 0: none", &own.keep_us, 0 },
+		{ 0 },
 	};
 	int argc = 0;
 	char *word, *save = NULL;
 
-	memset(own, 0, sizeof(*own));
-	memset(options, 0, sizeof(*options));
-	memset(err, 0, sizeof(*err));
+	memset(&own, 0, sizeof(own));
+	memset(&options, 0, sizeof(options));
+	memset(&err, 0, sizeof(err));
 	snprintf(words, sizeof(words), "ports %s", line);
 	for (word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
 		assert_true(argc < WORDS_MOST - 1);
 		argv[argc++] = word;
 	}
 	argv[argc] = NULL;
-	return options_parse(&command, common, specs, argc, argv, now_us, options, err);
+	return options_parse(&command, common, specs, argc, argv, &options, &err);
 }
 
 static const unsigned everything = COMMON_DEVICE | COMMON_SHOW | COMMON_AT | COMMON_WINDOW;
 
 static void zero_span_needs_an_option_that_allows_it(void **state)
 {
-	struct options options;
-	struct error err;
-	struct own own;
-
 	(void)state;
-	assert_int_equal(parse("--keep 3s", 0, &options, &own, &err), 0);
+	assert_int_equal(parse("--keep 3s", 0), 0);
 	assert_int_equal(own.keep_us, 3000000);
-	assert_int_equal(parse("--keep 0", 0, &options, &own, &err), 0);
+	assert_int_equal(parse("--keep 0", 0), 0);
 	assert_int_equal(own.keep_us, 0);
-	assert_int_equal(parse("--keep -1", 0, &options, &own, &err), ERR_USAGE);
-	assert_int_equal(parse("--span 0", 0, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("--keep -1", 0), ERR_USAGE);
+	assert_int_equal(parse("--span 0", 0), ERR_USAGE);
 }
 
 static void every_option_is_parsed(void **state)
 {
-	struct options options;
-	struct own own;
-	struct error err;
-
 	(void)state;
 	assert_int_equal(parse("-C mlx5_3 -P 2 --timeout 250 --node-name-map=m --db d --format json --color always "
 			       "--since -10m --until -1m -f --text=x --number 7 --span 5m",
-			       everything, &options, &own, &err), 0);
+			       everything), 0);
 	assert_string_equal(options.ca, "mlx5_3");
 	assert_int_equal(options.port, 2);
 	assert_int_equal(options.timeout_ms, 250);
@@ -88,8 +83,8 @@ static void every_option_is_parsed(void **state)
 	assert_string_equal(options.db, "d");
 	assert_int_equal(options.format, RESULT_JSON);
 	assert_int_equal(options.color, COLOR_ALWAYS);
-	assert_true(options.since_us == now_us - 600 * 1000000LL);
-	assert_true(options.until_us == now_us - 60 * 1000000LL);
+	assert_true(options.since_us == options.now_us - 600 * 1000000LL);
+	assert_true(options.until_us == options.now_us - 60 * 1000000LL);
 	assert_true(own.flag);
 	assert_string_equal(own.text, "x");
 	assert_int_equal(own.number, 7);
@@ -98,12 +93,8 @@ static void every_option_is_parsed(void **state)
 
 static void no_arguments_set_nothing(void **state)
 {
-	struct options options;
-	struct own own;
-	struct error err;
-
 	(void)state;
-	assert_int_equal(parse("", everything, &options, &own, &err), 0);
+	assert_int_equal(parse("", everything), 0);
 	assert_null(options.ca);
 	assert_null(options.db);
 	assert_int_equal(options.format, RESULT_TABLE);
@@ -114,12 +105,8 @@ static void no_arguments_set_nothing(void **state)
 
 static void arguments_and_options_may_be_mixed(void **state)
 {
-	struct options options;
-	struct own own;
-	struct error err;
-
 	(void)state;
-	assert_int_equal(parse("one --format=csv two -fn9 -- --three", everything, &options, &own, &err), 0);
+	assert_int_equal(parse("one --format=csv two -fn9 -- --three", everything), 0);
 	assert_int_equal(options.argc, 3);
 	assert_string_equal(options.argv[0], "one");
 	assert_string_equal(options.argv[1], "two");
@@ -128,22 +115,18 @@ static void arguments_and_options_may_be_mixed(void **state)
 	assert_int_equal(own.number, 9);
 	assert_int_equal(options.format, RESULT_CSV);
 	assert_false(options.csv_raw);
-	assert_int_equal(parse("--csv-raw", everything, &options, &own, &err), 0);
+	assert_int_equal(parse("--csv-raw", everything), 0);
 	assert_int_equal(options.format, RESULT_CSV);
 	assert_true(options.csv_raw);
 }
 
 static void unique_abbreviation_is_accepted(void **state)
 {
-	struct options options;
-	struct own own;
-	struct error err;
-
 	(void)state;
-	assert_int_equal(parse("--form json --num=3", everything, &options, &own, &err), 0);
+	assert_int_equal(parse("--form json --num=3", everything), 0);
 	assert_int_equal(options.format, RESULT_JSON);
 	assert_int_equal(own.number, 3);
-	assert_int_equal(parse("--n 3", everything, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("--n 3", everything), ERR_USAGE);
 	assert_non_null(strstr(err.text, "ambiguous"));
 }
 
@@ -181,14 +164,9 @@ static const struct {
 
 static void invalid_option_is_one_line_with_usage(void **state)
 {
-	struct options options;
-	struct own own;
-	struct error err;
-	size_t i;
-
 	(void)state;
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		assert_int_equal(parse(refused[i].line, everything, &options, &own, &err), ERR_USAGE);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		assert_int_equal(parse(refused[i].line, everything), ERR_USAGE);
 		assert_int_equal(err.code, ERR_USAGE);
 		assert_non_null(strstr(err.text, refused[i].word));
 		assert_non_null(strstr(err.text, "ports"));
@@ -198,26 +176,18 @@ static void invalid_option_is_one_line_with_usage(void **state)
 
 static void unsupported_common_option_is_unknown(void **state)
 {
-	struct options options;
-	struct own own;
-	struct error err;
-
 	(void)state;
-	assert_int_equal(parse("--Ca mlx5_0", COMMON_SHOW, &options, &own, &err), ERR_USAGE);
-	assert_int_equal(parse("-C mlx5_0", COMMON_SHOW, &options, &own, &err), ERR_USAGE);
-	assert_int_equal(parse("--since -1h", COMMON_SHOW, &options, &own, &err), ERR_USAGE);
-	assert_int_equal(parse("--format json", COMMON_DB, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("--Ca mlx5_0", COMMON_SHOW), ERR_USAGE);
+	assert_int_equal(parse("-C mlx5_0", COMMON_SHOW), ERR_USAGE);
+	assert_int_equal(parse("--since -1h", COMMON_SHOW), ERR_USAGE);
+	assert_int_equal(parse("--format json", COMMON_DB), ERR_USAGE);
 }
 
 static void parser_restarts_after_an_error(void **state)
 {
-	struct options options;
-	struct own own;
-	struct error err;
-
 	(void)state;
-	assert_int_equal(parse("-fz a", everything, &options, &own, &err), ERR_USAGE);
-	assert_int_equal(parse("a -f", everything, &options, &own, &err), 0);
+	assert_int_equal(parse("-fz a", everything), ERR_USAGE);
+	assert_int_equal(parse("a -f", everything), 0);
 	assert_true(own.flag);
 	assert_int_equal(options.argc, 1);
 }
@@ -252,7 +222,6 @@ static void nearest_match_is_suggested(void **state)
 static void every_command_is_found_and_has_a_summary(void **state)
 {
 	const struct command *one;
-	struct error err;
 
 	(void)state;
 	for (one = commands_all(); one->name; one++) {

@@ -3,6 +3,7 @@
 #include "cli/lib/options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,45 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
+
+int output_begin(const struct options *options, bool record, const struct column *columns, size_t count,
+		 struct result **ret, struct error *err)
+{
+	struct result_options output = options_result(options);
+
+	output.record = record;
+	return result_create(stdout, &output, columns, count, ret, err);
+}
+
+int output_end(struct result *result, int code, struct error *err)
+{
+	if (code == 0 && result)
+		code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+int output_record(const struct options *options, const struct column *columns, size_t count, const char *text,
+		  const double *numbers, struct error *err)
+{
+	struct result *result;
+	int code = output_begin(options, true, columns, count, &result, err);
+
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < count; i++) {
+		bool is_real = columns[i].kind == COLUMN_SPAN_S || columns[i].kind == COLUMN_PER_S;
+
+		if (columns[i].kind == COLUMN_TEXT)
+			result_text(result, i, text);
+		else if (is_real || isnan(numbers[i]))
+			result_real(result, i, numbers[i]);
+		else
+			result_integer(result, i, (int64_t)numbers[i]);
+	}
+	result_end_row(result);
+	return output_end(result, 0, err);
+}
 
 int output_text(struct text *text, struct error *err)
 {

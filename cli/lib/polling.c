@@ -5,40 +5,37 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
+#include "collector/discovery_helper.h"
+#include "collector/topology_monitor.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
 
 void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret)
 {
-	size_t i = 0;
+	/* The directory, not the keys: command lines are public. */
+	const char *const options[] = {
+		"--Ca", local->ca_name, "--Port", ret->port, "--timeout", ret->timeout, "--max-smps", ret->max_smps,
+		"--discovery", polling->discovery, "--security-keys", polling->security_keys,
+		"--smi-ca", polling->smi_ca,
+	};
+	size_t count = 0;
 
 	snprintf(ret->port, sizeof(ret->port), "%d", local->port);
 	snprintf(ret->timeout, sizeof(ret->timeout), "%d",
 		 polling->timeout_ms ? polling->timeout_ms : POLLING_TIMEOUT_MS);
 	snprintf(ret->max_smps, sizeof(ret->max_smps), "%" PRId64, polling->max_smps);
-	ret->argv[i++] = "/proc/self/exe";
-	ret->argv[i++] = "discover";
-	ret->argv[i++] = "--Ca";
-	ret->argv[i++] = local->ca_name;
-	ret->argv[i++] = "--Port";
-	ret->argv[i++] = ret->port;
-	ret->argv[i++] = "--timeout";
-	ret->argv[i++] = ret->timeout;
-	ret->argv[i++] = "--max-smps";
-	ret->argv[i++] = ret->max_smps;
-	ret->argv[i++] = "--discovery";
-	ret->argv[i++] = polling->discovery;
-	/* The directory, not the keys: command lines are public. */
-	if (polling->security_keys) {
-		ret->argv[i++] = "--security-keys";
-		ret->argv[i++] = polling->security_keys;
+	ret->argv[count++] = "/proc/self/exe";
+	ret->argv[count++] = "discover";
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i += 2) {
+		if (!options[i + 1])
+			continue;
+		ret->argv[count++] = options[i];
+		ret->argv[count++] = options[i + 1];
 	}
-	if (polling->smi_ca) {
-		ret->argv[i++] = "--smi-ca";
-		ret->argv[i++] = polling->smi_ca;
-	}
-	ret->argv[i] = NULL;
+	ret->argv[count] = NULL;
 }
 
 int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err)
@@ -55,9 +52,26 @@ int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys *
 		log_warning("%s/" KEYS_FILE " is world-readable: run chmod o-r on it", polling->security_keys);
 	keys_pick(*ret, own_guid, &different);
 	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc"))
-		log_warning("%s/" KEYS_FILE " holds %zu different keys, but libibnetdisc sends only the key of "
-			"the local port: nodes with another key are not discovered", polling->security_keys,
-			    different);
+		log_warning("%s/" KEYS_FILE " holds %zu different keys, but libibnetdisc sends only the key of the "
+			    "local port: nodes with another key are not discovered", polling->security_keys, different);
 	log_info("M_Keys of %zu ports loaded", keys_count(*ret));
 	return 0;
+}
+
+int polling_discover(const struct discovery_settings *settings, struct fabric **fabric,
+		     struct record_trailer *trailer, struct error *err)
+{
+	enum { SLICE_MS = 50 };
+	const struct discoverer *discoverer;
+	struct discovery_helper *helper;
+	int code = discovery_helper_create(settings, clock_system(), &helper, err);
+
+	if (code < 0)
+		return code;
+	discoverer = discovery_helper_discoverer(helper);
+	code = discoverer->start(discoverer->ctx, err);
+	while (code == 0 && !stop_requested())
+		code = discoverer->step(discoverer->ctx, SLICE_MS, fabric, trailer, err);
+	discovery_helper_destroy(helper);
+	return code;
 }

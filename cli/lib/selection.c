@@ -103,10 +103,8 @@ static int find_port(const struct fabric *fabric, const char *typed, uint32_t *r
 
 static void add_node(struct selection *selection, const struct fabric *fabric, uint32_t node)
 {
-	uint32_t i;
-
 	selection->nodes[node] = true;
-	for (i = 0; i < fabric->nodes[node].ports; i++)
+	for (uint32_t i = 0; i < fabric->nodes[node].ports; i++)
 		selection->ports[fabric->nodes[node].first_port + i] = true;
 }
 
@@ -114,12 +112,11 @@ static void add_node(struct selection *selection, const struct fabric *fabric, u
 static bool add_host(struct selection *selection, const struct fabric *fabric, const char *typed)
 {
 	bool found = false;
-	uint32_t i;
 
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		if (!strcmp(fabric->nodes[i].name, typed))
 			return false;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		if (!is_of_host(&fabric->nodes[i], typed))
 			continue;
 		add_node(selection, fabric, i);

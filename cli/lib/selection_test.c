@@ -37,7 +37,6 @@ static void names_and_guids_select_rows(void **state)
 	const struct node *node = &fabric->nodes[0];
 	char line[128];
 	json_t *rows;
-	size_t i;
 
 	(void)state;
 	snprintf(line, sizeof(line), "nodes|0x%016" PRIx64, node->guid);
@@ -47,7 +46,7 @@ static void names_and_guids_select_rows(void **state)
 	snprintf(line, sizeof(line), "ports|0x%016" PRIx64, node->guid);
 	rows = run_json(line);
 	assert_true(json_array_size(rows) > 0);
-	for (i = 0; i < json_array_size(rows); i++)
+	for (size_t i = 0; i < json_array_size(rows); i++)
 		assert_true(guid_of(json_array_get(rows, i), "node_guid") == node->guid);
 	json_decref(rows);
 	snprintf(line, sizeof(line), "ports|0x%016" PRIx64 "/%u", node->guid,
@@ -75,10 +74,9 @@ static void displayed_name_is_accepted(void **state)
 		{ "leaf-1/1x", ERR_USAGE, 0, 0 }, { "leaf-1/", ERR_USAGE, 0, 0 }, { "", ERR_USAGE, 0, 0 },
 	};
 	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
-	size_t i, j;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *argv[] = { (char *)(uintptr_t)cases[i].typed };
 		struct selection selection;
 		size_t ports = 0;
@@ -86,9 +84,9 @@ static void displayed_name_is_accepted(void **state)
 		assert_int_equal(selection_init(&selection, fabric, argv, 1, NULL), cases[i].code);
 		if (cases[i].code)
 			continue;
-		for (j = 0; j < 3; j++)
+		for (size_t j = 0; j < 3; j++)
 			assert_int_equal(selection_has_node(&selection, (uint32_t)j), j == cases[i].node);
-		for (j = 0; j < 6; j++)
+		for (size_t j = 0; j < 6; j++)
 			ports += selection_has_port(&selection, (uint32_t)j);
 		assert_int_equal(ports, cases[i].ports);
 		selection_done(&selection);
@@ -145,10 +143,9 @@ static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 	json_t *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
 	double before = INFINITY;
 	bool unknown = false;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < json_array_size(rows); i++) {
+	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *rate = json_object_get(json_array_get(rows, i), "rcv_bytes_per_s");
 
 		assert_false(unknown && !json_is_null(rate));
@@ -157,7 +154,7 @@ static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 		before = json_number_value(rate);
 	}
 	assert_int_equal(json_array_size(top), 3);
-	for (i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3; i++)
 		assert_true(guid_of(json_array_get(top, i), "node_guid") ==
 			    guid_of(json_array_get(rows, i), "node_guid"));
 	json_decref(rows);
@@ -194,7 +191,7 @@ static void host_port_requires_an_hca_name(void **state)
 		{ .guid = 2, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_0" },
 		{ .guid = 3, .type = NODE_SWITCH, .port_count = 1, .desc = "leaf1" },
 	};
-	static const struct { const char *typed, *said; } wrong[] = {
+	static const struct { const char *typed, *error; } wrong[] = {
 		{ "node1/1", "'node1' is a host with 2 HCAs: use one of them, such as 'node1 mlx5_0'" },
 		{ "node2/1", "no node is called 'node2': 'ibwire nodes' lists them" },
 		{ "node1 mlx5_0/2", "node1 mlx5_0 has no port 2 (it has 1)" },
@@ -209,9 +206,9 @@ static void host_port_requires_an_hca_name(void **state)
 		struct error err = { 0 };
 
 		assert_int_equal(selection_init(&selection, fabric, &typed, 1, &err), ERR_USAGE);
-		assert_string_equal(err.text, wrong[i].said);
+		assert_string_equal(err.text, wrong[i].error);
 		assert_int_equal(selection_init_hosts(&selection, fabric, &typed, 1, &err), ERR_USAGE);
-		assert_string_equal(err.text, wrong[i].said);
+		assert_string_equal(err.text, wrong[i].error);
 	}
 	fabric_destroy(fabric);
 }

@@ -15,7 +15,8 @@
 #include "base/when.h"
 #include "cli/lib/nearest.h"
 
-enum setting_kind { SETTING_SPAN, SETTING_COUNT, SETTING_ANY_COUNT /* 0 is allowed */, SETTING_RATIO, SETTING_PERCENT };
+/* Kinds of settings. ANY_COUNT may be 0. */
+enum setting_kind { SPAN, COUNT, ANY_COUNT, RATIO, PERCENT };
 
 /* A setting stored in a fixed member. */
 struct setting {
@@ -29,62 +30,49 @@ struct setting {
 #define BALANCE(member) offsetof(struct settings, health.balance.member)
 
 static const struct setting table[] = {
-	{ "health", "link_down_after", SETTING_SPAN, HEALTH(down_after_us), "minimum time a switch-to-switch "
-		"link is down" },
-	{ "health", "degraded_after", SETTING_SPAN, HEALTH(degraded_after_us),
-	  "minimum time a link is slow or narrow" },
-	{ "health", "silent_after", SETTING_SPAN, HEALTH(silent_after_us), "minimum time a node is unresponsive" },
-	{ "health", "silent_sweeps", SETTING_COUNT, HEALTH(silent_sweeps), "and number of sweeps" },
-	{ "health", "restart_within", SETTING_SPAN, HEALTH(restart_within_us),
+	{ "health", "link_down_after", SPAN, HEALTH(down_after_us), "minimum time a switch-to-switch link is down" },
+	{ "health", "degraded_after", SPAN, HEALTH(degraded_after_us), "minimum time a link is slow or narrow" },
+	{ "health", "silent_after", SPAN, HEALTH(silent_after_us), "minimum time a node is unresponsive" },
+	{ "health", "silent_sweeps", COUNT, HEALTH(silent_sweeps), "and number of sweeps" },
+	{ "health", "restart_within", SPAN, HEALTH(restart_within_us),
 	  "all HCAs of a host down within this time: restart" },
-	{ "health", "restart_charge", SETTING_SPAN, HEALTH(restart_charge_us),
+	{ "health", "restart_charge", SPAN, HEALTH(restart_charge_us),
 	  "errors on its leaf ports are attributed to the restart for this time" },
-	{ "health", "training", SETTING_SPAN, HEALTH(training_us), "errors within this time after link-up are "
-		"link training" },
-	{ "health", "missing_after", SETTING_SPAN, HEALTH(missing_after_us),
-	  "a host down for this time failed to boot" },
-	{ "health", "rack_hosts", SETTING_COUNT, HEALTH(rack_hosts),
+	{ "health", "training", SPAN, HEALTH(training_us), "errors within this time after link-up are link training" },
+	{ "health", "missing_after", SPAN, HEALTH(missing_after_us), "a host down for this time failed to boot" },
+	{ "health", "rack_hosts", COUNT, HEALTH(rack_hosts),
 	  "number of hosts of a leaf down together that count as one rack" },
-	{ "health", "forget_after", SETTING_SPAN, HEALTH(forget_us), "removed after this time" },
-	{ "health", "state_recovery", SETTING_SPAN, HEALTH(state_recovery_us),
-	  "recovery time of findings without a rate" },
-	{ "health", "old_ber_warning", SETTING_RATIO, HEALTH(old_ber_warning),
-	  "symbol BER of links below HDR" },
-	{ "health", "old_ber_critical", SETTING_RATIO, HEALTH(old_ber_critical), "as above" },
-	{ "health", "edge_discards", SETTING_RATIO, HEALTH(edge_discards), "discarded packets to a host per 5 "
-		"min" },
-	{ "health", "vl15_drops", SETTING_RATIO, HEALTH(vl15_drops), "dropped management packets per 5 min" },
-	{ "health", "symbol_sweeps", SETTING_COUNT, HEALTH(symbol_sweeps),
-	  "minimum number of sweeps with symbol errors" },
-	{ "health", "recovery", SETTING_SPAN, HEALTH(recovery_us), "a finding closes after this time without "
-		"its condition" },
-	{ "health", "flap_recovery", SETTING_SPAN, HEALTH(flap_recovery_us), "the same for link-flapping" },
-	{ "expected", "hosts", SETTING_ANY_COUNT, HEALTH(expected_hosts), "0 = not checked" },
-	{ "expected", "hcas", SETTING_ANY_COUNT, HEALTH(expected_hcas), "excluding aggregation nodes" },
-	{ "expected", "switches", SETTING_ANY_COUNT, HEALTH(expected_switches), "each module of a director "
-		"counts" },
-	{ "expected", "links", SETTING_ANY_COUNT, HEALTH(expected_links), "links in state Active" },
-	{ "balance", "window", SETTING_SPAN, HEALTH(window_us), "averaging window of load" },
-	{ "balance", "table_ratio", SETTING_RATIO, BALANCE(table_ratio),
+	{ "health", "forget_after", SPAN, HEALTH(forget_us), "removed after this time" },
+	{ "health", "state_recovery", SPAN, HEALTH(state_recovery_us), "recovery time of findings without a rate" },
+	{ "health", "old_ber_warning", RATIO, HEALTH(old_ber_warning), "symbol BER of links below HDR" },
+	{ "health", "old_ber_critical", RATIO, HEALTH(old_ber_critical), "as above" },
+	{ "health", "edge_discards", RATIO, HEALTH(edge_discards), "discarded packets to a host per 5 min" },
+	{ "health", "vl15_drops", RATIO, HEALTH(vl15_drops), "dropped management packets per 5 min" },
+	{ "health", "symbol_sweeps", COUNT, HEALTH(symbol_sweeps), "minimum number of sweeps with symbol errors" },
+	{ "health", "recovery", SPAN, HEALTH(recovery_us), "a finding closes after this time without its condition" },
+	{ "health", "flap_recovery", SPAN, HEALTH(flap_recovery_us), "the same for link-flapping" },
+	{ "expected", "hosts", ANY_COUNT, HEALTH(expected_hosts), "0 = not checked" },
+	{ "expected", "hcas", ANY_COUNT, HEALTH(expected_hcas), "excluding aggregation nodes" },
+	{ "expected", "switches", ANY_COUNT, HEALTH(expected_switches), "each module of a director counts" },
+	{ "expected", "links", ANY_COUNT, HEALTH(expected_links), "links in state Active" },
+	{ "balance", "window", SPAN, HEALTH(window_us), "averaging window of load" },
+	{ "balance", "table_ratio", RATIO, BALANCE(table_ratio),
 	  "routing is uneven above this multiple of the mean destination count" },
-	{ "balance", "table_more", SETTING_RATIO, BALANCE(table_more), "and this many above the mean" },
-	{ "balance", "measured_excess", SETTING_PERCENT, BALANCE(measured_excess), "load is uneven above this "
-		"multiple of the mean" },
-	{ "balance", "harm_utilization", SETTING_PERCENT, BALANCE(harm_utilization), "utilization of the "
-		"busiest member" },
-	{ "balance", "harm_stall", SETTING_PERCENT, BALANCE(harm_stall), "utilization of the busiest member" },
-	{ "balance", "harm_stall_ratio", SETTING_RATIO, BALANCE(harm_stall_ratio), "multiple of the median of "
-		"its siblings" },
-	{ "balance", "harm_sibling", SETTING_PERCENT, BALANCE(harm_sibling),
+	{ "balance", "table_more", RATIO, BALANCE(table_more), "and this many above the mean" },
+	{ "balance", "measured_excess", PERCENT, BALANCE(measured_excess),
+	  "load is uneven above this multiple of the mean" },
+	{ "balance", "harm_utilization", PERCENT, BALANCE(harm_utilization), "utilization of the busiest member" },
+	{ "balance", "harm_stall", PERCENT, BALANCE(harm_stall), "XmitWait% of the busiest member" },
+	{ "balance", "harm_stall_ratio", RATIO, BALANCE(harm_stall_ratio), "multiple of the median of its siblings" },
+	{ "balance", "harm_sibling", PERCENT, BALANCE(harm_sibling),
 	  "a sibling below this share of the busiest member" },
-	{ "balance", "active_mean", SETTING_PERCENT, BALANCE(active_mean), "a group below this load is idle" },
-	{ "balance", "active_member", SETTING_PERCENT, BALANCE(active_member), "unless a member reaches" },
-	{ "balance", "spread", SETTING_PERCENT, BALANCE(spread), "maximum skew of reading times within the "
-		"window" },
-	{ "balance", "coverage", SETTING_PERCENT, BALANCE(coverage), "coverage below which a group is unknown" },
-	{ "balance", "windows", SETTING_COUNT, BALANCE(windows), "number of active windows" },
-	{ "balance", "windows_same", SETTING_COUNT, BALANCE(windows_same), "number of windows that must agree" },
-	{ "balance", "flows_percentile", SETTING_PERCENT, BALANCE(flows_percentile),
+	{ "balance", "active_mean", PERCENT, BALANCE(active_mean), "a group below this load is idle" },
+	{ "balance", "active_member", PERCENT, BALANCE(active_member), "unless a member reaches" },
+	{ "balance", "spread", PERCENT, BALANCE(spread), "maximum skew of reading times within the window" },
+	{ "balance", "coverage", PERCENT, BALANCE(coverage), "coverage below which a group is unknown" },
+	{ "balance", "windows", COUNT, BALANCE(windows), "number of active windows" },
+	{ "balance", "windows_same", COUNT, BALANCE(windows_same), "number of windows that must agree" },
+	{ "balance", "flows_percentile", PERCENT, BALANCE(flows_percentile),
 	  "percentile of random flow placement above which load is uneven" },
 };
 
@@ -156,22 +144,22 @@ static bool set_fixed(struct settings *settings, const struct setting *setting, 
 	double number;
 
 	switch (setting->kind) {
-	case SETTING_SPAN:
+	case SPAN:
 		*form = "a time such as 30s, 5m or 24h";
 		return when_span_parse(value, target, NULL) == 0;
-	case SETTING_COUNT:
-	case SETTING_ANY_COUNT:
-		*form = setting->kind == SETTING_COUNT ? "a whole number from 1 to 100000"
+	case COUNT:
+	case ANY_COUNT:
+		*form = setting->kind == COUNT ? "a whole number from 1 to 100000"
 						       : "a whole number up to 100000";
-		if (!parse_number(value, &number) || number < (setting->kind == SETTING_COUNT) || number > 100000 ||
+		if (!parse_number(value, &number) || number < (setting->kind == COUNT) || number > 100000 ||
 		    floor(number) != number)
 			return false;
 		*(unsigned *)target = (unsigned)number;
 		return true;
-	case SETTING_RATIO:
+	case RATIO:
 		*form = "a number";
 		return parse_number(value, target);
-	case SETTING_PERCENT:
+	case PERCENT:
 		*form = "a percentage such as 20%";
 		return parse_percent(value, target);
 	}
@@ -211,49 +199,46 @@ static int no_memory(struct parsing *parsing)
 }
 
 /*
- * Grow a rule list by one rule and its empty terminator. Return: the list, or NULL without memory.
+ * Append a rule to a list that ends with an empty rule.
+ * Return: the list, perhaps moved; NULL: no memory, and the old list is unchanged.
  */
-static void *grow_rules(void *rules, size_t count, size_t size)
+static void *add_rule(void *rules, size_t *count, const void *rule, size_t size)
 {
-	char *grown = reallocarray(rules, count + 2, size);
+	char *grown = reallocarray(rules, *count + 2, size);
 
-	if (grown)
-		memset(grown + count * size, 0, 2 * size);
+	if (!grown)
+		return NULL;
+	memcpy(grown + *count * size, rule, size);
+	memset(grown + ++*count * size, 0, size);
 	return grown;
 }
 
 static bool add_class(struct settings *settings, uint8_t class, const char *pattern)
 {
-	struct shape_class_rule *rules = grow_rules(settings->class_rules, settings->class_count, sizeof(*rules));
+	const struct shape_class_rule rule = { pattern, class };
+	struct shape_class_rule *rules = add_rule(settings->class_rules, &settings->class_count, &rule, sizeof(rule));
 
-	if (!rules)
-		return false;
-	settings->class_rules = rules;
-	rules[settings->class_count++] = (struct shape_class_rule){ pattern, class };
-	return true;
+	settings->class_rules = rules ? rules : settings->class_rules;
+	return rules;
 }
 
 static bool add_rail(struct settings *settings, const char *rail, const char *pattern)
 {
-	struct shape_rail_rule *rules = grow_rules(settings->rail_rules, settings->rail_count, sizeof(*rules));
+	const struct shape_rail_rule rule = { pattern, rail };
+	struct shape_rail_rule *rules = add_rule(settings->rail_rules, &settings->rail_count, &rule, sizeof(rule));
 
-	if (!rules)
-		return false;
-	settings->rail_rules = rules;
-	rules[settings->rail_count++] = (struct shape_rail_rule){ pattern, rail };
-	return true;
+	settings->rail_rules = rules ? rules : settings->rail_rules;
+	return rules;
 }
 
 static bool add_adaptive(struct settings *settings, bool on, const char *pattern)
 {
-	struct shape_adaptive_rule *rules = grow_rules(settings->adaptive_rules, settings->adaptive_count,
-						       sizeof(*rules));
+	const struct shape_adaptive_rule rule = { pattern, on };
+	struct shape_adaptive_rule *rules = add_rule(settings->adaptive_rules, &settings->adaptive_count, &rule,
+						     sizeof(rule));
 
-	if (!rules)
-		return false;
-	settings->adaptive_rules = rules;
-	rules[settings->adaptive_count++] = (struct shape_adaptive_rule){ pattern, on };
-	return true;
+	settings->adaptive_rules = rules ? rules : settings->adaptive_rules;
+	return rules;
 }
 
 static int add_pattern(struct parsing *parsing, const char *section, const char *key, int class, const char *pattern,
@@ -314,8 +299,7 @@ static int unknown_key(struct parsing *parsing, const char *section, const char 
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		if (!strcmp(table[i].section, section))
 			nearest_offer(&nearest, table[i].key);
-	snprintf(what, sizeof(what), "is not known%s%s%s", nearest.best ? ": did you mean " : "",
-		 nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+	snprintf(what, sizeof(what), "is not known%s", nearest_hint(&nearest));
 	return wrong(parsing, section, key, what);
 }
 
@@ -363,15 +347,15 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 {
 	struct parsing parsing = { .settings = ret };
 	struct text text = { 0 };
-	bool asked = path != NULL;
+	bool required = path != NULL;
 	int code, line;
 
 	defaults(ret);
 	if (!path && (path = getenv("IBWIRE_SETTINGS")) && *path)
-		asked = true;
+		required = true;
 	else if (!path)
 		path = SETTINGS_DEFAULT_PATH;
-	if (!asked && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+	if (!required && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	parsing.path = path;
 	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);
@@ -410,18 +394,18 @@ static void append_value(const struct settings *settings, const struct setting *
 
 	text_appendf(text, "%s = ", setting->key);
 	switch (setting->kind) {
-	case SETTING_SPAN:
+	case SPAN:
 		snprintf(span, sizeof(span), "%g", (double)*(const int64_t *)value / 1e6);
 		text_appendf(text, "%ss", span);
 		break;
-	case SETTING_COUNT:
-	case SETTING_ANY_COUNT:
+	case COUNT:
+	case ANY_COUNT:
 		text_appendf(text, "%u", *(const unsigned *)value);
 		break;
-	case SETTING_RATIO:
+	case RATIO:
 		text_appendf(text, "%g", *(const double *)value);
 		break;
-	case SETTING_PERCENT:
+	case PERCENT:
 		text_appendf(text, "%g%%", 100 * *(const double *)value);
 		break;
 	}
@@ -432,8 +416,7 @@ void settings_append(const struct settings *settings, struct text *text)
 {
 	const char *section = "";
 
-	text_append(text,
-		    "; Settings of ibwire with their defaults, see ibwire-settings(5).\n");
+	text_append(text, "; Settings of ibwire with their defaults, see ibwire-settings(5).\n");
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		if (strcmp(section, table[i].section))
 			text_appendf(text, "\n[%s]\n", table[i].section);

@@ -61,7 +61,7 @@ static void invalid_setting_is_reported_with_its_line(void **state)
 {
 	static const struct { const char *lines, *line; } cases[] = {
 		{ "[health]\nrecovery = soon\n", "line 2:" },
-		{ "[health]\n\nrecovry = 5m\n", "did you mean recovery?" },
+		{ "[health]\n\nrecovry = 5m\n", "did you mean 'recovery'?" },
 		{ "[helth]\nrecovery = 5m\n", "line 2:" },
 		{ "[health]\nsilent_sweeps = 0\n", "line 2:" },
 		{ "[health]\nsilent_sweeps = 1.5\n", "line 2:" },

@@ -164,9 +164,9 @@ static void fill_counters(struct result *result, size_t first, const struct deta
 		if (sum->known & bit)
 			result_member(result, first + PORT_DETAILS_COUNTED, key, sum->value[number]);
 		else if (row->reading.present & bit)
-			result_item(result, first + PORT_DETAILS_UNKNOWN, key);
+			result_item(result, first + PORT_DETAILS_UNKNOWN, "%s", key);
 		if (sum->known & bit && (sum->reset | sum->saturated) & bit)
-			result_item(result, first + PORT_DETAILS_AT_LEAST, key);
+			result_item(result, first + PORT_DETAILS_AT_LEAST, "%s", key);
 	}
 }
 

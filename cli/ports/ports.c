@@ -470,8 +470,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	};
 	struct options options;
 	struct view view;
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

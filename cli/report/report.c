@@ -469,7 +469,7 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	struct report report = { 0 };
 	struct options options, now;
 	int code = options_parse(command, COMMON_SHOW | COMMON_NO_CSV | COMMON_AT | COMMON_WINDOW, NULL, argc, argv,
-				 clock_wall_us(clock_system()), &options, err);
+				 &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

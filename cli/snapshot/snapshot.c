@@ -77,13 +77,13 @@ static const struct column list_columns[COLUMN_COUNT] = {
 	[NOTE] = { .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
 	[PORTS_ASKED] = { .key = "ports_asked", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
 	[PORTS_ANSWERED] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
-	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
 	[SLOW] = { .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5 },
-	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
-	[DURATION] = { .key = "duration_us", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE },
+	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL },
+	[DURATION] = { .key = "duration_us", .kind = COLUMN_SPAN_US },
 	[SPREAD] = { .key = "spread_us", .title = "SPREAD", .kind = COLUMN_SPAN_US, .priority = 6 },
-	[MADS_SENT] = { .key = "mads_sent", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[MADS_SENT] = { .key = "mads_sent", .kind = COLUMN_INTEGER },
+	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .kind = COLUMN_INTEGER },
 };
 
 static bool put_info(void *ctx, const struct saved_info *info)
@@ -109,20 +109,15 @@ static bool put_info(void *ctx, const struct saved_info *info)
 
 static int list(const struct snapshot_options *options, struct error *err)
 {
-	struct result_options output = options_result(&options->common);
 	struct result *result;
 	struct view view;
 	int code = view_open_reader(&options->common, &view, err);
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &output, list_columns, COLUMN_COUNT, &result, err);
-	if (code == 0) {
-		code = saved_list(view.reader, put_info, result, err);
-		if (code == 0)
-			code = result_finish(result, err);
-		result_destroy(result);
-	}
+	code = output_begin(&options->common, false, list_columns, COLUMN_COUNT, &result, err);
+	if (code == 0)
+		code = output_end(result, saved_list(view.reader, put_info, result, err), err);
 	view_done(&view);
 	return code;
 }
@@ -158,14 +153,12 @@ static int load_infos(struct infos *infos, struct reader *reader, struct error *
 static int not_found(const struct infos *infos, const char *typed, bool or_time, struct error *err)
 {
 	struct nearest nearest;
-	size_t i;
 
 	nearest_init(&nearest, typed);
-	for (i = 0; i < infos->count; i++)
+	for (size_t i = 0; i < infos->count; i++)
 		nearest_offer(&nearest, infos->list[i].name);
 	if (nearest.best)
-		return err_set(err, ERR_USAGE, "unknown snapshot '%.64s': did you mean '%s'?", typed,
-			       nearest.best);
+		return err_set(err, ERR_USAGE, "unknown snapshot '%.64s'%s", typed, nearest_hint(&nearest));
 	return err_set(err, ERR_USAGE, "unknown snapshot '%.64s'%s; see: ibwire snapshot list", typed,
 		       or_time ? ", and it is not a time such as -10m or 2026-11-20T14:00:00Z" : "");
 }
@@ -174,16 +167,15 @@ static int not_found(const struct infos *infos, const char *typed, bool or_time,
 static int choose(const struct infos *infos, const char *typed, int64_t now_us, size_t *ret, struct error *err)
 {
 	int64_t at_us, least_us = INT64_MAX;
-	size_t i;
 
-	for (i = 0; i < infos->count; i++)
+	for (size_t i = 0; i < infos->count; i++)
 		if (!strcmp(infos->list[i].name, typed)) {
 			*ret = i;
 			return 0;
 		}
 	if (!is_time(typed, now_us, &at_us))
 		return not_found(infos, typed, true, err);
-	for (i = 0; i < infos->count; i++) {
+	for (size_t i = 0; i < infos->count; i++) {
 		int64_t away_us = infos->list[i].wall_us > at_us ? infos->list[i].wall_us - at_us
 								 : at_us - infos->list[i].wall_us;
 
@@ -304,10 +296,8 @@ static int remove_one(const struct snapshot_options *options, const char *name, 
 
 static int find_by(const struct command *command, const char *typed, enum diff_by *ret, struct error *err)
 {
-	int i;
-
 	*ret = DIFF_BY_PORT;
-	for (i = 0; typed && i < DIFF_BY_COUNT; i++)
+	for (int i = 0; typed && i < DIFF_BY_COUNT; i++)
 		if (!strcmp(typed, by_names[i])) {
 			*ret = (enum diff_by)i;
 			return 0;
@@ -352,10 +342,9 @@ static int run_subcommand(const struct command *command, const struct snapshot_o
 	if (i == WORDS)
 		return options_usage_error(command, err, "give a sub-command: take, list, diff or remove");
 	if (arguments < words[i].least || arguments > words[i].most)
-		return options_usage_error(command, err, words[i].most == 1 ? "%s requires the name of one "
-			"snapshot" :
-					   words[i].most ? "%s takes at most two snapshots" : "%s does not "
-					   	"take a name", word);
+		return options_usage_error(command, err, words[i].most == 0 ? "%s does not take a name" :
+					   words[i].most == 1 ? "%s requires the name of one snapshot" :
+					   "%s takes at most two snapshots", word);
 	code = check_options(command, options, i == TAKE, i == DIFF, err);
 	if (code == 0)
 		code = find_by(command, options->by, &by, err);
@@ -377,36 +366,6 @@ static int run_subcommand(const struct command *command, const struct snapshot_o
 	}
 }
 
-/*
- * Relative times such as "-10m" are arguments, not options. A leading space hides them from getopt
- * and is removed by unhide_times().
- */
-static int hide_times(int argc, char **argv, char **hidden, struct error *err)
-{
-	int i;
-
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		struct text text = { 0 };
-
-		if (argv[i][0] != '-' || !isdigit((unsigned char)argv[i][1]))
-			continue;
-		text_appendf(&text, " %s", argv[i]);
-		if (text_failed(&text))
-			return err_nomem(err);
-		argv[i] = hidden[i] = text.chars;
-	}
-	return 0;
-}
-
-static void unhide_times(struct options *options)
-{
-	int i;
-
-	for (i = 0; i < options->argc; i++)
-		if (options->argv[i][0] == ' ' && options->argv[i][1] == '-')
-			options->argv[i]++;
-}
-
 static int parse_and_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct snapshot_options options = {
@@ -417,43 +376,52 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		{ "note", 0, OPTION_TEXT, "TEXT", "take: description, one line", &options.note, 0 },
 		{ "fast", 0, OPTION_FLAG, NULL, "take: skip detail counters (a third of the MADs)",
 		  &options.fast, 0 },
-		{ "by", 0, OPTION_TEXT, "WHAT", "diff: one row per host, switch, link or port (port)", &options.by,
-		  0 },
+		{ "by", 0, OPTION_TEXT, "WHAT", "diff: one row per host, switch, link or port (port)",
+		  &options.by, 0 },
 		{ "all", 'a', OPTION_FLAG, NULL, "diff: include unchanged rows (JSON and CSV always do)",
 		  &options.all, 0 },
-		{ "window", 0, OPTION_NUMBER, "N", "take: maximum MADs in flight, up to 128 (32)", &options.window,
-		  1 },
-		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "take: rate limit in MADs per second, 0 = "
-			"unlimited (20000)",
-		  &options.max_mads_per_s, 0 },
+		{ "window", 0, OPTION_NUMBER, "N", "take: maximum MADs in flight, up to 128 (32)",
+		  &options.window, 1 },
+		{ "max-mads-per-second", 0, OPTION_NUMBER, "N",
+		  "take: rate limit in MADs per second, 0 = unlimited (20000)", &options.max_mads_per_s, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR",
 		  "take: directory with the subnet manager's guid2mkey (none)", &options.polling.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "take: local device that sends SMPs (the HCA)",
 		  &options.polling.smi_ca, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
-	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options.common, err);
+	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv, &options.common, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	unhide_times(&options.common);
 	options.polling.timeout_ms = options.common.timeout_ms;
 	return run_subcommand(command, &options, err);
 }
 
+static bool is_relative_time(const char *arg)
+{
+	return arg[0] == '-' && isdigit((unsigned char)arg[1]);
+}
+
+/* Relative times such as "-10m" are arguments, not options: they are moved behind "--". */
 int snapshot_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	char **hidden = calloc((size_t)argc + 1, sizeof(*hidden));
-	int i, code;
+	static char end[] = "--";
+	char **sorted = calloc((size_t)argc + 2, sizeof(*sorted));
+	int options = 0, count = 0, code;
 
-	if (!hidden)
+	if (!sorted)
 		return err_nomem(err);
-	code = hide_times(argc, argv, hidden, err);
-	if (code == 0)
-		code = parse_and_run(command, argc, argv, err);
-	for (i = 0; i < argc; i++)
-		free(hidden[i]);
-	free(hidden);
+	while (options < argc && strcmp(argv[options], end))
+		options++;
+	for (int i = 0; i < options; i++)
+		if (!is_relative_time(argv[i]))
+			sorted[count++] = argv[i];
+	sorted[count++] = end;
+	for (int i = 0; i < argc; i++)
+		if (i > options || (i < options && is_relative_time(argv[i])))
+			sorted[count++] = argv[i];
+	code = parse_and_run(command, count, sorted, err);
+	free(sorted);
 	return code;
 }

@@ -48,9 +48,8 @@ static void note_resets(void *ctx, uint64_t node_guid, uint8_t port, counter_set
 {
 	struct diff *diff = ctx;
 	uint32_t index = fabric_find_port(diff->after->fabric, node_guid, port);
-	int counter;
 
-	for (counter = 0; index != FABRIC_NONE && counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; index != FABRIC_NONE && counter < COUNTER_COUNT; counter++)
 		if (counters & COUNTER_BIT(counter))
 			difference_note_reset(&diff->ports[index].difference, (enum counter)counter);
 }
@@ -59,10 +58,9 @@ static void compare_ports(struct diff *diff)
 {
 	const struct fabric *before = diff->before->fabric, *after = diff->after->fabric;
 	int64_t offset_us = boot_offset_us(&diff->before->info, &diff->after->info);
-	uint32_t i;
 
 	memset(diff->of_before, 0xff, before->port_count * sizeof(*diff->of_before)); /* FABRIC_NONE */
-	for (i = 0; i < after->port_count; i++) {
+	for (uint32_t i = 0; i < after->port_count; i++) {
 		struct diff_port *port = &diff->ports[diff->port_count++];
 		uint32_t was = find_in(before, after, i);
 
@@ -73,7 +71,7 @@ static void compare_ports(struct diff *diff)
 		difference_between(was == FABRIC_NONE ? NULL : &diff->before->readings[was], &diff->after->readings[i],
 				   offset_us, &port->difference);
 	}
-	for (i = 0; i < before->port_count; i++) {
+	for (uint32_t i = 0; i < before->port_count; i++) {
 		struct diff_port *port = &diff->ports[diff->port_count];
 
 		if (diff->of_before[i] != FABRIC_NONE)
@@ -134,17 +132,15 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 /* Compute the sort keys of a row. */
 static void weigh(struct diff_row *row)
 {
-	size_t i, side;
-
-	for (side = 0; side < 2; side++) {
+	for (size_t side = 0; side < 2; side++) {
 		const struct counted *counters = row->sides[side].counters;
 
 		if (!counters)
 			continue;
 		row->errors = add_up(row->errors, counted_errors(counters));
-		for (i = COUNTER_XMIT_DATA; i <= COUNTER_RCV_DATA; i++)
+		for (size_t i = COUNTER_XMIT_DATA; i <= COUNTER_RCV_DATA; i++)
 			row->traffic = add_up(row->traffic, counters[i].known ? counters[i].value : 0);
-		for (i = 0; i < COUNTED_COUNT; i++)
+		for (size_t i = 0; i < COUNTED_COUNT; i++)
 			row->known |= counters[i].known;
 	}
 }
@@ -156,9 +152,7 @@ static void set_side(struct diff_side *side, const struct diff_port *port)
 
 static int rows_by_port(struct diff_rows *rows, const struct diff *diff, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < diff->port_count; i++) {
+	for (size_t i = 0; i < diff->port_count; i++) {
 		struct diff_row *row = add_row(rows, err);
 
 		if (!row)
@@ -189,9 +183,8 @@ static int rows_by_link(struct diff_rows *rows, const struct diff *diff, struct 
 {
 	const struct fabric *before = diff->before->fabric, *after = diff->after->fabric;
 	int code = 0;
-	uint32_t i;
 
-	for (i = 0; i < after->port_count && code == 0; i++) {
+	for (uint32_t i = 0; i < after->port_count && code == 0; i++) {
 		uint32_t peer = after->ports[i].peer, was = diff->ports[i].before;
 
 		if (peer == FABRIC_NONE || peer < i)
@@ -200,7 +193,7 @@ static int rows_by_link(struct diff_rows *rows, const struct diff *diff, struct 
 		code = add_link(rows, &diff->ports[i], &diff->ports[peer],
 				was == FABRIC_NONE || diff->of_before[was] != peer, false, err);
 	}
-	for (i = 0; i < before->port_count && code == 0; i++) {
+	for (uint32_t i = 0; i < before->port_count && code == 0; i++) {
 		uint32_t peer = before->ports[i].peer, a, b;
 
 		if (peer == FABRIC_NONE || peer < i)
@@ -234,9 +227,8 @@ static int compare_members(const void *left, const void *right)
 static int64_t list_members(const struct diff *diff, enum diff_by by, struct member *members)
 {
 	int64_t count = 0;
-	size_t i;
 
-	for (i = 0; i < diff->port_count; i++) {
+	for (size_t i = 0; i < diff->port_count; i++) {
 		uint32_t index;
 		const struct fabric *fabric = diff_fabric(diff, &diff->ports[i], &index);
 		const struct node *node = &fabric->nodes[fabric->ports[index].node];
@@ -336,14 +328,13 @@ static int sort_rows(struct diff_rows *rows, const struct diff *diff, struct err
 {
 	struct sorting *order = calloc(rows->count + 1, sizeof(*order));
 	struct diff_row *sorted = calloc(rows->count + 1, sizeof(*sorted));
-	size_t i;
 
 	if (!order || !sorted) {
 		free(order);
 		free(sorted);
 		return err_nomem(err);
 	}
-	for (i = 0; i < rows->count; i++) {
+	for (size_t i = 0; i < rows->count; i++) {
 		const struct diff_row *row = &rows->rows[i];
 		const struct fabric *fabric;
 		uint32_t index;
@@ -356,7 +347,7 @@ static int sort_rows(struct diff_rows *rows, const struct diff *diff, struct err
 		order[i].number = fabric->ports[index].num;
 	}
 	qsort(order, rows->count, sizeof(*order), compare_rows);
-	for (i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->count; i++)
 		sorted[i] = *order[i].row;
 	free(order);
 	free(rows->rows);
@@ -385,9 +376,7 @@ int diff_rows_init(struct diff_rows *rows, const struct diff *diff, enum diff_by
 
 void diff_rows_done(struct diff_rows *rows)
 {
-	size_t i;
-
-	for (i = 0; i < rows->count; i++) {
+	for (size_t i = 0; i < rows->count; i++) {
 		free(rows->rows[i].name);
 		free(rows->rows[i].sum);
 	}

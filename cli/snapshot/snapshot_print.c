@@ -10,12 +10,10 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 
-#define DATA_ONLY COLUMN_NO_TABLE
-
-/* Columns of a row; those of one side follow, and of the peer of a link. */
+/* Columns of a row; those of one side follow, then those of the peer of a link, then NOTE. */
 enum {
 	FROM, TO, SUBJECT, NODE_GUID, NODE, PORT, PEER_SUBJECT, PEER_GUID, PEER, PEER_PORT, CHANGE, STATUS_FROM,
-	STATUS_TO, PORTS, PORTS_UNKNOWN, RECABLED, ELAPSED, ABOUT_COUNT,
+	STATUS_TO, PORTS, PORTS_UNKNOWN, RECABLED, ELAPSED, FIRST_SIDE,
 };
 
 enum {
@@ -23,55 +21,41 @@ enum {
 	MULTICAST_RCV, ERRORS_SHOWN, ERRORS, DETAILS, RESET, SATURATED, AT_LEAST, UNKNOWN, SIDE_COUNT,
 };
 
-enum { COLUMN_MOST = ABOUT_COUNT + 2 * SIDE_COUNT + 1 };
+enum { NOTE = FIRST_SIDE + 2 * SIDE_COUNT, COLUMN_COUNT };
 
-static const struct column about_columns[ABOUT_COUNT] = {
-	[FROM] = { .key = "from_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[TO] = { .key = "to_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[SUBJECT] = { .title = "PORT", .kind = COLUMN_TEXT,
-		      .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[PEER_SUBJECT] = { .title = "PEER", .kind = COLUMN_TEXT,
-			   .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 4 },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[STATUS_FROM] = { .key = "status_from", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[STATUS_TO] = { .key = "status_to", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+static const struct column about_columns[FIRST_SIDE] = {
+	[FROM] = { .key = "from_time", .kind = COLUMN_TIME },
+	[TO] = { .key = "to_time", .kind = COLUMN_TIME },
+	[SUBJECT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PEER_SUBJECT] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+			   .priority = 4 },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
+	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT },
+	[STATUS_FROM] = { .key = "status_from", .kind = COLUMN_TEXT },
+	[STATUS_TO] = { .key = "status_to", .kind = COLUMN_TEXT },
 	[PORTS] = { .key = "ports", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 5 },
-	[PORTS_UNKNOWN] = { .key = "ports_unknown", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[RECABLED] = { .key = "recabled", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
-	[ELAPSED] = { .key = "elapsed_us", .kind = COLUMN_SPAN_US, .flags = DATA_ONLY },
+	[PORTS_UNKNOWN] = { .key = "ports_unknown", .kind = COLUMN_INTEGER },
+	[RECABLED] = { .key = "recabled", .kind = COLUMN_BOOL },
+	[ELAPSED] = { .key = "elapsed_us", .kind = COLUMN_SPAN_US },
 };
 
-/* Columns of each kind of row. */
-static bool has_about(enum diff_by by, size_t column)
-{
-	switch (column) {
-	case PORT:
-	case PEER_SUBJECT:
-	case PEER_GUID:
-	case PEER:
-	case PEER_PORT:
-	case CHANGE:
-	case ELAPSED:
-		return by == DIFF_BY_PORT || by == DIFF_BY_LINK;
-	case STATUS_FROM:
-	case STATUS_TO:
-	case RECABLED:
-		return by == DIFF_BY_PORT;
-	case PORTS:
-	case PORTS_UNKNOWN:
-		return by == DIFF_BY_SWITCH || by == DIFF_BY_HOST;
-	case NODE_GUID:
-		return by != DIFF_BY_HOST;
-	default:
-		return true;
-	}
-}
+/* Kinds of rows that have a column, as bits; all others are in every row. */
+enum {
+	IN_PORT = 1 << DIFF_BY_PORT, IN_LINK = 1 << DIFF_BY_LINK, IN_SWITCH = 1 << DIFF_BY_SWITCH,
+	IN_HOST = 1 << DIFF_BY_HOST,
+};
+
+static const unsigned column_rows[FIRST_SIDE] = {
+	[NODE_GUID] = IN_PORT | IN_LINK | IN_SWITCH, [PORT] = IN_PORT | IN_LINK, [PEER_SUBJECT] = IN_PORT | IN_LINK,
+	[PEER_GUID] = IN_PORT | IN_LINK, [PEER] = IN_PORT | IN_LINK, [PEER_PORT] = IN_PORT | IN_LINK,
+	[CHANGE] = IN_PORT | IN_LINK, [STATUS_FROM] = IN_PORT, [STATUS_TO] = IN_PORT, [PORTS] = IN_SWITCH | IN_HOST,
+	[PORTS_UNKNOWN] = IN_SWITCH | IN_HOST, [RECABLED] = IN_PORT, [ELAPSED] = IN_PORT | IN_LINK,
+};
 
 #define SIDE(peer, a) { \
 	[XMIT_BYTES] = { .key = peer "xmit_bytes", .title = a "TX", .kind = COLUMN_BYTES }, \
@@ -81,17 +65,17 @@ static bool has_about(enum diff_by by, size_t column)
 	[RCV_PACKETS] = { .key = peer "rcv_packets", .title = a "RX PKTS", .kind = COLUMN_INTEGER, .priority = 9 }, \
 	[XMIT_WAIT] = { .key = peer "xmit_wait_ticks", .title = a "XmitWait", .kind = COLUMN_INTEGER, \
 			.priority = 6 }, \
-	[UNICAST_XMIT] = { .key = peer "unicast_xmit_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
-	[UNICAST_RCV] = { .key = peer "unicast_rcv_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
-	[MULTICAST_XMIT] = { .key = peer "multicast_xmit_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
-	[MULTICAST_RCV] = { .key = peer "multicast_rcv_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
-	[ERRORS_SHOWN] = { .title = a "ERRORS", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE }, \
-	[ERRORS] = { .key = peer "errors", .kind = COLUMN_OBJECT, .flags = DATA_ONLY }, \
-	[DETAILS] = { .key = peer "details", .kind = COLUMN_OBJECT, .flags = DATA_ONLY }, \
-	[RESET] = { .key = peer "reset", .kind = COLUMN_LIST, .flags = DATA_ONLY }, \
-	[SATURATED] = { .key = peer "saturated", .kind = COLUMN_LIST, .flags = DATA_ONLY }, \
-	[AT_LEAST] = { .key = peer "at_least", .kind = COLUMN_LIST, .flags = DATA_ONLY }, \
-	[UNKNOWN] = { .key = peer "unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY } }
+	[UNICAST_XMIT] = { .key = peer "unicast_xmit_packets", .kind = COLUMN_INTEGER }, \
+	[UNICAST_RCV] = { .key = peer "unicast_rcv_packets", .kind = COLUMN_INTEGER }, \
+	[MULTICAST_XMIT] = { .key = peer "multicast_xmit_packets", .kind = COLUMN_INTEGER }, \
+	[MULTICAST_RCV] = { .key = peer "multicast_rcv_packets", .kind = COLUMN_INTEGER }, \
+	[ERRORS_SHOWN] = { .title = a "ERRORS", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE }, \
+	[ERRORS] = { .key = peer "errors", .kind = COLUMN_OBJECT }, \
+	[DETAILS] = { .key = peer "details", .kind = COLUMN_OBJECT }, \
+	[RESET] = { .key = peer "reset", .kind = COLUMN_LIST }, \
+	[SATURATED] = { .key = peer "saturated", .kind = COLUMN_LIST }, \
+	[AT_LEAST] = { .key = peer "at_least", .kind = COLUMN_LIST }, \
+	[UNKNOWN] = { .key = peer "unknown", .kind = COLUMN_LIST } }
 
 static const struct column one_side[SIDE_COUNT] = SIDE("", "");
 static const struct column link_sides[2][SIDE_COUNT] = { SIDE("", "A "), SIDE("peer_", "B ") };
@@ -109,64 +93,53 @@ struct printer {
 	const struct diff *diff;
 	enum diff_by by;
 	bool is_table; /* skip cells that the format does not show */
-	struct column columns[COLUMN_MOST];
-	size_t count, sides;
-	size_t about[ABOUT_COUNT]; /* position of each column; COLUMN_MOST: absent */
-	size_t note;
+	struct column columns[COLUMN_COUNT];
 	const char *keys[COUNTED_COUNT]; /* NULL: not a counter column */
 	const char *details[COUNTED_COUNT];
 	size_t detail_count;
 };
 
+/* Columns without key and title are in no format. */
 static void describe_columns(struct printer *printer)
 {
 	static const char *const titles[DIFF_BY_COUNT] = {
 		[DIFF_BY_PORT] = "PORT", [DIFF_BY_LINK] = "A", [DIFF_BY_SWITCH] = "SWITCH", [DIFF_BY_HOST] = "HOST",
 	};
-	size_t sides = printer->by == DIFF_BY_LINK ? 2 : 1, i;
+	struct column *columns = printer->columns;
 
-	for (i = 0; i < COUNTED_COUNT; i++) {
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
 		printer->keys[i] = counted_key(i);
 		if (i >= COUNTER_COUNT && printer->keys[i])
 			printer->details[printer->detail_count++] = printer->keys[i];
 	}
-	for (i = 0; i < ABOUT_COUNT; i++) {
-		printer->about[i] = COLUMN_MOST;
-		if (!has_about(printer->by, i))
-			continue;
-		printer->about[i] = printer->count;
-		printer->columns[printer->count++] = about_columns[i];
+	memcpy(columns, about_columns, sizeof(about_columns));
+	for (size_t i = 0; i < FIRST_SIDE; i++)
+		if (column_rows[i] && !(column_rows[i] & 1u << printer->by))
+			columns[i].key = columns[i].title = NULL;
+	columns[SUBJECT].title = titles[printer->by];
+	if (printer->by == DIFF_BY_LINK) {
+		columns[PEER_SUBJECT].title = "B";
+		columns[PEER_SUBJECT].priority = 0;
+		memcpy(&columns[FIRST_SIDE], link_sides, sizeof(link_sides));
+	} else {
+		memcpy(&columns[FIRST_SIDE], one_side, sizeof(one_side));
 	}
-	printer->columns[printer->about[SUBJECT]].title = titles[printer->by];
-	if (printer->by == DIFF_BY_LINK)
-		printer->columns[printer->about[PEER_SUBJECT]] =
-			(struct column){ .title = "B", .kind = COLUMN_TEXT,
-					 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL };
 	if (printer->by == DIFF_BY_HOST)
-		printer->columns[printer->about[NODE]].key = "host";
-	printer->sides = printer->count;
-	for (i = 0; i < sides; i++) {
-		struct column *side = &printer->columns[printer->sides + i * SIDE_COUNT];
-
-		memcpy(side, sides == 1 ? one_side : link_sides[i], sizeof(one_side));
-		side[ERRORS].members = printer->keys + COUNTER_TRAFFIC_COUNT;
-		side[ERRORS].member_count = COUNTER_COUNT - COUNTER_TRAFFIC_COUNT;
-		side[DETAILS].members = printer->details;
-		side[DETAILS].member_count = printer->detail_count;
+		columns[NODE].key = "host";
+	for (size_t i = FIRST_SIDE; i < NOTE; i += SIDE_COUNT) {
+		columns[i + ERRORS].members = printer->keys + COUNTER_TRAFFIC_COUNT;
+		columns[i + ERRORS].member_count = COUNTER_COUNT - COUNTER_TRAFFIC_COUNT;
+		columns[i + DETAILS].members = printer->details;
+		columns[i + DETAILS].member_count = printer->detail_count;
 	}
-	printer->count += sides * SIDE_COUNT;
-	printer->note = printer->count++;
-	printer->columns[printer->note] = (struct column){ .title = "NOTE", .kind = COLUMN_TEXT,
-							   .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE };
+	columns[NOTE] = (struct column){ .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE };
 }
 
 /* --- a row --- */
 
 static void put_traffic(struct printer *printer, size_t first, const struct counted *counters)
 {
-	size_t i;
-
-	for (i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+	for (size_t i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
 		size_t column = first + traffic_columns[i];
 		uint64_t value = counters[i].value;
 
@@ -182,9 +155,8 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 {
 	struct text shown = { 0 };
 	bool known = false;
-	size_t i;
 
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++) {
+	for (size_t i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++) {
 		const struct counted *one = &counters[i];
 		/* Detail counters are shown if they add to the counter that they split up. */
 		bool wanted = i < COUNTER_COUNT ||
@@ -203,32 +175,30 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 static void put_lists(struct printer *printer, size_t first, const struct counted *counters, bool is_sum)
 {
 	struct result *result = printer->result;
-	size_t i;
 
-	for (i = RESET; i <= UNKNOWN; i++)
+	for (size_t i = RESET; i <= UNKNOWN; i++)
 		if (!(is_sum && (i == RESET || i == SATURATED)))
 			result_empty(result, first + i);
-	for (i = 0; i < COUNTED_COUNT; i++) {
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
 		const char *key = printer->keys[i];
 
 		if (!key)
 			continue;
 		/* Most detail counters are absent: a counter missing in `details` is unknown. */
 		if (!counters[i].known && i < COUNTER_COUNT)
-			result_item(result, first + UNKNOWN, key);
+			result_item(result, first + UNKNOWN, "%s", key);
 		if (counters[i].known && (counters[i].reset || counters[i].saturated))
-			result_item(result, first + AT_LEAST, key);
+			result_item(result, first + AT_LEAST, "%s", key);
 		if (counters[i].reset)
-			result_item(result, first + RESET, key);
+			result_item(result, first + RESET, "%s", key);
 		if (counters[i].saturated && !is_sum)
-			result_item(result, first + SATURATED, key);
+			result_item(result, first + SATURATED, "%s", key);
 	}
 }
 
 static void put_side(struct printer *printer, size_t first, const struct diff_side *side)
 {
 	struct result *result = printer->result;
-	size_t i;
 
 	put_traffic(printer, first, side->counters);
 	if (printer->is_table) {
@@ -238,7 +208,7 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 	put_lists(printer, first, side->counters, !side->port);
 	result_empty(result, first + ERRORS);
 	result_empty(result, first + DETAILS);
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++)
+	for (size_t i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++)
 		if (side->counters[i].known)
 			result_member(result, first + (i < COUNTER_COUNT ? ERRORS : DETAILS), printer->keys[i],
 				      side->counters[i].value);
@@ -252,7 +222,7 @@ static void put_subject(struct printer *printer, size_t column, const struct fab
 	size_t len = names_short(fabric->nodes[port->node].name, shown) - 1;
 
 	snprintf(shown + len, sizeof(shown) - len, "/%u", port->num);
-	result_text(printer->result, printer->about[column], shown);
+	result_text(printer->result, column, shown);
 }
 
 static void put_port(struct printer *printer, const struct fabric *fabric, uint32_t index, bool as_peer)
@@ -264,9 +234,9 @@ static void put_port(struct printer *printer, const struct fabric *fabric, uint3
 		put_subject(printer, as_peer ? PEER_SUBJECT : SUBJECT, fabric, index);
 		return;
 	}
-	result_unsigned(printer->result, printer->about[as_peer ? PEER_GUID : NODE_GUID], node->guid);
-	result_text(printer->result, printer->about[as_peer ? PEER : NODE], node->name);
-	result_integer(printer->result, printer->about[as_peer ? PEER_PORT : PORT], port->num);
+	result_unsigned(printer->result, as_peer ? PEER_GUID : NODE_GUID, node->guid);
+	result_text(printer->result, as_peer ? PEER : NODE, node->name);
+	result_integer(printer->result, as_peer ? PEER_PORT : PORT, port->num);
 }
 
 static const char *change_of(bool was_there, bool is_there)
@@ -274,49 +244,36 @@ static const char *change_of(bool was_there, bool is_there)
 	return !was_there ? "came" : !is_there ? "went" : "both";
 }
 
-static void append_note(struct text *note, const char *what)
+static void append_note(struct text *note, const char *end, const char *what, const char *when)
 {
-	text_appendf(note, "%s%s", note->len ? "; " : "", what);
+	text_appendf(note, "%s%s%s%s", note->len ? "; " : "", end, what, when);
 }
 
 /* Why a value is missing or a lower bound. @end: "", or the end of a link */
 static void note_port(struct text *note, const struct diff_port *port, const char *end)
 {
 	const struct difference *difference = &port->difference;
+	enum sample_status before = difference->status_before, after = difference->status_after;
 	bool reset = false, saturated = false;
-	char chars[64];
-	size_t i;
 
-	for (i = 0; i < COUNTED_COUNT; i++) {
+	for (size_t i = 0; i < COUNTED_COUNT; i++) {
 		reset |= difference->counters[i].reset;
 		saturated |= difference->counters[i].saturated;
 	}
 	if (!difference->was_there || !difference->is_there)
-		snprintf(chars, sizeof(chars), "%s%s", end, change_of(difference->was_there, difference->is_there));
-	else if (difference->status_before == difference->status_after && difference->status_after != SAMPLE_OK)
-		snprintf(chars, sizeof(chars), "%s%s", end, sample_status_name(difference->status_after));
-	else if (difference->status_before != SAMPLE_OK)
-		snprintf(chars, sizeof(chars), "%s%s at the first snapshot", end,
-			 sample_status_name(difference->status_before));
-	else if (difference->status_after != SAMPLE_OK)
-		snprintf(chars, sizeof(chars), "%s%s at the second snapshot", end,
-			 sample_status_name(difference->status_after));
-	else
-		chars[0] = '\0';
-	if (chars[0])
-		append_note(note, chars);
-	if (reset) {
-		snprintf(chars, sizeof(chars), "%sreset in between: lower bound", end);
-		append_note(note, chars);
-	}
-	if (saturated) {
-		snprintf(chars, sizeof(chars), "%sa counter is saturated: lower bound", end);
-		append_note(note, chars);
-	}
-	if (port->recabled) {
-		snprintf(chars, sizeof(chars), "%speer changed", end);
-		append_note(note, chars);
-	}
+		append_note(note, end, change_of(difference->was_there, difference->is_there), "");
+	else if (before == after && after != SAMPLE_OK)
+		append_note(note, end, sample_status_name(after), "");
+	else if (before != SAMPLE_OK)
+		append_note(note, end, sample_status_name(before), " at the first snapshot");
+	else if (after != SAMPLE_OK)
+		append_note(note, end, sample_status_name(after), " at the second snapshot");
+	if (reset)
+		append_note(note, end, "reset in between: lower bound", "");
+	if (saturated)
+		append_note(note, end, "a counter is saturated: lower bound", "");
+	if (port->recabled)
+		append_note(note, end, "peer changed", "");
 }
 
 static void put_note(struct printer *printer, const struct diff_row *row)
@@ -324,14 +281,14 @@ static void put_note(struct printer *printer, const struct diff_row *row)
 	struct text note = { 0 };
 
 	if (row->came || row->went)
-		append_note(&note, row->came ? "link added" : "link removed");
+		append_note(&note, "", row->came ? "link added" : "link removed", "");
 	if (row->sides[0].port)
 		note_port(&note, row->sides[0].port, row->sides[1].port ? "A " : "");
 	if (row->sides[1].port)
 		note_port(&note, row->sides[1].port, "B ");
 	if (row->ports_unknown)
 		text_appendf(&note, "%u of %u ports unknown: lower bound", row->ports_unknown, row->ports);
-	result_text(printer->result, printer->note, result_chars(printer->result, &note));
+	result_text(printer->result, NOTE, result_chars(printer->result, &note));
 	text_done(&note);
 }
 
@@ -345,19 +302,19 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 
 	put_port(printer, fabric, index, false);
 	if (difference->elapsed_us)
-		result_integer(result, printer->about[ELAPSED], difference->elapsed_us);
+		result_integer(result, ELAPSED, difference->elapsed_us);
 	if (peer) {
 		fabric = diff_fabric(printer->diff, peer, &index);
 		put_port(printer, fabric, index, true);
-		result_text(result, printer->about[CHANGE], change_of(!row->came, !row->went));
+		result_text(result, CHANGE, change_of(!row->came, !row->went));
 		return;
 	}
-	result_text(result, printer->about[CHANGE], change_of(difference->was_there, difference->is_there));
+	result_text(result, CHANGE, change_of(difference->was_there, difference->is_there));
 	if (difference->was_there)
-		result_text(result, printer->about[STATUS_FROM], sample_status_name(difference->status_before));
+		result_text(result, STATUS_FROM, sample_status_name(difference->status_before));
 	if (difference->is_there)
-		result_text(result, printer->about[STATUS_TO], sample_status_name(difference->status_after));
-	result_bool(result, printer->about[RECABLED], port->recabled);
+		result_text(result, STATUS_TO, sample_status_name(difference->status_after));
+	result_bool(result, RECABLED, port->recabled);
 	if (fabric->ports[index].peer != FABRIC_NONE)
 		put_port(printer, fabric, fabric->ports[index].peer, true);
 }
@@ -367,26 +324,24 @@ static void put_about_sum(struct printer *printer, const struct diff_row *row)
 	char shown[NODE_NAME_SIZE];
 
 	names_short(row->name, shown);
-	result_text(printer->result, printer->about[SUBJECT], shown);
-	result_text(printer->result, printer->about[NODE], row->name);
+	result_text(printer->result, SUBJECT, shown);
+	result_text(printer->result, NODE, row->name);
 	if (printer->by == DIFF_BY_SWITCH)
-		result_unsigned(printer->result, printer->about[NODE_GUID], row->node_guid);
-	result_integer(printer->result, printer->about[PORTS], row->ports);
-	result_integer(printer->result, printer->about[PORTS_UNKNOWN], row->ports_unknown);
+		result_unsigned(printer->result, NODE_GUID, row->node_guid);
+	result_integer(printer->result, PORTS, row->ports);
+	result_integer(printer->result, PORTS_UNKNOWN, row->ports_unknown);
 }
 
 static bool put_row(struct printer *printer, const struct diff_row *row)
 {
-	size_t i;
-
-	result_integer(printer->result, printer->about[FROM], printer->diff->before->info.wall_us);
-	result_integer(printer->result, printer->about[TO], printer->diff->after->info.wall_us);
+	result_integer(printer->result, FROM, printer->diff->before->info.wall_us);
+	result_integer(printer->result, TO, printer->diff->after->info.wall_us);
 	if (row->name)
 		put_about_sum(printer, row);
 	else
 		put_about_port(printer, row);
-	for (i = 0; i < 2 && row->sides[i].counters; i++)
-		put_side(printer, printer->sides + i * SIDE_COUNT, &row->sides[i]);
+	for (size_t i = 0; i < 2 && row->sides[i].counters; i++)
+		put_side(printer, FIRST_SIDE + i * SIDE_COUNT, &row->sides[i]);
 	if (printer->is_table)
 		put_note(printer, row);
 	return result_end_row(printer->result);
@@ -397,12 +352,10 @@ static bool put_row(struct printer *printer, const struct diff_row *row)
 /* Is a row shown in tables: does it have a value, or a reason for a missing one? */
 static bool is_news(const struct diff_row *row)
 {
-	size_t i, side;
-
-	for (side = 0; side < 2 && row->sides[side].counters; side++) {
+	for (size_t side = 0; side < 2 && row->sides[side].counters; side++) {
 		const struct diff_port *port = row->sides[side].port;
 
-		for (i = 0; i < COUNTED_COUNT; i++)
+		for (size_t i = 0; i < COUNTED_COUNT; i++)
 			if (row->sides[side].counters[i].known && row->sides[side].counters[i].value)
 				return true;
 		if (port && !row->known && !difference_is_down(&port->difference))
@@ -423,7 +376,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	int code;
 
 	describe_columns(&printer);
-	code = result_create(stdout, &output, printer.columns, printer.count, &printer.result, err);
+	code = result_create(stdout, &output, printer.columns, COLUMN_COUNT, &printer.result, err);
 	if (code < 0)
 		return code;
 	for (i = 0; more && i < rows->count; i++) {
@@ -434,7 +387,5 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	}
 	if (hidden)
 		result_note(printer.result, "%zu unchanged rows hidden; --all shows them", hidden);
-	code = result_finish(printer.result, err);
-	result_destroy(printer.result);
-	return code;
+	return output_end(printer.result, 0, err);
 }

@@ -3,7 +3,7 @@
  * snapshot_take.c - `ibwire snapshot take`: read all counters of all ports, with or without a
  * running collector
  */
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -19,9 +19,6 @@
 #include "storage/reader.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
-
-/* Poll interval of a running discovery. */
-#define DISCOVERY_SLICE_MS 50
 
 /* Time limit of the shutdown: a call to the device may never return. */
 #define STOP_S 10
@@ -47,12 +44,11 @@ struct taking {
 static int store_capabilities(struct taking *taking, const struct snapshot *snapshot, struct error *err)
 {
 	const struct fabric *fabric = snapshot->fabric;
-	size_t i;
 
 	taking->caps = calloc(fabric->node_count + 1, sizeof(*taking->caps));
 	if (!taking->caps)
 		return err_nomem(err);
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (snapshot->caps[i].known)
 			taking->caps[taking->caps_count++] =
 				(struct restored_caps){ fabric->nodes[i].guid, snapshot->caps[i] };
@@ -88,25 +84,16 @@ static int fabric_of_collector(struct taking *taking, const char *path, struct e
 
 static int discover(struct taking *taking, struct error *err)
 {
-	const struct discoverer *discoverer;
 	struct helper_command command;
 	const struct discovery_settings settings = {
 		.argv = command.argv, .deadline_us = POLLING_DISCOVERY_DEADLINE_US,
 	};
 	struct record_trailer trailer = { 0 };
 	int64_t began_us = clock_boottime_us(clock_system());
-	struct discovery_helper *helper;
 	int code;
 
 	polling_helper_command(&taking->options->polling, &taking->local, &command);
-	code = discovery_helper_create(&settings, clock_system(), &helper, err);
-	if (code < 0)
-		return code;
-	discoverer = discovery_helper_discoverer(helper);
-	code = discoverer->start(discoverer->ctx, err);
-	while (code == 0 && !stop_requested())
-		code = discoverer->step(discoverer->ctx, DISCOVERY_SLICE_MS, &taking->fabric, &trailer, err);
-	discovery_helper_destroy(helper);
+	code = polling_discover(&settings, &taking->fabric, &trailer, err);
 	if (code == 0)
 		return err_set(err, ERR_UNAVAILABLE, "stopped during discovery; nothing was stored");
 	if (code < 0)
@@ -178,32 +165,17 @@ static int print_report(const struct taking *taking, struct error *err)
 		{ .key = "sweep_us", .title = "sweep", .kind = COLUMN_SPAN_US },
 		{ .key = "spread_us", .title = "first to last reading", .kind = COLUMN_SPAN_US },
 		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
-		{ .key = "longest_lock_us", .title = "longest database lock", .kind = COLUMN_SPAN_US,
-		  .flags = COLUMN_NO_TABLE },
+		{ .key = "longest_lock_us", .kind = COLUMN_SPAN_US },
 	};
-	struct result_options output = options_result(&taking->options->common);
-	struct result *result;
-	int code;
+	const double numbers[] = {
+		NAN, taking->ports_asked, taking->ports_answered, (double)taking->mads_sent,
+		(double)taking->mads_timed_out, taking->discovery_us ? (double)taking->discovery_us : NAN,
+		(double)taking->sweep_us, (double)taking->spread_us, (double)taking->commit_us,
+		(double)saved_longest_us(taking->writer),
+	};
 
-	output.record = true;
-	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
-	if (code < 0)
-		return code;
-	result_text(result, 0, taking->label.name);
-	result_integer(result, 1, taking->ports_asked);
-	result_integer(result, 2, taking->ports_answered);
-	result_unsigned(result, 3, taking->mads_sent);
-	result_unsigned(result, 4, taking->mads_timed_out);
-	if (taking->discovery_us)
-		result_integer(result, 5, taking->discovery_us);
-	result_integer(result, 6, taking->sweep_us);
-	result_integer(result, 7, taking->spread_us);
-	result_integer(result, 8, taking->commit_us);
-	result_integer(result, 9, saved_longest_us(taking->writer));
-	result_end_row(result);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_record(&taking->options->common, columns, sizeof(columns) / sizeof(*columns),
+			     taking->label.name, numbers, err);
 }
 
 /* Open the database before polling. */

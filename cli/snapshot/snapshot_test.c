@@ -17,17 +17,16 @@
 #include "storage/saved.h"
 #include "storage/test/test_model.h"
 
-/* Snapshots "s0" to "s23" are of the sweeps behind those that are in the database. */
+/* Snapshots "s0" to "s23" follow the sweeps of the database. */
 enum { SNAPSHOTS = 24 };
 
 static int make_snapshots(void **state)
 {
 	struct saved_writer *writer;
-	int i;
 
 	if (make_database(state) < 0 || saved_writer_open(db_path, &writer, NULL) < 0)
 		return -1;
-	for (i = 0; i < SNAPSHOTS; i++) {
+	for (int i = 0; i < SNAPSHOTS; i++) {
 		char name[8];
 		const struct saved_label label = { .name = name, .slow = true };
 
@@ -54,12 +53,10 @@ static json_t *diff_of(int from, int to, const char *by)
 	return run_json(line);
 }
 
-/* Not planned in one of two sweeps? The model leaves such ports out of some sweeps: it is no truth about them. */
+/* Is a port unplanned in one of two sweeps? The model then has no expected value. */
 static bool is_unplanned(int from, int to, uint64_t guid, uint8_t num)
 {
-	size_t i;
-
-	for (i = 0; i < model->port_count; i++)
+	for (size_t i = 0; i < model->port_count; i++)
 		if (model->nodes[model->ports[i].node].node.guid == guid && model->ports[i].num == num)
 			return (sweep_of(from)->truth[i].sampled &&
 				sweep_of(from)->truth[i].status == SAMPLE_UNPLANNED) ||
@@ -67,7 +64,7 @@ static bool is_unplanned(int from, int to, uint64_t guid, uint8_t num)
 	return true;
 }
 
-/* As it is shown: traffic as a key of its own, in bytes where it is words. NULL: an error counter. */
+/* Key of a traffic counter; data in bytes. NULL: an error counter. */
 static const char *traffic_key(int counter)
 {
 	switch (counter) {
@@ -82,7 +79,7 @@ static const char *traffic_key(int counter)
 	}
 }
 
-/* One counter of a row. @before, @after: NULL: it was not read then. Return: whether there is a number. */
+/* Check a counter of a row. @before, @after: NULL: not read. Return: is it known? */
 static bool check_counter(const json_t *row, int counter, const struct reading *before, const struct reading *after)
 {
 	const char *key = counter_info((enum counter)counter)->key, *traffic = traffic_key(counter);
@@ -107,7 +104,7 @@ static bool check_counter(const json_t *row, int counter, const struct reading *
 	return true;
 }
 
-/* A port by the model's truth: the reading of that sweep, or NULL. */
+/* The expected reading of a sweep, or NULL. */
 static const struct reading *reading_of(const struct model_truth *truth)
 {
 	return truth->sampled && truth->status == SAMPLE_OK ? &truth->reading : NULL;
@@ -116,12 +113,11 @@ static const struct reading *reading_of(const struct model_truth *truth)
 static size_t check_port_row(const json_t *row, const struct model_truth *before, const struct model_truth *after)
 {
 	size_t numbers = 0;
-	int counter;
 
 	assert_text(row, "change", !before->sampled ? "came" : !after->sampled ? "went" : "both");
 	assert_text(row, "status_from", before->sampled ? sample_status_name(before->status) : NULL);
 	assert_text(row, "status_to", after->sampled ? sample_status_name(after->status) : NULL);
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; counter < COUNTER_COUNT; counter++)
 		numbers += check_counter(row, counter, reading_of(before), reading_of(after));
 	return numbers;
 }
@@ -129,11 +125,10 @@ static size_t check_port_row(const json_t *row, const struct model_truth *before
 static void diff_by_port_is_exact_or_unknown(void **state)
 {
 	size_t numbers = 0, rows_seen = 0, i;
-	int from, to;
 
 	(void)state;
-	for (from = 0; from < SNAPSHOTS - 1; from += 4)
-		for (to = from + 1; to < SNAPSHOTS; to += 3) {
+	for (int from = 0; from < SNAPSHOTS - 1; from += 4)
+		for (int to = from + 1; to < SNAPSHOTS; to += 3) {
 			json_t *rows = diff_of(from, to, "port");
 			size_t expected = 0, others = 0;
 
@@ -161,7 +156,7 @@ static void diff_by_port_is_exact_or_unknown(void **state)
 	assert_true(numbers > rows_seen * 5);
 }
 
-/* The port at the other end in a fabric, where both have counters. */
+/* Are these ports linked in a fabric? */
 static bool link_in(const struct fabric *fabric, uint64_t guid, uint8_t num, uint64_t peer_guid, uint8_t peer_num)
 {
 	uint32_t port = fabric_find_port(fabric, guid, num);
@@ -191,10 +186,9 @@ static size_t count_links(int to, const struct fabric *fabric, const struct fabr
 static void diff_by_link_shows_both_ends(void **state)
 {
 	size_t came = 0, went = 0, i;
-	int to;
 
 	(void)state;
-	for (to = 1; to < SNAPSHOTS; to++) {
+	for (int to = 1; to < SNAPSHOTS; to++) {
 		const struct fabric *before = sweep_of(0)->fabric, *after = sweep_of(to)->fabric;
 		json_t *links = diff_of(0, to, "link"), *ports = diff_of(0, to, "port");
 
@@ -226,14 +220,13 @@ static void diff_by_link_shows_both_ends(void **state)
 	assert_true(came && went);
 }
 
-/* Sums are of the ports that know the counter, and a bound where one does not. */
+/* A sum is a lower bound if the counter is unknown for a port. */
 static void diff_by_switch_is_exact_or_a_bound(void **state)
 {
 	size_t exact = 0, bounds = 0, i, j;
-	int to;
 
 	(void)state;
-	for (to = 1; to < SNAPSHOTS; to++) {
+	for (int to = 1; to < SNAPSHOTS; to++) {
 		json_t *sums = diff_of(0, to, "switch"), *ports = diff_of(0, to, "port");
 
 		for (i = 0; i < json_array_size(sums); i++) {
@@ -273,16 +266,15 @@ static void diff_by_switch_is_exact_or_a_bound(void **state)
 	assert_true(bounds > 0);
 }
 
-/* Every form, with every grouping, comes out whole; CSV has a cell for each column of each row. */
+/* Every format with every grouping. */
 static void every_format_is_complete(void **state)
 {
 	static const char *const bys[] = { "port", "link", "switch", "host" };
 	static const char *const forms[] = { "table", "csv" };
-	size_t by, form;
 
 	(void)state;
-	for (by = 0; by < 4; by++)
-		for (form = 0; form < 2; form++) {
+	for (size_t by = 0; by < 4; by++)
+		for (size_t form = 0; form < 2; form++) {
 			char line[96], *output;
 
 			snprintf(line, sizeof(line), "snapshot|diff|s2|s8|--all|--by|%s|--format|%s", bys[by],

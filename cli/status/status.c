@@ -12,9 +12,8 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/lib/locked.h"
+#include "cli/lib/event_state.h"
 #include "cli/lib/options.h"
-#include "cli/status/throttled.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -28,52 +27,49 @@ enum {
 	DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
-#define DATA_ONLY COLUMN_NO_TABLE
-
 /* Shown in tables only if set, see show_line(). */
 #define QUIET COLUMN_NO_TABLE
 
 static const struct column status_columns[COLUMN_COUNT] = {
 	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
-	[LIVE] = { .key = "live", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
+	[LIVE] = { .key = "live", .kind = COLUMN_BOOL },
 	[COLLECTOR_PID] = { .key = "collector_pid", .title = "collector", .kind = COLUMN_INTEGER },
-	[BLOCKED] = { .key = "store_blocked", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
-	[BLOCKER_PID] = { .key = "blocker_pid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[BLOCKED] = { .key = "store_blocked", .kind = COLUMN_BOOL },
+	[BLOCKER_PID] = { .key = "blocker_pid", .kind = COLUMN_INTEGER },
 	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = QUIET },
-	[THROTTLED_TIME] = { .key = "throttled_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[THROTTLED_TIME] = { .key = "throttled_time", .kind = COLUMN_TIME },
 	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME },
 	[AGE] = { .key = "age_s", .title = "  age", .kind = COLUMN_SPAN_S },
 	[INTERVAL] = { .key = "interval_s", .title = "  interval", .kind = COLUMN_SPAN_S },
 	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US },
 	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US, .flags = QUIET },
-	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US, .flags = DATA_ONLY },
-	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[ASKED] = { .key = "ports_asked", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US },
+	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
+	[ASKED] = { .key = "ports_asked", .kind = COLUMN_INTEGER },
 	[ANSWERED] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
-	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT },
 	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER,
 			 .flags = QUIET },
-	[NOT_ASKED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | QUIET },
-	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[NOT_ASKED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = QUIET },
+	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER },
+	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER },
+	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER },
 	[SILENT_NODES] = { .key = "silent_nodes", .title = "unresponsive nodes", .kind = COLUMN_LIST },
-	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER },
 	[LOCKED_NODES] = { .key = "locked_nodes", .title = "locked nodes", .kind = COLUMN_LIST },
 	[NODES] = { .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
-	[SWITCHES] = { .key = "switches", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SWITCHES] = { .key = "switches", .kind = COLUMN_INTEGER },
+	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER },
 	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
-	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER,
-		      .flags = QUIET },
+	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER },
+	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER, .flags = QUIET },
 	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
-	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
-	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[SM_GUID] = { .key = "sm_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[SM_STATE] = { .key = "sm_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[SM_PRIORITY] = { .key = "sm_priority", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[SM_ACT_COUNT] = { .key = "sm_act_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT },
+	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER },
+	[SM_GUID] = { .key = "sm_guid", .kind = COLUMN_GUID },
+	[SM_STATE] = { .key = "sm_state", .kind = COLUMN_TEXT },
+	[SM_PRIORITY] = { .key = "sm_priority", .kind = COLUMN_INTEGER },
+	[SM_ACT_COUNT] = { .key = "sm_act_count", .kind = COLUMN_INTEGER },
 	[SM_OTHERS] = { .key = "other_sms", .title = "  others at", .kind = COLUMN_LIST, .flags = QUIET },
 	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER },
 	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
@@ -85,7 +81,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
 	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES },
 	[LOG] = { .key = "log_bytes", .title = "  log", .kind = COLUMN_BYTES, .flags = QUIET },
-	[LOG_HOLDERS] = { .key = "log_holders", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[LOG_HOLDERS] = { .key = "log_holders", .kind = COLUMN_TEXT },
 	[SCHEMA] = { .key = "schema_version", .title = "  schema version", .kind = COLUMN_INTEGER },
 	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER },
 	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
@@ -114,24 +110,23 @@ enum { STALLED_INTERVALS = 3 };
 /* The state at a selected time. */
 static void fill_past(struct result *result, const struct page *page, double age_s)
 {
-	char at[WHEN_SIZE], age[WHEN_SIZE], line[256];
+	char at[WHEN_SIZE], age[WHEN_SIZE];
 	const struct sweep_info *last = &page->db.last;
 	bool gap = last->interval_us && age_s * 1e6 > (double)last->interval_us * STALLED_INTERVALS;
 
 	when_format_local(page->at_us, at);
 	when_format_span((int64_t)(age_s * 1e6), age);
 	result_text(result, STATE, "past");
-	snprintf(line, sizeof(line), gap ? "past: state at %s; no sweep was stored in the %s before" :
-					   "past: state at %s; the last sweep was %s old", at, age);
-	result_show(result, STATE, line, gap ? STYLE_WARNING : STYLE_STRONG);
+	result_showf(result, STATE, gap ? STYLE_WARNING : STYLE_STRONG,
+		     gap ? "past: state at %s; no sweep was stored in the %s before" :
+			   "past: state at %s; the last sweep was %s old", at, age);
 }
 
 static void fill_state(struct result *result, const struct db_status *db, int64_t now_us)
 {
-	char age[WHEN_AGE_SIZE], line[256];
+	char age[WHEN_AGE_SIZE], blocker[96] = "";
 	bool empty = db->sweeps == 0;
 	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS, age_us = when_age_us(now_us, db->last_wall_us);
-	int len;
 
 	result_bool(result, LIVE, db->live);
 	result_bool(result, BLOCKED, db->store_blocked);
@@ -148,24 +143,22 @@ static void fill_state(struct result *result, const struct db_status *db, int64_
 		result_show(result, STATE, "empty: no sweep is stored; start 'ibwire collect'", STYLE_WARNING);
 	} else if (!db->live) {
 		result_text(result, STATE, "stopped");
-		snprintf(line, sizeof(line),
-			 "stopped: no collector is running, data is %s; start 'ibwire collect'", age);
-		result_show(result, STATE, line, STYLE_WARNING);
+		result_showf(result, STATE, STYLE_WARNING,
+			     "stopped: no collector is running, data is %s; start 'ibwire collect'", age);
 	} else if (limit_us > 0 && age_us > limit_us) {
 		result_text(result, STATE, "stalled");
-		len = snprintf(line, sizeof(line), "stalled: the collector is running, but its newest sweep is "
-			"%s", age);
 		if (db->store_blocked && db->blocker_pid)
-			snprintf(line + len, sizeof(line) - (size_t)len,
-				 "; process %" PRId64 " locks the database (its -shm file)", db->blocker_pid);
+			snprintf(blocker, sizeof(blocker), "; process %" PRId64 " locks the database (its -shm file)",
+				 db->blocker_pid);
 		else if (db->store_blocked)
-			snprintf(line + len, sizeof(line) - (size_t)len,
+			snprintf(blocker, sizeof(blocker),
 				 "; another process locks the database (see lsof for its -shm file)");
-		result_show(result, STATE, line, STYLE_CRITICAL);
+		result_showf(result, STATE, STYLE_CRITICAL,
+			     "stalled: the collector is running, but its newest sweep is %s%s", age, blocker);
 	} else {
 		result_text(result, STATE, "live");
-		snprintf(line, sizeof(line), "live: the newest sweep is %s", age);
-		result_show(result, STATE, line, age_us < 0 ? STYLE_WARNING : STYLE_STRONG);
+		result_showf(result, STATE, age_us < 0 ? STYLE_WARNING : STYLE_STRONG, "live: the newest sweep is %s",
+			     age);
 	}
 }
 
@@ -175,15 +168,14 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	/* MAD rate of a single sweep over its duration, of a series over the interval. */
 	int64_t span_us = sweep->interval_us ? sweep->interval_us : sweep->duration_us;
 	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
-	char line[128];
 
 	result_integer(result, PLANNED, sweep->ports_planned);
 	result_integer(result, ASKED, sweep->ports_asked);
 	result_integer(result, ANSWERED, sweep->ports_answered);
 	result_real(result, COVERAGE, coverage);
-	snprintf(line, sizeof(line), "%" PRIu32 " of %" PRIu32 " polled (%.1f %%); %" PRIu32 " have counters",
-		 sweep->ports_answered, sweep->ports_asked, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
-	result_show(result, ANSWERED, line, sweep->ports_answered < sweep->ports_asked ? STYLE_WARNING : STYLE_PLAIN);
+	result_showf(result, ANSWERED, sweep->ports_answered < sweep->ports_asked ? STYLE_WARNING : STYLE_PLAIN,
+		     "%" PRIu32 " of %" PRIu32 " polled (%.1f %%); %" PRIu32 " have counters", sweep->ports_answered,
+		     sweep->ports_asked, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
 	result_integer(result, DURATION, sweep->duration_us);
 	if (sweep->interval_us)
 		result_real(result, INTERVAL, (double)sweep->interval_us / 1e6);
@@ -194,15 +186,14 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	result_unsigned(result, MADS_RETRIED, sweep->mads_retried);
 	result_real(result, MADS_PER_S, mads_per_s);
 	if (!sweep->interval_us && !isnan(mads_per_s)) {
-		snprintf(line, sizeof(line), "%.0f MADs/s during the sweep", mads_per_s);
-		result_show(result, MADS_PER_S, line, STYLE_PLAIN);
+		result_showf(result, MADS_PER_S, STYLE_PLAIN, "%.0f MADs/s during the sweep", mads_per_s);
 	}
 }
 
 static void fill_spread(struct result *result, struct page *page)
 {
 	const struct sweep_info *sweep = &page->db.last;
-	char all[WHEN_SIZE], node[WHEN_SIZE], line[128];
+	char all[WHEN_SIZE], node[WHEN_SIZE];
 
 	if (sweep->spread_us >= 0)
 		result_integer(result, SPREAD, sweep->spread_us);
@@ -210,24 +201,21 @@ static void fill_spread(struct result *result, struct page *page)
 		result_integer(result, NODE_SPREAD, sweep->node_spread_us);
 	if (sweep->spread_us <= 0 || sweep->node_spread_us < 0)
 		return;
-	snprintf(line, sizeof(line), "%s; within one switch %s at most", when_format_span(sweep->spread_us, all),
-		 when_format_span(sweep->node_spread_us, node));
-	result_show(result, SPREAD, line, STYLE_PLAIN);
+	result_showf(result, SPREAD, STYLE_PLAIN, "%s; within one switch %s at most",
+		     when_format_span(sweep->spread_us, all), when_format_span(sweep->node_spread_us, node));
 	show_line(page, SPREAD);
 }
 
 static void fill_unfinished(struct result *result, struct page *page)
 {
 	const struct sweep_info *sweep = &page->db.last;
-	char line[128];
 
 	if (sweep->ports_unfinished >= 0)
 		result_integer(result, UNFINISHED, sweep->ports_unfinished);
 	if (sweep->ports_unfinished <= 0)
 		return;
-	snprintf(line, sizeof(line), "%" PRId64 ": the sweep ended before they responded",
-		 sweep->ports_unfinished);
-	result_show(result, UNFINISHED, line, STYLE_WARNING);
+	result_showf(result, UNFINISHED, STYLE_WARNING, "%" PRId64 ": the sweep ended before they responded",
+		     sweep->ports_unfinished);
 	show_line(page, UNFINISHED);
 }
 
@@ -235,7 +223,7 @@ static void fill_unfinished(struct result *result, struct page *page)
 static void fill_throttled(struct result *result, struct page *page)
 {
 	const struct throttled *throttled = &page->throttled;
-	char since[WHEN_SIZE], line[WHEN_SIZE + sizeof(throttled->text) + 16];
+	char since[WHEN_SIZE];
 
 	if (!page->db.live && !page->at_us)
 		return;
@@ -243,8 +231,8 @@ static void fill_throttled(struct result *result, struct page *page)
 	if (!throttled->on)
 		return;
 	result_integer(result, THROTTLED_TIME, throttled->since_us);
-	snprintf(line, sizeof(line), "since %s: %s", when_format_local(throttled->since_us, since), throttled->text);
-	result_show(result, THROTTLED, line, STYLE_WARNING);
+	result_showf(result, THROTTLED, STYLE_WARNING, "since %s: %s", when_format_local(throttled->since_us, since),
+		     throttled->text);
 	show_line(page, THROTTLED);
 }
 
@@ -279,8 +267,6 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 	static const char *const states[] = { "not active", "discovering", "standby", "master" };
 	const char *state = sm->state < 4 ? states[sm->state] : "unknown", *name = NULL;
 	const struct fabric *fabric = view->fabric;
-	char line[NODE_NAME_SIZE + 128];
-	size_t i;
 
 	if (sm->lid)
 		result_integer(result, SM_LID, sm->lid);
@@ -288,16 +274,16 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 		result_show(result, SM, sm->lid ? "does not respond" : "none: no master is known", STYLE_CRITICAL);
 		return;
 	}
-	for (i = 0; fabric && i < fabric->port_count; i++)
+	for (size_t i = 0; fabric && i < fabric->port_count; i++)
 		if (sm->guid && fabric->ports[i].guid == sm->guid)
 			name = fabric->nodes[fabric->ports[i].node].name;
 	result_unsigned(result, SM_GUID, sm->guid);
 	result_text(result, SM_STATE, state);
 	result_integer(result, SM_PRIORITY, sm->priority);
 	result_integer(result, SM_ACT_COUNT, sm->act_count);
-	snprintf(line, sizeof(line), "%s%s0x%016" PRIx64 ", LID %u, %s, priority %u", name ? name : "",
-		 name ? ", port GUID " : "port GUID ", sm->guid, sm->lid, state, sm->priority);
-	result_show(result, SM, line, sm->state == 3 ? STYLE_PLAIN : STYLE_WARNING);
+	result_showf(result, SM, sm->state == 3 ? STYLE_PLAIN : STYLE_WARNING,
+		     "%s%s0x%016" PRIx64 ", LID %u, %s, priority %u", name ? name : "",
+		     name ? ", port GUID " : "port GUID ", sm->guid, sm->lid, state, sm->priority);
 }
 
 /* Maximum number of subnet managers listed in a table. */
@@ -318,7 +304,7 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 		if (!port_is_sm(port) || (node->type == NODE_SWITCH ? port->num != 0 : port->state < PORT_INIT) ||
 		    (sm->known && port->guid == sm->guid))
 			continue;
-		result_item(result, SM_OTHERS, node->name);
+		result_item(result, SM_OTHERS, "%s", node->name);
 		if (count++ < SMS_NAMED)
 			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", page->view.names_shown.names[port->node]);
 	}
@@ -358,7 +344,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 		}
 		if (!has)
 			continue;
-		result_item(result, list, node->name);
+		result_item(result, list, "%s", node->name);
 		if (count++ < NODES_NAMED)
 			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", view->names_shown.names[i]);
 	}
@@ -374,10 +360,8 @@ static void fill_not_polled(struct result *result, struct page *page)
 {
 	const struct fabric *fabric = page->view.fabric;
 	int64_t unplanned = 0, mirrored = 0;
-	char line[192];
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		struct port_view port;
 
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
@@ -390,10 +374,9 @@ static void fill_not_polled(struct result *result, struct page *page)
 	result_integer(result, MIRRORED, mirrored);
 	if (!unplanned && !mirrored)
 		return;
-	snprintf(line, sizeof(line),
-		 "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their "
-		 	"switch ports", unplanned + mirrored, mirrored);
-	result_show(result, NOT_ASKED, line, STYLE_PLAIN);
+	result_showf(result, NOT_ASKED, STYLE_PLAIN,
+		     "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their switch "
+		     "ports", unplanned + mirrored, mirrored);
 	show_line(page, NOT_ASKED);
 }
 
@@ -404,15 +387,13 @@ static void fill_not_polled(struct result *result, struct page *page)
 static void fill_no_peer(struct result *result, struct page *page)
 {
 	int64_t count = (int64_t)fabric_count_unidentified(page->view.fabric);
-	char line[160];
 
 	result_integer(result, NO_PEER, count);
 	if (!count)
 		return;
-	snprintf(line, sizeof(line),
-		 "%" PRId64 " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
-		 	"(--security-keys)", count);
-	result_show(result, NO_PEER, line, STYLE_WARNING);
+	result_showf(result, NO_PEER, STYLE_WARNING,
+		     "%" PRId64 " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
+		     "(--security-keys)", count);
 	show_line(page, NO_PEER);
 }
 
@@ -420,14 +401,12 @@ static void fill_fabric(struct result *result, const struct view *view, const st
 {
 	const struct fabric *fabric = view->fabric;
 	int64_t switches = 0, hcas = 0, links = 0, active = 0, down = 0;
-	char line[128];
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		switches += fabric->nodes[i].type == NODE_SWITCH;
 		hcas += fabric->nodes[i].type == NODE_CA && !node_is_aggregation(&fabric->nodes[i]);
 	}
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		down += port_is_pollable(fabric, port) && port->state == PORT_DOWN;
@@ -442,10 +421,10 @@ static void fill_fabric(struct result *result, const struct view *view, const st
 	result_integer(result, LINKS, links);
 	result_integer(result, LINKS_UP, active);
 	result_integer(result, PORTS_DOWN, down);
-	snprintf(line, sizeof(line), "%zu: %" PRId64 " switches, %" PRId64 " HCAs", fabric->node_count, switches, hcas);
-	result_show(result, NODES, line, STYLE_PLAIN);
-	snprintf(line, sizeof(line), "%" PRId64 ", %" PRId64 " of them active", links, active);
-	result_show(result, LINKS, line, active < links ? STYLE_WARNING : STYLE_PLAIN);
+	result_showf(result, NODES, STYLE_PLAIN, "%zu: %" PRId64 " switches, %" PRId64 " HCAs", fabric->node_count,
+		     switches, hcas);
+	result_showf(result, LINKS, active < links ? STYLE_WARNING : STYLE_PLAIN,
+		     "%" PRId64 ", %" PRId64 " of them active", links, active);
 	fill_node_list(result, view, SILENT_NODES, SILENT, WORD_SILENT, NULL, STYLE_CRITICAL);
 	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, locked, STYLE_WARNING);
 }
@@ -494,20 +473,16 @@ static void fill(struct result *result, const struct options *options, struct pa
 
 static int print_status(const struct options *options, struct page *page, struct error *err)
 {
-	struct result_options output = options_result(options);
 	struct result *result;
 	int code;
 
-	output.record = output.format != RESULT_CSV;
 	memcpy(page->columns, status_columns, sizeof(status_columns));
-	code = result_create(stdout, &output, page->columns, COLUMN_COUNT, &result, err);
+	code = output_begin(options, true, page->columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	fill(result, options, page);
 	result_end_row(result);
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 /* Load the sweep of that time; an empty database is not an error. */
@@ -544,8 +519,7 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 	struct page page = { 0 };
 	struct options options;
 	char path[4096];
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, clock_wall_us(clock_system()),
-				 &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -31,7 +31,7 @@ static void set_answered(int64_t answered, int64_t asked)
 	assert_int_equal(check_integer(db_path, sql), SWEEPS);
 }
 
-/* The database has no finding; three ports were silent in a sweep. */
+/* No finding is open; three ports did not respond in a sweep. */
 static void health_mentions_unresponsive_ports_without_findings(void **state)
 {
 	const struct sweep *sweep = &model->sweep;
@@ -59,7 +59,7 @@ static void set_label(int64_t wall_us)
 	assert_int_equal(check_integer(db_path, sql), SWEEPS);
 }
 
-/* As after a clock was put back: the newest sweep is of three hours from now. */
+/* A clock was set back: the newest sweep is labelled three hours in the future. */
 static void a_sweep_in_the_future_has_no_age(void **state)
 {
 	struct error err = { 0 };
@@ -88,7 +88,7 @@ static void a_sweep_in_the_future_has_no_age(void **state)
 	set_label(model->sweep.wall_us);
 }
 
-/* All kinds are rows, one is one row, with the same keys; a table is for people, and has lines for one. */
+/* JSON and CSV have one row per kind with all keys; a table has one line per property. */
 static void health_explains_kinds_in_every_format(void **state)
 {
 	json_t *all = run_json("health|--explain|all");
@@ -129,7 +129,6 @@ static void status_matches_the_newest_sweep(void **state)
 
 	(void)state;
 	assert_true(json_is_object(status));
-	/* No process holds it. */
 	assert_text(status, "state", "stopped");
 	assert_true(json_is_false(json_object_get(status, "live")));
 	assert_true(json_is_null(json_object_get(status, "collector_pid")));
@@ -151,10 +150,9 @@ static void status_counts_ports_by_status(void **state)
 {
 	json_t *status = run_json("status"), *rows = run_json("ports");
 	int64_t unplanned = 0, mirrored = 0;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < json_array_size(rows); i++) {
+	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const char *word = json_string_value(json_object_get(json_array_get(rows, i), "status"));
 
 		unplanned += !strcmp(word, "unplanned");
@@ -195,7 +193,7 @@ static void status_names_the_process_that_locks_the_database(void **state)
 	snprintf(sql, sizeof(sql), "UPDATE sweep SET wall_us = wall_us - (SELECT max(wall_us) FROM sweep)"
 		 " + (strftime('%%s', 'now') - 3600) * 1000000 RETURNING 1");
 	assert_int_equal(check_integer(db_path, sql), 1);
-	/* As a collector's connection does, it keeps the log's index: no reader has to rebuild it behind the lock. */
+	/* An open connection keeps the index of the WAL, as that of a collector does. */
 	assert_int_equal(reader_open(db_path, &collector, NULL), 0);
 	assert_int_equal(reader_status(collector, &status, NULL), 0);
 	assert_int_equal(lock_take(db_path, &lock, NULL), 0);
@@ -204,7 +202,7 @@ static void status_names_the_process_that_locks_the_database(void **state)
 	assert_null(strstr(output, "locks the database"));
 	free(output);
 	snprintf(words, sizeof(words), "%s-shm", db_path);
-	/* From the byte that a writer of the log locks. */
+	/* The byte that a writer of the WAL locks. */
 	child = check_lock_in_child(words, 120);
 	snprintf(words, sizeof(words), "; process %lld locks the database (its -shm file)", (long long)child);
 	assert_int_equal(run("status", &output, NULL), 0);

@@ -29,9 +29,8 @@ static char path[96];
 static uint8_t some_port(const struct fabric *fabric, uint32_t node)
 {
 	const struct node *which = &fabric->nodes[node];
-	unsigned tries;
 
-	for (tries = 0; tries < 8; tries++) {
+	for (unsigned tries = 0; tries < 8; tries++) {
 		const struct port *port = &fabric->ports[which->first_port + model_random(tabled, which->ports)];
 
 		if (port->peer != FABRIC_NONE && port->num > 0)
@@ -43,18 +42,16 @@ static uint8_t some_port(const struct fabric *fabric, uint32_t node)
 static void change_tables(const struct fabric *fabric, struct routes *routes, struct route_block *blocks, size_t *count)
 {
 	uint8_t ports[ROUTES_BLOCK];
-	uint32_t node;
-	unsigned block, i;
 
-	for (node = 0; node < fabric->node_count; node++) {
+	for (uint32_t node = 0; node < fabric->node_count; node++) {
 		uint64_t guid = fabric->nodes[node].guid;
 
 		if (fabric->nodes[node].type != NODE_SWITCH || model_random(tabled, 3) == 0)
 			continue;
-		for (block = 0; block < ROUTES_BLOCKS; block += 1 + (unsigned)model_random(tabled, 3)) {
+		for (unsigned block = 0; block < ROUTES_BLOCKS; block += 1 + (unsigned)model_random(tabled, 3)) {
 			if (*count == CHANGES_MOST)
 				return;
-			for (i = 0; i < ROUTES_BLOCK; i++)
+			for (unsigned i = 0; i < ROUTES_BLOCK; i++)
 				ports[i] = some_port(fabric, node);
 			assert_int_equal(routes_set_block(routes, guid, block, ports, NULL, NULL), 0);
 			blocks[(*count)++] = (struct route_block){ guid, (uint16_t)block };
@@ -96,10 +93,8 @@ static int make_tables(void **state)
 
 static int remove_tables(void **state)
 {
-	int i;
-
 	use_database(NULL);
-	for (i = 0; i < STEPS; i++)
+	for (int i = 0; i < STEPS; i++)
 		routes_done(&tables[i]);
 	model_destroy(tabled);
 	return remove_database(state);
@@ -125,10 +120,9 @@ static uint32_t some_end(const struct fabric *fabric, char ret[64])
 static void check_rows(const json_t *rows, const struct fabric *fabric, const struct route_trace *trace)
 {
 	const json_t *row = NULL;
-	unsigned i;
 
 	assert_int_equal(json_array_size(rows), trace->hops ? trace->hops : 1);
-	for (i = 0; i < json_array_size(rows); i++) {
+	for (unsigned i = 0; i < json_array_size(rows); i++) {
 		row = json_array_get(rows, i);
 		assert_text(row, "route", route_end_name(trace->end));
 		assert_int_equal(guid_of(row, "route_node_guid"), fabric->nodes[trace->at].guid);
@@ -188,10 +182,9 @@ static void table_ends_with_the_route_result(void **state)
 		[ROUTE_DOWN] = "link down: ", [ROUTE_LOOP] = "loop: ", [ROUTE_WRONG_END] = "wrong end: ",
 	};
 	struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
-	unsigned i;
 
 	(void)state;
-	for (i = 0; i < 200; i++) {
+	for (unsigned i = 0; i < 200; i++) {
 		char from_typed[64], to_typed[64], line[512], *output;
 		uint32_t from = some_end(fabric, from_typed), to = some_end(fabric, to_typed);
 		struct error err = { 0 };
@@ -213,10 +206,9 @@ static void route_accepts_a_lid(void **state)
 {
 	struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
 	unsigned checked = 0;
-	uint32_t i, k;
 
 	(void)state;
-	for (i = 0; i < fabric->port_count && checked < 20; i++) {
+	for (uint32_t i = 0; i < fabric->port_count && checked < 20; i++) {
 		const struct port *port = &fabric->ports[i];
 		uint16_t lid = fabric_port_lid(fabric, port);
 		char typed[64], line[512], *output;
@@ -226,7 +218,7 @@ static void route_accepts_a_lid(void **state)
 		if ((is_switch(fabric, i) && port->num > 0) || !lid)
 			continue;
 		/* The model assigns random LIDs: only a unique one identifies a port. */
-		for (k = 0; k < fabric->port_count; k++) {
+		for (uint32_t k = 0; k < fabric->port_count; k++) {
 			const struct port *other = &fabric->ports[k];
 			uint16_t base = fabric_port_lid(fabric, other);
 
@@ -257,10 +249,9 @@ static void invalid_end_point_is_one_error_line(void **state)
 	char line[256], *output;
 	struct error err = { 0 };
 	uint32_t i;
-	size_t k;
 
 	(void)state;
-	for (k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
 		assert_int_equal(run(lines[k], &output, &err), ERR_USAGE);
 		assert_true(*err.text && !strchr(err.text, '\n') && !*output);
 		free(output);

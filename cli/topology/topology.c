@@ -3,11 +3,9 @@
 #include "cli/topology/topology.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,42 +21,28 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-static int write_all(int fd, const char *chars, size_t len)
-{
-	while (len) {
-		ssize_t done = write(fd, chars, len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		chars += done;
-		len -= (size_t)done;
-	}
-	return 0;
-}
-
 /* Write a temporary file and rename it: a full disk does not damage an existing baseline. */
 static int write_file(const char *path, const struct text *text, struct error *err)
 {
-	struct text beside = { 0 };
-	int fd, failure;
+	struct text name = { 0 };
+	FILE *file;
+	int failure = 0;
 
-	text_appendf(&beside, "%s.new", path);
-	if (text_failed(&beside))
+	text_appendf(&name, "%s.new", path);
+	if (text_failed(&name))
 		return err_nomem(err);
-	fd = open(beside.chars, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	failure = fd < 0 ? -errno : write_all(fd, text->chars, text->len);
-	if (fd >= 0 && failure == 0 && fsync(fd) < 0 && errno != EINVAL)
-		failure = -errno;
-	if (fd >= 0 && close(fd) < 0 && failure == 0)
-		failure = -errno;
-	if (failure == 0 && rename(beside.chars, path) < 0)
-		failure = -errno;
-	if (failure && fd >= 0)
-		unlink(beside.chars);
-	text_done(&beside);
-	return failure ? err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(-failure)) : 0;
+	file = fopen(name.chars, "we");
+	if (!file || fwrite(text->chars, 1, text->len, file) != text->len || fflush(file) ||
+	    (fsync(fileno(file)) < 0 && errno != EINVAL))
+		failure = errno;
+	if (file && fclose(file) && !failure)
+		failure = errno;
+	if (!failure && rename(name.chars, path) < 0)
+		failure = errno;
+	if (failure && file)
+		unlink(name.chars);
+	text_done(&name);
+	return failure ? err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(failure)) : 0;
 }
 
 int topology_save(const struct topology *topology, const char *path, struct error *err)
@@ -214,10 +198,10 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 		TOPOLOGY_SOURCE_OPTIONS(options),
 		{ "summary", 's', OPTION_FLAG, NULL, "show: print only the summary", &options.summary, 0 },
 		{ "hosts", 0, OPTION_FLAG, NULL, "dot: include hosts", &options.hosts, 0 },
-		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+		{ 0 },
 	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
-				 clock_wall_us(clock_system()), &options.common, err), i;
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, &options.common,
+				 err), i;
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -19,16 +19,14 @@ enum { CHANGE, NODE_PORT, PEER_PORT, NODE, GUID, PORT, PEER, PEER_GUID, PEER_NUM
 
 static const struct column columns[COLUMN_COUNT] = {
 	[CHANGE] = { .key = "change", .title = "CHANGE", .kind = COLUMN_TEXT },
-	[NODE_PORT] = { .title = "NODE OR PORT", .kind = COLUMN_TEXT,
-			.flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[PEER_PORT] = { .title = "PEER", .kind = COLUMN_TEXT,
-			.flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
-	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
-	[PEER_NUM] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[NODE_PORT] = { .title = "NODE OR PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[PEER_PORT] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[PEER_NUM] = { .key = "peer_port", .kind = COLUMN_INTEGER },
 	[WAS] = { .key = "was", .title = "WAS", .kind = COLUMN_TEXT },
 	[NOW] = { .key = "now", .title = "NOW", .kind = COLUMN_TEXT },
 };
@@ -105,9 +103,7 @@ static void put_link(struct differ *differ, const char *change, const struct fab
 
 static void put_nodes(struct differ *differ, const char *change, const struct fabric *from, const struct fabric *in)
 {
-	uint32_t i;
-
-	for (i = 0; i < from->node_count && differ->more; i++)
+	for (uint32_t i = 0; i < from->node_count && differ->more; i++)
 		if (fabric_find_node(in, from->nodes[i].guid) == FABRIC_NONE)
 			put_node(differ, change, from, i);
 }
@@ -136,12 +132,10 @@ static bool same_rate(const struct port *a, const struct port *b)
 
 static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
 {
-	uint32_t i;
-
-	for (i = 0; i < before->port_count && differ->more; i++)
+	for (uint32_t i = 0; i < before->port_count && differ->more; i++)
 		if (is_linked(before, &before->ports[i]) && i < before->ports[i].peer && !same_link(before, i, after))
 			put_link(differ, "link-removed", before, i, &before->ports[i], NULL);
-	for (i = 0; i < after->port_count && differ->more; i++) {
+	for (uint32_t i = 0; i < after->port_count && differ->more; i++) {
 		const struct port *port = &after->ports[i], *was;
 
 		if (!is_linked(after, port) || i > port->peer)
@@ -157,7 +151,6 @@ static void put_links(struct differ *differ, const struct fabric *before, const 
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err)
 {
-	struct result_options output = options_result(&options->common);
 	const struct name_map *names = topology->names ? topology->names : topology->view.names;
 	struct differ differ = { .more = true };
 	struct fabric *before;
@@ -165,15 +158,14 @@ int topology_diff(const struct topology_options *options, const struct topology 
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &output, columns, COLUMN_COUNT, &differ.result, err);
+	code = output_begin(&options->common, false, columns, COLUMN_COUNT, &differ.result, err);
 	if (code == 0) {
 		put_nodes(&differ, "node-removed", before, topology->fabric);
 		put_nodes(&differ, "node-added", topology->fabric, before);
 		put_links(&differ, before, topology->fabric);
 		if (!differ.changes)
 			result_note(differ.result, "no difference");
-		code = result_finish(differ.result, err);
-		result_destroy(differ.result);
+		code = output_end(differ.result, 0, err);
 	}
 	fabric_destroy(before);
 	return code < 0 ? code : differ.changes > 0;

@@ -87,13 +87,11 @@ static void fill_row(struct matrix *matrix, uint32_t row)
 
 static int fill_set(struct matrix *matrix, uint32_t number)
 {
-	uint32_t i;
-
 	matrix->row_count = matrix->column_count = 0;
-	for (i = 0; i < matrix->low_count; i++)
+	for (uint32_t i = 0; i < matrix->low_count; i++)
 		if (matrix->set[matrix->lows[i]] == number)
 			matrix->row_nodes[matrix->row_count++] = matrix->lows[i];
-	for (i = 0; i < matrix->high_count; i++) {
+	for (uint32_t i = 0; i < matrix->high_count; i++) {
 		if (matrix->set[matrix->highs[i]] != number)
 			continue;
 		matrix->column[matrix->highs[i]] = matrix->column_count;
@@ -103,7 +101,7 @@ static int fill_set(struct matrix *matrix, uint32_t number)
 	matrix->rows = malloc((size_t)matrix->row_count * matrix->column_count + 1);
 	if (!matrix->rows)
 		return -1;
-	for (i = 0; i < matrix->row_count; i++)
+	for (uint32_t i = 0; i < matrix->row_count; i++)
 		fill_row(matrix, i);
 	return 0;
 }
@@ -164,39 +162,43 @@ static uint32_t count_alike(const struct matrix *matrix, uint32_t row)
 	return i - row;
 }
 
+/* Append the label of @alike rows from @row on. Return: its columns. */
+static size_t append_row_label(const struct matrix *matrix, uint32_t row, uint32_t alike, struct text *label)
+{
+	text_clear(label);
+	topology_range(label, matrix->topology->shown.names[matrix->row_nodes[row]],
+		       matrix->topology->shown.names[matrix->row_nodes[row + alike - 1]], alike);
+	return text_columns(text_chars(label));
+}
+
 static void append_rows(const struct matrix *matrix, struct text *text, unsigned label_columns)
 {
+	struct text label = { 0 };
 	uint32_t i, alike;
 
 	for (i = 0; i < matrix->row_count; i += alike) {
-		struct text label = { 0 };
-
 		alike = count_alike(matrix, i);
-		topology_range(&label, matrix->topology->shown.names[matrix->row_nodes[i]],
-			       matrix->topology->shown.names[matrix->row_nodes[i + alike - 1]], alike);
+		append_row_label(matrix, i, alike, &label);
 		append_label(text, text_chars(&label), label_columns);
 		text_append_bytes(text, matrix->rows + (size_t)i * matrix->column_count, matrix->column_count);
 		text_append(text, "\n");
-		text->failed |= text_failed(&label);
-		text_done(&label);
 	}
+	text->failed |= text_failed(&label);
+	text_done(&label);
 }
 
 static unsigned widest_label(const struct matrix *matrix)
 {
+	struct text label = { 0 };
+	size_t widest = 0, columns;
 	uint32_t i, alike;
-	size_t widest = 0;
 
 	for (i = 0; i < matrix->row_count; i += alike) {
-		struct text label = { 0 };
-
 		alike = count_alike(matrix, i);
-		topology_range(&label, matrix->topology->shown.names[matrix->row_nodes[i]],
-			       matrix->topology->shown.names[matrix->row_nodes[i + alike - 1]], alike);
-		if (text_columns(text_chars(&label)) > widest)
-			widest = text_columns(text_chars(&label));
-		text_done(&label);
+		columns = append_row_label(matrix, i, alike, &label);
+		widest = columns > widest ? columns : widest;
 	}
+	text_done(&label);
 	return widest < LABEL_MAX ? (unsigned)widest : LABEL_MAX;
 }
 
@@ -265,8 +267,6 @@ static void append_tier(const struct topology *topology, unsigned tier, unsigned
 
 void topology_matrix(const struct topology *topology, unsigned width, struct text *text)
 {
-	unsigned tier;
-
-	for (tier = 1; tier < topology->shape->tier_count; tier++)
+	for (unsigned tier = 1; tier < topology->shape->tier_count; tier++)
 		append_tier(topology, tier, width, text);
 }

@@ -24,46 +24,42 @@ enum {
 	TO_ERRORS, ERRORS_UNKNOWN, TO_ERRORS_UNKNOWN, WINDOW, AGE, LID, ROUTE, ROUTE_GUID, ROUTE_NODE, COLUMN_COUNT,
 };
 
-#define DATA_ONLY COLUMN_NO_TABLE
-
 static const struct column route_columns[COLUMN_COUNT] = {
-	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[TIME] = { .key = "time", .kind = COLUMN_TIME },
 	[HOP] = { .key = "hop", .title = "HOP", .kind = COLUMN_INTEGER },
-	[FROM_NODE_PORT] = { .title = "OUT OF", .kind = COLUMN_TEXT,
-			     .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[FROM_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[FROM_NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[FROM_PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[TO_NODE_PORT] = { .title = "INTO", .kind = COLUMN_TEXT,
-			   .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
-	[TO_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[TO_NODE] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[TO_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[FROM_NODE_PORT] = { .title = "OUT OF", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[FROM_GUID] = { .key = "node_guid", .kind = COLUMN_GUID },
+	[FROM_NODE] = { .key = "node", .kind = COLUMN_TEXT },
+	[FROM_PORT] = { .key = "port", .kind = COLUMN_INTEGER },
+	[TO_NODE_PORT] = { .title = "INTO", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[TO_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID },
+	[TO_NODE] = { .key = "peer", .kind = COLUMN_TEXT },
+	[TO_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER },
 	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .priority = 8 },
-	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
-	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS, .flags = DATA_ONLY },
+	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .priority = 3 },
+	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT },
+	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT },
+	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS },
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
-	[TO_STATUS] = { .key = "peer_status", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[TO_STATUS] = { .key = "peer_status", .kind = COLUMN_TEXT },
 	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 6 },
 	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
-	[BACK] = { .key = "rcv_bytes_per_s", .kind = COLUMN_RATE, .flags = DATA_ONLY },
+	[BACK] = { .key = "rcv_bytes_per_s", .kind = COLUMN_RATE },
 	[BACK_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT, .priority = 4 },
 	[STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 5 },
-	[BACK_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[BACK_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT },
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
 		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
 	[TO_ERRORS] = { .key = "peer_errors", .title = "ERRORS INTO", .kind = COLUMN_OBJECT,
 			.flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 2 },
-	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
-	[TO_ERRORS_UNKNOWN] = { .key = "peer_errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
-	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S, .flags = DATA_ONLY },
+	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST },
+	[TO_ERRORS_UNKNOWN] = { .key = "peer_errors_unknown", .kind = COLUMN_LIST },
+	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S },
 	[AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 7 },
-	[LID] = { .key = "lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[ROUTE] = { .key = "route", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[ROUTE_GUID] = { .key = "route_node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
-	[ROUTE_NODE] = { .key = "route_node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[LID] = { .key = "lid", .kind = COLUMN_INTEGER },
+	[ROUTE] = { .key = "route", .kind = COLUMN_TEXT },
+	[ROUTE_GUID] = { .key = "route_node_guid", .kind = COLUMN_GUID },
+	[ROUTE_NODE] = { .key = "route_node", .kind = COLUMN_TEXT },
 };
 
 /* One end of a route: a port, and the given LID or 0. */
@@ -89,11 +85,10 @@ static int find_lid(const struct fabric *fabric, const char *typed, struct end *
 {
 	char *rest;
 	unsigned long lid = strtoul(typed, &rest, 0);
-	uint32_t i;
 
 	if (*rest || !isdigit((unsigned char)*typed))
 		return ERR_USAGE;
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		if (!has_lid(fabric, &fabric->ports[i], lid))
 			continue;
 		*ret = (struct end){ i, (uint16_t)lid };
@@ -152,7 +147,6 @@ static int find_end(const struct view *view, char *typed, struct end *ret, struc
 	struct selection selection;
 	struct error as_name = { 0 }, as_lid = { 0 };
 	int code = selection_init(&selection, fabric, &typed, 1, &as_name);
-	uint32_t i;
 
 	*ret = (struct end){ FABRIC_NONE, 0 };
 	if (code < 0) {
@@ -160,10 +154,10 @@ static int find_end(const struct view *view, char *typed, struct end *ret, struc
 			return 0;
 		return err_set(err, code, "%s", as_lid.code ? as_lid.text : as_name.text);
 	}
-	for (i = 0; i < fabric->port_count && ret->port == FABRIC_NONE; i++)
+	for (uint32_t i = 0; i < fabric->port_count && ret->port == FABRIC_NONE; i++)
 		if (selection.named[i])
 			ret->port = i;
-	for (i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
+	for (uint32_t i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
 		if (selection.nodes[i])
 			code = port_of_node(view, i, &ret->port, err);
 	selection_done(&selection);
@@ -243,9 +237,7 @@ static bool put_hop(struct result *result, const struct view *view, const struct
 static void put_hops(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid,
 		     bool data)
 {
-	unsigned hop;
-
-	for (hop = 0; hop < trace->hops; hop++)
+	for (unsigned hop = 0; hop < trace->hops; hop++)
 		if (!put_hop(result, view, trace, hop, lid))
 			return;
 	if (trace->hops || !data)
@@ -315,8 +307,7 @@ static int not_known(const struct view *view, const struct route_trace *trace, c
 		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
 			       view->names_shown.names[view->fabric->ports[to->port].node]);
 	if (trace->hops == ROUTE_HOPS_MAX)
-		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed "
-			"further",
+		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed further",
 			       ROUTE_HOPS_MAX);
 	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read before this time (ibwire "
 		"collect --routes)", view->names_shown.names[trace->at]);

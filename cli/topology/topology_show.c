@@ -44,9 +44,8 @@ static void put_switch(struct result *result, const struct topology *topology, u
 	const struct shape *shape = topology->shape;
 	const struct node *self = &topology->fabric->nodes[node];
 	int64_t hcas = 0, down = 0, up = 0, up_active = 0, up_expected;
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint8_t way = shape->ports[i].way;
 
 		hcas += way == WAY_HOST;
@@ -79,14 +78,13 @@ static void put_hca(struct result *result, const struct topology *topology, uint
 {
 	const struct shape *shape = topology->shape;
 	const struct node *self = &topology->fabric->nodes[node];
-	uint32_t i;
 
 	if (shape->nodes[node].host != SHAPE_NONE)
 		result_text(result, HOST, shape->hosts[shape->nodes[node].host].name);
 	result_empty(result, RAILS);
-	for (i = self->first_port; i < self->first_port + self->ports; i++)
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++)
 		if (shape->ports[i].rail != SHAPE_NONE)
-			result_item(result, RAILS, shape->rails[shape->ports[i].rail].name);
+			result_item(result, RAILS, "%s", shape->rails[shape->ports[i].rail].name);
 }
 
 static bool put_node(struct result *result, const struct topology *topology, uint32_t node)
@@ -107,20 +105,17 @@ static bool put_node(struct result *result, const struct topology *topology, uin
 	return result_end_row(result);
 }
 
-static int put_nodes(const struct topology *topology, const struct result_options *output, struct error *err)
+static int put_nodes(const struct topology_options *options, const struct topology *topology, struct error *err)
 {
 	struct result *result;
-	uint32_t i;
-	int code = result_create(stdout, output, node_columns, COLUMN_COUNT, &result, err);
+	int code = output_begin(&options->common, false, node_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;
-	for (i = 0; i < topology->fabric->node_count; i++)
+	for (uint32_t i = 0; i < topology->fabric->node_count; i++)
 		if (!put_node(result, topology, i))
 			break;
-	code = result_finish(result, err);
-	result_destroy(result);
-	return code;
+	return output_end(result, 0, err);
 }
 
 enum {
@@ -155,46 +150,36 @@ static const struct column summary_columns[S_COUNT] = {
 	[S_MISWIRED] = { .key = "rail_miswired", .kind = COLUMN_LIST },
 };
 
-/*
- * Lists of texts such as "leaf01 - spine02: 1 of 2"; the texts are borrowed until the end of the
- * row.
- */
-static void put_lists(struct result *result, const struct topology *topology, struct text *texts)
+static void put_lists(struct result *result, const struct topology *topology)
 {
 	const struct shape *shape = topology->shape;
 	const struct fabric *fabric = topology->fabric;
 	char name[512], peer[512];
-	size_t i, used = 0;
 
 	result_empty(result, S_RAILS);
 	result_empty(result, S_MISSING);
 	result_empty(result, S_SLOW);
 	result_empty(result, S_MISWIRED);
-	for (i = 0; i < shape->rail_count; i++)
+	for (size_t i = 0; i < shape->rail_count; i++)
 		if (shape->rails[i].class == CLASS_COMPUTE)
-			result_item(result, S_RAILS, shape->rails[i].name);
-	for (i = 0; i < shape->missing_count; i++, used++) {
-		text_appendf(&texts[used], "%s - %s: %u of %u", fabric->nodes[shape->missing[i].low].name,
-			     fabric->nodes[shape->missing[i].high].name, shape->missing[i].links,
-			     shape->missing[i].expected);
-		result_item(result, S_MISSING, result_chars(result, &texts[used]));
-	}
-	for (i = 0; i < shape->slow_count; i++, used++) {
-		text_appendf(&texts[used], "%s - %s: %.0f of %.0f Gb/s",
-			     shape_port_name(shape, shape->slow[i].port, name, sizeof(name)),
-			     shape_port_name(shape, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
-			     (double)shape->slow[i].bits_per_s / 1e9, (double)shape->slow[i].expected_bits_per_s / 1e9);
-		result_item(result, S_SLOW, result_chars(result, &texts[used]));
-	}
-	for (i = 0; i < shape->miswired_count; i++, used++) {
+			result_item(result, S_RAILS, "%s", shape->rails[i].name);
+	for (size_t i = 0; i < shape->missing_count; i++)
+		result_item(result, S_MISSING, "%s - %s: %u of %u", fabric->nodes[shape->missing[i].low].name,
+			    fabric->nodes[shape->missing[i].high].name, shape->missing[i].links,
+			    shape->missing[i].expected);
+	for (size_t i = 0; i < shape->slow_count; i++)
+		result_item(result, S_SLOW, "%s - %s: %.0f of %.0f Gb/s",
+			    shape_port_name(shape, shape->slow[i].port, name, sizeof(name)),
+			    shape_port_name(shape, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
+			    (double)shape->slow[i].bits_per_s / 1e9, (double)shape->slow[i].expected_bits_per_s / 1e9);
+	for (size_t i = 0; i < shape->miswired_count; i++) {
 		uint32_t port = shape->miswired[i].port;
 
-		text_appendf(&texts[used], "%s (rail %s) is on %s (rail %s)",
-			     shape_port_name(shape, port, name, sizeof(name)),
-			     shape->rails[shape->ports[port].rail].name,
-			     shape_port_name(shape, fabric->ports[port].peer, peer, sizeof(peer)),
-			     shape->rails[shape->miswired[i].leaf_rail].name);
-		result_item(result, S_MISWIRED, result_chars(result, &texts[used]));
+		result_item(result, S_MISWIRED, "%s (rail %s) is on %s (rail %s)",
+			    shape_port_name(shape, port, name, sizeof(name)),
+			    shape->rails[shape->ports[port].rail].name,
+			    shape_port_name(shape, fabric->ports[port].peer, peer, sizeof(peer)),
+			    shape->rails[shape->miswired[i].leaf_rail].name);
 	}
 }
 
@@ -202,14 +187,13 @@ static void put_sums(struct result *result, const struct topology *topology)
 {
 	const struct shape *shape = topology->shape;
 	int64_t switches = 0, hcas = 0, up = 0, up_active = 0;
-	size_t i;
 
-	for (i = 0; i <= SHAPE_TIERS_MAX; i++) {
+	for (size_t i = 0; i <= SHAPE_TIERS_MAX; i++) {
 		switches += shape->tiers[i].switches;
 		up += shape->tiers[i].links_up;
 		up_active += shape->tiers[i].links_up_active;
 	}
-	for (i = 0; i < shape->host_count; i++)
+	for (size_t i = 0; i < shape->host_count; i++)
 		hcas += shape->hosts[i].count;
 	if (topology->wall_us)
 		result_integer(result, S_TIME, topology->wall_us);
@@ -237,29 +221,17 @@ static void put_sums(struct result *result, const struct topology *topology)
 	result_integer(result, S_EMPTY, shape->empty_leaves);
 }
 
-static int put_summary(const struct topology *topology, struct result_options *output, struct error *err)
+static int put_summary(const struct topology_options *options, const struct topology *topology, struct error *err)
 {
-	const struct shape *shape = topology->shape;
-	size_t count = shape->missing_count + shape->slow_count + shape->miswired_count, i;
-	struct text *texts = calloc(count + 1, sizeof(*texts));
 	struct result *result;
-	int code;
+	int code = output_begin(&options->common, true, summary_columns, S_COUNT, &result, err);
 
-	if (!texts)
-		return err_nomem(err);
-	output->record = true;
-	code = result_create(stdout, output, summary_columns, S_COUNT, &result, err);
-	if (code == 0) {
-		put_sums(result, topology);
-		put_lists(result, topology, texts);
-		result_end_row(result);
-		code = result_finish(result, err);
-		result_destroy(result);
-	}
-	for (i = 0; i < count; i++)
-		text_done(&texts[i]);
-	free(texts);
-	return code;
+	if (code < 0)
+		return code;
+	put_sums(result, topology);
+	put_lists(result, topology);
+	result_end_row(result);
+	return output_end(result, 0, err);
 }
 
 static int print_text(const struct topology_options *options, const struct topology *topology, unsigned width,
@@ -282,7 +254,5 @@ int topology_show(const struct topology_options *options, const struct topology 
 
 	if (output.format == RESULT_TABLE)
 		return print_text(options, topology, output.width, err);
-	if (options->summary)
-		return put_summary(topology, &output, err);
-	return put_nodes(topology, &output, err);
+	return (options->summary ? put_summary : put_nodes)(options, topology, err);
 }

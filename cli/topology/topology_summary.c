@@ -49,9 +49,8 @@ static void append_hosts(const struct topology *topology, struct text *text)
 static void append_tiers(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
-	unsigned tier;
 
-	for (tier = shape->tier_count; tier > 0; tier--) {
+	for (unsigned tier = shape->tier_count; tier > 0; tier--) {
 		const struct shape_tier *sums = &shape->tiers[tier];
 
 		text_appendf(text, "tier %u: %u switch%s", tier, sums->switches, sums->switches == 1 ? "" : "es");
@@ -118,19 +117,17 @@ static void append_more(struct text *text, size_t count)
 static void append_cables(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
-	size_t i;
 
 	if (shape->missing_count)
-		text_appendf(text, "switch pairs with missing cables: %zu\n",
-			     shape->missing_count);
-	for (i = 0; i < shape->missing_count && i < LIST_MAX; i++)
+		text_appendf(text, "switch pairs with missing cables: %zu\n", shape->missing_count);
+	for (size_t i = 0; i < shape->missing_count && i < LIST_MAX; i++)
 		text_appendf(text, "  %s - %s: %u of %u\n", shown(topology, shape->missing[i].low),
 			     shown(topology, shape->missing[i].high), shape->missing[i].links,
 			     shape->missing[i].expected);
 	append_more(text, shape->missing_count);
 	if (shape->slow_count)
 		text_appendf(text, "links slower than their neighbours: %zu\n", shape->slow_count);
-	for (i = 0; i < shape->slow_count && i < LIST_MAX; i++) {
+	for (size_t i = 0; i < shape->slow_count && i < LIST_MAX; i++) {
 		const struct port *port = &topology->fabric->ports[shape->slow[i].port];
 		const struct port *peer = &topology->fabric->ports[port->peer];
 
@@ -147,11 +144,10 @@ static void append_cables(const struct topology *topology, struct text *text)
 static void append_miswired(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
-	size_t i;
 
 	if (shape->miswired_count)
 		text_appendf(text, "HCA ports connected to a leaf of another rail: %zu\n", shape->miswired_count);
-	for (i = 0; i < shape->miswired_count && i < LIST_MAX; i++) {
+	for (size_t i = 0; i < shape->miswired_count && i < LIST_MAX; i++) {
 		const struct shape_miswired *miswired = &shape->miswired[i];
 		const struct port *port = &topology->fabric->ports[miswired->port];
 

@@ -132,9 +132,8 @@ static struct kind kind_of(const struct topology *topology, uint32_t node)
 	const struct shape *shape = topology->shape;
 	const struct node *self = &topology->fabric->nodes[node];
 	struct kind kind = { 0 };
-	uint32_t i;
 
-	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		const struct port *port = &topology->fabric->ports[i];
 		uint32_t peer;
 

@@ -111,7 +111,7 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 			STAGE_END_US - 10 * MINUTE_US + INTERVAL_US);
 	check_moment(&stage);
 	stage_keys(&stage, "tlast tuesday\r");
-	stage_expect("is no time");
+	stage_expect("is not a time");
 	/* It can be mended, or left. */
 	stage_expect("last tuesday_");
 	stage_key(&stage, KEY_ESCAPE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Throttling state from random events. */
-#include "cli/status/throttled.h"
+#include "cli/lib/event_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * event_state.h - states that follow from the events of the last collector: locked nodes, throttling
+ *
+ * The newest event since the collector start decides. A collector starts at the full rate and
+ * detects locked nodes within three sweeps.
+ */
+#ifndef IBWIRE_CLI_EVENT_STATE_H
+#define IBWIRE_CLI_EVENT_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct map;
+struct reader;
+
+struct throttled {
+	bool on;
+	int64_t since_us; /* wall clock */
+	char text[256];   /* reason, from the event */
+};
+
+/*
+ * locked_load - nodes that respond to PMA queries but not to SMPs
+ * throttled_load - is the collector throttled to half its rate?
+ * @at_us:   wall clock; 0: now
+ * @locked:  a zeroed map; locked GUIDs have a value above 0. map_done() frees it, after errors too.
+ * @ret:     filled completely
+ *
+ * Return: 0; ERR_IO; ERR_NOMEM.
+ */
+int locked_load(struct reader *reader, int64_t at_us, struct map *locked, struct error *err);
+int throttled_load(struct reader *reader, int64_t at_us, struct throttled *ret, struct error *err);
+
+#endif
