@@ -63,12 +63,13 @@ static bool allocate(struct virtual *world)
 	world->off = calloc(nodes, sizeof(bool));
 	world->silent = calloc(nodes, sizeof(bool));
 	world->locked = calloc(nodes, sizeof(bool));
+	world->agents = calloc(nodes, sizeof(*world->agents));
 	world->cut = calloc(ports, sizeof(bool));
 	world->speed = calloc(ports, 1);
 	world->width = calloc(ports, 1);
 	return world->xmit && world->rcv && world->wait && world->rate && world->wait_rate && world->zero_xmit &&
 	       world->zero_rcv && world->zero_wait && world->errors && world->zero_errors && world->off &&
-	       world->silent && world->locked && world->cut && world->speed && world->width;
+	       world->silent && world->locked && world->agents && world->cut && world->speed && world->width;
 }
 
 /* PortInfo.CapabilityMask. Source: IBA Vol 1, 14.2.5.6. */
@@ -157,6 +158,8 @@ static void free_arrays(struct virtual *world)
 	free(world->off);
 	free(world->silent);
 	free(world->locked);
+	free(world->agents);
+	free(world->counters);
 	free(world->cut);
 	free(world->speed);
 	free(world->width);

@@ -4,6 +4,7 @@
 #define IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 
 #include "sim/job.h"
+#include "tests/world/agents.h"
 #include "tests/world/spread.h"
 #include "tests/world/virtual.h"
 
@@ -76,6 +77,9 @@ struct virtual {
 	uint64_t *errors, *zero_errors; /* VIRTUAL_ERRORS of each */
 	/* By node. */
 	bool *off, *silent, *locked;
+	struct agent *agents;
+	struct port_counters *counters; /* by port: set by a test; or NULL */
+	unsigned qp_shift;              /* redirections lead to the node that follows the right one by this number */
 	bool *cut;                   /* by port: this link is down, whatever its ends are */
 	uint8_t *speed, *width;      /* by port: of the link when it is up */
 	struct virtual_job *jobs;
@@ -97,6 +101,7 @@ struct virtual {
 	bool sm_runs;
 	uint32_t sm_port, sm_other; /* of the master; of the standby, which may become a second master */
 	unsigned sm_masters;
+	uint32_t act_count; /* SMInfo.ActCount of SMs that struct agent defines */
 };
 
 /* virtual_random - 0..1; virtual_poisson - how many, where @mean are expected. */

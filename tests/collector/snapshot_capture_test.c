@@ -13,45 +13,17 @@
 #include "base/log.h"
 #include "base/test_cases.h"
 #include "collector/snapshot_capture.h"
-#include "collector/test_model.h"
+#include "tests/world/lab.h"
 #include "fabric/fabric.h"
 
 /* What the store received, compared with the simulated fabric. */
 struct captured {
-	const struct model *model;
+	struct lab *lab;
 	unsigned calls, responded, details;
 	size_t fast, slow; /* counters that were compared */
-	enum sample_status status[MODEL_NODES];
+	enum sample_status status[LAB_NODES];
 	int code;          /* return value */
 };
-
-static size_t node_of(const struct fabric *fabric, uint32_t port)
-{
-	size_t node;
-
-	for (node = 0; node < MODEL_NODES; node++)
-		if (model_guid(node) == fabric->nodes[fabric->ports[port].node].guid)
-			return node;
-	fail();
-	return 0;
-}
-
-static void compare_reading(struct captured *captured, const struct sweep *sweep, const struct port_sample *sample)
-{
-	const struct port *port = &sweep->fabric->ports[sample->port];
-	const struct model_port *truth =
-		&captured->model->nodes[node_of(sweep->fabric, sample->port)].ports[port->num];
-	int i;
-
-	for (i = 0; i < COUNTER_COUNT; i++) {
-		uint64_t max = reading_max(sample->reading, (enum counter)i);
-
-		if (!(sample->reading->present & COUNTER_BIT(i)))
-			continue;
-		assert_true(sample->reading->value[i] == (truth->value[i] < max ? truth->value[i] : max));
-		captured->fast++;
-	}
-}
 
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
@@ -66,51 +38,41 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 		assert_null(sample->delta);
 		assert_int_equal(sample->status == SAMPLE_OK, sample->reading != NULL);
 		if (sample->status != SAMPLE_DOWN)
-			captured->status[node_of(sweep->fabric, sample->port)] = sample->status;
+			captured->status[lab_node_of(sweep->fabric, sample->port)] = sample->status;
 		if (sample->reading)
-			compare_reading(captured, sweep, sample);
+			captured->fast += lab_same(captured->lab, sweep->fabric, sample->port, sample->reading);
 	}
 	for (i = 0; i < sweep->detail_count; i++) {
-		const struct detail_reading *reading = sweep->details[i].reading;
-		uint32_t port = sweep->details[i].port;
-		const struct model_detail *truth = &captured->model->nodes[node_of(sweep->fabric, port)]
-						    .ports[sweep->fabric->ports[port].num].details[reading->attribute];
-		unsigned number;
-
-		for (number = 0; number < 2; number++)
-			if (reading->present >> number & 1) {
-				uint64_t max = detail_max((enum detail_attribute)reading->attribute, number);
-				uint64_t value = truth->value[number];
-
-				assert_int_equal(reading->value[number], value < max ? value : max);
-				captured->slow++;
-			}
+		captured->slow += lab_same_detail(captured->lab, sweep->fabric, sweep->details[i].port,
+						  sweep->details[i].reading);
 		captured->details++;
 	}
 	return captured->code ? err_set(err, captured->code, "no") : 0;
 }
 
-static struct fabric *discover(struct model *model)
+static struct fabric *discover(struct lab *lab)
 {
 	struct record_trailer trailer;
 	struct fabric *fabric = NULL;
 
-	assert_int_equal(model->discoverer.start(model, NULL), 0);
-	while (model->discoverer.step(model, 1000, &fabric, &trailer, NULL) == 0)
+	lab_apply(lab);
+	assert_int_equal(lab->run.discoverer.start(&lab->run, NULL), 0);
+	while (lab->run.discoverer.step(&lab->run, 1000, &fabric, &trailer, NULL) == 0)
 		;
 	assert_non_null(fabric);
 	return fabric;
 }
 
-static int capture(struct model *model, const struct fabric *fabric, bool fast_only, struct captured *captured,
+static int capture(struct lab *lab, const struct fabric *fabric, bool fast_only, struct captured *captured,
 		   struct snapshot_capture_report *report, struct error *err)
 {
 	const struct snapshot_capture_settings settings = {
 		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2 }, .fast_only = fast_only,
 	};
 
-	*captured = (struct captured){ .model = model, .code = captured->code };
-	return snapshot_capture_run(&settings, &model->transport, &model->clock, fabric, NULL, 0, store, captured,
+	lab_apply(lab);
+	*captured = (struct captured){ .lab = lab, .code = captured->code };
+	return snapshot_capture_run(&settings, &lab->run.transport, &lab->run.clock, fabric, NULL, 0, store, captured,
 				    report, err);
 }
 
@@ -120,16 +82,16 @@ static void a_snapshot_has_all_counters_of_all_ports(void **state)
 
 	(void)state;
 	for (seed = 500; seed < 500 + test_cases(20); seed++) {
-		struct model *model = model_create(seed);
+		struct lab *lab = lab_create(seed);
 		struct snapshot_capture_report report;
 		struct captured captured = { 0 };
 		struct fabric *fabric;
 
 		/* So that the counters are not all zero. */
-		assert_int_equal(model_run(model, 5, NULL, NULL), 0);
-		model->loss_percent = seed % 2 ? 3 : 0;
-		fabric = discover(model);
-		assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), 0);
+		assert_int_equal(lab_run(lab, 5, NULL, NULL), 0);
+		lab->run.loss = seed % 2 ? 0.01 : 0;
+		fabric = discover(lab);
+		assert_int_equal(capture(lab, fabric, false, &captured, &report, NULL), 0);
 		assert_int_equal(captured.calls, 1);
 		assert_int_equal(captured.responded, LIVE_PORTS);
 		assert_true(captured.fast > LIVE_PORTS * 10);
@@ -138,89 +100,89 @@ static void a_snapshot_has_all_counters_of_all_ports(void **state)
 		assert_true(captured.slow >= captured.details);
 		assert_int_equal(report.moved_lids, 0);
 		assert_false(report.changed);
-		assert_int_equal(capture(model, fabric, true, &captured, &report, NULL), 0);
+		assert_int_equal(capture(lab, fabric, true, &captured, &report, NULL), 0);
 		assert_int_equal(captured.responded, LIVE_PORTS);
 		assert_int_equal(captured.details, 0);
 		fabric_destroy(fabric);
-		free(model);
+		lab_destroy(lab);
 	}
 }
 
 static void an_unresponsive_node_has_no_counters_and_others_have(void **state)
 {
-	struct model *model = model_create(521);
-	struct fabric *fabric = discover(model);
+	struct lab *lab = lab_create(521);
+	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
 
 	(void)state;
-	model->nodes[HOST].silent = true;
-	model->nodes[HOST + 1].no_counters = true;
-	model->nodes[HOST + 2].refused = 1 << DETAIL_RCV_ERRORS;
-	assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), 0);
+	lab->agents[HOST].dead = true;
+	lab->agents[HOST + 1].no_counters = true;
+	lab->agents[HOST + 2].rejected = 1 << DETAIL_RCV_ERRORS;
+	assert_int_equal(capture(lab, fabric, false, &captured, &report, NULL), 0);
 	assert_int_equal(captured.responded, LIVE_PORTS - 2);
 	assert_int_equal(captured.status[HOST], SAMPLE_SILENT);
 	assert_int_equal(captured.status[HOST + 1], SAMPLE_UNSUPPORTED);
 	assert_int_equal(captured.status[HOST + 2], SAMPLE_OK);
 	fabric_destroy(fabric);
-	free(model);
+	lab_destroy(lab);
 }
 
 /* The topology is outdated: two hosts have exchanged LIDs since. */
 static void a_moved_lid_gives_no_node_the_counters_of_another(void **state)
 {
-	struct model *model = model_create(522);
+	struct lab *lab = lab_create(522);
 	struct fabric *fabric;
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
 	uint16_t lid;
 
 	(void)state;
-	assert_int_equal(model_run(model, 3, NULL, NULL), 0);
-	fabric = discover(model);
-	lid = model->nodes[HOST].lid;
-	model->nodes[HOST].lid = model->nodes[HOST + 4].lid;
-	model->nodes[HOST + 4].lid = lid;
-	assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), 0);
+	assert_int_equal(lab_run(lab, 3, NULL, NULL), 0);
+	fabric = discover(lab);
+	lid = lab->nodes[HOST].lid;
+	lab->nodes[HOST].lid = lab->nodes[HOST + 4].lid;
+	lab->nodes[HOST + 4].lid = lid;
+	assert_int_equal(capture(lab, fabric, false, &captured, &report, NULL), 0);
 	assert_int_equal(report.moved_lids, 2);
 	assert_int_equal(captured.responded, LIVE_PORTS - 2);
 	assert_int_equal(captured.status[HOST], SAMPLE_SILENT);
 	assert_int_equal(captured.status[HOST + 4], SAMPLE_SILENT);
 	fabric_destroy(fabric);
-	free(model);
+	lab_destroy(lab);
 }
 
 static void nothing_is_stored_if_no_node_responds(void **state)
 {
-	struct model *model = model_create(523);
-	struct fabric *fabric = discover(model);
+	struct lab *lab = lab_create(523);
+	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
 	struct error err = { 0 };
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < MODEL_NODES; i++)
-		model->nodes[i].silent = true;
-	assert_int_equal(capture(model, fabric, false, &captured, &report, &err), ERR_UNAVAILABLE);
+	for (i = 0; i < LAB_NODES; i++)
+		lab->agents[i].dead = true;
+	assert_int_equal(capture(lab, fabric, false, &captured, &report, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "responded"));
 	assert_int_equal(captured.calls, 0);
 	fabric_destroy(fabric);
-	free(model);
+	lab_destroy(lab);
 }
 
 static void the_error_of_the_store_is_returned(void **state)
 {
-	struct model *model = model_create(524);
-	struct fabric *fabric = discover(model);
+	struct lab *lab = lab_create(524);
+	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { .code = ERR_IO };
 
 	(void)state;
-	assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), ERR_IO);
+	assert_int_equal(capture(lab, fabric, false, &captured, &report, NULL), ERR_IO);
 	assert_int_equal(captured.calls, 1);
 	fabric_destroy(fabric);
-	free(model);
+	lab_destroy(lab);
 }
 
 static int quiet(void **state)

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Rate and scope of polling: cut sweeps, half the rate, switches only; and steps of the wall clock.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "collector/events.h"
+#include "tests/world/lab.h"
+
+/* More than fits the interval: readings are stored on time, the others come first next time. */
+static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = lab_create(34);
+	int64_t began_us;
+	size_t i;
+	int port;
+
+	(void)state;
+	lab_run(lab, 1, NULL, NULL);
+	lab->run.settings.interval_us = US_PER_S;
+	lab->run.settings.engine.max_mads_per_s = 60;
+	for (i = 0; i < LAB_NODES; i++)
+		for (port = 0; port <= LAB_SWITCH_PORTS; port++)
+			lab_port(lab, i, port)->sum = (struct delta){ 0 };
+	began_us = lab->run.now_us;
+	assert_int_equal(lab_run(lab, 10, &report, NULL), 0);
+	assert_int_equal(report.sweeps, 10);
+	/* The first one also verified LIDs at that rate. */
+	assert_true(report.sweeps_late <= 1);
+	assert_int_equal(report.sweeps_cut, 10);
+	assert_true(report.ports_unfinished > 10);
+	/* Nine intervals and a sweep, and the discovery. */
+	assert_in_range(lab->run.now_us - began_us, 9000000, 10200000);
+	assert_int_equal(lab_events_of(lab, EVENT_SWEEP_CUT), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
+	for (i = 0; i < LAB_NODES; i++)
+		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+			if (lab_port(lab, i, port)->has_first)
+				assert_true(lab_port(lab, i, port)->sum.elapsed_us > 0);
+	lab->run.settings.engine.max_mads_per_s = 0;
+	lab_run(lab, 1, NULL, NULL);
+	lab_destroy(lab);
+}
+
+static void drop_datagrams(struct lab *lab)
+{
+	lab->drops = lab->sweeps >= 3 && lab->sweeps < 8;
+	if (lab->drops)
+		lab_port(lab, HOST + 3, 1)->now->value[COUNTER_VL15_DROPPED] += 100;
+}
+
+static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
+{
+	struct lab *lab = lab_create(35);
+	size_t i;
+
+	(void)state;
+	lab->before_sweep = drop_datagrams;
+	lab_run(lab, 7, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
+	for (i = 0; i < lab->event_count; i++)
+		if (!strcmp(lab->events[i].kind, EVENT_THROTTLED))
+			assert_int_equal(lab->events[i].node_guid, lab_guid(HOST + 3));
+	lab->sweeps = 0;
+	lab_run(lab, 22, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 2);
+	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 1);
+	lab_destroy(lab);
+}
+
+static void bring_links_up(struct lab *lab)
+{
+	size_t i;
+	int port;
+
+	for (i = 0; i < LAB_NODES; i++)
+		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+			lab_port(lab, i, port)->init = lab->sweeps >= 3 && lab->sweeps < 6;
+	/* A hint of a change at the same time: discovery is deferred, but not forgotten. */
+	if (lab->sweeps == 4)
+		lab_port(lab, 0, 1)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
+{
+	struct lab *lab = lab_create(36);
+
+	(void)state;
+	lab->traffic = false;
+	lab->before_sweep = bring_links_up;
+	lab_run(lab, 6, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
+	assert_int_equal(lab->run.discoveries, 1);
+	lab->sweeps = 6;
+	lab->before_sweep = NULL;
+	lab_run(lab, 12, NULL, NULL);
+	assert_true(lab->run.discoveries >= 2);
+	lab_destroy(lab);
+}
+
+/* HCAs are not polled: their ports are no gaps, and are sent no query. */
+static void only_switches_are_polled_if_configured(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = lab_create(37);
+	size_t i;
+
+	(void)state;
+	lab->run.settings.switches_only = true;
+	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
+	assert_int_equal(report.ports_asked, LIVE_PORTS - LAB_HOSTS);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - LAB_HOSTS);
+	for (i = HOST; i < LAB_NODES; i++) {
+		assert_int_equal(lab_port(lab, i, 1)->status, SAMPLE_UNPLANNED);
+		assert_int_equal(lab->agents[i].queries + lab->agents[i].detail_queries, 0);
+	}
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
+	lab_destroy(lab);
+}
+
+static void step_wall_clock(struct lab *lab)
+{
+	if (lab->sweeps == 3)
+		lab->run.wall_us -= 3600 * US_PER_S;
+}
+
+/* Rates and order do not depend on the wall clock. */
+static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **state)
+{
+	struct lab *lab = lab_create(39);
+
+	(void)state;
+	lab->before_sweep = step_wall_clock;
+	lab_run(lab, 8, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_CLOCK_STEPPED), 1);
+	assert_in_range(lab_port(lab, 0, 1)->sum.elapsed_us, 69900000, 70100000);
+	lab_check(lab);
+	lab_destroy(lab);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time),
+		cmocka_unit_test(the_rate_is_halved_while_agents_drop_datagrams),
+		cmocka_unit_test(rate_and_discovery_are_limited_while_the_sm_is_active),
+		cmocka_unit_test(only_switches_are_polled_if_configured),
+		cmocka_unit_test(a_step_of_the_wall_clock_is_reported_and_affects_no_rate),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

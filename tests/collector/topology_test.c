@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Events of a topology that changes, and of one that only appears to change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "collector/events.h"
+#include "tests/world/lab.h"
+
+static struct lab *create(uint64_t seed)
+{
+	struct lab *lab = lab_create(seed);
+
+	lab->traffic = false;
+	return lab;
+}
+
+/* There is no earlier topology to compare with, but discovery reports that it lost something. */
+static void nodes_lost_by_the_first_discovery_are_found(void **state)
+{
+	unsigned lost;
+
+	(void)state;
+	for (lost = 0; lost < 2; lost++) {
+		struct lab *lab = create(1);
+
+		lab->agents[HOST + 1].desc_lost = lost;
+		assert_int_equal(lab_run(lab, 40, NULL, NULL), 0);
+		assert_int_equal(lab->run.discoveries, 1 + lost);
+		lab_destroy(lab);
+	}
+}
+
+/* Its agents fail and its link is up: discovery finds no node behind it. */
+static void fail_and_restore_host(struct lab *lab)
+{
+	bool dead = lab->sweeps >= 3 && lab->sweeps < 30;
+
+	if (dead != lab->agents[HOST].hidden)
+		lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+	lab->agents[HOST].hidden = dead;
+	lab->agents[HOST].dead = dead;
+}
+
+static void an_unresponsive_node_behind_a_link_is_kept(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = create(1);
+
+	(void)state;
+	lab->before_sweep = fail_and_restore_host;
+	assert_int_equal(lab_run(lab, 31, &report, NULL), 0);
+	assert_true(lab->run.discoveries > 1);
+	/* It was polled all the time: the sweep in which it responded again has read it. */
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_PEER_CHANGED), 0);
+	lab_destroy(lab);
+}
+
+/* A spine's link goes down and does not return to its former state, or only the next time. */
+static void retrain_link(struct lab *lab)
+{
+	struct lab_port *port = lab_port(lab, 0, 1);
+
+	port->init = !port->init;
+	port->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+static void fail_one_from_the_start(struct lab *lab)
+{
+	lab->agents[HOST].hidden = lab->agents[HOST].dead = lab->sweeps < 12;
+}
+
+/* The node behind the cable is unknown: discovery is repeated, with increasing delay. */
+static void a_node_unresponsive_at_the_first_discovery_is_found(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = create(3);
+
+	(void)state;
+	fail_one_from_the_start(lab);
+	lab->before_sweep = fail_one_from_the_start;
+	assert_int_equal(lab_run(lab, 40, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 1);
+	/*
+	 * After 5, 10, 20, 40 and 80 s; the next one finds it. This is a change, after which none
+	 * is left.
+	 */
+	assert_in_range(lab->run.discoveries, 4, 7);
+	lab_destroy(lab);
+}
+
+static void hang_host_permanently(struct lab *lab)
+{
+	lab->agents[HOST].hidden = lab->agents[HOST].dead = true;
+	if (lab->sweeps % 20 == 10)
+		retrain_link(lab);
+}
+
+static void a_node_that_never_responds_costs_little(void **state)
+{
+	struct lab *lab = create(4);
+
+	(void)state;
+	hang_host_permanently(lab);
+	lab->before_sweep = hang_host_permanently;
+	lab->traffic = false;
+	assert_int_equal(lab_run(lab, 360, NULL, NULL), 0);
+	/*
+	 * An hour: 8 until they are ten minutes apart, 6 more at most, and one or two for each of
+	 * 18 changes.
+	 */
+	assert_in_range(lab->run.discoveries, 8, 50);
+	lab_destroy(lab);
+}
+
+static void lose_occasional_smps(struct lab *lab)
+{
+	if (lab->sweeps % 10 == 5) {
+		lab->agents[HOST + 1].desc_lost = true;
+		retrain_link(lab);
+	}
+}
+
+/* A lost description is not an empty one. */
+static void a_lost_description_renames_no_node(void **state)
+{
+	struct lab *lab = create(2);
+
+	(void)state;
+	lab->before_sweep = lose_occasional_smps;
+	assert_int_equal(lab_run(lab, 60, NULL, NULL), 0);
+	assert_true(lab->run.discoveries > 6);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_RENAMED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 0);
+	lab_destroy(lab);
+}
+
+static void drop_description(struct lab *lab)
+{
+	lab->agents[HOST + 1].desc_lost = lab->sweeps >= 3;
+}
+
+/* One that stays empty is accepted eventually. */
+static void a_description_that_stays_empty_is_accepted(void **state)
+{
+	struct lab *lab = create(3);
+
+	(void)state;
+	lab->before_sweep = drop_description;
+	assert_int_equal(lab_run(lab, 120, NULL, NULL), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_RENAMED), 1);
+	lab_destroy(lab);
+}
+
+static void flap_link_often(struct lab *lab)
+{
+	/* So that each discovery finds a different state than the one before. */
+	lab_port(lab, HOST, 1)->down = lab->run.discoveries % 2;
+	lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* A link that flaps for an hour does not cause a discovery every few seconds. */
+static void a_link_that_keeps_flapping_causes_fewer_discoveries(void **state)
+{
+	struct lab *lab = create(5);
+
+	(void)state;
+	lab->before_sweep = flap_link_often;
+	lab->run.settings.interval_us = 1000000;
+	assert_int_equal(lab_run(lab, 1800, NULL, NULL), 0);
+	/* Half an hour: some at once, then two a minute. */
+	assert_in_range(lab->run.discoveries, 30, 80);
+	assert_true(lab_events_of(lab, EVENT_LINK_DOWN) > 10);
+	lab_destroy(lab);
+}
+
+static void fail_own_link(struct lab *lab)
+{
+	size_t i;
+
+	for (i = 0; i < LAB_NODES - 1; i++)
+		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 6;
+}
+
+/* The cause is at this host, not in twenty nodes. */
+static void an_isolated_collector_reports_it_once(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = create(4);
+
+	(void)state;
+	lab->before_sweep = fail_own_link;
+	assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
+	/* Three times 250 ms. */
+	assert_true(report.sweep_us < 900000);
+	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_SILENT), 1);
+	lab->sweeps = 4;
+	assert_int_equal(lab_run(lab, 6, NULL, NULL), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_ANSWERS), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 0);
+	assert_true(lab_check(lab) > 0);
+	lab_destroy(lab);
+}
+
+static void toggle_link(struct lab *lab)
+{
+	lab_port(lab, LEAF, 1)->down = lab->sweeps >= 3 && lab->sweeps < 20;
+}
+
+/* Only PortInfo shows it, of a tenth of the ports per sweep. */
+static void link_down_and_link_up_are_events(void **state)
+{
+	struct lab *lab = lab_create(10);
+
+	(void)state;
+	lab->traffic = false;
+	lab->before_sweep = toggle_link;
+	lab_run(lab, 16, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_DOWN);
+	lab_run(lab, 16, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_UP), 1);
+	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_OK);
+	lab_check(lab);
+	lab_destroy(lab);
+}
+
+static void retrain_once(struct lab *lab)
+{
+	if (lab->sweeps == 3)
+		retrain_link(lab);
+}
+
+/* A stable fabric is discovered at the start and every ten minutes; a hint adds a discovery. */
+static void hints_of_a_change_cause_a_discovery(void **state)
+{
+	struct lab *lab = lab_create(17);
+
+	(void)state;
+	lab->traffic = false;
+	lab_run(lab, 59, NULL, NULL);
+	assert_int_equal(lab->run.discoveries, 1);
+	lab_run(lab, 59 * 3, NULL, NULL);
+	assert_int_equal(lab->run.discoveries, 1 + 1 + 2);
+	lab->sweeps = 0;
+	lab->before_sweep = retrain_once;
+	lab_run(lab, 30, NULL, NULL);
+	assert_int_equal(lab->run.discoveries, 4 + 2);
+	lab_destroy(lab);
+}
+
+static void flap_link(struct lab *lab)
+{
+	lab_port(lab, 0, 1)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* It is verified each time and is unchanged: there is no discovery. */
+static void a_verified_link_costs_two_smps(void **state)
+{
+	struct lab *lab = lab_create(17);
+	unsigned smps, by_path;
+
+	(void)state;
+	lab->traffic = false;
+	lab_run(lab, 30, NULL, NULL);
+	smps = lab->run.smps_by_lid;
+	assert_int_equal(lab->run.smps_by_path, 0);
+	lab->run.smps_by_lid = 0;
+	lab->before_sweep = flap_link;
+	lab_run(lab, 30, NULL, NULL);
+	by_path = lab->run.smps_by_path;
+	/* Links are not verified before the first sweep of a run, nor after its last one. */
+	assert_in_range(by_path, 27, 30);
+	/* The tenths of the ports that are queried anyway differ in size. */
+	assert_in_range(lab->run.smps_by_lid - smps, by_path, by_path + 6);
+	assert_int_equal(lab->run.discoveries, 2);
+	lab_destroy(lab);
+}
+
+static void swap_cables(struct lab *lab)
+{
+	if (lab->sweeps != 5)
+		return;
+	lab->cables_swapped = true;
+	lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+	lab_port(lab, LEAF, 4)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* All LIDs, states and widths are unchanged: only the nodes at the ends of the cables differ. */
+static void swapped_cables_are_detected_at_once(void **state)
+{
+	struct lab *lab = lab_create(18);
+
+	(void)state;
+	lab->traffic = false;
+	lab->before_sweep = swap_cables;
+	lab_run(lab, 8, NULL, NULL);
+	assert_int_equal(lab->run.discoveries, 2);
+	assert_true(lab_events_of(lab, EVENT_PEER_CHANGED) > 0);
+	lab_destroy(lab);
+}
+
+static void take_link_down_after_hours(struct lab *lab)
+{
+	if (lab->sweeps != 630 || lab_port(lab, LEAF, 1)->down)
+		return;
+	lab_port(lab, LEAF, 1)->down = true;
+	lab_port(lab, LEAF, 1)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* Discoveries without a change do not delay one that a hint causes. */
+static void a_hint_after_hours_causes_a_discovery_at_once(void **state)
+{
+	struct lab *lab = lab_create(19);
+
+	(void)state;
+	lab->traffic = false;
+	lab->before_sweep = take_link_down_after_hours;
+	lab_run(lab, 632, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+	lab_destroy(lab);
+}
+
+static void take_link_down_late(struct lab *lab)
+{
+	if (lab->sweeps == 200)
+		lab_port(lab, LEAF, 1)->down = true;
+}
+
+/* A permanent hint costs less and less, and a detected change is followed at once. */
+static void a_persistent_hint_costs_little_and_delays_no_change(void **state)
+{
+	struct lab *lab = lab_create(40);
+
+	(void)state;
+	lab->traffic = false;
+	lab->agents[0].state_change = true;
+	lab->before_sweep = take_link_down_late;
+	lab_run(lab, 190, NULL, NULL);
+	assert_true(lab->run.discoveries < 15);
+	lab_run(lab, 24, NULL, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+	lab_destroy(lab);
+}
+
+static void discovery_that_fails_leaves_the_last_topology(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = lab_create(11);
+	struct error err = { 0 };
+
+	(void)state;
+	lab->run.discovery_fails = true;
+	assert_int_equal(lab_run(lab, 1, NULL, &err), ERR_UNAVAILABLE);
+	assert_string_equal(err.text, "discovery crashed");
+	lab->run.discovery_fails = false;
+	lab_run(lab, 1, NULL, NULL);
+	lab->run.discovery_fails = true;
+	assert_int_equal(lab_run(lab, 3, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) >= 1);
+	lab_destroy(lab);
+}
+
+static void fail_discovery(struct lab *lab)
+{
+	lab->run.discovery_fails = lab->sweeps >= 2;
+}
+
+/* A discovery that always fails is not an event every few seconds. */
+static void discovery_that_keeps_failing_is_retried_less_often(void **state)
+{
+	struct lab *lab = lab_create(20);
+
+	(void)state;
+	lab->traffic = false;
+	lab->before_sweep = fail_discovery;
+	lab_run(lab, 360, NULL, NULL);
+	/* In an hour: after five seconds, then twice as long each time until it is ten minutes. */
+	assert_in_range(lab_events_of(lab, EVENT_DISCOVERY_FAILED), 7, 13);
+	lab_destroy(lab);
+}
+
+static void pull_own_cable(struct lab *lab)
+{
+	lab_port(lab, LAB_NODES - 1, 1)->down = lab->sweeps >= 3 && lab->sweeps < 40;
+}
+
+/* What cannot be reached from here is not removed. */
+static void the_topology_behind_a_failed_local_port_is_kept(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = lab_create(21);
+
+	(void)state;
+	lab->before_sweep = pull_own_cable;
+	lab_run(lab, 50, &report, NULL);
+	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) > 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
+	assert_int_equal(report.nodes, LAB_NODES);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_destroy(lab);
+}
+
+static void lose_discovery_smp(struct lab *lab)
+{
+	if (lab->sweeps != 3)
+		return;
+	lab->agents[LEAF].ports_lost = true;
+	retrain_link(lab);
+}
+
+/* One lost SMP hides all ports of a switch: discovery is repeated soon, not after ten minutes. */
+static void nodes_missed_by_a_discovery_are_discovered_again(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = lab_create(23);
+
+	(void)state;
+	lab->traffic = false;
+	lab->before_sweep = lose_discovery_smp;
+	lab_run(lab, 8, &report, NULL);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	/* The first one, the one that lost it, and the one that found it again. */
+	assert_int_equal(lab->run.discoveries, 3);
+	assert_true(lab_check(lab) > 0);
+	lab_destroy(lab);
+}
+
+static void hide_half_the_fabric(struct lab *lab)
+{
+	size_t i;
+
+	for (i = HOST; i < OWN_HOST; i++)
+		lab->nodes[i].absent = lab->sweeps >= 2;
+}
+
+static void a_smaller_fabric_is_accepted_after_three_discoveries(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = lab_create(12);
+
+	(void)state;
+	lab->before_sweep = hide_half_the_fabric;
+	lab_run(lab, 20, &report, NULL);
+	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 2);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), LAB_HOSTS - 1);
+	assert_int_equal(report.nodes, LAB_NODES - LAB_HOSTS + 1);
+	lab_check(lab);
+	lab_destroy(lab);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nodes_lost_by_the_first_discovery_are_found),
+		cmocka_unit_test(an_unresponsive_node_behind_a_link_is_kept),
+		cmocka_unit_test(a_node_unresponsive_at_the_first_discovery_is_found),
+		cmocka_unit_test(a_node_that_never_responds_costs_little),
+		cmocka_unit_test(a_lost_description_renames_no_node),
+		cmocka_unit_test(a_link_that_keeps_flapping_causes_fewer_discoveries),
+		cmocka_unit_test(an_isolated_collector_reports_it_once),
+		cmocka_unit_test(a_description_that_stays_empty_is_accepted),
+		cmocka_unit_test(link_down_and_link_up_are_events),
+		cmocka_unit_test(hints_of_a_change_cause_a_discovery),
+		cmocka_unit_test(a_verified_link_costs_two_smps),
+		cmocka_unit_test(swapped_cables_are_detected_at_once),
+		cmocka_unit_test(a_hint_after_hours_causes_a_discovery_at_once),
+		cmocka_unit_test(a_persistent_hint_costs_little_and_delays_no_change),
+		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
+		cmocka_unit_test(discovery_that_keeps_failing_is_retried_less_often),
+		cmocka_unit_test(the_topology_behind_a_failed_local_port_is_kept),
+		cmocka_unit_test(nodes_missed_by_a_discovery_are_discovered_again),
+		cmocka_unit_test(a_smaller_fabric_is_accepted_after_three_discoveries),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
