@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/log.h"
 #include "base/test_cases.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
@@ -19,10 +18,9 @@
 static void every_live_port_is_read_and_sums_are_exact(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(1);
+	struct lab *lab = *state;
 	size_t counters;
 
-	(void)state;
 	assert_int_equal(lab_run(lab, 25, &report, NULL), 0);
 	assert_int_equal(report.sweeps, 25);
 	assert_int_equal(report.nodes, LAB_NODES);
@@ -34,15 +32,13 @@ static void every_live_port_is_read_and_sums_are_exact(void **state)
 	assert_true(lab_port(lab, 0, 1)->last.value[COUNTER_XMIT_DATA] ==
 		    lab_port(lab, 0, 1)->now->value[COUNTER_XMIT_DATA]);
 	assert_true(lab->last_sweep.sm.known);
-	lab_destroy(lab);
 }
 
 /* Capabilities are queried once per node; unsupported attributes are not queried. */
 static void capabilities_are_asked_once(void **state)
 {
-	struct lab *lab = lab_create(2);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab_run(lab, 10, NULL, NULL);
 	/*
 	 * Node 0 has four live ports with both attributes; its turn of detail queries, which
@@ -51,15 +47,13 @@ static void capabilities_are_asked_once(void **state)
 	 */
 	assert_int_equal(lab->agents[0].queries, 1 + 10 * 4 * 2);
 	assert_int_equal(lab->agents[LEAF + 3].queries, 1 + 10 * 6 * 2);
-	lab_destroy(lab);
 }
 
 static void a_restart_is_one_longer_delta(void **state)
 {
-	struct lab *lab = lab_create(3);
+	struct lab *lab = *state;
 	int run;
 
-	(void)state;
 	for (run = 0; run < 10; run++) {
 		assert_int_equal(lab_run(lab, 1, NULL, NULL), 0);
 		lab->run.clock.sleep_until(&lab->run, lab->run.now_us + 7000000);
@@ -67,16 +61,14 @@ static void a_restart_is_one_longer_delta(void **state)
 	assert_int_equal(lab->sweeps, 10);
 	assert_true(lab_check(lab) > 0);
 	assert_true(lab_port(lab, LEAF, 1)->sum.elapsed_us > 9 * 7000000LL);
-	lab_destroy(lab);
 }
 
 /* After a reboot CLOCK_BOOTTIME restarts: the wall clock bridges it, and no counts are lost. */
 static void a_reboot_keeps_the_counts(void **state)
 {
-	struct lab *lab = lab_create(4);
+	struct lab *lab = *state;
 	uint64_t first, sum, last;
 
-	(void)state;
 	lab_run(lab, 3, NULL, NULL);
 	lab->run.wall_us += lab->run.now_us + 60000000;
 	lab->run.now_us = 5000000;
@@ -88,16 +80,14 @@ static void a_reboot_keeps_the_counts(void **state)
 	assert_true(first + sum == last);
 	/* 20 s before, 60 s of reboot and 5 s until the first sweep, 20 s after; and a little for each sweep. */
 	assert_in_range(lab_port(lab, 1, 1)->sum.elapsed_us, 100000000, 110000000);
-	lab_destroy(lab);
 }
 
 /* The clock came up hours behind: readings before the boot are still older than the boot. */
 static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 {
-	struct lab *lab = lab_create(24);
+	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, 1, 1);
 
-	(void)state;
 	lab_run(lab, 3, NULL, NULL);
 	lab->run.wall_us -= 2 * 3600 * US_PER_S;
 	lab->run.now_us = 30000000;
@@ -107,15 +97,13 @@ static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 		    port->last.value[COUNTER_RCV_DATA]);
 	/* 20 s before, at least 30 s since the boot, 20 s after. */
 	assert_in_range(port->sum.elapsed_us, 70000000, 80000000);
-	lab_destroy(lab);
 }
 
 static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(5);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab_run(lab, 2, NULL, NULL);
 	lab->agents[LEAF].dead = true;
 	assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
@@ -127,7 +115,6 @@ static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
 	assert_int_equal(lab_run(lab, 2, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	assert_true(lab_check(lab) > 0);
-	lab_destroy(lab);
 }
 
 static void fail_leaf(struct lab *lab)
@@ -169,9 +156,8 @@ static void restore_leaf(struct lab *lab)
 static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(14);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->before_sweep = restore_leaf;
 	assert_int_equal(lab_run(lab, 6, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 6);
@@ -179,7 +165,6 @@ static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
 	assert_int_equal(lab_run(lab, 7, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	assert_true(lab_check(lab) > 0);
-	lab_destroy(lab);
 }
 
 static void a_fifth_of_all_mads_is_lost(void **state)
@@ -231,11 +216,10 @@ static void clear_counters(struct lab *lab)
 
 static void cleared_counters_are_marked_and_reported(void **state)
 {
-	struct lab *lab = lab_create(7);
+	struct lab *lab = *state;
 	struct event last = { 0 };
 	size_t i;
 
-	(void)state;
 	lab->before_sweep = clear_counters;
 	lab_run(lab, 16, NULL, NULL);
 	/* One port alone, then the whole fabric as one event with the time of its first port. */
@@ -248,14 +232,12 @@ static void cleared_counters_are_marked_and_reported(void **state)
 	assert_true(last.wall_us < lab->last_sweep.wall_us - 10 * US_PER_S);
 	assert_true(lab_port(lab, 0, 2)->sum.reset & COUNTER_BIT(COUNTER_RCV_DATA));
 	lab_check(lab);
-	lab_destroy(lab);
 }
 
 static void a_saturated_counter_is_reported_once(void **state)
 {
-	struct lab *lab = lab_create(8);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
 	lab_run(lab, 5, NULL, NULL);
@@ -263,7 +245,6 @@ static void a_saturated_counter_is_reported_once(void **state)
 	assert_int_equal(lab_port(lab, 1, 1)->last.value[COUNTER_LINK_DOWNED], 255);
 	assert_true(lab_port(lab, 1, 1)->sum.saturated & COUNTER_BIT(COUNTER_LINK_DOWNED));
 	assert_true(lab_port(lab, 1, 1)->sum.known & COUNTER_BIT(COUNTER_LINK_DOWNED));
-	lab_destroy(lab);
 }
 
 static void fill_disk_temporarily(struct lab *lab)
@@ -274,9 +255,8 @@ static void fill_disk_temporarily(struct lab *lab)
 static void a_store_that_fails_loses_nothing(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(9);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->before_sweep = fill_disk_temporarily;
 	assert_int_equal(lab_run(lab, 20, &report, NULL), 0);
 	assert_true(report.sweeps < 20 && report.sweeps > 10);
@@ -288,7 +268,6 @@ static void a_store_that_fails_loses_nothing(void **state)
 	lab->store_fails = true;
 	lab->before_sweep = NULL;
 	assert_int_equal(lab_run(lab, 1, NULL, NULL), ERR_IO);
-	lab_destroy(lab);
 }
 
 static void start_other_collector(struct lab *lab)
@@ -299,15 +278,13 @@ static void start_other_collector(struct lab *lab)
 static void a_collector_ends_if_another_one_stores(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(11);
+	struct lab *lab = *state;
 	struct error err = { 0 };
 
-	(void)state;
 	lab->before_sweep = start_other_collector;
 	assert_int_equal(lab_run(lab, 7, &report, &err), ERR_UNAVAILABLE);
 	assert_string_equal(err.text, "another process stores sweeps");
 	assert_int_equal(report.sweeps_made, report.sweeps + 1);
-	lab_destroy(lab);
 }
 
 static void fill_disk(struct lab *lab)
@@ -318,9 +295,8 @@ static void fill_disk(struct lab *lab)
 static void the_report_contains_the_error_of_unstored_sweeps(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(10);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->before_sweep = fill_disk;
 	assert_int_equal(lab_run(lab, 7, &report, NULL), 0);
 	assert_int_equal(report.sweeps_made, 7);
@@ -328,29 +304,25 @@ static void the_report_contains_the_error_of_unstored_sweeps(void **state)
 	assert_true(report.sweeps < 7);
 	assert_int_equal(report.unstored.code, ERR_IO);
 	assert_string_equal(report.unstored.text, "the disk is full");
-	lab_destroy(lab);
 }
 
 /* The response with the 64-bit traffic counters sets the time, even if the other one is later. */
 static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
 {
-	struct lab *lab = lab_create(22);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->agents[0].busy_once = PMA_PORT_COUNTERS;
 	lab_run(lab, 1, NULL, NULL);
 	assert_int_equal(lab->agents[0].busy_once, 0);
 	assert_int_equal(lab_port(lab, 0, 1)->status, SAMPLE_OK);
 	assert_true(lab_port(lab, 0, 1)->last.at_us < lab_port(lab, 0, 2)->last.at_us);
-	lab_destroy(lab);
 }
 
 static void nodes_without_counters_are_unsupported(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(13);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->agents[HOST].no_counters = true;
 	lab->agents[HOST + 1].no_caps = true;
 	assert_int_equal(lab_run(lab, 2, &report, NULL), 0);
@@ -358,17 +330,15 @@ static void nodes_without_counters_are_unsupported(void **state)
 	assert_int_equal(lab_port(lab, HOST + 1, 1)->status, SAMPLE_OK);
 	assert_int_equal(lab_port(lab, HOST + 1, 1)->last.wide, 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
-	lab_destroy(lab);
 }
 
 /* A node redirects its queries: later ones are sent to the other address directly. */
 static void a_redirection_is_followed_and_remembered(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(33);
+	struct lab *lab = *state;
 	uint64_t queried;
 
-	(void)state;
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
 	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
@@ -386,7 +356,6 @@ static void a_redirection_is_followed_and_remembered(void **state)
 	lab->agents[LEAF].dead = true;
 	assert_int_equal(lab_run(lab, 3, &report, NULL), 0);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
-	lab_destroy(lab);
 }
 
 static void silence_other_hosts(struct lab *lab)
@@ -400,16 +369,14 @@ static void silence_other_hosts(struct lab *lab)
 /* A single cause, not fifteen broken hosts. */
 static void hcas_unresponsive_together_are_one_event(void **state)
 {
-	struct lab *lab = lab_create(38);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->before_sweep = silence_other_hosts;
 	lab_run(lab, 10, NULL, NULL);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_ANSWER), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 0);
-	lab_destroy(lab);
 }
 
 /* Random faults: unresponsive nodes, links down, cleared counters, lost MADs. */
@@ -476,27 +443,26 @@ static void sums_are_exact_or_marked_under_random_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_live_port_is_read_and_sums_are_exact),
-		cmocka_unit_test(capabilities_are_asked_once),
-		cmocka_unit_test(a_restart_is_one_longer_delta),
-		cmocka_unit_test(a_reboot_keeps_the_counts),
-		cmocka_unit_test(a_reboot_with_a_clock_that_is_behind_loses_no_counts),
-		cmocka_unit_test(an_unresponsive_node_is_reported_once_and_catches_up),
+		LAB_TEST(every_live_port_is_read_and_sums_are_exact),
+		LAB_TEST(capabilities_are_asked_once),
+		LAB_TEST(a_restart_is_one_longer_delta),
+		LAB_TEST(a_reboot_keeps_the_counts),
+		LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts),
+		LAB_TEST(an_unresponsive_node_is_reported_once_and_catches_up),
 		cmocka_unit_test(an_unresponsive_node_costs_one_query_per_sweep),
-		cmocka_unit_test(a_node_that_responds_again_is_read_in_that_sweep),
+		LAB_TEST(a_node_that_responds_again_is_read_in_that_sweep),
 		cmocka_unit_test(a_fifth_of_all_mads_is_lost),
-		cmocka_unit_test(cleared_counters_are_marked_and_reported),
-		cmocka_unit_test(a_saturated_counter_is_reported_once),
-		cmocka_unit_test(a_store_that_fails_loses_nothing),
-		cmocka_unit_test(a_collector_ends_if_another_one_stores),
-		cmocka_unit_test(the_report_contains_the_error_of_unstored_sweeps),
-		cmocka_unit_test(a_busy_response_does_not_set_the_time_of_the_reading),
-		cmocka_unit_test(nodes_without_counters_are_unsupported),
-		cmocka_unit_test(a_redirection_is_followed_and_remembered),
-		cmocka_unit_test(hcas_unresponsive_together_are_one_event),
+		LAB_TEST(cleared_counters_are_marked_and_reported),
+		LAB_TEST(a_saturated_counter_is_reported_once),
+		LAB_TEST(a_store_that_fails_loses_nothing),
+		LAB_TEST(a_collector_ends_if_another_one_stores),
+		LAB_TEST(the_report_contains_the_error_of_unstored_sweeps),
+		LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading),
+		LAB_TEST(nodes_without_counters_are_unsupported),
+		LAB_TEST(a_redirection_is_followed_and_remembered),
+		LAB_TEST(hcas_unresponsive_together_are_one_event),
 		cmocka_unit_test(sums_are_exact_or_marked_under_random_faults),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

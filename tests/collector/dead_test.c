@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "base/test_cases.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
@@ -142,10 +141,9 @@ static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **st
 /* If a sweep takes longer than the timeout, unresponsive nodes add no time. */
 static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 {
-	struct lab *lab = lab_create(7);
+	struct lab *lab = *state;
 	size_t i;
 
-	(void)state;
 	memset(&course, 0, sizeof(course));
 	course.dies_at = 4;
 	course.dead = 10;
@@ -159,7 +157,6 @@ static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
 		assert_int_equal(course.responded[i], LIVE_PORTS - course.dead);
 	}
-	lab_destroy(lab);
 }
 
 static void fail_and_restore_any(struct lab *lab)
@@ -211,16 +208,14 @@ static void delay_host_once(struct lab *lab)
 static void a_late_response_to_a_retried_query_counts(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(16);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->before_sweep = delay_host_once;
 	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
 	assert_true(report.mads_timed_out > 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 	assert_true(lab_check(lab) > 0);
-	lab_destroy(lab);
 }
 
 static void hang_host(struct lab *lab)
@@ -232,10 +227,9 @@ static void hang_host(struct lab *lab)
 static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(16);
+	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
-	(void)state;
 	lab->before_sweep = hang_host;
 	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
@@ -243,16 +237,14 @@ static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	assert_int_equal(port->status, SAMPLE_OK);
 	assert_true(lab_check(lab) > 0);
-	lab_destroy(lab);
 }
 
 /* The response time of each node is learnt. */
 static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(16);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->agents[HOST].latency_us = 60000;
 	lab->agents[HOST + 5].latency_us = 15000;
 	/* Without and with a known response time. */
@@ -261,7 +253,6 @@ static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 	lab_run(lab, 4, &report, NULL);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	assert_int_equal(report.mads_timed_out, 0);
-	lab_destroy(lab);
 }
 
 /* Sweeps in which a host was unresponsive, and whether a discovery was running. */
@@ -316,13 +307,12 @@ int main(void)
 		cmocka_unit_test(a_node_that_misses_one_sweep_during_discovery_is_not_reported),
 		cmocka_unit_test(responsive_nodes_are_read_in_time_while_others_fail),
 		cmocka_unit_test(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep),
-		cmocka_unit_test(unresponsive_nodes_delay_no_slow_sweep),
+		LAB_TEST(unresponsive_nodes_delay_no_slow_sweep),
 		cmocka_unit_test(responsive_nodes_are_read_in_each_sweep),
-		cmocka_unit_test(a_late_response_to_a_retried_query_counts),
-		cmocka_unit_test(counts_of_a_late_response_are_in_the_next_delta),
-		cmocka_unit_test(a_slow_node_has_a_longer_timeout_once_it_is_known),
+		LAB_TEST(a_late_response_to_a_retried_query_counts),
+		LAB_TEST(counts_of_a_late_response_are_in_the_next_delta),
+		LAB_TEST(a_slow_node_has_a_longer_timeout_once_it_is_known),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,17 +9,15 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
 /* Every live port has its turn once in sixty sweeps; rejected attributes are queried once. */
 static void detail_counters_are_read_in_turn_and_exactly(void **state)
 {
-	struct lab *lab = lab_create(30);
+	struct lab *lab = *state;
 	uint64_t once;
 
-	(void)state;
 	lab->agents[HOST].rejected = 1 << DETAIL_EXTENDED_SPEEDS;
 	/* The counters that they explain do not change. */
 	lab->traffic = false;
@@ -37,7 +35,6 @@ static void detail_counters_are_read_in_turn_and_exactly(void **state)
 	assert_int_equal(lab_port(lab, 0, 1)->details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_RS);
 	assert_true(lab_check_details(lab) > LIVE_PORTS * 20);
 	lab_check(lab);
-	lab_destroy(lab);
 }
 
 /* A host that rejects attributes at first. */
@@ -81,11 +78,10 @@ static void a_rejected_attribute_is_queried_again_after_sixty_turns(void **state
 /* The explanation is queried in the sweep that detects the increase. */
 static void an_increased_counter_is_explained_at_once(void **state)
 {
-	struct lab *lab = lab_create(31);
+	struct lab *lab = *state;
 	struct lab_port *port = lab_port(lab, LEAF, 2);
 	const struct lab_detail *detail = &port->details[DETAIL_RCV_ERRORS];
 
-	(void)state;
 	lab->traffic = false;
 	lab_run(lab, 70, NULL, NULL);
 	assert_true(detail->reads);
@@ -94,16 +90,14 @@ static void an_increased_counter_is_explained_at_once(void **state)
 	lab_run(lab, 1, NULL, NULL);
 	assert_int_equal(detail->sum[0], 3);
 	assert_int_equal(detail->last.value[0], 3);
-	lab_destroy(lab);
 }
 
 /* An attribute that a node never answers costs three queries and delays no sweep. */
 static void an_attribute_that_times_out_is_given_up(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(32);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 1 << DETAIL_EXTENDED_SPEEDS;
 	lab_run(lab, 400, &report, NULL);
@@ -112,18 +106,16 @@ static void an_attribute_that_times_out_is_given_up(void **state)
 	assert_int_equal(report.mads_timed_out, 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
-	lab_destroy(lab);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(detail_counters_are_read_in_turn_and_exactly),
+		LAB_TEST(detail_counters_are_read_in_turn_and_exactly),
 		cmocka_unit_test(a_rejected_attribute_is_queried_again_after_sixty_turns),
-		cmocka_unit_test(an_increased_counter_is_explained_at_once),
-		cmocka_unit_test(an_attribute_that_times_out_is_given_up),
+		LAB_TEST(an_increased_counter_is_explained_at_once),
+		LAB_TEST(an_attribute_that_times_out_is_given_up),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* LIDs that are reassigned between two discoveries. */
+/* SMPs by LID and by path: LIDs that are reassigned between two discoveries; fabrics without SMPs by LID. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
@@ -18,10 +17,11 @@ static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 300; seed < 310; seed++) {
+	for (seed = 300; seed < 320; seed++) {
 		struct collector_report report;
 		struct lab *lab = lab_create(seed);
 
+		lab->run.lid_smps_lost = seed % 2;
 		lab->no_downs = true;
 		lab->before_sweep = lab_swap_lids;
 		assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
@@ -45,27 +45,24 @@ static void restart_sm_and_reassign_lids(struct lab *lab)
 static void lids_are_verified_after_a_restart_of_the_sm(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(298);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
+	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
 	lab->before_sweep = restart_sm_and_reassign_lids;
 	assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
-	lab_destroy(lab);
 }
 
 static void hosts_that_change_lids_are_reported(void **state)
 {
-	struct lab *lab = lab_create(299);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->no_downs = true;
 	lab->before_sweep = lab_swap_lids;
 	assert_int_equal(lab_run(lab, 8, NULL, NULL), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LID), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 0);
-	lab_destroy(lab);
 }
 
 static void a_host_gets_the_lid_of_a_removed_one(struct lab *lab)
@@ -87,26 +84,122 @@ static void a_host_gets_the_lid_of_a_removed_one(struct lab *lab)
 
 static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
 {
-	struct lab *lab = lab_create(18);
+	unsigned directed;
 
 	(void)state;
-	lab->before_sweep = a_host_gets_the_lid_of_a_removed_one;
-	assert_int_equal(lab_run(lab, 8, NULL, NULL), 0);
-	assert_true(lab_port(lab, HOST, 1)->last.value[COUNTER_XMIT_DATA] <
-		    lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA]);
-	lab_check_own(lab, HOST + 4);
-	lab_destroy(lab);
+	for (directed = 0; directed < 2; directed++) {
+		struct lab *lab = lab_create(1);
+
+		lab->run.lid_smps_lost = directed;
+		lab->before_sweep = a_host_gets_the_lid_of_a_removed_one;
+		assert_int_equal(lab_run(lab, 8, NULL, NULL), 0);
+		assert_true(lab_port(lab, HOST, 1)->last.value[COUNTER_XMIT_DATA] <
+			    lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA]);
+		lab_check_own(lab, HOST + 4);
+		lab_destroy(lab);
+	}
 }
+
+static struct lab *create(uint64_t seed)
+{
+	struct lab *lab = lab_create(seed);
+
+	lab->run.lid_smps_lost = true;
+	return lab;
+}
+
+static int setup(void **state)
+{
+	*state = create(1);
+	return 0;
+}
+
+static void all_nodes_are_queried_by_path_and_none_is_locked(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = *state;
+
+	assert_int_equal(lab_run(lab, 20, &report, NULL), 0);
+	assert_int_equal(lab->run.smps_by_lid, 0);
+	/* SwitchInfo of six switches and SMInfo, at least. */
+	assert_true(lab->run.smps_by_path >= 20 * (LAB_SPINES + LAB_LEAVES + 1));
+	assert_true(lab->last_sweep.sm.known);
+	assert_int_equal(report.ports_answered, report.ports_asked);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
+	assert_true(lab_check(lab) > 0);
+}
+
+static void pull_cable(struct lab *lab)
+{
+	if (lab->sweeps == 15)
+		lab_port(lab, LEAF, 1)->down = true;
+}
+
+/* No counter changes: only PortInfo by path, a tenth per sweep, detects it. */
+static void a_link_that_goes_down_is_detected(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab->before_sweep = pull_cable;
+	assert_int_equal(lab_run(lab, 30, NULL, NULL), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+}
+
+static void isolate_spine(struct lab *lab)
+{
+	unsigned port;
+
+	for (port = 1; port <= LAB_LEAVES && lab->sweeps == 5; port++)
+		lab_port(lab, 0, port)->down = true;
+}
+
+/*
+ * The leaves' paths led through it. They respond to PMA queries all the time, and get other paths.
+ */
+static void nodes_behind_a_removed_switch_get_other_paths(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab->before_sweep = isolate_spine;
+	assert_int_equal(lab_run(lab, 30, NULL, NULL), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
+	assert_true(lab_events_of(lab, EVENT_NODE_REMOVED) + lab_events_of(lab, EVENT_LINK_DOWN) > 0);
+	assert_true(lab->last_sweep.sm.known);
+}
+
+static void sums_stay_exact_with_a_tenth_of_the_mads_lost(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 40; seed < 45; seed++) {
+		struct lab *lab = create(seed);
+
+		lab->run.loss = 0.19;
+		assert_int_equal(lab_run(lab, 40, NULL, NULL), 0);
+		assert_true(lab_check(lab) > 0);
+		assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
+		lab_destroy(lab);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exchanged_lids_add_nothing_to_the_wrong_port),
-		cmocka_unit_test(lids_are_verified_after_a_restart_of_the_sm),
-		cmocka_unit_test(hosts_that_change_lids_are_reported),
+		LAB_TEST(lids_are_verified_after_a_restart_of_the_sm),
+		LAB_TEST(hosts_that_change_lids_are_reported),
 		cmocka_unit_test(a_reassigned_lid_adds_nothing_to_the_former_node),
+		TEST(all_nodes_are_queried_by_path_and_none_is_locked),
+		TEST(a_link_that_goes_down_is_detected),
+		TEST(nodes_behind_a_removed_switch_get_other_paths),
+		cmocka_unit_test(sums_stay_exact_with_a_tenth_of_the_mads_lost),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "collector/events.h"
 #include "collector/topology_probe.h"
 #include "collector/sweep_events.h"
@@ -79,15 +78,13 @@ static void unlock(struct lab *lab)
 
 static void an_unlocked_switch_is_reported_once(void **state)
 {
-	struct lab *lab = lab_create(3);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->agents[LEAF].mkey = 0xfeed;
 	lab->before_sweep = unlock;
 	assert_int_equal(lab_run(lab, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS, NULL, NULL), 0);
 	only_event(lab, EVENT_NODE_LOCKED, LEAF);
 	assert_int_equal(only_event(lab, EVENT_NODE_UNLOCKED, LEAF)->severity, EVENT_INFO);
-	lab_destroy(lab);
 }
 
 /* One host fails: then all LIDs are verified, and another host does not respond. */
@@ -99,29 +96,25 @@ static void fail_host(struct lab *lab)
 
 static void a_host_is_locked_after_it_was_queried(void **state)
 {
-	struct lab *lab = lab_create(4);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->agents[HOST + 5].mkey = 0xfeed;
 	lab->before_sweep = fail_host;
 	assert_int_equal(lab_run(lab, 20, NULL, NULL), 0);
 	only_event(lab, EVENT_NODE_LOCKED, HOST + 5);
 	only_event(lab, EVENT_NODE_SILENT, HOST);
 	assert_true(lab_check(lab) > 0);
-	lab_destroy(lab);
 }
 
 static void an_unresponsive_node_is_not_locked(void **state)
 {
-	struct lab *lab = lab_create(5);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->agents[LEAF].dead = true;
 	lab->agents[HOST].dead = true;
 	assert_int_equal(lab_run(lab, 40, NULL, NULL), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
-	lab_destroy(lab);
 }
 
 /*
@@ -193,11 +186,10 @@ static struct keys *keys_of(struct lab *lab)
 
 static void each_node_is_queried_with_its_own_key(void **state)
 {
-	struct lab *lab = lab_create(6);
+	struct lab *lab = *state;
 	struct keys *keys;
 	size_t i;
 
-	(void)state;
 	lock_all(lab);
 	keys = keys_of(lab);
 	remove_keys();
@@ -208,7 +200,6 @@ static void each_node_is_queried_with_its_own_key(void **state)
 		assert_int_equal(lab->agents[i].smps_dropped, 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	keys_destroy(keys);
-	lab_destroy(lab);
 }
 
 static void change_key(struct lab *lab)
@@ -224,10 +215,9 @@ static void change_key(struct lab *lab)
  */
 static void a_changed_key_is_known_after_the_next_discovery(void **state)
 {
-	struct lab *lab = lab_create(8);
+	struct lab *lab = *state;
 	struct keys *keys;
 
-	(void)state;
 	lock_all(lab);
 	keys = keys_of(lab);
 	lab->run.wire.keys = keys;
@@ -241,20 +231,17 @@ static void a_changed_key_is_known_after_the_next_discovery(void **state)
 	assert_int_equal(keys_refresh(keys, NULL), ERR_IO);
 	assert_true(keys_find(keys, lab_guid(LEAF)) == 0x5eed);
 	keys_destroy(keys);
-	lab_destroy(lab);
 }
 
 static void without_keys_all_queried_nodes_are_locked(void **state)
 {
-	struct lab *lab = lab_create(7);
+	struct lab *lab = *state;
 
-	(void)state;
 	lock_all(lab);
 	assert_int_equal(lab_run(lab, 20, NULL, NULL), 0);
 	assert_true(lab_events_of(lab, EVENT_NODE_LOCKED) >= LAB_SPINES + LAB_LEAVES);
 	assert_true(lab->agents[SPINE].smps_dropped > 0);
 	assert_true(lab_check(lab) > 0);
-	lab_destroy(lab);
 }
 
 int main(void)
@@ -262,15 +249,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_with_counters_but_without_smps_is_locked),
 		cmocka_unit_test(a_locked_switch_is_queried_now_and_then),
-		cmocka_unit_test(an_unlocked_switch_is_reported_once),
-		cmocka_unit_test(a_host_is_locked_after_it_was_queried),
-		cmocka_unit_test(an_unresponsive_node_is_not_locked),
+		LAB_TEST(an_unlocked_switch_is_reported_once),
+		LAB_TEST(a_host_is_locked_after_it_was_queried),
+		LAB_TEST(an_unresponsive_node_is_not_locked),
 		cmocka_unit_test(lost_smps_lock_no_node),
-		cmocka_unit_test(each_node_is_queried_with_its_own_key),
-		cmocka_unit_test(a_changed_key_is_known_after_the_next_discovery),
-		cmocka_unit_test(without_keys_all_queried_nodes_are_locked),
+		LAB_TEST(each_node_is_queried_with_its_own_key),
+		LAB_TEST(a_changed_key_is_known_after_the_next_discovery),
+		LAB_TEST(without_keys_all_queried_nodes_are_locked),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
@@ -19,12 +18,11 @@
 static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(34);
+	struct lab *lab = *state;
 	int64_t began_us;
 	size_t i;
 	int port;
 
-	(void)state;
 	lab_run(lab, 1, NULL, NULL);
 	lab->run.settings.interval_us = US_PER_S;
 	lab->run.settings.engine.max_mads_per_s = 60;
@@ -48,7 +46,6 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 				assert_true(lab_port(lab, i, port)->sum.elapsed_us > 0);
 	lab->run.settings.engine.max_mads_per_s = 0;
 	lab_run(lab, 1, NULL, NULL);
-	lab_destroy(lab);
 }
 
 static void drop_datagrams(struct lab *lab)
@@ -60,10 +57,9 @@ static void drop_datagrams(struct lab *lab)
 
 static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 {
-	struct lab *lab = lab_create(35);
+	struct lab *lab = *state;
 	size_t i;
 
-	(void)state;
 	lab->before_sweep = drop_datagrams;
 	lab_run(lab, 7, NULL, NULL);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
@@ -75,7 +71,6 @@ static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 	lab_run(lab, 22, NULL, NULL);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 1);
-	lab_destroy(lab);
 }
 
 static void bring_links_up(struct lab *lab)
@@ -93,9 +88,8 @@ static void bring_links_up(struct lab *lab)
 
 static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 {
-	struct lab *lab = lab_create(36);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
 	lab->before_sweep = bring_links_up;
 	lab_run(lab, 6, NULL, NULL);
@@ -105,17 +99,15 @@ static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 	lab->before_sweep = NULL;
 	lab_run(lab, 12, NULL, NULL);
 	assert_true(lab->run.discoveries >= 2);
-	lab_destroy(lab);
 }
 
 /* HCAs are not polled: their ports are no gaps, and are sent no query. */
 static void only_switches_are_polled_if_configured(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(37);
+	struct lab *lab = *state;
 	size_t i;
 
-	(void)state;
 	lab->run.settings.switches_only = true;
 	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
 	assert_int_equal(report.ports_asked, LIVE_PORTS - LAB_HOSTS);
@@ -125,7 +117,6 @@ static void only_switches_are_polled_if_configured(void **state)
 		assert_int_equal(lab->agents[i].queries + lab->agents[i].detail_queries, 0);
 	}
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
-	lab_destroy(lab);
 }
 
 static void step_wall_clock(struct lab *lab)
@@ -137,27 +128,103 @@ static void step_wall_clock(struct lab *lab)
 /* Rates and order do not depend on the wall clock. */
 static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **state)
 {
-	struct lab *lab = lab_create(39);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->before_sweep = step_wall_clock;
 	lab_run(lab, 8, NULL, NULL);
 	assert_int_equal(lab_events_of(lab, EVENT_CLOCK_STEPPED), 1);
 	assert_in_range(lab_port(lab, 0, 1)->sum.elapsed_us, 69900000, 70100000);
 	lab_check(lab);
-	lab_destroy(lab);
+}
+
+static void planes_are_reported_once_and_not_polled(void **state)
+{
+	struct collector_report report;
+	struct lab *lab = *state;
+	size_t i;
+
+	lab->nodes[HOST].planes = lab->nodes[HOST + 1].planes = true;
+	assert_int_equal(lab_run(lab, 12, &report, NULL), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_LAYOUT_UNSUPPORTED), 2);
+	for (i = 0; strcmp(lab->events[i].kind, EVENT_LAYOUT_UNSUPPORTED) != 0; i++)
+		;
+	assert_true(lab->events[i].node_guid == lab_guid(HOST));
+	assert_non_null(strstr(lab->events[i].text, "2 ports share one GUID"));
+	assert_int_equal(lab->agents[HOST].queries + lab->agents[HOST].detail_queries, 0);
+	assert_false(lab_port(lab, HOST, 1)->has_first);
+	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_UNSUPPORTED);
+	/* They delay no sweep, and are neither unresponsive nor locked. */
+	assert_int_equal(report.ports_answered, report.ports_asked);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT) + lab_events_of(lab, EVENT_NODE_LOCKED), 0);
+	/* The connected switch ports are polled. */
+	assert_true(lab_port(lab, LAB_SPINES, LAB_SPINES + 1)->has_first);
+	assert_true(lab_port(lab, HOST + 2, 1)->has_first);
+	assert_true(lab_check(lab) > 0);
+}
+
+/* Detail queries after the planes are known, and later. */
+static unsigned slow_before;
+
+static void add_planes(struct lab *lab)
+{
+	if (lab->sweeps == 64)
+		slow_before = lab->agents[HOST].detail_queries;
+	if (lab->sweeps == 3)
+		lab->nodes[HOST].planes = true;
+	if (lab->sweeps == 80)
+		lab->nodes[HOST].planes = false;
+}
+
+/* New firmware makes two planes of a port, and one again: its counters stop and continue. */
+static void planes_that_come_and_go_are_tracked(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = add_planes;
+	assert_int_equal(lab_run(lab, 79, NULL, NULL), 0);
+	assert_true(slow_before > 0);
+	assert_int_equal(lab->agents[HOST].detail_queries, slow_before);
+	assert_int_equal(lab_events_of(lab, EVENT_LAYOUT_UNSUPPORTED), 1);
+	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_UNSUPPORTED);
+	assert_int_equal(lab_run(lab, 70, NULL, NULL), 0);
+	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
+	assert_true(lab_check(lab) > 0);
+}
+
+static void silence_all_others(struct lab *lab)
+{
+	size_t i;
+
+	for (i = 0; i < OWN_HOST; i++)
+		lab->agents[i].dead = lab->sweeps >= 2 && (i >= HOST || lab->sweeps >= 6);
+}
+
+/* Planes are not polled and do not respond, so they do not hide that all other nodes fail. */
+static void planes_do_not_count_as_responses(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->nodes[HOST].planes = lab->nodes[HOST + 1].planes = true;
+	lab->before_sweep = silence_all_others;
+	assert_int_equal(lab_run(lab, 5, NULL, NULL), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
+	assert_int_equal(lab_run(lab, 4, NULL, NULL), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_SILENT), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time),
-		cmocka_unit_test(the_rate_is_halved_while_agents_drop_datagrams),
-		cmocka_unit_test(rate_and_discovery_are_limited_while_the_sm_is_active),
-		cmocka_unit_test(only_switches_are_polled_if_configured),
-		cmocka_unit_test(a_step_of_the_wall_clock_is_reported_and_affects_no_rate),
+		LAB_TEST(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time),
+		LAB_TEST(the_rate_is_halved_while_agents_drop_datagrams),
+		LAB_TEST(rate_and_discovery_are_limited_while_the_sm_is_active),
+		LAB_TEST(only_switches_are_polled_if_configured),
+		LAB_TEST(a_step_of_the_wall_clock_is_reported_and_affects_no_rate),
+		LAB_TEST(planes_are_reported_once_and_not_polled),
+		LAB_TEST(planes_that_come_and_go_are_tracked),
+		LAB_TEST(planes_do_not_count_as_responses),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

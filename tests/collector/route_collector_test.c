@@ -26,21 +26,20 @@ static bool has_all(struct lab *lab)
 	return true;
 }
 
-static struct lab *with_tables(uint64_t seed)
+static int setup(void **state)
 {
-	struct lab *lab = lab_create(seed);
+	struct lab *lab = *state = lab_create(1);
 
 	lab->run.settings.routes_interval_us = 600 * US_PER_S;
 	lab->traffic = false;
 	lab_set_tables(lab);
-	return lab;
+	return 0;
 }
 
 static void a_single_sweep_reads_and_stores_all_tables(void **state)
 {
-	struct lab *lab = with_tables(1);
+	struct lab *lab = *state;
 
-	(void)state;
 	assert_int_equal(lab_run(lab, 1, NULL, NULL), 0);
 	assert_true(has_all(lab));
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 0);
@@ -49,7 +48,6 @@ static void a_single_sweep_reads_and_stores_all_tables(void **state)
 	assert_int_equal(lab_run(lab, 1, NULL, NULL), 0);
 	assert_true(has_all(lab));
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 1);
-	lab_destroy(lab);
 }
 
 static void fail_occasionally(struct lab *lab)
@@ -61,10 +59,9 @@ static void fail_occasionally(struct lab *lab)
 
 static void a_store_that_fails_loses_no_change(void **state)
 {
-	struct lab *lab = with_tables(2);
+	struct lab *lab = *state;
 	unsigned i;
 
-	(void)state;
 	lab->before_sweep = fail_occasionally;
 	lab->run.settings.routes_interval_us = 60 * US_PER_S;
 	/* The sink compares what it receives with the tables. */
@@ -75,7 +72,6 @@ static void a_store_that_fails_loses_no_change(void **state)
 	assert_true(has_all(lab));
 	for (i = 0; i < LAB_SPINES + LAB_LEAVES; i++)
 		assert_true(lab->agents[i].table_queries > 25 * 3);
-	lab_destroy(lab);
 }
 
 /* The SM restarts and exchanges the LIDs of two switches; only a discovery detects it. */
@@ -92,9 +88,8 @@ static void swap_lids(struct lab *lab)
 
 static void a_table_is_not_read_from_the_new_owner_of_a_lid(void **state)
 {
-	struct lab *lab = with_tables(3);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->run.world->act_count = 7;
 	lab->run.settings.routes_interval_us = 10 * US_PER_S; /* all in every sweep */
 	lab->before_sweep = swap_lids;
@@ -102,19 +97,16 @@ static void a_table_is_not_read_from_the_new_owner_of_a_lid(void **state)
 	assert_true(has_all(lab));
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 0);
 	assert_true(lab->agents[2].table_queries > 25 * 3);
-	lab_destroy(lab);
 }
 
 static void tables_are_read_by_path_if_smps_are_directed(void **state)
 {
-	struct lab *lab = with_tables(4);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->run.lid_smps_lost = true;
 	assert_int_equal(lab_run(lab, 3, NULL, NULL), 0);
 	assert_true(has_all(lab));
 	assert_int_equal(lab->run.smps_by_lid, 0);
-	lab_destroy(lab);
 }
 
 static unsigned reads_of(struct lab *lab)
@@ -146,9 +138,8 @@ static void drop_forever(struct lab *lab)
 
 static void tables_are_deferred_for_a_minute_at_most(void **state)
 {
-	struct lab *lab = with_tables(5);
+	struct lab *lab = *state;
 
-	(void)state;
 	throttled_at = 0;
 	lab->run.settings.routes_interval_us = 30 * US_PER_S;
 	lab->before_sweep = drop_forever;
@@ -157,17 +148,18 @@ static void tables_are_deferred_for_a_minute_at_most(void **state)
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_ROUTES_CHANGED), 1);
 	assert_true(has_all(lab));
-	lab_destroy(lab);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_single_sweep_reads_and_stores_all_tables),
-		cmocka_unit_test(a_store_that_fails_loses_no_change),
-		cmocka_unit_test(a_table_is_not_read_from_the_new_owner_of_a_lid),
-		cmocka_unit_test(tables_are_read_by_path_if_smps_are_directed),
-		cmocka_unit_test(tables_are_deferred_for_a_minute_at_most),
+		TEST(a_single_sweep_reads_and_stores_all_tables),
+		TEST(a_store_that_fails_loses_no_change),
+		TEST(a_table_is_not_read_from_the_new_owner_of_a_lid),
+		TEST(tables_are_read_by_path_if_smps_are_directed),
+		TEST(tables_are_deferred_for_a_minute_at_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "base/stop.h"
 #include "base/test_cases.h"
 #include "collector/events.h"
@@ -20,9 +19,8 @@
 static void discovery_proceeds_despite_late_sweeps(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(1);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->store_us = 1200000;
@@ -30,7 +28,6 @@ static void discovery_proceeds_despite_late_sweeps(void **state)
 	assert_true(report.sweeps_late > 1000);
 	/* Twenty-two minutes: at the start, and every ten. */
 	assert_int_equal(lab->run.discoveries, 3);
-	lab_destroy(lab);
 }
 
 static void give_lid_to_host_with_drops(struct lab *lab)
@@ -46,15 +43,13 @@ static void give_lid_to_host_with_drops(struct lab *lab)
 /* The total of another node's counter is not the number of datagrams dropped now. */
 static void discarded_readings_do_not_count_as_drops(void **state)
 {
-	struct lab *lab = lab_create(3);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_VL15_DROPPED] = 1000;
 	lab->before_sweep = give_lid_to_host_with_drops;
 	lab_run(lab, 6, NULL, NULL);
 	assert_true(lab_events_of(lab, EVENT_NODE_LID) > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 0);
-	lab_destroy(lab);
 }
 
 static void reassign_queue_pair(struct lab *lab)
@@ -65,10 +60,9 @@ static void reassign_queue_pair(struct lab *lab)
 /* The redirection leads to another node now: its counts are discarded, and the node is queried. */
 static void a_redirection_to_another_node_adds_nothing(void **state)
 {
-	struct lab *lab = lab_create(4);
+	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
-	(void)state;
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
 	lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA] = UINT32_MAX / 2;
 	lab->before_sweep = reassign_queue_pair;
@@ -77,28 +71,24 @@ static void a_redirection_to_another_node_adds_nothing(void **state)
 	assert_false(port->sum.reset);
 	assert_true(lab_check(lab) > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 0);
-	lab_destroy(lab);
 }
 
 /* A busy status at the first query does not make the node unresponsive. */
 static void a_busy_node_is_queried_again(void **state)
 {
-	struct lab *lab = lab_create(5);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->agents[LEAF].busy_once = PMA_CLASS_PORT_INFO;
 	lab_run(lab, 1, NULL, NULL);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_OK);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
-	lab_destroy(lab);
 }
 
 /* Counters that were saturated before the restart are not news. */
 static void saturated_counters_are_not_reported_again_after_a_restart(void **state)
 {
-	struct lab *lab = lab_create(6);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
 	lab_run(lab, 2, NULL, NULL);
@@ -107,23 +97,20 @@ static void saturated_counters_are_not_reported_again_after_a_restart(void **sta
 	lab_port(lab, 1, 1)->now->value[COUNTER_SYMBOL_ERRORS] = 70000;
 	lab_run(lab, 2, NULL, NULL);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTER_SATURATED), 2);
-	lab_destroy(lab);
 }
 
 /* The links of a switch stay in Init for hours. A sweep checks a tenth of all links: one event. */
 static void links_that_stay_in_init_throttle_once(void **state)
 {
-	struct lab *lab = lab_create(7);
+	struct lab *lab = *state;
 	int port;
 
-	(void)state;
 	lab->traffic = false;
 	for (port = 1; port <= 6; port++)
 		lab_port(lab, LEAF, port)->init = true;
 	lab_run(lab, 300, NULL, NULL);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
-	lab_destroy(lab);
 }
 
 static uint64_t reads_before;
@@ -138,25 +125,22 @@ static void lose_mads_for_hours(struct lab *lab)
 /* Lost queries do not prove that counters are unsupported: later all are read again. */
 static void detail_counters_recover_after_rejections(void **state)
 {
-	struct lab *lab = lab_create(8);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
 	lab->before_sweep = lose_mads_for_hours;
 	lab_run(lab, 3000 + 3600 + 122, NULL, NULL);
 	assert_in_range(lab_reads_of(lab, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
 	assert_true(lab_check_details(lab) > 0);
-	lab_destroy(lab);
 }
 
 /* A switch that answers no detail query takes three timeouts for each, whatever its port count. */
 static void a_switch_without_detail_counters_takes_no_time(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(9);
+	struct lab *lab = *state;
 	int i;
 
-	(void)state;
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 0xff;
 	lab->run.settings.interval_us = US_PER_S;
@@ -165,7 +149,6 @@ static void a_switch_without_detail_counters_takes_no_time(void **state)
 		assert_int_equal(lab_port(lab, LEAF, 1)->details[i].reads, 0);
 	assert_true(lab->agents[LEAF].detail_queries < 4 * 6);
 	assert_int_equal(report.sweeps_cut, 0);
-	lab_destroy(lab);
 }
 
 static void take_link_down(struct lab *lab)
@@ -178,11 +161,10 @@ static void take_link_down(struct lab *lab)
 static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 {
 	struct collector_report report;
-	struct lab *lab = lab_create(10);
+	struct lab *lab = *state;
 	size_t i;
 	int port;
 
-	(void)state;
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->run.settings.engine.max_mads_per_s = 60;
@@ -201,7 +183,6 @@ static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
 			if (lab_port(lab, i, port)->has_first && lab_port(lab, i, port)->status != SAMPLE_DOWN)
 				assert_true(lab_port(lab, i, port)->details[DETAIL_RCV_ERRORS].reads >= 1);
-	lab_destroy(lab);
 }
 
 static uint16_t extended_status_until(struct lab *lab, uint64_t sweep)
@@ -225,10 +206,9 @@ static bool is_read_wide(struct lab *lab, size_t node)
 /* A persistent error other than "unsupported": the port is read by PortCounters until it ends. */
 static void a_port_with_failing_extended_counters_is_read_by_portcounters(void **state)
 {
-	struct lab *lab = lab_create(12);
+	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1), *switch_port = lab_port(lab, LEAF, 1);
 
-	(void)state;
 	lab->before_sweep = fail_extended_counters;
 	fail_extended_counters(lab);
 	lab->agents[LEAF].caps.cap_mask = lab->agents[LEAF + 1].caps.cap_mask = PMA_CAP_EXTENDED;
@@ -244,7 +224,6 @@ static void a_port_with_failing_extended_counters_is_read_by_portcounters(void *
 	lab_run(lab, 120, NULL, NULL);
 	assert_true(is_read_wide(lab, HOST) && is_read_wide(lab, LEAF));
 	assert_true(lab_check(lab) > 0);
-	lab_destroy(lab);
 }
 
 static void toggle_hosts(struct lab *lab)
@@ -258,9 +237,8 @@ static void toggle_hosts(struct lab *lab)
 /* Fifteen hosts that respond in every second sweep, for a long time. */
 static void events_of_unstable_nodes_are_limited(void **state)
 {
-	struct lab *lab = lab_create(11);
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->before_sweep = toggle_hosts;
@@ -269,7 +247,6 @@ static void events_of_unstable_nodes_are_limited(void **state)
 	assert_in_range(lab_events_of(lab, EVENT_NODE_SILENT), 1700, 1760);
 	assert_in_range(lab_events_of(lab, EVENT_EVENTS_LEFT_OUT), 30, 90);
 	assert_true(lab->event_count < LAB_EVENTS_MAX);
-	lab_destroy(lab);
 }
 
 static void change_lids_and_rates(struct lab *lab)
@@ -343,9 +320,8 @@ static void request_stop(struct lab *lab)
 /* The collector is stopped while its query to the subnet manager is pending. */
 static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 {
-	struct lab *lab = lab_create(2);
+	struct lab *lab = *state;
 
-	(void)state;
 	stop_install();
 	lab->before_sweep = request_stop;
 	lab_run(lab, 10, NULL, NULL);
@@ -353,28 +329,26 @@ static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 	assert_int_equal(lab->sweeps, 4);
 	assert_false(lab->last_sweep.sm.known);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
-	lab_destroy(lab);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(discovery_proceeds_despite_late_sweeps),
-		cmocka_unit_test(discarded_readings_do_not_count_as_drops),
-		cmocka_unit_test(a_redirection_to_another_node_adds_nothing),
-		cmocka_unit_test(a_busy_node_is_queried_again),
-		cmocka_unit_test(saturated_counters_are_not_reported_again_after_a_restart),
-		cmocka_unit_test(links_that_stay_in_init_throttle_once),
-		cmocka_unit_test(detail_counters_recover_after_rejections),
-		cmocka_unit_test(a_switch_without_detail_counters_takes_no_time),
-		cmocka_unit_test(every_task_proceeds_if_all_sweeps_are_cut),
-		cmocka_unit_test(a_port_with_failing_extended_counters_is_read_by_portcounters),
-		cmocka_unit_test(events_of_unstable_nodes_are_limited),
+		LAB_TEST(discovery_proceeds_despite_late_sweeps),
+		LAB_TEST(discarded_readings_do_not_count_as_drops),
+		LAB_TEST(a_redirection_to_another_node_adds_nothing),
+		LAB_TEST(a_busy_node_is_queried_again),
+		LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart),
+		LAB_TEST(links_that_stay_in_init_throttle_once),
+		LAB_TEST(detail_counters_recover_after_rejections),
+		LAB_TEST(a_switch_without_detail_counters_takes_no_time),
+		LAB_TEST(every_task_proceeds_if_all_sweeps_are_cut),
+		LAB_TEST(a_port_with_failing_extended_counters_is_read_by_portcounters),
+		LAB_TEST(events_of_unstable_nodes_are_limited),
 		cmocka_unit_test(no_reading_is_added_to_another_port_under_random_faults),
 		/* The last one: a stop cannot be revoked. */
-		cmocka_unit_test(a_stop_in_mid_sweep_reports_no_lost_sm),
+		LAB_TEST(a_stop_in_mid_sweep_reports_no_lost_sm),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,12 @@ static struct lab *create(void)
 	return lab;
 }
 
+static int setup(void **state)
+{
+	*state = create();
+	return 0;
+}
+
 static void act(struct lab *lab)
 {
 	uint64_t sweep = lab->sweeps;
@@ -109,9 +115,8 @@ static void two_masters_are_critical_within_two_minutes(void **state)
 /* When one of them steps down, the finding closes once, with a delay. */
 static void the_finding_closes_when_one_master_is_left(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	script.second_from = 7;
 	script.second_until = 40;
 	run(lab, 120);
@@ -119,15 +124,13 @@ static void the_finding_closes_when_one_master_is_left(void **state)
 	assert_non_null(reported(lab, EVENT_FINDING_CLOSED));
 	assert_true(reported_us(lab, EVENT_FINDING_CLOSED) >= 40 * lab->run.settings.interval_us);
 	assert_true(reported_us(lab, EVENT_FINDING_CLOSED) <= 60 * lab->run.settings.interval_us);
-	lab_destroy(lab);
 }
 
 /* Both are master for 20 s: the one that this host's port named before, and the new one. */
 static void an_overlapping_handover_is_reported_as_handover(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	script.handover = 20;
 	script.second_until = 22;
 	run(lab, 80);
@@ -139,7 +142,6 @@ static void an_overlapping_handover_is_reported_as_handover(void **state)
 	for (size_t i = 0; i < lab->event_count; i++)
 		if (!strcmp(lab->events[i].kind, EVENT_FINDING_OPENED))
 			assert_int_equal(lab->events[i].severity, EVENT_INFO);
-	lab_destroy(lab);
 }
 
 /* The former master is unresponsive, with or without its node. */
@@ -162,22 +164,19 @@ static void an_unresponsive_sm_is_not_counted(void **state)
 /* Never for half a minute: both are queried in each sweep as soon as two were found. */
 static void occasional_responses_are_not_enough(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	script.second_from = 1;
 	script.every = 3;
 	run(lab, 200);
 	assert_null(reported(lab, EVENT_FINDING_OPENED));
-	lab_destroy(lab);
 }
 
 /* Standbys cost an SMP per minute; a new one is queried after the topology was read again. */
 static void standbys_are_queried_once_a_minute(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	script.appears = 5;
 	lab->run.settings.interval_us = US_PER_S;
 	run(lab, 1300);
@@ -188,7 +187,6 @@ static void standbys_are_queried_once_a_minute(void **state)
 	assert_null(reported(lab, EVENT_FINDING_OPENED));
 	/* SMs that are present at the start are not news; a new one is. */
 	assert_int_equal(lab_events_of(lab, EVENT_SM_OTHER), 1);
-	lab_destroy(lab);
 }
 
 static void silence_nodes(struct lab *lab)
@@ -200,14 +198,12 @@ static void silence_nodes(struct lab *lab)
 /* An event, not a finding: the fabric has its master. */
 static void an_unresponsive_standby_is_reported_once(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->before_sweep = silence_nodes;
 	assert_int_equal(lab_run(lab, 100, NULL, NULL), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_OTHER), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_FINDING_OPENED), 0);
-	lab_destroy(lab);
 }
 
 static void become_slow_and_lose_a_host(struct lab *lab)
@@ -223,9 +219,8 @@ static void become_slow_and_lose_a_host(struct lab *lab)
 /* It responds after a tenth of the interval, when the round is over; after a new topology too. */
 static void a_cut_query_is_not_reported_as_unresponsive(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->run.settings.interval_us = US_PER_S / 2;
 	lab->before_sweep = become_slow_and_lose_a_host;
 	assert_int_equal(lab_run(lab, 200, NULL, NULL), 0);
@@ -234,7 +229,6 @@ static void a_cut_query_is_not_reported_as_unresponsive(void **state)
 	/* The host without a link. */
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_OTHER), 0);
-	lab_destroy(lab);
 }
 
 static void restart_master(struct lab *lab)
@@ -246,41 +240,39 @@ static void restart_master(struct lab *lab)
 /* One sweep without it is no finding: the event has its own end. */
 static void a_master_that_responds_again_is_reported(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->before_sweep = restart_master;
 	assert_int_equal(lab_run(lab, 50, NULL, NULL), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_ANSWERS), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_CHANGED), 0);
-	lab_destroy(lab);
 }
 
 static void a_single_sweep_queries_all_sms(void **state)
 {
-	struct lab *lab = create();
+	struct lab *lab = *state;
 
-	(void)state;
 	run(lab, 1);
 	assert_int_equal(lab->agents[SECOND].sm_queries, 1);
-	lab_destroy(lab);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_masters_are_critical_within_two_minutes),
-		cmocka_unit_test(the_finding_closes_when_one_master_is_left),
-		cmocka_unit_test(an_overlapping_handover_is_reported_as_handover),
+		TEST(the_finding_closes_when_one_master_is_left),
+		TEST(an_overlapping_handover_is_reported_as_handover),
 		cmocka_unit_test(an_unresponsive_sm_is_not_counted),
-		cmocka_unit_test(occasional_responses_are_not_enough),
-		cmocka_unit_test(standbys_are_queried_once_a_minute),
-		cmocka_unit_test(an_unresponsive_standby_is_reported_once),
-		cmocka_unit_test(a_cut_query_is_not_reported_as_unresponsive),
-		cmocka_unit_test(a_master_that_responds_again_is_reported),
-		cmocka_unit_test(a_single_sweep_queries_all_sms),
+		TEST(occasional_responses_are_not_enough),
+		TEST(standbys_are_queried_once_a_minute),
+		TEST(an_unresponsive_standby_is_reported_once),
+		TEST(a_cut_query_is_not_reported_as_unresponsive),
+		TEST(a_master_that_responds_again_is_reported),
+		TEST(a_single_sweep_queries_all_sms),
 	};
 
 	return cmocka_run_group_tests_name("sm_monitor", tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/log.h"
 #include "base/test_cases.h"
 #include "collector/snapshot_capture.h"
 #include "tests/world/lab.h"
@@ -110,12 +109,11 @@ static void a_snapshot_has_all_counters_of_all_ports(void **state)
 
 static void an_unresponsive_node_has_no_counters_and_others_have(void **state)
 {
-	struct lab *lab = lab_create(521);
+	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
 
-	(void)state;
 	lab->agents[HOST].dead = true;
 	lab->agents[HOST + 1].no_counters = true;
 	lab->agents[HOST + 2].rejected = 1 << DETAIL_RCV_ERRORS;
@@ -125,19 +123,17 @@ static void an_unresponsive_node_has_no_counters_and_others_have(void **state)
 	assert_int_equal(captured.status[HOST + 1], SAMPLE_UNSUPPORTED);
 	assert_int_equal(captured.status[HOST + 2], SAMPLE_OK);
 	fabric_destroy(fabric);
-	lab_destroy(lab);
 }
 
 /* The topology is outdated: two hosts have exchanged LIDs since. */
 static void a_moved_lid_gives_no_node_the_counters_of_another(void **state)
 {
-	struct lab *lab = lab_create(522);
+	struct lab *lab = *state;
 	struct fabric *fabric;
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
 	uint16_t lid;
 
-	(void)state;
 	assert_int_equal(lab_run(lab, 3, NULL, NULL), 0);
 	fabric = discover(lab);
 	lid = lab->nodes[HOST].lid;
@@ -149,46 +145,40 @@ static void a_moved_lid_gives_no_node_the_counters_of_another(void **state)
 	assert_int_equal(captured.status[HOST], SAMPLE_SILENT);
 	assert_int_equal(captured.status[HOST + 4], SAMPLE_SILENT);
 	fabric_destroy(fabric);
-	lab_destroy(lab);
 }
 
 static void nothing_is_stored_if_no_node_responds(void **state)
 {
-	struct lab *lab = lab_create(523);
+	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
 	struct error err = { 0 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < LAB_NODES; i++)
 		lab->agents[i].dead = true;
 	assert_int_equal(capture(lab, fabric, false, &captured, &report, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "responded"));
 	assert_int_equal(captured.calls, 0);
 	fabric_destroy(fabric);
-	lab_destroy(lab);
 }
 
 static void the_error_of_the_store_is_returned(void **state)
 {
-	struct lab *lab = lab_create(524);
+	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { .code = ERR_IO };
 
-	(void)state;
 	assert_int_equal(capture(lab, fabric, false, &captured, &report, NULL), ERR_IO);
 	assert_int_equal(captured.calls, 1);
 	fabric_destroy(fabric);
-	lab_destroy(lab);
 }
 
 static int quiet(void **state)
 {
 	(void)state;
-	log_init("take_test", LOG_LEVEL_ERROR);
 	return 0;
 }
 
@@ -196,10 +186,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_snapshot_has_all_counters_of_all_ports),
-		cmocka_unit_test(an_unresponsive_node_has_no_counters_and_others_have),
-		cmocka_unit_test(a_moved_lid_gives_no_node_the_counters_of_another),
-		cmocka_unit_test(nothing_is_stored_if_no_node_responds),
-		cmocka_unit_test(the_error_of_the_store_is_returned),
+		LAB_TEST(an_unresponsive_node_has_no_counters_and_others_have),
+		LAB_TEST(a_moved_lid_gives_no_node_the_counters_of_another),
+		LAB_TEST(nothing_is_stored_if_no_node_responds),
+		LAB_TEST(the_error_of_the_store_is_returned),
 	};
 
 	return cmocka_run_group_tests(tests, quiet, NULL);

@@ -8,7 +8,7 @@
 #include "wire/pma.h"
 
 /* MAD status. Source: IBA Vol 1, 13.4.7. */
-enum { STATUS_BUSY = 0x0001, STATUS_REDIRECT = 0x0002, STATUS_UNSUPPORTED = 0x000c };
+enum { STATUS_BUSY = 0x0001, STATUS_REDIRECT = 0x0002, STATUS_UNSUPPORTED = 0x000c, STATUS_BAD_FIELD = 0x001c };
 
 /* A redirection leads to this queue pair plus the number of the node, with this key. */
 #define REDIRECT_QP 0x1000
@@ -317,6 +317,8 @@ bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX
 		redirect(world, node, mad + PMA_DATA_OFFSET);
 	} else if (!smp) {
 		status = respond_pma(world, port, header.attribute, at_us, mad + PMA_DATA_OFFSET);
+	} else if (agent->no_tables && header.attribute == SMP_LINEAR_FORWARDING_TABLE) {
+		status = STATUS_BAD_FIELD;
 	} else if (!respond_smp(world, port, &header, mad + SMP_DATA_OFFSET)) {
 		return false;
 	}

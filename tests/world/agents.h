@@ -22,6 +22,7 @@ struct agent {
 	bool state_change;        /* SwitchInfo.PortStateChange is set */
 	bool no_counters;         /* rejects every performance query */
 	bool no_caps;             /* rejects ClassPortInfo */
+	bool no_tables;           /* rejects LinearForwardingTable */
 	bool tick_rejected;       /* rejects PortSamplesControl */
 	bool sm_silent;           /* does not respond to SMInfo */
 	uint8_t rejected;         /* detail attributes that it rejects: bits 1 << enum detail_attribute */

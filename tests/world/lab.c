@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/map.h"
+#include "base/log.h"
 #include "fabric/fabric.h"
 
 enum { SM_MASTER = 3 };
@@ -221,6 +221,7 @@ struct lab *lab_create(uint64_t seed)
 	uint32_t i;
 
 	assert_non_null(lab);
+	log_init("lab", LOG_LEVEL_NONE);
 	assert_int_equal(virtual_create(build(), 10 * US_PER_S, seed, &world, NULL), 0);
 	world->counters = calloc(world->built->port_count, sizeof(*world->counters));
 	assert_non_null(world->counters);
@@ -258,6 +259,18 @@ void lab_destroy(struct lab *lab)
 	text_done(&lab->fabric);
 	virtual_destroy(lab->run.world);
 	free(lab);
+}
+
+int lab_setup(void **state)
+{
+	*state = lab_create(1);
+	return 0;
+}
+
+int lab_teardown(void **state)
+{
+	lab_destroy(*state);
+	return 0;
 }
 
 int lab_run(struct lab *lab, uint64_t sweeps, struct collector_report *ret, struct error *err)

@@ -96,6 +96,11 @@ struct lab {
 struct lab *lab_create(uint64_t seed);
 void lab_destroy(struct lab *lab);
 
+/* LAB_TEST - a test of cmocka with a lab of its own in *state */
+#define LAB_TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+int lab_setup(void **state);
+int lab_teardown(void **state);
+
 /* lab_run - run the collector. Return: as collector_run(). */
 int lab_run(struct lab *lab, uint64_t sweeps, struct collector_report *ret, struct error *err);
 
@@ -122,6 +127,9 @@ void lab_swap_lids(struct lab *lab);
 
 /* lab_sink - the store (lab_store.c) */
 struct sink lab_sink(struct lab *lab);
+
+/* lab_store_block - store a block of a table: set, or cut where the table ends before it */
+void lab_store_block(struct routes *stored, const struct routes *routes, const struct route_block *block);
 
 /* lab_same - compare a reading with the counters of its port. Return: the number of compared counters. */
 size_t lab_same(struct lab *lab, const struct fabric *fabric, uint32_t port, const struct reading *reading);

@@ -96,21 +96,24 @@ static void store_sample(struct lab *lab, const struct sweep *sweep, const struc
 	port->last_wall_us = sweep->wall_us;
 }
 
+void lab_store_block(struct routes *stored, const struct routes *routes, const struct route_block *block)
+{
+	const struct route_table *table = routes_find(routes, block->node_guid);
+	uint16_t lid = (uint16_t)(block->block * ROUTES_BLOCK);
+
+	if (routes_is_read(table, lid))
+		routes_set_block(stored, block->node_guid, block->block, table->ports + lid, NULL, NULL);
+	else
+		routes_cut(stored, block->node_guid, lid);
+}
+
 /* The blocks of all sweeps make up the tables that the collector has. */
 static void store_routes(struct lab *lab, const struct sweep *sweep)
 {
 	size_t i;
 
-	for (i = 0; i < sweep->route_block_count; i++) {
-		const struct route_block *block = &sweep->route_blocks[i];
-		const struct route_table *table = routes_find(sweep->routes, block->node_guid);
-		uint16_t lid = (uint16_t)(block->block * ROUTES_BLOCK);
-
-		if (routes_is_read(table, lid))
-			routes_set_block(&lab->routes, block->node_guid, block->block, table->ports + lid, NULL, NULL);
-		else
-			routes_cut(&lab->routes, block->node_guid, lid);
-	}
+	for (i = 0; i < sweep->route_block_count; i++)
+		lab_store_block(&lab->routes, sweep->routes, &sweep->route_blocks[i]);
 	if (sweep->routes)
 		assert_true(routes_same(&lab->routes, sweep->routes));
 }
