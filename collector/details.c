@@ -82,8 +82,8 @@ static struct request port_request(const struct details *details, uint32_t port,
 	const struct port *which = &details->fabric->ports[port];
 
 	return (struct request){
-		.node = node_memory_agent_id(details->memory, details->fabric, port),
-		.to = node_memory_address(details->memory, details->fabric, port),
+		.node = node_memory_agent_id(details->memory, port),
+		.to = node_memory_address(details->memory, port),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = which->num,
 		.attribute = attribute,
@@ -126,7 +126,7 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	struct details *details = ctx;
 	const struct port *which = &details->fabric->ports[request->tag];
 	struct node_entry *node = node_memory_node(details->memory, which->node);
-	const struct port_entry *port = node_memory_port(details->memory, details->fabric, request->tag);
+	const struct port_entry *port = node_memory_port(details->memory, request->tag);
 	enum detail_attribute attribute = pma_detail_attribute(request->attribute);
 	struct detail_entry *entries, *entry;
 	enum answer_status status;
@@ -186,7 +186,7 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 
 static void query(struct details *details, uint32_t port, enum detail_attribute attribute)
 {
-	struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
+	struct port_entry *memory = node_memory_port(details->memory, port);
 	struct request request = port_request(details, port, pma_detail_attribute_id(attribute), on_detail);
 
 	if (memory->details_sweep != details->sweep) {
@@ -209,12 +209,12 @@ static void on_port_info_extended(void *ctx, const struct request *request, enum
 	const struct port *which = &details->fabric->ports[request->tag];
 
 	(void)at_us;
-	node_memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
+	node_memory_port(details->memory, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
 	if (result == REQUEST_CANCELLED)
 		return;
 	node_memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
 	if (result == REQUEST_ANSWERED)
-		node_memory_port(details->memory, details->fabric, request->tag)->fec_layout =
+		node_memory_port(details->memory, request->tag)->fec_layout =
 			(uint8_t)smp_read_fec_layout(mad, &node_memory_node(details->memory, which->node)->caps);
 	query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
 }
@@ -226,13 +226,13 @@ static void query_speeds(struct details *details, uint32_t port)
 	struct request request;
 
 	if (!(node->caps.cap_mask & PMA_CAP_RS_FEC)) {
-		node_memory_port(details->memory, details->fabric, port)->fec_layout = FEC_LAYOUT_LANES;
+		node_memory_port(details->memory, port)->fec_layout = FEC_LAYOUT_LANES;
 		query(details, port, DETAIL_EXTENDED_SPEEDS);
 		return;
 	}
 	request = port_request(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
 	request.modifier = which->num;
-	if (node_memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
+	if (node_memory_route_smp(details->memory, which->node, which->num, &request))
 		submit(details, &request);
 }
 
@@ -387,7 +387,7 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 		{ COUNTER_BIT(COUNTER_XMIT_DISCARDS), DETAIL_XMIT_DISCARDS },
 		{ COUNTER_BIT(COUNTER_XMIT_WAIT), DETAIL_VL_XMIT_WAIT },
 	};
-	const struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
+	const struct port_entry *memory = node_memory_port(details->memory, port);
 	size_t i;
 
 	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->trigger_budget; i++) {
@@ -441,7 +441,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 	}
 	for (i = 0; i < details->entry_count; i++) {
 		struct detail_entry *entry = &details->entries[i];
-		const struct port_entry *port = node_memory_port(details->memory, details->fabric, entry->port);
+		const struct port_entry *port = node_memory_port(details->memory, entry->port);
 		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
 
 		if (!read[fabric_port_agent(details->fabric, entry->port)])
@@ -470,8 +470,7 @@ void details_commit(const struct details *details)
 		 * If memory is exhausted, the next reading is a first one: its delta is unknown,
 		 * not wrong.
 		 */
-		node_memory_set_detail(node_memory_port(details->memory, details->fabric, sample->port),
-				       sample->reading);
+		node_memory_set_detail(node_memory_port(details->memory, sample->port), sample->reading);
 	}
 }
 

@@ -106,8 +106,7 @@ static bool has_lid(const struct lid_verify *verify, const struct port *port, en
  */
 static bool drop_redirect(struct lid_verify *verify, size_t first)
 {
-	struct port_entry *agent = node_memory_agent(verify->memory, verify->fabric,
-						     verify->result->samples[first].port);
+	struct port_entry *agent = node_memory_agent(verify->memory, verify->result->samples[first].port);
 
 	if (!agent->redirect.lid || agent->redirect_new)
 		return false;
@@ -130,7 +129,7 @@ static void on_response(void *ctx, const struct request *request, enum request_r
 	verify->moved++;
 	discard(verify, request->tag);
 	/* The redirection and capabilities may be those of the other node. */
-	*node_memory_redirect(verify->memory, verify->fabric, verify->result->samples[request->tag].port) =
+	*node_memory_redirect(verify->memory, verify->result->samples[request->tag].port) =
 		(struct mad_address){ 0 };
 	node_memory_node(verify->memory, port->node)->caps = (struct pma_caps){ 0 };
 	node_memory_node(verify->memory, port->node)->caps_stored = false;
@@ -147,7 +146,7 @@ static int query(struct lid_verify *verify, size_t sample, struct error *err)
 	};
 
 	verify->queried[sample] = true;
-	if (!node_memory_route_smp(verify->memory, verify->fabric, port->node, port->num, &request))
+	if (!node_memory_route_smp(verify->memory, port->node, port->num, &request))
 		return 0;
 	if (verify->memory->directed && verify->fabric->nodes[port->node].type != NODE_SWITCH)
 		request.modifier = port->num;

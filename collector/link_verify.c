@@ -49,7 +49,7 @@ void link_verify_select(struct link_verify *verify, const struct fabric *fabric,
 		const struct port_sample *sample = &result->samples[i];
 		const struct delta *delta = sample->delta;
 		bool fell_silent = sample->status == SAMPLE_SILENT &&
-				   node_memory_port(verify->memory, verify->fabric, sample->port)->status == SAMPLE_OK;
+				   node_memory_port(verify->memory, sample->port)->status == SAMPLE_OK;
 
 		if (fell_silent && is_switch(verify, sample->port))
 			verify->changed = true;
@@ -101,7 +101,7 @@ static int query_peer(struct link_verify *verify, struct engine *engine, uint32_
 	*path = verify->memory->paths[port->node];
 	if (port->peer == FABRIC_NONE || path->hops >= PATH_HOPS_MAX ||
 	    node_memory_node(verify->memory, verify->fabric->ports[port->peer].node)->locked ||
-	    !node_memory_route_smp(verify->memory, verify->fabric, verify->fabric->ports[port->peer].node,
+	    !node_memory_route_smp(verify->memory, verify->fabric->ports[port->peer].node,
 				   verify->fabric->ports[port->peer].num, &request)) {
 		verify->changed = true;
 		return 0;
@@ -123,7 +123,7 @@ static int query(struct link_verify *verify, struct engine *engine, uint32_t tag
 	int code;
 
 	if (node_memory_node(verify->memory, port->node)->locked ||
-	    !node_memory_route_smp(verify->memory, verify->fabric, port->node, port->num, &request)) {
+	    !node_memory_route_smp(verify->memory, port->node, port->num, &request)) {
 		verify->changed = true;
 		return 0;
 	}

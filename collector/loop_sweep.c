@@ -57,7 +57,7 @@ static bool lids_suspect(struct collector *collector)
 		const struct port_sample *sample = &collector->result.samples[i];
 
 		if (sample->status == SAMPLE_SILENT &&
-		    node_memory_port(&collector->memory, collector->topology.fabric, sample->port)->status == SAMPLE_OK)
+		    node_memory_port(&collector->memory, sample->port)->status == SAMPLE_OK)
 			return true;
 	}
 	return false;
@@ -110,7 +110,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	collector->report->unstored = code < 0 ? *err : (struct error){ 0 };
 	if (code < 0)
 		return code;
-	sweep_commit(&collector->result, collector->topology.fabric, &collector->memory);
+	sweep_commit(&collector->result, &collector->memory);
 	details_commit(&collector->details);
 	route_read_commit(&collector->routes);
 	if (collector->events.lost)

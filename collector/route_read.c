@@ -317,7 +317,7 @@ static uint64_t query(struct route_read *read, uint32_t node, struct route_switc
 	};
 	uint64_t queried = 0;
 
-	if (!node_memory_route_smp(read->memory, read->fabric, node, 0, &request))
+	if (!node_memory_route_smp(read->memory, node, 0, &request))
 		return 0;
 	for (request.modifier = 0; request.modifier < ROUTES_BLOCKS && read->code == 0; request.modifier++) {
 		if (!has_bit(at->todo, request.modifier))

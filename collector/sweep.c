@@ -59,7 +59,7 @@ static int compare_turns(const void *left, const void *right)
 
 static int64_t read_us(const struct sweep_state *state, uint32_t port_index)
 {
-	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	return port->has_last ? port->last.at_us : INT64_MIN;
 }
@@ -90,8 +90,8 @@ static void query_caps(struct sweep_state *state, uint32_t port_index)
 	uint32_t node = state->fabric->ports[port_index].node;
 
 	sweep_submit(state, &(struct request){
-		.node = node_memory_agent_id(state->memory, state->fabric, port_index),
-		.to = node_memory_address(state->memory, state->fabric, port_index),
+		.node = node_memory_agent_id(state->memory, port_index),
+		.to = node_memory_address(state->memory, port_index),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.attribute = PMA_CLASS_PORT_INFO,
 		.tag = port_index,
@@ -121,7 +121,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 
 	(void)at_us;
 	if (result == REQUEST_TIMED_OUT)
-		*node_memory_redirect(state->memory, state->fabric, request->tag) = (struct mad_address){ 0 };
+		*node_memory_redirect(state->memory, request->tag) = (struct mad_address){ 0 };
 	if (result != REQUEST_ANSWERED)
 		return;
 	sweep_port_responded(state, request->tag);
@@ -257,7 +257,7 @@ static void plan(struct sweep_state *state)
 		enum sample_status status;
 
 		state->sample_of[i] = FABRIC_NONE;
-		node_memory_agent(state->memory, fabric, i)->redirect_new = false;
+		node_memory_agent(state->memory, i)->redirect_new = false;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		status = first_status(state, &fabric->ports[i]);
@@ -265,7 +265,7 @@ static void plan(struct sweep_state *state)
 		result->readings[result->count] = (struct reading){ 0 };
 		result->samples[result->count++] = (struct port_sample){ .port = i, .status = status };
 		result->ports_asked += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
-		state->oldest_first |= node_memory_port(state->memory, fabric, i)->status == SAMPLE_UNFINISHED;
+		state->oldest_first |= node_memory_port(state->memory, i)->status == SAMPLE_UNFINISHED;
 	}
 	memset(state->retries_left, RETRIES_PER_QUERY, result->count);
 }
@@ -316,7 +316,7 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 
 	if (settings->sm_lid) {
 		state->result->sm.lid = settings->sm_lid;
-		if (node_memory_route_smp_to_lid(state->memory, state->fabric, settings->sm_lid, &sm_info))
+		if (node_memory_route_smp_to_lid(state->memory, settings->sm_lid, &sm_info))
 			sweep_submit(state, &sm_info);
 	}
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);

@@ -293,7 +293,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 	report_locked(events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
-		struct port_entry *port = node_memory_port(memory, fabric, sample->port);
+		struct port_entry *port = node_memory_port(memory, sample->port);
 
 		if (sample->reading)
 			report_saturated(events, wall_us, fabric, sample, port);

@@ -35,8 +35,8 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 static struct request port_question(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	return (struct request){
-		.node = node_memory_agent_id(state->memory, state->fabric, port_index),
-		.to = node_memory_address(state->memory, state->fabric, port_index),
+		.node = node_memory_agent_id(state->memory, port_index),
+		.to = node_memory_address(state->memory, port_index),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = state->fabric->ports[port_index].num,
 		.attribute = pma_attribute_id(attribute),
@@ -61,7 +61,7 @@ static bool has_extended(const struct sweep_state *state, uint32_t node)
 /* Is PortCountersExtended to be queried? To be called once per sweep. */
 static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	if (!has_extended(state, state->fabric->ports[port_index].node))
 		return false;
@@ -93,9 +93,9 @@ static void count_timeout(struct sweep_state *state, uint32_t port_index)
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
 	/* The redirection may be the cause; the next sweep queries the node itself. */
-	*node_memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
+	*node_memory_redirect(state->memory, port_index) = (struct mad_address){ 0 };
 	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->responded[agent])
-		engine_drop_node(state->engine, node_memory_agent_id(state->memory, state->fabric, port_index));
+		engine_drop_node(state->engine, node_memory_agent_id(state->memory, port_index));
 }
 
 void sweep_port_responded(struct sweep_state *state, uint32_t port_index)
@@ -115,7 +115,7 @@ bool sweep_port_retry(struct sweep_state *state, uint32_t port_index)
 
 bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const uint8_t mad[MAD_SIZE])
 {
-	struct port_entry *agent = node_memory_agent(state->memory, state->fabric, port_index);
+	struct port_entry *agent = node_memory_agent(state->memory, port_index);
 
 	agent->redirect_new = pma_read_redirect(mad, &agent->redirect);
 	state->result->bad_responses += !agent->redirect_new;
@@ -136,7 +136,7 @@ static void close_attribute(struct sweep_state *state, uint32_t port_index, enum
 static void apply_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
 {
 	static const enum counter explained[] = { COUNTER_RCV_ERRORS, COUNTER_XMIT_DISCARDS, COUNTER_XMIT_WAIT };
-	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, port_index);
 	counter_set both = port->has_last ? port->last.present & reading->present : 0, moved = 0;
 	size_t i;
 
@@ -151,7 +151,7 @@ static void apply_details(struct sweep_state *state, uint32_t port_index, const 
 /* Prefetch what apply_details() reads when the port's other attribute arrives. */
 static void prefetch_details(struct sweep_state *state, uint32_t port_index)
 {
-	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	__builtin_prefetch(port);
 	__builtin_prefetch(&port->last.value[COUNTER_XMIT_WAIT]);
@@ -164,7 +164,7 @@ static void prefetch_details(struct sweep_state *state, uint32_t port_index)
  */
 static void count_extended_failure(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	if (port->extended_failures < EXTENDED_FAILURES_MAX)
 		port->extended_failures++;
@@ -191,7 +191,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
-			node_memory_port(state->memory, state->fabric, request->tag)->extended_failures = 0;
+			node_memory_port(state->memory, request->tag)->extended_failures = 0;
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
 			apply_details(state, request->tag, reading);

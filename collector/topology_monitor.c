@@ -9,6 +9,7 @@
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
 #include "fabric/keep.h"
+#include "wire/discovery.h"
 
 void topology_monitor_init(struct topology_monitor *monitor, const struct discoverer *discoverer,
 			   const struct clock *clock, int64_t interval_us)

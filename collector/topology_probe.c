@@ -140,7 +140,7 @@ static int submit(struct topology_probe *probe, struct engine *engine, uint32_t 
 		.ctx = probe,
 	};
 
-	if (port == FABRIC_NONE || !node_memory_route_smp(probe->memory, probe->fabric, node,
+	if (port == FABRIC_NONE || !node_memory_route_smp(probe->memory, node,
 							  probe->fabric->ports[port].num, &request))
 		return 0;
 	probe->smps++;

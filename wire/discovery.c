@@ -14,6 +14,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
 #include "base/text.h"
 
 extern char **environ;
@@ -28,8 +30,18 @@ extern char **environ;
 /* Reads of a pipe in one step, 64 KB each. */
 #define CHUNKS_PER_STEP 64
 
+/* Lines of stderr that are logged. */
+#define LINES_LOGGED 10
+
+/* Longest wait of a step of discovery_run(), so that a stop takes effect. */
+#define SLICE_MS 50
+
 struct discovery {
+	struct discoverer table;
+	const struct discovery_settings *settings;
 	const struct clock *clock;
+	bool started;        /* until it is cancelled */
+	bool finished;       /* its result was returned */
 	int64_t deadline_us; /* CLOCK_BOOTTIME */
 	pid_t pid;           /* 0: its exit status was read */
 	int out, messages;   /* our ends of its stdout and stderr, -1 when closed */
@@ -76,40 +88,31 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 	return cause;
 }
 
-int discovery_start(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
-		    struct error *err)
+static int start(void *ctx, struct error *err)
 {
-	struct discovery *discovery = calloc(1, sizeof(*discovery));
-	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause;
+	struct discovery *discovery = ctx;
+	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause = 0;
 
-	if (!discovery)
-		return err_nomem(err);
-	discovery->clock = clock;
-	discovery->deadline_us = clock_boottime_us(clock) + settings->deadline_us;
-	discovery->out = discovery->messages = -1;
-	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(messages, O_CLOEXEC) < 0) {
+	discovery->table.cancel(discovery);
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(messages, O_CLOEXEC) < 0)
 		cause = errno;
-		goto fail;
-	}
-	cause = spawn_helper(discovery, settings->argv, out[1], messages[1]);
-	if (cause)
-		goto fail;
+	else
+		cause = spawn_helper(discovery, discovery->settings->argv, out[1], messages[1]);
 	close_fd(&out[1]);
 	close_fd(&messages[1]);
+	if (cause) {
+		close_fd(&out[0]);
+		close_fd(&messages[0]);
+		return err_set(err, ERR_UNAVAILABLE, "cannot start the discovery helper %s: %s",
+			       discovery->settings->argv[0], strerror(cause));
+	}
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	fcntl(messages[0], F_SETFL, O_NONBLOCK);
 	discovery->out = out[0];
 	discovery->messages = messages[0];
-	*ret = discovery;
+	discovery->deadline_us = clock_boottime_us(discovery->clock) + discovery->settings->deadline_us;
+	discovery->started = true;
 	return 0;
-fail:
-	close_fd(&out[0]);
-	close_fd(&out[1]);
-	close_fd(&messages[0]);
-	close_fd(&messages[1]);
-	free(discovery);
-	return err_set(err, ERR_UNAVAILABLE, "cannot start the discovery helper %s: %s", settings->argv[0],
-		       strerror(cause));
 }
 
 /*
@@ -163,7 +166,8 @@ static bool is_complete(const struct text *records)
 	return !strncmp(chars + start, "end ", 4);
 }
 
-enum discovery_state discovery_step(struct discovery *discovery, unsigned timeout_ms)
+/* Wait at most @timeout_ms. Return: whether the helper is done. */
+static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 {
 	struct pollfd fds[2] = {
 		{ .fd = discovery->out, .events = POLLIN },
@@ -171,7 +175,7 @@ enum discovery_state discovery_step(struct discovery *discovery, unsigned timeou
 	};
 
 	if (!discovery->pid)
-		return DISCOVERY_DONE;
+		return true;
 	if (clock_boottime_us(discovery->clock) >= discovery->deadline_us && !discovery->late) {
 		discovery->late = true;
 		kill_helper(discovery);
@@ -188,13 +192,10 @@ enum discovery_state discovery_step(struct discovery *discovery, unsigned timeou
 		kill_helper(discovery);
 	/* The output is complete: the exit status does not matter any more. */
 	if (discovery->out < 0 && is_complete(&discovery->records))
-		return DISCOVERY_DONE;
-	/*
-	 * A grandchild may hold the pipes open: after the deadline the exit of the helper counts.
-	 */
-	if ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much)
-		return reap(discovery) ? DISCOVERY_DONE : DISCOVERY_RUNNING;
-	return DISCOVERY_RUNNING;
+		return true;
+	/* A grandchild may hold the pipes open: after the deadline the exit of the helper counts. */
+	return ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much) &&
+	       reap(discovery);
 }
 
 const char *discovery_messages(const struct discovery *discovery)
@@ -215,8 +216,8 @@ static void last_message(const struct discovery *discovery, char *ret, size_t si
 	text_sanitise(chars + start, end - start, ret, size);
 }
 
-int discovery_result(struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
-		     struct error *err)
+static int read_result(const struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
+		       struct error *err)
 {
 	char said[200];
 	struct error cause = { 0 };
@@ -247,7 +248,7 @@ bool discovery_end(struct discovery *discovery)
 	int64_t until_us = clock_boottime_us(discovery->clock) + PARTING_US;
 
 	while (discovery->pid && clock_boottime_us(discovery->clock) < until_us) {
-		discovery_step(discovery, 20);
+		proceed(discovery, 20);
 		if (discovery->pid && discovery->out < 0)
 			reap(discovery);
 	}
@@ -260,14 +261,99 @@ bool discovery_end(struct discovery *discovery)
 	return WIFEXITED(discovery->status) && WEXITSTATUS(discovery->status) == 0;
 }
 
-void discovery_destroy(struct discovery *discovery)
+static void log_messages(const struct discovery *discovery)
 {
-	if (!discovery)
+	const char *line = discovery_messages(discovery);
+	char clean[400];
+	size_t lines = 0;
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		text_sanitise(line, len, clean, sizeof(clean));
+		if (clean[0] && ++lines <= LINES_LOGGED)
+			log_warning("discovery: %s", clean);
+		line += len + (line[len] == '\n');
+	}
+	if (lines > LINES_LOGGED)
+		log_warning("discovery: %zu more lines", lines - LINES_LOGGED);
+}
+
+/* After a result, an abnormal end of the helper is logged. */
+static void cancel(void *ctx)
+{
+	struct discovery *discovery = ctx;
+	bool succeeded;
+
+	if (!discovery->started)
 		return;
-	discovery_end(discovery);
+	succeeded = discovery_end(discovery);
+	if (discovery->finished && !succeeded)
+		log_warning("the discovery helper failed after it had reported its result");
+	if (discovery->finished)
+		log_messages(discovery);
 	close_fd(&discovery->out);
 	close_fd(&discovery->messages);
 	text_done(&discovery->records);
 	text_done(&discovery->said);
+	*discovery = (struct discovery){ .table = discovery->table, .settings = discovery->settings,
+					 .clock = discovery->clock, .out = -1, .messages = -1 };
+}
+
+static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
+		struct error *err)
+{
+	struct discovery *discovery = ctx;
+	int code;
+
+	if (!proceed(discovery, timeout_ms))
+		return 0;
+	code = read_result(discovery, ret, ret_trailer, err);
+	discovery->finished = code == 0;
+	if (code == 0)
+		return 1;
+	log_messages(discovery);
+	cancel(discovery);
+	return code;
+}
+
+int discovery_create(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
+		     struct error *err)
+{
+	struct discovery *discovery = calloc(1, sizeof(*discovery));
+
+	if (!discovery)
+		return err_nomem(err);
+	*discovery = (struct discovery){ .table = { start, step, cancel, discovery }, .settings = settings,
+					 .clock = clock, .out = -1, .messages = -1 };
+	*ret = discovery;
+	return 0;
+}
+
+void discovery_destroy(struct discovery *discovery)
+{
+	if (!discovery)
+		return;
+	cancel(discovery);
 	free(discovery);
+}
+
+const struct discoverer *discovery_discoverer(struct discovery *discovery)
+{
+	return &discovery->table;
+}
+
+int discovery_run(const struct discovery_settings *settings, const struct clock *clock, struct fabric **ret,
+		  struct record_trailer *ret_trailer, struct error *err)
+{
+	struct discovery *discovery = NULL;
+	int code = discovery_create(settings, clock, &discovery, err);
+
+	if (code < 0)
+		return code;
+	code = start(discovery, err);
+	while (code == 0 && !stop_requested())
+		code = step(discovery, SLICE_MS, ret, ret_trailer, err);
+	discovery_destroy(discovery);
+	return code;
 }

@@ -38,22 +38,24 @@ static int run_until(const char *script, const char *said, int steps, struct err
 {
 	const char *argv[] = { "/bin/sh", "-c", script, NULL };
 	const struct discovery_settings settings = { .argv = argv, .deadline_us = DEADLINE_US };
-	enum discovery_state state = DISCOVERY_RUNNING;
+	const struct discoverer *discoverer;
 	struct discovery *discovery;
 	struct record_trailer trailer;
 	struct fabric *fabric;
-	int slow = 0;
+	int slow = 0, code = 0;
 
-	assert_int_equal(discovery_start(&settings, &still_clock, &discovery, NULL), 0);
-	while (state == DISCOVERY_RUNNING) {
+	assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
+	discoverer = discovery_discoverer(discovery);
+	assert_int_equal(discoverer->start(discovery, NULL), 0);
+	while (code == 0) {
 		int64_t before_us = clock_boottime_us(clock_system());
 
 		if (said && strstr(discovery_messages(discovery), said) && steps-- == 0)
 			still_us += DEADLINE_US;
-		state = discovery_step(discovery, 10);
+		code = discoverer->step(discovery, 10, &fabric, &trailer, ret_err);
 		slow += clock_boottime_us(clock_system()) - before_us > 150 * US_PER_MS;
 	}
-	assert_int_equal(discovery_result(discovery, &fabric, &trailer, ret_err), ERR_UNAVAILABLE);
+	assert_int_equal(code, ERR_UNAVAILABLE);
 	discovery_destroy(discovery);
 	return slow;
 }
@@ -109,20 +111,22 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	struct discovery *discovery;
 	struct record_trailer trailer;
 	struct fabric *fabric;
-	bool well;
+	bool succeeded;
+	int code = 0;
 
 	snprintf(script, sizeof(script),
 		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 -\\nend 1 0 7 0 0 0 0\\n'; %s", rest);
-	assert_int_equal(discovery_start(&settings, clock, &discovery, NULL), 0);
-	while (discovery_step(discovery, 10) == DISCOVERY_RUNNING)
-		continue;
-	assert_int_equal(discovery_result(discovery, &fabric, &trailer, NULL), 0);
+	assert_int_equal(discovery_create(&settings, clock, &discovery, NULL), 0);
+	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL), 0);
+	while (code == 0)
+		code = discovery_discoverer(discovery)->step(discovery, 10, &fabric, &trailer, NULL);
+	assert_int_equal(code, 1);
 	assert_int_equal(fabric->node_count, 1);
 	assert_int_equal(trailer.smps, 7);
 	fabric_destroy(fabric);
-	well = discovery_end(discovery);
+	succeeded = discovery_end(discovery);
 	discovery_destroy(discovery);
-	return well;
+	return succeeded;
 }
 
 static void a_helper_that_closed_its_output_and_does_not_end_is_killed(void **state)

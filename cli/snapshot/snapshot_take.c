@@ -11,17 +11,13 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/snapshot/snapshot.h"
-#include "collector/topology_monitor.h"
-#include "collector/discovery_helper.h"
 #include "collector/snapshot_capture.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
+#include "wire/discovery.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
-
-/* Poll interval of a running discovery. */
-#define DISCOVERY_SLICE_MS 50
 
 /* Time limit of the shutdown: a call to the device may never return. */
 #define STOP_S 10
@@ -88,25 +84,16 @@ static int fabric_of_collector(struct taking *taking, const char *path, struct e
 
 static int discover(struct taking *taking, struct error *err)
 {
-	const struct discoverer *discoverer;
 	struct helper_command command;
 	const struct discovery_settings settings = {
 		.argv = command.argv, .deadline_us = POLLING_DISCOVERY_DEADLINE_US,
 	};
 	struct record_trailer trailer = { 0 };
 	int64_t began_us = clock_boottime_us(clock_system());
-	struct discovery_helper *helper;
 	int code;
 
 	polling_helper_command(&taking->options->polling, &taking->local, &command);
-	code = discovery_helper_create(&settings, clock_system(), &helper, err);
-	if (code < 0)
-		return code;
-	discoverer = discovery_helper_discoverer(helper);
-	code = discoverer->start(discoverer->ctx, err);
-	while (code == 0 && !stop_requested())
-		code = discoverer->step(discoverer->ctx, DISCOVERY_SLICE_MS, &taking->fabric, &trailer, err);
-	discovery_helper_destroy(helper);
+	code = discovery_run(&settings, clock_system(), &taking->fabric, &trailer, err);
 	if (code == 0)
 		return err_set(err, ERR_UNAVAILABLE, "stopped during discovery; nothing was stored");
 	if (code < 0)

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "collector/collector.h"
-#include "collector/topology_monitor.h"
+#include "wire/discovery.h"
 #include "wire/transport.h"
 
 struct collector_report;
