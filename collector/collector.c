@@ -87,7 +87,7 @@ static int first_discovery(struct collector *collector, struct error *err)
 /* Earliest start of the next discovery: it is deferred while throttled, up to a limit. */
 static int64_t next_discovery_us(const struct collector *collector)
 {
-	int64_t next_us = collector->topology.next_us, held_us = collector->throttled_us + THROTTLE_HOLD_US;
+	int64_t next_us = collector->topology.next_us, held_us = collector->throttle.since_us + THROTTLE_HOLD_US;
 
 	return collector->throttle.on && next_us < held_us ? held_us : next_us;
 }

@@ -77,11 +77,11 @@ static bool is_at_lid(const struct lid_verify *verify, const struct port *port, 
 		      const uint8_t *mad)
 {
 	const struct node *node = &verify->fabric->nodes[port->node];
-	struct smp_node_info info;
+	struct smp_node info;
 
 	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
 		return true;
-	info = smp_read_node_info(mad);
+	info = smp_read_node(mad);
 	return info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
 }
 

@@ -37,6 +37,13 @@
 /* Blocks per transaction: this number takes 40 ms, in which no other process can write. */
 #define ROUTES_STORED 4096
 
+/* The SM is activating links if both this number and this share of them are not active. */
+#define THROTTLE_LINKS 2
+#define THROTTLE_LINKS_PERCENT 10
+
+/* Sweeps without load that end the throttling; it takes TOPOLOGY_PROBE_SWEEPS to check all links. */
+#define THROTTLE_QUIET_SWEEPS 11
+
 /* Events to keep while the store fails. */
 #define EVENTS_MAX 10000
 
@@ -157,12 +164,18 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 	return 0;
 }
 
+/* Half of a limit, at least 1; 0 (no limit) remains 0. */
+static unsigned half(unsigned limit)
+{
+	return limit > 1 ? limit / 2 : limit;
+}
+
 /* Current limit of MADs per second. 0: none */
 static unsigned rate_now(const struct collector *collector)
 {
 	unsigned rate = collector->settings->engine.max_mads_per_s;
 
-	return collector->throttle.on ? throttle_half(rate) : rate;
+	return collector->throttle.on ? half(rate) : rate;
 }
 
 /* Apply the current limits. If the rate is not limited, throttling halves the window. */
@@ -172,51 +185,51 @@ static void set_limits(struct collector *collector, unsigned window_most)
 	unsigned window = settings->window;
 
 	if (collector->throttle.on && !settings->max_mads_per_s)
-		window = throttle_half(window);
+		window = half(window);
 	engine_set_rate(collector->engine, rate_now(collector),
 			window_most && window_most < window ? window_most : window);
 }
 
 /* Report that the rate is halved, and why. */
-static void report_throttled(struct collector *collector, int64_t wall_us, const struct throttle_load *load,
-			     uint32_t port_index)
+static void report_throttled(struct collector *collector, int64_t wall_us, uint64_t drops, uint32_t port_index)
 {
 	const struct fabric *fabric = collector->topology.fabric;
-	const struct port *port = load->drops ? &fabric->ports[port_index] : NULL;
 
-	if (port)
-		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric, port->node, port->num,
-			   "polling at half the rate: nodes dropped %" PRIu64 " management datagrams, "
-			   "most of them here",
-			   load->drops);
+	if (drops)
+		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric,
+			   fabric->ports[port_index].node, fabric->ports[port_index].num,
+			   "polling at half the rate: nodes dropped %" PRIu64 " management datagrams, most of them here",
+			   drops);
 	else
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "polling at half the rate: %" PRIu32 " links are coming up", load->links_not_active);
+			   "polling at half the rate: %" PRIu32 " links are coming up", collector->probe.links_not_active);
 }
 
 /* Halve the rate while the SM or the agents are busy. */
 static void throttle(struct collector *collector, int64_t wall_us)
 {
+	const struct topology_probe *probe = &collector->probe;
+	struct throttle *state = &collector->throttle;
+	bool was_on = state->on;
 	uint32_t dropped_at;
-	const struct throttle_load load = {
-		.links_seen = collector->probe.links_seen,
-		.links_not_active = collector->probe.links_not_active,
-		.drops = sweep_result_drops(&collector->result, &dropped_at),
-	};
+	uint64_t drops = sweep_result_drops(&collector->result, &dropped_at);
 
-	switch (throttle_step(&collector->throttle, &load)) {
-	case THROTTLE_SAME:
+	if (drops || (probe->links_not_active >= THROTTLE_LINKS && (uint64_t)probe->links_not_active * 100 >=
+			      (uint64_t)probe->links_seen * THROTTLE_LINKS_PERCENT)) {
+		state->on = true;
+		state->quiet_sweeps = 0;
+	} else if (state->on && ++state->quiet_sweeps >= THROTTLE_QUIET_SWEEPS) {
+		state->on = false;
+	}
+	if (state->on == was_on)
 		return;
-	case THROTTLE_BEGINS:
-		collector->throttled_us = clock_boottime_us(collector->clock);
-		set_limits(collector, 0);
-		report_throttled(collector, wall_us, &load, dropped_at);
-		return;
-	case THROTTLE_ENDS:
-		set_limits(collector, 0);
+	set_limits(collector, 0);
+	if (state->on) {
+		state->since_us = clock_boottime_us(collector->clock);
+		report_throttled(collector, wall_us, drops, dropped_at);
+	} else {
 		events_add(&collector->events, wall_us, EVENT_UNTHROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "polling at the full rate again");
-		return;
 	}
 }
 
@@ -343,7 +356,7 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
-	bool deferred = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
+	bool deferred = collector->throttle.on && now_us - collector->throttle.since_us < THROTTLE_HOLD_US;
 	bool cut = collector->result.cut && !routes_reserve_time(collector, sweep->start_us);
 	int code;
 

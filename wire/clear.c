@@ -233,13 +233,13 @@ static void build(const struct clear *clear, const struct agent *agent, uint32_t
 static void on_who(struct clear *clear, struct agent *agent, const uint8_t *mad)
 {
 	const struct clear_port *port = &clear->ports[agent->first];
-	struct smp_node_info info;
+	struct smp_node info;
 
 	if (!smp_is_ok(mad)) {
 		give_up(clear, agent, CLEAR_UNPROVEN);
 		return;
 	}
-	info = smp_read_node_info(mad);
+	info = smp_read_node(mad);
 	if (info.guid != port->node_guid || (!port->is_switch && info.port != port->num))
 		give_up(clear, agent, CLEAR_MOVED);
 	else if (clear->writing)

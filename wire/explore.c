@@ -12,7 +12,6 @@
 #include "wire/engine.h"
 #include "wire/keys.h"
 #include "wire/smp.h"
-#include "wire/smp_read.h"
 #include "wire/survey.h"
 
 /*

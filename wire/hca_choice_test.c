@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "fabric/fabric.h"
-#include "wire/hca_choice.h"
+#include "wire/hca.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "wire/netdisc.h"
-#include "wire/smp_read.h"
+#include "wire/smp.h"
 
 static ibnd_fabric_t *found;
 static uint64_t carried_mkey;

@@ -19,7 +19,7 @@
 #include "fabric/fabric.h"
 #include "fabric/path.h"
 #include "wire/mad.h"
-#include "wire/smp_read.h"
+#include "wire/smp.h"
 
 struct error;
 
