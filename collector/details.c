@@ -79,19 +79,10 @@ static bool may_query(const struct details *details, uint32_t port)
 static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute,
 				   request_done *done)
 {
-	const struct port *which = &details->fabric->ports[port];
+	struct request request = node_memory_pma_request(details->memory, port, attribute, done, (void *)details);
 
-	return (struct request){
-		.node = node_memory_agent_id(details->memory, port),
-		.to = node_memory_address(details->memory, port),
-		.mgmt_class = CLASS_PERFORMANCE,
-		.port_select = which->num,
-		.attribute = attribute,
-		.tag = port,
-		.once = !details->all,
-		.done = done,
-		.ctx = (void *)details,
-	};
+	request.once = !details->all;
+	return request;
 }
 
 /* After a few consecutive timeouts the node has no such attribute. */

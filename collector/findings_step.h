@@ -35,26 +35,9 @@ struct findings_step {
 	struct shape *shape;     /* of the fabric of this generation */
 	uint64_t generation;
 	bool has_shape;
-	struct health_sample *samples;
-	size_t sample_capacity;
-	struct pma_caps *caps;   /* by node */
-	size_t caps_capacity;
-	uint64_t *locked;
-	size_t locked_capacity;
-	/*
-	 * Switches whose tables changed in this sweep, and the number of entries; time of the last
-	 * change.
-	 */
-	uint64_t *changed_guids;
-	uint32_t *changed_entries;
-	size_t changed_capacity, entries_capacity;
-	int64_t changed_us;
-	uint64_t *read_guids;    /* switches whose tables were read completely in this sweep */
-	size_t read_capacity;
+	int64_t changed_us;      /* wall clock of the last change of a table */
 	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest table passed to health */
 	uint8_t *adaptive;       /* by node: configured, enum balance_adaptive */
-	struct health_detail *details;
-	size_t detail_capacity;
 	/* SMInfo.ActCount of the master, and CLOCK_BOOTTIME of its last increment. */
 	uint64_t sm_guid;
 	uint32_t sm_act_count;

@@ -162,7 +162,7 @@ static bool was_silent(const struct lid_verify *verify, const struct port_sample
 static int query_each(struct lid_verify *verify, bool all, struct error *err)
 {
 	size_t first, end, i;
-	int code = 0, ran;
+	int code = 0;
 
 	for (first = 0; first < verify->result->count && code == 0; first = end) {
 		bool requested = false, implausible = false;
@@ -180,8 +180,8 @@ static int query_each(struct lid_verify *verify, bool all, struct error *err)
 		if (requested && !verify->queried[first])
 			code = query(verify, first, err);
 	}
-	ran = engine_run(verify->engine, 0, err);
-	return ran < 0 ? ran : code;
+	code = engine_finish(verify->engine, code, 0, err);
+	return code < 0 ? code : 0;
 }
 
 int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,

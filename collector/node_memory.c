@@ -211,13 +211,26 @@ counter_set counters_saturated(const struct reading *reading)
 	return full;
 }
 
-struct mad_address node_memory_address(struct node_memory *memory, uint32_t port)
+struct request node_memory_pma_request(const struct node_memory *memory, uint32_t port, uint16_t attribute,
+				       request_done *done, void *ctx)
 {
-	const struct mad_address *redirect = node_memory_redirect(memory, port);
+	const struct port *which = &memory->fabric->ports[port];
+	const struct mad_address *redirect = &memory->ports[agent_index(memory, port)].redirect;
+	struct request request = {
+		.node = node_memory_agent_id(memory, port), .mgmt_class = CLASS_PERFORMANCE, .port_select = which->num,
+		.attribute = attribute, .tag = port, .done = done, .ctx = ctx,
+	};
 
 	if (redirect->lid)
-		return *redirect;
-	return (struct mad_address){ .lid = fabric_port_lid(memory->fabric, &memory->fabric->ports[port]) };
+		request.to = *redirect;
+	else
+		request.to.lid = fabric_port_lid(memory->fabric, which);
+	return request;
+}
+
+bool node_memory_is_switch(const struct node_memory *memory, uint32_t node)
+{
+	return memory->fabric->nodes[node].type == NODE_SWITCH;
 }
 
 int node_memory_set_detail(struct port_entry *port, const struct detail_reading *reading)

@@ -16,7 +16,7 @@
 #include "collector/sink.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
-#include "wire/mad.h"
+#include "wire/engine.h"
 
 struct error;
 struct fabric;
@@ -91,6 +91,13 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
  */
 uint32_t node_memory_agent_id(const struct node_memory *memory, uint32_t port);
 
+/* node_memory_pma_request - a query to a port's performance agent; tag is the port */
+struct request node_memory_pma_request(const struct node_memory *memory, uint32_t port, uint16_t attribute,
+				       request_done *done, void *ctx);
+
+/* node_memory_is_switch - is a node of the current fabric a switch? */
+bool node_memory_is_switch(const struct node_memory *memory, uint32_t node);
+
 /*
  * node_memory_route_smp - set class, LID or path, M_Key and agent of an SMP to a node
  * @num:   the port whose LID is used; of a switch that of port 0
@@ -115,9 +122,6 @@ void node_memory_note_smp(struct node_memory *memory, uint32_t node, bool respon
 /* node_memory_node, node_memory_port - the entry of a node or port */
 struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node);
 struct port_entry *node_memory_port(struct node_memory *memory, uint32_t port);
-
-/* node_memory_address - the address of a port's performance agent. */
-struct mad_address node_memory_address(struct node_memory *memory, uint32_t port);
 
 /*
  * node_memory_redirect - the address to which a port's agent redirected; LID 0: none

@@ -111,11 +111,6 @@ static bool has_any(const uint64_t *bits)
 	return false;
 }
 
-static bool is_switch(const struct route_read *read, uint32_t node)
-{
-	return read->fabric->nodes[node].type == NODE_SWITCH;
-}
-
 /* Number of blocks of a switch: from SwitchInfo of this sweep, else of the discovery. */
 static uint32_t blocks_of(const struct route_read *read, uint32_t node)
 {
@@ -158,10 +153,10 @@ static int begin(struct route_read *read)
 
 	route_read_skip(read);
 	for (i = 0; i < read->fabric->node_count; i++) {
-		struct route_switch *at = is_switch(read, i) ? find_or_add(read, read->fabric->nodes[i].guid) : NULL;
+		struct route_switch *at = node_memory_is_switch(read->memory, i) ? find_or_add(read, read->fabric->nodes[i].guid) : NULL;
 		uint32_t blocks;
 
-		if (!is_switch(read, i))
+		if (!node_memory_is_switch(read->memory, i))
 			continue;
 		if (!at)
 			return err_nomem(read->err);
@@ -178,7 +173,7 @@ static void expand_requests(struct route_read *read)
 	uint32_t i, block;
 
 	for (i = 0; i < read->fabric->node_count; i++) {
-		struct route_switch *at = is_switch(read, i) ? find(read, read->fabric->nodes[i].guid) : NULL;
+		struct route_switch *at = node_memory_is_switch(read->memory, i) ? find(read, read->fabric->nodes[i].guid) : NULL;
 		uint32_t blocks = at && at->requested ? blocks_of(read, i) : 0;
 
 		for (block = 0; block < blocks; block++)
@@ -220,7 +215,7 @@ static uint64_t all_blocks(const struct route_read *read)
 	uint32_t i;
 
 	for (i = 0; i < read->fabric->node_count; i++)
-		if (is_switch(read, i))
+		if (node_memory_is_switch(read->memory, i))
 			blocks += blocks_of(read, i);
 	return blocks;
 }
@@ -253,7 +248,7 @@ static void schedule_periodic(struct route_read *read, double blocks_per_s)
 		uint32_t node = read->next_due < count ? read->next_due : 0, blocks;
 
 		read->next_due = node + 1;
-		blocks = is_switch(read, node) ? blocks_of(read, node) : 0;
+		blocks = node_memory_is_switch(read->memory, node) ? blocks_of(read, node) : 0;
 		if (!blocks)
 			continue;
 		find(read, read->fabric->nodes[node].guid)->requested = true;
@@ -336,7 +331,7 @@ static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 
 	for (i = 0; i < count && read->code == 0 && queried < max; i++) {
 		uint32_t node = (uint32_t)((read->next_queried + i) % count);
-		struct route_switch *at = is_switch(read, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
+		struct route_switch *at = node_memory_is_switch(read->memory, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
 
 		if (!at || at->urgent != urgent || !is_queried(read, node, at))
 			continue;
@@ -429,7 +424,7 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err)
 {
 	uint64_t queried;
-	int ran;
+	int code;
 
 	read->engine = engine;
 	read->fabric = fabric;
@@ -455,10 +450,9 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	queried = query_some(read, true, limits->smps);
 	if (queried < limits->smps)
 		query_some(read, false, limits->smps - queried);
-	/* Also after a failure: callbacks of queued requests must be called. */
-	ran = engine_run(engine, limits->deadline_us, err);
-	if (ran < 0 || read->code < 0)
-		return ran < 0 ? ran : read->code;
+	code = engine_finish(engine, read->code, limits->deadline_us, err);
+	if (code < 0 || read->code < 0)
+		return code < 0 ? code : read->code;
 	note_failures(read);
 	note_changes(read);
 	add_events(read, wall_us, events);

@@ -205,7 +205,7 @@ int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const stru
 		   int64_t deadline_us, int64_t wall_us, struct events *events, struct error *err)
 {
 	bool due = !monitor->queried_us || now_us - monitor->queried_us >= SM_MONITOR_US || monitor->masters > 1;
-	int code = 0, ran;
+	int code;
 
 	if (!monitor->listed || monitor->generation != generation) {
 		monitor->listed = false;
@@ -221,11 +221,9 @@ int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const stru
 	if (!due)
 		return 0;
 	monitor->queried_us = now_us;
-	code = query_round(monitor, engine, fabric, memory, err);
-	/* Also after a failure: callbacks of queued requests must be called. */
-	ran = engine_run(engine, deadline_us, err);
-	if (ran < 0 || code < 0)
-		return ran < 0 ? ran : code;
+	code = engine_finish(engine, query_round(monitor, engine, fabric, memory, err), deadline_us, err);
+	if (code < 0)
+		return code;
 	monitor->masters = count_masters(monitor, master);
 	add_events(monitor, fabric, master, wall_us, events);
 	return 0;

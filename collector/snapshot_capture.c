@@ -40,11 +40,9 @@ static void fill_sweep(struct capture *capture, struct sweep *sweep)
 /* After the sweep, so that the fast counters are read within the shortest time. */
 static int query_details(struct capture *capture, struct error *err)
 {
-	int code = details_all(&capture->details, &capture->result);
-	/* Also after a failure: callbacks of queued requests must be called. */
-	int ran = engine_run(capture->engine, 0, err);
+	int code = engine_finish(capture->engine, details_all(&capture->details, &capture->result), 0, err);
 
-	return ran < 0 ? ran : code;
+	return code < 0 ? code : 0;
 }
 
 static int query(struct capture *capture, bool fast_only, struct snapshot_capture_report *report, struct error *err)

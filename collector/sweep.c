@@ -27,11 +27,6 @@
 /* Retries per sweep of a query with the status "busy" or "redirect". */
 #define RETRIES_PER_QUERY 2
 
-static bool is_switch(const struct sweep_state *state, uint32_t node)
-{
-	return state->fabric->nodes[node].type == NODE_SWITCH;
-}
-
 /* Is this port polled in this sweep, if its node responds? */
 static bool is_queried(const struct sweep_state *state, uint32_t port_index)
 {
@@ -88,17 +83,11 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 static void query_caps(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t node = state->fabric->ports[port_index].node;
+	struct request request = node_memory_pma_request(state->memory, port_index, PMA_CLASS_PORT_INFO, on_caps, state);
 
-	sweep_submit(state, &(struct request){
-		.node = node_memory_agent_id(state->memory, port_index),
-		.to = node_memory_address(state->memory, port_index),
-		.mgmt_class = CLASS_PERFORMANCE,
-		.attribute = PMA_CLASS_PORT_INFO,
-		.tag = port_index,
-		.once = node_memory_node(state->memory, node)->silent_sweeps >= SWEEPS_UNTIL_NO_RETRY,
-		.done = on_caps,
-		.ctx = state,
-	});
+	request.port_select = 0;
+	request.once = node_memory_node(state->memory, node)->silent_sweeps >= SWEEPS_UNTIL_NO_RETRY;
+	sweep_submit(state, &request);
 }
 
 /* The first port from @from on that is polled, FABRIC_NONE if there is none. */
@@ -147,7 +136,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		state->result->bad_responses++;
 		return;
 	}
-	if (is_switch(state, node_index))
+	if (node_memory_is_switch(state->memory, node_index))
 		query_ports(state, node_index);
 	else
 		sweep_port_submit(state, request->tag);
@@ -191,7 +180,7 @@ static void query_node(struct sweep_state *state, uint32_t node_index)
 		return;
 	}
 	query_caps(state, port);
-	if (is_switch(state, node_index))
+	if (node_memory_is_switch(state->memory, node_index))
 		return;
 	while ((port = next_queried(state, node_index, port + 1)) != FABRIC_NONE)
 		query_caps(state, port);
@@ -240,7 +229,7 @@ static enum sample_status first_status(const struct sweep_state *state, const st
 		return SAMPLE_UNSUPPORTED;
 	if (!port_is_live(state->fabric, port))
 		return SAMPLE_DOWN;
-	if (state->settings->switches_only && !is_switch(state, port->node))
+	if (state->settings->switches_only && !node_memory_is_switch(state->memory, port->node))
 		return SAMPLE_UNPLANNED;
 	return node_memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
@@ -289,12 +278,11 @@ static void mark_unfinished(struct sweep_state *state)
 /* After a cut sweep: SMPs that detect changes would never be sent if they came last. */
 static int query_after_cut(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
-	int code = topology_probe_submit(probe, state->engine, state->fabric, state->memory, err), ran;
+	int code = topology_probe_submit(probe, state->engine, state->fabric, state->memory, err);
 
-	ran = engine_run(state->engine, state->settings->deadline_us, err);
-	if (ran < 0 || code < 0)
-		return ran < 0 ? ran : code;
-	code = query_nodes(state);
+	code = engine_finish(state->engine, code, state->settings->deadline_us, err);
+	if (code >= 0)
+		code = query_nodes(state);
 	return code ? code : details_submit_turn(state->details, state->settings->switches_only);
 }
 
@@ -312,7 +300,7 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 	const struct sweep_settings *settings = state->settings;
 	struct request sm_info = { .node = SM_AGENT, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
 	bool probe_first;
-	int code, ran;
+	int code;
 
 	if (settings->sm_lid) {
 		state->result->sm.lid = settings->sm_lid;
@@ -324,13 +312,10 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 	/* In every third sweep, and in a different third of each turn of detail queries. */
 	probe_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
 	code = probe_first ? query_after_cut(state, probe, err) : query_all(state, probe, err);
-	/* Also after a failure: queued requests refer to our arrays. */
-	ran = engine_run(state->engine, settings->deadline_us, err);
+	code = engine_finish(state->engine, code, settings->deadline_us, err);
 	engine_finish_nodes(state->engine, false);
-	state->result->cut = ran == ENGINE_CUT;
-	if (ran < 0)
-		return ran;
-	return state->code < 0 ? state->code : code;
+	state->result->cut = code == ENGINE_CUT;
+	return code < 0 ? code : state->code;
 }
 
 int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,

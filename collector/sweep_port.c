@@ -31,24 +31,10 @@ void sweep_submit(struct sweep_state *state, const struct request *request)
 static void on_counters(void *ctx, const struct request *request, enum request_result result,
 			const uint8_t mad[MAD_SIZE], int64_t at_us);
 
-/* The query for a port's counters. */
-static struct request port_question(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
-{
-	return (struct request){
-		.node = node_memory_agent_id(state->memory, port_index),
-		.to = node_memory_address(state->memory, port_index),
-		.mgmt_class = CLASS_PERFORMANCE,
-		.port_select = state->fabric->ports[port_index].num,
-		.attribute = pma_attribute_id(attribute),
-		.tag = port_index,
-		.done = on_counters,
-		.ctx = state,
-	};
-}
-
 static void query_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
-	struct request request = port_question(state, port_index, attribute);
+	struct request request = node_memory_pma_request(state->memory, port_index, pma_attribute_id(attribute),
+							 on_counters, state);
 
 	sweep_submit(state, &request);
 }
@@ -74,17 +60,15 @@ static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 
 void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 {
-	struct request request = port_question(state, port_index, ATTRIBUTE_PORT_COUNTERS);
 	uint32_t sample = state->sample_of[port_index];
 
 	state->result->samples[sample].status = SAMPLE_SILENT;
 	state->attributes_pending[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
-	sweep_submit(state, &request);
+	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
 	if (!needs_extended(state, port_index))
 		return;
 	state->attributes_pending[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	request.attribute = pma_attribute_id(ATTRIBUTE_PORT_COUNTERS_EXTENDED);
-	sweep_submit(state, &request);
+	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 }
 
 /* A query timed out: the remaining ones of its agent are dropped. */

@@ -109,11 +109,6 @@ static bool is_queried(const struct topology_probe *probe, uint32_t node_index)
 					probe->sweep - node->smp_sent_at >= TOPOLOGY_PROBE_LOCKED_SWEEPS);
 }
 
-static bool is_switch(const struct topology_probe *probe, uint32_t node)
-{
-	return probe->fabric->nodes[node].type == NODE_SWITCH;
-}
-
 /* The port for a node's SMPs: port 0 of a switch, else the first that is up. FABRIC_NONE: none. */
 static uint32_t smp_port(const struct topology_probe *probe, uint32_t node_index)
 {
@@ -122,7 +117,7 @@ static uint32_t smp_port(const struct topology_probe *probe, uint32_t node_index
 
 	for (i = node->first_port; i < node->first_port + node->ports; i++)
 		if (fabric_port_lid(probe->fabric, &probe->fabric->ports[i]) &&
-		    (is_switch(probe, node_index) || probe->fabric->ports[i].state >= PORT_INIT))
+		    (node_memory_is_switch(probe->memory, node_index) || probe->fabric->ports[i].state >= PORT_INIT))
 			return i;
 	return FABRIC_NONE;
 }
@@ -164,7 +159,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 	for (i = 0; i < fabric->node_count && code == 0; i++) {
 		if (!is_queried(probe, i))
 			continue;
-		if (is_switch(probe, i))
+		if (node_memory_is_switch(probe->memory, i))
 			code = submit(probe, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
 		/*
 		 * Other nodes are queried rarely (lid_verify): here only those that did not
@@ -188,7 +183,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 	for (; i < end && i < count && code == 0; i += step) {
 		const struct port *port = &fabric->ports[i];
 
-		if (port->num > 0 && is_switch(probe, port->node) && is_queried(probe, port->node) &&
+		if (port->num > 0 && node_memory_is_switch(probe->memory, port->node) && is_queried(probe, port->node) &&
 		    !has_timed_out(probe, port->node))
 			code = submit(probe, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
 	}
@@ -214,7 +209,7 @@ uint64_t topology_probe_cost(const struct fabric *fabric)
 
 static bool is_switch_port(const struct link_verify *verify, uint32_t port)
 {
-	return verify->fabric->nodes[verify->fabric->ports[port].node].type == NODE_SWITCH;
+	return node_memory_is_switch(verify->memory, verify->fabric->ports[port].node);
 }
 
 /* Add the switch port of a link. */
@@ -331,14 +326,13 @@ static int verify_link(struct link_verify *verify, struct engine *engine, uint32
 
 int link_verify_run(struct link_verify *verify, struct engine *engine, int64_t deadline_us, struct error *err)
 {
-	int code = 0, ran;
+	int code = 0;
 	uint32_t i;
 
 	if (verify->changed)
 		return 0;
 	for (i = 0; i < verify->count && code == 0; i++)
 		code = verify_link(verify, engine, i, err);
-	/* Also after a failure: queued requests refer to our arrays. */
-	ran = engine_run(engine, deadline_us, err);
-	return ran < 0 ? ran : code;
+	code = engine_finish(engine, code, deadline_us, err);
+	return code < 0 ? code : 0;
 }

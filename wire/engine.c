@@ -495,3 +495,10 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 	}
 	return code;
 }
+
+int engine_finish(struct engine *engine, int code, int64_t deadline_us, struct error *err)
+{
+	int ran = engine_run(engine, deadline_us, err);
+
+	return ran < 0 || code == 0 ? ran : code;
+}

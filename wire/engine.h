@@ -142,6 +142,13 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void));
 int engine_run(struct engine *engine, int64_t deadline_us, struct error *err);
 
 /*
+ * engine_finish - engine_run() also after a failed submission, since queued requests refer to their owner
+ * @code:  of the submissions
+ * Return: as engine_run(); without an error of its own, @code.
+ */
+int engine_finish(struct engine *engine, int code, int64_t deadline_us, struct error *err);
+
+/*
  * engine_listen - between runs: receive a late response, to update response times
  * @timeout_ms:  maximum time to wait
  * Return: whether more may arrive; false at once if none is expected.
