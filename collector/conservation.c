@@ -20,22 +20,16 @@
 #define SWEEPS_UNTIL_REPORTED 3
 #define UNTIL_TOLD_US (30 * US_PER_S)
 
-/*
- * After a link down, or anything else that ends a sum, the peer may be another one for this long.
- */
+/* After the end of a sum, e.g. by a link down, the peer may be another one for this long. */
 #define SETTLE_US (60 * US_PER_S)
 
 /* Time without a disagreement after which it is over; longer if it took longer to detect. */
 #define QUIET_US (3600 * US_PER_S)
 
-/*
- * Disagreements in more directions are a property of the devices, and are not reported one by one.
- */
+/* Disagreements in more directions are a property of the devices, and reported as one. */
 #define REPORTED_MAX 10
 
-/*
- * Age of the counter copy in a device's response. Simulated traffic updates counters every 0.1 s.
- */
+/* Age of the counters in a response. Simulated traffic updates them every 0.1 s. */
 #define COPY_US US_PER_S
 
 /* Bit errors lose a packet now and then, which the error counters show: fewer are ignored. */
@@ -293,10 +287,7 @@ static bool step_port(struct conservation *conservation, int64_t start_us, const
 	return evaluate(entry, ends, start_us, ret);
 }
 
-/*
- * Report it once, and start a new sum, which determines whether it continues after about the time
- * that the detection took.
- */
+/* Report it once, and start a new sum, which determines whether it continues. */
 static void found(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
 		  const struct fabric *fabric, uint32_t index, const struct conserve_result *result)
 {

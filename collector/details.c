@@ -16,15 +16,11 @@
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-/*
- * Queries per sweep about counters that increased: a share of its ports, and at least this number.
- */
+/* Queries per sweep about counters that increased: a share of the ports, and a minimum. */
 #define MOVED_SHARE 10
 #define MOVED_LEAST 64
 
-/*
- * Sweeps in which the ticks of all nodes are read: fewer than for the rest, since stalls need them.
- */
+/* Sweeps in which the ticks of all nodes are read: few, because stalls depend on them. */
 #define TICK_SWEEPS 10
 
 /*
@@ -123,9 +119,7 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	enum answer_status status;
 
 	count_timed_out(node, attribute, result);
-	/*
-	 * Given up now: the other ports of a large switch are not waited for. Their turn returns.
-	 */
+	/* The other ports of a large switch are not queried in this turn. */
 	if (result == REQUEST_TIMED_OUT && node->timed_out_queries[attribute] == TIMED_OUT_MAX)
 		engine_drop_node(details->engine, request->node);
 	if (result != REQUEST_ANSWERED)
@@ -346,10 +340,7 @@ int details_submit_turn(struct details *details, bool skip_hcas)
 	if (details->all)
 		return 0;
 	query_ticks(details, skip_hcas);
-	/*
-	 * Every sixtieth port, not neighbours: the ports of one switch are queried one after the
-	 * other.
-	 */
+	/* Not neighbours: the ports of one switch are queried one after the other. */
 	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
 		if (may_query(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
@@ -457,10 +448,7 @@ void details_commit(const struct details *details)
 	for (i = 0; i < details->sample_count; i++) {
 		const struct detail_sample *sample = &details->samples[i];
 
-		/*
-		 * If memory is exhausted, the next reading is a first one: its delta is unknown,
-		 * not wrong.
-		 */
+		/* Without memory the next reading is a first one: its delta is unknown. */
 		node_memory_set_detail(node_memory_port(details->memory, sample->port), sample->reading);
 	}
 }

@@ -27,10 +27,7 @@ struct sweep_result;
 /* Number of sweeps in which all ports are queried once. */
 #define DETAILS_SWEEPS 60
 
-/*
- * PortVLXmitWait increases with any traffic: a port is queried for it once in this number of
- * sweeps.
- */
+/* PortVLXmitWait increases with any traffic: it is read once in this number of sweeps. */
 #define DETAILS_WAIT_SWEEPS 10
 
 struct detail_entry {

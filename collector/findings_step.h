@@ -43,9 +43,7 @@ struct findings_step {
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
-	/*
-	 * Set before findings_step_run(): a log that readers keep from being checkpointed (sink.h).
-	 */
+	/* Set before findings_step_run(): a log that cannot be checkpointed (sink.h). */
 	int64_t log_bytes;
 	char log_holders[SINK_HOLDERS_SIZE];
 	/* Likewise: for how long no sweep could be stored before this one, and why; 0: it could. */
@@ -54,9 +52,7 @@ struct findings_step {
 	struct restored_finding *restored; /* strings of restored findings */
 };
 
-/*
- * A master whose ActCount does not change for this long counts as lost. Source: IBA Vol 1, 14.4.1.
- */
+/* A master without a change of ActCount for this long is lost. Source: IBA Vol 1, 14.4.1. */
 #define SM_STALLED_US INT64_C(60000000)
 
 /*

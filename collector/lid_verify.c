@@ -25,10 +25,7 @@ struct lid_verify {
 	uint32_t moved; /* LIDs that belong to another node */
 };
 
-/*
- * The samples of one LID: all ports of a switch, one of another node. Return: index of the next
- * LID.
- */
+/* The samples of a LID: all ports of a switch, one of an HCA. Return: first of the next LID. */
 static size_t lid_end(const struct lid_verify *verify, size_t first)
 {
 	const struct port *port = &verify->fabric->ports[verify->result->samples[first].port];
@@ -100,10 +97,7 @@ static bool has_lid(const struct lid_verify *verify, const struct port *port, en
 	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(verify->fabric, port);
 }
 
-/*
- * Implausible readings through a redirection of an earlier sweep: the owner of that LID cannot be
- * verified. The next sweep queries the agent itself.
- */
+/* The owner of a redirection's LID cannot be verified: the next sweep queries the agent itself. */
 static bool drop_redirect(struct lid_verify *verify, size_t first)
 {
 	struct port_entry *agent = node_memory_agent(verify->memory, verify->result->samples[first].port);

@@ -240,9 +240,7 @@ static bool routes_reserve_time(const struct collector *collector, int64_t now_u
 	       now_us - collector->cut_us >= ROUTES_CUT_HOLD_US;
 }
 
-/*
- * CLOCK_BOOTTIME at which a sweep that starts now is cut, so that it is stored in time; 0: never.
- */
+/* CLOCK_BOOTTIME at which a sweep is cut, so that it is stored in time; 0: never. */
 static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
 {
 	int64_t interval_us = collector->settings->interval_us, commit_us = collector->report->commit_us;

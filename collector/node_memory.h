@@ -107,10 +107,7 @@ bool node_memory_is_switch(const struct node_memory *memory, uint32_t node);
  */
 bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint8_t num, struct request *request);
 
-/*
- * node_memory_route_smp_to_lid - the same for a LID; without an M_Key if its node is unknown
- * The agent is not set.
- */
+/* node_memory_route_smp_to_lid - the same for a LID, which may be unknown; the agent is not set */
 bool node_memory_route_smp_to_lid(const struct node_memory *memory, uint16_t lid, struct request *request);
 
 /*

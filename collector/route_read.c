@@ -438,10 +438,7 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	read->code = begin(read);
 	if (read->code < 0)
 		return read->code;
-	/*
-	 * Consecutive single sweeps must cover all switches as well, so the first turn is
-	 * arbitrary.
-	 */
+	/* The first turn is arbitrary, so consecutive single sweeps cover all switches. */
 	if (read->sweep == 1 && fabric->node_count)
 		read->next_due = read->next_queried = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
 	schedule_all(read, generation);

@@ -95,10 +95,7 @@ void route_read_done(struct route_read *read);
 /* route_read_restore - start with the stored tables. @routes: moved, empty afterwards */
 void route_read_restore(struct route_read *read, struct routes *routes);
 
-/*
- * route_read_request - read the table of this switch in the next sweep, before all others
- * Return: 0; ERR_NOMEM.
- */
+/* route_read_request - read this table first in the next sweep. Return: 0; ERR_NOMEM. */
 int route_read_request(struct route_read *read, uint64_t node_guid, struct error *err);
 
 /*

@@ -115,10 +115,7 @@ static int query(struct sm_monitor *monitor, struct engine *engine, const struct
 	struct sm_port *sm_port = &monitor->sm_ports[at];
 	const struct port *port = &fabric->ports[sm_port->port];
 	const struct node_entry *node = node_memory_node(memory, port->node);
-	/*
-	 * A node without an SM need not respond, so it is not counted as unresponsive and not
-	 * retried.
-	 */
+	/* A node without an SM need not respond. */
 	struct request request = { .attribute = SMP_SM_INFO, .tag = (uint32_t)at, .once = !sm_port->now.known,
 				   .done = on_sm_info, .ctx = monitor };
 

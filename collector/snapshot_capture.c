@@ -100,10 +100,7 @@ int snapshot_capture_run(const struct snapshot_capture_settings *settings, const
 		fill_sweep(&capture, &sweep);
 		code = store(ctx, &sweep, err);
 	}
-	/*
-	 * Before the device is closed, pending requests are answered or timed out: one timeout at
-	 * most.
-	 */
+	/* Pending requests end before the device is closed: at most one timeout. */
 	while (capture.engine && engine_listen(capture.engine, LISTEN_MS))
 		;
 	engine_destroy(capture.engine);

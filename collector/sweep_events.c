@@ -177,43 +177,12 @@ static bool is_covered(const struct node *node, enum silence silence)
 	return silence == SILENCE_ALL || (silence == SILENCE_HCAS && node->type != NODE_SWITCH);
 }
 
-/*
- * Is the node reported as unresponsive? While a discovery or the SM keeps slow agents busy, only
- * after a second sweep.
- */
+/* Is the node reported? While a discovery or the SM is active, only after a second sweep. */
 static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {
 	if (entry->silence_reported)
 		return true;
 	return !is_covered(node, (enum silence)state->silence) && (!state->busy || entry->silent_sweeps > 1);
-}
-
-static void report_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
-			   const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
-{
-	enum silence before = (enum silence)state->silence, now = silence_of(fabric, result);
-	size_t i = 0;
-
-	report_together(events, wall_us, before, now);
-	state->silence = now;
-	while (i < result->count) {
-		struct node_responses responses = next_node(fabric, result, &i);
-		const struct node *node = &fabric->nodes[responses.node];
-		struct node_entry *entry = node_memory_node(memory, responses.node);
-		bool was_reported = entry->silence_reported;
-
-		if (!responses.queried)
-			continue;
-		entry->silent_sweeps = responses.responded ? 0 : entry->silent_sweeps + 1;
-		entry->silence_reported = !responses.responded && is_reported(state, node, entry);
-		if (entry->silence_reported && !was_reported)
-			events_add(events, wall_us, EVENT_NODE_SILENT,
-				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
-				   0, "%s does not respond", node->name);
-		else if (responses.responded && was_reported)
-			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, responses.node, 0,
-				   "%s responds again", node->name);
-	}
 }
 
 /* Report nodes whose ports are planes of one port (fabric/planes.h), also if their number changed. */
@@ -264,20 +233,33 @@ static void update_locked(struct events *events, int64_t wall_us, const struct f
 	}
 }
 
-/* Report nodes that this sweep found locked or unlocked. Consumes smp_result of each node. */
-static void report_locked(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			  const struct sweep_result *result, struct node_memory *memory)
+/* Nodes that are unresponsive, locked, or respond again. */
+static void report_nodes(struct sweep_events *state, struct events *events, int64_t wall_us,
+			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
+	enum silence before = (enum silence)state->silence, now = silence_of(fabric, result);
 	size_t i = 0;
 
+	report_together(events, wall_us, before, now);
+	state->silence = now;
 	while (i < result->count) {
-		uint32_t node = fabric->ports[result->samples[i].port].node;
-		bool responded = false;
+		struct node_responses responses = next_node(fabric, result, &i);
+		const struct node *node = &fabric->nodes[responses.node];
+		struct node_entry *entry = node_memory_node(memory, responses.node);
+		bool was_reported = entry->silence_reported;
 
-		for (; i < result->count && fabric->ports[result->samples[i].port].node == node; i++)
-			responded |= result->samples[i].status == SAMPLE_OK ||
-				     result->samples[i].status == SAMPLE_UNSUPPORTED;
-		update_locked(events, wall_us, fabric, node, memory, responded);
+		update_locked(events, wall_us, fabric, responses.node, memory, responses.responded > 0);
+		if (!responses.queried)
+			continue;
+		entry->silent_sweeps = responses.responded ? 0 : entry->silent_sweeps + 1;
+		entry->silence_reported = !responses.responded && is_reported(state, node, entry);
+		if (entry->silence_reported && !was_reported)
+			events_add(events, wall_us, EVENT_NODE_SILENT,
+				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
+				   0, "%s does not respond", node->name);
+		else if (responses.responded && was_reported)
+			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, responses.node, 0,
+				   "%s responds again", node->name);
 	}
 }
 
@@ -292,9 +274,8 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 		state->cleared = state->reported = 0;
 	}
 	cleared_before = state->cleared;
-	report_silence(state, events, wall_us, fabric, result, memory);
 	report_planes(events, wall_us, fabric, memory);
-	report_locked(events, wall_us, fabric, result, memory);
+	report_nodes(state, events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		struct port_entry *port = node_memory_port(memory, sample->port);
@@ -308,9 +289,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 	events_done(&pending);
 }
 
-/*
- * A change of wall clock against CLOCK_BOOTTIME between two sweeps that is a step and not slewing.
- */
+/* A change of the wall clock against CLOCK_BOOTTIME that is a step, not slewing. */
 #define CLOCK_STEP_US US_PER_S
 
 void loop_events_sm(struct loop_events *state, struct events *events, int64_t wall_us,

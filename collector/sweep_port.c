@@ -8,10 +8,7 @@
 #include "wire/engine.h"
 #include "wire/pma.h"
 
-/*
- * Consecutive timeouts of a node that has responded in this sweep after which its queries are
- * dropped.
- */
+/* Consecutive timeouts after which the queries of a responsive node are dropped. */
 #define TIMEOUTS_UNTIL_SILENT 2
 
 /*
@@ -142,10 +139,7 @@ static void prefetch_details(struct sweep_state *state, uint32_t port_index)
 	__builtin_prefetch(&port->last.value[COUNTER_RCV_ERRORS]);
 }
 
-/*
- * One error of PortCountersExtended is a garbled MAD; persistent errors mean that it is
- * unsupported.
- */
+/* A single error is a garbled MAD; persistent ones mean that the attribute is unsupported. */
 static void count_extended_failure(struct sweep_state *state, uint32_t port_index)
 {
 	struct port_entry *port = node_memory_port(state->memory, port_index);
@@ -168,10 +162,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 
 	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
-		/*
-		 * The reading has the time of the response with traffic counters, which may be the
-		 * earlier one.
-		 */
+		/* The time of the response with traffic counters, which may be earlier. */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
@@ -195,10 +186,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 			state->result->samples[sample].status = SAMPLE_UNSUPPORTED;
 			break;
 		}
-		/*
-		 * Reported as supported, but it is not: query it again only after its
-		 * ClassPortInfo.
-		 */
+		/* ClassPortInfo was wrong: query it again only after another ClassPortInfo. */
 		node->caps.missing |= PMA_MISSING_EXTENDED;
 		close_attribute(state, request->tag, attribute);
 		break;

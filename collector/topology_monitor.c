@@ -111,10 +111,7 @@ static bool has_shrunk(const struct fabric *known, const struct fabric *found)
 	return found->node_count * 100 < known->node_count * TOPOLOGY_SHRUNK_PERCENT;
 }
 
-/*
- * Nodes without the description or LID that they had: an SMP was lost, which discovery does not
- * report.
- */
+/* Nodes without the description or LID that they had: probably an SMP was lost. */
 static size_t count_holes(const struct fabric *known, const struct fabric *found)
 {
 	size_t holes = 0, i;
@@ -141,10 +138,7 @@ static bool is_suspicious(struct topology_monitor *monitor, const struct fabric 
 	return ++monitor->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
 }
 
-/*
- * Keep the last topology until a discovery is accepted. A smaller fabric is reported, a lost SMP is
- * not.
- */
+/* Keep the last topology. A smaller fabric is reported, a lost SMP is not. */
 static void reject(struct topology_monitor *monitor, const struct fabric *found, struct events *events)
 {
 	const struct fabric *known = monitor->fabric;
@@ -228,10 +222,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 		return 0;
 	}
 	monitor->suspicious_in_a_row = 0;
-	/*
-	 * Unresponsive nodes that are cabled to a port that is up are kept; not if memory is
-	 * exhausted.
-	 */
+	/* Keep unresponsive nodes behind a port that is up, if there is memory. */
 	if (before && fabric_keep_silent(before, found, &merged, NULL) > 0) {
 		fabric_destroy(found);
 		found = merged;

@@ -57,10 +57,7 @@ struct topology_monitor {
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 
-/*
- * A link that flaps for hours causes a discovery each time. After this number of discoveries in
- * close succession they are this far apart.
- */
+/* After this number of discoveries in close succession they are this far apart. */
 #define TOPOLOGY_BUSY_REPEATS 6
 #define TOPOLOGY_BUSY_US (30 * 1000000LL)
 

@@ -26,10 +26,7 @@ static bool has_timed_out(const struct topology_probe *probe, uint32_t node)
 
 static bool note_response(struct topology_probe *probe, uint32_t node, enum request_result result)
 {
-	/*
-	 * After two timeouts the path may lead through a removed node: a discovery finds another
-	 * one.
-	 */
+	/* The path may lead through a removed node: a discovery finds another one. */
 	if (result == REQUEST_TIMED_OUT && probe->memory->directed && has_timed_out(probe, node) &&
 	    !node_memory_node(probe->memory, node)->locked)
 		note_change(probe, FABRIC_NONE);
@@ -161,10 +158,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 			continue;
 		if (node_memory_is_switch(probe->memory, i))
 			code = submit(probe, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
-		/*
-		 * Other nodes are queried rarely (lid_verify): here only those that did not
-		 * respond.
-		 */
+		/* Of other nodes only those that did not respond to lid_verify. */
 		else if (has_timed_out(probe, i))
 			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}

@@ -153,9 +153,7 @@ static void give_up(struct clear *clear, struct agent *agent, enum clear_outcome
 	agent->phase = FINISHED;
 }
 
-/*
- * The current port is not, or not completely, cleared: skip its other attributes. Return: the port.
- */
+/* The current port is not cleared completely: skip its other attributes. Return: the port. */
 static struct clear_port *fail_port(struct clear *clear, struct agent *agent, enum clear_outcome outcome)
 {
 	struct clear_port *port = &clear->ports[agent->port];

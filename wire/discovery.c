@@ -115,10 +115,7 @@ static int start(void *ctx, struct error *err)
 	return 0;
 }
 
-/*
- * Read available data, with a limit: a helper may write as fast as this reads. At the end of the
- * stream the descriptor is closed.
- */
+/* Read available data, at most CHUNKS_PER_STEP. At the end of the stream close the descriptor. */
 static void drain(int *fd, struct text *text, size_t max, bool *ret_too_much)
 {
 	char chunk[65536];

@@ -80,10 +80,7 @@ int engine_create(const struct transport *transport, const struct clock *clock, 
 	queue_init(&engine->queue, settings->per_node > 1 ? settings->per_node : 1);
 	timeout_init(&engine->timeout, settings);
 	engine->bucket.max_per_s = settings->max_mads_per_s;
-	/*
-	 * Start at a number that differs between processes: responses to an earlier process must
-	 * not match.
-	 */
+	/* Differs between processes: responses to an earlier process must not match. */
 	engine->generation = (uint32_t)clock_boottime_us(clock) & 0xffffff;
 	*ret = engine;
 	return 0;
@@ -224,9 +221,7 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void))
 	engine->stopped = stopped;
 }
 
-/*
- * Send while the window, the queues and the rate allow. The clock is read for each but the first.
- */
+/* Send while the window, the queues and the rate allow. */
 static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 {
 	while (queue_has_ready(&engine->queue) && engine->in_flight < engine->settings.window &&

@@ -99,10 +99,7 @@ void engine_destroy(struct engine *engine);
 /* engine_submit - queue one request (copied). Return: 0 or ERR_NOMEM. */
 int engine_submit(struct engine *engine, const struct request *request, struct error *err);
 
-/*
- * engine_drop_node - cancel the queued requests of a node, for example of an unresponsive one
- * Each is called back with REQUEST_CANCELLED.
- */
+/* engine_drop_node - cancel the queued requests of a node: REQUEST_CANCELLED */
 void engine_drop_node(struct engine *engine, uint32_t node);
 
 /*

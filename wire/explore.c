@@ -24,9 +24,7 @@
 /* Maximum number of M_Keys tried at an unknown node, which counts wrong ones as violations. */
 #define MKEYS_TRIED 4
 
-/*
- * A query. For a probe, node and port are those that it leaves from, else those that it is about.
- */
+/* A query about a port; a probe is a query about the node behind it. */
 enum question_kind { ASK_OWN, ASK_PROBE, ASK_SWITCH_INFO, ASK_PORT_INFO, ASK_EXTENDED, ASK_DESCRIPTION };
 
 struct question {
@@ -120,10 +118,7 @@ static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint6
 	return mkey;
 }
 
-/*
- * Query a known node, or one of its ports; without a key in the table use the key that it responded
- * to before.
- */
+/* Query a known node, or one of its ports, with its key or the one that it responded to before. */
 static void ask_node(struct explore *explore, enum question_kind kind, uint32_t index, uint8_t num,
 		     const struct question *came_by)
 {
@@ -202,10 +197,7 @@ static void look_behind_all(struct explore *explore, uint32_t index)
 		look_behind(explore, index, (uint8_t)num);
 }
 
-/*
- * Query all of a new node; port 0 first, because its capabilities determine the speeds of the
- * others.
- */
+/* Query a new node; port 0 first, because its capabilities determine the speeds of the others. */
 static void ask_all(struct explore *explore, uint32_t index, uint8_t num, const struct question *came_by)
 {
 	const struct smp_node *info = &explore->survey.nodes[index].info;
@@ -315,10 +307,7 @@ static void count_failure(struct explore *explore, const struct question *questi
 	explore->dropping = false;
 }
 
-/*
- * No response, or an error status. The last attempt is deferred until all others are done.
- * Return: whether it will be repeated.
- */
+/* Retry a failed query; the last time after all others. Return: whether it will be repeated. */
 static bool repeat(struct explore *explore, struct question *question, enum request_result result)
 {
 	unsigned retries = explore->settings->retries;
@@ -394,11 +383,12 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	struct explore explore = { .settings = settings, .err = err };
 	const struct path here = { 0 };
 	struct question own = { .kind = ASK_OWN, .path = &here };
+	size_t different;
 	int code = engine_create(transport, clock, &limits, &explore.engine, err);
 
 	if (code < 0)
 		return code;
-	explore.mkey_count = keys_rank(settings->keys, explore.mkeys, MKEYS_TRIED);
+	explore.mkey_count = keys_rank(settings->keys, explore.mkeys, MKEYS_TRIED, &different);
 	own.mkey = mkey_of(&explore, settings->own_guid, settings->own_guid);
 	if (!own.mkey)
 		own.mkey = explore.mkeys[0];

@@ -107,10 +107,7 @@ static struct hca_choice pair_up(const struct local_port *ports, size_t count, s
 	if (!ports[index].sm_disabled)
 		return (struct hca_choice){ .gmp = partner, .smp = index };
 	choice.smp = partner;
-	/*
-	 * Planes may have GUIDs of their own in addition to the common one: use any Active one of
-	 * the device.
-	 */
+	/* Planes may also have GUIDs of their own: use any Active one of the device. */
 	for (i = 0; i < count && ports[choice.smp].state != PORT_ACTIVE; i++)
 		if (same_device(&ports[i], &ports[partner]) && ports[i].state == PORT_ACTIVE)
 			choice.smp = i;
@@ -337,10 +334,7 @@ static bool is_nothing(int cause)
 	return cause == EAGAIN || cause == EWOULDBLOCK || cause == ETIMEDOUT || cause == EINTR;
 }
 
-/*
- * Alternate between two devices. Descriptors of the simulator do not support a common poll(), so
- * one is checked and the other waited for.
- */
+/* Check one device and wait for the other: the simulator's descriptors support no common poll(). */
 static int receive_from_both(struct hca *hca, unsigned timeout_ms)
 {
 	enum device first = hca->turn;

@@ -88,10 +88,7 @@ int hca_open(const struct hca_port *local, struct hca **ret, struct error *err);
 /* Decides which MADs a device may send; others fail. */
 typedef bool mad_gate(const uint8_t mad[MAD_SIZE]);
 
-/*
- * hca_open_gated - hca_open() with another gate than mad_is_allowed()
- * Only for wire/clear, which writes; tests/source_test.sh checks that.
- */
+/* hca_open_gated - hca_open() with another gate; only for wire/clear (tests/source_test.sh) */
 int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err);
 void hca_close(struct hca *hca);
 

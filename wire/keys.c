@@ -200,32 +200,6 @@ static int compare_keys(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
-uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
-{
-	size_t start, end, longest = 0;
-	uint64_t most = 0, own = keys_find(keys, own_guid);
-	uint64_t *sorted = calloc(keys->count + 1, sizeof(*sorted));
-
-	*ret_different = 0;
-	if (!sorted)
-		return own;
-	if (keys->count)
-		memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
-	qsort(sorted, keys->count, sizeof(*sorted), compare_keys);
-	for (start = 0; start < keys->count; start = end) {
-		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
-			;
-		++*ret_different;
-		if (end - start > longest) {
-			longest = end - start;
-			most = sorted[start];
-		}
-	}
-	explicit_bzero(sorted, (keys->count + 1) * sizeof(*sorted));
-	free(sorted);
-	return own ? own : most;
-}
-
 /* Insert a key that @count GUIDs have into the ranking. */
 static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_t max, uint64_t key, size_t count)
 {
@@ -246,11 +220,12 @@ static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_
 	return ranked;
 }
 
-size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max)
+size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max, size_t *ret_different)
 {
 	size_t start, end, ranked = 0, *counts = calloc(max + 1, sizeof(*counts));
 	uint64_t *sorted = keys ? calloc(keys->count + 1, sizeof(*sorted)) : NULL;
 
+	*ret_different = 0;
 	if (!counts || !sorted)
 		goto out;
 	if (keys->count)
@@ -260,10 +235,19 @@ size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max)
 		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
 			;
 		ranked = insert_ranked(ret, counts, ranked, max, sorted[start], end - start);
+		++*ret_different;
 	}
 	explicit_bzero(sorted, (keys->count + 1) * sizeof(*sorted));
 out:
 	free(sorted);
 	free(counts);
 	return ranked;
+}
+
+uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
+{
+	uint64_t most = 0, own = keys_find(keys, own_guid);
+
+	keys_rank(keys, &most, 1, ret_different);
+	return own ? own : most;
 }

@@ -172,18 +172,18 @@ static void a_file_that_all_may_read_is_noticed(void **state)
 static void a_discovery_takes_the_own_key_else_that_of_most(void **state)
 {
 	uint64_t ranked[4];
-	size_t different;
+	size_t different, counted;
 	struct keys *keys;
 
 	(void)state;
 	assert_int_equal(load("0x1 0xa\n\n0x2 0xb\n\n0x3 0xc\n\n0x4 0xb\n\n0x5 0xc\n\n0x6 0xb\n", 0600, &keys,
 			      NULL), 0);
 	assert_true(keys_pick(keys, 1, &different) == 0xa);
-	assert_int_equal(keys_rank(keys, ranked, 1), 1);
+	assert_int_equal(keys_rank(keys, ranked, 1, &different), 1);
 	assert_true(ranked[0] == 0xb);
-	assert_int_equal(keys_rank(keys, ranked, 4), different);
+	assert_int_equal(keys_rank(keys, ranked, 4, &counted), different);
 	assert_true(ranked[0] == 0xb && ranked[1] == 0xc && ranked[2] == 0xa);
-	assert_int_equal(keys_rank(NULL, ranked, 4), 0);
+	assert_int_equal(keys_rank(NULL, ranked, 4, &counted), 0);
 	assert_int_equal(different, 3);
 	assert_true(keys_pick(keys, 99, &different) == 0xb);
 	assert_int_equal(different, 3);

@@ -18,7 +18,7 @@ enum { MLNX_SPEED_FDR10 = 1 };
 /* Bytes of PortInfo that libibmad 44.0 has no field for. Source: rdma-core libibmad fields.c (newer than 44.0). */
 enum { PORT_INFO_SPEED_EXT2 = 56 };
 
-/* libibmad's decoder writes into an int behind a void pointer: these say what comes out. */
+/* libibmad's decoder is not const-correct. */
 static uint32_t get_u32(const uint8_t *attribute, enum MAD_FIELDS field)
 {
 	return mad_get_field((void *)attribute, 0, field);
@@ -29,7 +29,7 @@ static uint64_t get_u64(const uint8_t *attribute, enum MAD_FIELDS field)
 	return mad_get_field64((void *)attribute, 0, field);
 }
 
-/* The port whose capability mask speaks for @port: a switch's is that of its port 0. */
+/* The port with the capability mask of a port: port 0 of a switch, else itself. */
 static const ibnd_port_t *caps_port(const ibnd_port_t *port)
 {
 	if (port->node->type == IB_NODE_SWITCH && port->node->ports && port->node->ports[0])
@@ -130,7 +130,7 @@ static int add_node(struct fabric *fabric, const ibnd_node_t *from, struct error
 	int64_t code;
 	int i;
 
-	/* A device whose flash was lost; the port at its other end shows that there is something. */
+	/* A device whose flash was lost. */
 	if (!from->guid)
 		return 0;
 	code = fabric_add_node(fabric, &node, err);

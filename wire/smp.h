@@ -48,18 +48,13 @@ void smp_read_switch(const uint8_t mad[MAD_SIZE], struct node *ret);
 /* smp_is_link_up - PortPhysicalState of PortInfo is LinkUp */
 bool smp_is_link_up(const uint8_t info[SMP_DATA_SIZE]);
 
-/*
- * smp_read_lid - base LID from PortInfo. Source: IBA Vol 1, 14.2.5.6; libibmad fields.c: byte 16.
- */
+/* smp_read_lid - base LID from PortInfo. Source: IBA Vol 1, 14.2.5.6: byte 16. */
 uint16_t smp_read_lid(const uint8_t mad[MAD_SIZE]);
 
 /* smp_read_port_state_change - SwitchInfo.PortStateChange. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
 bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE]);
 
-/*
- * smp_read_lft_top - SwitchInfo.LinearFDBTop, the highest LID of the table. Source: as above: bytes
- * 6 and 7.
- */
+/* smp_read_lft_top - SwitchInfo.LinearFDBTop, the highest LID. Source: as above: bytes 6 and 7. */
 uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE]);
 
 /*

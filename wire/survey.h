@@ -85,10 +85,7 @@ int survey_meet(struct survey *survey, const struct smp_node *info, const struct
  */
 bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num, bool first);
 
-/*
- * survey_caps - the PortInfo with the CapabilityMask of a port; its own if that of port 0 was not
- * read.
- */
+/* survey_caps - the PortInfo with the CapabilityMask of a port: that of port 0 if it was read */
 const uint8_t *survey_caps(const struct survey_node *node, uint8_t num);
 
 /* survey_finish - the result as a fabric. Return: 0; ERR_NOMEM. */

@@ -33,22 +33,13 @@ struct liveness {
 	int64_t stall_from_us, stall_to_us; /* the last stall */
 };
 
-/*
- * liveness_start - responses are expected from now on: a run starts, or the first MAD after a pause
- * is sent.
- */
+/* liveness_start - responses are expected from now on, at the start of a run or after a pause */
 void liveness_start(struct liveness *liveness, int64_t now_us);
 
-/*
- * liveness_store_probe - keep an answered request as a probe; not directed ones, whose path may
- * change.
- */
+/* liveness_store_probe - keep an answered request as a probe, unless its path may change */
 void liveness_store_probe(struct liveness *liveness, const struct request *request);
 
-/*
- * liveness_next_probe - the probe to send now. Return: NULL: not due, or no request was answered
- * yet.
- */
+/* liveness_next_probe - the probe to send now; NULL: not due, or no request was answered yet */
 const struct request *liveness_next_probe(struct liveness *liveness, int64_t now_us);
 
 /*

@@ -55,10 +55,7 @@ static bool grow_entries(struct request_queue *queue)
 	return true;
 }
 
-/*
- * Allocate an entry; the caller has made room. A run starts with all free, so entries of a node are
- * adjacent.
- */
+/* Allocate an entry; there is room. A run starts with all free, so those of a node are adjacent. */
 static uint32_t new_entry(struct request_queue *queue)
 {
 	uint32_t index = queue->free_entry;

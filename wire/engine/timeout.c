@@ -11,10 +11,7 @@
 #define TIMEOUT_FACTOR 4
 #define TIMEOUT_MIN_US (20 * US_PER_MS)
 
-/*
- * Timeout of a node without any response yet, which may be slow; not for requests that are sent
- * once.
- */
+/* Timeout of a node without any response yet, which may be slow, for requests with retries. */
 #define TIMEOUT_FIRST_US (200 * US_PER_MS)
 
 /*
@@ -24,10 +21,7 @@
 #define LAST_TRY_TENTHS 7
 #define TRY_SHARE 4
 
-/*
- * A node with a timeout in this time is unresponsive: further requests are sent once, with a
- * quarter of the timeout.
- */
+/* After a timeout the node is unresponsive for this time: no retries, shorter timeouts. */
 #define UNRESPONSIVE_US (100 * US_PER_MS)
 
 /*
@@ -51,9 +45,7 @@ void timeout_new_run(struct response_timeout *timeout)
 	timeout->repeated /= 2;
 }
 
-/*
- * A moving average with weight 1/8; the first response and much slower ones are taken over at once.
- */
+/* A moving average with weight 1/8; the first response and much slower ones replace it. */
 void timeout_learn(const struct response_timeout *timeout, struct node_queue *node_queue, int64_t response_us)
 {
 	node_queue->unresponsive_us = 0;
