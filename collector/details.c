@@ -72,8 +72,7 @@ static bool may_query(const struct details *details, uint32_t port)
 }
 
 /* A query to a port's performance agent; without retries, since its turn returns. */
-static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute,
-				   request_done *done)
+static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute, request_done *done)
 {
 	struct request request = node_memory_pma_request(details->memory, port, attribute, done, (void *)details);
 
@@ -273,8 +272,7 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 static bool needs_tick(const struct details *details, const struct node_entry *node)
 {
 	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
-	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
-	       !is_abandoned(details, node, TIMED_OUT_TICK);
+	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) && !is_abandoned(details, node, TIMED_OUT_TICK);
 }
 
 /* Once per node; a tenth of the nodes per sweep. */

@@ -57,8 +57,7 @@ static void count_cleared(struct sweep_events *state, struct events *pending, in
 	list_counters(sample->delta->reset, keys, sizeof(keys));
 	events_add(pending, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
 		   "counters of %s were reset externally: %s",
-		   events_port_name(fabric, sample->port, name, sizeof(name)),
-		   keys);
+		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
 }
 
 /*
@@ -322,8 +321,7 @@ void loop_events_clock(struct loop_events *state, struct events *events, int64_t
 	if (state->wall_offset_us && (step_us >= CLOCK_STEP_US || step_us <= -CLOCK_STEP_US))
 		events_add(events, wall_us, EVENT_CLOCK_STEPPED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "the wall clock was set %s by %s; rates and the order of sweeps are not affected",
-			   step_us > 0 ? "forward" : "back",
-			   when_format_span(step_us > 0 ? step_us : -step_us, by));
+			   step_us > 0 ? "forward" : "back", when_format_span(step_us > 0 ? step_us : -step_us, by));
 	state->wall_offset_us = offset_us;
 }
 

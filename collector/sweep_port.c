@@ -122,8 +122,7 @@ static void apply_details(struct sweep_state *state, uint32_t port_index, const 
 	size_t i;
 
 	for (i = 0; i < sizeof(explained) / sizeof(explained[0]); i++)
-		if (both & COUNTER_BIT(explained[i]) &&
-		    reading->value[explained[i]] != port->last.value[explained[i]])
+		if (both & COUNTER_BIT(explained[i]) && reading->value[explained[i]] != port->last.value[explained[i]])
 			moved |= COUNTER_BIT(explained[i]);
 	if (moved)
 		details_moved(state->details, port_index, moved);

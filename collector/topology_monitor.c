@@ -102,8 +102,7 @@ static bool is_cut_off(const struct fabric *found)
 	uint32_t port = found->from_node == FABRIC_NONE ? FABRIC_NONE
 							: fabric_node_port(found, found->from_node, found->from_port);
 
-	return port != FABRIC_NONE &&
-	       (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
+	return port != FABRIC_NONE && (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
 }
 
 static bool has_shrunk(const struct fabric *known, const struct fabric *found)
@@ -149,8 +148,7 @@ static void reject(struct topology_monitor *monitor, const struct fabric *found,
 		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
 			   FABRIC_NONE, 0, "discovery found %zu of %zu known nodes (%u of %u times); the last "
 			   "topology remains in use", found->node_count, known->node_count,
-			   monitor->suspicious_in_a_row,
-			   TOPOLOGY_SUSPICIOUS_REPEATS);
+			   monitor->suspicious_in_a_row, TOPOLOGY_SUSPICIOUS_REPEATS);
 	} else {
 		log_info("discovery lost attributes of %zu nodes; the last topology remains in use",
 			 count_holes(known, found));
@@ -171,8 +169,7 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 {
 	size_t i;
 
-	if (before->port_count != after->port_count ||
-	    fabric_diff(before, after, ignore_change, NULL) > 0)
+	if (before->port_count != after->port_count || fabric_diff(before, after, ignore_change, NULL) > 0)
 		return true;
 	for (i = 0; i < after->port_count; i++) {
 		const struct port *new = &after->ports[i];

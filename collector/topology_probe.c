@@ -252,8 +252,7 @@ static void on_verify_port(void *ctx, const struct request *request, enum reques
 	struct link_verify *verify = ctx;
 
 	(void)at_us;
-	if (result != REQUEST_ANSWERED || !smp_is_ok(mad) ||
-	    !matches(verify->fabric, verify->ports[request->tag], mad))
+	if (result != REQUEST_ANSWERED || !smp_is_ok(mad) || !matches(verify->fabric, verify->ports[request->tag], mad))
 		verify->changed = true;
 }
 

@@ -332,8 +332,7 @@ static void on_set(struct clear *clear, struct agent *agent, const uint8_t *mad)
 /* All tries timed out. */
 static void on_silence(struct clear *clear, struct agent *agent)
 {
-	if (agent->phase == CLEAR && agent->attribute > CLEAR_EXTENDED &&
-	    !(agent->seen & 1u << agent->attribute)) {
+	if (agent->phase == CLEAR && agent->attribute > CLEAR_EXTENDED && !(agent->seen & 1u << agent->attribute)) {
 		/* Some agents do not respond to unsupported attributes. */
 		agent->lacking |= 1u << agent->attribute;
 		next_attribute(clear, agent);

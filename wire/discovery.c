@@ -78,8 +78,7 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setflags(&attributes,
-				 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	cause = posix_spawn(&discovery->pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
@@ -230,8 +229,7 @@ static int read_result(const struct discovery *discovery, struct fabric **ret, s
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed (%s)%s%s", strsignal(WTERMSIG(status)),
 			       said[0] ? "; its last word: " : "", said);
 	if (WEXITSTATUS(status) != 0)
-		return err_set(err, ERR_UNAVAILABLE, "discovery failed: %s",
-			       said[0] ? said : "it gave no reason");
+		return err_set(err, ERR_UNAVAILABLE, "discovery failed: %s", said[0] ? said : "it gave no reason");
 	if (text_failed(&discovery->records))
 		return err_nomem(err);
 	if (record_read(text_chars(&discovery->records), discovery->records.len, NULL, ret, ret_trailer, &cause) < 0)

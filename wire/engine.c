@@ -403,8 +403,7 @@ static void cancel_all(struct engine *engine, enum flight_state state)
 	for (i = 0; i < FLIGHTS; i++)
 		if (engine->flights[i].state == FLIGHT_OPEN)
 			queue_complete(&engine->queue, end_flight(engine, &engine->flights[i], state),
-				       REQUEST_CANCELLED,
-				     NULL, 0);
+				       REQUEST_CANCELLED, NULL, 0);
 	/* Requests that callbacks submit now are cancelled, too. */
 	while (engine->queue.queued)
 		for (i = 0; i < engine->queue.count; i++)
@@ -420,8 +419,7 @@ bool engine_listen(struct engine *engine, unsigned timeout_ms)
 	int event;
 
 	for (i = 0; i < FLIGHTS; i++)
-		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP &&
-			   now_us - engine->flights[i].sent_us <= max_us;
+		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP && now_us - engine->flights[i].sent_us <= max_us;
 	if (!waiting)
 		return false;
 	event = engine->transport->receive(engine->transport->ctx, engine->answers[0].mad, timeout_ms, NULL);

@@ -59,8 +59,7 @@ int umad_close_port(int fd)
 	return 0;
 }
 
-int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
-		  long method_mask[16 / sizeof(long)])
+int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version, long method_mask[16 / sizeof(long)])
 {
 	/* The aggregate has no QP0, the device for SMPs nothing else; an ordinary one has both. */
 	if (registers_fail || (fd == FD_SMP && mgmt_class == CLASS_PERFORMANCE)) {

@@ -101,8 +101,7 @@ static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 		run_with_dead(lab, 16);
 		for (i = course.dies_at; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us());
-			assert_int_equal(course.responded[i],
-					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+			assert_int_equal(course.responded[i], LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
 		lab_destroy(lab);
 	}
@@ -131,8 +130,7 @@ static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **st
 		assert_true(course.responded[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		for (i = course.dies_at + 1; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
-			assert_int_equal(course.responded[i],
-					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+			assert_int_equal(course.responded[i], LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
 		lab_destroy(lab);
 	}

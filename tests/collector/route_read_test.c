@@ -375,7 +375,8 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	(void)state;
 	bed_init(&bed, 4);
 	bed_sweep(&bed);
-	bed.agents[7].dead = bed.agents[8].no_tables = true;
+	bed.agents[7].dead = true;
+	bed.agents[8].rejected_smp = SMP_LINEAR_FORWARDING_TABLE;
 	table(&bed, 7)[100] ^= 1;
 	table(&bed, 8)[100] ^= 1;
 	bed.generation++;
@@ -389,7 +390,8 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	assert_in_range(bed.agents[7].table_queries - BLOCKS, 3, 24);
 	assert_in_range(bed.agents[8].table_queries - BLOCKS, 1, 16);
 	before = bed.agents[7].table_queries;
-	bed.agents[7].dead = bed.agents[8].no_tables = false;
+	bed.agents[7].dead = false;
+	bed.agents[8].rejected_smp = 0;
 	for (i = 0; i < 64; i++)
 		bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 7) && bed_is_known(&bed, 8));

@@ -139,11 +139,26 @@ static uint16_t respond_pma(struct virtual *world, uint32_t port, uint16_t attri
 	}
 }
 
+static void put_node_info(const struct node *node, const struct port *at, uint8_t *data)
+{
+	data[2] = node->type;
+	data[3] = node->port_count;
+	put_be64(data + 4, node->system_guid);
+	put_be64(data + 12, node->guid);
+	put_be64(data + 20, at->guid ? at->guid : node->guid);
+	put_be16(data + 30, node->device_id);
+	put_be32(data + 36, (uint32_t)at->num << 24 | node->vendor_id);
+}
+
 static void put_port_info(const struct port *port, uint16_t lid, uint8_t *data)
 {
+	bool up = !port->num || port->state >= PORT_INIT;
+
 	put_be16(data + 16, lid);
+	put_be32(data + 20, port->cap_mask);
 	data[31] = port->width;
 	data[32] = port->state;
+	data[33] = (uint8_t)((up ? PHYS_LINK_UP : PHYS_POLLING) << 4);
 	if (port->speed >= LINK_SPEED_SDR && port->speed <= LINK_SPEED_QDR)
 		data[35] = (uint8_t)(1u << (port->speed - LINK_SPEED_SDR) << 4);
 	else if (port->speed >= LINK_SPEED_FDR && port->speed <= LINK_SPEED_NDR)
@@ -195,16 +210,20 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 
 	switch (header->attribute) {
 	case SMP_NODE_INFO:
-		put_be64(data + 12, node->guid);
-		data[36] = at->num;
+		put_node_info(node, at, data);
+		return true;
+	case SMP_NODE_DESCRIPTION:
+		memcpy(data, node->desc, NODE_DESC_SIZE);
 		return true;
 	case SMP_SWITCH_INFO:
 		put_be16(data + 6, node->lft_top);
+		data[16] = 1 << 3; /* EnhancedPort0 */
 		data[11] = agent->state_change ? 1 << 2 : 0;
 		return true;
 	case SMP_PORT_INFO:
-		selected = is_switch(world, port) ? fabric_node_port(world->built, at->node, (uint8_t)header->modifier)
-						  : port;
+		selected = port;
+		if (is_switch(world, port) || header->modifier)
+			selected = fabric_node_port(world->built, at->node, (uint8_t)header->modifier);
 		if (selected == FABRIC_NONE)
 			return false;
 		put_port_info(&world->built->ports[selected], fabric_port_lid(world->built, at), data);
@@ -243,8 +262,8 @@ static uint32_t follow_path(const struct virtual *world, const uint8_t mad[MAD_S
 }
 
 /*
- * Does the node that owns the port respond to this class? A switch does without any link. A locked node
- * drops SMPs that are routed by LID only, as in ibwire-sim: a discovery finds it.
+ * Does the node that owns the port respond to this class? A switch, and the local host to its own SMPs,
+ * need no link. A locked node drops only SMPs that are routed by LID, as in ibwire-sim.
  */
 static bool is_responsive(const struct virtual *world, uint32_t port, uint8_t mgmt_class)
 {
@@ -253,7 +272,8 @@ static bool is_responsive(const struct virtual *world, uint32_t port, uint8_t mg
 	if (world->off[at->node] || (mgmt_class == CLASS_SUBN_LID && world->locked[at->node]) ||
 	    (mgmt_class == CLASS_PERFORMANCE && world->silent[at->node]))
 		return false;
-	return is_switch(world, port) || at->state >= PORT_INIT;
+	return is_switch(world, port) || at->state >= PORT_INIT ||
+	       (mgmt_class == CLASS_SUBN_DIRECTED && at->node == world->built->from_node);
 }
 
 /* The port that a MAD by LID arrives at; other queue pairs than 1 are those of redirections. */
@@ -284,14 +304,22 @@ static bool receive(struct agent *agent, const struct mad_header *header, bool s
 	if (smp) {
 		agent->table_queries += header->attribute == SMP_LINEAR_FORWARDING_TABLE;
 		agent->sm_queries += header->attribute == SMP_SM_INFO;
+		agent->smps++;
 		agent->smps_dropped += agent->mkey && mkey != agent->mkey;
-		return !agent->mkey || mkey == agent->mkey;
+		if ((agent->mkey && mkey != agent->mkey) || (header->attribute == agent->ignored_smp &&
+							     header->modifier == agent->ignored_port))
+			return false;
+		if (agent->responses_left && !--agent->responses_left) {
+			agent->dead = true;
+			return true;
+		}
+		return !agent->dead;
 	}
 	if (detail != DETAIL_ATTRIBUTE_COUNT || header->attribute == PMA_PORT_SAMPLES_CONTROL)
 		agent->detail_queries++;
 	else
 		agent->queries++;
-	return detail == DETAIL_ATTRIBUTE_COUNT || !(agent->ignored & 1u << detail);
+	return !agent->dead && (detail == DETAIL_ATTRIBUTE_COUNT || !(agent->ignored & 1u << detail));
 }
 
 bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX + 1], const struct mad_address *to,
@@ -309,16 +337,15 @@ bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX
 	node = world->built->ports[port].node;
 	agent = &world->agents[node];
 	*ret_agent = agent;
-	if (!receive(agent, &header, smp, get_be64(mad + 24)) || agent->dead ||
-	    !is_responsive(world, port, header.mgmt_class))
+	if (!receive(agent, &header, smp, get_be64(mad + 24)) || !is_responsive(world, port, header.mgmt_class))
 		return false;
 	if (!smp && agent->redirect && !to->qp) {
 		status = STATUS_REDIRECT;
 		redirect(world, node, mad + PMA_DATA_OFFSET);
 	} else if (!smp) {
 		status = respond_pma(world, port, header.attribute, at_us, mad + PMA_DATA_OFFSET);
-	} else if (agent->no_tables && header.attribute == SMP_LINEAR_FORWARDING_TABLE) {
-		status = STATUS_BAD_FIELD;
+	} else if (header.attribute == agent->rejected_smp) {
+		status |= STATUS_BAD_FIELD;
 	} else if (!respond_smp(world, port, &header, mad + SMP_DATA_OFFSET)) {
 		return false;
 	}

@@ -22,19 +22,22 @@ struct agent {
 	bool state_change;        /* SwitchInfo.PortStateChange is set */
 	bool no_counters;         /* rejects every performance query */
 	bool no_caps;             /* rejects ClassPortInfo */
-	bool no_tables;           /* rejects LinearForwardingTable */
 	bool tick_rejected;       /* rejects PortSamplesControl */
 	bool sm_silent;           /* does not respond to SMInfo */
 	uint8_t rejected;         /* detail attributes that it rejects: bits 1 << enum detail_attribute */
 	uint8_t ignored;          /* those to which it does not respond */
 	uint8_t fec_mode;         /* PortInfoExtended.FECModeActive */
 	uint8_t sm_state;         /* SMInfo.SMState of an SM at its first port; 0: as the virtual fabric has it */
+	uint16_t rejected_smp;    /* SMP attribute that it rejects */
+	uint16_t ignored_smp;     /* SMP attribute to which it does not respond, for port ignored_port */
+	uint8_t ignored_port;
+	unsigned responses_left;  /* to SMPs, then it is dead; 0: no limit */
 	uint16_t busy_once;       /* the next query of this performance attribute has the status "busy" */
 	uint16_t extended_status; /* status of PortCountersExtended */
 	uint16_t redirect;        /* LID to which performance queries are redirected, at a queue pair of its own */
 	uint64_t mkey;            /* SMPs without it are dropped */
 	int64_t latency_us;       /* in addition to that of the wire */
-	unsigned queries, detail_queries, table_queries, sm_queries, smps_dropped;
+	unsigned queries, detail_queries, smps, table_queries, sm_queries, smps_dropped;
 };
 
 /* Counters of a port that a test sets, in place of those of the virtual fabric's traffic. */

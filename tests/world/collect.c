@@ -101,7 +101,7 @@ static int transport_send(void *ctx, const struct mad_address *to, const uint8_t
 		return err_set(err, ERR_INTERNAL, "a MAD that is not allowed");
 	run->now_us += SEND_US;
 	if (run->on_send)
-		run->on_send(run);
+		run->on_send(run, mad);
 	lost = is_lost(run, mad);
 	memcpy(response, mad, MAD_SIZE);
 	if (lost || !agents_respond(run->world, run->port_of_lid, to, response, run->now_us, &agent) ||

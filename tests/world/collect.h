@@ -48,7 +48,7 @@ struct world_run {
 	uint16_t (*sm_lid)(struct world_run *run); /* MasterSMLID of the collector's host */
 	/* Called when the collector sleeps or waits for a discovery, and before each MAD; or NULL. */
 	void (*on_sleep)(struct world_run *run);
-	void (*on_send)(struct world_run *run);
+	void (*on_send)(struct world_run *run, const uint8_t mad[MAD_SIZE]);
 	unsigned discoveries, smps_by_lid, smps_by_path;
 	int code;                  /* first failure of the virtual fabric */
 	struct world_response { int64_t at_us; uint8_t mad[MAD_SIZE]; } responses[WORLD_RESPONSES_MAX]; /* a ring */

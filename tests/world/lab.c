@@ -179,10 +179,11 @@ static void on_sleep(struct world_run *run)
 	lab_apply(lab);
 }
 
-static void on_send(struct world_run *run)
+static void on_send(struct world_run *run, const uint8_t mad[MAD_SIZE])
 {
 	struct lab *lab = run->wire.ctx;
 
+	(void)mad;
 	if (lab->act_after && !--lab->act_after)
 		lab->act(lab);
 }

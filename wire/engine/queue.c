@@ -222,8 +222,7 @@ void queue_resume(struct request_queue *queue, uint32_t node)
 }
 
 void queue_complete(struct request_queue *queue, uint32_t entry, enum request_result result,
-		    const uint8_t mad[MAD_SIZE],
-		  int64_t at_us)
+		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	/* The callback may submit requests, which can move the array. */
 	struct request request = queue->entries[entry].request;

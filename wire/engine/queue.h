@@ -98,8 +98,7 @@ void queue_resume(struct request_queue *queue, uint32_t node);
 
 /* queue_complete - free an entry and call its owner back, which may submit more requests. */
 void queue_complete(struct request_queue *queue, uint32_t entry, enum request_result result,
-		    const uint8_t mad[MAD_SIZE],
-		  int64_t at_us);
+		    const uint8_t mad[MAD_SIZE], int64_t at_us);
 
 static inline struct entry *queue_entry(struct request_queue *queue, uint32_t entry)
 {

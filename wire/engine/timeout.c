@@ -96,8 +96,7 @@ static int64_t request_timeout_us(const struct response_timeout *timeout, const 
 
 /* Timeout of the current try, from the first try on. */
 static int64_t try_timeout_us(const struct response_timeout *timeout, const struct node_queue *node_queue,
-			      const struct entry *entry,
-		      int64_t wait_us)
+			      const struct entry *entry, int64_t wait_us)
 {
 	int64_t least_us = node_queue->response_us * 3 / 2, share_us;
 
@@ -108,8 +107,7 @@ static int64_t try_timeout_us(const struct response_timeout *timeout, const stru
 }
 
 bool timeout_expired(const struct response_timeout *timeout, const struct node_queue *node_queue,
-		     const struct entry *entry,
-		      int64_t sent_us, int64_t now_us)
+		     const struct entry *entry, int64_t sent_us, int64_t now_us)
 {
 	int64_t wait_us = request_timeout_us(timeout, node_queue, entry);
 
@@ -123,8 +121,7 @@ bool timeout_allows_retry(const struct response_timeout *timeout, const struct n
 {
 	if (!is_lossy(timeout) && is_unresponsive(timeout, node_queue, entry))
 		return false;
-	if (!entry->retries_left && !entry->extended && !entry->request.once && timeout->retries &&
-	    is_lossy(timeout)) {
+	if (!entry->retries_left && !entry->extended && !entry->request.once && timeout->retries && is_lossy(timeout)) {
 		entry->extended = true;
 		entry->retries_left = LOSSY_RETRIES;
 	}

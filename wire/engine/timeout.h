@@ -42,8 +42,7 @@ void timeout_count_response(struct response_timeout *timeout, unsigned repeated)
  * @sent_us:  when this try was sent; same clock as @now_us
  */
 bool timeout_expired(const struct response_timeout *timeout, const struct node_queue *node_queue,
-		     const struct entry *entry,
-		      int64_t sent_us, int64_t now_us);
+		     const struct entry *entry, int64_t sent_us, int64_t now_us);
 
 /* timeout_allows_retry - a request may be sent again; on a lossy fabric this adds retries to it. */
 bool timeout_allows_retry(const struct response_timeout *timeout, const struct node_queue *node_queue,
