@@ -392,51 +392,39 @@ static bool *read_agents(const struct details *details, const struct sweep_resul
 	return read;
 }
 
-static int reserve_samples(struct details *details)
-{
-	struct detail_sample *samples;
-
-	if (details->entry_count <= details->sample_capacity)
-		return 0;
-	samples = reallocarray(details->samples, details->entry_count, sizeof(*samples));
-	if (!samples)
-		return ERR_NOMEM;
-	details->samples = samples;
-	details->sample_capacity = details->entry_count;
-	return 0;
-}
-
 int details_finish(struct details *details, const struct sweep_result *result)
 {
-	bool *read = details->entry_count ? read_agents(details, result) : NULL;
+	bool *read;
 	size_t i;
 
-	if (details->code < 0 || !details->entry_count) {
-		free(read);
+	if (details->code < 0 || !details->entry_count)
 		return details->code;
-	}
-	if (!read || reserve_samples(details) < 0) {
-		free(read);
-		return err_nomem(details->err);
-	}
-	for (i = 0; i < details->entry_count; i++) {
+	read = read_agents(details, result);
+	for (i = 0; read && i < details->entry_count; i++) {
 		struct detail_entry *entry = &details->entries[i];
 		const struct port_entry *port = node_memory_port(details->memory, entry->port);
 		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
+		struct detail_sample *samples;
 
 		if (!read[fabric_port_agent(details->fabric, entry->port)])
 			continue;
 		entry->has_delta = last && last->present && last->at_us < entry->reading.at_us;
 		if (entry->has_delta)
 			detail_delta_between(last, &entry->reading, &entry->delta);
-		details->samples[details->sample_count++] = (struct detail_sample){
+		samples = array_grow(details->samples, details->sample_count, &details->sample_capacity, sizeof(*samples));
+		if (!samples)
+			break;
+		details->samples = samples;
+		samples[details->sample_count++] = (struct detail_sample){
 			.port = entry->port,
 			.reading = &entry->reading,
 			.delta = entry->has_delta ? &entry->delta : NULL,
 		};
 	}
+	if (!read || i < details->entry_count)
+		details->code = err_nomem(details->err);
 	free(read);
-	return 0;
+	return details->code;
 }
 
 void details_commit(const struct details *details)

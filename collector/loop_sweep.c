@@ -399,7 +399,8 @@ static void add_events(struct collector *collector, const struct sweep *sweep)
 	collector->sweep_events.busy = collector->topology.running || collector->throttle.on;
 	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
 			    &collector->memory);
-	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, sweep->fabric, result);
+	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, &collector->memory,
+			  result);
 	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);
 }
 

@@ -182,11 +182,16 @@ struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node)
 	return &memory->nodes[memory->node_of[node]];
 }
 
-struct port_entry *node_memory_port(struct node_memory *memory, uint32_t port)
+uint32_t node_memory_port_index(const struct node_memory *memory, uint32_t port)
 {
 	const struct port *which = &memory->fabric->ports[port];
 
-	return &memory->ports[node_memory_node(memory, which->node)->first_port + which->num];
+	return memory->nodes[memory->node_of[which->node]].first_port + which->num;
+}
+
+struct port_entry *node_memory_port(struct node_memory *memory, uint32_t port)
+{
+	return &memory->ports[node_memory_port_index(memory, port)];
 }
 
 struct port_entry *node_memory_agent(struct node_memory *memory, uint32_t port)

@@ -116,6 +116,9 @@ bool node_memory_route_smp_to_lid(const struct node_memory *memory, uint16_t lid
  */
 void node_memory_note_smp(struct node_memory *memory, uint32_t node, bool responded);
 
+/* node_memory_port_index - index of the entry of a port; stable while the number of ports of its node is */
+uint32_t node_memory_port_index(const struct node_memory *memory, uint32_t port);
+
 /* node_memory_node, node_memory_port - the entry of a node or port */
 struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node);
 struct port_entry *node_memory_port(struct node_memory *memory, uint32_t port);

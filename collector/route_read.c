@@ -2,6 +2,7 @@
 #include "collector/route_read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -86,29 +87,9 @@ static uint32_t block_count(uint32_t top)
 	return !top ? 0 : blocks < ROUTES_BLOCKS ? blocks : ROUTES_BLOCKS;
 }
 
-static bool has_bit(const uint64_t *bits, uint32_t bit)
+static bool has_any(const bool blocks[ROUTES_BLOCKS])
 {
-	return bits[bit / 64] >> bit % 64 & 1;
-}
-
-static void set_bit(uint64_t *bits, uint32_t bit)
-{
-	bits[bit / 64] |= UINT64_C(1) << bit % 64;
-}
-
-static void clear_bit(uint64_t *bits, uint32_t bit)
-{
-	bits[bit / 64] &= ~(UINT64_C(1) << bit % 64);
-}
-
-static bool has_any(const uint64_t *bits)
-{
-	unsigned i;
-
-	for (i = 0; i < ROUTE_READ_WORDS; i++)
-		if (bits[i])
-			return true;
-	return false;
+	return memchr(blocks, true, ROUTES_BLOCKS) != NULL;
 }
 
 /* Number of blocks of a switch: from SwitchInfo of this sweep, else of the discovery. */
@@ -127,8 +108,8 @@ static void remove_blocks(struct route_read *read, struct route_switch *at, uint
 
 	for (lid = blocks * ROUTES_BLOCK; table && lid < table->lids; lid++) {
 		at->changed += table->ports[lid] != ROUTES_NO_PORT;
-		set_bit(at->dirty, lid / ROUTES_BLOCK);
-		clear_bit(at->todo, lid / ROUTES_BLOCK);
+		at->dirty[lid / ROUTES_BLOCK] = true;
+		at->todo[lid / ROUTES_BLOCK] = false;
 	}
 	routes_cut(&read->routes, at->guid, blocks * ROUTES_BLOCK);
 }
@@ -177,7 +158,7 @@ static void expand_requests(struct route_read *read)
 		uint32_t blocks = at && at->requested ? blocks_of(read, i) : 0;
 
 		for (block = 0; block < blocks; block++)
-			set_bit(at->todo, block);
+			at->todo[block] = true;
 		if (blocks)
 			at->requested = false;
 	}
@@ -267,10 +248,10 @@ static void store_block(struct route_read *read, struct route_switch *at, uint32
 		return;
 	}
 	if (!known || changed)
-		set_bit(at->dirty, block);
+		at->dirty[block] = true;
 	if (known || at->complete)
 		at->changed += changed;
-	clear_bit(at->todo, block);
+	at->todo[block] = false;
 	if (has_any(at->todo))
 		return;
 	at->complete = true;
@@ -315,7 +296,7 @@ static uint64_t query(struct route_read *read, uint32_t node, struct route_switc
 	if (!node_memory_route_smp(read->memory, node, 0, &request))
 		return 0;
 	for (request.modifier = 0; request.modifier < ROUTES_BLOCKS && read->code == 0; request.modifier++) {
-		if (!has_bit(at->todo, request.modifier))
+		if (!at->todo[request.modifier])
 			continue;
 		read->code = engine_submit(read->engine, &request, read->err);
 		queried++;
@@ -407,7 +388,7 @@ static int list_blocks(struct route_read *read, size_t max)
 		for (block = 0; block < ROUTES_BLOCKS && read->block_count < max; block++) {
 			struct route_block *blocks;
 
-			if (!has_bit(at->dirty, block))
+			if (!at->dirty[block])
 				continue;
 			blocks = array_grow(read->blocks, read->block_count, &read->block_capacity, sizeof(*blocks));
 			if (!blocks)
@@ -471,7 +452,7 @@ void route_read_commit(struct route_read *read)
 	size_t i;
 
 	for (i = 0; i < read->block_count; i++)
-		clear_bit(find(read, read->blocks[i].node_guid)->dirty, read->blocks[i].block);
+		find(read, read->blocks[i].node_guid)->dirty[read->blocks[i].block] = false;
 	read->block_count = 0;
 }
 

@@ -41,13 +41,11 @@ struct node_memory;
 #define ROUTE_READ_PERCENT 3
 #define ROUTE_READ_RATE 20000
 
-enum { ROUTE_READ_WORDS = ROUTES_BLOCKS / 64 };
-
 /* Read state of one switch. */
 struct route_switch {
 	uint64_t guid;
-	uint64_t todo[ROUTE_READ_WORDS];  /* bits: blocks to be read */
-	uint64_t dirty[ROUTE_READ_WORDS]; /* bits: blocks that differ from the last stored sweep */
+	bool todo[ROUTES_BLOCKS];  /* blocks to be read */
+	bool dirty[ROUTES_BLOCKS]; /* blocks that differ from the last stored sweep */
 	uint64_t not_before; /* sweep before which it is not queried, after timeouts */
 	int64_t read_us;     /* CLOCK_BOOTTIME of the last requested block; 0: never */
 	uint32_t changed;    /* entries that changed in this sweep */

@@ -90,23 +90,28 @@ static bool is_master(const struct sm_state *sm)
 	return sm->known && sm->state == SM_MASTER;
 }
 
+void sm_state_read(struct sm_state *sm, const uint8_t mad[MAD_SIZE])
+{
+	struct sm_info info = smp_read_sm_info(mad);
+
+	*sm = (struct sm_state){ .known = true, .lid = sm->lid, .guid = info.guid, .state = info.state,
+				 .priority = info.priority, .act_count = info.act_count };
+}
+
 static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
 		       const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct sm_monitor *monitor = ctx;
 	struct sm_state *sm = &monitor->sm_ports[request->tag].now;
-	struct sm_info info;
 
 	(void)at_us;
 	/* Cut before a timeout: the former state remains. */
 	if (result == REQUEST_CANCELLED)
 		return;
 	sm->known = result == REQUEST_ANSWERED && smp_is_ok(mad);
-	if (!sm->known)
-		return;
-	info = smp_read_sm_info(mad);
-	*sm = (struct sm_state){ .known = true, .lid = request->to.lid, .guid = info.guid, .state = info.state,
-				 .priority = info.priority, .act_count = info.act_count };
+	sm->lid = request->to.lid;
+	if (sm->known)
+		sm_state_read(sm, mad);
 }
 
 static int query(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "collector/sink.h"
+#include "wire/mad.h"
 
 struct engine;
 struct error;
@@ -50,6 +51,9 @@ struct sm_monitor {
 };
 
 void sm_monitor_done(struct sm_monitor *monitor);
+
+/* sm_state_read - the state of an SM from SMInfo; its LID remains */
+void sm_state_read(struct sm_state *sm, const uint8_t mad[MAD_SIZE]);
 
 /*
  * sm_monitor_run - query all SMs when it is due

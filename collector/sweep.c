@@ -3,12 +3,12 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "collector/details.h"
 #include "collector/topology_probe.h"
 #include "collector/node_memory.h"
+#include "collector/sm_monitor.h"
 #include "collector/sweep_port.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
@@ -16,7 +16,6 @@
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
-#include "wire/smp.h"
 
 /* Sweeps without a response after which a node's single query is not retried. */
 #define SWEEPS_UNTIL_NO_RETRY 3
@@ -30,7 +29,7 @@
 /* Is this port polled in this sweep, if its node responds? */
 static bool is_queried(const struct sweep_state *state, uint32_t port_index)
 {
-	uint32_t sample = state->sample_of[port_index];
+	uint32_t sample = state->ports[port_index].sample;
 
 	return sample != FABRIC_NONE && state->result->samples[sample].status != SAMPLE_DOWN &&
 	       state->result->samples[sample].status != SAMPLE_UNPLANNED &&
@@ -146,20 +145,12 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 		       const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct sweep_state *state = ctx;
-	struct sm_state *sm = &state->result->sm;
-	struct sm_info info;
 
 	(void)request;
 	(void)at_us;
 	state->result->sm_pending = result == REQUEST_CANCELLED;
-	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
-		return;
-	info = smp_read_sm_info(mad);
-	sm->known = true;
-	sm->guid = info.guid;
-	sm->state = info.state;
-	sm->priority = info.priority;
-	sm->act_count = info.act_count;
+	if (result == REQUEST_ANSWERED && answer_status(mad) == ANSWER_OK)
+		sm_state_read(&state->result->sm, mad);
 }
 
 /*
@@ -245,18 +236,17 @@ static void plan(struct sweep_state *state)
 	for (i = 0; i < fabric->port_count; i++) {
 		enum sample_status status;
 
-		state->sample_of[i] = FABRIC_NONE;
+		state->ports[i] = (struct sweep_port){ .sample = FABRIC_NONE, .retries_left = RETRIES_PER_QUERY };
 		node_memory_agent(state->memory, i)->redirect_new = false;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		status = first_status(state, &fabric->ports[i]);
-		state->sample_of[i] = (uint32_t)result->count;
+		state->ports[i].sample = (uint32_t)result->count;
 		result->readings[result->count] = (struct reading){ 0 };
 		result->samples[result->count++] = (struct port_sample){ .port = i, .status = status };
 		result->ports_asked += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
 		state->oldest_first |= node_memory_port(state->memory, i)->status == SAMPLE_UNFINISHED;
 	}
-	memset(state->retries_left, RETRIES_PER_QUERY, result->count);
 }
 
 /* The sweep was cut: a port without a response may be unresponsive, or was not queried in time. */
@@ -268,7 +258,7 @@ static void mark_unfinished(struct sweep_state *state)
 		struct port_sample *sample = &state->result->samples[i];
 		uint32_t agent = fabric_port_agent(state->fabric, sample->port);
 
-		if (sample->status == SAMPLE_SILENT && (state->responded[agent] || !state->timeouts[agent])) {
+		if (sample->status == SAMPLE_SILENT && (state->ports[agent].responded || !state->ports[agent].timeouts)) {
 			sample->status = SAMPLE_UNFINISHED;
 			state->result->ports_unfinished++;
 		}
@@ -329,17 +319,8 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_me
 	size_t ports = fabric->port_count ? fabric->port_count : 1;
 	int code;
 
-	state.sample_of = calloc(ports, sizeof(*state.sample_of));
-	state.attributes_pending = calloc(ports, 1);
-	state.retries_left = calloc(ports, 1);
-	state.timeouts = calloc(ports, 1);
-	state.responded = calloc(ports, sizeof(*state.responded));
-	if (!state.sample_of || !state.attributes_pending || !state.retries_left || !state.timeouts ||
-	    !state.responded) {
-		code = err_nomem(err);
-		goto out;
-	}
-	code = sweep_result_reserve(result, ports, err);
+	state.ports = calloc(ports, sizeof(*state.ports));
+	code = state.ports ? sweep_result_reserve(result, ports, err) : err_nomem(err);
 	if (code < 0)
 		goto out;
 	plan(&state);
@@ -349,10 +330,6 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_me
 	if (code == 0)
 		sweep_result_finish(result, fabric, memory);
 out:
-	free(state.sample_of);
-	free(state.attributes_pending);
-	free(state.retries_left);
-	free(state.timeouts);
-	free(state.responded);
+	free(state.ports);
 	return code;
 }

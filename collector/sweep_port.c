@@ -57,14 +57,14 @@ static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 
 void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 {
-	uint32_t sample = state->sample_of[port_index];
+	uint32_t sample = state->ports[port_index].sample;
 
 	state->result->samples[sample].status = SAMPLE_SILENT;
-	state->attributes_pending[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
+	state->ports[port_index].pending = 1 << ATTRIBUTE_PORT_COUNTERS;
 	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
 	if (!needs_extended(state, port_index))
 		return;
-	state->attributes_pending[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
+	state->ports[port_index].pending |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
 	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 }
 
@@ -75,7 +75,7 @@ static void count_timeout(struct sweep_state *state, uint32_t port_index)
 
 	/* The redirection may be the cause; the next sweep queries the node itself. */
 	*node_memory_redirect(state->memory, port_index) = (struct mad_address){ 0 };
-	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->responded[agent])
+	if (++state->ports[agent].timeouts >= TIMEOUTS_UNTIL_SILENT || !state->ports[agent].responded)
 		engine_drop_node(state->engine, node_memory_agent_id(state->memory, port_index));
 }
 
@@ -83,13 +83,13 @@ void sweep_port_responded(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
-	state->timeouts[agent] = 0;
-	state->responded[agent] = true;
+	state->ports[agent].timeouts = 0;
+	state->ports[agent].responded = true;
 }
 
 bool sweep_port_retry(struct sweep_state *state, uint32_t port_index)
 {
-	uint8_t *left = &state->retries_left[state->sample_of[port_index]];
+	uint8_t *left = &state->ports[port_index].retries_left;
 
 	return *left && (*left)--;
 }
@@ -106,10 +106,10 @@ bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const u
 /* An attribute is complete or failed; with the last one the port is finished. */
 static void close_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
-	uint32_t sample = state->sample_of[port_index];
+	uint32_t sample = state->ports[port_index].sample;
 
-	state->attributes_pending[sample] &= (uint8_t)~(1u << attribute);
-	if (!state->attributes_pending[sample] && state->result->readings[sample].present)
+	state->ports[port_index].pending &= (uint8_t)~(1u << attribute);
+	if (!state->ports[port_index].pending && state->result->readings[sample].present)
 		state->result->samples[sample].status = SAMPLE_OK;
 }
 
@@ -155,7 +155,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 {
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	uint32_t node_index = state->fabric->ports[request->tag].node, sample = state->sample_of[request->tag];
+	uint32_t node_index = state->fabric->ports[request->tag].node, sample = state->ports[request->tag].sample;
 	struct node_entry *node = node_memory_node(state->memory, node_index);
 	struct reading *reading = &state->result->readings[sample];
 

@@ -11,7 +11,6 @@
 #include "wire/engine/queue.h"
 #include "wire/engine/timeout.h"
 #include "wire/pma.h"
-#include "wire/engine/liveness.h"
 #include "wire/transport.h"
 
 /* MADs in flight, and MADs that timed out, which are kept to recognize their late responses. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 #define NONE QUEUE_NONE
@@ -42,17 +43,14 @@ static bool grow_nodes(struct request_queue *queue, uint32_t node)
 
 static bool grow_entries(struct request_queue *queue)
 {
-	size_t capacity = queue->entry_capacity ? queue->entry_capacity * 2 : 256;
 	struct entry *entries;
 
-	if (queue->free_entry != NONE || queue->entries_used < queue->entry_capacity)
+	if (queue->free_entry != NONE)
 		return true;
-	entries = reallocarray(queue->entries, capacity, sizeof(*entries));
-	if (!entries)
-		return false;
-	queue->entries = entries;
-	queue->entry_capacity = capacity;
-	return true;
+	entries = array_grow(queue->entries, queue->entries_used, &queue->entry_capacity, sizeof(*entries));
+	if (entries)
+		queue->entries = entries;
+	return entries != NULL;
 }
 
 /* Allocate an entry; there is room. A run starts with all free, so those of a node are adjacent. */
