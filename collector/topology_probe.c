@@ -268,7 +268,7 @@ static void on_verify_peer(void *ctx, const struct request *request, enum reques
 		verify->changed = true;
 		return;
 	}
-	info = smp_read_node(mad);
+	info = smp_read_node(mad + SMP_DATA_OFFSET);
 	if (info.guid != verify->fabric->nodes[peer->node].guid || info.port != peer->num)
 		verify->changed = true;
 }

@@ -237,7 +237,7 @@ static void on_who(struct clear *clear, struct agent *agent, const uint8_t *mad)
 		give_up(clear, agent, CLEAR_UNPROVEN);
 		return;
 	}
-	info = smp_read_node(mad);
+	info = smp_read_node(mad + SMP_DATA_OFFSET);
 	if (info.guid != port->node_guid || (!port->is_switch && info.port != port->num))
 		give_up(clear, agent, CLEAR_MOVED);
 	else if (clear->writing)

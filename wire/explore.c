@@ -216,7 +216,7 @@ static void ask_all(struct explore *explore, uint32_t index, uint8_t num, const 
 
 static void take_node_info(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
 {
-	struct smp_node info = smp_read_node(mad);
+	struct smp_node info = smp_read_node(mad + SMP_DATA_OFFSET);
 	bool is_new;
 	uint32_t met;
 	int code = survey_meet(&explore->survey, &info, question->path, question->request_node, &met, &is_new,
@@ -268,7 +268,7 @@ static void take_answer(struct explore *explore, const struct question *question
 	if (question->kind == ASK_PORT_INFO)
 		take_port_info(explore, question, mad);
 	else if (question->kind == ASK_SWITCH_INFO)
-		smp_read_switch(mad, &node->node);
+		smp_read_switch(mad + SMP_DATA_OFFSET, &node->node);
 	else if (question->kind == ASK_DESCRIPTION)
 		memcpy(node->node.desc, mad + SMP_DATA_OFFSET, NODE_DESC_SIZE);
 	else

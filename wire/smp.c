@@ -109,10 +109,8 @@ enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *c
 	}
 }
 
-struct smp_node smp_read_node(const uint8_t mad[MAD_SIZE])
+struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE])
 {
-	const uint8_t *info = mad + SMP_DATA_OFFSET;
-
 	return (struct smp_node){
 		.type = info[2],
 		.port_count = info[3],
@@ -126,10 +124,8 @@ struct smp_node smp_read_node(const uint8_t mad[MAD_SIZE])
 	};
 }
 
-void smp_read_switch(const uint8_t mad[MAD_SIZE], struct node *ret)
+void smp_read_switch(const uint8_t info[SMP_DATA_SIZE], struct node *ret)
 {
-	const uint8_t *info = mad + SMP_DATA_OFFSET;
-
 	ret->lft_top = get_be16(info + 6);
 	ret->enhanced_port0 = info[16] >> 3 & 1;
 }

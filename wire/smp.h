@@ -2,7 +2,7 @@
 /*
  * smp.h - decode responses of subnet management agents
  *
- * wire/netdisc decodes NodeInfo, SwitchInfo and PortInfo with libibmad; netdisc_test compares the results.
+ * netdisc_test compares the results with those of libibmad.
  */
 #ifndef IBWIRE_WIRE_SMP_H
 #define IBWIRE_WIRE_SMP_H
@@ -40,10 +40,10 @@ struct smp_node {
 	uint8_t port; /* port that received the request: the port of the LID, unless the node is a switch */
 };
 
-struct smp_node smp_read_node(const uint8_t mad[MAD_SIZE]);
+struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE]);
 
 /* smp_read_switch - LinearFDBTop and EnhancedPort0. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
-void smp_read_switch(const uint8_t mad[MAD_SIZE], struct node *ret);
+void smp_read_switch(const uint8_t info[SMP_DATA_SIZE], struct node *ret);
 
 /* smp_is_link_up - PortPhysicalState of PortInfo is LinkUp */
 bool smp_is_link_up(const uint8_t info[SMP_DATA_SIZE]);
