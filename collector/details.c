@@ -106,8 +106,7 @@ static void refuse(struct node_entry *node, uint8_t bit)
 	node->caps_stored = false;
 }
 
-static void on_detail(void *ctx, const struct request *request, enum request_result result,
-		      const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_detail(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	const struct port *which = &details->fabric->ports[request->tag];
@@ -117,11 +116,11 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	struct detail_entry *entries, *entry;
 	enum answer_status status;
 
-	count_timed_out(node, attribute, result);
+	count_timed_out(node, attribute, response->result);
 	/* The other ports of a large switch are not queried in this turn. */
-	if (result == REQUEST_TIMED_OUT && node->timed_out_queries[attribute] == TIMED_OUT_MAX)
+	if (response->result == REQUEST_TIMED_OUT && node->timed_out_queries[attribute] == TIMED_OUT_MAX)
 		engine_drop_node(details->engine, request->node);
-	if (result != REQUEST_ANSWERED)
+	if (response->result != REQUEST_ANSWERED)
 		return;
 	entries = array_grow(details->entries, details->entry_count, &details->entry_capacity, sizeof(*entries));
 	if (!entries) {
@@ -130,14 +129,14 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	}
 	details->entries = entries;
 	entry = &entries[details->entry_count];
-	status = pma_read_detail(mad, attribute, request->port_select, (enum fec_layout)port->fec_layout,
+	status = pma_read_detail(response->mad, attribute, request->port_select, (enum fec_layout)port->fec_layout,
 				 &entry->reading);
 	if (status == ANSWER_UNSUPPORTED)
 		refuse(node, (uint8_t)(1u << attribute));
 	if (status != ANSWER_OK)
 		return;
 	entry->port = request->tag;
-	entry->reading.at_us = at_us;
+	entry->reading.at_us = response->at_us;
 	details->entry_count++;
 }
 
@@ -186,20 +185,19 @@ static void query(struct details *details, uint32_t port, enum detail_attribute 
 }
 
 /* Read which FEC the link trained with, then its counters. */
-static void on_port_info_extended(void *ctx, const struct request *request, enum request_result result,
-				  const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_port_info_extended(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	const struct port *which = &details->fabric->ports[request->tag];
+	struct port_entry *port = node_memory_port(details->memory, request->tag);
 
-	(void)at_us;
-	node_memory_port(details->memory, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
-	if (result == REQUEST_CANCELLED)
+	port->fec_layout = FEC_LAYOUT_UNKNOWN;
+	if (response->result == REQUEST_CANCELLED)
 		return;
-	node_memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
-	if (result == REQUEST_ANSWERED)
-		node_memory_port(details->memory, request->tag)->fec_layout =
-			(uint8_t)smp_read_fec_layout(mad, &node_memory_node(details->memory, which->node)->caps);
+	node_memory_note_smp(details->memory, which->node, response->result == REQUEST_ANSWERED);
+	if (response->result == REQUEST_ANSWERED)
+		port->fec_layout = (uint8_t)smp_read_fec_layout(response->mad,
+								&node_memory_node(details->memory, which->node)->caps);
 	query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
 }
 
@@ -220,20 +218,18 @@ static void query_speeds(struct details *details, uint32_t port)
 		submit(details, &request);
 }
 
-static void on_caps(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_caps(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	struct node_entry *node = node_memory_node(details->memory, request->tag);
 	struct pma_caps caps;
 
-	(void)at_us;
-	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
+	if (response->result != REQUEST_ANSWERED || answer_status(response->mad) != ANSWER_OK)
 		return;
 	/* The stored state is valid until the response. */
 	if (is_retry_turn(details))
 		node->caps.missing &= PMA_MISSING_EXTENDED;
-	caps = pma_read_caps(mad);
+	caps = pma_read_caps(response->mad);
 	if (caps.cap_mask == node->caps.cap_mask && caps.cap_mask2 == node->caps.cap_mask2 &&
 	    !(node->caps.missing & PMA_MISSING_EXTENDED))
 		return;
@@ -243,20 +239,18 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 	memset(node->timed_out_queries, 0, sizeof(node->timed_out_queries));
 }
 
-static void on_tick(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_tick(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	struct node_entry *node = node_memory_node(details->memory, details->fabric->ports[request->tag].node);
 
-	(void)at_us;
-	count_timed_out(node, TIMED_OUT_TICK, result);
-	if (result != REQUEST_ANSWERED)
+	count_timed_out(node, TIMED_OUT_TICK, response->result);
+	if (response->result != REQUEST_ANSWERED)
 		return;
-	switch (answer_status(mad)) {
+	switch (answer_status(response->mad)) {
 	case ANSWER_OK:
 		node->caps.tick_known = true;
-		node->caps.tick = pma_read_tick(mad);
+		node->caps.tick = pma_read_tick(response->mad);
 		node->caps_stored = false;
 		break;
 	case ANSWER_UNSUPPORTED:
@@ -411,7 +405,8 @@ int details_finish(struct details *details, const struct sweep_result *result)
 		entry->has_delta = last && last->present && last->at_us < entry->reading.at_us;
 		if (entry->has_delta)
 			detail_delta_between(last, &entry->reading, &entry->delta);
-		samples = array_grow(details->samples, details->sample_count, &details->sample_capacity, sizeof(*samples));
+		samples = array_grow(details->samples, details->sample_count, &details->sample_capacity,
+				     sizeof(*samples));
 		if (!samples)
 			break;
 		details->samples = samples;

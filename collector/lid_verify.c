@@ -70,15 +70,14 @@ static void discard(struct lid_verify *verify, size_t first)
 }
 
 /* SMPs by LID: is it the expected node and port? Without a response it is accepted. */
-static bool is_at_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
-		      const uint8_t *mad)
+static bool is_at_lid(const struct lid_verify *verify, const struct port *port, const struct response *response)
 {
 	const struct node *node = &verify->fabric->nodes[port->node];
 	struct smp_node info;
 
-	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
+	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad))
 		return true;
-	info = smp_read_node(mad + SMP_DATA_OFFSET);
+	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
 	return info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
 }
 
@@ -87,14 +86,13 @@ static bool is_at_lid(const struct lid_verify *verify, const struct port *port, 
  * gone does not respond here, while another may have its LID: without a response only a locked node
  * is accepted.
  */
-static bool has_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
-		    const uint8_t *mad)
+static bool has_lid(const struct lid_verify *verify, const struct port *port, const struct response *response)
 {
-	if (result == REQUEST_CANCELLED)
+	if (response->result == REQUEST_CANCELLED)
 		return true;
-	if (result != REQUEST_ANSWERED)
+	if (response->result != REQUEST_ANSWERED)
 		return node_memory_node(verify->memory, port->node)->locked;
-	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(verify->fabric, port);
+	return smp_is_ok(response->mad) && smp_read_lid(response->mad) == fabric_port_lid(verify->fabric, port);
 }
 
 /* The owner of a redirection's LID cannot be verified: the next sweep queries the agent itself. */
@@ -109,16 +107,14 @@ static bool drop_redirect(struct lid_verify *verify, size_t first)
 	return true;
 }
 
-static void on_response(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_response(void *ctx, const struct request *request, const struct response *response)
 {
 	struct lid_verify *verify = ctx;
 	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
 
-	(void)at_us;
-	if (result != REQUEST_CANCELLED)
-		node_memory_note_smp(verify->memory, port->node, result == REQUEST_ANSWERED);
-	if (verify->memory->directed ? has_lid(verify, port, result, mad) : is_at_lid(verify, port, result, mad))
+	if (response->result != REQUEST_CANCELLED)
+		node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
+	if (verify->memory->directed ? has_lid(verify, port, response) : is_at_lid(verify, port, response))
 		return;
 	verify->moved++;
 	discard(verify, request->tag);

@@ -198,11 +198,12 @@ static void report_throttled(struct collector *collector, int64_t wall_us, uint6
 	if (drops)
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric,
 			   fabric->ports[port_index].node, fabric->ports[port_index].num,
-			   "polling at half the rate: nodes dropped %" PRIu64 " management datagrams, most of them here",
-			   drops);
+			   "polling at half the rate: nodes dropped %" PRIu64 " management datagrams, "
+			   "most of them here", drops);
 	else
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "polling at half the rate: %" PRIu32 " links are coming up", collector->probe.links_not_active);
+			   "polling at half the rate: %" PRIu32 " links are coming up",
+			   collector->probe.links_not_active);
 }
 
 /* Halve the rate while the SM or the agents are busy. */

@@ -40,6 +40,12 @@ static struct route_switch *find(const struct route_read *read, uint64_t guid)
 	return map_get(&read->by_guid, guid, &index) ? &read->switches[index] : NULL;
 }
 
+/* The entry of a node; NULL: it is not a switch. */
+static struct route_switch *switch_of(const struct route_read *read, uint32_t node)
+{
+	return node_memory_is_switch(read->memory, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
+}
+
 static bool is_whole(const struct route_table *table)
 {
 	uint32_t block;
@@ -134,11 +140,12 @@ static int begin(struct route_read *read)
 
 	route_read_skip(read);
 	for (i = 0; i < read->fabric->node_count; i++) {
-		struct route_switch *at = node_memory_is_switch(read->memory, i) ? find_or_add(read, read->fabric->nodes[i].guid) : NULL;
+		struct route_switch *at;
 		uint32_t blocks;
 
 		if (!node_memory_is_switch(read->memory, i))
 			continue;
+		at = find_or_add(read, read->fabric->nodes[i].guid);
 		if (!at)
 			return err_nomem(read->err);
 		blocks = blocks_of(read, i);
@@ -154,7 +161,7 @@ static void expand_requests(struct route_read *read)
 	uint32_t i, block;
 
 	for (i = 0; i < read->fabric->node_count; i++) {
-		struct route_switch *at = node_memory_is_switch(read->memory, i) ? find(read, read->fabric->nodes[i].guid) : NULL;
+		struct route_switch *at = switch_of(read, i);
 		uint32_t blocks = at && at->requested ? blocks_of(read, i) : 0;
 
 		for (block = 0; block < blocks; block++)
@@ -259,17 +266,16 @@ static void store_block(struct route_read *read, struct route_switch *at, uint32
 	at->read_us = read->now_us;
 }
 
-static void on_block(void *ctx, const struct request *request, enum request_result result,
-		     const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_block(void *ctx, const struct request *request, const struct response *response)
 {
 	struct route_read *read = ctx;
 	struct route_switch *at = &read->switches[request->tag];
 
-	(void)at_us;
-	if (result == REQUEST_CANCELLED)
+	if (response->result == REQUEST_CANCELLED)
 		return;
-	if (result == REQUEST_ANSWERED && smp_is_ok(mad) && mad_read_header(mad).modifier == request->modifier) {
-		store_block(read, at, request->modifier, smp_read_lft(mad));
+	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad) &&
+	    mad_read_header(response->mad).modifier == request->modifier) {
+		store_block(read, at, request->modifier, smp_read_lft(response->mad));
 		return;
 	}
 	at->timed_out = true;
@@ -312,7 +318,7 @@ static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 
 	for (i = 0; i < count && read->code == 0 && queried < max; i++) {
 		uint32_t node = (uint32_t)((read->next_queried + i) % count);
-		struct route_switch *at = node_memory_is_switch(read->memory, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
+		struct route_switch *at = switch_of(read, node);
 
 		if (!at || at->urgent != urgent || !is_queried(read, node, at))
 			continue;

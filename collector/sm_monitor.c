@@ -98,20 +98,18 @@ void sm_state_read(struct sm_state *sm, const uint8_t mad[MAD_SIZE])
 				 .priority = info.priority, .act_count = info.act_count };
 }
 
-static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
-		       const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_sm_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct sm_monitor *monitor = ctx;
 	struct sm_state *sm = &monitor->sm_ports[request->tag].now;
 
-	(void)at_us;
 	/* Cut before a timeout: the former state remains. */
-	if (result == REQUEST_CANCELLED)
+	if (response->result == REQUEST_CANCELLED)
 		return;
-	sm->known = result == REQUEST_ANSWERED && smp_is_ok(mad);
+	sm->known = response->result == REQUEST_ANSWERED && smp_is_ok(response->mad);
 	sm->lid = request->to.lid;
 	if (sm->known)
-		sm_state_read(sm, mad);
+		sm_state_read(sm, response->mad);
 }
 
 static int query(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,

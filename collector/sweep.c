@@ -75,14 +75,14 @@ static void query_ports(struct sweep_state *state, uint32_t node_index)
 		sweep_port_submit(state, turns[i].index);
 }
 
-static void on_caps(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us);
+static void on_caps(void *ctx, const struct request *request, const struct response *response);
 
 /* Query the capabilities of a node's agent, at one of its ports. */
 static void query_caps(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t node = state->fabric->ports[port_index].node;
-	struct request request = node_memory_pma_request(state->memory, port_index, PMA_CLASS_PORT_INFO, on_caps, state);
+	struct request request = node_memory_pma_request(state->memory, port_index, PMA_CLASS_PORT_INFO, on_caps,
+							 state);
 
 	request.port_select = 0;
 	request.once = node_memory_node(state->memory, node)->silent_sweeps >= SWEEPS_UNTIL_NO_RETRY;
@@ -100,23 +100,21 @@ static uint32_t next_queried(const struct sweep_state *state, uint32_t node_inde
 	return FABRIC_NONE;
 }
 
-static void on_caps(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_caps(void *ctx, const struct request *request, const struct response *response)
 {
 	struct sweep_state *state = ctx;
 	uint32_t node_index = state->fabric->ports[request->tag].node;
 	struct node_entry *node = node_memory_node(state->memory, node_index);
 
-	(void)at_us;
-	if (result == REQUEST_TIMED_OUT)
+	if (response->result == REQUEST_TIMED_OUT)
 		*node_memory_redirect(state->memory, request->tag) = (struct mad_address){ 0 };
-	if (result != REQUEST_ANSWERED)
+	if (response->result != REQUEST_ANSWERED)
 		return;
 	sweep_port_responded(state, request->tag);
-	switch (answer_status(mad)) {
+	switch (answer_status(response->mad)) {
 	case ANSWER_OK:
 		if (!node->caps.known)
-			node->caps = pma_read_caps(mad);
+			node->caps = pma_read_caps(response->mad);
 		break;
 	case ANSWER_UNSUPPORTED:
 		/* Without ClassPortInfo only PortCounters, which is mandatory, can be expected. */
@@ -124,7 +122,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 			node->caps = (struct pma_caps){ .known = true };
 		break;
 	case ANSWER_REDIRECT:
-		if (!sweep_port_redirect(state, request->tag, mad))
+		if (!sweep_port_redirect(state, request->tag, response->mad))
 			return;
 		/* fallthrough */
 	case ANSWER_BUSY:
@@ -141,16 +139,14 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		sweep_port_submit(state, request->tag);
 }
 
-static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
-		       const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_sm_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct sweep_state *state = ctx;
 
 	(void)request;
-	(void)at_us;
-	state->result->sm_pending = result == REQUEST_CANCELLED;
-	if (result == REQUEST_ANSWERED && answer_status(mad) == ANSWER_OK)
-		sm_state_read(&state->result->sm, mad);
+	state->result->sm_pending = response->result == REQUEST_CANCELLED;
+	if (response->result == REQUEST_ANSWERED && answer_status(response->mad) == ANSWER_OK)
+		sm_state_read(&state->result->sm, response->mad);
 }
 
 /*
@@ -256,9 +252,9 @@ static void mark_unfinished(struct sweep_state *state)
 
 	for (i = 0; i < state->result->count; i++) {
 		struct port_sample *sample = &state->result->samples[i];
-		uint32_t agent = fabric_port_agent(state->fabric, sample->port);
+		const struct sweep_port *agent = &state->ports[fabric_port_agent(state->fabric, sample->port)];
 
-		if (sample->status == SAMPLE_SILENT && (state->ports[agent].responded || !state->ports[agent].timeouts)) {
+		if (sample->status == SAMPLE_SILENT && (agent->responded || !agent->timeouts)) {
 			sample->status = SAMPLE_UNFINISHED;
 			state->result->ports_unfinished++;
 		}

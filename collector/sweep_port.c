@@ -25,8 +25,7 @@ void sweep_submit(struct sweep_state *state, const struct request *request)
 		state->code = engine_submit(state->engine, request, state->err);
 }
 
-static void on_counters(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us);
+static void on_counters(void *ctx, const struct request *request, const struct response *response);
 
 static void query_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
@@ -150,8 +149,7 @@ static void count_extended_failure(struct sweep_state *state, uint32_t port_inde
 }
 
 /* Process the response for an attribute, by its status. */
-static void apply_response(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
-			   int64_t at_us)
+static void apply_response(struct sweep_state *state, const struct request *request, const struct response *response)
 {
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;
@@ -159,11 +157,11 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 	struct node_entry *node = node_memory_node(state->memory, node_index);
 	struct reading *reading = &state->result->readings[sample];
 
-	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
+	switch (pma_read_counters(response->mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
 		/* The time of the response with traffic counters, which may be earlier. */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
-			reading->at_us = at_us;
+			reading->at_us = response->at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
 			node_memory_port(state->memory, request->tag)->extended_failures = 0;
 		close_attribute(state, request->tag, attribute);
@@ -173,7 +171,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 			prefetch_details(state, request->tag);
 		break;
 	case ANSWER_REDIRECT:
-		if (!sweep_port_redirect(state, request->tag, mad))
+		if (!sweep_port_redirect(state, request->tag, response->mad))
 			break;
 		/* fallthrough */
 	case ANSWER_BUSY:
@@ -197,15 +195,14 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 	}
 }
 
-static void on_counters(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_counters(void *ctx, const struct request *request, const struct response *response)
 {
 	struct sweep_state *state = ctx;
 
-	if (result == REQUEST_TIMED_OUT)
+	if (response->result == REQUEST_TIMED_OUT)
 		count_timeout(state, request->tag);
-	if (result != REQUEST_ANSWERED)
+	if (response->result != REQUEST_ANSWERED)
 		return;
 	sweep_port_responded(state, request->tag);
-	apply_response(state, request, mad, at_us);
+	apply_response(state, request, response);
 }

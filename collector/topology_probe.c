@@ -35,24 +35,19 @@ static bool note_response(struct topology_probe *probe, uint32_t node, enum requ
 	return result == REQUEST_ANSWERED;
 }
 
-static void on_node_info(void *ctx, const struct request *request, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_node_info(void *ctx, const struct request *request, const struct response *response)
 {
-	(void)mad;
-	(void)at_us;
-	note_response(ctx, request->tag, result);
+	note_response(ctx, request->tag, response->result);
 }
 
-static void on_switch_info(void *ctx, const struct request *request, enum request_result result,
-			   const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_switch_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct topology_probe *probe = ctx;
 
-	(void)at_us;
-	if (!note_response(probe, request->tag, result) || !smp_is_ok(mad))
+	if (!note_response(probe, request->tag, response->result) || !smp_is_ok(response->mad))
 		return;
-	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(mad);
-	if (smp_read_port_state_change(mad))
+	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(response->mad);
+	if (smp_read_port_state_change(response->mad))
 		note_change(probe, FABRIC_NONE);
 }
 
@@ -80,17 +75,15 @@ static bool matches(const struct fabric *fabric, uint32_t port, const uint8_t ma
 	return is_same(&fabric->ports[port], &link);
 }
 
-static void on_port_info(void *ctx, const struct request *request, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_port_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct topology_probe *probe = ctx;
 	const struct port *port = &probe->fabric->ports[request->tag];
 	struct smp_link link;
 
-	(void)at_us;
-	if (!note_response(probe, port->node, result) || !smp_is_ok(mad))
+	if (!note_response(probe, port->node, response->result) || !smp_is_ok(response->mad))
 		return;
-	link = read_link(probe->fabric, port, mad);
+	link = read_link(probe->fabric, port, response->mad);
 	probe->links_seen += link.state >= PORT_INIT;
 	probe->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
 	if (!is_same(port, &link))
@@ -177,8 +170,8 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 	for (; i < end && i < count && code == 0; i += step) {
 		const struct port *port = &fabric->ports[i];
 
-		if (port->num > 0 && node_memory_is_switch(probe->memory, port->node) && is_queried(probe, port->node) &&
-		    !has_timed_out(probe, port->node))
+		if (port->num > 0 && node_memory_is_switch(probe->memory, port->node) &&
+		    is_queried(probe, port->node) && !has_timed_out(probe, port->node))
 			code = submit(probe, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
 	}
 	probe->turn = (probe->turn + 1) % TOPOLOGY_PROBE_SWEEPS;
@@ -246,29 +239,26 @@ void link_verify_select(struct link_verify *verify, const struct fabric *fabric,
 	}
 }
 
-static void on_verify_port(void *ctx, const struct request *request, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_verify_port(void *ctx, const struct request *request, const struct response *response)
 {
 	struct link_verify *verify = ctx;
 
-	(void)at_us;
-	if (result != REQUEST_ANSWERED || !smp_is_ok(mad) || !matches(verify->fabric, verify->ports[request->tag], mad))
+	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad) ||
+	    !matches(verify->fabric, verify->ports[request->tag], response->mad))
 		verify->changed = true;
 }
 
-static void on_verify_peer(void *ctx, const struct request *request, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_verify_peer(void *ctx, const struct request *request, const struct response *response)
 {
 	struct link_verify *verify = ctx;
 	const struct port *peer = &verify->fabric->ports[verify->fabric->ports[verify->ports[request->tag]].peer];
 	struct smp_node info;
 
-	(void)at_us;
-	if (result != REQUEST_ANSWERED || !smp_is_ok(mad)) {
+	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad)) {
 		verify->changed = true;
 		return;
 	}
-	info = smp_read_node(mad + SMP_DATA_OFFSET);
+	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
 	if (info.guid != verify->fabric->nodes[peer->node].guid || info.port != peer->num)
 		verify->changed = true;
 }

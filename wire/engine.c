@@ -108,7 +108,7 @@ void engine_drop_node(struct engine *engine, uint32_t node)
 	uint32_t entry;
 
 	while (node < engine->queue.count && (entry = queue_pop_node(&engine->queue, node)) != QUEUE_NONE)
-		queue_complete(&engine->queue, entry, REQUEST_CANCELLED, NULL, 0);
+		queue_cancel(&engine->queue, entry);
 }
 
 /* A free flight, or the one that timed out first: its late response will be ignored. */
@@ -234,7 +234,7 @@ static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 		code = send_entry(engine, entry, now_us, err);
 		if (code < 0) {
 			queue_end_flight(&engine->queue, node);
-			queue_complete(&engine->queue, entry, REQUEST_CANCELLED, NULL, 0);
+			queue_cancel(&engine->queue, entry);
 			return code;
 		}
 		bucket_take(&engine->bucket);
@@ -290,7 +290,7 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 	entry->flight = QUEUE_NONE;
 	if (!timeout_allows_retry(&engine->timeout, queue_of_node(&engine->queue, node), entry)) {
 		queue_of_node(&engine->queue, node)->unresponsive_us = clock_boottime_us(engine->clock);
-		queue_complete(&engine->queue, index, REQUEST_TIMED_OUT, NULL, 0);
+		queue_complete(&engine->queue, index, &(struct response){ .result = REQUEST_TIMED_OUT });
 	} else {
 		entry->retries_left--;
 		queue_put_back(&engine->queue, index);
@@ -307,7 +307,8 @@ static void deliver_responses(struct engine *engine)
 	for (i = 0; i < engine->answer_count; i++) {
 		const struct answer *answer = &engine->answers[i];
 
-		queue_complete(&engine->queue, answer->entry, REQUEST_ANSWERED, answer->mad, answer->at_us);
+		queue_complete(&engine->queue, answer->entry, &(struct response){
+			.result = REQUEST_ANSWERED, .mad = answer->mad, .at_us = answer->at_us });
 	}
 	engine->answer_count = 0;
 }
@@ -401,8 +402,7 @@ static void cancel_all(struct engine *engine, enum flight_state state)
 
 	for (i = 0; i < FLIGHTS; i++)
 		if (engine->flights[i].state == FLIGHT_OPEN)
-			queue_complete(&engine->queue, end_flight(engine, &engine->flights[i], state),
-				       REQUEST_CANCELLED, NULL, 0);
+			queue_cancel(&engine->queue, end_flight(engine, &engine->flights[i], state));
 	/* Requests that callbacks submit now are cancelled, too. */
 	while (engine->queue.queued)
 		for (i = 0; i < engine->queue.count; i++)

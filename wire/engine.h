@@ -63,14 +63,15 @@ enum request_result { REQUEST_ANSWERED, REQUEST_TIMED_OUT, REQUEST_CANCELLED };
 
 struct request;
 
-/*
- * The callback of a request, called once.
- * @mad:    the response with its header; NULL unless answered. Its status may be an error
- *          (mad_read_header())
- * @at_us:  CLOCK_BOOTTIME of the response
- */
-typedef void request_done(void *ctx, const struct request *request, enum request_result result,
-			  const uint8_t mad[MAD_SIZE], int64_t at_us);
+/* How a request ended. */
+struct response {
+	enum request_result result;
+	const uint8_t *mad; /* with its header, maybe with an error status; NULL unless answered */
+	int64_t at_us;      /* CLOCK_BOOTTIME of the response */
+};
+
+/* The callback of a request, called once. */
+typedef void request_done(void *ctx, const struct request *request, const struct response *response);
 
 struct request {
 	uint32_t node;       /* a small number that identifies the node; response times are kept by it */

@@ -132,16 +132,15 @@ static void a_long_queue_does_not_wait_for_short_ones(void **state)
 }
 
 /* What was sent when the owner of an answer was told. */
-static void on_done_count_sent(void *ctx, const struct request *request, enum request_result result,
-			       const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_done_count_sent(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 	struct bed *bed = (struct bed *)((char *)tally - offsetof(struct bed, tally));
 
-	tally_on_done(ctx, request, result, mad, at_us);
+	tally_on_done(ctx, request, response);
 	/* Its successor is under way, and its own time is not. */
 	assert_int_equal(bed->network.sent, request->tag < 9 ? request->tag + 2 : 10);
-	assert_true(at_us < bed->network.now_us || request->tag == 9);
+	assert_true(response->at_us < bed->network.now_us || request->tag == 9);
 }
 
 static void the_next_question_goes_before_the_answer_is_worked_on(void **state)
@@ -158,12 +157,11 @@ static void the_next_question_goes_before_the_answer_is_worked_on(void **state)
 }
 
 /* Changes the limits when the hundredth answer is in. */
-static void on_done_slow_down(void *ctx, const struct request *request, enum request_result result,
-			      const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_done_slow_down(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 
-	tally_on_done(ctx, request, result, mad, at_us);
+	tally_on_done(ctx, request, response);
 	if (tally->answered == 100)
 		engine_set_rate(tally->engine, 500, 4);
 }

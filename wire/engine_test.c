@@ -156,13 +156,12 @@ static void a_broken_device_cancels_everything(void **state)
 	bed_destroy(bed);
 }
 
-static void drop_on_first(void *ctx, const struct request *request, enum request_result result,
-			  const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void drop_on_first(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 
-	tally_on_done(ctx, request, result, mad, at_us);
-	if (result == REQUEST_TIMED_OUT)
+	tally_on_done(ctx, request, response);
+	if (response->result == REQUEST_TIMED_OUT)
 		engine_drop_node(tally->engine, request->node);
 }
 
@@ -181,14 +180,11 @@ static void dropping_a_node_cancels_only_its_queue(void **state)
 	bed_destroy(bed);
 }
 
-static void note_answer(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void note_answer(void *ctx, const struct request *request, const struct response *response)
 {
 	unsigned *answered = ctx;
 
-	(void)mad;
-	(void)at_us;
-	answered[request->node] += result == REQUEST_ANSWERED;
+	answered[request->node] += response->result == REQUEST_ANSWERED;
 }
 
 /* Ten questions to each node, cut in the middle. Return: how many nodes were begun with and not finished. */

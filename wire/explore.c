@@ -62,8 +62,7 @@ struct explore {
 	struct error *err;
 };
 
-static void take_result(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us);
+static void take_result(void *ctx, const struct request *request, const struct response *response);
 
 static int submit(struct question *question)
 {
@@ -328,20 +327,18 @@ static bool repeat(struct explore *explore, struct question *question, enum requ
 	return !last && defer(explore, question);
 }
 
-static void take_result(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void take_result(void *ctx, const struct request *request, const struct response *response)
 {
 	struct question *question = ctx;
 	struct explore *explore = question->explore;
 
 	(void)request;
-	(void)at_us;
-	if (result == REQUEST_ANSWERED && smp_is_ok(mad))
-		take_answer(explore, question, mad);
+	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad))
+		take_answer(explore, question, response->mad);
 	/* The attribute is vendor-specific: an error status means that it is not supported. */
-	else if (result == REQUEST_ANSWERED && question->kind == ASK_EXTENDED)
+	else if (response->result == REQUEST_ANSWERED && question->kind == ASK_EXTENDED)
 		;
-	else if (repeat(explore, question, result))
+	else if (repeat(explore, question, response->result))
 		return;
 	else
 		count_lost(explore, question);

@@ -145,19 +145,19 @@ static void network_init(struct network *network, uint64_t seed)
 	network->transport = (struct transport){ network_send, network_receive, network };
 }
 
-void tally_on_done(void *ctx, const struct request *request, enum request_result result,
-		   const uint8_t mad[MAD_SIZE], int64_t at_us)
+void tally_on_done(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 
 	tally->told[request->tag]++;
-	if (result == REQUEST_ANSWERED) {
+	if (response->result == REQUEST_ANSWERED) {
 		tally->answered++;
 		/* The answer must be to this very question, from the node that was asked. */
-		if (get_be16(mad + 200) != request->to.lid || get_be32(mad + 20) != request->modifier || at_us <= 0 ||
-		    mad[PMA_DATA_OFFSET + 1] != request->port_select)
+		if (get_be16(response->mad + 200) != request->to.lid ||
+		    get_be32(response->mad + 20) != request->modifier || response->at_us <= 0 ||
+		    response->mad[PMA_DATA_OFFSET + 1] != request->port_select)
 			tally->wrong++;
-	} else if (result == REQUEST_TIMED_OUT) {
+	} else if (response->result == REQUEST_TIMED_OUT) {
 		tally->timed_out++;
 	} else {
 		tally->cancelled++;

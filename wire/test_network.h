@@ -57,8 +57,7 @@ struct tally {
 };
 
 /* tally_on_done - the callback of requests whose ctx is a tally: counts by result and tag. */
-void tally_on_done(void *ctx, const struct request *request, enum request_result result,
-		   const uint8_t mad[MAD_SIZE], int64_t at_us);
+void tally_on_done(void *ctx, const struct request *request, const struct response *response);
 
 /* A network, an engine on it, and the owner of its requests. */
 struct bed {

@@ -284,12 +284,14 @@ static void check_found(void)
 
 	reach(reached);
 	for (i = 0; i < count; i++) {
+		const struct node *node = &built->nodes[i];
+
 		nodes += reached[i];
 		assert_int_equal(has_node(i), reached[i]);
 		if (!reached[i])
 			continue;
-		assert_string_equal(fabric->nodes[fabric_find_node(fabric, built->nodes[i].guid)].desc, built->nodes[i].desc);
-		for (num = built->nodes[i].type == NODE_SWITCH ? 0 : 1; num <= built->nodes[i].port_count; num++)
+		assert_string_equal(fabric->nodes[fabric_find_node(fabric, node->guid)].desc, node->desc);
+		for (num = node->type == NODE_SWITCH ? 0 : 1; num <= node->port_count; num++)
 			check_port(reached, i, num);
 	}
 	assert_int_equal(fabric->node_count, nodes);

@@ -94,6 +94,7 @@ static int transport_send(void *ctx, const struct mad_address *to, const uint8_t
 	struct world_run *run = ctx;
 	const struct agent *agent = NULL;
 	uint8_t response[MAD_SIZE];
+	int64_t jitter_us = 0;
 	bool lost;
 
 	(void)timeout_ms;
@@ -107,9 +108,9 @@ static int transport_send(void *ctx, const struct mad_address *to, const uint8_t
 	if (lost || !agents_respond(run->world, run->port_of_lid, to, response, run->now_us, &agent) ||
 	    virtual_random(run->world) < run->loss)
 		return 0;
-	add_response(run, response, run->now_us + RESPONSE_US + agent->latency_us +
-					    (run->jitter_us ? (int64_t)(virtual_random(run->world) * (double)run->jitter_us)
-							    : 0));
+	if (run->jitter_us)
+		jitter_us = (int64_t)(virtual_random(run->world) * (double)run->jitter_us);
+	add_response(run, response, run->now_us + RESPONSE_US + agent->latency_us + jitter_us);
 	return 0;
 }
 
@@ -208,8 +209,10 @@ void world_run_init(struct world_run *run, struct virtual *world)
 		.boot_id = "00000000-0000-0000-0000-000000000001", .sm_lid = master_lid,
 		/* The defaults of `ibwire collect` (cli/collect.c, cli/asking.h). */
 		.settings = {
-			.discovery_interval_us = 600 * US_PER_S, .routes_interval_us = 60 * US_PER_S, .routes_window = 8,
-			.engine = { .window = 32, .per_node = 1, .max_mads_per_s = 20000, .timeout_ms = 1000, .retries = 2 },
+			.discovery_interval_us = 600 * US_PER_S, .routes_interval_us = 60 * US_PER_S,
+			.routes_window = 8,
+			.engine = { .window = 32, .per_node = 1, .max_mads_per_s = 20000, .timeout_ms = 1000,
+				    .retries = 2 },
 		},
 		.clock = { boottime_us, wall_us, sleep_until, boot_id, run },
 		.transport = { transport_send, transport_receive, run },

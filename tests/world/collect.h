@@ -28,7 +28,7 @@ struct virtual;
 /* Responses on their way: the engine's window, retries included. */
 #define WORLD_RESPONSES_MAX 1024
 
-/* A collector on a virtual fabric. Initialised by world_run_init(); any field may be changed before and during a run. */
+/* A collector on a virtual fabric. world_run_init() sets the defaults; a test may change all fields. */
 struct world_run {
 	struct virtual *world;
 	struct collector_settings settings;

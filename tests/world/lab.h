@@ -133,7 +133,8 @@ void lab_store_block(struct routes *stored, const struct routes *routes, const s
 
 /* lab_same - compare a reading with the counters of its port. Return: the number of compared counters. */
 size_t lab_same(struct lab *lab, const struct fabric *fabric, uint32_t port, const struct reading *reading);
-size_t lab_same_detail(struct lab *lab, const struct fabric *fabric, uint32_t port, const struct detail_reading *reading);
+size_t lab_same_detail(struct lab *lab, const struct fabric *fabric, uint32_t port,
+		       const struct detail_reading *reading);
 
 /* lab_node_of - the number of the node of a port of a discovered fabric */
 size_t lab_node_of(const struct fabric *fabric, uint32_t port);

@@ -39,7 +39,8 @@ size_t lab_same(struct lab *lab, const struct fabric *fabric, uint32_t port, con
 	return compared;
 }
 
-size_t lab_same_detail(struct lab *lab, const struct fabric *fabric, uint32_t port, const struct detail_reading *reading)
+size_t lab_same_detail(struct lab *lab, const struct fabric *fabric, uint32_t port,
+		       const struct detail_reading *reading)
 {
 	const uint64_t *value = port_of(lab, fabric, port)->now->details[reading->attribute];
 	size_t compared = 0;
@@ -131,8 +132,9 @@ static int store_events(void *ctx, const struct event *events, size_t count, str
 		for (j = lab->event_count; left && j-- > 0;) {
 			if (strcmp(lab->events[j].kind, events[i].kind) || lab->events[j].wall_us < events[i].wall_us)
 				continue;
-			memmove(&lab->events[j], &lab->events[j + 1], (--lab->event_count - j) * sizeof(lab->events[0]));
+			lab->event_count--;
 			left--;
+			memmove(&lab->events[j], &lab->events[j + 1], (lab->event_count - j) * sizeof(lab->events[0]));
 		}
 		/* The events that it replaces are stored. */
 		assert_int_equal(left, 0);
@@ -173,7 +175,8 @@ static void restore_port(const struct lab *lab, size_t node, uint8_t num, struct
 
 	if (port->has_first)
 		ret->ports[ret->port_count++] = (struct restored_port){
-			.node_guid = lab_guid(node), .port = num, .reading = port->last, .wall_us = port->last_wall_us };
+			.node_guid = lab_guid(node), .port = num, .reading = port->last,
+			.wall_us = port->last_wall_us };
 	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
 		if (port->details[i].reads)
 			ret->details[ret->detail_count++] = (struct restored_detail){
@@ -214,8 +217,8 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 
 struct sink lab_sink(struct lab *lab)
 {
-	return (struct sink){ .store = store, .restore = restore, .store_events = store_events, .store_caps = store_caps,
-			      .ctx = lab };
+	return (struct sink){ .store = store, .restore = restore, .store_events = store_events,
+			      .store_caps = store_caps, .ctx = lab };
 }
 
 size_t lab_events_of(const struct lab *lab, const char *kind)

@@ -219,14 +219,18 @@ void queue_resume(struct request_queue *queue, uint32_t node)
 	make_ready(queue, node, true);
 }
 
-void queue_complete(struct request_queue *queue, uint32_t entry, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+void queue_complete(struct request_queue *queue, uint32_t entry, const struct response *response)
 {
 	/* The callback may submit requests, which can move the array. */
 	struct request request = queue->entries[entry].request;
 
 	free_entry(queue, entry);
 	queue->calling = request.node;
-	request.done(request.ctx, &request, result, mad, at_us);
+	request.done(request.ctx, &request, response);
 	queue->calling = NONE;
+}
+
+void queue_cancel(struct request_queue *queue, uint32_t entry)
+{
+	queue_complete(queue, entry, &(struct response){ .result = REQUEST_CANCELLED });
 }

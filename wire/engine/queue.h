@@ -97,8 +97,10 @@ void queue_end_flight(struct request_queue *queue, uint32_t node);
 void queue_resume(struct request_queue *queue, uint32_t node);
 
 /* queue_complete - free an entry and call its owner back, which may submit more requests. */
-void queue_complete(struct request_queue *queue, uint32_t entry, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us);
+void queue_complete(struct request_queue *queue, uint32_t entry, const struct response *response);
+
+/* queue_cancel - the same without a response */
+void queue_cancel(struct request_queue *queue, uint32_t entry);
 
 static inline struct entry *queue_entry(struct request_queue *queue, uint32_t entry)
 {
