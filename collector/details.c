@@ -68,7 +68,8 @@ static bool may_query(const struct details *details, uint32_t port)
 	const struct port *which = &details->fabric->ports[port];
 
 	return port_is_pollable(details->fabric, which) && port_is_live(details->fabric, which) &&
-	       !port_is_plane(details->fabric, port) && !node_memory_node(details->memory, which->node)->silent_sweeps;
+	       !port_is_plane(details->fabric, port) &&
+	       !node_memory_node(details->memory, which->node)->unresponsive_sweeps;
 }
 
 /* A query to a port's performance agent; without retries, since its turn returns. */

@@ -145,7 +145,7 @@ static int query(struct lid_verify *verify, size_t sample, struct error *err)
 
 static bool was_silent(const struct lid_verify *verify, const struct port_sample *sample)
 {
-	return node_memory_node(verify->memory, verify->fabric->ports[sample->port].node)->silent_sweeps > 0;
+	return node_memory_node(verify->memory, verify->fabric->ports[sample->port].node)->unresponsive_sweeps > 0;
 }
 
 /* Query each LID with a reading that was not queried yet and is implausible, or @all of them. */

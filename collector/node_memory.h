@@ -48,8 +48,8 @@ struct node_entry {
 	uint64_t guid;
 	struct pma_caps caps;
 	bool caps_stored;
-	uint32_t silent_sweeps; /* consecutive, without any response */
-	bool silence_reported;       /* as an event of this node */
+	uint32_t unresponsive_sweeps; /* consecutive, without any response */
+	bool unresponsive_reported;       /* as an event of this node */
 	uint8_t timed_out_queries[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
 	/* For SMPs only (sweep_events.c): */
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */

@@ -287,7 +287,7 @@ static bool is_queried(const struct route_read *read, uint32_t node, const struc
 {
 	const struct node_entry *entry = node_memory_node(read->memory, node);
 
-	return has_any(at->todo) && at->not_before <= read->sweep && !entry->silent_sweeps && !entry->locked;
+	return has_any(at->todo) && at->not_before <= read->sweep && !entry->unresponsive_sweeps && !entry->locked;
 }
 
 /* Query all blocks to be read of a switch. Return: their number. */

@@ -122,7 +122,8 @@ static int query(struct sm_monitor *monitor, struct engine *engine, const struct
 	struct request request = { .attribute = SMP_SM_INFO, .tag = (uint32_t)at, .once = !sm_port->now.known,
 				   .done = on_sm_info, .ctx = monitor };
 
-	if (node->silent_sweeps || node->locked || !node_memory_route_smp(memory, port->node, port->num, &request)) {
+	if (node->unresponsive_sweeps || node->locked ||
+	    !node_memory_route_smp(memory, port->node, port->num, &request)) {
 		sm_port->now.known = false;
 		return 0;
 	}

@@ -45,7 +45,7 @@ struct sm_monitor {
 	uint64_t generation;     /* of the fabric that sm_ports belong to */
 	bool listed;
 	bool queried;              /* after the first round: changes are reported */
-	uint64_t master_guid;    /* in the last sweep that knows it; 0: never */
+	uint64_t master_guid;    /* in the last sweep in which it responded; 0: never */
 	int64_t queried_us;        /* CLOCK_BOOTTIME of the last round; 0: never */
 	unsigned masters;        /* number of different SMs in state master; 0: not queried yet */
 };

@@ -85,7 +85,7 @@ static void query_caps(struct sweep_state *state, uint32_t port_index)
 							 state);
 
 	request.port_select = 0;
-	request.once = node_memory_node(state->memory, node)->silent_sweeps >= SWEEPS_UNTIL_NO_RETRY;
+	request.once = node_memory_node(state->memory, node)->unresponsive_sweeps >= SWEEPS_UNTIL_NO_RETRY;
 	sweep_submit(state, &request);
 }
 
@@ -162,7 +162,7 @@ static void query_node(struct sweep_state *state, uint32_t node_index)
 
 	if (port == FABRIC_NONE)
 		return;
-	if (memory->caps.known && !memory->silent_sweeps) {
+	if (memory->caps.known && !memory->unresponsive_sweeps) {
 		query_ports(state, node_index);
 		return;
 	}
@@ -218,7 +218,7 @@ static enum sample_status first_status(const struct sweep_state *state, const st
 		return SAMPLE_DOWN;
 	if (state->settings->switches_only && !node_memory_is_switch(state->memory, port->node))
 		return SAMPLE_UNPLANNED;
-	return node_memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
+	return node_memory_node(state->memory, port->node)->unresponsive_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
 
 /* Create one sample per pollable port; live ones are unresponsive until they respond. */

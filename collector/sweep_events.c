@@ -130,10 +130,10 @@ static struct node_responses next_node(const struct fabric *fabric, const struct
 }
 
 /* Extent of unresponsiveness, without this host's node, which responds without a fabric. */
-enum silence { SILENCE_NONE, SILENCE_HCAS, SILENCE_ALL };
+enum outage { OUTAGE_NONE, OUTAGE_HCAS, OUTAGE_ALL };
 
 /* If no HCA responds while switches do, or no node at all, the cause is not in the nodes. */
-static enum silence silence_of(const struct fabric *fabric, const struct sweep_result *result)
+static enum outage outage_of(const struct fabric *fabric, const struct sweep_result *result)
 {
 	size_t queried[2] = { 0 }, responded[2] = { 0 }, i = 0;
 
@@ -147,41 +147,41 @@ static enum silence silence_of(const struct fabric *fabric, const struct sweep_r
 		responded[is_switch] += node.responded > 0;
 	}
 	if (queried[false] + queried[true] >= 2 && !responded[false] && !responded[true])
-		return SILENCE_ALL;
-	return queried[false] >= 2 && !responded[false] ? SILENCE_HCAS : SILENCE_NONE;
+		return OUTAGE_ALL;
+	return queried[false] >= 2 && !responded[false] ? OUTAGE_HCAS : OUTAGE_NONE;
 }
 
-static void report_together(struct events *events, int64_t wall_us, enum silence before, enum silence now)
+static void report_together(struct events *events, int64_t wall_us, enum outage before, enum outage now)
 {
 	if (now == before)
 		return;
-	if (before == SILENCE_ALL)
+	if (before == OUTAGE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "the fabric responds again");
-	if (now == SILENCE_ALL)
+	if (now == OUTAGE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
 			   "no node responds: this host's link, its switch or its device is down");
-	if (before == SILENCE_HCAS && now == SILENCE_NONE)
+	if (before == OUTAGE_HCAS && now == OUTAGE_NONE)
 		events_add(events, wall_us, EVENT_HCAS_ANSWER, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "HCAs respond to performance queries again");
-	if (now == SILENCE_HCAS)
+	if (now == OUTAGE_HCAS)
 		events_add(events, wall_us, EVENT_HCAS_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
 			   "no HCA responds to performance queries while switches do: a PM_Key is set, or this host "
 			   "is not a full member of the default partition");
 }
 
 /* Is the node covered by an event about all nodes of its kind? */
-static bool is_covered(const struct node *node, enum silence silence)
+static bool is_covered(const struct node *node, enum outage outage)
 {
-	return silence == SILENCE_ALL || (silence == SILENCE_HCAS && node->type != NODE_SWITCH);
+	return outage == OUTAGE_ALL || (outage == OUTAGE_HCAS && node->type != NODE_SWITCH);
 }
 
 /* Is the node reported? While a discovery or the SM is active, only after a second sweep. */
 static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {
-	if (entry->silence_reported)
+	if (entry->unresponsive_reported)
 		return true;
-	return !is_covered(node, (enum silence)state->silence) && (!state->busy || entry->silent_sweeps > 1);
+	return !is_covered(node, (enum outage)state->outage) && (!state->busy || entry->unresponsive_sweeps > 1);
 }
 
 /* Report nodes whose ports are planes of one port (fabric/planes.h), also if their number changed. */
@@ -236,23 +236,23 @@ static void update_locked(struct events *events, int64_t wall_us, const struct f
 static void report_nodes(struct sweep_events *state, struct events *events, int64_t wall_us,
 			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
-	enum silence before = (enum silence)state->silence, now = silence_of(fabric, result);
+	enum outage before = (enum outage)state->outage, now = outage_of(fabric, result);
 	size_t i = 0;
 
 	report_together(events, wall_us, before, now);
-	state->silence = now;
+	state->outage = now;
 	while (i < result->count) {
 		struct node_responses responses = next_node(fabric, result, &i);
 		const struct node *node = &fabric->nodes[responses.node];
 		struct node_entry *entry = node_memory_node(memory, responses.node);
-		bool was_reported = entry->silence_reported;
+		bool was_reported = entry->unresponsive_reported;
 
 		update_locked(events, wall_us, fabric, responses.node, memory, responses.responded > 0);
 		if (!responses.queried)
 			continue;
-		entry->silent_sweeps = responses.responded ? 0 : entry->silent_sweeps + 1;
-		entry->silence_reported = !responses.responded && is_reported(state, node, entry);
-		if (entry->silence_reported && !was_reported)
+		entry->unresponsive_sweeps = responses.responded ? 0 : entry->unresponsive_sweeps + 1;
+		entry->unresponsive_reported = !responses.responded && is_reported(state, node, entry);
+		if (entry->unresponsive_reported && !was_reported)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
 				   0, "%s does not respond", node->name);

@@ -36,7 +36,7 @@ struct sweep_events {
 	size_t cleared;
 	unsigned reported;           /* events of this window: one per port, or one for all */
 	bool busy;               /* a discovery or the SM is active; set before each call */
-	int silence;             /* of many nodes, as reported: enum silence of sweep_events.c */
+	int outage;              /* of many nodes, as reported: enum outage of sweep_events.c */
 };
 
 /*

@@ -95,7 +95,7 @@ static bool is_queried(const struct topology_probe *probe, uint32_t node_index)
 {
 	const struct node_entry *node = node_memory_node(probe->memory, node_index);
 
-	return !node->silent_sweeps && (!node->locked ||
+	return !node->unresponsive_sweeps && (!node->locked ||
 					probe->sweep - node->smp_sent_at >= TOPOLOGY_PROBE_LOCKED_SWEEPS);
 }
 

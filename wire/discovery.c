@@ -48,7 +48,7 @@ struct discovery {
 	int status;          /* of waitpid */
 	bool late;           /* killed at its deadline */
 	bool too_much;       /* killed because of too much output */
-	struct text records, said;
+	struct text records, errors; /* stdout and stderr */
 };
 
 static void close_fd(int *fd)
@@ -183,7 +183,7 @@ static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 	if (discovery->out >= 0)
 		drain(&discovery->out, &discovery->records, RECORDS_MAX, &discovery->too_much);
 	if (discovery->messages >= 0)
-		drain(&discovery->messages, &discovery->said, MESSAGES_MAX, NULL);
+		drain(&discovery->messages, &discovery->errors, MESSAGES_MAX, NULL);
 	if (discovery->too_much)
 		kill_helper(discovery);
 	/* The output is complete: the exit status does not matter any more. */
@@ -196,13 +196,13 @@ static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 
 const char *discovery_messages(const struct discovery *discovery)
 {
-	return text_chars(&discovery->said);
+	return text_chars(&discovery->errors);
 }
 
 /* The last line of stderr, sanitized; "": none. */
 static void last_message(const struct discovery *discovery, char *ret, size_t size)
 {
-	const char *chars = text_chars(&discovery->said);
+	const char *chars = text_chars(&discovery->errors);
 	size_t end = strlen(chars), start;
 
 	while (end > 0 && chars[end - 1] == '\n')
@@ -215,25 +215,26 @@ static void last_message(const struct discovery *discovery, char *ret, size_t si
 static int read_result(const struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
 		       struct error *err)
 {
-	char said[200];
+	char message[200];
 	struct error cause = { 0 };
 	int status = discovery->pid ? 0 : discovery->status;
 
-	last_message(discovery, said, sizeof(said));
+	last_message(discovery, message, sizeof(message));
 	if (discovery->late)
 		return err_set(err, ERR_UNAVAILABLE, "discovery did not end within its deadline and was stopped%s%s",
-			       said[0] ? "; its last word: " : "", said);
+			       message[0] ? "; its last message: " : "", message);
 	if (discovery->too_much)
-		return err_set(err, ERR_UNAVAILABLE, "discovery wrote without end and was stopped");
+		return err_set(err, ERR_UNAVAILABLE, "discovery wrote too much output and was stopped");
 	if (WIFSIGNALED(status))
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed (%s)%s%s", strsignal(WTERMSIG(status)),
-			       said[0] ? "; its last word: " : "", said);
+			       message[0] ? "; its last message: " : "", message);
 	if (WEXITSTATUS(status) != 0)
-		return err_set(err, ERR_UNAVAILABLE, "discovery failed: %s", said[0] ? said : "it gave no reason");
+		return err_set(err, ERR_UNAVAILABLE, "discovery failed: %s",
+			       message[0] ? message : "without a message");
 	if (text_failed(&discovery->records))
 		return err_nomem(err);
 	if (record_read(text_chars(&discovery->records), discovery->records.len, NULL, ret, ret_trailer, &cause) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "discovery brought records that are no fabric: %s", cause.text);
+		return err_set(err, ERR_UNAVAILABLE, "discovery wrote invalid records: %s", cause.text);
 	return 0;
 }
 
@@ -290,7 +291,7 @@ static void cancel(void *ctx)
 	close_fd(&discovery->out);
 	close_fd(&discovery->messages);
 	text_done(&discovery->records);
-	text_done(&discovery->said);
+	text_done(&discovery->errors);
 	*discovery = (struct discovery){ .table = discovery->table, .settings = discovery->settings,
 					 .clock = discovery->clock, .out = -1, .messages = -1 };
 }

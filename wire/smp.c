@@ -80,8 +80,8 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
 	if (cap_mask & CAP_EXTENDED_SPEEDS && extended)
 		link.speed = (uint8_t)link_speed_best((uint16_t)(extended << LINK_SPEED_FDR));
 	/*
-	 * Byte 56 was reserved before XDR. CapabilityMask2 (byte 60) says that it is there, but a switch
-	 * need say so at its port 0 only, and this is another port.
+	 * Byte 56 was reserved before XDR. CapabilityMask2 (byte 60) shows that it is valid, but for a
+	 * switch maybe only at port 0.
 	 */
 	if (cap_mask & CAP_CAP_MASK2 && info[56] >> 5 & 1)
 		link.speed = LINK_SPEED_XDR;

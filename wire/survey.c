@@ -39,7 +39,7 @@ void survey_take_notes(const struct survey *survey, struct text *ret)
 {
 	text_append(ret, text_chars(&survey->notes));
 	if (survey->note_count > NOTES_MAX)
-		text_appendf(ret, "and %u more of that kind\n", survey->note_count - NOTES_MAX);
+		text_appendf(ret, "and %u more such lines\n", survey->note_count - NOTES_MAX);
 }
 
 static bool can_enter_by(const struct smp_node *info, const struct path *path)
@@ -85,19 +85,19 @@ static int add_node(struct survey *survey, const struct smp_node *info, const st
 	return 0;
 }
 
-int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
+int survey_add(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
 		uint32_t *ret, bool *ret_new, struct error *err)
 {
 	uint32_t index;
 
 	if (!info->guid) {
-		survey_note(survey, "a node with the GUID 0 is left out: it cannot be told from others; was its "
+		survey_note(survey, "a node with the GUID 0 is left out, because it has no identity; was its "
 			    "flash lost?");
 		return 1;
 	}
 	if (!can_enter_by(info, path) || info->type > NODE_ROUTER) {
-		survey_note(survey, "node 0x%016" PRIx64 " is left out here: it says that it was reached at port %u of "
-			    "%u, and is of type %u", info->guid, info->port, info->port_count, info->type);
+		survey_note(survey, "node 0x%016" PRIx64 " is left out: invalid NodeInfo (local port %u of %u, "
+			    "node type %u)", info->guid, info->port, info->port_count, info->type);
 		return 1;
 	}
 	*ret_new = !map_get(&survey->by_guid, info->guid, &index);
@@ -106,7 +106,7 @@ int survey_meet(struct survey *survey, const struct smp_node *info, const struct
 		if (add_node(survey, info, path, request_node, err) < 0)
 			return ERR_NOMEM;
 	} else if (!is_same(&survey->nodes[index], info)) {
-		survey_note(survey, "two nodes have the GUID 0x%016" PRIx64 ": the one that was found first is kept",
+		survey_note(survey, "two nodes have the GUID 0x%016" PRIx64 ": the first one is kept",
 			    info->guid);
 		survey->nodes[index].doubtful = true;
 		return 1;
@@ -140,30 +140,30 @@ static void cut(struct survey *survey, struct survey_port *port)
  * from its side; an HCA cannot be queried.
  * Return: whether the link can be stored now.
  */
-static bool contradict(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num)
+static bool contradict(struct survey *survey, uint32_t node, uint8_t num, uint32_t found, uint8_t far_num)
 {
-	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, met, met_num);
+	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, found, far_num);
 
-	survey_note(survey, "0x%016" PRIx64 " port %u and 0x%016" PRIx64 " port %u: one of them has two peers, so two "
-		    "nodes have one GUID, or a cable was moved just now; what was found first is kept",
-		    survey->nodes[node].info.guid, num, survey->nodes[met].info.guid, met_num);
-	survey->nodes[node].doubtful = survey->nodes[met].doubtful = true;
+	survey_note(survey, "0x%016" PRIx64 " port %u and 0x%016" PRIx64 " port %u: one of them has two peers: two "
+		    "nodes have one GUID, or a cable was moved; the first link is kept",
+		    survey->nodes[node].info.guid, num, survey->nodes[found].info.guid, far_num);
+	survey->nodes[node].doubtful = survey->nodes[found].doubtful = true;
 	if ((near->linked && near->own) || far->linked)
 		return false;
 	cut(survey, near);
 	return true;
 }
 
-bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num, bool first)
+bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t found, uint8_t far_num, bool first)
 {
-	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, met, met_num);
-	bool fits = leads_to(near, met, met_num) || (!near->linked && !far->linked);
+	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, found, far_num);
+	bool fits = leads_to(near, found, far_num) || (!near->linked && !far->linked);
 
-	if (!fits && !contradict(survey, node, num, met, met_num))
+	if (!fits && !contradict(survey, node, num, found, far_num))
 		return false;
 	near->linked = far->linked = true;
-	near->peer_node = met;
-	near->peer_port = met_num;
+	near->peer_node = found;
+	near->peer_port = far_num;
 	far->peer_node = node;
 	far->peer_port = num;
 	near->own = true;

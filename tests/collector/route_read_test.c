@@ -399,7 +399,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	assert_int_equal(bed.events.count, 2);
 	/* Unresponsive and locked switches are not queried. */
 	before = bed.agents[3].table_queries + bed.agents[5].table_queries;
-	node_memory_node(&bed.memory, 3)->silent_sweeps = 1;
+	node_memory_node(&bed.memory, 3)->unresponsive_sweeps = 1;
 	node_memory_node(&bed.memory, 5)->locked = true;
 	bed.generation++;
 	for (i = 0; i < 20; i++)
