@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The collector on a simulated fabric in virtual time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
 #include "base/test_cases.h"
@@ -17,15 +10,14 @@
 
 static void every_live_port_is_read_and_sums_are_exact(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	size_t counters;
 
-	assert_int_equal(lab_run(lab, 25, &report, NULL), 0);
-	assert_int_equal(report.sweeps, 25);
-	assert_int_equal(report.nodes, LAB_NODES);
-	assert_int_equal(report.ports_asked, LIVE_PORTS);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 25);
+	assert_int_equal(lab->report.sweeps, 25);
+	assert_int_equal(lab->report.nodes, LAB_NODES);
+	assert_int_equal(lab->report.ports_asked, LIVE_PORTS);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	counters = lab_check(lab);
 	assert_true(counters > LIVE_PORTS * 10);
 	/* The last reading is the current value of the port. */
@@ -39,7 +31,7 @@ static void capabilities_are_asked_once(void **state)
 {
 	struct lab *lab = *state;
 
-	lab_run(lab, 10, NULL, NULL);
+	lab_run(lab, 10);
 	/*
 	 * Node 0 has four live ports with both attributes; its turn of detail queries, which
 	 * includes ClassPortInfo, comes after these sweeps. Node 5 (a leaf, six ports) has only
@@ -55,7 +47,7 @@ static void a_restart_is_one_longer_delta(void **state)
 	int run;
 
 	for (run = 0; run < 10; run++) {
-		assert_int_equal(lab_run(lab, 1, NULL, NULL), 0);
+		lab_run(lab, 1);
 		lab->run.clock.sleep_until(&lab->run, lab->run.now_us + 7000000);
 	}
 	assert_int_equal(lab->sweeps, 10);
@@ -69,11 +61,11 @@ static void a_reboot_keeps_the_counts(void **state)
 	struct lab *lab = *state;
 	uint64_t first, sum, last;
 
-	lab_run(lab, 3, NULL, NULL);
+	lab_run(lab, 3);
 	lab->run.wall_us += lab->run.now_us + 60000000;
 	lab->run.now_us = 5000000;
 	snprintf(lab->run.boot_id, sizeof(lab->run.boot_id), "boot-2");
-	lab_run(lab, 3, NULL, NULL);
+	lab_run(lab, 3);
 	first = lab_port(lab, 1, 1)->first.value[COUNTER_RCV_DATA];
 	sum = lab_port(lab, 1, 1)->sum.value[COUNTER_RCV_DATA];
 	last = lab_port(lab, 1, 1)->last.value[COUNTER_RCV_DATA];
@@ -88,11 +80,11 @@ static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, 1, 1);
 
-	lab_run(lab, 3, NULL, NULL);
+	lab_run(lab, 3);
 	lab->run.wall_us -= 2 * 3600 * US_PER_S;
 	lab->run.now_us = 30000000;
 	snprintf(lab->run.boot_id, sizeof(lab->run.boot_id), "boot-2");
-	lab_run(lab, 3, NULL, NULL);
+	lab_run(lab, 3);
 	assert_true(port->first.value[COUNTER_RCV_DATA] + port->sum.value[COUNTER_RCV_DATA] ==
 		    port->last.value[COUNTER_RCV_DATA]);
 	/* 20 s before, at least 30 s since the boot, 20 s after. */
@@ -101,19 +93,18 @@ static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 
 static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
-	lab_run(lab, 2, NULL, NULL);
+	lab_run(lab, 2);
 	lab->agents[LEAF].dead = true;
-	assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS - 6);
+	lab_run(lab, 4);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 6);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_BACKOFF);
 	assert_int_equal(lab_port(lab, LEAF + 1, 1)->status, SAMPLE_OK);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
 	lab->agents[LEAF].dead = false;
-	assert_int_equal(lab_run(lab, 2, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 2);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_true(lab_check(lab) > 0);
 }
 
@@ -127,22 +118,21 @@ static void fail_leaf(struct lab *lab)
 /* Three MADs in the sweep in which a node becomes unresponsive, and soon one MAD per sweep. */
 static void an_unresponsive_node_costs_one_query_per_sweep(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = lab_create(6);
 
 	(void)state;
 	lab->before_sweep = fail_leaf;
-	lab_run(lab, 3, &report, NULL);
-	assert_int_equal(report.mads_timed_out, 3);
+	lab_run(lab, 3);
+	assert_int_equal(lab->report.mads_timed_out, 3);
 	assert_int_equal(lab->agents[LEAF].queries, 3);
 	/* 20 ms for all three of them, in addition to the other nodes. */
-	assert_true(report.sweep_us < 25000);
+	assert_true(lab->report.sweep_us < 25000);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_SILENT);
 	lab_destroy(lab);
 	lab = lab_create(6);
 	lab->before_sweep = fail_leaf;
-	lab_run(lab, 12, &report, NULL);
-	assert_int_equal(report.mads_timed_out, 1);
+	lab_run(lab, 12);
+	assert_int_equal(lab->report.mads_timed_out, 1);
 	assert_int_equal(lab->agents[LEAF].queries, 3 * 3 + 7 * 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_BACKOFF);
 	lab_destroy(lab);
@@ -155,15 +145,14 @@ static void restore_leaf(struct lab *lab)
 
 static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = restore_leaf;
-	assert_int_equal(lab_run(lab, 6, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS - 6);
+	lab_run(lab, 6);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 6);
 	lab->sweeps = 0;
-	assert_int_equal(lab_run(lab, 7, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 7);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_true(lab_check(lab) > 0);
 }
 
@@ -177,12 +166,12 @@ static void a_fifth_of_all_mads_is_lost(void **state)
 		size_t i;
 		int port;
 
-		lab_run(lab, 1, NULL, NULL);
+		lab_run(lab, 1);
 		lab->run.loss = 0.36;
 		for (i = 0; i < LAB_NODES; i++)
 			for (port = 0; port <= LAB_SWITCH_PORTS; port++)
 				lab_port(lab, i, port)->sum = (struct delta){ 0 };
-		lab_run(lab, 3, NULL, NULL);
+		lab_run(lab, 3);
 		/*
 		 * Each port that was read before the losses has been read again, with correct
 		 * counters.
@@ -192,7 +181,7 @@ static void a_fifth_of_all_mads_is_lost(void **state)
 				if (lab_port(lab, i, port)->has_first)
 					assert_true(lab_port(lab, i, port)->sum.elapsed_us > 0);
 		lab->run.loss = 0;
-		lab_run(lab, 1, NULL, NULL);
+		lab_run(lab, 1);
 		lab_destroy(lab);
 	}
 }
@@ -221,7 +210,7 @@ static void cleared_counters_are_marked_and_reported(void **state)
 	size_t i;
 
 	lab->before_sweep = clear_counters;
-	lab_run(lab, 16, NULL, NULL);
+	lab_run(lab, 16);
 	/* One port alone, then the whole fabric as one event with the time of its first port. */
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 2);
 	for (i = 0; i < lab->event_count; i++)
@@ -240,7 +229,7 @@ static void a_saturated_counter_is_reported_once(void **state)
 
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
-	lab_run(lab, 5, NULL, NULL);
+	lab_run(lab, 5);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTER_SATURATED), 1);
 	assert_int_equal(lab_port(lab, 1, 1)->last.value[COUNTER_LINK_DOWNED], 255);
 	assert_true(lab_port(lab, 1, 1)->sum.saturated & COUNTER_BIT(COUNTER_LINK_DOWNED));
@@ -254,20 +243,19 @@ static void fill_disk_temporarily(struct lab *lab)
 
 static void a_store_that_fails_loses_nothing(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = fill_disk_temporarily;
-	assert_int_equal(lab_run(lab, 20, &report, NULL), 0);
-	assert_true(report.sweeps < 20 && report.sweeps > 10);
-	assert_int_equal(report.sweeps_made, 20);
-	assert_int_equal(report.unstored.code, 0);
+	lab_run(lab, 20);
+	assert_true(lab->report.sweeps < 20 && lab->report.sweeps > 10);
+	assert_int_equal(lab->report.sweeps_made, 20);
+	assert_int_equal(lab->report.unstored.code, 0);
 	assert_true(lab_check(lab) > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_STORE_FAILED), 1);
 	/* A single sweep that cannot be stored is an error. */
 	lab->store_fails = true;
 	lab->before_sweep = NULL;
-	assert_int_equal(lab_run(lab, 1, NULL, NULL), ERR_IO);
+	assert_int_equal(lab_try(lab, 1), ERR_IO);
 }
 
 static void start_other_collector(struct lab *lab)
@@ -277,14 +265,12 @@ static void start_other_collector(struct lab *lab)
 
 static void a_collector_ends_if_another_one_stores(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
-	struct error err = { 0 };
 
 	lab->before_sweep = start_other_collector;
-	assert_int_equal(lab_run(lab, 7, &report, &err), ERR_UNAVAILABLE);
-	assert_string_equal(err.text, "another process stores sweeps");
-	assert_int_equal(report.sweeps_made, report.sweeps + 1);
+	assert_int_equal(lab_try(lab, 7), ERR_UNAVAILABLE);
+	assert_string_equal(lab->err.text, "another process stores sweeps");
+	assert_int_equal(lab->report.sweeps_made, lab->report.sweeps + 1);
 }
 
 static void fill_disk(struct lab *lab)
@@ -294,16 +280,15 @@ static void fill_disk(struct lab *lab)
 
 static void the_report_contains_the_error_of_unstored_sweeps(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = fill_disk;
-	assert_int_equal(lab_run(lab, 7, &report, NULL), 0);
-	assert_int_equal(report.sweeps_made, 7);
-	assert_int_equal(report.sweeps, lab->sweeps);
-	assert_true(report.sweeps < 7);
-	assert_int_equal(report.unstored.code, ERR_IO);
-	assert_string_equal(report.unstored.text, "the disk is full");
+	lab_run(lab, 7);
+	assert_int_equal(lab->report.sweeps_made, 7);
+	assert_int_equal(lab->report.sweeps, lab->sweeps);
+	assert_true(lab->report.sweeps < 7);
+	assert_int_equal(lab->report.unstored.code, ERR_IO);
+	assert_string_equal(lab->report.unstored.text, "the disk is full");
 }
 
 /* The response with the 64-bit traffic counters sets the time, even if the other one is later. */
@@ -312,7 +297,7 @@ static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
 	struct lab *lab = *state;
 
 	lab->agents[0].busy_once = PMA_PORT_COUNTERS;
-	lab_run(lab, 1, NULL, NULL);
+	lab_run(lab, 1);
 	assert_int_equal(lab->agents[0].busy_once, 0);
 	assert_int_equal(lab_port(lab, 0, 1)->status, SAMPLE_OK);
 	assert_true(lab_port(lab, 0, 1)->last.at_us < lab_port(lab, 0, 2)->last.at_us);
@@ -320,28 +305,26 @@ static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
 
 static void nodes_without_counters_are_unsupported(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->agents[HOST].no_counters = true;
 	lab->agents[HOST + 1].no_caps = true;
-	assert_int_equal(lab_run(lab, 2, &report, NULL), 0);
+	lab_run(lab, 2);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_UNSUPPORTED);
 	assert_int_equal(lab_port(lab, HOST + 1, 1)->status, SAMPLE_OK);
 	assert_int_equal(lab_port(lab, HOST + 1, 1)->last.wide, 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 1);
 }
 
 /* A node redirects its queries: later ones are sent to the other address directly. */
 static void a_redirection_is_followed_and_remembered(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	uint64_t queried;
 
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
-	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 5);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	queried = lab->agents[HOST].queries;
 	/*
 	 * ClassPortInfo twice, the second at the other address; five times the two attributes of a
@@ -354,7 +337,7 @@ static void a_redirection_is_followed_and_remembered(void **state)
 	/* The other node is removed: the node itself is queried again. */
 	lab->agents[HOST].redirect = lab->nodes[LEAF + 1].lid;
 	lab->agents[LEAF].dead = true;
-	assert_int_equal(lab_run(lab, 3, &report, NULL), 0);
+	lab_run(lab, 3);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
 }
 
@@ -372,7 +355,7 @@ static void hcas_unresponsive_together_are_one_event(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = silence_other_hosts;
-	lab_run(lab, 10, NULL, NULL);
+	lab_run(lab, 10);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_ANSWER), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
@@ -430,7 +413,7 @@ static void sums_are_exact_or_marked_under_random_faults(void **state)
 
 		for (run = 0; run < 5; run++) {
 			lab->before_sweep = run ? inject_random_faults : NULL;
-			lab_run(lab, 40, NULL, NULL);
+			lab_run(lab, 40);
 			lab->store_fails = false;
 		}
 		assert_true(lab->sweeps > 50);

@@ -3,15 +3,7 @@
  * Unresponsive, slow and returning nodes in virtual time: all others are read in time in every
  * sweep.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/test_cases.h"
 #include "collector/events.h"
@@ -75,11 +67,9 @@ static void fail_some_nodes(struct lab *lab)
 /* Run a number of sweeps; after the first ones some nodes fail permanently. */
 static void run_with_dead(struct lab *lab, size_t sweeps)
 {
-	struct collector_report report;
-
 	lab->no_downs = true;
 	lab->before_sweep = fail_some_nodes;
-	assert_int_equal(lab_run(lab, sweeps, &report, NULL), 0);
+	lab_run(lab, sweeps);
 	note(lab);
 	assert_int_equal(course.count, sweeps);
 }
@@ -189,7 +179,7 @@ static void responsive_nodes_are_read_in_each_sweep(void **state)
 		course.dies_at = 4;
 		lab->no_downs = true;
 		lab->before_sweep = fail_and_restore_any;
-		assert_int_equal(lab_run(lab, 50, NULL, NULL), 0);
+		lab_run(lab, 50);
 		/* All but the last one were checked. */
 		assert_int_equal(course.count, 49);
 		assert_true(lab_check(lab) > 0);
@@ -205,13 +195,12 @@ static void delay_host_once(struct lab *lab)
 /* A hundred times its usual response time: the query is retried, and the first response counts. */
 static void a_late_response_to_a_retried_query_counts(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = delay_host_once;
-	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
-	assert_true(report.mads_timed_out > 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 5);
+	assert_true(lab->report.mads_timed_out > 0);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 	assert_true(lab_check(lab) > 0);
 }
@@ -224,15 +213,14 @@ static void hang_host(struct lab *lab)
 /* Later than the timeout: the sweep does not wait, and the counts are in the next delta. */
 static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
 	lab->before_sweep = hang_host;
-	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
-	lab_run(lab, 2, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 5);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 1);
+	lab_run(lab, 2);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(port->status, SAMPLE_OK);
 	assert_true(lab_check(lab) > 0);
 }
@@ -240,17 +228,16 @@ static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 /* The response time of each node is learnt. */
 static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->agents[HOST].latency_us = 60000;
 	lab->agents[HOST + 5].latency_us = 15000;
 	/* Without and with a known response time. */
-	lab_run(lab, 1, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	lab_run(lab, 4, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	assert_int_equal(report.mads_timed_out, 0);
+	lab_run(lab, 1);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 4);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab->report.mads_timed_out, 0);
 }
 
 /* Sweeps in which a host was unresponsive, and whether a discovery was running. */
@@ -280,7 +267,7 @@ static size_t run_with_pause(size_t from, size_t sweeps)
 	pause.beside_discovery = false;
 	lab->run.discovery_us = 45 * US_PER_S;
 	lab->before_sweep = pause_host;
-	assert_int_equal(lab_run(lab, 20, NULL, NULL), 0);
+	lab_run(lab, 20);
 	reported = lab_events_of(lab, EVENT_NODE_SILENT);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), reported);
 	lab_destroy(lab);

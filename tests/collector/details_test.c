@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Detail counters: queried in turn, and when a counter has increased. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
@@ -22,13 +14,13 @@ static void detail_counters_are_read_in_turn_and_exactly(void **state)
 	/* The counters that they explain do not change. */
 	lab->traffic = false;
 	/* Capabilities are known after the first sweep. */
-	lab_run(lab, 61, NULL, NULL);
+	lab_run(lab, 61);
 	once = lab_reads_of(lab, DETAIL_RCV_ERRORS);
 	assert_int_equal(once, LIVE_PORTS);
 	assert_int_equal(lab_reads_of(lab, DETAIL_EXTENDED_SPEEDS), LIVE_PORTS - 1);
 	assert_int_equal(lab_reads_of(lab, DETAIL_XMIT_DISCARDS), LIVE_PORTS);
 	lab->traffic = true;
-	lab_run(lab, 200, NULL, NULL);
+	lab_run(lab, 200);
 	assert_true(lab_reads_of(lab, DETAIL_EXTENDED_SPEEDS) > 3 * (LIVE_PORTS - 1));
 	assert_int_equal(lab_port(lab, HOST, 1)->details[DETAIL_EXTENDED_SPEEDS].reads, 0);
 	assert_int_equal(lab_port(lab, HOST + 1, 1)->details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_LANES);
@@ -56,7 +48,7 @@ static struct lab *run_with_refusals(size_t sweeps)
 	lab->agents[HOST].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
 	lab->agents[HOST + 1].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
 	lab->run.now_us = (60 * 60 - 150) * US_PER_S;
-	lab_run(lab, sweeps, NULL, NULL);
+	lab_run(lab, sweeps);
 	return lab;
 }
 
@@ -83,11 +75,11 @@ static void an_increased_counter_is_explained_at_once(void **state)
 	const struct lab_detail *detail = &port->details[DETAIL_RCV_ERRORS];
 
 	lab->traffic = false;
-	lab_run(lab, 70, NULL, NULL);
+	lab_run(lab, 70);
 	assert_true(detail->reads);
 	port->now->value[COUNTER_RCV_ERRORS] += 3;
 	port->now->details[DETAIL_RCV_ERRORS][0] += 3;
-	lab_run(lab, 1, NULL, NULL);
+	lab_run(lab, 1);
 	assert_int_equal(detail->sum[0], 3);
 	assert_int_equal(detail->last.value[0], 3);
 }
@@ -95,16 +87,15 @@ static void an_increased_counter_is_explained_at_once(void **state)
 /* An attribute that a node never answers costs three queries and delays no sweep. */
 static void an_attribute_that_times_out_is_given_up(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 1 << DETAIL_EXTENDED_SPEEDS;
-	lab_run(lab, 400, &report, NULL);
+	lab_run(lab, 400);
 	assert_int_equal(lab_port(lab, LEAF, 1)->details[DETAIL_EXTENDED_SPEEDS].reads, 0);
 	assert_true(lab_port(lab, LEAF, 1)->details[DETAIL_RCV_ERRORS].reads >= 6);
-	assert_int_equal(report.mads_timed_out, 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab->report.mads_timed_out, 0);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 }
 

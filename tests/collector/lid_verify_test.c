@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* SMPs by LID and by path: LIDs that are reassigned between two discoveries; fabrics without SMPs by LID. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
@@ -18,16 +10,15 @@ static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 
 	(void)state;
 	for (seed = 300; seed < 320; seed++) {
-		struct collector_report report;
 		struct lab *lab = lab_create(seed);
 
 		lab->run.lid_smps_lost = seed % 2;
 		lab->no_downs = true;
 		lab->before_sweep = lab_swap_lids;
-		assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
-		assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
-		assert_int_equal(lab_run(lab, 3, &report, NULL), 0);
-		assert_int_equal(report.ports_answered, LIVE_PORTS);
+		lab_run(lab, 4);
+		assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
+		lab_run(lab, 3);
+		assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 		lab_check_own(lab, HOST);
 		lab_check_own(lab, HOST + 4);
 		assert_true(lab_check(lab) > 0);
@@ -44,14 +35,13 @@ static void restart_sm_and_reassign_lids(struct lab *lab)
 /* Two hosts with equal counters exchange LIDs: the only indication is the restart of the SM. */
 static void lids_are_verified_after_a_restart_of_the_sm(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->traffic = false;
 	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
 	lab->before_sweep = restart_sm_and_reassign_lids;
-	assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
+	lab_run(lab, 4);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
 }
 
 static void hosts_that_change_lids_are_reported(void **state)
@@ -60,7 +50,7 @@ static void hosts_that_change_lids_are_reported(void **state)
 
 	lab->no_downs = true;
 	lab->before_sweep = lab_swap_lids;
-	assert_int_equal(lab_run(lab, 8, NULL, NULL), 0);
+	lab_run(lab, 8);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LID), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 0);
 }
@@ -92,7 +82,7 @@ static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
 
 		lab->run.lid_smps_lost = directed;
 		lab->before_sweep = a_host_gets_the_lid_of_a_removed_one;
-		assert_int_equal(lab_run(lab, 8, NULL, NULL), 0);
+		lab_run(lab, 8);
 		assert_true(lab_port(lab, HOST, 1)->last.value[COUNTER_XMIT_DATA] <
 			    lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA]);
 		lab_check_own(lab, HOST + 4);
@@ -116,15 +106,14 @@ static int setup(void **state)
 
 static void all_nodes_are_queried_by_path_and_none_is_locked(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
-	assert_int_equal(lab_run(lab, 20, &report, NULL), 0);
+	lab_run(lab, 20);
 	assert_int_equal(lab->run.smps_by_lid, 0);
 	/* SwitchInfo of six switches and SMInfo, at least. */
 	assert_true(lab->run.smps_by_path >= 20 * (LAB_SPINES + LAB_LEAVES + 1));
 	assert_true(lab->last_sweep.sm.known);
-	assert_int_equal(report.ports_answered, report.ports_asked);
+	assert_int_equal(lab->report.ports_answered, lab->report.ports_asked);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
 	assert_true(lab_check(lab) > 0);
@@ -143,7 +132,7 @@ static void a_link_that_goes_down_is_detected(void **state)
 
 	lab->traffic = false;
 	lab->before_sweep = pull_cable;
-	assert_int_equal(lab_run(lab, 30, NULL, NULL), 0);
+	lab_run(lab, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 }
 
@@ -164,7 +153,7 @@ static void nodes_behind_a_removed_switch_get_other_paths(void **state)
 
 	lab->traffic = false;
 	lab->before_sweep = isolate_spine;
-	assert_int_equal(lab_run(lab, 30, NULL, NULL), 0);
+	lab_run(lab, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	assert_true(lab_events_of(lab, EVENT_NODE_REMOVED) + lab_events_of(lab, EVENT_LINK_DOWN) > 0);
 	assert_true(lab->last_sweep.sm.known);
@@ -179,7 +168,7 @@ static void sums_stay_exact_with_a_tenth_of_the_mads_lost(void **state)
 		struct lab *lab = create(seed);
 
 		lab->run.loss = 0.19;
-		assert_int_equal(lab_run(lab, 40, NULL, NULL), 0);
+		lab_run(lab, 40);
 		assert_true(lab_check(lab) > 0);
 		assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 		lab_destroy(lab);

@@ -2,14 +2,7 @@
 /*
  * Rate and scope of polling: cut sweeps, half the rate, switches only; and steps of the wall clock.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "collector/events.h"
 #include "tests/world/lab.h"
@@ -17,25 +10,24 @@
 /* More than fits the interval: readings are stored on time, the others come first next time. */
 static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	int64_t began_us;
 	size_t i;
 	int port;
 
-	lab_run(lab, 1, NULL, NULL);
+	lab_run(lab, 1);
 	lab->run.settings.interval_us = US_PER_S;
 	lab->run.settings.engine.max_mads_per_s = 60;
 	for (i = 0; i < LAB_NODES; i++)
 		for (port = 0; port <= LAB_SWITCH_PORTS; port++)
 			lab_port(lab, i, port)->sum = (struct delta){ 0 };
 	began_us = lab->run.now_us;
-	assert_int_equal(lab_run(lab, 10, &report, NULL), 0);
-	assert_int_equal(report.sweeps, 10);
+	lab_run(lab, 10);
+	assert_int_equal(lab->report.sweeps, 10);
 	/* The first one also verified LIDs at that rate. */
-	assert_true(report.sweeps_late <= 1);
-	assert_int_equal(report.sweeps_cut, 10);
-	assert_true(report.ports_unfinished > 10);
+	assert_true(lab->report.sweeps_late <= 1);
+	assert_int_equal(lab->report.sweeps_cut, 10);
+	assert_true(lab->report.ports_unfinished > 10);
 	/* Nine intervals and a sweep, and the discovery. */
 	assert_in_range(lab->run.now_us - began_us, 9000000, 10200000);
 	assert_int_equal(lab_events_of(lab, EVENT_SWEEP_CUT), 1);
@@ -45,7 +37,7 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 			if (lab_port(lab, i, port)->has_first)
 				assert_true(lab_port(lab, i, port)->sum.elapsed_us > 0);
 	lab->run.settings.engine.max_mads_per_s = 0;
-	lab_run(lab, 1, NULL, NULL);
+	lab_run(lab, 1);
 }
 
 static void drop_datagrams(struct lab *lab)
@@ -61,14 +53,14 @@ static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 	size_t i;
 
 	lab->before_sweep = drop_datagrams;
-	lab_run(lab, 7, NULL, NULL);
+	lab_run(lab, 7);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
 	for (i = 0; i < lab->event_count; i++)
 		if (!strcmp(lab->events[i].kind, EVENT_THROTTLED))
 			assert_int_equal(lab->events[i].node_guid, lab_guid(HOST + 3));
 	lab->sweeps = 0;
-	lab_run(lab, 22, NULL, NULL);
+	lab_run(lab, 22);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 1);
 }
@@ -92,26 +84,25 @@ static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 
 	lab->traffic = false;
 	lab->before_sweep = bring_links_up;
-	lab_run(lab, 6, NULL, NULL);
+	lab_run(lab, 6);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab->run.discoveries, 1);
 	lab->sweeps = 6;
 	lab->before_sweep = NULL;
-	lab_run(lab, 12, NULL, NULL);
+	lab_run(lab, 12);
 	assert_true(lab->run.discoveries >= 2);
 }
 
 /* HCAs are not polled: their ports are no gaps, and are sent no query. */
 static void only_switches_are_polled_if_configured(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	size_t i;
 
 	lab->run.settings.switches_only = true;
-	assert_int_equal(lab_run(lab, 5, &report, NULL), 0);
-	assert_int_equal(report.ports_asked, LIVE_PORTS - LAB_HOSTS);
-	assert_int_equal(report.ports_answered, LIVE_PORTS - LAB_HOSTS);
+	lab_run(lab, 5);
+	assert_int_equal(lab->report.ports_asked, LIVE_PORTS - LAB_HOSTS);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - LAB_HOSTS);
 	for (i = HOST; i < LAB_NODES; i++) {
 		assert_int_equal(lab_port(lab, i, 1)->status, SAMPLE_UNPLANNED);
 		assert_int_equal(lab->agents[i].queries + lab->agents[i].detail_queries, 0);
@@ -131,7 +122,7 @@ static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **stat
 	struct lab *lab = *state;
 
 	lab->before_sweep = step_wall_clock;
-	lab_run(lab, 8, NULL, NULL);
+	lab_run(lab, 8);
 	assert_int_equal(lab_events_of(lab, EVENT_CLOCK_STEPPED), 1);
 	assert_in_range(lab_port(lab, 0, 1)->sum.elapsed_us, 69900000, 70100000);
 	lab_check(lab);
@@ -139,12 +130,11 @@ static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **stat
 
 static void planes_are_reported_once_and_not_polled(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	size_t i;
 
 	lab->nodes[HOST].planes = lab->nodes[HOST + 1].planes = true;
-	assert_int_equal(lab_run(lab, 12, &report, NULL), 0);
+	lab_run(lab, 12);
 	assert_int_equal(lab_events_of(lab, EVENT_LAYOUT_UNSUPPORTED), 2);
 	for (i = 0; strcmp(lab->events[i].kind, EVENT_LAYOUT_UNSUPPORTED) != 0; i++)
 		;
@@ -154,7 +144,7 @@ static void planes_are_reported_once_and_not_polled(void **state)
 	assert_false(lab_port(lab, HOST, 1)->has_first);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_UNSUPPORTED);
 	/* They delay no sweep, and are neither unresponsive nor locked. */
-	assert_int_equal(report.ports_answered, report.ports_asked);
+	assert_int_equal(lab->report.ports_answered, lab->report.ports_asked);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT) + lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	/* The connected switch ports are polled. */
 	assert_true(lab_port(lab, LAB_SPINES, LAB_SPINES + 1)->has_first);
@@ -181,12 +171,12 @@ static void planes_that_come_and_go_are_tracked(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = add_planes;
-	assert_int_equal(lab_run(lab, 79, NULL, NULL), 0);
+	lab_run(lab, 79);
 	assert_true(slow_before > 0);
 	assert_int_equal(lab->agents[HOST].detail_queries, slow_before);
 	assert_int_equal(lab_events_of(lab, EVENT_LAYOUT_UNSUPPORTED), 1);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_UNSUPPORTED);
-	assert_int_equal(lab_run(lab, 70, NULL, NULL), 0);
+	lab_run(lab, 70);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
 	assert_true(lab_check(lab) > 0);
 }
@@ -206,9 +196,9 @@ static void planes_do_not_count_as_responses(void **state)
 
 	lab->nodes[HOST].planes = lab->nodes[HOST + 1].planes = true;
 	lab->before_sweep = silence_all_others;
-	assert_int_equal(lab_run(lab, 5, NULL, NULL), 0);
+	lab_run(lab, 5);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
-	assert_int_equal(lab_run(lab, 4, NULL, NULL), 0);
+	lab_run(lab, 4);
 	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 }

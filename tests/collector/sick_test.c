@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The collector on persistently faulty fabrics, in virtual time. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/stop.h"
 #include "base/test_cases.h"
@@ -18,14 +10,13 @@
 /* The store always takes longer than the interval: topology changes are still detected. */
 static void discovery_proceeds_despite_late_sweeps(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->store_us = 1200000;
-	assert_int_equal(lab_run(lab, 1100, &report, NULL), 0);
-	assert_true(report.sweeps_late > 1000);
+	lab_run(lab, 1100);
+	assert_true(lab->report.sweeps_late > 1000);
 	/* Twenty-two minutes: at the start, and every ten. */
 	assert_int_equal(lab->run.discoveries, 3);
 }
@@ -47,7 +38,7 @@ static void discarded_readings_do_not_count_as_drops(void **state)
 
 	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_VL15_DROPPED] = 1000;
 	lab->before_sweep = give_lid_to_host_with_drops;
-	lab_run(lab, 6, NULL, NULL);
+	lab_run(lab, 6);
 	assert_true(lab_events_of(lab, EVENT_NODE_LID) > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 0);
 }
@@ -66,7 +57,7 @@ static void a_redirection_to_another_node_adds_nothing(void **state)
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
 	lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA] = UINT32_MAX / 2;
 	lab->before_sweep = reassign_queue_pair;
-	lab_run(lab, 9, NULL, NULL);
+	lab_run(lab, 9);
 	assert_int_equal(port->status, SAMPLE_OK);
 	assert_false(port->sum.reset);
 	assert_true(lab_check(lab) > 0);
@@ -79,7 +70,7 @@ static void a_busy_node_is_queried_again(void **state)
 	struct lab *lab = *state;
 
 	lab->agents[LEAF].busy_once = PMA_CLASS_PORT_INFO;
-	lab_run(lab, 1, NULL, NULL);
+	lab_run(lab, 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_OK);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 }
@@ -91,11 +82,11 @@ static void saturated_counters_are_not_reported_again_after_a_restart(void **sta
 
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
-	lab_run(lab, 2, NULL, NULL);
-	lab_run(lab, 2, NULL, NULL);
+	lab_run(lab, 2);
+	lab_run(lab, 2);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTER_SATURATED), 1);
 	lab_port(lab, 1, 1)->now->value[COUNTER_SYMBOL_ERRORS] = 70000;
-	lab_run(lab, 2, NULL, NULL);
+	lab_run(lab, 2);
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTER_SATURATED), 2);
 }
 
@@ -108,7 +99,7 @@ static void links_that_stay_in_init_throttle_once(void **state)
 	lab->traffic = false;
 	for (port = 1; port <= 6; port++)
 		lab_port(lab, LEAF, port)->init = true;
-	lab_run(lab, 300, NULL, NULL);
+	lab_run(lab, 300);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
 }
@@ -129,7 +120,7 @@ static void detail_counters_recover_after_rejections(void **state)
 
 	lab->traffic = false;
 	lab->before_sweep = lose_mads_for_hours;
-	lab_run(lab, 3000 + 3600 + 122, NULL, NULL);
+	lab_run(lab, 3000 + 3600 + 122);
 	assert_in_range(lab_reads_of(lab, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
 	assert_true(lab_check_details(lab) > 0);
 }
@@ -137,18 +128,17 @@ static void detail_counters_recover_after_rejections(void **state)
 /* A switch that answers no detail query takes three timeouts for each, whatever its port count. */
 static void a_switch_without_detail_counters_takes_no_time(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	int i;
 
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 0xff;
 	lab->run.settings.interval_us = US_PER_S;
-	lab_run(lab, 400, &report, NULL);
+	lab_run(lab, 400);
 	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
 		assert_int_equal(lab_port(lab, LEAF, 1)->details[i].reads, 0);
 	assert_true(lab->agents[LEAF].detail_queries < 4 * 6);
-	assert_int_equal(report.sweeps_cut, 0);
+	assert_int_equal(lab->report.sweeps_cut, 0);
 }
 
 static void take_link_down(struct lab *lab)
@@ -160,7 +150,6 @@ static void take_link_down(struct lab *lab)
 /* If no sweep completes, changes are detected, detail counters and tables are read all the same. */
 static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 	size_t i;
 	int port;
@@ -171,8 +160,8 @@ static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 	lab->run.settings.routes_interval_us = 60 * US_PER_S;
 	lab_set_tables(lab);
 	lab->before_sweep = take_link_down;
-	assert_int_equal(lab_run(lab, 1500, &report, NULL), 0);
-	assert_true(report.sweeps_cut > 1480);
+	lab_run(lab, 1500);
+	assert_true(lab->report.sweeps_cut > 1480);
 	for (i = 0; i < HOST; i++)
 		assert_true(lab->agents[i].table_queries >= 3);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
@@ -213,15 +202,15 @@ static void a_port_with_failing_extended_counters_is_read_by_portcounters(void *
 	fail_extended_counters(lab);
 	lab->agents[LEAF].caps.cap_mask = lab->agents[LEAF + 1].caps.cap_mask = PMA_CAP_EXTENDED;
 	lab->agents[HOST].caps.cap_mask = PMA_CAP_EXTENDED;
-	lab_run(lab, 5, NULL, NULL);
+	lab_run(lab, 5);
 	assert_int_equal(port->status, SAMPLE_SILENT);
 	assert_int_equal(switch_port->status, SAMPLE_SILENT);
 	assert_true(is_read_wide(lab, LEAF + 1));
-	lab_run(lab, 12, NULL, NULL);
+	lab_run(lab, 12);
 	assert_int_equal(port->status, SAMPLE_OK);
 	assert_int_equal(switch_port->status, SAMPLE_OK);
 	assert_false(is_read_wide(lab, HOST) || is_read_wide(lab, LEAF));
-	lab_run(lab, 120, NULL, NULL);
+	lab_run(lab, 120);
 	assert_true(is_read_wide(lab, HOST) && is_read_wide(lab, LEAF));
 	assert_true(lab_check(lab) > 0);
 }
@@ -242,7 +231,7 @@ static void events_of_unstable_nodes_are_limited(void **state)
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->before_sweep = toggle_hosts;
-	lab_run(lab, 45 * 60, NULL, NULL);
+	lab_run(lab, 45 * 60);
 	/* Of some 20,000. */
 	assert_in_range(lab_events_of(lab, EVENT_NODE_SILENT), 1700, 1760);
 	assert_in_range(lab_events_of(lab, EVENT_EVENTS_LEFT_OUT), 30, 90);
@@ -294,7 +283,7 @@ static void no_reading_is_added_to_another_port_under_random_faults(void **state
 		lab->run.settings.interval_us = US_PER_S;
 		for (run = 0; run < 6; run++) {
 			lab->before_sweep = run ? change_lids_and_rates : NULL;
-			lab_run(lab, 60, NULL, NULL);
+			lab_run(lab, 60);
 		}
 		assert_true(lab_check(lab) > 0);
 		assert_true(lab_check_details(lab) > 0);
@@ -324,7 +313,7 @@ static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 
 	stop_install();
 	lab->before_sweep = request_stop;
-	lab_run(lab, 10, NULL, NULL);
+	lab_run(lab, 10);
 	assert_true(stop_requested());
 	assert_int_equal(lab->sweeps, 4);
 	assert_false(lab->last_sweep.sm.known);

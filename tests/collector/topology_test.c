@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Events of a topology that changes, and of one that only appears to change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
@@ -27,7 +19,7 @@ static void nodes_lost_by_the_first_discovery_are_found(void **state)
 	struct lab *lab = *state;
 
 	lab->agents[HOST + 1].desc_lost = true;
-	assert_int_equal(lab_run(lab, 40, NULL, NULL), 0);
+	lab_run(lab, 40);
 	assert_int_equal(lab->run.discoveries, 2);
 }
 
@@ -44,14 +36,13 @@ static void fail_and_restore_host(struct lab *lab)
 
 static void an_unresponsive_node_behind_a_link_is_kept(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = fail_and_restore_host;
-	assert_int_equal(lab_run(lab, 31, &report, NULL), 0);
+	lab_run(lab, 31);
 	assert_true(lab->run.discoveries > 1);
 	/* It was polled all the time: the sweep in which it responded again has read it. */
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 1);
@@ -77,13 +68,12 @@ static void fail_one_from_the_start(struct lab *lab)
 /* The node behind the cable is unknown: discovery is repeated, with increasing delay. */
 static void a_node_unresponsive_at_the_first_discovery_is_found(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	fail_one_from_the_start(lab);
 	lab->before_sweep = fail_one_from_the_start;
-	assert_int_equal(lab_run(lab, 40, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 40);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 1);
 	/*
 	 * After 5, 10, 20, 40 and 80 s; the next one finds it. This is a change, after which none
@@ -105,7 +95,7 @@ static void a_node_that_never_responds_costs_little(void **state)
 
 	hang_host_permanently(lab);
 	lab->before_sweep = hang_host_permanently;
-	assert_int_equal(lab_run(lab, 360, NULL, NULL), 0);
+	lab_run(lab, 360);
 	/*
 	 * An hour: 8 until they are ten minutes apart, 6 more at most, and one or two for each of
 	 * 18 changes.
@@ -127,7 +117,7 @@ static void a_lost_description_renames_no_node(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = lose_occasional_smps;
-	assert_int_equal(lab_run(lab, 60, NULL, NULL), 0);
+	lab_run(lab, 60);
 	assert_true(lab->run.discoveries > 6);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_RENAMED), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 0);
@@ -144,7 +134,7 @@ static void a_description_that_stays_empty_is_accepted(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = drop_description;
-	assert_int_equal(lab_run(lab, 120, NULL, NULL), 0);
+	lab_run(lab, 120);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_RENAMED), 1);
 }
 
@@ -162,7 +152,7 @@ static void a_link_that_keeps_flapping_causes_fewer_discoveries(void **state)
 
 	lab->before_sweep = flap_link_often;
 	lab->run.settings.interval_us = 1000000;
-	assert_int_equal(lab_run(lab, 1800, NULL, NULL), 0);
+	lab_run(lab, 1800);
 	/* Half an hour: some at once, then two a minute. */
 	assert_in_range(lab->run.discoveries, 30, 80);
 	assert_true(lab_events_of(lab, EVENT_LINK_DOWN) > 10);
@@ -179,16 +169,15 @@ static void fail_own_link(struct lab *lab)
 /* The cause is at this host, not in twenty nodes. */
 static void an_isolated_collector_reports_it_once(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = fail_own_link;
-	assert_int_equal(lab_run(lab, 4, &report, NULL), 0);
+	lab_run(lab, 4);
 	/* Three times 250 ms. */
-	assert_true(report.sweep_us < 900000);
+	assert_true(lab->report.sweep_us < 900000);
 	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_SILENT), 1);
 	lab->sweeps = 4;
-	assert_int_equal(lab_run(lab, 6, NULL, NULL), 0);
+	lab_run(lab, 6);
 	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_ANSWERS), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 0);
@@ -206,10 +195,10 @@ static void link_down_and_link_up_are_events(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = toggle_link;
-	lab_run(lab, 16, NULL, NULL);
+	lab_run(lab, 16);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_DOWN);
-	lab_run(lab, 16, NULL, NULL);
+	lab_run(lab, 16);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_UP), 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_OK);
@@ -227,13 +216,13 @@ static void hints_of_a_change_cause_a_discovery(void **state)
 {
 	struct lab *lab = *state;
 
-	lab_run(lab, 59, NULL, NULL);
+	lab_run(lab, 59);
 	assert_int_equal(lab->run.discoveries, 1);
-	lab_run(lab, 59 * 3, NULL, NULL);
+	lab_run(lab, 59 * 3);
 	assert_int_equal(lab->run.discoveries, 1 + 1 + 2);
 	lab->sweeps = 0;
 	lab->before_sweep = retrain_once;
-	lab_run(lab, 30, NULL, NULL);
+	lab_run(lab, 30);
 	assert_int_equal(lab->run.discoveries, 4 + 2);
 }
 
@@ -248,12 +237,12 @@ static void a_verified_link_costs_two_smps(void **state)
 	struct lab *lab = *state;
 	unsigned smps, by_path;
 
-	lab_run(lab, 30, NULL, NULL);
+	lab_run(lab, 30);
 	smps = lab->run.smps_by_lid;
 	assert_int_equal(lab->run.smps_by_path, 0);
 	lab->run.smps_by_lid = 0;
 	lab->before_sweep = flap_link;
-	lab_run(lab, 30, NULL, NULL);
+	lab_run(lab, 30);
 	by_path = lab->run.smps_by_path;
 	/* Links are not verified before the first sweep of a run, nor after its last one. */
 	assert_in_range(by_path, 27, 30);
@@ -277,7 +266,7 @@ static void swapped_cables_are_detected_at_once(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = swap_cables;
-	lab_run(lab, 8, NULL, NULL);
+	lab_run(lab, 8);
 	assert_int_equal(lab->run.discoveries, 2);
 	assert_true(lab_events_of(lab, EVENT_PEER_CHANGED) > 0);
 }
@@ -296,7 +285,7 @@ static void a_hint_after_hours_causes_a_discovery_at_once(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = take_link_down_after_hours;
-	lab_run(lab, 632, NULL, NULL);
+	lab_run(lab, 632);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 }
 
@@ -313,26 +302,24 @@ static void a_persistent_hint_costs_little_and_delays_no_change(void **state)
 
 	lab->agents[0].state_change = true;
 	lab->before_sweep = take_link_down_late;
-	lab_run(lab, 190, NULL, NULL);
+	lab_run(lab, 190);
 	assert_true(lab->run.discoveries < 15);
-	lab_run(lab, 24, NULL, NULL);
+	lab_run(lab, 24);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 }
 
 static void discovery_that_fails_leaves_the_last_topology(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
-	struct error err = { 0 };
 
 	lab->run.discovery_fails = true;
-	assert_int_equal(lab_run(lab, 1, NULL, &err), ERR_UNAVAILABLE);
-	assert_string_equal(err.text, "discovery crashed");
+	assert_int_equal(lab_try(lab, 1), ERR_UNAVAILABLE);
+	assert_string_equal(lab->err.text, "discovery crashed");
 	lab->run.discovery_fails = false;
-	lab_run(lab, 1, NULL, NULL);
+	lab_run(lab, 1);
 	lab->run.discovery_fails = true;
-	assert_int_equal(lab_run(lab, 3, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 3);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) >= 1);
 }
 
@@ -347,7 +334,7 @@ static void discovery_that_keeps_failing_is_retried_less_often(void **state)
 	struct lab *lab = *state;
 
 	lab->before_sweep = fail_discovery;
-	lab_run(lab, 360, NULL, NULL);
+	lab_run(lab, 360);
 	/* In an hour: after five seconds, then twice as long each time until it is ten minutes. */
 	assert_in_range(lab_events_of(lab, EVENT_DISCOVERY_FAILED), 7, 13);
 }
@@ -360,15 +347,14 @@ static void pull_own_cable(struct lab *lab)
 /* What cannot be reached from here is not removed. */
 static void the_topology_behind_a_failed_local_port_is_kept(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = pull_own_cable;
-	lab_run(lab, 50, &report, NULL);
+	lab_run(lab, 50);
 	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) > 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
-	assert_int_equal(report.nodes, LAB_NODES);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab->report.nodes, LAB_NODES);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 }
 
 static void lose_discovery_smp(struct lab *lab)
@@ -382,12 +368,11 @@ static void lose_discovery_smp(struct lab *lab)
 /* One lost SMP hides all ports of a switch: discovery is repeated soon, not after ten minutes. */
 static void nodes_missed_by_a_discovery_are_discovered_again(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = lose_discovery_smp;
-	lab_run(lab, 8, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 8);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	/* The first one, the one that lost it, and the one that found it again. */
 	assert_int_equal(lab->run.discoveries, 3);
 	assert_true(lab_check(lab) > 0);
@@ -403,14 +388,13 @@ static void hide_half_the_fabric(struct lab *lab)
 
 static void a_smaller_fabric_is_accepted_after_three_discoveries(void **state)
 {
-	struct collector_report report;
 	struct lab *lab = *state;
 
 	lab->before_sweep = hide_half_the_fabric;
-	lab_run(lab, 20, &report, NULL);
+	lab_run(lab, 20);
 	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 2);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), LAB_HOSTS - 1);
-	assert_int_equal(report.nodes, LAB_NODES - LAB_HOSTS + 1);
+	assert_int_equal(lab->report.nodes, LAB_NODES - LAB_HOSTS + 1);
 	lab_check(lab);
 }
 

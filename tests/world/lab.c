@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tests/world/lab.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -274,13 +270,17 @@ int lab_teardown(void **state)
 	return 0;
 }
 
-int lab_run(struct lab *lab, uint64_t sweeps, struct collector_report *ret, struct error *err)
+int lab_try(struct lab *lab, uint64_t sweeps)
 {
-	struct collector_report report;
-
 	lab->run.settings.count = sweeps;
 	lab->run.wire.directed_smps = lab->run.lid_smps_lost;
 	lab->generation = 0;
 	lab_apply(lab);
-	return collector_run(&lab->run.settings, &lab->run.wire, &lab->run.clock, &lab->sink, ret ? ret : &report, err);
+	return collector_run(&lab->run.settings, &lab->run.wire, &lab->run.clock, &lab->sink, &lab->report, &lab->err);
+}
+
+void lab_run(struct lab *lab, uint64_t sweeps)
+{
+	if (lab_try(lab, sweeps) < 0)
+		fail_msg("%s", lab->err.text);
 }

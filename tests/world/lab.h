@@ -8,10 +8,16 @@
 #ifndef IBWIRE_TESTS_WORLD_LAB_H
 #define IBWIRE_TESTS_WORLD_LAB_H
 
+/* What cmocka.h needs; tests get it from here. */
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cmocka.h>
+
+#include "base/err.h"
 #include "base/text.h"
 #include "collector/sink.h"
 #include "tests/world/agents.h"
@@ -79,6 +85,8 @@ struct lab {
 	/* Called once, with the n-th MAD from now; 0: never. */
 	void (*act)(struct lab *lab);
 	unsigned act_after;
+	struct collector_report report; /* of the last run */
+	struct error err;
 	/* The store. */
 	struct sink sink;
 	bool store_fails, store_taken;
@@ -101,8 +109,9 @@ void lab_destroy(struct lab *lab);
 int lab_setup(void **state);
 int lab_teardown(void **state);
 
-/* lab_run - run the collector. Return: as collector_run(). */
-int lab_run(struct lab *lab, uint64_t sweeps, struct collector_report *ret, struct error *err);
+/* lab_run - run the collector, which must succeed; lab_try - it may fail. Both set `report` and `err`. */
+void lab_run(struct lab *lab, uint64_t sweeps);
+int lab_try(struct lab *lab, uint64_t sweeps);
 
 /* lab_apply - links, LIDs and GUIDs as the test has set them; lab_run() and the callbacks do that. */
 void lab_apply(struct lab *lab);

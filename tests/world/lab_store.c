@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The store of lab.h: what the collector stores, compared with the counters of the ports. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
