@@ -19,7 +19,7 @@
 
 #define DEADLINE_US (300 * US_PER_MS)
 
-/* Stands still but where a test sets it: a helper that a busy machine starts slowly is not late by that. */
+/* Set by the tests, so that a busy machine makes no helper late. */
 static int64_t still_us;
 
 static int64_t still(void *ctx)
@@ -70,20 +70,20 @@ static void a_helper_that_hangs_is_stopped_at_its_deadline(void **state)
 	assert_non_null(strstr(err.text, "so far"));
 }
 
-/* Sweeps go on beside it: a step is short, however fast it writes. */
-static void a_helper_that_never_stops_talking_holds_nobody_up(void **state)
+/* Sweeps run at the same time. */
+static void endless_output_of_a_helper_delays_no_step(void **state)
 {
 	struct error err;
 
 	(void)state;
-	/* What a busy machine does to some of them is not meant; one that never comes back is. */
+	/* Some steps may be slow on a busy machine; a step must return. */
 	alarm(100);
 	assert_in_range(run_until("exec cat /dev/zero >&2", "", 20, &err), 0, 9);
 	alarm(0);
 	assert_non_null(strstr(err.text, "deadline"));
 }
 
-static void a_helper_that_crashes_says_so_with_its_last_word(void **state)
+static void a_crash_is_reported_with_the_last_message(void **state)
 {
 	struct error err;
 
@@ -93,7 +93,7 @@ static void a_helper_that_crashes_says_so_with_its_last_word(void **state)
 	assert_non_null(strstr(err.text, "a word"));
 }
 
-static void records_that_are_cut_off_are_no_fabric(void **state)
+static void incomplete_records_are_rejected(void **state)
 {
 	struct error err;
 
@@ -102,7 +102,7 @@ static void records_that_are_cut_off_are_no_fabric(void **state)
 	assert_non_null(strstr(err.text, "invalid records"));
 }
 
-/* Records, and then @rest: they are there before the helper's own end. Return: whether it ended well, by this clock. */
+/* A helper that writes records, and then runs @rest. Return: whether it succeeded. */
 static bool run_to_result(const struct clock *clock, const char *rest)
 {
 	char script[300];
@@ -129,12 +129,12 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	return succeeded;
 }
 
-static void a_helper_that_closed_its_output_and_does_not_end_is_killed(void **state)
+static void a_helper_that_does_not_exit_after_its_output_is_killed(void **state)
 {
 	(void)state;
-	/* At its own end, with status 0, it would count as good. */
+	/* Without a kill its status would be 0. */
 	assert_false(run_to_result(clock_system(), "exec >&-; exec sleep 50"));
-	/* On a clock that stands still the time to end is unlimited. */
+	/* Without time limit. */
 	assert_false(run_to_result(&still_clock, "exec >&-; exit 3"));
 	assert_true(run_to_result(&still_clock, "exec >&-; exit 0"));
 	assert_true(run_to_result(&still_clock, "exit 0"));
@@ -144,10 +144,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_helper_that_hangs_is_stopped_at_its_deadline),
-		cmocka_unit_test(a_helper_that_never_stops_talking_holds_nobody_up),
-		cmocka_unit_test(a_helper_that_crashes_says_so_with_its_last_word),
-		cmocka_unit_test(a_helper_that_closed_its_output_and_does_not_end_is_killed),
-		cmocka_unit_test(records_that_are_cut_off_are_no_fabric),
+		cmocka_unit_test(endless_output_of_a_helper_delays_no_step),
+		cmocka_unit_test(a_crash_is_reported_with_the_last_message),
+		cmocka_unit_test(a_helper_that_does_not_exit_after_its_output_is_killed),
+		cmocka_unit_test(incomplete_records_are_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
