@@ -41,9 +41,9 @@ void details_done(struct details *details)
 	*details = (struct details){ 0 };
 }
 
-void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, struct error *err)
+void details_begin(struct details *details, struct engine *engine, struct node_memory *memory, struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	size_t share = fabric->port_count / MOVED_SHARE;
 
 	details->engine = engine;

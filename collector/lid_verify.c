@@ -174,10 +174,10 @@ static int query_each(struct lid_verify *verify, bool all, struct error *err)
 	return code < 0 ? code : 0;
 }
 
-int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
-		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err)
+int lid_verify_run(struct engine *engine, struct node_memory *memory, struct sweep_result *result, bool all,
+		   uint32_t *ret_moved, struct error *err)
 {
-	struct lid_verify verify = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
+	struct lid_verify verify = { .engine = engine, .fabric = memory->fabric, .memory = memory, .result = result };
 	int code;
 
 	*ret_moved = 0;

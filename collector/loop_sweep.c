@@ -74,8 +74,8 @@ static bool lids_suspect(struct collector *collector)
 static int check_lids(struct collector *collector, struct error *err)
 {
 	uint32_t moved;
-	int code = lid_verify_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->result,
-				  lids_suspect(collector), &moved, err);
+	int code = lid_verify_run(collector->engine, &collector->memory, &collector->result, lids_suspect(collector), &moved,
+				  err);
 
 	if (code == 0 && moved) {
 		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
@@ -308,8 +308,8 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sweep_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->probe,
-			 &collector->details, &settings, &collector->result, err);
+	code = sweep_run(collector->engine, &collector->memory, &collector->probe, &collector->details,
+			  &settings, &collector->result, err);
 	if (!collector->result.cut)
 		collector->cut_us = 0;
 	else if (!collector->cut_us)
@@ -365,8 +365,8 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	}
 	set_limits(collector, collector->settings->routes_window);
 	engine_stop_when(collector->engine, stop_requested);
-	code = route_read_run(&collector->routes, collector->engine, sweep->fabric, &collector->memory,
-			      sweep->generation, &limits, now_us, sweep->wall_us, &collector->events, err);
+	code = route_read_run(&collector->routes, collector->engine, &collector->memory, &limits, now_us,
+			      sweep->wall_us, &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
 	set_limits(collector, 0);
 	return code;
@@ -380,9 +380,8 @@ static int query_sms(struct collector *collector, const struct sweep *sweep, str
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sm_monitor_run(&collector->sm_monitor, collector->engine, sweep->fabric, &collector->memory,
-			      sweep->generation, &collector->result.sm, now_us, deadline_us, sweep->wall_us,
-			      &collector->events, err);
+	code = sm_monitor_run(&collector->sm_monitor, collector->engine, &collector->memory, &collector->result.sm,
+			      now_us, deadline_us, sweep->wall_us, &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
 	collector->result.sm_masters = collector->sm_monitor.masters;
 	return code;
@@ -398,7 +397,7 @@ static void add_events(struct collector *collector, const struct sweep *sweep)
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, events, sweep->wall_us, result,
 							 collector->settings->interval_us);
 	collector->sweep_events.busy = collector->topology.running || collector->throttle.on;
-	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
+	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, result,
 			    &collector->memory);
 	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, &collector->memory,
 			  result);
@@ -428,7 +427,7 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 		code = query_sms(collector, &sweep, err);
 	if (code < 0)
 		return code;
-	link_verify_select(&collector->verify, fabric, &collector->memory, &collector->result);
+	link_verify_select(&collector->verify, &collector->memory, &collector->result);
 	add_events(collector, &sweep);
 	throttle(collector, sweep.wall_us);
 	code = findings(collector, &sweep, err);

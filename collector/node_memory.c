@@ -102,6 +102,7 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 	free(memory->node_of);
 	free(memory->paths);
 	memory->fabric = fabric;
+	memory->generation++;
 	memory->node_of = node_of;
 	memory->paths = paths;
 	return 0;

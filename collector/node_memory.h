@@ -69,6 +69,7 @@ struct node_memory {
 	size_t port_count, port_capacity;
 	struct map by_guid;
 	const struct fabric *fabric; /* the current one, whose indices are used below and by all functions (borrowed) */
+	uint64_t generation;     /* incremented with each change of `fabric` */
 	uint32_t *node_of;       /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
 	bool directed;           /* SMPs are routed along paths, not by LID */

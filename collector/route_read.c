@@ -181,13 +181,13 @@ static void request_all(struct route_read *read)
 }
 
 /* After a change of topology, request all tables: at once, and again a minute later. */
-static void schedule_all(struct route_read *read, uint64_t generation)
+static void schedule_all(struct route_read *read)
 {
 	bool rested = !read->marked_us || read->now_us - read->marked_us >= ROUTE_READ_AGAIN_US, last;
 
-	if (generation != read->generation)
+	if (read->memory->generation != read->generation)
 		read->changed_us = read->now_us;
-	read->generation = generation;
+	read->generation = read->memory->generation;
 	if (!read->changed_us)
 		return;
 	last = read->now_us - read->changed_us >= ROUTE_READ_AGAIN_US;
@@ -406,10 +406,11 @@ static int list_blocks(struct route_read *read, size_t max)
 	return 0;
 }
 
-int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct route_read_limits *limits,
-		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err)
+int route_read_run(struct route_read *read, struct engine *engine, struct node_memory *memory,
+		   const struct route_read_limits *limits, int64_t now_us, int64_t wall_us, struct events *events,
+		   struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	uint64_t queried;
 	int code;
 
@@ -428,7 +429,7 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	/* The first turn is arbitrary, so consecutive single sweeps cover all switches. */
 	if (read->sweep == 1 && fabric->node_count)
 		read->next_due = read->next_queried = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
-	schedule_all(read, generation);
+	schedule_all(read);
 	schedule_periodic(read, limits->blocks_per_s);
 	expand_requests(read);
 	queried = query_some(read, true, limits->smps);

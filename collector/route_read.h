@@ -98,18 +98,18 @@ int route_read_request(struct route_read *read, uint64_t node_guid, struct error
 
 /*
  * route_read_run - read the tables that are due
- * @engine:      idle; used by this call alone
- * @memory:      indexed by @fabric; LinearFDBTop, unresponsive and locked switches
- * @generation:  of @fabric: when it increases, all tables are read again
- * @now_us:      CLOCK_BOOTTIME
+ * @engine:  idle; used by this call alone
+ * @memory:  LinearFDBTop, unresponsive and locked switches; all tables are read again after a change of
+ *           its fabric
+ * @now_us:  CLOCK_BOOTTIME
  * @wall_us, @events:  EVENT_ROUTES_CHANGED of changed tables
  *
  * Afterwards read->blocks lists changed blocks that are not stored yet.
  * Return: 0, also if it was cut; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
-int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct route_read_limits *limits,
-		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err);
+int route_read_run(struct route_read *read, struct engine *engine, struct node_memory *memory,
+		   const struct route_read_limits *limits, int64_t now_us, int64_t wall_us, struct events *events,
+		   struct error *err);
 
 /* route_read_skip - a sweep without a run: no table changed in it. */
 void route_read_skip(struct route_read *read);

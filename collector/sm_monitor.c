@@ -112,11 +112,11 @@ static void on_sm_info(void *ctx, const struct request *request, const struct re
 		sm_state_read(sm, response->mad);
 }
 
-static int query(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		 struct node_memory *memory, size_t at, struct error *err)
+static int query(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory, size_t at,
+		 struct error *err)
 {
 	struct sm_port *sm_port = &monitor->sm_ports[at];
-	const struct port *port = &fabric->ports[sm_port->port];
+	const struct port *port = &memory->fabric->ports[sm_port->port];
 	const struct node_entry *node = node_memory_node(memory, port->node);
 	/* A node without an SM need not respond. */
 	struct request request = { .attribute = SMP_SM_INFO, .tag = (uint32_t)at, .once = !sm_port->now.known,
@@ -131,8 +131,8 @@ static int query(struct sm_monitor *monitor, struct engine *engine, const struct
 }
 
 /* Query those whose turn it is, and all masters. */
-static int query_round(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		       struct node_memory *memory, struct error *err)
+static int query_round(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory,
+		       struct error *err)
 {
 	size_t count = monitor->count, i;
 	int code = 0;
@@ -141,7 +141,7 @@ static int query_round(struct sm_monitor *monitor, struct engine *engine, const 
 		size_t at = (monitor->next + i) % count;
 
 		if (i < SM_MONITOR_PORTS || is_master(&monitor->sm_ports[at].now))
-			code = query(monitor, engine, fabric, memory, at, err);
+			code = query(monitor, engine, memory, at, err);
 	}
 	monitor->next = count ? (monitor->next + SM_MONITOR_PORTS) % count : 0;
 	return code;
@@ -201,19 +201,19 @@ static void add_events(struct sm_monitor *monitor, const struct fabric *fabric, 
 	monitor->queried = true;
 }
 
-int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct sm_state *master, int64_t now_us,
-		   int64_t deadline_us, int64_t wall_us, struct events *events, struct error *err)
+int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory,
+		   const struct sm_state *master, int64_t now_us, int64_t deadline_us, int64_t wall_us,
+		   struct events *events, struct error *err)
 {
 	bool due = !monitor->queried_us || now_us - monitor->queried_us >= SM_MONITOR_US || monitor->masters > 1;
 	int code;
 
-	if (!monitor->listed || monitor->generation != generation) {
+	if (!monitor->listed || monitor->generation != memory->generation) {
 		monitor->listed = false;
-		code = list_ports(monitor, fabric, err);
+		code = list_ports(monitor, memory->fabric, err);
 		if (code < 0)
 			return code;
-		monitor->generation = generation;
+		monitor->generation = memory->generation;
 		monitor->listed = due = true;
 	}
 	due = due || (master->known && master->guid != monitor->master_guid);
@@ -222,10 +222,10 @@ int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const stru
 	if (!due)
 		return 0;
 	monitor->queried_us = now_us;
-	code = engine_finish(engine, query_round(monitor, engine, fabric, memory, err), deadline_us, err);
+	code = engine_finish(engine, query_round(monitor, engine, memory, err), deadline_us, err);
 	if (code < 0)
 		return code;
 	monitor->masters = count_masters(monitor, master);
-	add_events(monitor, fabric, master, wall_us, events);
+	add_events(monitor, memory->fabric, master, wall_us, events);
 	return 0;
 }

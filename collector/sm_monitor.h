@@ -22,7 +22,6 @@
 struct engine;
 struct error;
 struct events;
-struct fabric;
 struct node_memory;
 
 /* Interval between queries without a change. */
@@ -58,8 +57,7 @@ void sm_state_read(struct sm_state *sm, const uint8_t mad[MAD_SIZE]);
 /*
  * sm_monitor_run - query all SMs when it is due
  * @engine:       idle; used by this call alone
- * @memory:       indexed by @fabric; unresponsive and locked nodes are not queried
- * @generation:   of @fabric: when it increases, SMs are located again
+ * @memory:       unresponsive and locked nodes are not queried; SMs are located after a change of its fabric
  * @master:       the master that this sweep found
  * @now_us:       CLOCK_BOOTTIME
  * @deadline_us:  CLOCK_BOOTTIME at which it is cut, and the former state remains; 0: never
@@ -69,8 +67,8 @@ void sm_state_read(struct sm_state *sm, const uint8_t mad[MAD_SIZE]);
  * Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask bit 1, MasterSMLID), 14.2.5.13 and 14.4.1
  * (SMInfo).
  */
-int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct sm_state *master, int64_t now_us,
-		   int64_t deadline_us, int64_t wall_us, struct events *events, struct error *err);
+int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory,
+		   const struct sm_state *master, int64_t now_us, int64_t deadline_us, int64_t wall_us,
+		   struct events *events, struct error *err);
 
 #endif

@@ -264,7 +264,7 @@ static void mark_unfinished(struct sweep_state *state)
 /* After a cut sweep: SMPs that detect changes would never be sent if they came last. */
 static int query_after_cut(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
-	int code = topology_probe_submit(probe, state->engine, state->fabric, state->memory, err);
+	int code = topology_probe_submit(probe, state->engine, state->memory, err);
 
 	code = engine_finish(state->engine, code, state->settings->deadline_us, err);
 	if (code >= 0)
@@ -278,7 +278,7 @@ static int query_all(struct sweep_state *state, struct topology_probe *probe, st
 
 	if (code == 0)
 		code = details_submit_turn(state->details, state->settings->switches_only);
-	return code ? code : topology_probe_submit(probe, state->engine, state->fabric, state->memory, err);
+	return code ? code : topology_probe_submit(probe, state->engine, state->memory, err);
 }
 
 static int query_and_wait(struct sweep_state *state, struct topology_probe *probe, struct error *err)
@@ -293,7 +293,7 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 		if (node_memory_route_smp_to_lid(state->memory, settings->sm_lid, &sm_info))
 			sweep_submit(state, &sm_info);
 	}
-	details_begin(state->details, state->engine, state->fabric, state->memory, err);
+	details_begin(state->details, state->engine, state->memory, err);
 	engine_finish_nodes(state->engine, state->oldest_first);
 	/* In every third sweep, and in a different third of each turn of detail queries. */
 	probe_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
@@ -304,10 +304,10 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 	return code < 0 ? code : state->code;
 }
 
-int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
-	      struct topology_probe *probe, struct details *details, const struct sweep_settings *settings,
-	      struct sweep_result *result, struct error *err)
+int sweep_run(struct engine *engine, struct node_memory *memory, struct topology_probe *probe, struct details *details,
+	      const struct sweep_settings *settings, struct sweep_result *result, struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	struct sweep_state state = {
 		.engine = engine, .fabric = fabric, .memory = memory, .details = details, .settings = settings,
 		.result = result, .err = err,

@@ -263,8 +263,9 @@ static void report_nodes(struct sweep_events *state, struct events *events, int6
 }
 
 void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
-			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
+			 const struct sweep_result *result, struct node_memory *memory)
 {
+	const struct fabric *fabric = memory->fabric;
 	struct events pending = { 0 };
 	size_t cleared_before, i;
 

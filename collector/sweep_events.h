@@ -16,7 +16,6 @@
 #include "collector/sink.h"
 
 struct events;
-struct fabric;
 struct node_memory;
 struct sweep_result;
 
@@ -42,10 +41,10 @@ struct sweep_events {
 /*
  * sweep_events_report - add the events of one sweep
  * @now_us, @wall_us:  CLOCK_BOOTTIME and the wall clock at its start
- * @memory:            indexed by @fabric; remembers what was reported
+ * @memory:            contains what was reported
  */
 void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
-			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory);
+			 const struct sweep_result *result, struct node_memory *memory);
 
 /* A zeroed struct is the initial state. */
 struct loop_events {

@@ -134,9 +134,10 @@ static int submit(struct topology_probe *probe, struct engine *engine, uint32_t 
 	return engine_submit(engine, &request, err);
 }
 
-int topology_probe_submit(struct topology_probe *probe, struct engine *engine, const struct fabric *fabric,
-			  struct node_memory *memory, struct error *err)
+int topology_probe_submit(struct topology_probe *probe, struct engine *engine, struct node_memory *memory,
+			  struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	uint32_t count = (uint32_t)fabric->port_count, tenth = count / TOPOLOGY_PROBE_SWEEPS + 1, i, step, end;
 	int code = 0;
 
@@ -216,12 +217,11 @@ static void add_suspect(struct link_verify *verify, uint32_t port)
 	verify->ports[verify->count++] = port;
 }
 
-void link_verify_select(struct link_verify *verify, const struct fabric *fabric, struct node_memory *memory,
-			const struct sweep_result *result)
+void link_verify_select(struct link_verify *verify, struct node_memory *memory, const struct sweep_result *result)
 {
 	size_t i;
 
-	verify->fabric = fabric;
+	verify->fabric = memory->fabric;
 	verify->memory = memory;
 	verify->changed = false;
 	verify->count = 0;

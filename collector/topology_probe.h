@@ -48,12 +48,12 @@ struct topology_probe {
 /*
  * topology_probe_submit - queue the SMPs of one sweep
  * @probe:   initially zeroed; must be valid until engine_run() has returned
- * @memory:  indexed by @fabric; the result of each node's SMPs is recorded
+ * @memory:  the result of each node's SMPs is recorded
  *
  * Return: 0 or ERR_NOMEM.
  */
-int topology_probe_submit(struct topology_probe *probe, struct engine *engine, const struct fabric *fabric,
-			  struct node_memory *memory, struct error *err);
+int topology_probe_submit(struct topology_probe *probe, struct engine *engine, struct node_memory *memory,
+			  struct error *err);
 
 /* topology_probe_cost - average number of SMPs per sweep. */
 uint64_t topology_probe_cost(const struct fabric *fabric);
@@ -80,11 +80,10 @@ struct link_verify {
  * link_verify_select - select the links that a sweep indicates as changed
  * @verify:  overwritten; `changed` if there are too many, a switch is unresponsive, or neither end
  *           is a switch port
- * @memory:  indexed by @fabric, before sweep_commit()
+ * @memory:  before sweep_commit()
  * @result:  of the current sweep
  */
-void link_verify_select(struct link_verify *verify, const struct fabric *fabric, struct node_memory *memory,
-			const struct sweep_result *result);
+void link_verify_select(struct link_verify *verify, struct node_memory *memory, const struct sweep_result *result);
 
 /*
  * link_verify_run - query the selected links, unless a change is already known

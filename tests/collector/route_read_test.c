@@ -26,7 +26,7 @@ struct bed {
 	struct route_read read;
 	struct events events;
 	struct routes stored;
-	uint64_t generation, smps_per_sweep, blocks_per_sweep;
+	uint64_t smps_per_sweep, blocks_per_sweep;
 	double blocks_per_s;
 };
 
@@ -71,7 +71,7 @@ static void bed_init(struct bed *bed, uint64_t seed)
 
 	assert_int_equal(virtual_create(build(), SWEEP_US, seed, &world, NULL), 0);
 	*bed = (struct bed){ .run = malloc(sizeof(*bed->run)), .agents = world->agents, .fabric = world->built,
-			     .generation = 1, .smps_per_sweep = 1000000, .read.interval_us = 600 * US_PER_S };
+			     .smps_per_sweep = 1000000, .read.interval_us = 600 * US_PER_S };
 	assert_non_null(bed->run);
 	world_run_init(bed->run, world);
 	bed->run->loss = 0;
@@ -125,8 +125,8 @@ static unsigned bed_sweep(struct bed *bed)
 
 	for (i = 0; i < SWITCHES; i++)
 		before += bed->agents[i].table_queries;
-	assert_int_equal(route_read_run(&bed->read, bed->engine, bed->fabric, &bed->memory, bed->generation, &limits,
-					began_us, began_us, &bed->events, NULL), 0);
+	assert_int_equal(route_read_run(&bed->read, bed->engine, &bed->memory, &limits, began_us, began_us,
+					&bed->events, NULL), 0);
 	for (i = 0; i < SWITCHES; i++)
 		after += bed->agents[i].table_queries;
 	assert_true(bed->run->now_us - began_us < US_PER_S);
@@ -249,11 +249,11 @@ static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
 	bed_init(&bed, 2);
 	for (i = 0; i < 20; i++)
 		bed_sweep(&bed);
-	bed.generation++;
+	bed.memory.generation++;
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
 	/* A flapping link: another topology in each sweep, for ten minutes. */
 	for (i = 0; i < 60; i++) {
-		bed.generation++;
+		bed.memory.generation++;
 		total += bed_sweep(&bed);
 	}
 	assert_in_range(total, 9 * SWITCHES * BLOCKS, 12 * SWITCHES * BLOCKS);
@@ -353,7 +353,7 @@ static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 		bed_sweep(&bed);
 	for (i = 0; i <= ROUTE_READ_EVENTS; i++)
 		table(&bed, i)[5] ^= 3;
-	bed.generation++;
+	bed.memory.generation++;
 	bed_sweep(&bed);
 	assert_int_equal(bed_known_tables(&bed), SWITCHES);
 	assert_int_equal(bed.events.count, 1);
@@ -375,7 +375,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	bed.agents[8].rejected_smp = SMP_LINEAR_FORWARDING_TABLE;
 	table(&bed, 7)[100] ^= 1;
 	table(&bed, 8)[100] ^= 1;
-	bed.generation++;
+	bed.memory.generation++;
 	for (i = 0; i < 60; i++)
 		bed_sweep(&bed);
 	assert_true(!bed_is_known(&bed, 7) && !bed_is_known(&bed, 8));
@@ -397,7 +397,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	before = bed.agents[3].table_queries + bed.agents[5].table_queries;
 	node_memory_node(&bed.memory, 3)->unresponsive_sweeps = 1;
 	node_memory_node(&bed.memory, 5)->locked = true;
-	bed.generation++;
+	bed.memory.generation++;
 	for (i = 0; i < 20; i++)
 		bed_sweep(&bed);
 	assert_int_equal(bed.agents[3].table_queries + bed.agents[5].table_queries, before);
