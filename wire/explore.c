@@ -35,21 +35,14 @@ struct query {
 	uint32_t request_node;
 	unsigned attempt;
 	uint64_t mkey;
-	const struct path *path;
-	struct query *next; /* next of the deferred queries */
-};
-
-/* A path of queries; it exists until the end. */
-struct route {
 	struct path path;
-	struct route *next;
+	struct query *next; /* next of the deferred queries */
 };
 
 struct explore {
 	const struct explore_settings *settings;
 	struct engine *engine;
 	struct survey survey;
-	struct route *routes;
 	struct query *deferred; /* to be sent a last time after all others */
 	uint32_t request_nodes;            /* number of request nodes in use */
 	/* M_Keys for unknown nodes: the most frequent one, at each retry the next one. */
@@ -79,7 +72,7 @@ static int submit(struct query *query)
 		.mgmt_class = CLASS_SUBN_DIRECTED,
 		.attribute = attributes[query->kind],
 		.modifier = by_port ? query->num : 0,
-		.path = query->path,
+		.path = &query->path,
 		.mkey = query->mkey,
 		/* Without any response the first timeout is short, and the last one long. */
 		.once = query->attempt < explore->settings->retries,
@@ -135,21 +128,6 @@ static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 	return num && (survey->nodes[index].info.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
 }
 
-/* Allocate a path that extends another one. Return: NULL: no memory, explore->code is set. */
-static struct path *add_route(struct explore *explore, const struct path *from)
-{
-	struct route *route = malloc(sizeof(*route));
-
-	if (!route) {
-		explore->code = err_nomem(explore->err);
-		return NULL;
-	}
-	route->path = *from;
-	route->next = explore->routes;
-	explore->routes = route;
-	return &route->path;
-}
-
 /*
  * Query the node behind a port. The query has a request node of its own, which becomes that of the
  * responding node: an unresponsive neighbor delays neither the queries of the switch nor other
@@ -159,7 +137,6 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 {
 	struct survey_node *node = &explore->survey.nodes[index];
 	struct query query = { .kind = QUERY_PROBE, .node = index, .num = num, .mkey = explore->mkeys[0] };
-	struct path *path;
 
 	node->ports[num].probed = true;
 	if (node->path.hops == PATH_HOPS_MAX) {
@@ -167,11 +144,8 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 			    node->info.guid, PATH_HOPS_MAX);
 		return;
 	}
-	path = add_route(explore, &node->path);
-	if (!path)
-		return;
-	path->ports[path->hops++] = num;
-	query.path = path;
+	query.path = node->path;
+	query.path.ports[query.path.hops++] = num;
 	query.request_node = explore->request_nodes++;
 	start_query(explore, &query);
 }
@@ -218,7 +192,7 @@ static void handle_node_info(struct explore *explore, const struct query *query,
 	struct smp_node info = smp_read_node(mad + SMP_DATA_OFFSET);
 	bool is_new;
 	uint32_t found;
-	int code = survey_add(&explore->survey, &info, query->path, query->request_node, &found, &is_new,
+	int code = survey_add(&explore->survey, &info, &query->path, query->request_node, &found, &is_new,
 			       explore->err);
 
 	if (code < 0)
@@ -235,8 +209,8 @@ static void handle_node_info(struct explore *explore, const struct query *query,
 		probe_links(explore, found);
 	}
 	if (is_new) {
-		if (query->path->hops > explore->hops)
-			explore->hops = query->path->hops;
+		if (query->path.hops > explore->hops)
+			explore->hops = query->path.hops;
 		query_new_node(explore, found, info.port, query);
 	} else if (info.type != NODE_SWITCH && !explore->survey.nodes[found].ports[info.port].known) {
 		query_node(explore, QUERY_PORT_INFO, found, info.port, query);
@@ -378,8 +352,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	struct engine_settings limits = { .window = settings->max_smps, .per_node = settings->per_node,
 					  .timeout_ms = settings->timeout_ms };
 	struct explore explore = { .settings = settings, .err = err };
-	const struct path here = { 0 };
-	struct query own = { .kind = QUERY_OWN, .path = &here };
+	struct query own = { .kind = QUERY_OWN };
 	size_t different;
 	int code = engine_create(transport, clock, &limits, &explore.engine, err);
 
@@ -411,12 +384,6 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		code = EXPLORE_OPEN;
 	explicit_bzero(explore.mkeys, sizeof(explore.mkeys));
 	engine_destroy(explore.engine);
-	while (explore.routes) {
-		struct route *route = explore.routes;
-
-		explore.routes = route->next;
-		free(route);
-	}
 	survey_done(&explore.survey);
 	return code;
 }
