@@ -78,7 +78,7 @@ static bool is_at_lid(const struct lid_verify *verify, const struct port *port, 
 	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad))
 		return true;
 	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
-	return info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
+	return info.node.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
 }
 
 /*

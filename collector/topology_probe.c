@@ -259,7 +259,7 @@ static void on_verify_peer(void *ctx, const struct request *request, const struc
 		return;
 	}
 	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
-	if (info.guid != verify->fabric->nodes[peer->node].guid || info.port != peer->num)
+	if (info.node.guid != verify->fabric->nodes[peer->node].guid || info.port != peer->num)
 		verify->changed = true;
 }
 

@@ -238,7 +238,7 @@ static void on_node_info(struct clear *clear, struct agent *agent, const uint8_t
 		return;
 	}
 	info = smp_read_node(mad + SMP_DATA_OFFSET);
-	if (info.guid != port->node_guid || (!port->is_switch && info.port != port->num))
+	if (info.node.guid != port->node_guid || (!port->is_switch && info.port != port->num))
 		give_up(clear, agent, CLEAR_MOVED);
 	else if (clear->writing)
 		start_clearing(clear, agent);

@@ -115,7 +115,7 @@ static void query_node(struct explore *explore, enum query_kind kind, uint32_t i
 		     const struct query *found_by)
 {
 	const struct survey_node *node = &explore->survey.nodes[index];
-	uint64_t mkey = mkey_of(explore, node->info.guid, node->ports[node->info.type == NODE_SWITCH ? 0 : num].guid);
+	uint64_t mkey = mkey_of(explore, node->node.guid, node->ports[node->node.type == NODE_SWITCH ? 0 : num].guid);
 
 	start_query(explore, &(struct query){
 		.kind = kind, .node = index, .num = num, .request_node = node->request_node, .path = found_by->path,
@@ -125,7 +125,7 @@ static void query_node(struct explore *explore, enum query_kind kind, uint32_t i
 /* A path continues through this node by this port: out of a switch, or out of this host. */
 static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 {
-	return num && (survey->nodes[index].info.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
+	return num && (survey->nodes[index].node.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
 }
 
 /*
@@ -141,7 +141,7 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 	node->ports[num].probed = true;
 	if (node->path.hops == PATH_HOPS_MAX) {
 		survey_note(&explore->survey, "0x%016" PRIx64 " is %d hops away: nodes behind it are out of reach",
-			    node->info.guid, PATH_HOPS_MAX);
+			    node->node.guid, PATH_HOPS_MAX);
 		return;
 	}
 	query.path = node->path;
@@ -166,14 +166,14 @@ static void probe_links(struct explore *explore, uint32_t index)
 {
 	unsigned num;
 
-	for (num = 1; num <= explore->survey.nodes[index].info.port_count; num++)
+	for (num = 1; num <= explore->survey.nodes[index].node.port_count; num++)
 		probe_link(explore, index, (uint8_t)num);
 }
 
 /* Query a new node; port 0 first, because its capabilities determine the speeds of the others. */
 static void query_new_node(struct explore *explore, uint32_t index, uint8_t num, const struct query *found_by)
 {
-	const struct smp_node *info = &explore->survey.nodes[index].info;
+	const struct node *info = &explore->survey.nodes[index].node;
 	unsigned i;
 
 	if (info->type == NODE_SWITCH) {
@@ -198,7 +198,7 @@ static void handle_node_info(struct explore *explore, const struct query *query,
 	if (code < 0)
 		explore->code = code;
 	if (code != 0) {
-		if (code > 0 && map_get(&explore->survey.by_guid, info.guid, &found))
+		if (code > 0 && map_get(&explore->survey.by_guid, info.node.guid, &found))
 			probe_links(explore, found);
 		return;
 	}
@@ -212,7 +212,7 @@ static void handle_node_info(struct explore *explore, const struct query *query,
 		if (query->path.hops > explore->hops)
 			explore->hops = query->path.hops;
 		query_new_node(explore, found, info.port, query);
-	} else if (info.type != NODE_SWITCH && !explore->survey.nodes[found].ports[info.port].known) {
+	} else if (info.node.type != NODE_SWITCH && !explore->survey.nodes[found].ports[info.port].known) {
 		query_node(explore, QUERY_PORT_INFO, found, info.port, query);
 	}
 }
@@ -224,7 +224,7 @@ static void handle_port_info(struct explore *explore, const struct query *query,
 
 	memcpy(port->info, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
 	port->known = true;
-	if (query->num && smp_hides_fdr10(&node->info, port->info, survey_caps(node, query->num)))
+	if (query->num && smp_hides_fdr10(&node->node, port->info, survey_caps(node, query->num)))
 		query_node(explore, QUERY_EXTENDED, query->node, query->num, query);
 	probe_link(explore, query->node, query->num);
 }

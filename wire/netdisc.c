@@ -34,13 +34,11 @@ static struct port read_port(const ibnd_port_t *from)
 
 static struct node read_node(const ibnd_node_t *from)
 {
-	struct smp_node info = smp_read_node(from->info);
-	struct node to = {
-		.guid = from->guid, .system_guid = info.system_guid, .vendor_id = info.vendor_id,
-		.device_id = info.device_id, .revision = info.revision, .type = (uint8_t)from->type,
-		.port_count = (uint8_t)from->numports,
-	};
+	struct node to = smp_read_node(from->info).node;
 
+	to.guid = from->guid;
+	to.type = (uint8_t)from->type;
+	to.port_count = (uint8_t)from->numports;
 	/* 64 bytes on the wire, not always ended by a NUL: libibnetdisc copies one byte beyond them. */
 	memcpy(to.desc, from->nodedesc, NODE_DESC_SIZE);
 	if (from->type == IB_NODE_SWITCH) {

@@ -163,10 +163,10 @@ static void check_node(const struct node *ours, ibnd_node_t *from)
 {
 	struct smp_node info = smp_read_node(from->info);
 
-	assert_true(info.guid == mad_get_field64(from->info, 0, IB_NODE_GUID_F));
+	assert_true(info.node.guid == mad_get_field64(from->info, 0, IB_NODE_GUID_F));
 	assert_true(info.port_guid == mad_get_field64(from->info, 0, IB_NODE_PORT_GUID_F));
-	assert_int_equal(info.type, get_u32(from->info, IB_NODE_TYPE_F));
-	assert_int_equal(info.port_count, get_u32(from->info, IB_NODE_NPORTS_F));
+	assert_int_equal(info.node.type, get_u32(from->info, IB_NODE_TYPE_F));
+	assert_int_equal(info.node.port_count, get_u32(from->info, IB_NODE_NPORTS_F));
 	assert_int_equal(info.port, get_u32(from->info, IB_NODE_LOCAL_PORT_F));
 	assert_true(ours->system_guid == mad_get_field64(from->info, 0, IB_NODE_SYSTEM_GUID_F));
 	assert_int_equal(ours->vendor_id, get_u32(from->info, IB_NODE_VENDORID_F));

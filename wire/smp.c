@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "fabric/counter.h"
-#include "fabric/fabric.h"
 #include "fabric/speed.h"
 
 /* Bits of PortInfo.CapabilityMask and CapabilityMask2. Source: IBA Vol 1, PortInfo; rdma-core libibmad. */
@@ -112,15 +111,17 @@ enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *c
 struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE])
 {
 	return (struct smp_node){
-		.type = info[2],
-		.port_count = info[3],
-		.system_guid = get_be64(info + 4),
-		.guid = get_be64(info + 12),
+		.node = {
+			.type = info[2],
+			.port_count = info[3],
+			.system_guid = get_be64(info + 4),
+			.guid = get_be64(info + 12),
+			.device_id = get_be16(info + 30),
+			.revision = get_be32(info + 32),
+			.vendor_id = get_be32(info + 36) & 0xffffff,
+		},
 		.port_guid = get_be64(info + 20),
-		.device_id = get_be16(info + 30),
-		.revision = get_be32(info + 32),
 		.port = info[36],
-		.vendor_id = get_be32(info + 36) & 0xffffff,
 	};
 }
 
@@ -213,7 +214,7 @@ void smp_read_port(const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DAT
 		read_extended_speeds2(info, ret);
 }
 
-bool smp_hides_fdr10(const struct smp_node *node, const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE])
+bool smp_hides_fdr10(const struct node *node, const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE])
 {
 	enum { BULL = 0x119f };
 	static const struct {

@@ -11,11 +11,10 @@
 #include <stdint.h>
 
 #include "fabric/detail.h"
+#include "fabric/fabric.h"
 #include "wire/mad.h"
 
-struct node;
 struct pma_caps;
-struct port;
 
 /* smp_is_ok - the response has no error status. Source: IBA Vol 1, 13.4.7. */
 bool smp_is_ok(const uint8_t mad[MAD_SIZE]);
@@ -32,12 +31,9 @@ struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE]);
 
 /* NodeInfo. Source: IBA Vol 1, 14.2.5.3; libibmad fields.c, NodeInfo fields. */
 struct smp_node {
-	uint64_t guid, system_guid;
+	struct node node;   /* fields of NodeInfo only */
 	uint64_t port_guid; /* of the port that received the request; of a switch, of port 0 */
-	uint32_t revision, vendor_id;
-	uint16_t device_id;
-	uint8_t type, port_count;
-	uint8_t port; /* port that received the request: the port of the LID, unless the node is a switch */
+	uint8_t port;       /* port that received the request: the port of the LID, unless the node is a switch */
 };
 
 struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE]);
@@ -113,6 +109,6 @@ uint8_t smp_read_lmc(const uint8_t info[SMP_DATA_SIZE]);
  * smp_hides_fdr10 - may this link be FDR10, which PortInfo shows as QDR, and has the node ExtendedPortInfo?
  * Source: rdma-core libibnetdisc/ibnetdisc.c, is_mlnx_ext_port_info_supported(): the devices.
  */
-bool smp_hides_fdr10(const struct smp_node *node, const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE]);
+bool smp_hides_fdr10(const struct node *node, const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE]);
 
 #endif

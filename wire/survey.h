@@ -36,8 +36,7 @@ struct survey_port {
 };
 
 struct survey_node {
-	struct smp_node info;      /* first NodeInfo */
-	struct node node;          /* description, SwitchInfo */
+	struct node node;          /* first NodeInfo, description, SwitchInfo */
 	struct path path;          /* path on which it was found */
 	uint32_t request_node;             /* of its requests (wire/engine.h) */
 	unsigned failed_in_a_row;  /* consecutive SMPs to it that timed out */
