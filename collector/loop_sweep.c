@@ -74,8 +74,8 @@ static bool lids_suspect(struct collector *collector)
 static int check_lids(struct collector *collector, struct error *err)
 {
 	uint32_t moved;
-	int code = lid_verify_run(collector->engine, &collector->memory, &collector->result, lids_suspect(collector), &moved,
-				  err);
+	int code = lid_verify_run(collector->engine, &collector->memory, &collector->result, lids_suspect(collector),
+				  &moved, err);
 
 	if (code == 0 && moved) {
 		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
