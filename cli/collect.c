@@ -25,13 +25,12 @@
 #include "cli/lib/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
-#include "collector/discovery_helper.h"
 #include "collector/topology_probe.h"
-#include "collector/topology_monitor.h"
 #include "collector/route_read.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/writer.h"
+#include "wire/discovery.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
 #include "wire/transport.h"
@@ -195,7 +194,7 @@ static int estimate(const struct collect_options *options, const struct discover
 {
 	struct record_trailer trailer = { 0 };
 	struct fabric *fabric = NULL;
-	int code = polling_discover(settings, &fabric, &trailer, err);
+	int code = discovery_run(settings, clock_system(), &fabric, &trailer, err);
 
 	if (code > 0)
 		code = print_estimate(options, fabric, &trailer, err);
@@ -244,14 +243,14 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.sm_lid = read_sm_lid, .ctx = local,
 	};
 	struct collector_report report;
-	struct discovery_helper *helper;
-	int code = discovery_helper_create(discovery, clock_system(), &helper, err);
+	struct discovery *helper;
+	int code = discovery_create(discovery, clock_system(), &helper, err);
 
 	if (code < 0)
 		return code;
-	wire.discoverer = discovery_helper_discoverer(helper);
+	wire.discoverer = discovery_discoverer(helper);
 	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
-	discovery_helper_destroy(helper);
+	discovery_destroy(helper);
 	if (code == 0 && (options->once || options->count) && report.sweeps)
 		code = print_report(options, &report, err);
 	else if (code == 0)

@@ -87,7 +87,7 @@ static int first_discovery(struct collector *collector, struct error *err)
 /* Earliest start of the next discovery: it is deferred while throttled, up to a limit. */
 static int64_t next_discovery_us(const struct collector *collector)
 {
-	int64_t next_us = collector->topology.next_us, held_us = collector->throttled_us + THROTTLE_HOLD_US;
+	int64_t next_us = collector->topology.next_us, held_us = collector->throttle.since_us + THROTTLE_HOLD_US;
 
 	return collector->throttle.on && next_us < held_us ? held_us : next_us;
 }
@@ -198,9 +198,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	if (!err)
 		err = &own;
 	*ret = (struct collector_report){ 0 };
-	/*
-	 * Consecutive single sweeps must cover all ports as well, so the first turn is arbitrary.
-	 */
+	/* The first turn is arbitrary, so consecutive single sweeps cover all ports. */
 	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
 	clock->boot_id(clock->ctx, collector.boot_id);
 	topology_monitor_init(&collector.topology, wire->discoverer, clock, settings->discovery_interval_us);
@@ -216,10 +214,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 		code = run(&collector, err);
 	report_rest(&collector);
 	topology_monitor_done(&collector.topology);
-	/*
-	 * Before the device is closed, pending requests are answered or timed out: one timeout at
-	 * most.
-	 */
+	/* Pending requests end before the device is closed: at most one timeout. */
 	while (collector.engine && engine_listen(collector.engine, LISTEN_MS))
 		;
 	engine_destroy(collector.engine);

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/conserve.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "collector/events.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
@@ -18,24 +19,18 @@
  * another reason recovers, and a moved cable is detected by discovery meanwhile.
  */
 #define SWEEPS_UNTIL_REPORTED 3
-#define UNTIL_TOLD_US (30 * US_PER_S)
+#define UNTIL_REPORTED_US (30 * US_PER_S)
 
-/*
- * After a link down, or anything else that ends a sum, the peer may be another one for this long.
- */
+/* After the end of a sum, e.g. by a link down, the peer may be another one for this long. */
 #define SETTLE_US (60 * US_PER_S)
 
 /* Time without a disagreement after which it is over; longer if it took longer to detect. */
 #define QUIET_US (3600 * US_PER_S)
 
-/*
- * Disagreements in more directions are a property of the devices, and are not reported one by one.
- */
+/* Disagreements in more directions are a property of the devices, and reported as one. */
 #define REPORTED_MAX 10
 
-/*
- * Age of the counter copy in a device's response. Simulated traffic updates counters every 0.1 s.
- */
+/* Age of the counters in a response. Simulated traffic updates them every 0.1 s. */
 #define COPY_US US_PER_S
 
 /* Bit errors lose a packet now and then, which the error counters show: fewer are ignored. */
@@ -44,12 +39,13 @@
 #define WORDS_PER_PACKET 1064
 
 struct conservation_port {
-	uint64_t node_guid, peer_guid;
+	uint64_t peer_guid;
 	uint64_t link_bits_per_s;
-	uint8_t num, peer_num;
+	uint8_t peer_num;
+	bool known;              /* it has been read, maybe in this sweep only */
 	bool running;
-	bool was_read;
-	bool reported;               /* it continues since the event */
+	bool was_read;           /* before this sweep */
+	bool reported;           /* it continues since the event */
 	uint8_t failing;         /* consecutive sweeps, up to SWEEPS_UNTIL_REPORTED */
 	int64_t failing_us;      /* since */
 	int64_t settled_us;      /* no sum begins before */
@@ -64,71 +60,42 @@ struct conservation_port {
 void conservation_done(struct conservation *conservation)
 {
 	free(conservation->ports);
-	free(conservation->sample_of);
-	free(conservation->entry_of);
-	map_done(&conservation->by_port);
 	*conservation = (struct conservation){ 0 };
 }
 
-/* Return: false if memory is exhausted; @ret is 0 if there is no entry and @create is not set. */
-static bool find_port(struct conservation *conservation, uint64_t node_guid, uint8_t num, bool create, uint32_t *ret)
+/* Return: false if memory is exhausted. */
+static bool reserve(struct conservation *conservation, size_t count)
 {
-	uint64_t key = map_mix(node_guid) ^ num;
 	struct conservation_port *ports;
-	uint32_t index;
 
-	*ret = 0;
-	if (map_get(&conservation->by_port, key, &index)) {
-		*ret = index + 1;
+	if (count <= conservation->count)
 		return true;
-	}
-	if (!create)
-		return true;
-	ports = array_grow(conservation->ports, conservation->count, &conservation->capacity, sizeof(*ports));
+	ports = reallocarray(conservation->ports, count, sizeof(*ports));
 	if (!ports)
 		return false;
+	memset(ports + conservation->count, 0, (count - conservation->count) * sizeof(*ports));
 	conservation->ports = ports;
-	if (map_put(&conservation->by_port, key, (uint32_t)conservation->count) < 0)
-		return false;
-	ports[conservation->count] = (struct conservation_port){ .node_guid = node_guid, .num = num };
-	*ret = (uint32_t)++conservation->count;
+	conservation->count = count;
 	return true;
 }
 
-static bool reserve(struct conservation *conservation, size_t ports)
+static struct conservation_port *entry_of(struct conservation *conservation, const struct node_memory *memory,
+					  uint32_t port)
 {
-	if (ports <= conservation->index_capacity)
-		return true;
-	free(conservation->sample_of);
-	free(conservation->entry_of);
-	conservation->sample_of = calloc(ports, sizeof(*conservation->sample_of));
-	conservation->entry_of = calloc(ports, sizeof(*conservation->entry_of));
-	conservation->index_capacity = conservation->sample_of && conservation->entry_of ? ports : 0;
-	return conservation->index_capacity != 0;
+	return &conservation->ports[node_memory_port_index(memory, port)];
 }
 
-/* Index the samples and entries by port; a port has an entry from its first reading on. */
-static bool make_index(struct conservation *conservation, const struct fabric *fabric,
-		       const struct sweep_result *result)
+static int compare_port(const void *key, const void *sample)
 {
-	size_t i;
+	uint32_t port = *(const uint32_t *)key, other = ((const struct port_sample *)sample)->port;
 
-	if (!reserve(conservation, fabric->port_count + 1))
-		return false;
-	for (i = 0; i < fabric->port_count; i++)
-		conservation->sample_of[i] = conservation->entry_of[i] = 0;
-	for (i = 0; i < result->count; i++) {
-		uint32_t index = result->samples[i].port;
-		const struct port *port = &fabric->ports[index];
-		uint32_t entry;
+	return port < other ? -1 : port > other;
+}
 
-		if (!find_port(conservation, fabric->nodes[port->node].guid, port->num,
-			       result->samples[i].reading != NULL, &entry))
-			return false;
-		conservation->sample_of[index] = (uint32_t)i + 1;
-		conservation->entry_of[index] = entry;
-	}
-	return true;
+/* Samples are in order of port. */
+static const struct port_sample *sample_of(const struct sweep_result *result, uint32_t port)
+{
+	return bsearch(&port, result->samples, result->count, sizeof(*result->samples), compare_port);
 }
 
 static struct conserve_moment moment_of(const struct reading *reading, int64_t start_us)
@@ -230,7 +197,7 @@ static bool evaluate(struct conservation_port *port, const struct link_end ends[
 	if (!port->failing)
 		port->failing_us = start_us;
 	port->failing += port->failing < SWEEPS_UNTIL_REPORTED;
-	return port->failing == SWEEPS_UNTIL_REPORTED && start_us - port->failing_us >= UNTIL_TOLD_US;
+	return port->failing == SWEEPS_UNTIL_REPORTED && start_us - port->failing_us >= UNTIL_REPORTED_US;
 }
 
 static void add_events(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t index,
@@ -255,33 +222,32 @@ static void add_events(struct events *events, int64_t wall_us, const struct fabr
 }
 
 /* One direction of one link. Return: as evaluate(). */
-static bool step_port(struct conservation *conservation, int64_t start_us, const struct fabric *fabric,
-		      const struct sweep_result *result, uint32_t index, struct conserve_result *ret)
+static bool step_port(struct conservation *conservation, int64_t start_us, const struct node_memory *memory,
+		      const struct sweep_result *result, const struct port_sample *sample, struct conserve_result *ret)
 {
-	struct conservation_port *entry = &conservation->ports[conservation->entry_of[index] - 1];
-	const struct port *port = &fabric->ports[index];
-	uint32_t peer = port->peer;
+	const struct fabric *fabric = memory->fabric;
+	const struct port *port = &fabric->ports[sample->port];
+	const struct port *peer = port->peer == FABRIC_NONE ? NULL : &fabric->ports[port->peer];
+	struct conservation_port *entry = entry_of(conservation, memory, sample->port);
+	const struct conservation_port *far = peer ? entry_of(conservation, memory, port->peer) : NULL;
 	struct link_end ends[2] = { 0 };
-	const struct conservation_port *far;
 
-	if (peer == FABRIC_NONE || !conservation->entry_of[peer] || port->state < PORT_INIT ||
-	    node_is_aggregation(&fabric->nodes[port->node]) ||
-	    node_is_aggregation(&fabric->nodes[fabric->ports[peer].node])) {
+	if (!far || !far->known || port->state < PORT_INIT || node_is_aggregation(&fabric->nodes[port->node]) ||
+	    node_is_aggregation(&fabric->nodes[peer->node])) {
 		discard_sum(entry, start_us);
 		return false;
 	}
-	far = &conservation->ports[conservation->entry_of[peer] - 1];
-	if (entry->peer_guid != far->node_guid || entry->peer_num != far->num ||
+	if (entry->peer_guid != fabric->nodes[peer->node].guid || entry->peer_num != peer->num ||
 	    entry->link_bits_per_s != port_rate_bits_per_s(port)) {
 		discard_sum(entry, start_us);
-		entry->peer_guid = far->node_guid;
-		entry->peer_num = far->num;
+		entry->peer_guid = fabric->nodes[peer->node].guid;
+		entry->peer_num = peer->num;
 		entry->link_bits_per_s = port_rate_bits_per_s(port);
 		entry->quiet_us = 0;
 	}
-	ends[0] = (struct link_end){ .sample = &result->samples[conservation->sample_of[index] - 1], .entry = entry };
-	ends[1] = (struct link_end){ .sample = &result->samples[conservation->sample_of[peer] - 1], .entry = far };
-	if (!set_end(&ends[0], true, start_us) || !set_end(&ends[1], false, start_us)) {
+	ends[0] = (struct link_end){ .sample = sample, .entry = entry };
+	ends[1] = (struct link_end){ .sample = sample_of(result, port->peer), .entry = far };
+	if (!ends[1].sample || !set_end(&ends[0], true, start_us) || !set_end(&ends[1], false, start_us)) {
 		discard_sum(entry, start_us);
 		return false;
 	}
@@ -293,19 +259,16 @@ static bool step_port(struct conservation *conservation, int64_t start_us, const
 	return evaluate(entry, ends, start_us, ret);
 }
 
-/*
- * Report it once, and start a new sum, which determines whether it continues after about the time
- * that the detection took.
- */
+/* Report it once, and start a new sum, which determines whether it continues. */
 static void found(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
-		  const struct fabric *fabric, uint32_t index, const struct conserve_result *result)
+		  const struct node_memory *memory, uint32_t index, const struct conserve_result *result)
 {
-	struct conservation_port *port = &conservation->ports[conservation->entry_of[index] - 1];
+	struct conservation_port *port = entry_of(conservation, memory, index);
 	int64_t took_us = start_us - port->begun_us;
 
 	port->quiet_us = start_us + (2 * took_us > QUIET_US ? 2 * took_us : QUIET_US);
 	if (!port->reported && ++conservation->reported < REPORTED_MAX)
-		add_events(events, wall_us, fabric, index, port, result);
+		add_events(events, wall_us, memory->fabric, index, port, result);
 	else if (!port->reported && conservation->reported == REPORTED_MAX)
 		events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "%u link ends sent different amounts than their peers received: the devices may count "
@@ -314,7 +277,7 @@ static void found(struct conservation *conservation, struct events *events, int6
 	port->running = false;
 }
 
-static void forget_what_is_over(struct conservation *conservation, int64_t start_us)
+static void close_quiet_ones(struct conservation *conservation, int64_t start_us)
 {
 	size_t i;
 
@@ -328,40 +291,34 @@ static void forget_what_is_over(struct conservation *conservation, int64_t start
 	}
 }
 
-/* The sums continue from this sweep's readings. */
-static void set_last_moments(struct conservation *conservation, int64_t start_us, const struct sweep_result *result)
-{
-	size_t i;
-
-	for (i = 0; i < result->count; i++) {
-		const struct port_sample *sample = &result->samples[i];
-		struct conservation_port *port;
-
-		if (!sample->reading)
-			continue;
-		port = &conservation->ports[conservation->entry_of[sample->port] - 1];
-		port->last = moment_of(sample->reading, start_us);
-		port->was_read = true;
-	}
-}
-
 void conservation_step(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
-		       const struct fabric *fabric, const struct sweep_result *result)
+		       const struct node_memory *memory, const struct sweep_result *result)
 {
 	size_t i;
 
-	if (!make_index(conservation, fabric, result)) {
+	if (!reserve(conservation, memory->port_count)) {
 		conservation_done(conservation);
 		return;
 	}
+	for (i = 0; i < result->count; i++)
+		entry_of(conservation, memory, result->samples[i].port)->known |= result->samples[i].reading != NULL;
 	for (i = 0; i < result->count; i++) {
-		uint32_t index = result->samples[i].port;
+		const struct port_sample *sample = &result->samples[i];
 		struct conserve_result disagreement;
 
-		if (conservation->entry_of[index] &&
-		    step_port(conservation, start_us, fabric, result, index, &disagreement))
-			found(conservation, events, wall_us, start_us, fabric, index, &disagreement);
+		if (entry_of(conservation, memory, sample->port)->known &&
+		    step_port(conservation, start_us, memory, result, sample, &disagreement))
+			found(conservation, events, wall_us, start_us, memory, sample->port, &disagreement);
 	}
-	forget_what_is_over(conservation, start_us);
-	set_last_moments(conservation, start_us, result);
+	close_quiet_ones(conservation, start_us);
+	/* The sums continue from the readings of this sweep. */
+	for (i = 0; i < result->count; i++) {
+		const struct port_sample *sample = &result->samples[i];
+		struct conservation_port *port = entry_of(conservation, memory, sample->port);
+
+		if (!sample->reading)
+			continue;
+		port->last = moment_of(sample->reading, start_us);
+		port->was_read = true;
+	}
 }

@@ -17,22 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
-
 struct conservation_port;
 struct events;
-struct fabric;
+struct node_memory;
 struct sweep_result;
 
-/* Keyed by node GUID and port number of the sending end. A zeroed struct is empty. */
+/* A zeroed struct is empty. */
 struct conservation {
-	struct conservation_port *ports;
-	size_t count, capacity;
+	struct conservation_port *ports; /* of the sending end, by node_memory_port_index() */
+	size_t count;
 	size_t reported; /* number of ports with a current disagreement */
-	struct map by_port;
-	/* During a step: by port index, the sample + 1 and the entry in `ports` + 1; 0: none. */
-	uint32_t *sample_of, *entry_of;
-	size_t index_capacity;
 };
 
 void conservation_done(struct conservation *conservation);
@@ -41,11 +35,12 @@ void conservation_done(struct conservation *conservation);
  * conservation_step - evaluate one sweep
  * @wall_us:   of the events
  * @start_us:  CLOCK_BOOTTIME at its start: no counter was read before
- * @result:    of this sweep on @fabric, after lid_verify
+ * @memory:    of the fabric of this sweep
+ * @result:    of this sweep, after lid_verify
  *
  * If memory is exhausted, the sweep is skipped and the sums begin again.
  */
 void conservation_step(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
-		       const struct fabric *fabric, const struct sweep_result *result);
+		       const struct node_memory *memory, const struct sweep_result *result);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "collector/conservation.h"
 #include "collector/events.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
@@ -37,6 +38,7 @@ struct world {
 	bool silent[PORTS], narrow[PORTS], clear[PORTS];
 	int64_t now_us;
 	unsigned sweeps;
+	struct node_memory memory;
 	struct conservation conservation;
 	struct events events;
 };
@@ -91,6 +93,7 @@ static int drop_world(void **state)
 {
 	(void)state;
 	conservation_done(&world.conservation);
+	node_memory_done(&world.memory);
 	events_done(&world.events);
 	fabric_destroy(world.fabric);
 	return 0;
@@ -161,7 +164,8 @@ static void sweep_as(const struct fabric *known)
 			read_port(port);
 	}
 	world.result.count = known->port_count;
-	conservation_step(&world.conservation, &world.events, world.now_us, start_us, known, &world.result);
+	assert_int_equal(node_memory_set_fabric(&world.memory, known, NULL), 0);
+	conservation_step(&world.conservation, &world.events, world.now_us, start_us, &world.memory, &world.result);
 	world.sweeps++;
 }
 

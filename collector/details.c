@@ -16,15 +16,11 @@
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-/*
- * Queries per sweep about counters that increased: a share of its ports, and at least this number.
- */
+/* Queries per sweep about counters that increased: a share of the ports, and a minimum. */
 #define MOVED_SHARE 10
 #define MOVED_LEAST 64
 
-/*
- * Sweeps in which the ticks of all nodes are read: fewer than for the rest, since stalls need them.
- */
+/* Sweeps in which the ticks of all nodes are read: few, because stalls depend on them. */
 #define TICK_SWEEPS 10
 
 /*
@@ -45,9 +41,9 @@ void details_done(struct details *details)
 	*details = (struct details){ 0 };
 }
 
-void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, struct error *err)
+void details_begin(struct details *details, struct engine *engine, struct node_memory *memory, struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	size_t share = fabric->port_count / MOVED_SHARE;
 
 	details->engine = engine;
@@ -72,26 +68,17 @@ static bool may_query(const struct details *details, uint32_t port)
 	const struct port *which = &details->fabric->ports[port];
 
 	return port_is_pollable(details->fabric, which) && port_is_live(details->fabric, which) &&
-	       !port_is_plane(details->fabric, port) && !node_memory_node(details->memory, which->node)->silent_sweeps;
+	       !port_is_plane(details->fabric, port) &&
+	       !node_memory_node(details->memory, which->node)->unresponsive_sweeps;
 }
 
 /* A query to a port's performance agent; without retries, since its turn returns. */
-static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute,
-				   request_done *done)
+static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute, request_done *done)
 {
-	const struct port *which = &details->fabric->ports[port];
+	struct request request = node_memory_pma_request(details->memory, port, attribute, done, (void *)details);
 
-	return (struct request){
-		.node = node_memory_agent_id(details->memory, details->fabric, port),
-		.to = node_memory_address(details->memory, details->fabric, port),
-		.mgmt_class = CLASS_PERFORMANCE,
-		.port_select = which->num,
-		.attribute = attribute,
-		.tag = port,
-		.once = !details->all,
-		.done = done,
-		.ctx = (void *)details,
-	};
+	request.once = !details->all;
+	return request;
 }
 
 /* After a few consecutive timeouts the node has no such attribute. */
@@ -120,24 +107,21 @@ static void refuse(struct node_entry *node, uint8_t bit)
 	node->caps_stored = false;
 }
 
-static void on_detail(void *ctx, const struct request *request, enum request_result result,
-		      const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_detail(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	const struct port *which = &details->fabric->ports[request->tag];
 	struct node_entry *node = node_memory_node(details->memory, which->node);
-	const struct port_entry *port = node_memory_port(details->memory, details->fabric, request->tag);
+	const struct port_entry *port = node_memory_port(details->memory, request->tag);
 	enum detail_attribute attribute = pma_detail_attribute(request->attribute);
 	struct detail_entry *entries, *entry;
 	enum answer_status status;
 
-	count_timed_out(node, attribute, result);
-	/*
-	 * Given up now: the other ports of a large switch are not waited for. Their turn returns.
-	 */
-	if (result == REQUEST_TIMED_OUT && node->timed_out_queries[attribute] == TIMED_OUT_MAX)
+	count_timed_out(node, attribute, response->result);
+	/* The other ports of a large switch are not queried in this turn. */
+	if (response->result == REQUEST_TIMED_OUT && node->timed_out_queries[attribute] == TIMED_OUT_MAX)
 		engine_drop_node(details->engine, request->node);
-	if (result != REQUEST_ANSWERED)
+	if (response->result != REQUEST_ANSWERED)
 		return;
 	entries = array_grow(details->entries, details->entry_count, &details->entry_capacity, sizeof(*entries));
 	if (!entries) {
@@ -146,14 +130,14 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	}
 	details->entries = entries;
 	entry = &entries[details->entry_count];
-	status = pma_read_detail(mad, attribute, request->port_select, (enum fec_layout)port->fec_layout,
+	status = pma_read_detail(response->mad, attribute, request->port_select, (enum fec_layout)port->fec_layout,
 				 &entry->reading);
 	if (status == ANSWER_UNSUPPORTED)
 		refuse(node, (uint8_t)(1u << attribute));
 	if (status != ANSWER_OK)
 		return;
 	entry->port = request->tag;
-	entry->reading.at_us = at_us;
+	entry->reading.at_us = response->at_us;
 	details->entry_count++;
 }
 
@@ -186,7 +170,7 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 
 static void query(struct details *details, uint32_t port, enum detail_attribute attribute)
 {
-	struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
+	struct port_entry *memory = node_memory_port(details->memory, port);
 	struct request request = port_request(details, port, pma_detail_attribute_id(attribute), on_detail);
 
 	if (memory->details_sweep != details->sweep) {
@@ -202,20 +186,19 @@ static void query(struct details *details, uint32_t port, enum detail_attribute 
 }
 
 /* Read which FEC the link trained with, then its counters. */
-static void on_port_info_extended(void *ctx, const struct request *request, enum request_result result,
-				  const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_port_info_extended(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	const struct port *which = &details->fabric->ports[request->tag];
+	struct port_entry *port = node_memory_port(details->memory, request->tag);
 
-	(void)at_us;
-	node_memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
-	if (result == REQUEST_CANCELLED)
+	port->fec_layout = FEC_LAYOUT_UNKNOWN;
+	if (response->result == REQUEST_CANCELLED)
 		return;
-	node_memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
-	if (result == REQUEST_ANSWERED)
-		node_memory_port(details->memory, details->fabric, request->tag)->fec_layout =
-			(uint8_t)smp_read_fec_layout(mad, &node_memory_node(details->memory, which->node)->caps);
+	node_memory_note_smp(details->memory, which->node, response->result == REQUEST_ANSWERED);
+	if (response->result == REQUEST_ANSWERED)
+		port->fec_layout = (uint8_t)smp_read_fec_layout(response->mad,
+								&node_memory_node(details->memory, which->node)->caps);
 	query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
 }
 
@@ -226,30 +209,28 @@ static void query_speeds(struct details *details, uint32_t port)
 	struct request request;
 
 	if (!(node->caps.cap_mask & PMA_CAP_RS_FEC)) {
-		node_memory_port(details->memory, details->fabric, port)->fec_layout = FEC_LAYOUT_LANES;
+		node_memory_port(details->memory, port)->fec_layout = FEC_LAYOUT_LANES;
 		query(details, port, DETAIL_EXTENDED_SPEEDS);
 		return;
 	}
 	request = port_request(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
 	request.modifier = which->num;
-	if (node_memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
+	if (node_memory_route_smp(details->memory, which->node, which->num, &request))
 		submit(details, &request);
 }
 
-static void on_caps(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_caps(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	struct node_entry *node = node_memory_node(details->memory, request->tag);
 	struct pma_caps caps;
 
-	(void)at_us;
-	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
+	if (response->result != REQUEST_ANSWERED || answer_status(response->mad) != ANSWER_OK)
 		return;
 	/* The stored state is valid until the response. */
 	if (is_retry_turn(details))
 		node->caps.missing &= PMA_MISSING_EXTENDED;
-	caps = pma_read_caps(mad);
+	caps = pma_read_caps(response->mad);
 	if (caps.cap_mask == node->caps.cap_mask && caps.cap_mask2 == node->caps.cap_mask2 &&
 	    !(node->caps.missing & PMA_MISSING_EXTENDED))
 		return;
@@ -259,20 +240,18 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 	memset(node->timed_out_queries, 0, sizeof(node->timed_out_queries));
 }
 
-static void on_tick(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_tick(void *ctx, const struct request *request, const struct response *response)
 {
 	struct details *details = ctx;
 	struct node_entry *node = node_memory_node(details->memory, details->fabric->ports[request->tag].node);
 
-	(void)at_us;
-	count_timed_out(node, TIMED_OUT_TICK, result);
-	if (result != REQUEST_ANSWERED)
+	count_timed_out(node, TIMED_OUT_TICK, response->result);
+	if (response->result != REQUEST_ANSWERED)
 		return;
-	switch (answer_status(mad)) {
+	switch (answer_status(response->mad)) {
 	case ANSWER_OK:
 		node->caps.tick_known = true;
-		node->caps.tick = pma_read_tick(mad);
+		node->caps.tick = pma_read_tick(response->mad);
 		node->caps_stored = false;
 		break;
 	case ANSWER_UNSUPPORTED:
@@ -288,8 +267,7 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 static bool needs_tick(const struct details *details, const struct node_entry *node)
 {
 	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
-	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
-	       !is_abandoned(details, node, TIMED_OUT_TICK);
+	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) && !is_abandoned(details, node, TIMED_OUT_TICK);
 }
 
 /* Once per node; a tenth of the nodes per sweep. */
@@ -355,10 +333,7 @@ int details_submit_turn(struct details *details, bool skip_hcas)
 	if (details->all)
 		return 0;
 	query_ticks(details, skip_hcas);
-	/*
-	 * Every sixtieth port, not neighbours: the ports of one switch are queried one after the
-	 * other.
-	 */
+	/* Not neighbours: the ports of one switch are queried one after the other. */
 	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
 		if (may_query(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
@@ -387,7 +362,7 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 		{ COUNTER_BIT(COUNTER_XMIT_DISCARDS), DETAIL_XMIT_DISCARDS },
 		{ COUNTER_BIT(COUNTER_XMIT_WAIT), DETAIL_VL_XMIT_WAIT },
 	};
-	const struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
+	const struct port_entry *memory = node_memory_port(details->memory, port);
 	size_t i;
 
 	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->trigger_budget; i++) {
@@ -412,51 +387,40 @@ static bool *read_agents(const struct details *details, const struct sweep_resul
 	return read;
 }
 
-static int reserve_samples(struct details *details)
-{
-	struct detail_sample *samples;
-
-	if (details->entry_count <= details->sample_capacity)
-		return 0;
-	samples = reallocarray(details->samples, details->entry_count, sizeof(*samples));
-	if (!samples)
-		return ERR_NOMEM;
-	details->samples = samples;
-	details->sample_capacity = details->entry_count;
-	return 0;
-}
-
 int details_finish(struct details *details, const struct sweep_result *result)
 {
-	bool *read = details->entry_count ? read_agents(details, result) : NULL;
+	bool *read;
 	size_t i;
 
-	if (details->code < 0 || !details->entry_count) {
-		free(read);
+	if (details->code < 0 || !details->entry_count)
 		return details->code;
-	}
-	if (!read || reserve_samples(details) < 0) {
-		free(read);
-		return err_nomem(details->err);
-	}
-	for (i = 0; i < details->entry_count; i++) {
+	read = read_agents(details, result);
+	for (i = 0; read && i < details->entry_count; i++) {
 		struct detail_entry *entry = &details->entries[i];
-		const struct port_entry *port = node_memory_port(details->memory, details->fabric, entry->port);
+		const struct port_entry *port = node_memory_port(details->memory, entry->port);
 		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
+		struct detail_sample *samples;
 
 		if (!read[fabric_port_agent(details->fabric, entry->port)])
 			continue;
 		entry->has_delta = last && last->present && last->at_us < entry->reading.at_us;
 		if (entry->has_delta)
 			detail_delta_between(last, &entry->reading, &entry->delta);
-		details->samples[details->sample_count++] = (struct detail_sample){
+		samples = array_grow(details->samples, details->sample_count, &details->sample_capacity,
+				     sizeof(*samples));
+		if (!samples)
+			break;
+		details->samples = samples;
+		samples[details->sample_count++] = (struct detail_sample){
 			.port = entry->port,
 			.reading = &entry->reading,
 			.delta = entry->has_delta ? &entry->delta : NULL,
 		};
 	}
+	if (!read || i < details->entry_count)
+		details->code = err_nomem(details->err);
 	free(read);
-	return 0;
+	return details->code;
 }
 
 void details_commit(const struct details *details)
@@ -466,12 +430,8 @@ void details_commit(const struct details *details)
 	for (i = 0; i < details->sample_count; i++) {
 		const struct detail_sample *sample = &details->samples[i];
 
-		/*
-		 * If memory is exhausted, the next reading is a first one: its delta is unknown,
-		 * not wrong.
-		 */
-		node_memory_set_detail(node_memory_port(details->memory, details->fabric, sample->port),
-				       sample->reading);
+		/* Without memory the next reading is a first one: its delta is unknown. */
+		node_memory_set_detail(node_memory_port(details->memory, sample->port), sample->reading);
 	}
 }
 

@@ -27,10 +27,7 @@ struct sweep_result;
 /* Number of sweeps in which all ports are queried once. */
 #define DETAILS_SWEEPS 60
 
-/*
- * PortVLXmitWait increases with any traffic: a port is queried for it once in this number of
- * sweeps.
- */
+/* PortVLXmitWait increases with any traffic: it is read once in this number of sweeps. */
 #define DETAILS_WAIT_SWEEPS 10
 
 struct detail_entry {
@@ -62,34 +59,21 @@ void details_done(struct details *details);
 
 /*
  * details_begin - start a sweep, and discard the responses of the last one
- * @details:  initially zeroed, except for `all` and `sweep`, which may have any value; must be
- *            valid until engine_run() has returned
- * @engine, @fabric, @memory:  of the sweep; borrowed until details_finish()
+ * @details:  initially zeroed, except for `all` and `sweep`, which may have any value
+ * @engine, @memory:  of the sweep; borrowed until details_finish()
  */
-void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, struct error *err);
+void details_begin(struct details *details, struct engine *engine, struct node_memory *memory, struct error *err);
 
-/*
- * details_submit_turn - queue the queries of the ports whose turn it is
- * @skip_hcas:  query switches only
- * Return: 0 or ERR_NOMEM.
- */
+/* details_submit_turn - queue the queries of the ports whose turn it is. Return: 0 or ERR_NOMEM. */
 int details_submit_turn(struct details *details, bool skip_hcas);
 
 /*
- * details_all - queue all detail queries to every port that the sweep has read
- * @result:  of the finished sweep; the caller runs the engine again, and then calls
- *           details_finish()
- * These are retried, because there is no next turn.
- * Return: 0 or ERR_NOMEM.
+ * details_all - queue all detail queries to every port that the finished sweep has read, with retries
+ * The caller runs the engine again, and then calls details_finish(). Return: 0 or ERR_NOMEM.
  */
 int details_all(struct details *details, const struct sweep_result *result);
 
-/*
- * details_moved - counters of a port have increased: query what explains them
- * @moved:  those counters
- * May be called from callbacks of the engine.
- */
+/* details_moved - counters of a port have increased: query what explains them; also from callbacks */
 void details_moved(struct details *details, uint32_t port, counter_set moved);
 
 /*

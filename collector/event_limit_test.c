@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "collector/event_limit.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 

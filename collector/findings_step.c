@@ -29,14 +29,7 @@ void findings_step_done(struct findings_step *step)
 {
 	health_destroy(step->health);
 	shape_destroy(step->shape);
-	free(step->samples);
-	free(step->caps);
-	free(step->locked);
-	free(step->changed_guids);
-	free(step->changed_entries);
-	free(step->read_guids);
 	free(step->adaptive);
-	free(step->details);
 	free(step->restored);
 	memset(step, 0, sizeof(*step));
 }
@@ -60,29 +53,6 @@ int findings_step_restore(struct findings_step *step, const struct restored *res
 	return code;
 }
 
-/* Room for @count elements; the content is discarded. */
-static bool reserve(void **array, size_t *capacity, size_t count, size_t size)
-{
-	void *room;
-
-	if (count <= *capacity && *array)
-		return true;
-	room = calloc(count + 1, size);
-	if (!room)
-		return false;
-	free(*array);
-	*array = room;
-	*capacity = count;
-	return true;
-}
-
-/* Configured adaptive routing of each switch of a new fabric. */
-static int update_adaptive(struct findings_step *step, const struct fabric *fabric, struct error *err)
-{
-	free(step->adaptive);
-	return balance_adaptive_create(step->shape_settings, fabric, &step->adaptive, err);
-}
-
 /* Update the shape if the fabric has changed. */
 static int update_shape(struct findings_step *step, const struct sweep *sweep, bool *ret_changed, struct error *err)
 {
@@ -92,7 +62,10 @@ static int update_shape(struct findings_step *step, const struct sweep *sweep, b
 	*ret_changed = !step->has_shape || step->generation != sweep->generation;
 	if (!*ret_changed)
 		return 0;
-	code = update_adaptive(step, sweep->fabric, err);
+	/* Configured adaptive routing of each switch of the new fabric. */
+	free(step->adaptive);
+	step->adaptive = NULL;
+	code = balance_adaptive_create(step->shape_settings, sweep->fabric, &step->adaptive, err);
 	if (code == 0)
 		code = shape_create(sweep->fabric, step->shape_settings, &shape, err);
 	if (code < 0)
@@ -104,78 +77,97 @@ static int update_shape(struct findings_step *step, const struct sweep *sweep, b
 	return 0;
 }
 
-static int gather(struct findings_step *step, const struct sweep_result *result, const struct details *details,
+/* Arrays of health_input for one sweep. */
+struct gathered {
+	struct health_sample *samples;
+	struct pma_caps *caps; /* by node */
+	struct health_detail *details;
+	uint64_t *locked;
+	/* Switches whose tables changed in this sweep, and the number of entries; those that were read completely. */
+	uint64_t *changed_guids, *read_guids;
+	uint32_t *changed_entries;
+};
+
+static void gathered_done(struct gathered *all)
+{
+	free(all->samples);
+	free(all->caps);
+	free(all->details);
+	free(all->locked);
+	free(all->changed_guids);
+	free(all->read_guids);
+	free(all->changed_entries);
+}
+
+static int gather(struct gathered *all, const struct sweep_result *result, const struct details *details,
 		  const struct fabric *fabric, struct node_memory *memory, struct health_input *input,
 		  struct error *err)
 {
-	if (!reserve((void **)&step->samples, &step->sample_capacity, result->count, sizeof(*step->samples)) ||
-	    !reserve((void **)&step->caps, &step->caps_capacity, fabric->node_count, sizeof(*step->caps)) ||
-	    !reserve((void **)&step->locked, &step->locked_capacity, fabric->node_count, sizeof(*step->locked)) ||
-	    !reserve((void **)&step->details, &step->detail_capacity, details->sample_count,
-		     sizeof(*step->details)))
+	all->samples = calloc(result->count + 1, sizeof(*all->samples));
+	all->caps = calloc(fabric->node_count + 1, sizeof(*all->caps));
+	all->details = calloc(details->sample_count + 1, sizeof(*all->details));
+	all->locked = calloc(fabric->node_count + 1, sizeof(*all->locked));
+	if (!all->samples || !all->caps || !all->details || !all->locked)
 		return err_nomem(err);
 	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 
-		step->samples[i] = (struct health_sample){ sample->port, sample->status, sample->delta };
+		all->samples[i] = (struct health_sample){ sample->port, sample->status, sample->delta };
 	}
 	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const struct node_entry *node = node_memory_node(memory, i);
 
-		step->caps[i] = node->caps;
+		all->caps[i] = node->caps;
 		if (node->locked)
-			step->locked[input->locked_count++] = node->guid;
+			all->locked[input->locked_count++] = node->guid;
 	}
 	for (size_t i = 0; i < details->sample_count; i++) {
 		const struct detail_sample *detail = &details->samples[i];
 
 		if (detail->delta)
-			step->details[input->detail_count++] = (struct health_detail){
+			all->details[input->detail_count++] = (struct health_detail){
 				detail->port, (uint8_t)detail->reading->attribute, detail->delta };
 	}
-	input->details = step->details;
-	input->adaptive = step->adaptive;
-	input->samples = step->samples;
+	input->details = all->details;
+	input->samples = all->samples;
 	input->sample_count = result->count;
-	input->caps = step->caps;
-	input->locked_guids = step->locked;
+	input->caps = all->caps;
+	input->locked_guids = all->locked;
 	return 0;
 }
 
 /* The tables, and those that changed in this sweep. */
-static int gather_routes(struct findings_step *step, const struct route_read *routes, int64_t wall_us,
-			 struct health_input *input, struct error *err)
+static int gather_routes(struct findings_step *step, struct gathered *all, const struct route_read *routes,
+			 int64_t wall_us, struct health_input *input, struct error *err)
 {
 	int64_t newest_us = step->tables_read_us;
 
 	if (!routes->interval_us)
 		return 0;
-	if (!reserve((void **)&step->changed_guids, &step->changed_capacity, routes->count,
-		     sizeof(*step->changed_guids)) ||
-	    !reserve((void **)&step->changed_entries, &step->entries_capacity, routes->count,
-		     sizeof(*step->changed_entries)) ||
-	    !reserve((void **)&step->read_guids, &step->read_capacity, routes->count,
-		     sizeof(*step->read_guids)))
+	all->changed_guids = calloc(routes->count + 1, sizeof(*all->changed_guids));
+	all->changed_entries = calloc(routes->count + 1, sizeof(*all->changed_entries));
+	all->read_guids = calloc(routes->count + 1, sizeof(*all->read_guids));
+	if (!all->changed_guids || !all->changed_entries || !all->read_guids)
 		return err_nomem(err);
 	for (size_t i = 0; i < routes->count; i++) {
 		const struct route_switch *one = &routes->switches[i];
 
 		if (one->read_us > step->tables_read_us) {
-			step->read_guids[input->routes_read_count++] = one->guid;
+			all->read_guids[input->routes_read_count++] = one->guid;
 			newest_us = one->read_us > newest_us ? one->read_us : newest_us;
 		}
 		if (!one->changed)
 			continue;
 		step->changed_us = wall_us;
-		step->changed_guids[input->routes_changed_count] = one->guid;
-		step->changed_entries[input->routes_changed_count++] = one->changed;
+		all->changed_guids[input->routes_changed_count] = one->guid;
+		all->changed_entries[input->routes_changed_count++] = one->changed;
 	}
 	step->tables_read_us = newest_us;
-	input->routes_read_guids = step->read_guids;
+	input->routes_read_guids = all->read_guids;
 	input->routes = &routes->routes;
 	input->routes_changed_us = step->changed_us;
-	input->routes_changed_guids = step->changed_guids;
-	input->routes_changed_entries = step->changed_entries;
+	input->routes_changed_guids = all->changed_guids;
+	input->routes_changed_entries = all->changed_entries;
 	return 0;
 }
 
@@ -249,21 +241,23 @@ int findings_step_run(struct findings_step *step, const struct sweep_result *res
 		.stalled_us = step->stalled_us, .stall_reason = step->stall_reason,
 	};
 	struct reporting reporting = { events, sweep };
+	struct gathered all = { 0 };
 	int code = update_shape(step, sweep, &input.topology_changed, err);
 
 	if (code == 0)
-		code = gather(step, result, details, sweep->fabric, memory, &input, err);
+		code = gather(&all, result, details, sweep->fabric, memory, &input, err);
 	if (code == 0)
-		code = gather_routes(step, routes, sweep->wall_us, &input, err);
-	if (code < 0)
-		return code;
-	input.shape = step->shape;
-	update_sm(step, result, sweep->end_us, &input);
-	code = health_step(step->health, &input, add_events, &reporting, err);
+		code = gather_routes(step, &all, routes, sweep->wall_us, &input, err);
+	if (code == 0) {
+		input.shape = step->shape;
+		input.adaptive = step->adaptive;
+		update_sm(step, result, sweep->end_us, &input);
+		code = health_step(step->health, &input, add_events, &reporting, err);
+	}
 	if (code == 0)
 		code = request_tables(step, routes, err);
-	if (code < 0)
-		return code;
-	sweep->finding_count = health_open(step->health, &sweep->findings);
-	return 0;
+	gathered_done(&all);
+	if (code == 0)
+		sweep->finding_count = health_open(step->health, &sweep->findings);
+	return code;
 }

@@ -35,34 +35,15 @@ struct findings_step {
 	struct shape *shape;     /* of the fabric of this generation */
 	uint64_t generation;
 	bool has_shape;
-	struct health_sample *samples;
-	size_t sample_capacity;
-	struct pma_caps *caps;   /* by node */
-	size_t caps_capacity;
-	uint64_t *locked;
-	size_t locked_capacity;
-	/*
-	 * Switches whose tables changed in this sweep, and the number of entries; time of the last
-	 * change.
-	 */
-	uint64_t *changed_guids;
-	uint32_t *changed_entries;
-	size_t changed_capacity, entries_capacity;
-	int64_t changed_us;
-	uint64_t *read_guids;    /* switches whose tables were read completely in this sweep */
-	size_t read_capacity;
+	int64_t changed_us;      /* wall clock of the last change of a table */
 	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest table passed to health */
 	uint8_t *adaptive;       /* by node: configured, enum balance_adaptive */
-	struct health_detail *details;
-	size_t detail_capacity;
 	/* SMInfo.ActCount of the master, and CLOCK_BOOTTIME of its last increment. */
 	uint64_t sm_guid;
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
-	/*
-	 * Set before findings_step_run(): a log that readers keep from being checkpointed (sink.h).
-	 */
+	/* Set before findings_step_run(): a log that cannot be checkpointed (sink.h). */
 	int64_t log_bytes;
 	char log_holders[SINK_HOLDERS_SIZE];
 	/* Likewise: for how long no sweep could be stored before this one, and why; 0: it could. */
@@ -71,9 +52,7 @@ struct findings_step {
 	struct restored_finding *restored; /* strings of restored findings */
 };
 
-/*
- * A master whose ActCount does not change for this long counts as lost. Source: IBA Vol 1, 14.4.1.
- */
+/* A master without a change of ActCount for this long is lost. Source: IBA Vol 1, 14.4.1. */
 #define SM_STALLED_US INT64_C(60000000)
 
 /*

@@ -25,10 +25,7 @@ struct lid_verify {
 	uint32_t moved; /* LIDs that belong to another node */
 };
 
-/*
- * The samples of one LID: all ports of a switch, one of another node. Return: index of the next
- * LID.
- */
+/* The samples of a LID: all ports of a switch, one of an HCA. Return: first of the next LID. */
 static size_t lid_end(const struct lid_verify *verify, size_t first)
 {
 	const struct port *port = &verify->fabric->ports[verify->result->samples[first].port];
@@ -73,16 +70,15 @@ static void discard(struct lid_verify *verify, size_t first)
 }
 
 /* SMPs by LID: is it the expected node and port? Without a response it is accepted. */
-static bool is_at_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
-		      const uint8_t *mad)
+static bool is_at_lid(const struct lid_verify *verify, const struct port *port, const struct response *response)
 {
 	const struct node *node = &verify->fabric->nodes[port->node];
-	struct smp_node_info info;
+	struct smp_node info;
 
-	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
+	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad))
 		return true;
-	info = smp_read_node_info(mad);
-	return info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
+	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
+	return info.node.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
 }
 
 /*
@@ -90,24 +86,19 @@ static bool is_at_lid(const struct lid_verify *verify, const struct port *port, 
  * gone does not respond here, while another may have its LID: without a response only a locked node
  * is accepted.
  */
-static bool has_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
-		    const uint8_t *mad)
+static bool has_lid(const struct lid_verify *verify, const struct port *port, const struct response *response)
 {
-	if (result == REQUEST_CANCELLED)
+	if (response->result == REQUEST_CANCELLED)
 		return true;
-	if (result != REQUEST_ANSWERED)
+	if (response->result != REQUEST_ANSWERED)
 		return node_memory_node(verify->memory, port->node)->locked;
-	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(verify->fabric, port);
+	return smp_is_ok(response->mad) && smp_read_lid(response->mad) == fabric_port_lid(verify->fabric, port);
 }
 
-/*
- * Implausible readings through a redirection of an earlier sweep: the owner of that LID cannot be
- * verified. The next sweep queries the agent itself.
- */
+/* The owner of a redirection's LID cannot be verified: the next sweep queries the agent itself. */
 static bool drop_redirect(struct lid_verify *verify, size_t first)
 {
-	struct port_entry *agent = node_memory_agent(verify->memory, verify->fabric,
-						     verify->result->samples[first].port);
+	struct port_entry *agent = node_memory_agent(verify->memory, verify->result->samples[first].port);
 
 	if (!agent->redirect.lid || agent->redirect_new)
 		return false;
@@ -116,21 +107,19 @@ static bool drop_redirect(struct lid_verify *verify, size_t first)
 	return true;
 }
 
-static void on_response(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_response(void *ctx, const struct request *request, const struct response *response)
 {
 	struct lid_verify *verify = ctx;
 	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
 
-	(void)at_us;
-	if (result != REQUEST_CANCELLED)
-		node_memory_note_smp(verify->memory, port->node, result == REQUEST_ANSWERED);
-	if (verify->memory->directed ? has_lid(verify, port, result, mad) : is_at_lid(verify, port, result, mad))
+	if (response->result != REQUEST_CANCELLED)
+		node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
+	if (verify->memory->directed ? has_lid(verify, port, response) : is_at_lid(verify, port, response))
 		return;
 	verify->moved++;
 	discard(verify, request->tag);
 	/* The redirection and capabilities may be those of the other node. */
-	*node_memory_redirect(verify->memory, verify->fabric, verify->result->samples[request->tag].port) =
+	*node_memory_redirect(verify->memory, verify->result->samples[request->tag].port) =
 		(struct mad_address){ 0 };
 	node_memory_node(verify->memory, port->node)->caps = (struct pma_caps){ 0 };
 	node_memory_node(verify->memory, port->node)->caps_stored = false;
@@ -147,7 +136,7 @@ static int query(struct lid_verify *verify, size_t sample, struct error *err)
 	};
 
 	verify->queried[sample] = true;
-	if (!node_memory_route_smp(verify->memory, verify->fabric, port->node, port->num, &request))
+	if (!node_memory_route_smp(verify->memory, port->node, port->num, &request))
 		return 0;
 	if (verify->memory->directed && verify->fabric->nodes[port->node].type != NODE_SWITCH)
 		request.modifier = port->num;
@@ -156,14 +145,14 @@ static int query(struct lid_verify *verify, size_t sample, struct error *err)
 
 static bool was_silent(const struct lid_verify *verify, const struct port_sample *sample)
 {
-	return node_memory_node(verify->memory, verify->fabric->ports[sample->port].node)->silent_sweeps > 0;
+	return node_memory_node(verify->memory, verify->fabric->ports[sample->port].node)->unresponsive_sweeps > 0;
 }
 
 /* Query each LID with a reading that was not queried yet and is implausible, or @all of them. */
 static int query_each(struct lid_verify *verify, bool all, struct error *err)
 {
 	size_t first, end, i;
-	int code = 0, ran;
+	int code = 0;
 
 	for (first = 0; first < verify->result->count && code == 0; first = end) {
 		bool requested = false, implausible = false;
@@ -181,14 +170,14 @@ static int query_each(struct lid_verify *verify, bool all, struct error *err)
 		if (requested && !verify->queried[first])
 			code = query(verify, first, err);
 	}
-	ran = engine_run(verify->engine, 0, err);
-	return ran < 0 ? ran : code;
+	code = engine_finish(verify->engine, code, 0, err);
+	return code < 0 ? code : 0;
 }
 
-int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
-		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err)
+int lid_verify_run(struct engine *engine, struct node_memory *memory, struct sweep_result *result, bool all,
+		   uint32_t *ret_moved, struct error *err)
 {
-	struct lid_verify verify = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
+	struct lid_verify verify = { .engine = engine, .fabric = memory->fabric, .memory = memory, .result = result };
 	int code;
 
 	*ret_moved = 0;

@@ -15,7 +15,6 @@
 
 struct engine;
 struct error;
-struct fabric;
 struct node_memory;
 struct sweep_result;
 
@@ -23,14 +22,14 @@ struct sweep_result;
  * lid_verify_run - verify LIDs, and discard readings of other nodes
  * @engine:    idle
  * @result:    of the current sweep; a discarded reading leaves an unresponsive sample
- * @memory:    indexed by @fabric; capabilities of nodes whose LID moved are reset
+ * @memory:    capabilities of nodes whose LID moved are reset
  * @all:       verify every LID with a reading
  * @ret_moved: number of LIDs that belong to another node
  *
  * A LID without a response to NodeInfo is accepted: not every node responds to SMPs.
  * Return: 0; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
-int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
-		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err);
+int lid_verify_run(struct engine *engine, struct node_memory *memory, struct sweep_result *result, bool all,
+		   uint32_t *ret_moved, struct error *err);
 
 #endif

@@ -37,6 +37,13 @@
 /* Blocks per transaction: this number takes 40 ms, in which no other process can write. */
 #define ROUTES_STORED 4096
 
+/* The SM is activating links if both this number and this share of them are not active. */
+#define THROTTLE_LINKS 2
+#define THROTTLE_LINKS_PERCENT 10
+
+/* Sweeps without load that end the throttling; it takes TOPOLOGY_PROBE_SWEEPS to check all links. */
+#define THROTTLE_QUIET_SWEEPS 11
+
 /* Events to keep while the store fails. */
 #define EVENTS_MAX 10000
 
@@ -57,7 +64,7 @@ static bool lids_suspect(struct collector *collector)
 		const struct port_sample *sample = &collector->result.samples[i];
 
 		if (sample->status == SAMPLE_SILENT &&
-		    node_memory_port(&collector->memory, collector->topology.fabric, sample->port)->status == SAMPLE_OK)
+		    node_memory_port(&collector->memory, sample->port)->status == SAMPLE_OK)
 			return true;
 	}
 	return false;
@@ -67,8 +74,8 @@ static bool lids_suspect(struct collector *collector)
 static int check_lids(struct collector *collector, struct error *err)
 {
 	uint32_t moved;
-	int code = lid_verify_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->result,
-				  lids_suspect(collector), &moved, err);
+	int code = lid_verify_run(collector->engine, &collector->memory, &collector->result, lids_suspect(collector),
+				  &moved, err);
 
 	if (code == 0 && moved) {
 		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
@@ -110,7 +117,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	collector->report->unstored = code < 0 ? *err : (struct error){ 0 };
 	if (code < 0)
 		return code;
-	sweep_commit(&collector->result, collector->topology.fabric, &collector->memory);
+	sweep_commit(&collector->result, &collector->memory);
 	details_commit(&collector->details);
 	route_read_commit(&collector->routes);
 	if (collector->events.lost)
@@ -157,12 +164,18 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 	return 0;
 }
 
+/* Half of a limit, at least 1; 0 (no limit) remains 0. */
+static unsigned half(unsigned limit)
+{
+	return limit > 1 ? limit / 2 : limit;
+}
+
 /* Current limit of MADs per second. 0: none */
 static unsigned rate_now(const struct collector *collector)
 {
 	unsigned rate = collector->settings->engine.max_mads_per_s;
 
-	return collector->throttle.on ? throttle_half(rate) : rate;
+	return collector->throttle.on ? half(rate) : rate;
 }
 
 /* Apply the current limits. If the rate is not limited, throttling halves the window. */
@@ -172,51 +185,52 @@ static void set_limits(struct collector *collector, unsigned window_most)
 	unsigned window = settings->window;
 
 	if (collector->throttle.on && !settings->max_mads_per_s)
-		window = throttle_half(window);
+		window = half(window);
 	engine_set_rate(collector->engine, rate_now(collector),
 			window_most && window_most < window ? window_most : window);
 }
 
 /* Report that the rate is halved, and why. */
-static void report_throttled(struct collector *collector, int64_t wall_us, const struct throttle_load *load,
-			     uint32_t port_index)
+static void report_throttled(struct collector *collector, int64_t wall_us, uint64_t drops, uint32_t port_index)
 {
 	const struct fabric *fabric = collector->topology.fabric;
-	const struct port *port = load->drops ? &fabric->ports[port_index] : NULL;
 
-	if (port)
-		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric, port->node, port->num,
+	if (drops)
+		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric,
+			   fabric->ports[port_index].node, fabric->ports[port_index].num,
 			   "polling at half the rate: nodes dropped %" PRIu64 " management datagrams, "
-			   "most of them here",
-			   load->drops);
+			   "most of them here", drops);
 	else
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "polling at half the rate: %" PRIu32 " links are coming up", load->links_not_active);
+			   "polling at half the rate: %" PRIu32 " links are coming up",
+			   collector->probe.links_not_active);
 }
 
 /* Halve the rate while the SM or the agents are busy. */
 static void throttle(struct collector *collector, int64_t wall_us)
 {
+	const struct topology_probe *probe = &collector->probe;
+	struct throttle *state = &collector->throttle;
+	bool was_on = state->on;
 	uint32_t dropped_at;
-	const struct throttle_load load = {
-		.links_seen = collector->probe.links_seen,
-		.links_not_active = collector->probe.links_not_active,
-		.drops = sweep_result_drops(&collector->result, &dropped_at),
-	};
+	uint64_t drops = sweep_result_drops(&collector->result, &dropped_at);
 
-	switch (throttle_step(&collector->throttle, &load)) {
-	case THROTTLE_SAME:
+	if (drops || (probe->links_not_active >= THROTTLE_LINKS && (uint64_t)probe->links_not_active * 100 >=
+			      (uint64_t)probe->links_seen * THROTTLE_LINKS_PERCENT)) {
+		state->on = true;
+		state->quiet_sweeps = 0;
+	} else if (state->on && ++state->quiet_sweeps >= THROTTLE_QUIET_SWEEPS) {
+		state->on = false;
+	}
+	if (state->on == was_on)
 		return;
-	case THROTTLE_BEGINS:
-		collector->throttled_us = clock_boottime_us(collector->clock);
-		set_limits(collector, 0);
-		report_throttled(collector, wall_us, &load, dropped_at);
-		return;
-	case THROTTLE_ENDS:
-		set_limits(collector, 0);
+	set_limits(collector, 0);
+	if (state->on) {
+		state->since_us = clock_boottime_us(collector->clock);
+		report_throttled(collector, wall_us, drops, dropped_at);
+	} else {
 		events_add(&collector->events, wall_us, EVENT_UNTHROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "polling at the full rate again");
-		return;
 	}
 }
 
@@ -227,9 +241,7 @@ static bool routes_reserve_time(const struct collector *collector, int64_t now_u
 	       now_us - collector->cut_us >= ROUTES_CUT_HOLD_US;
 }
 
-/*
- * CLOCK_BOOTTIME at which a sweep that starts now is cut, so that it is stored in time; 0: never.
- */
+/* CLOCK_BOOTTIME at which a sweep is cut, so that it is stored in time; 0: never. */
 static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
 {
 	int64_t interval_us = collector->settings->interval_us, commit_us = collector->report->commit_us;
@@ -296,8 +308,8 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sweep_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->probe,
-			 &collector->details, &settings, &collector->result, err);
+	code = sweep_run(collector->engine, &collector->memory, &collector->probe, &collector->details,
+			  &settings, &collector->result, err);
 	if (!collector->result.cut)
 		collector->cut_us = 0;
 	else if (!collector->cut_us)
@@ -343,7 +355,7 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
-	bool deferred = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
+	bool deferred = collector->throttle.on && now_us - collector->throttle.since_us < THROTTLE_HOLD_US;
 	bool cut = collector->result.cut && !routes_reserve_time(collector, sweep->start_us);
 	int code;
 
@@ -353,8 +365,8 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	}
 	set_limits(collector, collector->settings->routes_window);
 	engine_stop_when(collector->engine, stop_requested);
-	code = route_read_run(&collector->routes, collector->engine, sweep->fabric, &collector->memory,
-			      sweep->generation, &limits, now_us, sweep->wall_us, &collector->events, err);
+	code = route_read_run(&collector->routes, collector->engine, &collector->memory, &limits, now_us,
+			      sweep->wall_us, &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
 	set_limits(collector, 0);
 	return code;
@@ -368,9 +380,8 @@ static int query_sms(struct collector *collector, const struct sweep *sweep, str
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sm_monitor_run(&collector->sm_monitor, collector->engine, sweep->fabric, &collector->memory,
-			      sweep->generation, &collector->result.sm, now_us, deadline_us, sweep->wall_us,
-			      &collector->events, err);
+	code = sm_monitor_run(&collector->sm_monitor, collector->engine, &collector->memory, &collector->result.sm,
+			      now_us, deadline_us, sweep->wall_us, &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
 	collector->result.sm_masters = collector->sm_monitor.masters;
 	return code;
@@ -386,9 +397,10 @@ static void add_events(struct collector *collector, const struct sweep *sweep)
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, events, sweep->wall_us, result,
 							 collector->settings->interval_us);
 	collector->sweep_events.busy = collector->topology.running || collector->throttle.on;
-	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
+	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, result,
 			    &collector->memory);
-	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, sweep->fabric, result);
+	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, &collector->memory,
+			  result);
 	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);
 }
 
@@ -415,7 +427,7 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 		code = query_sms(collector, &sweep, err);
 	if (code < 0)
 		return code;
-	link_verify_select(&collector->verify, fabric, &collector->memory, &collector->result);
+	link_verify_select(&collector->verify, &collector->memory, &collector->result);
 	add_events(collector, &sweep);
 	throttle(collector, sweep.wall_us);
 	code = findings(collector, &sweep, err);

@@ -13,19 +13,15 @@
 #include "base/clock.h"
 #include "collector/conservation.h"
 #include "collector/details.h"
-#include "collector/event_limit.h"
 #include "collector/events.h"
 #include "collector/topology_monitor.h"
 #include "collector/findings_step.h"
 #include "collector/topology_probe.h"
-#include "collector/link_verify.h"
-#include "collector/loop_events.h"
 #include "collector/node_memory.h"
 #include "collector/route_read.h"
 #include "collector/sm_monitor.h"
 #include "collector/sweep_events.h"
 #include "collector/sweep_result.h"
-#include "collector/throttle.h"
 
 struct collector_report;
 struct collector_settings;
@@ -33,6 +29,19 @@ struct collector_wire;
 struct engine;
 struct error;
 struct sink;
+
+/*
+ * While a subnet manager activates ports, or agents drop management datagrams, the rate is halved.
+ * Discovery and forwarding tables are deferred, but for this long at most: a node that drops datagrams
+ * now and then, or a link that stays in Init, can keep throttling on for days.
+ */
+#define THROTTLE_HOLD_US (60 * US_PER_S)
+
+struct throttle {
+	bool on;
+	unsigned quiet_sweeps; /* consecutive, while on */
+	int64_t since_us;      /* CLOCK_BOOTTIME of the start */
+};
 
 struct collector {
 	const struct collector_settings *settings;
@@ -49,7 +58,6 @@ struct collector {
 	struct route_read routes;
 	struct sm_monitor sm_monitor;
 	struct throttle throttle;
-	int64_t throttled_us;        /* CLOCK_BOOTTIME of the start of throttling */
 	int64_t cut_us;              /* start of the first of consecutive cut sweeps; 0: the last one was complete */
 	struct sweep_events sweep_events;
 	struct events events;        /* since the last sweep that was stored */

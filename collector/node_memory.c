@@ -101,37 +101,42 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 	}
 	free(memory->node_of);
 	free(memory->paths);
+	memory->fabric = fabric;
+	memory->generation++;
 	memory->node_of = node_of;
 	memory->paths = paths;
 	return 0;
 }
 
-/*
- * The port number that represents a port's agent, also if the fabric has no port 0 of the switch.
- */
+/* The number of the port that represents an agent, also if the fabric has no port 0 of the switch. */
 static uint8_t agent_num(const struct node *node, uint8_t num)
 {
 	return node->type == NODE_SWITCH ? 0 : num;
 }
 
-uint32_t node_memory_agent_id(const struct node_memory *memory, const struct fabric *fabric, uint32_t port)
+static uint32_t agent_index(const struct node_memory *memory, uint32_t port)
 {
-	const struct port *which = &fabric->ports[port];
-	const struct node_entry *node = &memory->nodes[memory->node_of[which->node]];
+	const struct port *which = &memory->fabric->ports[port];
 
-	return node->first_port + agent_num(&fabric->nodes[which->node], which->num) + 1;
+	return memory->nodes[memory->node_of[which->node]].first_port +
+	       agent_num(&memory->fabric->nodes[which->node], which->num);
 }
 
-bool node_memory_route_smp(const struct node_memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
-			   struct request *request)
+uint32_t node_memory_agent_id(const struct node_memory *memory, uint32_t port)
 {
+	return agent_index(memory, port) + 1;
+}
+
+bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint8_t num, struct request *request)
+{
+	const struct fabric *fabric = memory->fabric;
 	uint32_t port = fabric_node_port(fabric, node, agent_num(&fabric->nodes[node], num));
 	uint64_t guid;
 
 	if (port == FABRIC_NONE)
 		return false;
 	guid = fabric->ports[port].guid;
-	request->node = node_memory_agent_id(memory, fabric, port);
+	request->node = node_memory_agent_id(memory, port);
 	request->mkey = guid ? keys_find(memory->keys, guid) : 0;
 	if (!request->mkey)
 		request->mkey = keys_find(memory->keys, fabric->nodes[node].guid);
@@ -146,16 +151,15 @@ bool node_memory_route_smp(const struct node_memory *memory, const struct fabric
 	return request->to.lid != 0;
 }
 
-bool node_memory_route_smp_to_lid(const struct node_memory *memory, const struct fabric *fabric, uint16_t lid,
-				  struct request *request)
+bool node_memory_route_smp_to_lid(const struct node_memory *memory, uint16_t lid, struct request *request)
 {
+	const struct fabric *fabric = memory->fabric;
 	uint32_t agent = request->node, i;
 	bool found = false;
 
 	for (i = 0; i < fabric->port_count && !found; i++)
 		if (fabric_port_lid(fabric, &fabric->ports[i]) == lid)
-			found = node_memory_route_smp(memory, fabric, fabric->ports[i].node, fabric->ports[i].num,
-						      request);
+			found = node_memory_route_smp(memory, fabric->ports[i].node, fabric->ports[i].num, request);
 	request->node = agent;
 	if (found)
 		return true;
@@ -179,24 +183,26 @@ struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node)
 	return &memory->nodes[memory->node_of[node]];
 }
 
-struct port_entry *node_memory_port(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
+uint32_t node_memory_port_index(const struct node_memory *memory, uint32_t port)
 {
-	const struct port *which = &fabric->ports[port];
+	const struct port *which = &memory->fabric->ports[port];
 
-	return &memory->ports[node_memory_node(memory, which->node)->first_port + which->num];
+	return memory->nodes[memory->node_of[which->node]].first_port + which->num;
 }
 
-struct port_entry *node_memory_agent(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
+struct port_entry *node_memory_port(struct node_memory *memory, uint32_t port)
 {
-	const struct port *which = &fabric->ports[port];
-	const struct node *node = &fabric->nodes[which->node];
-
-	return &memory->ports[node_memory_node(memory, which->node)->first_port + agent_num(node, which->num)];
+	return &memory->ports[node_memory_port_index(memory, port)];
 }
 
-struct mad_address *node_memory_redirect(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
+struct port_entry *node_memory_agent(struct node_memory *memory, uint32_t port)
 {
-	return &node_memory_agent(memory, fabric, port)->redirect;
+	return &memory->ports[agent_index(memory, port)];
+}
+
+struct mad_address *node_memory_redirect(struct node_memory *memory, uint32_t port)
+{
+	return &node_memory_agent(memory, port)->redirect;
 }
 
 counter_set counters_saturated(const struct reading *reading)
@@ -211,13 +217,26 @@ counter_set counters_saturated(const struct reading *reading)
 	return full;
 }
 
-struct mad_address node_memory_address(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
+struct request node_memory_pma_request(const struct node_memory *memory, uint32_t port, uint16_t attribute,
+				       request_done *done, void *ctx)
 {
-	const struct mad_address *redirect = node_memory_redirect(memory, fabric, port);
+	const struct port *which = &memory->fabric->ports[port];
+	const struct mad_address *redirect = &memory->ports[agent_index(memory, port)].redirect;
+	struct request request = {
+		.node = node_memory_agent_id(memory, port), .mgmt_class = CLASS_PERFORMANCE, .port_select = which->num,
+		.attribute = attribute, .tag = port, .done = done, .ctx = ctx,
+	};
 
 	if (redirect->lid)
-		return *redirect;
-	return (struct mad_address){ .lid = fabric_port_lid(fabric, &fabric->ports[port]) };
+		request.to = *redirect;
+	else
+		request.to.lid = fabric_port_lid(memory->fabric, which);
+	return request;
+}
+
+bool node_memory_is_switch(const struct node_memory *memory, uint32_t node)
+{
+	return memory->fabric->nodes[node].type == NODE_SWITCH;
 }
 
 int node_memory_set_detail(struct port_entry *port, const struct detail_reading *reading)

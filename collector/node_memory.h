@@ -16,7 +16,7 @@
 #include "collector/sink.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
-#include "wire/mad.h"
+#include "wire/engine.h"
 
 struct error;
 struct fabric;
@@ -48,8 +48,8 @@ struct node_entry {
 	uint64_t guid;
 	struct pma_caps caps;
 	bool caps_stored;
-	uint32_t silent_sweeps; /* consecutive, without any response */
-	bool silence_reported;       /* as an event of this node */
+	uint32_t unresponsive_sweeps; /* consecutive, without any response */
+	bool unresponsive_reported;       /* as an event of this node */
 	uint8_t timed_out_queries[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
 	/* For SMPs only (sweep_events.c): */
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */
@@ -68,8 +68,9 @@ struct node_memory {
 	struct port_entry *ports;
 	size_t port_count, port_capacity;
 	struct map by_guid;
-	/* Indices of the fabric that was passed to node_memory_set_fabric(): */
-	uint32_t *node_of; /* by index into fabric->nodes */
+	const struct fabric *fabric; /* the current one, whose indices are used below and by all functions (borrowed) */
+	uint64_t generation;     /* incremented with each change of `fabric` */
+	uint32_t *node_of;       /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
 	bool directed;           /* SMPs are routed along paths, not by LID */
 	struct path *paths;      /* by index into fabric->nodes */
@@ -78,37 +79,37 @@ struct node_memory {
 void node_memory_done(struct node_memory *memory);
 
 /*
- * node_memory_set_fabric - create entries for every node of a fabric, and index them
+ * node_memory_set_fabric - the current fabric is another one: create entries for each of its nodes
  * Return: 0 or ERR_NOMEM (the former index remains).
  */
 int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabric, struct error *err);
 
 /*
  * node_memory_agent_id - the engine's identifier of a port's performance agent; never 0
- * @port:  index into the ports of the current fabric
  *
  * The ports of a switch share an agent, each port of an HCA has its own. The identifier is stable
  * while the node's number of ports does not increase.
  */
-uint32_t node_memory_agent_id(const struct node_memory *memory, const struct fabric *fabric, uint32_t port);
+uint32_t node_memory_agent_id(const struct node_memory *memory, uint32_t port);
+
+/* node_memory_pma_request - a query to a port's performance agent; tag is the port */
+struct request node_memory_pma_request(const struct node_memory *memory, uint32_t port, uint16_t attribute,
+				       request_done *done, void *ctx);
+
+/* node_memory_is_switch - is a node of the current fabric a switch? */
+bool node_memory_is_switch(const struct node_memory *memory, uint32_t node);
 
 /*
  * node_memory_route_smp - set class, LID or path, M_Key and agent of an SMP to a node
- * @node:  index into @fabric->nodes
  * @num:   the port whose LID is used; of a switch that of port 0
  *
  * M_Keys are stored by port GUID; otherwise one with the node's GUID is used.
  * Return: false if there is no LID or no path.
  */
-bool node_memory_route_smp(const struct node_memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
-			   struct request *request);
+bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint8_t num, struct request *request);
 
-/*
- * node_memory_route_smp_to_lid - the same for a LID; without an M_Key if its node is unknown
- * The agent is not set.
- */
-bool node_memory_route_smp_to_lid(const struct node_memory *memory, const struct fabric *fabric, uint16_t lid,
-				  struct request *request);
+/* node_memory_route_smp_to_lid - the same for a LID, which may be unknown; the agent is not set */
+bool node_memory_route_smp_to_lid(const struct node_memory *memory, uint16_t lid, struct request *request);
 
 /*
  * node_memory_note_smp - an SMP to a node has ended
@@ -116,21 +117,21 @@ bool node_memory_route_smp_to_lid(const struct node_memory *memory, const struct
  */
 void node_memory_note_smp(struct node_memory *memory, uint32_t node, bool responded);
 
-/* node_memory_node, node_memory_port - entry by index into the current fabric. */
-struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node);
-struct port_entry *node_memory_port(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
+/* node_memory_port_index - index of the entry of a port; stable while the number of ports of its node is */
+uint32_t node_memory_port_index(const struct node_memory *memory, uint32_t port);
 
-/* node_memory_address - the address of a port's performance agent. */
-struct mad_address node_memory_address(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
+/* node_memory_node, node_memory_port - the entry of a node or port */
+struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node);
+struct port_entry *node_memory_port(struct node_memory *memory, uint32_t port);
 
 /*
  * node_memory_redirect - the address to which a port's agent redirected; LID 0: none
  * Shared by the ports of a switch. Each port of an HCA has its own.
  */
-struct mad_address *node_memory_redirect(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
+struct mad_address *node_memory_redirect(struct node_memory *memory, uint32_t port);
 
 /* node_memory_agent - the entry of a port's performance agent: port 0 of a switch, else the port itself. */
-struct port_entry *node_memory_agent(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
+struct port_entry *node_memory_agent(struct node_memory *memory, uint32_t port);
 
 /* counters_saturated - the counters of a reading that are at their maximum. */
 counter_set counters_saturated(const struct reading *reading);

@@ -92,11 +92,11 @@ static void a_redirection_applies_to_the_ports_of_one_agent(void **state)
 		fabric_add_port(fabric, &(struct port){ .num = num }, NULL);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	assert_int_equal(node_memory_set_fabric(&memory, fabric, NULL), 0);
-	node_memory_redirect(&memory, fabric, 0)->lid = 50;
-	assert_int_equal(node_memory_address(&memory, fabric, 0).lid, 50);
-	assert_int_equal(node_memory_address(&memory, fabric, 1).lid, 6);
-	node_memory_redirect(&memory, fabric, 2)->lid = 60;
-	assert_int_equal(node_memory_address(&memory, fabric, 3).lid, 60);
+	node_memory_redirect(&memory, 0)->lid = 50;
+	assert_int_equal(node_memory_pma_request(&memory, 0, 0, NULL, NULL).to.lid, 50);
+	assert_int_equal(node_memory_pma_request(&memory, 1, 0, NULL, NULL).to.lid, 6);
+	node_memory_redirect(&memory, 2)->lid = 60;
+	assert_int_equal(node_memory_pma_request(&memory, 3, 0, NULL, NULL).to.lid, 60);
 	node_memory_done(&memory);
 	fabric_destroy(fabric);
 }

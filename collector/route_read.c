@@ -2,6 +2,7 @@
 #include "collector/route_read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -37,6 +38,12 @@ static struct route_switch *find(const struct route_read *read, uint64_t guid)
 	uint32_t index;
 
 	return map_get(&read->by_guid, guid, &index) ? &read->switches[index] : NULL;
+}
+
+/* The entry of a node; NULL: it is not a switch. */
+static struct route_switch *switch_of(const struct route_read *read, uint32_t node)
+{
+	return node_memory_is_switch(read->memory, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
 }
 
 static bool is_whole(const struct route_table *table)
@@ -86,34 +93,9 @@ static uint32_t block_count(uint32_t top)
 	return !top ? 0 : blocks < ROUTES_BLOCKS ? blocks : ROUTES_BLOCKS;
 }
 
-static bool has_bit(const uint64_t *bits, uint32_t bit)
+static bool has_any(const bool blocks[ROUTES_BLOCKS])
 {
-	return bits[bit / 64] >> bit % 64 & 1;
-}
-
-static void set_bit(uint64_t *bits, uint32_t bit)
-{
-	bits[bit / 64] |= UINT64_C(1) << bit % 64;
-}
-
-static void clear_bit(uint64_t *bits, uint32_t bit)
-{
-	bits[bit / 64] &= ~(UINT64_C(1) << bit % 64);
-}
-
-static bool has_any(const uint64_t *bits)
-{
-	unsigned i;
-
-	for (i = 0; i < ROUTE_READ_WORDS; i++)
-		if (bits[i])
-			return true;
-	return false;
-}
-
-static bool is_switch(const struct route_read *read, uint32_t node)
-{
-	return read->fabric->nodes[node].type == NODE_SWITCH;
+	return memchr(blocks, true, ROUTES_BLOCKS) != NULL;
 }
 
 /* Number of blocks of a switch: from SwitchInfo of this sweep, else of the discovery. */
@@ -132,8 +114,8 @@ static void remove_blocks(struct route_read *read, struct route_switch *at, uint
 
 	for (lid = blocks * ROUTES_BLOCK; table && lid < table->lids; lid++) {
 		at->changed += table->ports[lid] != ROUTES_NO_PORT;
-		set_bit(at->dirty, lid / ROUTES_BLOCK);
-		clear_bit(at->todo, lid / ROUTES_BLOCK);
+		at->dirty[lid / ROUTES_BLOCK] = true;
+		at->todo[lid / ROUTES_BLOCK] = false;
 	}
 	routes_cut(&read->routes, at->guid, blocks * ROUTES_BLOCK);
 }
@@ -158,11 +140,12 @@ static int begin(struct route_read *read)
 
 	route_read_skip(read);
 	for (i = 0; i < read->fabric->node_count; i++) {
-		struct route_switch *at = is_switch(read, i) ? find_or_add(read, read->fabric->nodes[i].guid) : NULL;
+		struct route_switch *at;
 		uint32_t blocks;
 
-		if (!is_switch(read, i))
+		if (!node_memory_is_switch(read->memory, i))
 			continue;
+		at = find_or_add(read, read->fabric->nodes[i].guid);
 		if (!at)
 			return err_nomem(read->err);
 		blocks = blocks_of(read, i);
@@ -178,11 +161,11 @@ static void expand_requests(struct route_read *read)
 	uint32_t i, block;
 
 	for (i = 0; i < read->fabric->node_count; i++) {
-		struct route_switch *at = is_switch(read, i) ? find(read, read->fabric->nodes[i].guid) : NULL;
+		struct route_switch *at = switch_of(read, i);
 		uint32_t blocks = at && at->requested ? blocks_of(read, i) : 0;
 
 		for (block = 0; block < blocks; block++)
-			set_bit(at->todo, block);
+			at->todo[block] = true;
 		if (blocks)
 			at->requested = false;
 	}
@@ -198,13 +181,13 @@ static void request_all(struct route_read *read)
 }
 
 /* After a change of topology, request all tables: at once, and again a minute later. */
-static void schedule_all(struct route_read *read, uint64_t generation)
+static void schedule_all(struct route_read *read)
 {
 	bool rested = !read->marked_us || read->now_us - read->marked_us >= ROUTE_READ_AGAIN_US, last;
 
-	if (generation != read->generation)
+	if (read->memory->generation != read->generation)
 		read->changed_us = read->now_us;
-	read->generation = generation;
+	read->generation = read->memory->generation;
 	if (!read->changed_us)
 		return;
 	last = read->now_us - read->changed_us >= ROUTE_READ_AGAIN_US;
@@ -220,7 +203,7 @@ static uint64_t all_blocks(const struct route_read *read)
 	uint32_t i;
 
 	for (i = 0; i < read->fabric->node_count; i++)
-		if (is_switch(read, i))
+		if (node_memory_is_switch(read->memory, i))
 			blocks += blocks_of(read, i);
 	return blocks;
 }
@@ -253,7 +236,7 @@ static void schedule_periodic(struct route_read *read, double blocks_per_s)
 		uint32_t node = read->next_due < count ? read->next_due : 0, blocks;
 
 		read->next_due = node + 1;
-		blocks = is_switch(read, node) ? blocks_of(read, node) : 0;
+		blocks = node_memory_is_switch(read->memory, node) ? blocks_of(read, node) : 0;
 		if (!blocks)
 			continue;
 		find(read, read->fabric->nodes[node].guid)->requested = true;
@@ -272,10 +255,10 @@ static void store_block(struct route_read *read, struct route_switch *at, uint32
 		return;
 	}
 	if (!known || changed)
-		set_bit(at->dirty, block);
+		at->dirty[block] = true;
 	if (known || at->complete)
 		at->changed += changed;
-	clear_bit(at->todo, block);
+	at->todo[block] = false;
 	if (has_any(at->todo))
 		return;
 	at->complete = true;
@@ -283,17 +266,16 @@ static void store_block(struct route_read *read, struct route_switch *at, uint32
 	at->read_us = read->now_us;
 }
 
-static void on_block(void *ctx, const struct request *request, enum request_result result,
-		     const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_block(void *ctx, const struct request *request, const struct response *response)
 {
 	struct route_read *read = ctx;
 	struct route_switch *at = &read->switches[request->tag];
 
-	(void)at_us;
-	if (result == REQUEST_CANCELLED)
+	if (response->result == REQUEST_CANCELLED)
 		return;
-	if (result == REQUEST_ANSWERED && smp_is_ok(mad) && mad_read_header(mad).modifier == request->modifier) {
-		store_block(read, at, request->modifier, smp_read_lft(mad));
+	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad) &&
+	    mad_read_header(response->mad).modifier == request->modifier) {
+		store_block(read, at, request->modifier, smp_read_lft(response->mad));
 		return;
 	}
 	at->timed_out = true;
@@ -305,7 +287,7 @@ static bool is_queried(const struct route_read *read, uint32_t node, const struc
 {
 	const struct node_entry *entry = node_memory_node(read->memory, node);
 
-	return has_any(at->todo) && at->not_before <= read->sweep && !entry->silent_sweeps && !entry->locked;
+	return has_any(at->todo) && at->not_before <= read->sweep && !entry->unresponsive_sweeps && !entry->locked;
 }
 
 /* Query all blocks to be read of a switch. Return: their number. */
@@ -317,10 +299,10 @@ static uint64_t query(struct route_read *read, uint32_t node, struct route_switc
 	};
 	uint64_t queried = 0;
 
-	if (!node_memory_route_smp(read->memory, read->fabric, node, 0, &request))
+	if (!node_memory_route_smp(read->memory, node, 0, &request))
 		return 0;
 	for (request.modifier = 0; request.modifier < ROUTES_BLOCKS && read->code == 0; request.modifier++) {
-		if (!has_bit(at->todo, request.modifier))
+		if (!at->todo[request.modifier])
 			continue;
 		read->code = engine_submit(read->engine, &request, read->err);
 		queried++;
@@ -336,7 +318,7 @@ static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 
 	for (i = 0; i < count && read->code == 0 && queried < max; i++) {
 		uint32_t node = (uint32_t)((read->next_queried + i) % count);
-		struct route_switch *at = is_switch(read, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
+		struct route_switch *at = switch_of(read, node);
 
 		if (!at || at->urgent != urgent || !is_queried(read, node, at))
 			continue;
@@ -412,7 +394,7 @@ static int list_blocks(struct route_read *read, size_t max)
 		for (block = 0; block < ROUTES_BLOCKS && read->block_count < max; block++) {
 			struct route_block *blocks;
 
-			if (!has_bit(at->dirty, block))
+			if (!at->dirty[block])
 				continue;
 			blocks = array_grow(read->blocks, read->block_count, &read->block_capacity, sizeof(*blocks));
 			if (!blocks)
@@ -424,12 +406,13 @@ static int list_blocks(struct route_read *read, size_t max)
 	return 0;
 }
 
-int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct route_read_limits *limits,
-		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err)
+int route_read_run(struct route_read *read, struct engine *engine, struct node_memory *memory,
+		   const struct route_read_limits *limits, int64_t now_us, int64_t wall_us, struct events *events,
+		   struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	uint64_t queried;
-	int ran;
+	int code;
 
 	read->engine = engine;
 	read->fabric = fabric;
@@ -443,22 +426,18 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	read->code = begin(read);
 	if (read->code < 0)
 		return read->code;
-	/*
-	 * Consecutive single sweeps must cover all switches as well, so the first turn is
-	 * arbitrary.
-	 */
+	/* The first turn is arbitrary, so consecutive single sweeps cover all switches. */
 	if (read->sweep == 1 && fabric->node_count)
 		read->next_due = read->next_queried = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
-	schedule_all(read, generation);
+	schedule_all(read);
 	schedule_periodic(read, limits->blocks_per_s);
 	expand_requests(read);
 	queried = query_some(read, true, limits->smps);
 	if (queried < limits->smps)
 		query_some(read, false, limits->smps - queried);
-	/* Also after a failure: callbacks of queued requests must be called. */
-	ran = engine_run(engine, limits->deadline_us, err);
-	if (ran < 0 || read->code < 0)
-		return ran < 0 ? ran : read->code;
+	code = engine_finish(engine, read->code, limits->deadline_us, err);
+	if (code < 0 || read->code < 0)
+		return code < 0 ? code : read->code;
 	note_failures(read);
 	note_changes(read);
 	add_events(read, wall_us, events);
@@ -480,7 +459,7 @@ void route_read_commit(struct route_read *read)
 	size_t i;
 
 	for (i = 0; i < read->block_count; i++)
-		clear_bit(find(read, read->blocks[i].node_guid)->dirty, read->blocks[i].block);
+		find(read, read->blocks[i].node_guid)->dirty[read->blocks[i].block] = false;
 	read->block_count = 0;
 }
 

@@ -41,13 +41,11 @@ struct node_memory;
 #define ROUTE_READ_PERCENT 3
 #define ROUTE_READ_RATE 20000
 
-enum { ROUTE_READ_WORDS = ROUTES_BLOCKS / 64 };
-
 /* Read state of one switch. */
 struct route_switch {
 	uint64_t guid;
-	uint64_t todo[ROUTE_READ_WORDS];  /* bits: blocks to be read */
-	uint64_t dirty[ROUTE_READ_WORDS]; /* bits: blocks that differ from the last stored sweep */
+	bool todo[ROUTES_BLOCKS];  /* blocks to be read */
+	bool dirty[ROUTES_BLOCKS]; /* blocks that differ from the last stored sweep */
 	uint64_t not_before; /* sweep before which it is not queried, after timeouts */
 	int64_t read_us;     /* CLOCK_BOOTTIME of the last requested block; 0: never */
 	uint32_t changed;    /* entries that changed in this sweep */
@@ -95,26 +93,23 @@ void route_read_done(struct route_read *read);
 /* route_read_restore - start with the stored tables. @routes: moved, empty afterwards */
 void route_read_restore(struct route_read *read, struct routes *routes);
 
-/*
- * route_read_request - read the table of this switch in the next sweep, before all others
- * Return: 0; ERR_NOMEM.
- */
+/* route_read_request - read this table first in the next sweep. Return: 0; ERR_NOMEM. */
 int route_read_request(struct route_read *read, uint64_t node_guid, struct error *err);
 
 /*
  * route_read_run - read the tables that are due
- * @engine:      idle; used by this call alone
- * @memory:      indexed by @fabric; LinearFDBTop, unresponsive and locked switches
- * @generation:  of @fabric: when it increases, all tables are read again
- * @now_us:      CLOCK_BOOTTIME
+ * @engine:  idle; used by this call alone
+ * @memory:  LinearFDBTop, unresponsive and locked switches; all tables are read again after a change of
+ *           its fabric
+ * @now_us:  CLOCK_BOOTTIME
  * @wall_us, @events:  EVENT_ROUTES_CHANGED of changed tables
  *
  * Afterwards read->blocks lists changed blocks that are not stored yet.
  * Return: 0, also if it was cut; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
-int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct route_read_limits *limits,
-		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err);
+int route_read_run(struct route_read *read, struct engine *engine, struct node_memory *memory,
+		   const struct route_read_limits *limits, int64_t now_us, int64_t wall_us, struct events *events,
+		   struct error *err);
 
 /* route_read_skip - a sweep without a run: no table changed in it. */
 void route_read_skip(struct route_read *read);

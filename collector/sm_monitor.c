@@ -90,40 +90,40 @@ static bool is_master(const struct sm_state *sm)
 	return sm->known && sm->state == SM_MASTER;
 }
 
-static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
-		       const uint8_t mad[MAD_SIZE], int64_t at_us)
+void sm_state_read(struct sm_state *sm, const uint8_t mad[MAD_SIZE])
 {
-	struct sm_monitor *monitor = ctx;
-	struct sm_state *sm = &monitor->sm_ports[request->tag].now;
-	struct sm_info info;
+	struct sm_info info = smp_read_sm_info(mad);
 
-	(void)at_us;
-	/* Cut before a timeout: the former state remains. */
-	if (result == REQUEST_CANCELLED)
-		return;
-	sm->known = result == REQUEST_ANSWERED && smp_is_ok(mad);
-	if (!sm->known)
-		return;
-	info = smp_read_sm_info(mad);
-	*sm = (struct sm_state){ .known = true, .lid = request->to.lid, .guid = info.guid, .state = info.state,
+	*sm = (struct sm_state){ .known = true, .lid = sm->lid, .guid = info.guid, .state = info.state,
 				 .priority = info.priority, .act_count = info.act_count };
 }
 
-static int query(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		 struct node_memory *memory, size_t at, struct error *err)
+static void on_sm_info(void *ctx, const struct request *request, const struct response *response)
+{
+	struct sm_monitor *monitor = ctx;
+	struct sm_state *sm = &monitor->sm_ports[request->tag].now;
+
+	/* Cut before a timeout: the former state remains. */
+	if (response->result == REQUEST_CANCELLED)
+		return;
+	sm->known = response->result == REQUEST_ANSWERED && smp_is_ok(response->mad);
+	sm->lid = request->to.lid;
+	if (sm->known)
+		sm_state_read(sm, response->mad);
+}
+
+static int query(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory, size_t at,
+		 struct error *err)
 {
 	struct sm_port *sm_port = &monitor->sm_ports[at];
-	const struct port *port = &fabric->ports[sm_port->port];
+	const struct port *port = &memory->fabric->ports[sm_port->port];
 	const struct node_entry *node = node_memory_node(memory, port->node);
-	/*
-	 * A node without an SM need not respond, so it is not counted as unresponsive and not
-	 * retried.
-	 */
+	/* A node without an SM need not respond. */
 	struct request request = { .attribute = SMP_SM_INFO, .tag = (uint32_t)at, .once = !sm_port->now.known,
 				   .done = on_sm_info, .ctx = monitor };
 
-	if (node->silent_sweeps || node->locked ||
-	    !node_memory_route_smp(memory, fabric, port->node, port->num, &request)) {
+	if (node->unresponsive_sweeps || node->locked ||
+	    !node_memory_route_smp(memory, port->node, port->num, &request)) {
 		sm_port->now.known = false;
 		return 0;
 	}
@@ -131,8 +131,8 @@ static int query(struct sm_monitor *monitor, struct engine *engine, const struct
 }
 
 /* Query those whose turn it is, and all masters. */
-static int query_round(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		       struct node_memory *memory, struct error *err)
+static int query_round(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory,
+		       struct error *err)
 {
 	size_t count = monitor->count, i;
 	int code = 0;
@@ -141,7 +141,7 @@ static int query_round(struct sm_monitor *monitor, struct engine *engine, const 
 		size_t at = (monitor->next + i) % count;
 
 		if (i < SM_MONITOR_PORTS || is_master(&monitor->sm_ports[at].now))
-			code = query(monitor, engine, fabric, memory, at, err);
+			code = query(monitor, engine, memory, at, err);
 	}
 	monitor->next = count ? (monitor->next + SM_MONITOR_PORTS) % count : 0;
 	return code;
@@ -201,19 +201,19 @@ static void add_events(struct sm_monitor *monitor, const struct fabric *fabric, 
 	monitor->queried = true;
 }
 
-int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct sm_state *master, int64_t now_us,
-		   int64_t deadline_us, int64_t wall_us, struct events *events, struct error *err)
+int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory,
+		   const struct sm_state *master, int64_t now_us, int64_t deadline_us, int64_t wall_us,
+		   struct events *events, struct error *err)
 {
 	bool due = !monitor->queried_us || now_us - monitor->queried_us >= SM_MONITOR_US || monitor->masters > 1;
-	int code = 0, ran;
+	int code;
 
-	if (!monitor->listed || monitor->generation != generation) {
+	if (!monitor->listed || monitor->generation != memory->generation) {
 		monitor->listed = false;
-		code = list_ports(monitor, fabric, err);
+		code = list_ports(monitor, memory->fabric, err);
 		if (code < 0)
 			return code;
-		monitor->generation = generation;
+		monitor->generation = memory->generation;
 		monitor->listed = due = true;
 	}
 	due = due || (master->known && master->guid != monitor->master_guid);
@@ -222,12 +222,10 @@ int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const stru
 	if (!due)
 		return 0;
 	monitor->queried_us = now_us;
-	code = query_round(monitor, engine, fabric, memory, err);
-	/* Also after a failure: callbacks of queued requests must be called. */
-	ran = engine_run(engine, deadline_us, err);
-	if (ran < 0 || code < 0)
-		return ran < 0 ? ran : code;
+	code = engine_finish(engine, query_round(monitor, engine, memory, err), deadline_us, err);
+	if (code < 0)
+		return code;
 	monitor->masters = count_masters(monitor, master);
-	add_events(monitor, fabric, master, wall_us, events);
+	add_events(monitor, memory->fabric, master, wall_us, events);
 	return 0;
 }

@@ -17,11 +17,11 @@
 #include <stdint.h>
 
 #include "collector/sink.h"
+#include "wire/mad.h"
 
 struct engine;
 struct error;
 struct events;
-struct fabric;
 struct node_memory;
 
 /* Interval between queries without a change. */
@@ -44,18 +44,20 @@ struct sm_monitor {
 	uint64_t generation;     /* of the fabric that sm_ports belong to */
 	bool listed;
 	bool queried;              /* after the first round: changes are reported */
-	uint64_t master_guid;    /* in the last sweep that knows it; 0: never */
+	uint64_t master_guid;    /* in the last sweep in which it responded; 0: never */
 	int64_t queried_us;        /* CLOCK_BOOTTIME of the last round; 0: never */
 	unsigned masters;        /* number of different SMs in state master; 0: not queried yet */
 };
 
 void sm_monitor_done(struct sm_monitor *monitor);
 
+/* sm_state_read - the state of an SM from SMInfo; its LID remains */
+void sm_state_read(struct sm_state *sm, const uint8_t mad[MAD_SIZE]);
+
 /*
  * sm_monitor_run - query all SMs when it is due
  * @engine:       idle; used by this call alone
- * @memory:       indexed by @fabric; unresponsive and locked nodes are not queried
- * @generation:   of @fabric: when it increases, SMs are located again
+ * @memory:       unresponsive and locked nodes are not queried; SMs are located after a change of its fabric
  * @master:       the master that this sweep found
  * @now_us:       CLOCK_BOOTTIME
  * @deadline_us:  CLOCK_BOOTTIME at which it is cut, and the former state remains; 0: never
@@ -65,8 +67,8 @@ void sm_monitor_done(struct sm_monitor *monitor);
  * Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask bit 1, MasterSMLID), 14.2.5.13 and 14.4.1
  * (SMInfo).
  */
-int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
-		   struct node_memory *memory, uint64_t generation, const struct sm_state *master, int64_t now_us,
-		   int64_t deadline_us, int64_t wall_us, struct events *events, struct error *err);
+int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory,
+		   const struct sm_state *master, int64_t now_us, int64_t deadline_us, int64_t wall_us,
+		   struct events *events, struct error *err);
 
 #endif

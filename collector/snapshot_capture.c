@@ -40,11 +40,9 @@ static void fill_sweep(struct capture *capture, struct sweep *sweep)
 /* After the sweep, so that the fast counters are read within the shortest time. */
 static int query_details(struct capture *capture, struct error *err)
 {
-	int code = details_all(&capture->details, &capture->result);
-	/* Also after a failure: callbacks of queued requests must be called. */
-	int ran = engine_run(capture->engine, 0, err);
+	int code = engine_finish(capture->engine, details_all(&capture->details, &capture->result), 0, err);
 
-	return ran < 0 ? ran : code;
+	return code < 0 ? code : 0;
 }
 
 static int query(struct capture *capture, bool fast_only, struct snapshot_capture_report *report, struct error *err)
@@ -54,11 +52,11 @@ static int query(struct capture *capture, bool fast_only, struct snapshot_captur
 	int code;
 
 	engine_stop_when(capture->engine, stop_requested);
-	code = sweep_run(capture->engine, capture->fabric, &capture->memory, &capture->check, &capture->details,
-			 &settings, &capture->result, err);
+	code = sweep_run(capture->engine, &capture->memory, &capture->check, &capture->details, &settings,
+			 &capture->result, err);
 	if (code == 0)
-		code = lid_verify_run(capture->engine, capture->fabric, &capture->memory, &capture->result, true,
-				      &report->moved_lids, err);
+		code = lid_verify_run(capture->engine, &capture->memory, &capture->result, true, &report->moved_lids,
+				      err);
 	if (code == 0 && !fast_only)
 		code = query_details(capture, err);
 	if (code == 0)
@@ -102,10 +100,7 @@ int snapshot_capture_run(const struct snapshot_capture_settings *settings, const
 		fill_sweep(&capture, &sweep);
 		code = store(ctx, &sweep, err);
 	}
-	/*
-	 * Before the device is closed, pending requests are answered or timed out: one timeout at
-	 * most.
-	 */
+	/* Pending requests end before the device is closed: at most one timeout. */
 	while (capture.engine && engine_listen(capture.engine, LISTEN_MS))
 		;
 	engine_destroy(capture.engine);

@@ -3,12 +3,12 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "collector/details.h"
 #include "collector/topology_probe.h"
 #include "collector/node_memory.h"
+#include "collector/sm_monitor.h"
 #include "collector/sweep_port.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
@@ -16,7 +16,6 @@
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
-#include "wire/smp.h"
 
 /* Sweeps without a response after which a node's single query is not retried. */
 #define SWEEPS_UNTIL_NO_RETRY 3
@@ -27,15 +26,10 @@
 /* Retries per sweep of a query with the status "busy" or "redirect". */
 #define RETRIES_PER_QUERY 2
 
-static bool is_switch(const struct sweep_state *state, uint32_t node)
-{
-	return state->fabric->nodes[node].type == NODE_SWITCH;
-}
-
 /* Is this port polled in this sweep, if its node responds? */
 static bool is_queried(const struct sweep_state *state, uint32_t port_index)
 {
-	uint32_t sample = state->sample_of[port_index];
+	uint32_t sample = state->ports[port_index].sample;
 
 	return sample != FABRIC_NONE && state->result->samples[sample].status != SAMPLE_DOWN &&
 	       state->result->samples[sample].status != SAMPLE_UNPLANNED &&
@@ -59,7 +53,7 @@ static int compare_turns(const void *left, const void *right)
 
 static int64_t read_us(const struct sweep_state *state, uint32_t port_index)
 {
-	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	return port->has_last ? port->last.at_us : INT64_MIN;
 }
@@ -81,24 +75,18 @@ static void query_ports(struct sweep_state *state, uint32_t node_index)
 		sweep_port_submit(state, turns[i].index);
 }
 
-static void on_caps(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us);
+static void on_caps(void *ctx, const struct request *request, const struct response *response);
 
 /* Query the capabilities of a node's agent, at one of its ports. */
 static void query_caps(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t node = state->fabric->ports[port_index].node;
+	struct request request = node_memory_pma_request(state->memory, port_index, PMA_CLASS_PORT_INFO, on_caps,
+							 state);
 
-	sweep_submit(state, &(struct request){
-		.node = node_memory_agent_id(state->memory, state->fabric, port_index),
-		.to = node_memory_address(state->memory, state->fabric, port_index),
-		.mgmt_class = CLASS_PERFORMANCE,
-		.attribute = PMA_CLASS_PORT_INFO,
-		.tag = port_index,
-		.once = node_memory_node(state->memory, node)->silent_sweeps >= SWEEPS_UNTIL_NO_RETRY,
-		.done = on_caps,
-		.ctx = state,
-	});
+	request.port_select = 0;
+	request.once = node_memory_node(state->memory, node)->unresponsive_sweeps >= SWEEPS_UNTIL_NO_RETRY;
+	sweep_submit(state, &request);
 }
 
 /* The first port from @from on that is polled, FABRIC_NONE if there is none. */
@@ -112,23 +100,21 @@ static uint32_t next_queried(const struct sweep_state *state, uint32_t node_inde
 	return FABRIC_NONE;
 }
 
-static void on_caps(void *ctx, const struct request *request, enum request_result result,
-		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_caps(void *ctx, const struct request *request, const struct response *response)
 {
 	struct sweep_state *state = ctx;
 	uint32_t node_index = state->fabric->ports[request->tag].node;
 	struct node_entry *node = node_memory_node(state->memory, node_index);
 
-	(void)at_us;
-	if (result == REQUEST_TIMED_OUT)
-		*node_memory_redirect(state->memory, state->fabric, request->tag) = (struct mad_address){ 0 };
-	if (result != REQUEST_ANSWERED)
+	if (response->result == REQUEST_TIMED_OUT)
+		*node_memory_redirect(state->memory, request->tag) = (struct mad_address){ 0 };
+	if (response->result != REQUEST_ANSWERED)
 		return;
 	sweep_port_responded(state, request->tag);
-	switch (answer_status(mad)) {
+	switch (answer_status(response->mad)) {
 	case ANSWER_OK:
 		if (!node->caps.known)
-			node->caps = pma_read_caps(mad);
+			node->caps = pma_read_caps(response->mad);
 		break;
 	case ANSWER_UNSUPPORTED:
 		/* Without ClassPortInfo only PortCounters, which is mandatory, can be expected. */
@@ -136,7 +122,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 			node->caps = (struct pma_caps){ .known = true };
 		break;
 	case ANSWER_REDIRECT:
-		if (!sweep_port_redirect(state, request->tag, mad))
+		if (!sweep_port_redirect(state, request->tag, response->mad))
 			return;
 		/* fallthrough */
 	case ANSWER_BUSY:
@@ -147,30 +133,20 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		state->result->bad_responses++;
 		return;
 	}
-	if (is_switch(state, node_index))
+	if (node_memory_is_switch(state->memory, node_index))
 		query_ports(state, node_index);
 	else
 		sweep_port_submit(state, request->tag);
 }
 
-static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
-		       const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_sm_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct sweep_state *state = ctx;
-	struct sm_state *sm = &state->result->sm;
-	struct sm_info info;
 
 	(void)request;
-	(void)at_us;
-	state->result->sm_pending = result == REQUEST_CANCELLED;
-	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
-		return;
-	info = smp_read_sm_info(mad);
-	sm->known = true;
-	sm->guid = info.guid;
-	sm->state = info.state;
-	sm->priority = info.priority;
-	sm->act_count = info.act_count;
+	state->result->sm_pending = response->result == REQUEST_CANCELLED;
+	if (response->result == REQUEST_ANSWERED && answer_status(response->mad) == ANSWER_OK)
+		sm_state_read(&state->result->sm, response->mad);
 }
 
 /*
@@ -186,12 +162,12 @@ static void query_node(struct sweep_state *state, uint32_t node_index)
 
 	if (port == FABRIC_NONE)
 		return;
-	if (memory->caps.known && !memory->silent_sweeps) {
+	if (memory->caps.known && !memory->unresponsive_sweeps) {
 		query_ports(state, node_index);
 		return;
 	}
 	query_caps(state, port);
-	if (is_switch(state, node_index))
+	if (node_memory_is_switch(state->memory, node_index))
 		return;
 	while ((port = next_queried(state, node_index, port + 1)) != FABRIC_NONE)
 		query_caps(state, port);
@@ -240,9 +216,9 @@ static enum sample_status first_status(const struct sweep_state *state, const st
 		return SAMPLE_UNSUPPORTED;
 	if (!port_is_live(state->fabric, port))
 		return SAMPLE_DOWN;
-	if (state->settings->switches_only && !is_switch(state, port->node))
+	if (state->settings->switches_only && !node_memory_is_switch(state->memory, port->node))
 		return SAMPLE_UNPLANNED;
-	return node_memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
+	return node_memory_node(state->memory, port->node)->unresponsive_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
 
 /* Create one sample per pollable port; live ones are unresponsive until they respond. */
@@ -256,18 +232,17 @@ static void plan(struct sweep_state *state)
 	for (i = 0; i < fabric->port_count; i++) {
 		enum sample_status status;
 
-		state->sample_of[i] = FABRIC_NONE;
-		node_memory_agent(state->memory, fabric, i)->redirect_new = false;
+		state->ports[i] = (struct sweep_port){ .sample = FABRIC_NONE, .retries_left = RETRIES_PER_QUERY };
+		node_memory_agent(state->memory, i)->redirect_new = false;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		status = first_status(state, &fabric->ports[i]);
-		state->sample_of[i] = (uint32_t)result->count;
+		state->ports[i].sample = (uint32_t)result->count;
 		result->readings[result->count] = (struct reading){ 0 };
 		result->samples[result->count++] = (struct port_sample){ .port = i, .status = status };
 		result->ports_asked += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
-		state->oldest_first |= node_memory_port(state->memory, fabric, i)->status == SAMPLE_UNFINISHED;
+		state->oldest_first |= node_memory_port(state->memory, i)->status == SAMPLE_UNFINISHED;
 	}
-	memset(state->retries_left, RETRIES_PER_QUERY, result->count);
 }
 
 /* The sweep was cut: a port without a response may be unresponsive, or was not queried in time. */
@@ -277,9 +252,9 @@ static void mark_unfinished(struct sweep_state *state)
 
 	for (i = 0; i < state->result->count; i++) {
 		struct port_sample *sample = &state->result->samples[i];
-		uint32_t agent = fabric_port_agent(state->fabric, sample->port);
+		const struct sweep_port *agent = &state->ports[fabric_port_agent(state->fabric, sample->port)];
 
-		if (sample->status == SAMPLE_SILENT && (state->responded[agent] || !state->timeouts[agent])) {
+		if (sample->status == SAMPLE_SILENT && (agent->responded || !agent->timeouts)) {
 			sample->status = SAMPLE_UNFINISHED;
 			state->result->ports_unfinished++;
 		}
@@ -289,12 +264,11 @@ static void mark_unfinished(struct sweep_state *state)
 /* After a cut sweep: SMPs that detect changes would never be sent if they came last. */
 static int query_after_cut(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
-	int code = topology_probe_submit(probe, state->engine, state->fabric, state->memory, err), ran;
+	int code = topology_probe_submit(probe, state->engine, state->memory, err);
 
-	ran = engine_run(state->engine, state->settings->deadline_us, err);
-	if (ran < 0 || code < 0)
-		return ran < 0 ? ran : code;
-	code = query_nodes(state);
+	code = engine_finish(state->engine, code, state->settings->deadline_us, err);
+	if (code >= 0)
+		code = query_nodes(state);
 	return code ? code : details_submit_turn(state->details, state->settings->switches_only);
 }
 
@@ -304,7 +278,7 @@ static int query_all(struct sweep_state *state, struct topology_probe *probe, st
 
 	if (code == 0)
 		code = details_submit_turn(state->details, state->settings->switches_only);
-	return code ? code : topology_probe_submit(probe, state->engine, state->fabric, state->memory, err);
+	return code ? code : topology_probe_submit(probe, state->engine, state->memory, err);
 }
 
 static int query_and_wait(struct sweep_state *state, struct topology_probe *probe, struct error *err)
@@ -312,31 +286,28 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 	const struct sweep_settings *settings = state->settings;
 	struct request sm_info = { .node = SM_AGENT, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
 	bool probe_first;
-	int code, ran;
+	int code;
 
 	if (settings->sm_lid) {
 		state->result->sm.lid = settings->sm_lid;
-		if (node_memory_route_smp_to_lid(state->memory, state->fabric, settings->sm_lid, &sm_info))
+		if (node_memory_route_smp_to_lid(state->memory, settings->sm_lid, &sm_info))
 			sweep_submit(state, &sm_info);
 	}
-	details_begin(state->details, state->engine, state->fabric, state->memory, err);
+	details_begin(state->details, state->engine, state->memory, err);
 	engine_finish_nodes(state->engine, state->oldest_first);
 	/* In every third sweep, and in a different third of each turn of detail queries. */
 	probe_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
 	code = probe_first ? query_after_cut(state, probe, err) : query_all(state, probe, err);
-	/* Also after a failure: queued requests refer to our arrays. */
-	ran = engine_run(state->engine, settings->deadline_us, err);
+	code = engine_finish(state->engine, code, settings->deadline_us, err);
 	engine_finish_nodes(state->engine, false);
-	state->result->cut = ran == ENGINE_CUT;
-	if (ran < 0)
-		return ran;
-	return state->code < 0 ? state->code : code;
+	state->result->cut = code == ENGINE_CUT;
+	return code < 0 ? code : state->code;
 }
 
-int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
-	      struct topology_probe *probe, struct details *details, const struct sweep_settings *settings,
-	      struct sweep_result *result, struct error *err)
+int sweep_run(struct engine *engine, struct node_memory *memory, struct topology_probe *probe, struct details *details,
+	      const struct sweep_settings *settings, struct sweep_result *result, struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	struct sweep_state state = {
 		.engine = engine, .fabric = fabric, .memory = memory, .details = details, .settings = settings,
 		.result = result, .err = err,
@@ -344,17 +315,8 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_me
 	size_t ports = fabric->port_count ? fabric->port_count : 1;
 	int code;
 
-	state.sample_of = calloc(ports, sizeof(*state.sample_of));
-	state.attributes_pending = calloc(ports, 1);
-	state.retries_left = calloc(ports, 1);
-	state.timeouts = calloc(ports, 1);
-	state.responded = calloc(ports, sizeof(*state.responded));
-	if (!state.sample_of || !state.attributes_pending || !state.retries_left || !state.timeouts ||
-	    !state.responded) {
-		code = err_nomem(err);
-		goto out;
-	}
-	code = sweep_result_reserve(result, ports, err);
+	state.ports = calloc(ports, sizeof(*state.ports));
+	code = state.ports ? sweep_result_reserve(result, ports, err) : err_nomem(err);
 	if (code < 0)
 		goto out;
 	plan(&state);
@@ -364,10 +326,6 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_me
 	if (code == 0)
 		sweep_result_finish(result, fabric, memory);
 out:
-	free(state.sample_of);
-	free(state.attributes_pending);
-	free(state.retries_left);
-	free(state.timeouts);
-	free(state.responded);
+	free(state.ports);
 	return code;
 }

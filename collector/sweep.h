@@ -9,7 +9,6 @@
 struct details;
 struct engine;
 struct error;
-struct fabric;
 struct topology_probe;
 struct node_memory;
 struct sweep_result;
@@ -23,22 +22,19 @@ struct sweep_settings {
 /*
  * sweep_run - one sweep
  * @engine:   idle; used by this call alone
- * @fabric:   ports below PORT_INIT or without a LID are not polled
- * @memory:   indexed by @fabric; capabilities and redirections are updated, last readings are not:
- *            see sweep_commit()
+ * @memory:   capabilities and redirections are updated, last readings are not: see sweep_commit()
  * @probe:    SMPs that detect topology changes, sent with the sweep
  * @details:  detail queries, begun by this call and finished by the caller
  * @result:   reused; completely overwritten
  *
  * ClassPortInfo is queried once per node, before its ports. After a timeout of the first query, or
  * two consecutive later ones, an agent is not queried again in this sweep. A node that was
- * unresponsive in the last sweep is sent a single query, an HCA one per port: each port of an HCA
- * has its own agent. Ports that the last sweep did not read are polled first.
+ * unresponsive in the last sweep is sent a single query, an HCA one per port. Ports that the last
+ * sweep did not read are polled first; ports that are down or have no LID are not polled.
  * Return: 0, also if it was cut; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  * An unresponsive port is a sample without data, not an error.
  */
-int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
-	      struct topology_probe *probe, struct details *details, const struct sweep_settings *settings,
-	      struct sweep_result *result, struct error *err);
+int sweep_run(struct engine *engine, struct node_memory *memory, struct topology_probe *probe, struct details *details,
+	      const struct sweep_settings *settings, struct sweep_result *result, struct error *err);
 
 #endif

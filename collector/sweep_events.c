@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "collector/sweep_events.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/stop.h"
+#include "base/when.h"
 #include "collector/events.h"
 #include "collector/node_memory.h"
 #include "collector/sweep_result.h"
@@ -53,8 +57,7 @@ static void count_cleared(struct sweep_events *state, struct events *pending, in
 	list_counters(sample->delta->reset, keys, sizeof(keys));
 	events_add(pending, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
 		   "counters of %s were reset externally: %s",
-		   events_port_name(fabric, sample->port, name, sizeof(name)),
-		   keys);
+		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
 }
 
 /*
@@ -127,10 +130,10 @@ static struct node_responses next_node(const struct fabric *fabric, const struct
 }
 
 /* Extent of unresponsiveness, without this host's node, which responds without a fabric. */
-enum silence { SILENCE_NONE, SILENCE_HCAS, SILENCE_ALL };
+enum outage { OUTAGE_NONE, OUTAGE_HCAS, OUTAGE_ALL };
 
 /* If no HCA responds while switches do, or no node at all, the cause is not in the nodes. */
-static enum silence silence_of(const struct fabric *fabric, const struct sweep_result *result)
+static enum outage outage_of(const struct fabric *fabric, const struct sweep_result *result)
 {
 	size_t queried[2] = { 0 }, responded[2] = { 0 }, i = 0;
 
@@ -144,72 +147,41 @@ static enum silence silence_of(const struct fabric *fabric, const struct sweep_r
 		responded[is_switch] += node.responded > 0;
 	}
 	if (queried[false] + queried[true] >= 2 && !responded[false] && !responded[true])
-		return SILENCE_ALL;
-	return queried[false] >= 2 && !responded[false] ? SILENCE_HCAS : SILENCE_NONE;
+		return OUTAGE_ALL;
+	return queried[false] >= 2 && !responded[false] ? OUTAGE_HCAS : OUTAGE_NONE;
 }
 
-static void report_together(struct events *events, int64_t wall_us, enum silence before, enum silence now)
+static void report_together(struct events *events, int64_t wall_us, enum outage before, enum outage now)
 {
 	if (now == before)
 		return;
-	if (before == SILENCE_ALL)
+	if (before == OUTAGE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "the fabric responds again");
-	if (now == SILENCE_ALL)
+	if (now == OUTAGE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
 			   "no node responds: this host's link, its switch or its device is down");
-	if (before == SILENCE_HCAS && now == SILENCE_NONE)
+	if (before == OUTAGE_HCAS && now == OUTAGE_NONE)
 		events_add(events, wall_us, EVENT_HCAS_ANSWER, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "HCAs respond to performance queries again");
-	if (now == SILENCE_HCAS)
+	if (now == OUTAGE_HCAS)
 		events_add(events, wall_us, EVENT_HCAS_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
 			   "no HCA responds to performance queries while switches do: a PM_Key is set, or this host "
 			   "is not a full member of the default partition");
 }
 
 /* Is the node covered by an event about all nodes of its kind? */
-static bool is_covered(const struct node *node, enum silence silence)
+static bool is_covered(const struct node *node, enum outage outage)
 {
-	return silence == SILENCE_ALL || (silence == SILENCE_HCAS && node->type != NODE_SWITCH);
+	return outage == OUTAGE_ALL || (outage == OUTAGE_HCAS && node->type != NODE_SWITCH);
 }
 
-/*
- * Is the node reported as unresponsive? While a discovery or the SM keeps slow agents busy, only
- * after a second sweep.
- */
+/* Is the node reported? While a discovery or the SM is active, only after a second sweep. */
 static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {
-	if (entry->silence_reported)
+	if (entry->unresponsive_reported)
 		return true;
-	return !is_covered(node, (enum silence)state->silence) && (!state->busy || entry->silent_sweeps > 1);
-}
-
-static void report_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
-			   const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
-{
-	enum silence before = (enum silence)state->silence, now = silence_of(fabric, result);
-	size_t i = 0;
-
-	report_together(events, wall_us, before, now);
-	state->silence = now;
-	while (i < result->count) {
-		struct node_responses responses = next_node(fabric, result, &i);
-		const struct node *node = &fabric->nodes[responses.node];
-		struct node_entry *entry = node_memory_node(memory, responses.node);
-		bool was_reported = entry->silence_reported;
-
-		if (!responses.queried)
-			continue;
-		entry->silent_sweeps = responses.responded ? 0 : entry->silent_sweeps + 1;
-		entry->silence_reported = !responses.responded && is_reported(state, node, entry);
-		if (entry->silence_reported && !was_reported)
-			events_add(events, wall_us, EVENT_NODE_SILENT,
-				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
-				   0, "%s does not respond", node->name);
-		else if (responses.responded && was_reported)
-			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, responses.node, 0,
-				   "%s responds again", node->name);
-	}
+	return !is_covered(node, (enum outage)state->outage) && (!state->busy || entry->unresponsive_sweeps > 1);
 }
 
 /* Report nodes whose ports are planes of one port (fabric/planes.h), also if their number changed. */
@@ -260,26 +232,40 @@ static void update_locked(struct events *events, int64_t wall_us, const struct f
 	}
 }
 
-/* Report nodes that this sweep found locked or unlocked. Consumes smp_result of each node. */
-static void report_locked(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			  const struct sweep_result *result, struct node_memory *memory)
+/* Nodes that are unresponsive, locked, or respond again. */
+static void report_nodes(struct sweep_events *state, struct events *events, int64_t wall_us,
+			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
+	enum outage before = (enum outage)state->outage, now = outage_of(fabric, result);
 	size_t i = 0;
 
+	report_together(events, wall_us, before, now);
+	state->outage = now;
 	while (i < result->count) {
-		uint32_t node = fabric->ports[result->samples[i].port].node;
-		bool responded = false;
+		struct node_responses responses = next_node(fabric, result, &i);
+		const struct node *node = &fabric->nodes[responses.node];
+		struct node_entry *entry = node_memory_node(memory, responses.node);
+		bool was_reported = entry->unresponsive_reported;
 
-		for (; i < result->count && fabric->ports[result->samples[i].port].node == node; i++)
-			responded |= result->samples[i].status == SAMPLE_OK ||
-				     result->samples[i].status == SAMPLE_UNSUPPORTED;
-		update_locked(events, wall_us, fabric, node, memory, responded);
+		update_locked(events, wall_us, fabric, responses.node, memory, responses.responded > 0);
+		if (!responses.queried)
+			continue;
+		entry->unresponsive_sweeps = responses.responded ? 0 : entry->unresponsive_sweeps + 1;
+		entry->unresponsive_reported = !responses.responded && is_reported(state, node, entry);
+		if (entry->unresponsive_reported && !was_reported)
+			events_add(events, wall_us, EVENT_NODE_SILENT,
+				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
+				   0, "%s does not respond", node->name);
+		else if (responses.responded && was_reported)
+			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, responses.node, 0,
+				   "%s responds again", node->name);
 	}
 }
 
 void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
-			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
+			 const struct sweep_result *result, struct node_memory *memory)
 {
+	const struct fabric *fabric = memory->fabric;
 	struct events pending = { 0 };
 	size_t cleared_before, i;
 
@@ -288,12 +274,11 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 		state->cleared = state->reported = 0;
 	}
 	cleared_before = state->cleared;
-	report_silence(state, events, wall_us, fabric, result, memory);
 	report_planes(events, wall_us, fabric, memory);
-	report_locked(events, wall_us, fabric, result, memory);
+	report_nodes(state, events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
-		struct port_entry *port = node_memory_port(memory, fabric, sample->port);
+		struct port_entry *port = node_memory_port(memory, sample->port);
 
 		if (sample->reading)
 			report_saturated(events, wall_us, fabric, sample, port);
@@ -302,4 +287,69 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 	}
 	report_cleared(state, events, &pending, cleared_before);
 	events_done(&pending);
+}
+
+/* A change of the wall clock against CLOCK_BOOTTIME that is a step, not slewing. */
+#define CLOCK_STEP_US US_PER_S
+
+void loop_events_sm(struct loop_events *state, struct events *events, int64_t wall_us,
+		    const struct sweep_result *result)
+{
+	const struct sm_state *now = &result->sm, *last = &state->last_sm;
+
+	/* The sweep ended before the response: the state is unknown. */
+	if (result->sm_pending)
+		return;
+	if (last->known && !now->known)
+		events_add(events, wall_us, EVENT_SM_LOST, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+			   "the subnet manager at LID %u does not respond", now->lid ? now->lid : last->lid);
+	else if (now->known && last->guid && now->guid != last->guid)
+		events_add(events, wall_us, EVENT_SM_CHANGED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "the master subnet manager is 0x%016" PRIx64 ", was 0x%016" PRIx64, now->guid, last->guid);
+	else if (now->known && last->guid && !last->known)
+		events_add(events, wall_us, EVENT_SM_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "the subnet manager at LID %u responds again", now->lid);
+	if (now->known)
+		state->last_sm = *now;
+	state->last_sm.known = now->known;
+}
+
+void loop_events_clock(struct loop_events *state, struct events *events, int64_t wall_us, int64_t boottime_us)
+{
+	int64_t offset_us = wall_us - boottime_us, step_us = offset_us - state->wall_offset_us;
+	char by[WHEN_SIZE];
+
+	if (state->wall_offset_us && (step_us >= CLOCK_STEP_US || step_us <= -CLOCK_STEP_US))
+		events_add(events, wall_us, EVENT_CLOCK_STEPPED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+			   "the wall clock was set %s by %s; rates and the order of sweeps are not affected",
+			   step_us > 0 ? "forward" : "back", when_format_span(step_us > 0 ? step_us : -step_us, by));
+	state->wall_offset_us = offset_us;
+}
+
+bool loop_events_cut(struct loop_events *state, struct events *events, int64_t wall_us,
+		     const struct sweep_result *result, int64_t interval_us)
+{
+	bool cut = result->cut && result->ports_unfinished && !stop_requested();
+	char every[WHEN_SIZE];
+
+	if (cut && !state->cut)
+		events_add(events, wall_us, EVENT_SWEEP_CUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+			   "%u of %u ports were not read within the interval of %s, and come first in the next "
+			   "sweep; increase the interval or the limits to read all",
+			   result->ports_unfinished, result->ports_asked, when_format_span(interval_us, every));
+	state->cut = cut;
+	return cut;
+}
+
+void loop_events_late(struct loop_events *state, struct events *events, int64_t wall_us, int64_t took_us,
+		      int64_t interval_us)
+{
+	bool late = took_us >= interval_us;
+	char took[WHEN_SIZE], every[WHEN_SIZE];
+
+	if (late && !state->late)
+		events_add(events, wall_us, EVENT_SWEEP_LATE, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+			   "a sweep took %s, more than the interval of %s", when_format_span(took_us, took),
+			   when_format_span(interval_us, every));
+	state->late = late;
 }

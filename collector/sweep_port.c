@@ -8,10 +8,7 @@
 #include "wire/engine.h"
 #include "wire/pma.h"
 
-/*
- * Consecutive timeouts of a node that has responded in this sweep after which its queries are
- * dropped.
- */
+/* Consecutive timeouts after which the queries of a responsive node are dropped. */
 #define TIMEOUTS_UNTIL_SILENT 2
 
 /*
@@ -28,27 +25,12 @@ void sweep_submit(struct sweep_state *state, const struct request *request)
 		state->code = engine_submit(state->engine, request, state->err);
 }
 
-static void on_counters(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us);
-
-/* The query for a port's counters. */
-static struct request port_question(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
-{
-	return (struct request){
-		.node = node_memory_agent_id(state->memory, state->fabric, port_index),
-		.to = node_memory_address(state->memory, state->fabric, port_index),
-		.mgmt_class = CLASS_PERFORMANCE,
-		.port_select = state->fabric->ports[port_index].num,
-		.attribute = pma_attribute_id(attribute),
-		.tag = port_index,
-		.done = on_counters,
-		.ctx = state,
-	};
-}
+static void on_counters(void *ctx, const struct request *request, const struct response *response);
 
 static void query_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
-	struct request request = port_question(state, port_index, attribute);
+	struct request request = node_memory_pma_request(state->memory, port_index, pma_attribute_id(attribute),
+							 on_counters, state);
 
 	sweep_submit(state, &request);
 }
@@ -61,7 +43,7 @@ static bool has_extended(const struct sweep_state *state, uint32_t node)
 /* Is PortCountersExtended to be queried? To be called once per sweep. */
 static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	if (!has_extended(state, state->fabric->ports[port_index].node))
 		return false;
@@ -74,17 +56,15 @@ static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 
 void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 {
-	struct request request = port_question(state, port_index, ATTRIBUTE_PORT_COUNTERS);
-	uint32_t sample = state->sample_of[port_index];
+	uint32_t sample = state->ports[port_index].sample;
 
 	state->result->samples[sample].status = SAMPLE_SILENT;
-	state->attributes_pending[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
-	sweep_submit(state, &request);
+	state->ports[port_index].pending = 1 << ATTRIBUTE_PORT_COUNTERS;
+	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
 	if (!needs_extended(state, port_index))
 		return;
-	state->attributes_pending[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	request.attribute = pma_attribute_id(ATTRIBUTE_PORT_COUNTERS_EXTENDED);
-	sweep_submit(state, &request);
+	state->ports[port_index].pending |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
+	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 }
 
 /* A query timed out: the remaining ones of its agent are dropped. */
@@ -93,29 +73,29 @@ static void count_timeout(struct sweep_state *state, uint32_t port_index)
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
 	/* The redirection may be the cause; the next sweep queries the node itself. */
-	*node_memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
-	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->responded[agent])
-		engine_drop_node(state->engine, node_memory_agent_id(state->memory, state->fabric, port_index));
+	*node_memory_redirect(state->memory, port_index) = (struct mad_address){ 0 };
+	if (++state->ports[agent].timeouts >= TIMEOUTS_UNTIL_SILENT || !state->ports[agent].responded)
+		engine_drop_node(state->engine, node_memory_agent_id(state->memory, port_index));
 }
 
 void sweep_port_responded(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
-	state->timeouts[agent] = 0;
-	state->responded[agent] = true;
+	state->ports[agent].timeouts = 0;
+	state->ports[agent].responded = true;
 }
 
 bool sweep_port_retry(struct sweep_state *state, uint32_t port_index)
 {
-	uint8_t *left = &state->retries_left[state->sample_of[port_index]];
+	uint8_t *left = &state->ports[port_index].retries_left;
 
 	return *left && (*left)--;
 }
 
 bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const uint8_t mad[MAD_SIZE])
 {
-	struct port_entry *agent = node_memory_agent(state->memory, state->fabric, port_index);
+	struct port_entry *agent = node_memory_agent(state->memory, port_index);
 
 	agent->redirect_new = pma_read_redirect(mad, &agent->redirect);
 	state->result->bad_responses += !agent->redirect_new;
@@ -125,10 +105,10 @@ bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const u
 /* An attribute is complete or failed; with the last one the port is finished. */
 static void close_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
-	uint32_t sample = state->sample_of[port_index];
+	uint32_t sample = state->ports[port_index].sample;
 
-	state->attributes_pending[sample] &= (uint8_t)~(1u << attribute);
-	if (!state->attributes_pending[sample] && state->result->readings[sample].present)
+	state->ports[port_index].pending &= (uint8_t)~(1u << attribute);
+	if (!state->ports[port_index].pending && state->result->readings[sample].present)
 		state->result->samples[sample].status = SAMPLE_OK;
 }
 
@@ -136,13 +116,12 @@ static void close_attribute(struct sweep_state *state, uint32_t port_index, enum
 static void apply_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
 {
 	static const enum counter explained[] = { COUNTER_RCV_ERRORS, COUNTER_XMIT_DISCARDS, COUNTER_XMIT_WAIT };
-	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, port_index);
 	counter_set both = port->has_last ? port->last.present & reading->present : 0, moved = 0;
 	size_t i;
 
 	for (i = 0; i < sizeof(explained) / sizeof(explained[0]); i++)
-		if (both & COUNTER_BIT(explained[i]) &&
-		    reading->value[explained[i]] != port->last.value[explained[i]])
+		if (both & COUNTER_BIT(explained[i]) && reading->value[explained[i]] != port->last.value[explained[i]])
 			moved |= COUNTER_BIT(explained[i]);
 	if (moved)
 		details_moved(state->details, port_index, moved);
@@ -151,20 +130,17 @@ static void apply_details(struct sweep_state *state, uint32_t port_index, const 
 /* Prefetch what apply_details() reads when the port's other attribute arrives. */
 static void prefetch_details(struct sweep_state *state, uint32_t port_index)
 {
-	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	__builtin_prefetch(port);
 	__builtin_prefetch(&port->last.value[COUNTER_XMIT_WAIT]);
 	__builtin_prefetch(&port->last.value[COUNTER_RCV_ERRORS]);
 }
 
-/*
- * One error of PortCountersExtended is a garbled MAD; persistent errors mean that it is
- * unsupported.
- */
+/* A single error is a garbled MAD; persistent ones mean that the attribute is unsupported. */
 static void count_extended_failure(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, port_index);
 
 	if (port->extended_failures < EXTENDED_FAILURES_MAX)
 		port->extended_failures++;
@@ -173,25 +149,21 @@ static void count_extended_failure(struct sweep_state *state, uint32_t port_inde
 }
 
 /* Process the response for an attribute, by its status. */
-static void apply_response(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
-			   int64_t at_us)
+static void apply_response(struct sweep_state *state, const struct request *request, const struct response *response)
 {
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	uint32_t node_index = state->fabric->ports[request->tag].node, sample = state->sample_of[request->tag];
+	uint32_t node_index = state->fabric->ports[request->tag].node, sample = state->ports[request->tag].sample;
 	struct node_entry *node = node_memory_node(state->memory, node_index);
 	struct reading *reading = &state->result->readings[sample];
 
-	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
+	switch (pma_read_counters(response->mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
-		/*
-		 * The reading has the time of the response with traffic counters, which may be the
-		 * earlier one.
-		 */
+		/* The time of the response with traffic counters, which may be earlier. */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
-			reading->at_us = at_us;
+			reading->at_us = response->at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
-			node_memory_port(state->memory, state->fabric, request->tag)->extended_failures = 0;
+			node_memory_port(state->memory, request->tag)->extended_failures = 0;
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
 			apply_details(state, request->tag, reading);
@@ -199,7 +171,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 			prefetch_details(state, request->tag);
 		break;
 	case ANSWER_REDIRECT:
-		if (!sweep_port_redirect(state, request->tag, mad))
+		if (!sweep_port_redirect(state, request->tag, response->mad))
 			break;
 		/* fallthrough */
 	case ANSWER_BUSY:
@@ -211,10 +183,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 			state->result->samples[sample].status = SAMPLE_UNSUPPORTED;
 			break;
 		}
-		/*
-		 * Reported as supported, but it is not: query it again only after its
-		 * ClassPortInfo.
-		 */
+		/* ClassPortInfo was wrong: query it again only after another ClassPortInfo. */
 		node->caps.missing |= PMA_MISSING_EXTENDED;
 		close_attribute(state, request->tag, attribute);
 		break;
@@ -226,15 +195,14 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 	}
 }
 
-static void on_counters(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_counters(void *ctx, const struct request *request, const struct response *response)
 {
 	struct sweep_state *state = ctx;
 
-	if (result == REQUEST_TIMED_OUT)
+	if (response->result == REQUEST_TIMED_OUT)
 		count_timeout(state, request->tag);
-	if (result != REQUEST_ANSWERED)
+	if (response->result != REQUEST_ANSWERED)
 		return;
 	sweep_port_responded(state, request->tag);
-	apply_response(state, request, mad, at_us);
+	apply_response(state, request, response);
 }

@@ -21,6 +21,15 @@ struct request;
 struct sweep_result;
 struct sweep_settings;
 
+/* State of a port in a running sweep; timeouts and responses are those of its agent (fabric_port_agent). */
+struct sweep_port {
+	uint32_t sample;      /* index of its sample; FABRIC_NONE: it has none */
+	uint8_t pending;      /* mask of attributes without a response */
+	uint8_t retries_left;
+	uint8_t timeouts;     /* consecutive */
+	bool responded;       /* to any query */
+};
+
 /* State of a running sweep. */
 struct sweep_state {
 	struct engine *engine;
@@ -29,12 +38,8 @@ struct sweep_state {
 	struct details *details;
 	const struct sweep_settings *settings;
 	struct sweep_result *result;
-	uint32_t *sample_of;        /* port index to sample index */
-	uint8_t *attributes_pending;   /* per sample: mask of attributes without a response */
-	uint8_t *retries_left;        /* per sample */
-	uint8_t *timeouts;          /* per agent (fabric_port_agent), consecutive */
-	bool *responded;             /* per agent: any response */
-	bool oldest_first;                /* the last sweep was cut: ports with the oldest readings are polled first */
+	struct sweep_port *ports;   /* by port index */
+	bool oldest_first;          /* the last sweep was cut: ports with the oldest readings are polled first */
 	struct error *err;
 	int code;                   /* first error of a callback */
 };

@@ -85,7 +85,7 @@ void sweep_result_finish(struct sweep_result *result, const struct fabric *fabri
 
 	for (i = 0; i < result->count; i++) {
 		struct port_sample *sample = &result->samples[i];
-		const struct port_entry *port = node_memory_port(memory, fabric, sample->port);
+		const struct port_entry *port = node_memory_port(memory, sample->port);
 
 		if (sample->status != SAMPLE_OK)
 			continue;
@@ -134,13 +134,13 @@ void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep)
 	sweep->sample_count = result->count;
 }
 
-void sweep_commit(const struct sweep_result *result, const struct fabric *fabric, struct node_memory *memory)
+void sweep_commit(const struct sweep_result *result, struct node_memory *memory)
 {
 	size_t i;
 
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
-		struct port_entry *port = node_memory_port(memory, fabric, sample->port);
+		struct port_entry *port = node_memory_port(memory, sample->port);
 
 		port->status = sample->status;
 		if (!sample->reading)

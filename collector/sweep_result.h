@@ -53,6 +53,6 @@ uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_por
 void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep);
 
 /* sweep_commit - the sweep was stored: its readings become the last ones. */
-void sweep_commit(const struct sweep_result *result, const struct fabric *fabric, struct node_memory *memory);
+void sweep_commit(const struct sweep_result *result, struct node_memory *memory);
 
 #endif

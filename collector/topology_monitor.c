@@ -9,6 +9,7 @@
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
 #include "fabric/keep.h"
+#include "wire/discovery.h"
 
 void topology_monitor_init(struct topology_monitor *monitor, const struct discoverer *discoverer,
 			   const struct clock *clock, int64_t interval_us)
@@ -101,8 +102,7 @@ static bool is_cut_off(const struct fabric *found)
 	uint32_t port = found->from_node == FABRIC_NONE ? FABRIC_NONE
 							: fabric_node_port(found, found->from_node, found->from_port);
 
-	return port != FABRIC_NONE &&
-	       (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
+	return port != FABRIC_NONE && (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
 }
 
 static bool has_shrunk(const struct fabric *known, const struct fabric *found)
@@ -110,10 +110,7 @@ static bool has_shrunk(const struct fabric *known, const struct fabric *found)
 	return found->node_count * 100 < known->node_count * TOPOLOGY_SHRUNK_PERCENT;
 }
 
-/*
- * Nodes without the description or LID that they had: an SMP was lost, which discovery does not
- * report.
- */
+/* Nodes without the description or LID that they had: probably an SMP was lost. */
 static size_t count_holes(const struct fabric *known, const struct fabric *found)
 {
 	size_t holes = 0, i;
@@ -140,10 +137,7 @@ static bool is_suspicious(struct topology_monitor *monitor, const struct fabric 
 	return ++monitor->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
 }
 
-/*
- * Keep the last topology until a discovery is accepted. A smaller fabric is reported, a lost SMP is
- * not.
- */
+/* Keep the last topology. A smaller fabric is reported, a lost SMP is not. */
 static void reject(struct topology_monitor *monitor, const struct fabric *found, struct events *events)
 {
 	const struct fabric *known = monitor->fabric;
@@ -154,8 +148,7 @@ static void reject(struct topology_monitor *monitor, const struct fabric *found,
 		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
 			   FABRIC_NONE, 0, "discovery found %zu of %zu known nodes (%u of %u times); the last "
 			   "topology remains in use", found->node_count, known->node_count,
-			   monitor->suspicious_in_a_row,
-			   TOPOLOGY_SUSPICIOUS_REPEATS);
+			   monitor->suspicious_in_a_row, TOPOLOGY_SUSPICIOUS_REPEATS);
 	} else {
 		log_info("discovery lost attributes of %zu nodes; the last topology remains in use",
 			 count_holes(known, found));
@@ -176,8 +169,7 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 {
 	size_t i;
 
-	if (before->port_count != after->port_count ||
-	    fabric_diff(before, after, ignore_change, NULL) > 0)
+	if (before->port_count != after->port_count || fabric_diff(before, after, ignore_change, NULL) > 0)
 		return true;
 	for (i = 0; i < after->port_count; i++) {
 		const struct port *new = &after->ports[i];
@@ -227,10 +219,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 		return 0;
 	}
 	monitor->suspicious_in_a_row = 0;
-	/*
-	 * Unresponsive nodes that are cabled to a port that is up are kept; not if memory is
-	 * exhausted.
-	 */
+	/* Keep unresponsive nodes behind a port that is up, if there is memory. */
 	if (before && fabric_keep_silent(before, found, &merged, NULL) > 0) {
 		fabric_destroy(found);
 		found = merged;

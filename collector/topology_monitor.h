@@ -12,26 +12,11 @@
 #include <stdint.h>
 
 #include "collector/events.h"
-#include "fabric/record.h"
 
 struct clock;
+struct discoverer;
 struct error;
 struct fabric;
-
-/* Discovery by a helper process, or a model in tests. */
-struct discoverer {
-	/* Start a discovery. Return: 0 or a negative error. Never called while one is running. */
-	int (*start)(void *ctx, struct error *err);
-	/*
-	 * Wait for it, at most @timeout_ms. Return: 0 still running; 1 finished, *ret and *trailer
-	 * are set; negative: it failed.
-	 */
-	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
-		    struct error *err);
-	/* End a running discovery, and free what remains of a finished one. */
-	void (*cancel)(void *ctx);
-	void *ctx;
-};
 
 /* Indications of a topology change. */
 enum topology_hint {
@@ -72,10 +57,7 @@ struct topology_monitor {
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 
-/*
- * A link that flaps for hours causes a discovery each time. After this number of discoveries in
- * close succession they are this far apart.
- */
+/* After this number of discoveries in close succession they are this far apart. */
 #define TOPOLOGY_BUSY_REPEATS 6
 #define TOPOLOGY_BUSY_US (30 * 1000000LL)
 

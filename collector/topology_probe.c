@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "collector/node_memory.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
@@ -25,10 +26,7 @@ static bool has_timed_out(const struct topology_probe *probe, uint32_t node)
 
 static bool note_response(struct topology_probe *probe, uint32_t node, enum request_result result)
 {
-	/*
-	 * After two timeouts the path may lead through a removed node: a discovery finds another
-	 * one.
-	 */
+	/* The path may lead through a removed node: a discovery finds another one. */
 	if (result == REQUEST_TIMED_OUT && probe->memory->directed && has_timed_out(probe, node) &&
 	    !node_memory_node(probe->memory, node)->locked)
 		note_change(probe, FABRIC_NONE);
@@ -37,24 +35,19 @@ static bool note_response(struct topology_probe *probe, uint32_t node, enum requ
 	return result == REQUEST_ANSWERED;
 }
 
-static void on_node_info(void *ctx, const struct request *request, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_node_info(void *ctx, const struct request *request, const struct response *response)
 {
-	(void)mad;
-	(void)at_us;
-	note_response(ctx, request->tag, result);
+	note_response(ctx, request->tag, response->result);
 }
 
-static void on_switch_info(void *ctx, const struct request *request, enum request_result result,
-			   const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_switch_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct topology_probe *probe = ctx;
 
-	(void)at_us;
-	if (!note_response(probe, request->tag, result) || !smp_is_ok(mad))
+	if (!note_response(probe, request->tag, response->result) || !smp_is_ok(response->mad))
 		return;
-	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(mad);
-	if (smp_read_port_state_change(mad))
+	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(response->mad);
+	if (smp_read_port_state_change(response->mad))
 		note_change(probe, FABRIC_NONE);
 }
 
@@ -75,24 +68,22 @@ static bool is_same(const struct port *port, const struct smp_link *link)
 	       (link->speed == port->speed || (link->speed == LINK_SPEED_QDR && port->speed == LINK_SPEED_FDR10));
 }
 
-bool topology_probe_matches(const struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_SIZE])
+static bool matches(const struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_SIZE])
 {
 	struct smp_link link = read_link(fabric, &fabric->ports[port], mad);
 
 	return is_same(&fabric->ports[port], &link);
 }
 
-static void on_port_info(void *ctx, const struct request *request, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_port_info(void *ctx, const struct request *request, const struct response *response)
 {
 	struct topology_probe *probe = ctx;
 	const struct port *port = &probe->fabric->ports[request->tag];
 	struct smp_link link;
 
-	(void)at_us;
-	if (!note_response(probe, port->node, result) || !smp_is_ok(mad))
+	if (!note_response(probe, port->node, response->result) || !smp_is_ok(response->mad))
 		return;
-	link = read_link(probe->fabric, port, mad);
+	link = read_link(probe->fabric, port, response->mad);
 	probe->links_seen += link.state >= PORT_INIT;
 	probe->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
 	if (!is_same(port, &link))
@@ -104,13 +95,8 @@ static bool is_queried(const struct topology_probe *probe, uint32_t node_index)
 {
 	const struct node_entry *node = node_memory_node(probe->memory, node_index);
 
-	return !node->silent_sweeps && (!node->locked ||
+	return !node->unresponsive_sweeps && (!node->locked ||
 					probe->sweep - node->smp_sent_at >= TOPOLOGY_PROBE_LOCKED_SWEEPS);
-}
-
-static bool is_switch(const struct topology_probe *probe, uint32_t node)
-{
-	return probe->fabric->nodes[node].type == NODE_SWITCH;
 }
 
 /* The port for a node's SMPs: port 0 of a switch, else the first that is up. FABRIC_NONE: none. */
@@ -121,7 +107,7 @@ static uint32_t smp_port(const struct topology_probe *probe, uint32_t node_index
 
 	for (i = node->first_port; i < node->first_port + node->ports; i++)
 		if (fabric_port_lid(probe->fabric, &probe->fabric->ports[i]) &&
-		    (is_switch(probe, node_index) || probe->fabric->ports[i].state >= PORT_INIT))
+		    (node_memory_is_switch(probe->memory, node_index) || probe->fabric->ports[i].state >= PORT_INIT))
 			return i;
 	return FABRIC_NONE;
 }
@@ -140,7 +126,7 @@ static int submit(struct topology_probe *probe, struct engine *engine, uint32_t 
 		.ctx = probe,
 	};
 
-	if (port == FABRIC_NONE || !node_memory_route_smp(probe->memory, probe->fabric, node,
+	if (port == FABRIC_NONE || !node_memory_route_smp(probe->memory, node,
 							  probe->fabric->ports[port].num, &request))
 		return 0;
 	probe->smps++;
@@ -148,9 +134,10 @@ static int submit(struct topology_probe *probe, struct engine *engine, uint32_t 
 	return engine_submit(engine, &request, err);
 }
 
-int topology_probe_submit(struct topology_probe *probe, struct engine *engine, const struct fabric *fabric,
-			  struct node_memory *memory, struct error *err)
+int topology_probe_submit(struct topology_probe *probe, struct engine *engine, struct node_memory *memory,
+			  struct error *err)
 {
+	const struct fabric *fabric = memory->fabric;
 	uint32_t count = (uint32_t)fabric->port_count, tenth = count / TOPOLOGY_PROBE_SWEEPS + 1, i, step, end;
 	int code = 0;
 
@@ -163,12 +150,9 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 	for (i = 0; i < fabric->node_count && code == 0; i++) {
 		if (!is_queried(probe, i))
 			continue;
-		if (is_switch(probe, i))
+		if (node_memory_is_switch(probe->memory, i))
 			code = submit(probe, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
-		/*
-		 * Other nodes are queried rarely (lid_verify): here only those that did not
-		 * respond.
-		 */
+		/* Of other nodes only those that did not respond to lid_verify. */
 		else if (has_timed_out(probe, i))
 			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}
@@ -187,8 +171,8 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 	for (; i < end && i < count && code == 0; i += step) {
 		const struct port *port = &fabric->ports[i];
 
-		if (port->num > 0 && is_switch(probe, port->node) && is_queried(probe, port->node) &&
-		    !has_timed_out(probe, port->node))
+		if (port->num > 0 && node_memory_is_switch(probe->memory, port->node) &&
+		    is_queried(probe, port->node) && !has_timed_out(probe, port->node))
 			code = submit(probe, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
 	}
 	probe->turn = (probe->turn + 1) % TOPOLOGY_PROBE_SWEEPS;
@@ -207,4 +191,131 @@ uint64_t topology_probe_cost(const struct fabric *fabric)
 		ports += fabric->nodes[i].port_count;
 	}
 	return switches + ports / TOPOLOGY_PROBE_SWEEPS;
+}
+
+/* --- verification of single links --- */
+
+static bool is_switch_port(const struct link_verify *verify, uint32_t port)
+{
+	return node_memory_is_switch(verify->memory, verify->fabric->ports[port].node);
+}
+
+/* Add the switch port of a link. */
+static void add_suspect(struct link_verify *verify, uint32_t port)
+{
+	size_t i;
+
+	if (!is_switch_port(verify, port))
+		port = verify->fabric->ports[port].peer;
+	if (port == FABRIC_NONE || !is_switch_port(verify, port) || verify->count == LINK_VERIFY_MAX) {
+		verify->changed = true;
+		return;
+	}
+	for (i = 0; i < verify->count; i++)
+		if (verify->ports[i] == port)
+			return;
+	verify->ports[verify->count++] = port;
+}
+
+void link_verify_select(struct link_verify *verify, struct node_memory *memory, const struct sweep_result *result)
+{
+	size_t i;
+
+	verify->fabric = memory->fabric;
+	verify->memory = memory;
+	verify->changed = false;
+	verify->count = 0;
+	for (i = 0; i < result->count && !verify->changed; i++) {
+		const struct port_sample *sample = &result->samples[i];
+		const struct delta *delta = sample->delta;
+		bool fell_silent = sample->status == SAMPLE_SILENT &&
+				   node_memory_port(verify->memory, sample->port)->status == SAMPLE_OK;
+
+		if (fell_silent && is_switch_port(verify, sample->port))
+			verify->changed = true;
+		else if (fell_silent || (delta && delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
+					 delta->value[COUNTER_LINK_DOWNED]))
+			add_suspect(verify, sample->port);
+	}
+}
+
+static void on_verify_port(void *ctx, const struct request *request, const struct response *response)
+{
+	struct link_verify *verify = ctx;
+
+	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad) ||
+	    !matches(verify->fabric, verify->ports[request->tag], response->mad))
+		verify->changed = true;
+}
+
+static void on_verify_peer(void *ctx, const struct request *request, const struct response *response)
+{
+	struct link_verify *verify = ctx;
+	const struct port *peer = &verify->fabric->ports[verify->fabric->ports[verify->ports[request->tag]].peer];
+	struct smp_node info;
+
+	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad)) {
+		verify->changed = true;
+		return;
+	}
+	info = smp_read_node(response->mad + SMP_DATA_OFFSET);
+	if (info.node.guid != verify->fabric->nodes[peer->node].guid || info.port != peer->num)
+		verify->changed = true;
+}
+
+/* NodeInfo of the peer of a port. Return: 0, also if there is none; ERR_NOMEM. */
+static int query_peer(struct link_verify *verify, struct engine *engine, uint32_t tag, struct error *err)
+{
+	const struct port *port = &verify->fabric->ports[verify->ports[tag]];
+	struct path *path = &verify->paths[tag];
+	struct request request = {
+		.attribute = SMP_NODE_INFO, .tag = tag, .once = true, .done = on_verify_peer, .ctx = verify,
+	};
+
+	if (port->state < PORT_INIT)
+		return 0;
+	*path = verify->memory->paths[port->node];
+	if (port->peer == FABRIC_NONE || path->hops >= PATH_HOPS_MAX ||
+	    node_memory_node(verify->memory, verify->fabric->ports[port->peer].node)->locked ||
+	    !node_memory_route_smp(verify->memory, verify->fabric->ports[port->peer].node,
+				   verify->fabric->ports[port->peer].num, &request)) {
+		verify->changed = true;
+		return 0;
+	}
+	path->ports[path->hops++] = port->num;
+	request.mgmt_class = CLASS_SUBN_DIRECTED;
+	request.to.lid = LID_PERMISSIVE;
+	request.path = path;
+	return engine_submit(engine, &request, err);
+}
+
+static int verify_link(struct link_verify *verify, struct engine *engine, uint32_t tag, struct error *err)
+{
+	const struct port *port = &verify->fabric->ports[verify->ports[tag]];
+	struct request request = {
+		.attribute = SMP_PORT_INFO, .modifier = port->num, .tag = tag, .once = true,
+		.done = on_verify_port, .ctx = verify,
+	};
+	int code;
+
+	if (node_memory_node(verify->memory, port->node)->locked ||
+	    !node_memory_route_smp(verify->memory, port->node, port->num, &request)) {
+		verify->changed = true;
+		return 0;
+	}
+	code = engine_submit(engine, &request, err);
+	return code < 0 ? code : query_peer(verify, engine, tag, err);
+}
+
+int link_verify_run(struct link_verify *verify, struct engine *engine, int64_t deadline_us, struct error *err)
+{
+	int code = 0;
+	uint32_t i;
+
+	if (verify->changed)
+		return 0;
+	for (i = 0; i < verify->count && code == 0; i++)
+		code = verify_link(verify, engine, i, err);
+	code = engine_finish(engine, code, deadline_us, err);
+	return code < 0 ? code : 0;
 }

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "wire/bucket.h"
 
-/* Take all that may go, looking at times up to @step_us apart, for ten seconds. Return: how many went. */
+/* Take all tokens for ten seconds, at intervals up to @step_us. Return: their number. */
 static uint64_t take_all(struct bucket *bucket, unsigned per_s, unsigned step_us, unsigned *ret_most,
 			 uint64_t *ret_looks)
 {
@@ -30,7 +30,7 @@ static uint64_t take_all(struct bucket *bucket, unsigned per_s, unsigned step_us
 		*ret_most = now > *ret_most ? now : *ret_most;
 		*ret_looks += now > 0;
 		taken += now;
-		/* At no time has more gone than the rate allows, and two milliseconds' worth. */
+		/* Never more than the rate allows, and the tokens of two milliseconds. */
 		assert_true((double)taken <= (double)now_us * per_s / 1e6 + (per_s > 2000 ? per_s / 500.0 : 4) + 1);
 		now_us += 1 + rand() % (int)step_us;
 	}
@@ -55,8 +55,7 @@ static void the_rate_is_kept_and_reached(void **state)
 	}
 }
 
-/* One by one they would wake the sender up for each. */
-static void many_go_at_a_time(void **state)
+static void tokens_come_in_bursts(void **state)
 {
 	struct bucket bucket;
 	unsigned most;
@@ -68,7 +67,7 @@ static void many_go_at_a_time(void **state)
 	assert_true(taken / looks >= 20);
 }
 
-static void a_pause_is_not_made_up_for(void **state)
+static void a_pause_adds_no_tokens(void **state)
 {
 	struct bucket bucket = { 0 };
 	unsigned went = 0;
@@ -82,7 +81,7 @@ static void a_pause_is_not_made_up_for(void **state)
 	assert_int_equal(went, 40);
 }
 
-static void without_a_limit_all_may_go_and_nothing_is_owed(void **state)
+static void without_a_limit_there_are_always_tokens(void **state)
 {
 	struct bucket bucket = { 0 };
 	int i;
@@ -101,9 +100,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rate_is_kept_and_reached),
-		cmocka_unit_test(many_go_at_a_time),
-		cmocka_unit_test(a_pause_is_not_made_up_for),
-		cmocka_unit_test(without_a_limit_all_may_go_and_nothing_is_owed),
+		cmocka_unit_test(tokens_come_in_bursts),
+		cmocka_unit_test(a_pause_adds_no_tokens),
+		cmocka_unit_test(without_a_limit_there_are_always_tokens),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

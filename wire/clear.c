@@ -36,7 +36,7 @@
 #define WAIT_MOST_MS 10
 #define WAIT_HELD_MS 1 /* while a MAD is held back */
 
-enum phase { ASK_WHO, ASK_CAPS, CLEAR, FINISHED };
+enum phase { QUERY_NODE, QUERY_CAPS, CLEAR, FINISHED };
 
 /* A LID with ports to clear. */
 struct agent {
@@ -153,9 +153,7 @@ static void give_up(struct clear *clear, struct agent *agent, enum clear_outcome
 	agent->phase = FINISHED;
 }
 
-/*
- * The current port is not, or not completely, cleared: skip its other attributes. Return: the port.
- */
+/* The current port is not cleared completely: skip its other attributes. Return: the port. */
 static struct clear_port *fail_port(struct clear *clear, struct agent *agent, enum clear_outcome outcome)
 {
 	struct clear_port *port = &clear->ports[agent->port];
@@ -200,13 +198,13 @@ static void next_attribute(struct clear *clear, struct agent *agent)
 }
 
 /* Class and attribute of the current MAD of the agent. */
-static struct mad_header header_in_hand(const struct agent *agent)
+static struct mad_header current_header(const struct agent *agent)
 {
 	switch (agent->phase) {
-	case ASK_WHO:
+	case QUERY_NODE:
 		return (struct mad_header){ .mgmt_class = CLASS_SUBN_LID, .method = METHOD_GET,
 					    .attribute = SMP_NODE_INFO };
-	case ASK_CAPS:
+	case QUERY_CAPS:
 		return (struct mad_header){ .mgmt_class = CLASS_PERFORMANCE, .method = METHOD_GET,
 					    .attribute = PMA_CLASS_PORT_INFO };
 	default:
@@ -218,7 +216,7 @@ static struct mad_header header_in_hand(const struct agent *agent)
 static void build(const struct clear *clear, const struct agent *agent, uint32_t tid, uint8_t mad[MAD_SIZE])
 {
 	enum clear_attribute attribute = (enum clear_attribute)agent->attribute;
-	struct mad_header header = header_in_hand(agent);
+	struct mad_header header = current_header(agent);
 
 	header.tid = tid;
 	if (agent->phase == CLEAR)
@@ -230,22 +228,22 @@ static void build(const struct clear *clear, const struct agent *agent, uint32_t
 
 /* --- answers --- */
 
-static void on_who(struct clear *clear, struct agent *agent, const uint8_t *mad)
+static void on_node_info(struct clear *clear, struct agent *agent, const uint8_t *mad)
 {
 	const struct clear_port *port = &clear->ports[agent->first];
-	struct smp_node_info info;
+	struct smp_node info;
 
 	if (!smp_is_ok(mad)) {
 		give_up(clear, agent, CLEAR_UNPROVEN);
 		return;
 	}
-	info = smp_read_node_info(mad);
-	if (info.guid != port->node_guid || (!port->is_switch && info.port != port->num))
+	info = smp_read_node(mad + SMP_DATA_OFFSET);
+	if (info.node.guid != port->node_guid || (!port->is_switch && info.port != port->num))
 		give_up(clear, agent, CLEAR_MOVED);
 	else if (clear->writing)
 		start_clearing(clear, agent);
 	else
-		agent->phase = ASK_CAPS;
+		agent->phase = QUERY_CAPS;
 }
 
 static void on_caps(struct clear *clear, struct agent *agent, const uint8_t *mad)
@@ -332,10 +330,9 @@ static void on_set(struct clear *clear, struct agent *agent, const uint8_t *mad)
 }
 
 /* All tries timed out. */
-static void on_silence(struct clear *clear, struct agent *agent)
+static void on_timeout(struct clear *clear, struct agent *agent)
 {
-	if (agent->phase == CLEAR && agent->attribute > CLEAR_EXTENDED &&
-	    !(agent->seen & 1u << agent->attribute)) {
+	if (agent->phase == CLEAR && agent->attribute > CLEAR_EXTENDED && !(agent->seen & 1u << agent->attribute)) {
 		/* Some agents do not respond to unsupported attributes. */
 		agent->lacking |= 1u << agent->attribute;
 		next_attribute(clear, agent);
@@ -357,18 +354,18 @@ static void slot_idle(struct clear *clear, struct slot *slot, int64_t due_us)
 
 		if (clear->ports[agent->first].outcome != CLEAR_UNTRIED)
 			continue;
-		agent->phase = ASK_WHO;
+		agent->phase = QUERY_NODE;
 		agent->tries = 0;
 		slot->agent = agent;
 	}
 }
 
 /* A try failed: retry at @due_us, or give up. */
-static void slot_lost(struct clear *clear, struct slot *slot, int64_t due_us)
+static void slot_failed(struct clear *clear, struct slot *slot, int64_t due_us)
 {
 	if (slot->agent->tries > clear->settings.retries) {
 		slot->agent->tries = 0;
-		on_silence(clear, slot->agent);
+		on_timeout(clear, slot->agent);
 	}
 	slot_idle(clear, slot, due_us);
 }
@@ -379,7 +376,7 @@ static int slot_send(struct clear *clear, struct slot *slot, int64_t now_us, str
 	struct mad_address to = { .lid = clear->ports[agent->first].lid };
 	uint8_t mad[MAD_SIZE];
 
-	if (agent->phase != ASK_WHO && agent->redirects)
+	if (agent->phase != QUERY_NODE && agent->redirects)
 		to = agent->pma;
 	slot->tid = ++clear->generation << 8 | (uint32_t)(slot - clear->slots);
 	build(clear, agent, slot->tid, mad);
@@ -391,20 +388,21 @@ static int slot_send(struct clear *clear, struct slot *slot, int64_t now_us, str
 	return clear->transport->send(clear->transport->ctx, &to, mad, clear->settings.timeout_ms, err);
 }
 
-static void take_answer(struct clear *clear, struct slot *slot, const uint8_t *mad, int64_t now_us)
+static void handle_response(struct clear *clear, struct slot *slot, const uint8_t *mad, int64_t now_us)
 {
 	struct agent *agent = slot->agent;
 
-	if (agent->phase != ASK_WHO && answer_status(mad) == ANSWER_BUSY && agent->tries <= clear->settings.retries) {
+	if (agent->phase != QUERY_NODE && answer_status(mad) == ANSWER_BUSY &&
+	    agent->tries <= clear->settings.retries) {
 		slot_idle(clear, slot, now_us + BUSY_US);
 		return;
 	}
 	agent->tries = 0;
-	if (agent->phase != ASK_WHO && agent->redirects < REDIRECTS_MOST && pma_read_redirect(mad, &agent->pma))
+	if (agent->phase != QUERY_NODE && agent->redirects < REDIRECTS_MOST && pma_read_redirect(mad, &agent->pma))
 		agent->redirects++;
-	else if (agent->phase == ASK_WHO)
-		on_who(clear, agent, mad);
-	else if (agent->phase == ASK_CAPS)
+	else if (agent->phase == QUERY_NODE)
+		on_node_info(clear, agent, mad);
+	else if (agent->phase == QUERY_CAPS)
 		on_caps(clear, agent, mad);
 	else
 		on_set(clear, agent, mad);
@@ -412,20 +410,20 @@ static void take_answer(struct clear *clear, struct slot *slot, const uint8_t *m
 }
 
 /* Process a received MAD; late and unknown ones are ignored. */
-static void take_mad(struct clear *clear, enum transport_event event, const uint8_t *mad, int64_t now_us)
+static void handle_mad(struct clear *clear, enum transport_event event, const uint8_t *mad, int64_t now_us)
 {
-	struct mad_header header = mad_read_header(mad), asked;
+	struct mad_header header = mad_read_header(mad), expected;
 	struct slot *slot = &clear->slots[header.tid % SLOTS];
 
 	if (!slot->agent || !slot->in_flight || slot->tid != header.tid)
 		return;
-	asked = header_in_hand(slot->agent);
-	if (header.mgmt_class != asked.mgmt_class || header.attribute != asked.attribute)
+	expected = current_header(slot->agent);
+	if (header.mgmt_class != expected.mgmt_class || header.attribute != expected.attribute)
 		return;
 	if (event == TRANSPORT_TIMEOUT)
-		slot_lost(clear, slot, now_us);
+		slot_failed(clear, slot, now_us);
 	else if (header.method == METHOD_GET_RESPONSE)
-		take_answer(clear, slot, mad, now_us);
+		handle_response(clear, slot, mad, now_us);
 }
 
 static unsigned count_in_flight(const struct clear *clear, int64_t now_us)
@@ -450,7 +448,7 @@ static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 		struct slot *slot = &clear->slots[(first + i) % SLOTS];
 
 		if (slot->in_flight && now_us >= slot->due_us)
-			slot_lost(clear, slot, now_us);
+			slot_failed(clear, slot, now_us);
 		else if (!slot->agent)
 			slot_idle(clear, slot, now_us);
 		if (!slot->agent)
@@ -490,7 +488,7 @@ static int work(struct clear *clear, bool writing, struct error *err)
 		event = clear->transport->receive(clear->transport->ctx, mad, clear->held ? WAIT_HELD_MS : WAIT_MOST_MS,
 						  err);
 		while (event > TRANSPORT_NOTHING) {
-			take_mad(clear, (enum transport_event)event, mad, clock_boottime_us(clear->clock));
+			handle_mad(clear, (enum transport_event)event, mad, clock_boottime_us(clear->clock));
 			event = clear->transport->receive(clear->transport->ctx, mad, 0, err);
 		}
 		if (event < 0)

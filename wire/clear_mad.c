@@ -97,10 +97,7 @@ uint64_t clear_select(enum clear_attribute attribute, const struct pma_caps *cap
 	case CLEAR_PORT_COUNTERS:
 		return bits_of(narrow_order, sizeof(narrow_order), ATTRIBUTE_PORT_COUNTERS, caps, errors_only);
 	case CLEAR_EXTENDED:
-		/*
-		 * The attribute requires the 64-bit data counters, whatever CapabilityMask2
-		 * contains.
-		 */
+		/* The attribute requires 64-bit data counters, whatever CapabilityMask2 is. */
 		if (!pma_caps_meet(caps, NEED_EXTENDED))
 			return 0;
 		return bits_of(extended_order, sizeof(extended_order), ATTRIBUTE_PORT_COUNTERS_EXTENDED, caps,
@@ -159,8 +156,8 @@ static bool is_zero(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* One port, at least one known counter, and nothing else: a Set writes all of its contents. */
-static bool says_only_clear(const uint8_t mad[MAD_SIZE], const struct select_field select[2])
+/* One port, at least one known counter, and nothing else: a Set writes its whole content. */
+static bool only_clears(const uint8_t mad[MAD_SIZE], const struct select_field select[2])
 {
 	uint8_t rest[PMA_DATA_SIZE];
 	uint64_t selected = 0;
@@ -198,6 +195,6 @@ bool mad_is_clear(const uint8_t mad[MAD_SIZE])
 		return false;
 	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++)
 		if (header.attribute == attributes[i].id)
-			return says_only_clear(mad, attributes[i].select);
+			return only_clears(mad, attributes[i].select);
 	return false;
 }

@@ -2,11 +2,9 @@
 /*
  * clear_mad.h - the MADs of `ibwire clear`, and the gate that lets only them pass
  *
- * Everything else in ibwire sends Gets (wire/mad.h). A person's command to clear
- * counters sends Sets too, of the attributes below and no others, one port at a
- * time. Which counters a Set clears say its CounterSelect fields; they are made
- * from the catalogue (fabric/counter.h), so that what ibwire reads of a node is
- * what it clears there.
+ * All other commands send only Gets (wire/mad.h). `ibwire clear` also sends Sets of the attributes
+ * below, for one port at a time. Their CounterSelect fields determine what is cleared; they follow from
+ * the catalogue (fabric/counter.h), so that ibwire clears the counters that it reads.
  */
 #ifndef IBWIRE_WIRE_CLEAR_MAD_H
 #define IBWIRE_WIRE_CLEAR_MAD_H
@@ -17,10 +15,7 @@
 #include "fabric/counter.h"
 #include "wire/mad.h"
 
-/*
- * What is cleared, in this order. From the third on a node may lack them, and says so by a status
- * only.
- */
+/* In the order of clearing. From the third on, only a status shows what is unsupported. */
 enum clear_attribute {
 	CLEAR_PORT_COUNTERS,
 	CLEAR_EXTENDED,
@@ -38,13 +33,12 @@ const char *clear_attribute_name(enum clear_attribute attribute);
 uint16_t clear_attribute_id(enum clear_attribute attribute);
 
 /*
- * clear_select - what a Set of an attribute selects
+ * clear_select - the counters that a Set of an attribute selects
  * @caps:         of the node's performance agent
- * @errors_only:  leave data, packets and waits alone
+ * @errors_only:  without data, packet and wait counters
  *
- * Return: CounterSelect in the lowest 16 bits and CounterSelect2 above them; of
- * PortExtendedSpeeds its one CounterSelect of 64 bits. 0: nothing of it is to be
- * cleared at such a node.
+ * Return: CounterSelect in the lowest 16 bits and CounterSelect2 above them; the 64-bit CounterSelect of
+ * PortExtendedSpeeds. 0: nothing is to be cleared.
  */
 uint64_t clear_select(enum clear_attribute attribute, const struct pma_caps *caps, bool errors_only);
 
@@ -56,10 +50,9 @@ uint64_t clear_select(enum clear_attribute attribute, const struct pma_caps *cap
 void clear_mad_init(uint8_t mad[MAD_SIZE], enum clear_attribute attribute, uint8_t port, uint64_t select, uint32_t tid);
 
 /*
- * mad_is_clear - may this MAD pass the gate of `ibwire clear`?
- *
- * A Get of NodeInfo or ClassPortInfo; or a Set of one of the attributes above
- * that selects one port and known counters, and says nothing else.
+ * mad_is_clear - the gate of `ibwire clear`
+ * Return: whether it is a Get of NodeInfo or ClassPortInfo, or a Set of one of the attributes above that
+ * selects one port and known counters, and has no other content.
  */
 bool mad_is_clear(const uint8_t mad[MAD_SIZE]);
 

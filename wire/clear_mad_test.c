@@ -15,7 +15,7 @@
 static const struct pma_caps all_caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x3 };
 
 /* Bits as perfquery and ibqueryerrors of rdma-core 44 write them: CounterSelect, CounterSelect2 from bit 16 on. */
-static void selections_are_those_of_the_diagnostics(void **state)
+static void selections_are_those_of_infiniband_diags(void **state)
 {
 	static const struct {
 		enum clear_attribute attribute;
@@ -55,8 +55,8 @@ static void selections_are_those_of_the_diagnostics(void **state)
 	}
 }
 
-/* As many bits are selected as counters are decoded, whatever the node can do. */
-static void what_is_read_is_cleared(void **state)
+/* The number of selected bits is that of decoded counters, for all capabilities. */
+static void all_counters_that_are_read_are_cleared(void **state)
 {
 	unsigned mask, mask2;
 
@@ -82,7 +82,7 @@ static void what_is_read_is_cleared(void **state)
 		}
 }
 
-static void the_selection_stands_where_the_attribute_has_it(void **state)
+static void the_selection_is_at_its_offset(void **state)
 {
 	uint8_t mad[MAD_SIZE];
 
@@ -104,7 +104,7 @@ static void the_selection_stands_where_the_attribute_has_it(void **state)
 	assert_true(get_be64(mad + 72) == UINT64_MAX);
 }
 
-/* Is this on one of the two lists, by what is meant: reading who is there, or a Set of one of the six attributes? */
+/* A Get of NodeInfo or ClassPortInfo, or a Set of one of the six attributes. */
 static bool is_listed(bool has_data, uint8_t mgmt_class, uint8_t method, uint16_t attribute)
 {
 	int i;
@@ -118,7 +118,7 @@ static bool is_listed(bool has_data, uint8_t mgmt_class, uint8_t method, uint16_
 	return false;
 }
 
-/* Every class, method and attribute with the data of @mad at both gates. Return: how many pass that of clear. */
+/* All classes, methods and attributes at both gates. Return: number that passes the one of clear. */
 static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 {
 	unsigned mgmt_class, method, attribute, passed = 0;
@@ -130,7 +130,7 @@ static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 				mad[1] = (uint8_t)mgmt_class;
 				mad[3] = (uint8_t)method;
 				put_be16(mad + 16, (uint16_t)attribute);
-				/* The gate of everything else lets no Set pass, whatever it holds. */
+				/* No Set passes the other gate. */
 				if (mad_is_allowed(mad))
 					assert_int_equal(method, 0x01);
 				if (!mad_is_clear(mad))
@@ -142,7 +142,7 @@ static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 	return passed;
 }
 
-static void both_gates_let_pass_what_is_listed_and_nothing_else(void **state)
+static void only_listed_mads_pass_the_gates(void **state)
 {
 	uint8_t mad[MAD_SIZE] = { 0 };
 	int i;
@@ -154,12 +154,12 @@ static void both_gates_let_pass_what_is_listed_and_nothing_else(void **state)
 
 		clear_mad_init(mad, attribute, 1, clear_select(attribute, &all_caps, false), 1);
 		assert_true(mad_is_clear(mad));
-		/* It is right for this attribute, and for those whose selection stands there and has these bits. */
+		/* This selection is valid for other attributes too. */
 		assert_in_range(try_all(mad, true), 1, CLEAR_ATTRIBUTE_COUNT);
 	}
 }
 
-/* Attributes above a byte: vendors' among them. */
+/* Also vendor-specific ones. */
 static void no_other_attribute_passes(void **state)
 {
 	unsigned attribute;
@@ -173,8 +173,8 @@ static void no_other_attribute_passes(void **state)
 	}
 }
 
-/* A Set writes all that it holds: one bit elsewhere and it is another Set. */
-static void a_set_that_says_anything_else_is_refused(void **state)
+/* A Set writes its whole content. */
+static void a_set_with_any_other_bit_is_rejected(void **state)
 {
 	unsigned bit;
 	int i;
@@ -189,12 +189,12 @@ static void a_set_that_says_anything_else_is_refused(void **state)
 			unsigned byte = bit / 8;
 			bool free_byte = (byte >= 12 && byte < 16) || byte == 65;
 
-			/* Another attribute may be another right Set. */
+			/* Another attribute may be another valid Set. */
 			if (byte == 16 || byte == 17)
 				continue;
 			clear_mad_init(mad, attribute, 1, select, 1);
 			assert_true(mad_is_clear(mad));
-			/* A selected counter less is a right Set as well. */
+			/* A Set of fewer counters is valid. */
 			if (mad[byte] >> bit % 8 & 1 && byte > 65)
 				free_byte = true;
 			mad[byte] ^= (uint8_t)(1 << bit % 8);
@@ -204,7 +204,7 @@ static void a_set_that_says_anything_else_is_refused(void **state)
 	}
 }
 
-static void all_ports_at_once_and_nothing_selected_are_refused(void **state)
+static void all_ports_at_once_and_no_selection_are_rejected(void **state)
 {
 	uint8_t mad[MAD_SIZE];
 	int i;
@@ -225,13 +225,13 @@ static void all_ports_at_once_and_nothing_selected_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(selections_are_those_of_the_diagnostics),
-		cmocka_unit_test(what_is_read_is_cleared),
-		cmocka_unit_test(the_selection_stands_where_the_attribute_has_it),
-		cmocka_unit_test(both_gates_let_pass_what_is_listed_and_nothing_else),
+		cmocka_unit_test(selections_are_those_of_infiniband_diags),
+		cmocka_unit_test(all_counters_that_are_read_are_cleared),
+		cmocka_unit_test(the_selection_is_at_its_offset),
+		cmocka_unit_test(only_listed_mads_pass_the_gates),
 		cmocka_unit_test(no_other_attribute_passes),
-		cmocka_unit_test(a_set_that_says_anything_else_is_refused),
-		cmocka_unit_test(all_ports_at_once_and_nothing_selected_are_refused),
+		cmocka_unit_test(a_set_with_any_other_bit_is_rejected),
+		cmocka_unit_test(all_ports_at_once_and_no_selection_are_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Clearing on a model: nodes with counters behind LIDs, a wire that loses MADs, a virtual clock. */
+/* Clearing of counters: nodes by LID, lost MADs, virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static bool answer_set(struct model_node *node, uint8_t *mad)
 	return true;
 }
 
-/* Return: whether there is an answer. */
+/* Return: whether the node responds. */
 static bool answer(struct model_node *node, bool at_own_qp, uint8_t *mad)
 {
 	bool set = mad[3] == 0x02;
@@ -152,7 +152,7 @@ static int model_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, 
 	return TRANSPORT_MAD;
 }
 
-/* A test: a model, ports of its first nodes, a clearing. */
+/* A model, the ports of its first nodes, and their clearing. */
 struct fixture {
 	struct model model;
 	struct clock clock;
@@ -219,7 +219,7 @@ static void fixture_destroy(struct fixture *fixture)
 	free(fixture);
 }
 
-static void the_ports_that_were_named_are_cleared_and_no_others(void **state)
+static void only_the_given_ports_are_cleared(void **state)
 {
 	struct fixture *fixture = fixture_create(3);
 	unsigned i;
@@ -254,7 +254,7 @@ static void a_survey_writes_nothing(void **state)
 	fixture_destroy(fixture);
 }
 
-static void errors_only_leaves_data_alone(void **state)
+static void errors_only_keeps_data_counters(void **state)
 {
 	struct fixture *fixture = fixture_create(1);
 
@@ -266,8 +266,8 @@ static void errors_only_leaves_data_alone(void **state)
 	fixture_destroy(fixture);
 }
 
-/* The topology of the database is old: another node has the LID. */
-static void a_lid_of_another_node_is_never_written_to(void **state)
+/* The topology of the database is outdated. */
+static void a_lid_of_another_node_is_not_cleared(void **state)
 {
 	struct fixture *fixture = fixture_create(4);
 
@@ -280,8 +280,7 @@ static void a_lid_of_another_node_is_never_written_to(void **state)
 	fixture_destroy(fixture);
 }
 
-/* ... or gets it while a person thinks. */
-static void a_lid_that_moves_after_the_survey_is_not_written_to(void **state)
+static void a_lid_that_moves_after_the_survey_is_not_cleared(void **state)
 {
 	struct fixture *fixture = fixture_create(4);
 
@@ -295,7 +294,7 @@ static void a_lid_that_moves_after_the_survey_is_not_written_to(void **state)
 	fixture_destroy(fixture);
 }
 
-static void what_failed_says_why(void **state)
+static void each_failure_has_its_outcome(void **state)
 {
 	struct fixture *fixture = fixture_create(8);
 	size_t i;
@@ -322,7 +321,7 @@ static void what_failed_says_why(void **state)
 	fixture_destroy(fixture);
 }
 
-static void nodes_that_die_in_between_end_silent_and_delay_nobody(void **state)
+static void nodes_that_fail_after_the_survey_delay_no_others(void **state)
 {
 	struct fixture *fixture = fixture_create(NODES);
 	int64_t started_us;
@@ -337,12 +336,12 @@ static void nodes_that_die_in_between_end_silent_and_delay_nobody(void **state)
 	assert_int_equal(clear_write(fixture->clear, NULL), 0);
 	assert_int_equal(count_outcome(fixture, CLEAR_SILENT), DEAD * PORTS);
 	assert_int_equal(count_outcome(fixture, CLEAR_DONE), fixture->count - DEAD * PORTS);
-	/* Three tries of a second and a grace for all at once; the others go on meanwhile. */
+	/* Three timeouts of a second, of all failed nodes at the same time. */
 	assert_in_range(fixture->model.now_us - started_us, 3000 * US_PER_MS, 4000 * US_PER_MS);
 	fixture_destroy(fixture);
 }
 
-static void lost_mads_are_sent_again(void **state)
+static void lost_mads_are_retried(void **state)
 {
 	struct fixture *fixture = fixture_create(NODES);
 	unsigned i, port;
@@ -359,7 +358,7 @@ static void lost_mads_are_sent_again(void **state)
 	fixture_destroy(fixture);
 }
 
-/* Only who it is, is asked at its LID: the agent elsewhere clears its ports, and not those of where it lives. */
+/* NodeInfo is queried at the LID, the rest at the address of the redirection. */
 static void a_redirection_is_followed(void **state)
 {
 	struct fixture *fixture = fixture_create(2);
@@ -378,7 +377,7 @@ static bool always(void)
 	return true;
 }
 
-static void what_was_stopped_is_told(void **state)
+static void a_stop_leaves_ports_untried(void **state)
 {
 	struct fixture *fixture = fixture_create(2);
 
@@ -390,7 +389,7 @@ static void what_was_stopped_is_told(void **state)
 	fixture_destroy(fixture);
 }
 
-static void a_device_that_is_gone_ends_it(void **state)
+static void a_failed_device_ends_clearing(void **state)
 {
 	struct fixture *fixture = fixture_create(2);
 
@@ -404,17 +403,17 @@ static void a_device_that_is_gone_ends_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_ports_that_were_named_are_cleared_and_no_others),
+		cmocka_unit_test(only_the_given_ports_are_cleared),
 		cmocka_unit_test(a_survey_writes_nothing),
-		cmocka_unit_test(errors_only_leaves_data_alone),
-		cmocka_unit_test(a_lid_of_another_node_is_never_written_to),
-		cmocka_unit_test(a_lid_that_moves_after_the_survey_is_not_written_to),
-		cmocka_unit_test(what_failed_says_why),
-		cmocka_unit_test(nodes_that_die_in_between_end_silent_and_delay_nobody),
-		cmocka_unit_test(lost_mads_are_sent_again),
+		cmocka_unit_test(errors_only_keeps_data_counters),
+		cmocka_unit_test(a_lid_of_another_node_is_not_cleared),
+		cmocka_unit_test(a_lid_that_moves_after_the_survey_is_not_cleared),
+		cmocka_unit_test(each_failure_has_its_outcome),
+		cmocka_unit_test(nodes_that_fail_after_the_survey_delay_no_others),
+		cmocka_unit_test(lost_mads_are_retried),
 		cmocka_unit_test(a_redirection_is_followed),
-		cmocka_unit_test(what_was_stopped_is_told),
-		cmocka_unit_test(a_device_that_is_gone_ends_it),
+		cmocka_unit_test(a_stop_leaves_ports_untried),
+		cmocka_unit_test(a_failed_device_ends_clearing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
 #include "base/text.h"
 
 extern char **environ;
@@ -28,15 +30,25 @@ extern char **environ;
 /* Reads of a pipe in one step, 64 KB each. */
 #define CHUNKS_PER_STEP 64
 
+/* Lines of stderr that are logged. */
+#define LINES_LOGGED 10
+
+/* Longest wait of a step of discovery_run(), so that a stop takes effect. */
+#define SLICE_MS 50
+
 struct discovery {
+	struct discoverer table;
+	const struct discovery_settings *settings;
 	const struct clock *clock;
+	bool started;        /* until it is cancelled */
+	bool finished;       /* its result was returned */
 	int64_t deadline_us; /* CLOCK_BOOTTIME */
 	pid_t pid;           /* 0: its exit status was read */
 	int out, messages;   /* our ends of its stdout and stderr, -1 when closed */
 	int status;          /* of waitpid */
 	bool late;           /* killed at its deadline */
 	bool too_much;       /* killed because of too much output */
-	struct text records, said;
+	struct text records, errors; /* stdout and stderr */
 };
 
 static void close_fd(int *fd)
@@ -66,8 +78,7 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setflags(&attributes,
-				 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	cause = posix_spawn(&discovery->pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
@@ -76,46 +87,34 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 	return cause;
 }
 
-int discovery_start(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
-		    struct error *err)
+static int start(void *ctx, struct error *err)
 {
-	struct discovery *discovery = calloc(1, sizeof(*discovery));
-	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause;
+	struct discovery *discovery = ctx;
+	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause = 0;
 
-	if (!discovery)
-		return err_nomem(err);
-	discovery->clock = clock;
-	discovery->deadline_us = clock_boottime_us(clock) + settings->deadline_us;
-	discovery->out = discovery->messages = -1;
-	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(messages, O_CLOEXEC) < 0) {
+	discovery->table.cancel(discovery);
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(messages, O_CLOEXEC) < 0)
 		cause = errno;
-		goto fail;
-	}
-	cause = spawn_helper(discovery, settings->argv, out[1], messages[1]);
-	if (cause)
-		goto fail;
+	else
+		cause = spawn_helper(discovery, discovery->settings->argv, out[1], messages[1]);
 	close_fd(&out[1]);
 	close_fd(&messages[1]);
+	if (cause) {
+		close_fd(&out[0]);
+		close_fd(&messages[0]);
+		return err_set(err, ERR_UNAVAILABLE, "cannot start the discovery helper %s: %s",
+			       discovery->settings->argv[0], strerror(cause));
+	}
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	fcntl(messages[0], F_SETFL, O_NONBLOCK);
 	discovery->out = out[0];
 	discovery->messages = messages[0];
-	*ret = discovery;
+	discovery->deadline_us = clock_boottime_us(discovery->clock) + discovery->settings->deadline_us;
+	discovery->started = true;
 	return 0;
-fail:
-	close_fd(&out[0]);
-	close_fd(&out[1]);
-	close_fd(&messages[0]);
-	close_fd(&messages[1]);
-	free(discovery);
-	return err_set(err, ERR_UNAVAILABLE, "cannot start the discovery helper %s: %s", settings->argv[0],
-		       strerror(cause));
 }
 
-/*
- * Read available data, with a limit: a helper may write as fast as this reads. At the end of the
- * stream the descriptor is closed.
- */
+/* Read available data, at most CHUNKS_PER_STEP. At the end of the stream close the descriptor. */
 static void drain(int *fd, struct text *text, size_t max, bool *ret_too_much)
 {
 	char chunk[65536];
@@ -163,7 +162,8 @@ static bool is_complete(const struct text *records)
 	return !strncmp(chars + start, "end ", 4);
 }
 
-enum discovery_state discovery_step(struct discovery *discovery, unsigned timeout_ms)
+/* Wait at most @timeout_ms. Return: whether the helper is done. */
+static bool proceed(struct discovery *discovery, unsigned timeout_ms)
 {
 	struct pollfd fds[2] = {
 		{ .fd = discovery->out, .events = POLLIN },
@@ -171,7 +171,7 @@ enum discovery_state discovery_step(struct discovery *discovery, unsigned timeou
 	};
 
 	if (!discovery->pid)
-		return DISCOVERY_DONE;
+		return true;
 	if (clock_boottime_us(discovery->clock) >= discovery->deadline_us && !discovery->late) {
 		discovery->late = true;
 		kill_helper(discovery);
@@ -183,29 +183,26 @@ enum discovery_state discovery_step(struct discovery *discovery, unsigned timeou
 	if (discovery->out >= 0)
 		drain(&discovery->out, &discovery->records, RECORDS_MAX, &discovery->too_much);
 	if (discovery->messages >= 0)
-		drain(&discovery->messages, &discovery->said, MESSAGES_MAX, NULL);
+		drain(&discovery->messages, &discovery->errors, MESSAGES_MAX, NULL);
 	if (discovery->too_much)
 		kill_helper(discovery);
 	/* The output is complete: the exit status does not matter any more. */
 	if (discovery->out < 0 && is_complete(&discovery->records))
-		return DISCOVERY_DONE;
-	/*
-	 * A grandchild may hold the pipes open: after the deadline the exit of the helper counts.
-	 */
-	if ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much)
-		return reap(discovery) ? DISCOVERY_DONE : DISCOVERY_RUNNING;
-	return DISCOVERY_RUNNING;
+		return true;
+	/* A grandchild may hold the pipes open: after the deadline the exit of the helper counts. */
+	return ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much) &&
+	       reap(discovery);
 }
 
 const char *discovery_messages(const struct discovery *discovery)
 {
-	return text_chars(&discovery->said);
+	return text_chars(&discovery->errors);
 }
 
 /* The last line of stderr, sanitized; "": none. */
 static void last_message(const struct discovery *discovery, char *ret, size_t size)
 {
-	const char *chars = text_chars(&discovery->said);
+	const char *chars = text_chars(&discovery->errors);
 	size_t end = strlen(chars), start;
 
 	while (end > 0 && chars[end - 1] == '\n')
@@ -215,29 +212,29 @@ static void last_message(const struct discovery *discovery, char *ret, size_t si
 	text_sanitise(chars + start, end - start, ret, size);
 }
 
-int discovery_result(struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
-		     struct error *err)
+static int read_result(const struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
+		       struct error *err)
 {
-	char said[200];
+	char message[200];
 	struct error cause = { 0 };
 	int status = discovery->pid ? 0 : discovery->status;
 
-	last_message(discovery, said, sizeof(said));
+	last_message(discovery, message, sizeof(message));
 	if (discovery->late)
 		return err_set(err, ERR_UNAVAILABLE, "discovery did not end within its deadline and was stopped%s%s",
-			       said[0] ? "; its last word: " : "", said);
+			       message[0] ? "; its last message: " : "", message);
 	if (discovery->too_much)
-		return err_set(err, ERR_UNAVAILABLE, "discovery wrote without end and was stopped");
+		return err_set(err, ERR_UNAVAILABLE, "discovery wrote too much output and was stopped");
 	if (WIFSIGNALED(status))
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed (%s)%s%s", strsignal(WTERMSIG(status)),
-			       said[0] ? "; its last word: " : "", said);
+			       message[0] ? "; its last message: " : "", message);
 	if (WEXITSTATUS(status) != 0)
 		return err_set(err, ERR_UNAVAILABLE, "discovery failed: %s",
-			       said[0] ? said : "it gave no reason");
+			       message[0] ? message : "without a message");
 	if (text_failed(&discovery->records))
 		return err_nomem(err);
 	if (record_read(text_chars(&discovery->records), discovery->records.len, NULL, ret, ret_trailer, &cause) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "discovery brought records that are no fabric: %s", cause.text);
+		return err_set(err, ERR_UNAVAILABLE, "discovery wrote invalid records: %s", cause.text);
 	return 0;
 }
 
@@ -247,7 +244,7 @@ bool discovery_end(struct discovery *discovery)
 	int64_t until_us = clock_boottime_us(discovery->clock) + PARTING_US;
 
 	while (discovery->pid && clock_boottime_us(discovery->clock) < until_us) {
-		discovery_step(discovery, 20);
+		proceed(discovery, 20);
 		if (discovery->pid && discovery->out < 0)
 			reap(discovery);
 	}
@@ -260,14 +257,99 @@ bool discovery_end(struct discovery *discovery)
 	return WIFEXITED(discovery->status) && WEXITSTATUS(discovery->status) == 0;
 }
 
+static void log_messages(const struct discovery *discovery)
+{
+	const char *line = discovery_messages(discovery);
+	char clean[400];
+	size_t lines = 0;
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		text_sanitise(line, len, clean, sizeof(clean));
+		if (clean[0] && ++lines <= LINES_LOGGED)
+			log_warning("discovery: %s", clean);
+		line += len + (line[len] == '\n');
+	}
+	if (lines > LINES_LOGGED)
+		log_warning("discovery: %zu more lines", lines - LINES_LOGGED);
+}
+
+/* After a result, an abnormal end of the helper is logged. */
+static void cancel(void *ctx)
+{
+	struct discovery *discovery = ctx;
+	bool succeeded;
+
+	if (!discovery->started)
+		return;
+	succeeded = discovery_end(discovery);
+	if (discovery->finished && !succeeded)
+		log_warning("the discovery helper failed after it had reported its result");
+	if (discovery->finished)
+		log_messages(discovery);
+	close_fd(&discovery->out);
+	close_fd(&discovery->messages);
+	text_done(&discovery->records);
+	text_done(&discovery->errors);
+	*discovery = (struct discovery){ .table = discovery->table, .settings = discovery->settings,
+					 .clock = discovery->clock, .out = -1, .messages = -1 };
+}
+
+static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
+		struct error *err)
+{
+	struct discovery *discovery = ctx;
+	int code;
+
+	if (!proceed(discovery, timeout_ms))
+		return 0;
+	code = read_result(discovery, ret, ret_trailer, err);
+	discovery->finished = code == 0;
+	if (code == 0)
+		return 1;
+	log_messages(discovery);
+	cancel(discovery);
+	return code;
+}
+
+int discovery_create(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
+		     struct error *err)
+{
+	struct discovery *discovery = calloc(1, sizeof(*discovery));
+
+	if (!discovery)
+		return err_nomem(err);
+	*discovery = (struct discovery){ .table = { start, step, cancel, discovery }, .settings = settings,
+					 .clock = clock, .out = -1, .messages = -1 };
+	*ret = discovery;
+	return 0;
+}
+
 void discovery_destroy(struct discovery *discovery)
 {
 	if (!discovery)
 		return;
-	discovery_end(discovery);
-	close_fd(&discovery->out);
-	close_fd(&discovery->messages);
-	text_done(&discovery->records);
-	text_done(&discovery->said);
+	cancel(discovery);
 	free(discovery);
+}
+
+const struct discoverer *discovery_discoverer(struct discovery *discovery)
+{
+	return &discovery->table;
+}
+
+int discovery_run(const struct discovery_settings *settings, const struct clock *clock, struct fabric **ret,
+		  struct record_trailer *ret_trailer, struct error *err)
+{
+	struct discovery *discovery = NULL;
+	int code = discovery_create(settings, clock, &discovery, err);
+
+	if (code < 0)
+		return code;
+	code = start(discovery, err);
+	while (code == 0 && !stop_requested())
+		code = step(discovery, SLICE_MS, ret, ret_trailer, err);
+	discovery_destroy(discovery);
+	return code;
 }

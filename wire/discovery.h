@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * discovery.h - run discovery in a helper process with a deadline
+ * discovery.h - discovery in a helper process with a deadline
  *
  * The helper is a program that writes the records of a fabric (fabric/record.h) to its standard
  * output: ibwire itself with a hidden command. If it crashes, hangs or writes invalid records, the
- * caller gets an error and keeps its fabric. Discovery runs concurrently: start it, then step it
- * until it is done.
+ * caller gets an error and keeps its fabric. Its stderr is logged, escaped, ten lines at most.
  */
 #ifndef IBWIRE_WIRE_DISCOVERY_H
 #define IBWIRE_WIRE_DISCOVERY_H
@@ -20,52 +19,52 @@ struct discovery;
 struct error;
 struct fabric;
 
+/* Discovers a fabric, one discovery at a time: a struct discovery, or a virtual fabric in tests. */
+struct discoverer {
+	/* Start a discovery. Return: 0 or a negative error. Not to be called while one is running. */
+	int (*start)(void *ctx, struct error *err);
+	/*
+	 * Wait for it, at most @timeout_ms. Return: 0: it is running; 1: it is finished, *ret (owned by the
+	 * caller) and *ret_trailer are set; negative: it failed.
+	 */
+	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
+		    struct error *err);
+	/* End a running discovery, and free the rest of a finished one. */
+	void (*cancel)(void *ctx);
+	void *ctx;
+};
+
 struct discovery_settings {
 	const char *const *argv; /* of the helper, NULL-terminated; argv[0] is the path of the program */
 	int64_t deadline_us;     /* maximum duration */
 };
 
-enum discovery_state { DISCOVERY_RUNNING, DISCOVERY_DONE };
-
 /*
- * discovery_start - start the helper
- * @clock:  borrowed, must outlive the discovery
- * Return: 0; ERR_NOMEM; ERR_UNAVAILABLE: it cannot be started.
- */
-int discovery_start(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
-		    struct error *err);
-
-/*
- * discovery_step - wait at most @timeout_ms for progress of the helper
- * Return: DISCOVERY_RUNNING; DISCOVERY_DONE: it closed its output after the last record (it may
- * still be running), exited, or was killed at its deadline; see discovery_result().
- */
-enum discovery_state discovery_step(struct discovery *discovery, unsigned timeout_ms);
-
-/*
- * discovery_result - result of a discovery that is done
- * @ret:          a finished fabric, owned by the caller
- * @ret_trailer:  its statistics
+ * discovery_create - a discoverer that starts a helper process
+ * @settings, @clock:  borrowed, must outlive it
  *
- * Return: 0; ERR_UNAVAILABLE: it failed; the text has its exit status and the last line of its
- * stderr.
+ * A discovery is finished when the helper has closed its output after the last record (it may still be
+ * running), has exited, or was killed at its deadline. ERR_UNAVAILABLE: it cannot be started or failed;
+ * the text has its exit status and the last line of its stderr.
+ * Return: 0 or ERR_NOMEM.
  */
-int discovery_result(struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
+int discovery_create(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
 		     struct error *err);
-
-/*
- * discovery_messages - stderr of the helper so far, as received (borrowed, untrusted: escape before
- * display).
- */
-const char *discovery_messages(const struct discovery *discovery);
-
-/*
- * discovery_end - wait briefly for the helper to exit, then kill it
- * Return: whether it succeeded.
- */
-bool discovery_end(struct discovery *discovery);
 
 /* discovery_destroy - kill the helper if it is running, and free the discovery. */
 void discovery_destroy(struct discovery *discovery);
+
+/* discovery_discoverer - its table of functions (borrowed from @discovery) */
+const struct discoverer *discovery_discoverer(struct discovery *discovery);
+
+/* discovery_run - one discovery. Return: 1: *ret is set; 0: a stop was requested (base/stop.h); an error. */
+int discovery_run(const struct discovery_settings *settings, const struct clock *clock, struct fabric **ret,
+		  struct record_trailer *ret_trailer, struct error *err);
+
+/* discovery_end - wait briefly for the helper to exit, then kill it. Return: whether it succeeded. */
+bool discovery_end(struct discovery *discovery);
+
+/* discovery_messages - stderr of the helper so far, as received (borrowed, not escaped) */
+const char *discovery_messages(const struct discovery *discovery);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define DEADLINE_US (300 * US_PER_MS)
 
-/* Stands still but where a test sets it: a helper that a busy machine starts slowly is not late by that. */
+/* Set by the tests, so that a busy machine makes no helper late. */
 static int64_t still_us;
 
 static int64_t still(void *ctx)
@@ -38,22 +38,24 @@ static int run_until(const char *script, const char *said, int steps, struct err
 {
 	const char *argv[] = { "/bin/sh", "-c", script, NULL };
 	const struct discovery_settings settings = { .argv = argv, .deadline_us = DEADLINE_US };
-	enum discovery_state state = DISCOVERY_RUNNING;
+	const struct discoverer *discoverer;
 	struct discovery *discovery;
 	struct record_trailer trailer;
 	struct fabric *fabric;
-	int slow = 0;
+	int slow = 0, code = 0;
 
-	assert_int_equal(discovery_start(&settings, &still_clock, &discovery, NULL), 0);
-	while (state == DISCOVERY_RUNNING) {
+	assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
+	discoverer = discovery_discoverer(discovery);
+	assert_int_equal(discoverer->start(discovery, NULL), 0);
+	while (code == 0) {
 		int64_t before_us = clock_boottime_us(clock_system());
 
 		if (said && strstr(discovery_messages(discovery), said) && steps-- == 0)
 			still_us += DEADLINE_US;
-		state = discovery_step(discovery, 10);
+		code = discoverer->step(discovery, 10, &fabric, &trailer, ret_err);
 		slow += clock_boottime_us(clock_system()) - before_us > 150 * US_PER_MS;
 	}
-	assert_int_equal(discovery_result(discovery, &fabric, &trailer, ret_err), ERR_UNAVAILABLE);
+	assert_int_equal(code, ERR_UNAVAILABLE);
 	discovery_destroy(discovery);
 	return slow;
 }
@@ -68,20 +70,20 @@ static void a_helper_that_hangs_is_stopped_at_its_deadline(void **state)
 	assert_non_null(strstr(err.text, "so far"));
 }
 
-/* Sweeps go on beside it: a step is short, however fast it writes. */
-static void a_helper_that_never_stops_talking_holds_nobody_up(void **state)
+/* Sweeps run at the same time. */
+static void endless_output_of_a_helper_delays_no_step(void **state)
 {
 	struct error err;
 
 	(void)state;
-	/* What a busy machine does to some of them is not meant; one that never comes back is. */
+	/* Some steps may be slow on a busy machine; a step must return. */
 	alarm(100);
 	assert_in_range(run_until("exec cat /dev/zero >&2", "", 20, &err), 0, 9);
 	alarm(0);
 	assert_non_null(strstr(err.text, "deadline"));
 }
 
-static void a_helper_that_crashes_says_so_with_its_last_word(void **state)
+static void a_crash_is_reported_with_the_last_message(void **state)
 {
 	struct error err;
 
@@ -91,16 +93,16 @@ static void a_helper_that_crashes_says_so_with_its_last_word(void **state)
 	assert_non_null(strstr(err.text, "a word"));
 }
 
-static void records_that_are_cut_off_are_no_fabric(void **state)
+static void incomplete_records_are_rejected(void **state)
 {
 	struct error err;
 
 	(void)state;
 	run_until("echo ibwire-fabric 1", NULL, 0, &err);
-	assert_non_null(strstr(err.text, "no fabric"));
+	assert_non_null(strstr(err.text, "invalid records"));
 }
 
-/* Records, and then @rest: they are there before the helper's own end. Return: whether it ended well, by this clock. */
+/* A helper that writes records, and then runs @rest. Return: whether it succeeded. */
 static bool run_to_result(const struct clock *clock, const char *rest)
 {
 	char script[300];
@@ -109,28 +111,30 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	struct discovery *discovery;
 	struct record_trailer trailer;
 	struct fabric *fabric;
-	bool well;
+	bool succeeded;
+	int code = 0;
 
 	snprintf(script, sizeof(script),
 		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 -\\nend 1 0 7 0 0 0 0\\n'; %s", rest);
-	assert_int_equal(discovery_start(&settings, clock, &discovery, NULL), 0);
-	while (discovery_step(discovery, 10) == DISCOVERY_RUNNING)
-		continue;
-	assert_int_equal(discovery_result(discovery, &fabric, &trailer, NULL), 0);
+	assert_int_equal(discovery_create(&settings, clock, &discovery, NULL), 0);
+	assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL), 0);
+	while (code == 0)
+		code = discovery_discoverer(discovery)->step(discovery, 10, &fabric, &trailer, NULL);
+	assert_int_equal(code, 1);
 	assert_int_equal(fabric->node_count, 1);
 	assert_int_equal(trailer.smps, 7);
 	fabric_destroy(fabric);
-	well = discovery_end(discovery);
+	succeeded = discovery_end(discovery);
 	discovery_destroy(discovery);
-	return well;
+	return succeeded;
 }
 
-static void a_helper_that_closed_its_output_and_does_not_end_is_killed(void **state)
+static void a_helper_that_does_not_exit_after_its_output_is_killed(void **state)
 {
 	(void)state;
-	/* At its own end, with status 0, it would count as good. */
+	/* Without a kill its status would be 0. */
 	assert_false(run_to_result(clock_system(), "exec >&-; exec sleep 50"));
-	/* On a clock that stands still the time to end is unlimited. */
+	/* Without time limit. */
 	assert_false(run_to_result(&still_clock, "exec >&-; exit 3"));
 	assert_true(run_to_result(&still_clock, "exec >&-; exit 0"));
 	assert_true(run_to_result(&still_clock, "exit 0"));
@@ -140,10 +144,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_helper_that_hangs_is_stopped_at_its_deadline),
-		cmocka_unit_test(a_helper_that_never_stops_talking_holds_nobody_up),
-		cmocka_unit_test(a_helper_that_crashes_says_so_with_its_last_word),
-		cmocka_unit_test(a_helper_that_closed_its_output_and_does_not_end_is_killed),
-		cmocka_unit_test(records_that_are_cut_off_are_no_fabric),
+		cmocka_unit_test(endless_output_of_a_helper_delays_no_step),
+		cmocka_unit_test(a_crash_is_reported_with_the_last_message),
+		cmocka_unit_test(a_helper_that_does_not_exit_after_its_output_is_killed),
+		cmocka_unit_test(incomplete_records_are_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

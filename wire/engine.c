@@ -11,7 +11,6 @@
 #include "wire/engine/queue.h"
 #include "wire/engine/timeout.h"
 #include "wire/pma.h"
-#include "wire/engine/liveness.h"
 #include "wire/transport.h"
 
 /* MADs in flight, and MADs that timed out, which are kept to recognize their late responses. */
@@ -80,10 +79,7 @@ int engine_create(const struct transport *transport, const struct clock *clock, 
 	queue_init(&engine->queue, settings->per_node > 1 ? settings->per_node : 1);
 	timeout_init(&engine->timeout, settings);
 	engine->bucket.max_per_s = settings->max_mads_per_s;
-	/*
-	 * Start at a number that differs between processes: responses to an earlier process must
-	 * not match.
-	 */
+	/* Differs between processes: responses to an earlier process must not match. */
 	engine->generation = (uint32_t)clock_boottime_us(clock) & 0xffffff;
 	*ret = engine;
 	return 0;
@@ -112,7 +108,7 @@ void engine_drop_node(struct engine *engine, uint32_t node)
 	uint32_t entry;
 
 	while (node < engine->queue.count && (entry = queue_pop_node(&engine->queue, node)) != QUEUE_NONE)
-		queue_complete(&engine->queue, entry, REQUEST_CANCELLED, NULL, 0);
+		queue_cancel(&engine->queue, entry);
 }
 
 /* A free flight, or the one that timed out first: its late response will be ignored. */
@@ -224,9 +220,7 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void))
 	engine->stopped = stopped;
 }
 
-/*
- * Send while the window, the queues and the rate allow. The clock is read for each but the first.
- */
+/* Send while the window, the queues and the rate allow. */
 static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 {
 	while (queue_has_ready(&engine->queue) && engine->in_flight < engine->settings.window &&
@@ -240,7 +234,7 @@ static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 		code = send_entry(engine, entry, now_us, err);
 		if (code < 0) {
 			queue_end_flight(&engine->queue, node);
-			queue_complete(&engine->queue, entry, REQUEST_CANCELLED, NULL, 0);
+			queue_cancel(&engine->queue, entry);
 			return code;
 		}
 		bucket_take(&engine->bucket);
@@ -296,7 +290,7 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 	entry->flight = QUEUE_NONE;
 	if (!timeout_allows_retry(&engine->timeout, queue_of_node(&engine->queue, node), entry)) {
 		queue_of_node(&engine->queue, node)->unresponsive_us = clock_boottime_us(engine->clock);
-		queue_complete(&engine->queue, index, REQUEST_TIMED_OUT, NULL, 0);
+		queue_complete(&engine->queue, index, &(struct response){ .result = REQUEST_TIMED_OUT });
 	} else {
 		entry->retries_left--;
 		queue_put_back(&engine->queue, index);
@@ -313,7 +307,8 @@ static void deliver_responses(struct engine *engine)
 	for (i = 0; i < engine->answer_count; i++) {
 		const struct answer *answer = &engine->answers[i];
 
-		queue_complete(&engine->queue, answer->entry, REQUEST_ANSWERED, answer->mad, answer->at_us);
+		queue_complete(&engine->queue, answer->entry, &(struct response){
+			.result = REQUEST_ANSWERED, .mad = answer->mad, .at_us = answer->at_us });
 	}
 	engine->answer_count = 0;
 }
@@ -407,9 +402,7 @@ static void cancel_all(struct engine *engine, enum flight_state state)
 
 	for (i = 0; i < FLIGHTS; i++)
 		if (engine->flights[i].state == FLIGHT_OPEN)
-			queue_complete(&engine->queue, end_flight(engine, &engine->flights[i], state),
-				       REQUEST_CANCELLED,
-				     NULL, 0);
+			queue_cancel(&engine->queue, end_flight(engine, &engine->flights[i], state));
 	/* Requests that callbacks submit now are cancelled, too. */
 	while (engine->queue.queued)
 		for (i = 0; i < engine->queue.count; i++)
@@ -425,8 +418,7 @@ bool engine_listen(struct engine *engine, unsigned timeout_ms)
 	int event;
 
 	for (i = 0; i < FLIGHTS; i++)
-		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP &&
-			   now_us - engine->flights[i].sent_us <= max_us;
+		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP && now_us - engine->flights[i].sent_us <= max_us;
 	if (!waiting)
 		return false;
 	event = engine->transport->receive(engine->transport->ctx, engine->answers[0].mad, timeout_ms, NULL);
@@ -494,4 +486,11 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 		cancel_all(engine, FLIGHT_FREE);
 	}
 	return code;
+}
+
+int engine_finish(struct engine *engine, int code, int64_t deadline_us, struct error *err)
+{
+	int ran = engine_run(engine, deadline_us, err);
+
+	return ran < 0 || code == 0 ? ran : code;
 }

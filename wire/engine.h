@@ -63,14 +63,15 @@ enum request_result { REQUEST_ANSWERED, REQUEST_TIMED_OUT, REQUEST_CANCELLED };
 
 struct request;
 
-/*
- * The callback of a request, called once.
- * @mad:    the response with its header; NULL unless answered. Its status may be an error
- *          (mad_read_header())
- * @at_us:  CLOCK_BOOTTIME of the response
- */
-typedef void request_done(void *ctx, const struct request *request, enum request_result result,
-			  const uint8_t mad[MAD_SIZE], int64_t at_us);
+/* How a request ended. */
+struct response {
+	enum request_result result;
+	const uint8_t *mad; /* with its header, maybe with an error status; NULL unless answered */
+	int64_t at_us;      /* CLOCK_BOOTTIME of the response */
+};
+
+/* The callback of a request, called once. */
+typedef void request_done(void *ctx, const struct request *request, const struct response *response);
 
 struct request {
 	uint32_t node;       /* a small number that identifies the node; response times are kept by it */
@@ -99,10 +100,7 @@ void engine_destroy(struct engine *engine);
 /* engine_submit - queue one request (copied). Return: 0 or ERR_NOMEM. */
 int engine_submit(struct engine *engine, const struct request *request, struct error *err);
 
-/*
- * engine_drop_node - cancel the queued requests of a node, for example of an unresponsive one
- * Each is called back with REQUEST_CANCELLED.
- */
+/* engine_drop_node - cancel the queued requests of a node: REQUEST_CANCELLED */
 void engine_drop_node(struct engine *engine, uint32_t node);
 
 /*
@@ -140,6 +138,13 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void));
  * back with REQUEST_CANCELLED as well.
  */
 int engine_run(struct engine *engine, int64_t deadline_us, struct error *err);
+
+/*
+ * engine_finish - engine_run() also after a failed submission, since queued requests refer to their owner
+ * @code:  of the submissions
+ * Return: as engine_run(); without an error of its own, @code.
+ */
+int engine_finish(struct engine *engine, int code, int64_t deadline_us, struct error *err);
 
 /*
  * engine_listen - between runs: receive a late response, to update response times

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How a run of the engine ends before its requests do, limits that change, and what a request carries. */
+/* Runs that are cut, limits that change, and the content of requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "wire/engine.h"
 #include "wire/test_network.h"
 
-/* A run of which little fits before its deadline: slow nodes, some of them dead, and a rate that holds back more. */
+/* Slow nodes, one of them unresponsive, and a low rate. */
 static void a_run_is_cut_at_its_deadline(void **state)
 {
 	struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
@@ -34,16 +34,16 @@ static void a_run_is_cut_at_its_deadline(void **state)
 		assert_int_equal(engine_run(bed->engine, deadline_us, NULL), ENGINE_CUT);
 		assert_in_range(bed->network.now_us, deadline_us, deadline_us + 2 * US_PER_MS);
 		for (i = 0; i < total; i++)
-			assert_int_equal(bed->tally.told[i], 1);
+			assert_int_equal(bed->tally.calls[i], 1);
 		assert_true(bed->tally.answered > 0 && bed->tally.cancelled > 0);
 		assert_int_equal(bed->tally.answered + bed->tally.cancelled + bed->tally.timed_out, total);
-		/* What was in flight at the cut answers late, and is not told twice. */
+		/* Responses to requests in flight count as late; no callback runs twice. */
 		cut = bed->tally.cancelled;
 		while (engine_listen(bed->engine, 5) && bed->network.now_us < deadline_us + 500 * US_PER_MS)
 			;
 		assert_true(engine_counts(bed->engine).late > 0);
 		assert_int_equal(bed->tally.cancelled, cut);
-		/* And the next run has the whole window again. */
+		/* The next run has the whole window. */
 		memset(&bed->tally, 0, sizeof(bed->tally));
 		bed->network.dead[1] = false;
 		bed->network.open_max = bed->network.open = 0;
@@ -72,12 +72,12 @@ static void a_deadline_that_is_past_sends_nothing(void **state)
 	bed_destroy(bed);
 }
 
-/* Says yes from the so many-th question on. */
-static unsigned questions_until_stop;
+/* Number of calls until stop_after() returns true. */
+static unsigned calls_until_stop;
 
 static bool stop_after(void)
 {
-	return questions_until_stop == 0 || --questions_until_stop == 0;
+	return calls_until_stop == 0 || --calls_until_stop == 0;
 }
 
 static void a_stop_cuts_a_run_without_deadline(void **state)
@@ -92,12 +92,12 @@ static void a_stop_cuts_a_run_without_deadline(void **state)
 		bed->network.dead[i] = i % 2;
 	total = bed_submit(bed, 5);
 	start_us = bed->network.now_us;
-	questions_until_stop = 40;
+	calls_until_stop = 40;
 	engine_stop_when(bed->engine, stop_after);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), ENGINE_CUT);
 	assert_true(bed->network.now_us - start_us <= 50 * US_PER_MS);
 	for (i = 0; i < total; i++)
-		assert_int_equal(bed->tally.told[i], 1);
+		assert_int_equal(bed->tally.calls[i], 1);
 	assert_true(bed->tally.cancelled > total / 2);
 	engine_stop_when(bed->engine, NULL);
 	memset(&bed->tally, 0, sizeof(bed->tally));
@@ -108,7 +108,7 @@ static void a_stop_cuts_a_run_without_deadline(void **state)
 	bed_destroy(bed);
 }
 
-/* One node has sixty questions, submitted behind two for each of the others: all others fit beside them. */
+/* Sixty requests to one node, submitted after two to each other node. */
 static void a_long_queue_does_not_wait_for_short_ones(void **state)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
@@ -126,25 +126,23 @@ static void a_long_queue_does_not_wait_for_short_ones(void **state)
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 	assert_int_equal(bed->tally.answered, total);
 	assert_int_equal(bed->tally.wrong, 0);
-	/* 60 times 100 us, and a microsecond for each that is sent between its answer and its question. */
+	/* 60 times 100 us, and a microsecond for each other request. */
 	assert_in_range(bed->network.now_us - start_us, 6000, 6800);
 	bed_destroy(bed);
 }
 
-/* What was sent when the owner of an answer was told. */
-static void on_done_count_sent(void *ctx, const struct request *request, enum request_result result,
-			       const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_done_count_sent(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 	struct bed *bed = (struct bed *)((char *)tally - offsetof(struct bed, tally));
 
-	tally_on_done(ctx, request, result, mad, at_us);
-	/* Its successor is under way, and its own time is not. */
+	tally_on_done(ctx, request, response);
+	/* The next request was sent; the response has its time of arrival. */
 	assert_int_equal(bed->network.sent, request->tag < 9 ? request->tag + 2 : 10);
-	assert_true(at_us < bed->network.now_us || request->tag == 9);
+	assert_true(response->at_us < bed->network.now_us || request->tag == 9);
 }
 
-static void the_next_question_goes_before_the_answer_is_worked_on(void **state)
+static void the_next_request_is_sent_before_the_callback(void **state)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
 	struct bed *bed = bed_create(1, &settings);
@@ -157,13 +155,12 @@ static void the_next_question_goes_before_the_answer_is_worked_on(void **state)
 	bed_destroy(bed);
 }
 
-/* Changes the limits when the hundredth answer is in. */
-static void on_done_slow_down(void *ctx, const struct request *request, enum request_result result,
-			      const uint8_t mad[MAD_SIZE], int64_t at_us)
+/* Change the limits after 100 responses. */
+static void on_done_slow_down(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 
-	tally_on_done(ctx, request, result, mad, at_us);
+	tally_on_done(ctx, request, response);
 	if (tally->answered == 100)
 		engine_set_rate(tally->engine, 500, 4);
 }
@@ -180,15 +177,15 @@ static void limits_change_in_mid_run(void **state)
 	tag = bed_submit_to(bed, NETWORK_NODES, 10, on_done_slow_down);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 	assert_int_equal(bed->tally.answered, tag);
-	/* At most 164 had gone; the others, 336 or more, went at 500 a second. */
+	/* At most 164 were sent before; 336 or more at 500 per second. */
 	assert_in_range(bed->network.now_us - start_us, 600 * US_PER_MS, 850 * US_PER_MS);
-	/* Between runs, and without a limit again. */
+	/* Between runs, without a limit. */
 	engine_set_rate(bed->engine, 0, 1000);
 	bed->network.open_max = bed->network.open = 0;
 	memset(bed->network.open_of, 0, sizeof(bed->network.open_of));
 	memset(bed->network.last_modifier, 0, sizeof(bed->network.last_modifier));
 	fast_us = bed->network.now_us;
-	memset(bed->tally.told, 0, sizeof(bed->tally.told));
+	memset(bed->tally.calls, 0, sizeof(bed->tally.calls));
 	tag = bed_submit(bed, 10);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 	assert_true(bed->network.now_us - fast_us < 50 * US_PER_MS);
@@ -196,7 +193,7 @@ static void limits_change_in_mid_run(void **state)
 	bed_destroy(bed);
 }
 
-static void ask_one(struct bed *bed, const struct request *request)
+static void send_one(struct bed *bed, const struct request *request)
 {
 	struct request asked = *request;
 
@@ -214,7 +211,7 @@ static void addresses_and_keys_reach_the_wire(void **state)
 	int i;
 
 	(void)state;
-	ask_one(bed, &(struct request){ .node = 1, .to = far, .mgmt_class = CLASS_PERFORMANCE,
+	send_one(bed, &(struct request){ .node = 1, .to = far, .mgmt_class = CLASS_PERFORMANCE,
 						  .port_select = 9, .attribute = PMA_PORT_COUNTERS,
 						  .mkey = 0x0102030405060708 });
 	assert_int_equal(bed->network.last_to.lid, 7);
@@ -223,10 +220,10 @@ static void addresses_and_keys_reach_the_wire(void **state)
 	assert_int_equal(bed->network.last_to.qp, 0x123456);
 	assert_int_equal(bed->network.last_to.qkey, 0x80020000);
 	assert_int_equal(bed->network.last_sent[65], 9);
-	/* A key of subnet management has nothing to look for in another class. */
+	/* Other classes have no M_Key. */
 	for (i = 24; i < 32; i++)
 		assert_int_equal(bed->network.last_sent[i], 0);
-	ask_one(bed, &(struct request){ .node = 1, .to.lid = 7, .mgmt_class = CLASS_SUBN_LID,
+	send_one(bed, &(struct request){ .node = 1, .to.lid = 7, .mgmt_class = CLASS_SUBN_LID,
 						  .attribute = SMP_NODE_INFO, .mkey = 0x0102030405060708 });
 	for (i = 24; i < 32; i++)
 		assert_int_equal(bed->network.last_sent[i], i - 23);
@@ -241,7 +238,7 @@ int main(void)
 		cmocka_unit_test(a_deadline_that_is_past_sends_nothing),
 		cmocka_unit_test(a_stop_cuts_a_run_without_deadline),
 		cmocka_unit_test(a_long_queue_does_not_wait_for_short_ones),
-		cmocka_unit_test(the_next_question_goes_before_the_answer_is_worked_on),
+		cmocka_unit_test(the_next_request_is_sent_before_the_callback),
 		cmocka_unit_test(limits_change_in_mid_run),
 		cmocka_unit_test(addresses_and_keys_reach_the_wire),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The engine against a network that delays, loses, duplicates and invents MADs. */
+/* The engine on a network that delays, loses, duplicates and forges MADs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ static void each_request_is_answered_once_within_the_limits(void **state)
 		total = bed_submit(bed, 60);
 		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 		for (i = 0; i < total; i++)
-			assert_int_equal(bed->tally.told[i], 1);
+			assert_int_equal(bed->tally.calls[i], 1);
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(bed->tally.wrong, 0);
 		assert_true(bed->network.open_max <= settings.window);
@@ -41,7 +41,7 @@ static void each_request_is_answered_once_within_the_limits(void **state)
 	}
 }
 
-static void noise_and_duplicates_answer_nothing(void **state)
+static void forged_and_duplicate_mads_are_ignored(void **state)
 {
 	struct engine_settings settings = { .window = 32, .per_node = 2, .timeout_ms = 50, .retries = 2 };
 	unsigned seed;
@@ -56,7 +56,7 @@ static void noise_and_duplicates_answer_nothing(void **state)
 		total = bed_submit(bed, 20);
 		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 		for (i = 0; i < total; i++)
-			assert_int_equal(bed->tally.told[i], 1);
+			assert_int_equal(bed->tally.calls[i], 1);
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(bed->tally.wrong, 0);
 		assert_true(engine_counts(bed->engine).ignored > 0);
@@ -64,8 +64,8 @@ static void noise_and_duplicates_answer_nothing(void **state)
 	}
 }
 
-/* Lost without a word, and lost with the kernel's own timeout. */
-static void lost_mads_are_asked_again_and_the_dead_time_out(void **state)
+/* Lost silently, and with the timeout of the kernel. */
+static void lost_requests_are_retried_and_unresponsive_nodes_time_out(void **state)
 {
 	unsigned variant;
 
@@ -81,8 +81,8 @@ static void lost_mads_are_asked_again_and_the_dead_time_out(void **state)
 		total = bed_submit(bed, 10);
 		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 		for (i = 0; i < total; i++)
-			assert_int_equal(bed->tally.told[i], 1);
-		/* 0.2^7 of a living node's questions stay open: none of 480 with this seed. */
+			assert_int_equal(bed->tally.calls[i], 1);
+		/* 0.2^7 of the other requests time out: none of 480 with this seed. */
 		assert_int_equal(bed->tally.timed_out, 20);
 		assert_int_equal(bed->tally.answered, total - 20);
 		assert_int_equal(bed->tally.wrong, 0);
@@ -93,7 +93,7 @@ static void lost_mads_are_asked_again_and_the_dead_time_out(void **state)
 	}
 }
 
-static void a_late_answer_is_ignored(void **state)
+static void a_late_response_is_ignored(void **state)
 {
 	struct engine_settings settings = { .window = 4, .per_node = 1, .timeout_ms = 1, .retries = 0 };
 	struct bed *bed = bed_create(1, &settings);
@@ -145,9 +145,9 @@ static void a_broken_device_cancels_everything(void **state)
 	total = bed_submit(bed, 3);
 	assert_int_equal(engine_run(bed->engine, 0, &err), ERR_UNAVAILABLE);
 	for (i = 0; i < total; i++)
-		assert_int_equal(bed->tally.told[i], 1);
+		assert_int_equal(bed->tally.calls[i], 1);
 	assert_int_equal(bed->tally.cancelled, total);
-	/* And it is usable again afterwards. */
+	/* The engine remains usable. */
 	bed->network.broken = false;
 	memset(&bed->tally, 0, sizeof(bed->tally));
 	total = bed_submit(bed, 3);
@@ -156,13 +156,12 @@ static void a_broken_device_cancels_everything(void **state)
 	bed_destroy(bed);
 }
 
-static void drop_on_first(void *ctx, const struct request *request, enum request_result result,
-			  const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void drop_on_first(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 
-	tally_on_done(ctx, request, result, mad, at_us);
-	if (result == REQUEST_TIMED_OUT)
+	tally_on_done(ctx, request, response);
+	if (response->result == REQUEST_TIMED_OUT)
 		engine_drop_node(tally->engine, request->node);
 }
 
@@ -181,18 +180,15 @@ static void dropping_a_node_cancels_only_its_queue(void **state)
 	bed_destroy(bed);
 }
 
-static void note_answer(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void count_response(void *ctx, const struct request *request, const struct response *response)
 {
 	unsigned *answered = ctx;
 
-	(void)mad;
-	(void)at_us;
-	answered[request->node] += result == REQUEST_ANSWERED;
+	answered[request->node] += response->result == REQUEST_ANSWERED;
 }
 
-/* Ten questions to each node, cut in the middle. Return: how many nodes were begun with and not finished. */
-static unsigned count_half_asked(bool finish_nodes)
+/* A cut run of ten requests to each node. Return: number of nodes with some responses. */
+static unsigned count_half_polled(bool finish_nodes)
 {
 	struct engine_settings settings = { .window = 4, .per_node = 1, .timeout_ms = 100, .retries = 1 };
 	struct bed *bed = bed_create(5, &settings);
@@ -205,7 +201,7 @@ static unsigned count_half_asked(bool finish_nodes)
 			engine_submit(bed->engine, &(struct request){
 				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
 				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i,
-				.done = note_answer, .ctx = answered }, NULL);
+				.done = count_response, .ctx = answered }, NULL);
 	assert_int_equal(engine_run(bed->engine, bed->network.now_us + 1500, NULL), ENGINE_CUT);
 	for (node = 0; node < NETWORK_NODES; node++) {
 		half += answered[node] > 0 && answered[node] < 10;
@@ -216,24 +212,24 @@ static unsigned count_half_asked(bool finish_nodes)
 	return half;
 }
 
-static void a_cut_leaves_few_nodes_half_asked(void **state)
+static void a_cut_run_leaves_few_nodes_half_polled(void **state)
 {
 	(void)state;
-	assert_true(count_half_asked(false) > NETWORK_NODES - 4);
-	assert_true(count_half_asked(true) <= 4);
+	assert_true(count_half_polled(false) > NETWORK_NODES - 4);
+	assert_true(count_half_polled(true) <= 4);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_request_is_answered_once_within_the_limits),
-		cmocka_unit_test(noise_and_duplicates_answer_nothing),
-		cmocka_unit_test(lost_mads_are_asked_again_and_the_dead_time_out),
-		cmocka_unit_test(a_late_answer_is_ignored),
+		cmocka_unit_test(forged_and_duplicate_mads_are_ignored),
+		cmocka_unit_test(lost_requests_are_retried_and_unresponsive_nodes_time_out),
+		cmocka_unit_test(a_late_response_is_ignored),
 		cmocka_unit_test(the_rate_limit_holds_over_time),
 		cmocka_unit_test(a_broken_device_cancels_everything),
 		cmocka_unit_test(dropping_a_node_cancels_only_its_queue),
-		cmocka_unit_test(a_cut_leaves_few_nodes_half_asked),
+		cmocka_unit_test(a_cut_run_leaves_few_nodes_half_polled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,6 @@
 #include "wire/engine.h"
 #include "wire/keys.h"
 #include "wire/smp.h"
-#include "wire/smp_read.h"
 #include "wire/survey.h"
 
 /*
@@ -20,40 +19,31 @@
  * unresponsive: a switch has as many queries as ports. Its other queries wait until the end, and
  * the second time they are lost.
  */
-#define DEAD_AFTER_QUESTIONS 2
+#define FAILURES_UNTIL_SKIPPED 2
 
 /* Maximum number of M_Keys tried at an unknown node, which counts wrong ones as violations. */
 #define MKEYS_TRIED 4
 
-/*
- * A query. For a probe, node and port are those that it leaves from, else those that it is about.
- */
-enum question_kind { ASK_OWN, ASK_PROBE, ASK_SWITCH_INFO, ASK_PORT_INFO, ASK_EXTENDED, ASK_DESCRIPTION };
+/* A query about a port; a probe is a query about the node behind it. */
+enum query_kind { QUERY_OWN, QUERY_PROBE, QUERY_SWITCH_INFO, QUERY_PORT_INFO, QUERY_EXTENDED, QUERY_DESCRIPTION };
 
-struct question {
+struct query {
 	struct explore *explore;
-	enum question_kind kind;
+	enum query_kind kind;
 	uint32_t node; /* index in the survey */
 	uint8_t num;
 	uint32_t request_node;
 	unsigned attempt;
 	uint64_t mkey;
-	const struct path *path;
-	struct question *next; /* next of the deferred queries */
-};
-
-/* A path of queries; it exists until the end. */
-struct route {
 	struct path path;
-	struct route *next;
+	struct query *next; /* next of the deferred queries */
 };
 
 struct explore {
 	const struct explore_settings *settings;
 	struct engine *engine;
 	struct survey survey;
-	struct route *routes;
-	struct question *deferred; /* to be sent a last time after all others */
+	struct query *deferred; /* to be sent a last time after all others */
 	uint32_t request_nodes;            /* number of request nodes in use */
 	/* M_Keys for unknown nodes: the most frequent one, at each retry the next one. */
 	uint64_t mkeys[MKEYS_TRIED];
@@ -65,49 +55,48 @@ struct explore {
 	struct error *err;
 };
 
-static void take_result(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us);
+static void on_result(void *ctx, const struct request *request, const struct response *response);
 
-static int submit(struct question *question)
+static int submit(struct query *query)
 {
 	static const uint16_t attributes[] = {
-		[ASK_OWN] = SMP_NODE_INFO, [ASK_PROBE] = SMP_NODE_INFO, [ASK_SWITCH_INFO] = SMP_SWITCH_INFO,
-		[ASK_PORT_INFO] = SMP_PORT_INFO, [ASK_EXTENDED] = SMP_MLNX_EXTENDED_PORT_INFO,
-		[ASK_DESCRIPTION] = SMP_NODE_DESCRIPTION,
+		[QUERY_OWN] = SMP_NODE_INFO, [QUERY_PROBE] = SMP_NODE_INFO, [QUERY_SWITCH_INFO] = SMP_SWITCH_INFO,
+		[QUERY_PORT_INFO] = SMP_PORT_INFO, [QUERY_EXTENDED] = SMP_MLNX_EXTENDED_PORT_INFO,
+		[QUERY_DESCRIPTION] = SMP_NODE_DESCRIPTION,
 	};
-	struct explore *explore = question->explore;
-	bool by_port = question->kind == ASK_PORT_INFO || question->kind == ASK_EXTENDED;
+	struct explore *explore = query->explore;
+	bool by_port = query->kind == QUERY_PORT_INFO || query->kind == QUERY_EXTENDED;
 	struct request request = {
-		.node = question->request_node,
+		.node = query->request_node,
 		.to.lid = LID_PERMISSIVE,
 		.mgmt_class = CLASS_SUBN_DIRECTED,
-		.attribute = attributes[question->kind],
-		.modifier = by_port ? question->num : 0,
-		.path = question->path,
-		.mkey = question->mkey,
+		.attribute = attributes[query->kind],
+		.modifier = by_port ? query->num : 0,
+		.path = &query->path,
+		.mkey = query->mkey,
 		/* Without any response the first timeout is short, and the last one long. */
-		.once = question->attempt < explore->settings->retries,
-		.done = take_result,
-		.ctx = question,
+		.once = query->attempt < explore->settings->retries,
+		.done = on_result,
+		.ctx = query,
 	};
 
 	return engine_submit(explore->engine, &request, explore->err);
 }
 
 /* Submit a query. Without memory explore->code is set, and pending queries complete. */
-static void ask(struct explore *explore, const struct question *what)
+static void start_query(struct explore *explore, const struct query *what)
 {
-	struct question *question = malloc(sizeof(*question));
+	struct query *query = malloc(sizeof(*query));
 
-	if (!question) {
+	if (!query) {
 		explore->code = err_nomem(explore->err);
 		return;
 	}
-	*question = *what;
-	question->explore = explore;
-	if (submit(question) == 0)
+	*query = *what;
+	query->explore = explore;
+	if (submit(query) == 0)
 		return;
-	free(question);
+	free(query);
 	explore->code = ERR_NOMEM;
 }
 
@@ -121,40 +110,22 @@ static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint6
 	return mkey;
 }
 
-/*
- * Query a known node, or one of its ports; without a key in the table use the key that it responded
- * to before.
- */
-static void ask_node(struct explore *explore, enum question_kind kind, uint32_t index, uint8_t num,
-		     const struct question *came_by)
+/* Query a known node, or one of its ports, with its key or the one that it responded to before. */
+static void query_node(struct explore *explore, enum query_kind kind, uint32_t index, uint8_t num,
+		     const struct query *found_by)
 {
 	const struct survey_node *node = &explore->survey.nodes[index];
-	uint64_t mkey = mkey_of(explore, node->info.guid, node->ports[node->info.type == NODE_SWITCH ? 0 : num].guid);
+	uint64_t mkey = mkey_of(explore, node->node.guid, node->ports[node->node.type == NODE_SWITCH ? 0 : num].guid);
 
-	ask(explore, &(struct question){
-		.kind = kind, .node = index, .num = num, .request_node = node->request_node, .path = came_by->path,
-		.mkey = mkey ? mkey : came_by->mkey });
+	start_query(explore, &(struct query){
+		.kind = kind, .node = index, .num = num, .request_node = node->request_node, .path = found_by->path,
+		.mkey = mkey ? mkey : found_by->mkey });
 }
 
 /* A path continues through this node by this port: out of a switch, or out of this host. */
 static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 {
-	return num && (survey->nodes[index].info.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
-}
-
-/* Allocate a path that extends another one. Return: NULL: no memory, explore->code is set. */
-static struct path *add_route(struct explore *explore, const struct path *from)
-{
-	struct route *route = malloc(sizeof(*route));
-
-	if (!route) {
-		explore->code = err_nomem(explore->err);
-		return NULL;
-	}
-	route->path = *from;
-	route->next = explore->routes;
-	explore->routes = route;
-	return &route->path;
+	return num && (survey->nodes[index].node.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
 }
 
 /*
@@ -165,26 +136,22 @@ static struct path *add_route(struct explore *explore, const struct path *from)
 static void probe(struct explore *explore, uint32_t index, uint8_t num)
 {
 	struct survey_node *node = &explore->survey.nodes[index];
-	struct question question = { .kind = ASK_PROBE, .node = index, .num = num, .mkey = explore->mkeys[0] };
-	struct path *path;
+	struct query query = { .kind = QUERY_PROBE, .node = index, .num = num, .mkey = explore->mkeys[0] };
 
 	node->ports[num].probed = true;
 	if (node->path.hops == PATH_HOPS_MAX) {
-		survey_note(&explore->survey, "0x%016" PRIx64 " is %d hops away: what is behind it is out of reach",
-			    node->info.guid, PATH_HOPS_MAX);
+		survey_note(&explore->survey, "0x%016" PRIx64 " is %d hops away: nodes behind it are out of reach",
+			    node->node.guid, PATH_HOPS_MAX);
 		return;
 	}
-	path = add_route(explore, &node->path);
-	if (!path)
-		return;
-	path->ports[path->hops++] = num;
-	question.path = path;
-	question.request_node = explore->request_nodes++;
-	ask(explore, &question);
+	query.path = node->path;
+	query.path.ports[query.path.hops++] = num;
+	query.request_node = explore->request_nodes++;
+	start_query(explore, &query);
 }
 
 /* PortInfo of a port was read, or its node became doubtful. */
-static void look_behind(struct explore *explore, uint32_t index, uint8_t num)
+static void probe_link(struct explore *explore, uint32_t index, uint8_t num)
 {
 	const struct survey_node *node = &explore->survey.nodes[index];
 	const struct survey_port *port = &node->ports[num];
@@ -195,169 +162,161 @@ static void look_behind(struct explore *explore, uint32_t index, uint8_t num)
 }
 
 /* The node is contradictory: query all links that were only seen from the other end. */
-static void look_behind_all(struct explore *explore, uint32_t index)
+static void probe_links(struct explore *explore, uint32_t index)
 {
 	unsigned num;
 
-	for (num = 1; num <= explore->survey.nodes[index].info.port_count; num++)
-		look_behind(explore, index, (uint8_t)num);
+	for (num = 1; num <= explore->survey.nodes[index].node.port_count; num++)
+		probe_link(explore, index, (uint8_t)num);
 }
 
-/*
- * Query all of a new node; port 0 first, because its capabilities determine the speeds of the
- * others.
- */
-static void ask_all(struct explore *explore, uint32_t index, uint8_t num, const struct question *came_by)
+/* Query a new node; port 0 first, because its capabilities determine the speeds of the others. */
+static void query_new_node(struct explore *explore, uint32_t index, uint8_t num, const struct query *found_by)
 {
-	const struct smp_node *info = &explore->survey.nodes[index].info;
+	const struct node *info = &explore->survey.nodes[index].node;
 	unsigned i;
 
 	if (info->type == NODE_SWITCH) {
-		ask_node(explore, ASK_PORT_INFO, index, 0, came_by);
-		ask_node(explore, ASK_SWITCH_INFO, index, 0, came_by);
+		query_node(explore, QUERY_PORT_INFO, index, 0, found_by);
+		query_node(explore, QUERY_SWITCH_INFO, index, 0, found_by);
 		for (i = 1; i <= info->port_count; i++)
-			ask_node(explore, ASK_PORT_INFO, index, (uint8_t)i, came_by);
+			query_node(explore, QUERY_PORT_INFO, index, (uint8_t)i, found_by);
 	} else {
-		ask_node(explore, ASK_PORT_INFO, index, num, came_by);
+		query_node(explore, QUERY_PORT_INFO, index, num, found_by);
 	}
-	ask_node(explore, ASK_DESCRIPTION, index, num, came_by);
+	query_node(explore, QUERY_DESCRIPTION, index, num, found_by);
 }
 
-static void take_node_info(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
+static void handle_node_info(struct explore *explore, const struct query *query, const uint8_t mad[MAD_SIZE])
 {
-	struct smp_node info = smp_read_node(mad);
+	struct smp_node info = smp_read_node(mad + SMP_DATA_OFFSET);
 	bool is_new;
-	uint32_t met;
-	int code = survey_meet(&explore->survey, &info, question->path, question->request_node, &met, &is_new,
+	uint32_t found;
+	int code = survey_add(&explore->survey, &info, &query->path, query->request_node, &found, &is_new,
 			       explore->err);
 
 	if (code < 0)
 		explore->code = code;
 	if (code != 0) {
-		if (code > 0 && map_get(&explore->survey.by_guid, info.guid, &met))
-			look_behind_all(explore, met);
+		if (code > 0 && map_get(&explore->survey.by_guid, info.node.guid, &found))
+			probe_links(explore, found);
 		return;
 	}
-	if (question->kind == ASK_OWN)
+	if (query->kind == QUERY_OWN)
 		explore->survey.from_port = info.port;
-	else if (!survey_link(&explore->survey, question->node, question->num, met, info.port, is_new)) {
-		look_behind_all(explore, question->node);
-		look_behind_all(explore, met);
+	else if (!survey_link(&explore->survey, query->node, query->num, found, info.port, is_new)) {
+		probe_links(explore, query->node);
+		probe_links(explore, found);
 	}
 	if (is_new) {
-		if (question->path->hops > explore->hops)
-			explore->hops = question->path->hops;
-		ask_all(explore, met, info.port, question);
-	} else if (info.type != NODE_SWITCH && !explore->survey.nodes[met].ports[info.port].known) {
-		ask_node(explore, ASK_PORT_INFO, met, info.port, question);
+		if (query->path.hops > explore->hops)
+			explore->hops = query->path.hops;
+		query_new_node(explore, found, info.port, query);
+	} else if (info.node.type != NODE_SWITCH && !explore->survey.nodes[found].ports[info.port].known) {
+		query_node(explore, QUERY_PORT_INFO, found, info.port, query);
 	}
 }
 
-static void take_port_info(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
+static void handle_port_info(struct explore *explore, const struct query *query, const uint8_t mad[MAD_SIZE])
 {
-	struct survey_node *node = &explore->survey.nodes[question->node];
-	struct survey_port *port = &node->ports[question->num];
+	struct survey_node *node = &explore->survey.nodes[query->node];
+	struct survey_port *port = &node->ports[query->num];
 
 	memcpy(port->info, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
 	port->known = true;
-	if (question->num && smp_hides_fdr10(&node->info, port->info, survey_caps(node, question->num)))
-		ask_node(explore, ASK_EXTENDED, question->node, question->num, question);
-	look_behind(explore, question->node, question->num);
+	if (query->num && smp_hides_fdr10(&node->node, port->info, survey_caps(node, query->num)))
+		query_node(explore, QUERY_EXTENDED, query->node, query->num, query);
+	probe_link(explore, query->node, query->num);
 }
 
-static void take_answer(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
+static void handle_response(struct explore *explore, const struct query *query, const uint8_t mad[MAD_SIZE])
 {
-	struct survey_node *node = &explore->survey.nodes[question->node];
+	struct survey_node *node = &explore->survey.nodes[query->node];
 
-	if (question->kind == ASK_OWN || question->kind == ASK_PROBE) {
-		take_node_info(explore, question, mad);
+	if (query->kind == QUERY_OWN || query->kind == QUERY_PROBE) {
+		handle_node_info(explore, query, mad);
 		return;
 	}
 	node->failed_in_a_row = 0;
-	if (question->kind == ASK_PORT_INFO)
-		take_port_info(explore, question, mad);
-	else if (question->kind == ASK_SWITCH_INFO)
-		smp_read_switch(mad, &node->node);
-	else if (question->kind == ASK_DESCRIPTION)
+	if (query->kind == QUERY_PORT_INFO)
+		handle_port_info(explore, query, mad);
+	else if (query->kind == QUERY_SWITCH_INFO)
+		smp_read_switch(mad + SMP_DATA_OFFSET, &node->node);
+	else if (query->kind == QUERY_DESCRIPTION)
 		memcpy(node->node.desc, mad + SMP_DATA_OFFSET, NODE_DESC_SIZE);
 	else
-		memcpy(node->ports[question->num].extended, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
+		memcpy(node->ports[query->num].extended, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
 }
 
-static void count_lost(struct explore *explore, const struct question *question)
+static void count_lost(struct explore *explore, const struct query *query)
 {
-	if (question->kind == ASK_PROBE)
+	if (query->kind == QUERY_PROBE)
 		explore->silent++;
-	else if (question->kind != ASK_EXTENDED)
+	else if (query->kind != QUERY_EXTENDED)
 		explore->lost++;
 }
 
-static bool defer(struct explore *explore, struct question *question)
+static bool defer(struct explore *explore, struct query *query)
 {
-	question->next = explore->deferred;
-	explore->deferred = question;
+	query->next = explore->deferred;
+	explore->deferred = query;
 	return true;
 }
 
 /* A query of a node failed; the node may become unresponsive by it. */
-static void count_failure(struct explore *explore, const struct question *question)
+static void count_failure(struct explore *explore, const struct query *query)
 {
-	unsigned dead_after = DEAD_AFTER_QUESTIONS * (explore->settings->retries + 1);
+	unsigned limit = FAILURES_UNTIL_SKIPPED * (explore->settings->retries + 1);
 	struct survey_node *node;
 
-	if (question->kind == ASK_PROBE || question->kind == ASK_OWN)
+	if (query->kind == QUERY_PROBE || query->kind == QUERY_OWN)
 		return;
-	node = &explore->survey.nodes[question->node];
-	if (++node->failed_in_a_row % dead_after)
+	node = &explore->survey.nodes[query->node];
+	if (++node->failed_in_a_row % limit)
 		return;
 	explore->dropping = !node->dropped;
 	node->dropped = true;
-	engine_drop_node(explore->engine, question->request_node);
+	engine_drop_node(explore->engine, query->request_node);
 	explore->dropping = false;
 }
 
-/*
- * No response, or an error status. The last attempt is deferred until all others are done.
- * Return: whether it will be repeated.
- */
-static bool repeat(struct explore *explore, struct question *question, enum request_result result)
+/* Retry a failed query; the last time after all others. Return: whether it will be repeated. */
+static bool repeat(struct explore *explore, struct query *query, enum request_result result)
 {
 	unsigned retries = explore->settings->retries;
-	bool last = question->attempt >= retries;
+	bool last = query->attempt >= retries;
 
 	if (explore->code < 0 || (result == REQUEST_CANCELLED && !explore->dropping))
 		return false;
 	if (result == REQUEST_CANCELLED)
-		return defer(explore, question);
-	count_failure(explore, question);
-	question->attempt++;
-	if (question->kind == ASK_PROBE && explore->mkey_count)
-		question->mkey = explore->mkeys[question->attempt % explore->mkey_count];
-	if (question->attempt < retries) {
-		explore->code = submit(question);
+		return defer(explore, query);
+	count_failure(explore, query);
+	query->attempt++;
+	if (query->kind == QUERY_PROBE && explore->mkey_count)
+		query->mkey = explore->mkeys[query->attempt % explore->mkey_count];
+	if (query->attempt < retries) {
+		explore->code = submit(query);
 		return explore->code == 0;
 	}
-	return !last && defer(explore, question);
+	return !last && defer(explore, query);
 }
 
-static void take_result(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_result(void *ctx, const struct request *request, const struct response *response)
 {
-	struct question *question = ctx;
-	struct explore *explore = question->explore;
+	struct query *query = ctx;
+	struct explore *explore = query->explore;
 
 	(void)request;
-	(void)at_us;
-	if (result == REQUEST_ANSWERED && smp_is_ok(mad))
-		take_answer(explore, question, mad);
+	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad))
+		handle_response(explore, query, response->mad);
 	/* The attribute is vendor-specific: an error status means that it is not supported. */
-	else if (result == REQUEST_ANSWERED && question->kind == ASK_EXTENDED)
+	else if (response->result == REQUEST_ANSWERED && query->kind == QUERY_EXTENDED)
 		;
-	else if (repeat(explore, question, result))
+	else if (repeat(explore, query, response->result))
 		return;
 	else
-		count_lost(explore, question);
-	free(question);
+		count_lost(explore, query);
+	free(query);
 }
 
 /* Run until nothing is left, then send the deferred queries; their responses may lead further. */
@@ -366,23 +325,23 @@ static int run(struct explore *explore, struct error *err)
 	int code = engine_run(explore->engine, 0, err);
 
 	while (code == 0 && explore->code == 0 && explore->deferred) {
-		struct question *question = explore->deferred, *next;
+		struct query *query = explore->deferred, *next;
 
 		explore->deferred = NULL;
-		for (; question; question = next) {
-			next = question->next;
+		for (; query; query = next) {
+			next = query->next;
 			if (explore->code == 0)
-				explore->code = submit(question);
+				explore->code = submit(query);
 			if (explore->code < 0)
-				free(question);
+				free(query);
 		}
 		code = engine_run(explore->engine, 0, err);
 	}
 	while (explore->deferred) {
-		struct question *question = explore->deferred;
+		struct query *query = explore->deferred;
 
-		explore->deferred = question->next;
-		free(question);
+		explore->deferred = query->next;
+		free(query);
 	}
 	return code < 0 ? code : explore->code;
 }
@@ -393,22 +352,22 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	struct engine_settings limits = { .window = settings->max_smps, .per_node = settings->per_node,
 					  .timeout_ms = settings->timeout_ms };
 	struct explore explore = { .settings = settings, .err = err };
-	const struct path here = { 0 };
-	struct question own = { .kind = ASK_OWN, .path = &here };
+	struct query own = { .kind = QUERY_OWN };
+	size_t different;
 	int code = engine_create(transport, clock, &limits, &explore.engine, err);
 
 	if (code < 0)
 		return code;
-	explore.mkey_count = keys_rank(settings->keys, explore.mkeys, MKEYS_TRIED);
+	explore.mkey_count = keys_rank(settings->keys, explore.mkeys, MKEYS_TRIED, &different);
 	own.mkey = mkey_of(&explore, settings->own_guid, settings->own_guid);
 	if (!own.mkey)
 		own.mkey = explore.mkeys[0];
 	own.request_node = explore.request_nodes++;
-	ask(&explore, &own);
+	start_query(&explore, &own);
 	code = run(&explore, err);
 	if (code == 0 && !explore.survey.count)
-		code = err_set(err, ERR_UNAVAILABLE, "not even this host's own node answers SMPs: has it an M_Key "
-			       "(--security-keys), or is its firmware at work?");
+		code = err_set(err, ERR_UNAVAILABLE, "this host's own node does not respond to SMPs: its M_Key is "
+			       "unknown (--security-keys), or its firmware does not run");
 	if (code == 0)
 		code = survey_finish(&explore.survey, ret, err);
 	if (code == 0) {
@@ -425,12 +384,6 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		code = EXPLORE_OPEN;
 	explicit_bzero(explore.mkeys, sizeof(explore.mkeys));
 	engine_destroy(explore.engine);
-	while (explore.routes) {
-		struct route *route = explore.routes;
-
-		explore.routes = route->next;
-		free(route);
-	}
 	survey_done(&explore.survey);
 	return code;
 }

@@ -61,6 +61,76 @@ static struct local_port read_port(const umad_port_t *from)
 	return to;
 }
 
+static bool same_device(const struct local_port *a, const struct local_port *b)
+{
+	return !strcmp(a->ca_name, b->ca_name);
+}
+
+/* This port is the other part of a split HCA. */
+static bool is_partner(const struct local_port *port, const struct local_port *other)
+{
+	return other->infiniband && other->port_guid == port->port_guid && !same_device(port, other) &&
+	       other->sm_disabled != port->sm_disabled;
+}
+
+/* A port of another device with the same GUID, Active if possible. */
+static size_t find_partner(const struct local_port *ports, size_t count, size_t index)
+{
+	size_t found = CHOICE_NONE, i;
+
+	if (!ports[index].infiniband || !ports[index].port_guid)
+		return CHOICE_NONE;
+	for (i = 0; i < count; i++) {
+		if (!is_partner(&ports[index], &ports[i]))
+			continue;
+		if (ports[i].state == PORT_ACTIVE)
+			return i;
+		if (found == CHOICE_NONE)
+			found = i;
+	}
+	return found;
+}
+
+bool hca_is_split(const struct local_port *ports, size_t count, size_t index)
+{
+	return find_partner(ports, count, index) != CHOICE_NONE;
+}
+
+/* The named port is one of two. */
+static struct hca_choice pair_up(const struct local_port *ports, size_t count, size_t index)
+{
+	size_t partner = find_partner(ports, count, index), i;
+	struct hca_choice choice = { index, index };
+
+	if (partner == CHOICE_NONE)
+		return choice;
+	if (!ports[index].sm_disabled)
+		return (struct hca_choice){ .gmp = partner, .smp = index };
+	choice.smp = partner;
+	/* Planes may also have GUIDs of their own: use any Active one of the device. */
+	for (i = 0; i < count && ports[choice.smp].state != PORT_ACTIVE; i++)
+		if (same_device(&ports[i], &ports[partner]) && ports[i].state == PORT_ACTIVE)
+			choice.smp = i;
+	return choice;
+}
+
+struct hca_choice hca_choose(const struct local_port *ports, size_t count, const char *ca_name, int port)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct hca_choice choice;
+
+		if (!ports[i].infiniband || ports[i].state != PORT_ACTIVE || (port > 0 && ports[i].port != port) ||
+		    (ca_name && strcmp(ports[i].ca_name, ca_name) != 0))
+			continue;
+		choice = pair_up(ports, count, i);
+		if (ports[choice.gmp].state == PORT_ACTIVE)
+			return choice;
+	}
+	return (struct hca_choice){ CHOICE_NONE, CHOICE_NONE };
+}
+
 /* The ports of all local devices. */
 struct port_list {
 	struct local_port *ports;
@@ -121,8 +191,8 @@ static int explain(const char *ca_name, int port, const struct port_list *list, 
 			       ca_name);
 	if (!named)
 		return err_set(err, ERR_UNAVAILABLE,
-			       "there is no InfiniBand device on this host: load its driver and ib_umad, or go to a "
-			       "host that has one");
+			       "there is no InfiniBand device on this host: load its driver and ib_umad, or use a "
+			       "host with such a device");
 	if (!best && port > 0)
 		return err_set(err, ERR_UNAVAILABLE, "no device here has an InfiniBand port %d: 'ibstat' shows them",
 			       port);
@@ -142,7 +212,7 @@ static int find_smp_port(const struct port_list *list, const char *text, size_t 
 	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
 
 	if (!len || (colon && (port < 1 || port > 255 || colon[1 + strspn(colon + 1, "0123456789")])))
-		return err_set(err, ERR_USAGE, "--smi-ca wants NAME or NAME:PORT, such as smi1:1, not '%s'", text);
+		return err_set(err, ERR_USAGE, "--smi-ca must be NAME or NAME:PORT, such as smi1:1, not '%s'", text);
 	for (i = 0; i < list->count; i++) {
 		const struct local_port *one = &list->ports[i];
 
@@ -246,7 +316,7 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 	/* A single error is a lost MAD; only many indicate a failed device. */
 	if (++hca->refused_in_a_row < ERRORS_UNTIL_GONE)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device takes no MADs any more: %s", strerror(errno));
+	return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device accepts no MADs any more: %s", strerror(errno));
 }
 
 /* Receive from one device. Return: as umad_recv(), errno is set if it is negative. */
@@ -264,10 +334,7 @@ static bool is_nothing(int cause)
 	return cause == EAGAIN || cause == EWOULDBLOCK || cause == ETIMEDOUT || cause == EINTR;
 }
 
-/*
- * Alternate between two devices. Descriptors of the simulator do not support a common poll(), so
- * one is checked and the other waited for.
- */
+/* Check one device and wait for the other: the simulator's descriptors support no common poll(). */
 static int receive_from_both(struct hca *hca, unsigned timeout_ms)
 {
 	enum device first = hca->turn;
@@ -295,7 +362,7 @@ static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, st
 		}
 		if (++hca->errors_in_a_row < ERRORS_UNTIL_GONE)
 			return TRANSPORT_NOTHING;
-		return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device does not answer any more: %s",
+		return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device does not respond any more: %s",
 			       strerror(cause));
 	}
 	hca->errors_in_a_row = 0;
@@ -317,8 +384,8 @@ static int open_device(const char *ca_name, int port, int *ret_fd, struct error 
 	cause = errno ? errno : -fd;
 	if (cause == EACCES || cause == EPERM)
 		return err_set(err, ERR_UNAVAILABLE,
-			       "no right to open the umad device of %s port %d: run as root, or as the user that "
-			       "/dev/infiniband/umad* belongs to", ca_name, port);
+			       "no permission to open the umad device of %s port %d: run as root, or as the "
+			       "owner of /dev/infiniband/umad*", ca_name, port);
 	return err_set(err, ERR_UNAVAILABLE, "cannot open the umad device of %s port %d: %s (is ib_umad loaded?)",
 		       ca_name, port, strerror(cause));
 }
@@ -331,11 +398,11 @@ static int register_agents(struct hca *hca, const struct hca_port *local, struct
 	hca->smp_agent = umad_register(fd, CLASS_SUBN_LID, 1, 0, NULL);
 	hca->directed_agent = umad_register(fd, CLASS_SUBN_DIRECTED, 1, 0, NULL);
 	if (hca->smp_agent < 0 || hca->directed_agent < 0)
-		return err_set(err, ERR_UNAVAILABLE, "%s port %d takes no agent for SMPs: %s", local->smi_ca_name,
+		return err_set(err, ERR_UNAVAILABLE, "%s port %d rejects an agent for SMPs: %s", local->smi_ca_name,
 			       local->smi_port, strerror(errno));
 	hca->pma_agent = umad_register(hca->fd[DEVICE_GMP], CLASS_PERFORMANCE, 1, 0, NULL);
 	if (hca->pma_agent < 0)
-		return err_set(err, ERR_UNAVAILABLE, "%s port %d takes no agent for performance MADs: %s",
+		return err_set(err, ERR_UNAVAILABLE, "%s port %d rejects an agent for performance MADs: %s",
 			       local->ca_name, local->port, strerror(errno));
 	return 0;
 }

@@ -1,17 +1,58 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* hca.h - a port of a local HCA, through libibumad */
+/*
+ * hca.h - a port of a local HCA, through libibumad
+ *
+ * An HCA whose port is an aggregate of planes (ConnectX-8 with XDR) has two devices: one for data and
+ * GMPs, whose port has no subnet management (IsSMDisabled), and one for SMPs only, with a port for each
+ * plane. Their ports have the same GUID. Source: rdma-core libibumad umad.c (after 44.0),
+ * umad_get_smi_gsi_pairs(); Linux 6.11, "RDMA/mlx5: Support plane device and driver APIs to add and
+ * delete it": a plane device supports queue pair 0 only.
+ */
 #ifndef IBWIRE_WIRE_HCA_H
 #define IBWIRE_WIRE_HCA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "wire/hca_choice.h"
 #include "wire/mad.h"
 
 struct error;
 struct transport;
 struct hca;
+
+#define CA_NAME_SIZE 20
+
+/* A port of a local device, InfiniBand or not. */
+struct local_port {
+	char ca_name[CA_NAME_SIZE];
+	int port;
+	uint64_t port_guid; /* 0: none */
+	uint8_t state;      /* enum port_state */
+	bool infiniband;
+	bool sm_disabled;   /* PortInfo.CapabilityMask IsSMDisabled */
+	uint16_t lid, sm_lid;
+};
+
+/* Indices into a list of ports; CHOICE_NONE: there is none. */
+#define CHOICE_NONE SIZE_MAX
+
+struct hca_choice {
+	size_t gmp; /* sends performance MADs */
+	size_t smp; /* sends SMPs: the same unless the HCA is split */
+};
+
+/*
+ * hca_choose - the first Active port that matches, and its partner
+ * @ca_name:  a device, the one for GMPs or the one for SMPs; or NULL: any
+ * @port:     a port of that device; or 0: any
+ *
+ * Return: both indices, or both CHOICE_NONE. If no port for SMPs is Active, the first one is chosen.
+ */
+struct hca_choice hca_choose(const struct local_port *ports, size_t count, const char *ca_name, int port);
+
+/* hca_is_split - is the HCA of this port (hca_choice.gmp) split into two devices? */
+bool hca_is_split(const struct local_port *ports, size_t count, size_t index);
 
 /* A local port from which a collector polls. */
 struct hca_port {
@@ -23,7 +64,7 @@ struct hca_port {
 	char smi_ca_name[CA_NAME_SIZE]; /* sends SMPs: itself, unless the HCA is split */
 	int smi_port;
 	bool directed;                  /* SMPs use directed routes: LID-routed ones would not arrive */
-	bool planes;                    /* the HCA is split: its port is an aggregate of planes (wire/hca_choice.h) */
+	bool planes;                    /* the HCA is split: its port is an aggregate of planes */
 };
 
 /*
@@ -31,28 +72,23 @@ struct hca_port {
  * @ca_name:  or NULL: the first device with an Active InfiniBand port
  * @port:     or 0: the first Active port of the device
  * @smi_ca:   "NAME" or "NAME:PORT" of the port that sends SMPs, or NULL: itself, or its partner
- *            where the HCA is split into two devices (wire/hca_choice.h)
+ *            if the HCA is split into two devices
  *
- * Return: 0; ERR_UNAVAILABLE where there is no InfiniBand device, no such one, no Active port, or
- * no subnet manager: the text says which and what to do; ERR_USAGE where @smi_ca is of another
- * form; ERR_NOMEM.
+ * Return: 0; ERR_UNAVAILABLE: no InfiniBand device, no such one, no Active port, or no subnet manager, as
+ * the text says; ERR_USAGE: @smi_ca is invalid; ERR_NOMEM.
  */
 int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port *ret, struct error *err);
 
 /*
  * hca_open - open a port for sending Gets of SMPs and performance MADs
- * Return: 0; ERR_UNAVAILABLE where the device cannot be opened (the text names
- * the right that is missing).
+ * Return: 0; ERR_UNAVAILABLE: the device cannot be opened, e.g. without permission.
  */
 int hca_open(const struct hca_port *local, struct hca **ret, struct error *err);
 
 /* Decides which MADs a device may send; others fail. */
 typedef bool mad_gate(const uint8_t mad[MAD_SIZE]);
 
-/*
- * hca_open_gated - hca_open() with another gate than mad_is_allowed()
- * Only for wire/clear, which writes; tests/source_test.sh checks that.
- */
+/* hca_open_gated - hca_open() with another gate; only for wire/clear (tests/source_test.sh) */
 int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err);
 void hca_close(struct hca *hca);
 

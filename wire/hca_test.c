@@ -14,6 +14,7 @@
 #include <infiniband/umad.h>
 
 #include "base/err.h"
+#include "fabric/fabric.h"
 #include "wire/clear.h"
 #include "wire/clear_mad.h"
 #include "wire/hca.h"
@@ -22,23 +23,23 @@
 
 #define BAD_LID 7
 
-/* What the device says to each send: 0, or an errno. */
+/* Result of each send: 0, or an errno. */
 static int send_fails_with;
 static unsigned sends;
 
-/* Where the last MAD was to go, and by which agent (here: its class). */
+/* Destination and agent (here: the class) of the last MAD. */
 static ib_mad_addr_t sent_to;
 static int sent_by;
 
 #define FD_GMP 1000
 #define FD_SMP 1001
 
-/* Descriptors: opened by name, open now, and by which the last MAD went. */
+/* Open descriptors, failures, and the descriptor of the last MAD. */
 static int open_count;
 static bool smi_fails, registers_fail;
 static int sent_fd;
 
-/* MADs that wait to be received, and at which device a wait was. */
+/* MADs to be received by device, and the last wait. */
 static unsigned waiting[2];
 static int waited_at, waited_ms;
 
@@ -59,10 +60,9 @@ int umad_close_port(int fd)
 	return 0;
 }
 
-int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
-		  long method_mask[16 / sizeof(long)])
+int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version, long method_mask[16 / sizeof(long)])
 {
-	/* The aggregate has no QP0, the device for SMPs nothing else; an ordinary one has both. */
+	/* The device for SMPs has only QP0. */
 	if (registers_fail || (fd == FD_SMP && mgmt_class == CLASS_PERFORMANCE)) {
 		errno = EINVAL;
 		return -EINVAL;
@@ -121,8 +121,7 @@ static int send_one(struct hca *hca, uint16_t lid, struct error *err)
 	return transport->send(transport->ctx, &(struct mad_address){ .lid = lid }, mad, 100, err);
 }
 
-/* Memory is short for a moment, or one LID is refused: that question is lost, as on the wire. */
-static void a_send_that_is_refused_is_a_lost_mad(void **state)
+static void a_single_failed_send_is_a_lost_mad(void **state)
 {
 	struct hca *hca = open_device();
 	int i;
@@ -135,7 +134,7 @@ static void a_send_that_is_refused_is_a_lost_mad(void **state)
 	hca_close(hca);
 }
 
-static void a_device_that_takes_nothing_is_gone(void **state)
+static void a_device_with_only_failed_sends_has_failed(void **state)
 {
 	struct hca *hca = open_device();
 	struct error err = { 0 };
@@ -174,7 +173,7 @@ static void send_to(struct hca *hca, uint8_t mgmt_class, const struct mad_addres
 	assert_int_equal(be16toh(sent_to.lid), to->lid);
 }
 
-static void an_address_is_that_of_its_class_or_its_own(void **state)
+static void addresses_have_the_defaults_of_their_class(void **state)
 {
 	const struct mad_address far = { .lid = 0x1234, .sl = 5, .qp = 0x42, .qkey = 0x80030000 };
 	const struct mad_address near = { .lid = 0x1234 };
@@ -190,14 +189,14 @@ static void an_address_is_that_of_its_class_or_its_own(void **state)
 	assert_int_equal(be32toh(sent_to.qpn), 0x42);
 	assert_int_equal(be32toh(sent_to.qkey), 0x80030000);
 	assert_int_equal(sent_to.sl, 5);
-	/* Subnet management has one queue pair, and no keys there. */
+	/* SMPs go to queue pair 0, which has no key. */
 	send_to(hca, CLASS_SUBN_LID, &far);
 	assert_int_equal(sent_to.qpn, 0);
 	assert_int_equal(sent_to.qkey, 0);
 	hca_close(hca);
 }
 
-static void a_split_hca_sends_each_class_by_its_device(void **state)
+static void a_split_hca_uses_one_device_per_class(void **state)
 {
 	const struct mad_address to = { .lid = 5 };
 	struct hca *hca = open_split_device();
@@ -213,7 +212,7 @@ static void a_split_hca_sends_each_class_by_its_device(void **state)
 	assert_int_equal(sent_to.qpn, 0);
 	hca_close(hca);
 	assert_int_equal(open_count, 0);
-	/* An ordinary one sends both by one. */
+	/* Another HCA has one device for both. */
 	hca = open_device();
 	assert_int_equal(open_count, 1);
 	send_to(hca, CLASS_SUBN_LID, &to);
@@ -222,7 +221,7 @@ static void a_split_hca_sends_each_class_by_its_device(void **state)
 	assert_int_equal(open_count, 0);
 }
 
-static void both_devices_are_heard(void **state)
+static void both_devices_receive(void **state)
 {
 	struct hca *hca = open_split_device();
 	const struct transport *transport = hca_transport(hca);
@@ -230,7 +229,7 @@ static void both_devices_are_heard(void **state)
 	uint8_t mad[MAD_SIZE];
 
 	(void)state;
-	/* Where there is plenty at both, neither starves the other. */
+	/* MADs at both: alternating. */
 	waiting[0] = waiting[1] = 50;
 	for (i = 0; i < 20; i++) {
 		assert_int_equal(transport->receive(transport->ctx, mad, 1, NULL), TRANSPORT_MAD);
@@ -238,7 +237,7 @@ static void both_devices_are_heard(void **state)
 	}
 	assert_int_equal(from[0], 10);
 	assert_int_equal(from[1], 10);
-	/* One alone is heard at each call, also without waiting. */
+	/* MADs at one: each call, also without waiting. */
 	waiting[0] = 0;
 	for (i = 0; i < 20; i++)
 		assert_int_equal(transport->receive(transport->ctx, mad, 0, NULL), TRANSPORT_MAD);
@@ -252,7 +251,7 @@ static void both_devices_are_heard(void **state)
 	hca_close(hca);
 }
 
-static void what_cannot_be_opened_is_named_and_nothing_stays_open(void **state)
+static void a_failed_open_names_the_device_and_leaves_none_open(void **state)
 {
 	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1, .smi_ca_name = "smi1", .smi_port = 2 };
 	struct error err = { 0 };
@@ -262,18 +261,18 @@ static void what_cannot_be_opened_is_named_and_nothing_stays_open(void **state)
 	smi_fails = true;
 	assert_int_equal(hca_open(&local, &hca, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "smi1 port 2"));
-	assert_non_null(strstr(err.text, "no right"));
+	assert_non_null(strstr(err.text, "no permission"));
 	assert_int_equal(open_count, 0);
 	smi_fails = false;
 	registers_fail = true;
 	assert_int_equal(hca_open(&local, &hca, &err), ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.text, "takes no agent"));
+	assert_non_null(strstr(err.text, "rejects an agent"));
 	assert_int_equal(open_count, 0);
 	registers_fail = false;
 	assert_null(hca);
 }
 
-/* How many MADs of every class, method and attribute, with a counter selected or without, leave a device. */
+/* Number of MADs that are sent, of all classes, methods and attributes. */
 static unsigned count_sent(struct hca *hca, bool with_selection)
 {
 	const struct mad_address bad = { .lid = BAD_LID };
@@ -285,7 +284,7 @@ static unsigned count_sent(struct hca *hca, bool with_selection)
 	for (mgmt_class = 0; mgmt_class < 256; mgmt_class++)
 		for (method = 0; method < 256; method++)
 			for (attribute = 0; attribute < 0x40; attribute++) {
-				/* This selection is right for each attribute that has one at this place. */
+				/* Valid for each attribute with a selection at this offset. */
 				clear_mad_init(mad, CLEAR_RCV_ERROR_DETAILS, 1, with_selection ? 0xf : 0, 1);
 				mad[65] = with_selection;
 				mad[1] = (uint8_t)mgmt_class;
@@ -297,7 +296,7 @@ static unsigned count_sent(struct hca *hca, bool with_selection)
 	return sends;
 }
 
-static bool leaves(struct hca *hca, uint8_t mgmt_class, uint8_t method, uint16_t attribute, uint64_t select)
+static bool is_sent(struct hca *hca, uint8_t mgmt_class, uint8_t method, uint16_t attribute, uint64_t select)
 {
 	const struct mad_address bad = { .lid = BAD_LID };
 	const struct transport *transport = hca_transport(hca);
@@ -311,8 +310,8 @@ static bool leaves(struct hca *hca, uint8_t mgmt_class, uint8_t method, uint16_t
 	return transport->send(transport->ctx, &bad, mad, 100, NULL) == 0 && sends == 1;
 }
 
-/* The gate belongs to the opened device, and only clear_open() has the one that Sets pass. */
-static void each_device_sends_what_its_gate_allows(void **state)
+/* Only a device of clear_open() sends Sets. */
+static void each_device_has_its_own_gate(void **state)
 {
 	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1 };
 	struct hca *reader = open_device(), *writer;
@@ -320,31 +319,158 @@ static void each_device_sends_what_its_gate_allows(void **state)
 	(void)state;
 	send_fails_with = 0;
 	assert_int_equal(clear_open(&local, &writer, NULL), 0);
-	assert_true(leaves(reader, 0x04, 0x01, 0x12, 0));
-	assert_false(leaves(reader, 0x04, 0x02, 0x12, 0xf));
-	assert_true(leaves(writer, 0x04, 0x02, 0x12, 0xf));
-	assert_false(leaves(writer, 0x04, 0x01, 0x12, 0));
-	assert_false(leaves(writer, 0x01, 0x02, 0x15, 0xf));
-	assert_true(leaves(writer, 0x01, 0x01, 0x11, 0));
-	/* Two Gets; Sets of the five attributes whose CounterSelect stands there. */
+	assert_true(is_sent(reader, 0x04, 0x01, 0x12, 0));
+	assert_false(is_sent(reader, 0x04, 0x02, 0x12, 0xf));
+	assert_true(is_sent(writer, 0x04, 0x02, 0x12, 0xf));
+	assert_false(is_sent(writer, 0x04, 0x01, 0x12, 0));
+	assert_false(is_sent(writer, 0x01, 0x02, 0x15, 0xf));
+	assert_true(is_sent(writer, 0x01, 0x01, 0x11, 0));
+	/* Two Gets; Sets of five attributes. */
 	assert_int_equal(count_sent(writer, false), 2);
 	assert_int_equal(count_sent(writer, true), 5);
-	/* As many Gets as mad_test.c counts, whatever they hold, and no Set. */
+	/* No Set. */
 	assert_int_equal(count_sent(reader, true), count_sent(reader, false));
 	hca_close(reader);
 	hca_close(writer);
 }
 
+/* --- the choice of local ports --- */
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static void assert_choice(const struct local_port *ports, size_t count, const char *ca_name, int port, size_t gmp,
+			  size_t smp)
+{
+	struct hca_choice choice = hca_choose(ports, count, ca_name, port);
+
+	assert_int_equal(choice.gmp, gmp);
+	assert_int_equal(choice.smp, smp);
+}
+
+static void an_hca_that_is_not_split_sends_both_classes(void **state)
+{
+	static const struct local_port ports[] = {
+		{ "mlx5_0", 1, 0xa1, PORT_DOWN, true, false, 0, 0 },
+		{ "mlx5_1", 1, 0xa2, PORT_ACTIVE, false, false, 0, 0 }, /* Ethernet */
+		{ "mlx5_2", 1, 0xa3, PORT_INIT, true, false, 0, 0 },
+		{ "mlx5_2", 2, 0xa4, PORT_ACTIVE, true, false, 0, 0 },
+		{ "mlx5_3", 1, 0xa5, PORT_ACTIVE, true, true, 0, 0 }, /* a virtual function: no partner */
+	};
+
+	(void)state;
+	assert_choice(ports, COUNT(ports), NULL, 0, 3, 3);
+	assert_choice(ports, COUNT(ports), "mlx5_2", 0, 3, 3);
+	assert_choice(ports, COUNT(ports), "mlx5_2", 2, 3, 3);
+	assert_choice(ports, COUNT(ports), "mlx5_2", 1, CHOICE_NONE, CHOICE_NONE);
+	assert_choice(ports, COUNT(ports), "mlx5_1", 0, CHOICE_NONE, CHOICE_NONE);
+	assert_choice(ports, COUNT(ports), "mlx5_3", 0, 4, 4);
+	assert_choice(ports, COUNT(ports), "mlx5_9", 0, CHOICE_NONE, CHOICE_NONE);
+	assert_choice(ports, 0, NULL, 0, CHOICE_NONE, CHOICE_NONE);
+	assert_false(hca_is_split(ports, COUNT(ports), 3));
+}
+
+/* ConnectX-8 in an XDR fabric: the aggregate, and the planes of its device for SMPs. */
+static const struct local_port split[] = {
+	{ "smi1", 1, 0xb1, PORT_DOWN, true, false, 0, 0 },
+	{ "smi1", 2, 0xb1, PORT_ACTIVE, true, false, 0, 0 },
+	{ "smi1", 3, 0xb1, PORT_ACTIVE, true, false, 0, 0 },
+	{ "mlx5_0", 1, 0xb1, PORT_ACTIVE, true, true, 7, 1 },
+	{ "mlx5_1", 1, 0xb2, PORT_ACTIVE, true, false, 8, 1 },
+};
+
+static void a_split_hca_sends_smps_through_its_other_device(void **state)
+{
+	(void)state;
+	assert_choice(split, COUNT(split), "mlx5_0", 0, 3, 1);
+	assert_choice(split, COUNT(split), "mlx5_0", 1, 3, 1);
+	assert_choice(split, COUNT(split), "mlx5_1", 0, 4, 4);
+	assert_true(hca_is_split(split, COUNT(split), 3));
+	assert_false(hca_is_split(split, COUNT(split), 4));
+	/* The device for SMPs stands for the HCA. */
+	assert_choice(split, COUNT(split), NULL, 0, 3, 1);
+	assert_choice(split, COUNT(split), "smi1", 0, 3, 1);
+	assert_choice(split, COUNT(split), "smi1", 3, 3, 2);
+}
+
+static void the_order_of_devices_does_not_matter(void **state)
+{
+	static const struct local_port turned[] = {
+		{ "mlx5_0", 1, 0xb1, PORT_ACTIVE, true, true, 7, 1 },
+		{ "smi1", 2, 0xb1, PORT_ACTIVE, true, false, 0, 0 },
+		{ "smi1", 1, 0xb1, PORT_DOWN, true, false, 0, 0 },
+	};
+
+	(void)state;
+	assert_choice(turned, COUNT(turned), NULL, 0, 0, 1);
+	assert_choice(turned, COUNT(turned), "smi1", 0, 0, 1);
+}
+
+static void an_aggregate_that_is_down_is_not_chosen_for_a_plane_that_is_up(void **state)
+{
+	struct local_port ports[COUNT(split)];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(split); i++)
+		ports[i] = split[i];
+	ports[3].state = PORT_DOWN;
+	assert_choice(ports, COUNT(ports), NULL, 0, 4, 4);
+	assert_choice(ports, COUNT(ports), "smi1", 0, CHOICE_NONE, CHOICE_NONE);
+	/* Without an Active plane the first one is used. */
+	ports[3].state = PORT_ACTIVE;
+	ports[1].state = ports[2].state = PORT_INIT;
+	assert_choice(ports, COUNT(ports), "mlx5_0", 0, 3, 0);
+}
+
+static void planes_may_have_guids_of_their_own(void **state)
+{
+	static const struct local_port ports[] = {
+		{ "mlx5_0", 1, 0xb1, PORT_ACTIVE, true, true, 7, 1 },
+		{ "smi1", 1, 0xb1, PORT_DOWN, true, false, 0, 0 },
+		{ "smi1", 2, 0xb2, PORT_ACTIVE, true, false, 0, 0 },
+	};
+
+	(void)state;
+	assert_choice(ports, COUNT(ports), NULL, 0, 0, 2);
+}
+
+/* Two ports of one device, or two devices with subnet management, may share a GUID. */
+static void a_common_guid_alone_makes_no_pair(void **state)
+{
+	static const struct local_port ports[] = {
+		{ "mlx5_0", 1, 0xc1, PORT_ACTIVE, true, false, 0, 0 },
+		{ "mlx5_0", 2, 0xc1, PORT_ACTIVE, true, true, 0, 0 },
+		{ "mlx5_1", 1, 0xc2, PORT_ACTIVE, true, false, 0, 0 },
+		{ "mlx5_2", 1, 0xc2, PORT_ACTIVE, true, false, 0, 0 },
+		{ "mlx5_3", 1, 0xc3, PORT_ACTIVE, true, true, 0, 0 },
+		{ "mlx5_4", 1, 0xc3, PORT_ACTIVE, false, false, 0, 0 }, /* Ethernet */
+		{ "mlx5_5", 1, 0, PORT_ACTIVE, true, true, 0, 0 },
+		{ "mlx5_6", 1, 0, PORT_ACTIVE, true, false, 0, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(ports); i++)
+		if (ports[i].infiniband)
+			assert_choice(ports, COUNT(ports), ports[i].ca_name, ports[i].port, i, i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_send_that_is_refused_is_a_lost_mad),
-		cmocka_unit_test(a_device_that_takes_nothing_is_gone),
-		cmocka_unit_test(an_address_is_that_of_its_class_or_its_own),
-		cmocka_unit_test(a_split_hca_sends_each_class_by_its_device),
-		cmocka_unit_test(both_devices_are_heard),
-		cmocka_unit_test(what_cannot_be_opened_is_named_and_nothing_stays_open),
-		cmocka_unit_test(each_device_sends_what_its_gate_allows),
+		cmocka_unit_test(a_single_failed_send_is_a_lost_mad),
+		cmocka_unit_test(a_device_with_only_failed_sends_has_failed),
+		cmocka_unit_test(addresses_have_the_defaults_of_their_class),
+		cmocka_unit_test(a_split_hca_uses_one_device_per_class),
+		cmocka_unit_test(both_devices_receive),
+		cmocka_unit_test(a_failed_open_names_the_device_and_leaves_none_open),
+		cmocka_unit_test(each_device_has_its_own_gate),
+		cmocka_unit_test(an_hca_that_is_not_split_sends_both_classes),
+		cmocka_unit_test(a_split_hca_sends_smps_through_its_other_device),
+		cmocka_unit_test(the_order_of_devices_does_not_matter),
+		cmocka_unit_test(an_aggregate_that_is_down_is_not_chosen_for_a_plane_that_is_up),
+		cmocka_unit_test(planes_may_have_guids_of_their_own),
+		cmocka_unit_test(a_common_guid_alone_makes_no_pair),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static const char *read_number(const char *chars, uint64_t *ret)
 /* Parse a line. Return: NULL, and @ret_guid and @ret_key (0: empty line), or the error. */
 static const char *read_line(const char *line, uint64_t *ret_guid, uint64_t *ret_key)
 {
-	static const char form[] = "it has to be 0xGUID 0xKEY";
+	static const char form[] = "the format is 0xGUID 0xKEY";
 	const char *at = line + strspn(line, " \t\r\n");
 
 	*ret_guid = *ret_key = 0;
@@ -86,14 +86,14 @@ static const char *read_line(const char *line, uint64_t *ret_guid, uint64_t *ret
 		return NULL;
 	/* opensm treats a line that starts with a blank as a continuation. */
 	if (at != line)
-		return "it begins with a blank";
+		return "it starts with a blank";
 	at = read_number(at, ret_guid);
 	if (!at || (*at != ' ' && *at != '\t'))
 		return form;
 	at = read_number(at + strspn(at, " \t"), ret_key);
 	if (!at || at[strspn(at, " \t\r\n")])
 		return form;
-	return *ret_guid ? NULL : "0 is no GUID";
+	return *ret_guid ? NULL : "the GUID is 0";
 }
 
 static int read_all(struct keys *keys, FILE *file, const char *path, struct error *err)
@@ -108,10 +108,10 @@ static int read_all(struct keys *keys, FILE *file, const char *path, struct erro
 
 		number++;
 		if (!wrong && guid && keys_find(keys, guid) && keys_find(keys, guid) != key)
-			wrong = "its GUID has another key in a line before";
+			wrong = "the GUID has another key in an earlier line";
 		if (wrong)
-			code = err_set(err, ERR_IO, "%s, line %u: %s; let the subnet manager write it anew, or mend it",
-				       path, number, wrong);
+			code = err_set(err, ERR_IO, "%s, line %u: %s; have the subnet manager write the file again, "
+				       "or correct it", path, number, wrong);
 		/* 0: a port without a key. */
 		else if (guid && key && !keys_find(keys, guid) && add_key(keys, guid, key) < 0)
 			code = err_nomem(err);
@@ -142,7 +142,7 @@ int keys_load(const char *directory, struct keys **ret, struct error *err)
 	file = fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ? NULL : fdopen(fd, "r");
 	if (!file || status.st_size > KEYS_SIZE_MOST) {
 		code = err_set(err, ERR_IO, "cannot read %s: %s; --security-keys names the directory in which the "
-			       "subnet manager keeps " KEYS_FILE, path, file ? "it is too large" :
+			       "subnet manager writes " KEYS_FILE, path, file ? "it is too large" :
 			       fd >= 0 && !S_ISREG(status.st_mode) ? "it is not a regular file" : strerror(errno));
 		if (file)
 			fclose(file);
@@ -200,32 +200,6 @@ static int compare_keys(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
-uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
-{
-	size_t start, end, longest = 0;
-	uint64_t most = 0, own = keys_find(keys, own_guid);
-	uint64_t *sorted = calloc(keys->count + 1, sizeof(*sorted));
-
-	*ret_different = 0;
-	if (!sorted)
-		return own;
-	if (keys->count)
-		memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
-	qsort(sorted, keys->count, sizeof(*sorted), compare_keys);
-	for (start = 0; start < keys->count; start = end) {
-		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
-			;
-		++*ret_different;
-		if (end - start > longest) {
-			longest = end - start;
-			most = sorted[start];
-		}
-	}
-	explicit_bzero(sorted, (keys->count + 1) * sizeof(*sorted));
-	free(sorted);
-	return own ? own : most;
-}
-
 /* Insert a key that @count GUIDs have into the ranking. */
 static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_t max, uint64_t key, size_t count)
 {
@@ -246,11 +220,12 @@ static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_
 	return ranked;
 }
 
-size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max)
+size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max, size_t *ret_different)
 {
 	size_t start, end, ranked = 0, *counts = calloc(max + 1, sizeof(*counts));
 	uint64_t *sorted = keys ? calloc(keys->count + 1, sizeof(*sorted)) : NULL;
 
+	*ret_different = 0;
 	if (!counts || !sorted)
 		goto out;
 	if (keys->count)
@@ -260,10 +235,19 @@ size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max)
 		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
 			;
 		ranked = insert_ranked(ret, counts, ranked, max, sorted[start], end - start);
+		++*ret_different;
 	}
 	explicit_bzero(sorted, (keys->count + 1) * sizeof(*sorted));
 out:
 	free(sorted);
 	free(counts);
 	return ranked;
+}
+
+uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
+{
+	uint64_t most = 0, own = keys_find(keys, own_guid);
+
+	keys_rank(keys, &most, 1, ret_different);
+	return own ? own : most;
 }

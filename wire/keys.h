@@ -30,10 +30,7 @@ struct keys;
  */
 int keys_load(const char *directory, struct keys **ret, struct error *err);
 
-/*
- * keys_refresh - read the file again: the subnet manager may have changed keys
- * Return: 0; otherwise as keys_load(), and the keys are unchanged.
- */
+/* keys_refresh - read the file again. Return: as keys_load(); the keys are unchanged on failure. */
 int keys_refresh(struct keys *keys, struct error *err);
 
 /* keys_destroy - wipe and free the keys. */
@@ -59,9 +56,10 @@ uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_diffe
 
 /*
  * keys_rank - the different keys, most frequent first
- * @ret:  at most @max keys, to be wiped by the caller
+ * @ret:            at most @max keys, to be wiped by the caller
+ * @ret_different:  number of different keys
  * Return: their number; 0: @keys is NULL, or no memory.
  */
-size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max);
+size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max, size_t *ret_different);
 
 #endif

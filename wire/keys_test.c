@@ -52,8 +52,8 @@ static int load(const char *content, mode_t mode, struct keys **ret, struct erro
 	return keys_load(directory, ret, err);
 }
 
-/* What opensm's store() writes: an empty line after each, in no order, full width. */
-static void the_subnet_managers_file_is_read(void **state)
+/* As opensm writes it: an empty line after each key, unordered, all digits. */
+static void the_file_of_the_subnet_manager_is_read(void **state)
 {
 	struct keys *keys;
 
@@ -63,7 +63,7 @@ static void the_subnet_managers_file_is_read(void **state)
 	assert_int_equal(keys_count(keys), 2);
 	assert_true(keys_find(keys, 0x0002c90300a1b2c3) == 0xdeadbeef);
 	assert_true(keys_find(keys, 0x0002c90300a1b2c4) == UINT64_MAX);
-	/* A key of 0 is none; so is that of a GUID which is not there. */
+	/* A key of 0 is none. */
 	assert_true(keys_find(keys, 0x0002c90300a1b2c5) == 0);
 	assert_true(keys_find(keys, 7) == 0);
 	assert_true(keys_find(NULL, 7) == 0);
@@ -71,7 +71,7 @@ static void the_subnet_managers_file_is_read(void **state)
 	keys_destroy(keys);
 }
 
-static void shapes_that_mean_the_same_are_taken(void **state)
+static void equivalent_formats_are_accepted(void **state)
 {
 	struct keys *keys;
 
@@ -86,7 +86,7 @@ static void shapes_that_mean_the_same_are_taken(void **state)
 	keys_destroy(keys);
 }
 
-static void a_bad_line_is_named_and_its_key_is_not_shown(void **state)
+static void an_invalid_line_is_reported_without_its_key(void **state)
 {
 	static const char *const bad[] = {
 		"0x2\n",                       /* no key */
@@ -122,7 +122,7 @@ static void a_bad_line_is_named_and_its_key_is_not_shown(void **state)
 	}
 }
 
-static void a_file_that_is_not_there_says_where_it_is_looked_for(void **state)
+static void a_missing_file_is_reported_with_its_path(void **state)
 {
 	struct error err = { 0 };
 	struct keys *keys = NULL;
@@ -143,7 +143,7 @@ static void a_file_that_is_not_there_says_where_it_is_looked_for(void **state)
 	assert_int_equal(keys_load("/nonexistent", &keys, &err), ERR_IO);
 	assert_non_null(strstr(err.text, "/nonexistent/guid2mkey"));
 	assert_non_null(strstr(err.text, "--security-keys"));
-	/* A directory in its place opens, and cannot be read. */
+	/* A directory can be opened, but not read. */
 	assert_int_equal(mkdir("keys_test.dir", 0700), 0);
 	assert_int_equal(mkdir("keys_test.dir/guid2mkey", 0700), 0);
 	assert_int_equal(keys_load("keys_test.dir", &keys, &err), ERR_IO);
@@ -152,7 +152,7 @@ static void a_file_that_is_not_there_says_where_it_is_looked_for(void **state)
 	assert_null(keys);
 }
 
-static void a_file_that_all_may_read_is_noticed(void **state)
+static void a_world_readable_file_is_detected(void **state)
 {
 	static const struct {
 		mode_t mode;
@@ -169,21 +169,21 @@ static void a_file_that_all_may_read_is_noticed(void **state)
 	}
 }
 
-static void a_discovery_takes_the_own_key_else_that_of_most(void **state)
+static void a_discovery_uses_the_own_key_else_the_most_frequent_one(void **state)
 {
 	uint64_t ranked[4];
-	size_t different;
+	size_t different, counted;
 	struct keys *keys;
 
 	(void)state;
 	assert_int_equal(load("0x1 0xa\n\n0x2 0xb\n\n0x3 0xc\n\n0x4 0xb\n\n0x5 0xc\n\n0x6 0xb\n", 0600, &keys,
 			      NULL), 0);
 	assert_true(keys_pick(keys, 1, &different) == 0xa);
-	assert_int_equal(keys_rank(keys, ranked, 1), 1);
+	assert_int_equal(keys_rank(keys, ranked, 1, &different), 1);
 	assert_true(ranked[0] == 0xb);
-	assert_int_equal(keys_rank(keys, ranked, 4), different);
+	assert_int_equal(keys_rank(keys, ranked, 4, &counted), different);
 	assert_true(ranked[0] == 0xb && ranked[1] == 0xc && ranked[2] == 0xa);
-	assert_int_equal(keys_rank(NULL, ranked, 4), 0);
+	assert_int_equal(keys_rank(NULL, ranked, 4, &counted), 0);
 	assert_int_equal(different, 3);
 	assert_true(keys_pick(keys, 99, &different) == 0xb);
 	assert_int_equal(different, 3);
@@ -198,7 +198,7 @@ static void a_discovery_takes_the_own_key_else_that_of_most(void **state)
 	keys_destroy(keys);
 }
 
-static void thousands_of_keys_are_all_found(void **state)
+static void all_of_thousands_of_keys_are_found(void **state)
 {
 	enum { COUNT = 20000 };
 	char *content = malloc(COUNT * 40), *at = content;
@@ -219,13 +219,13 @@ static void thousands_of_keys_are_all_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_subnet_managers_file_is_read),
-		cmocka_unit_test(shapes_that_mean_the_same_are_taken),
-		cmocka_unit_test(a_bad_line_is_named_and_its_key_is_not_shown),
-		cmocka_unit_test(a_file_that_is_not_there_says_where_it_is_looked_for),
-		cmocka_unit_test(a_file_that_all_may_read_is_noticed),
-		cmocka_unit_test(a_discovery_takes_the_own_key_else_that_of_most),
-		cmocka_unit_test(thousands_of_keys_are_all_found),
+		cmocka_unit_test(the_file_of_the_subnet_manager_is_read),
+		cmocka_unit_test(equivalent_formats_are_accepted),
+		cmocka_unit_test(an_invalid_line_is_reported_without_its_key),
+		cmocka_unit_test(a_missing_file_is_reported_with_its_path),
+		cmocka_unit_test(a_world_readable_file_is_detected),
+		cmocka_unit_test(a_discovery_uses_the_own_key_else_the_most_frequent_one),
+		cmocka_unit_test(all_of_thousands_of_keys_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -12,7 +12,6 @@
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-/* Every class with every method, with each attribute that stands for something in one of them. */
 static void only_listed_gets_are_allowed(void **state)
 {
 	static const struct {
@@ -46,7 +45,7 @@ static void only_listed_gets_are_allowed(void **state)
 	}
 }
 
-/* Attributes above a byte, Mellanox' vendor attributes among them. */
+/* Also vendor-specific ones of Mellanox. */
 static void no_other_attribute_is_allowed(void **state)
 {
 	unsigned attribute;
@@ -59,7 +58,7 @@ static void no_other_attribute_is_allowed(void **state)
 		assert_false(mad_is_allowed(mad));
 		mad[1] = 0x04;
 		assert_false(mad_is_allowed(mad));
-		/* One of the vendor's, by which FDR10 is seen, along a path. */
+		/* ExtendedPortInfo of Mellanox, for FDR10. */
 		mad[1] = 0x81;
 		assert_true(mad_is_allowed(mad) == (attribute == 0xff90));
 	}
@@ -79,7 +78,7 @@ static void another_version_is_not_allowed(void **state)
 	assert_false(mad_is_allowed(mad));
 }
 
-/* As the kernel's SMI takes it: nothing by LID, the first byte of the path unused. */
+/* No part by LID, the first byte of the path unused. */
 static void a_path_is_written_hop_by_hop(void **state)
 {
 	const struct path path = { .hops = 3, .ports = { 1, 17, 255 } };
@@ -117,7 +116,7 @@ static void header_reads_back_what_was_written(void **state)
 	assert_int_equal(get_be32(mad + 8), 0);
 }
 
-static void status_says_what_to_do(void **state)
+static void statuses_have_their_meaning(void **state)
 {
 	static const struct {
 		uint16_t status;
@@ -152,7 +151,7 @@ static void caps_are_27_bits_and_a_response_time(void **state)
 	assert_int_equal(caps.resp_time, 18);
 }
 
-static void an_answer_for_another_port_is_bad(void **state)
+static void a_response_for_another_port_is_rejected(void **state)
 {
 	const struct pma_caps caps = { .known = true };
 	struct reading reading = { 0 };
@@ -166,8 +165,8 @@ static void an_answer_for_another_port_is_bad(void **state)
 	assert_int_not_equal(reading.present, 0);
 }
 
-/* A PortInfo as a switch sends it: 4x, Active, QDR by the old field, HDR by the extended one, XDR by the newest. */
-static void a_links_speed_is_that_of_its_newest_field(void **state)
+/* 4x, Active, QDR in the old field, HDR in the extended one, XDR in the newest. */
+static void the_newest_speed_field_counts(void **state)
 {
 	uint8_t mad[MAD_SIZE] = { 0 }, *info = mad + SMP_DATA_OFFSET;
 	struct smp_link link;
@@ -210,8 +209,8 @@ static void detail_attributes_have_their_ids_and_no_others(void **state)
 	assert_int_equal(found, DETAIL_ATTRIBUTE_COUNT);
 }
 
-/* Every byte of the attribute has a number of its own, so a counter read one byte off is another number. */
-static void a_detail_is_read_at_its_bytes(void **state)
+/* Each byte has a different value, so a wrong offset gives another number. */
+static void detail_counters_are_read_at_their_offsets(void **state)
 {
 	struct detail_reading reading;
 	uint8_t mad[MAD_SIZE] = { 0 };
@@ -233,7 +232,7 @@ static void a_detail_is_read_at_its_bytes(void **state)
 	assert_int_equal(pma_read_tick(mad), 2);
 }
 
-static void a_detail_that_is_no_answer_touches_nothing(void **state)
+static void a_rejected_detail_query_changes_nothing(void **state)
 {
 	struct detail_reading reading = { .present = 77 };
 	uint8_t mad[MAD_SIZE] = { 0 };
@@ -247,7 +246,7 @@ static void a_detail_that_is_no_answer_touches_nothing(void **state)
 	assert_int_equal(reading.present, 77);
 }
 
-static void a_redirection_is_read_at_its_bytes(void **state)
+static void a_redirection_is_read_at_its_offsets(void **state)
 {
 	struct mad_address to = { .lid = 99 };
 	uint8_t mad[MAD_SIZE] = { 0 };
@@ -265,7 +264,7 @@ static void a_redirection_is_read_at_its_bytes(void **state)
 	assert_int_equal(to.qp, 0xc1c2c3);
 	assert_int_equal(to.qkey, 0xc4c5c6c7);
 	assert_int_equal(to.pkey_index, 0);
-	/* Busy or broken beside it is no redirection; nor is one by GID alone. */
+	/* Not with another status bit, and not by GID only. */
 	put_be16(mad + 4, 0x0003);
 	assert_false(pma_read_redirect(mad, &to));
 	put_be16(mad + 4, 0x001e);
@@ -276,7 +275,7 @@ static void a_redirection_is_read_at_its_bytes(void **state)
 	assert_int_equal(to.lid, 0xbcbd);
 }
 
-static void the_layout_of_fec_is_that_of_the_mode_in_use(void **state)
+static void the_fec_layout_follows_the_active_mode(void **state)
 {
 	static const enum fec_layout by_mode[] = {
 		FEC_LAYOUT_LANES, FEC_LAYOUT_LANES, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_UNKNOWN,
@@ -290,7 +289,7 @@ static void the_layout_of_fec_is_that_of_the_mode_in_use(void **state)
 	for (mode = 0; mode < 6; mode++) {
 		put_be16(mad + 68, mode);
 		assert_int_equal(smp_read_fec_layout(mad, &with), by_mode[mode]);
-		/* Without counters of Reed-Solomon codes there is one layout. */
+		/* Without Reed-Solomon counters there is one layout. */
 		assert_int_equal(smp_read_fec_layout(mad, &without), FEC_LAYOUT_LANES);
 	}
 	put_be16(mad + 68, 2);
@@ -299,7 +298,7 @@ static void the_layout_of_fec_is_that_of_the_mode_in_use(void **state)
 	assert_int_equal(smp_read_fec_layout(NULL, &without), FEC_LAYOUT_LANES);
 	put_be16(mad + 4, 0x000c);
 	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
-	/* A directed SMP comes back with its direction in the status. */
+	/* The status of a directed SMP contains its direction. */
 	put_be16(mad + 4, 0x8000);
 	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_RS);
 	put_be16(mad + 4, 0);
@@ -315,15 +314,15 @@ int main(void)
 		cmocka_unit_test(another_version_is_not_allowed),
 		cmocka_unit_test(a_path_is_written_hop_by_hop),
 		cmocka_unit_test(header_reads_back_what_was_written),
-		cmocka_unit_test(status_says_what_to_do),
+		cmocka_unit_test(statuses_have_their_meaning),
 		cmocka_unit_test(caps_are_27_bits_and_a_response_time),
-		cmocka_unit_test(an_answer_for_another_port_is_bad),
-		cmocka_unit_test(a_links_speed_is_that_of_its_newest_field),
+		cmocka_unit_test(a_response_for_another_port_is_rejected),
+		cmocka_unit_test(the_newest_speed_field_counts),
 		cmocka_unit_test(detail_attributes_have_their_ids_and_no_others),
-		cmocka_unit_test(a_detail_is_read_at_its_bytes),
-		cmocka_unit_test(a_detail_that_is_no_answer_touches_nothing),
-		cmocka_unit_test(a_redirection_is_read_at_its_bytes),
-		cmocka_unit_test(the_layout_of_fec_is_that_of_the_mode_in_use),
+		cmocka_unit_test(detail_counters_are_read_at_their_offsets),
+		cmocka_unit_test(a_rejected_detail_query_changes_nothing),
+		cmocka_unit_test(a_redirection_is_read_at_its_offsets),
+		cmocka_unit_test(the_fec_layout_follows_the_active_mode),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

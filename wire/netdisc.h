@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * netdisc.h - one discovery by libibnetdisc, in the process that calls it
+ * netdisc.h - one discovery by libibnetdisc
  *
- * libibnetdisc 44.0 frees twice and aborts when a discovery fails half-way, has
- * no deadline, leaks 64 bytes per external switch port, and writes to stderr.
- * So only the discovery helper calls this, a process of its own that
- * wire/discovery.h starts, watches and outlives.
+ * libibnetdisc 44.0 frees twice and aborts when a discovery fails half-way, has no deadline, leaks 64 bytes
+ * per external switch port, and writes to stderr. So only the discovery helper process calls it
+ * (wire/discovery.h).
  */
 #ifndef IBWIRE_WIRE_NETDISC_H
 #define IBWIRE_WIRE_NETDISC_H
@@ -30,7 +29,7 @@ struct netdisc_settings {
  * @ret_smps:  SMPs that were sent; @ret_hops: the longest path followed
  *
  * A node with the GUID 0 has no identity and is left out: its peer then has a link
- * and no peer. Return: 0; ERR_UNAVAILABLE where libibnetdisc finds nothing; ERR_NOMEM.
+ * and no peer. Return: 0; ERR_UNAVAILABLE: libibnetdisc finds nothing; ERR_NOMEM.
  */
 int netdisc_run(const struct netdisc_settings *settings, struct fabric **ret, uint64_t *ret_smps, uint64_t *ret_hops,
 		struct error *err);

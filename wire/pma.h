@@ -21,10 +21,7 @@ enum answer_status {
 
 enum answer_status answer_status(const uint8_t mad[MAD_SIZE]);
 
-/*
- * pma_read_caps - capabilities from ClassPortInfo
- * Source: IBA Vol 1, 13.4.8.1 (ClassPortInfo).
- */
+/* pma_read_caps - capabilities from ClassPortInfo. Source: IBA Vol 1, 13.4.8.1. */
 struct pma_caps pma_read_caps(const uint8_t mad[MAD_SIZE]);
 
 /* pma_attribute_id - attribute id of a counter attribute on the wire. */
@@ -42,10 +39,7 @@ enum answer_status pma_read_counters(const uint8_t mad[MAD_SIZE], enum counter_a
 /* pma_detail_attribute_id - attribute id of a detail attribute on the wire. */
 uint16_t pma_detail_attribute_id(enum detail_attribute attribute);
 
-/*
- * pma_detail_attribute - the inverse. Return: the detail attribute of an id, or
- * DETAIL_ATTRIBUTE_COUNT.
- */
+/* pma_detail_attribute - the detail attribute of an id; DETAIL_ATTRIBUTE_COUNT: none */
 enum detail_attribute pma_detail_attribute(uint16_t attribute_id);
 
 /*

@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "wire/smp.h"
 
+#include <stddef.h>
+
 #include "fabric/counter.h"
 #include "fabric/speed.h"
 
-/* PortInfo.CapabilityMask: IsExtendedSpeedsSupported; is CapabilityMask2 there. */
-enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15 };
+/* Bits of PortInfo.CapabilityMask and CapabilityMask2. Source: IBA Vol 1, PortInfo; rdma-core libibmad. */
+enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15, CAP2_EXTENDED_SPEEDS2 = 1 << 11 };
 
-/* PortInfo.CapabilityMask2: IsPortInfoExtendedSupported. PortInfoExtended.CapabilityMask: FEC modes are there. */
+/* Offsets of the fields of PortInfo; two fields may share a byte. */
+enum {
+	INFO_LID = 16, INFO_SM_LID = 18, INFO_CAP_MASK = 20, INFO_WIDTH_ENABLED = 29, INFO_WIDTH_SUPPORTED = 30,
+	INFO_WIDTH_ACTIVE = 31, INFO_SPEED_SUPPORTED_STATE = 32, INFO_PHYS_STATE = 33, INFO_LMC = 34,
+	INFO_SPEED_ACTIVE_ENABLED = 35, INFO_SPEED_EXT2 = 56, INFO_CAP_MASK2 = 60, INFO_EXT_ACTIVE_SUPPORTED = 62,
+	INFO_EXT_ENABLED = 63,
+};
+
+/* Mellanox ExtendedPortInfo: offsets, and the bit of FDR10. */
+enum { MLNX_SPEED_SUPPORTED = 7, MLNX_SPEED_ENABLED = 11, MLNX_SPEED_ACTIVE = 15, MLNX_FDR10 = 1 };
+
+/* LinkSpeedExtEnabled: all of them are disabled. */
+enum { EXT_DISABLED = 30 };
+
+/* LinkSpeedActive of QDR. */
+enum { SPEED_QDR = 4 };
+
+/* PortInfoExtended.CapabilityMask: FECModeActive is valid. */
 enum { EXTENDED_CAP_FEC_MODE = 1 << 0 };
 
 /* PortInfoExtended.FECModeActive. */
@@ -28,13 +47,6 @@ struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE])
 		.priority = info[20] >> 4,
 		.state = info[20] & 15,
 	};
-}
-
-struct smp_node_info smp_read_node_info(const uint8_t mad[MAD_SIZE])
-{
-	const uint8_t *info = mad + SMP_DATA_OFFSET;
-
-	return (struct smp_node_info){ .guid = get_be64(info + 12), .port = info[36] };
 }
 
 uint16_t smp_read_lid(const uint8_t mad[MAD_SIZE])
@@ -67,8 +79,8 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
 	if (cap_mask & CAP_EXTENDED_SPEEDS && extended)
 		link.speed = (uint8_t)link_speed_best((uint16_t)(extended << LINK_SPEED_FDR));
 	/*
-	 * Byte 56 was reserved before XDR. CapabilityMask2 (byte 60) says that it is there, but a switch
-	 * need say so at its port 0 only, and this is another port.
+	 * Byte 56 was reserved before XDR. CapabilityMask2 (byte 60) shows that it is valid, but for a
+	 * switch maybe only at port 0.
 	 */
 	if (cap_mask & CAP_CAP_MASK2 && info[56] >> 5 & 1)
 		link.speed = LINK_SPEED_XDR;
@@ -94,4 +106,137 @@ enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *c
 	default:
 		return FEC_LAYOUT_UNKNOWN;
 	}
+}
+
+struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE])
+{
+	return (struct smp_node){
+		.node = {
+			.type = info[2],
+			.port_count = info[3],
+			.system_guid = get_be64(info + 4),
+			.guid = get_be64(info + 12),
+			.device_id = get_be16(info + 30),
+			.revision = get_be32(info + 32),
+			.vendor_id = get_be32(info + 36) & 0xffffff,
+		},
+		.port_guid = get_be64(info + 20),
+		.port = info[36],
+	};
+}
+
+void smp_read_switch(const uint8_t info[SMP_DATA_SIZE], struct node *ret)
+{
+	ret->lft_top = get_be16(info + 6);
+	ret->enhanced_port0 = info[16] >> 3 & 1;
+}
+
+bool smp_is_link_up(const uint8_t info[SMP_DATA_SIZE])
+{
+	return info[INFO_PHYS_STATE] >> 4 == PHYS_LINK_UP;
+}
+
+uint16_t smp_read_base_lid(const uint8_t info[SMP_DATA_SIZE])
+{
+	return get_be16(info + INFO_LID);
+}
+
+uint8_t smp_read_lmc(const uint8_t info[SMP_DATA_SIZE])
+{
+	return info[INFO_LMC] & 7;
+}
+
+static bool has_extended_speeds(const uint8_t caps[SMP_DATA_SIZE])
+{
+	return get_be32(caps + INFO_CAP_MASK) & CAP_EXTENDED_SPEEDS;
+}
+
+static bool has_extended_speeds2(const uint8_t caps[SMP_DATA_SIZE])
+{
+	return get_be32(caps + INFO_CAP_MASK) & CAP_CAP_MASK2 &&
+	       get_be16(caps + INFO_CAP_MASK2) & CAP2_EXTENDED_SPEEDS2;
+}
+
+/* SDR, DDR, QDR, and FDR10 of Mellanox. */
+static void read_plain_speeds(const uint8_t *info, const uint8_t *extended, struct port *ret)
+{
+	ret->speed_supported = (uint16_t)((info[INFO_SPEED_SUPPORTED_STATE] >> 4 & 7) << LINK_SPEED_SDR);
+	ret->speed_enabled = (uint16_t)((info[INFO_SPEED_ACTIVE_ENABLED] & 7) << LINK_SPEED_SDR);
+	ret->speed = (uint8_t)link_speed_best((uint16_t)((info[INFO_SPEED_ACTIVE_ENABLED] >> 4) << LINK_SPEED_SDR));
+	if (extended[MLNX_SPEED_SUPPORTED] & MLNX_FDR10)
+		ret->speed_supported |= 1 << LINK_SPEED_FDR10;
+	if (extended[MLNX_SPEED_ENABLED] & MLNX_FDR10)
+		ret->speed_enabled |= 1 << LINK_SPEED_FDR10;
+	if (ret->speed == LINK_SPEED_QDR && extended[MLNX_SPEED_ACTIVE] & MLNX_FDR10)
+		ret->speed = LINK_SPEED_FDR10;
+}
+
+/* FDR, EDR, HDR, NDR from bit 0 up. */
+static void read_extended_speeds(const uint8_t *info, struct port *ret)
+{
+	unsigned active = info[INFO_EXT_ACTIVE_SUPPORTED] >> 4, supported = info[INFO_EXT_ACTIVE_SUPPORTED] & 15;
+	unsigned enabled = info[INFO_EXT_ENABLED] & 31;
+
+	ret->speed_supported |= (uint16_t)(supported << LINK_SPEED_FDR);
+	if (enabled != EXT_DISABLED)
+		ret->speed_enabled |= (uint16_t)((enabled & 15) << LINK_SPEED_FDR);
+	if (active)
+		ret->speed = (uint8_t)link_speed_best((uint16_t)(active << LINK_SPEED_FDR));
+}
+
+/* Two bits active, two supported, three enabled; the lowest of each is XDR. */
+static void read_extended_speeds2(const uint8_t *info, struct port *ret)
+{
+	uint8_t byte = info[INFO_SPEED_EXT2];
+
+	if (byte >> 5 & 1)
+		ret->speed = LINK_SPEED_XDR;
+	if (byte >> 3 & 1)
+		ret->speed_supported |= 1 << LINK_SPEED_XDR;
+	if (byte & 1)
+		ret->speed_enabled |= 1 << LINK_SPEED_XDR;
+}
+
+void smp_read_port(const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE],
+		   const uint8_t extended[SMP_DATA_SIZE], struct port *ret)
+{
+	ret->cap_mask = get_be32(info + INFO_CAP_MASK);
+	ret->sm_lid = get_be16(info + INFO_SM_LID);
+	ret->state = info[INFO_SPEED_SUPPORTED_STATE] & 15;
+	ret->phys_state = info[INFO_PHYS_STATE] >> 4;
+	ret->width = info[INFO_WIDTH_ACTIVE];
+	ret->width_enabled = info[INFO_WIDTH_ENABLED];
+	ret->width_supported = info[INFO_WIDTH_SUPPORTED];
+	read_plain_speeds(info, extended, ret);
+	if (has_extended_speeds(caps))
+		read_extended_speeds(info, ret);
+	if (has_extended_speeds2(caps))
+		read_extended_speeds2(info, ret);
+}
+
+bool smp_hides_fdr10(const struct node *node, const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE])
+{
+	enum { BULL = 0x119f };
+	static const struct {
+		uint32_t vendor_id; /* 0: any */
+		uint16_t first, last;
+	} devices[] = {
+		{ 0, 0xc738, 0xc73b }, { 0, 0xc839, 0xc839 }, { 0, 0xcb20, 0xcb20 }, { 0, 0xcf08, 0xcf09 },
+		{ 0, 0xd2f0, 0xd2f0 }, { 0, 0x1003, 0x101b }, { 0, 0xa2d2, 0xa2d2 },
+		{ BULL, 0x1b02, 0x1b02 }, { BULL, 0x1b33, 0x1b33 }, { BULL, 0x1b40, 0x1b41 }, { BULL, 0x1b50, 0x1b50 },
+		{ BULL, 0x1b60, 0x1b61 }, { BULL, 0x1b73, 0x1b73 }, { BULL, 0x1b83, 0x1b83 }, { BULL, 0x1b93, 0x1b94 },
+		{ BULL, 0x1ba0, 0x1ba0 }, { BULL, 0x1bb4, 0x1bb5 }, { BULL, 0x1bc4, 0x1bc6 }, { BULL, 0x1bd0, 0x1bd5 },
+		{ BULL, 0x1bf0, 0x1bf0 },
+	};
+	size_t i;
+
+	if (!smp_is_link_up(info) || info[INFO_SPEED_ACTIVE_ENABLED] >> 4 != SPEED_QDR ||
+	    (has_extended_speeds(caps) && info[INFO_EXT_ACTIVE_SUPPORTED] >> 4) ||
+	    (has_extended_speeds2(caps) && info[INFO_SPEED_EXT2] >> 5 & 3))
+		return false;
+	for (i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+		if (node->device_id >= devices[i].first && node->device_id <= devices[i].last &&
+		    (!devices[i].vendor_id || devices[i].vendor_id == node->vendor_id))
+			return true;
+	return false;
 }

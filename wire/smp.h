@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* smp.h - decode responses of subnet management agents */
+/*
+ * smp.h - decode responses of subnet management agents
+ *
+ * netdisc_test compares the results with those of libibmad.
+ */
 #ifndef IBWIRE_WIRE_SMP_H
 #define IBWIRE_WIRE_SMP_H
 
@@ -7,6 +11,7 @@
 #include <stdint.h>
 
 #include "fabric/detail.h"
+#include "fabric/fabric.h"
 #include "wire/mad.h"
 
 struct pma_caps;
@@ -24,26 +29,28 @@ struct sm_info {
 
 struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE]);
 
-/* Identity from NodeInfo. Source: IBA Vol 1, 14.2.5.3 (NodeInfo). */
-struct smp_node_info {
-	uint64_t guid; /* of the node */
-	uint8_t port;  /* port that received the request: the port of the LID, unless the node is a switch */
+/* NodeInfo. Source: IBA Vol 1, 14.2.5.3; libibmad fields.c, NodeInfo fields. */
+struct smp_node {
+	struct node node;   /* fields of NodeInfo only */
+	uint64_t port_guid; /* of the port that received the request; of a switch, of port 0 */
+	uint8_t port;       /* port that received the request: the port of the LID, unless the node is a switch */
 };
 
-struct smp_node_info smp_read_node_info(const uint8_t mad[MAD_SIZE]);
+struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE]);
 
-/*
- * smp_read_lid - base LID from PortInfo. Source: IBA Vol 1, 14.2.5.6; libibmad fields.c: byte 16.
- */
+/* smp_read_switch - LinearFDBTop and EnhancedPort0. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
+void smp_read_switch(const uint8_t info[SMP_DATA_SIZE], struct node *ret);
+
+/* smp_is_link_up - PortPhysicalState of PortInfo is LinkUp */
+bool smp_is_link_up(const uint8_t info[SMP_DATA_SIZE]);
+
+/* smp_read_lid - base LID from PortInfo. Source: IBA Vol 1, 14.2.5.6: byte 16. */
 uint16_t smp_read_lid(const uint8_t mad[MAD_SIZE]);
 
 /* smp_read_port_state_change - SwitchInfo.PortStateChange. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
 bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE]);
 
-/*
- * smp_read_lft_top - SwitchInfo.LinearFDBTop, the highest LID of the table. Source: as above: bytes
- * 6 and 7.
- */
+/* smp_read_lft_top - SwitchInfo.LinearFDBTop, the highest LID. Source: as above: bytes 6 and 7. */
 uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE]);
 
 /*
@@ -81,5 +88,27 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask);
  * IB_PORT_EXT_*_FEC_MODE_ACTIVE; perfquery.c, is_rsfec_mode_active().
  */
 enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps);
+
+/*
+ * smp_read_port - a port from its PortInfo, except its number, GUID, LID and LMC
+ * @info:      PortInfo
+ * @caps:      PortInfo with the CapabilityMask: of the port itself, or of port 0 of its switch
+ * @extended:  Mellanox ExtendedPortInfo; 0: not read
+ *
+ * Source: IBA Vol 1, 14.2.5.6; libibmad fields.c, PortInfo fields, Mellanox ExtendedPortInfo
+ * fields.
+ */
+void smp_read_port(const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE],
+		   const uint8_t extended[SMP_DATA_SIZE], struct port *ret);
+
+/* smp_read_base_lid, smp_read_lmc - from PortInfo. Source: as above: bytes 16 and 34. */
+uint16_t smp_read_base_lid(const uint8_t info[SMP_DATA_SIZE]);
+uint8_t smp_read_lmc(const uint8_t info[SMP_DATA_SIZE]);
+
+/*
+ * smp_hides_fdr10 - may this link be FDR10, which PortInfo shows as QDR, and has the node ExtendedPortInfo?
+ * Source: rdma-core libibnetdisc/ibnetdisc.c, is_mlnx_ext_port_info_supported(): the devices.
+ */
+bool smp_hides_fdr10(const struct node *node, const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE]);
 
 #endif

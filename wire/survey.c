@@ -39,79 +39,74 @@ void survey_take_notes(const struct survey *survey, struct text *ret)
 {
 	text_append(ret, text_chars(&survey->notes));
 	if (survey->note_count > NOTES_MAX)
-		text_appendf(ret, "and %u more of that kind\n", survey->note_count - NOTES_MAX);
+		text_appendf(ret, "and %u more such lines\n", survey->note_count - NOTES_MAX);
 }
 
 static bool can_enter_by(const struct smp_node *info, const struct path *path)
 {
-	if (info->port > info->port_count)
+	if (info->port > info->node.port_count)
 		return false;
 	/* No port leads into a switch that is the node of this host. */
-	return info->port || (info->type == NODE_SWITCH && !path->hops);
+	return info->port || (info->node.type == NODE_SWITCH && !path->hops);
 }
 
 /* The response is from the node that responded first with this GUID. */
 static bool is_same(const struct survey_node *node, const struct smp_node *info)
 {
-	const struct smp_node *known = &node->info;
+	const struct node *known = &node->node;
 	uint64_t port_guid = node->ports[info->port <= known->port_count ? info->port : 0].guid;
 
-	return known->type == info->type && known->port_count == info->port_count &&
-	       known->system_guid == info->system_guid && known->device_id == info->device_id &&
-	       known->vendor_id == info->vendor_id && (!port_guid || port_guid == info->port_guid) &&
-	       (known->type != NODE_SWITCH || known->port_guid == info->port_guid);
+	return known->type == info->node.type && known->port_count == info->node.port_count &&
+	       known->system_guid == info->node.system_guid && known->device_id == info->node.device_id &&
+	       known->vendor_id == info->node.vendor_id && (!port_guid || port_guid == info->port_guid) &&
+	       (known->type != NODE_SWITCH || node->ports[0].guid == info->port_guid);
 }
 
 static int add_node(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
 		    struct error *err)
 {
-	struct survey_port *ports = calloc(info->port_count + 1u, sizeof(*ports));
+	struct survey_port *ports = calloc(info->node.port_count + 1u, sizeof(*ports));
 	struct survey_node *nodes = array_grow(survey->nodes, survey->count, &survey->capacity, sizeof(*nodes));
 
 	if (nodes)
 		survey->nodes = nodes;
-	if (!nodes || !ports || map_put(&survey->by_guid, info->guid, (uint32_t)survey->count) < 0) {
+	if (!nodes || !ports || map_put(&survey->by_guid, info->node.guid, (uint32_t)survey->count) < 0) {
 		free(ports);
 		return err_nomem(err);
 	}
 	nodes[survey->count++] = (struct survey_node){
-		.info = *info, .path = *path, .request_node = request_node, .ports = ports,
-		.node = {
-			.guid = info->guid, .system_guid = info->system_guid, .vendor_id = info->vendor_id,
-			.device_id = info->device_id, .revision = info->revision, .type = info->type,
-			.port_count = info->port_count,
-		},
+		.node = info->node, .path = *path, .request_node = request_node, .ports = ports,
 	};
 	return 0;
 }
 
-int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
+int survey_add(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
 		uint32_t *ret, bool *ret_new, struct error *err)
 {
 	uint32_t index;
 
-	if (!info->guid) {
-		survey_note(survey, "a node with the GUID 0 is left out: it cannot be told from others; was its "
+	if (!info->node.guid) {
+		survey_note(survey, "a node with the GUID 0 is left out, because it has no identity; was its "
 			    "flash lost?");
 		return 1;
 	}
-	if (!can_enter_by(info, path) || info->type > NODE_ROUTER) {
-		survey_note(survey, "node 0x%016" PRIx64 " is left out here: it says that it was reached at port %u of "
-			    "%u, and is of type %u", info->guid, info->port, info->port_count, info->type);
+	if (!can_enter_by(info, path) || info->node.type > NODE_ROUTER) {
+		survey_note(survey, "node 0x%016" PRIx64 " is left out: invalid NodeInfo (local port %u of %u, "
+			    "node type %u)", info->node.guid, info->port, info->node.port_count, info->node.type);
 		return 1;
 	}
-	*ret_new = !map_get(&survey->by_guid, info->guid, &index);
+	*ret_new = !map_get(&survey->by_guid, info->node.guid, &index);
 	if (*ret_new) {
 		index = (uint32_t)survey->count;
 		if (add_node(survey, info, path, request_node, err) < 0)
 			return ERR_NOMEM;
 	} else if (!is_same(&survey->nodes[index], info)) {
-		survey_note(survey, "two nodes have the GUID 0x%016" PRIx64 ": the one that was found first is kept",
-			    info->guid);
+		survey_note(survey, "two nodes have the GUID 0x%016" PRIx64 ": the first one is kept",
+			    info->node.guid);
 		survey->nodes[index].doubtful = true;
 		return 1;
 	}
-	survey->nodes[index].ports[info->type == NODE_SWITCH ? 0 : info->port].guid = info->port_guid;
+	survey->nodes[index].ports[info->node.type == NODE_SWITCH ? 0 : info->port].guid = info->port_guid;
 	*ret = index;
 	return 0;
 }
@@ -140,30 +135,30 @@ static void cut(struct survey *survey, struct survey_port *port)
  * from its side; an HCA cannot be queried.
  * Return: whether the link can be stored now.
  */
-static bool contradict(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num)
+static bool contradict(struct survey *survey, uint32_t node, uint8_t num, uint32_t found, uint8_t far_num)
 {
-	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, met, met_num);
+	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, found, far_num);
 
-	survey_note(survey, "0x%016" PRIx64 " port %u and 0x%016" PRIx64 " port %u: one of them has two peers, so two "
-		    "nodes have one GUID, or a cable was moved just now; what was found first is kept",
-		    survey->nodes[node].info.guid, num, survey->nodes[met].info.guid, met_num);
-	survey->nodes[node].doubtful = survey->nodes[met].doubtful = true;
+	survey_note(survey, "0x%016" PRIx64 " port %u and 0x%016" PRIx64 " port %u: one of them has two peers: two "
+		    "nodes have one GUID, or a cable was moved; the first link is kept",
+		    survey->nodes[node].node.guid, num, survey->nodes[found].node.guid, far_num);
+	survey->nodes[node].doubtful = survey->nodes[found].doubtful = true;
 	if ((near->linked && near->own) || far->linked)
 		return false;
 	cut(survey, near);
 	return true;
 }
 
-bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num, bool first)
+bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t found, uint8_t far_num, bool first)
 {
-	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, met, met_num);
-	bool fits = leads_to(near, met, met_num) || (!near->linked && !far->linked);
+	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, found, far_num);
+	bool fits = leads_to(near, found, far_num) || (!near->linked && !far->linked);
 
-	if (!fits && !contradict(survey, node, num, met, met_num))
+	if (!fits && !contradict(survey, node, num, found, far_num))
 		return false;
 	near->linked = far->linked = true;
-	near->peer_node = met;
-	near->peer_port = met_num;
+	near->peer_node = found;
+	near->peer_port = far_num;
 	far->peer_node = node;
 	far->peer_port = num;
 	near->own = true;
@@ -173,15 +168,15 @@ bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t met
 
 const uint8_t *survey_caps(const struct survey_node *node, uint8_t num)
 {
-	return node->ports[node->info.type == NODE_SWITCH && node->ports[0].known ? 0 : num].info;
+	return node->ports[node->node.type == NODE_SWITCH && node->ports[0].known ? 0 : num].info;
 }
 
 static int add_ports(struct fabric *fabric, const struct survey_node *node, struct error *err)
 {
-	bool is_switch = node->info.type == NODE_SWITCH;
+	bool is_switch = node->node.type == NODE_SWITCH;
 	unsigned num;
 
-	for (num = is_switch ? 0 : 1; num <= node->info.port_count; num++) {
+	for (num = is_switch ? 0 : 1; num <= node->node.port_count; num++) {
 		const struct survey_port *from = &node->ports[num];
 		struct port port = { .num = (uint8_t)num };
 		int64_t code;
@@ -210,7 +205,7 @@ static int add_links(struct fabric *fabric, const struct survey *survey, struct 
 	for (i = 0; i < survey->count; i++) {
 		const struct survey_node *node = &survey->nodes[i];
 
-		for (num = 1; num <= node->info.port_count && code == 0; num++) {
+		for (num = 1; num <= node->node.port_count && code == 0; num++) {
 			const struct survey_port *port = &node->ports[num];
 
 			if (port->linked)

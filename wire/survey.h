@@ -19,7 +19,7 @@
 #include "fabric/fabric.h"
 #include "fabric/path.h"
 #include "wire/mad.h"
-#include "wire/smp_read.h"
+#include "wire/smp.h"
 
 struct error;
 
@@ -36,8 +36,7 @@ struct survey_port {
 };
 
 struct survey_node {
-	struct smp_node info;      /* first NodeInfo */
-	struct node node;          /* description, SwitchInfo */
+	struct node node;          /* first NodeInfo, description, SwitchInfo */
 	struct path path;          /* path on which it was found */
 	uint32_t request_node;             /* of its requests (wire/engine.h) */
 	unsigned failed_in_a_row;  /* consecutive SMPs to it that timed out */
@@ -65,7 +64,7 @@ void survey_note(struct survey *survey, const char *fmt, ...) __attribute__((for
 void survey_take_notes(const struct survey *survey, struct text *ret);
 
 /*
- * survey_meet - add the node of a NodeInfo response
+ * survey_add - add the node of a NodeInfo response
  * @path:     path of the query
  * @ret:      its index
  * @ret_new:  it was not known before
@@ -73,7 +72,7 @@ void survey_take_notes(const struct survey *survey, struct text *ret);
  * Return: 0; 1: it is ignored and a note has the reason: no GUID, an impossible port number, or the
  * GUID of another node; ERR_NOMEM.
  */
-int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
+int survey_add(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
 		uint32_t *ret, bool *ret_new, struct error *err);
 
 /*
@@ -83,12 +82,9 @@ int survey_meet(struct survey *survey, const struct smp_node *info, const struct
  * Return: whether it agrees with all previous links. Otherwise a note is added, the nodes at both
  * ends are marked doubtful, and the previous link stays, unless this one was seen from nearer.
  */
-bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num, bool first);
+bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t found, uint8_t far_num, bool first);
 
-/*
- * survey_caps - the PortInfo with the CapabilityMask of a port; its own if that of port 0 was not
- * read.
- */
+/* survey_caps - the PortInfo with the CapabilityMask of a port: that of port 0 if it was read */
 const uint8_t *survey_caps(const struct survey_node *node, uint8_t num);
 
 /* survey_finish - the result as a fabric. Return: 0; ERR_NOMEM. */

@@ -74,7 +74,7 @@ static int network_send(void *ctx, const struct mad_address *to, const uint8_t m
 	return 0;
 }
 
-/* What may come although nobody waits for it: it must do no harm. */
+/* MADs that match no request. */
 static void make_noise(struct network *network, const uint8_t mad[MAD_SIZE])
 {
 	uint8_t noise[MAD_SIZE];
@@ -87,11 +87,11 @@ static void make_noise(struct network *network, const uint8_t mad[MAD_SIZE])
 	for (i = 0; i < MAD_SIZE; i++)
 		noise[i] = (uint8_t)next_random(network);
 	fly(network, noise, network->now_us + 1, chance(network, 50) ? TRANSPORT_MAD : TRANSPORT_TIMEOUT);
-	/* A request from somebody else with a transaction id that is open here. */
+	/* A request with a transaction id that is in use here. */
 	memcpy(noise, mad, MAD_SIZE);
 	noise[3] = METHOD_GET;
 	fly(network, noise, network->now_us + 1, TRANSPORT_MAD);
-	/* An answer of another attribute under such an id. */
+	/* A response of another attribute with such an id. */
 	memcpy(noise, mad, MAD_SIZE);
 	noise[17] ^= 0x40;
 	fly(network, noise, network->now_us + 1, TRANSPORT_MAD);
@@ -124,7 +124,7 @@ static int network_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms
 	network->flying[best] = network->flying[--network->count];
 	lid = get_be16(mad + 200);
 	if (lid <= NETWORK_NODES && network->open_of[lid] && mad[3] != 0) {
-		/* Only the first copy closes a question; noise that looks like one cannot undercount by much. */
+		/* Only the first copy ends a request; forged ones cannot undercount by much. */
 		network->open_of[lid]--;
 		network->open--;
 	}
@@ -145,19 +145,19 @@ static void network_init(struct network *network, uint64_t seed)
 	network->transport = (struct transport){ network_send, network_receive, network };
 }
 
-void tally_on_done(void *ctx, const struct request *request, enum request_result result,
-		   const uint8_t mad[MAD_SIZE], int64_t at_us)
+void tally_on_done(void *ctx, const struct request *request, const struct response *response)
 {
 	struct tally *tally = ctx;
 
-	tally->told[request->tag]++;
-	if (result == REQUEST_ANSWERED) {
+	tally->calls[request->tag]++;
+	if (response->result == REQUEST_ANSWERED) {
 		tally->answered++;
-		/* The answer must be to this very question, from the node that was asked. */
-		if (get_be16(mad + 200) != request->to.lid || get_be32(mad + 20) != request->modifier || at_us <= 0 ||
-		    mad[PMA_DATA_OFFSET + 1] != request->port_select)
+		/* The response is to this request. */
+		if (get_be16(response->mad + 200) != request->to.lid ||
+		    get_be32(response->mad + 20) != request->modifier || response->at_us <= 0 ||
+		    response->mad[PMA_DATA_OFFSET + 1] != request->port_select)
 			tally->wrong++;
-	} else if (result == REQUEST_TIMED_OUT) {
+	} else if (response->result == REQUEST_TIMED_OUT) {
 		tally->timed_out++;
 	} else {
 		tally->cancelled++;

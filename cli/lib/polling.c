@@ -5,11 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/stop.h"
-#include "collector/discovery_helper.h"
-#include "collector/topology_monitor.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
 
@@ -56,22 +52,4 @@ int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys *
 			    "local port: nodes with another key are not discovered", polling->security_keys, different);
 	log_info("M_Keys of %zu ports loaded", keys_count(*ret));
 	return 0;
-}
-
-int polling_discover(const struct discovery_settings *settings, struct fabric **fabric,
-		     struct record_trailer *trailer, struct error *err)
-{
-	enum { SLICE_MS = 50 };
-	const struct discoverer *discoverer;
-	struct discovery_helper *helper;
-	int code = discovery_helper_create(settings, clock_system(), &helper, err);
-
-	if (code < 0)
-		return code;
-	discoverer = discovery_helper_discoverer(helper);
-	code = discoverer->start(discoverer->ctx, err);
-	while (code == 0 && !stop_requested())
-		code = discoverer->step(discoverer->ctx, SLICE_MS, fabric, trailer, err);
-	discovery_helper_destroy(helper);
-	return code;
 }

@@ -8,12 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct discovery_settings;
 struct error;
-struct fabric;
 struct hca_port;
 struct keys;
-struct record_trailer;
 
 /* Limits of the load on the fabric (docs/infiniband.md). */
 #define POLLING_WINDOW 32
@@ -46,13 +43,5 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
  * Return: 0, or as keys_load().
  */
 int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err);
-
-/*
- * polling_discover - run one discovery in a helper process
- * @fabric, @trailer:  set if it succeeds
- * Return: 1; 0 if a stop was requested; or an error.
- */
-int polling_discover(const struct discovery_settings *settings, struct fabric **fabric,
-		     struct record_trailer *trailer, struct error *err);
 
 #endif

@@ -11,12 +11,11 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/snapshot/snapshot.h"
-#include "collector/topology_monitor.h"
-#include "collector/discovery_helper.h"
 #include "collector/snapshot_capture.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
+#include "wire/discovery.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
 
@@ -93,7 +92,7 @@ static int discover(struct taking *taking, struct error *err)
 	int code;
 
 	polling_helper_command(&taking->options->polling, &taking->local, &command);
-	code = polling_discover(&settings, &taking->fabric, &trailer, err);
+	code = discovery_run(&settings, clock_system(), &taking->fabric, &trailer, err);
 	if (code == 0)
 		return err_set(err, ERR_UNAVAILABLE, "stopped during discovery; nothing was stored");
 	if (code < 0)

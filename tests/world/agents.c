@@ -7,8 +7,12 @@
 #include "tests/world/virtual_state.h"
 #include "wire/pma.h"
 
-/* MAD status: unsupported method or attribute. Source: IBA Vol 1, 13.4.7. */
-#define STATUS_UNSUPPORTED 0x000c
+/* MAD status. Source: IBA Vol 1, 13.4.7. */
+enum { STATUS_BUSY = 0x0001, STATUS_REDIRECT = 0x0002, STATUS_UNSUPPORTED = 0x000c, STATUS_BAD_FIELD = 0x001c };
+
+/* A redirection leads to this queue pair plus the number of the node, with this key. */
+#define REDIRECT_QP 0x1000
+#define REDIRECT_QKEY 0x1234
 
 /* SMInfo.SMState. Source: IBA Vol 1, 14.2.5.13. */
 enum { SM_STANDBY = 2, SM_MASTER = 3 };
@@ -19,53 +23,106 @@ static bool is_switch(const struct virtual *world, uint32_t port)
 }
 
 /* In zeroed bytes. Values above the maximum of the field saturate, as counters do. */
-static void put_field(uint8_t *bytes, const struct counter_field *field, uint64_t value)
+static void put_field(uint8_t *bytes, unsigned bit_offset, unsigned bits, uint64_t value)
 {
 	unsigned i;
 
 	if (!value)
 		return;
-	if (field->bits < 64 && value > (UINT64_C(1) << field->bits) - 1)
-		value = (UINT64_C(1) << field->bits) - 1;
-	if (field->bits == 4) {
-		bytes[field->bit_offset / 8] |= (uint8_t)(value << (4 - field->bit_offset % 8));
+	if (bits < 64 && value > (UINT64_C(1) << bits) - 1)
+		value = (UINT64_C(1) << bits) - 1;
+	if (bits == 4) {
+		bytes[bit_offset / 8] |= (uint8_t)(value << (4 - bit_offset % 8));
 		return;
 	}
-	for (i = 0; i < field->bits / 8u; i++)
-		bytes[field->bit_offset / 8 + i] = (uint8_t)(value >> (field->bits - 8 - 8 * i));
+	for (i = 0; i < bits / 8; i++)
+		bytes[bit_offset / 8 + i] = (uint8_t)(value >> (bits - 8 - 8 * i));
 }
 
 static void put_counters(struct virtual *world, uint32_t port, enum counter_attribute attribute, int64_t at_us,
 			 uint8_t *data)
 {
-	uint64_t values[COUNTER_COUNT];
+	uint64_t traffic[COUNTER_COUNT];
+	const uint64_t *values = world->counters ? world->counters[port].value : traffic;
 	const struct counter_field *fields;
 	size_t count, i;
 
-	virtual_read_port(world, port, at_us, values);
+	if (!world->counters)
+		virtual_read_port(world, port, at_us, traffic);
 	fields = counter_fields(&count);
 	for (i = 0; i < count; i++)
 		if (fields[i].attribute == attribute)
-			put_field(data, &fields[i], values[fields[i].counter]);
+			put_field(data, fields[i].bit_offset, fields[i].bits, values[fields[i].counter]);
+}
+
+/* Detail counters; those of FEC in the layout of the mode, for one lane. Source: libibmad fields.c. */
+static void put_detail(const struct agent *agent, const uint64_t *value, enum detail_attribute attribute, uint8_t *data)
+{
+	bool rs = agent->fec_mode >= 2;
+	unsigned i;
+
+	if (attribute != DETAIL_EXTENDED_SPEEDS) {
+		for (i = 0; i < detail_count(attribute); i++)
+			put_field(data, 8 * (4 + 2 * i), 16, value[i]);
+		return;
+	}
+	put_field(data, 8 * 16, 16, value[DETAIL_SYNC_HEADER_ERRORS]);
+	put_field(data, 8 * 18, 16, value[DETAIL_UNKNOWN_BLOCKS]);
+	put_field(data, 8 * 44, 32, value[rs ? DETAIL_FEC_CORRECTED_SYMBOLS : DETAIL_FEC_CORRECTED_BLOCKS]);
+	if (!rs)
+		put_field(data, 8 * 92, 32, value[DETAIL_FEC_UNCORRECTED_BLOCKS]);
+	for (i = 0; rs && i < 3; i++)
+		put_field(data, 8 * (140 + 4 * i), 32, value[DETAIL_FEC_CORRECTED_BLOCKS + i]);
+}
+
+/* The status with which the node rejects a query; 0: it does not. */
+static uint16_t rejection(struct agent *agent, uint16_t attribute)
+{
+	enum detail_attribute detail = pma_detail_attribute(attribute);
+
+	if (agent->no_counters || (agent->no_caps && attribute == PMA_CLASS_PORT_INFO) ||
+	    (agent->tick_rejected && attribute == PMA_PORT_SAMPLES_CONTROL) ||
+	    (detail != DETAIL_ATTRIBUTE_COUNT && agent->rejected & 1u << detail))
+		return STATUS_UNSUPPORTED;
+	if (attribute == agent->busy_once) {
+		agent->busy_once = 0;
+		return STATUS_BUSY;
+	}
+	return attribute == PMA_PORT_COUNTERS_EXTENDED ? agent->extended_status : 0;
+}
+
+static void put_caps(const struct agent *agent, bool of_switch, uint8_t *data)
+{
+	static const struct pma_caps usual[] = { { .cap_mask = 0x5a00 },
+						 { .cap_mask = 0x5300, .cap_mask2 = PMA_CAP2_EXTENDED_ERRORS } };
+	const struct pma_caps *caps = agent->caps.known ? &agent->caps : &usual[of_switch];
+
+	put_be16(data + 2, caps->cap_mask);
+	put_be32(data + 4, caps->cap_mask2 << 5);
 }
 
 /*
  * Switches as Quantum: 64-bit error counters, PortXmitWait in units of 8 bytes. HCAs have 32-bit error
- * counters and no PortSamplesControl. No node has detail counters. Return: the MAD's status.
+ * counters and no PortSamplesControl. Nodes have the detail counters that a test sets. Return: the MAD's status.
  */
 static uint16_t respond_pma(struct virtual *world, uint32_t port, uint16_t attribute, int64_t at_us, uint8_t *data)
 {
 	bool of_switch = is_switch(world, port);
-	uint32_t selected = of_switch ? fabric_node_port(world->built, world->built->ports[port].node, data[1]) : port;
+	uint32_t node = world->built->ports[port].node;
+	uint32_t selected = of_switch ? fabric_node_port(world->built, node, data[1]) : port;
+	struct agent *agent = &world->agents[node];
+	enum detail_attribute detail = pma_detail_attribute(attribute);
+	uint16_t status = rejection(agent, attribute);
 
+	if (status)
+		return status;
 	switch (attribute) {
 	case PMA_CLASS_PORT_INFO:
-		put_be16(data + 2, of_switch ? 0x5300 : 0x5a00);
-		put_be32(data + 4, of_switch ? PMA_CAP2_EXTENDED_ERRORS << 5 : 0);
+		put_caps(agent, of_switch, data);
 		return 0;
 	case PMA_PORT_SAMPLES_CONTROL:
 		data[2] = 7;
-		return of_switch ? 0 : STATUS_UNSUPPORTED;
+		return of_switch || agent->caps.known ? 0 : STATUS_UNSUPPORTED;
 	case PMA_PORT_COUNTERS:
 	case PMA_PORT_COUNTERS_EXTENDED:
 		if (selected == FABRIC_NONE)
@@ -75,15 +132,33 @@ static uint16_t respond_pma(struct virtual *world, uint32_t port, uint16_t attri
 			     at_us, data);
 		return 0;
 	default:
-		return STATUS_UNSUPPORTED;
+		if (!world->counters || detail == DETAIL_ATTRIBUTE_COUNT || selected == FABRIC_NONE)
+			return STATUS_UNSUPPORTED;
+		put_detail(agent, world->counters[selected].details[detail], detail, data);
+		return 0;
 	}
+}
+
+static void put_node_info(const struct node *node, const struct port *at, uint8_t *data)
+{
+	data[2] = node->type;
+	data[3] = node->port_count;
+	put_be64(data + 4, node->system_guid);
+	put_be64(data + 12, node->guid);
+	put_be64(data + 20, at->guid ? at->guid : node->guid);
+	put_be16(data + 30, node->device_id);
+	put_be32(data + 36, (uint32_t)at->num << 24 | node->vendor_id);
 }
 
 static void put_port_info(const struct port *port, uint16_t lid, uint8_t *data)
 {
+	bool up = !port->num || port->state >= PORT_INIT;
+
 	put_be16(data + 16, lid);
+	put_be32(data + 20, port->cap_mask);
 	data[31] = port->width;
 	data[32] = port->state;
+	data[33] = (uint8_t)((up ? PHYS_LINK_UP : PHYS_POLLING) << 4);
 	if (port->speed >= LINK_SPEED_SDR && port->speed <= LINK_SPEED_QDR)
 		data[35] = (uint8_t)(1u << (port->speed - LINK_SPEED_SDR) << 4);
 	else if (port->speed >= LINK_SPEED_FDR && port->speed <= LINK_SPEED_NDR)
@@ -106,8 +181,17 @@ static void put_table_block(const struct virtual *world, uint64_t guid, uint32_t
 static bool put_sm_info(const struct virtual *world, uint32_t port, uint8_t *data)
 {
 	const struct port *at = &world->built->ports[port];
+	const struct agent *agent = &world->agents[at->node];
 	bool master = port == world->sm_port || world->sm_masters > 1;
 
+	if (agent->sm_silent)
+		return false;
+	if (agent->sm_state) {
+		put_be64(data, world->built->nodes[at->node].guid);
+		put_be32(data + 16, world->act_count);
+		data[20] = agent->sm_state;
+		return true;
+	}
 	if (!world->sm_runs || (port != world->sm_port && port != world->sm_other))
 		return false;
 	put_be64(data, at->guid ? at->guid : world->built->nodes[at->node].guid);
@@ -121,19 +205,25 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 {
 	const struct port *at = &world->built->ports[port];
 	const struct node *node = &world->built->nodes[at->node];
+	const struct agent *agent = &world->agents[at->node];
 	uint32_t selected;
 
 	switch (header->attribute) {
 	case SMP_NODE_INFO:
-		put_be64(data + 12, node->guid);
-		data[36] = at->num;
+		put_node_info(node, at, data);
+		return true;
+	case SMP_NODE_DESCRIPTION:
+		memcpy(data, node->desc, NODE_DESC_SIZE);
 		return true;
 	case SMP_SWITCH_INFO:
 		put_be16(data + 6, node->lft_top);
+		data[16] = 1 << 3; /* EnhancedPort0 */
+		data[11] = agent->state_change ? 1 << 2 : 0;
 		return true;
 	case SMP_PORT_INFO:
-		selected = is_switch(world, port) ? fabric_node_port(world->built, at->node, (uint8_t)header->modifier)
-						  : port;
+		selected = port;
+		if (is_switch(world, port) || header->modifier)
+			selected = fabric_node_port(world->built, at->node, (uint8_t)header->modifier);
 		if (selected == FABRIC_NONE)
 			return false;
 		put_port_info(&world->built->ports[selected], fabric_port_lid(world->built, at), data);
@@ -143,6 +233,10 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 		return true;
 	case SMP_SM_INFO:
 		return put_sm_info(world, port, data);
+	case SMP_PORT_INFO_EXTENDED:
+		data[3] = world->counters != NULL;
+		data[5] = agent->fec_mode;
+		return true;
 	default:
 		return true;
 	}
@@ -159,7 +253,7 @@ static uint32_t follow_path(const struct virtual *world, const uint8_t mad[MAD_S
 	for (hop = 1; hop <= mad[7]; hop++) {
 		uint32_t out = fabric_node_port(built, built->ports[port].node, mad[128 + hop]);
 
-		if (out == FABRIC_NONE || built->ports[out].state != PORT_ACTIVE ||
+		if (out == FABRIC_NONE || built->ports[out].state < PORT_INIT ||
 		    (hop > 1 && !is_switch(world, port)))
 			return FABRIC_NONE;
 		port = built->ports[out].peer;
@@ -168,8 +262,8 @@ static uint32_t follow_path(const struct virtual *world, const uint8_t mad[MAD_S
 }
 
 /*
- * Does the node that owns the port respond to this class? A switch does without any link. A locked node
- * drops SMPs that are routed by LID only, as in ibwire-sim: a discovery finds it.
+ * Does the node that owns the port respond to this class? A switch, and the local host to its own SMPs,
+ * need no link. A locked node drops only SMPs that are routed by LID, as in ibwire-sim.
  */
 static bool is_responsive(const struct virtual *world, uint32_t port, uint8_t mgmt_class)
 {
@@ -178,23 +272,83 @@ static bool is_responsive(const struct virtual *world, uint32_t port, uint8_t mg
 	if (world->nodes[at->node].off || (mgmt_class == CLASS_SUBN_LID && world->nodes[at->node].locked) ||
 	    (mgmt_class == CLASS_PERFORMANCE && world->nodes[at->node].silent))
 		return false;
-	return is_switch(world, port) || at->state == PORT_ACTIVE;
+	return is_switch(world, port) || at->state >= PORT_INIT ||
+	       (mgmt_class == CLASS_SUBN_DIRECTED && at->node == world->built->from_node);
+}
+
+/* The port that a MAD by LID arrives at; other queue pairs than 1 are those of redirections. */
+static uint32_t find_by_lid(const struct virtual *world, const uint32_t port_of_lid[UINT16_MAX + 1],
+			    const struct mad_address *to)
+{
+	uint32_t node = to->qp - REDIRECT_QP + world->qp_shift;
+
+	if (to->qp < REDIRECT_QP || port_of_lid[to->lid] == FABRIC_NONE)
+		return port_of_lid[to->lid];
+	return to->qkey == REDIRECT_QKEY && node < world->built->node_count ? world->built->nodes[node].first_port
+									      : FABRIC_NONE;
+}
+
+/* ClassPortInfo with the address to use. */
+static void redirect(const struct virtual *world, uint32_t node, uint8_t *data)
+{
+	put_be16(data + 28, world->agents[node].redirect);
+	put_be32(data + 32, REDIRECT_QP + node - world->qp_shift);
+	put_be32(data + 36, REDIRECT_QKEY);
+}
+
+/* Count a Get. Return: whether the node responds to it. */
+static bool receive(struct agent *agent, const struct mad_header *header, bool smp, uint64_t mkey)
+{
+	enum detail_attribute detail = smp ? DETAIL_ATTRIBUTE_COUNT : pma_detail_attribute(header->attribute);
+
+	if (smp) {
+		agent->table_queries += header->attribute == SMP_LINEAR_FORWARDING_TABLE;
+		agent->sm_queries += header->attribute == SMP_SM_INFO;
+		agent->smps++;
+		agent->smps_dropped += agent->mkey && mkey != agent->mkey;
+		if ((agent->mkey && mkey != agent->mkey) || (header->attribute == agent->ignored_smp &&
+							     header->modifier == agent->ignored_port))
+			return false;
+		if (agent->responses_left && !--agent->responses_left) {
+			agent->dead = true;
+			return true;
+		}
+		return !agent->dead;
+	}
+	if (detail != DETAIL_ATTRIBUTE_COUNT || header->attribute == PMA_PORT_SAMPLES_CONTROL)
+		agent->detail_queries++;
+	else
+		agent->queries++;
+	return !agent->dead && (detail == DETAIL_ATTRIBUTE_COUNT || !(agent->ignored & 1u << detail));
 }
 
 bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX + 1], const struct mad_address *to,
-		    uint8_t mad[MAD_SIZE], int64_t at_us)
+		    uint8_t mad[MAD_SIZE], int64_t at_us, const struct agent **ret_agent)
 {
 	struct mad_header header = mad_read_header(mad);
 	bool directed = header.mgmt_class == CLASS_SUBN_DIRECTED, smp = mad_is_smp(mad);
-	uint32_t port = directed ? follow_path(world, mad) : port_of_lid[to->lid];
+	uint32_t port = directed ? follow_path(world, mad) : find_by_lid(world, port_of_lid, to);
 	uint16_t status = directed ? 0x8000 : 0;
+	struct agent *agent;
+	uint32_t node;
 
-	if (port == FABRIC_NONE || !is_responsive(world, port, header.mgmt_class))
+	if (port == FABRIC_NONE)
 		return false;
-	if (!smp)
+	node = world->built->ports[port].node;
+	agent = &world->agents[node];
+	*ret_agent = agent;
+	if (!receive(agent, &header, smp, get_be64(mad + 24)) || !is_responsive(world, port, header.mgmt_class))
+		return false;
+	if (!smp && agent->redirect && !to->qp) {
+		status = STATUS_REDIRECT;
+		redirect(world, node, mad + PMA_DATA_OFFSET);
+	} else if (!smp) {
 		status = respond_pma(world, port, header.attribute, at_us, mad + PMA_DATA_OFFSET);
-	else if (!respond_smp(world, port, &header, mad + SMP_DATA_OFFSET))
+	} else if (header.attribute == agent->rejected_smp) {
+		status |= STATUS_BAD_FIELD;
+	} else if (!respond_smp(world, port, &header, mad + SMP_DATA_OFFSET)) {
 		return false;
+	}
 	mad[3] = METHOD_GET_RESPONSE;
 	put_be16(mad + 4, status);
 	return true;

@@ -8,7 +8,14 @@
 #ifndef IBWIRE_TESTS_WORLD_COLLECT_H
 #define IBWIRE_TESTS_WORLD_COLLECT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/clock.h"
+#include "collector/collector.h"
+#include "wire/discovery.h"
+#include "wire/transport.h"
 
 struct collector_report;
 struct error;
@@ -17,6 +24,42 @@ struct virtual;
 
 /* The n-th sweep begins this part of the interval before n intervals have passed, and ends before that. */
 #define WORLD_LEAD_PART 50
+
+/* Responses on their way: the engine's window, retries included. */
+#define WORLD_RESPONSES_MAX 1024
+
+/* A collector on a virtual fabric. world_run_init() sets the defaults; a test may change all fields. */
+struct world_run {
+	struct virtual *world;
+	struct collector_settings settings;
+	struct collector_wire wire;
+	struct clock clock;
+	struct transport transport;
+	struct discoverer discoverer;
+	int64_t now_us;            /* since the beginning of the fabric */
+	int64_t boot_us, wall_us;  /* CLOCK_BOOTTIME and wall clock at the beginning */
+	char boot_id[BOOT_ID_SIZE];
+	double loss;               /* share of the responses that are lost */
+	int64_t jitter_us;         /* maximum random delay of a response */
+	int64_t discovery_us;      /* duration of a discovery */
+	int64_t discovery_end_us;  /* of the last one */
+	bool discovery_fails;
+	bool lid_smps_lost;        /* SMPs that are routed by LID, as between planes */
+	uint16_t (*sm_lid)(struct world_run *run); /* MasterSMLID of the collector's host */
+	/* Called when the collector sleeps or waits for a discovery, and before each MAD; or NULL. */
+	void (*on_sleep)(struct world_run *run);
+	void (*on_send)(struct world_run *run, const uint8_t mad[MAD_SIZE]);
+	unsigned discoveries, smps_by_lid, smps_by_path;
+	int code;                  /* first failure of the virtual fabric */
+	struct world_response { int64_t at_us; uint8_t mad[MAD_SIZE]; } responses[WORLD_RESPONSES_MAX]; /* a ring */
+	size_t first, count;
+	uint32_t port_of_lid[UINT16_MAX + 1];
+};
+
+void world_run_init(struct world_run *run, struct virtual *world);
+
+/* world_run_lids - LIDs of the virtual fabric have changed. */
+void world_run_lids(struct world_run *run);
 
 /*
  * world_collect - poll a virtual fabric from its beginning

@@ -101,7 +101,9 @@ int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, str
 	world->sm_port = built->nodes[0].first_port;
 	world->ports = calloc(built->port_count + 1, sizeof(*world->ports));
 	world->nodes = calloc(built->node_count + 1, sizeof(*world->nodes));
-	code = world->ports && world->nodes ? host_table_create(built, &world->hosts, err) : err_nomem(err);
+	world->agents = calloc(built->node_count + 1, sizeof(*world->agents));
+	code = world->ports && world->nodes && world->agents ? host_table_create(built, &world->hosts, err)
+							 : err_nomem(err);
 	if (code == 0) {
 		fill_masks(world);
 		begin_somewhere(world);
@@ -139,6 +141,8 @@ void virtual_destroy(struct virtual *world)
 	free(world->holes);
 	free(world->ports);
 	free(world->nodes);
+	free(world->agents);
+	free(world->counters);
 	routes_done(&world->tables);
 	spread_done(&world->spread);
 	host_table_done(&world->hosts);

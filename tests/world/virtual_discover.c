@@ -30,8 +30,8 @@ static bool *find_reached(const struct virtual *world)
 		for (i = node->first_port; i < node->first_port + node->ports; i++) {
 			uint32_t peer = built->ports[i].peer;
 
-			if (peer == FABRIC_NONE || built->ports[i].state != PORT_ACTIVE ||
-			    reached[built->ports[peer].node])
+			if (peer == FABRIC_NONE || built->ports[i].state < PORT_INIT ||
+			    reached[built->ports[peer].node] || world->agents[built->ports[peer].node].hidden)
 				continue;
 			reached[built->ports[peer].node] = true;
 			queue[tail++] = built->ports[peer].node;
@@ -49,16 +49,19 @@ static int add_nodes(const struct virtual *world, const bool *reached, struct fa
 
 	for (i = 0; i < built->node_count; i++) {
 		const struct node *node = &built->nodes[i];
+		struct node added = *node;
 		int64_t index;
 
 		if (!reached[i])
 			continue;
-		index = fabric_add_node(found, node, err);
+		if (world->agents[i].desc_lost)
+			memset(added.desc, 0, sizeof(added.desc));
+		index = fabric_add_node(found, &added, err);
 		if (index < 0)
 			return (int)index;
 		if (i == built->from_node)
 			found->from_node = (uint32_t)index;
-		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+		for (j = node->first_port; j < node->first_port + node->ports && !world->agents[i].ports_lost; j++) {
 			index = fabric_add_port(found, &built->ports[j], err);
 			if (index < 0)
 				return (int)index;
@@ -76,7 +79,7 @@ static int link_ports(const struct fabric *built, const uint32_t *index_of, stru
 		uint32_t peer = built->ports[i].peer;
 
 		if (peer == FABRIC_NONE || peer < i || index_of[i] == FABRIC_NONE || index_of[peer] == FABRIC_NONE ||
-		    built->ports[i].state != PORT_ACTIVE)
+		    built->ports[i].state < PORT_INIT)
 			continue;
 		if (fabric_link(found, index_of[i], index_of[peer], err) < 0)
 			return ERR_IO;

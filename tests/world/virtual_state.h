@@ -4,6 +4,7 @@
 #define IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 
 #include "sim/job.h"
+#include "tests/world/agents.h"
 #include "tests/world/spread.h"
 #include "tests/world/virtual.h"
 
@@ -81,6 +82,9 @@ struct virtual {
 	uint64_t random, order;
 	struct virtual_port *ports;  /* by port of built */
 	struct virtual_node *nodes;  /* by node of built */
+	struct agent *agents;        /* by node of built */
+	struct port_counters *counters; /* by port of built, set by a test; or NULL */
+	unsigned qp_shift; /* redirections lead to the node that follows the right one by this number */
 	struct virtual_job *jobs;
 	size_t job_count, job_capacity;
 	struct virtual_event *events; /* sorted by time from `event_next` on */
@@ -100,6 +104,7 @@ struct virtual {
 	bool sm_runs;
 	uint32_t sm_port, sm_other; /* of the master; of the standby or second master */
 	unsigned sm_masters;
+	uint32_t act_count; /* SMInfo.ActCount of SMs that struct agent defines */
 };
 
 /* virtual_random - uniform in 0..1; virtual_poisson - Poisson-distributed. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 #define NONE QUEUE_NONE
@@ -42,23 +43,17 @@ static bool grow_nodes(struct request_queue *queue, uint32_t node)
 
 static bool grow_entries(struct request_queue *queue)
 {
-	size_t capacity = queue->entry_capacity ? queue->entry_capacity * 2 : 256;
 	struct entry *entries;
 
-	if (queue->free_entry != NONE || queue->entries_used < queue->entry_capacity)
+	if (queue->free_entry != NONE)
 		return true;
-	entries = reallocarray(queue->entries, capacity, sizeof(*entries));
-	if (!entries)
-		return false;
-	queue->entries = entries;
-	queue->entry_capacity = capacity;
-	return true;
+	entries = array_grow(queue->entries, queue->entries_used, &queue->entry_capacity, sizeof(*entries));
+	if (entries)
+		queue->entries = entries;
+	return entries != NULL;
 }
 
-/*
- * Allocate an entry; the caller has made room. A run starts with all free, so entries of a node are
- * adjacent.
- */
+/* Allocate an entry; there is room. A run starts with all free, so those of a node are adjacent. */
 static uint32_t new_entry(struct request_queue *queue)
 {
 	uint32_t index = queue->free_entry;
@@ -224,15 +219,18 @@ void queue_resume(struct request_queue *queue, uint32_t node)
 	make_ready(queue, node, true);
 }
 
-void queue_complete(struct request_queue *queue, uint32_t entry, enum request_result result,
-		    const uint8_t mad[MAD_SIZE],
-		  int64_t at_us)
+void queue_complete(struct request_queue *queue, uint32_t entry, const struct response *response)
 {
 	/* The callback may submit requests, which can move the array. */
 	struct request request = queue->entries[entry].request;
 
 	free_entry(queue, entry);
 	queue->calling = request.node;
-	request.done(request.ctx, &request, result, mad, at_us);
+	request.done(request.ctx, &request, response);
 	queue->calling = NONE;
+}
+
+void queue_cancel(struct request_queue *queue, uint32_t entry)
+{
+	queue_complete(queue, entry, &(struct response){ .result = REQUEST_CANCELLED });
 }

@@ -22,9 +22,7 @@
 
 #define QUEUE_NONE UINT32_MAX
 
-/*
- * A node with more queued requests is served before the others. A port of an HCA has two or three.
- */
+/* A node with more requests is served before the others. A port of an HCA has two or three. */
 #define QUEUE_LONG 8
 
 /* A request in the engine. */
@@ -83,34 +81,26 @@ void queue_put_back(struct request_queue *queue, uint32_t entry);
 /* queue_has_ready - any node is ready. */
 bool queue_has_ready(const struct request_queue *queue);
 
-/*
- * queue_next - remove the next entry to send; it counts as in flight. Return: QUEUE_NONE: no node
- * is ready.
- */
+/* queue_next - remove the next entry to send; it counts as in flight. QUEUE_NONE: none is ready. */
 uint32_t queue_next(struct request_queue *queue);
 
-/*
- * queue_pop_node - remove the first entry of a node, to cancel it. Return: QUEUE_NONE: its queue is
- * empty.
- */
+/* queue_pop_node - remove the first entry of a node, to cancel it. QUEUE_NONE: there is none. */
 uint32_t queue_pop_node(struct request_queue *queue, uint32_t node);
 
 /* queue_remove - remove an entry that was answered; it is valid until queue_complete(). */
 void queue_remove(struct request_queue *queue, uint32_t entry);
 
-/*
- * queue_end_flight - a request of a node is no longer in flight; before queue_complete() or
- * queue_put_back().
- */
+/* queue_end_flight - a request is not in flight any more; before queue_complete(), queue_put_back() */
 void queue_end_flight(struct request_queue *queue, uint32_t node);
 
 /* queue_resume - make the node ready again if it has queued requests; after queue_end_flight(). */
 void queue_resume(struct request_queue *queue, uint32_t node);
 
 /* queue_complete - free an entry and call its owner back, which may submit more requests. */
-void queue_complete(struct request_queue *queue, uint32_t entry, enum request_result result,
-		    const uint8_t mad[MAD_SIZE],
-		  int64_t at_us);
+void queue_complete(struct request_queue *queue, uint32_t entry, const struct response *response);
+
+/* queue_cancel - the same without a response */
+void queue_cancel(struct request_queue *queue, uint32_t entry);
 
 static inline struct entry *queue_entry(struct request_queue *queue, uint32_t entry)
 {

@@ -11,10 +11,7 @@
 #define TIMEOUT_FACTOR 4
 #define TIMEOUT_MIN_US (20 * US_PER_MS)
 
-/*
- * Timeout of a node without any response yet, which may be slow; not for requests that are sent
- * once.
- */
+/* Timeout of a node without any response yet, which may be slow, for requests with retries. */
 #define TIMEOUT_FIRST_US (200 * US_PER_MS)
 
 /*
@@ -24,10 +21,7 @@
 #define LAST_TRY_TENTHS 7
 #define TRY_SHARE 4
 
-/*
- * A node with a timeout in this time is unresponsive: further requests are sent once, with a
- * quarter of the timeout.
- */
+/* After a timeout the node is unresponsive for this time: no retries, shorter timeouts. */
 #define UNRESPONSIVE_US (100 * US_PER_MS)
 
 /*
@@ -51,9 +45,7 @@ void timeout_new_run(struct response_timeout *timeout)
 	timeout->repeated /= 2;
 }
 
-/*
- * A moving average with weight 1/8; the first response and much slower ones are taken over at once.
- */
+/* A moving average with weight 1/8; the first response and much slower ones replace it. */
 void timeout_learn(const struct response_timeout *timeout, struct node_queue *node_queue, int64_t response_us)
 {
 	node_queue->unresponsive_us = 0;
@@ -104,8 +96,7 @@ static int64_t request_timeout_us(const struct response_timeout *timeout, const 
 
 /* Timeout of the current try, from the first try on. */
 static int64_t try_timeout_us(const struct response_timeout *timeout, const struct node_queue *node_queue,
-			      const struct entry *entry,
-		      int64_t wait_us)
+			      const struct entry *entry, int64_t wait_us)
 {
 	int64_t least_us = node_queue->response_us * 3 / 2, share_us;
 
@@ -116,8 +107,7 @@ static int64_t try_timeout_us(const struct response_timeout *timeout, const stru
 }
 
 bool timeout_expired(const struct response_timeout *timeout, const struct node_queue *node_queue,
-		     const struct entry *entry,
-		      int64_t sent_us, int64_t now_us)
+		     const struct entry *entry, int64_t sent_us, int64_t now_us)
 {
 	int64_t wait_us = request_timeout_us(timeout, node_queue, entry);
 
@@ -131,10 +121,69 @@ bool timeout_allows_retry(const struct response_timeout *timeout, const struct n
 {
 	if (!is_lossy(timeout) && is_unresponsive(timeout, node_queue, entry))
 		return false;
-	if (!entry->retries_left && !entry->extended && !entry->request.once && timeout->retries &&
-	    is_lossy(timeout)) {
+	if (!entry->retries_left && !entry->extended && !entry->request.once && timeout->retries && is_lossy(timeout)) {
 		entry->extended = true;
 		entry->retries_left = LOSSY_RETRIES;
 	}
 	return entry->retries_left > 0;
+}
+
+/* --- stalls of the fabric --- */
+
+/* Time without any response after which a probe is sent. */
+#define LIVENESS_PROBE_US (5 * US_PER_MS)
+
+/* Time without any response, in spite of several probes, that counts as a stall. */
+#define LIVENESS_STALL_US (LIVENESS_PROBE_US * 6)
+
+void liveness_start(struct liveness *liveness, int64_t now_us)
+{
+	if (liveness->response_us < now_us)
+		liveness->response_us = now_us;
+}
+
+void liveness_store_probe(struct liveness *liveness, const struct request *request)
+{
+	if (request->path)
+		return;
+	if (liveness->probe_count && liveness->probes[liveness->probe_newest].node != request->node)
+		liveness->probe_newest = (liveness->probe_newest + 1) % LIVENESS_PROBES;
+	if (liveness->probe_newest >= liveness->probe_count)
+		liveness->probe_count = liveness->probe_newest + 1;
+	liveness->probes[liveness->probe_newest] = *request;
+}
+
+const struct request *liveness_next_probe(struct liveness *liveness, int64_t now_us)
+{
+	if (!liveness->probe_count || now_us - liveness->response_us < LIVENESS_PROBE_US ||
+	    now_us - liveness->probed_us < LIVENESS_PROBE_US)
+		return NULL;
+	liveness->probed_us = now_us;
+	liveness->probe_next = (liveness->probe_next + 1) % liveness->probe_count;
+	return &liveness->probes[liveness->probe_next];
+}
+
+int64_t liveness_response(struct liveness *liveness, int64_t sent_us, int64_t now_us, bool waiting)
+{
+	int64_t from_us;
+
+	/* Without probes a stall cannot be distinguished from a slow node. */
+	if (liveness->probe_count && waiting && now_us - liveness->response_us >= LIVENESS_STALL_US) {
+		liveness->stall_from_us = liveness->response_us;
+		liveness->stall_to_us = now_us;
+	}
+	liveness->response_us = now_us;
+	if (sent_us > liveness->answered_sent_us)
+		liveness->answered_sent_us = sent_us;
+	from_us = sent_us > liveness->stall_from_us ? sent_us : liveness->stall_from_us;
+	if (liveness->stall_to_us > from_us)
+		return now_us - sent_us - (liveness->stall_to_us - from_us);
+	return now_us - sent_us;
+}
+
+bool liveness_node_unresponsive(const struct liveness *liveness, int64_t sent_us, int64_t now_us)
+{
+	if (!liveness->probe_count || liveness->answered_sent_us - sent_us >= LIVENESS_PROBE_US / 2)
+		return true;
+	return now_us - sent_us >= LIVENESS_MAX_US && now_us - liveness->response_us >= LIVENESS_MAX_US;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Who is silent: a node, the wire, or we ourselves? And a wire that loses MADs. */
+/* Unresponsive nodes, stalls of the fabric or of this process, and lost MADs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "wire/engine.h"
 #include "wire/test_network.h"
 
-/* An engine that has heard every node already. */
+/* An engine with a response time of each node. */
 static struct bed *create(uint64_t seed, unsigned window)
 {
 	struct engine_settings settings = { .window = window, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
@@ -27,7 +27,7 @@ static struct bed *create(uint64_t seed, unsigned window)
 	return bed;
 }
 
-/* Run so many questions per node. Return: how long it took, us. */
+/* Run a number of requests per node. Return: duration, us. */
 static int64_t run(struct bed *bed, unsigned per_node, uint32_t *ret_total)
 {
 	int64_t start_us = bed->network.now_us;
@@ -37,8 +37,8 @@ static int64_t run(struct bed *bed, unsigned per_node, uint32_t *ret_total)
 	return bed->network.now_us - start_us;
 }
 
-/* The wire stands still for a while, anywhere in a run: nobody is blamed, and nobody counts as slow afterwards. */
-static void a_wire_that_stands_still_makes_nobody_silent(void **state)
+/* At any time in a run: no request times out, and no node counts as slow afterwards. */
+static void a_stall_makes_no_node_unresponsive(void **state)
 {
 	int64_t at_us;
 
@@ -54,7 +54,7 @@ static void a_wire_that_stands_still_makes_nobody_silent(void **state)
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(engine_counts(bed->engine).timed_out, 0);
 		assert_true(took_us < 230 * US_PER_MS);
-		/* A node that dies now is noticed as fast as ever: 20 ms, and what finding out takes. */
+		/* A node that fails now is detected after 20 ms and a probe. */
 		memset(&bed->tally, 0, sizeof(bed->tally));
 		bed->network.stall_to_us = 0;
 		bed->network.dead[7] = true;
@@ -65,8 +65,8 @@ static void a_wire_that_stands_still_makes_nobody_silent(void **state)
 	}
 }
 
-/* Longer than a try is waited for: the tries are as many as ever. */
-static void a_wire_that_stands_still_for_long_makes_nobody_silent(void **state)
+/* Longer than the timeout without any response: retries follow. */
+static void a_long_stall_makes_no_node_unresponsive(void **state)
 {
 	struct bed *bed = create(1, 32);
 	uint32_t total;
@@ -79,8 +79,8 @@ static void a_wire_that_stands_still_for_long_makes_nobody_silent(void **state)
 	bed_destroy(bed);
 }
 
-/* This process does not run for a while: the answers are all there when it does again. */
-static void a_pause_of_our_own_makes_nobody_silent(void **state)
+/* This process is not scheduled for a while, and finds all responses afterwards. */
+static void a_pause_of_this_process_makes_no_node_unresponsive(void **state)
 {
 	int64_t at_us;
 
@@ -98,8 +98,8 @@ static void a_pause_of_our_own_makes_nobody_silent(void **state)
 	}
 }
 
-/* The dead are told apart from a silent wire by one question to somebody who lives, also when nobody else is asked. */
-static void the_dead_are_found_out_by_asking_the_living(void **state)
+/* A probe to a responsive node shows that the fabric is not stalled. */
+static void probes_distinguish_unresponsive_nodes_from_a_stall(void **state)
 {
 	struct bed *bed = create(1, 32);
 	uint32_t total, i;
@@ -116,8 +116,8 @@ static void the_dead_are_found_out_by_asking_the_living(void **state)
 	bed_destroy(bed);
 }
 
-/* Nodes with many questions waiting die: of each one question takes its time, and the next is soon given up. */
-static void a_node_that_has_just_left_a_question_open_is_not_waited_for_as_long(void **state)
+/* The first request to a failed node has the full timeout, the next ones a quarter of it. */
+static void requests_after_a_timeout_have_a_shorter_one(void **state)
 {
 	struct bed *bed = create(1, 32);
 	int64_t took_us;
@@ -127,10 +127,10 @@ static void a_node_that_has_just_left_a_question_open_is_not_waited_for_as_long(
 	bed->network.dead[7] = bed->network.dead[8] = true;
 	took_us = run(bed, 3, &total);
 	assert_int_equal(bed->tally.timed_out, 6);
-	/* One with three tries, two with one. */
+	/* One request with three tries, two with one. */
 	assert_int_equal(engine_counts(bed->engine).timed_out, 2 * (3 + 1 + 1));
 	assert_true(took_us < (21 + 7 + 7) * US_PER_MS);
-	/* It is as patient as ever with those that return, and some time later with those that are still away. */
+	/* After a second, or a response, the timeout is the full one again. */
 	memset(&bed->tally, 0, sizeof(bed->tally));
 	bed->network.dead[7] = false;
 	bed->network.now_us += US_PER_S;
@@ -141,11 +141,8 @@ static void a_node_that_has_just_left_a_question_open_is_not_waited_for_as_long(
 	bed_destroy(bed);
 }
 
-/*
- * Answers suddenly take any time up to 18 ms, and some come twice: questions are asked again meanwhile, and whichever
- * answer comes first counts, once. Also where a node has several questions open at once.
- */
-static void late_answers_count_once_while_their_question_is_open(void **state)
+/* Responses take up to 18 ms, and some arrive twice: requests are retried, and the first response counts. */
+static void late_responses_count_once(void **state)
 {
 	uint64_t seed;
 
@@ -168,13 +165,13 @@ static void late_answers_count_once_while_their_question_is_open(void **state)
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(bed->tally.wrong, 0);
 		for (i = 0; i < total; i++)
-			assert_int_equal(bed->tally.told[i], 1);
+			assert_int_equal(bed->tally.calls[i], 1);
 		bed_destroy(bed);
 	}
 }
 
-/* We are cut off: that is seen within a second. */
-static void where_everybody_is_dead_it_ends_all_the_same(void **state)
+/* An isolated host is detected within a second. */
+static void a_run_without_any_response_ends(void **state)
 {
 	struct bed *bed = create(1, 64);
 	uint32_t total, i;
@@ -187,8 +184,8 @@ static void where_everybody_is_dead_it_ends_all_the_same(void **state)
 	bed_destroy(bed);
 }
 
-/* Where MADs get lost a question is asked more often; a dead node on a good wire is not. */
-static void a_wire_that_loses_mads_gets_more_tries(void **state)
+/* More retries on a lossy fabric, but not for an unresponsive node of another one. */
+static void a_lossy_fabric_gets_more_retries(void **state)
 {
 	struct bed *bed = create(1, 64);
 	uint64_t sent;
@@ -197,7 +194,7 @@ static void a_wire_that_loses_mads_gets_more_tries(void **state)
 	(void)state;
 	bed->network.loss_percent = 36;
 	run(bed, 40, &total);
-	/* Three tries would lose 0.36^3 of them: 93 of 2,000. */
+	/* Three tries would lose 0.36^3 of 2,000: 93. */
 	assert_true(bed->tally.timed_out < 10);
 	assert_int_equal(bed->tally.answered + bed->tally.timed_out, total);
 	bed_destroy(bed);
@@ -212,14 +209,14 @@ static void a_wire_that_loses_mads_gets_more_tries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wire_that_stands_still_makes_nobody_silent),
-		cmocka_unit_test(a_wire_that_stands_still_for_long_makes_nobody_silent),
-		cmocka_unit_test(a_pause_of_our_own_makes_nobody_silent),
-		cmocka_unit_test(the_dead_are_found_out_by_asking_the_living),
-		cmocka_unit_test(a_node_that_has_just_left_a_question_open_is_not_waited_for_as_long),
-		cmocka_unit_test(late_answers_count_once_while_their_question_is_open),
-		cmocka_unit_test(a_wire_that_loses_mads_gets_more_tries),
-		cmocka_unit_test(where_everybody_is_dead_it_ends_all_the_same),
+		cmocka_unit_test(a_stall_makes_no_node_unresponsive),
+		cmocka_unit_test(a_long_stall_makes_no_node_unresponsive),
+		cmocka_unit_test(a_pause_of_this_process_makes_no_node_unresponsive),
+		cmocka_unit_test(probes_distinguish_unresponsive_nodes_from_a_stall),
+		cmocka_unit_test(requests_after_a_timeout_have_a_shorter_one),
+		cmocka_unit_test(late_responses_count_once),
+		cmocka_unit_test(a_lossy_fabric_gets_more_retries),
+		cmocka_unit_test(a_run_without_any_response_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,20 +3,11 @@
  * Unresponsive, slow and returning nodes in virtual time: all others are read in time in every
  * sweep.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "base/log.h"
 #include "base/test_cases.h"
 #include "collector/events.h"
-#include "collector/test_model.h"
+#include "tests/world/lab.h"
 
 /* Time to verify all LIDs, on a fabric whose sweep takes no longer than that. */
 #define LIDS_US (3 * US_PER_MS)
@@ -38,13 +29,13 @@ static struct {
 } course;
 
 /* Return: whether there is a new sweep; the collector may sleep in several steps. */
-static bool note(const struct model *model)
+static bool note(struct lab *lab)
 {
-	if (model->sweeps == course.count)
+	if (lab->sweeps == course.count)
 		return false;
 	assert_true(course.count < SWEEPS_MAX);
-	course.took_us[course.count] = model->last_sweep.end_us - model->last_sweep.start_us;
-	course.responded[course.count++] = model->last_sweep.ports_answered;
+	course.took_us[course.count] = lab->last_sweep.end_us - lab->last_sweep.start_us;
+	course.responded[course.count++] = lab->last_sweep.ports_answered;
 	return true;
 }
 
@@ -54,34 +45,32 @@ static int64_t bound_us(void)
 	return course.took_us[course.dies_at - 1] * 12 / 10 + 20 * US_PER_MS;
 }
 
-static void fail_nodes(struct model *model)
+static void fail_nodes(struct lab *lab)
 {
 	size_t i;
 
 	for (i = 0; i < course.dead; i++)
-		model->nodes[HOST + i].silent = true;
-	model->nodes[LEAF].silent = course.leaf_too;
+		lab->agents[HOST + i].dead = true;
+	lab->agents[LEAF].dead = course.leaf_too;
 }
 
-static void fail_some_nodes(struct model *model)
+static void fail_some_nodes(struct lab *lab)
 {
-	if (!note(model) || model->sweeps != course.dies_at)
+	if (!note(lab) || lab->sweeps != course.dies_at)
 		return;
 	if (!course.mads)
-		fail_nodes(model);
-	model->act = fail_nodes;
-	model->act_after = course.mads;
+		fail_nodes(lab);
+	lab->act = fail_nodes;
+	lab->act_after = course.mads;
 }
 
 /* Run a number of sweeps; after the first ones some nodes fail permanently. */
-static void run_with_dead(struct model *model, size_t sweeps)
+static void run_with_dead(struct lab *lab, size_t sweeps)
 {
-	struct collector_report report;
-
-	model->no_downs = true;
-	model->before_sweep = fail_some_nodes;
-	assert_int_equal(model_run(model, sweeps, &report, NULL), 0);
-	note(model);
+	lab->no_downs = true;
+	lab->before_sweep = fail_some_nodes;
+	lab_run(lab, sweeps);
+	note(lab);
 	assert_int_equal(course.count, sweeps);
 }
 
@@ -93,19 +82,18 @@ static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 
 	(void)state;
 	for (seed = 0; seed < test_cases(40); seed++) {
-		struct model *model = model_create(seed);
+		struct lab *lab = lab_create(seed);
 
 		memset(&course, 0, sizeof(course));
 		course.dies_at = 4;
 		course.dead = 1 + seed % 10;
 		course.leaf_too = seed % 3 == 0;
-		run_with_dead(model, 16);
+		run_with_dead(lab, 16);
 		for (i = course.dies_at; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us());
-			assert_int_equal(course.responded[i],
-					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+			assert_int_equal(course.responded[i], LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
-		free(model);
+		lab_destroy(lab);
 	}
 }
 
@@ -120,37 +108,36 @@ static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **st
 
 	(void)state;
 	for (mads = 1; mads < 100; mads++) {
-		struct model *model = model_create(mads);
+		struct lab *lab = lab_create(mads);
 
 		memset(&course, 0, sizeof(course));
 		course.dies_at = 4;
 		course.dead = 5;
 		course.leaf_too = mads % 2;
 		course.mads = mads;
-		run_with_dead(model, 9);
+		run_with_dead(lab, 9);
 		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + LIDS_US + 20 * US_PER_MS);
 		assert_true(course.responded[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		for (i = course.dies_at + 1; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
-			assert_int_equal(course.responded[i],
-					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+			assert_int_equal(course.responded[i], LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
-		free(model);
+		lab_destroy(lab);
 	}
 }
 
 /* If a sweep takes longer than the timeout, unresponsive nodes add no time. */
 static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 {
-	struct model *model = model_create(7);
+	struct lab *lab = *state;
 	size_t i;
 
-	(void)state;
 	memset(&course, 0, sizeof(course));
 	course.dies_at = 4;
 	course.dead = 10;
-	model->max_mads_per_s = 3000;
-	run_with_dead(model, 16);
+	lab->run.settings.engine.max_mads_per_s = 3000;
+	lab->traffic = false;
+	run_with_dead(lab, 16);
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
 	/* The first one also verifies all LIDs. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
@@ -158,26 +145,25 @@ static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
 		assert_int_equal(course.responded[i], LIVE_PORTS - course.dead);
 	}
-	free(model);
 }
 
-static void fail_and_restore_any(struct model *model)
+static void fail_and_restore_any(struct lab *lab)
 {
 	uint32_t living = 0;
 	size_t i;
 
-	if (!note(model))
+	if (!note(lab))
 		return;
-	for (i = 0; i < MODEL_NODES; i++)
-		if (!model->nodes[i].silent)
+	for (i = 0; i < LAB_NODES; i++)
+		if (!lab->agents[i].dead)
 			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
 	/* All responsive nodes, including those that responded again in this sweep. */
 	assert_int_equal(course.responded[course.count - 1], living);
 	if (course.count > course.dies_at)
 		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
-	for (i = 0; i < MODEL_NODES - 1 && model->sweeps >= course.dies_at; i++)
-		if (model_random(model) % 4 == 0)
-			model->nodes[i].silent = !model->nodes[i].silent;
+	for (i = 0; i < LAB_NODES - 1 && lab->sweeps >= course.dies_at; i++)
+		if (lab_random(lab) % 4 == 0)
+			lab->agents[i].dead = !lab->agents[i].dead;
 }
 
 /* Random failures: responsive nodes are read in each sweep, in time, and the sums are exact. */
@@ -187,80 +173,71 @@ static void responsive_nodes_are_read_in_each_sweep(void **state)
 
 	(void)state;
 	for (seed = 100; seed < 100 + test_cases(40); seed++) {
-		struct model *model = model_create(seed);
+		struct lab *lab = lab_create(seed);
 
 		memset(&course, 0, sizeof(course));
 		course.dies_at = 4;
-		model->no_downs = true;
-		model->before_sweep = fail_and_restore_any;
-		assert_int_equal(model_run(model, 50, NULL, NULL), 0);
+		lab->no_downs = true;
+		lab->before_sweep = fail_and_restore_any;
+		lab_run(lab, 50);
 		/* All but the last one were checked. */
 		assert_int_equal(course.count, 49);
-		assert_true(model_check(model) > 0);
-		free(model);
+		assert_true(lab_check(lab) > 0);
+		lab_destroy(lab);
 	}
 }
 
-static void delay_host_once(struct model *model)
+static void delay_host_once(struct lab *lab)
 {
-	model->nodes[HOST].answer_us = model->sweeps == 4 ? 12000 : 0;
+	lab->agents[HOST].latency_us = lab->sweeps == 4 ? 12000 : 0;
 }
 
 /* A hundred times its usual response time: the query is retried, and the first response counts. */
 static void a_late_response_to_a_retried_query_counts(void **state)
 {
-	struct collector_report report;
-	struct model *model = model_create(16);
+	struct lab *lab = *state;
 
-	(void)state;
-	model->before_sweep = delay_host_once;
-	assert_int_equal(model_run(model, 5, &report, NULL), 0);
-	assert_true(report.mads_timed_out > 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
-	assert_true(model_check(model) > 0);
-	free(model);
+	lab->before_sweep = delay_host_once;
+	lab_run(lab, 5);
+	assert_true(lab->report.mads_timed_out > 0);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
+	assert_true(lab_check(lab) > 0);
 }
 
-static void hang_host(struct model *model)
+static void hang_host(struct lab *lab)
 {
-	model->nodes[HOST].answer_us = model->sweeps >= 4 ? 35000 : 0;
+	lab->agents[HOST].latency_us = lab->sweeps >= 4 ? 35000 : 0;
 }
 
 /* Later than the timeout: the sweep does not wait, and the counts are in the next delta. */
 static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 {
-	struct collector_report report;
-	struct model *model = model_create(16);
-	const struct model_port *port = &model->nodes[HOST].ports[1];
+	struct lab *lab = *state;
+	const struct lab_port *port = lab_port(lab, HOST, 1);
 
-	(void)state;
-	model->before_sweep = hang_host;
-	assert_int_equal(model_run(model, 5, &report, NULL), 0);
-	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
-	model_run(model, 2, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	lab->before_sweep = hang_host;
+	lab_run(lab, 5);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 1);
+	lab_run(lab, 2);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(port->status, SAMPLE_OK);
-	assert_true(model_check(model) > 0);
-	free(model);
+	assert_true(lab_check(lab) > 0);
 }
 
 /* The response time of each node is learnt. */
 static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 {
-	struct collector_report report;
-	struct model *model = model_create(16);
+	struct lab *lab = *state;
 
-	(void)state;
-	model->nodes[HOST].answer_us = 60000;
-	model->nodes[HOST + 5].answer_us = 15000;
+	lab->agents[HOST].latency_us = 60000;
+	lab->agents[HOST + 5].latency_us = 15000;
 	/* Without and with a known response time. */
-	model_run(model, 1, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	model_run(model, 4, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	assert_int_equal(report.mads_timed_out, 0);
-	free(model);
+	lab_run(lab, 1);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	lab_run(lab, 4);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab->report.mads_timed_out, 0);
 }
 
 /* Sweeps in which a host was unresponsive, and whether a discovery was running. */
@@ -269,31 +246,31 @@ static struct {
 	bool beside_discovery;
 } pause;
 
-static void pause_host(struct model *model)
+static void pause_host(struct lab *lab)
 {
-	bool discovers = model->discoveries > 1 && model->now_us < model->discovery_end_us;
+	bool discovers = lab->run.discoveries > 1 && lab->run.now_us < lab->run.discovery_end_us;
 
 	/* Two ends of a link that went down: a discovery runs during the next sweeps. */
-	if (model->sweeps == 2)
-		model->nodes[LEAF].ports[1].down = model->nodes[0].ports[1].down = true;
-	model->nodes[HOST + 1].silent = model->sweeps >= pause.from && model->sweeps < pause.from + pause.sweeps;
-	pause.beside_discovery |= discovers && model->nodes[HOST + 1].silent;
+	if (lab->sweeps == 2)
+		lab_port(lab, LEAF, 1)->down = lab_port(lab, 0, 1)->down = true;
+	lab->agents[HOST + 1].dead = lab->sweeps >= pause.from && lab->sweeps < pause.from + pause.sweeps;
+	pause.beside_discovery |= discovers && lab->agents[HOST + 1].dead;
 }
 
 static size_t run_with_pause(size_t from, size_t sweeps)
 {
-	struct model *model = model_create(41);
+	struct lab *lab = lab_create(41);
 	size_t reported;
 
 	pause.from = from;
 	pause.sweeps = sweeps;
 	pause.beside_discovery = false;
-	model->discovery_us = 45 * US_PER_S;
-	model->before_sweep = pause_host;
-	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
-	reported = model_events_of(model, EVENT_NODE_SILENT);
-	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), reported);
-	free(model);
+	lab->run.discovery_us = 45 * US_PER_S;
+	lab->before_sweep = pause_host;
+	lab_run(lab, 20);
+	reported = lab_events_of(lab, EVENT_NODE_SILENT);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), reported);
+	lab_destroy(lab);
 	return reported;
 }
 
@@ -315,13 +292,12 @@ int main(void)
 		cmocka_unit_test(a_node_that_misses_one_sweep_during_discovery_is_not_reported),
 		cmocka_unit_test(responsive_nodes_are_read_in_time_while_others_fail),
 		cmocka_unit_test(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep),
-		cmocka_unit_test(unresponsive_nodes_delay_no_slow_sweep),
+		LAB_TEST(unresponsive_nodes_delay_no_slow_sweep),
 		cmocka_unit_test(responsive_nodes_are_read_in_each_sweep),
-		cmocka_unit_test(a_late_response_to_a_retried_query_counts),
-		cmocka_unit_test(counts_of_a_late_response_are_in_the_next_delta),
-		cmocka_unit_test(a_slow_node_has_a_longer_timeout_once_it_is_known),
+		LAB_TEST(a_late_response_to_a_retried_query_counts),
+		LAB_TEST(counts_of_a_late_response_are_in_the_next_delta),
+		LAB_TEST(a_slow_node_has_a_longer_timeout_once_it_is_known),
 	};
 
-	log_init("test", LOG_LEVEL_NONE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The collector on a simulated fabric in virtual time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/test_cases.h"
+#include "collector/events.h"
+#include "tests/world/lab.h"
+
+static void every_live_port_is_read_and_sums_are_exact(void **state)
+{
+	struct lab *lab = *state;
+	size_t counters;
+
+	lab_run(lab, 25);
+	assert_int_equal(lab->report.sweeps, 25);
+	assert_int_equal(lab->report.nodes, LAB_NODES);
+	assert_int_equal(lab->report.ports_asked, LIVE_PORTS);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	counters = lab_check(lab);
+	assert_true(counters > LIVE_PORTS * 10);
+	/* The last reading is the current value of the port. */
+	assert_true(lab_port(lab, 0, 1)->last.value[COUNTER_XMIT_DATA] ==
+		    lab_port(lab, 0, 1)->now->value[COUNTER_XMIT_DATA]);
+	assert_true(lab->last_sweep.sm.known);
+}
+
+/* Capabilities are queried once per node; unsupported attributes are not queried. */
+static void capabilities_are_asked_once(void **state)
+{
+	struct lab *lab = *state;
+
+	lab_run(lab, 10);
+	/*
+	 * Node 0 has four live ports with both attributes; its turn of detail queries, which
+	 * includes ClassPortInfo, comes after these sweeps. Node 5 (a leaf, six ports) has only
+	 * 64-bit PortCounters.
+	 */
+	assert_int_equal(lab->agents[0].queries, 1 + 10 * 4 * 2);
+	assert_int_equal(lab->agents[LEAF + 3].queries, 1 + 10 * 6 * 2);
+}
+
+static void a_restart_is_one_longer_delta(void **state)
+{
+	struct lab *lab = *state;
+	int run;
+
+	for (run = 0; run < 10; run++) {
+		lab_run(lab, 1);
+		lab->run.clock.sleep_until(&lab->run, lab->run.now_us + 7000000);
+	}
+	assert_int_equal(lab->sweeps, 10);
+	assert_true(lab_check(lab) > 0);
+	assert_true(lab_port(lab, LEAF, 1)->sum.elapsed_us > 9 * 7000000LL);
+}
+
+/* After a reboot CLOCK_BOOTTIME restarts: the wall clock bridges it, and no counts are lost. */
+static void a_reboot_keeps_the_counts(void **state)
+{
+	struct lab *lab = *state;
+	uint64_t first, sum, last;
+
+	lab_run(lab, 3);
+	lab->run.wall_us += lab->run.now_us + 60000000;
+	lab->run.now_us = 5000000;
+	snprintf(lab->run.boot_id, sizeof(lab->run.boot_id), "boot-2");
+	lab_run(lab, 3);
+	first = lab_port(lab, 1, 1)->first.value[COUNTER_RCV_DATA];
+	sum = lab_port(lab, 1, 1)->sum.value[COUNTER_RCV_DATA];
+	last = lab_port(lab, 1, 1)->last.value[COUNTER_RCV_DATA];
+	assert_true(first + sum == last);
+	/* 20 s before, 60 s of reboot and 5 s until the first sweep, 20 s after; and a little for each sweep. */
+	assert_in_range(lab_port(lab, 1, 1)->sum.elapsed_us, 100000000, 110000000);
+}
+
+/* The clock came up hours behind: readings before the boot are still older than the boot. */
+static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
+{
+	struct lab *lab = *state;
+	const struct lab_port *port = lab_port(lab, 1, 1);
+
+	lab_run(lab, 3);
+	lab->run.wall_us -= 2 * 3600 * US_PER_S;
+	lab->run.now_us = 30000000;
+	snprintf(lab->run.boot_id, sizeof(lab->run.boot_id), "boot-2");
+	lab_run(lab, 3);
+	assert_true(port->first.value[COUNTER_RCV_DATA] + port->sum.value[COUNTER_RCV_DATA] ==
+		    port->last.value[COUNTER_RCV_DATA]);
+	/* 20 s before, at least 30 s since the boot, 20 s after. */
+	assert_in_range(port->sum.elapsed_us, 70000000, 80000000);
+}
+
+static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
+{
+	struct lab *lab = *state;
+
+	lab_run(lab, 2);
+	lab->agents[LEAF].dead = true;
+	lab_run(lab, 4);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 6);
+	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_BACKOFF);
+	assert_int_equal(lab_port(lab, LEAF + 1, 1)->status, SAMPLE_OK);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
+	lab->agents[LEAF].dead = false;
+	lab_run(lab, 2);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_true(lab_check(lab) > 0);
+}
+
+static void fail_leaf(struct lab *lab)
+{
+	lab->agents[LEAF].dead = lab->sweeps >= 2;
+	if (lab->sweeps == 2)
+		lab->agents[LEAF].queries = 0;
+}
+
+/* Three MADs in the sweep in which a node becomes unresponsive, and soon one MAD per sweep. */
+static void an_unresponsive_node_costs_one_query_per_sweep(void **state)
+{
+	struct lab *lab = lab_create(6);
+
+	(void)state;
+	lab->before_sweep = fail_leaf;
+	lab_run(lab, 3);
+	assert_int_equal(lab->report.mads_timed_out, 3);
+	assert_int_equal(lab->agents[LEAF].queries, 3);
+	/* 20 ms for all three of them, in addition to the other nodes. */
+	assert_true(lab->report.sweep_us < 25000);
+	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_SILENT);
+	lab_destroy(lab);
+	lab = lab_create(6);
+	lab->before_sweep = fail_leaf;
+	lab_run(lab, 12);
+	assert_int_equal(lab->report.mads_timed_out, 1);
+	assert_int_equal(lab->agents[LEAF].queries, 3 * 3 + 7 * 1);
+	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_BACKOFF);
+	lab_destroy(lab);
+}
+
+static void restore_leaf(struct lab *lab)
+{
+	lab->agents[LEAF].dead = lab->sweeps >= 2 && lab->sweeps < 6;
+}
+
+static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = restore_leaf;
+	lab_run(lab, 6);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 6);
+	lab->sweeps = 0;
+	lab_run(lab, 7);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_true(lab_check(lab) > 0);
+}
+
+static void a_fifth_of_all_mads_is_lost(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 200; seed < 200 + test_cases(30); seed++) {
+		struct lab *lab = lab_create(seed);
+		size_t i;
+		int port;
+
+		lab_run(lab, 1);
+		lab->run.loss = 0.36;
+		for (i = 0; i < LAB_NODES; i++)
+			for (port = 0; port <= LAB_SWITCH_PORTS; port++)
+				lab_port(lab, i, port)->sum = (struct delta){ 0 };
+		lab_run(lab, 3);
+		/*
+		 * Each port that was read before the losses has been read again, with correct
+		 * counters.
+		 */
+		for (i = 0; i < LAB_NODES; i++)
+			for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+				if (lab_port(lab, i, port)->has_first)
+					assert_true(lab_port(lab, i, port)->sum.elapsed_us > 0);
+		lab->run.loss = 0;
+		lab_run(lab, 1);
+		lab_destroy(lab);
+	}
+}
+
+/* One port; a minute later two more, which are the first of all. */
+static void clear_counters(struct lab *lab)
+{
+	size_t reported = lab_events_of(lab, EVENT_COUNTERS_CLEARED), i;
+	int port;
+
+	if (lab->sweeps == 3 || lab->sweeps == 13)
+		lab_clear(lab, 0, 2);
+	if (lab->sweeps == 13)
+		lab_clear(lab, 0, 3);
+	for (i = 0; lab->sweeps == 15 && i < LAB_NODES; i++)
+		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+			lab_clear(lab, i, port);
+	/* Each one is reported in the sweep that detects it. */
+	assert_int_equal(reported, lab->sweeps < 4 ? 0 : lab->sweeps < 14 ? 1 : lab->sweeps < 16 ? 3 : 2);
+}
+
+static void cleared_counters_are_marked_and_reported(void **state)
+{
+	struct lab *lab = *state;
+	struct event last = { 0 };
+	size_t i;
+
+	lab->before_sweep = clear_counters;
+	lab_run(lab, 16);
+	/* One port alone, then the whole fabric as one event with the time of its first port. */
+	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 2);
+	for (i = 0; i < lab->event_count; i++)
+		if (!strcmp(lab->events[i].kind, EVENT_COUNTERS_CLEARED))
+			last = lab->events[i];
+	assert_non_null(strstr(last.text, " ports"));
+	assert_int_equal(last.node_guid, 0);
+	assert_true(last.wall_us < lab->last_sweep.wall_us - 10 * US_PER_S);
+	assert_true(lab_port(lab, 0, 2)->sum.reset & COUNTER_BIT(COUNTER_RCV_DATA));
+	lab_check(lab);
+}
+
+static void a_saturated_counter_is_reported_once(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
+	lab_run(lab, 5);
+	assert_int_equal(lab_events_of(lab, EVENT_COUNTER_SATURATED), 1);
+	assert_int_equal(lab_port(lab, 1, 1)->last.value[COUNTER_LINK_DOWNED], 255);
+	assert_true(lab_port(lab, 1, 1)->sum.saturated & COUNTER_BIT(COUNTER_LINK_DOWNED));
+	assert_true(lab_port(lab, 1, 1)->sum.known & COUNTER_BIT(COUNTER_LINK_DOWNED));
+}
+
+static void fill_disk_temporarily(struct lab *lab)
+{
+	lab->store_fails = lab->run.now_us > 50000000 && lab->run.now_us < 90000000;
+}
+
+static void a_store_that_fails_loses_nothing(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = fill_disk_temporarily;
+	lab_run(lab, 20);
+	assert_true(lab->report.sweeps < 20 && lab->report.sweeps > 10);
+	assert_int_equal(lab->report.sweeps_made, 20);
+	assert_int_equal(lab->report.unstored.code, 0);
+	assert_true(lab_check(lab) > 0);
+	assert_int_equal(lab_events_of(lab, EVENT_STORE_FAILED), 1);
+	/* A single sweep that cannot be stored is an error. */
+	lab->store_fails = true;
+	lab->before_sweep = NULL;
+	assert_int_equal(lab_try(lab, 1), ERR_IO);
+}
+
+static void start_other_collector(struct lab *lab)
+{
+	lab->store_taken = lab->sweeps >= 4;
+}
+
+static void a_collector_ends_if_another_one_stores(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = start_other_collector;
+	assert_int_equal(lab_try(lab, 7), ERR_UNAVAILABLE);
+	assert_string_equal(lab->err.text, "another process stores sweeps");
+	assert_int_equal(lab->report.sweeps_made, lab->report.sweeps + 1);
+}
+
+static void fill_disk(struct lab *lab)
+{
+	lab->store_fails = lab->sweeps >= 4;
+}
+
+static void the_report_contains_the_error_of_unstored_sweeps(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = fill_disk;
+	lab_run(lab, 7);
+	assert_int_equal(lab->report.sweeps_made, 7);
+	assert_int_equal(lab->report.sweeps, lab->sweeps);
+	assert_true(lab->report.sweeps < 7);
+	assert_int_equal(lab->report.unstored.code, ERR_IO);
+	assert_string_equal(lab->report.unstored.text, "the disk is full");
+}
+
+/* The response with the 64-bit traffic counters sets the time, even if the other one is later. */
+static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->agents[0].busy_once = PMA_PORT_COUNTERS;
+	lab_run(lab, 1);
+	assert_int_equal(lab->agents[0].busy_once, 0);
+	assert_int_equal(lab_port(lab, 0, 1)->status, SAMPLE_OK);
+	assert_true(lab_port(lab, 0, 1)->last.at_us < lab_port(lab, 0, 2)->last.at_us);
+}
+
+static void nodes_without_counters_are_unsupported(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->agents[HOST].no_counters = true;
+	lab->agents[HOST + 1].no_caps = true;
+	lab_run(lab, 2);
+	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_UNSUPPORTED);
+	assert_int_equal(lab_port(lab, HOST + 1, 1)->status, SAMPLE_OK);
+	assert_int_equal(lab_port(lab, HOST + 1, 1)->last.wide, 0);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 1);
+}
+
+/* A node redirects its queries: later ones are sent to the other address directly. */
+static void a_redirection_is_followed_and_remembered(void **state)
+{
+	struct lab *lab = *state;
+	uint64_t queried;
+
+	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
+	lab_run(lab, 5);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	queried = lab->agents[HOST].queries;
+	/*
+	 * ClassPortInfo twice, the second at the other address; five times the two attributes of a
+	 * port.
+	 */
+	assert_in_range(queried, 2 + 5, 2 + 5 * 2 + 1);
+	assert_true(lab_check(lab) > 0);
+	assert_int_equal(lab_port(lab, HOST, 1)->last.value[COUNTER_RCV_DATA] & UINT32_MAX,
+			 lab_port(lab, HOST, 1)->now->value[COUNTER_RCV_DATA] & UINT32_MAX);
+	/* The other node is removed: the node itself is queried again. */
+	lab->agents[HOST].redirect = lab->nodes[LEAF + 1].lid;
+	lab->agents[LEAF].dead = true;
+	lab_run(lab, 3);
+	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
+}
+
+static void silence_other_hosts(struct lab *lab)
+{
+	size_t i;
+
+	for (i = HOST; i < LAB_NODES - 1; i++)
+		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 5;
+}
+
+/* A single cause, not fifteen broken hosts. */
+static void hcas_unresponsive_together_are_one_event(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = silence_other_hosts;
+	lab_run(lab, 10);
+	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_HCAS_ANSWER), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 0);
+}
+
+/* Random faults: unresponsive nodes, links down, cleared counters, lost MADs. */
+static void inject_random_faults(struct lab *lab)
+{
+	size_t index = lab_random(lab) % LAB_NODES;
+	struct agent *agent = &lab->agents[index];
+	struct lab_node *node = &lab->nodes[index];
+
+	switch (lab_random(lab) % 8) {
+	case 0:
+		agent->dead = !agent->dead;
+		break;
+	case 1:
+		node->ports[1].down = !node->ports[1].down;
+		break;
+	case 2:
+		memset(node->ports[1].now, 0, sizeof(*node->ports[1].now));
+		break;
+	case 3:
+		node->absent = !node->absent && lab_random(lab) % 3 == 0;
+		break;
+	case 4:
+		lab->store_fails = lab_random(lab) % 4 == 0;
+		break;
+	case 5:
+		lab->run.wall_us += (int64_t)(lab_random(lab) % 7200) * US_PER_S - 3600 * US_PER_S;
+		break;
+	case 6:
+		agent->fec_mode = (uint8_t)(lab_random(lab) % 5);
+		agent->redirect = lab_random(lab) % 2 ? lab->nodes[LEAF].lid : 0;
+		break;
+	case 7:
+		lab->drops = !lab->drops;
+		agent->rejected = (uint8_t)(lab_random(lab) % 32 == 0 ? 0xff : 0);
+		break;
+	default:
+		break;
+	}
+	lab->run.loss = (double)(lab_random(lab) % 36) / 100;
+}
+
+static void sums_are_exact_or_marked_under_random_faults(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 100; seed < 100 + test_cases(30); seed++) {
+		struct lab *lab = lab_create(seed);
+		int run;
+
+		for (run = 0; run < 5; run++) {
+			lab->before_sweep = run ? inject_random_faults : NULL;
+			lab_run(lab, 40);
+			lab->store_fails = false;
+		}
+		assert_true(lab->sweeps > 50);
+		assert_true(lab_check(lab) > 0);
+		assert_true(lab_check_details(lab) > 0);
+		lab_destroy(lab);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LAB_TEST(every_live_port_is_read_and_sums_are_exact),
+		LAB_TEST(capabilities_are_asked_once),
+		LAB_TEST(a_restart_is_one_longer_delta),
+		LAB_TEST(a_reboot_keeps_the_counts),
+		LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts),
+		LAB_TEST(an_unresponsive_node_is_reported_once_and_catches_up),
+		cmocka_unit_test(an_unresponsive_node_costs_one_query_per_sweep),
+		LAB_TEST(a_node_that_responds_again_is_read_in_that_sweep),
+		cmocka_unit_test(a_fifth_of_all_mads_is_lost),
+		LAB_TEST(cleared_counters_are_marked_and_reported),
+		LAB_TEST(a_saturated_counter_is_reported_once),
+		LAB_TEST(a_store_that_fails_loses_nothing),
+		LAB_TEST(a_collector_ends_if_another_one_stores),
+		LAB_TEST(the_report_contains_the_error_of_unstored_sweeps),
+		LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading),
+		LAB_TEST(nodes_without_counters_are_unsupported),
+		LAB_TEST(a_redirection_is_followed_and_remembered),
+		LAB_TEST(hcas_unresponsive_together_are_one_event),
+		cmocka_unit_test(sums_are_exact_or_marked_under_random_faults),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

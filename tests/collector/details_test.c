@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Detail counters: queried in turn, and when a counter has increased. */
+#include "base/clock.h"
+#include "collector/events.h"
+#include "tests/world/lab.h"
+
+/* Every live port has its turn once in sixty sweeps; rejected attributes are queried once. */
+static void detail_counters_are_read_in_turn_and_exactly(void **state)
+{
+	struct lab *lab = *state;
+	uint64_t once;
+
+	lab->agents[HOST].rejected = 1 << DETAIL_EXTENDED_SPEEDS;
+	/* The counters that they explain do not change. */
+	lab->traffic = false;
+	/* Capabilities are known after the first sweep. */
+	lab_run(lab, 61);
+	once = lab_reads_of(lab, DETAIL_RCV_ERRORS);
+	assert_int_equal(once, LIVE_PORTS);
+	assert_int_equal(lab_reads_of(lab, DETAIL_EXTENDED_SPEEDS), LIVE_PORTS - 1);
+	assert_int_equal(lab_reads_of(lab, DETAIL_XMIT_DISCARDS), LIVE_PORTS);
+	lab->traffic = true;
+	lab_run(lab, 200);
+	assert_true(lab_reads_of(lab, DETAIL_EXTENDED_SPEEDS) > 3 * (LIVE_PORTS - 1));
+	assert_int_equal(lab_port(lab, HOST, 1)->details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_int_equal(lab_port(lab, HOST + 1, 1)->details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_LANES);
+	assert_int_equal(lab_port(lab, 0, 1)->details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_RS);
+	assert_true(lab_check_details(lab) > LIVE_PORTS * 20);
+	lab_check(lab);
+}
+
+/* A host that rejects attributes at first. */
+static void reject_at_start(struct lab *lab)
+{
+	bool refuses = lab->sweeps < 70;
+
+	lab->agents[HOST].rejected = refuses ? 1 << DETAIL_EXTENDED_SPEEDS : 0;
+	lab->agents[HOST].tick_rejected = refuses;
+}
+
+/* Run a number of sweeps; the first of sixty turns begins after 150. */
+static struct lab *run_with_refusals(size_t sweeps)
+{
+	struct lab *lab = lab_create(34);
+
+	lab->traffic = false;
+	lab->before_sweep = reject_at_start;
+	lab->agents[HOST].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
+	lab->agents[HOST + 1].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
+	lab->run.now_us = (60 * 60 - 150) * US_PER_S;
+	lab_run(lab, sweeps);
+	return lab;
+}
+
+static void a_rejected_attribute_is_queried_again_after_sixty_turns(void **state)
+{
+	struct lab *lab = run_with_refusals(149);
+
+	(void)state;
+	assert_int_equal(lab_port(lab, HOST, 1)->details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_false(lab->nodes[HOST].tick_known);
+	assert_true(lab->nodes[HOST + 1].tick_known);
+	lab_destroy(lab);
+	lab = run_with_refusals(149 + 130);
+	assert_true(lab_port(lab, HOST, 1)->details[DETAIL_EXTENDED_SPEEDS].reads > 0);
+	assert_true(lab->nodes[HOST].tick_known);
+	lab_destroy(lab);
+}
+
+/* The explanation is queried in the sweep that detects the increase. */
+static void an_increased_counter_is_explained_at_once(void **state)
+{
+	struct lab *lab = *state;
+	struct lab_port *port = lab_port(lab, LEAF, 2);
+	const struct lab_detail *detail = &port->details[DETAIL_RCV_ERRORS];
+
+	lab->traffic = false;
+	lab_run(lab, 70);
+	assert_true(detail->reads);
+	port->now->value[COUNTER_RCV_ERRORS] += 3;
+	port->now->details[DETAIL_RCV_ERRORS][0] += 3;
+	lab_run(lab, 1);
+	assert_int_equal(detail->sum[0], 3);
+	assert_int_equal(detail->last.value[0], 3);
+}
+
+/* An attribute that a node never answers costs three queries and delays no sweep. */
+static void an_attribute_that_times_out_is_given_up(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab->agents[LEAF].ignored = 1 << DETAIL_EXTENDED_SPEEDS;
+	lab_run(lab, 400);
+	assert_int_equal(lab_port(lab, LEAF, 1)->details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_true(lab_port(lab, LEAF, 1)->details[DETAIL_RCV_ERRORS].reads >= 6);
+	assert_int_equal(lab->report.mads_timed_out, 0);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LAB_TEST(detail_counters_are_read_in_turn_and_exactly),
+		cmocka_unit_test(a_rejected_attribute_is_queried_again_after_sixty_turns),
+		LAB_TEST(an_increased_counter_is_explained_at_once),
+		LAB_TEST(an_attribute_that_times_out_is_given_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* SMPs by LID and by path: LIDs that are reassigned between two discoveries; fabrics without SMPs by LID. */
+#include "collector/events.h"
+#include "tests/world/lab.h"
+
+/* The subnet manager reassigns LIDs: no port gets the counters of another. */
+static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 300; seed < 320; seed++) {
+		struct lab *lab = lab_create(seed);
+
+		lab->run.lid_smps_lost = seed % 2;
+		lab->no_downs = true;
+		lab->before_sweep = lab_swap_lids;
+		lab_run(lab, 4);
+		assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
+		lab_run(lab, 3);
+		assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+		lab_check_own(lab, HOST);
+		lab_check_own(lab, HOST + 4);
+		assert_true(lab_check(lab) > 0);
+		lab_destroy(lab);
+	}
+}
+
+static void restart_sm_and_reassign_lids(struct lab *lab)
+{
+	lab->run.world->act_count = lab->sweeps < 3 ? 1000 + (uint32_t)lab->sweeps : 1;
+	lab_swap_lids(lab);
+}
+
+/* Two hosts with equal counters exchange LIDs: the only indication is the restart of the SM. */
+static void lids_are_verified_after_a_restart_of_the_sm(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	*lab_port(lab, HOST + 4, 1)->now = *lab_port(lab, HOST, 1)->now;
+	lab->before_sweep = restart_sm_and_reassign_lids;
+	lab_run(lab, 4);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
+}
+
+static void hosts_that_change_lids_are_reported(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->no_downs = true;
+	lab->before_sweep = lab_swap_lids;
+	lab_run(lab, 8);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_LID), 2);
+	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 0);
+}
+
+static void a_host_gets_the_lid_of_a_removed_one(struct lab *lab)
+{
+	struct lab_node *departed = &lab->nodes[HOST], *successor = &lab->nodes[HOST + 4];
+	int counter;
+
+	if (lab->sweeps != 3 || departed->absent)
+		return;
+	departed->absent = true;
+	successor->lid = departed->lid;
+	lab->traffic = false;
+	/* No counter decreases or is too fast: the only indication is the missing former node. */
+	for (counter = 0; counter < COUNTER_COUNT; counter++)
+		if (successor->ports[1].now->value[counter] < departed->ports[1].now->value[counter])
+			successor->ports[1].now->value[counter] = departed->ports[1].now->value[counter];
+	successor->ports[1].now->value[COUNTER_XMIT_DATA] += 1000;
+}
+
+static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
+{
+	unsigned directed;
+
+	(void)state;
+	for (directed = 0; directed < 2; directed++) {
+		struct lab *lab = lab_create(1);
+
+		lab->run.lid_smps_lost = directed;
+		lab->before_sweep = a_host_gets_the_lid_of_a_removed_one;
+		lab_run(lab, 8);
+		assert_true(lab_port(lab, HOST, 1)->last.value[COUNTER_XMIT_DATA] <
+			    lab_port(lab, HOST, 1)->now->value[COUNTER_XMIT_DATA]);
+		lab_check_own(lab, HOST + 4);
+		lab_destroy(lab);
+	}
+}
+
+static struct lab *create(uint64_t seed)
+{
+	struct lab *lab = lab_create(seed);
+
+	lab->run.lid_smps_lost = true;
+	return lab;
+}
+
+static int setup(void **state)
+{
+	*state = create(1);
+	return 0;
+}
+
+static void all_nodes_are_queried_by_path_and_none_is_locked(void **state)
+{
+	struct lab *lab = *state;
+
+	lab_run(lab, 20);
+	assert_int_equal(lab->run.smps_by_lid, 0);
+	/* SwitchInfo of six switches and SMInfo, at least. */
+	assert_true(lab->run.smps_by_path >= 20 * (LAB_SPINES + LAB_LEAVES + 1));
+	assert_true(lab->last_sweep.sm.known);
+	assert_int_equal(lab->report.ports_answered, lab->report.ports_asked);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
+	assert_true(lab_check(lab) > 0);
+}
+
+static void pull_cable(struct lab *lab)
+{
+	if (lab->sweeps == 15)
+		lab_port(lab, LEAF, 1)->down = true;
+}
+
+/* No counter changes: only PortInfo by path, a tenth per sweep, detects it. */
+static void a_link_that_goes_down_is_detected(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab->before_sweep = pull_cable;
+	lab_run(lab, 30);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+}
+
+static void isolate_spine(struct lab *lab)
+{
+	unsigned port;
+
+	for (port = 1; port <= LAB_LEAVES && lab->sweeps == 5; port++)
+		lab_port(lab, 0, port)->down = true;
+}
+
+/*
+ * The leaves' paths led through it. They respond to PMA queries all the time, and get other paths.
+ */
+static void nodes_behind_a_removed_switch_get_other_paths(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab->before_sweep = isolate_spine;
+	lab_run(lab, 30);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
+	assert_true(lab_events_of(lab, EVENT_NODE_REMOVED) + lab_events_of(lab, EVENT_LINK_DOWN) > 0);
+	assert_true(lab->last_sweep.sm.known);
+}
+
+static void sums_stay_exact_with_a_tenth_of_the_mads_lost(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 40; seed < 45; seed++) {
+		struct lab *lab = create(seed);
+
+		lab->run.loss = 0.19;
+		lab_run(lab, 40);
+		assert_true(lab_check(lab) > 0);
+		assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
+		lab_destroy(lab);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exchanged_lids_add_nothing_to_the_wrong_port),
+		LAB_TEST(lids_are_verified_after_a_restart_of_the_sm),
+		LAB_TEST(hosts_that_change_lids_are_reported),
+		cmocka_unit_test(a_reassigned_lid_adds_nothing_to_the_former_node),
+		TEST(all_nodes_are_queried_by_path_and_none_is_locked),
+		TEST(a_link_that_goes_down_is_detected),
+		TEST(nodes_behind_a_removed_switch_get_other_paths),
+		cmocka_unit_test(sums_stay_exact_with_a_tenth_of_the_mads_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

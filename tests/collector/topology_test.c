@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Events of a topology that changes, and of one that only appears to change. */
+#include "base/err.h"
+#include "collector/events.h"
+#include "tests/world/lab.h"
+
+/* Counters do not change, so they indicate no change of the topology. */
+static int setup(void **state)
+{
+	struct lab *lab = *state = lab_create(1);
+
+	lab->traffic = false;
+	return 0;
+}
+
+/* There is no earlier topology to compare with, but discovery reports that it lost something. */
+static void nodes_lost_by_the_first_discovery_are_found(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->agents[HOST + 1].desc_lost = true;
+	lab_run(lab, 40);
+	assert_int_equal(lab->run.discoveries, 2);
+}
+
+/* Its agents fail and its link is up: discovery finds no node behind it. */
+static void fail_and_restore_host(struct lab *lab)
+{
+	bool dead = lab->sweeps >= 3 && lab->sweeps < 30;
+
+	if (dead != lab->agents[HOST].hidden)
+		lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+	lab->agents[HOST].hidden = dead;
+	lab->agents[HOST].dead = dead;
+}
+
+static void an_unresponsive_node_behind_a_link_is_kept(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = fail_and_restore_host;
+	lab_run(lab, 31);
+	assert_true(lab->run.discoveries > 1);
+	/* It was polled all the time: the sweep in which it responded again has read it. */
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_PEER_CHANGED), 0);
+}
+
+/* A spine's link goes down and does not return to its former state, or only the next time. */
+static void retrain_link(struct lab *lab)
+{
+	struct lab_port *port = lab_port(lab, 0, 1);
+
+	port->init = !port->init;
+	port->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+static void fail_one_from_the_start(struct lab *lab)
+{
+	lab->agents[HOST].hidden = lab->agents[HOST].dead = lab->sweeps < 12;
+}
+
+/* The node behind the cable is unknown: discovery is repeated, with increasing delay. */
+static void a_node_unresponsive_at_the_first_discovery_is_found(void **state)
+{
+	struct lab *lab = *state;
+
+	fail_one_from_the_start(lab);
+	lab->before_sweep = fail_one_from_the_start;
+	lab_run(lab, 40);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ADDED), 1);
+	/*
+	 * After 5, 10, 20, 40 and 80 s; the next one finds it. This is a change, after which none
+	 * is left.
+	 */
+	assert_in_range(lab->run.discoveries, 4, 7);
+}
+
+static void hang_host_permanently(struct lab *lab)
+{
+	lab->agents[HOST].hidden = lab->agents[HOST].dead = true;
+	if (lab->sweeps % 20 == 10)
+		retrain_link(lab);
+}
+
+static void a_node_that_never_responds_costs_little(void **state)
+{
+	struct lab *lab = *state;
+
+	hang_host_permanently(lab);
+	lab->before_sweep = hang_host_permanently;
+	lab_run(lab, 360);
+	/*
+	 * An hour: 8 until they are ten minutes apart, 6 more at most, and one or two for each of
+	 * 18 changes.
+	 */
+	assert_in_range(lab->run.discoveries, 8, 50);
+}
+
+static void lose_occasional_smps(struct lab *lab)
+{
+	if (lab->sweeps % 10 == 5) {
+		lab->agents[HOST + 1].desc_lost = true;
+		retrain_link(lab);
+	}
+}
+
+/* A lost description is not an empty one. */
+static void a_lost_description_renames_no_node(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = lose_occasional_smps;
+	lab_run(lab, 60);
+	assert_true(lab->run.discoveries > 6);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_RENAMED), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 0);
+}
+
+static void drop_description(struct lab *lab)
+{
+	lab->agents[HOST + 1].desc_lost = lab->sweeps >= 3;
+}
+
+/* One that stays empty is accepted eventually. */
+static void a_description_that_stays_empty_is_accepted(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = drop_description;
+	lab_run(lab, 120);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_RENAMED), 1);
+}
+
+static void flap_link_often(struct lab *lab)
+{
+	/* So that each discovery finds a different state than the one before. */
+	lab_port(lab, HOST, 1)->down = lab->run.discoveries % 2;
+	lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* A link that flaps for an hour does not cause a discovery every few seconds. */
+static void a_link_that_keeps_flapping_causes_fewer_discoveries(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = flap_link_often;
+	lab->run.settings.interval_us = 1000000;
+	lab_run(lab, 1800);
+	/* Half an hour: some at once, then two a minute. */
+	assert_in_range(lab->run.discoveries, 30, 80);
+	assert_true(lab_events_of(lab, EVENT_LINK_DOWN) > 10);
+}
+
+static void fail_own_link(struct lab *lab)
+{
+	size_t i;
+
+	for (i = 0; i < LAB_NODES - 1; i++)
+		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 6;
+}
+
+/* The cause is at this host, not in twenty nodes. */
+static void an_isolated_collector_reports_it_once(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = fail_own_link;
+	lab_run(lab, 4);
+	/* Three times 250 ms. */
+	assert_true(lab->report.sweep_us < 900000);
+	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_SILENT), 1);
+	lab->sweeps = 4;
+	lab_run(lab, 6);
+	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_ANSWERS), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_ANSWERS), 0);
+	assert_true(lab_check(lab) > 0);
+}
+
+static void toggle_link(struct lab *lab)
+{
+	lab_port(lab, LEAF, 1)->down = lab->sweeps >= 3 && lab->sweeps < 20;
+}
+
+/* Only PortInfo shows it, of a tenth of the ports per sweep. */
+static void link_down_and_link_up_are_events(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = toggle_link;
+	lab_run(lab, 16);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_DOWN);
+	lab_run(lab, 16);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_UP), 1);
+	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_OK);
+	lab_check(lab);
+}
+
+static void retrain_once(struct lab *lab)
+{
+	if (lab->sweeps == 3)
+		retrain_link(lab);
+}
+
+/* A stable fabric is discovered at the start and every ten minutes; a hint adds a discovery. */
+static void hints_of_a_change_cause_a_discovery(void **state)
+{
+	struct lab *lab = *state;
+
+	lab_run(lab, 59);
+	assert_int_equal(lab->run.discoveries, 1);
+	lab_run(lab, 59 * 3);
+	assert_int_equal(lab->run.discoveries, 1 + 1 + 2);
+	lab->sweeps = 0;
+	lab->before_sweep = retrain_once;
+	lab_run(lab, 30);
+	assert_int_equal(lab->run.discoveries, 4 + 2);
+}
+
+static void flap_link(struct lab *lab)
+{
+	lab_port(lab, 0, 1)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* It is verified each time and is unchanged: there is no discovery. */
+static void a_verified_link_costs_two_smps(void **state)
+{
+	struct lab *lab = *state;
+	unsigned smps, by_path;
+
+	lab_run(lab, 30);
+	smps = lab->run.smps_by_lid;
+	assert_int_equal(lab->run.smps_by_path, 0);
+	lab->run.smps_by_lid = 0;
+	lab->before_sweep = flap_link;
+	lab_run(lab, 30);
+	by_path = lab->run.smps_by_path;
+	/* Links are not verified before the first sweep of a run, nor after its last one. */
+	assert_in_range(by_path, 27, 30);
+	/* The tenths of the ports that are queried anyway differ in size. */
+	assert_in_range(lab->run.smps_by_lid - smps, by_path, by_path + 6);
+	assert_int_equal(lab->run.discoveries, 2);
+}
+
+static void swap_cables(struct lab *lab)
+{
+	if (lab->sweeps != 5)
+		return;
+	lab->cables_swapped = true;
+	lab_port(lab, LEAF, 3)->now->value[COUNTER_LINK_DOWNED]++;
+	lab_port(lab, LEAF, 4)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* All LIDs, states and widths are unchanged: only the nodes at the ends of the cables differ. */
+static void swapped_cables_are_detected_at_once(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = swap_cables;
+	lab_run(lab, 8);
+	assert_int_equal(lab->run.discoveries, 2);
+	assert_true(lab_events_of(lab, EVENT_PEER_CHANGED) > 0);
+}
+
+static void take_link_down_after_hours(struct lab *lab)
+{
+	if (lab->sweeps != 630 || lab_port(lab, LEAF, 1)->down)
+		return;
+	lab_port(lab, LEAF, 1)->down = true;
+	lab_port(lab, LEAF, 1)->now->value[COUNTER_LINK_DOWNED]++;
+}
+
+/* Discoveries without a change do not delay one that a hint causes. */
+static void a_hint_after_hours_causes_a_discovery_at_once(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = take_link_down_after_hours;
+	lab_run(lab, 632);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+}
+
+static void take_link_down_late(struct lab *lab)
+{
+	if (lab->sweeps == 200)
+		lab_port(lab, LEAF, 1)->down = true;
+}
+
+/* A permanent hint costs less and less, and a detected change is followed at once. */
+static void a_persistent_hint_costs_little_and_delays_no_change(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->agents[0].state_change = true;
+	lab->before_sweep = take_link_down_late;
+	lab_run(lab, 190);
+	assert_true(lab->run.discoveries < 15);
+	lab_run(lab, 24);
+	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+}
+
+static void discovery_that_fails_leaves_the_last_topology(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->run.discovery_fails = true;
+	assert_int_equal(lab_try(lab, 1), ERR_UNAVAILABLE);
+	assert_string_equal(lab->err.text, "discovery crashed");
+	lab->run.discovery_fails = false;
+	lab_run(lab, 1);
+	lab->run.discovery_fails = true;
+	lab_run(lab, 3);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) >= 1);
+}
+
+static void fail_discovery(struct lab *lab)
+{
+	lab->run.discovery_fails = lab->sweeps >= 2;
+}
+
+/* A discovery that always fails is not an event every few seconds. */
+static void discovery_that_keeps_failing_is_retried_less_often(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = fail_discovery;
+	lab_run(lab, 360);
+	/* In an hour: after five seconds, then twice as long each time until it is ten minutes. */
+	assert_in_range(lab_events_of(lab, EVENT_DISCOVERY_FAILED), 7, 13);
+}
+
+static void pull_own_cable(struct lab *lab)
+{
+	lab_port(lab, LAB_NODES - 1, 1)->down = lab->sweeps >= 3 && lab->sweeps < 40;
+}
+
+/* What cannot be reached from here is not removed. */
+static void the_topology_behind_a_failed_local_port_is_kept(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = pull_own_cable;
+	lab_run(lab, 50);
+	assert_true(lab_events_of(lab, EVENT_DISCOVERY_FAILED) > 0);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), 0);
+	assert_int_equal(lab->report.nodes, LAB_NODES);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+}
+
+static void lose_discovery_smp(struct lab *lab)
+{
+	if (lab->sweeps != 3)
+		return;
+	lab->agents[LEAF].ports_lost = true;
+	retrain_link(lab);
+}
+
+/* One lost SMP hides all ports of a switch: discovery is repeated soon, not after ten minutes. */
+static void nodes_missed_by_a_discovery_are_discovered_again(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = lose_discovery_smp;
+	lab_run(lab, 8);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	/* The first one, the one that lost it, and the one that found it again. */
+	assert_int_equal(lab->run.discoveries, 3);
+	assert_true(lab_check(lab) > 0);
+}
+
+static void hide_half_the_fabric(struct lab *lab)
+{
+	size_t i;
+
+	for (i = HOST; i < OWN_HOST; i++)
+		lab->nodes[i].absent = lab->sweeps >= 2;
+}
+
+static void a_smaller_fabric_is_accepted_after_three_discoveries(void **state)
+{
+	struct lab *lab = *state;
+
+	lab->before_sweep = hide_half_the_fabric;
+	lab_run(lab, 20);
+	assert_int_equal(lab_events_of(lab, EVENT_DISCOVERY_SHRUNK), 2);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_REMOVED), LAB_HOSTS - 1);
+	assert_int_equal(lab->report.nodes, LAB_NODES - LAB_HOSTS + 1);
+	lab_check(lab);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nodes_lost_by_the_first_discovery_are_found),
+		TEST(an_unresponsive_node_behind_a_link_is_kept),
+		TEST(a_node_unresponsive_at_the_first_discovery_is_found),
+		TEST(a_node_that_never_responds_costs_little),
+		TEST(a_lost_description_renames_no_node),
+		TEST(a_link_that_keeps_flapping_causes_fewer_discoveries),
+		TEST(an_isolated_collector_reports_it_once),
+		TEST(a_description_that_stays_empty_is_accepted),
+		TEST(link_down_and_link_up_are_events),
+		TEST(hints_of_a_change_cause_a_discovery),
+		TEST(a_verified_link_costs_two_smps),
+		TEST(swapped_cables_are_detected_at_once),
+		TEST(a_hint_after_hours_causes_a_discovery_at_once),
+		TEST(a_persistent_hint_costs_little_and_delays_no_change),
+		TEST(discovery_that_fails_leaves_the_last_topology),
+		TEST(discovery_that_keeps_failing_is_retried_less_often),
+		TEST(the_topology_behind_a_failed_local_port_is_kept),
+		TEST(nodes_missed_by_a_discovery_are_discovered_again),
+		TEST(a_smaller_fabric_is_accepted_after_three_discoveries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

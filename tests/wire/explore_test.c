@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Discovery of virtual fabrics: complete ones, lossy ones, and inconsistent ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "tests/world/collect.h"
+#include "tests/world/virtual_state.h"
+#include "wire/explore.h"
+#include "wire/keys.h"
+
+#define NODES_MAX 128
+
+/* The fabric that is discovered, from node 0; its state may be changed at any time. */
+static struct world_run run;
+static struct fabric *built;
+static struct agent *agents;
+static uint32_t count;
+static uint64_t random_state;
+static unsigned sent, node_infos;
+
+/* Results of the last discovery; NULL: it failed. */
+static struct fabric *fabric;
+static struct record_trailer trailer;
+static struct text notes;
+
+static uint64_t below(uint64_t most)
+{
+	return (random_state = map_mix(random_state + 0x9e3779b97f4a7c15ULL)) % most;
+}
+
+/* Add a node without cables to the fabric that start() creates. Return: its index. */
+static uint32_t add(uint8_t type, unsigned port_count)
+{
+	struct node node = { .guid = 0x1000 * (count + 1), .system_guid = 0x1000 * (count + 1), .type = type,
+			     .port_count = (uint8_t)port_count };
+	unsigned num;
+
+	if (!count)
+		built = fabric_create(NULL);
+	snprintf(node.desc, sizeof(node.desc), "node %u", count);
+	assert_true(fabric_add_node(built, &node, NULL) == count);
+	for (num = type == NODE_SWITCH ? 0 : 1; num <= port_count; num++)
+		assert_true(fabric_add_port(built, &(struct port){
+			.num = (uint8_t)num, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_NDR, .state = PORT_ACTIVE,
+			.guid = type == NODE_SWITCH ? 0 : node.guid + num }, NULL) >= 0);
+	return count++;
+}
+
+static void on_send(struct world_run *at, const uint8_t mad[MAD_SIZE])
+{
+	(void)at;
+	sent++;
+	node_infos += get_be16(mad + 16) == SMP_NODE_INFO;
+}
+
+static void stop(void)
+{
+	if (run.world)
+		virtual_destroy(run.world);
+	run.world = NULL;
+	count = 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	stop();
+	fabric_destroy(fabric);
+	text_done(&notes);
+	return 0;
+}
+
+/* Create the fabric of all added nodes, without cables. */
+static void start(void)
+{
+	uint32_t nodes = count, i;
+	struct virtual *world;
+
+	/* The virtual fabric needs a host. */
+	add(NODE_CA, 1);
+	count = nodes;
+	assert_int_equal(fabric_finish(built, NULL, NULL), 0);
+	assert_int_equal(virtual_create(built, US_PER_S, random_state, &world, NULL), 0);
+	world_run_init(&run, world);
+	run.loss = 0;
+	run.jitter_us = 50;
+	run.on_send = on_send;
+	built->from_node = 0;
+	built->from_port = 1;
+	agents = world->agents;
+	sent = node_infos = 0;
+	for (i = 0; i < built->port_count; i++) {
+		bool of_switch = built->nodes[built->ports[i].node].type == NODE_SWITCH;
+
+		built->ports[i].state = of_switch && !built->ports[i].num ? PORT_ACTIVE : PORT_DOWN;
+		/* CapabilityMask of port 0 applies to all ports of a switch. */
+		built->ports[i].cap_mask = built->ports[i].num ? 0 : 1 << 14;
+	}
+}
+
+static struct port *port_of(uint32_t node, unsigned num)
+{
+	return &built->ports[fabric_node_port(built, node, (uint8_t)num)];
+}
+
+static uint32_t peer_of(uint32_t node, unsigned num)
+{
+	uint32_t peer = port_of(node, num)->peer;
+
+	return peer == FABRIC_NONE ? FABRIC_NONE : built->ports[peer].node;
+}
+
+static void cut(uint32_t a, unsigned a_num)
+{
+	struct port *port = port_of(a, a_num);
+
+	if (port->peer == FABRIC_NONE)
+		return;
+	built->ports[port->peer].state = PORT_DOWN;
+	built->ports[port->peer].peer = FABRIC_NONE;
+	port->state = PORT_DOWN;
+	port->peer = FABRIC_NONE;
+}
+
+static void cable(uint32_t a, unsigned a_num, uint32_t b, unsigned b_num)
+{
+	struct port *near = port_of(a, a_num), *far = port_of(b, b_num);
+
+	near->peer = (uint32_t)(far - built->ports);
+	far->peer = (uint32_t)(near - built->ports);
+	near->state = far->state = PORT_ACTIVE;
+}
+
+/* Switches, HCAs with one or two ports and routers, cables between any two ports; some nodes are dead. */
+static void draw(uint64_t seed)
+{
+	unsigned switches, others, i;
+
+	stop();
+	random_state = seed;
+	add(below(8) ? NODE_CA : NODE_SWITCH, (unsigned)(1 + below(2)));
+	switches = (unsigned)below(8);
+	others = (unsigned)below(24);
+	for (i = 0; i < switches; i++)
+		add(NODE_SWITCH, (unsigned)(1 + below(16)));
+	for (i = 0; i < others; i++)
+		add(below(10) ? NODE_CA : NODE_ROUTER, (unsigned)(1 + below(2)));
+	start();
+	for (i = 0; i < 60; i++) {
+		uint32_t a = i ? (uint32_t)below(count) : 0, b = (uint32_t)below(count);
+		unsigned a_num = i ? (unsigned)(1 + below(built->nodes[a].port_count)) : 1;
+		unsigned b_num = (unsigned)(1 + below(built->nodes[b].port_count));
+
+		if ((a != b || a_num != b_num) && peer_of(a, a_num) == FABRIC_NONE && peer_of(b, b_num) == FABRIC_NONE)
+			cable(a, a_num, b, b_num);
+	}
+	for (i = 1; i < count; i++)
+		agents[i].dead = below(12) == 0;
+}
+
+/* The collector's host, a switch, and other hosts at its ports from 2 on. */
+static void star(unsigned hosts)
+{
+	unsigned i;
+
+	stop();
+	add(NODE_CA, 1);
+	add(NODE_SWITCH, hosts + 1);
+	for (i = 0; i < hosts; i++)
+		add(NODE_CA, 1);
+	start();
+	cable(0, 1, 1, 1);
+	for (i = 0; i < hosts; i++)
+		cable(2 + i, 1, 1, i + 2);
+}
+
+static void discover(unsigned retries, const struct keys *keys)
+{
+	const struct explore_settings settings = { .max_smps = 32, .per_node = 2, .timeout_ms = 1000,
+						   .retries = retries, .keys = keys, .own_guid = built->nodes[0].guid };
+	struct error err = { 0 };
+
+	fabric_destroy(fabric);
+	fabric = NULL;
+	text_clear(&notes);
+	trailer = (struct record_trailer){ 0 };
+	if (explore_run(&run.transport, &run.clock, &settings, &fabric, &trailer, &notes, &err) < 0)
+		assert_true(err.text[0]);
+}
+
+static bool has_node(uint32_t node)
+{
+	return fabric_find_node(fabric, built->nodes[node].guid) != FABRIC_NONE;
+}
+
+static bool has_link(uint32_t a, unsigned a_num, uint32_t b, unsigned b_num)
+{
+	uint32_t one = fabric_find_port(fabric, built->nodes[a].guid, (uint8_t)a_num);
+	uint32_t other = fabric_find_port(fabric, built->nodes[b].guid, (uint8_t)b_num);
+
+	return one != FABRIC_NONE && other != FABRIC_NONE && fabric->ports[one].peer == other &&
+	       fabric->ports[other].peer == one;
+}
+
+/* Does a path lead out of this port: of a switch, or of the collector's host? */
+static bool leads_on(uint32_t node, unsigned num)
+{
+	return built->nodes[node].type == NODE_SWITCH || (node == 0 && num == 1);
+}
+
+/* By node: can it be found? */
+static void reach(bool *ret)
+{
+	uint32_t queue[NODES_MAX], first = 0, last = 0;
+	unsigned num;
+
+	memset(ret, 0, NODES_MAX * sizeof(*ret));
+	ret[0] = true;
+	queue[last++] = 0;
+	while (first < last) {
+		uint32_t node = queue[first++];
+
+		for (num = 1; num <= built->nodes[node].port_count; num++) {
+			uint32_t peer = peer_of(node, num);
+
+			if (!leads_on(node, num) || peer == FABRIC_NONE || ret[peer] || agents[peer].dead)
+				continue;
+			ret[peer] = true;
+			queue[last++] = peer;
+		}
+	}
+}
+
+/* Can a port be found: of an HCA only if a path leads to it? */
+static bool is_found(const bool *reached, uint32_t node, unsigned num)
+{
+	uint32_t peer = peer_of(node, num);
+
+	return leads_on(node, num) || (num && peer != FABRIC_NONE && reached[peer] &&
+				       leads_on(peer, built->ports[port_of(node, num)->peer].num));
+}
+
+static void check_port(const bool *reached, uint32_t node, unsigned num)
+{
+	uint32_t at = fabric_find_port(fabric, built->nodes[node].guid, (uint8_t)num), peer = peer_of(node, num);
+	bool is_switch = built->nodes[node].type == NODE_SWITCH;
+	const struct port *port, *truth = port_of(node, num);
+
+	assert_int_equal(at != FABRIC_NONE, is_found(reached, node, num));
+	if (at == FABRIC_NONE)
+		return;
+	port = &fabric->ports[at];
+	assert_int_equal(port->state, truth->state);
+	if (!is_switch || !num) {
+		assert_int_equal(port->lid, truth->lid);
+		assert_true(port->guid == (is_switch ? built->nodes[node].guid : truth->guid));
+	}
+	if (is_switch && port->state == PORT_ACTIVE && num)
+		assert_int_equal(port->speed, LINK_SPEED_NDR);
+	if (!num || peer == FABRIC_NONE || agents[peer].dead)
+		assert_int_equal(port->peer, FABRIC_NONE);
+	else
+		assert_true(has_link(node, num, peer, built->ports[truth->peer].num));
+}
+
+static void check_found(void)
+{
+	bool reached[NODES_MAX];
+	size_t nodes = 0;
+	uint32_t i;
+	unsigned num;
+
+	reach(reached);
+	for (i = 0; i < count; i++) {
+		const struct node *node = &built->nodes[i];
+
+		nodes += reached[i];
+		assert_int_equal(has_node(i), reached[i]);
+		if (!reached[i])
+			continue;
+		assert_string_equal(fabric->nodes[fabric_find_node(fabric, node->guid)].desc, node->desc);
+		for (num = node->type == NODE_SWITCH ? 0 : 1; num <= node->port_count; num++)
+			check_port(reached, i, num);
+	}
+	assert_int_equal(fabric->node_count, nodes);
+	assert_int_equal(fabric->from_node, 0);
+}
+
+/* Peers are mutual. */
+static void check_peers(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].peer != FABRIC_NONE)
+			assert_int_equal(fabric->ports[fabric->ports[i].peer].peer, i);
+}
+
+/* SMPs that libibnetdisc sends: infiniband.md, Costs. */
+static uint64_t cost_of_library(void)
+{
+	uint64_t cost = 1;
+	size_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (fabric->nodes[port->node].type != NODE_SWITCH)
+			cost += 3;
+		else if (port->num)
+			cost += 1 + (port->peer != FABRIC_NONE);
+		else
+			cost += 3;
+	}
+	return cost;
+}
+
+static void any_fabric_is_discovered_completely(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 2000; seed++) {
+		unsigned ends = 0;
+		uint32_t i;
+
+		draw(seed);
+		discover(3, NULL);
+		assert_non_null(fabric);
+		check_found();
+		assert_int_equal(trailer.lost, 0);
+		assert_string_equal(text_chars(&notes), "");
+		if (!trailer.silent) {
+			assert_true(trailer.smps <= cost_of_library());
+			/* A port is probed at most once. */
+			for (i = 0; i < fabric->port_count; i++)
+				ends += fabric->ports[i].peer != FABRIC_NONE;
+			assert_true(node_infos <= 1 + ends);
+		}
+	}
+}
+
+static bool is_all_there(void)
+{
+	bool reached[NODES_MAX];
+	size_t nodes = 0, i;
+
+	reach(reached);
+	for (i = 0; i < count; i++)
+		nodes += reached[i];
+	return fabric->node_count == nodes;
+}
+
+/* With enough retries everything is found; with few, lost queries are counted. */
+static void lost_responses_are_retried_or_counted(void **state)
+{
+	unsigned incomplete = 0, lossy = 0;
+	uint64_t seed;
+	uint32_t i;
+
+	(void)state;
+	for (seed = 1; seed <= 600; seed++) {
+		draw(seed);
+		for (i = 0; i < count; i++)
+			agents[i].dead = false;
+		run.loss = 0.2;
+		discover(seed % 2 ? 20 : 1, NULL);
+		if (!fabric)
+			continue;
+		if (seed % 2 || !(trailer.lost + trailer.silent)) {
+			check_found();
+			assert_int_equal(trailer.lost + trailer.silent, 0);
+		}
+		lossy += trailer.lost + trailer.silent > 0;
+		incomplete += !is_all_there();
+	}
+	assert_true(lossy > 50 && incomplete > 20);
+}
+
+static void unresponsive_neighbours_cause_no_delay(void **state)
+{
+	int64_t began_us;
+	unsigned i;
+
+	(void)state;
+	star(38);
+	for (i = 2; i < 12; i++)
+		agents[i].dead = true;
+	began_us = run.now_us;
+	discover(3, NULL);
+	check_found();
+	assert_int_equal(trailer.silent, 10);
+	assert_int_equal(trailer.lost, 0);
+	/* Three short timeouts and a long one, of all at the same time. */
+	assert_true(run.now_us - began_us < 320 * US_PER_MS);
+}
+
+static void a_slow_node_is_found(void **state)
+{
+	(void)state;
+	star(10);
+	agents[5].latency_us = 150 * US_PER_MS;
+	discover(3, NULL);
+	check_found();
+	assert_int_equal(trailer.silent + trailer.lost, 0);
+}
+
+static void without_retries_the_timeout_is_long(void **state)
+{
+	(void)state;
+	star(4);
+	agents[3].latency_us = 150 * US_PER_MS;
+	discover(0, NULL);
+	check_found();
+}
+
+static void a_switch_that_fails_meanwhile_is_abandoned_soon(void **state)
+{
+	(void)state;
+	stop();
+	add(NODE_CA, 1);
+	add(NODE_SWITCH, 31);
+	add(NODE_SWITCH, 36);
+	start();
+	cable(0, 1, 1, 1);
+	cable(1, 31, 2, 1);
+	agents[2].responses_left = 5;
+	discover(3, NULL);
+	assert_true(has_node(2));
+	assert_true(has_link(1, 31, 2, 1));
+	assert_int_equal(trailer.lost, 35); /* of 39: it responded to NodeInfo and four others */
+	/* Not four attempts for each query. */
+	assert_true(agents[2].smps < 30);
+}
+
+static void a_lost_port_0_hides_no_port(void **state)
+{
+	(void)state;
+	star(10);
+	agents[1].ignored_smp = SMP_PORT_INFO;
+	agents[1].ignored_port = 0;
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 12);
+	assert_int_equal(fabric_count_links(fabric), 11);
+	assert_int_equal(trailer.lost, 1);
+}
+
+static void a_rejected_query_counts_as_lost(void **state)
+{
+	(void)state;
+	star(3);
+	agents[3].rejected_smp = SMP_NODE_DESCRIPTION;
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 5);
+	assert_int_equal(trailer.lost, 1);
+	assert_string_equal(fabric->nodes[fabric_find_node(fabric, built->nodes[3].guid)].desc, "");
+}
+
+/* Three different keys: of the switch, of this host, of the other hosts. */
+static void each_node_is_queried_with_its_key(void **state)
+{
+	char folder[] = "/tmp/explore_test_XXXXXX", path[64];
+	struct keys *keys;
+	uint32_t i;
+	FILE *file;
+
+	(void)state;
+	star(12);
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/" KEYS_FILE, folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	for (i = 0; i < count; i++) {
+		agents[i].mkey = i > 1 ? 0xaaaa : i ? 0xbbbb : 0xcccc;
+		fprintf(file, "0x%llx 0x%llx\n\n", (unsigned long long)built->nodes[i].guid,
+			(unsigned long long)agents[i].mkey);
+	}
+	fclose(file);
+	assert_int_equal(keys_load(folder, &keys, NULL), 0);
+	discover(3, keys);
+	check_found();
+	assert_int_equal(trailer.lost + trailer.silent, 0);
+	keys_destroy(keys);
+	discover(3, NULL);
+	assert_null(fabric);
+	unlink(path);
+	rmdir(folder);
+}
+
+static void hosts_back_to_back(void **state)
+{
+	(void)state;
+	stop();
+	add(NODE_CA, 2);
+	add(NODE_CA, 2);
+	start();
+	cable(0, 1, 1, 2);
+	cable(0, 2, 1, 1);
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 2);
+	assert_int_equal(fabric->port_count, 2);
+	assert_true(has_link(0, 1, 1, 2));
+}
+
+static void a_loopback_plug_is_its_own_peer(void **state)
+{
+	(void)state;
+	star(3);
+	cut(1, 4);
+	cable(1, 4, 1, 4);
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 4);
+	assert_true(has_link(1, 4, 1, 4));
+	assert_string_equal(text_chars(&notes), "");
+}
+
+static void two_hosts_with_one_guid_are_reported(void **state)
+{
+	(void)state;
+	star(6);
+	built->nodes[5].guid = built->nodes[5].system_guid = built->nodes[3].guid;
+	port_of(5, 1)->guid = port_of(3, 1)->guid;
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 7);
+	/* One of the two has the link; the port of the other one has no peer. */
+	assert_int_equal(has_link(1, 3, 3, 1) + has_link(1, 5, 3, 1), 1);
+	assert_int_equal(fabric_count_links(fabric), 6);
+	assert_non_null(strstr(text_chars(&notes), "two nodes have one GUID"));
+}
+
+static void a_switch_and_a_host_with_one_guid_are_reported(void **state)
+{
+	(void)state;
+	star(6);
+	built->nodes[5].guid = built->nodes[1].guid;
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 7);
+	assert_int_equal(fabric_count_links(fabric), 6);
+	assert_non_null(strstr(text_chars(&notes), "two nodes have the GUID 0x0000000000002000"));
+}
+
+/*
+ * Two switches with one GUID behind a third: neighbours of both have links to its ports. Discovery ends,
+ * peers are mutual, and the neighbours of the other switches are found.
+ */
+static void two_switches_with_one_guid_are_reported(void **state)
+{
+	unsigned seed, i;
+
+	(void)state;
+	for (seed = 1; seed <= 300; seed++) {
+		stop();
+		random_state = seed;
+		add(NODE_CA, 1);
+		for (i = 0; i < 4; i++)
+			add(NODE_SWITCH, 12);
+		for (i = 0; i < 12; i++)
+			add(NODE_CA, 1);
+		start();
+		cable(0, 1, 1, 1);
+		cable(1, 2, 2, 1);
+		cable(1, 3, 3, 1);
+		cable(4, 1, 2, 2);
+		cable(4, 2, 3, (unsigned)(2 + below(2)));
+		for (i = 0; i < 12; i++) {
+			uint32_t leaf = 1 + (uint32_t)below(4);
+			unsigned num = (unsigned)(4 + below(9));
+
+			if (peer_of(leaf, num) == FABRIC_NONE)
+				cable(5 + i, 1, leaf, num);
+		}
+		built->nodes[3].guid = built->nodes[2].guid;
+		discover(3, NULL);
+		assert_true(text_chars(&notes)[0]);
+		assert_int_equal(trailer.lost, 0);
+		check_peers();
+		assert_true(has_node(1) && has_node(2) && has_node(4));
+		/* Hosts of the second switch with the GUID may be missing; those of the others are found. */
+		for (i = 5; i < count; i++)
+			if (peer_of(i, 1) == 1 || peer_of(i, 1) == 4)
+				assert_true(has_node(i));
+	}
+}
+
+static void a_node_without_a_guid_is_left_out(void **state)
+{
+	(void)state;
+	star(3);
+	built->nodes[3].guid = 0;
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 4);
+	assert_int_equal(fabric->ports[fabric_find_port(fabric, built->nodes[1].guid, 3)].peer, FABRIC_NONE);
+	assert_non_null(strstr(text_chars(&notes), "GUID 0"));
+}
+
+static void a_path_ends_after_63_hops(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	stop();
+	add(NODE_CA, 1);
+	for (i = 1; i < 80; i++)
+		add(NODE_SWITCH, 2);
+	start();
+	for (i = 1; i < 80; i++)
+		cable(i - 1, i == 1 ? 1 : 2, i, 1);
+	discover(3, NULL);
+	assert_int_equal(fabric->node_count, 64);
+	assert_int_equal(trailer.hops, 63);
+	assert_non_null(strstr(text_chars(&notes), "out of reach"));
+}
+
+static void move_cables(struct world_run *at, const uint8_t mad[MAD_SIZE])
+{
+	uint32_t a = 1 + (uint32_t)below(count - 1), b = 1 + (uint32_t)below(count - 1);
+	unsigned a_num = (unsigned)(1 + below(built->nodes[a].port_count));
+	unsigned b_num = (unsigned)(1 + below(built->nodes[b].port_count));
+
+	on_send(at, mad);
+	if (sent % 20 != 5)
+		return;
+	cut(a, a_num);
+	cut(b, b_num);
+	if (a != b)
+		cable(a, a_num, b, b_num);
+}
+
+/* The result is some fabric with mutual peers. */
+static void cables_that_move_meanwhile_leave_mutual_peers(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 1000; seed++) {
+		draw(seed);
+		if (count < 3)
+			continue;
+		run.on_send = move_cables;
+		discover(3, NULL);
+		assert_non_null(fabric);
+		check_peers();
+		assert_true(sent < 20000);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_fabric_is_discovered_completely),
+		cmocka_unit_test(lost_responses_are_retried_or_counted),
+		cmocka_unit_test(unresponsive_neighbours_cause_no_delay),
+		cmocka_unit_test(a_slow_node_is_found),
+		cmocka_unit_test(without_retries_the_timeout_is_long),
+		cmocka_unit_test(a_switch_that_fails_meanwhile_is_abandoned_soon),
+		cmocka_unit_test(a_lost_port_0_hides_no_port),
+		cmocka_unit_test(a_rejected_query_counts_as_lost),
+		cmocka_unit_test(each_node_is_queried_with_its_key),
+		cmocka_unit_test(hosts_back_to_back),
+		cmocka_unit_test(a_loopback_plug_is_its_own_peer),
+		cmocka_unit_test(two_hosts_with_one_guid_are_reported),
+		cmocka_unit_test(a_switch_and_a_host_with_one_guid_are_reported),
+		cmocka_unit_test(two_switches_with_one_guid_are_reported),
+		cmocka_unit_test(a_node_without_a_guid_is_left_out),
+		cmocka_unit_test(a_path_ends_after_63_hops),
+		cmocka_unit_test(cables_that_move_meanwhile_leave_mutual_peers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, teardown);
+}
