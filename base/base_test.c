@@ -100,19 +100,19 @@ static void any_bytes_become_printable(void **state)
 	(void)state;
 	for (int run = 0; run < 100000; run++) {
 		char bytes[64], ret[260], again[1100];
-		size_t size = 1 + (random >> 20) % sizeof(ret), i;
+		size_t size = 1 + (random >> 20) % sizeof(ret);
 
-		for (i = 0; i < sizeof(bytes); i++) {
+		for (size_t i = 0; i < sizeof(bytes); i++) {
 			random = map_mix(random + 1);
 			bytes[i] = (char)(run % 2 ? random : (random % 3 ? 0xe0 + random % 32 : random));
 		}
 		text_sanitise(bytes, sizeof(bytes), ret, size);
 		assert_true(strlen(ret) < size);
-		for (i = 0; ret[i]; i++)
+		for (size_t i = 0; ret[i]; i++)
 			assert_true((unsigned char)ret[i] >= 0x20 && ret[i] != 0x7f);
 		/* Clean text is unchanged, except that "\x" is escaped. */
 		text_sanitise(ret, strlen(ret), again, sizeof(again));
-		for (i = 0; again[i]; i++)
+		for (size_t i = 0; again[i]; i++)
 			assert_false(again[i] == '\\' && again[i + 1] == 'x' && strncmp(again + i, "\\x5cx", 5) &&
 				     !strstr(ret, "\\x"));
 		assert_true(text_columns(ret) <= strlen(ret));
@@ -236,12 +236,12 @@ static void times_are_parsed_relative_to_now_and_zone(void **state)
 /* Every half hour of two years; of a repeated hour the first is returned. */
 static void formatted_local_time_is_parsed_back(void **state)
 {
-	int64_t us, back, twice = 0;
+	int64_t back, twice = 0;
 	char shown[WHEN_SIZE];
 
 	(void)state;
 	set_zone("CET-1CEST,M3.5.0,M10.5.0/3");
-	for (us = 1767225600000000; us < 1767225600000000 + 730 * 86400000000LL; us += 1800000000) {
+	for (int64_t us = 1767225600000000; us < 1767225600000000 + 730 * 86400000000LL; us += 1800000000) {
 		when_format_local(us, shown);
 		shown[19] = '\0';
 		assert_int_equal(when_parse(shown, us, &back, NULL), 0);

@@ -127,10 +127,8 @@ bool child_command_poll(struct child_command *run)
 
 bool child_command_wait(struct child_command *run, int wait_ms)
 {
-	int waited_ms;
-
 	child_command_poll(run);
-	for (waited_ms = 0; run->pid && !run->ended && waited_ms < wait_ms; waited_ms += POLL_MS) {
+	for (int waited_ms = 0; run->pid && !run->ended && waited_ms < wait_ms; waited_ms += POLL_MS) {
 		poll(NULL, 0, POLL_MS);
 		child_command_poll(run);
 	}

@@ -19,7 +19,7 @@ __attribute__((format(printf, 3, 0)))
 static void log_write(enum log_level level, const char *prefix, const char *fmt, va_list args)
 {
 	char line[1024];
-	size_t len, i;
+	size_t len;
 
 	if (level > log_level)
 		return;
@@ -27,7 +27,7 @@ static void log_write(enum log_level level, const char *prefix, const char *fmt,
 	len = strlen(line);
 	vsnprintf(line + len, sizeof(line) - 1 - len, fmt, args);
 	len = strlen(line);
-	for (i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
 			line[i] = '?';
 	line[len++] = '\n';

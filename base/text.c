@@ -272,17 +272,17 @@ size_t text_prefix_bytes(const char *chars, size_t columns)
 size_t text_distance(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };
-	size_t row[LONGEST + 1], a_len = strlen(a), b_len = strlen(b), i, j;
+	size_t row[LONGEST + 1], a_len = strlen(a), b_len = strlen(b);
 
 	if (a_len > LONGEST || b_len > LONGEST)
 		return a_len > b_len ? a_len : b_len;
-	for (j = 0; j <= b_len; j++)
+	for (size_t j = 0; j <= b_len; j++)
 		row[j] = j;
-	for (i = 1; i <= a_len; i++) {
+	for (size_t i = 1; i <= a_len; i++) {
 		size_t diagonal = row[0];
 
 		row[0] = i;
-		for (j = 1; j <= b_len; j++) {
+		for (size_t j = 1; j <= b_len; j++) {
 			size_t best = diagonal + (a[i - 1] != b[j - 1]);
 
 			diagonal = row[j];

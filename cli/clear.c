@@ -109,9 +109,9 @@ static int plan_init(struct plan *plan, const struct view *view, const struct se
 
 static size_t count_outcome(const struct plan *plan, enum clear_outcome outcome)
 {
-	size_t i, count = 0;
+	size_t count = 0;
 
-	for (i = 0; i < plan->count; i++)
+	for (size_t i = 0; i < plan->count; i++)
 		count += plan->ports[i].outcome == outcome;
 	return count;
 }
@@ -198,9 +198,9 @@ static bool is_failure(const struct clear_port *port)
 /* Report new failures, the first ones by name. Return: the total number of failures. */
 static size_t report_failures(const struct view *view, struct plan *plan)
 {
-	size_t i, failed = 0, fresh = 0;
+	size_t failed = 0, fresh = 0;
 
-	for (i = 0; i < plan->count; i++) {
+	for (size_t i = 0; i < plan->count; i++) {
 		failed += is_failure(&plan->ports[i]);
 		if (!is_failure(&plan->ports[i]) || plan->reported[i])
 			continue;

@@ -160,15 +160,13 @@ static bool put_link(struct result *result, const struct view *view, struct coun
 static int put_rows(struct result *result, const struct view *view, struct counts *counts, struct error *err)
 {
 	bool *done = calloc(view->fabric->port_count + 1, sizeof(*done)), more = true;
-	size_t i;
-	uint32_t j;
 
 	if (!done)
 		return err_nomem(err);
-	for (i = 0; more && i < view->fabric->node_count; i++) {
+	for (size_t i = 0; more && i < view->fabric->node_count; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
-		for (j = node->first_port; more && j < node->first_port + node->ports; j++)
+		for (uint32_t j = node->first_port; more && j < node->first_port + node->ports; j++)
 			more = put_link(result, view, counts, done, j);
 	}
 	free(done);

@@ -114,15 +114,15 @@ static int compare_nameless(const void *a, const void *b)
 static bool has_rail_leaves(const struct topology *topology, uint32_t *times)
 {
 	const struct shape *shape = topology->shape;
-	uint32_t most = 0, least = UINT32_MAX, shared = 0, leafs = 0, j;
-	size_t i, rails = 0;
+	uint32_t most = 0, least = UINT32_MAX, shared = 0, leafs = 0;
+	size_t rails = 0;
 
 	memset(times, 0, (topology->fabric->node_count + 1) * sizeof(*times));
-	for (i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
+	for (size_t i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
 		rails++;
 		most = shape->rails[i].leaves > most ? shape->rails[i].leaves : most;
 		least = shape->rails[i].leaves < least ? shape->rails[i].leaves : least;
-		for (j = 0; j < shape->rails[i].leaves; j++) {
+		for (uint32_t j = 0; j < shape->rails[i].leaves; j++) {
 			uint32_t *time = &times[shape->rail_leaves[shape->rails[i].first_leaf + j]];
 
 			leafs += !*time;
@@ -136,10 +136,10 @@ static bool has_rail_leaves(const struct topology *topology, uint32_t *times)
 /* The rail of a leaf; SHAPE_NONE if it has several or none. */
 static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
 {
-	uint32_t rail = SHAPE_NONE, j;
+	uint32_t rail = SHAPE_NONE;
 
 	for (size_t i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
-		for (j = 0; j < shape->rails[i].leaves; j++) {
+		for (uint32_t j = 0; j < shape->rails[i].leaves; j++) {
 			if (shape->rail_leaves[shape->rails[i].first_leaf + j] != node)
 				continue;
 			if (rail != SHAPE_NONE)
@@ -172,12 +172,12 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 	const struct topology *topology = suggestion->topology;
 	const struct fabric *fabric = topology->fabric;
 	struct nameless *list = malloc((fabric->node_count + 1) * sizeof(*list));
-	uint32_t *times = malloc((fabric->node_count + 1) * sizeof(*times)), i, count = 0;
+	uint32_t *times = malloc((fabric->node_count + 1) * sizeof(*times)), count = 0;
 	int code = list && times ? 0 : ERR_NOMEM;
 	bool by_rail = code == 0 && has_rail_leaves(topology, times);
 	char name[64];
 
-	for (i = 0; i < fabric->node_count && code == 0; i++)
+	for (uint32_t i = 0; i < fabric->node_count && code == 0; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH && is_nameless(suggestion, i))
 			list[count++] = (struct nameless){
 				.place = suggestion->place[i],
@@ -188,7 +188,7 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 		qsort(list, count, sizeof(*list), compare_nameless);
 	if (count)
 		text_append(text, "\n# Switches without a name of their own\n");
-	for (i = 0; i < count && code == 0; i++) {
+	for (uint32_t i = 0; i < count && code == 0; i++) {
 		code = suggest_one(suggestion, &list[i], name);
 		text_appendf(text, "0x%016" PRIx64 " \"%s\" # %s\n", list[i].guid, name,
 			     fabric->nodes[list[i].node].name);
@@ -201,7 +201,7 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 static void keep_switches(const struct suggestion *suggestion, const bool *nameless, struct text *text)
 {
 	const struct topology *topology = suggestion->topology;
-	uint32_t i, j, kept = 0;
+	uint32_t j, kept = 0;
 
 	for (unsigned tier = 0; tier <= topology->shape->tier_count; tier++) {
 		uint32_t count = 0, *nodes = topology_order(topology, tier, &count);
@@ -210,7 +210,7 @@ static void keep_switches(const struct suggestion *suggestion, const bool *namel
 			text->failed = true;
 			return;
 		}
-		for (i = 0; i < count; i++) {
+		for (uint32_t i = 0; i < count; i++) {
 			j = nodes[i];
 			if (nameless[j])
 				continue;
@@ -227,9 +227,9 @@ static void list_hcas(const struct suggestion *suggestion, struct text *text)
 {
 	const struct topology *topology = suggestion->topology;
 	const struct fabric *fabric = topology->fabric;
-	uint32_t i, j, count = 0;
+	uint32_t count = 0;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
 		if (topology->shape->nodes[i].host == SHAPE_NONE || !is_nameless(suggestion, i))
@@ -237,7 +237,7 @@ static void list_hcas(const struct suggestion *suggestion, struct text *text)
 		if (!count++)
 			text_append(text, "\n# HCAs without a host name (rdma-ndd sets it), and their peers\n");
 		text_appendf(text, "# 0x%016" PRIx64 " \"%s\"", node->guid, node->name);
-		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++) {
 			const struct port *peer;
 
 			if (fabric->ports[j].peer == FABRIC_NONE)

@@ -67,10 +67,10 @@ static void add_known(double *sum, double value)
 static void node_view_init(const struct view *view, const struct map *locked, const struct node *node,
 			   struct node_view *ret)
 {
-	uint32_t i, is_locked = 0;
+	uint32_t is_locked = 0;
 
 	*ret = (struct node_view){ .xmit_bytes_per_s = NAN, .rcv_bytes_per_s = NAN, .age_s = NAN };
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &view->fabric->ports[i];
 		struct port_view one;
 

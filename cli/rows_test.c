@@ -101,14 +101,14 @@ static void ports_match_the_newest_sweep(void **state)
 {
 	const struct sweep *sweep = &model->sweep;
 	json_t *rows = run_json("ports");
-	size_t i, deltas = 0, pollable = 0;
+	size_t deltas = 0, pollable = 0;
 
 	(void)state;
 	/* Unplanned ports are shown, too. */
-	for (i = 0; i < sweep->fabric->port_count; i++)
+	for (size_t i = 0; i < sweep->fabric->port_count; i++)
 		pollable += port_is_pollable(sweep->fabric, &sweep->fabric->ports[i]);
 	assert_int_equal(json_array_size(rows), pollable);
-	for (i = 0; i < sweep->sample_count; i++) {
+	for (size_t i = 0; i < sweep->sample_count; i++) {
 		const struct port_sample *sample = &sweep->samples[i];
 		const struct port *port = &sweep->fabric->ports[sample->port];
 		const json_t *row = find_row(rows, sweep->fabric->nodes[port->node].guid, port->num);
@@ -143,19 +143,19 @@ static void window_errors_are_the_sum_of_its_sweeps(void **state)
 {
 	const struct model_sweep *first = &model->sweeps[2], *last = &model->sweeps[SWEEPS - 1];
 	char since[WHEN_SIZE], until[WHEN_SIZE], line[160];
-	size_t port, saturated = 0, sweep;
+	size_t saturated = 0;
 	json_t *rows;
 
 	(void)state;
 	snprintf(line, sizeof(line), "ports|--since|%s|--until|%s", when_format_utc(first->wall_us, since),
 		 when_format_utc(last->wall_us, until));
 	rows = run_json(line);
-	for (port = 0; port < model->port_count; port++) {
+	for (size_t port = 0; port < model->port_count; port++) {
 		const struct model_port *which = &model->ports[port];
 		const json_t *row = find_row(rows, model->nodes[which->node].node.guid, which->num);
 		struct delta sum = { 0 };
 
-		for (sweep = 3; sweep < SWEEPS; sweep++)
+		for (size_t sweep = 3; sweep < SWEEPS; sweep++)
 			if (model->sweeps[sweep].truth[port].has_delta)
 				delta_add(&sum, &model->sweeps[sweep].truth[port].delta);
 		if (!row)
@@ -191,12 +191,12 @@ static void past_time_shows_past_state(void **state)
 	const struct model_sweep *then = &model->sweeps[SWEEPS / 2];
 	char when[WHEN_SIZE], line[128];
 	json_t *rows;
-	size_t i, pollable = 0;
+	size_t pollable = 0;
 
 	(void)state;
 	snprintf(line, sizeof(line), "ports|--at|%s", when_format_utc(then->wall_us, when));
 	rows = run_json(line);
-	for (i = 0; i < then->fabric->port_count; i++) {
+	for (size_t i = 0; i < then->fabric->port_count; i++) {
 		const struct port *port = &then->fabric->ports[i];
 		const json_t *row;
 
@@ -216,14 +216,14 @@ static void every_link_is_listed_once_with_both_ends(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	json_t *rows = run_json("links");
-	size_t i, cables = 0;
+	size_t cables = 0;
 
 	(void)state;
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		cables += fabric->ports[i].peer != FABRIC_NONE && fabric->ports[i].peer > i;
 	assert_int_equal(json_array_size(rows), cables);
 	assert_true(cables > 5);
-	for (i = 0; i < cables; i++) {
+	for (size_t i = 0; i < cables; i++) {
 		const json_t *row = json_array_get(rows, i);
 		uint32_t a = fabric_find_port(fabric, guid_of(row, "node_guid"), (uint8_t)integer_of(row, "port"));
 		uint32_t b = fabric_find_port(fabric, guid_of(row, "peer_guid"), (uint8_t)integer_of(row, "peer_port"));

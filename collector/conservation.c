@@ -279,9 +279,7 @@ static void found(struct conservation *conservation, struct events *events, int6
 
 static void close_quiet_ones(struct conservation *conservation, int64_t start_us)
 {
-	size_t i;
-
-	for (i = 0; conservation->reported && i < conservation->count; i++) {
+	for (size_t i = 0; conservation->reported && i < conservation->count; i++) {
 		struct conservation_port *port = &conservation->ports[i];
 
 		if (!port->reported || start_us <= port->quiet_us)
@@ -294,15 +292,13 @@ static void close_quiet_ones(struct conservation *conservation, int64_t start_us
 void conservation_step(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
 		       const struct node_memory *memory, const struct sweep_result *result)
 {
-	size_t i;
-
 	if (!reserve(conservation, memory->port_count)) {
 		conservation_done(conservation);
 		return;
 	}
-	for (i = 0; i < result->count; i++)
+	for (size_t i = 0; i < result->count; i++)
 		entry_of(conservation, memory, result->samples[i].port)->known |= result->samples[i].reading != NULL;
-	for (i = 0; i < result->count; i++) {
+	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		struct conserve_result disagreement;
 
@@ -312,7 +308,7 @@ void conservation_step(struct conservation *conservation, struct events *events,
 	}
 	close_quiet_ones(conservation, start_us);
 	/* The sums continue from the readings of this sweep. */
-	for (i = 0; i < result->count; i++) {
+	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		struct conservation_port *port = entry_of(conservation, memory, sample->port);
 

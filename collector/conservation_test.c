@@ -54,19 +54,18 @@ static uint64_t next(void)
 static struct fabric *make_part(unsigned nodes, unsigned shift)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	unsigned node, port;
 
-	for (node = 0; node < nodes; node++) {
+	for (unsigned node = 0; node < nodes; node++) {
 		struct node added = { .guid = 0x100 + node, .type = NODE_SWITCH, .port_count = LINKS };
 
 		snprintf(added.desc, sizeof(added.desc), "switch-%u", node);
 		assert_true(fabric_add_node(fabric, &added, NULL) >= 0);
-		for (port = 1; port <= LINKS; port++)
+		for (unsigned port = 1; port <= LINKS; port++)
 			assert_true(fabric_add_port(fabric, &(struct port){
 				.num = (uint8_t)port, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X,
 				.speed = LINK_SPEED_HDR }, NULL) >= 0);
 	}
-	for (port = 0; port < LINKS && nodes > 1; port++)
+	for (unsigned port = 0; port < LINKS && nodes > 1; port++)
 		assert_int_equal(fabric_link(fabric, port, LINKS + (port + shift) % LINKS, NULL), 0);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	return fabric;
@@ -152,13 +151,12 @@ static void read_port(unsigned port)
 static void sweep_as(const struct fabric *known)
 {
 	int64_t start_us = world.now_us += INTERVAL_US;
-	unsigned port, other;
 
-	for (port = 0; port < PORTS; port++)
+	for (unsigned port = 0; port < PORTS; port++)
 		send_packets(port, next() % (4u << next() % 20));
-	for (port = 0; port < PORTS; port++) {
+	for (unsigned port = 0; port < PORTS; port++) {
 		world.now_us += 500;
-		for (other = 0; other < PORTS; other++)
+		for (unsigned other = 0; other < PORTS; other++)
 			send_packets(other, next() % 64);
 		if (port < known->port_count)
 			read_port(port);
@@ -182,11 +180,9 @@ static void sweeps(unsigned count)
 
 static void lossless_links_are_never_reported(void **state)
 {
-	unsigned i;
-
 	(void)state;
 	world.narrow[5] = true;
-	for (i = 0; i < 1000; i++) {
+	for (unsigned i = 0; i < 1000; i++) {
 		world.silent[next() % PORTS] = next() % 2;
 		world.clear[next() % PORTS] = next() % 8 == 0;
 		sweep();
@@ -242,13 +238,11 @@ static void excess_packets_are_reported_too(void **state)
 
 static void incomparable_readings_are_not_reported(void **state)
 {
-	unsigned i;
-
 	(void)state;
 	world.loss[0] = world.loss[1] = world.loss[2] = 0.5;
 	world.narrow[LINKS + 0] = true; /* the receiving end has 32-bit counters */
 	world.silent[LINKS + 1] = true; /* unresponsive */
-	for (i = 0; i < 100; i++) {
+	for (unsigned i = 0; i < 100; i++) {
 		world.clear[LINKS + 2] = i % 3 == 0; /* cleared all the time */
 		sweep();
 	}
@@ -259,17 +253,16 @@ static void incomparable_readings_are_not_reported(void **state)
 static void moved_cables_are_not_reported(void **state)
 {
 	struct fabric *old = world.fabric;
-	unsigned i, port;
 
 	(void)state;
-	for (i = 1; i < 50; i++) {
+	for (unsigned i = 1; i < 50; i++) {
 		sweeps(20);
 		/* Traffic uses the new cables, but the sweeps still have the old topology. */
 		world.fabric = make_fabric(i % LINKS);
-		for (port = 0; port < PORTS; port++)
+		for (unsigned port = 0; port < PORTS; port++)
 			world.down[port] += i % 2;
 		/* If the ports count a link down, discovery may take longer. */
-		for (port = 0; port < (i % 2 ? 7 : 2); port++)
+		for (unsigned port = 0; port < (i % 2 ? 7 : 2); port++)
 			sweep_as(old);
 		fabric_destroy(old);
 		old = world.fabric;
@@ -283,12 +276,11 @@ static void moved_cables_are_not_reported(void **state)
 static void a_node_after_an_outage_is_not_reported(void **state)
 {
 	struct fabric *without = make_part(1, 0);
-	unsigned i, j;
 
 	(void)state;
-	for (i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < 20; i++) {
 		sweeps(20);
-		for (j = 0; j < 10; j++)
+		for (unsigned j = 0; j < 10; j++)
 			sweep_as(without);
 	}
 	sweeps(20);
@@ -298,10 +290,8 @@ static void a_node_after_an_outage_is_not_reported(void **state)
 
 static void many_lossy_links_are_summarised(void **state)
 {
-	unsigned port;
-
 	(void)state;
-	for (port = 0; port < PORTS; port++)
+	for (unsigned port = 0; port < PORTS; port++)
 		world.loss[port] = 0.9;
 	sweeps(300);
 	assert_int_equal(world.conservation.reported, PORTS);

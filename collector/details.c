@@ -144,9 +144,8 @@ static void on_detail(void *ctx, const struct request *request, const struct res
 static uint32_t first_port_to_query(const struct details *details, uint32_t node_index)
 {
 	const struct node *node = &details->fabric->nodes[node_index];
-	uint32_t port;
 
-	for (port = node->first_port; port < node->first_port + node->ports; port++)
+	for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
 		if (may_query(details, port))
 			return port;
 	return FABRIC_NONE;
@@ -304,9 +303,7 @@ static void query_caps(struct details *details, uint32_t port)
 
 static void query_attributes(struct details *details, uint32_t port)
 {
-	int attribute;
-
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 		if (!has_attribute(details, port, (enum detail_attribute)attribute))
 			continue;
 		if (attribute == DETAIL_EXTENDED_SPEEDS)
@@ -328,13 +325,12 @@ int details_submit_turn(struct details *details, bool skip_hcas)
 {
 	const struct fabric *fabric = details->fabric;
 	uint64_t turn = details->sweep % DETAILS_SWEEPS, count = fabric->port_count;
-	uint32_t port;
 
 	if (details->all)
 		return 0;
 	query_ticks(details, skip_hcas);
 	/* Not neighbours: the ports of one switch are queried one after the other. */
-	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
+	for (uint32_t port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
 		if (may_query(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
 			query_port(details, port);
@@ -344,9 +340,7 @@ int details_submit_turn(struct details *details, bool skip_hcas)
 
 int details_all(struct details *details, const struct sweep_result *result)
 {
-	size_t i;
-
-	for (i = 0; i < result->count; i++)
+	for (size_t i = 0; i < result->count; i++)
 		if (result->samples[i].reading)
 			query_attributes(details, result->samples[i].port);
 	return details->code;
@@ -363,9 +357,8 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 		{ COUNTER_BIT(COUNTER_XMIT_WAIT), DETAIL_VL_XMIT_WAIT },
 	};
 	const struct port_entry *memory = node_memory_port(details->memory, port);
-	size_t i;
 
-	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->trigger_budget; i++) {
+	for (size_t i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->trigger_budget; i++) {
 		if (!(moved & explains[i].counter) || !has_attribute(details, port, explains[i].attribute))
 			continue;
 		if (explains[i].attribute == DETAIL_VL_XMIT_WAIT && memory->wait_sweep &&
@@ -380,9 +373,8 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 static bool *read_agents(const struct details *details, const struct sweep_result *result)
 {
 	bool *read = calloc(details->fabric->port_count + 1, sizeof(*read));
-	size_t i;
 
-	for (i = 0; read && i < result->count; i++)
+	for (size_t i = 0; read && i < result->count; i++)
 		read[fabric_port_agent(details->fabric, result->samples[i].port)] |= result->samples[i].reading != NULL;
 	return read;
 }
@@ -425,9 +417,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 
 void details_commit(const struct details *details)
 {
-	size_t i;
-
-	for (i = 0; i < details->sample_count; i++) {
+	for (size_t i = 0; i < details->sample_count; i++) {
 		const struct detail_sample *sample = &details->samples[i];
 
 		/* Without memory the next reading is a first one: its delta is unknown. */
@@ -438,16 +428,15 @@ void details_commit(const struct details *details)
 uint64_t details_cost(const struct fabric *fabric, bool skip_hcas)
 {
 	uint64_t ports = 0, agents = 0;
-	size_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (port_is_pollable(fabric, port) && port->state >= PORT_INIT &&
 		    !(skip_hcas && fabric->nodes[port->node].type != NODE_SWITCH))
 			ports++;
 	}
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		agents += !skip_hcas || fabric->nodes[i].type == NODE_SWITCH;
 	/* The attributes and PortInfoExtended of each port, ClassPortInfo of each node. */
 	return (ports * (DETAIL_ATTRIBUTE_COUNT + 1) + agents) / DETAILS_SWEEPS;

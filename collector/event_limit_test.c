@@ -13,17 +13,15 @@
 
 static void add(struct events *events, const char *kind, enum event_severity severity, size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		events_add(events, 0, kind, severity, NULL, FABRIC_NONE, 0, "%zu", i);
 }
 
 static size_t count_kind(const struct events *events, const char *kind)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < events->count; i++)
+	for (size_t i = 0; i < events->count; i++)
 		count += !strcmp(events->list[i].kind, kind);
 	return count;
 }
@@ -54,10 +52,9 @@ static void the_hourly_limit_holds_in_the_long_run(void **state)
 	struct event_limit limit = { 0 };
 	struct events events = { 0 };
 	size_t passed = 0, reported = 0;
-	int64_t second;
 
 	(void)state;
-	for (second = 1; second <= 10 * 3600; second++) {
+	for (int64_t second = 1; second <= 10 * 3600; second++) {
 		/* A suspend of ten hours adds no more credit than the burst. */
 		int64_t now_us = (second + (second > 5 * 3600 ? 36000 : 0)) * US_PER_S;
 

@@ -180,9 +180,8 @@ void events_from_topology(struct events *events, int64_t wall_us, const struct f
 static struct event_limit_kind *find_kind(struct event_limit *limit, const struct event *event, int64_t now_us)
 {
 	struct event_limit_kind *kind;
-	size_t i;
 
-	for (i = 0; i < limit->count; i++)
+	for (size_t i = 0; i < limit->count; i++)
 		if (limit->kinds[i].severity == event->severity && !strcmp(limit->kinds[i].kind, event->kind))
 			return &limit->kinds[i];
 	if (limit->count == EVENT_LIMIT_KINDS)
@@ -214,9 +213,7 @@ static bool may_pass(struct event_limit *limit, const struct event *event, int64
 
 static void report_left_out(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us)
 {
-	size_t i;
-
-	for (i = 0; i < limit->count; i++) {
+	for (size_t i = 0; i < limit->count; i++) {
 		struct event_limit_kind *kind = &limit->kinds[i];
 
 		if (!kind->left_out || (kind->reported_us && now_us - kind->reported_us < EVENT_LIMIT_REPORT_US))

@@ -55,9 +55,9 @@ static bool is_implausible(const struct lid_verify *verify, const struct port_sa
 
 static void discard(struct lid_verify *verify, size_t first)
 {
-	size_t end = lid_end(verify, first), i;
+	size_t end = lid_end(verify, first);
 
-	for (i = first; i < end; i++) {
+	for (size_t i = first; i < end; i++) {
 		struct port_sample *sample = &verify->result->samples[i];
 
 		if (sample->status == SAMPLE_UNSUPPORTED)
@@ -151,14 +151,14 @@ static bool was_silent(const struct lid_verify *verify, const struct port_sample
 /* Query each LID with a reading that was not queried yet and is implausible, or @all of them. */
 static int query_each(struct lid_verify *verify, bool all, struct error *err)
 {
-	size_t first, end, i;
+	size_t end;
 	int code = 0;
 
-	for (first = 0; first < verify->result->count && code == 0; first = end) {
+	for (size_t first = 0; first < verify->result->count && code == 0; first = end) {
 		bool requested = false, implausible = false;
 
 		end = lid_end(verify, first);
-		for (i = first; i < end && !implausible; i++) {
+		for (size_t i = first; i < end && !implausible; i++) {
 			const struct port_sample *sample = &verify->result->samples[i];
 
 			implausible = sample->reading && is_implausible(verify, sample);

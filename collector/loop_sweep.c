@@ -54,13 +54,12 @@
 static bool lids_suspect(struct collector *collector)
 {
 	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
-	size_t i;
 
 	/* An SM whose ActCount decreased was restarted, and may reassign LIDs. */
 	if (!collector->topology.confirmed ||
 	    (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count)))
 		return true;
-	for (i = 0; i < collector->result.count; i++) {
+	for (size_t i = 0; i < collector->result.count; i++) {
 		const struct port_sample *sample = &collector->result.samples[i];
 
 		if (sample->status == SAMPLE_SILENT &&

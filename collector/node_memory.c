@@ -13,9 +13,7 @@
 
 void node_memory_done(struct node_memory *memory)
 {
-	size_t i;
-
-	for (i = 0; i < memory->port_count; i++)
+	for (size_t i = 0; i < memory->port_count; i++)
 		free(memory->ports[i].details);
 	free(memory->nodes);
 	free(memory->ports);
@@ -81,7 +79,6 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 {
 	uint32_t *node_of = calloc(fabric->node_count ? fabric->node_count : 1, sizeof(*node_of));
 	struct path *paths = NULL;
-	size_t i;
 
 	if (!node_of)
 		return err_nomem(err);
@@ -89,7 +86,7 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 		free(node_of);
 		return ERR_NOMEM;
 	}
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		int64_t index = find_or_add(memory, fabric->nodes[i].guid, fabric->nodes[i].port_count);
 
 		if (index < 0) {
@@ -154,10 +151,10 @@ bool node_memory_route_smp(const struct node_memory *memory, uint32_t node, uint
 bool node_memory_route_smp_to_lid(const struct node_memory *memory, uint16_t lid, struct request *request)
 {
 	const struct fabric *fabric = memory->fabric;
-	uint32_t agent = request->node, i;
+	uint32_t agent = request->node;
 	bool found = false;
 
-	for (i = 0; i < fabric->port_count && !found; i++)
+	for (uint32_t i = 0; i < fabric->port_count && !found; i++)
 		if (fabric_port_lid(fabric, &fabric->ports[i]) == lid)
 			found = node_memory_route_smp(memory, fabric->ports[i].node, fabric->ports[i].num, request);
 	request->node = agent;
@@ -208,9 +205,8 @@ struct mad_address *node_memory_redirect(struct node_memory *memory, uint32_t po
 counter_set counters_saturated(const struct reading *reading)
 {
 	counter_set full = 0;
-	int counter;
 
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; counter < COUNTER_COUNT; counter++)
 		if (reading->present & COUNTER_BIT(counter) &&
 		    reading->value[counter] == reading_max(reading, (enum counter)counter))
 			full |= COUNTER_BIT(counter);
@@ -264,9 +260,8 @@ static uint8_t highest_port(const struct restored *restored, size_t first)
 {
 	uint64_t guid = restored->ports[first].node_guid;
 	uint8_t highest = 0;
-	size_t i;
 
-	for (i = first; i < restored->port_count && restored->ports[i].node_guid == guid; i++)
+	for (size_t i = first; i < restored->port_count && restored->ports[i].node_guid == guid; i++)
 		if (restored->ports[i].port > highest)
 			highest = restored->ports[i].port;
 	return highest;
@@ -276,12 +271,11 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 			int64_t now_us, int64_t wall_now_us, struct error *err)
 {
 	bool same_boot = boot_id[0] && !strcmp(boot_id, restored->boot_id);
-	size_t i;
 
 	/* All ports of a node at once: adding them one by one would move and fragment the array. */
 	if (restored->fabric && node_memory_set_fabric(memory, restored->fabric, err) < 0)
 		return ERR_NOMEM;
-	for (i = 0; i < restored->port_count; i++) {
+	for (size_t i = 0; i < restored->port_count; i++) {
 		const struct restored_port *from = &restored->ports[i];
 		int64_t index = find_or_add(memory, from->node_guid, highest_port(restored, i));
 		struct port_entry *to;
@@ -295,7 +289,7 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 		/* Counters that were saturated before have been reported. */
 		to->saturated = counters_saturated(&to->last);
 	}
-	for (i = 0; i < restored->detail_count; i++) {
+	for (size_t i = 0; i < restored->detail_count; i++) {
 		const struct restored_detail *from = &restored->details[i];
 		int64_t index = find_or_add(memory, from->node_guid, from->port);
 		struct detail_reading reading = from->reading;
@@ -305,7 +299,7 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 		    node_memory_set_detail(&memory->ports[memory->nodes[index].first_port + from->port], &reading) < 0)
 			return err_nomem(err);
 	}
-	for (i = 0; i < restored->caps_count; i++) {
+	for (size_t i = 0; i < restored->caps_count; i++) {
 		int64_t index = find_or_add(memory, restored->caps[i].node_guid, 0);
 
 		if (index < 0)

@@ -19,14 +19,12 @@ static struct restored_port ports[NODES * PORTS];
 /* The stored state of three switches, with ports in order. */
 static struct restored store_of(struct fabric *fabric)
 {
-	size_t i;
-
 	memset(nodes, 0, sizeof(nodes));
-	for (i = 0; i < NODES; i++) {
+	for (size_t i = 0; i < NODES; i++) {
 		nodes[i].guid = 100 + i;
 		nodes[i].port_count = PORTS;
 	}
-	for (i = 0; i < NODES * PORTS; i++) {
+	for (size_t i = 0; i < NODES * PORTS; i++) {
 		ports[i] = (struct restored_port){ .node_guid = 100 + i / PORTS, .port = (uint8_t)(i % PORTS + 1) };
 		ports[i].reading.value[COUNTER_XMIT_DATA] = i;
 	}
@@ -39,14 +37,13 @@ static void restored_nodes_take_no_more_memory_than_the_fabric(void **state)
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
 	struct node_memory memory = { 0 };
-	size_t i;
 
 	(void)state;
 	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
 	assert_int_equal(node_memory_set_fabric(&memory, &fabric, NULL), 0);
 	assert_int_equal(memory.node_count, NODES);
 	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
-	for (i = 0; i < NODES * PORTS; i++) {
+	for (size_t i = 0; i < NODES * PORTS; i++) {
 		const struct node_entry *node = node_memory_node(&memory, (uint32_t)(i / PORTS));
 		const struct port_entry *port = &memory.ports[node->first_port + i % PORTS + 1];
 
@@ -81,14 +78,13 @@ static void a_redirection_applies_to_the_ports_of_one_agent(void **state)
 	const struct node added[] = { { .guid = 1, .type = NODE_CA, .port_count = 2 },
 				      { .guid = 2, .type = NODE_SWITCH, .port_count = 2, .lid = 9 } };
 	struct node_memory memory = { 0 };
-	uint8_t num;
 
 	(void)state;
 	assert_true(fabric_add_node(fabric, &added[0], NULL) >= 0);
-	for (num = 1; num <= 2; num++)
+	for (uint8_t num = 1; num <= 2; num++)
 		fabric_add_port(fabric, &(struct port){ .num = num, .lid = (uint16_t)(4 + num) }, NULL);
 	assert_true(fabric_add_node(fabric, &added[1], NULL) >= 0);
-	for (num = 1; num <= 2; num++)
+	for (uint8_t num = 1; num <= 2; num++)
 		fabric_add_port(fabric, &(struct port){ .num = num }, NULL);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	assert_int_equal(node_memory_set_fabric(&memory, fabric, NULL), 0);

@@ -48,9 +48,7 @@ static struct route_switch *switch_of(const struct route_read *read, uint32_t no
 
 static bool is_whole(const struct route_table *table)
 {
-	uint32_t block;
-
-	for (block = 0; table && block < table->lids / ROUTES_BLOCK; block++)
+	for (uint32_t block = 0; table && block < table->lids / ROUTES_BLOCK; block++)
 		if (!table->read[block])
 			return false;
 	return table != NULL;
@@ -110,9 +108,8 @@ static uint32_t blocks_of(const struct route_read *read, uint32_t node)
 static void remove_blocks(struct route_read *read, struct route_switch *at, uint32_t blocks)
 {
 	const struct route_table *table = routes_find(&read->routes, at->guid);
-	uint32_t lid;
 
-	for (lid = blocks * ROUTES_BLOCK; table && lid < table->lids; lid++) {
+	for (uint32_t lid = blocks * ROUTES_BLOCK; table && lid < table->lids; lid++) {
 		at->changed += table->ports[lid] != ROUTES_NO_PORT;
 		at->dirty[lid / ROUTES_BLOCK] = true;
 		at->todo[lid / ROUTES_BLOCK] = false;
@@ -136,10 +133,8 @@ static int resize_table(struct route_read *read, struct route_switch *at, uint32
 /* Create the entry of every switch, and adjust the size of its table. */
 static int begin(struct route_read *read)
 {
-	uint32_t i;
-
 	route_read_skip(read);
-	for (i = 0; i < read->fabric->node_count; i++) {
+	for (uint32_t i = 0; i < read->fabric->node_count; i++) {
 		struct route_switch *at;
 		uint32_t blocks;
 
@@ -158,13 +153,11 @@ static int begin(struct route_read *read)
 /* Convert requested tables to blocks to read. */
 static void expand_requests(struct route_read *read)
 {
-	uint32_t i, block;
-
-	for (i = 0; i < read->fabric->node_count; i++) {
+	for (uint32_t i = 0; i < read->fabric->node_count; i++) {
 		struct route_switch *at = switch_of(read, i);
 		uint32_t blocks = at && at->requested ? blocks_of(read, i) : 0;
 
-		for (block = 0; block < blocks; block++)
+		for (uint32_t block = 0; block < blocks; block++)
 			at->todo[block] = true;
 		if (blocks)
 			at->requested = false;
@@ -173,9 +166,7 @@ static void expand_requests(struct route_read *read)
 
 static void request_all(struct route_read *read)
 {
-	size_t i;
-
-	for (i = 0; i < read->count; i++)
+	for (size_t i = 0; i < read->count; i++)
 		read->switches[i].requested = true;
 	read->marked_us = read->now_us;
 }
@@ -200,9 +191,8 @@ static void schedule_all(struct route_read *read)
 static uint64_t all_blocks(const struct route_read *read)
 {
 	uint64_t blocks = 0;
-	uint32_t i;
 
-	for (i = 0; i < read->fabric->node_count; i++)
+	for (uint32_t i = 0; i < read->fabric->node_count; i++)
 		if (node_memory_is_switch(read->memory, i))
 			blocks += blocks_of(read, i);
 	return blocks;
@@ -225,14 +215,14 @@ static double blocks_due(uint64_t all, int64_t us, int64_t routes_interval_us, d
 static void schedule_periodic(struct route_read *read, double blocks_per_s)
 {
 	uint64_t all = all_blocks(read);
-	size_t count = read->fabric->node_count, i;
+	size_t count = read->fabric->node_count;
 
 	if (read->scheduled_us)
 		read->credit += blocks_due(all, read->now_us - read->scheduled_us, read->interval_us, blocks_per_s);
 	read->scheduled_us = read->now_us;
 	if (read->credit > (double)all)
 		read->credit = (double)all;
-	for (i = 0; i < count && read->credit > 0; i++) {
+	for (size_t i = 0; i < count && read->credit > 0; i++) {
 		uint32_t node = read->next_due < count ? read->next_due : 0, blocks;
 
 		read->next_due = node + 1;
@@ -313,10 +303,10 @@ static uint64_t query(struct route_read *read, uint32_t node, struct route_switc
 /* Query switches in turn, urgent or other ones, up to @max SMPs. Return: SMPs queued. */
 static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 {
-	size_t count = read->fabric->node_count, i;
+	size_t count = read->fabric->node_count;
 	uint64_t queried = 0;
 
-	for (i = 0; i < count && read->code == 0 && queried < max; i++) {
+	for (size_t i = 0; i < count && read->code == 0 && queried < max; i++) {
 		uint32_t node = (uint32_t)((read->next_queried + i) % count);
 		struct route_switch *at = switch_of(read, node);
 
@@ -332,18 +322,14 @@ static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 /* A changed table indicates that others were or will be changed. */
 static void note_changes(struct route_read *read)
 {
-	size_t i;
-
-	for (i = 0; i < read->count; i++)
+	for (size_t i = 0; i < read->count; i++)
 		if (read->switches[i].changed)
 			read->changed_us = read->now_us;
 }
 
 static void note_failures(struct route_read *read)
 {
-	size_t i;
-
-	for (i = 0; i < read->count; i++) {
+	for (size_t i = 0; i < read->count; i++) {
 		struct route_switch *at = &read->switches[i];
 
 		if (!at->timed_out) {
@@ -358,9 +344,9 @@ static void note_failures(struct route_read *read)
 static void add_events(const struct route_read *read, int64_t wall_us, struct events *events)
 {
 	uint64_t entries = 0;
-	size_t switches = 0, i;
+	size_t switches = 0;
 
-	for (i = 0; i < read->count; i++) {
+	for (size_t i = 0; i < read->count; i++) {
 		switches += read->switches[i].changed > 0;
 		entries += read->switches[i].changed;
 	}
@@ -369,7 +355,7 @@ static void add_events(const struct route_read *read, int64_t wall_us, struct ev
 			   "LFTs of %zu switches changed: %llu entries", switches, (unsigned long long)entries);
 		return;
 	}
-	for (i = 0; i < read->count; i++) {
+	for (size_t i = 0; i < read->count; i++) {
 		const struct route_switch *at = &read->switches[i];
 		uint32_t node = at->changed ? fabric_find_node(read->fabric, at->guid) : FABRIC_NONE;
 
@@ -382,16 +368,13 @@ static void add_events(const struct route_read *read, int64_t wall_us, struct ev
 
 static int list_blocks(struct route_read *read, size_t max)
 {
-	uint32_t block;
-	size_t i;
-
 	read->block_count = 0;
-	for (i = 0; i < read->count && read->block_count < max; i++) {
+	for (size_t i = 0; i < read->count && read->block_count < max; i++) {
 		const struct route_switch *at = &read->switches[i];
 
 		if (!has_any(at->dirty))
 			continue;
-		for (block = 0; block < ROUTES_BLOCKS && read->block_count < max; block++) {
+		for (uint32_t block = 0; block < ROUTES_BLOCKS && read->block_count < max; block++) {
 			struct route_block *blocks;
 
 			if (!at->dirty[block])
@@ -446,9 +429,7 @@ int route_read_run(struct route_read *read, struct engine *engine, struct node_m
 
 void route_read_skip(struct route_read *read)
 {
-	size_t i;
-
-	for (i = 0; i < read->count; i++) {
+	for (size_t i = 0; i < read->count; i++) {
 		read->switches[i].changed = 0;
 		read->switches[i].timed_out = false;
 	}
@@ -456,9 +437,7 @@ void route_read_skip(struct route_read *read)
 
 void route_read_commit(struct route_read *read)
 {
-	size_t i;
-
-	for (i = 0; i < read->block_count; i++)
+	for (size_t i = 0; i < read->block_count; i++)
 		find(read, read->blocks[i].node_guid)->dirty[read->blocks[i].block] = false;
 	read->block_count = 0;
 }
@@ -467,9 +446,8 @@ uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us
 			 int64_t interval_us)
 {
 	uint64_t blocks = 0;
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH)
 			blocks += block_count(fabric->nodes[i].lft_top);
 	if (!routes_interval_us)

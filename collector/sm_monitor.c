@@ -46,7 +46,6 @@ static int add_port(struct sm_monitor *monitor, const struct fabric *fabric, uin
 {
 	struct sm_port *sm_ports = array_grow(monitor->sm_ports, monitor->count, &monitor->capacity, sizeof(*sm_ports)),
 		*added;
-	size_t i;
 
 	if (!sm_ports)
 		return err_nomem(err);
@@ -54,7 +53,7 @@ static int add_port(struct sm_monitor *monitor, const struct fabric *fabric, uin
 	added = &sm_ports[monitor->count++];
 	*added = (struct sm_port){ .node_guid = fabric->nodes[fabric->ports[port].node].guid,
 				    .num = fabric->ports[port].num };
-	for (i = 0; i < before->count; i++)
+	for (size_t i = 0; i < before->count; i++)
 		if (before->sm_ports[i].node_guid == added->node_guid && before->sm_ports[i].num == added->num)
 			*added = before->sm_ports[i];
 	added->port = port;
@@ -67,14 +66,13 @@ static int list_ports(struct sm_monitor *monitor, const struct fabric *fabric, s
 	bool *named = calloc(UINT16_MAX + 1, sizeof(*named));
 	struct sm_monitor before = *monitor;
 	int code = named ? 0 : err_nomem(err);
-	uint32_t i;
 
 	monitor->sm_ports = NULL;
 	monitor->count = monitor->capacity = monitor->next = 0;
-	for (i = 0; code == 0 && i < fabric->port_count; i++)
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
 		if (fabric->ports[i].sm_lid && fabric->ports[i].state >= PORT_INIT)
 			named[fabric->ports[i].sm_lid] = true;
-	for (i = 0; code == 0 && i < fabric->port_count; i++) {
+	for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (can_be_queried(fabric, port) && (port_is_sm(port) || is_named(fabric, port, named)))
@@ -134,10 +132,10 @@ static int query(struct sm_monitor *monitor, struct engine *engine, struct node_
 static int query_round(struct sm_monitor *monitor, struct engine *engine, struct node_memory *memory,
 		       struct error *err)
 {
-	size_t count = monitor->count, i;
+	size_t count = monitor->count;
 	int code = 0;
 
-	for (i = 0; i < count && code == 0; i++) {
+	for (size_t i = 0; i < count && code == 0; i++) {
 		size_t at = (monitor->next + i) % count;
 
 		if (i < SM_MONITOR_PORTS || is_master(&monitor->sm_ports[at].now))
@@ -151,13 +149,12 @@ static int query_round(struct sm_monitor *monitor, struct engine *engine, struct
 static unsigned count_masters(const struct sm_monitor *monitor, const struct sm_state *master)
 {
 	unsigned masters = is_master(master);
-	size_t i, j;
 
-	for (i = 0; i < monitor->count; i++) {
+	for (size_t i = 0; i < monitor->count; i++) {
 		const struct sm_state *sm = &monitor->sm_ports[i].now;
 		bool counted = !is_master(sm) || (is_master(master) && master->guid == sm->guid);
 
-		for (j = 0; j < i && !counted; j++)
+		for (size_t j = 0; j < i && !counted; j++)
 			counted = is_master(&monitor->sm_ports[j].now) && monitor->sm_ports[j].now.guid == sm->guid;
 		masters += !counted;
 	}
@@ -185,9 +182,7 @@ static void report_one(const struct sm_port *sm_port, const struct fabric *fabri
 static void add_events(struct sm_monitor *monitor, const struct fabric *fabric, const struct sm_state *master,
 		       int64_t wall_us, struct events *events)
 {
-	size_t i;
-
-	for (i = 0; i < monitor->count; i++) {
+	for (size_t i = 0; i < monitor->count; i++) {
 		struct sm_port *sm_port = &monitor->sm_ports[i];
 		bool same = sm_port->now.known == sm_port->reported.known &&
 			    (!sm_port->now.known || (sm_port->now.state == sm_port->reported.state &&

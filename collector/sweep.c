@@ -63,15 +63,14 @@ static void query_ports(struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
 	struct turn turns[UINT8_MAX + 1];
-	size_t count = 0, i;
-	uint32_t port;
+	size_t count = 0;
 
-	for (port = node->first_port; port < node->first_port + node->ports; port++)
+	for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
 		if (is_queried(state, port))
 			turns[count++] = (struct turn){ read_us(state, port), port };
 	if (state->oldest_first)
 		qsort(turns, count, sizeof(*turns), compare_turns);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		sweep_port_submit(state, turns[i].index);
 }
 
@@ -178,9 +177,8 @@ static int64_t oldest_us(const struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
 	int64_t oldest = INT64_MAX;
-	uint32_t port;
 
-	for (port = node->first_port; port < node->first_port + node->ports; port++)
+	for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
 		if (is_queried(state, port) && read_us(state, port) < oldest)
 			oldest = read_us(state, port);
 	return oldest;
@@ -189,21 +187,21 @@ static int64_t oldest_us(const struct sweep_state *state, uint32_t node_index)
 /* After a cut sweep the nodes with the oldest readings come first, so all are read eventually. */
 static int query_nodes(struct sweep_state *state)
 {
-	size_t count = state->fabric->node_count, i;
+	size_t count = state->fabric->node_count;
 	struct turn *turns;
 
 	if (!state->oldest_first) {
-		for (i = 0; i < count; i++)
+		for (size_t i = 0; i < count; i++)
 			query_node(state, (uint32_t)i);
 		return 0;
 	}
 	turns = calloc(count, sizeof(*turns));
 	if (!turns)
 		return err_nomem(state->err);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		turns[i] = (struct turn){ oldest_us(state, (uint32_t)i), (uint32_t)i };
 	qsort(turns, count, sizeof(*turns), compare_turns);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		query_node(state, turns[i].index);
 	free(turns);
 	return 0;
@@ -226,10 +224,9 @@ static void plan(struct sweep_state *state)
 {
 	const struct fabric *fabric = state->fabric;
 	struct sweep_result *result = state->result;
-	uint32_t i;
 
 	sweep_result_clear(result);
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		enum sample_status status;
 
 		state->ports[i] = (struct sweep_port){ .sample = FABRIC_NONE, .retries_left = RETRIES_PER_QUERY };
@@ -248,9 +245,7 @@ static void plan(struct sweep_state *state)
 /* The sweep was cut: a port without a response may be unresponsive, or was not queried in time. */
 static void mark_unfinished(struct sweep_state *state)
 {
-	size_t i;
-
-	for (i = 0; i < state->result->count; i++) {
+	for (size_t i = 0; i < state->result->count; i++) {
 		struct port_sample *sample = &state->result->samples[i];
 		const struct sweep_port *agent = &state->ports[fabric_port_agent(state->fabric, sample->port)];
 

@@ -18,10 +18,9 @@
 static void list_counters(counter_set set, char *ret, size_t size)
 {
 	size_t len = 0;
-	int counter;
 
 	ret[0] = '\0';
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 		const char *key = counter_info((enum counter)counter)->key;
 
 		if (!(set & COUNTER_BIT(counter)))
@@ -67,8 +66,6 @@ static void count_cleared(struct sweep_events *state, struct events *pending, in
 static void report_cleared(struct sweep_events *state, struct events *events, const struct events *pending,
 			   size_t cleared_before)
 {
-	size_t i;
-
 	if (state->cleared == cleared_before)
 		return;
 	if (state->cleared >= CLEARED_TOGETHER) {
@@ -77,7 +74,7 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 		state->reported = 1;
 		return;
 	}
-	for (i = 0; i < pending->count; i++)
+	for (size_t i = 0; i < pending->count; i++)
 		*events_add(events, 0, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", "") =
 			pending->list[i];
 	state->reported = (unsigned)state->cleared;
@@ -188,9 +185,7 @@ static bool is_reported(const struct sweep_events *state, const struct node *nod
 static void report_planes(struct events *events, int64_t wall_us, const struct fabric *fabric,
 			  struct node_memory *memory)
 {
-	uint32_t i;
-
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		struct node_entry *entry = node_memory_node(memory, i);
 		unsigned planes = node_planes(fabric, i);
 
@@ -267,7 +262,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 {
 	const struct fabric *fabric = memory->fabric;
 	struct events pending = { 0 };
-	size_t cleared_before, i;
+	size_t cleared_before;
 
 	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US) {
 		state->window_us = 0;
@@ -276,7 +271,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 	cleared_before = state->cleared;
 	report_planes(events, wall_us, fabric, memory);
 	report_nodes(state, events, wall_us, fabric, result, memory);
-	for (i = 0; i < result->count; i++) {
+	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		struct port_entry *port = node_memory_port(memory, sample->port);
 

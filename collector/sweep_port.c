@@ -118,9 +118,8 @@ static void apply_details(struct sweep_state *state, uint32_t port_index, const 
 	static const enum counter explained[] = { COUNTER_RCV_ERRORS, COUNTER_XMIT_DISCARDS, COUNTER_XMIT_WAIT };
 	const struct port_entry *port = node_memory_port(state->memory, port_index);
 	counter_set both = port->has_last ? port->last.present & reading->present : 0, moved = 0;
-	size_t i;
 
-	for (i = 0; i < sizeof(explained) / sizeof(explained[0]); i++)
+	for (size_t i = 0; i < sizeof(explained) / sizeof(explained[0]); i++)
 		if (both & COUNTER_BIT(explained[i]) && reading->value[explained[i]] != port->last.value[explained[i]])
 			moved |= COUNTER_BIT(explained[i]);
 	if (moved)

@@ -61,9 +61,8 @@ static void measure_spread(struct sweep_result *result, const struct fabric *fab
 {
 	struct spread all = { 0 }, own = { 0 };
 	uint32_t node = FABRIC_NONE;
-	size_t i;
 
-	for (i = 0; i < result->count; i++) {
+	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		int64_t own_us;
 
@@ -81,9 +80,7 @@ static void measure_spread(struct sweep_result *result, const struct fabric *fab
 
 void sweep_result_finish(struct sweep_result *result, const struct fabric *fabric, struct node_memory *memory)
 {
-	size_t i;
-
-	for (i = 0; i < result->count; i++) {
+	for (size_t i = 0; i < result->count; i++) {
 		struct port_sample *sample = &result->samples[i];
 		const struct port_entry *port = node_memory_port(memory, sample->port);
 
@@ -103,14 +100,13 @@ uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_por
 {
 	static const enum counter counters[] = { COUNTER_VL15_DROPPED, COUNTER_QP1_DROPPED };
 	uint64_t drops = 0, max = 0;
-	size_t i, j;
 
 	*ret_port = FABRIC_NONE;
-	for (i = 0; i < result->count; i++) {
+	for (size_t i = 0; i < result->count; i++) {
 		const struct delta *delta = result->samples[i].delta;
 		uint64_t before = drops;
 
-		for (j = 0; delta && j < sizeof(counters) / sizeof(counters[0]); j++)
+		for (size_t j = 0; delta && j < sizeof(counters) / sizeof(counters[0]); j++)
 			if (delta->known & ~delta->reset & COUNTER_BIT(counters[j]))
 				drops += delta->value[counters[j]];
 		if (drops - before > max) {
@@ -136,9 +132,7 @@ void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep)
 
 void sweep_commit(const struct sweep_result *result, struct node_memory *memory)
 {
-	size_t i;
-
-	for (i = 0; i < result->count; i++) {
+	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		struct port_entry *port = node_memory_port(memory, sample->port);
 

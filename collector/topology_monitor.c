@@ -113,9 +113,9 @@ static bool has_shrunk(const struct fabric *known, const struct fabric *found)
 /* Nodes without the description or LID that they had: probably an SMP was lost. */
 static size_t count_holes(const struct fabric *known, const struct fabric *found)
 {
-	size_t holes = 0, i;
+	size_t holes = 0;
 
-	for (i = 0; i < found->node_count; i++) {
+	for (size_t i = 0; i < found->node_count; i++) {
 		const struct node *now = &found->nodes[i];
 		uint32_t was = fabric_find_node(known, now->guid);
 
@@ -167,11 +167,9 @@ static void ignore_change(void *ctx, enum fabric_change change, uint32_t before,
 /* Do attributes differ that have no event, but must be stored or affect polling? */
 static bool differs(const struct fabric *before, const struct fabric *after)
 {
-	size_t i;
-
 	if (before->port_count != after->port_count || fabric_diff(before, after, ignore_change, NULL) > 0)
 		return true;
-	for (i = 0; i < after->port_count; i++) {
+	for (size_t i = 0; i < after->port_count; i++) {
 		const struct port *new = &after->ports[i];
 		uint32_t was = fabric_find_port(before, after->nodes[new->node].guid, new->num);
 		const struct port *old = was == FABRIC_NONE ? NULL : &before->ports[was];
@@ -188,9 +186,7 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 
 static void reset_unchanged(struct topology_monitor *monitor)
 {
-	int sign;
-
-	for (sign = TOPOLOGY_HINT_STATE_CHANGE; sign < TOPOLOGY_HINT_COUNT; sign++)
+	for (int sign = TOPOLOGY_HINT_STATE_CHANGE; sign < TOPOLOGY_HINT_COUNT; sign++)
 		monitor->unchanged_in_a_row[sign] = 0;
 }
 

@@ -103,9 +103,8 @@ static bool is_queried(const struct topology_probe *probe, uint32_t node_index)
 static uint32_t smp_port(const struct topology_probe *probe, uint32_t node_index)
 {
 	const struct node *node = &probe->fabric->nodes[node_index];
-	uint32_t i;
 
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 		if (fabric_port_lid(probe->fabric, &probe->fabric->ports[i]) &&
 		    (node_memory_is_switch(probe->memory, node_index) || probe->fabric->ports[i].state >= PORT_INIT))
 			return i;
@@ -182,9 +181,8 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 uint64_t topology_probe_cost(const struct fabric *fabric)
 {
 	uint64_t switches = 0, ports = 0;
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type != NODE_SWITCH)
 			continue;
 		switches++;
@@ -203,15 +201,13 @@ static bool is_switch_port(const struct link_verify *verify, uint32_t port)
 /* Add the switch port of a link. */
 static void add_suspect(struct link_verify *verify, uint32_t port)
 {
-	size_t i;
-
 	if (!is_switch_port(verify, port))
 		port = verify->fabric->ports[port].peer;
 	if (port == FABRIC_NONE || !is_switch_port(verify, port) || verify->count == LINK_VERIFY_MAX) {
 		verify->changed = true;
 		return;
 	}
-	for (i = 0; i < verify->count; i++)
+	for (size_t i = 0; i < verify->count; i++)
 		if (verify->ports[i] == port)
 			return;
 	verify->ports[verify->count++] = port;
@@ -219,13 +215,11 @@ static void add_suspect(struct link_verify *verify, uint32_t port)
 
 void link_verify_select(struct link_verify *verify, struct node_memory *memory, const struct sweep_result *result)
 {
-	size_t i;
-
 	verify->fabric = memory->fabric;
 	verify->memory = memory;
 	verify->changed = false;
 	verify->count = 0;
-	for (i = 0; i < result->count && !verify->changed; i++) {
+	for (size_t i = 0; i < result->count && !verify->changed; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		const struct delta *delta = sample->delta;
 		bool fell_silent = sample->status == SAMPLE_SILENT &&
@@ -310,11 +304,10 @@ static int verify_link(struct link_verify *verify, struct engine *engine, uint32
 int link_verify_run(struct link_verify *verify, struct engine *engine, int64_t deadline_us, struct error *err)
 {
 	int code = 0;
-	uint32_t i;
 
 	if (verify->changed)
 		return 0;
-	for (i = 0; i < verify->count && code == 0; i++)
+	for (uint32_t i = 0; i < verify->count && code == 0; i++)
 		code = verify_link(verify, engine, i, err);
 	code = engine_finish(engine, code, deadline_us, err);
 	return code < 0 ? code : 0;

@@ -41,9 +41,9 @@ static unsigned count_hcas(const struct shape *shape, uint32_t node)
 static void append_switches(struct text *text, const struct shape *shape, char *const *names, unsigned tier,
 			    bool hosts)
 {
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
-	for (i = 0; i < shape->fabric->node_count; i++) {
+	for (uint32_t i = 0; i < shape->fabric->node_count; i++) {
 		unsigned hcas;
 
 		if (shape->fabric->nodes[i].type != NODE_SWITCH || shape->nodes[i].tier != tier)
@@ -155,7 +155,7 @@ static void append_host(struct text *text, const struct shape *shape, uint32_t i
 
 void dot_write(struct text *text, const struct shape *shape, char *const *names, bool hosts)
 {
-	uint32_t *seen = calloc(shape->fabric->node_count + 1, sizeof(*seen)), i;
+	uint32_t *seen = calloc(shape->fabric->node_count + 1, sizeof(*seen));
 	unsigned tier = shape->tier_count + 1;
 
 	if (!seen) {
@@ -165,10 +165,10 @@ void dot_write(struct text *text, const struct shape *shape, char *const *names,
 	text_append(text, "graph fabric {\n\trankdir=TB;\n\tnode [fontsize=10];\n\tedge [fontsize=8];\n");
 	while (tier-- > 0)
 		append_switches(text, shape, names, tier, hosts);
-	for (i = 0; i < shape->fabric->node_count; i++)
+	for (uint32_t i = 0; i < shape->fabric->node_count; i++)
 		if (shape->fabric->nodes[i].type == NODE_SWITCH)
 			append_edges(text, shape, i, seen);
-	for (i = 0; hosts && i < shape->host_count; i++)
+	for (uint32_t i = 0; hosts && i < shape->host_count; i++)
 		append_host(text, shape, i);
 	text_append(text, "}\n");
 	free(seen);

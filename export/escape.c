@@ -13,7 +13,7 @@ bool escape_is_plain(const char *bytes, size_t len)
 
 void escape_append(struct text *text, const char *bytes, size_t len)
 {
-	size_t count, i;
+	size_t count;
 
 	if (escape_is_plain(bytes, len)) {
 		text_append_bytes(text, bytes, len);
@@ -28,7 +28,7 @@ void escape_append(struct text *text, const char *bytes, size_t len)
 			continue;
 		}
 		count = count ? count : 1;
-		for (i = 0; i < count; i++)
+		for (size_t i = 0; i < count; i++)
 			text_appendf(text, "\\x%02x", (unsigned char)bytes[i]);
 	}
 }

@@ -129,11 +129,11 @@ static void integers_match_jansson(void **state)
 {
 	static const int64_t edges[] = { 0, 1, -1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 10, -10 };
 	struct text text = { 0 };
-	size_t i, edge_count = sizeof(edges) / sizeof(edges[0]);
+	size_t edge_count = sizeof(edges) / sizeof(edges[0]);
 
 	(void)state;
 	hostile_seed = 2;
-	for (i = 0; i < VALUES; i++) {
+	for (size_t i = 0; i < VALUES; i++) {
 		uint64_t number = i < edge_count ? (uint64_t)edges[i] : random_bits() >> hostile_random(64);
 
 		text_clear(&text);
@@ -315,12 +315,12 @@ static void write_rows(const struct result_options *options, size_t rows)
 	struct text expected = { 0 };
 	struct result *result;
 	char *chars;
-	size_t len, i;
+	size_t len;
 	FILE *stream = open_memstream(&chars, &len);
 
 	assert_non_null(stream);
 	assert_int_equal(result_create(stream, options, columns, COLUMN_COUNT, &result, NULL), 0);
-	for (i = 0; i < rows; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		if (!options->record && !options->lines)
 			text_append(&expected, i ? ",\n" : "[\n");
 		draw_row(result, options->record, &expected);

@@ -148,16 +148,16 @@ static void json_parses_back_to_the_same_cells(void **state)
 	struct drawn row = { 0 };
 	struct output output;
 	json_t *array;
-	size_t i, j, rows = 2000;
+	size_t rows = 2000;
 
 	(void)state;
 	put_rows(&output, &options, 1, &row, rows);
-	for (j = 0; j < output.len; j++)
+	for (size_t j = 0; j < output.len; j++)
 		assert_true(output.chars[j] == '\n' || (output.chars[j] >= 0x20 && output.chars[j] < 0x7f));
 	array = json_loadb(output.chars, output.len, 0, NULL);
 	assert_int_equal(json_array_size(array), rows);
 	hostile_seed = 1;
-	for (i = 0; i < rows; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		draw_row(&row);
 		assert_json_row(json_array_get(array, i), &row);
 	}
@@ -201,7 +201,7 @@ static void csv_parses_back_to_the_same_cells(void **state)
 	struct output output;
 	struct text field = { 0 };
 	const char *at;
-	size_t i, j, rows = 2000;
+	size_t rows = 2000;
 
 	(void)state;
 	put_rows(&output, &options, 2, &row, rows);
@@ -211,7 +211,7 @@ static void csv_parses_back_to_the_same_cells(void **state)
 	assert_memory_equal(at, header, sizeof(header) - 1);
 	at += sizeof(header) - 1;
 	hostile_seed = 2;
-	for (i = 0; i < rows; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		char number[32], *safe;
 
 		draw_row(&row);
@@ -230,7 +230,7 @@ static void csv_parses_back_to_the_same_cells(void **state)
 		safe = hostile_escaped(row.item.chars, row.item.len);
 		assert_field(&at, &field, safe);
 		free(safe);
-		for (j = 0; j < 2; j++) {
+		for (size_t j = 0; j < 2; j++) {
 			snprintf(number, sizeof(number), "%" PRIu64, row.members[j]);
 			assert_field(&at, &field, row.known ? number : "");
 		}
@@ -394,11 +394,11 @@ static void bytes_are_two_digits_each(void **state)
 	static const struct column blob[] = { { .key = "blob", .title = "BLOB", .kind = COLUMN_ANY } };
 	struct result *result;
 	char bytes[256], expected[2 * sizeof(bytes) + 1], *chars = NULL;
-	size_t i, len;
+	size_t len;
 	FILE *stream = open_memstream(&chars, &len);
 
 	(void)state;
-	for (i = 0; i < sizeof(bytes); i++) {
+	for (size_t i = 0; i < sizeof(bytes); i++) {
 		bytes[i] = (char)i;
 		snprintf(expected + 2 * i, 3, "%02x", (unsigned)i);
 	}

@@ -265,12 +265,12 @@ static void write_line(struct result *result, const struct table_cell *cells)
 {
 	struct table *table = result->state;
 	unsigned used = 0, limit = result->options.width;
-	size_t i, last = 0;
+	size_t last = 0;
 
-	for (i = 0; i < result->column_count; i++)
+	for (size_t i = 0; i < result->column_count; i++)
 		if (!table->columns[i].hidden)
 			last = i;
-	for (i = 0; i < result->column_count; i++) {
+	for (size_t i = 0; i < result->column_count; i++) {
 		unsigned width = table->columns[i].width, gap = used ? GAP : 0;
 
 		if (table->columns[i].hidden)

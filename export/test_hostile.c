@@ -29,11 +29,11 @@ static const char *const nasty[] = {
 
 void hostile_text(struct text *text)
 {
-	size_t pieces = hostile_random(12), i;
+	size_t pieces = hostile_random(12);
 
 	text_clear(text);
 	text_append(text, "");
-	for (i = 0; i < pieces; i++) {
+	for (size_t i = 0; i < pieces; i++) {
 		const char *piece = nasty[hostile_random(sizeof(nasty) / sizeof(nasty[0]))];
 		char byte = (char)hostile_random(256);
 

@@ -18,9 +18,8 @@ static int parse_kind(const char *word, enum net_shape_kind *ret, struct error *
 	static const char *const kinds[] = {
 		[NET_SHAPE_RAIL] = "rail", [NET_SHAPE_TREE2] = "tree2", [NET_SHAPE_TREE3] = "tree3",
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(word, kinds[i]))
 			continue;
 		*ret = (enum net_shape_kind)i;
@@ -32,14 +31,13 @@ static int parse_kind(const char *word, enum net_shape_kind *ret, struct error *
 int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error *err)
 {
 	enum net_shape_kind kind = NET_SHAPE_RAIL;
-	int i;
 
 	if (argc < 1)
 		return err_set(err, ERR_USAGE, "the kind of net is missing: rail, tree2 or tree3");
 	if (parse_kind(argv[0], &kind, err) < 0)
 		return ERR_USAGE;
 	*shape = net_shape_default(kind);
-	for (i = 1; i < argc; i++) {
+	for (int i = 1; i < argc; i++) {
 		const char *equals = strchr(argv[i], '=');
 		char name[32];
 

@@ -96,14 +96,11 @@ static int tables_init(struct tables *tables, struct error *err)
 /* Do opensm's tables contain all entries of @wanted? */
 static bool tables_match(const struct tables *tables, const struct routes *wanted)
 {
-	size_t i;
-	uint32_t lid;
-
-	for (i = 0; i < wanted->count; i++) {
+	for (size_t i = 0; i < wanted->count; i++) {
 		const struct route_table *table = &wanted->tables[i];
 		const struct route_table *now = routes_find(&tables->lft.routes, table->node_guid);
 
-		for (lid = 0; lid < table->lids; lid++)
+		for (uint32_t lid = 0; lid < table->lids; lid++)
 			if (table->ports[lid] != ROUTES_NO_PORT &&
 			    table->ports[lid] != routes_out_port(now, (uint16_t)lid))
 				return false;
@@ -169,11 +166,10 @@ static int find_port(const struct fabric *fabric, const char *typed, uint32_t *r
 {
 	const char *slash = strrchr(typed, '/');
 	char short_name[NODE_NAME_SIZE];
-	uint32_t node;
 
 	if (names_find_port(fabric, typed, ret, err) == 0)
 		return 0;
-	for (node = 0; slash && node < fabric->node_count; node++) {
+	for (uint32_t node = 0; slash && node < fabric->node_count; node++) {
 		names_short(fabric->nodes[node].name, short_name);
 		if (strlen(short_name) != (size_t)(slash - typed) ||
 		    strncmp(short_name, typed, strlen(short_name)))

@@ -452,15 +452,13 @@ static void end_orphans(int signal)
 
 static void take_down(struct launch *launch)
 {
-	int tries;
-
 	process_stop(&launch->command, SIGTERM, 5000);
 	process_stop(&launch->driver, SIGTERM, 5000);
 	process_stop(&launch->opensm, SIGTERM, 3000);
 	process_stop(&launch->relay, SIGTERM, 1000);
 	process_stop(&launch->ibsim, SIGTERM, 1000);
 	janitor_dismiss(&launch->janitor);
-	for (tries = 0; tries < 100; tries++) {
+	for (int tries = 0; tries < 100; tries++) {
 		const struct timespec interval = { .tv_nsec = 20000000 };
 
 		if (waitpid(-1, NULL, WNOHANG) < 0)
@@ -522,9 +520,8 @@ static void close_all(struct launch *launch)
 {
 	int *fds[] = { &launch->console_fd, &launch->signal_fd, &launch->control_fd, &launch->output.fd,
 		       &launch->output.log_fd };
-	size_t i;
 
-	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 	text_done(&launch->output.line);

@@ -29,10 +29,8 @@ static const struct command commands[] = {
 
 static void print_usage(FILE *out)
 {
-	size_t i;
-
 	fprintf(out, "usage: ibwire-sim COMMAND [options]\n\n");
-	for (i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(out, "  %-8s %s\n           %s\n", commands[i].name, commands[i].arguments,
 			commands[i].summary);
 	fprintf(out, "\nAll options: man ibwire-sim\n");
@@ -40,9 +38,7 @@ static void print_usage(FILE *out)
 
 static const struct command *find_command(const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!strcmp(commands[i].name, name))
 			return &commands[i];
 	return NULL;
@@ -51,9 +47,8 @@ static const struct command *find_command(const char *name)
 static void report_unknown(const char *name)
 {
 	const struct command *nearest = &commands[0];
-	size_t i;
 
-	for (i = 1; i < COMMAND_COUNT; i++)
+	for (size_t i = 1; i < COMMAND_COUNT; i++)
 		if (text_distance(commands[i].name, name) < text_distance(nearest->name, name))
 			nearest = &commands[i];
 	log_error("there is no command \"%s\": did you mean \"%s\"? See ibwire-sim --help", name, nearest->name);

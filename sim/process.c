@@ -23,9 +23,8 @@ static void reset_signals(void)
 	static const int signals[] = { SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGQUIT };
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	sigset_t none;
-	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &action, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -41,7 +40,6 @@ static void exit_with_parent(pid_t parent, int death_signal)
 
 static void exec_program(const struct process_spec *spec, int report_fd)
 {
-	size_t i;
 	int code;
 
 	if (spec->own_group)
@@ -52,7 +50,7 @@ static void exec_program(const struct process_spec *spec, int report_fd)
 		dup2(spec->out, STDOUT_FILENO);
 		dup2(spec->out, STDERR_FILENO);
 	}
-	for (i = 0; i < PROCESS_ENV_MAX && spec->env[i]; i++)
+	for (size_t i = 0; i < PROCESS_ENV_MAX && spec->env[i]; i++)
 		putenv((char *)(uintptr_t)spec->env[i]);
 	if (!spec->dir || chdir(spec->dir) == 0)
 		execvp(spec->argv[0], spec->argv);
@@ -114,12 +112,11 @@ pid_t process_fork(int death_signal, struct error *err)
 void process_stop(pid_t *pid, int signal, int wait_ms)
 {
 	const struct timespec nap = { .tv_nsec = 2000000 };
-	int waited_ms;
 
 	if (*pid <= 0)
 		return;
 	kill(*pid, signal);
-	for (waited_ms = 0; waited_ms < wait_ms; waited_ms += 2) {
+	for (int waited_ms = 0; waited_ms < wait_ms; waited_ms += 2) {
 		if (waitpid(*pid, NULL, WNOHANG) != 0)
 			goto out;
 		nanosleep(&nap, NULL);

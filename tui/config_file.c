@@ -60,10 +60,8 @@ static bool set(struct config *config, const char *name, const char *value)
 /* Remove blanks at both ends, in place. */
 static char *trim(char *text)
 {
-	size_t len;
-
 	text += strspn(text, " \t\r");
-	for (len = strlen(text); len && strchr(" \t\r", text[len - 1]); len--)
+	for (size_t len = strlen(text); len && strchr(" \t\r", text[len - 1]); len--)
 		text[len - 1] = '\0';
 	return text;
 }

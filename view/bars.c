@@ -21,12 +21,12 @@ void bars_append(struct text *text, double value, double most, unsigned columns,
 	static const char *const blocks[STEPS] = {
 		" ", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589",
 	};
-	unsigned eighths = (unsigned)lround(part_of(value, most) * columns * STEPS), i;
+	unsigned eighths = (unsigned)lround(part_of(value, most) * columns * STEPS);
 
 	/* A value above 0 is always visible. */
 	if (eighths == 0 && value > 0)
 		eighths = 1;
-	for (i = 0; i < columns; i++) {
+	for (unsigned i = 0; i < columns; i++) {
 		unsigned here = eighths > STEPS * i ? eighths - STEPS * i : 0;
 
 		if (ascii)
@@ -58,11 +58,10 @@ void bars_append_members(struct text *text, const struct balance_result *result,
 			 bool ascii)
 {
 	double most = 0;
-	uint32_t i;
 
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		most = fmax(most, fmax(result->members[i].measured, result->members[i].predicted));
-	for (i = 0; i < count && i < BARS_MEMBERS; i++)
+	for (uint32_t i = 0; i < count && i < BARS_MEMBERS; i++)
 		bars_append_spark(text, predicted ? result->members[i].predicted : result->members[i].measured, most,
 				  ascii);
 	if (count > BARS_MEMBERS)

@@ -30,9 +30,8 @@ static int compare_nodes(const void *a, const void *b)
 static uint64_t fingerprint_of(const struct fabric *fabric)
 {
 	uint64_t hash = map_mix(fabric->port_count);
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 		const char *name;
 
@@ -55,17 +54,17 @@ void order_done(struct order *order)
 
 static int make_names(struct order *order, const struct fabric *fabric, struct error *err)
 {
-	size_t size = 1, i;
+	size_t size = 1;
 	char *to;
 
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		size += strlen(fabric->nodes[i].name) + 1;
 	order->names = calloc(fabric->node_count + 1, sizeof(*order->names));
 	order->name_chars = to = malloc(size);
 	order->name_columns = calloc(fabric->node_count + 1, sizeof(*order->name_columns));
 	if (!order->names || !order->name_chars || !order->name_columns)
 		return err_nomem(err);
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		order->names[i] = to;
 		to += names_short(fabric->nodes[i].name, to);
 		order->name_columns[i] = (uint16_t)text_columns(order->names[i]);
@@ -76,7 +75,7 @@ static int make_names(struct order *order, const struct fabric *fabric, struct e
 static int make_ranks(struct order *order, const struct fabric *fabric, struct error *err)
 {
 	struct named_node *sorted = calloc(fabric->node_count + 1, sizeof(*sorted));
-	uint32_t rank = 0, port, i;
+	uint32_t rank = 0;
 
 	order->nodes = calloc(fabric->node_count + 1, sizeof(*order->nodes));
 	order->port_rank = calloc(fabric->port_count + 1, sizeof(*order->port_rank));
@@ -84,14 +83,14 @@ static int make_ranks(struct order *order, const struct fabric *fabric, struct e
 		free(sorted);
 		return err_nomem(err);
 	}
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		sorted[i] = (struct named_node){ order->names[i], fabric->nodes[i].guid, i };
 	qsort(sorted, fabric->node_count, sizeof(*sorted), compare_nodes);
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[sorted[i].index];
 
 		order->nodes[i] = sorted[i].index;
-		for (port = 0; port < node->ports; port++)
+		for (uint32_t port = 0; port < node->ports; port++)
 			order->port_rank[node->first_port + port] = rank++;
 	}
 	free(sorted);

@@ -43,11 +43,10 @@ static void the_rate_is_kept_and_reached(void **state)
 	struct bucket bucket;
 	unsigned most;
 	uint64_t looks;
-	size_t i;
 
 	(void)state;
 	srand(1);
-	for (i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		uint64_t taken = take_all(&bucket, rates[i], 1000, &most, &looks);
 
 		assert_true((double)taken >= 9.9 * rates[i] - 1);
@@ -84,11 +83,10 @@ static void a_pause_adds_no_tokens(void **state)
 static void without_a_limit_there_are_always_tokens(void **state)
 {
 	struct bucket bucket = { 0 };
-	int i;
 
 	(void)state;
 	bucket_set(&bucket, 0, 0);
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		assert_true(bucket_has_token(&bucket, 0));
 		bucket_take(&bucket);
 	}

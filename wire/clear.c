@@ -88,7 +88,6 @@ int clear_create(const struct transport *transport, const struct clock *clock, c
 		 struct clear_port *ports, size_t count, struct clear **ret, struct error *err)
 {
 	struct clear *clear = calloc(1, sizeof(*clear));
-	size_t i;
 
 	if (!clear)
 		return err_nomem(err);
@@ -102,7 +101,7 @@ int clear_create(const struct transport *transport, const struct clock *clock, c
 	clear->settings = *settings;
 	clear->ports = ports;
 	clear->port_count = count;
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		ports[i].outcome = CLEAR_UNTRIED;
 		ports[i].attribute = CLEAR_ATTRIBUTE_COUNT;
 		if (i == 0 || ports[i].lid != ports[i - 1].lid || ports[i].node_guid != ports[i - 1].node_guid)
@@ -123,9 +122,9 @@ void clear_destroy(struct clear *clear)
 
 size_t clear_planned(const struct clear *clear, enum clear_attribute attribute)
 {
-	size_t i, count = 0;
+	size_t count = 0;
 
-	for (i = 0; i < clear->agent_count; i++) {
+	for (size_t i = 0; i < clear->agent_count; i++) {
 		const struct agent *agent = &clear->agents[i];
 
 		if (clear->ports[agent->first].outcome == CLEAR_UNTRIED &&
@@ -140,9 +139,7 @@ size_t clear_planned(const struct clear *clear, enum clear_attribute attribute)
 /* The agent is not queried any more: set the outcome of its remaining ports. */
 static void give_up(struct clear *clear, struct agent *agent, enum clear_outcome outcome)
 {
-	size_t i;
-
-	for (i = agent->first; i < agent->end; i++) {
+	for (size_t i = agent->first; i < agent->end; i++) {
 		struct clear_port *port = &clear->ports[i];
 
 		if (port->outcome != CLEAR_UNTRIED)
@@ -263,13 +260,12 @@ static void on_caps(struct clear *clear, struct agent *agent, const uint8_t *mad
 static counter_set errors_left(const struct agent *agent, const uint8_t *mad, struct reading *ret)
 {
 	counter_set left = 0;
-	int counter;
 
 	*ret = (struct reading){ 0 };
 	reading_decode(ret, agent->attribute == CLEAR_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS :
 								      ATTRIBUTE_PORT_COUNTERS_EXTENDED,
 		       mad + PMA_DATA_OFFSET, PMA_DATA_SIZE, &agent->caps);
-	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		if (ret->present & COUNTER_BIT(counter) && ret->value[counter])
 			left |= COUNTER_BIT(counter);
 	return left;
@@ -284,7 +280,6 @@ static bool check_cleared(struct clear *clear, struct agent *agent, const uint8_
 {
 	struct reading now;
 	counter_set left, kept = 0;
-	int counter;
 
 	if (agent->attribute > CLEAR_EXTENDED)
 		return true;
@@ -294,7 +289,7 @@ static bool check_cleared(struct clear *clear, struct agent *agent, const uint8_
 		agent->left = now;
 		return false;
 	}
-	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		if (left & agent->left.present & COUNTER_BIT(counter) && agent->left.value[counter] &&
 		    now.value[counter] >= agent->left.value[counter])
 			kept |= COUNTER_BIT(counter);
@@ -429,9 +424,8 @@ static void handle_mad(struct clear *clear, enum transport_event event, const ui
 static unsigned count_in_flight(const struct clear *clear, int64_t now_us)
 {
 	unsigned count = 0;
-	size_t i;
 
-	for (i = 0; i < SLOTS; i++)
+	for (size_t i = 0; i < SLOTS; i++)
 		count += clear->slots[i].in_flight && now_us - clear->slots[i].sent_us < ANSWER_MOST_US;
 	return count;
 }
@@ -440,11 +434,11 @@ static unsigned count_in_flight(const struct clear *clear, int64_t now_us)
 static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 {
 	unsigned in_flight = count_in_flight(clear, now_us);
-	size_t first = clear->turn, i;
+	size_t first = clear->turn;
 	int busy = 0, code;
 
 	clear->held = false;
-	for (i = 0; i < SLOTS; i++) {
+	for (size_t i = 0; i < SLOTS; i++) {
 		struct slot *slot = &clear->slots[(first + i) % SLOTS];
 
 		if (slot->in_flight && now_us >= slot->due_us)

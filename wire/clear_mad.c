@@ -77,15 +77,15 @@ static uint64_t bits_of(const uint8_t *order, size_t count, enum counter_attribu
 {
 	counter_set wanted = 0;
 	uint64_t select = 0;
-	size_t fields, i;
+	size_t fields;
 	const struct counter_field *field = counter_fields(&fields);
 
-	for (i = 0; i < fields; i++)
+	for (size_t i = 0; i < fields; i++)
 		if (field[i].attribute == attribute && pma_caps_meet(caps, (enum counter_need)field[i].need))
 			wanted |= COUNTER_BIT(field[i].counter);
 	if (errors_only)
 		wanted &= COUNTER_ERROR_SET;
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (order[i] != NO_COUNTER && wanted & COUNTER_BIT(order[i]))
 			select |= UINT64_C(1) << i;
 	return select;
@@ -126,9 +126,8 @@ static void put_number(uint8_t *bytes, unsigned size, uint64_t value)
 static uint64_t get_number(const uint8_t *bytes, unsigned size)
 {
 	uint64_t value = 0;
-	unsigned i;
 
-	for (i = 0; i < size; i++)
+	for (unsigned i = 0; i < size; i++)
 		value = value << 8 | bytes[i];
 	return value;
 }
@@ -148,9 +147,7 @@ void clear_mad_init(uint8_t mad[MAD_SIZE], enum clear_attribute attribute, uint8
 
 static bool is_zero(const uint8_t *bytes, size_t len)
 {
-	size_t i;
-
-	for (i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		if (bytes[i])
 			return false;
 	return true;
@@ -161,13 +158,12 @@ static bool only_clears(const uint8_t mad[MAD_SIZE], const struct select_field s
 {
 	uint8_t rest[PMA_DATA_SIZE];
 	uint64_t selected = 0;
-	unsigned i;
 
 	memcpy(rest, mad + PMA_DATA_OFFSET, sizeof(rest));
 	if (rest[1] == ALL_PORTS)
 		return false;
 	rest[1] = 0;
-	for (i = 0; i < 2 && select[i].size; i++) {
+	for (unsigned i = 0; i < 2 && select[i].size; i++) {
 		uint64_t bits = get_number(rest + select[i].byte, select[i].size);
 
 		if (bits & ~select[i].known)
@@ -181,7 +177,6 @@ static bool only_clears(const uint8_t mad[MAD_SIZE], const struct select_field s
 bool mad_is_clear(const uint8_t mad[MAD_SIZE])
 {
 	struct mad_header header = mad_read_header(mad);
-	unsigned i;
 
 	/* Version 1; status, modifier and everything up to the attribute are zero in a request. */
 	if (mad[0] != 1 || mad[2] != 1 || header.status || header.modifier || !is_zero(mad + 6, 6) ||
@@ -193,7 +188,7 @@ bool mad_is_clear(const uint8_t mad[MAD_SIZE])
 			(header.mgmt_class == CLASS_PERFORMANCE && header.attribute == PMA_CLASS_PORT_INFO));
 	if (header.method != METHOD_SET || header.mgmt_class != CLASS_PERFORMANCE)
 		return false;
-	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++)
+	for (unsigned i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++)
 		if (header.attribute == attributes[i].id)
 			return only_clears(mad, attributes[i].select);
 	return false;

@@ -43,10 +43,9 @@ static void selections_are_those_of_infiniband_diags(void **state)
 		{ CLEAR_EXTENDED_SPEEDS, 0, 0, false, 0 },
 		{ CLEAR_EXTENDED_SPEEDS, 1 << 14, 0, true, UINT64_MAX },
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct pma_caps caps = { .known = true, .cap_mask = cases[i].caps, .cap_mask2 = cases[i].caps2 };
 
 		if (clear_select(cases[i].attribute, &caps, cases[i].errors_only) != cases[i].expected)
@@ -58,11 +57,9 @@ static void selections_are_those_of_infiniband_diags(void **state)
 /* The number of selected bits is that of decoded counters, for all capabilities. */
 static void all_counters_that_are_read_are_cleared(void **state)
 {
-	unsigned mask, mask2;
-
 	(void)state;
-	for (mask = 0; mask < 0x10000; mask += 1 << 9)
-		for (mask2 = 0; mask2 < 4; mask2++) {
+	for (unsigned mask = 0; mask < 0x10000; mask += 1 << 9)
+		for (unsigned mask2 = 0; mask2 < 4; mask2++) {
 			const struct pma_caps caps = { .known = true, .cap_mask = (uint16_t)mask, .cap_mask2 = mask2 };
 			uint64_t narrow = clear_select(CLEAR_PORT_COUNTERS, &caps, false);
 			uint64_t wide = clear_select(CLEAR_EXTENDED, &caps, false);
@@ -107,12 +104,10 @@ static void the_selection_is_at_its_offset(void **state)
 /* A Get of NodeInfo or ClassPortInfo, or a Set of one of the six attributes. */
 static bool is_listed(bool has_data, uint8_t mgmt_class, uint8_t method, uint16_t attribute)
 {
-	int i;
-
 	if (!has_data)
 		return method == 0x01 && ((mgmt_class == 0x01 && attribute == 0x11) ||
 					  (mgmt_class == 0x04 && attribute == 0x01));
-	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++)
+	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++)
 		if (attribute == clear_attribute_id((enum clear_attribute)i))
 			return method == SET && mgmt_class == 0x04;
 	return false;
@@ -121,12 +116,12 @@ static bool is_listed(bool has_data, uint8_t mgmt_class, uint8_t method, uint16_
 /* All classes, methods and attributes at both gates. Return: number that passes the one of clear. */
 static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 {
-	unsigned mgmt_class, method, attribute, passed = 0;
+	unsigned passed = 0;
 
 	mad[0] = mad[2] = 1;
-	for (mgmt_class = 0; mgmt_class < test_cases(256); mgmt_class++)
-		for (method = 0; method < 256; method++)
-			for (attribute = 0; attribute < 0x100; attribute++) {
+	for (unsigned mgmt_class = 0; mgmt_class < test_cases(256); mgmt_class++)
+		for (unsigned method = 0; method < 256; method++)
+			for (unsigned attribute = 0; attribute < 0x100; attribute++) {
 				mad[1] = (uint8_t)mgmt_class;
 				mad[3] = (uint8_t)method;
 				put_be16(mad + 16, (uint16_t)attribute);
@@ -145,11 +140,10 @@ static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 static void only_listed_mads_pass_the_gates(void **state)
 {
 	uint8_t mad[MAD_SIZE] = { 0 };
-	int i;
 
 	(void)state;
 	assert_int_equal(try_all(mad, false), 2);
-	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		enum clear_attribute attribute = (enum clear_attribute)i;
 
 		clear_mad_init(mad, attribute, 1, clear_select(attribute, &all_caps, false), 1);
@@ -162,12 +156,11 @@ static void only_listed_mads_pass_the_gates(void **state)
 /* Also vendor-specific ones. */
 static void no_other_attribute_passes(void **state)
 {
-	unsigned attribute;
 	uint8_t mad[MAD_SIZE];
 
 	(void)state;
 	clear_mad_init(mad, CLEAR_PORT_COUNTERS, 1, 0xffff, 1);
-	for (attribute = 0x100; attribute <= 0xffff; attribute++) {
+	for (unsigned attribute = 0x100; attribute <= 0xffff; attribute++) {
 		put_be16(mad + 16, (uint16_t)attribute);
 		assert_false(mad_is_clear(mad));
 	}
@@ -176,15 +169,12 @@ static void no_other_attribute_passes(void **state)
 /* A Set writes its whole content. */
 static void a_set_with_any_other_bit_is_rejected(void **state)
 {
-	unsigned bit;
-	int i;
-
 	(void)state;
-	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		enum clear_attribute attribute = (enum clear_attribute)i;
 		uint64_t select = clear_select(attribute, &all_caps, false);
 
-		for (bit = 0; bit < MAD_SIZE * 8; bit++) {
+		for (unsigned bit = 0; bit < MAD_SIZE * 8; bit++) {
 			uint8_t mad[MAD_SIZE];
 			unsigned byte = bit / 8;
 			bool free_byte = (byte >= 12 && byte < 16) || byte == 65;
@@ -207,10 +197,9 @@ static void a_set_with_any_other_bit_is_rejected(void **state)
 static void all_ports_at_once_and_no_selection_are_rejected(void **state)
 {
 	uint8_t mad[MAD_SIZE];
-	int i;
 
 	(void)state;
-	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		enum clear_attribute attribute = (enum clear_attribute)i;
 
 		clear_mad_init(mad, attribute, 255, clear_select(attribute, &all_caps, false), 1);

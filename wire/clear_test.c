@@ -166,19 +166,18 @@ struct fixture {
 static struct fixture *fixture_create(unsigned nodes)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	unsigned i, port;
 
 	assert_non_null(fixture);
-	for (i = 0; i < NODES; i++) {
+	for (unsigned i = 0; i < NODES; i++) {
 		fixture->model.nodes[i].guid = FIRST_GUID + i;
 		fixture->model.nodes[i].caps = 0x1300;
-		for (port = 1; port <= PORTS; port++) {
+		for (unsigned port = 1; port <= PORTS; port++) {
 			fixture->model.nodes[i].errors[port] = (uint16_t)(7 * i + port);
 			fixture->model.nodes[i].data[port] = 1000;
 		}
 	}
-	for (i = 0; i < nodes; i++)
-		for (port = 1; port <= PORTS; port++)
+	for (unsigned i = 0; i < nodes; i++)
+		for (unsigned port = 1; port <= PORTS; port++)
 			fixture->ports[fixture->count++] = (struct clear_port){
 				.node_guid = FIRST_GUID + i, .lid = (uint16_t)(1 + i), .num = (uint8_t)port,
 				.is_switch = true,
@@ -206,9 +205,9 @@ static void survey_and_write(struct fixture *fixture)
 
 static size_t count_outcome(const struct fixture *fixture, enum clear_outcome outcome)
 {
-	size_t i, count = 0;
+	size_t count = 0;
 
-	for (i = 0; i < fixture->count; i++)
+	for (size_t i = 0; i < fixture->count; i++)
 		count += fixture->ports[i].outcome == outcome;
 	return count;
 }
@@ -222,14 +221,13 @@ static void fixture_destroy(struct fixture *fixture)
 static void only_the_given_ports_are_cleared(void **state)
 {
 	struct fixture *fixture = fixture_create(3);
-	unsigned i;
 
 	(void)state;
 	/* Of the third node only ports 1 and 2. */
 	fixture->count -= 2;
 	survey_and_write(fixture);
 	assert_int_equal(count_outcome(fixture, CLEAR_DONE), 10);
-	for (i = 0; i < 4 * PORTS; i++) {
+	for (unsigned i = 0; i < 4 * PORTS; i++) {
 		const struct model_node *node = &fixture->model.nodes[i / PORTS];
 		bool named = i < 10;
 
@@ -242,11 +240,10 @@ static void only_the_given_ports_are_cleared(void **state)
 static void a_survey_writes_nothing(void **state)
 {
 	struct fixture *fixture = fixture_create(NODES);
-	unsigned i;
 
 	(void)state;
 	survey(fixture);
-	for (i = 0; i < NODES; i++)
+	for (unsigned i = 0; i < NODES; i++)
 		assert_int_equal(fixture->model.nodes[i].sets, 0);
 	assert_int_equal(count_outcome(fixture, CLEAR_UNTRIED), fixture->count);
 	assert_int_equal(clear_planned(fixture->clear, CLEAR_PORT_COUNTERS), fixture->count);
@@ -297,7 +294,6 @@ static void a_lid_that_moves_after_the_survey_is_not_cleared(void **state)
 static void each_failure_has_its_outcome(void **state)
 {
 	struct fixture *fixture = fixture_create(8);
-	size_t i;
 	static const enum clear_outcome expected[8] = {
 		CLEAR_SILENT, CLEAR_UNPROVEN, CLEAR_REDIRECTED, CLEAR_REFUSED, CLEAR_KEPT, CLEAR_DONE, CLEAR_DONE,
 		CLEAR_DONE,
@@ -313,7 +309,7 @@ static void each_failure_has_its_outcome(void **state)
 	fixture->model.nodes[6].silent_details = true;
 	fixture->model.nodes[7].busy = 2;
 	survey_and_write(fixture);
-	for (i = 0; i < fixture->count; i++)
+	for (size_t i = 0; i < fixture->count; i++)
 		if (fixture->ports[i].outcome != expected[i / PORTS])
 			fail_msg("port %zu: %u", i, fixture->ports[i].outcome);
 	assert_int_equal(fixture->ports[3 * PORTS].status, STATUS_BAD_FIELD);
@@ -325,12 +321,11 @@ static void nodes_that_fail_after_the_survey_delay_no_others(void **state)
 {
 	struct fixture *fixture = fixture_create(NODES);
 	int64_t started_us;
-	unsigned i;
 
 	(void)state;
 	fixture->settings.timeout_ms = 1000;
 	survey(fixture);
-	for (i = 0; i < DEAD; i++)
+	for (unsigned i = 0; i < DEAD; i++)
 		fixture->model.nodes[i].dead = true;
 	started_us = fixture->model.now_us;
 	assert_int_equal(clear_write(fixture->clear, NULL), 0);
@@ -344,7 +339,6 @@ static void nodes_that_fail_after_the_survey_delay_no_others(void **state)
 static void lost_mads_are_retried(void **state)
 {
 	struct fixture *fixture = fixture_create(NODES);
-	unsigned i, port;
 
 	(void)state;
 	srand(1);
@@ -352,8 +346,8 @@ static void lost_mads_are_retried(void **state)
 	fixture->settings.retries = 12;
 	survey_and_write(fixture);
 	assert_int_equal(count_outcome(fixture, CLEAR_DONE), fixture->count);
-	for (i = 0; i < NODES; i++)
-		for (port = 1; port <= PORTS; port++)
+	for (unsigned i = 0; i < NODES; i++)
+		for (unsigned port = 1; port <= PORTS; port++)
 			assert_int_equal(fixture->model.nodes[i].errors[port], 0);
 	fixture_destroy(fixture);
 }

@@ -119,9 +119,8 @@ static void drain(int *fd, struct text *text, size_t max, bool *ret_too_much)
 {
 	char chunk[65536];
 	ssize_t got = 1;
-	int chunks;
 
-	for (chunks = 0; chunks < CHUNKS_PER_STEP && (got = read(*fd, chunk, sizeof(chunk))) > 0; chunks++) {
+	for (int chunks = 0; chunks < CHUNKS_PER_STEP && (got = read(*fd, chunk, sizeof(chunk))) > 0; chunks++) {
 		size_t room = max - text->len;
 
 		if ((size_t)got > room && ret_too_much)

@@ -114,9 +114,9 @@ void engine_drop_node(struct engine *engine, uint32_t node)
 /* A free flight, or the one that timed out first: its late response will be ignored. */
 static uint32_t find_slot(const struct engine *engine)
 {
-	uint32_t oldest = FLIGHTS, i;
+	uint32_t oldest = FLIGHTS;
 
-	for (i = 0; i < FLIGHTS; i++) {
+	for (uint32_t i = 0; i < FLIGHTS; i++) {
 		uint32_t slot = (engine->next_slot + i) % FLIGHTS;
 		const struct flight *flight = &engine->flights[slot];
 
@@ -302,9 +302,7 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 /* Run the callbacks of received responses, in the order of arrival. */
 static void deliver_responses(struct engine *engine)
 {
-	unsigned i;
-
-	for (i = 0; i < engine->answer_count; i++) {
+	for (unsigned i = 0; i < engine->answer_count; i++) {
 		const struct answer *answer = &engine->answers[i];
 
 		queue_complete(&engine->queue, answer->entry, &(struct response){
@@ -382,9 +380,8 @@ static void handle_mad(struct engine *engine, enum transport_event event, int64_
 static void check_deadlines(struct engine *engine)
 {
 	int64_t now_us = clock_boottime_us(engine->clock);
-	size_t i;
 
-	for (i = 0; i < FLIGHTS; i++) {
+	for (size_t i = 0; i < FLIGHTS; i++) {
 		struct flight *flight = &engine->flights[i];
 
 		if (flight->state == FLIGHT_OPEN && is_overdue(engine, flight, now_us))
@@ -398,14 +395,12 @@ static void check_deadlines(struct engine *engine)
  */
 static void cancel_all(struct engine *engine, enum flight_state state)
 {
-	uint32_t i;
-
-	for (i = 0; i < FLIGHTS; i++)
+	for (uint32_t i = 0; i < FLIGHTS; i++)
 		if (engine->flights[i].state == FLIGHT_OPEN)
 			queue_cancel(&engine->queue, end_flight(engine, &engine->flights[i], state));
 	/* Requests that callbacks submit now are cancelled, too. */
 	while (engine->queue.queued)
-		for (i = 0; i < engine->queue.count; i++)
+		for (uint32_t i = 0; i < engine->queue.count; i++)
 			engine_drop_node(engine, i);
 }
 
@@ -414,10 +409,9 @@ bool engine_listen(struct engine *engine, unsigned timeout_ms)
 	int64_t now_us = clock_boottime_us(engine->clock);
 	int64_t max_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
 	bool waiting = false;
-	size_t i;
 	int event;
 
-	for (i = 0; i < FLIGHTS; i++)
+	for (size_t i = 0; i < FLIGHTS; i++)
 		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP && now_us - engine->flights[i].sent_us <= max_us;
 	if (!waiting)
 		return false;

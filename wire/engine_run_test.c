@@ -17,13 +17,12 @@
 static void a_run_is_cut_at_its_deadline(void **state)
 {
 	struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
-	unsigned variant;
 
 	(void)state;
-	for (variant = 0; variant < 3; variant++) {
+	for (unsigned variant = 0; variant < 3; variant++) {
 		struct bed *bed;
 		int64_t deadline_us;
-		uint32_t total, i, cut;
+		uint32_t total, cut;
 
 		settings.max_mads_per_s = variant == 2 ? 1000 : 0;
 		bed = bed_create(3 + variant, &settings);
@@ -33,7 +32,7 @@ static void a_run_is_cut_at_its_deadline(void **state)
 		deadline_us = bed->network.now_us + 30 * US_PER_MS;
 		assert_int_equal(engine_run(bed->engine, deadline_us, NULL), ENGINE_CUT);
 		assert_in_range(bed->network.now_us, deadline_us, deadline_us + 2 * US_PER_MS);
-		for (i = 0; i < total; i++)
+		for (uint32_t i = 0; i < total; i++)
 			assert_int_equal(bed->tally.calls[i], 1);
 		assert_true(bed->tally.answered > 0 && bed->tally.cancelled > 0);
 		assert_int_equal(bed->tally.answered + bed->tally.cancelled + bed->tally.timed_out, total);
@@ -84,11 +83,11 @@ static void a_stop_cuts_a_run_without_deadline(void **state)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 5 };
 	struct bed *bed = bed_create(1, &settings);
-	uint32_t total, i;
+	uint32_t total;
 	int64_t start_us;
 
 	(void)state;
-	for (i = 0; i <= NETWORK_NODES; i++)
+	for (uint32_t i = 0; i <= NETWORK_NODES; i++)
 		bed->network.dead[i] = i % 2;
 	total = bed_submit(bed, 5);
 	start_us = bed->network.now_us;
@@ -96,7 +95,7 @@ static void a_stop_cuts_a_run_without_deadline(void **state)
 	engine_stop_when(bed->engine, stop_after);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), ENGINE_CUT);
 	assert_true(bed->network.now_us - start_us <= 50 * US_PER_MS);
-	for (i = 0; i < total; i++)
+	for (uint32_t i = 0; i < total; i++)
 		assert_int_equal(bed->tally.calls[i], 1);
 	assert_true(bed->tally.cancelled > total / 2);
 	engine_stop_when(bed->engine, NULL);
@@ -113,12 +112,12 @@ static void a_long_queue_does_not_wait_for_short_ones(void **state)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
 	struct bed *bed = bed_create(1, &settings);
-	uint32_t total = bed_submit_to(bed, NETWORK_NODES - 1, 2, tally_on_done), i;
+	uint32_t total = bed_submit_to(bed, NETWORK_NODES - 1, 2, tally_on_done);
 	int64_t start_us = bed->network.now_us;
 
 	(void)state;
 	bed->network.latency_us = 100;
-	for (i = 0; i < 60; i++, total++)
+	for (uint32_t i = 0; i < 60; i++, total++)
 		assert_int_equal(engine_submit(bed->engine, &(struct request){
 			.node = NETWORK_NODES - 1, .to.lid = NETWORK_NODES, .mgmt_class = CLASS_PERFORMANCE,
 			.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i, .tag = total,
@@ -208,7 +207,6 @@ static void addresses_and_keys_reach_the_wire(void **state)
 	const struct mad_address far = { .lid = 7, .sl = 3, .pkey_index = 2, .qp = 0x123456, .qkey = 0x80020000 };
 	struct engine_settings settings = { .window = 1, .per_node = 1, .timeout_ms = 100 };
 	struct bed *bed = bed_create(1, &settings);
-	int i;
 
 	(void)state;
 	send_one(bed, &(struct request){ .node = 1, .to = far, .mgmt_class = CLASS_PERFORMANCE,
@@ -221,11 +219,11 @@ static void addresses_and_keys_reach_the_wire(void **state)
 	assert_int_equal(bed->network.last_to.qkey, 0x80020000);
 	assert_int_equal(bed->network.last_sent[65], 9);
 	/* Other classes have no M_Key. */
-	for (i = 24; i < 32; i++)
+	for (int i = 24; i < 32; i++)
 		assert_int_equal(bed->network.last_sent[i], 0);
 	send_one(bed, &(struct request){ .node = 1, .to.lid = 7, .mgmt_class = CLASS_SUBN_LID,
 						  .attribute = SMP_NODE_INFO, .mkey = 0x0102030405060708 });
-	for (i = 24; i < 32; i++)
+	for (int i = 24; i < 32; i++)
 		assert_int_equal(bed->network.last_sent[i], i - 23);
 	assert_int_equal(bed->network.last_to.qp, 0);
 	bed_destroy(bed);

@@ -40,10 +40,8 @@ static int64_t run(struct bed *bed, unsigned per_node, uint32_t *ret_total)
 /* At any time in a run: no request times out, and no node counts as slow afterwards. */
 static void a_stall_makes_no_node_unresponsive(void **state)
 {
-	int64_t at_us;
-
 	(void)state;
-	for (at_us = 0; at_us < 9000; at_us += 250) {
+	for (int64_t at_us = 0; at_us < 9000; at_us += 250) {
 		struct bed *bed = create((uint64_t)at_us + 1, at_us % 500 ? 32 : 8);
 		int64_t took_us;
 		uint32_t total;
@@ -82,10 +80,8 @@ static void a_long_stall_makes_no_node_unresponsive(void **state)
 /* This process is not scheduled for a while, and finds all responses afterwards. */
 static void a_pause_of_this_process_makes_no_node_unresponsive(void **state)
 {
-	int64_t at_us;
-
 	(void)state;
-	for (at_us = 0; at_us < 3000; at_us += 100) {
+	for (int64_t at_us = 0; at_us < 3000; at_us += 100) {
 		struct bed *bed = create((uint64_t)at_us + 1, 32);
 		uint32_t total;
 
@@ -102,11 +98,11 @@ static void a_pause_of_this_process_makes_no_node_unresponsive(void **state)
 static void probes_distinguish_unresponsive_nodes_from_a_stall(void **state)
 {
 	struct bed *bed = create(1, 32);
-	uint32_t total, i;
+	uint32_t total;
 	int64_t took_us;
 
 	(void)state;
-	for (i = 10; i < 20; i++)
+	for (uint32_t i = 10; i < 20; i++)
 		bed->network.dead[i] = true;
 	took_us = run(bed, 1, &total);
 	assert_int_equal(bed->tally.answered, total - 10);
@@ -144,14 +140,12 @@ static void requests_after_a_timeout_have_a_shorter_one(void **state)
 /* Responses take up to 18 ms, and some arrive twice: requests are retried, and the first response counts. */
 static void late_responses_count_once(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 1; seed < 60; seed++) {
+	for (uint64_t seed = 1; seed < 60; seed++) {
 		struct engine_settings settings = { .window = 8 + seed % 50, .per_node = 1 + seed % 3,
 						    .timeout_ms = 1000, .retries = 2 };
 		struct bed *bed = bed_create(seed, &settings);
-		uint32_t total, i;
+		uint32_t total;
 
 		bed_submit(bed, 4);
 		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
@@ -164,7 +158,7 @@ static void late_responses_count_once(void **state)
 		assert_true(engine_counts(bed->engine).retried > 0);
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(bed->tally.wrong, 0);
-		for (i = 0; i < total; i++)
+		for (uint32_t i = 0; i < total; i++)
 			assert_int_equal(bed->tally.calls[i], 1);
 		bed_destroy(bed);
 	}
@@ -174,10 +168,10 @@ static void late_responses_count_once(void **state)
 static void a_run_without_any_response_ends(void **state)
 {
 	struct bed *bed = create(1, 64);
-	uint32_t total, i;
+	uint32_t total;
 
 	(void)state;
-	for (i = 0; i <= NETWORK_NODES; i++)
+	for (uint32_t i = 0; i <= NETWORK_NODES; i++)
 		bed->network.dead[i] = true;
 	assert_true(run(bed, 1, &total) < 800 * US_PER_MS);
 	assert_int_equal(bed->tally.timed_out, total);

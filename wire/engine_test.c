@@ -15,19 +15,17 @@
 
 static void each_request_is_answered_once_within_the_limits(void **state)
 {
-	unsigned seed;
-
 	(void)state;
-	for (seed = 1; seed <= 20; seed++) {
+	for (unsigned seed = 1; seed <= 20; seed++) {
 		struct engine_settings settings = { .window = 1 + seed * 6, .per_node = 1 + seed % 3,
 						    .timeout_ms = 100, .retries = 1 };
 		struct bed *bed = bed_create(seed, &settings);
-		uint32_t total, i;
+		uint32_t total;
 
 		bed->network.jitter_us = seed * 10;
 		total = bed_submit(bed, 60);
 		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
-		for (i = 0; i < total; i++)
+		for (uint32_t i = 0; i < total; i++)
 			assert_int_equal(bed->tally.calls[i], 1);
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(bed->tally.wrong, 0);
@@ -44,18 +42,17 @@ static void each_request_is_answered_once_within_the_limits(void **state)
 static void forged_and_duplicate_mads_are_ignored(void **state)
 {
 	struct engine_settings settings = { .window = 32, .per_node = 2, .timeout_ms = 50, .retries = 2 };
-	unsigned seed;
 
 	(void)state;
-	for (seed = 1; seed <= 20; seed++) {
+	for (unsigned seed = 1; seed <= 20; seed++) {
 		struct bed *bed = bed_create(seed, &settings);
-		uint32_t total, i;
+		uint32_t total;
 
 		bed->network.duplicate_percent = 20;
 		bed->network.noise_percent = 20;
 		total = bed_submit(bed, 20);
 		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
-		for (i = 0; i < total; i++)
+		for (uint32_t i = 0; i < total; i++)
 			assert_int_equal(bed->tally.calls[i], 1);
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(bed->tally.wrong, 0);
@@ -67,20 +64,18 @@ static void forged_and_duplicate_mads_are_ignored(void **state)
 /* Lost silently, and with the timeout of the kernel. */
 static void lost_requests_are_retried_and_unresponsive_nodes_time_out(void **state)
 {
-	unsigned variant;
-
 	(void)state;
-	for (variant = 0; variant < 2; variant++) {
+	for (unsigned variant = 0; variant < 2; variant++) {
 		struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 10, .retries = 6 };
 		struct bed *bed = bed_create(7, &settings);
-		uint32_t total, i;
+		uint32_t total;
 
 		bed->network.kernel_times_out = variant;
 		bed->network.loss_percent = 20;
 		bed->network.dead[3] = bed->network.dead[NETWORK_NODES] = true;
 		total = bed_submit(bed, 10);
 		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
-		for (i = 0; i < total; i++)
+		for (uint32_t i = 0; i < total; i++)
 			assert_int_equal(bed->tally.calls[i], 1);
 		/* 0.2^7 of the other requests time out: none of 480 with this seed. */
 		assert_int_equal(bed->tally.timed_out, 20);
@@ -112,10 +107,9 @@ static void a_late_response_is_ignored(void **state)
 static void the_rate_limit_holds_over_time(void **state)
 {
 	static const unsigned rates[] = { 100, 1000, 20000 };
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		struct engine_settings settings = { .window = 32, .per_node = 1, .max_mads_per_s = rates[i],
 						    .timeout_ms = 100, .retries = 0 };
 		struct bed *bed = bed_create(1, &settings);
@@ -138,13 +132,13 @@ static void a_broken_device_cancels_everything(void **state)
 	struct engine_settings settings = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 1 };
 	struct bed *bed = bed_create(1, &settings);
 	struct error err = { 0 };
-	uint32_t total, i;
+	uint32_t total;
 
 	(void)state;
 	bed->network.broken = true;
 	total = bed_submit(bed, 3);
 	assert_int_equal(engine_run(bed->engine, 0, &err), ERR_UNAVAILABLE);
-	for (i = 0; i < total; i++)
+	for (uint32_t i = 0; i < total; i++)
 		assert_int_equal(bed->tally.calls[i], 1);
 	assert_int_equal(bed->tally.cancelled, total);
 	/* The engine remains usable. */
@@ -193,17 +187,16 @@ static unsigned count_half_polled(bool finish_nodes)
 	struct engine_settings settings = { .window = 4, .per_node = 1, .timeout_ms = 100, .retries = 1 };
 	struct bed *bed = bed_create(5, &settings);
 	unsigned answered[NETWORK_NODES] = { 0 }, half = 0, all = 0;
-	uint32_t node, i;
 
 	engine_finish_nodes(bed->engine, finish_nodes);
-	for (node = 0; node < NETWORK_NODES; node++)
-		for (i = 0; i < 10; i++)
+	for (uint32_t node = 0; node < NETWORK_NODES; node++)
+		for (uint32_t i = 0; i < 10; i++)
 			engine_submit(bed->engine, &(struct request){
 				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
 				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i,
 				.done = count_response, .ctx = answered }, NULL);
 	assert_int_equal(engine_run(bed->engine, bed->network.now_us + 1500, NULL), ENGINE_CUT);
-	for (node = 0; node < NETWORK_NODES; node++) {
+	for (uint32_t node = 0; node < NETWORK_NODES; node++) {
 		half += answered[node] > 0 && answered[node] < 10;
 		all += answered[node];
 	}

@@ -164,9 +164,7 @@ static void probe_link(struct explore *explore, uint32_t index, uint8_t num)
 /* The node is contradictory: query all links that were only seen from the other end. */
 static void probe_links(struct explore *explore, uint32_t index)
 {
-	unsigned num;
-
-	for (num = 1; num <= explore->survey.nodes[index].node.port_count; num++)
+	for (unsigned num = 1; num <= explore->survey.nodes[index].node.port_count; num++)
 		probe_link(explore, index, (uint8_t)num);
 }
 
@@ -174,12 +172,11 @@ static void probe_links(struct explore *explore, uint32_t index)
 static void query_new_node(struct explore *explore, uint32_t index, uint8_t num, const struct query *found_by)
 {
 	const struct node *info = &explore->survey.nodes[index].node;
-	unsigned i;
 
 	if (info->type == NODE_SWITCH) {
 		query_node(explore, QUERY_PORT_INFO, index, 0, found_by);
 		query_node(explore, QUERY_SWITCH_INFO, index, 0, found_by);
-		for (i = 1; i <= info->port_count; i++)
+		for (unsigned i = 1; i <= info->port_count; i++)
 			query_node(explore, QUERY_PORT_INFO, index, (uint8_t)i, found_by);
 	} else {
 		query_node(explore, QUERY_PORT_INFO, index, num, found_by);

@@ -76,11 +76,11 @@ static bool is_partner(const struct local_port *port, const struct local_port *o
 /* A port of another device with the same GUID, Active if possible. */
 static size_t find_partner(const struct local_port *ports, size_t count, size_t index)
 {
-	size_t found = CHOICE_NONE, i;
+	size_t found = CHOICE_NONE;
 
 	if (!ports[index].infiniband || !ports[index].port_guid)
 		return CHOICE_NONE;
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (!is_partner(&ports[index], &ports[i]))
 			continue;
 		if (ports[i].state == PORT_ACTIVE)
@@ -99,7 +99,7 @@ bool hca_is_split(const struct local_port *ports, size_t count, size_t index)
 /* The named port is one of two. */
 static struct hca_choice pair_up(const struct local_port *ports, size_t count, size_t index)
 {
-	size_t partner = find_partner(ports, count, index), i;
+	size_t partner = find_partner(ports, count, index);
 	struct hca_choice choice = { index, index };
 
 	if (partner == CHOICE_NONE)
@@ -108,7 +108,7 @@ static struct hca_choice pair_up(const struct local_port *ports, size_t count, s
 		return (struct hca_choice){ .gmp = partner, .smp = index };
 	choice.smp = partner;
 	/* Planes may also have GUIDs of their own: use any Active one of the device. */
-	for (i = 0; i < count && ports[choice.smp].state != PORT_ACTIVE; i++)
+	for (size_t i = 0; i < count && ports[choice.smp].state != PORT_ACTIVE; i++)
 		if (same_device(&ports[i], &ports[partner]) && ports[i].state == PORT_ACTIVE)
 			choice.smp = i;
 	return choice;
@@ -116,9 +116,7 @@ static struct hca_choice pair_up(const struct local_port *ports, size_t count, s
 
 struct hca_choice hca_choose(const struct local_port *ports, size_t count, const char *ca_name, int port)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct hca_choice choice;
 
 		if (!ports[i].infiniband || ports[i].state != PORT_ACTIVE || (port > 0 && ports[i].port != port) ||
@@ -139,12 +137,12 @@ struct port_list {
 
 static int add_device(struct port_list *list, const char *ca_name, struct error *err)
 {
-	int code = 0, i;
+	int code = 0;
 	umad_ca_t ca;
 
 	if (umad_get_ca(ca_name, &ca) < 0)
 		return 0;
-	for (i = 0; i < UMAD_CA_MAX_PORTS && code == 0; i++) {
+	for (int i = 0; i < UMAD_CA_MAX_PORTS && code == 0; i++) {
 		struct local_port *ports;
 
 		if (!ca.ports[i])
@@ -177,9 +175,8 @@ static int explain(const char *ca_name, int port, const struct port_list *list, 
 {
 	const struct local_port *best = NULL;
 	bool named = false;
-	size_t i;
 
-	for (i = 0; i < list->count; i++) {
+	for (size_t i = 0; i < list->count; i++) {
 		if (ca_name && strcmp(list->ports[i].ca_name, ca_name) != 0)
 			continue;
 		named = true;
@@ -208,12 +205,12 @@ static int explain(const char *ca_name, int port, const struct port_list *list, 
 static int find_smp_port(const struct port_list *list, const char *text, size_t *ret, struct error *err)
 {
 	const char *colon = strrchr(text, ':');
-	size_t len = colon ? (size_t)(colon - text) : strlen(text), i, found = CHOICE_NONE;
+	size_t len = colon ? (size_t)(colon - text) : strlen(text), found = CHOICE_NONE;
 	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
 
 	if (!len || (colon && (port < 1 || port > 255 || colon[1 + strspn(colon + 1, "0123456789")])))
 		return err_set(err, ERR_USAGE, "--smi-ca must be NAME or NAME:PORT, such as smi1:1, not '%s'", text);
-	for (i = 0; i < list->count; i++) {
+	for (size_t i = 0; i < list->count; i++) {
 		const struct local_port *one = &list->ports[i];
 
 		if (!one->infiniband || strlen(one->ca_name) != len || strncmp(one->ca_name, text, len) != 0 ||
@@ -448,11 +445,9 @@ fail:
 
 void hca_close(struct hca *hca)
 {
-	int i;
-
 	if (!hca)
 		return;
-	for (i = 0; i < DEVICE_COUNT; i++)
+	for (int i = 0; i < DEVICE_COUNT; i++)
 		if (hca->fd[i] >= 0)
 			umad_close_port(hca->fd[i]);
 	hca_leave(hca);

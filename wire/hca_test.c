@@ -124,10 +124,9 @@ static int send_one(struct hca *hca, uint16_t lid, struct error *err)
 static void a_single_failed_send_is_a_lost_mad(void **state)
 {
 	struct hca *hca = open_device();
-	int i;
 
 	(void)state;
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		send_fails_with = i % 3 ? EINVAL : 0;
 		assert_int_equal(send_one(hca, BAD_LID, NULL), 0);
 	}
@@ -277,13 +276,13 @@ static unsigned count_sent(struct hca *hca, bool with_selection)
 {
 	const struct mad_address bad = { .lid = BAD_LID };
 	const struct transport *transport = hca_transport(hca);
-	unsigned mgmt_class, method, attribute, allowed = 0;
+	unsigned allowed = 0;
 	uint8_t mad[MAD_SIZE];
 
 	sends = 0;
-	for (mgmt_class = 0; mgmt_class < 256; mgmt_class++)
-		for (method = 0; method < 256; method++)
-			for (attribute = 0; attribute < 0x40; attribute++) {
+	for (unsigned mgmt_class = 0; mgmt_class < 256; mgmt_class++)
+		for (unsigned method = 0; method < 256; method++)
+			for (unsigned attribute = 0; attribute < 0x40; attribute++) {
 				/* Valid for each attribute with a selection at this offset. */
 				clear_mad_init(mad, CLEAR_RCV_ERROR_DETAILS, 1, with_selection ? 0xf : 0, 1);
 				mad[65] = with_selection;
@@ -408,10 +407,9 @@ static void the_order_of_devices_does_not_matter(void **state)
 static void an_aggregate_that_is_down_is_not_chosen_for_a_plane_that_is_up(void **state)
 {
 	struct local_port ports[COUNT(split)];
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < COUNT(split); i++)
+	for (size_t i = 0; i < COUNT(split); i++)
 		ports[i] = split[i];
 	ports[3].state = PORT_DOWN;
 	assert_choice(ports, COUNT(ports), NULL, 0, 4, 4);
@@ -447,10 +445,9 @@ static void a_common_guid_alone_makes_no_pair(void **state)
 		{ "mlx5_5", 1, 0, PORT_ACTIVE, true, true, 0, 0 },
 		{ "mlx5_6", 1, 0, PORT_ACTIVE, true, false, 0, 0 },
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < COUNT(ports); i++)
+	for (size_t i = 0; i < COUNT(ports); i++)
 		if (ports[i].infiniband)
 			assert_choice(ports, COUNT(ports), ports[i].ca_name, ports[i].port, i, i);
 }

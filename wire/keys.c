@@ -203,7 +203,7 @@ static int compare_keys(const void *a, const void *b)
 /* Insert a key that @count GUIDs have into the ranking. */
 static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_t max, uint64_t key, size_t count)
 {
-	size_t at = ranked, i;
+	size_t at = ranked;
 
 	while (at > 0 && counts[at - 1] < count)
 		at--;
@@ -211,7 +211,7 @@ static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_
 		return ranked;
 	if (ranked < max)
 		ranked++;
-	for (i = ranked - 1; i > at; i--) {
+	for (size_t i = ranked - 1; i > at; i--) {
 		keys[i] = keys[i - 1];
 		counts[i] = counts[i - 1];
 	}
@@ -222,7 +222,7 @@ static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_
 
 size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max, size_t *ret_different)
 {
-	size_t start, end, ranked = 0, *counts = calloc(max + 1, sizeof(*counts));
+	size_t end, ranked = 0, *counts = calloc(max + 1, sizeof(*counts));
 	uint64_t *sorted = keys ? calloc(keys->count + 1, sizeof(*sorted)) : NULL;
 
 	*ret_different = 0;
@@ -231,7 +231,7 @@ size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max, size_t *ret
 	if (keys->count)
 		memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
 	qsort(sorted, keys->count, sizeof(*sorted), compare_keys);
-	for (start = 0; start < keys->count; start = end) {
+	for (size_t start = 0; start < keys->count; start = end) {
 		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
 			;
 		ranked = insert_ranked(ret, counts, ranked, max, sorted[start], end - start);

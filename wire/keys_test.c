@@ -105,10 +105,9 @@ static void an_invalid_line_is_reported_without_its_key(void **state)
 		"0x1 0x77\n",                  /* GUID 1 has another key above */
 		LONG_LINE,                     /* longer than any line is */
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = { 0 };
 		struct keys *keys = NULL;
 		char content[400];
@@ -159,10 +158,9 @@ static void a_world_readable_file_is_detected(void **state)
 		bool exposed;
 	} cases[] = { { 0400, false }, { 0640, false }, { 0644, true }, { 0604, true } };
 	struct keys *keys;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(load("0x1 0x2\n", cases[i].mode, &keys, NULL), 0);
 		assert_int_equal(keys_are_exposed(keys), cases[i].exposed);
 		keys_destroy(keys);
@@ -203,14 +201,13 @@ static void all_of_thousands_of_keys_are_found(void **state)
 	enum { COUNT = 20000 };
 	char *content = malloc(COUNT * 40), *at = content;
 	struct keys *keys;
-	uint64_t i;
 
 	(void)state;
-	for (i = 1; i <= COUNT; i++)
+	for (uint64_t i = 1; i <= COUNT; i++)
 		at += sprintf(at, "0x%016lx 0x%016lx\n\n", (unsigned long)(i * 0x9e3779b97f4a7c15), (unsigned long)i);
 	assert_int_equal(load(content, 0600, &keys, NULL), 0);
 	assert_int_equal(keys_count(keys), COUNT);
-	for (i = 1; i <= COUNT; i++)
+	for (uint64_t i = 1; i <= COUNT; i++)
 		assert_true(keys_find(keys, i * 0x9e3779b97f4a7c15) == i);
 	keys_destroy(keys);
 	free(content);

@@ -112,11 +112,10 @@ bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 	};
 	uint8_t either_route = mad_is_smp(mad) ? CLASS_SUBN_LID : mad[1];
 	uint16_t attribute = get_be16(mad + 16);
-	size_t i;
 
 	if (mad[0] != BASE_VERSION || mad[2] != CLASS_VERSION || mad[3] != METHOD_GET)
 		return false;
-	for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
 		if (attribute == allowed[i].attribute &&
 		    (mad[1] == allowed[i].mgmt_class || either_route == allowed[i].mgmt_class))
 			return true;

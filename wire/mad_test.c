@@ -22,13 +22,13 @@ static void only_listed_gets_are_allowed(void **state)
 		{ 0x01, 0x20 }, { 0x01, 0x33 }, { 0x04, 0x01 }, { 0x04, 0x10 }, { 0x04, 0x12 },
 		{ 0x04, 0x15 }, { 0x04, 0x16 }, { 0x04, 0x1c }, { 0x04, 0x1d }, { 0x04, 0x1f },
 	};
-	unsigned mgmt_class, method, attribute, allowed = 0;
+	unsigned allowed = 0;
 	uint8_t mad[MAD_SIZE];
 
 	(void)state;
-	for (mgmt_class = 0; mgmt_class < 256; mgmt_class++)
-		for (method = 0; method < 256; method++)
-			for (attribute = 0; attribute < 0x100; attribute++) {
+	for (unsigned mgmt_class = 0; mgmt_class < 256; mgmt_class++)
+		for (unsigned method = 0; method < 256; method++)
+			for (unsigned attribute = 0; attribute < 0x100; attribute++) {
 				mad_init(mad, &(struct mad_header){ .mgmt_class = (uint8_t)mgmt_class,
 								    .method = (uint8_t)method,
 								    .attribute = (uint16_t)attribute });
@@ -36,7 +36,7 @@ static void only_listed_gets_are_allowed(void **state)
 			}
 	/* The seven SMPs by both routes. */
 	assert_int_equal(allowed, sizeof(expected) / sizeof(expected[0]) + 7);
-	for (attribute = 0; attribute < sizeof(expected) / sizeof(expected[0]); attribute++) {
+	for (unsigned attribute = 0; attribute < sizeof(expected) / sizeof(expected[0]); attribute++) {
 		mad_init(mad, &(struct mad_header){ .mgmt_class = expected[attribute].mgmt_class, .method = 0x01,
 						    .attribute = expected[attribute].attribute });
 		assert_true(mad_is_allowed(mad));
@@ -48,11 +48,10 @@ static void only_listed_gets_are_allowed(void **state)
 /* Also vendor-specific ones of Mellanox. */
 static void no_other_attribute_is_allowed(void **state)
 {
-	unsigned attribute;
 	uint8_t mad[MAD_SIZE];
 
 	(void)state;
-	for (attribute = 0x100; attribute <= 0xffff; attribute++) {
+	for (unsigned attribute = 0x100; attribute <= 0xffff; attribute++) {
 		mad_init(mad, &(struct mad_header){ .mgmt_class = 0x01, .method = 0x01,
 						    .attribute = (uint16_t)attribute });
 		assert_false(mad_is_allowed(mad));
@@ -127,10 +126,9 @@ static void statuses_have_their_meaning(void **state)
 		{ 0x001c, ANSWER_BAD },         { 0x8000, ANSWER_BAD },
 	};
 	uint8_t mad[MAD_SIZE] = { 0 };
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		put_be16(mad + 4, cases[i].status);
 		assert_int_equal(answer_status(mad), cases[i].expected);
 	}
@@ -195,16 +193,15 @@ static void the_newest_speed_field_counts(void **state)
 static void detail_attributes_have_their_ids_and_no_others(void **state)
 {
 	static const uint16_t ids[] = { 0x15, 0x16, 0x1c, 0x1f };
-	int attribute;
-	unsigned id, found = 0;
+	unsigned found = 0;
 
 	(void)state;
 	assert_int_equal(sizeof(ids) / sizeof(ids[0]), DETAIL_ATTRIBUTE_COUNT);
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 		assert_int_equal(pma_detail_attribute_id((enum detail_attribute)attribute), ids[attribute]);
 		assert_int_equal(pma_detail_attribute(ids[attribute]), attribute);
 	}
-	for (id = 0; id <= 0xffff; id++)
+	for (unsigned id = 0; id <= 0xffff; id++)
 		found += pma_detail_attribute((uint16_t)id) != DETAIL_ATTRIBUTE_COUNT;
 	assert_int_equal(found, DETAIL_ATTRIBUTE_COUNT);
 }
@@ -214,14 +211,13 @@ static void detail_counters_are_read_at_their_offsets(void **state)
 {
 	struct detail_reading reading;
 	uint8_t mad[MAD_SIZE] = { 0 };
-	unsigned i;
 
 	(void)state;
-	for (i = 0; i < PMA_DATA_SIZE; i++)
+	for (unsigned i = 0; i < PMA_DATA_SIZE; i++)
 		mad[PMA_DATA_OFFSET + i] = (uint8_t)i;
 	assert_int_equal(pma_read_detail(mad, DETAIL_RCV_ERRORS, 1, FEC_LAYOUT_UNKNOWN, &reading), ANSWER_OK);
 	assert_int_equal(reading.present, 0x3f);
-	for (i = 0; i < 6; i++)
+	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(reading.value[i], (4 + 2 * i) << 8 | (5 + 2 * i));
 	assert_int_equal(pma_read_detail(mad, DETAIL_EXTENDED_SPEEDS, 1, FEC_LAYOUT_RS, &reading), ANSWER_OK);
 	assert_int_equal(reading.value[DETAIL_SYNC_HEADER_ERRORS], 0x1011);
@@ -250,10 +246,9 @@ static void a_redirection_is_read_at_its_offsets(void **state)
 {
 	struct mad_address to = { .lid = 99 };
 	uint8_t mad[MAD_SIZE] = { 0 };
-	unsigned i;
 
 	(void)state;
-	for (i = 0; i < PMA_DATA_SIZE; i++)
+	for (unsigned i = 0; i < PMA_DATA_SIZE; i++)
 		mad[PMA_DATA_OFFSET + i] = (uint8_t)(0xa0 + i);
 	assert_false(pma_read_redirect(mad, &to));
 	assert_int_equal(to.lid, 99);
@@ -282,11 +277,10 @@ static void the_fec_layout_follows_the_active_mode(void **state)
 	};
 	const struct pma_caps with = { .known = true, .cap_mask = 1 << 14 }, without = { .known = true };
 	uint8_t mad[MAD_SIZE] = { 0 };
-	uint16_t mode;
 
 	(void)state;
 	put_be32(mad + 64, 1);
-	for (mode = 0; mode < 6; mode++) {
+	for (uint16_t mode = 0; mode < 6; mode++) {
 		put_be16(mad + 68, mode);
 		assert_int_equal(smp_read_fec_layout(mad, &with), by_mode[mode]);
 		/* Without Reed-Solomon counters there is one layout. */

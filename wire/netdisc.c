@@ -52,13 +52,12 @@ static int add_node(struct fabric *fabric, const ibnd_node_t *from, struct error
 {
 	struct node node = read_node(from);
 	int64_t code;
-	int i;
 
 	/* A device whose flash was lost. */
 	if (!from->guid)
 		return 0;
 	code = fabric_add_node(fabric, &node, err);
-	for (i = 0; code >= 0 && from->ports && i <= from->numports; i++) {
+	for (int i = 0; code >= 0 && from->ports && i <= from->numports; i++) {
 		struct port port;
 
 		if (!from->ports[i] || (i == 0 && from->type != IB_NODE_SWITCH))
@@ -84,12 +83,12 @@ static int link_port(struct fabric *fabric, const ibnd_port_t *port, struct erro
 static int convert(ibnd_fabric_t *from, struct fabric *fabric, struct error *err)
 {
 	ibnd_node_t *node;
-	int code = 0, i;
+	int code = 0;
 
 	for (node = from->nodes; node && code == 0; node = node->next)
 		code = add_node(fabric, node, err);
 	for (node = from->nodes; node && code == 0; node = node->next)
-		for (i = 0; node->ports && i <= node->numports && code == 0; i++)
+		for (int i = 0; node->ports && i <= node->numports && code == 0; i++)
 			if (node->ports[i])
 				code = link_port(fabric, node->ports[i], err);
 	if (code < 0)

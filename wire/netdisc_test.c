@@ -71,9 +71,7 @@ static void a_node_without_a_guid_is_left_out(void **state)
 
 static uint64_t fill_random(uint8_t *bytes, size_t size, uint64_t random)
 {
-	size_t i;
-
-	for (i = 0; i < size; i++) {
+	for (size_t i = 0; i < size; i++) {
 		random = map_mix(random + 0x9e3779b97f4a7c15ULL);
 		bytes[i] = (uint8_t)random;
 	}
@@ -181,10 +179,9 @@ static void both_decoders_read_the_same(void **state)
 {
 	const struct netdisc_settings settings = { .ca_name = "mlx5_0", .port = 1 };
 	uint64_t random = 1, smps, hops;
-	int run;
 
 	(void)state;
-	for (run = 0; run < 20000; run++) {
+	for (int run = 0; run < 20000; run++) {
 		ibnd_node_t leaf = { .guid = 1, .type = IB_NODE_SWITCH, .numports = 1 };
 		ibnd_port_t leaf0 = { .node = &leaf }, leaf1 = { .node = &leaf, .portnum = 1 };
 		ibnd_port_t *leaf_ports[] = { &leaf0, &leaf1 };

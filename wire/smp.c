@@ -228,13 +228,12 @@ bool smp_hides_fdr10(const struct node *node, const uint8_t info[SMP_DATA_SIZE],
 		{ BULL, 0x1ba0, 0x1ba0 }, { BULL, 0x1bb4, 0x1bb5 }, { BULL, 0x1bc4, 0x1bc6 }, { BULL, 0x1bd0, 0x1bd5 },
 		{ BULL, 0x1bf0, 0x1bf0 },
 	};
-	size_t i;
 
 	if (!smp_is_link_up(info) || info[INFO_SPEED_ACTIVE_ENABLED] >> 4 != SPEED_QDR ||
 	    (has_extended_speeds(caps) && info[INFO_EXT_ACTIVE_SUPPORTED] >> 4) ||
 	    (has_extended_speeds2(caps) && info[INFO_SPEED_EXT2] >> 5 & 3))
 		return false;
-	for (i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
 		if (node->device_id >= devices[i].first && node->device_id <= devices[i].last &&
 		    (!devices[i].vendor_id || devices[i].vendor_id == node->vendor_id))
 			return true;

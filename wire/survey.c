@@ -13,9 +13,7 @@
 
 void survey_done(struct survey *survey)
 {
-	size_t i;
-
-	for (i = 0; i < survey->count; i++)
+	for (size_t i = 0; i < survey->count; i++)
 		free(survey->nodes[i].ports);
 	free(survey->nodes);
 	map_done(&survey->by_guid);
@@ -174,9 +172,8 @@ const uint8_t *survey_caps(const struct survey_node *node, uint8_t num)
 static int add_ports(struct fabric *fabric, const struct survey_node *node, struct error *err)
 {
 	bool is_switch = node->node.type == NODE_SWITCH;
-	unsigned num;
 
-	for (num = is_switch ? 0 : 1; num <= node->node.port_count; num++) {
+	for (unsigned num = is_switch ? 0 : 1; num <= node->node.port_count; num++) {
 		const struct survey_port *from = &node->ports[num];
 		struct port port = { .num = (uint8_t)num };
 		int64_t code;
@@ -199,13 +196,11 @@ static int add_ports(struct fabric *fabric, const struct survey_node *node, stru
 static int add_links(struct fabric *fabric, const struct survey *survey, struct error *err)
 {
 	int code = 0;
-	unsigned num;
-	size_t i;
 
-	for (i = 0; i < survey->count; i++) {
+	for (size_t i = 0; i < survey->count; i++) {
 		const struct survey_node *node = &survey->nodes[i];
 
-		for (num = 1; num <= node->node.port_count && code == 0; num++) {
+		for (unsigned num = 1; num <= node->node.port_count && code == 0; num++) {
 			const struct survey_port *port = &node->ports[num];
 
 			if (port->linked)
@@ -220,9 +215,8 @@ int survey_finish(const struct survey *survey, struct fabric **ret, struct error
 {
 	struct fabric *fabric = fabric_create(err);
 	int64_t code = fabric ? 0 : ERR_NOMEM;
-	size_t i;
 
-	for (i = 0; i < survey->count && code >= 0; i++) {
+	for (size_t i = 0; i < survey->count && code >= 0; i++) {
 		struct node node = survey->nodes[i].node;
 
 		if (node.type == NODE_SWITCH)

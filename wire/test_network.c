@@ -78,13 +78,12 @@ static int network_send(void *ctx, const struct mad_address *to, const uint8_t m
 static void make_noise(struct network *network, const uint8_t mad[MAD_SIZE])
 {
 	uint8_t noise[MAD_SIZE];
-	size_t i;
 
 	if (chance(network, network->duplicate_percent))
 		fly(network, mad, network->now_us + 5, TRANSPORT_MAD);
 	if (!chance(network, network->noise_percent))
 		return;
-	for (i = 0; i < MAD_SIZE; i++)
+	for (size_t i = 0; i < MAD_SIZE; i++)
 		noise[i] = (uint8_t)next_random(network);
 	fly(network, noise, network->now_us + 1, chance(network, 50) ? TRANSPORT_MAD : TRANSPORT_TIMEOUT);
 	/* A request with a transaction id that is in use here. */
@@ -101,7 +100,7 @@ static int network_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms
 {
 	struct network *network = ctx;
 	int64_t until_us = network->now_us + timeout_ms * US_PER_MS;
-	size_t best = network->count, i;
+	size_t best = network->count;
 	enum transport_event event;
 	uint16_t lid;
 
@@ -110,7 +109,7 @@ static int network_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms
 		network->now_us += network->pause_us;
 		network->pause_us = 0;
 	}
-	for (i = 0; i < network->count; i++)
+	for (size_t i = 0; i < network->count; i++)
 		if (best == network->count || network->flying[i].at_us < network->flying[best].at_us)
 			best = i;
 	if (best == network->count || network->flying[best].at_us > until_us) {
@@ -184,10 +183,9 @@ void bed_destroy(struct bed *bed)
 uint32_t bed_submit_to(struct bed *bed, unsigned nodes, unsigned per_node, request_done *done)
 {
 	uint32_t tag = 0;
-	unsigned node, i;
 
-	for (node = 0; node < nodes; node++)
-		for (i = 0; i < per_node; i++, tag++)
+	for (unsigned node = 0; node < nodes; node++)
+		for (unsigned i = 0; i < per_node; i++, tag++)
 			assert_int_equal(engine_submit(bed->engine, &(struct request){
 				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
 				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i, .tag = tag,

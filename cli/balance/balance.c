@@ -99,14 +99,14 @@ static int step_past(struct balance_report *report, struct balance_memory *memor
 		.shape = report->shape, .routes = report->routes_known ? &report->routes : NULL,
 		.loads = report->loads, .adaptive = report->adaptive, .window_us = (double)report->window_us,
 	};
-	int code = 0, i;
+	int code = 0;
 
 	report->was_even = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_even));
 	report->was_uneven = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_uneven));
 	if (!report->was_even || !report->was_uneven)
 		return err_nomem(err);
 	/* The last window is the displayed one. */
-	for (i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
+	for (int i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
 		int64_t until_us = report->until_us - i * report->window_us;
 
 		code = balance_read(report, until_us - report->window_us, until_us, false, NULL, 0, report->loads,

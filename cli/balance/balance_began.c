@@ -45,10 +45,10 @@ static void add_port(struct walk *walk, uint32_t port, size_t *count)
 static size_t list_ports(struct walk *walk, const bool *which)
 {
 	const struct shape *shape = walk->report->shape;
-	size_t count = 0, i;
+	size_t count = 0;
 	uint32_t j;
 
-	for (i = 0; i < walk->count; i++) {
+	for (size_t i = 0; i < walk->count; i++) {
 		const struct shape_group *group = &shape->groups[walk->report->balance.results[walk->results[i]].group];
 
 		/* Both directions of a group share their ports. */
@@ -71,13 +71,13 @@ static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t 
 	struct balance_report *report = walk->report;
 	struct balance_input input = { .shape = report->shape, .loads = walk->loads,
 				       .window_us = (double)(until_us - since_us) };
-	size_t count = list_ports(walk, which), i;
+	size_t count = list_ports(walk, which);
 	int code = 0;
 
 	memset(walk->ended, 0, sizeof(walk->ended));
 	if (count)
 		code = balance_read(report, since_us, until_us, round, walk->ports, count, walk->loads, err);
-	for (i = 0; code > 0 && i < walk->count; i++) {
+	for (size_t i = 0; code > 0 && i < walk->count; i++) {
 		const struct balance_result *now = &report->balance.results[walk->results[i]];
 		struct balance_result then;
 

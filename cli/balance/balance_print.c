@@ -170,7 +170,7 @@ static bool put_member(const struct balance_report *report, struct result *table
 static int print_members(const struct balance_report *report, const struct balance_result *result,
 			 const struct result_options *output, struct error *err)
 {
-	uint32_t all = balance_group_of(report, result)->count, i;
+	uint32_t all = balance_group_of(report, result)->count;
 	uint32_t count = all < MEMBERS_MOST ? all : MEMBERS_MOST;
 	uint32_t shown = report->all || !report->selection.all || count < MEMBERS_SHOWN ? count : MEMBERS_SHOWN;
 	double most = balance_largest_share(result, count);
@@ -180,7 +180,7 @@ static int print_members(const struct balance_report *report, const struct balan
 	int code = result_create(stdout, output, member_columns, MEMBER_COLUMNS, &table, err);
 
 	balance_order_members(result, count, order);
-	for (i = 0; code == 0 && more && i < shown; i++)
+	for (uint32_t i = 0; code == 0 && more && i < shown; i++)
 		more = put_member(report, table, result, order[i], most);
 	if (code < 0)
 		return code;

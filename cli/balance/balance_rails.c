@@ -91,10 +91,10 @@ static bool put_rails(const struct balance_report *report, struct result *table,
 {
 	const struct balance_input input = input_of(report);
 	const struct shape *shape = report->shape;
-	size_t first, next, i;
+	size_t next;
 	bool more = true;
 
-	for (first = 0; more && first < shape->rail_count; first = next) {
+	for (size_t first = 0; more && first < shape->rail_count; first = next) {
 		uint8_t class = shape->rails[first].class;
 
 		for (next = first; next < shape->rail_count && shape->rails[next].class == class; next++) {
@@ -104,7 +104,7 @@ static bool put_rails(const struct balance_report *report, struct result *table,
 						   &amounts[next]);
 		}
 		balance_amounts_compare(amounts + first, next - first);
-		for (i = first; more && i < next; i++) {
+		for (size_t i = first; more && i < next; i++) {
 			put_amount(report, table, &amounts[i], shape->rails[i].name,
 				   balance_amounts_most(amounts + first, next - first), NULL);
 			result_text(table, CLASS, node_class_name(class));
@@ -119,17 +119,17 @@ static bool put_planes(const struct balance_report *report, struct result *table
 	const struct balance_input input = input_of(report);
 	const struct shape *shape = report->shape;
 	char name[24];
-	size_t spines = 0, i;
+	size_t spines = 0;
 	bool more = true;
 
 	/* Planes of one switch each are shown as switches. */
-	for (i = 0; i < report->view.fabric->node_count; i++)
+	for (size_t i = 0; i < report->view.fabric->node_count; i++)
 		spines += shape->nodes[i].tier == 2;
 	if (shape->plane_count < 2 || shape->plane_count >= spines)
 		return true;
-	for (i = 0; i < shape->plane_count; i++)
+	for (size_t i = 0; i < shape->plane_count; i++)
 		amounts[i] = (struct balance_amount){ .kind = "plane", .index = (uint32_t)i };
-	for (i = 0; i < report->view.fabric->port_count; i++) {
+	for (size_t i = 0; i < report->view.fabric->port_count; i++) {
 		uint32_t plane = shape->nodes[report->view.fabric->ports[i].node].plane;
 
 		/* Load up from the leaves and down to them. */
@@ -138,7 +138,7 @@ static bool put_planes(const struct balance_report *report, struct result *table
 			balance_amount_add(&input, (uint32_t)i, &amounts[plane]);
 	}
 	balance_amounts_compare(amounts, shape->plane_count);
-	for (i = 0; more && i < shape->plane_count; i++) {
+	for (size_t i = 0; more && i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
 		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count), NULL);
 		more = result_end_row(table);
@@ -197,9 +197,9 @@ static void append_bars(const struct balance_report *report, const struct shape_
 {
 	const struct balance_input input = input_of(report);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
-	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
+	uint32_t count = balance_host_rails(&input, host, rails, &sum);
 
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		bars_append_spark(bars, balance_amount_load(&rails[i]), balance_amounts_most(rails, count),
 			      balance_is_ascii(report));
 }

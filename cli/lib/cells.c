@@ -11,9 +11,7 @@
 
 void cells_counter_keys(const char *ret[COUNTER_COUNT])
 {
-	int counter;
-
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; counter < COUNTER_COUNT; counter++)
 		ret[counter] = counter_info((enum counter)counter)->key;
 }
 
@@ -123,10 +121,8 @@ const char *cells_ber_text(const struct ber *ber, char ret[CELLS_BER_SIZE])
 
 void cells_ber_at_least(struct result *result, size_t column, const struct port_view *port)
 {
-	int which;
-
 	result_empty(result, column);
-	for (which = 0; which < VIEW_BER_COUNT; which++)
+	for (int which = 0; which < VIEW_BER_COUNT; which++)
 		if (ber_is_known(&port->ber[which]) && port->ber[which].at_least)
 			result_item(result, column, "%s", view_ber_key((enum view_ber)which));
 }
@@ -135,9 +131,8 @@ void cells_ber_at_least(struct result *result, size_t column, const struct port_
 static void show_errors(struct result *result, size_t column, const struct delta *sum, const struct port_view *port)
 {
 	struct text shown = { 0 };
-	int counter;
 
-	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
 		counter_set bit = COUNTER_BIT(counter);
 		bool stuck = sum->saturated & bit;
 
@@ -157,11 +152,10 @@ static void show_errors(struct result *result, size_t column, const struct delta
 void cells_errors(struct result *result, size_t column, const struct view *view, const struct port_view *port)
 {
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
-	int counter;
 
 	/* Always an object; errors_unknown lists the missing counters. */
 	result_empty(result, column);
-	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		if (port->errors_known & COUNTER_BIT(counter))
 			result_member(result, column, counter_info((enum counter)counter)->key, sum->value[counter]);
 	show_errors(result, column, sum, port);
@@ -169,10 +163,8 @@ void cells_errors(struct result *result, size_t column, const struct view *view,
 
 void cells_errors_unknown(struct result *result, size_t column, const struct port_view *port)
 {
-	int counter;
-
 	result_empty(result, column);
-	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		if (port->errors_unknown & COUNTER_BIT(counter))
 			result_item(result, column, "%s", counter_info((enum counter)counter)->key);
 }

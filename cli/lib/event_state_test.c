@@ -50,14 +50,14 @@ static void newest_event_since_start_decides(void **state)
 	struct throttled throttled;
 	struct writer *writer;
 	struct reader *reader;
-	size_t i, on = 0;
+	size_t on = 0;
 
 	(void)state;
 	assert_int_equal(writer_open(path, &writer, NULL), 0);
 	assert_int_equal(reader_open(path, &reader, NULL), 0);
 	assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
 	assert_false(throttled.on);
-	for (i = 0; i < SWEEPS; i++) {
+	for (size_t i = 0; i < SWEEPS; i++) {
 		model_step(model);
 		happen(model, &truth);
 		assert_int_equal(writer_sink(writer)->store(writer_sink(writer)->ctx, &model->sweep, NULL), 0);

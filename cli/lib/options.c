@@ -157,13 +157,13 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 /* getopt rejected argv[@at]; @option is its optopt. */
 static int refuse(const struct parser *parser, const char *typed, int option, struct error *err)
 {
-	size_t i, matches = 0, len = strncmp(typed, "--", 2) ? 0 : strcspn(typed + 2, "=");
+	size_t matches = 0, len = strncmp(typed, "--", 2) ? 0 : strcspn(typed + 2, "=");
 
 	if (option >= FIRST_VALUE)
 		return options_usage_error(parser->command, err, "--%.*s does not take a value", (int)len, typed + 2);
 	if (option > 0)
 		return options_usage_error(parser->command, err, "unknown option '-%c'", option);
-	for (i = 0; i < parser->count; i++)
+	for (size_t i = 0; i < parser->count; i++)
 		matches += len && !strncmp(parser->longs[i].name, typed + 2, len);
 	if (matches > 1)
 		return options_usage_error(parser->command, err, "option '--%.*s' is ambiguous: write it in full",

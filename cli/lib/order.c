@@ -40,9 +40,7 @@ static const char node_key[] = "node";
 
 static int find_key(const char *key)
 {
-	int i;
-
-	for (i = 0; i < KEY_COUNT; i++)
+	for (int i = 0; i < KEY_COUNT; i++)
 		if (!strcmp(keys[i].key, key))
 			return i;
 	return -1;
@@ -51,15 +49,14 @@ static int find_key(const char *key)
 int order_check(const struct command *command, const char *key, struct error *err)
 {
 	struct nearest nearest;
-	int i;
 
 	if (!key || !strcmp(key, node_key) || find_key(key) >= 0 || counter_by_key(key) != COUNTER_COUNT)
 		return 0;
 	nearest_init(&nearest, key);
 	nearest_offer(&nearest, node_key);
-	for (i = 0; i < KEY_COUNT; i++)
+	for (int i = 0; i < KEY_COUNT; i++)
 		nearest_offer(&nearest, keys[i].key);
-	for (i = 0; i < COUNTER_COUNT; i++)
+	for (int i = 0; i < COUNTER_COUNT; i++)
 		nearest_offer(&nearest, counter_info((enum counter)i)->key);
 	if (nearest.best)
 		return options_usage_error(command, err, "unknown sort key '%.64s': did you mean '%s'?", key,
@@ -111,7 +108,6 @@ int order_ports(const struct command *command, const struct view *view, const ch
 	int index = find_key(key), code = order_check(command, key, err);
 	struct sortable *order;
 	struct port_view *sorted;
-	size_t i;
 
 	if (code < 0 || !strcmp(key, node_key))
 		return code;
@@ -122,12 +118,12 @@ int order_ports(const struct command *command, const struct view *view, const ch
 		free(sorted);
 		return err_nomem(err);
 	}
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		order[i].place = i;
 		order[i].value = index >= 0 ? key_value(&ports[i], index) : counter_value(view, &ports[i], counter);
 	}
 	qsort(order, count, sizeof(*order), compare);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		sorted[i] = ports[order[i].place];
 	memcpy(ports, sorted, count * sizeof(*ports));
 	free(order);

@@ -14,9 +14,9 @@
 static uint32_t find_shown(const struct fabric *fabric, const char *typed)
 {
 	char shown[NODE_NAME_SIZE];
-	uint32_t found = FABRIC_NONE, i;
+	uint32_t found = FABRIC_NONE;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const char *name = fabric->nodes[i].name;
 
 		if (strlen(name) >= sizeof(shown))
@@ -41,9 +41,9 @@ static bool is_of_host(const struct node *node, const char *host)
 /* Error for an unknown node name: @whole, or a hint that @typed is a host. */
 static int no_node(const struct fabric *fabric, const char *typed, const struct error *whole, struct error *err)
 {
-	uint32_t first = FABRIC_NONE, count = 0, i;
+	uint32_t first = FABRIC_NONE, count = 0;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		if (!is_of_host(&fabric->nodes[i], typed))
 			continue;
 		if (!strcmp(fabric->nodes[i].name, typed))
@@ -154,7 +154,7 @@ static int add(struct selection *selection, const struct fabric *fabric, const c
 static int init(struct selection *selection, const struct fabric *fabric, char **args, int count, bool hosts,
 		struct error *err)
 {
-	int i, code = 0;
+	int code = 0;
 
 	*selection = (struct selection){ .all = count == 0 };
 	if (selection->all)
@@ -164,7 +164,7 @@ static int init(struct selection *selection, const struct fabric *fabric, char *
 	selection->named = calloc(fabric->port_count + 1, sizeof(bool));
 	if (!selection->nodes || !selection->ports || !selection->named)
 		code = err_nomem(err);
-	for (i = 0; code == 0 && i < count; i++)
+	for (int i = 0; code == 0 && i < count; i++)
 		code = add(selection, fabric, args[i], hosts, err);
 	if (code < 0)
 		selection_done(selection);

@@ -164,10 +164,10 @@ static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 static void errors_option_hides_ports_without_errors(void **state)
 {
 	json_t *all = run_json("ports"), *bad = run_json("ports|--errors");
-	size_t i, expected = 0;
+	size_t expected = 0;
 
 	(void)state;
-	for (i = 0; i < model->sweep.sample_count; i++) {
+	for (size_t i = 0; i < model->sweep.sample_count; i++) {
 		const struct delta *delta = model->sweep.samples[i].delta;
 		bool has = false;
 		int counter;

@@ -41,10 +41,10 @@ static bool add_row(void *ctx, const struct detail_row *row)
 /* Query one port or one node directly; filter a full read for several. */
 static void narrow(const struct fabric *fabric, const struct selection *selection, struct detail_query *query)
 {
-	uint32_t i, port = FABRIC_NONE, ports = 0;
+	uint32_t port = FABRIC_NONE, ports = 0;
 	bool one_node = true;
 
-	for (i = 0; !selection->all && i < fabric->port_count; i++) {
+	for (uint32_t i = 0; !selection->all && i < fabric->port_count; i++) {
 		if (!selection_has_port(selection, i))
 			continue;
 		one_node &= port == FABRIC_NONE || fabric->ports[port].node == fabric->ports[i].node;
@@ -132,17 +132,15 @@ static void set_members(struct column *column, const char *const *names, size_t 
 
 void port_details_columns(struct port_details_names *names, struct column ret[PORT_DETAILS_COLUMNS])
 {
-	size_t count = 0, i;
-	int attribute;
-	unsigned number;
+	size_t count = 0;
 
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 		names->attributes[attribute] = detail_attribute_name((enum detail_attribute)attribute);
-		for (number = 0; number < detail_count((enum detail_attribute)attribute); number++)
+		for (unsigned number = 0; number < detail_count((enum detail_attribute)attribute); number++)
 			names->counters[count++] = detail_info((enum detail_attribute)attribute, number)->key;
 	}
 	memcpy(ret, data_columns, sizeof(data_columns));
-	for (i = 0; i < PORT_DETAILS_COLUMNS; i++)
+	for (size_t i = 0; i < PORT_DETAILS_COLUMNS; i++)
 		ret[i].flags = COLUMN_NO_TABLE;
 	set_members(&ret[PORT_DETAILS_READINGS], names->counters, count);
 	set_members(&ret[PORT_DETAILS_COUNTED], names->counters, count);
@@ -153,9 +151,8 @@ void port_details_columns(struct port_details_names *names, struct column ret[PO
 static void fill_counters(struct result *result, size_t first, const struct detail_row *row)
 {
 	const struct detail_delta *sum = &row->sum;
-	unsigned number;
 
-	for (number = 0; number < detail_count((enum detail_attribute)row->reading.attribute); number++) {
+	for (unsigned number = 0; number < detail_count((enum detail_attribute)row->reading.attribute); number++) {
 		const char *key = detail_info((enum detail_attribute)row->reading.attribute, number)->key;
 		uint32_t bit = UINT32_C(1) << number;
 
@@ -179,17 +176,15 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 		[FEC_LAYOUT_RS] = "rs",
 	};
 	const struct detail_row *speeds = port_details_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
-	size_t i;
-	int attribute;
 
 	cells_ber(result, first + PORT_DETAILS_EFFECTIVE, first + PORT_DETAILS_EFFECTIVE_BELOW,
 		  &port->ber[VIEW_BER_EFFECTIVE]);
 	cells_ber(result, first + PORT_DETAILS_RAW, first + PORT_DETAILS_RAW_BELOW, &port->ber[VIEW_BER_RAW]);
 	if (speeds && speeds->reading.layout < sizeof(layouts) / sizeof(layouts[0]))
 		result_text(result, first + PORT_DETAILS_FEC, layouts[speeds->reading.layout]);
-	for (i = PORT_DETAILS_READINGS; i < PORT_DETAILS_COLUMNS; i++)
+	for (size_t i = PORT_DETAILS_READINGS; i < PORT_DETAILS_COLUMNS; i++)
 		result_empty(result, first + i);
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 		const struct detail_row *row = port_details_row(details, port->port, (enum detail_attribute)attribute);
 		const char *name = detail_attribute_name((enum detail_attribute)attribute);
 

@@ -33,13 +33,10 @@ struct truth {
 static struct truth truth_of(size_t port, int attribute, int after, int last)
 {
 	struct truth truth = { 0 };
-	int sweep;
-	size_t i;
 
-	for (sweep = 0; sweep <= last; sweep++) {
-		for (i = 0; i < model->sweeps[sweep].detail_count; i++) {
+	for (int sweep = 0; sweep <= last; sweep++) {
+		for (size_t i = 0; i < model->sweeps[sweep].detail_count; i++) {
 			const struct model_detail_truth *read = &model->sweeps[sweep].details[i];
-			unsigned number;
 
 			if (read->port != port || read->reading.attribute != attribute)
 				continue;
@@ -50,7 +47,7 @@ static struct truth truth_of(size_t port, int attribute, int after, int last)
 			truth.marks |= read->delta.reset | read->delta.saturated;
 			truth.elapsed_us += read->delta.elapsed_us;
 			truth.any = true;
-			for (number = 0; number < DETAIL_MAX; number++)
+			for (unsigned number = 0; number < DETAIL_MAX; number++)
 				truth.sum[number] += read->delta.known & 1u << number ? read->delta.value[number] : 0;
 		}
 	}
@@ -94,10 +91,9 @@ static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_
 	static const char *const layouts[] = { "unknown", "lanes", "rs" };
 	struct detail_delta sum = { .elapsed_us = truth->elapsed_us, .known = truth->known, .reset = truth->marks };
 	struct ber effective = { .rate = NAN }, raw = { .rate = NAN };
-	unsigned number;
 
 	assert_text(row, "fec_layout", truth->newest ? layouts[truth->newest->reading.layout] : NULL);
-	for (number = 0; number < DETAIL_MAX; number++)
+	for (unsigned number = 0; number < DETAIL_MAX; number++)
 		sum.value[number] = (uint32_t)truth->sum[number];
 	/* Nothing in any lane may be a link without FEC. */
 	if (truth->any && !(truth->newest->reading.layout == FEC_LAYOUT_LANES &&
@@ -116,9 +112,8 @@ static void assert_attribute(const json_t *row, const struct truth *truth, int a
 {
 	const char *name = detail_attribute_name((enum detail_attribute)attribute);
 	const json_t *window = member(row, "details_window_us", name), *age = member(row, "details_age_us", name);
-	unsigned number;
 
-	for (number = 0; number < detail_count((enum detail_attribute)attribute); number++)
+	for (unsigned number = 0; number < detail_count((enum detail_attribute)attribute); number++)
 		assert_counter(row, truth, attribute, number);
 	assert_int_equal(window != NULL, truth->elapsed_us > 0);
 	if (window)
@@ -134,23 +129,22 @@ static void assert_details(int after, int last)
 	/* A clock that is past all readings of that sweep and before the next one. */
 	int64_t reference_us = end->wall_us + 500000;
 	char since[WHEN_SIZE], until[WHEN_SIZE], line[160];
-	size_t port, read = 0, deltas = 0, rates = 0;
+	size_t read = 0, deltas = 0, rates = 0;
 	json_t *rows;
 
 	snprintf(line, sizeof(line), "ports|--details|--since|%s|--until|%s",
 		 when_format_utc(model->sweeps[after].wall_us + 500000, since), when_format_utc(reference_us, until));
 	rows = run_json(line);
-	for (port = 0; port < model->port_count; port++) {
+	for (size_t port = 0; port < model->port_count; port++) {
 		const struct model_port *which = &model->ports[port];
 		uint64_t guid = model->nodes[which->node].node.guid;
 		const json_t *row = find_row(rows, guid, which->num);
 		uint32_t index = fabric_find_port(end->fabric, guid, which->num);
-		int attribute;
 
 		if (!row)
 			continue;
 		assert_true(index != FABRIC_NONE);
-		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+		for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 			struct truth truth = truth_of(port, attribute, after, last);
 
 			assert_attribute(row, &truth, attribute, reference_us);
@@ -178,16 +172,15 @@ static void detail_counters_match_readings_and_window_deltas(void **state)
 static void default_details_window_covers_two_readings(void **state)
 {
 	json_t *rows = run_json("ports|--details");
-	size_t i, port, expected = 0, found = 0;
+	size_t expected = 0, found = 0;
 
 	(void)state;
-	for (i = 0; i < json_array_size(rows); i++)
+	for (size_t i = 0; i < json_array_size(rows); i++)
 		found += json_object_size(json_object_get(json_array_get(rows, i), "details_window_us"));
-	for (port = 0; port < model->port_count; port++) {
+	for (size_t port = 0; port < model->port_count; port++) {
 		const struct model_port *which = &model->ports[port];
-		int attribute;
 
-		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
 			expected += find_row(rows, model->nodes[which->node].node.guid, which->num) &&
 				    truth_of(port, attribute, -1, SWEEPS - 1).elapsed_us > 0;
 	}
@@ -203,10 +196,10 @@ static void default_details_window_covers_two_readings(void **state)
 static void single_port_has_the_same_details_as_in_the_full_list(void **state)
 {
 	json_t *all = run_json("ports|--details");
-	size_t i, j, compared = 0;
+	size_t compared = 0;
 
 	(void)state;
-	for (i = 0; i < json_array_size(all); i += 7) {
+	for (size_t i = 0; i < json_array_size(all); i += 7) {
 		const json_t *one = json_array_get(all, i);
 		const char *guid = json_string_value(json_object_get(one, "node_guid"));
 		int port = (int)json_integer_value(json_object_get(one, "port"));
@@ -215,13 +208,12 @@ static void single_port_has_the_same_details_as_in_the_full_list(void **state)
 
 		snprintf(lines[0], sizeof(lines[0]), "ports|--details|%s/%d", guid, port);
 		snprintf(lines[1], sizeof(lines[1]), "ports|--details|%s", guid);
-		for (j = 0; j < 2; j++) {
+		for (size_t j = 0; j < 2; j++) {
 			json_t *rows = run_json(lines[j]);
 			const json_t *row = find_row(rows, strtoull(guid, NULL, 16), port);
-			size_t key;
 
 			assert_non_null(row);
-			for (key = 0; key < sizeof(keys) / sizeof(keys[0]); key++)
+			for (size_t key = 0; key < sizeof(keys) / sizeof(keys[0]); key++)
 				assert_true(json_equal(json_object_get(row, keys[key]),
 						       json_object_get(one, keys[key])));
 			compared += json_object_size(json_object_get(row, "details"));
@@ -237,11 +229,10 @@ static void worst_links_come_first(void **state)
 	json_t *rows = run_json("ports|--details|--sort|raw_ber");
 	double before = INFINITY;
 	bool unknown = false;
-	size_t i;
 
 	(void)state;
 	assert_true(json_number_value(json_object_get(json_array_get(rows, 0), "raw_ber")) > 0);
-	for (i = 0; i < json_array_size(rows); i++) {
+	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *rate = json_object_get(json_array_get(rows, i), "raw_ber");
 
 		if (json_is_null(rate)) {
@@ -417,10 +408,9 @@ static void zero_fec_blocks_are_unknown(void **state)
 	"blocks corrected by FEC: harmless\n",
 	};
 	struct made made;
-	uint32_t corrected;
 
 	(void)state;
-	for (corrected = 0; corrected < 2; corrected++) {
+	for (uint32_t corrected = 0; corrected < 2; corrected++) {
 		make(&made, FEC_LAYOUT_LANES);
 		count(&made, DETAIL_FEC_CORRECTED_BLOCKS, 0, corrected);
 		count(&made, DETAIL_FEC_UNCORRECTED_BLOCKS, 0, 0);

@@ -71,9 +71,8 @@ static bool put_errors(struct result *result, const struct view *view, const str
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 	bool more = true;
-	int i;
 
-	for (i = COUNTER_TRAFFIC_COUNT; more && i < COUNTER_COUNT; i++) {
+	for (int i = COUNTER_TRAFFIC_COUNT; more && i < COUNTER_COUNT; i++) {
 		const struct counter_info *info = counter_info((enum counter)i);
 		counter_set bit = COUNTER_BIT(i);
 		struct line line = {
@@ -106,9 +105,8 @@ static bool put_details(struct result *result, const struct view *view, const st
 {
 	enum detail_attribute attribute = (enum detail_attribute)row->reading.attribute;
 	bool more = true;
-	unsigned i;
 
-	for (i = 0; more && i < detail_count(attribute); i++) {
+	for (unsigned i = 0; more && i < detail_count(attribute); i++) {
 		const struct detail_info *info = detail_info(attribute, i);
 		uint32_t bit = UINT32_C(1) << i;
 		struct line line = {
@@ -207,15 +205,14 @@ bool port_details_put_rows(struct result *result, const struct view *view, const
 {
 	const struct detail_row *speeds = port_details_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 	bool more = true;
-	int i;
 
-	for (i = 0; more && i < VIEW_BER_COUNT; i++)
+	for (int i = 0; more && i < VIEW_BER_COUNT; i++)
 		more = put_ber(result, view, port, (enum view_ber)i, speeds);
 	if (more)
 		more = put_fec(result, view, port->port, speeds);
 	if (more)
 		more = put_errors(result, view, port, zeros);
-	for (i = 0; more && i < DETAIL_ATTRIBUTE_COUNT; i++) {
+	for (int i = 0; more && i < DETAIL_ATTRIBUTE_COUNT; i++) {
 		const struct detail_row *row = port_details_row(details, port->port, (enum detail_attribute)i);
 
 		if (row)

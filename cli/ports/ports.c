@@ -139,10 +139,8 @@ static void fill_place(struct result *result, const struct shape *shape, uint32_
 
 static void fill_counters(struct result *result, const struct port_row *row)
 {
-	int counter;
-
 	result_empty(result, COUNTERS);
-	for (counter = 0; row->has_reading && counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; row->has_reading && counter < COUNTER_COUNT; counter++)
 		if (row->reading.present & COUNTER_BIT(counter))
 			result_member(result, COUNTERS, counter_info((enum counter)counter)->key,
 				      row->reading.value[counter]);
@@ -224,9 +222,8 @@ static bool put_long_rows(struct result *result, const struct view *view, const 
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
 	bool more = true;
-	int counter;
 
-	for (counter = 0; more && row->has_reading && counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; more && row->has_reading && counter < COUNTER_COUNT; counter++) {
 		const struct counter_info *info = counter_info((enum counter)counter);
 
 		if (!(row->reading.present & COUNTER_BIT(counter)))
@@ -278,8 +275,6 @@ static void add_row(const struct view *view, const struct ports_options *own, ui
 static int collect_rows(const struct view *view, const struct selection *selection, const struct ports_options *own,
 			struct rows *rows, struct error *err)
 {
-	size_t i;
-	uint32_t j;
 	int code;
 
 	rows->views = calloc(view->fabric->port_count + 1, sizeof(*rows->views));
@@ -288,10 +283,10 @@ static int collect_rows(const struct view *view, const struct selection *selecti
 	code = own->details ? port_details_load(view, selection, &rows->details, err) : 0;
 	if (code < 0)
 		return code;
-	for (i = 0; i < view->fabric->node_count; i++) {
+	for (size_t i = 0; i < view->fabric->node_count; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
-		for (j = node->first_port; j < node->first_port + node->ports; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			if (is_wanted(view, selection, own, j, &rows->hidden))
 				add_row(view, own, j, rows);
 	}
@@ -346,13 +341,13 @@ static int print_details(const struct view *view, const struct options *options,
 {
 	struct result_options output = options_result(options);
 	struct result *result;
-	size_t i, zeros = 0;
+	size_t zeros = 0;
 	bool more = true;
 	int code = result_create(stdout, &output, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
-	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
+	for (size_t i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
 		more = port_details_put_rows(result, view, &rows->details, &rows->views[i], &zeros);
 	if (zeros)
 		result_note(result, "%zu counters with value 0 hidden; --format json has them", zeros);
@@ -369,9 +364,9 @@ static int print_details(const struct view *view, const struct options *options,
 static void note_planes(struct result *result, const struct view *view, const struct rows *rows)
 {
 	char text[160];
-	size_t listed = 0, i;
+	size_t listed = 0;
 
-	for (i = 0; i < rows->count; i++) {
+	for (size_t i = 0; i < rows->count; i++) {
 		uint32_t port = rows->views[i].port;
 		const struct node *node = &view->fabric->nodes[view->fabric->ports[port].node];
 		struct plane_sum sum;
@@ -393,7 +388,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 {
 	struct result_options output = options_result(options);
 	bool is_long = own->counters && output.format == RESULT_TABLE, more = true;
-	size_t i, count = is_long ? LONG_COUNT : COLUMN_COUNT + (own->details ? PORT_DETAILS_COLUMNS : 0);
+	size_t count = is_long ? LONG_COUNT : COLUMN_COUNT + (own->details ? PORT_DETAILS_COLUMNS : 0);
 	struct columns columns;
 	struct result *result;
 	int code;
@@ -402,7 +397,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 	code = result_create(stdout, &output, is_long ? long_columns : columns.list, count, &result, err);
 	if (code < 0)
 		return code;
-	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
+	for (size_t i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
 		more = is_long ? put_long_rows(result, view, &rows->views[i]) :
 				 put_row(result, view, own->details ? &rows->details : NULL, &rows->views[i]);
 	note_planes(result, view, rows);

@@ -190,14 +190,14 @@ static int choose(const struct infos *infos, const char *typed, int64_t now_us, 
 /* Choose the two snapshots, the earlier one first. */
 static int choose_two(const struct infos *infos, const struct options *options, size_t ret[2], struct error *err)
 {
-	int i, given = options->argc - 1, code;
+	int given = options->argc - 1, code;
 
 	if (infos->count < 2)
 		return err_set(err, ERR_UNAVAILABLE, "diff requires two snapshots, and there %s; take one "
 			"with: ibwire snapshot take NAME", infos->count ? "is only one" : "is none");
 	ret[0] = infos->count - 2;
 	ret[1] = infos->count - 1;
-	for (i = 0; i < given; i++) {
+	for (int i = 0; i < given; i++) {
 		code = choose(infos, options->argv[1 + i], options->now_us, &ret[i], err);
 		if (code < 0)
 			return code;

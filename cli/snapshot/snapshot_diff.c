@@ -251,7 +251,7 @@ static size_t add_group(struct diff_rows *rows, struct member *members, size_t f
 {
 	struct diff_row *row = add_row(rows, err);
 	struct difference_sum sum;
-	size_t i, place;
+	size_t i;
 
 	if (row)
 		row->sum = calloc(COUNTED_COUNT, sizeof(*row->sum));
@@ -262,7 +262,7 @@ static size_t add_group(struct diff_rows *rows, struct member *members, size_t f
 	memset(&sum, 0, sizeof(sum));
 	for (i = first; i < count && !compare_members(&members[first], &members[i]); i++)
 		difference_add(&sum, &members[i].port->difference);
-	for (place = 0; place < COUNTED_COUNT; place++)
+	for (size_t place = 0; place < COUNTED_COUNT; place++)
 		row->sum[place] = difference_sum_counter(&sum, place);
 	row->sides[0].counters = row->sum;
 	row->name = members[first].name;

@@ -371,7 +371,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 {
 	struct result_options output = options_result(options);
 	struct printer printer = { .diff = diff, .by = by, .is_table = output.format == RESULT_TABLE };
-	size_t i, hidden = 0;
+	size_t hidden = 0;
 	bool more = true;
 	int code;
 
@@ -379,7 +379,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	code = result_create(stdout, &output, printer.columns, COLUMN_COUNT, &printer.result, err);
 	if (code < 0)
 		return code;
-	for (i = 0; more && i < rows->count; i++) {
+	for (size_t i = 0; more && i < rows->count; i++) {
 		if (output.format == RESULT_TABLE && !all && !is_news(&rows->rows[i]))
 			hidden++;
 		else

@@ -124,7 +124,7 @@ static size_t check_port_row(const json_t *row, const struct model_truth *before
 
 static void diff_by_port_is_exact_or_unknown(void **state)
 {
-	size_t numbers = 0, rows_seen = 0, i;
+	size_t numbers = 0, rows_seen = 0;
 
 	(void)state;
 	for (int from = 0; from < SNAPSHOTS - 1; from += 4)
@@ -132,7 +132,7 @@ static void diff_by_port_is_exact_or_unknown(void **state)
 			json_t *rows = diff_of(from, to, "port");
 			size_t expected = 0, others = 0;
 
-			for (i = 0; i < model->port_count; i++) {
+			for (size_t i = 0; i < model->port_count; i++) {
 				const struct model_truth *before = &sweep_of(from)->truth[i];
 				const struct model_truth *after = &sweep_of(to)->truth[i];
 				const struct model_port *port = &model->ports[i];
@@ -167,9 +167,9 @@ static bool link_in(const struct fabric *fabric, uint64_t guid, uint8_t num, uin
 
 static size_t count_links(int to, const struct fabric *fabric, const struct fabric *but)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		const struct port *peer = port->peer == FABRIC_NONE ? NULL : &fabric->ports[port->peer];
 
@@ -185,7 +185,7 @@ static size_t count_links(int to, const struct fabric *fabric, const struct fabr
 
 static void diff_by_link_shows_both_ends(void **state)
 {
-	size_t came = 0, went = 0, i;
+	size_t came = 0, went = 0;
 
 	(void)state;
 	for (int to = 1; to < SNAPSHOTS; to++) {
@@ -194,7 +194,7 @@ static void diff_by_link_shows_both_ends(void **state)
 
 		size_t rows = 0;
 
-		for (i = 0; i < json_array_size(links); i++) {
+		for (size_t i = 0; i < json_array_size(links); i++) {
 			const json_t *row = json_array_get(links, i);
 			uint64_t guid = guid_of(row, "node_guid"), peer_guid = guid_of(row, "peer_guid");
 			uint8_t num = (uint8_t)integer_of(row, "port");
@@ -223,18 +223,18 @@ static void diff_by_link_shows_both_ends(void **state)
 /* A sum is a lower bound if the counter is unknown for a port. */
 static void diff_by_switch_is_exact_or_a_bound(void **state)
 {
-	size_t exact = 0, bounds = 0, i, j;
+	size_t exact = 0, bounds = 0;
 
 	(void)state;
 	for (int to = 1; to < SNAPSHOTS; to++) {
 		json_t *sums = diff_of(0, to, "switch"), *ports = diff_of(0, to, "port");
 
-		for (i = 0; i < json_array_size(sums); i++) {
+		for (size_t i = 0; i < json_array_size(sums); i++) {
 			const json_t *sum = json_array_get(sums, i);
 			uint64_t expected = 0;
 			bool known = false, at_least = false;
 
-			for (j = 0; j < json_array_size(ports); j++) {
+			for (size_t j = 0; j < json_array_size(ports); j++) {
 				const json_t *port = json_array_get(ports, j);
 				const char *from = json_string_value(json_object_get(port, "status_from"));
 				const char *now = json_string_value(json_object_get(port, "status_to"));

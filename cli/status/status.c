@@ -294,10 +294,10 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 {
 	const struct fabric *fabric = page->view.fabric;
 	struct text shown = { 0 };
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
 	result_empty(result, SM_OTHERS);
-	for (i = 0; fabric && i < fabric->port_count; i++) {
+	for (uint32_t i = 0; fabric && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		const struct node *node = &fabric->nodes[port->node];
 
@@ -328,15 +328,15 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 {
 	const struct fabric *fabric = view->fabric;
 	struct text shown = { 0 };
-	uint32_t i, j, count = 0;
+	uint32_t count = 0;
 
 	result_empty(result, list);
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 		uint32_t value = 0;
 		bool has = also && map_get(also, node->guid, &value) && value;
 
-		for (j = node->first_port; !has && j < node->first_port + node->ports; j++) {
+		for (uint32_t j = node->first_port; !has && j < node->first_port + node->ports; j++) {
 			struct port_view port;
 
 			port_view_init(view, j, &port);

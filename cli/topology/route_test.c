@@ -64,7 +64,7 @@ static int make_tables(void **state)
 	struct route_block *blocks = calloc(CHANGES_MOST, sizeof(*blocks));
 	struct routes routes = { 0 };
 	struct writer *writer;
-	int i, code = make_database(state);
+	int code = make_database(state);
 
 	if (code || !blocks)
 		return -1;
@@ -73,7 +73,7 @@ static int make_tables(void **state)
 	tabled->keep_history = true;
 	if (writer_open(path, &writer, NULL) < 0)
 		return -1;
-	for (i = 0; i < STEPS; i++) {
+	for (int i = 0; i < STEPS; i++) {
 		struct sweep sweep = *model_step(tabled);
 		size_t count = 0;
 
@@ -144,10 +144,10 @@ static void check_rows(const json_t *rows, const struct fabric *fabric, const st
 
 static void route_uses_the_forwarding_tables_of_its_time(void **state)
 {
-	unsigned ends[ROUTE_END_COUNT] = { 0 }, i;
+	unsigned ends[ROUTE_END_COUNT] = { 0 };
 
 	(void)state;
-	for (i = 0; i < 400; i++) {
+	for (unsigned i = 0; i < 400; i++) {
 		unsigned at = (unsigned)model_random(tabled, STEPS);
 		struct fabric *fabric = tabled->sweeps[at].fabric;
 		char from_typed[64], to_typed[64], when[WHEN_SIZE], line[512], *output;

@@ -40,7 +40,7 @@ static void mark_set(struct matrix *matrix, uint32_t start, uint32_t number)
 {
 	const struct fabric *fabric = matrix->topology->fabric;
 	const struct shape *shape = matrix->topology->shape;
-	uint32_t at = 0, end = 0, i;
+	uint32_t at = 0, end = 0;
 
 	matrix->set[start] = number;
 	matrix->queue[end++] = start;
@@ -49,7 +49,7 @@ static void mark_set(struct matrix *matrix, uint32_t start, uint32_t number)
 		int tier = shape->nodes[matrix->queue[at++]].tier;
 		int other_tier = tier == shape->nodes[start].tier ? tier + 1 : tier - 1;
 
-		for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 			uint32_t peer = fabric->ports[i].peer, other;
 
 			if (peer == FABRIC_NONE)
@@ -109,24 +109,23 @@ static int fill_set(struct matrix *matrix, uint32_t number)
 static void append_heads(const struct matrix *matrix, struct text *text, unsigned label)
 {
 	const char **names = malloc((matrix->column_count + 1) * sizeof(*names));
-	uint32_t i, power;
 
 	if (!names) {
 		text->failed = true;
 		return;
 	}
-	for (i = 0; i < matrix->column_count; i++)
+	for (uint32_t i = 0; i < matrix->column_count; i++)
 		names[i] = matrix->topology->shown.names[matrix->column_nodes[i]];
 	text_append(text, "columns: ");
 	topology_fold(text, names, matrix->column_count);
 	text_append(text, "\n");
 	free(names);
 	/* Column numbers, one line per power of ten. */
-	for (power = 100; power; power /= 10) {
+	for (uint32_t power = 100; power; power /= 10) {
 		if (matrix->column_count < power)
 			continue;
 		text_appendf(text, "%*s", (int)label + 2, "");
-		for (i = 1; i <= matrix->column_count; i++)
+		for (uint32_t i = 1; i <= matrix->column_count; i++)
 			text_appendf(text, "%c", power == 1 || i % power == 0 ? (char)('0' + i / power % 10) : ' ');
 		text_append(text, "\n");
 	}
@@ -174,9 +173,9 @@ static size_t append_row_label(const struct matrix *matrix, uint32_t row, uint32
 static void append_rows(const struct matrix *matrix, struct text *text, unsigned label_columns)
 {
 	struct text label = { 0 };
-	uint32_t i, alike;
+	uint32_t alike;
 
-	for (i = 0; i < matrix->row_count; i += alike) {
+	for (uint32_t i = 0; i < matrix->row_count; i += alike) {
 		alike = count_alike(matrix, i);
 		append_row_label(matrix, i, alike, &label);
 		append_label(text, text_chars(&label), label_columns);
@@ -191,9 +190,9 @@ static unsigned widest_label(const struct matrix *matrix)
 {
 	struct text label = { 0 };
 	size_t widest = 0, columns;
-	uint32_t i, alike;
+	uint32_t alike;
 
-	for (i = 0; i < matrix->row_count; i += alike) {
+	for (uint32_t i = 0; i < matrix->row_count; i += alike) {
 		alike = count_alike(matrix, i);
 		columns = append_row_label(matrix, i, alike, &label);
 		widest = columns > widest ? columns : widest;
@@ -249,11 +248,11 @@ static void matrix_done(struct matrix *matrix)
 static void append_tier(const struct topology *topology, unsigned tier, unsigned width, struct text *text)
 {
 	struct matrix matrix;
-	uint32_t i, number = 0;
+	uint32_t number = 0;
 
 	if (!matrix_init(&matrix, topology, tier))
 		text->failed = true;
-	for (i = 0; !text_failed(text) && i < matrix.low_count; i++) {
+	for (uint32_t i = 0; !text_failed(text) && i < matrix.low_count; i++) {
 		if (matrix.set[matrix.lows[i]])
 			continue;
 		mark_set(&matrix, matrix.lows[i], ++number);

@@ -105,9 +105,9 @@ static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, 
 	const struct fabric *fabric = view->fabric;
 	const struct node *node = &fabric->nodes[index];
 	const char *name = view->names_shown.names[index];
-	uint32_t found = FABRIC_NONE, up = 0, i;
+	uint32_t found = FABRIC_NONE, up = 0;
 
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (node->type == NODE_SWITCH && port->num > 0)

@@ -28,13 +28,13 @@ static void append_rate(struct text *text, uint64_t bits_per_s)
 static void append_hosts(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
-	size_t classes[CLASS_COUNT] = { 0 }, i;
+	size_t classes[CLASS_COUNT] = { 0 };
 	const char *separator = " (";
 
-	for (i = 0; i < shape->host_count; i++)
+	for (size_t i = 0; i < shape->host_count; i++)
 		classes[shape->hosts[i].class]++;
 	text_appendf(text, "%zu host%s", shape->host_count, plural(shape->host_count));
-	for (i = 0; i < CLASS_COUNT; i++) {
+	for (size_t i = 0; i < CLASS_COUNT; i++) {
 		if (!classes[i])
 			continue;
 		text_appendf(text, "%s%zu %s", separator, classes[i], node_class_name((uint8_t)i));
@@ -87,9 +87,9 @@ static void append_tiers(const struct topology *topology, struct text *text)
 static void append_rails(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
-	size_t i, j;
+	size_t j;
 
-	for (i = 0; i < shape->rail_count; i = j) {
+	for (size_t i = 0; i < shape->rail_count; i = j) {
 		const struct shape_rail *first = &shape->rails[i];
 
 		for (j = i + 1; j < shape->rail_count && shape->rails[j].class == first->class; j++)
@@ -163,11 +163,11 @@ static void append_odd_links(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
 	const struct fabric *fabric = topology->fabric;
-	uint32_t i, count = 0;
+	uint32_t count = 0;
 
 	if (shape->kind != SHAPE_IRREGULAR)
 		return;
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i], *peer;
 		int tier, other;
 

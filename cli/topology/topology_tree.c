@@ -28,14 +28,14 @@ uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_
 {
 	const struct fabric *fabric = topology->fabric;
 	struct named *named = malloc((fabric->node_count + 1) * sizeof(*named));
-	uint32_t *nodes = malloc((fabric->node_count + 1) * sizeof(*nodes)), count = 0, i;
+	uint32_t *nodes = malloc((fabric->node_count + 1) * sizeof(*nodes)), count = 0;
 
 	if (named && nodes) {
-		for (i = 0; i < fabric->node_count; i++)
+		for (uint32_t i = 0; i < fabric->node_count; i++)
 			if (fabric->nodes[i].type == NODE_SWITCH && topology->shape->nodes[i].tier == tier)
 				named[count++] = (struct named){ topology->shown.names[i], i };
 		qsort(named, count, sizeof(*named), compare_named);
-		for (i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			nodes[i] = named[i].node;
 		*ret_count = count;
 	} else {
@@ -104,9 +104,9 @@ static long counted_at(const char *name, const char *next)
 
 void topology_fold(struct text *text, const char *const *names, size_t count)
 {
-	size_t i, j;
+	size_t j;
 
-	for (i = 0; i < count; i = j) {
+	for (size_t i = 0; i < count; i = j) {
 		long at = i + 1 < count ? counted_at(names[i], names[i + 1]) : -1;
 
 		for (j = i + 1; j < count; j++)
@@ -180,7 +180,7 @@ static void append_kind(const struct topology *topology, struct text *text, uint
 
 static void append_tier(const struct topology *topology, struct text *text, unsigned tier)
 {
-	uint32_t count = 0, i, j, *nodes = topology_order(topology, tier, &count);
+	uint32_t count = 0, j, *nodes = topology_order(topology, tier, &count);
 	char label[16];
 
 	if (!nodes) {
@@ -188,7 +188,7 @@ static void append_tier(const struct topology *topology, struct text *text, unsi
 		return;
 	}
 	snprintf(label, sizeof(label), tier ? "tier %u" : "no tier", tier);
-	for (i = 0; i < count; i = j) {
+	for (uint32_t i = 0; i < count; i = j) {
 		struct kind kind = kind_of(topology, nodes[i]);
 		uint8_t why = topology->shape->nodes[nodes[i]].why;
 

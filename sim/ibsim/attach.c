@@ -23,9 +23,7 @@ static bool can_attach(const struct fabric *fabric, uint32_t node)
 /* The first suitable node other than @taken; only management hosts if @management. */
 static uint32_t first_node(const struct fabric *fabric, bool management, uint32_t taken)
 {
-	uint32_t i;
-
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
 		if (i != taken && node->type == NODE_CA && can_attach(fabric, i) && !node_is_aggregation(node) &&

@@ -198,10 +198,10 @@ static bool take_response(const struct packet *packet, struct client_query *quer
 
 int client_query(struct client *client, struct client_query *queries, size_t count, struct error *err)
 {
-	size_t sent = 0, taken = 0, i;
+	size_t sent = 0, taken = 0;
 	struct packet packet;
 
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		queries[i].answered = false;
 	while (taken < count) {
 		while (sent < count && sent - taken < WINDOW) {

@@ -114,7 +114,7 @@ int console_run(const char *fifo_path, const char *dir, const char *command, str
 {
 	const struct timespec interval = { .tv_nsec = 10000000 };
 	char path[PATH_MAX], begin[64], end[64], lines[512];
-	int fd, tries, code;
+	int fd, code;
 
 	if (strlen(command) > CONSOLE_MAX_LINE || strchr(command, '\n'))
 		return err_set(err, ERR_USAGE, "a command is one line of at most %d characters: write longer ones to a "
@@ -129,7 +129,7 @@ int console_run(const char *fifo_path, const char *dir, const char *command, str
 		return err_set(err, ERR_UNAVAILABLE, "no simulation is running: %s: %s", fifo_path, strerror(errno));
 	code = console_send(fd, lines, err);
 	close(fd);
-	for (tries = 0; code == 0 && tries < 1000; tries++) {
+	for (int tries = 0; code == 0 && tries < 1000; tries++) {
 		char *log;
 		size_t len;
 		bool found;

@@ -59,10 +59,9 @@ static void counter_settings_are_not_logged(void **state)
 		"sim> S-1[3] PortCounters.PortXmitData has been set to 7\n"
 		"sim> sim> Client 3: pid 4711 connected at \"H-1\" port 0x1, lid 2, qp 0 SM\n"
 		"sim> # nodeid \"x\" not found\nsim> ";
-	size_t piece;
 
 	(void)state;
-	for (piece = 1; piece < sizeof(printed); piece += 3) {
+	for (size_t piece = 1; piece < sizeof(printed); piece += 3) {
 		struct attached attached = { 0 };
 		char log[512];
 		bool ready;

@@ -38,9 +38,7 @@ void slots_query(const struct slots *slots)
 
 static struct slots_client *find_recent(struct slots *slots, pid_t pid)
 {
-	size_t i;
-
-	for (i = 0; i < SLOTS_RECENT_MAX; i++)
+	for (size_t i = 0; i < SLOTS_RECENT_MAX; i++)
 		if (slots->recent[i].pid == pid)
 			return &slots->recent[i];
 	return NULL;
@@ -99,11 +97,9 @@ static void clean_dir(const struct slots *slots, const char *path)
 
 void slots_clean(const struct slots *slots)
 {
-	size_t i;
-
 	if (slots->start_dir[0])
 		clean_dir(slots, slots->start_dir);
-	for (i = 0; i < SLOTS_RECENT_MAX; i++)
+	for (size_t i = 0; i < SLOTS_RECENT_MAX; i++)
 		if (slots->recent[i].pid && slots->recent[i].dir[0] && has_ended(slots->recent[i].pid))
 			rundir_remove_sys(slots->recent[i].dir, slots->recent[i].pid);
 }

@@ -75,14 +75,14 @@ static struct {
  */
 void mads_connected(int fd)
 {
-	int flags = fcntl(fd, F_GETFD), idle, i;
+	int flags = fcntl(fd, F_GETFD), idle;
 
 	if (flags < 0 || flags & FD_CLOEXEC || umad.fd != NO_FD)
 		return;
 	idle = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (idle < 0)
 		return;
-	for (i = 0; i < AGENTS; i++)
+	for (int i = 0; i < AGENTS; i++)
 		umad.agents[i].fd = NO_FD;
 	umad.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (umad.fd >= 0 && dup2(idle, fd) < 0) {
@@ -152,10 +152,9 @@ int mads_ioctl(int fd, unsigned long request, void *argument)
 void mads_close(int fd)
 {
 	struct queue *queue = queue_of(fd);
-	int i;
 
 	lock();
-	for (i = 0; i < AGENTS; i++)
+	for (int i = 0; i < AGENTS; i++)
 		if (umad.agents[i].fd == fd)
 			umad.agents[i].fd = NO_FD;
 	free(queue->packets);
@@ -183,13 +182,13 @@ static uint32_t agent_for(const struct packet *packet)
 static void queue_push(struct queue *queue, const struct packet *packet)
 {
 	if (queue->count == queue->capacity) {
-		size_t capacity = queue->capacity ? 2 * queue->capacity : 64, i;
+		size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
 		struct packet *packets = malloc(capacity * sizeof(*packets));
 
 		/* Out of memory: the MAD is lost, as on a real wire. */
 		if (!packets)
 			return;
-		for (i = 0; i < queue->count; i++)
+		for (size_t i = 0; i < queue->count; i++)
 			packets[i] = queue->packets[(queue->first + i) % queue->capacity];
 		free(queue->packets);
 		*queue = (struct queue){ .packets = packets, .count = queue->count, .capacity = capacity };
@@ -203,14 +202,14 @@ static void receive(void)
 	static struct packet packets[BATCH];
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
-	int got, i;
+	int got;
 
-	for (i = 0; i < BATCH; i++) {
+	for (int i = 0; i < BATCH; i++) {
 		parts[i] = (struct iovec){ .iov_base = &packets[i], .iov_len = sizeof(packets[i]) };
 		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
 	}
 	got = recvmmsg(umad.fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	for (i = 0; i < got; i++) {
+	for (int i = 0; i < got; i++) {
 		uint32_t id = agent_for(&packets[i]);
 
 		if (messages[i].msg_len == sizeof(packets[i]) && umad.agents[id].fd != NO_FD)

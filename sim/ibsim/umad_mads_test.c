@@ -91,12 +91,10 @@ static bool receive_request(struct packet *packet)
 
 static void make_response(struct packet *packet)
 {
-	size_t i;
-
 	packet->mad[MAD_METHOD] = METHOD_GET_RESPONSE;
 	packet->slid = packet->dlid;
 	packet->sqp = packet->dqp;
-	for (i = PACKET_MAD_DATA; i < PACKET_MAD_SIZE; i++)
+	for (size_t i = PACKET_MAD_DATA; i < PACKET_MAD_SIZE; i++)
 		packet->mad[i] = (uint8_t)(i ^ packet->mad[MAD_TID + 7]);
 }
 
@@ -106,7 +104,6 @@ static bool read_response(int fd, uint32_t id, uint32_t number)
 	uint8_t umad[HEADER + PACKET_MAD_SIZE];
 	uint32_t value;
 	uint16_t lid;
-	size_t i;
 
 	if (mads_read(fd, umad, sizeof(umad)) != sizeof(umad))
 		return false;
@@ -119,7 +116,7 @@ static bool read_response(int fd, uint32_t id, uint32_t number)
 	memcpy(&lid, umad + 28, sizeof(lid));
 	assert_int_equal(ntohs(lid), 17);
 	assert_int_equal(load_be32(umad + HEADER + MAD_TID + 4), number);
-	for (i = PACKET_MAD_DATA; i < PACKET_MAD_SIZE; i++)
+	for (size_t i = PACKET_MAD_DATA; i < PACKET_MAD_SIZE; i++)
 		assert_int_equal(umad[HEADER + i], (uint8_t)(i ^ number));
 	return true;
 }
@@ -224,7 +221,6 @@ static void one_thread_waits_while_another_sends(void **state)
 	struct packet packet;
 	pthread_t thread, both[2];
 	void *result;
-	int i;
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, wait_long, NULL), 0);
@@ -238,10 +234,10 @@ static void one_thread_waits_while_another_sends(void **state)
 	assert_true(read_response(UMAD_FD, id, 5));
 
 	/* One thread polls the socket, the other one waits for it. */
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&both[i], NULL, wait_long, NULL), 0);
 	usleep(20000);
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		assert_int_equal(pthread_cancel(both[i]), 0);
 		pthread_join(both[i], &result);
 		assert_ptr_equal(result, PTHREAD_CANCELED);
@@ -269,15 +265,15 @@ static void *respond_blocking(void *unused)
 
 static void many_in_flight_do_not_deadlock(void **state)
 {
-	uint32_t id = agent(UMAD_FD, CLASS_PERFORMANCE), i;
+	uint32_t id = agent(UMAD_FD, CLASS_PERFORMANCE);
 	pthread_t thread;
 	void *result;
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, respond_blocking, NULL), 0);
-	for (i = 0; i < 200; i++)
+	for (uint32_t i = 0; i < 200; i++)
 		send_request(UMAD_FD, id, CLASS_PERFORMANCE, i);
-	for (i = 0; i < 200; i++) {
+	for (uint32_t i = 0; i < 200; i++) {
 		assert_true(has_mad(UMAD_FD, 5000));
 		assert_true(read_response(UMAD_FD, id, i));
 	}

@@ -69,10 +69,10 @@ static void mend_rate(struct port *port, struct port *peer, struct mend_notes *n
 static size_t count_guid_clashes(const struct fabric *fabric)
 {
 	struct map guids = { 0 };
-	size_t i, clashes = 0;
+	size_t clashes = 0;
 	uint32_t other;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (fabric->nodes[port->node].type == NODE_SWITCH || port->peer == FABRIC_NONE)
@@ -88,11 +88,9 @@ static size_t count_guid_clashes(const struct fabric *fabric)
 
 void mend_fabric(struct fabric *fabric, struct mend_notes *notes)
 {
-	uint32_t i;
-
-	for (i = 0; i < fabric->node_count; i++)
+	for (uint32_t i = 0; i < fabric->node_count; i++)
 		mend_node(&fabric->nodes[i], notes);
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		struct port *port = &fabric->ports[i], *peer;
 
 		limit_lid(&port->lid, notes);
@@ -187,9 +185,8 @@ void mend_describe(const struct mend_notes *notes, void (*print)(void *ctx, cons
 		  "ports whose GUIDs in ibsim (node GUID plus port) are duplicates: opensm may report them" },
 	};
 	char line[160];
-	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!kinds[i].count)
 			continue;
 		snprintf(line, sizeof(line), "%zu %s", kinds[i].count,

@@ -45,14 +45,13 @@ static void check_stable(const struct mended *mended)
 	struct text again = { 0 };
 	struct mend_notes notes;
 	struct fabric *fabric;
-	size_t i;
 
 	assert_int_equal(mend(text_chars(&mended->net), mended->net.len, &again, &fabric, &notes, NULL), 0);
 	assert_string_equal(text_chars(&again), text_chars(&mended->net));
 	assert_int_equal(notes.read.lines_ignored + notes.read.peers_unknown + notes.read.peers_one_sided +
 			 notes.read.peers_conflicting + notes.speeds_lowered + notes.ends_differed, 0);
 	assert_int_equal(fabric->node_count, mended->fabric->node_count);
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		assert_int_equal(fabric->ports[i].peer, mended->fabric->ports[i].peer);
 	fabric_destroy(fabric);
 	text_done(&again);
@@ -169,10 +168,9 @@ static void corrupt_dumps_are_handled(void **state)
 		CA("30", "\"a \"b\" c\"", "[1](31)\t\"S-0000000000000020\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xHDR");
 	static const char bytes[] = "\"#[]()= \n\t\r0x\x1b\xff\\Sw";
 	uint64_t seed = 1;
-	unsigned round;
 
 	(void)state;
-	for (round = 0; round < 4000; round++) {
+	for (unsigned round = 0; round < 4000; round++) {
 		char text[sizeof(whole)];
 		size_t len = sizeof(whole) - 1, hits = round % 5 + 1;
 		struct mended mended = { 0 }, twice;

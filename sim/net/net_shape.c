@@ -34,9 +34,7 @@ static const struct model {
 
 static const struct model *find_model(enum link_speed speed)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(models) / sizeof(models[0]); i++)
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
 		if (models[i].speed == speed)
 			return &models[i];
 	return NULL;
@@ -118,9 +116,8 @@ int net_shape_option(struct net_shape *shape, const char *name, const char *valu
 		{ "cores", &shape->cores, 2048 },   { "links", &shape->links, 64 },
 		{ "management", &shape->management, 64 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (!strcmp(name, counts[i].name))
 			return parse_count(name, value, counts[i].max, counts[i].count, err);
 	if (!strcmp(name, "oversubscription"))
@@ -155,9 +152,8 @@ static int64_t add_host(struct builder *builder, const char *prefix, unsigned nu
 {
 	uint64_t guid = HCA_GUID_BASE + ((uint64_t)++builder->host_count << 12);
 	int64_t first = ERR_NOMEM;
-	unsigned i;
 
-	for (i = 0; i < hcas; i++) {
+	for (unsigned i = 0; i < hcas; i++) {
 		struct node node = {
 			.type = NODE_CA, .guid = guid + (i << 4), .system_guid = guid,
 			.vendor_id = VENDOR_MELLANOX, .device_id = builder->model->hca_id,
@@ -203,21 +199,21 @@ struct places {
 static int add_nodes(struct builder *builder, struct places *places, struct error *err)
 {
 	const struct net_shape *shape = builder->shape;
-	unsigned hosts = places->hosts_per_unit * shape->units, i, j;
+	unsigned hosts = places->hosts_per_unit * shape->units;
 	unsigned spine_units = shape->kind == NET_SHAPE_TREE3 ? shape->units : 1;
 	char name[48];
 
 	places->management = (uint32_t)builder->plan.node_count;
-	for (i = 0; i < shape->management; i++)
+	for (unsigned i = 0; i < shape->management; i++)
 		if (add_host(builder, "mgmt", i + 1, 1, err) < 0)
 			return ERR_NOMEM;
 	places->hosts = (uint32_t)builder->plan.node_count;
-	for (i = 0; i < hosts; i++)
+	for (unsigned i = 0; i < hosts; i++)
 		if (add_host(builder, "node", i + 1, shape->rails, err) < 0)
 			return ERR_NOMEM;
 	places->leafs = (uint32_t)builder->plan.node_count;
-	for (i = 0; i < shape->units; i++) {
-		for (j = 0; j < places->leafs_per_unit; j++) {
+	for (unsigned i = 0; i < shape->units; i++) {
+		for (unsigned j = 0; j < places->leafs_per_unit; j++) {
 			if (shape->kind == NET_SHAPE_RAIL)
 				snprintf(name, sizeof(name), "leaf-u%02u-r%u", i + 1, j);
 			else if (shape->kind == NET_SHAPE_TREE2)
@@ -229,8 +225,8 @@ static int add_nodes(struct builder *builder, struct places *places, struct erro
 		}
 	}
 	places->spines = (uint32_t)builder->plan.node_count;
-	for (i = 0; i < spine_units; i++) {
-		for (j = 0; j < shape->spines; j++) {
+	for (unsigned i = 0; i < spine_units; i++) {
+		for (unsigned j = 0; j < shape->spines; j++) {
 			if (shape->kind == NET_SHAPE_TREE3)
 				snprintf(name, sizeof(name), "spine-p%02u-%02u", i + 1, j + 1);
 			else
@@ -240,7 +236,7 @@ static int add_nodes(struct builder *builder, struct places *places, struct erro
 		}
 	}
 	places->cores = (uint32_t)builder->plan.node_count;
-	for (i = 0; shape->kind == NET_SHAPE_TREE3 && i < shape->cores; i++) {
+	for (unsigned i = 0; shape->kind == NET_SHAPE_TREE3 && i < shape->cores; i++) {
 		snprintf(name, sizeof(name), "core-%03u", i + 1);
 		if (add_switch(builder, name, err) < 0)
 			return ERR_NOMEM;
@@ -251,11 +247,11 @@ static int add_nodes(struct builder *builder, struct places *places, struct erro
 static int cable_hosts(struct builder *builder, const struct places *places, struct error *err)
 {
 	const struct net_shape *shape = builder->shape;
-	unsigned hosts = places->hosts_per_unit * shape->units, host, rail;
+	unsigned hosts = places->hosts_per_unit * shape->units;
 	int code;
 
-	for (host = 0; host < hosts; host++) {
-		for (rail = 0; rail < shape->rails; rail++) {
+	for (unsigned host = 0; host < hosts; host++) {
+		for (unsigned rail = 0; rail < shape->rails; rail++) {
 			unsigned leaf = shape->kind == NET_SHAPE_RAIL ?
 				host / shape->hosts * places->leafs_per_unit + rail : host / shape->hosts;
 
@@ -272,17 +268,17 @@ static int cable_hosts(struct builder *builder, const struct places *places, str
 static int cable_leafs(struct builder *builder, const struct places *places, struct error *err)
 {
 	const struct net_shape *shape = builder->shape;
-	unsigned leafs = places->leafs_per_unit * shape->units, leaf, i;
+	unsigned leafs = places->leafs_per_unit * shape->units;
 	unsigned down = shape->kind == NET_SHAPE_RAIL ? shape->hosts : shape->hosts * shape->rails;
 	unsigned up = shape->links ? shape->links * shape->spines : uplinks_for(down, shape->oversubscription_milli);
 	int code;
 
-	for (leaf = 0; leaf < leafs; leaf++) {
+	for (unsigned leaf = 0; leaf < leafs; leaf++) {
 		unsigned unit = shape->kind == NET_SHAPE_TREE3 ? leaf / places->leafs_per_unit : 0;
 		unsigned per_spine = (up + shape->spines - 1) / shape->spines;
 
 		/* Spine by spine: the cables of a pair are on adjacent ports. */
-		for (i = 0; i < per_spine * shape->spines; i++) {
+		for (unsigned i = 0; i < per_spine * shape->spines; i++) {
 			unsigned spine = i / per_spine, nth = i % per_spine;
 
 			if (nth * shape->spines + spine >= up)
@@ -300,16 +296,16 @@ static int cable_leafs(struct builder *builder, const struct places *places, str
 static int cable_spines(struct builder *builder, const struct places *places, struct error *err)
 {
 	const struct net_shape *shape = builder->shape;
-	unsigned unit, spine, i, group = shape->cores / shape->spines;
+	unsigned group = shape->cores / shape->spines;
 	int code;
 
-	for (unit = 0; unit < shape->units; unit++) {
-		for (spine = 0; spine < shape->spines; spine++) {
+	for (unsigned unit = 0; unit < shape->units; unit++) {
+		for (unsigned spine = 0; spine < shape->spines; spine++) {
 			uint32_t node = places->spines + unit * shape->spines + spine;
 			unsigned up = uplinks_for(builder->plan.nodes[node].port_count,
 						  shape->core_oversubscription_milli);
 
-			for (i = 0; i < up; i++) {
+			for (unsigned i = 0; i < up; i++) {
 				code = plan_cable(&builder->plan, node, places->cores + spine * group + i % group, err);
 				if (code < 0)
 					return code;
@@ -322,10 +318,10 @@ static int cable_spines(struct builder *builder, const struct places *places, st
 /* One per leaf, after the uplinks: their number does not change the ports of other hosts. */
 static int cable_management(struct builder *builder, const struct places *places, struct error *err)
 {
-	unsigned leafs = places->leafs_per_unit * builder->shape->units, i;
+	unsigned leafs = places->leafs_per_unit * builder->shape->units;
 	int code;
 
-	for (i = 0; i < builder->shape->management; i++) {
+	for (unsigned i = 0; i < builder->shape->management; i++) {
 		code = plan_cable(&builder->plan, places->management + i, places->leafs + i % leafs, err);
 		if (code < 0)
 			return code;

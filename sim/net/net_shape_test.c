@@ -35,13 +35,12 @@ struct counts {
 static struct counts count(const struct fabric *fabric)
 {
 	struct counts counts = { 0 };
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		counts.switches += fabric->nodes[i].type == NODE_SWITCH;
 		counts.cas += fabric->nodes[i].type == NODE_CA;
 	}
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (port->peer == FABRIC_NONE)
@@ -59,13 +58,12 @@ static void check_guids(const struct fabric *fabric)
 {
 	struct map seen = { 0 };
 	uint32_t other;
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		assert_false(map_get(&seen, fabric->nodes[i].guid, &other));
 		assert_int_equal(map_put(&seen, fabric->nodes[i].guid, 1), 0);
 	}
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct node *node = &fabric->nodes[fabric->ports[i].node];
 
 		if (node->type == NODE_SWITCH)
@@ -82,7 +80,6 @@ static void check_round_trip(const struct fabric *fabric)
 	struct netfile_notes notes;
 	struct text net = { 0 };
 	struct fabric *back;
-	size_t i;
 
 	mend_write(&net, fabric);
 	assert_false(text_failed(&net));
@@ -91,13 +88,13 @@ static void check_round_trip(const struct fabric *fabric)
 	assert_int_equal(notes.peers_one_sided + notes.peers_conflicting, 0);
 	assert_int_equal(back->node_count, fabric->node_count);
 	assert_int_equal(back->port_count, fabric->port_count);
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		assert_int_equal(back->nodes[i].guid, fabric->nodes[i].guid);
 		assert_int_equal(back->nodes[i].system_guid, fabric->nodes[i].system_guid);
 		assert_int_equal(back->nodes[i].device_id, fabric->nodes[i].device_id);
 		assert_string_equal(back->nodes[i].desc, fabric->nodes[i].desc);
 	}
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		assert_int_equal(back->ports[i].peer, fabric->ports[i].peer);
 		assert_int_equal(back->ports[i].num, fabric->ports[i].num);
 		if (fabric->ports[i].speed <= LINK_SPEED_HDR)
@@ -130,10 +127,9 @@ static void each_rail_of_a_unit_has_its_own_leaf(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 		const struct port *leaf_port;
 		unsigned host, rail;
@@ -151,9 +147,9 @@ static void each_rail_of_a_unit_has_its_own_leaf(void **state)
 
 static size_t uplinks(const struct fabric *fabric, const char *name, const char *up)
 {
-	size_t i, links = 0;
+	size_t links = 0;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		const struct node *peer;
 
@@ -260,10 +256,9 @@ static void invalid_shapes_are_rejected(void **state)
 	};
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = NULL;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(net_shape_option(&shape, wrong[i][0], wrong[i][1], NULL), ERR_USAGE);
 	shape.hosts = 0;
 	assert_int_equal(net_shape_build(&shape, &fabric, NULL), ERR_USAGE);

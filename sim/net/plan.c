@@ -24,9 +24,8 @@ int plan_cable(struct plan *plan, uint32_t a, uint32_t b, struct error *err)
 {
 	uint32_t ends[2] = { a, b };
 	struct plan_cable *cable, *cables;
-	int i;
 
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		if (plan->nodes[ends[i]].port_count >= MEND_MAX_PORTS)
 			return err_set(err, ERR_USAGE, "\"%s\" would need more than %d ports: use smaller units, "
 				       "more spines or fewer links", plan->nodes[ends[i]].desc,
@@ -36,7 +35,7 @@ int plan_cable(struct plan *plan, uint32_t a, uint32_t b, struct error *err)
 		return err_nomem(err);
 	plan->cables = cables;
 	cable = &plan->cables[plan->cable_count++];
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		cable->node[i] = ends[i];
 		cable->port[i] = ++plan->nodes[ends[i]].port_count;
 	}
@@ -46,13 +45,13 @@ int plan_cable(struct plan *plan, uint32_t a, uint32_t b, struct error *err)
 static int add_node(struct fabric *fabric, const struct node *planned, unsigned switch_ports, struct error *err)
 {
 	struct node node = *planned;
-	unsigned i, first = node.type == NODE_SWITCH ? 0 : 1;
+	unsigned first = node.type == NODE_SWITCH ? 0 : 1;
 
 	if (node.type == NODE_SWITCH && node.port_count < switch_ports)
 		node.port_count = (uint8_t)switch_ports;
 	if (fabric_add_node(fabric, &node, err) < 0)
 		return ERR_IO;
-	for (i = first; i <= node.port_count; i++) {
+	for (unsigned i = first; i <= node.port_count; i++) {
 		struct port port = { .num = (uint8_t)i, .state = PORT_DOWN, .phys_state = PHYS_POLLING };
 
 		if (i == 0) {
@@ -71,14 +70,11 @@ static int add_node(struct fabric *fabric, const struct node *planned, unsigned 
 static int connect_cables(const struct plan *plan, struct fabric *fabric, enum link_speed speed, uint8_t width,
 			  struct error *err)
 {
-	size_t i;
-	int end;
-
-	for (i = 0; i < plan->cable_count; i++) {
+	for (size_t i = 0; i < plan->cable_count; i++) {
 		const struct plan_cable *cable = &plan->cables[i];
 		uint32_t ports[2];
 
-		for (end = 0; end < 2; end++) {
+		for (int end = 0; end < 2; end++) {
 			struct port *port;
 
 			/* The fabric has the nodes in the same order. */
@@ -99,12 +95,11 @@ int plan_build(const struct plan *plan, unsigned switch_ports, enum link_speed s
 	       uint32_t from_node, struct fabric **ret, struct error *err)
 {
 	struct fabric *fabric = fabric_create(err);
-	size_t i;
 	int code = 0;
 
 	if (!fabric)
 		return ERR_NOMEM;
-	for (i = 0; i < plan->node_count && code == 0; i++)
+	for (size_t i = 0; i < plan->node_count && code == 0; i++)
 		code = add_node(fabric, &plan->nodes[i], switch_ports, err);
 	if (code == 0)
 		code = connect_cables(plan, fabric, speed, width, err);

@@ -86,9 +86,9 @@ static struct net_shape random_net(uint64_t *random)
 static uint32_t up_port(const struct truth *truth, uint64_t *random)
 {
 	const struct fabric *fabric = truth->fabric;
-	uint32_t port, tries;
+	uint32_t port;
 
-	for (tries = 0; tries < 10000; tries++) {
+	for (uint32_t tries = 0; tries < 10000; tries++) {
 		const char *name, *peer;
 
 		port = (uint32_t)draw(random, fabric->port_count);
@@ -112,10 +112,10 @@ static void unlink_port(struct fabric *fabric, uint32_t port)
 static unsigned neighbours(const struct truth *truth, uint32_t node, unsigned tier, uint32_t without)
 {
 	const struct fabric *fabric = truth->fabric;
-	uint32_t i, j, first = fabric->nodes[node].first_port, seen[256];
+	uint32_t j, first = fabric->nodes[node].first_port, seen[256];
 	unsigned count = 0;
 
-	for (i = first; i < first + fabric->nodes[node].ports; i++) {
+	for (uint32_t i = first; i < first + fabric->nodes[node].ports; i++) {
 		uint32_t peer = fabric->ports[i].peer;
 
 		if (peer == FABRIC_NONE || i == without || peer == without)
@@ -161,15 +161,14 @@ static void cut_cables(struct truth *truth, uint64_t *random)
 static void raise_management(struct truth *truth)
 {
 	struct fabric *fabric = truth->fabric;
-	uint32_t hca, i;
 
 	/* Of two connected switches, which one is the leaf would be undefined. */
 	if (truth->net.kind == NET_SHAPE_RAIL && truth->net.units * truth->net.rails < 4)
 		return;
-	for (hca = 0; hca < fabric->node_count && strstr(name_of(truth, hca), "mgmt"); hca++) {
+	for (uint32_t hca = 0; hca < fabric->node_count && strstr(name_of(truth, hca), "mgmt"); hca++) {
 		uint32_t port = fabric->nodes[hca].first_port;
 
-		for (i = (uint32_t)fabric->port_count; i-- > 0;) {
+		for (uint32_t i = (uint32_t)fabric->port_count; i-- > 0;) {
 			if (fabric->ports[i].peer != FABRIC_NONE || !fabric->ports[i].num ||
 			    true_tier(name_of(truth, fabric->ports[i].node)) < 2)
 				continue;
@@ -185,12 +184,12 @@ static void raise_management(struct truth *truth)
 static void swap_cables(struct truth *truth, uint64_t *random)
 {
 	struct fabric *fabric = truth->fabric;
-	unsigned unit, rails = truth->net.rails, hosts = truth->net.hosts;
+	unsigned rails = truth->net.rails, hosts = truth->net.hosts;
 	uint32_t first = truth->net.management;
 
 	if (truth->net.kind != NET_SHAPE_RAIL || rails < 2 || hosts < 12)
 		return;
-	for (unit = 0; unit < truth->net.units && truth->swaps + 2 <= CHANGES_MAX; unit++) {
+	for (unsigned unit = 0; unit < truth->net.units && truth->swaps + 2 <= CHANGES_MAX; unit++) {
 		uint32_t host = first + (unit * hosts + (uint32_t)draw(random, hosts)) * rails;
 		uint32_t a = fabric->nodes[host + draw(random, rails / 2)].first_port;
 		uint32_t b = fabric->nodes[host + rails / 2 + draw(random, rails / 2)].first_port;
@@ -209,9 +208,7 @@ static void swap_cables(struct truth *truth, uint64_t *random)
 
 static void check_tiers(const struct truth *truth)
 {
-	uint32_t i;
-
-	for (i = 0; i < truth->fabric->node_count; i++)
+	for (uint32_t i = 0; i < truth->fabric->node_count; i++)
 		if (truth->shape->nodes[i].tier != true_tier(name_of(truth, i)))
 			fail_msg("%s is of tier %u (%s)", name_of(truth, i), truth->shape->nodes[i].tier,
 				 truth->shape->reason);
@@ -223,17 +220,16 @@ static void check_tiers(const struct truth *truth)
 static void check_hosts(const struct truth *truth)
 {
 	const struct shape *shape = truth->shape;
-	uint32_t i, j;
 	size_t hosts = truth->net.hosts * truth->net.units * (truth->net.kind == NET_SHAPE_RAIL ? 1 : truth->net.leafs);
 
 	assert_int_equal(shape->host_count, hosts + truth->net.management);
-	for (i = 0; i < shape->host_count; i++) {
+	for (uint32_t i = 0; i < shape->host_count; i++) {
 		const struct shape_host *host = &shape->hosts[i];
 		bool management = host_is_management(host->name);
 
 		assert_int_equal(host->class, management ? CLASS_MANAGEMENT : CLASS_COMPUTE);
 		assert_int_equal(host->count, management ? 1 : truth->net.rails);
-		for (j = 0; j < host->count; j++) {
+		for (uint32_t j = 0; j < host->count; j++) {
 			uint32_t node = shape->host_nodes[host->first + j];
 			char wanted[64];
 
@@ -246,9 +242,7 @@ static void check_hosts(const struct truth *truth)
 
 static bool was_swapped(const struct truth *truth, uint32_t port)
 {
-	unsigned i;
-
-	for (i = 0; i < truth->swaps; i++)
+	for (unsigned i = 0; i < truth->swaps; i++)
 		if (truth->swapped[i] == port)
 			return true;
 	return false;
@@ -257,17 +251,16 @@ static bool was_swapped(const struct truth *truth, uint32_t port)
 static void check_rails(const struct truth *truth)
 {
 	const struct shape *shape = truth->shape;
-	uint32_t i, j;
 	char wanted[64];
 
 	assert_int_equal(shape->rail_count, truth->net.rails);
-	for (i = 0; i < shape->rail_count; i++) {
+	for (uint32_t i = 0; i < shape->rail_count; i++) {
 		const struct shape_rail *rail = &shape->rails[i];
 
 		snprintf(wanted, sizeof(wanted), "mlx5_%u", i);
 		assert_string_equal(rail->name, wanted);
 		assert_int_equal(rail->count, shape->host_count - truth->net.management);
-		for (j = rail->first; j < rail->first + rail->count; j++) {
+		for (uint32_t j = rail->first; j < rail->first + rail->count; j++) {
 			const char *name = name_of(truth, truth->fabric->ports[shape->rail_ports[j]].node);
 
 			assert_string_equal(strchr(name, ' ') + 1, wanted);
@@ -276,12 +269,12 @@ static void check_rails(const struct truth *truth)
 		assert_int_equal(rail->leaves, truth->net.kind == NET_SHAPE_RAIL ?
 				 truth->net.units : truth->net.units * truth->net.leafs);
 		snprintf(wanted, sizeof(wanted), "-r%u:", i);
-		for (j = rail->first_leaf; j < rail->first_leaf + rail->leaves; j++)
+		for (uint32_t j = rail->first_leaf; j < rail->first_leaf + rail->leaves; j++)
 			assert_true(truth->net.kind != NET_SHAPE_RAIL ||
 				    strstr(name_of(truth, shape->rail_leaves[j]), wanted));
 	}
 	assert_int_equal(shape->miswired_count, truth->swaps);
-	for (i = 0; i < shape->miswired_count; i++) {
+	for (uint32_t i = 0; i < shape->miswired_count; i++) {
 		const struct shape_miswired *miswired = &shape->miswired[i];
 
 		assert_true(was_swapped(truth, miswired->port));
@@ -295,15 +288,15 @@ static void check_groups(const struct truth *truth)
 {
 	const struct shape *shape = truth->shape;
 	const struct fabric *fabric = truth->fabric;
-	uint32_t i, j, members = 0, trunks = 0;
+	uint32_t members = 0, trunks = 0;
 
-	for (i = 0; i < shape->group_count; i++) {
+	for (uint32_t i = 0; i < shape->group_count; i++) {
 		const struct shape_group *group = &shape->groups[i];
 
 		members += group->count;
 		assert_true(group->count > 0 && group->built >= group->count);
 		assert_int_equal(group->tier, true_tier(name_of(truth, group->node)));
-		for (j = group->first; j < group->first + group->count; j++) {
+		for (uint32_t j = group->first; j < group->first + group->count; j++) {
 			const struct port *port = &fabric->ports[shape->members[j]];
 			uint32_t peer = fabric->ports[port->peer].node;
 
@@ -316,7 +309,7 @@ static void check_groups(const struct truth *truth)
 				assert_int_equal(peer, group->peer);
 		}
 	}
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		unsigned tier = true_tier(name_of(truth, fabric->ports[i].node));
 
 		trunks += fabric->ports[i].peer != FABRIC_NONE && tier &&
@@ -328,9 +321,9 @@ static void check_groups(const struct truth *truth)
 /* Removed cables between two switches, and whether the fabric is large enough to detect them. */
 static unsigned cuts_between(const struct truth *truth, uint32_t low, uint32_t high)
 {
-	unsigned i, cuts = 0;
+	unsigned cuts = 0;
 
-	for (i = 0; i < truth->cuts; i++)
+	for (unsigned i = 0; i < truth->cuts; i++)
 		cuts += truth->cut[i].low == low && truth->cut[i].high == high;
 	return cuts;
 }
@@ -350,9 +343,9 @@ static bool can_tell(const struct truth *truth)
 static void check_missing(const struct truth *truth)
 {
 	const struct shape *shape = truth->shape;
-	unsigned i, found = 0;
+	unsigned found = 0;
 
-	for (i = 0; i < shape->missing_count; i++) {
+	for (unsigned i = 0; i < shape->missing_count; i++) {
 		const struct shape_missing *missing = &shape->missing[i];
 		unsigned cuts = cuts_between(truth, missing->low, missing->high);
 
@@ -385,9 +378,9 @@ static void check(struct truth *truth)
 /* @change: modifies the generated fabric, or NULL. */
 static unsigned each_random(uint64_t seed, void (*change)(struct truth *truth, uint64_t *random))
 {
-	unsigned round, changes = 0;
+	unsigned changes = 0;
 
-	for (round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < ROUNDS; round++) {
 		uint64_t random = map_mix(seed + round);
 		struct truth truth = { .net = random_net(&random) };
 		struct error err = { 0 };
@@ -425,13 +418,13 @@ static void only_swapped_cables_are_miswired(void **state)
 static void swap_trunks(struct truth *truth, uint64_t *random)
 {
 	struct fabric *fabric = truth->fabric;
-	unsigned swaps = 1 + (unsigned)draw(random, 3), i;
+	unsigned swaps = 1 + (unsigned)draw(random, 3);
 
 	/* With few or small pods, one cable is half of those of a core or leaf. */
 	if (truth->net.kind == NET_SHAPE_TREE3 &&
 	    (truth->net.units < 4 || truth->net.leafs < 4 || truth->net.spines < 4))
 		return;
-	for (i = 0; i < swaps; i++) {
+	for (unsigned i = 0; i < swaps; i++) {
 		uint32_t a = up_port(truth, random), b = up_port(truth, random), a_peer, b_peer;
 
 		if (a == b || true_tier(name_of(truth, fabric->ports[a].node)) !=
@@ -458,16 +451,15 @@ static void switch_off(struct truth *truth, uint64_t *random)
 {
 	struct fabric *fabric = truth->fabric;
 	unsigned leafs = truth->net.units * (truth->net.kind == NET_SHAPE_RAIL ? truth->net.rails : truth->net.leafs);
-	uint32_t i, j;
 
 	if (leafs < 5)
 		return;
-	for (i = 0; i < fabric->node_count && truth->dark < leafs / 5; i++) {
+	for (uint32_t i = 0; i < fabric->node_count && truth->dark < leafs / 5; i++) {
 		const struct node *node = &fabric->nodes[i];
 
 		if (true_tier(name_of(truth, i)) != 1 || draw(random, 5))
 			continue;
-		for (j = node->first_port; j < node->first_port + node->ports; j++)
+		for (uint32_t j = node->first_port; j < node->first_port + node->ports; j++)
 			if (fabric->ports[j].peer != FABRIC_NONE &&
 			    !true_tier(name_of(truth, fabric->ports[fabric->ports[j].peer].node)))
 				unlink_port(fabric, j);

@@ -80,14 +80,13 @@ int parse_time(const char *key, const char *value, int64_t *ret_ns, struct error
 	} units[] = { { "ns", 1e-3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
 	double number, ns;
 	char *end;
-	size_t i;
 
 	number = strtod(value, &end);
 	if (end == value || !isfinite(number))
 		goto wrong;
 	end += strspn(end, " ");
 	ns = *end ? -1 : number == 0 ? 0 : -1;
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(end, units[i].name))
 			ns = number * units[i].us * NS_PER_US;
 	if (ns < 0 || ns > (double)LONGEST_NS)
@@ -139,10 +138,9 @@ static bool matches_name(const struct node *node, const char *item)
 static bool add_named(const struct fabric *fabric, const char *item, bool *members, size_t *ret_matches)
 {
 	bool all = !strcmp(item, "all"), switches = !strcmp(item, "switches"), hcas = !strcmp(item, "hcas");
-	size_t i;
 
 	*ret_matches = 0;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
 		if (all || (switches && node->type == NODE_SWITCH) || (hcas && node->type == NODE_CA) ||

@@ -52,14 +52,13 @@ static int64_t now_ns(void)
 static int set_up_model(const struct relay_options *options, struct relay_model *model, const struct relay_io *io,
 			struct error *err)
 {
-	size_t i;
 	int code = relay_model_init(model, options->fabric, io, err);
 
 	if (code < 0)
 		return code;
 	if (options->wire)
 		code = relay_model_set(model, options->wire, err);
-	for (i = 0; i < options->pma_count && code == 0; i++)
+	for (size_t i = 0; i < options->pma_count && code == 0; i++)
 		code = responder_configure(&model->responder, options->pma[i], err);
 	if (code < 0)
 		relay_model_done(model);

@@ -12,21 +12,17 @@
 
 static void set_lid(struct relay_map *map, uint32_t node, uint32_t port, uint16_t lid, unsigned lmc)
 {
-	uint32_t path;
-
 	if (!lid || lid >= RELAY_LIDS)
 		return;
 	if (map->lid_of[port] != lid && map->node_of[map->lid_of[port]] == node)
 		map->node_of[map->lid_of[port]] = FABRIC_NONE;
 	map->lid_of[port] = lid;
-	for (path = 0; path < 1u << lmc && lid + path < RELAY_LIDS; path++)
+	for (uint32_t path = 0; path < 1u << lmc && lid + path < RELAY_LIDS; path++)
 		map->node_of[lid + path] = node;
 }
 
 int relay_map_init(struct relay_map *map, const struct fabric *fabric, struct error *err)
 {
-	size_t i;
-
 	map->fabric = fabric;
 	map->node_of = malloc(RELAY_LIDS * sizeof(*map->node_of));
 	map->lid_of = calloc(fabric->port_count ? fabric->port_count : 1, sizeof(*map->lid_of));
@@ -34,12 +30,12 @@ int relay_map_init(struct relay_map *map, const struct fabric *fabric, struct er
 		relay_map_done(map);
 		return err_nomem(err);
 	}
-	for (i = 0; i < RELAY_LIDS; i++)
+	for (size_t i = 0; i < RELAY_LIDS; i++)
 		map->node_of[i] = FABRIC_NONE;
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].lid && fabric->nodes[i].ports)
 			set_lid(map, (uint32_t)i, fabric->nodes[i].first_port, fabric->nodes[i].lid, 0);
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
 			set_lid(map, fabric->ports[i].node, (uint32_t)i, fabric->ports[i].lid,
 				fabric->ports[i].lmc & 7);
@@ -64,9 +60,9 @@ uint32_t relay_map_node(const struct relay_map *map, const char *node_id)
 static uint32_t walk(const struct relay_map *map, uint32_t node, const uint8_t *mad)
 {
 	const struct fabric *fabric = map->fabric;
-	unsigned hop, count = mad[MAD_HOP_COUNT];
+	unsigned count = mad[MAD_HOP_COUNT];
 
-	for (hop = 1; hop <= count && hop < 64 && node != FABRIC_NONE; hop++) {
+	for (unsigned hop = 1; hop <= count && hop < 64 && node != FABRIC_NONE; hop++) {
 		uint32_t port = fabric_node_port(fabric, node, mad[MAD_INITIAL_PATH + hop]);
 
 		if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE)

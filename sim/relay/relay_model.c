@@ -124,9 +124,7 @@ static void pending_remove(struct relay_model *model, size_t index)
 /* Remove the request of a response: of two with one transaction ID the older. NULL: there is none. */
 static struct relay_mad *pending_take(struct relay_model *model, unsigned slot, const uint8_t *response)
 {
-	size_t i;
-
-	for (i = 0; i < model->pending_count; i++) {
+	for (size_t i = 0; i < model->pending_count; i++) {
 		struct relay_mad *mad = model->pending[i];
 
 		if (mad->slot != slot || mad->packet.mad[MAD_CLASS] != response[MAD_CLASS] ||
@@ -461,10 +459,10 @@ void relay_model_open(struct relay_model *model, unsigned slot, const char *node
 
 void relay_model_close(struct relay_model *model, unsigned slot)
 {
-	size_t i, kept = 0;
+	size_t kept = 0;
 
 	model->slots[slot].open = false;
-	for (i = 0; i < model->pending_count; i++)
+	for (size_t i = 0; i < model->pending_count; i++)
 		if (model->pending[i]->slot == slot)
 			mad_free(model, model->pending[i]);
 		else
@@ -496,11 +494,9 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 
 void relay_model_done(struct relay_model *model)
 {
-	size_t i;
-
-	for (i = 0; i < model->event_count; i++)
+	for (size_t i = 0; i < model->event_count; i++)
 		free(model->events[i].mad);
-	for (i = 0; i < model->pending_count; i++)
+	for (size_t i = 0; i < model->pending_count; i++)
 		free(model->pending[i]);
 	free(model->events);
 	free(model->pending);

@@ -125,9 +125,7 @@ static void fixture_ask(struct fixture *fix, uint16_t lid, uint32_t tid)
 
 static uint32_t find_hca(const struct fabric *fabric, uint32_t after)
 {
-	uint32_t i;
-
-	for (i = after + 1; i < fabric->node_count; i++)
+	for (uint32_t i = after + 1; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_CA)
 			return i;
 	return FABRIC_NONE;
@@ -221,21 +219,20 @@ static void a_node_serves_one_request_at_a_time(void **state)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us");
 	int64_t began = fix->now;
-	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < 10; i++)
+	for (uint32_t i = 0; i < 10; i++)
 		fixture_ask(fix, HCA_LID, i);
 	fixture_ask(fix, OTHER_LID, 100);
 	fixture_run_until(fix, began + 10 * MS);
 	assert_int_equal(fix->got, 11);
-	for (i = 0; i < 11; i++) {
+	for (uint32_t i = 0; i < 11; i++) {
 		const uint32_t tid = fix->responses[i].tid;
 
 		assert_int_equal(fix->responses[i].at, began + (tid == 100 ? 140 : 140 + 100 * tid) * US);
 	}
 	/* The request is sent to ibsim when its node processes it: counters are read then. */
-	for (i = 1; i < 11; i++)
+	for (uint32_t i = 1; i < 11; i++)
 		assert_true(fix->asked_at[i] - fix->asked_at[i - 1] == 100 * US ||
 			    fix->asked_at[i] == fix->asked_at[i - 1]);
 	fixture_destroy(fix);
@@ -259,11 +256,10 @@ static void a_dead_node_times_out_after_hold_without_delaying_others(void **stat
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
 	int64_t began = fix->now;
-	uint32_t i;
 
 	(void)state;
 	set_hca(fix, "dead");
-	for (i = 0; i < 5; i++)
+	for (uint32_t i = 0; i < 5; i++)
 		fixture_ask(fix, HCA_LID, i);
 	fixture_ask(fix, OTHER_LID, 100);
 	fixture_run_until(fix, began + 2000 * MS);
@@ -271,7 +267,7 @@ static void a_dead_node_times_out_after_hold_without_delaying_others(void **stat
 	assert_int_equal(fix->got, 6);
 	assert_int_equal(fix->responses[0].tid, 100);
 	assert_int_equal(fix->responses[0].at, began + 140 * US);
-	for (i = 1; i < 6; i++) {
+	for (uint32_t i = 1; i < 6; i++) {
 		assert_true(fix->responses[i].timed_out);
 		assert_int_equal(fix->responses[i].packet.mad[MAD_METHOD], METHOD_GET);
 		assert_int_equal(fix->responses[i].at, began + 1000 * MS);
@@ -303,7 +299,6 @@ static void a_locked_node_drops_smps_without_its_key(void **state)
 {
 	struct fixture *fix = fixture_create("latency=20us hold=10ms");
 	uint64_t guid = fix->fabric->nodes[fix->hca].guid;
-	int i;
 
 	(void)state;
 	set_hca(fix, "locked");
@@ -313,7 +308,7 @@ static void a_locked_node_drops_smps_without_its_key(void **state)
 	ask_smp(fix, CLASS_SUBN_LID, guid, 4);
 	fixture_run_until(fix, fix->now + 100 * MS);
 	assert_int_equal(fix->got, 4);
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid == 2 || fix->responses[i].tid == 3);
 	assert_int_equal(relay_model_set(&fix->model, "locked=none", NULL), 0);
 	ask_smp(fix, CLASS_SUBN_LID, 0, 5);
@@ -326,17 +321,16 @@ static void a_node_that_becomes_dead_drops_its_queue(void **state)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
 	int64_t began = fix->now;
-	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < 10; i++)
+	for (uint32_t i = 0; i < 10; i++)
 		fixture_ask(fix, HCA_LID, i);
 	fixture_run_until(fix, began + 350 * US);
 	assert_int_equal(relay_model_set(&fix->model, "dead=all", NULL), 0);
 	fixture_run_until(fix, began + 3000 * MS);
 	assert_int_equal(fix->got, 10);
 	assert_int_equal(fix->asked, 4); /* processed at 20, 120, 220 and 320 us */
-	for (i = 0; i < 10; i++)
+	for (uint32_t i = 0; i < 10; i++)
 		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid >= 4);
 	fixture_destroy(fix);
 }
@@ -444,17 +438,17 @@ static void a_directed_route_leads_to_its_node(void **state)
 static void loss_matches_its_setting_and_all_losses_time_out(void **state)
 {
 	struct fixture *fix = fixture_create("latency=20us hold=5ms loss=20 seed=4");
-	size_t timed_out = 0, i;
+	size_t timed_out = 0;
 
 	(void)state;
-	for (i = 0; i < 2000; i++) {
+	for (size_t i = 0; i < 2000; i++) {
 		fixture_ask(fix, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
 		fixture_run_until(fix, fix->now + 10 * US);
 	}
 	fixture_run_until(fix, fix->now + 100 * MS);
 	assert_int_equal(fix->got, 2000);
 	assert_int_equal(fix->model.in_flight, 0);
-	for (i = 0; i < fix->got; i++)
+	for (size_t i = 0; i < fix->got; i++)
 		timed_out += fix->responses[i].timed_out;
 	/* Requests and responses are lost: 36 % fail, within five standard deviations. */
 	assert_in_range(timed_out, 720 - 107, 720 + 107);
@@ -536,10 +530,9 @@ static void invalid_settings_change_nothing(void **state)
 	};
 	struct fixture *fix = fixture_create("latency=20us");
 	struct error err;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(&err, 0, sizeof(err));
 		assert_int_equal(relay_model_set(&fix->model, wrong[i], &err), ERR_USAGE);
 		assert_true(err.text[0]);
@@ -554,13 +547,13 @@ static void names_may_contain_spaces(void **state)
 	struct fixture *fix = fixture_create("");
 	struct text text = { 0 };
 	char words[256];
-	size_t i, dead = 0;
+	size_t dead = 0;
 
 	(void)state;
 	snprintf(words, sizeof(words), "latency=1.5 ms dead=%s, %s hold=0 loss=1%%", fix->fabric->nodes[fix->hca].name,
 		 fix->fabric->nodes[fix->other].name);
 	assert_int_equal(relay_model_set(&fix->model, words, NULL), 0);
-	for (i = 0; i < fix->fabric->node_count; i++)
+	for (size_t i = 0; i < fix->fabric->node_count; i++)
 		dead += fix->model.dead[i];
 	assert_int_equal(dead, 2);
 	assert_true(fix->model.dead[fix->hca] && fix->model.dead[fix->other]);

@@ -54,7 +54,7 @@ static bool *copy_nodes(const bool *nodes, size_t count)
 
 int relay_model_set(struct relay_model *model, const char *text, struct error *err)
 {
-	size_t count = model->fabric->node_count, i;
+	size_t count = model->fabric->node_count;
 	struct draft draft = {
 		.settings = model->settings,
 		.dead = copy_nodes(model->dead, count),
@@ -63,7 +63,7 @@ int relay_model_set(struct relay_model *model, const char *text, struct error *e
 	struct key_values pairs = { 0 };
 	int code = draft.dead && draft.locked ? key_values_split(text, &pairs, err) : err_nomem(err);
 
-	for (i = 0; i < pairs.count && code == 0; i++)
+	for (size_t i = 0; i < pairs.count && code == 0; i++)
 		code = set_pair(model->fabric, &draft, &pairs.pairs[i], err);
 	key_values_done(&pairs);
 	if (code < 0) {
@@ -83,9 +83,9 @@ int relay_model_set(struct relay_model *model, const char *text, struct error *e
 
 static void describe_nodes(const struct fabric *fabric, const char *key, const bool *nodes, struct text *text)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (!nodes[i])
 			continue;
 		if (!count++)

@@ -21,7 +21,6 @@ int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model,
 {
 	char what[32];
 	bool good;
-	int i;
 
 	memset(sockets, 0, sizeof(*sockets));
 	sockets->model = model;
@@ -33,7 +32,7 @@ int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model,
 	sockets->ibsim_ctl = client_bind(ibsim_name, what, SOCK_NONBLOCK);
 	good = sockets->ctl_fd >= 0 && sockets->ibsim_ctl >= 0 &&
 		client_connect(sockets->ibsim_ctl, ibsim_name, "ctl") == 0;
-	for (i = 0; i < IBSIM_CLIENTS; i++) {
+	for (int i = 0; i < IBSIM_CLIENTS; i++) {
 		snprintf(what, sizeof(what), "out%d", i);
 		sockets->slots[i].up_fd = -1;
 		sockets->slots[i].down_fd = client_bind(name, what, SOCK_NONBLOCK);
@@ -56,9 +55,7 @@ static void close_fd(int *fd)
 
 void relay_sockets_close(struct relay_sockets *sockets)
 {
-	int i;
-
-	for (i = 0; i < IBSIM_CLIENTS; i++) {
+	for (int i = 0; i < IBSIM_CLIENTS; i++) {
 		close_fd(&sockets->slots[i].down_fd);
 		close_fd(&sockets->slots[i].up_fd);
 		free(sockets->slots[i].down.packets);
@@ -134,9 +131,8 @@ static bool prepare_connect(struct relay_sockets *sockets)
 {
 	uint32_t pid = ctl_pid(&sockets->ctl);
 	char what[32];
-	unsigned i;
 
-	for (i = 0; i < IBSIM_CLIENTS; i++)
+	for (unsigned i = 0; i < IBSIM_CLIENTS; i++)
 		if (sockets->slots[i].pid == pid)
 			close_slot(sockets, i);
 	close_fd(&sockets->ctl_up_fd);
@@ -242,9 +238,7 @@ static bool flush_backlog(int fd, struct backlog *backlog)
 
 void relay_sockets_flush(struct relay_sockets *sockets)
 {
-	unsigned i;
-
-	for (i = 0; i < IBSIM_CLIENTS; i++) {
+	for (unsigned i = 0; i < IBSIM_CLIENTS; i++) {
 		struct relay_slot *slot = &sockets->slots[i];
 
 		if (slot->up_fd >= 0 &&
@@ -260,11 +254,9 @@ static short events_of(const struct backlog *backlog)
 
 size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd *polls)
 {
-	int i;
-
 	polls[0] = (struct pollfd){ .fd = sockets->ctl_pending ? -1 : sockets->ctl_fd, .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = sockets->ibsim_ctl, .events = POLLIN };
-	for (i = 0; i < IBSIM_CLIENTS; i++) {
+	for (int i = 0; i < IBSIM_CLIENTS; i++) {
 		const struct relay_slot *slot = &sockets->slots[i];
 		bool open = slot->up_fd >= 0;
 
@@ -281,14 +273,14 @@ static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, p
 	struct packet packets[BATCH];
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
-	int got, i;
+	int got;
 
-	for (i = 0; i < BATCH; i++) {
+	for (int i = 0; i < BATCH; i++) {
 		parts[i] = (struct iovec){ .iov_base = &packets[i], .iov_len = sizeof(packets[i]) };
 		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
 	}
 	got = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	for (i = 0; i < got; i++)
+	for (int i = 0; i < got; i++)
 		if (messages[i].msg_len == sizeof(packets[i]))
 			process(sockets->model, slot, &packets[i], now_ns);
 }
@@ -296,13 +288,11 @@ static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, p
 int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls, size_t count, int64_t now_ns,
 		       struct error *err)
 {
-	unsigned i;
-
 	/* Responses first: ibsim blocks while it cannot send one. */
-	for (i = 0; 3 + 2 * (size_t)i < count; i++)
+	for (unsigned i = 0; 3 + 2 * (size_t)i < count; i++)
 		if (polls[3 + 2 * i].revents && sockets->slots[i].up_fd >= 0)
 			read_packets(sockets, i, sockets->slots[i].up_fd, relay_model_from_ibsim, now_ns);
-	for (i = 0; 2 + 2 * (size_t)i < count; i++)
+	for (unsigned i = 0; 2 + 2 * (size_t)i < count; i++)
 		if (polls[2 + 2 * i].revents && sockets->slots[i].up_fd >= 0)
 			read_packets(sockets, i, sockets->slots[i].down_fd, relay_model_from_client, now_ns);
 	if (polls[1].revents && process_ctl_response(sockets, err) < 0)

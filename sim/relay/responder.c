@@ -28,9 +28,7 @@ enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD 
 
 static bool is_among(uint16_t attribute, const uint16_t *known, size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (attribute == known[i])
 			return true;
 	return false;
@@ -62,9 +60,7 @@ int responder_init(struct responder *responder, const struct fabric *fabric, str
 
 void responder_done(struct responder *responder)
 {
-	size_t i;
-
-	for (i = 0; responder->nodes && i < responder->fabric->node_count; i++) {
+	for (size_t i = 0; responder->nodes && i < responder->fabric->node_count; i++) {
 		if (responder->nodes[i])
 			free(responder->nodes[i]->ports);
 		free(responder->nodes[i]);
@@ -202,7 +198,6 @@ static void make_response(const struct responder *responder, uint32_t node, bool
 static void put_bits(uint8_t *bytes, unsigned offset, unsigned bits, uint64_t value)
 {
 	uint64_t max = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
-	unsigned i;
 
 	value = value > max ? max : value;
 	if (bits < 8) {
@@ -211,7 +206,7 @@ static void put_bits(uint8_t *bytes, unsigned offset, unsigned bits, uint64_t va
 		bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(max << shift)) | value << shift);
 		return;
 	}
-	for (i = bits / 8; i > 0; i--, value >>= 8)
+	for (unsigned i = bits / 8; i > 0; i--, value >>= 8)
 		bytes[offset / 8 + i - 1] = (uint8_t)value;
 }
 
@@ -219,10 +214,10 @@ static void put_bits(uint8_t *bytes, unsigned offset, unsigned bits, uint64_t va
 static void put_counters(const struct responder_port *port, enum counter_attribute attribute,
 			 const struct reading *narrow, const struct pma_caps *caps, uint8_t *data)
 {
-	size_t count, i;
+	size_t count;
 	const struct counter_field *fields = counter_fields(&count);
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct counter_field *field = &fields[i];
 		counter_set bit = COUNTER_BIT(field->counter);
 
@@ -260,7 +255,7 @@ static counter_set cleared_by(uint16_t attribute, bool wide, const uint8_t *data
 		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
 	};
 	const uint8_t *order = attribute == PMA_COUNTERS ? counters : extended;
-	size_t count = attribute == PMA_COUNTERS ? sizeof(counters) : sizeof(extended), i;
+	size_t count = attribute == PMA_COUNTERS ? sizeof(counters) : sizeof(extended);
 	uint64_t select = load_be16(data + 2);
 	counter_set set = 0;
 
@@ -268,7 +263,7 @@ static counter_set cleared_by(uint16_t attribute, bool wide, const uint8_t *data
 		select |= (uint64_t)data[18] << 16;
 	else
 		select = (select & 0xff) | (wide ? (uint64_t)load_be32(data + 4) << 8 : 0);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (select & UINT64_C(1) << i)
 			set |= COUNTER_BIT(order[i]);
 	return set;
@@ -331,10 +326,9 @@ static void clear_set_values(struct responder_node *config, unsigned port_count,
 {
 	bool wide = caps_of(config).cap_mask2 & PMA_CAP2_EXTENDED_ERRORS;
 	counter_set cleared = cleared_by(attribute, wide, data);
-	unsigned port, counter;
 
-	for (port = 0; port <= port_count; port++)
-		for (counter = 0; counter < COUNTER_COUNT; counter++)
+	for (unsigned port = 0; port <= port_count; port++)
+		for (unsigned counter = 0; counter < COUNTER_COUNT; counter++)
 			if ((data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS) &&
 			    cleared & COUNTER_BIT(counter))
 				config->ports[port].value[counter] = 0;
@@ -349,9 +343,8 @@ static bool is_detail(uint16_t attribute, enum detail_attribute *ret)
 		{ PMA_RCV_ERROR_DETAILS, DETAIL_RCV_ERRORS }, { PMA_XMIT_DISCARD_DETAILS, DETAIL_XMIT_DISCARDS },
 		{ PMA_VL_XMIT_WAIT, DETAIL_VL_XMIT_WAIT }, { PMA_EXTENDED_SPEEDS, DETAIL_EXTENDED_SPEEDS },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (ids[i].id == attribute) {
 			*ret = ids[i].detail;
 			return true;
@@ -363,9 +356,8 @@ static bool is_detail(uint16_t attribute, enum detail_attribute *ret)
 static void clear_details(struct responder_node *config, unsigned port_count, uint16_t attribute, const uint8_t *data)
 {
 	enum detail_attribute detail;
-	unsigned port;
 
-	for (port = 0; is_detail(attribute, &detail) && port <= port_count; port++)
+	for (unsigned port = 0; is_detail(attribute, &detail) && port <= port_count; port++)
 		if (data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS)
 			responder_clear_detail(&config->ports[port], detail, data);
 }
@@ -432,9 +424,7 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random)
 {
-	size_t i;
-
-	for (i = 0; i < PACKET_MAD_DATA_SIZE; i++)
+	for (size_t i = 0; i < PACKET_MAD_DATA_SIZE; i++)
 		mad[PACKET_MAD_DATA + i] = (uint8_t)(map_mix(random + i) >> 24);
 	if (random & 1)
 		store_be16(mad + MAD_ATTRIBUTE, (uint16_t)(random >> 32));

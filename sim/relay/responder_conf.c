@@ -50,9 +50,7 @@ static int set_number(const struct key_value *pair, uint32_t max, uint32_t *ret,
 
 static int set_fec(struct responder_node *config, const char *value, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(fec_names) / sizeof(fec_names[0]); i++)
+	for (size_t i = 0; i < sizeof(fec_names) / sizeof(fec_names[0]); i++)
 		if (!strcmp(value, fec_names[i].name)) {
 			config->fec = fec_names[i].mode;
 			return 0;
@@ -81,7 +79,7 @@ static int set_refused(struct responder_node *config, char *list, struct error *
 static int set_redirect(const struct fabric *fabric, struct responder_node *config, const char *value,
 			struct error *err)
 {
-	size_t i, count = 0;
+	size_t count = 0;
 	bool *members;
 	int code;
 
@@ -93,7 +91,7 @@ static int set_redirect(const struct fabric *fabric, struct responder_node *conf
 	if (!members)
 		return err_nomem(err);
 	code = parse_nodes(fabric, value, members, err);
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (!members[i])
 			continue;
 		config->redirect = (uint32_t)i;
@@ -133,7 +131,6 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 	bool unset = !strcmp(pair->value, "ibsim");
 	struct responder_port scratch = { 0 };
 	uint64_t value = 0;
-	unsigned number;
 
 	if (!set_port_counter(&scratch, pair->key, NULL))
 		return err_set(err, ERR_USAGE, "\"%s\" is not a setting of pma: see man ibwire-sim", pair->key);
@@ -141,7 +138,7 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 		return ERR_USAGE;
 	if (port > (int64_t)port_count)
 		return err_set(err, ERR_USAGE, "a selected node has only %u ports", port_count);
-	for (number = 0; number <= port_count; number++)
+	for (unsigned number = 0; number <= port_count; number++)
 		if (port < 0 || number == port)
 			set_port_counter(&config->ports[number], pair->key, unset ? NULL : &value);
 	return 0;
@@ -196,7 +193,6 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 	struct responder_node *config = node_create(port_count), *old = responder->nodes[node];
 	struct responder_port *ports;
 	int64_t port = -1;
-	size_t i;
 	int code = 0;
 
 	if (!config)
@@ -207,7 +203,7 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 		config->ports = ports;
 		memcpy(ports, old->ports, (port_count + 1u) * sizeof(*ports));
 	}
-	for (i = 1; i < settings->count && code == 0; i++) {
+	for (size_t i = 1; i < settings->count && code == 0; i++) {
 		/* Lists are split in place, so each node gets a copy. */
 		char *value = strdup(settings->pairs[i].value);
 		struct key_value pair = { settings->pairs[i].key, value };
@@ -229,7 +225,7 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 
 int responder_configure(struct responder *responder, const char *text, struct error *err)
 {
-	size_t node_count = responder->fabric->node_count, i;
+	size_t node_count = responder->fabric->node_count;
 	bool *members = calloc(node_count ? node_count : 1, sizeof(*members));
 	struct key_values settings = { 0 };
 	int code = members ? key_values_split(text, &settings, err) : err_nomem(err);
@@ -238,7 +234,7 @@ int responder_configure(struct responder *responder, const char *text, struct er
 		code = err_set(err, ERR_USAGE, "pma needs nodes and settings: 'NODES caps=0x5300 tick=7'");
 	if (code == 0)
 		code = parse_nodes(responder->fabric, settings.pairs[0].value, members, err);
-	for (i = 0; i < node_count && code == 0; i++)
+	for (size_t i = 0; i < node_count && code == 0; i++)
 		if (members[i])
 			code = configure_node(responder, (uint32_t)i, &settings, err);
 	key_values_done(&settings);

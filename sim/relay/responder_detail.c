@@ -26,22 +26,18 @@ static uint32_t smaller(uint64_t value, uint32_t max)
 /* Divide a total among the lanes of a 4x link, with the remainder in the first; fields have 32 bits. */
 static void spread(uint64_t total, uint8_t *at)
 {
-	unsigned lane;
-
-	for (lane = 0; lane < LANES_USED; lane++)
+	for (unsigned lane = 0; lane < LANES_USED; lane++)
 		store_be32(at + 4 * lane, smaller(total / LANES_USED + (lane ? 0 : total % LANES_USED), UINT32_MAX));
 }
 
 /* Write the lane counters if any is set, else the divided total of the port. */
 static void put_corrected(const struct responder_detail *detail, unsigned total, uint8_t *at)
 {
-	unsigned lane;
-
 	if (!(detail->set >> DETAIL_FEC_CORRECTED_LANE_0)) {
 		spread(detail->value[total], at);
 		return;
 	}
-	for (lane = 0; lane < LANES; lane++)
+	for (unsigned lane = 0; lane < LANES; lane++)
 		store_be32(at + 4 * lane, smaller(detail->value[DETAIL_FEC_CORRECTED_LANE_0 + lane], UINT32_MAX));
 }
 
@@ -67,9 +63,8 @@ void responder_put_extended_speeds(const struct responder_port *port, enum fec_m
 void responder_put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data)
 {
 	const struct responder_detail *detail = &port->detail[attribute];
-	unsigned number;
 
-	for (number = 0; number < detail_count(attribute); number++)
+	for (unsigned number = 0; number < detail_count(attribute); number++)
 		if (detail->set >> number & 1)
 			store_be16(data + FIRST_FIELD + 2 * number,
 				   (uint16_t)smaller(detail->value[number], UINT16_MAX));
@@ -78,9 +73,8 @@ void responder_put_detail(const struct responder_port *port, enum detail_attribu
 void responder_clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data)
 {
 	struct responder_detail *detail = &port->detail[attribute];
-	unsigned number;
 
-	for (number = 0; number < DETAIL_MAX; number++)
+	for (unsigned number = 0; number < DETAIL_MAX; number++)
 		/* The 64 select bits of PortExtendedSpeeds are not distinguished: any bit clears all. */
 		if (attribute == DETAIL_EXTENDED_SPEEDS ? load_be64(data + 8) != 0 : load_be16(data + 2) >> number & 1)
 			detail->value[number] = 0;

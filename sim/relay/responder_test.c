@@ -218,10 +218,9 @@ static void unsupported_attributes_are_refused_and_not_sent_to_ibsim(void **stat
 	static const uint16_t unknown[] = { PMA_SAMPLES_CONTROL, PMA_EXTENDED_SPEEDS, PMA_XMIT_DATA_SL, 0x37, 0x77 };
 	struct fixture *fix = fixture_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		ask(fix, unknown[i], PORT, mad);
 		assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
 		/* ibsim was sent a supported attribute. */
@@ -256,7 +255,6 @@ static void wide_errors_are_ibsims_unless_set(void **state)
 {
 	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 port=1 symbol_errors=5000000000 xmit_wait=99");
 	struct reading reading;
-	unsigned counter;
 
 	(void)state;
 	store_be16(fix->counters + 4, 3);    /* SymbolErrorCounter: overridden by the set value */
@@ -271,7 +269,7 @@ static void wide_errors_are_ibsims_unless_set(void **state)
 	assert_int_equal(reading.value[COUNTER_VL15_DROPPED], 41);
 	assert_int_equal(reading.value[COUNTER_XMIT_WAIT], 99);
 	assert_int_equal(reading.value[COUNTER_XMIT_DATA], 1111);
-	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+	for (unsigned counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		assert_true(reading.wide & COUNTER_BIT(counter));
 	fixture_destroy(fix);
 }
@@ -280,10 +278,9 @@ static void every_counter_can_be_set_up_to_its_maximum(void **state)
 {
 	struct fixture *fix = fixture_create("caps=0xd300 caps2=0x2");
 	uint64_t value = UINT64_C(0x0123456789abcdef);
-	unsigned counter;
 
 	(void)state;
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+	for (unsigned counter = 0; counter < COUNTER_COUNT; counter++) {
 		const struct pma_caps all = { .known = true, .cap_mask = UINT16_MAX };
 		struct reading reading, narrow = { 0 };
 		uint8_t mad[PACKET_MAD_SIZE];
@@ -338,20 +335,19 @@ static void counter_select_2_clears_one_counter_per_bit(void **state)
 		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
 		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
 	};
-	unsigned wide, bit, counter;
 
 	(void)state;
-	for (wide = 0; wide < 2; wide++)
-		for (bit = 0; bit < sizeof(order); bit++) {
+	for (unsigned wide = 0; wide < 2; wide++)
+		for (unsigned bit = 0; bit < sizeof(order); bit++) {
 			struct fixture *fix = fixture_create(wide ? "caps=0xd300 caps2=0x2" : "caps=0xd300 caps2=0x0");
 			struct responder_port *port = &fix->responder.nodes[fix->node]->ports[PORT];
 
-			for (counter = 0; counter < COUNTER_COUNT; counter++) {
+			for (unsigned counter = 0; counter < COUNTER_COUNT; counter++) {
 				port->set |= COUNTER_BIT(counter);
 				port->value[counter] = 5;
 			}
 			set_counter_select2(fix, PORT, 1u << bit);
-			for (counter = 0; counter < COUNTER_COUNT; counter++)
+			for (unsigned counter = 0; counter < COUNTER_COUNT; counter++)
 				assert_true(port->value[counter] == (wide && counter == order[bit] ? 0 : 5));
 			fixture_destroy(fix);
 		}
@@ -415,12 +411,11 @@ static void detail_counters_have_their_configured_values(void **state)
 	uint64_t random = 3, expected[DETAIL_ATTRIBUTE_COUNT][DETAIL_MAX];
 	enum detail_attribute attribute;
 	struct detail_reading reading;
-	unsigned turn, number;
 
 	(void)state;
-	for (turn = 0; turn < 50; turn++)
+	for (unsigned turn = 0; turn < 50; turn++)
 		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
-			for (number = 0; number < detail_count(attribute); number++) {
+			for (unsigned number = 0; number < detail_count(attribute); number++) {
 				uint32_t max = detail_max(attribute, number);
 				uint64_t value = any_value(&random, max);
 
@@ -429,7 +424,7 @@ static void detail_counters_have_their_configured_values(void **state)
 					  (unsigned long long)value);
 			}
 			reading = read_detail(fix, attribute, FEC_LAYOUT_RS);
-			for (number = 0; number < detail_count(attribute); number++) {
+			for (unsigned number = 0; number < detail_count(attribute); number++) {
 				assert_true(reading.present >> number & 1);
 				assert_int_equal(reading.value[number], expected[attribute][number]);
 			}
@@ -495,10 +490,9 @@ static void invalid_configuration_changes_nothing(void **state)
 	struct fixture *fix = fixture_create("caps=0x5300");
 	uint8_t mad[PACKET_MAD_SIZE];
 	struct error err;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(&err, 0, sizeof(err));
 		if (responder_configure(&fix->responder, wrong[i], &err) != ERR_USAGE)
 			fail_msg("\"%s\" is accepted", wrong[i]);

@@ -105,10 +105,9 @@ static int check_tables(struct driver *driver, struct error *err)
 static void write_truth_rows(const struct driver *driver, struct text *text)
 {
 	const struct fabric *fabric = driver->options->fabric;
-	size_t i;
 
 	text_append(text, "node_guid,port,xmit_words,xmit_packets,rcv_words,rcv_packets,xmit_wait\n");
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		const struct port_amount *amount = &driver->feed.applied[i];
 
@@ -171,10 +170,10 @@ static int tick(struct driver *driver, struct error *err)
 static int settle(struct driver *driver, struct error *err)
 {
 	size_t left = 0;
-	int code, tries;
+	int code;
 
 	advance_traffic(driver);
-	for (tries = 0; tries < 3; tries++) {
+	for (int tries = 0; tries < 3; tries++) {
 		code = feed_apply(&driver->feed, driver->traffic.pending, true, &left, err);
 		if (code == 0 && left == 0)
 			return write_truth(driver, err);
@@ -187,15 +186,14 @@ static int settle(struct driver *driver, struct error *err)
 static void describe(const struct driver *driver, struct text *response)
 {
 	const struct flow_list *list = &driver->list;
-	size_t job, i;
 
 	text_appendf(response, "%s, %zu flows, %zu of them with a route\n", driver->paused ? "paused" : "flowing",
 		     list->count, driver->traffic.routed_count);
-	for (job = 0; job < list->job_count; job++) {
+	for (size_t job = 0; job < list->job_count; job++) {
 		double slowest = 0, fastest = 0, demand = 0; /* bits per second */
 		size_t flows = 0;
 
-		for (i = 0; i < list->count; i++) {
+		for (size_t i = 0; i < list->count; i++) {
 			double rate = driver->traffic.rate[i];
 
 			if (list->flows[i].job != job)
@@ -254,10 +252,9 @@ static int wait_for_tables(struct driver *driver, struct error *err)
 static int prepare(struct driver *driver, struct error *err)
 {
 	const struct driver_options *options = driver->options;
-	size_t i;
 	int code = host_table_create(options->fabric, &driver->hosts, err);
 
-	for (i = 0; code == 0 && i < options->job_count; i++)
+	for (size_t i = 0; code == 0 && i < options->job_count; i++)
 		code = job_parse(options->jobs[i], options->fabric, &driver->hosts, &driver->list, err);
 	if (code == 0)
 		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);

@@ -126,11 +126,10 @@ static void add_port(struct feed *feed, uint32_t port, const struct client_query
 		[AMOUNT_XMIT_WAIT] = due.xmit_wait,
 	};
 	char prefix[64], id[ATTACH_ID_SIZE];
-	size_t i;
 
 	snprintf(prefix, sizeof(prefix), "PerformanceSet \"%s\"[%u] ",
 		 attach_id(feed->fabric, feed->fabric->ports[port].node, id), feed->fabric->ports[port].num);
-	for (i = 0; i < FIELD_COUNT; i++) {
+	for (size_t i = 0; i < FIELD_COUNT; i++) {
 		const struct client_query *response = &responses[fields[i].attribute == ATTR_COUNTERS];
 		uint64_t max = fields[i].bytes == 8 ? UINT64_MAX : UINT32_MAX;
 		uint64_t old = get_field(response->data + fields[i].offset, fields[i].bytes), new;
@@ -159,7 +158,7 @@ static void add_port(struct feed *feed, uint32_t port, const struct client_query
 static int flush(struct feed *feed, struct error *err)
 {
 	char name[32], command[48];
-	int code, tries;
+	int code;
 
 	if (!feed->line_count)
 		return 0;
@@ -172,7 +171,7 @@ static int flush(struct feed *feed, struct error *err)
 		code = console_send(feed->console_fd, command, err);
 	text_clear(&feed->lines);
 	feed->line_count = 0;
-	for (tries = 0; code == 0 && feed->client.attached && tries < ACK_TRIES; tries++) {
+	for (int tries = 0; code == 0 && feed->client.attached && tries < ACK_TRIES; tries++) {
 		struct client_query query = feed->last;
 
 		code = client_query(&feed->client, &query, 1, err);
@@ -207,12 +206,11 @@ static int feed_ports(struct feed *feed, uint32_t origin, const uint32_t *ports,
 {
 	struct client_query *queries = calloc(count * 2, sizeof(*queries));
 	char id[ATTACH_ID_SIZE];
-	size_t i;
 	int code;
 
 	if (!queries)
 		return err_nomem(err);
-	for (i = 0; i < 2 * count; i++) {
+	for (size_t i = 0; i < 2 * count; i++) {
 		queries[i].lid = lid_of(feed, ports[i / 2]);
 		queries[i].port = feed->fabric->ports[ports[i / 2]].num;
 		queries[i].attribute = i % 2 ? ATTR_COUNTERS : ATTR_COUNTERS_EXT;
@@ -220,7 +218,7 @@ static int feed_ports(struct feed *feed, uint32_t origin, const uint32_t *ports,
 	code = client_attach(&feed->client, attach_id(feed->fabric, origin, id), err);
 	if (code == 0)
 		code = client_query(&feed->client, queries, 2 * count, err);
-	for (i = 0; code == 0 && i < count; i++) {
+	for (size_t i = 0; code == 0 && i < count; i++) {
 		if (queries[2 * i].answered && queries[2 * i + 1].answered)
 			add_port(feed, ports[i], &queries[2 * i], &pending[ports[i]], all);
 		else

@@ -35,9 +35,7 @@ static int compare_found(const void *a, const void *b)
 /* The first port with a cable, or FABRIC_NONE. */
 static uint32_t cabled_port(const struct fabric *fabric, const struct node *node)
 {
-	uint32_t i;
-
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
 		if (fabric->ports[i].peer != FABRIC_NONE)
 			return i;
 	return FABRIC_NONE;
@@ -61,9 +59,9 @@ static void name_found(const struct node *node, struct found *found)
 
 static size_t find_hcas(const struct fabric *fabric, struct found *found)
 {
-	size_t i, count = 0;
+	size_t count = 0;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 		uint32_t port = cabled_port(fabric, node);
 
@@ -89,14 +87,14 @@ int host_table_create(const struct fabric *fabric, struct host_table *ret, struc
 {
 	struct found *found = calloc(fabric->node_count + 1, sizeof(*found));
 	struct host_table table = { 0 };
-	size_t count = found ? find_hcas(fabric, found) : 0, i;
+	size_t count = found ? find_hcas(fabric, found) : 0;
 
 	table.hosts = calloc(count + 1, sizeof(*table.hosts));
 	table.hcas = calloc(count + 1, sizeof(*table.hcas));
 	if (!found || !table.hosts || !table.hcas)
 		goto nomem;
 	qsort(found, count, sizeof(*found), compare_found);
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct host *host;
 
 		if (i == 0 || !same_host(&found[i], &found[i - 1])) {
@@ -125,9 +123,7 @@ nomem:
 
 void host_table_done(struct host_table *table)
 {
-	size_t i;
-
-	for (i = 0; table->hosts && i < table->host_count; i++)
+	for (size_t i = 0; table->hosts && i < table->host_count; i++)
 		free(table->hosts[i].name);
 	free(table->hosts);
 	free(table->hcas);

@@ -32,9 +32,8 @@ static int parse_rate(const char *value, double *ret, struct error *err)
 	} units[] = { { 'k', 1e3 }, { 'M', 1e6 }, { 'G', 1e9 }, { 'T', 1e12 } };
 	char *end;
 	double rate = strtod(value, &end);
-	size_t i;
 
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (*end != units[i].letter)
 			continue;
 		rate *= units[i].factor;
@@ -77,9 +76,8 @@ int job_parse_rails(const char *value, uint64_t *ret, struct error *err)
 static bool add_name(const struct host_table *table, const char *name, size_t len, bool *hosts)
 {
 	bool found = false;
-	size_t i;
 
-	for (i = 0; i < table->host_count; i++) {
+	for (size_t i = 0; i < table->host_count; i++) {
 		if (strlen(table->hosts[i].name) != len || memcmp(table->hosts[i].name, name, len))
 			continue;
 		hosts[i] = true;
@@ -99,7 +97,7 @@ static size_t prefix_len(const char *name, size_t len)
 static bool add_range(const struct host_table *table, const char *from, size_t from_len, const char *to,
 			 size_t to_len, bool *hosts)
 {
-	size_t prefix = prefix_len(from, from_len), i;
+	size_t prefix = prefix_len(from, from_len);
 	unsigned long first, last;
 	bool found = false;
 
@@ -107,7 +105,7 @@ static bool add_range(const struct host_table *table, const char *from, size_t f
 		return false;
 	first = strtoul(from + prefix, NULL, 10);
 	last = strtoul(to + prefix, NULL, 10);
-	for (i = 0; i < table->host_count; i++) {
+	for (size_t i = 0; i < table->host_count; i++) {
 		const char *name = table->hosts[i].name;
 		size_t len = strlen(name);
 		unsigned long number;
@@ -126,11 +124,9 @@ static bool add_range(const struct host_table *table, const char *from, size_t f
 /* Add an item of hosts=. A name may contain '-', so each one is tried as that of a range. */
 static int add_hosts(const struct host_table *table, const char *item, size_t len, bool *hosts, struct error *err)
 {
-	size_t i;
-
 	if (add_name(table, item, len, hosts))
 		return 0;
-	for (i = 1; i + 1 < len; i++)
+	for (size_t i = 1; i + 1 < len; i++)
 		if (item[i] == '-' && add_range(table, item, i, item + i + 1, len - i - 1, hosts))
 			return 0;
 	return err_set(err, ERR_USAGE, "hosts=%.*s: there is no such host; the first is \"%s\", the last \"%s\"",
@@ -218,14 +214,14 @@ static bool is_member(const struct job *job, const struct host_hca *hca, uint32_
 static int add_ring(struct flow_list *list, const struct job *job, const struct host_table *table, uint32_t rail)
 {
 	uint32_t *ports = calloc(table->hca_count + 1, sizeof(*ports));
-	size_t count = 0, i;
+	size_t count = 0;
 	int code = ports ? 0 : ERR_NOMEM;
 
-	for (i = 0; code == 0 && i < table->hca_count; i++)
+	for (size_t i = 0; code == 0 && i < table->hca_count; i++)
 		if (is_member(job, &table->hcas[i], rail))
 			ports[count++] = table->hcas[i].port;
 	/* No host sends to itself. */
-	for (i = 0; code == 0 && count && job->stride % count && i < count; i++)
+	for (size_t i = 0; code == 0 && count && job->stride % count && i < count; i++)
 		code = add_flow(list, job, ports[i], ports[(i + job->stride) % count]);
 	free(ports);
 	return code;
@@ -233,13 +229,13 @@ static int add_ring(struct flow_list *list, const struct job *job, const struct 
 
 static int add_rings(struct flow_list *list, const struct job *job, const struct host_table *table, struct error *err)
 {
-	size_t before = list->count, i;
+	size_t before = list->count;
 	bool *coupled;
-	uint32_t rail, rails = 0;
+	uint32_t rails = 0;
 
-	for (i = 0; i < table->hca_count; i++)
+	for (size_t i = 0; i < table->hca_count; i++)
 		rails = table->hcas[i].rail >= rails ? table->hcas[i].rail + 1 : rails;
-	for (rail = 0; rail < rails; rail++)
+	for (uint32_t rail = 0; rail < rails; rail++)
 		if (job->rails >> rail & 1 && add_ring(list, job, table, rail) < 0)
 			return err_nomem(err);
 	if (list->count == before)
@@ -283,9 +279,8 @@ int jobs_check(const struct fabric *fabric, const char *const *specs, size_t cou
 	struct host_table table = { 0 };
 	struct flow_list list = { 0 };
 	int code = host_table_create(fabric, &table, err);
-	size_t i;
 
-	for (i = 0; code == 0 && i < count; i++)
+	for (size_t i = 0; code == 0 && i < count; i++)
 		code = job_parse(specs[i], fabric, &table, &list, err);
 	flow_list_done(&list);
 	host_table_done(&table);

@@ -24,9 +24,8 @@ struct parser {
 static int index_guids(struct parser *parser)
 {
 	const struct fabric *fabric = parser->fabric;
-	size_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		const struct node *node = &fabric->nodes[port->node];
 

@@ -22,13 +22,11 @@ struct filling {
 
 static void freeze(struct filling *filling, uint32_t group)
 {
-	size_t i;
-
 	if (filling->frozen[group])
 		return;
 	filling->frozen[group] = true;
 	filling->left--;
-	for (i = filling->group_first[group]; i < filling->group_first[group + 1]; i++) {
+	for (size_t i = filling->group_first[group]; i < filling->group_first[group + 1]; i++) {
 		const struct maxmin_use *use = &filling->problem->uses[filling->by_group[i]];
 
 		filling->rising[use->link] -= use->weight;
@@ -38,14 +36,14 @@ static void freeze(struct filling *filling, uint32_t group)
 /* Sort uses by link or by group: counting sort. */
 static void index_uses(const struct maxmin *problem, bool by_group, size_t *first, uint32_t *order)
 {
-	size_t keys = by_group ? problem->group_count : problem->link_count, i;
+	size_t keys = by_group ? problem->group_count : problem->link_count;
 
 	memset(first, 0, (keys + 1) * sizeof(*first));
-	for (i = 0; i < problem->use_count; i++)
+	for (size_t i = 0; i < problem->use_count; i++)
 		first[(by_group ? problem->uses[i].group : problem->uses[i].link) + 1]++;
-	for (i = 0; i < keys; i++)
+	for (size_t i = 0; i < keys; i++)
 		first[i + 1] += first[i];
-	for (i = problem->use_count; i-- > 0;) {
+	for (size_t i = problem->use_count; i-- > 0;) {
 		size_t key = by_group ? problem->uses[i].group : problem->uses[i].link;
 
 		/* Backwards: first[key + 1] is the end of key and decreases to its beginning. */
@@ -68,13 +66,12 @@ static double next_step(const struct filling *filling)
 {
 	const struct maxmin *problem = filling->problem;
 	double step = INFINITY;
-	size_t i;
 
-	for (i = 0; i < problem->group_count; i++)
+	for (size_t i = 0; i < problem->group_count; i++)
 		if (!filling->frozen[i])
 			step = fmin(step, problem->demand[i] - filling->rate[i]);
 	/* Less than half a flow is a rounding error. */
-	for (i = 0; i < problem->link_count; i++)
+	for (size_t i = 0; i < problem->link_count; i++)
 		if (filling->rising[i] > 0.5)
 			step = fmin(step, link_free(filling, i) / filling->rising[i]);
 	return step > 0 ? step : 0;
@@ -83,35 +80,34 @@ static double next_step(const struct filling *filling)
 static void rise(struct filling *filling, double step)
 {
 	const struct maxmin *problem = filling->problem;
-	size_t i, j, before = filling->left;
+	size_t before = filling->left;
 
-	for (i = 0; i < problem->group_count; i++)
+	for (size_t i = 0; i < problem->group_count; i++)
 		if (!filling->frozen[i])
 			filling->rate[i] += step;
-	for (i = 0; i < problem->link_count; i++)
+	for (size_t i = 0; i < problem->link_count; i++)
 		if (filling->rising[i] > 0.5)
 			filling->load[i] += step * filling->rising[i];
-	for (i = 0; i < problem->group_count; i++) {
+	for (size_t i = 0; i < problem->group_count; i++) {
 		if (!filling->frozen[i] && filling->rate[i] >= problem->demand[i] * (1 - MAXMIN_FULL)) {
 			filling->rate[i] = problem->demand[i];
 			freeze(filling, (uint32_t)i);
 		}
 	}
-	for (i = 0; i < problem->link_count; i++) {
+	for (size_t i = 0; i < problem->link_count; i++) {
 		if (filling->rising[i] <= 0.5 || link_free(filling, i) > problem->capacity[i] * MAXMIN_FULL)
 			continue;
-		for (j = filling->first[i]; j < filling->first[i + 1]; j++)
+		for (size_t j = filling->first[i]; j < filling->first[i + 1]; j++)
 			freeze(filling, problem->uses[filling->by_link[j]].group);
 	}
 	/* A step that stops no group is below the precision of a double: stop all. */
-	for (i = 0; filling->left == before && i < problem->group_count; i++)
+	for (size_t i = 0; filling->left == before && i < problem->group_count; i++)
 		freeze(filling, (uint32_t)i);
 }
 
 static int fill(struct filling *filling)
 {
 	const struct maxmin *problem = filling->problem;
-	size_t i;
 
 	filling->rising = calloc(problem->link_count + 1, sizeof(*filling->rising));
 	filling->frozen = calloc(problem->group_count + 1, sizeof(*filling->frozen));
@@ -124,7 +120,7 @@ static int fill(struct filling *filling)
 		return ERR_NOMEM;
 	index_uses(problem, false, filling->first, filling->by_link);
 	index_uses(problem, true, filling->group_first, filling->by_group);
-	for (i = 0; i < problem->use_count; i++)
+	for (size_t i = 0; i < problem->use_count; i++)
 		filling->rising[problem->uses[i].link] += problem->uses[i].weight;
 	filling->left = problem->group_count;
 	while (filling->left)
@@ -135,12 +131,11 @@ static int fill(struct filling *filling)
 int maxmin_solve(const struct maxmin *problem, double *ret_rate, double *ret_load)
 {
 	struct filling filling = { .problem = problem, .rate = ret_rate, .load = ret_load };
-	size_t i;
 	int code;
 
-	for (i = 0; i < problem->group_count; i++)
+	for (size_t i = 0; i < problem->group_count; i++)
 		ret_rate[i] = 0;
-	for (i = 0; i < problem->link_count; i++)
+	for (size_t i = 0; i < problem->link_count; i++)
 		ret_load[i] = 0;
 	code = fill(&filling);
 	free(filling.rising);

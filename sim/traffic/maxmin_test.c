@@ -83,13 +83,13 @@ struct random_problem {
 
 static void make_problem(struct random_problem *random, uint64_t *seed)
 {
-	unsigned links = 1 + draw(seed, MAX_LINKS), groups = 1 + draw(seed, MAX_GROUPS), uses = draw(seed, MAX_USES), i;
+	unsigned links = 1 + draw(seed, MAX_LINKS), groups = 1 + draw(seed, MAX_GROUPS), uses = draw(seed, MAX_USES);
 
-	for (i = 0; i < links; i++)
+	for (unsigned i = 0; i < links; i++)
 		random->capacity[i] = draw(seed, 10) ? (1 + draw(seed, 400)) * 1e9 : 1e9;
-	for (i = 0; i < groups; i++)
+	for (unsigned i = 0; i < groups; i++)
 		random->demand[i] = draw(seed, 5) ? draw(seed, 200) * 1e9 : 0;
-	for (i = 0; i < uses; i++)
+	for (unsigned i = 0; i < uses; i++)
 		random->uses[i] = (struct maxmin_use){ draw(seed, groups), draw(seed, links), 1 + draw(seed, 3) };
 	random->problem = (struct maxmin){
 		random->capacity, links, random->demand, groups, random->uses, uses,
@@ -99,15 +99,13 @@ static void make_problem(struct random_problem *random, uint64_t *seed)
 /* Is there a full link on the path of the group on which no group has a higher rate? */
 static int has_bottleneck(const struct maxmin *problem, const double *rate, const double *load, uint32_t group)
 {
-	size_t i, j;
-
-	for (i = 0; i < problem->use_count; i++) {
+	for (size_t i = 0; i < problem->use_count; i++) {
 		uint32_t link = problem->uses[i].link;
 		int fastest = 1;
 
 		if (problem->uses[i].group != group || load[link] < problem->capacity[link] * (1 - 1e-6))
 			continue;
-		for (j = 0; j < problem->use_count; j++)
+		for (size_t j = 0; j < problem->use_count; j++)
 			if (problem->uses[j].link == link && rate[problem->uses[j].group] > rate[group] * (1 + 1e-6))
 				fastest = 0;
 		if (fastest)
@@ -119,24 +117,22 @@ static int has_bottleneck(const struct maxmin *problem, const double *rate, cons
 static void random_problems_have_max_min_fair_rates(void **state)
 {
 	uint64_t seed = 42;
-	unsigned round;
 
 	(void)state;
-	for (round = 0; round < 5000; round++) {
+	for (unsigned round = 0; round < 5000; round++) {
 		double rate[MAX_GROUPS], load[MAX_LINKS], sum[MAX_LINKS] = { 0 };
 		struct random_problem random;
 		const struct maxmin *problem = &random.problem;
-		size_t i;
 
 		make_problem(&random, &seed);
 		assert_int_equal(maxmin_solve(problem, rate, load), 0);
-		for (i = 0; i < problem->use_count; i++)
+		for (size_t i = 0; i < problem->use_count; i++)
 			sum[problem->uses[i].link] += problem->uses[i].weight * rate[problem->uses[i].group];
-		for (i = 0; i < problem->link_count; i++) {
+		for (size_t i = 0; i < problem->link_count; i++) {
 			assert_true(sum[i] <= problem->capacity[i] * (1 + 1e-6));
 			assert_near(load[i], sum[i]);
 		}
-		for (i = 0; i < problem->group_count; i++) {
+		for (size_t i = 0; i < problem->group_count; i++) {
 			assert_true(rate[i] >= 0 && rate[i] <= problem->demand[i] * (1 + 1e-9));
 			if (rate[i] < problem->demand[i] * (1 - 1e-6))
 				assert_true(has_bottleneck(problem, rate, load, (uint32_t)i));

@@ -73,9 +73,8 @@ static int move(struct skew *skew, uint32_t hca, struct error *err)
 static uint8_t fullest_other(const struct skew *skew, const bool exhausted[256])
 {
 	uint8_t fullest = 0, num = skew->fabric->ports[skew->port].num;
-	unsigned out;
 
-	for (out = 1; out < 256; out++)
+	for (unsigned out = 1; out < 256; out++)
 		if (out != num && !exhausted[out] && skew->leaving[out] > 0 &&
 		    (!fullest || skew->leaving[out] > skew->leaving[fullest]))
 			fullest = (uint8_t)out;
@@ -105,7 +104,7 @@ int skew_routes(const struct fabric *fabric, const struct lft *lft, uint32_t por
 		unsigned *ret_moved, unsigned *ret_all, struct error *err)
 {
 	struct skew skew = { .fabric = fabric, .lft = lft, .port = port };
-	uint32_t peer = fabric->ports[port].peer, i;
+	uint32_t peer = fabric->ports[port].peer;
 	int code;
 
 	if (!is_switch(fabric, port) || peer == FABRIC_NONE || !is_switch(fabric, peer))
@@ -116,7 +115,7 @@ int skew_routes(const struct fabric *fabric, const struct lft *lft, uint32_t por
 	code = routes_copy(&lft->routes, &skew.routes, err);
 	if (code < 0)
 		return code;
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		uint8_t out = out_port_of(&skew, i);
 
 		skew.leaving[out] += out > 0;

@@ -64,10 +64,10 @@ size_t traffic_find_path(const struct fabric *fabric, const struct lft *lft, uin
 
 static int add_path(struct traffic *traffic, const uint32_t *path, size_t hops, size_t flow)
 {
-	size_t first = traffic->path_first[flow], i;
+	size_t first = traffic->path_first[flow];
 	uint32_t *grown;
 
-	for (i = 0; i < hops; i++) {
+	for (size_t i = 0; i < hops; i++) {
 		grown = array_grow(traffic->path, first + i, &traffic->path_capacity, sizeof(*grown));
 		if (!grown)
 			return ERR_NOMEM;
@@ -81,10 +81,9 @@ static int add_path(struct traffic *traffic, const uint32_t *path, size_t hops, 
 static int find_paths(struct traffic *traffic, const struct lft *lft)
 {
 	uint32_t path[TRAFFIC_MAX_HOPS];
-	size_t i;
 
 	traffic->routed_count = 0;
-	for (i = 0; i < traffic->list->count; i++) {
+	for (size_t i = 0; i < traffic->list->count; i++) {
 		const struct flow *flow = &traffic->list->flows[i];
 		size_t hops = traffic_find_path(traffic->fabric, lft, flow->from, flow->to, path);
 
@@ -120,14 +119,13 @@ static void sharing_done(struct sharing *sharing)
 static void group_flows(const struct traffic *traffic, struct sharing *sharing)
 {
 	const struct flow_list *list = traffic->list;
-	size_t i;
 
-	for (i = 0; i < list->job_count; i++)
+	for (size_t i = 0; i < list->job_count; i++)
 		sharing->job_group[i] = list->coupled[i] ? (uint32_t)sharing->group_count++ : NO_GROUP;
-	for (i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++)
 		if (!traffic->routed[i] && list->coupled[list->flows[i].job])
 			sharing->demand[sharing->job_group[list->flows[i].job]] = -1;
-	for (i = 0; i < list->count; i++) {
+	for (size_t i = 0; i < list->count; i++) {
 		const struct flow *flow = &list->flows[i];
 		uint32_t group = sharing->job_group[flow->job];
 
@@ -141,19 +139,17 @@ static void group_flows(const struct traffic *traffic, struct sharing *sharing)
 		    (sharing->demand[group] <= 0 || flow->demand_bits_per_s < sharing->demand[group]))
 			sharing->demand[group] = flow->demand_bits_per_s;
 	}
-	for (i = 0; i < sharing->group_count; i++)
+	for (size_t i = 0; i < sharing->group_count; i++)
 		if (sharing->demand[i] < 0)
 			sharing->demand[i] = 0;
 }
 
 static void list_uses(const struct traffic *traffic, struct sharing *sharing)
 {
-	size_t i, j;
-
-	for (i = 0; i < traffic->list->count; i++) {
+	for (size_t i = 0; i < traffic->list->count; i++) {
 		if (sharing->group[i] == NO_GROUP)
 			continue;
-		for (j = traffic->path_first[i]; j < traffic->path_first[i + 1]; j++)
+		for (size_t j = traffic->path_first[i]; j < traffic->path_first[i + 1]; j++)
 			sharing->uses[sharing->use_count++] =
 				(struct maxmin_use){ sharing->group[i], traffic->path[j], 1 };
 	}
@@ -171,28 +167,26 @@ static bool is_full(const struct sharing *sharing, uint32_t port)
 static void hold_back(struct traffic *traffic, const struct sharing *sharing, size_t flow)
 {
 	double held = sharing->demand[sharing->group[flow]] - traffic->rate[flow];
-	size_t first = traffic->path_first[flow], last = traffic->path_first[flow + 1], i;
+	size_t first = traffic->path_first[flow], last = traffic->path_first[flow + 1];
 
 	while (last > first && !is_full(sharing, traffic->path[last - 1]))
 		last--;
 	/* Without a full link its job limits it, and no data is queued. */
-	for (i = first; held > 0 && last > first && i < last - 1; i++)
+	for (size_t i = first; held > 0 && last > first && i < last - 1; i++)
 		traffic->wait_rate[traffic->path[i]] += held;
 }
 
 static void apply_rates(struct traffic *traffic, const struct sharing *sharing)
 {
-	size_t i;
-
-	for (i = 0; i < traffic->list->count; i++)
+	for (size_t i = 0; i < traffic->list->count; i++)
 		traffic->rate[i] = sharing->group[i] == NO_GROUP ? 0 : sharing->rate[sharing->group[i]];
-	for (i = 0; i < traffic->fabric->port_count; i++)
+	for (size_t i = 0; i < traffic->fabric->port_count; i++)
 		traffic->wait_rate[i] = 0;
-	for (i = 0; i < traffic->list->count; i++)
+	for (size_t i = 0; i < traffic->list->count; i++)
 		if (sharing->group[i] != NO_GROUP)
 			hold_back(traffic, sharing, i);
 	/* A port does not wait while it transmits. */
-	for (i = 0; i < traffic->fabric->port_count; i++) {
+	for (size_t i = 0; i < traffic->fabric->port_count; i++) {
 		double idle = sharing->capacity[i] - sharing->load[i];
 
 		if (traffic->wait_rate[i] > idle)
@@ -203,7 +197,7 @@ static void apply_rates(struct traffic *traffic, const struct sharing *sharing)
 
 static int share_links(struct traffic *traffic)
 {
-	size_t flows = traffic->list->count, ports = traffic->fabric->port_count, i;
+	size_t flows = traffic->list->count, ports = traffic->fabric->port_count;
 	struct sharing sharing = {
 		.group = calloc(flows + 1, sizeof(*sharing.group)),
 		.job_group = calloc(traffic->list->job_count + 1, sizeof(*sharing.job_group)),
@@ -218,7 +212,7 @@ static int share_links(struct traffic *traffic)
 
 	if (sharing.group && sharing.job_group && sharing.capacity && sharing.demand && sharing.rate && sharing.load &&
 	    sharing.uses) {
-		for (i = 0; i < ports; i++)
+		for (size_t i = 0; i < ports; i++)
 			sharing.capacity[i] = (double)port_rate_bits_per_s(&traffic->fabric->ports[i]);
 		group_flows(traffic, &sharing);
 		list_uses(traffic, &sharing);
@@ -245,19 +239,17 @@ int traffic_route(struct traffic *traffic, const struct lft *lft, struct error *
 
 void traffic_advance(struct traffic *traffic, double elapsed_s)
 {
-	size_t i, j;
-
-	for (i = 0; i < traffic->list->count; i++) {
+	for (size_t i = 0; i < traffic->list->count; i++) {
 		double sent = traffic->carry[i] + traffic->rate[i] * elapsed_s / TRAFFIC_PACKET_BITS;
 		uint64_t packets = (uint64_t)sent;
 
 		traffic->carry[i] = sent - (double)packets;
-		for (j = traffic->path_first[i]; packets && j < traffic->path_first[i + 1]; j++) {
+		for (size_t j = traffic->path_first[i]; packets && j < traffic->path_first[i + 1]; j++) {
 			traffic->pending[traffic->path[j]].xmit_packets += packets;
 			traffic->pending[traffic->fabric->ports[traffic->path[j]].peer].rcv_packets += packets;
 		}
 	}
-	for (i = 0; i < traffic->fabric->port_count; i++) {
+	for (size_t i = 0; i < traffic->fabric->port_count; i++) {
 		double waited = traffic->wait_carry[i] + traffic->wait_rate[i] * elapsed_s;
 		uint64_t ticks = (uint64_t)waited;
 

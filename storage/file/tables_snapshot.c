@@ -75,11 +75,8 @@ static const char tail[] =
 
 static void append_slow_columns(struct text *sql)
 {
-	int attribute;
-	unsigned number;
-
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
-		for (number = 0; number < detail_count((enum detail_attribute)attribute); number++) {
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (unsigned number = 0; number < detail_count((enum detail_attribute)attribute); number++) {
 			const struct detail_info *info = detail_info((enum detail_attribute)attribute, number);
 
 			text_appendf(sql, "\t%s INTEGER, -- %s; NULL: not known\n", info->key, info->unit);
@@ -88,10 +85,8 @@ static void append_slow_columns(struct text *sql)
 
 void tables_append_snapshot(struct text *sql)
 {
-	int counter;
-
 	text_append(sql, head);
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 		const struct counter_info *info = counter_info((enum counter)counter);
 
 		text_appendf(sql, "\t%s INTEGER, -- %s, %s; NULL: not known\n", info->key, info->title, info->unit);

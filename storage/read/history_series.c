@@ -101,14 +101,14 @@ struct port_totals {
 static int list_ports(const struct load_query *query, struct port_totals *totals, struct error *err)
 {
 	const struct fabric *fabric = query->snapshot->fabric;
-	size_t most = query->ports ? query->port_count : fabric->port_count, i;
+	size_t most = query->ports ? query->port_count : fabric->port_count;
 
 	totals->indices = calloc(most + 1, sizeof(*totals->indices));
 	totals->ports = calloc(most + 1, sizeof(*totals->ports));
 	totals->sums = calloc(most + 1, sizeof(*totals->sums));
 	if (!totals->indices || !totals->ports || !totals->sums)
 		return err_nomem(err);
-	for (i = 0; i < most; i++) {
+	for (size_t i = 0; i < most; i++) {
 		uint32_t index = query->ports ? query->ports[i] : (uint32_t)i;
 		const struct port *port = &fabric->ports[index];
 
@@ -144,14 +144,13 @@ int reader_history_loads(struct reader *reader, const struct load_query *query, 
 	struct port_totals totals = { 0 };
 	struct history_range range;
 	int code = reader_history_range(reader, query->since_us, query->until_us, &range, err);
-	size_t i;
 
 	if (code == 0 && query->round && range.after != range.until)
 		code = reader_history_round(reader, &range, err);
 	if (code < 0 || range.after == range.until)
 		return code;
 	code = read_sums(reader, query, &range, &totals, err);
-	for (i = 0; code == 0 && i < totals.count; i++) {
+	for (size_t i = 0; code == 0 && i < totals.count; i++) {
 		uint32_t index = totals.indices[i];
 		const struct port *port = &snapshot->fabric->ports[index];
 

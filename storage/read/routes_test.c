@@ -56,9 +56,7 @@ static void bed_init(struct bed *bed, uint64_t seed)
 
 static void bed_done(struct bed *bed)
 {
-	unsigned i;
-
-	for (i = 0; i < bed->sweeps; i++)
+	for (unsigned i = 0; i < bed->sweeps; i++)
 		routes_done(&bed->was[i]);
 	routes_done(&bed->routes);
 	model_destroy(bed->model);
@@ -67,9 +65,7 @@ static void bed_done(struct bed *bed)
 /* Each block once. */
 static void note(struct bed *bed, uint64_t guid, unsigned block)
 {
-	size_t i;
-
-	for (i = 0; i < bed->block_count; i++)
+	for (size_t i = 0; i < bed->block_count; i++)
 		if (bed->blocks[i].node_guid == guid && bed->blocks[i].block == block)
 			return;
 	assert_true(bed->block_count < sizeof(bed->blocks) / sizeof(*bed->blocks));
@@ -78,19 +74,19 @@ static void note(struct bed *bed, uint64_t guid, unsigned block)
 
 static void change(struct bed *bed)
 {
-	unsigned which = below(bed, 4), block = below(bed, BLOCKS), i;
+	unsigned which = below(bed, 4), block = below(bed, BLOCKS);
 	uint64_t guid = which < 3 ? bed->model->nodes[which].node.guid : 0xabcdef;
 	const struct route_table *table = routes_find(&bed->routes, guid);
 	uint8_t ports[ROUTES_BLOCK];
 
 	if (below(bed, 8) == 0 && table) {
-		for (i = block; i < table->lids / ROUTES_BLOCK; i++)
+		for (unsigned i = block; i < table->lids / ROUTES_BLOCK; i++)
 			if (table->read[i])
 				note(bed, guid, i);
 		routes_cut(&bed->routes, guid, block * ROUTES_BLOCK);
 		return;
 	}
-	for (i = 0; i < ROUTES_BLOCK; i++)
+	for (unsigned i = 0; i < ROUTES_BLOCK; i++)
 		ports[i] = (uint8_t)below(bed, 256);
 	assert_int_equal(routes_set_block(&bed->routes, guid, block, ports, NULL, NULL), 0);
 	note(bed, guid, block);
@@ -123,9 +119,8 @@ static void check_past(const struct bed *bed)
 {
 	struct reader *reader = check_open_reader(path);
 	struct routes routes;
-	unsigned i;
 
-	for (i = 0; i < bed->sweeps; i++) {
+	for (unsigned i = 0; i < bed->sweeps; i++) {
 		assert_int_equal(reader_routes(reader, BEGAN_US + i * SWEEP_US + SWEEP_US / 2, &routes, NULL), 0);
 		assert_true(routes_same(&routes, &bed->was[i]));
 		routes_done(&routes);
@@ -151,16 +146,13 @@ static void check_restored(const struct bed *bed)
 
 static void tables_are_read_as_of_each_sweep(void **state)
 {
-	uint64_t seed;
-	unsigned i;
-
 	(void)state;
-	for (seed = 1; seed <= 4; seed++) {
+	for (uint64_t seed = 1; seed <= 4; seed++) {
 		struct writer *writer = check_open_writer(path);
 		struct bed bed;
 
 		bed_init(&bed, seed);
-		for (i = 0; i < SWEEPS; i++)
+		for (unsigned i = 0; i < SWEEPS; i++)
 			store(&bed, writer);
 		check_past(&bed);
 		writer_close(writer);
@@ -186,17 +178,16 @@ static void an_export_has_the_tables_of_its_time(void **state)
 	struct routes routes;
 	char part[96];
 	struct bed bed;
-	unsigned i;
 
 	(void)state;
 	snprintf(part, sizeof(part), "%s/part.db", folder);
 	bed_init(&bed, 21);
-	for (i = 0; i < SWEEPS; i++)
+	for (unsigned i = 0; i < SWEEPS; i++)
 		store(&bed, writer);
 	writer_close(writer);
 	assert_int_equal(admin_export(path, part, &query, &summary, NULL), 0);
 	reader = check_open_reader(part);
-	for (i = 80; i < 120; i++) {
+	for (unsigned i = 80; i < 120; i++) {
 		assert_int_equal(reader_routes(reader, BEGAN_US + i * SWEEP_US, &routes, NULL), 0);
 		assert_true(routes_same(&routes, &bed.was[i]));
 		routes_done(&routes);
@@ -208,13 +199,10 @@ static void an_export_has_the_tables_of_its_time(void **state)
 
 static void a_kill_loses_no_committed_table(void **state)
 {
-	unsigned kill_after;
-
 	(void)state;
-	for (kill_after = 1; kill_after < 40; kill_after += 6) {
+	for (unsigned kill_after = 1; kill_after < 40; kill_after += 6) {
 		struct bed bed;
 		pid_t child = fork();
-		unsigned i;
 		int status;
 
 		assert_true(child >= 0);
@@ -222,13 +210,13 @@ static void a_kill_loses_no_committed_table(void **state)
 		if (!child) {
 			struct writer *writer = check_open_writer(path);
 
-			for (i = 0; i < kill_after; i++)
+			for (unsigned i = 0; i < kill_after; i++)
 				store(&bed, writer);
 			raise(SIGKILL);
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_true(WIFSIGNALED(status));
-		for (i = 0; i < kill_after; i++)
+		for (unsigned i = 0; i < kill_after; i++)
 			step(&bed);
 		check_restored(&bed);
 		check_past(&bed);
@@ -247,11 +235,10 @@ static void a_failed_sweep_leaves_the_tables_unchanged(void **state)
 	struct reader *reader;
 	struct event broken = { .kind = NULL };
 	struct bed bed;
-	unsigned i;
 
 	(void)state;
 	bed_init(&bed, 9);
-	for (i = 0; i < 20; i++)
+	for (unsigned i = 0; i < 20; i++)
 		store(&bed, writer);
 	while (!bed.block_count)
 		change(&bed);

@@ -269,9 +269,7 @@ static bool is_without_own(const struct snapshot *snapshot, size_t port)
 /* Ports without counters of their own show those of their peer. */
 static void mirror_rows(struct snapshot *snapshot)
 {
-	size_t i;
-
-	for (i = 0; i < snapshot->fabric->port_count; i++) {
+	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
 		uint32_t peer = snapshot->fabric->ports[i].peer;
 		struct port_row *row = &snapshot->rows[i];
 

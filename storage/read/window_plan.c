@@ -319,7 +319,6 @@ int packed_read(struct packed_reader *reader, const struct plan_part *part, pack
 {
 	const struct packed_row all = { .from_sweep = part->from_sweep, .to_sweep = part->to_sweep,
 					.to_port = (uint32_t)HISTORY_PORTS };
-	int64_t sweep;
 	int result = 0;
 
 	if (part->source == PLAN_CHUNKS)
@@ -327,7 +326,7 @@ int packed_read(struct packed_reader *reader, const struct plan_part *part, pack
 	if (!reader->ports)
 		return read_rows(reader, reader->hot, HOT_ID(part->from_sweep, 0), HOT_ID(part->to_sweep, 0), &all,
 				 each, ctx, err);
-	for (sweep = part->from_sweep; !result && sweep < part->to_sweep; sweep++) {
+	for (int64_t sweep = part->from_sweep; !result && sweep < part->to_sweep; sweep++) {
 		result = packed_next_hot(reader, sweep, part->to_sweep, &sweep, err);
 		if (!result && sweep < part->to_sweep)
 			result = read_blocks(reader, sweep, each, ctx, err);

@@ -30,9 +30,8 @@ static void go_on_for_ever(struct model *model)
 {
 	struct saved_writer *writer = test_saved_open();
 	char name[16];
-	int i;
 
-	for (i = 0; i < NAMES; i++) {
+	for (int i = 0; i < NAMES; i++) {
 		const struct saved_label label = { .name = name };
 		struct sweep sweep = *model_step(model);
 
@@ -53,11 +52,11 @@ static void killed_at_any_time_no_snapshot_is_partial(void **state)
 	struct model *model = model_create(94, 8, 30, 60);
 	const struct sweep *sweep = model_step(model);
 	struct saved_writer *writer = test_saved_open();
-	int round, status;
+	int status;
 
 	(void)state;
 	saved_writer_close(writer);
-	for (round = 0; round < 40; round++) {
+	for (int round = 0; round < 40; round++) {
 		pid_t child = fork();
 
 		assert_true(child >= 0);

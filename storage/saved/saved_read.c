@@ -246,11 +246,11 @@ static int add_node(struct loading *loading, sqlite3_stmt *row, struct error *er
 static bool is_sanitised(const char *chars)
 {
 	char plain[NODE_NAME_SIZE], clean[4 * NODE_NAME_SIZE];
-	size_t i, len = strlen(chars);
+	size_t len = strlen(chars);
 
 	if (!len || len >= sizeof(plain))
 		return false;
-	for (i = 0; i <= len; i++)
+	for (size_t i = 0; i <= len; i++)
 		plain[i] = chars[i] == '\\' ? '/' : chars[i];
 	text_sanitise(plain, len, clean, sizeof(clean));
 	return !strcmp(plain, clean);

@@ -26,10 +26,9 @@ static void a_snapshot_is_read_as_it_was_written(void **state)
 	struct model *model = model_create(91, 4, 12, 14);
 	struct saved_writer *writer = test_saved_open();
 	char name[16];
-	int i;
 
 	(void)state;
-	for (i = 0; i < 40; i++) {
+	for (int i = 0; i < 40; i++) {
 		const struct sweep *sweep = model_step(model);
 
 		snprintf(name, sizeof(name), "%d", i);
@@ -95,15 +94,14 @@ static void a_snapshot_that_is_removed_meanwhile_is_an_error(void **state)
 static void check_same(const struct saved *found, const char *name)
 {
 	struct saved *alone = test_saved_load(name);
-	size_t i;
 
 	assert_string_equal(found->info.name, name);
 	assert_int_equal(found->info.id, alone->info.id);
 	assert_int_equal(found->fabric->port_count, alone->fabric->port_count);
 	assert_int_equal(found->fabric->node_count, alone->fabric->node_count);
-	for (i = 0; i < alone->fabric->node_count; i++)
+	for (size_t i = 0; i < alone->fabric->node_count; i++)
 		assert_string_equal(found->fabric->nodes[i].name, alone->fabric->nodes[i].name);
-	for (i = 0; i < alone->fabric->port_count; i++)
+	for (size_t i = 0; i < alone->fabric->port_count; i++)
 		assert_int_equal(found->fabric->ports[i].peer, alone->fabric->ports[i].peer);
 	assert_memory_equal(found->readings, alone->readings, alone->fabric->port_count * sizeof(*alone->readings));
 	saved_destroy(alone);
@@ -117,7 +115,6 @@ static void two_at_a_time_are_the_same_as_each_alone(void **state)
 	struct saved_names names;
 	struct reader *reader;
 	struct error err = { 0 };
-	int round;
 
 	(void)state;
 	test_saved_save(writer, "one", model_step(model));
@@ -125,7 +122,7 @@ static void two_at_a_time_are_the_same_as_each_alone(void **state)
 	saved_writer_close(writer);
 	test_saved_list(&names);
 	reader = check_open_reader(path);
-	for (round = 0; round < 20; round++) {
+	for (int round = 0; round < 20; round++) {
 		assert_int_equal(saved_load_two(reader, names.ids, NULL, both, &err), 0);
 		check_same(both[0], "one");
 		check_same(both[1], "two");
@@ -133,7 +130,7 @@ static void two_at_a_time_are_the_same_as_each_alone(void **state)
 		saved_destroy(both[1]);
 	}
 	/* If either is missing, it is an error and nothing is returned. */
-	for (round = 0; round < 2; round++) {
+	for (int round = 0; round < 2; round++) {
 		int64_t ids[2] = { names.ids[0], names.ids[1] };
 
 		both[0] = both[1] = NULL;
@@ -196,27 +193,26 @@ static void resets_that_a_collector_stored_are_found(void **state)
 	struct writer *writer = check_open_writer_with(path, 3);
 	struct resets resets = { .model = model };
 	struct reader *reader;
-	size_t found = 0, i;
-	int round;
+	size_t found = 0;
 
 	(void)state;
 	model->keep_history = true;
-	for (round = 0; round < 300; round++)
+	for (int round = 0; round < 300; round++)
 		check_store(writer, model_step(model));
 	writer_close(writer);
 	assert_true(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1") > 20);
 	reader = check_open_reader(path);
 	resets.by_port = calloc(model->port_count, sizeof(*resets.by_port));
-	for (round = 0; round < 200; round++) {
+	for (int round = 0; round < 200; round++) {
 		int64_t before = (int64_t)model_random(model, 301);
-		int64_t after = before + (int64_t)model_random(model, (uint64_t)(301 - before)), id;
+		int64_t after = before + (int64_t)model_random(model, (uint64_t)(301 - before));
 
 		memset(resets.by_port, 0, model->port_count * sizeof(*resets.by_port));
 		assert_int_equal(saved_resets(reader, before, after, add_resets, &resets, NULL), 0);
-		for (i = 0; i < model->port_count; i++) {
+		for (size_t i = 0; i < model->port_count; i++) {
 			counter_set expected = 0;
 
-			for (id = before + 1; id <= after + 1 && id <= 300; id++) {
+			for (int64_t id = before + 1; id <= after + 1 && id <= 300; id++) {
 				const struct model_truth *truth = &model->sweeps[id - 1].truth[i];
 
 				expected |= truth->has_delta ? truth->delta.reset & truth->delta.known : 0;
@@ -242,10 +238,9 @@ static void damaged_rows_are_an_error_and_no_crash(void **state)
 		"UPDATE snapshot_node SET description = zeroblob(5000)",
 		"UPDATE snapshot_port SET why = 77",
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		struct model *model = model_create(99 + i, 2, 8, 6);
 		struct saved_writer *writer = test_saved_open();
 		struct reader *reader;

@@ -72,12 +72,11 @@ struct saved *test_saved_load(const char *name)
 static void check_detail(const struct full_reading *found, const struct detail_reading *given)
 {
 	const struct detail_reading *detail = &found->details[given->attribute];
-	unsigned number;
 
 	assert_int_equal(detail->present, given->present);
 	if (given->attribute == DETAIL_EXTENDED_SPEEDS)
 		assert_int_equal(detail->layout, given->layout);
-	for (number = 0; number < detail_count((enum detail_attribute)given->attribute); number++)
+	for (unsigned number = 0; number < detail_count((enum detail_attribute)given->attribute); number++)
 		if (given->present >> number & 1)
 			assert_int_equal(detail->value[number], given->value[number]);
 }
@@ -87,13 +86,12 @@ static void check_sample(const struct saved *saved, const struct sweep *sweep, c
 	const struct port *port = &sweep->fabric->ports[sample->port];
 	uint32_t at = fabric_find_port(saved->fabric, sweep->fabric->nodes[port->node].guid, port->num);
 	const struct full_reading *found = &saved->readings[at];
-	int i;
 
 	assert_int_not_equal(at, FABRIC_NONE);
 	assert_int_equal(saved->fabric->ports[at].state, port->state);
 	assert_int_equal(found->status, sample->status);
 	assert_int_equal(found->reading.present, sample->reading ? sample->reading->present : 0);
-	for (i = 0; sample->reading && i < COUNTER_COUNT; i++)
+	for (int i = 0; sample->reading && i < COUNTER_COUNT; i++)
 		if (sample->reading->present & COUNTER_BIT(i))
 			assert_true(found->reading.value[i] == sample->reading->value[i]);
 	if (sample->reading) {
@@ -113,7 +111,6 @@ static void check_sample(const struct saved *saved, const struct sweep *sweep, c
 void test_saved_check(const char *name, const struct sweep *sweep)
 {
 	struct saved *saved = test_saved_load(name);
-	size_t i;
 
 	assert_string_equal(saved->info.boot_id, sweep->boot_id);
 	assert_int_equal(saved->info.wall_us, sweep->wall_us);
@@ -121,13 +118,13 @@ void test_saved_check(const char *name, const struct sweep *sweep)
 	assert_string_equal(saved->info.note, strcmp(name, "1") ? "a note" : "");
 	assert_int_equal(saved->fabric->port_count, sweep->sample_count);
 	assert_int_equal(saved->fabric->node_count, sweep->fabric->node_count);
-	for (i = 0; i < sweep->fabric->node_count; i++) {
+	for (size_t i = 0; i < sweep->fabric->node_count; i++) {
 		assert_int_equal(saved->fabric->nodes[i].guid, sweep->fabric->nodes[i].guid);
 		assert_string_equal(saved->fabric->nodes[i].name, sweep->fabric->nodes[i].name);
 	}
-	for (i = 0; i < sweep->sample_count; i++)
+	for (size_t i = 0; i < sweep->sample_count; i++)
 		check_sample(saved, sweep, &sweep->samples[i]);
-	for (i = 0; i < sweep->detail_count; i++) {
+	for (size_t i = 0; i < sweep->detail_count; i++) {
 		const struct detail_sample *detail = &sweep->details[i];
 		const struct port *port = &sweep->fabric->ports[detail->port];
 		uint32_t at = fabric_find_port(saved->fabric, sweep->fabric->nodes[port->node].guid, port->num);

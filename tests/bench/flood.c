@@ -67,9 +67,9 @@ static int send_request(struct flood *flood, size_t index)
 /* The next requests to nodes that are not busy; the search is limited to 512 requests. */
 static int send_some(struct flood *flood)
 {
-	size_t i, end = flood->count - flood->first > 512 ? flood->first + 512 : flood->count;
+	size_t end = flood->count - flood->first > 512 ? flood->first + 512 : flood->count;
 
-	for (i = flood->first; i < end && flood->in_flight < flood->window; i++) {
+	for (size_t i = flood->first; i < end && flood->in_flight < flood->window; i++) {
 		struct request *request = &flood->requests[i];
 
 		if (request->sent || flood->busy[request->lid] >= flood->per_node)

@@ -77,11 +77,9 @@ static void count_truth(struct total *total, const struct compared_truth *truth,
 
 static void count_comparison(struct total *total, const struct comparison *comparison, bool pair)
 {
-	size_t i;
-
-	for (i = 0; i < comparison->truth_count; i++)
+	for (size_t i = 0; i < comparison->truth_count; i++)
 		count_truth(total, &comparison->truths[i], pair);
-	for (i = 0; i < comparison->finding_count; i++)
+	for (size_t i = 0; i < comparison->finding_count; i++)
 		total->alarms += comparison->findings[i].worst >= FINDING_WARNING;
 	total->false_alarms += comparison->false_alarms;
 	total->criticals += comparison->false_criticals;
@@ -92,11 +90,9 @@ static void count_comparison(struct total *total, const struct comparison *compa
 
 static void print_table(struct total *total)
 {
-	size_t i;
-
 	printf("%-52s %5s %5s %5s %5s %5s %5s %9s %9s\n", "expected (what happened)", "n", "kind", "whom", "cause",
 	       "level", "time", "median s", "worst s");
-	for (i = 0; i < total->row_count; i++) {
+	for (size_t i = 0; i < total->row_count; i++) {
 		struct row *row = &total->rows[i];
 
 		printf("%-52s %5zu %5zu %5zu %5zu %5zu %5zu %9.0f %9.0f\n", row->kind, row->expected, row->kind_found,
@@ -173,9 +169,7 @@ static void run_text(struct text *text, const char *name, bool pair, const struc
 
 static void run_random(const struct options *options, struct total *total)
 {
-	unsigned i;
-
-	for (i = 0; i < options->count; i++) {
+	for (unsigned i = 0; i < options->count; i++) {
 		uint64_t seed = options->seed + i;
 		/* Of ten, one has no fault, six have one, three have two. */
 		unsigned faults = options->has_faults ? options->faults : seed % 10 == 0 ? 0 : seed % 10 < 7 ? 1 : 2;

@@ -44,9 +44,8 @@ static void capabilities_are_asked_once(void **state)
 static void a_restart_is_one_longer_delta(void **state)
 {
 	struct lab *lab = *state;
-	int run;
 
-	for (run = 0; run < 10; run++) {
+	for (int run = 0; run < 10; run++) {
 		lab_run(lab, 1);
 		lab->run.clock.sleep_until(&lab->run, lab->run.now_us + 7000000);
 	}
@@ -158,26 +157,22 @@ static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
 
 static void a_fifth_of_all_mads_is_lost(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 200; seed < 200 + test_cases(30); seed++) {
+	for (uint64_t seed = 200; seed < 200 + test_cases(30); seed++) {
 		struct lab *lab = lab_create(seed);
-		size_t i;
-		int port;
 
 		lab_run(lab, 1);
 		lab->run.loss = 0.36;
-		for (i = 0; i < LAB_NODES; i++)
-			for (port = 0; port <= LAB_SWITCH_PORTS; port++)
+		for (size_t i = 0; i < LAB_NODES; i++)
+			for (int port = 0; port <= LAB_SWITCH_PORTS; port++)
 				lab_port(lab, i, port)->sum = (struct delta){ 0 };
 		lab_run(lab, 3);
 		/*
 		 * Each port that was read before the losses has been read again, with correct
 		 * counters.
 		 */
-		for (i = 0; i < LAB_NODES; i++)
-			for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+		for (size_t i = 0; i < LAB_NODES; i++)
+			for (int port = 1; port <= LAB_SWITCH_PORTS; port++)
 				if (lab_port(lab, i, port)->has_first)
 					assert_true(lab_port(lab, i, port)->sum.elapsed_us > 0);
 		lab->run.loss = 0;
@@ -189,15 +184,14 @@ static void a_fifth_of_all_mads_is_lost(void **state)
 /* One port; a minute later two more, which are the first of all. */
 static void clear_counters(struct lab *lab)
 {
-	size_t reported = lab_events_of(lab, EVENT_COUNTERS_CLEARED), i;
-	int port;
+	size_t reported = lab_events_of(lab, EVENT_COUNTERS_CLEARED);
 
 	if (lab->sweeps == 3 || lab->sweeps == 13)
 		lab_clear(lab, 0, 2);
 	if (lab->sweeps == 13)
 		lab_clear(lab, 0, 3);
-	for (i = 0; lab->sweeps == 15 && i < LAB_NODES; i++)
-		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+	for (size_t i = 0; lab->sweeps == 15 && i < LAB_NODES; i++)
+		for (int port = 1; port <= LAB_SWITCH_PORTS; port++)
 			lab_clear(lab, i, port);
 	/* Each one is reported in the sweep that detects it. */
 	assert_int_equal(reported, lab->sweeps < 4 ? 0 : lab->sweeps < 14 ? 1 : lab->sweeps < 16 ? 3 : 2);
@@ -207,13 +201,12 @@ static void cleared_counters_are_marked_and_reported(void **state)
 {
 	struct lab *lab = *state;
 	struct event last = { 0 };
-	size_t i;
 
 	lab->before_sweep = clear_counters;
 	lab_run(lab, 16);
 	/* One port alone, then the whole fabric as one event with the time of its first port. */
 	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CLEARED), 2);
-	for (i = 0; i < lab->event_count; i++)
+	for (size_t i = 0; i < lab->event_count; i++)
 		if (!strcmp(lab->events[i].kind, EVENT_COUNTERS_CLEARED))
 			last = lab->events[i];
 	assert_non_null(strstr(last.text, " ports"));
@@ -343,9 +336,7 @@ static void a_redirection_is_followed_and_remembered(void **state)
 
 static void silence_other_hosts(struct lab *lab)
 {
-	size_t i;
-
-	for (i = HOST; i < LAB_NODES - 1; i++)
+	for (size_t i = HOST; i < LAB_NODES - 1; i++)
 		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 5;
 }
 
@@ -404,14 +395,11 @@ static void inject_random_faults(struct lab *lab)
 
 static void sums_are_exact_or_marked_under_random_faults(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 100; seed < 100 + test_cases(30); seed++) {
+	for (uint64_t seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct lab *lab = lab_create(seed);
-		int run;
 
-		for (run = 0; run < 5; run++) {
+		for (int run = 0; run < 5; run++) {
 			lab->before_sweep = run ? inject_random_faults : NULL;
 			lab_run(lab, 40);
 			lab->store_fails = false;

@@ -47,9 +47,7 @@ static int64_t bound_us(void)
 
 static void fail_nodes(struct lab *lab)
 {
-	size_t i;
-
-	for (i = 0; i < course.dead; i++)
+	for (size_t i = 0; i < course.dead; i++)
 		lab->agents[HOST + i].dead = true;
 	lab->agents[LEAF].dead = course.leaf_too;
 }
@@ -77,11 +75,8 @@ static void run_with_dead(struct lab *lab, size_t sweeps)
 /* Ten of sixteen hosts, or a whole leaf, fail between two sweeps: the others are read in time. */
 static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 {
-	uint64_t seed;
-	size_t i;
-
 	(void)state;
-	for (seed = 0; seed < test_cases(40); seed++) {
+	for (uint64_t seed = 0; seed < test_cases(40); seed++) {
 		struct lab *lab = lab_create(seed);
 
 		memset(&course, 0, sizeof(course));
@@ -89,7 +84,7 @@ static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 		course.dead = 1 + seed % 10;
 		course.leaf_too = seed % 3 == 0;
 		run_with_dead(lab, 16);
-		for (i = course.dies_at; i < course.count; i++) {
+		for (size_t i = course.dies_at; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us());
 			assert_int_equal(course.responded[i], LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
@@ -103,11 +98,8 @@ static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
  */
 static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **state)
 {
-	unsigned mads;
-	size_t i;
-
 	(void)state;
-	for (mads = 1; mads < 100; mads++) {
+	for (unsigned mads = 1; mads < 100; mads++) {
 		struct lab *lab = lab_create(mads);
 
 		memset(&course, 0, sizeof(course));
@@ -118,7 +110,7 @@ static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **st
 		run_with_dead(lab, 9);
 		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + LIDS_US + 20 * US_PER_MS);
 		assert_true(course.responded[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
-		for (i = course.dies_at + 1; i < course.count; i++) {
+		for (size_t i = course.dies_at + 1; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
 			assert_int_equal(course.responded[i], LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
@@ -130,7 +122,6 @@ static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **st
 static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 {
 	struct lab *lab = *state;
-	size_t i;
 
 	memset(&course, 0, sizeof(course));
 	course.dies_at = 4;
@@ -141,7 +132,7 @@ static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
 	/* The first one also verifies all LIDs. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
-	for (i = course.dies_at + 1; i < course.count; i++) {
+	for (size_t i = course.dies_at + 1; i < course.count; i++) {
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
 		assert_int_equal(course.responded[i], LIVE_PORTS - course.dead);
 	}
@@ -150,18 +141,17 @@ static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 static void fail_and_restore_any(struct lab *lab)
 {
 	uint32_t living = 0;
-	size_t i;
 
 	if (!note(lab))
 		return;
-	for (i = 0; i < LAB_NODES; i++)
+	for (size_t i = 0; i < LAB_NODES; i++)
 		if (!lab->agents[i].dead)
 			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
 	/* All responsive nodes, including those that responded again in this sweep. */
 	assert_int_equal(course.responded[course.count - 1], living);
 	if (course.count > course.dies_at)
 		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
-	for (i = 0; i < LAB_NODES - 1 && lab->sweeps >= course.dies_at; i++)
+	for (size_t i = 0; i < LAB_NODES - 1 && lab->sweeps >= course.dies_at; i++)
 		if (lab_random(lab) % 4 == 0)
 			lab->agents[i].dead = !lab->agents[i].dead;
 }
@@ -169,10 +159,8 @@ static void fail_and_restore_any(struct lab *lab)
 /* Random failures: responsive nodes are read in each sweep, in time, and the sums are exact. */
 static void responsive_nodes_are_read_in_each_sweep(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 100; seed < 100 + test_cases(40); seed++) {
+	for (uint64_t seed = 100; seed < 100 + test_cases(40); seed++) {
 		struct lab *lab = lab_create(seed);
 
 		memset(&course, 0, sizeof(course));

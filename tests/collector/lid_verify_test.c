@@ -6,10 +6,8 @@
 /* The subnet manager reassigns LIDs: no port gets the counters of another. */
 static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 300; seed < 320; seed++) {
+	for (uint64_t seed = 300; seed < 320; seed++) {
 		struct lab *lab = lab_create(seed);
 
 		lab->run.lid_smps_lost = seed % 2;
@@ -58,7 +56,6 @@ static void hosts_that_change_lids_are_reported(void **state)
 static void a_host_gets_the_lid_of_a_removed_one(struct lab *lab)
 {
 	struct lab_node *departed = &lab->nodes[HOST], *successor = &lab->nodes[HOST + 4];
-	int counter;
 
 	if (lab->sweeps != 3 || departed->absent)
 		return;
@@ -66,7 +63,7 @@ static void a_host_gets_the_lid_of_a_removed_one(struct lab *lab)
 	successor->lid = departed->lid;
 	lab->traffic = false;
 	/* No counter decreases or is too fast: the only indication is the missing former node. */
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
+	for (int counter = 0; counter < COUNTER_COUNT; counter++)
 		if (successor->ports[1].now->value[counter] < departed->ports[1].now->value[counter])
 			successor->ports[1].now->value[counter] = departed->ports[1].now->value[counter];
 	successor->ports[1].now->value[COUNTER_XMIT_DATA] += 1000;
@@ -74,10 +71,8 @@ static void a_host_gets_the_lid_of_a_removed_one(struct lab *lab)
 
 static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
 {
-	unsigned directed;
-
 	(void)state;
-	for (directed = 0; directed < 2; directed++) {
+	for (unsigned directed = 0; directed < 2; directed++) {
 		struct lab *lab = lab_create(1);
 
 		lab->run.lid_smps_lost = directed;
@@ -138,9 +133,7 @@ static void a_link_that_goes_down_is_detected(void **state)
 
 static void isolate_spine(struct lab *lab)
 {
-	unsigned port;
-
-	for (port = 1; port <= LAB_LEAVES && lab->sweeps == 5; port++)
+	for (unsigned port = 1; port <= LAB_LEAVES && lab->sweeps == 5; port++)
 		lab_port(lab, 0, port)->down = true;
 }
 
@@ -161,10 +154,8 @@ static void nodes_behind_a_removed_switch_get_other_paths(void **state)
 
 static void sums_stay_exact_with_a_tenth_of_the_mads_lost(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 40; seed < 45; seed++) {
+	for (uint64_t seed = 40; seed < 45; seed++) {
 		struct lab *lab = create(seed);
 
 		lab->run.loss = 0.19;

@@ -115,10 +115,8 @@ static void an_unresponsive_node_is_not_locked(void **state)
  */
 static void lost_smps_lock_no_node(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 10; seed < 20; seed++) {
+	for (uint64_t seed = 10; seed < 20; seed++) {
 		struct lab *lab = lab_create(seed);
 
 		lab->run.loss = 0.19;
@@ -131,9 +129,7 @@ static void lost_smps_lock_no_node(void **state)
 /* Each node has its own key. The subnet manager runs on the last host, which has none. */
 static void lock_all(struct lab *lab)
 {
-	size_t i;
-
-	for (i = 0; i < LAST_HOST; i++)
+	for (size_t i = 0; i < LAST_HOST; i++)
 		lab->agents[i].mkey = 0xabcdef00 + i;
 }
 
@@ -145,12 +141,11 @@ static void write_keys(struct lab *lab)
 {
 	char path[64];
 	FILE *file;
-	size_t i;
 
 	snprintf(path, sizeof(path), "%s/" KEYS_FILE, directory);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	for (i = 0; i < LAB_NODES; i++)
+	for (size_t i = 0; i < LAB_NODES; i++)
 		fprintf(file, "0x%016llx 0x%016llx\n\n", (unsigned long long)lab_guid(i),
 			(unsigned long long)lab->agents[i].mkey);
 	assert_int_equal(fclose(file), 0);
@@ -181,7 +176,6 @@ static void each_node_is_queried_with_its_own_key(void **state)
 {
 	struct lab *lab = *state;
 	struct keys *keys;
-	size_t i;
 
 	lock_all(lab);
 	keys = keys_of(lab);
@@ -189,7 +183,7 @@ static void each_node_is_queried_with_its_own_key(void **state)
 	lab->run.wire.keys = keys;
 	lab->before_sweep = fail_host;
 	lab_run(lab, 20);
-	for (i = 0; i < LAB_NODES; i++)
+	for (size_t i = 0; i < LAB_NODES; i++)
 		assert_int_equal(lab->agents[i].smps_dropped, 0);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	keys_destroy(keys);

@@ -12,14 +12,12 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 {
 	struct lab *lab = *state;
 	int64_t began_us;
-	size_t i;
-	int port;
 
 	lab_run(lab, 1);
 	lab->run.settings.interval_us = US_PER_S;
 	lab->run.settings.engine.max_mads_per_s = 60;
-	for (i = 0; i < LAB_NODES; i++)
-		for (port = 0; port <= LAB_SWITCH_PORTS; port++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (int port = 0; port <= LAB_SWITCH_PORTS; port++)
 			lab_port(lab, i, port)->sum = (struct delta){ 0 };
 	began_us = lab->run.now_us;
 	lab_run(lab, 10);
@@ -32,8 +30,8 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 	assert_in_range(lab->run.now_us - began_us, 9000000, 10200000);
 	assert_int_equal(lab_events_of(lab, EVENT_SWEEP_CUT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
-	for (i = 0; i < LAB_NODES; i++)
-		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (int port = 1; port <= LAB_SWITCH_PORTS; port++)
 			if (lab_port(lab, i, port)->has_first)
 				assert_true(lab_port(lab, i, port)->sum.elapsed_us > 0);
 	lab->run.settings.engine.max_mads_per_s = 0;
@@ -50,13 +48,12 @@ static void drop_datagrams(struct lab *lab)
 static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 {
 	struct lab *lab = *state;
-	size_t i;
 
 	lab->before_sweep = drop_datagrams;
 	lab_run(lab, 7);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_UNTHROTTLED), 0);
-	for (i = 0; i < lab->event_count; i++)
+	for (size_t i = 0; i < lab->event_count; i++)
 		if (!strcmp(lab->events[i].kind, EVENT_THROTTLED))
 			assert_int_equal(lab->events[i].node_guid, lab_guid(HOST + 3));
 	lab->sweeps = 0;
@@ -67,11 +64,8 @@ static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 
 static void bring_links_up(struct lab *lab)
 {
-	size_t i;
-	int port;
-
-	for (i = 0; i < LAB_NODES; i++)
-		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (int port = 1; port <= LAB_SWITCH_PORTS; port++)
 			lab_port(lab, i, port)->init = lab->sweeps >= 3 && lab->sweeps < 6;
 	/* A hint of a change at the same time: discovery is deferred, but not forgotten. */
 	if (lab->sweeps == 4)
@@ -97,13 +91,12 @@ static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 static void only_switches_are_polled_if_configured(void **state)
 {
 	struct lab *lab = *state;
-	size_t i;
 
 	lab->run.settings.switches_only = true;
 	lab_run(lab, 5);
 	assert_int_equal(lab->report.ports_asked, LIVE_PORTS - LAB_HOSTS);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - LAB_HOSTS);
-	for (i = HOST; i < LAB_NODES; i++) {
+	for (size_t i = HOST; i < LAB_NODES; i++) {
 		assert_int_equal(lab_port(lab, i, 1)->status, SAMPLE_UNPLANNED);
 		assert_int_equal(lab->agents[i].queries + lab->agents[i].detail_queries, 0);
 	}
@@ -183,9 +176,7 @@ static void planes_that_come_and_go_are_tracked(void **state)
 
 static void silence_all_others(struct lab *lab)
 {
-	size_t i;
-
-	for (i = 0; i < OWN_HOST; i++)
+	for (size_t i = 0; i < OWN_HOST; i++)
 		lab->agents[i].dead = lab->sweeps >= 2 && (i >= HOST || lab->sweeps >= 6);
 }
 

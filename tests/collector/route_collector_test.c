@@ -8,9 +8,7 @@
 
 static bool has_all(struct lab *lab)
 {
-	unsigned i;
-
-	for (i = 0; i < LAB_SPINES + LAB_LEAVES; i++) {
+	for (unsigned i = 0; i < LAB_SPINES + LAB_LEAVES; i++) {
 		const struct route_table *table = routes_find(&lab->routes, lab_guid(i));
 
 		if (!table || table->lids != 192 || memcmp(table->ports, lab_table(lab, i), 192) != 0)
@@ -53,7 +51,6 @@ static void fail_occasionally(struct lab *lab)
 static void a_store_that_fails_loses_no_change(void **state)
 {
 	struct lab *lab = *state;
-	unsigned i;
 
 	lab->before_sweep = fail_occasionally;
 	lab->run.settings.routes_interval_us = 60 * US_PER_S;
@@ -63,7 +60,7 @@ static void a_store_that_fails_loses_no_change(void **state)
 	lab->store_fails = false;
 	lab_run(lab, 8);
 	assert_true(has_all(lab));
-	for (i = 0; i < LAB_SPINES + LAB_LEAVES; i++)
+	for (unsigned i = 0; i < LAB_SPINES + LAB_LEAVES; i++)
 		assert_true(lab->agents[i].table_queries > 25 * 3);
 }
 
@@ -104,9 +101,9 @@ static void tables_are_read_by_path_if_smps_are_directed(void **state)
 
 static unsigned reads_of(struct lab *lab)
 {
-	unsigned reads = 0, i;
+	unsigned reads = 0;
 
-	for (i = 0; i < LAB_SPINES + LAB_LEAVES; i++)
+	for (unsigned i = 0; i < LAB_SPINES + LAB_LEAVES; i++)
 		reads += lab->agents[i].table_queries;
 	return reads;
 }

@@ -43,18 +43,17 @@ static uint8_t *table(struct bed *bed, size_t at)
 static struct fabric *build(void)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	unsigned i, num;
 
-	for (i = 0; i <= SWITCHES; i++) {
+	for (unsigned i = 0; i <= SWITCHES; i++) {
 		struct node node = { .guid = 100 + i, .type = i < SWITCHES ? NODE_SWITCH : NODE_CA, .port_count = 2 };
 
 		snprintf(node.desc, sizeof(node.desc), "switch%02u", i);
 		assert_true(fabric_add_node(fabric, &node, NULL) == i);
-		for (num = i < SWITCHES ? 0 : 1; num <= 2; num++)
+		for (unsigned num = i < SWITCHES ? 0 : 1; num <= 2; num++)
 			assert_true(fabric_add_port(fabric, &(struct port){ .num = (uint8_t)num, .state = PORT_ACTIVE },
 						    NULL) >= 0);
 	}
-	for (i = 1; i < SWITCHES; i++)
+	for (unsigned i = 1; i < SWITCHES; i++)
 		assert_int_equal(fabric_link(fabric, 3 * (i - 1) + 2, 3 * i + 1, NULL), 0);
 	assert_int_equal(fabric_link(fabric, 1, 3 * SWITCHES, NULL), 0);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
@@ -67,7 +66,6 @@ static void bed_init(struct bed *bed, uint64_t seed)
 {
 	static const struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 100, .retries = 2 };
 	struct virtual *world;
-	unsigned i, lid;
 
 	assert_int_equal(virtual_create(build(), SWEEP_US, seed, &world, NULL), 0);
 	*bed = (struct bed){ .run = malloc(sizeof(*bed->run)), .agents = world->agents, .fabric = world->built,
@@ -78,10 +76,10 @@ static void bed_init(struct bed *bed, uint64_t seed)
 	bed->run->boot_us = 0;
 	bed->run->now_us = 77 * US_PER_S;
 	assert_int_equal(node_memory_set_fabric(&bed->memory, bed->fabric, NULL), 0);
-	for (i = 0; i < SWITCHES; i++) {
+	for (unsigned i = 0; i < SWITCHES; i++) {
 		world->built->nodes[i].lft_top = LIDS - 1;
 		assert_int_equal(routes_size(&world->tables, 100 + i, LIDS, NULL), 0);
-		for (lid = 0; lid < LIDS; lid++)
+		for (unsigned lid = 0; lid < LIDS; lid++)
 			table(bed, i)[lid] = (uint8_t)bed_random(bed);
 	}
 	assert_int_equal(engine_create(&bed->run->transport, &bed->run->clock, &settings, &bed->engine, NULL), 0);
@@ -101,9 +99,7 @@ static void bed_done(struct bed *bed)
 /* Store the listed blocks. */
 static void bed_store_blocks(struct bed *bed)
 {
-	size_t i;
-
-	for (i = 0; i < bed->read.block_count; i++)
+	for (size_t i = 0; i < bed->read.block_count; i++)
 		lab_store_block(&bed->stored, &bed->read.routes, &bed->read.blocks[i]);
 	route_read_commit(&bed->read);
 }
@@ -120,14 +116,14 @@ static unsigned bed_sweep(struct bed *bed)
 {
 	const struct route_read_limits limits = { .smps = bed->smps_per_sweep, .blocks_per_s = bed->blocks_per_s,
 						  .blocks = bed->blocks_per_sweep };
-	unsigned before = 0, after = 0, i;
+	unsigned before = 0, after = 0;
 	int64_t began_us = bed->run->now_us;
 
-	for (i = 0; i < SWITCHES; i++)
+	for (unsigned i = 0; i < SWITCHES; i++)
 		before += bed->agents[i].table_queries;
 	assert_int_equal(route_read_run(&bed->read, bed->engine, &bed->memory, &limits, began_us, began_us,
 					&bed->events, NULL), 0);
-	for (i = 0; i < SWITCHES; i++)
+	for (unsigned i = 0; i < SWITCHES; i++)
 		after += bed->agents[i].table_queries;
 	assert_true(bed->run->now_us - began_us < US_PER_S);
 	bed->run->now_us = began_us + SWEEP_US;
@@ -144,16 +140,16 @@ static bool bed_is_known(struct bed *bed, unsigned at)
 
 static unsigned bed_known_tables(struct bed *bed)
 {
-	unsigned known = 0, i;
+	unsigned known = 0;
 
-	for (i = 0; i < SWITCHES; i++)
+	for (unsigned i = 0; i < SWITCHES; i++)
 		known += bed_is_known(bed, i);
 	return known;
 }
 
 static void all_tables_are_read_twice_and_then_periodically(void **state)
 {
-	unsigned total = 0, i;
+	unsigned total = 0;
 	struct bed bed;
 
 	(void)state;
@@ -162,18 +158,18 @@ static void all_tables_are_read_twice_and_then_periodically(void **state)
 	assert_int_equal(bed_known_tables(&bed), SWITCHES);
 	bed_store(&bed);
 	assert_int_equal(bed.read.switches[0].read_us, 77 * US_PER_S);
-	for (i = 1; i < 6; i++)
+	for (unsigned i = 1; i < 6; i++)
 		assert_in_range(bed_sweep(&bed), 0, BLOCKS);
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
 	/* Then each once in ten minutes, so one every 20 s. */
-	for (i = 0; i < 120; i++) {
+	for (unsigned i = 0; i < 120; i++) {
 		unsigned smps = bed_sweep(&bed);
 
 		assert_in_range(smps, 0, BLOCKS);
 		total += smps;
 	}
 	assert_in_range(total, 2 * SWITCHES * BLOCKS - BLOCKS, 2 * SWITCHES * BLOCKS + BLOCKS);
-	for (i = 0; i < SWITCHES; i++)
+	for (unsigned i = 0; i < SWITCHES; i++)
 		assert_in_range(bed.agents[i].table_queries, 4 * BLOCKS - BLOCKS, 4 * BLOCKS + BLOCKS);
 	assert_int_equal(bed.events.count, 0);
 	assert_int_equal(route_read_cost(bed.fabric, 600 * US_PER_S, 0, SWEEP_US), SWITCHES * BLOCKS / 60);
@@ -185,19 +181,18 @@ static void all_tables_are_read_twice_and_then_periodically(void **state)
 static void periodic_reads_take_no_more_than_their_share(void **state)
 {
 	static const double shares[] = { 0, 1e6, 4, 2, 0.4 };
-	unsigned i, k;
 
 	(void)state;
-	for (k = 0; k < sizeof(shares) / sizeof(shares[0]); k++) {
+	for (unsigned k = 0; k < sizeof(shares) / sizeof(shares[0]); k++) {
 		double per_s = SWITCHES * BLOCKS / 60.0, total = 0;
 		struct bed bed;
 
 		bed_init(&bed, 8);
 		bed.read.interval_us = 60 * US_PER_S;
 		bed.blocks_per_s = shares[k];
-		for (i = 0; i < 8; i++)
+		for (unsigned i = 0; i < 8; i++)
 			bed_sweep(&bed);
-		for (i = 0; i < 240; i++)
+		for (unsigned i = 0; i < 240; i++)
 			total += bed_sweep(&bed);
 		per_s = shares[k] > 0 && shares[k] < per_s ? shares[k] : per_s;
 		assert_true(total >= 2400 * per_s - BLOCKS && total <= 2400 * per_s + BLOCKS);
@@ -213,46 +208,46 @@ static void periodic_reads_take_no_more_than_their_share(void **state)
 /* The SM changed many tables; a periodic read detects one, and all are read until none changes. */
 static void a_change_found_periodically_causes_a_full_read(void **state)
 {
-	unsigned i, before;
+	unsigned before;
 	struct bed bed;
 
 	(void)state;
 	bed_init(&bed, 9);
-	for (i = 0; i < 20; i++)
+	for (unsigned i = 0; i < 20; i++)
 		bed_sweep(&bed);
 	bed_store(&bed);
-	for (i = 0; i < SWITCHES; i++)
+	for (unsigned i = 0; i < SWITCHES; i++)
 		table(&bed, i)[300] ^= 1;
 	before = bed_known_tables(&bed);
 	assert_int_equal(before, 0);
-	for (i = 0; i < 4 && !bed_known_tables(&bed); i++)
+	for (unsigned i = 0; i < 4 && !bed_known_tables(&bed); i++)
 		bed_sweep(&bed);
 	assert_in_range(bed_known_tables(&bed), 1, 2);
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
 	assert_int_equal(bed_known_tables(&bed), SWITCHES);
 	bed_store(&bed);
 	/* Once more a minute later, and no more. */
-	for (i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 4; i++)
 		assert_in_range(bed_sweep(&bed), 0, BLOCKS);
 	assert_true(bed_sweep(&bed) + bed_sweep(&bed) >= SWITCHES * BLOCKS);
-	for (i = 0; i < 20; i++)
+	for (unsigned i = 0; i < 20; i++)
 		assert_in_range(bed_sweep(&bed), 0, BLOCKS);
 	bed_done(&bed);
 }
 
 static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
 {
-	unsigned total = 0, i;
+	unsigned total = 0;
 	struct bed bed;
 
 	(void)state;
 	bed_init(&bed, 2);
-	for (i = 0; i < 20; i++)
+	for (unsigned i = 0; i < 20; i++)
 		bed_sweep(&bed);
 	bed.memory.generation++;
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
 	/* A flapping link: another topology in each sweep, for ten minutes. */
-	for (i = 0; i < 60; i++) {
+	for (unsigned i = 0; i < 60; i++) {
 		bed.memory.generation++;
 		total += bed_sweep(&bed);
 	}
@@ -263,12 +258,11 @@ static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
 static void a_limit_spreads_the_reading_over_sweeps(void **state)
 {
 	struct bed bed;
-	unsigned i;
 
 	(void)state;
 	bed_init(&bed, 5);
 	bed.smps_per_sweep = 5 * BLOCKS;
-	for (i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(bed_sweep(&bed), 5 * BLOCKS);
 		assert_int_equal(bed_known_tables(&bed), 5 * (i + 1));
 		bed_store(&bed);
@@ -284,12 +278,11 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 static void blocks_per_transaction_are_limited(void **state)
 {
 	struct bed bed;
-	unsigned i;
 
 	(void)state;
 	bed_init(&bed, 8);
 	bed.blocks_per_sweep = 100;
-	for (i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		bed_sweep(&bed);
 		assert_int_equal(bed.read.block_count, i < 2 ? 100 : SWITCHES * BLOCKS - 200);
 		bed_store_blocks(&bed);
@@ -316,7 +309,6 @@ static void an_interval_of_zero_disables_reads(void **state)
 static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 {
 	struct bed bed;
-	unsigned i;
 
 	(void)state;
 	bed_init(&bed, 3);
@@ -349,9 +341,9 @@ static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 	bed_store(&bed);
 	assert_int_equal(bed.read.block_count, 0);
 	events_clear(&bed.events);
-	for (i = 0; i < 20; i++)
+	for (unsigned i = 0; i < 20; i++)
 		bed_sweep(&bed);
-	for (i = 0; i <= ROUTE_READ_EVENTS; i++)
+	for (unsigned i = 0; i <= ROUTE_READ_EVENTS; i++)
 		table(&bed, i)[5] ^= 3;
 	bed.memory.generation++;
 	bed_sweep(&bed);
@@ -365,7 +357,7 @@ static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 
 static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **state)
 {
-	unsigned i, before;
+	unsigned before;
 	struct bed bed;
 
 	(void)state;
@@ -376,7 +368,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	table(&bed, 7)[100] ^= 1;
 	table(&bed, 8)[100] ^= 1;
 	bed.memory.generation++;
-	for (i = 0; i < 60; i++)
+	for (unsigned i = 0; i < 60; i++)
 		bed_sweep(&bed);
 	assert_true(!bed_is_known(&bed, 7) && !bed_is_known(&bed, 8));
 	assert_int_equal(routes_out_port(routes_find(&bed.read.routes, 107), 99), table(&bed, 7)[99]);
@@ -388,7 +380,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	before = bed.agents[7].table_queries;
 	bed.agents[7].dead = false;
 	bed.agents[8].rejected_smp = 0;
-	for (i = 0; i < 64; i++)
+	for (unsigned i = 0; i < 64; i++)
 		bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 7) && bed_is_known(&bed, 8));
 	assert_true(bed.agents[7].table_queries > before);
@@ -398,7 +390,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	node_memory_node(&bed.memory, 3)->unresponsive_sweeps = 1;
 	node_memory_node(&bed.memory, 5)->locked = true;
 	bed.memory.generation++;
-	for (i = 0; i < 20; i++)
+	for (unsigned i = 0; i < 20; i++)
 		bed_sweep(&bed);
 	assert_int_equal(bed.agents[3].table_queries + bed.agents[5].table_queries, before);
 	bed_done(&bed);
@@ -407,14 +399,14 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 static void a_table_has_the_size_of_its_top(void **state)
 {
 	struct bed bed;
-	unsigned lid, gone = 0;
+	unsigned gone = 0;
 
 	(void)state;
 	bed_init(&bed, 6);
 	bed_sweep(&bed);
 	bed_store(&bed);
 	node_memory_node(&bed.memory, 2)->lft_top = 200;
-	for (lid = 256; lid < LIDS; lid++)
+	for (unsigned lid = 256; lid < LIDS; lid++)
 		gone += table(&bed, 2)[lid] != ROUTES_NO_PORT;
 	assert_in_range(bed_sweep(&bed), 4, 4 + BLOCKS);
 	assert_int_equal(routes_find(&bed.read.routes, 102)->lids, 256);
@@ -432,20 +424,17 @@ static void a_table_has_the_size_of_its_top(void **state)
 
 static void every_table_is_read_despite_losses(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 1; seed <= 10; seed++) {
+	for (uint64_t seed = 1; seed <= 10; seed++) {
 		struct bed bed;
-		unsigned i, k;
 
 		bed_init(&bed, seed);
 		bed.run->loss = 0.3;
-		for (i = 0; i < 200; i++) {
+		for (unsigned i = 0; i < 200; i++) {
 			bed_sweep(&bed);
 			if (bed_random(&bed) % 4)
 				bed_store(&bed);
-			for (k = 0; i < 60 && k < 3; k++)
+			for (unsigned k = 0; i < 60 && k < 3; k++)
 				table(&bed, bed_random(&bed) % SWITCHES)[bed_random(&bed) % LIDS] = (uint8_t)k;
 		}
 		bed_store(&bed);

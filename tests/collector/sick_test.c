@@ -94,10 +94,9 @@ static void saturated_counters_are_not_reported_again_after_a_restart(void **sta
 static void links_that_stay_in_init_throttle_once(void **state)
 {
 	struct lab *lab = *state;
-	int port;
 
 	lab->traffic = false;
-	for (port = 1; port <= 6; port++)
+	for (int port = 1; port <= 6; port++)
 		lab_port(lab, LEAF, port)->init = true;
 	lab_run(lab, 300);
 	assert_int_equal(lab_events_of(lab, EVENT_THROTTLED), 1);
@@ -129,13 +128,12 @@ static void detail_counters_recover_after_rejections(void **state)
 static void a_switch_without_detail_counters_takes_no_time(void **state)
 {
 	struct lab *lab = *state;
-	int i;
 
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 0xff;
 	lab->run.settings.interval_us = US_PER_S;
 	lab_run(lab, 400);
-	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
 		assert_int_equal(lab_port(lab, LEAF, 1)->details[i].reads, 0);
 	assert_true(lab->agents[LEAF].detail_queries < 4 * 6);
 	assert_int_equal(lab->report.sweeps_cut, 0);
@@ -151,8 +149,6 @@ static void take_link_down(struct lab *lab)
 static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 {
 	struct lab *lab = *state;
-	size_t i;
-	int port;
 
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
@@ -162,14 +158,14 @@ static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 	lab->before_sweep = take_link_down;
 	lab_run(lab, 1500);
 	assert_true(lab->report.sweeps_cut > 1480);
-	for (i = 0; i < HOST; i++)
+	for (size_t i = 0; i < HOST; i++)
 		assert_true(lab->agents[i].table_queries >= 3);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 	/*
 	 * A third of 25 turns, at least one; the two ends of the link that went down have had none.
 	 */
-	for (i = 0; i < LAB_NODES; i++)
-		for (port = 1; port <= LAB_SWITCH_PORTS; port++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (int port = 1; port <= LAB_SWITCH_PORTS; port++)
 			if (lab_port(lab, i, port)->has_first && lab_port(lab, i, port)->status != SAMPLE_DOWN)
 				assert_true(lab_port(lab, i, port)->details[DETAIL_RCV_ERRORS].reads >= 1);
 }
@@ -217,9 +213,7 @@ static void a_port_with_failing_extended_counters_is_read_by_portcounters(void *
 
 static void toggle_hosts(struct lab *lab)
 {
-	size_t i;
-
-	for (i = HOST; i < LAB_NODES - 1; i++)
+	for (size_t i = HOST; i < LAB_NODES - 1; i++)
 		lab->agents[i].dead = (lab->sweeps + i) % 2;
 }
 
@@ -273,15 +267,12 @@ static void change_lids_and_rates(struct lab *lab)
  */
 static void no_reading_is_added_to_another_port_under_random_faults(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 500; seed < 500 + test_cases(40); seed++) {
+	for (uint64_t seed = 500; seed < 500 + test_cases(40); seed++) {
 		struct lab *lab = lab_create(seed);
-		int run;
 
 		lab->run.settings.interval_us = US_PER_S;
-		for (run = 0; run < 6; run++) {
+		for (int run = 0; run < 6; run++) {
 			lab->before_sweep = run ? change_lids_and_rates : NULL;
 			lab_run(lab, 60);
 		}

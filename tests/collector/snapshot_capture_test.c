@@ -20,10 +20,9 @@ struct captured {
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct captured *captured = ctx;
-	size_t i;
 
 	captured->calls++;
-	for (i = 0; i < sweep->sample_count; i++) {
+	for (size_t i = 0; i < sweep->sample_count; i++) {
 		const struct port_sample *sample = &sweep->samples[i];
 
 		captured->responded += sample->reading != NULL;
@@ -34,7 +33,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 		if (sample->reading)
 			captured->fast += lab_same(captured->lab, sweep->fabric, sample->port, sample->reading);
 	}
-	for (i = 0; i < sweep->detail_count; i++) {
+	for (size_t i = 0; i < sweep->detail_count; i++) {
 		captured->slow += lab_same_detail(captured->lab, sweep->fabric, sweep->details[i].port,
 						  sweep->details[i].reading);
 		captured->details++;
@@ -70,10 +69,8 @@ static int capture(struct lab *lab, const struct fabric *fabric, bool fast_only,
 
 static void a_snapshot_has_all_counters_of_all_ports(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 500; seed < 500 + test_cases(20); seed++) {
+	for (uint64_t seed = 500; seed < 500 + test_cases(20); seed++) {
 		struct lab *lab = lab_create(seed);
 		struct snapshot_capture_report report;
 		struct captured captured = { 0 };
@@ -147,9 +144,8 @@ static void nothing_is_stored_if_no_node_responds(void **state)
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
 	struct error err = { 0 };
-	size_t i;
 
-	for (i = 0; i < LAB_NODES; i++)
+	for (size_t i = 0; i < LAB_NODES; i++)
 		lab->agents[i].dead = true;
 	assert_int_equal(capture(lab, fabric, false, &captured, &report, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "responded"));

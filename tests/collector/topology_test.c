@@ -160,9 +160,7 @@ static void a_link_that_keeps_flapping_causes_fewer_discoveries(void **state)
 
 static void fail_own_link(struct lab *lab)
 {
-	size_t i;
-
-	for (i = 0; i < LAB_NODES - 1; i++)
+	for (size_t i = 0; i < LAB_NODES - 1; i++)
 		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 6;
 }
 
@@ -380,9 +378,7 @@ static void nodes_missed_by_a_discovery_are_discovered_again(void **state)
 
 static void hide_half_the_fabric(struct lab *lab)
 {
-	size_t i;
-
-	for (i = HOST; i < OWN_HOST; i++)
+	for (size_t i = HOST; i < OWN_HOST; i++)
 		lab->nodes[i].absent = lab->sweeps >= 2;
 }
 

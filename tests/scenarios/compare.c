@@ -31,9 +31,8 @@ static bool same_place(const struct finding *a, const struct finding *b)
 static struct observed_finding *find_open(struct comparison *comparison, const struct finding *finding, int64_t now_us)
 {
 	struct observed_finding *found;
-	size_t i;
 
-	for (i = comparison->finding_count; i-- > 0;)
+	for (size_t i = comparison->finding_count; i-- > 0;)
 		if (comparison->findings[i].closed_us < 0 && same_place(&comparison->findings[i].finding, finding))
 			return &comparison->findings[i];
 	found = array_grow(comparison->findings, comparison->finding_count, &comparison->finding_capacity,
@@ -54,10 +53,9 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 	int64_t interval_us = run->scenario->interval_us;
 	int64_t now_us = (sweep->wall_us - virtual_wall_us(run->world, 0) + interval_us - 1) / interval_us *
 			 interval_us;
-	size_t i;
 
 	comparison->sweeps++;
-	for (i = 0; i < sweep->finding_count; i++) {
+	for (size_t i = 0; i < sweep->finding_count; i++) {
 		const struct finding *finding = sweep->findings[i];
 		struct observed_finding *found = find_open(comparison, finding, now_us);
 
@@ -68,7 +66,7 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 		if (finding->severity > found->worst)
 			found->worst = finding->severity;
 	}
-	for (i = 0; i < comparison->finding_count; i++)
+	for (size_t i = 0; i < comparison->finding_count; i++)
 		if (comparison->findings[i].closed_us < 0 && comparison->findings[i].seen != comparison->sweeps)
 			comparison->findings[i].closed_us = now_us;
 	return 0;
@@ -120,14 +118,13 @@ static bool is_of_host(const struct fabric *built, const struct finding *finding
 {
 	uint64_t guids[2] = { finding->node_guid, finding->peer_guid };
 	size_t len = strlen(host);
-	unsigned i;
 
 	/* Several hosts that share a fate are one finding, which lists them. */
-	for (i = 0; finding->port == 0 && i < finding->host_count; i++)
+	for (unsigned i = 0; finding->port == 0 && i < finding->host_count; i++)
 		if (!strcmp(finding->hosts[i], host))
 			return true;
 
-	for (i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2; i++) {
 		uint32_t node = guids[i] ? fabric_find_node(built, guids[i]) : FABRIC_NONE;
 
 		if (node != FABRIC_NONE && !strncmp(built->nodes[node].name, host, len) &&
@@ -141,9 +138,8 @@ static bool is_of_host(const struct fabric *built, const struct finding *finding
 static bool is_of_port(const struct fabric *built, const struct finding *finding, uint32_t port)
 {
 	uint32_t ends[2] = { port, built->ports[port].peer };
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		uint64_t guid = ends[i] == FABRIC_NONE ? 0 : built->nodes[built->ports[ends[i]].node].guid;
 
 		if (!guid)
@@ -210,9 +206,8 @@ static void compare_truth(const struct run *run, struct compared_truth *truth)
 	const struct comparison *comparison = run->comparison;
 	struct compared_truth best = *truth;
 	unsigned best_score = 0;
-	size_t i;
 
-	for (i = 0; i < comparison->finding_count; i++) {
+	for (size_t i = 0; i < comparison->finding_count; i++) {
 		const struct observed_finding *found = &comparison->findings[i];
 		struct compared_truth now = *truth;
 		unsigned points;
@@ -233,12 +228,11 @@ static void compare_truth(const struct run *run, struct compared_truth *truth)
 static void count_alarms(const struct run *run)
 {
 	struct comparison *comparison = run->comparison;
-	size_t i, j;
 
-	for (i = 0; i < comparison->finding_count; i++) {
+	for (size_t i = 0; i < comparison->finding_count; i++) {
 		struct observed_finding *found = &comparison->findings[i];
 
-		for (j = 0; j < run->scenario->truth_count; j++)
+		for (size_t j = 0; j < run->scenario->truth_count; j++)
 			found->explained |= is_of_truth(run, found, &run->scenario->truths[j]);
 		if (found->explained)
 			continue;
@@ -252,12 +246,11 @@ static int conclude(const struct run *run, struct error *err)
 {
 	const struct scenario *scenario = run->scenario;
 	struct comparison *comparison = run->comparison;
-	size_t i;
 
 	comparison->truths = calloc(scenario->truth_count + 1, sizeof(*comparison->truths));
 	if (!comparison->truths)
 		return err_nomem(err);
-	for (i = 0; i < scenario->truth_count; i++) {
+	for (size_t i = 0; i < scenario->truth_count; i++) {
 		struct compared_truth *truth = &comparison->truths[comparison->truth_count];
 
 		if (!scenario->truths[i].expected)
@@ -320,9 +313,7 @@ static bool is_met(const struct compared_truth *truth)
 /* @when: the times count too */
 static bool matches(const struct comparison *comparison, bool when)
 {
-	size_t i;
-
-	for (i = 0; i < comparison->truth_count; i++) {
+	for (size_t i = 0; i < comparison->truth_count; i++) {
 		const struct compared_truth *truth = &comparison->truths[i];
 
 		if (!truth->found || !truth->cause || !truth->severe || (when && !is_met(truth)))
@@ -366,12 +357,11 @@ static void describe_truth(const struct compared_truth *truth, struct text *text
 void comparison_describe(const struct comparison *comparison, bool all, struct text *text)
 {
 	char opened[WHEN_SIZE], closed[WHEN_SIZE];
-	size_t i;
 
-	for (i = 0; i < comparison->truth_count; i++)
+	for (size_t i = 0; i < comparison->truth_count; i++)
 		if (all || !is_met(&comparison->truths[i]))
 			describe_truth(&comparison->truths[i], text);
-	for (i = 0; i < comparison->finding_count; i++) {
+	for (size_t i = 0; i < comparison->finding_count; i++) {
 		const struct observed_finding *found = &comparison->findings[i];
 
 		if (!all && (found->explained || found->worst == FINDING_INFO))

@@ -90,9 +90,9 @@ static void an_unknown_kind_is_an_error(void **state)
 
 static void run_random(enum net_shape_kind kind, unsigned faults)
 {
-	unsigned seed, wrong = 0;
+	unsigned wrong = 0;
 
-	for (seed = 1; seed <= test_cases(8); seed++) {
+	for (unsigned seed = 1; seed <= test_cases(8); seed++) {
 		uint64_t number = 1000 * (uint64_t)kind + 100 * (uint64_t)faults + seed;
 		struct text text = { 0 };
 		struct scenario scenario;
@@ -153,10 +153,9 @@ static void wrong_expected_findings_fail(void **state)
 		"at 5m off spine-03\nexpect node-missing spine-03 cause=weather\n",
 		"at 5m off spine-03\n",
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct comparison comparison;
 		struct scenario scenario;
 		char text[512];
@@ -198,10 +197,9 @@ static void status_lists_locked_and_unresponsive_nodes_and_standby_sms(void **st
 		{ "nothing.scenario", "other_sms", "mgmt0002 mlx5_0" },
 	};
 	char node[128];
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		first_of_status(cases[i].file, cases[i].key, node);
 		if (*cases[i].node ? !strstr(node, cases[i].node) : *node)
 			fail_msg("%s: %s begins with \"%s\"", cases[i].file, cases[i].key, node);
@@ -230,13 +228,13 @@ int main(void)
 	size_t count = 8;
 	char *dir = source_path("");
 	struct dirent **entries;
-	int found = scandir(dir, &entries, is_scenario, alphasort), i, failed;
+	int found = scandir(dir, &entries, is_scenario, alphasort), failed;
 
 	if (found < 35 || found > FILES_MAX) {
 		fprintf(stderr, "%d scenario files in %s: there must be 35 to %d\n", found, dir, FILES_MAX);
 		return 1;
 	}
-	for (i = 0; i < found; i++)
+	for (int i = 0; i < found; i++)
 		tests[count++] = (struct CMUnitTest){ entries[i]->d_name, findings_are_as_expected, NULL, NULL,
 						      entries[i]->d_name };
 	failed = _cmocka_run_group_tests("scenarios", tests, count, NULL, NULL);

@@ -45,13 +45,12 @@ static uint32_t add(uint8_t type, unsigned port_count)
 {
 	struct node node = { .guid = 0x1000 * (count + 1), .system_guid = 0x1000 * (count + 1), .type = type,
 			     .port_count = (uint8_t)port_count };
-	unsigned num;
 
 	if (!count)
 		built = fabric_create(NULL);
 	snprintf(node.desc, sizeof(node.desc), "node %u", count);
 	assert_true(fabric_add_node(built, &node, NULL) == count);
-	for (num = type == NODE_SWITCH ? 0 : 1; num <= port_count; num++)
+	for (unsigned num = type == NODE_SWITCH ? 0 : 1; num <= port_count; num++)
 		assert_true(fabric_add_port(built, &(struct port){
 			.num = (uint8_t)num, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_NDR, .state = PORT_ACTIVE,
 			.guid = type == NODE_SWITCH ? 0 : node.guid + num }, NULL) >= 0);
@@ -85,7 +84,7 @@ static int teardown(void **state)
 /* Create the fabric of all added nodes, without cables. */
 static void start(void)
 {
-	uint32_t nodes = count, i;
+	uint32_t nodes = count;
 	struct virtual *world;
 
 	/* The virtual fabric needs a host. */
@@ -101,7 +100,7 @@ static void start(void)
 	built->from_port = 1;
 	agents = world->agents;
 	sent = node_infos = 0;
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		bool of_switch = built->nodes[built->ports[i].node].type == NODE_SWITCH;
 
 		built->ports[i].state = of_switch && !built->ports[i].num ? PORT_ACTIVE : PORT_DOWN;
@@ -146,19 +145,19 @@ static void cable(uint32_t a, unsigned a_num, uint32_t b, unsigned b_num)
 /* Switches, HCAs with one or two ports and routers, cables between any two ports; some nodes are dead. */
 static void draw(uint64_t seed)
 {
-	unsigned switches, others, i;
+	unsigned switches, others;
 
 	stop();
 	random_state = seed;
 	add(below(8) ? NODE_CA : NODE_SWITCH, (unsigned)(1 + below(2)));
 	switches = (unsigned)below(8);
 	others = (unsigned)below(24);
-	for (i = 0; i < switches; i++)
+	for (unsigned i = 0; i < switches; i++)
 		add(NODE_SWITCH, (unsigned)(1 + below(16)));
-	for (i = 0; i < others; i++)
+	for (unsigned i = 0; i < others; i++)
 		add(below(10) ? NODE_CA : NODE_ROUTER, (unsigned)(1 + below(2)));
 	start();
-	for (i = 0; i < 60; i++) {
+	for (unsigned i = 0; i < 60; i++) {
 		uint32_t a = i ? (uint32_t)below(count) : 0, b = (uint32_t)below(count);
 		unsigned a_num = i ? (unsigned)(1 + below(built->nodes[a].port_count)) : 1;
 		unsigned b_num = (unsigned)(1 + below(built->nodes[b].port_count));
@@ -166,23 +165,21 @@ static void draw(uint64_t seed)
 		if ((a != b || a_num != b_num) && peer_of(a, a_num) == FABRIC_NONE && peer_of(b, b_num) == FABRIC_NONE)
 			cable(a, a_num, b, b_num);
 	}
-	for (i = 1; i < count; i++)
+	for (unsigned i = 1; i < count; i++)
 		agents[i].dead = below(12) == 0;
 }
 
 /* The collector's host, a switch, and other hosts at its ports from 2 on. */
 static void star(unsigned hosts)
 {
-	unsigned i;
-
 	stop();
 	add(NODE_CA, 1);
 	add(NODE_SWITCH, hosts + 1);
-	for (i = 0; i < hosts; i++)
+	for (unsigned i = 0; i < hosts; i++)
 		add(NODE_CA, 1);
 	start();
 	cable(0, 1, 1, 1);
-	for (i = 0; i < hosts; i++)
+	for (unsigned i = 0; i < hosts; i++)
 		cable(2 + i, 1, 1, i + 2);
 }
 
@@ -224,7 +221,6 @@ static bool leads_on(uint32_t node, unsigned num)
 static void reach(bool *ret)
 {
 	uint32_t queue[NODES_MAX], first = 0, last = 0;
-	unsigned num;
 
 	memset(ret, 0, NODES_MAX * sizeof(*ret));
 	ret[0] = true;
@@ -232,7 +228,7 @@ static void reach(bool *ret)
 	while (first < last) {
 		uint32_t node = queue[first++];
 
-		for (num = 1; num <= built->nodes[node].port_count; num++) {
+		for (unsigned num = 1; num <= built->nodes[node].port_count; num++) {
 			uint32_t peer = peer_of(node, num);
 
 			if (!leads_on(node, num) || peer == FABRIC_NONE || ret[peer] || agents[peer].dead)
@@ -279,11 +275,9 @@ static void check_found(void)
 {
 	bool reached[NODES_MAX];
 	size_t nodes = 0;
-	uint32_t i;
-	unsigned num;
 
 	reach(reached);
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct node *node = &built->nodes[i];
 
 		nodes += reached[i];
@@ -291,7 +285,7 @@ static void check_found(void)
 		if (!reached[i])
 			continue;
 		assert_string_equal(fabric->nodes[fabric_find_node(fabric, node->guid)].desc, node->desc);
-		for (num = node->type == NODE_SWITCH ? 0 : 1; num <= node->port_count; num++)
+		for (unsigned num = node->type == NODE_SWITCH ? 0 : 1; num <= node->port_count; num++)
 			check_port(reached, i, num);
 	}
 	assert_int_equal(fabric->node_count, nodes);
@@ -301,9 +295,7 @@ static void check_found(void)
 /* Peers are mutual. */
 static void check_peers(void)
 {
-	uint32_t i;
-
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		if (fabric->ports[i].peer != FABRIC_NONE)
 			assert_int_equal(fabric->ports[fabric->ports[i].peer].peer, i);
 }
@@ -312,9 +304,8 @@ static void check_peers(void)
 static uint64_t cost_of_library(void)
 {
 	uint64_t cost = 1;
-	size_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		if (fabric->nodes[port->node].type != NODE_SWITCH)
@@ -329,12 +320,9 @@ static uint64_t cost_of_library(void)
 
 static void any_fabric_is_discovered_completely(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 1; seed <= 2000; seed++) {
+	for (uint64_t seed = 1; seed <= 2000; seed++) {
 		unsigned ends = 0;
-		uint32_t i;
 
 		draw(seed);
 		discover(3, NULL);
@@ -345,7 +333,7 @@ static void any_fabric_is_discovered_completely(void **state)
 		if (!trailer.silent) {
 			assert_true(trailer.smps <= cost_of_library());
 			/* A port is probed at most once. */
-			for (i = 0; i < fabric->port_count; i++)
+			for (uint32_t i = 0; i < fabric->port_count; i++)
 				ends += fabric->ports[i].peer != FABRIC_NONE;
 			assert_true(node_infos <= 1 + ends);
 		}
@@ -355,10 +343,10 @@ static void any_fabric_is_discovered_completely(void **state)
 static bool is_all_there(void)
 {
 	bool reached[NODES_MAX];
-	size_t nodes = 0, i;
+	size_t nodes = 0;
 
 	reach(reached);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		nodes += reached[i];
 	return fabric->node_count == nodes;
 }
@@ -367,13 +355,11 @@ static bool is_all_there(void)
 static void lost_responses_are_retried_or_counted(void **state)
 {
 	unsigned incomplete = 0, lossy = 0;
-	uint64_t seed;
-	uint32_t i;
 
 	(void)state;
-	for (seed = 1; seed <= 600; seed++) {
+	for (uint64_t seed = 1; seed <= 600; seed++) {
 		draw(seed);
-		for (i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			agents[i].dead = false;
 		run.loss = 0.2;
 		discover(seed % 2 ? 20 : 1, NULL);
@@ -392,11 +378,10 @@ static void lost_responses_are_retried_or_counted(void **state)
 static void unresponsive_neighbours_cause_no_delay(void **state)
 {
 	int64_t began_us;
-	unsigned i;
 
 	(void)state;
 	star(38);
-	for (i = 2; i < 12; i++)
+	for (unsigned i = 2; i < 12; i++)
 		agents[i].dead = true;
 	began_us = run.now_us;
 	discover(3, NULL);
@@ -473,7 +458,6 @@ static void each_node_is_queried_with_its_key(void **state)
 {
 	char folder[] = "/tmp/explore_test_XXXXXX", path[64];
 	struct keys *keys;
-	uint32_t i;
 	FILE *file;
 
 	(void)state;
@@ -482,7 +466,7 @@ static void each_node_is_queried_with_its_key(void **state)
 	snprintf(path, sizeof(path), "%s/" KEYS_FILE, folder);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		agents[i].mkey = i > 1 ? 0xaaaa : i ? 0xbbbb : 0xcccc;
 		fprintf(file, "0x%llx 0x%llx\n\n", (unsigned long long)built->nodes[i].guid,
 			(unsigned long long)agents[i].mkey);
@@ -557,16 +541,14 @@ static void a_switch_and_a_host_with_one_guid_are_reported(void **state)
  */
 static void two_switches_with_one_guid_are_reported(void **state)
 {
-	unsigned seed, i;
-
 	(void)state;
-	for (seed = 1; seed <= 300; seed++) {
+	for (unsigned seed = 1; seed <= 300; seed++) {
 		stop();
 		random_state = seed;
 		add(NODE_CA, 1);
-		for (i = 0; i < 4; i++)
+		for (unsigned i = 0; i < 4; i++)
 			add(NODE_SWITCH, 12);
-		for (i = 0; i < 12; i++)
+		for (unsigned i = 0; i < 12; i++)
 			add(NODE_CA, 1);
 		start();
 		cable(0, 1, 1, 1);
@@ -574,7 +556,7 @@ static void two_switches_with_one_guid_are_reported(void **state)
 		cable(1, 3, 3, 1);
 		cable(4, 1, 2, 2);
 		cable(4, 2, 3, (unsigned)(2 + below(2)));
-		for (i = 0; i < 12; i++) {
+		for (unsigned i = 0; i < 12; i++) {
 			uint32_t leaf = 1 + (uint32_t)below(4);
 			unsigned num = (unsigned)(4 + below(9));
 
@@ -588,7 +570,7 @@ static void two_switches_with_one_guid_are_reported(void **state)
 		check_peers();
 		assert_true(has_node(1) && has_node(2) && has_node(4));
 		/* Hosts of the second switch with the GUID may be missing; those of the others are found. */
-		for (i = 5; i < count; i++)
+		for (unsigned i = 5; i < count; i++)
 			if (peer_of(i, 1) == 1 || peer_of(i, 1) == 4)
 				assert_true(has_node(i));
 	}
@@ -607,15 +589,13 @@ static void a_node_without_a_guid_is_left_out(void **state)
 
 static void a_path_ends_after_63_hops(void **state)
 {
-	uint32_t i;
-
 	(void)state;
 	stop();
 	add(NODE_CA, 1);
-	for (i = 1; i < 80; i++)
+	for (uint32_t i = 1; i < 80; i++)
 		add(NODE_SWITCH, 2);
 	start();
-	for (i = 1; i < 80; i++)
+	for (uint32_t i = 1; i < 80; i++)
 		cable(i - 1, i == 1 ? 1 : 2, i, 1);
 	discover(3, NULL);
 	assert_int_equal(fabric->node_count, 64);
@@ -641,10 +621,8 @@ static void move_cables(struct world_run *at, const uint8_t mad[MAD_SIZE])
 /* The result is some fabric with mutual peers. */
 static void cables_that_move_meanwhile_leave_mutual_peers(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 1; seed <= 1000; seed++) {
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		draw(seed);
 		if (count < 3)
 			continue;

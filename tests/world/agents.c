@@ -25,8 +25,6 @@ static bool is_switch(const struct virtual *world, uint32_t port)
 /* In zeroed bytes. Values above the maximum of the field saturate, as counters do. */
 static void put_field(uint8_t *bytes, unsigned bit_offset, unsigned bits, uint64_t value)
 {
-	unsigned i;
-
 	if (!value)
 		return;
 	if (bits < 64 && value > (UINT64_C(1) << bits) - 1)
@@ -35,7 +33,7 @@ static void put_field(uint8_t *bytes, unsigned bit_offset, unsigned bits, uint64
 		bytes[bit_offset / 8] |= (uint8_t)(value << (4 - bit_offset % 8));
 		return;
 	}
-	for (i = 0; i < bits / 8; i++)
+	for (unsigned i = 0; i < bits / 8; i++)
 		bytes[bit_offset / 8 + i] = (uint8_t)(value >> (bits - 8 - 8 * i));
 }
 
@@ -45,12 +43,12 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 	uint64_t traffic[COUNTER_COUNT];
 	const uint64_t *values = world->counters ? world->counters[port].value : traffic;
 	const struct counter_field *fields;
-	size_t count, i;
+	size_t count;
 
 	if (!world->counters)
 		virtual_read_port(world, port, at_us, traffic);
 	fields = counter_fields(&count);
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (fields[i].attribute == attribute)
 			put_field(data, fields[i].bit_offset, fields[i].bits, values[fields[i].counter]);
 }
@@ -59,10 +57,9 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 static void put_detail(const struct agent *agent, const uint64_t *value, enum detail_attribute attribute, uint8_t *data)
 {
 	bool rs = agent->fec_mode >= 2;
-	unsigned i;
 
 	if (attribute != DETAIL_EXTENDED_SPEEDS) {
-		for (i = 0; i < detail_count(attribute); i++)
+		for (unsigned i = 0; i < detail_count(attribute); i++)
 			put_field(data, 8 * (4 + 2 * i), 16, value[i]);
 		return;
 	}
@@ -71,7 +68,7 @@ static void put_detail(const struct agent *agent, const uint64_t *value, enum de
 	put_field(data, 8 * 44, 32, value[rs ? DETAIL_FEC_CORRECTED_SYMBOLS : DETAIL_FEC_CORRECTED_BLOCKS]);
 	if (!rs)
 		put_field(data, 8 * 92, 32, value[DETAIL_FEC_UNCORRECTED_BLOCKS]);
-	for (i = 0; rs && i < 3; i++)
+	for (unsigned i = 0; rs && i < 3; i++)
 		put_field(data, 8 * (140 + 4 * i), 32, value[DETAIL_FEC_CORRECTED_BLOCKS + i]);
 }
 
@@ -248,9 +245,8 @@ static uint32_t follow_path(const struct virtual *world, const uint8_t mad[MAD_S
 	const struct fabric *built = world->built;
 	uint32_t node = built->from_node == FABRIC_NONE ? 0 : built->from_node;
 	uint32_t port = built->nodes[node].first_port;
-	unsigned hop;
 
-	for (hop = 1; hop <= mad[7]; hop++) {
+	for (unsigned hop = 1; hop <= mad[7]; hop++) {
 		uint32_t out = fabric_node_port(built, built->ports[port].node, mad[128 + hop]);
 
 		if (out == FABRIC_NONE || built->ports[out].state < PORT_INIT ||

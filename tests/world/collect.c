@@ -148,7 +148,6 @@ static int discovery_step(void *ctx, unsigned timeout_ms, struct fabric **ret, s
 			  struct error *err)
 {
 	struct world_run *run = ctx;
-	size_t i;
 	int code;
 
 	run->now_us += timeout_ms * US_PER_MS;
@@ -167,7 +166,7 @@ static int discovery_step(void *ctx, unsigned timeout_ms, struct fabric **ret, s
 	if (code < 0)
 		return code;
 	*trailer = (struct record_trailer){ .smps = (*ret)->port_count, .hops = 5, .took_us = run->discovery_us };
-	for (i = 0; i < run->world->built->node_count; i++) {
+	for (size_t i = 0; i < run->world->built->node_count; i++) {
 		struct agent *agent = &run->world->agents[i];
 
 		trailer->lost += agent->ports_lost + agent->desc_lost;
@@ -194,10 +193,9 @@ static uint16_t sm_lid(void *ctx)
 void world_run_lids(struct world_run *run)
 {
 	const struct fabric *built = run->world->built;
-	uint32_t i;
 
 	memset(run->port_of_lid, 0xff, sizeof(run->port_of_lid));
-	for (i = 0; i < built->port_count; i++)
+	for (uint32_t i = 0; i < built->port_count; i++)
 		if (built->ports[i].lid)
 			run->port_of_lid[built->ports[i].lid] = i;
 }

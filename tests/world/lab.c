@@ -52,12 +52,10 @@ void lab_swap_lids(struct lab *lab)
 
 void lab_set_tables(struct lab *lab)
 {
-	uint32_t i, lid;
-
-	for (i = 0; i < HOST; i++) {
+	for (uint32_t i = 0; i < HOST; i++) {
 		lab->run.world->built->nodes[i].lft_top = 150;
 		assert_int_equal(routes_size(&lab->run.world->tables, lab_guid(i), 192, NULL), 0);
-		for (lid = 0; lid < 192; lid++)
+		for (uint32_t lid = 0; lid < 192; lid++)
 			lab_table(lab, i)[lid] = (uint8_t)(lab_random(lab) % (LAB_SWITCH_PORTS + 1));
 	}
 }
@@ -70,25 +68,23 @@ uint8_t *lab_table(struct lab *lab, size_t node)
 static struct fabric *build(void)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	unsigned num, leaf, i;
-	size_t node;
 
-	for (node = 0; node < LAB_NODES; node++) {
+	for (size_t node = 0; node < LAB_NODES; node++) {
 		struct node added = { .guid = lab_guid(node), .type = is_switch(node) ? NODE_SWITCH : NODE_CA,
 				      .port_count = is_switch(node) ? LAB_SWITCH_PORTS : 2 };
 
 		snprintf(added.desc, sizeof(added.desc), "node%02zu", node);
 		assert_true(fabric_add_node(fabric, &added, NULL) >= 0);
-		for (num = is_switch(node) ? 0 : 1; num <= added.port_count; num++)
+		for (unsigned num = is_switch(node) ? 0 : 1; num <= added.port_count; num++)
 			assert_true(fabric_add_port(fabric, &(struct port){
 				.num = (uint8_t)num, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR,
 				.state = PORT_ACTIVE }, NULL) >= 0);
 	}
-	for (leaf = 0; leaf < LAB_LEAVES; leaf++) {
-		for (i = 0; i < LAB_SPINES; i++)
+	for (unsigned leaf = 0; leaf < LAB_LEAVES; leaf++) {
+		for (unsigned i = 0; i < LAB_SPINES; i++)
 			fabric_link(fabric, fabric_node_port(fabric, i, (uint8_t)(leaf + 1)),
 				    fabric_node_port(fabric, LEAF + leaf, (uint8_t)(i + 1)), NULL);
-		for (i = 0; i < 4; i++)
+		for (unsigned i = 0; i < 4; i++)
 			fabric_link(fabric, fabric_node_port(fabric, LEAF + leaf, (uint8_t)(3 + i)),
 				    fabric_node_port(fabric, HOST + 4 * leaf + i, 1), NULL);
 	}
@@ -120,11 +116,11 @@ static uint8_t state_of(const struct lab *lab, const struct fabric *built, uint3
 void lab_apply(struct lab *lab)
 {
 	struct fabric *built = lab->run.world->built;
-	uint32_t first = fabric_node_port(built, LEAF, 3), i;
+	uint32_t first = fabric_node_port(built, LEAF, 3);
 
 	link_ports(built, first, built->nodes[HOST + lab->cables_swapped].first_port);
 	link_ports(built, first + 1, built->nodes[HOST + !lab->cables_swapped].first_port);
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		struct port *port = &built->ports[i];
 		struct lab_node *node = &lab->nodes[port->node];
 
@@ -134,7 +130,7 @@ void lab_apply(struct lab *lab)
 		/* IsSM. Source: IBA Vol 1, 14.2.5.6. */
 		port->cap_mask = 1 << 14 | (uint32_t)(lab->agents[port->node].sm_state > 0) << 1;
 	}
-	for (i = 0; i < LAB_NODES; i++) {
+	for (uint32_t i = 0; i < LAB_NODES; i++) {
 		built->nodes[i].lid = is_switch(i) ? lab->nodes[i].lid : 0;
 		lab->run.world->nodes[i].off = lab->nodes[i].absent;
 	}
@@ -143,9 +139,7 @@ void lab_apply(struct lab *lab)
 
 static void count_port(struct lab *lab, struct port_counters *now)
 {
-	int counter, attribute, number;
-
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
 		uint64_t random = lab_random(lab);
 
 		if (counter == COUNTER_VL15_DROPPED || counter == COUNTER_QP1_DROPPED)
@@ -157,8 +151,8 @@ static void count_port(struct lab *lab, struct port_counters *now)
 		else if (random % 50 == 0)
 			now->value[counter] += random >> 49;
 	}
-	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
-		for (number = 0; number < DETAIL_MAX; number++)
+	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (int number = 0; number < DETAIL_MAX; number++)
 			if (lab_random(lab) % 20 == 0)
 				now->details[attribute][number] += lab_random(lab) >> 46;
 }
@@ -166,9 +160,8 @@ static void count_port(struct lab *lab, struct port_counters *now)
 static void on_sleep(struct world_run *run)
 {
 	struct lab *lab = run->wire.ctx;
-	uint32_t i;
 
-	for (i = 0; i < run->world->built->port_count && lab->traffic; i++)
+	for (uint32_t i = 0; i < run->world->built->port_count && lab->traffic; i++)
 		count_port(lab, &run->world->counters[i]);
 	if (lab->before_sweep)
 		lab->before_sweep(lab);
@@ -197,16 +190,15 @@ static void init_node(struct lab *lab, uint32_t index)
 	static const uint16_t masks[] = { 0xd300, 0x1200, 0x1400, 0x0000 };
 	struct virtual *world = lab->run.world;
 	const struct node *node = &world->built->nodes[index];
-	uint32_t i, counter;
 
 	lab->nodes[index].lid = (uint16_t)(index + 1);
 	lab->agents[index].fec_mode = 2;
 	lab->agents[index].caps = (struct pma_caps){ .known = true, .cap_mask = masks[index % 4],
 						     .cap_mask2 = index % 8 ? 0 : PMA_CAP2_EXTENDED_ERRORS };
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		lab->nodes[index].ports[world->built->ports[i].num].now = &world->counters[i];
 		/* Different for each port, far from the maximum of 32 bits. */
-		for (counter = 0; counter < COUNTER_TRAFFIC_COUNT; counter++)
+		for (uint32_t counter = 0; counter < COUNTER_TRAFFIC_COUNT; counter++)
 			world->counters[i].value[counter] = lab_random(lab) % (UINT32_MAX / 2);
 	}
 }
@@ -215,7 +207,6 @@ struct lab *lab_create(uint64_t seed)
 {
 	struct lab *lab = calloc(1, sizeof(*lab));
 	struct virtual *world;
-	uint32_t i;
 
 	assert_non_null(lab);
 	log_init("lab", LOG_LEVEL_NONE);
@@ -224,7 +215,7 @@ struct lab *lab_create(uint64_t seed)
 	assert_non_null(world->counters);
 	world_run_init(&lab->run, world);
 	lab->agents = world->agents;
-	for (i = 0; i < LAB_NODES; i++) {
+	for (uint32_t i = 0; i < LAB_NODES; i++) {
 		init_node(lab, i);
 		world->built->nodes[i].lft_top = 0;
 	}

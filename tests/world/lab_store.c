@@ -22,9 +22,8 @@ size_t lab_same(struct lab *lab, const struct fabric *fabric, uint32_t port, con
 {
 	const struct port_counters *now = port_of(lab, fabric, port)->now;
 	size_t compared = 0;
-	int i;
 
-	for (i = 0; i < COUNTER_COUNT; i++) {
+	for (int i = 0; i < COUNTER_COUNT; i++) {
 		uint64_t max = reading_max(reading, (enum counter)i);
 
 		if (!(reading->present & COUNTER_BIT(i)))
@@ -57,13 +56,12 @@ size_t lab_same_detail(struct lab *lab, const struct fabric *fabric, uint32_t po
 static void store_detail(struct lab *lab, const struct sweep *sweep, const struct detail_sample *sample)
 {
 	struct lab_detail *detail = &port_of(lab, sweep->fabric, sample->port)->details[sample->reading->attribute];
-	unsigned i;
 
 	lab_same_detail(lab, sweep->fabric, sample->port, sample->reading);
 	assert_true((sample->delta != NULL) == (detail->reads > 0));
 	if (!detail->reads++)
 		detail->first = *sample->reading;
-	for (i = 0; sample->delta && i < DETAIL_MAX; i++)
+	for (unsigned i = 0; sample->delta && i < DETAIL_MAX; i++)
 		detail->sum[i] += sample->delta->value[i];
 	if (sample->delta) {
 		detail->marked |= sample->delta->reset | sample->delta->saturated |
@@ -107,9 +105,7 @@ void lab_store_block(struct routes *stored, const struct routes *routes, const s
 /* The blocks of all sweeps make up the tables that the collector has. */
 static void store_routes(struct lab *lab, const struct sweep *sweep)
 {
-	size_t i;
-
-	for (i = 0; i < sweep->route_block_count; i++)
+	for (size_t i = 0; i < sweep->route_block_count; i++)
 		lab_store_block(&lab->routes, sweep->routes, &sweep->route_blocks[i]);
 	if (sweep->routes)
 		assert_true(routes_same(&lab->routes, sweep->routes));
@@ -118,14 +114,13 @@ static void store_routes(struct lab *lab, const struct sweep *sweep)
 static int store_events(void *ctx, const struct event *events, size_t count, struct error *err)
 {
 	struct lab *lab = ctx;
-	size_t i, j;
 
 	if (lab->store_fails)
 		return err_set(err, ERR_IO, "the disk is full");
-	for (i = 0; i < count && lab->event_count < LAB_EVENTS_MAX; i++) {
+	for (size_t i = 0; i < count && lab->event_count < LAB_EVENTS_MAX; i++) {
 		unsigned left = events[i].replaces;
 
-		for (j = lab->event_count; left && j-- > 0;) {
+		for (size_t j = lab->event_count; left && j-- > 0;) {
 			if (strcmp(lab->events[j].kind, events[i].kind) || lab->events[j].wall_us < events[i].wall_us)
 				continue;
 			lab->event_count--;
@@ -142,16 +137,15 @@ static int store_events(void *ctx, const struct event *events, size_t count, str
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct lab *lab = ctx;
-	size_t i;
 
 	lab->run.now_us += lab->store_us;
 	if (lab->store_taken)
 		return err_set(err, ERR_UNAVAILABLE, "another process stores sweeps");
 	if (store_events(lab, sweep->events, sweep->event_count, err) < 0)
 		return ERR_IO;
-	for (i = 0; i < sweep->sample_count; i++)
+	for (size_t i = 0; i < sweep->sample_count; i++)
 		store_sample(lab, sweep, &sweep->samples[i]);
-	for (i = 0; i < sweep->detail_count; i++)
+	for (size_t i = 0; i < sweep->detail_count; i++)
 		store_detail(lab, sweep, &sweep->details[i]);
 	store_routes(lab, sweep);
 	if (lab->generation != sweep->generation) {
@@ -167,13 +161,12 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 static void restore_port(const struct lab *lab, size_t node, uint8_t num, struct restored *ret)
 {
 	const struct lab_port *port = &lab->nodes[node].ports[num];
-	int i;
 
 	if (port->has_first)
 		ret->ports[ret->port_count++] = (struct restored_port){
 			.node_guid = lab_guid(node), .port = num, .reading = port->last,
 			.wall_us = port->last_wall_us };
-	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
 		if (port->details[i].reads)
 			ret->details[ret->detail_count++] = (struct restored_detail){
 				.node_guid = lab_guid(node), .port = num, .reading = port->details[i].last,
@@ -184,8 +177,7 @@ static int restore(void *ctx, struct restored *ret, struct error *err)
 {
 	const struct lab *lab = ctx;
 	struct record_trailer trailer;
-	size_t ports = LAB_NODES * (LAB_SWITCH_PORTS + 1), i;
-	uint8_t num;
+	size_t ports = LAB_NODES * (LAB_SWITCH_PORTS + 1);
 
 	if (!lab->fabric.len)
 		return 0;
@@ -194,8 +186,8 @@ static int restore(void *ctx, struct restored *ret, struct error *err)
 	memcpy(ret->boot_id, lab->last_sweep.boot_id, BOOT_ID_SIZE);
 	ret->ports = calloc(ports, sizeof(*ret->ports));
 	ret->details = calloc(ports * DETAIL_ATTRIBUTE_COUNT, sizeof(*ret->details));
-	for (i = 0; i < LAB_NODES; i++)
-		for (num = 0; num <= LAB_SWITCH_PORTS; num++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (uint8_t num = 0; num <= LAB_SWITCH_PORTS; num++)
 			restore_port(lab, i, num, ret);
 	return 0;
 }
@@ -203,10 +195,9 @@ static int restore(void *ctx, struct restored *ret, struct error *err)
 static int store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
 {
 	struct lab *lab = ctx;
-	size_t i;
 
 	(void)err;
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		lab->nodes[caps[i].node_guid - lab_guid(0)].tick_known = caps[i].caps.tick_known;
 	return 0;
 }
@@ -219,9 +210,9 @@ struct sink lab_sink(struct lab *lab)
 
 size_t lab_events_of(const struct lab *lab, const char *kind)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < lab->event_count; i++)
+	for (size_t i = 0; i < lab->event_count; i++)
 		count += !strcmp(lab->events[i].kind, kind);
 	return count;
 }
@@ -229,12 +220,11 @@ size_t lab_events_of(const struct lab *lab, const char *kind)
 static size_t check_detail(const struct lab_detail *detail)
 {
 	size_t exact = 0;
-	unsigned i;
 
 	if (detail->reads < 2)
 		return 0;
 	assert_true(detail->elapsed_us == detail->last.at_us - detail->first.at_us);
-	for (i = 0; i < DETAIL_MAX; i++) {
+	for (unsigned i = 0; i < DETAIL_MAX; i++) {
 		if (!(detail->last.present & 1u << i) || detail->marked & 1u << i)
 			continue;
 		assert_true(detail->first.value[i] + detail->sum[i] == detail->last.value[i]);
@@ -246,12 +236,11 @@ static size_t check_detail(const struct lab_detail *detail)
 static size_t check_port(const struct lab_port *port)
 {
 	size_t exact = 0;
-	int i;
 
 	if (!port->has_first || !port->sum.elapsed_us)
 		return 0;
 	assert_true(port->sum.elapsed_us == port->last.at_us - port->first.at_us);
-	for (i = 0; i < COUNTER_COUNT; i++) {
+	for (int i = 0; i < COUNTER_COUNT; i++) {
 		if (!(port->sum.known & COUNTER_BIT(i)) || (port->sum.reset | port->sum.saturated) & COUNTER_BIT(i))
 			continue;
 		assert_true(port->first.value[i] + port->sum.value[i] == port->last.value[i]);
@@ -262,23 +251,21 @@ static size_t check_port(const struct lab_port *port)
 
 size_t lab_check(const struct lab *lab)
 {
-	size_t exact = 0, i;
-	unsigned num;
+	size_t exact = 0;
 
-	for (i = 0; i < LAB_NODES; i++)
-		for (num = 0; num <= LAB_SWITCH_PORTS; num++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (unsigned num = 0; num <= LAB_SWITCH_PORTS; num++)
 			exact += check_port(&lab->nodes[i].ports[num]);
 	return exact;
 }
 
 size_t lab_check_details(const struct lab *lab)
 {
-	size_t exact = 0, i;
-	unsigned num, attribute;
+	size_t exact = 0;
 
-	for (i = 0; i < LAB_NODES; i++)
-		for (num = 0; num <= LAB_SWITCH_PORTS; num++)
-			for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (unsigned num = 0; num <= LAB_SWITCH_PORTS; num++)
+			for (unsigned attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
 				exact += check_detail(&lab->nodes[i].ports[num].details[attribute]);
 	return exact;
 }
@@ -295,11 +282,9 @@ void lab_check_own(struct lab *lab, size_t host)
 uint64_t lab_reads_of(const struct lab *lab, enum detail_attribute attribute)
 {
 	uint64_t reads = 0;
-	size_t i;
-	unsigned num;
 
-	for (i = 0; i < LAB_NODES; i++)
-		for (num = 1; num <= LAB_SWITCH_PORTS; num++)
+	for (size_t i = 0; i < LAB_NODES; i++)
+		for (unsigned num = 1; num <= LAB_SWITCH_PORTS; num++)
 			reads += lab->nodes[i].ports[num].details[attribute].reads;
 	return reads;
 }

@@ -133,7 +133,7 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 						   sizeof(*truths));
 	struct scenario_truth *truth;
 	char *words[WORDS_MAX];
-	size_t count, i, last = scenario->event_count;
+	size_t count, last = scenario->event_count;
 	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
 
 	if (!truths)
@@ -152,7 +152,7 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 		snprintf(truth->fault, sizeof(truth->fault), "%.*s",
 			 (int)strcspn(scenario->events[last - 1].text, " "), scenario->events[last - 1].text);
 	}
-	for (i = 2; code == 0 && i < count; i++)
+	for (size_t i = 2; code == 0 && i < count; i++)
 		code = read_truth_option(truth, words[i], err);
 	return code;
 }
@@ -179,7 +179,6 @@ static const struct {
 static int read_line(struct scenario *scenario, char *line, struct error *err)
 {
 	char *rest;
-	size_t i;
 
 	line += strspn(line, " \t");
 	if (!*line || *line == '#')
@@ -188,7 +187,7 @@ static int read_line(struct scenario *scenario, char *line, struct error *err)
 	if (*rest)
 		*rest++ = '\0';
 	rest += strspn(rest, " \t");
-	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (!strcmp(line, lines[i].word))
 			return lines[i].read(scenario, rest, err);
 	return err_set(err, ERR_USAGE, "no line begins with \"%s\"", line);
@@ -232,11 +231,9 @@ int scenario_load(const char *path, struct scenario *ret, struct error *err)
 
 void scenario_done(struct scenario *scenario)
 {
-	size_t i;
-
-	for (i = 0; i < scenario->job_count; i++)
+	for (size_t i = 0; i < scenario->job_count; i++)
 		free(scenario->jobs[i]);
-	for (i = 0; i < scenario->event_count; i++)
+	for (size_t i = 0; i < scenario->event_count; i++)
 		free(scenario->events[i].text);
 	free(scenario->jobs);
 	free(scenario->events);
@@ -248,19 +245,18 @@ int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct
 {
 	struct fabric *built;
 	struct virtual *world;
-	size_t i;
 	int code = net_shape_build(&scenario->shape, &built, err);
 
 	if (code == 0)
 		code = virtual_create(built, scenario->interval_us, scenario->seed, &world, err);
 	if (code < 0)
 		return code;
-	for (i = 0; code == 0 && i < scenario->job_count; i++) {
+	for (size_t i = 0; code == 0 && i < scenario->job_count; i++) {
 		code = virtual_job(world, scenario->jobs[i], err);
 		if (code < 0)
 			err_prefix(err, "job %s", scenario->jobs[i]);
 	}
-	for (i = 0; code == 0 && i < scenario->event_count; i++) {
+	for (size_t i = 0; code == 0 && i < scenario->event_count; i++) {
 		code = virtual_at(world, scenario->events[i].at_us, scenario->events[i].text, err);
 		if (code < 0)
 			err_prefix(err, "at %s", scenario->events[i].text);

@@ -154,12 +154,12 @@ static bool dead_rack(struct draw *draw, int64_t at_s)
 
 static bool dead_leaf(struct draw *draw, int64_t at_s)
 {
-	uint32_t node, i;
+	uint32_t node;
 
 	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &node))
 		return false;
 	/* The collector and the SM are on the first leafs. */
-	for (i = 0; i < draw->built->node_count; i++)
+	for (uint32_t i = 0; i < draw->built->node_count; i++)
 		if (!draw_is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
 		    draw_peer_node(draw, draw->built->nodes[i].first_port) == node)
 			return false;
@@ -228,14 +228,14 @@ static bool skewed_spine(struct draw *draw, int64_t at_s)
 	const struct fabric *built = draw->built;
 	unsigned parallel = 0;
 	char rest[64];
-	uint32_t port, i;
+	uint32_t port;
 
 	/* A job already slowed down by one skew hides another. */
 	if (draw->follows_tables || !take_tables(draw) || !draw_trunk(draw, &port))
 		return false;
 	if (draw_node_of(draw, port) < draw_peer_node(draw, port))
 		port = built->ports[port].peer;
-	for (i = 0; i < draw->trunk_count; i++)
+	for (uint32_t i = 0; i < draw->trunk_count; i++)
 		parallel += draw_node_of(draw, draw->trunks[i]) == draw_node_of(draw, port) &&
 			    draw_peer_node(draw, draw->trunks[i]) == draw_peer_node(draw, port);
 	snprintf(rest, sizeof(rest), "to=%u part=1", built->ports[port].num);
@@ -315,7 +315,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 	char name[DRAW_NAME_SIZE];
 	uint32_t leaf, senders[256], i, trunk;
 	unsigned sender_count = 0, pairs = 0;
-	size_t begin = draw_number(draw, draw->hosts.hca_count), j;
+	size_t begin = draw_number(draw, draw->hosts.hca_count);
 
 	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &leaf))
 		return false;
@@ -332,7 +332,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 			senders[sender_count++] = peer;
 	}
 	text_appendf(draw->text, "job colliding pairs load=0.6 coupled=no starts=later pairs=\"");
-	for (j = 0; j < draw->hosts.hca_count && pairs < sender_count && pairs < 10; j++) {
+	for (size_t j = 0; j < draw->hosts.hca_count && pairs < sender_count && pairs < 10; j++) {
 		uint32_t to = draw->hosts.hcas[(begin + j) % draw->hosts.hca_count].port;
 
 		if (draw_peer_node(draw, to) == leaf ||

@@ -74,15 +74,14 @@ static void write_reboots(struct draw *draw, int64_t length_s)
 static void write_trifles(struct draw *draw, int64_t length_s)
 {
 	char name[DRAW_NAME_SIZE];
-	int i;
 
-	for (i = 0; i < 40; i++) {
+	for (int i = 0; i < 40; i++) {
 		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];
 
 		text_appendf(draw->text, "at 0 errors %s symbol_errors=%.2f\n", draw_port_name(draw, port, name),
 			     0.02 + 0.3 * draw_share(draw));
 	}
-	for (i = 0; i < 6; i++) {
+	for (int i = 0; i < 6; i++) {
 		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];
 
 		if (!draw->used[draw_node_of(draw, port)])
@@ -97,9 +96,9 @@ static void write_faults(struct draw *draw, unsigned faults, int64_t length_s)
 {
 	size_t count;
 	const struct draw_fault *all = draw_faults(&count);
-	unsigned drawn = 0, tries;
+	unsigned drawn = 0;
 
-	for (tries = 0; drawn < faults && tries < 20 * faults; tries++) {
+	for (unsigned tries = 0; drawn < faults && tries < 20 * faults; tries++) {
 		const struct draw_fault *fault = &all[draw_number(draw, count)];
 
 		/* This fabric has no job "main", and always traffic. */

@@ -21,9 +21,7 @@ uint32_t draw_peer_node(const struct draw *draw, uint32_t port)
 /* An end of a trunk between two unused switches. */
 bool draw_trunk(struct draw *draw, uint32_t *ret)
 {
-	int tries;
-
-	for (tries = 0; tries < DRAW_TRIES; tries++) {
+	for (int tries = 0; tries < DRAW_TRIES; tries++) {
 		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];
 
 		if (draw->used[draw_node_of(draw, port)] || draw->used[draw_peer_node(draw, port)])
@@ -37,9 +35,7 @@ bool draw_trunk(struct draw *draw, uint32_t *ret)
 
 bool draw_switch(struct draw *draw, const uint32_t *switches, size_t count, uint32_t *ret)
 {
-	int tries;
-
-	for (tries = 0; count && tries < DRAW_TRIES; tries++) {
+	for (int tries = 0; count && tries < DRAW_TRIES; tries++) {
 		uint32_t node = switches[draw_number(draw, count)];
 
 		if (draw->used[node])
@@ -53,9 +49,7 @@ bool draw_switch(struct draw *draw, const uint32_t *switches, size_t count, uint
 
 bool draw_host_is_free(const struct draw *draw, const struct host *host)
 {
-	size_t i;
-
-	for (i = host->first_hca; i < host->first_hca + host->hca_count; i++)
+	for (size_t i = host->first_hca; i < host->first_hca + host->hca_count; i++)
 		if (draw->used[draw_node_of(draw, draw->hosts.hcas[i].port)] ||
 		    draw->used[draw_peer_node(draw, draw->hosts.hcas[i].port)])
 			return false;
@@ -64,17 +58,13 @@ bool draw_host_is_free(const struct draw *draw, const struct host *host)
 
 void draw_use_host(struct draw *draw, const struct host *host)
 {
-	size_t i;
-
-	for (i = host->first_hca; i < host->first_hca + host->hca_count; i++)
+	for (size_t i = host->first_hca; i < host->first_hca + host->hca_count; i++)
 		draw->used[draw_node_of(draw, draw->hosts.hcas[i].port)] = true;
 }
 
 bool draw_host(struct draw *draw, size_t *ret)
 {
-	int tries;
-
-	for (tries = 0; tries < DRAW_TRIES; tries++) {
+	for (int tries = 0; tries < DRAW_TRIES; tries++) {
 		size_t host = draw_number(draw, draw->hosts.host_count - draw->storage);
 
 		if (!draw_host_is_free(draw, &draw->hosts.hosts[host]))

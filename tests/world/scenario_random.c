@@ -60,13 +60,12 @@ static int sort_switches(struct draw *draw, struct error *err)
 {
 	const struct fabric *built = draw->built;
 	bool *leaf = calloc(built->node_count + 1, sizeof(*leaf));
-	uint32_t i;
 
 	if (!leaf)
 		return err_nomem(err);
-	for (i = 0; i < draw->hosts.hca_count; i++)
+	for (uint32_t i = 0; i < draw->hosts.hca_count; i++)
 		leaf[draw_peer_node(draw, draw->hosts.hcas[i].port)] = true;
-	for (i = 0; i < built->node_count; i++) {
+	for (uint32_t i = 0; i < built->node_count; i++) {
 		if (!draw_is_switch(draw, i))
 			continue;
 		if (leaf[i])
@@ -74,7 +73,7 @@ static int sort_switches(struct draw *draw, struct error *err)
 		else
 			draw->spines[draw->spine_count++] = i;
 	}
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		if (built->ports[i].peer != FABRIC_NONE && draw_is_switch(draw, draw_node_of(draw, i)) &&
 		    draw_is_switch(draw, draw_peer_node(draw, i)))
 			draw->trunks[draw->trunk_count++] = i;
@@ -169,10 +168,10 @@ static void write_quiet_jobs(struct draw *draw)
 /* A random fault compatible with the earlier ones; NULL if none is found. */
 static const struct draw_fault *pick(struct draw *draw, enum draw_needs needs, const struct draw_fault *not)
 {
-	size_t count, tries;
+	size_t count;
 	const struct draw_fault *all = draw_faults(&count);
 
-	for (tries = 0; tries < 200; tries++) {
+	for (size_t tries = 0; tries < 200; tries++) {
 		const struct draw_fault *fault = &all[draw_number(draw, count)];
 
 		if (fault == not || (needs == NEEDS_TRAFFIC && fault->needs == NEEDS_QUIET) ||
@@ -189,9 +188,9 @@ static int draw_lines(struct draw *draw, unsigned faults, struct text *jobs)
 	enum draw_needs needs = NEEDS_NOTHING;
 	const struct draw_fault *last = NULL;
 	int64_t at_s = draw_between(draw, 301, 420);
-	unsigned drawn = 0, tries;
+	unsigned drawn = 0;
 
-	for (tries = 0; drawn < faults && tries < 50; tries++) {
+	for (unsigned tries = 0; drawn < faults && tries < 50; tries++) {
 		const struct draw_fault *fault = pick(draw, needs, last);
 
 		if (!fault)

@@ -10,12 +10,11 @@
 uint32_t spread_lids(struct fabric *fabric)
 {
 	uint32_t lid = 0;
-	size_t i;
 
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
 			fabric->ports[i].lid = (uint16_t)++lid;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		struct node *node = &fabric->nodes[i];
 		uint32_t zero = fabric_node_port(fabric, (uint32_t)i, 0);
 
@@ -25,7 +24,7 @@ uint32_t spread_lids(struct fabric *fabric)
 		if (zero != FABRIC_NONE)
 			fabric->ports[zero].lid = node->lid;
 	}
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH)
 			fabric->nodes[i].lft_top = (uint16_t)lid;
 	return lid + 1;
@@ -33,15 +32,13 @@ uint32_t spread_lids(struct fabric *fabric)
 
 static int number_switches(struct spread *spread, const struct fabric *fabric)
 {
-	uint32_t i;
-
 	if (spread->switch_of)
 		return 0;
 	spread->switch_of = malloc((fabric->node_count + 1) * sizeof(*spread->switch_of));
 	spread->nodes = calloc(fabric->node_count + 1, sizeof(*spread->nodes));
 	if (!spread->switch_of || !spread->nodes)
 		return ERR_NOMEM;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		spread->switch_of[i] = UINT32_MAX;
 		if (fabric->nodes[i].type != NODE_SWITCH)
 			continue;
@@ -72,10 +69,10 @@ static void measure_from(const struct spread *spread, const struct fabric *fabri
 	hops[from] = 0;
 	queue[tail++] = from;
 	while (head < tail) {
-		uint32_t at = queue[head++], i;
+		uint32_t at = queue[head++];
 		const struct node *node = &fabric->nodes[spread->nodes[at]];
 
-		for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 			uint32_t next = next_switch(spread, fabric, i);
 
 			if (next == UINT32_MAX || hops[next] != SPREAD_FAR || hops[at] + 1 >= SPREAD_FAR)
@@ -88,14 +85,14 @@ static void measure_from(const struct spread *spread, const struct fabric *fabri
 
 int spread_measure(struct spread *spread, const struct fabric *fabric, struct error *err)
 {
-	uint32_t *queue, i;
+	uint32_t *queue;
 
 	if (number_switches(spread, fabric) < 0)
 		return err_nomem(err);
 	queue = calloc(spread->count + 1, sizeof(*queue));
 	if (!queue)
 		return err_nomem(err);
-	for (i = 0; i < spread->count; i++)
+	for (uint32_t i = 0; i < spread->count; i++)
 		measure_from(spread, fabric, i, queue);
 	free(queue);
 	return 0;
@@ -127,10 +124,9 @@ static void find_near(struct filling *filling, uint32_t node, uint32_t to)
 {
 	const struct node *owner = &filling->fabric->nodes[node];
 	struct near *near = &filling->near[to];
-	uint32_t i;
 
 	near->count = 0;
-	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++)
 		if (filling->fabric->ports[i].num &&
 		    spread_nearer(filling->spread, filling->fabric, i, filling->spread->nodes[to]))
 			near->ports[near->count++] = filling->fabric->ports[i].num;
@@ -139,11 +135,11 @@ static void find_near(struct filling *filling, uint32_t node, uint32_t to)
 static uint8_t pick(struct filling *filling, uint32_t to, bool counts)
 {
 	const struct near *near = &filling->near[to];
-	unsigned best = 0, i;
+	unsigned best = 0;
 
 	if (!near->count)
 		return ROUTES_NO_PORT;
-	for (i = 0; i < near->count; i++) {
+	for (unsigned i = 0; i < near->count; i++) {
 		unsigned at = (i + filling->order) % near->count;
 
 		if (i == 0 || filling->given[near->ports[at]] < filling->given[near->ports[best]])
@@ -168,9 +164,8 @@ static void fill_entry(struct filling *filling, uint32_t node, uint32_t to, uint
 static bool has_hosts(const struct fabric *fabric, uint32_t node)
 {
 	const struct node *owner = &fabric->nodes[node];
-	uint32_t i;
 
-	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++)
 		if (fabric->ports[i].peer != FABRIC_NONE &&
 		    fabric->nodes[fabric->ports[fabric->ports[i].peer].node].type != NODE_SWITCH)
 			return true;
@@ -186,10 +181,10 @@ static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
 {
 	const struct fabric *fabric = filling->fabric;
 	const struct spread *spread = filling->spread;
-	uint32_t to, i, most = 0;
+	uint32_t most = 0;
 
 	memset(filling->given, 0, sizeof(filling->given));
-	for (to = 0; to < spread->count; to++) {
+	for (uint32_t to = 0; to < spread->count; to++) {
 		const struct node *other = &fabric->nodes[spread->nodes[to]];
 
 		find_near(filling, node, to);
@@ -197,13 +192,13 @@ static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
 		most = other->ports > most ? other->ports : most;
 	}
 	if (has_hosts(fabric, node)) {
-		for (to = 0; to < spread->count; to++)
-			for (i = 0; i < fabric->nodes[spread->nodes[to]].ports; i++)
+		for (uint32_t to = 0; to < spread->count; to++)
+			for (uint32_t i = 0; i < fabric->nodes[spread->nodes[to]].ports; i++)
 				fill_entry(filling, node, to, fabric->nodes[spread->nodes[to]].first_port + i, table);
 		return;
 	}
-	for (i = 0; i < most; i++)
-		for (to = 0; to < spread->count; to++)
+	for (uint32_t i = 0; i < most; i++)
+		for (uint32_t to = 0; to < spread->count; to++)
 			if (i < fabric->nodes[spread->nodes[to]].ports)
 				fill_entry(filling, node, to, fabric->nodes[spread->nodes[to]].first_port + i, table);
 }
@@ -219,16 +214,16 @@ int spread_tables(const struct spread *spread, const struct fabric *fabric, uint
 		  struct routes *ret, struct error *err)
 {
 	struct filling filling = { .spread = spread, .fabric = fabric, .order = order };
-	uint32_t blocks = (lids + ROUTES_BLOCK - 1) / ROUTES_BLOCK, i, block;
+	uint32_t blocks = (lids + ROUTES_BLOCK - 1) / ROUTES_BLOCK;
 	uint8_t *table = malloc((size_t)blocks * ROUTES_BLOCK + 1);
 	int code;
 
 	filling.near = calloc(spread->count + 1, sizeof(*filling.near));
 	code = table && filling.near ? 0 : err_nomem(err);
-	for (i = 0; code == 0 && i < spread->count; i++) {
+	for (uint32_t i = 0; code == 0 && i < spread->count; i++) {
 		memset(table, ROUTES_NO_PORT, (size_t)blocks * ROUTES_BLOCK);
 		fill_table(&filling, spread->nodes[i], table);
-		for (block = 0; code == 0 && block < blocks; block++)
+		for (uint32_t block = 0; code == 0 && block < blocks; block++)
 			code = routes_set_block(ret, fabric->nodes[spread->nodes[i]].guid, block,
 						table + (size_t)block * ROUTES_BLOCK, NULL, err);
 	}

@@ -33,13 +33,13 @@ struct fixture {
 static void collide(struct fixture *fix, const struct spread *spread)
 {
 	const struct fabric *fabric = fix->fabric;
-	uint32_t i, j, out;
+	uint32_t out;
 
-	for (i = 0; i < spread->count; i++) {
+	for (uint32_t i = 0; i < spread->count; i++) {
 		const struct node *node = &fabric->nodes[spread->nodes[i]];
 		uint8_t *table = spread_table(&fix->tables, node->guid);
 
-		for (j = 0; j < fabric->port_count; j++) {
+		for (uint32_t j = 0; j < fabric->port_count; j++) {
 			uint32_t peer = fabric->ports[j].peer;
 
 			if (fabric->nodes[fabric->ports[j].node].type == NODE_SWITCH || peer == FABRIC_NONE)
@@ -55,11 +55,9 @@ static void collide(struct fixture *fix, const struct spread *spread)
 
 static void make_lft(struct fixture *fix)
 {
-	size_t i;
-
 	fix->lft.port_lids = calloc(fix->fabric->port_count, sizeof(*fix->lft.port_lids));
 	assert_non_null(fix->lft.port_lids);
-	for (i = 0; i < fix->fabric->port_count; i++)
+	for (size_t i = 0; i < fix->fabric->port_count; i++)
 		fix->lft.port_lids[i] = fix->fabric->ports[i].lid;
 	assert_int_equal(routes_copy(&fix->tables, &fix->lft.routes, NULL), 0);
 }
@@ -70,7 +68,6 @@ static void fixture_init(struct fixture *fix, const struct net_shape *shape, con
 	struct spread spread = { 0 };
 	struct error err = { 0 };
 	uint32_t lids;
-	size_t i;
 
 	memset(fix, 0, sizeof(*fix));
 	assert_int_equal(net_shape_build(shape, &fix->fabric, NULL), 0);
@@ -82,7 +79,7 @@ static void fixture_init(struct fixture *fix, const struct net_shape *shape, con
 	spread_done(&spread);
 	make_lft(fix);
 	assert_int_equal(host_table_create(fix->fabric, &fix->hosts, NULL), 0);
-	for (i = 0; i < job_count; i++)
+	for (size_t i = 0; i < job_count; i++)
 		if (job_parse(jobs[i], fix->fabric, &fix->hosts, &fix->list, &err) < 0)
 			fail_msg("%s", err.text);
 	assert_int_equal(traffic_create(fix->fabric, &fix->list, &fix->traffic, NULL), 0);
@@ -104,21 +101,20 @@ static void write_dump(const struct fixture *fix, struct text *dump)
 {
 	const struct fabric *fabric = fix->fabric;
 	uint64_t guid_of[512] = { 0 };
-	uint32_t i, lid;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		assert_true(port->lid < 512);
 		if (port->lid)
 			guid_of[port->lid] = fabric->nodes[port->node].guid + port->num;
 	}
-	for (i = 0; i < fix->tables.count; i++) {
+	for (uint32_t i = 0; i < fix->tables.count; i++) {
 		const struct route_table *table = &fix->tables.tables[i];
 
 		text_appendf(dump, "Unicast lids [0-99] of switch Lid 1 guid 0x%016" PRIx64 " ('x'):\n",
 			     table->node_guid);
-		for (lid = 1; lid < table->lids && lid < 512; lid++)
+		for (uint32_t lid = 1; lid < table->lids && lid < 512; lid++)
 			if (table->ports[lid] != ROUTES_NO_PORT)
 				text_appendf(dump, "0x%04x %03u : (Channel Adapter portguid 0x%016" PRIx64 ": 'x')\n",
 					     lid, table->ports[lid], guid_of[lid]);
@@ -139,13 +135,12 @@ static void dumps_have_lids_and_ports(void **state)
 	struct text dump = { 0 };
 	struct fixture fix;
 	struct lft lft;
-	size_t i;
 
 	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	write_dump(&fix, &dump);
 	assert_int_equal(lft_parse(fix.fabric, text_chars(&dump), dump.len, &lft, NULL), 0);
-	for (i = 0; i < fix.fabric->port_count; i++)
+	for (size_t i = 0; i < fix.fabric->port_count; i++)
 		assert_int_equal(lft.port_lids[i], fix.fabric->ports[i].lid);
 	assert_int_equal(lft.switch_count, 16);
 	assert_true(routes_same(&lft.routes, &fix.tables));
@@ -160,12 +155,11 @@ static void incomplete_dumps_are_rejected(void **state)
 	struct lft lft = { 0 };
 	struct text dump = { 0 };
 	struct fixture fix;
-	size_t len;
 
 	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	write_dump(&fix, &dump);
-	for (len = 0; len < dump.len - 1; len += 97) {
+	for (size_t len = 0; len < dump.len - 1; len += 97) {
 		/* Between two switches truncation cannot be detected. */
 		if (len > 7 && !memcmp(text_chars(&dump) + len - 7, "dumped\n", 7))
 			continue;
@@ -198,20 +192,19 @@ static void paths_connect_hosts(void **state)
 	static const char *const jobs[] = { "ring rate=1Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fixture fix;
-	size_t i, j;
 
 	(void)state;
 	fixture_init(&fix, &shape, jobs, 1, false);
 	assert_int_equal(fix.list.count, 128);
 	assert_int_equal(fix.traffic.routed_count, 128);
-	for (i = 0; i < fix.list.count; i++) {
+	for (size_t i = 0; i < fix.list.count; i++) {
 		const uint32_t *path = fix.traffic.path + fix.traffic.path_first[i];
 		size_t hops = fix.traffic.path_first[i + 1] - fix.traffic.path_first[i];
 
 		assert_true(hops >= 2 && hops <= 6);
 		assert_int_equal(path[0], fix.list.flows[i].from);
 		assert_int_equal(fix.fabric->ports[path[hops - 1]].peer, fix.list.flows[i].to);
-		for (j = 1; j < hops; j++)
+		for (size_t j = 1; j < hops; j++)
 			assert_int_equal(fix.fabric->ports[path[j]].node,
 					 fix.fabric->ports[fix.fabric->ports[path[j - 1]].peer].node);
 	}
@@ -226,13 +219,12 @@ static void every_packet_is_counted_at_both_ends(void **state)
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	uint64_t sent = 0, received = 0;
 	struct fixture fix;
-	size_t i;
 
 	(void)state;
 	fixture_init(&fix, &shape, jobs, 2, false);
-	for (i = 0; i < 1000; i++)
+	for (size_t i = 0; i < 1000; i++)
 		traffic_advance(&fix.traffic, 0.001 + (double)(i % 7) * 0.0003);
-	for (i = 0; i < fix.fabric->port_count; i++) {
+	for (size_t i = 0; i < fix.fabric->port_count; i++) {
 		const struct port *port = &fix.fabric->ports[i];
 		const struct port_amount *amount = &fix.traffic.pending[i];
 
@@ -262,7 +254,7 @@ static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
 	static const char *const two[] = { "ring hosts=node0001,node0005 rate=160Gb/s",
 					   "ring hosts=node0002,node0006 rate=160Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
-	size_t i, waiting = 0;
+	size_t waiting = 0;
 	struct fixture fix;
 
 	(void)state;
@@ -273,16 +265,16 @@ static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
 	shape.management = 0;
 	/* The ring has the order of names: 1 to 2, 2 to 5, 5 to 6, 6 to 1: no collision, full rate. */
 	fixture_init(&fix, &shape, coupled, 1, true);
-	for (i = 0; i < fix.list.count; i++)
+	for (size_t i = 0; i < fix.list.count; i++)
 		assert_near(fix.traffic.rate[i] / 1e9, 160);
 	fixture_done(&fix);
 
 	/* Two jobs whose rings cross at the same time: two flows with a demand of 160 share a link of 200. */
 	fixture_init(&fix, &shape, two, 2, true);
-	for (i = 0; i < fix.list.count; i++)
+	for (size_t i = 0; i < fix.list.count; i++)
 		assert_near(fix.traffic.rate[i] / 1e9, 100);
 	traffic_advance(&fix.traffic, 2);
-	for (i = 0; i < fix.fabric->port_count; i++) {
+	for (size_t i = 0; i < fix.fabric->port_count; i++) {
 		const struct node *node = &fix.fabric->nodes[fix.fabric->ports[i].node];
 
 		if (!fix.traffic.pending[i].xmit_wait)
@@ -326,12 +318,11 @@ static void a_flow_without_a_route_has_rate_zero(void **state)
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fixture fix;
 	uint32_t port;
-	size_t i;
 
 	(void)state;
 	fixture_init(&fix, &shape, jobs, 2, false);
 	/* The second host has left the subnet. */
-	for (i = 0; i < fix.list.count; i++) {
+	for (size_t i = 0; i < fix.list.count; i++) {
 		port = fix.list.flows[i].to;
 		if (!strncmp(fix.fabric->nodes[fix.fabric->ports[port].node].desc, "node0002", 8))
 			fix.lft.port_lids[port] = 0;
@@ -339,7 +330,7 @@ static void a_flow_without_a_route_has_rate_zero(void **state)
 	assert_int_equal(traffic_route(&fix.traffic, &fix.lft, NULL), 0);
 	/* It sends and receives nothing; in the ring of each rail only 3 to 1 has a path. */
 	assert_int_equal(fix.traffic.routed_count, 2);
-	for (i = 0; i < 5; i++)
+	for (size_t i = 0; i < 5; i++)
 		assert_near(fix.traffic.rate[i], 0);
 	assert_near(fix.traffic.rate[5] / 1e9, 10);
 	fixture_done(&fix);
@@ -375,11 +366,10 @@ static void invalid_jobs_are_reported(void **state)
 	};
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fixture fix;
-	size_t i;
 
 	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct error err = { 0 };
 
 		assert_int_equal(job_parse(wrong[i], fix.fabric, &fix.hosts, &fix.list, &err), ERR_USAGE);
@@ -393,14 +383,13 @@ static void hosts_are_in_natural_order_without_management(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fixture fix;
-	size_t i;
 
 	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	assert_int_equal(fix.hosts.host_count, 32);
 	assert_string_equal(fix.hosts.hosts[0].name, "node0001");
 	assert_string_equal(fix.hosts.hosts[31].name, "node0032");
-	for (i = 0; i < 32; i++)
+	for (size_t i = 0; i < 32; i++)
 		assert_int_equal(fix.hosts.hosts[i].hca_count, 8);
 	assert_int_equal(fix.hosts.hcas[9].rail, 1);
 	fixture_done(&fix);
@@ -414,7 +403,6 @@ enum { LEAFS = 6, SPINES = 4, HOSTS = 10, FIRST_LEAF = LEAFS * HOSTS, LAST_SPINE
 static void skew_init(struct fixture *fix)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
-	uint32_t host;
 
 	shape.leafs = LEAFS;
 	shape.spines = SPINES;
@@ -422,7 +410,7 @@ static void skew_init(struct fixture *fix)
 	shape.links = 1;
 	shape.management = 0;
 	fixture_init(fix, &shape, NULL, 0, false);
-	for (host = FIRST_LEAF - HOSTS; host < FIRST_LEAF; host++)
+	for (uint32_t host = FIRST_LEAF - HOSTS; host < FIRST_LEAF; host++)
 		spread_table(&fix->tables, fix->fabric->nodes[LAST_SPINE].guid)
 			[fix->fabric->ports[fabric_node_port(fix->fabric, host, 1)].lid] = ROUTES_NO_PORT;
 	lft_done(&fix->lft);
@@ -437,9 +425,9 @@ static uint8_t out_of(const struct fixture *fix, const struct routes *routes, ui
 
 static unsigned count_by(const struct fixture *fix, const struct routes *routes, uint32_t node, unsigned out)
 {
-	unsigned count = 0, host;
+	unsigned count = 0;
 
-	for (host = 0; host < FIRST_LEAF; host++)
+	for (unsigned host = 0; host < FIRST_LEAF; host++)
 		count += out_of(fix, routes, node, host) == out;
 	return count;
 }
@@ -449,7 +437,7 @@ static void a_share_is_routed_through_one_port_and_remains_reachable(void **stat
 	static const struct { double share; unsigned least; } cases[] = { { 0.1, 5 }, { 0.5, 25 }, { 0.8, 40 } };
 	struct route_trace trace;
 	struct routes routes;
-	unsigned moved, all, host, i, out, before, expected;
+	unsigned moved, all, before, expected;
 	struct fixture fix;
 	uint32_t port;
 
@@ -457,7 +445,7 @@ static void a_share_is_routed_through_one_port_and_remains_reachable(void **stat
 	skew_init(&fix);
 	port = fabric_node_port(fix.fabric, FIRST_LEAF, HOSTS + 1);
 	before = count_by(&fix, &fix.tables, FIRST_LEAF, HOSTS + 1);
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		expected = before > cases[i].least ? before : cases[i].least;
 		assert_int_equal(skew_routes(fix.fabric, &fix.lft, port, cases[i].share, &routes, &moved, &all, NULL),
 				 0);
@@ -465,10 +453,10 @@ static void a_share_is_routed_through_one_port_and_remains_reachable(void **stat
 		assert_int_equal(count_by(&fix, &routes, FIRST_LEAF, HOSTS + 1), expected);
 		assert_int_equal(moved, expected - before);
 		/* The remaining destinations are as balanced as before, and no other entry has changed. */
-		for (out = 2; out <= SPINES; out++)
+		for (unsigned out = 2; out <= SPINES; out++)
 			assert_in_range(count_by(&fix, &routes, FIRST_LEAF, HOSTS + out) * (SPINES - 1) + 3,
 					all - expected, all - expected + 6);
-		for (host = 0; host < FIRST_LEAF; host++) {
+		for (unsigned host = 0; host < FIRST_LEAF; host++) {
 			routes_trace(&routes, fix.fabric, fabric_node_port(fix.fabric, FIRST_LEAF, 0),
 				     fabric_node_port(fix.fabric, host, 1), 0, &trace);
 			assert_int_equal(trace.end, host >= FIRST_LEAF - HOSTS && trace.at == LAST_SPINE
@@ -481,7 +469,7 @@ static void a_share_is_routed_through_one_port_and_remains_reachable(void **stat
 	/* Through the spine without the last leaf only destinations it reaches. */
 	port = fabric_node_port(fix.fabric, FIRST_LEAF, HOSTS + SPINES);
 	assert_int_equal(skew_routes(fix.fabric, &fix.lft, port, 1, &routes, &moved, &all, NULL), 0);
-	for (host = FIRST_LEAF - HOSTS; host < FIRST_LEAF; host++)
+	for (unsigned host = FIRST_LEAF - HOSTS; host < FIRST_LEAF; host++)
 		assert_int_equal(out_of(&fix, &routes, FIRST_LEAF, host),
 				 out_of(&fix, &fix.tables, FIRST_LEAF, host));
 	routes_done(&routes);

@@ -34,9 +34,8 @@ uint64_t virtual_poisson(struct virtual *world, double mean)
 	if (mean > 50) {
 		/* A sum of twelve is normal enough. */
 		double sum = -6;
-		int i;
 
-		for (i = 0; i < 12; i++)
+		for (int i = 0; i < 12; i++)
 			sum += virtual_random(world);
 		mean += sum * sqrt(mean);
 		return mean > 0 ? (uint64_t)(mean + 0.5) : 0;
@@ -52,9 +51,7 @@ enum { CAP_IS_SM = 1 << 1, CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 1
 /* Ports support all widths up to their own and all speeds; all supported ones are enabled. */
 static void fill_masks(struct virtual *world)
 {
-	size_t i;
-
-	for (i = 0; i < world->built->port_count; i++) {
+	for (size_t i = 0; i < world->built->port_count; i++) {
 		struct port *port = &world->built->ports[i];
 
 		world->ports[i].speed = port->speed;
@@ -74,9 +71,7 @@ static void fill_masks(struct virtual *world)
 /* Counters are not 0 at the beginning, as after weeks of uptime. */
 static void begin_somewhere(struct virtual *world)
 {
-	size_t i;
-
-	for (i = 0; i < world->built->port_count; i++) {
+	for (size_t i = 0; i < world->built->port_count; i++) {
 		world->ports[i].xmit = floor(1e12 * virtual_random(world)) * 32;
 		world->ports[i].rcv = floor(1e12 * virtual_random(world)) * 32;
 	}
@@ -123,11 +118,9 @@ int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, str
 
 void virtual_destroy(struct virtual *world)
 {
-	size_t i;
-
 	if (!world)
 		return;
-	for (i = 0; i < world->job_count; i++) {
+	for (size_t i = 0; i < world->job_count; i++) {
 		free(world->jobs[i].hosts);
 		free(world->jobs[i].targets);
 		free(world->jobs[i].left);
@@ -173,11 +166,10 @@ static void count_until(struct virtual *world, int64_t to_us)
 {
 	double elapsed_s = (double)(to_us - world->now_us) / 1e6;
 	const struct port *ports = world->built->ports;
-	size_t i;
 
 	if (to_us <= world->now_us)
 		return;
-	for (i = 0; i < world->built->port_count; i++) {
+	for (size_t i = 0; i < world->built->port_count; i++) {
 		world->ports[i].xmit += world->ports[i].rate * elapsed_s;
 		world->ports[i].wait += world->ports[i].wait_rate * elapsed_s;
 		if (ports[i].peer != FABRIC_NONE)
@@ -271,9 +263,8 @@ void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE])
 int virtual_find_node(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
 {
 	char short_name[NODE_NAME_SIZE];
-	uint32_t i;
 
-	for (i = 0; i < fabric->node_count; i++) {
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
 		virtual_short_name(&fabric->nodes[i], short_name);
 		if (strcmp(fabric->nodes[i].name, name) && strcmp(short_name, name))
 			continue;

@@ -15,7 +15,6 @@ static bool *find_reached(const struct virtual *world)
 	bool *reached = calloc(built->node_count + 1, sizeof(*reached));
 	uint32_t *queue = calloc(built->node_count + 1, sizeof(*queue));
 	size_t head = 0, tail = 0;
-	uint32_t i;
 
 	if (!reached || !queue) {
 		free(queue);
@@ -27,7 +26,7 @@ static bool *find_reached(const struct virtual *world)
 	while (head < tail) {
 		const struct node *node = &built->nodes[queue[head++]];
 
-		for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 			uint32_t peer = built->ports[i].peer;
 
 			if (peer == FABRIC_NONE || built->ports[i].state < PORT_INIT ||
@@ -45,9 +44,9 @@ static int add_nodes(const struct virtual *world, const bool *reached, struct fa
 		     struct error *err)
 {
 	const struct fabric *built = world->built;
-	uint32_t i, j;
+	uint32_t j;
 
-	for (i = 0; i < built->node_count; i++) {
+	for (uint32_t i = 0; i < built->node_count; i++) {
 		const struct node *node = &built->nodes[i];
 		struct node added = *node;
 		int64_t index;
@@ -73,9 +72,7 @@ static int add_nodes(const struct virtual *world, const bool *reached, struct fa
 
 static int link_ports(const struct fabric *built, const uint32_t *index_of, struct fabric *found, struct error *err)
 {
-	uint32_t i;
-
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		uint32_t peer = built->ports[i].peer;
 
 		if (peer == FABRIC_NONE || peer < i || index_of[i] == FABRIC_NONE || index_of[peer] == FABRIC_NONE ||
@@ -130,7 +127,6 @@ void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint
 	double sent = own->xmit + own->rate * ahead_s - own->zero_xmit;
 	double received = own->rcv + rcv_rate * ahead_s - own->zero_rcv;
 	double waited = own->wait + own->wait_rate * ahead_s - own->zero_wait;
-	unsigned i;
 
 	if (at_us > world->read_us)
 		world->read_us = at_us;
@@ -140,6 +136,6 @@ void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint
 	ret[COUNTER_XMIT_PACKETS] = ret[COUNTER_UNICAST_XMIT_PACKETS] = units(sent, TRAFFIC_PACKET_BITS);
 	ret[COUNTER_RCV_PACKETS] = ret[COUNTER_UNICAST_RCV_PACKETS] = units(received, TRAFFIC_PACKET_BITS);
 	ret[COUNTER_XMIT_WAIT] = units(waited, TRAFFIC_TICK_BITS);
-	for (i = 0; i < VIRTUAL_ERRORS; i++)
+	for (unsigned i = 0; i < VIRTUAL_ERRORS; i++)
 		ret[COUNTER_TRAFFIC_COUNT + i] = own->errors[i] - own->zero_errors[i];
 }

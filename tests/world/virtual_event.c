@@ -30,9 +30,9 @@ struct line {
 
 static char *option(const struct line *line, const char *name)
 {
-	size_t i, len = strlen(name);
+	size_t len = strlen(name);
 
-	for (i = 0; i < line->option_count; i++)
+	for (size_t i = 0; i < line->option_count; i++)
 		if (!strncmp(line->options[i], name, len) && line->options[i][len] == '=')
 			return line->options[i] + len + 1;
 	return NULL;
@@ -183,14 +183,14 @@ static int put_flap(const struct line *line, struct virtual_event event, struct 
 {
 	struct virtual_event up = { .what = CHANGE_LINK_UP, .a = event.a };
 	int64_t every_us = 120000000, for_us = 3000000;
-	uint64_t count = 3, i;
+	uint64_t count = 3;
 	int code = get_whole(line, "times", 1, FLAPS_MAX, &count, err);
 
 	if (code == 0)
 		code = get_span(line, "every", &every_us, err);
 	if (code == 0)
 		code = get_span(line, "for", &for_us, err);
-	for (i = 0; code == 0 && i < count; i++) {
+	for (uint64_t i = 0; code == 0 && i < count; i++) {
 		code = put(line, (int64_t)i * every_us, event, err);
 		if (code == 0)
 			code = put(line, (int64_t)i * every_us + for_us, up, err);
@@ -212,10 +212,9 @@ static int put_errors(const struct line *line, struct virtual_event event, struc
 {
 	double share = 0;
 	int code = get_share(line, "echo", &share, err);
-	size_t i;
 
 	event.b = (uint32_t)(100 * share);
-	for (i = 0; code == 0 && i < line->option_count; i++) {
+	for (size_t i = 0; code == 0 && i < line->option_count; i++) {
 		char *value = strchr(line->options[i], '=');
 		enum counter counter;
 
@@ -243,7 +242,6 @@ static int put_off(const struct line *line, struct virtual_event event, struct e
 	struct virtual *world = line->world;
 	int64_t for_us = 0;
 	bool *hosts = NULL;
-	size_t i;
 	int code = get_span(line, "for", &for_us, err);
 
 	if (code == 0)
@@ -252,7 +250,7 @@ static int put_off(const struct line *line, struct virtual_event event, struct e
 		code = get_node(line, 1, &event.a, err);
 		return code < 0 ? code : put_until(line, event, CHANGE_NODE_ON, err);
 	}
-	for (i = 0; code == 0 && i < world->hosts.hca_count; i++) {
+	for (size_t i = 0; code == 0 && i < world->hosts.hca_count; i++) {
 		int64_t late_us = (int64_t)(2e6 * virtual_random(world));
 
 		if (!hosts[world->hosts.hcas[i].host])
@@ -313,9 +311,8 @@ static int put_sm(const struct line *line, struct virtual_event event, struct er
 		{ "stop", CHANGE_SM_STOP }, { "start", CHANGE_SM_START }, { "handover", CHANGE_SM_HANDOVER },
 		{ "two", CHANGE_SM_TWO },
 	};
-	size_t i;
 
-	for (i = 0; line->arg_count > 1 && i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; line->arg_count > 1 && i < sizeof(words) / sizeof(words[0]); i++) {
 		event.what = words[i].what;
 		if (!strcmp(line->args[1], words[i].word))
 			return put_until(line, event, CHANGE_SM_START, err);
@@ -329,13 +326,12 @@ static int put_leave(const struct line *line, struct virtual_event event, struct
 	struct virtual *world = line->world;
 	bool *hosts;
 	int code = get_hosts(line, 2, &hosts, err);
-	size_t i;
 
 	if (code == 0 && !hosts) {
 		code = get_node(line, 2, &event.b, err);
 		return code < 0 ? code : put(line, 0, event, err);
 	}
-	for (i = 0; code == 0 && i < world->hosts.hca_count; i++) {
+	for (size_t i = 0; code == 0 && i < world->hosts.hca_count; i++) {
 		event.b = world->built->ports[world->hosts.hcas[i].port].node;
 		if (hosts[world->hosts.hcas[i].host])
 			code = put(line, 0, event, err);
@@ -388,9 +384,9 @@ static bool has_option(const struct verb *verb, const char *typed)
 
 static int check_words(const struct verb *verb, const struct line *line, struct error *err)
 {
-	size_t i, args = strlen(verb->args);
+	size_t args = strlen(verb->args);
 
-	for (i = 0; i < line->option_count; i++)
+	for (size_t i = 0; i < line->option_count; i++)
 		if (!has_option(verb, line->options[i]))
 			return err_set(err, ERR_USAGE, "%s has no option \"%.*s\"%s%s%s", verb->name,
 				       (int)strcspn(line->options[i], "="), line->options[i],
@@ -405,9 +401,8 @@ static int put_event(const struct verb *verb, const struct line *line, struct er
 {
 	struct virtual_event event = { .what = verb->begin };
 	int code = check_words(verb, line, err);
-	size_t i;
 
-	for (i = 0; code == 0 && verb->args[i]; i++)
+	for (size_t i = 0; code == 0 && verb->args[i]; i++)
 		code = parse_arg(line, i + 1, verb->args[i], &event, err);
 	if (code < 0)
 		return code;

@@ -91,10 +91,9 @@ static void zero_counters(struct virtual *world, uint32_t index)
 static void switch_node(struct virtual *world, uint32_t node, bool on)
 {
 	const struct node *owner = &world->built->nodes[node];
-	uint32_t i;
 
 	world->nodes[node].off = !on;
-	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++) {
 		/* Counters begin at 0 after a power cycle. */
 		if (on)
 			zero_counters(world, i);
@@ -117,9 +116,8 @@ static void retrain(struct virtual *world, uint32_t port)
 static void set_link(struct virtual *world, uint32_t port, uint8_t width, uint8_t speed)
 {
 	uint32_t ends[2] = { port, world->built->ports[port].peer };
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		if (ends[i] == FABRIC_NONE)
 			continue;
 		if (width)
@@ -165,12 +163,12 @@ static void swap_cables(struct virtual *world, uint32_t a, uint32_t b)
 static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
 {
 	const struct fabric *built = world->built;
-	uint32_t out = fabric_node_port(built, skew->node, skew->port), i;
+	uint32_t out = fabric_node_port(built, skew->node, skew->port);
 	uint8_t *table = spread_table(&world->tables, built->nodes[skew->node].guid);
 
 	if (out == FABRIC_NONE || !table)
 		return;
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		const struct port *port = &built->ports[i];
 		uint32_t leaf = port->peer == FABRIC_NONE ? FABRIC_NONE : built->ports[port->peer].node;
 
@@ -185,7 +183,6 @@ static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
 
 int virtual_route(struct virtual *world, struct error *err)
 {
-	size_t i;
 	int code = 0;
 
 	world->loads_changed = true;
@@ -197,9 +194,9 @@ int virtual_route(struct virtual *world, struct error *err)
 	if (code == 0)
 		code = spread_tables(&world->spread, world->built, world->lids, world->route_order, &world->tables,
 				     err);
-	for (i = 0; code == 0 && i < world->skew_count; i++)
+	for (size_t i = 0; code == 0 && i < world->skew_count; i++)
 		apply_skew(world, &world->skews[i]);
-	for (i = 0; code == 0 && i < world->hole_count; i++)
+	for (size_t i = 0; code == 0 && i < world->hole_count; i++)
 		spread_table(&world->tables, world->built->nodes[world->holes[i].node].guid)[world->holes[i].lid] =
 			ROUTES_NO_PORT;
 	return code;
@@ -219,9 +216,9 @@ static int add_skew(struct virtual *world, const struct virtual_event *event, st
 
 static int end_skew(struct virtual *world, uint32_t node, struct error *err)
 {
-	size_t i, kept = 0;
+	size_t kept = 0;
 
-	for (i = 0; i < world->skew_count; i++)
+	for (size_t i = 0; i < world->skew_count; i++)
 		if (world->skews[i].node != node)
 			world->skews[kept++] = world->skews[i];
 	world->skew_count = kept;
@@ -256,9 +253,9 @@ static int add_source(struct virtual *world, const struct virtual_event *event, 
 
 static void end_source(struct virtual *world, uint32_t port, uint8_t counter)
 {
-	size_t i, kept = 0;
+	size_t kept = 0;
 
-	for (i = 0; i < world->source_count; i++)
+	for (size_t i = 0; i < world->source_count; i++)
 		if (world->sources[i].port != port || world->sources[i].counter != counter)
 			world->sources[kept++] = world->sources[i];
 	world->source_count = kept;
@@ -269,12 +266,12 @@ static uint32_t pick_out(struct virtual *world, uint32_t in)
 {
 	const struct node *node = &world->built->nodes[world->built->ports[in].node];
 	double total = 0, at;
-	uint32_t i, last = node->first_port + node->ports;
+	uint32_t last = node->first_port + node->ports;
 
-	for (i = node->first_port; i < last; i++)
+	for (uint32_t i = node->first_port; i < last; i++)
 		total += i == in ? 0 : world->ports[i].rate;
 	at = virtual_random(world) * total;
-	for (i = node->first_port; total > 0 && i < last; i++) {
+	for (uint32_t i = node->first_port; total > 0 && i < last; i++) {
 		at -= i == in ? 0 : world->ports[i].rate;
 		if (i != in && world->ports[i].rate > 0 && at <= 0)
 			return i;
@@ -285,9 +282,7 @@ static uint32_t pick_out(struct virtual *world, uint32_t in)
 /* A corrupt packet is forwarded, marked as bad: each later receiver counts PortRcvRemotePhysicalErrors. */
 static void echo(struct virtual *world, uint32_t port)
 {
-	int hop;
-
-	for (hop = 0; hop < 4 && port != FABRIC_NONE && is_switch(world, port); hop++) {
+	for (int hop = 0; hop < 4 && port != FABRIC_NONE && is_switch(world, port); hop++) {
 		uint32_t out = pick_out(world, port);
 
 		port = out == FABRIC_NONE ? FABRIC_NONE : world->built->ports[out].peer;
@@ -298,18 +293,16 @@ static void echo(struct virtual *world, uint32_t port)
 
 void virtual_count_errors(struct virtual *world, double elapsed_s)
 {
-	size_t i;
-
-	for (i = 0; i < world->source_count; i++) {
+	for (size_t i = 0; i < world->source_count; i++) {
 		const struct error_source *source = &world->sources[i];
 		const struct port *port = &world->built->ports[source->port];
-		uint64_t count = virtual_poisson(world, source->per_s * elapsed_s), n;
+		uint64_t count = virtual_poisson(world, source->per_s * elapsed_s);
 
 		/* Idle links count errors too: flow control packets. */
 		if (port->state != PORT_ACTIVE)
 			continue;
 		*errors_of(world, source->port, (enum counter)source->counter) += count;
-		for (n = 0; n < count; n++)
+		for (uint64_t n = 0; n < count; n++)
 			if (virtual_random(world) < source->echo)
 				echo(world, source->port);
 	}
@@ -317,9 +310,7 @@ void virtual_count_errors(struct virtual *world, double elapsed_s)
 
 static void clear(struct virtual *world, const struct virtual_event *event)
 {
-	uint32_t i;
-
-	for (i = 0; i < world->built->port_count; i++)
+	for (uint32_t i = 0; i < world->built->port_count; i++)
 		if ((event->a == FABRIC_NONE && event->b == FABRIC_NONE) || event->b == i ||
 		    world->built->ports[i].node == event->a)
 			zero_counters(world, i);

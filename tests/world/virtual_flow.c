@@ -35,7 +35,7 @@ struct sharing {
 static unsigned next_hops(const struct virtual *world, uint32_t node, uint32_t to, bool adaptive, uint32_t *ret)
 {
 	const struct fabric *built = world->built;
-	uint32_t last = built->ports[to].peer, out, i;
+	uint32_t last = built->ports[to].peer, out;
 	const struct node *owner = &built->nodes[node];
 	unsigned count = 0;
 
@@ -50,7 +50,7 @@ static unsigned next_hops(const struct virtual *world, uint32_t node, uint32_t t
 		ret[0] = out;
 		return 1;
 	}
-	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++)
 		if (built->ports[i].num && spread_nearer(&world->spread, built, i, built->ports[last].node))
 			ret[count++] = i;
 	return count;
@@ -91,7 +91,6 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 	const struct virtual *world = sharing->world;
 	const struct fabric *built = world->built;
 	struct front here = { .count = 0 }, next;
-	unsigned depth;
 
 	if (built->ports[from].state != PORT_ACTIVE || built->ports[from].peer == FABRIC_NONE)
 		return 0;
@@ -100,17 +99,15 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 	if (to == FABRIC_NONE || built->ports[from].peer == to)
 		return 1;
 	front_add(&here, built->ports[built->ports[from].peer].node, 1);
-	for (depth = 1; here.count && depth < HOPS_MAX; depth++, here = next) {
-		unsigned i, j;
-
+	for (unsigned depth = 1; here.count && depth < HOPS_MAX; depth++, here = next) {
 		next.count = 0;
-		for (i = 0; i < here.count; i++) {
+		for (unsigned i = 0; i < here.count; i++) {
 			uint32_t ports[256];
 			unsigned ways = next_hops(world, here.node[i], to, adaptive, ports);
 
 			if (!ways)
 				return 0;
-			for (j = 0; j < ways; j++) {
+			for (unsigned j = 0; j < ways; j++) {
 				uint32_t peer = built->ports[ports[j]].peer;
 
 				if (add_use(sharing, ports[j], here.part[i] / ways, depth) < 0)
@@ -142,9 +139,9 @@ static int add_flow(struct sharing *sharing, uint32_t job, const struct virtual_
 static int add_job(struct sharing *sharing, uint32_t index)
 {
 	struct virtual_job *job = &sharing->world->jobs[index];
-	size_t flows = sharing->flow_count, uses = sharing->use_count, i;
+	size_t flows = sharing->flow_count, uses = sharing->use_count;
 
-	for (i = 0; i < job->flow_count; i++) {
+	for (size_t i = 0; i < job->flow_count; i++) {
 		int there = add_flow(sharing, index, &job->flows[i]);
 
 		if (there < 0)
@@ -167,9 +164,8 @@ static int list_flows(struct sharing *sharing)
 {
 	struct virtual *world = sharing->world;
 	size_t total = 0;
-	uint32_t i;
 
-	for (i = 0; i < world->job_count; i++) {
+	for (uint32_t i = 0; i < world->job_count; i++) {
 		if (world->jobs[i].runs && virtual_fill_job(world, &world->jobs[i]) < 0)
 			return ERR_NOMEM;
 		total += world->jobs[i].flow_count;
@@ -179,7 +175,7 @@ static int list_flows(struct sharing *sharing)
 	sharing->first = calloc(total + 2, sizeof(*sharing->first));
 	if (!sharing->job_of || !sharing->group || !sharing->first)
 		return ERR_NOMEM;
-	for (i = 0; i < world->job_count; i++)
+	for (uint32_t i = 0; i < world->job_count; i++)
 		if (world->jobs[i].runs && add_job(sharing, i) < 0)
 			return ERR_NOMEM;
 	sharing->first[sharing->flow_count] = sharing->use_count;
@@ -199,7 +195,7 @@ static double demand_of(const struct virtual *world, uint32_t job, uint32_t port
 static int solve(struct sharing *sharing)
 {
 	const struct virtual *world = sharing->world;
-	size_t ports = world->built->port_count, i;
+	size_t ports = world->built->port_count;
 	struct maxmin problem;
 
 	sharing->capacity = calloc(ports + 1, sizeof(double));
@@ -211,16 +207,16 @@ static int solve(struct sharing *sharing)
 	if (!sharing->capacity || !sharing->load || !sharing->wait || !sharing->demand || !sharing->rate ||
 	    !sharing->links)
 		return ERR_NOMEM;
-	for (i = 0; i < ports; i++)
+	for (size_t i = 0; i < ports; i++)
 		sharing->capacity[i] = (double)port_rate_bits_per_s(&world->built->ports[i]) * PARTS;
-	for (i = 0; i < sharing->flow_count; i++) {
+	for (size_t i = 0; i < sharing->flow_count; i++) {
 		double wanted = demand_of(world, sharing->job_of[i], sharing->uses[sharing->first[i]].port);
 		double *demand = &sharing->demand[sharing->group[i]];
 
 		if (wanted > *demand)
 			*demand = wanted;
 	}
-	for (i = 0; i < sharing->use_count; i++)
+	for (size_t i = 0; i < sharing->use_count; i++)
 		sharing->links[i] = (struct maxmin_use){ sharing->group[sharing->uses[i].flow],
 							 sharing->uses[i].port,
 							 (double)sharing->uses[i].part * PARTS };
@@ -243,21 +239,19 @@ static bool is_full(const struct sharing *sharing, uint32_t port)
 static void hold_back(struct sharing *sharing, size_t flow, double *waits)
 {
 	double held = sharing->demand[sharing->group[flow]] - sharing->rate[sharing->group[flow]];
-	size_t first = sharing->first[flow], last = sharing->first[flow + 1], i;
+	size_t first = sharing->first[flow], last = sharing->first[flow + 1];
 
 	while (last > first && !is_full(sharing, sharing->uses[last - 1].port))
 		last--;
-	for (i = first; held > 0 && last > first && i < last; i++)
+	for (size_t i = first; held > 0 && last > first && i < last; i++)
 		if (sharing->uses[i].depth < sharing->uses[last - 1].depth)
 			waits[sharing->uses[i].port] += held * (double)sharing->uses[i].part;
 }
 
 static int keep_loads(struct virtual_job *job, const double *sent, const double *waits, size_t ports)
 {
-	size_t i;
-
 	job->load_count = 0;
-	for (i = 0; i < ports; i++) {
+	for (size_t i = 0; i < ports; i++) {
 		struct virtual_load *loads;
 
 		if (sent[i] <= 0 && waits[i] <= 0)
@@ -274,11 +268,11 @@ static int keep_loads(struct virtual_job *job, const double *sent, const double 
 static int share_out(struct sharing *sharing)
 {
 	struct virtual *world = sharing->world;
-	size_t ports = world->built->port_count, flow = 0, i, j;
+	size_t ports = world->built->port_count, flow = 0;
 	double *sent = calloc(2 * (ports + 1), sizeof(*sent)), *waits = sent + ports + 1;
 	int code = sent ? 0 : ERR_NOMEM;
 
-	for (i = 0; code == 0 && i < world->job_count; i++) {
+	for (size_t i = 0; code == 0 && i < world->job_count; i++) {
 		struct virtual_job *job = &world->jobs[i];
 
 		job->load_count = 0;
@@ -288,12 +282,12 @@ static int share_out(struct sharing *sharing)
 		for (; flow < sharing->flow_count && sharing->job_of[flow] == i; flow++) {
 			double rate = sharing->rate[sharing->group[flow]];
 
-			for (j = sharing->first[flow]; j < sharing->first[flow + 1]; j++)
+			for (size_t j = sharing->first[flow]; j < sharing->first[flow + 1]; j++)
 				sent[sharing->uses[j].port] += rate * (double)sharing->uses[j].part;
 			hold_back(sharing, flow, waits);
 		}
 		code = keep_loads(job, sent, waits, ports);
-		for (j = 0; code == 0 && j < job->load_count; j++)
+		for (size_t j = 0; code == 0 && j < job->load_count; j++)
 			sharing->wait[job->loads[j].port] += job->loads[j].wait_bits_per_s;
 	}
 	free(sent);
@@ -304,10 +298,9 @@ static int share_out(struct sharing *sharing)
 static void limit_waits(struct sharing *sharing)
 {
 	struct virtual *world = sharing->world;
-	size_t i, j;
 
-	for (i = 0; i < world->job_count; i++) {
-		for (j = 0; j < world->jobs[i].load_count; j++) {
+	for (size_t i = 0; i < world->job_count; i++) {
+		for (size_t j = 0; j < world->jobs[i].load_count; j++) {
 			struct virtual_load *load = &world->jobs[i].loads[j];
 			double idle = (sharing->capacity[load->port] - sharing->load[load->port]) / PARTS;
 			double total = sharing->wait[load->port];
@@ -365,15 +358,13 @@ static double activity(struct virtual *world, const struct virtual_job *job, int
 
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us)
 {
-	size_t i, j;
-
-	for (i = 0; i < world->built->port_count; i++)
+	for (size_t i = 0; i < world->built->port_count; i++)
 		world->ports[i].rate = world->ports[i].wait_rate = 0;
-	for (i = 0; i < world->job_count; i++) {
+	for (size_t i = 0; i < world->job_count; i++) {
 		const struct virtual_job *job = &world->jobs[i];
 		double part = job->runs ? activity(world, job, from_us, to_us) : 0;
 
-		for (j = 0; part > 0 && j < job->load_count; j++) {
+		for (size_t j = 0; part > 0 && j < job->load_count; j++) {
 			world->ports[job->loads[j].port].rate += part * job->loads[j].bits_per_s;
 			world->ports[job->loads[j].port].wait_rate += part * job->loads[j].wait_bits_per_s;
 		}

@@ -32,9 +32,9 @@ static int add_flow(struct virtual_job *job, uint32_t from, uint32_t to)
 static size_t rail_ports(const struct virtual *world, const struct virtual_job *job, const bool *hosts, uint32_t rail,
 			 uint32_t *ret)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < world->hosts.hca_count; i++) {
+	for (size_t i = 0; i < world->hosts.hca_count; i++) {
 		const struct host_hca *hca = &world->hosts.hcas[i];
 		const struct port *port = &world->built->ports[hca->port];
 
@@ -48,9 +48,8 @@ static size_t rail_ports(const struct virtual *world, const struct virtual_job *
 static uint64_t sum_members(const struct virtual *world, const struct virtual_job *job)
 {
 	uint64_t sum = 1;
-	size_t i;
 
-	for (i = 0; i < world->hosts.hca_count; i++) {
+	for (size_t i = 0; i < world->hosts.hca_count; i++) {
 		const struct host_hca *hca = &world->hosts.hcas[i];
 		const struct port *port = &world->built->ports[hca->port];
 
@@ -63,9 +62,7 @@ static uint64_t sum_members(const struct virtual *world, const struct virtual_jo
 
 static void shuffle(uint64_t seed, uint32_t *ports, size_t count)
 {
-	size_t i;
-
-	for (i = count; i > 1; i--) {
+	for (size_t i = count; i > 1; i--) {
 		size_t j = map_mix(seed + i) % i;
 		uint32_t other = ports[j];
 
@@ -76,9 +73,7 @@ static void shuffle(uint64_t seed, uint32_t *ports, size_t count)
 
 static int fill_ring(struct virtual_job *job, const uint32_t *ports, size_t count, size_t stride)
 {
-	size_t i;
-
-	for (i = 0; count > 1 && i < count; i++) {
+	for (size_t i = 0; count > 1 && i < count; i++) {
 		uint32_t to = ports[(i + stride) % count];
 
 		if (to != ports[i] && add_flow(job, ports[i], to) < 0)
@@ -89,9 +84,7 @@ static int fill_ring(struct virtual_job *job, const uint32_t *ports, size_t coun
 
 static int fill_alltoall(struct virtual_job *job, const uint32_t *ports, size_t count, uint32_t rail)
 {
-	size_t i;
-
-	for (i = 0; count > 1 && i < job->fan; i++) {
+	for (size_t i = 0; count > 1 && i < job->fan; i++) {
 		size_t stride = 1 + map_mix(job->seed + 31 * rail + i) % (count - 1);
 
 		if (fill_ring(job, ports, count, stride) < 0)
@@ -104,14 +97,14 @@ static int fill_alltoall(struct virtual_job *job, const uint32_t *ports, size_t 
 static uint32_t tree_root(const struct virtual *world, uint64_t seed)
 {
 	const struct fabric *built = world->built;
-	uint32_t i, begin = (uint32_t)(map_mix(seed) % world->spread.count);
+	uint32_t begin = (uint32_t)(map_mix(seed) % world->spread.count);
 
-	for (i = world->spread.count; i-- > 0;) {
-		uint32_t node = world->spread.nodes[(begin + i) % world->spread.count], j;
+	for (uint32_t i = world->spread.count; i-- > 0;) {
+		uint32_t node = world->spread.nodes[(begin + i) % world->spread.count];
 		const struct node *owner = &built->nodes[node];
 		bool hosts = false;
 
-		for (j = owner->first_port; j < owner->first_port + owner->ports; j++)
+		for (uint32_t j = owner->first_port; j < owner->first_port + owner->ports; j++)
 			hosts |= built->ports[j].peer != FABRIC_NONE &&
 				 built->nodes[built->ports[built->ports[j].peer].node].type != NODE_SWITCH;
 		if (!hosts)
@@ -147,10 +140,9 @@ static int fill_tree(struct virtual *world, struct virtual_job *job, const uint3
 {
 	uint32_t root = tree_root(world, job->seed + rail);
 	bool *branched = calloc(world->built->node_count + 1, sizeof(*branched));
-	size_t i;
 	int code = branched ? 0 : ERR_NOMEM;
 
-	for (i = 0; code == 0 && i < count; i++) {
+	for (size_t i = 0; code == 0 && i < count; i++) {
 		uint32_t up = world->built->ports[ports[i]].peer;
 
 		code = add_flow(job, ports[i], FABRIC_NONE);
@@ -167,10 +159,10 @@ static int fill_incast(struct virtual *world, struct virtual_job *job, const uin
 		       uint32_t rail)
 {
 	uint32_t *targets = calloc(world->hosts.host_count + 1, sizeof(*targets));
-	size_t targets_count = targets ? rail_ports(world, job, job->targets, rail, targets) : 0, i;
+	size_t targets_count = targets ? rail_ports(world, job, job->targets, rail, targets) : 0;
 	int code = targets ? 0 : ERR_NOMEM;
 
-	for (i = 0; code == 0 && targets_count && i < count; i++)
+	for (size_t i = 0; code == 0 && targets_count && i < count; i++)
 		if (targets[i % targets_count] != ports[i])
 			code = add_flow(job, ports[i], targets[i % targets_count]);
 	free(targets);
@@ -180,7 +172,7 @@ static int fill_incast(struct virtual *world, struct virtual_job *job, const uin
 int virtual_fill_job(struct virtual *world, struct virtual_job *job)
 {
 	uint64_t members = sum_members(world, job);
-	uint32_t *ports, rail;
+	uint32_t *ports;
 	int code = 0;
 
 	if (job->pattern == PATTERN_PAIRS || members == job->members)
@@ -190,7 +182,7 @@ int virtual_fill_job(struct virtual *world, struct virtual_job *job)
 		return ERR_NOMEM;
 	job->members = members;
 	job->flow_count = 0;
-	for (rail = 0; code == 0 && rail < 64; rail++) {
+	for (uint32_t rail = 0; code == 0 && rail < 64; rail++) {
 		size_t count = job->rails >> rail & 1 ? rail_ports(world, job, job->hosts, rail, ports) : 0;
 
 		switch (job->pattern) {
@@ -292,9 +284,7 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 
 static int parse_pattern(const char *word, struct virtual_job *job, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		if (strcmp(word, patterns[i]))
 			continue;
 		job->pattern = (enum job_pattern)i;
@@ -307,7 +297,7 @@ static int parse_pattern(const char *word, struct virtual_job *job, struct error
 static int parse_job(struct virtual *world, char *spec, struct virtual_job *job, struct error *err)
 {
 	char *words[32], *without = NULL;
-	size_t count, i;
+	size_t count;
 	int code = virtual_split(spec, words, 32, &count, err);
 
 	if (code < 0)
@@ -316,12 +306,12 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 		return err_set(err, ERR_USAGE, "a job wants a name and a pattern");
 	snprintf(job->name, sizeof(job->name), "%s", words[0]);
 	code = parse_pattern(words[1], job, err);
-	for (i = 2; code == 0 && i < count; i++)
+	for (size_t i = 2; code == 0 && i < count; i++)
 		code = parse_option(world, words[i], job, &without, err);
 	if (code == 0 && (!(job->load > 0 && job->load <= 1) || !(job->noise >= 0 && job->noise <= 1) || !job->fan))
 		code = err_set(err, ERR_USAGE, "job %s: load is above 0 and at most 1, noise 0 to 1, fan at least 1",
 			       job->name);
-	for (i = 0; code == 0 && i < world->hosts.host_count; i++)
+	for (size_t i = 0; code == 0 && i < world->hosts.host_count; i++)
 		job->hosts[i] = job->hosts[i] && !job->targets[i];
 	if (code == 0 && without) {
 		uint32_t node;

@@ -66,16 +66,15 @@ static void both_ends_of_a_link_count_the_same(void **state)
 	const struct fabric *built = virtual_built(world);
 	uint64_t *before = calloc(built->port_count * 2, sizeof(*before));
 	size_t compared = 0;
-	uint32_t i;
 
 	(void)state;
 	advance(world, 1);
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		before[2 * i] = value_of(world, i, 1, COUNTER_XMIT_DATA);
 		before[2 * i + 1] = value_of(world, i, 1, COUNTER_RCV_DATA);
 	}
 	advance(world, 31);
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		uint32_t peer = built->ports[i].peer;
 		uint64_t sent, received;
 
@@ -96,11 +95,10 @@ static void no_link_carries_more_than_it_can(void **state)
 	struct virtual *world = begin("shape rail units=2 hosts=8 rails=4 spines=4 oversubscription=2:1\n"
 				      "job a alltoall fan=8 load=1\njob b ring stride=3 load=0.9 coupled=no\n");
 	double most = 0;
-	uint32_t i;
 
 	(void)state;
 	advance(world, 3);
-	for (i = 0; i < virtual_built(world)->port_count; i++) {
+	for (uint32_t i = 0; i < virtual_built(world)->port_count; i++) {
 		double load = virtual_load(world, i);
 
 		assert_true(load <= 1 + 1e-6);
@@ -117,17 +115,16 @@ static void counters_fall_only_where_they_were_cleared(void **state)
 				      "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n");
 	const struct fabric *built = virtual_built(world);
 	uint64_t *last = calloc(built->port_count * COUNTER_COUNT, sizeof(*last)), values[COUNTER_COUNT];
-	unsigned reads, fell = 0, c;
-	uint32_t i;
+	unsigned fell = 0;
 
 	(void)state;
-	for (reads = 2; reads < 240; reads++) {
+	for (unsigned reads = 2; reads < 240; reads++) {
 		advance(world, reads / 2);
-		for (i = 0; i < built->port_count; i++) {
+		for (uint32_t i = 0; i < built->port_count; i++) {
 			bool falls = false;
 
 			virtual_read_port(world, i, reads * INTERVAL_US / 2, values);
-			for (c = 0; c < COUNTER_COUNT; c++) {
+			for (unsigned c = 0; c < COUNTER_COUNT; c++) {
 				falls |= values[c] < last[i * COUNTER_COUNT + c];
 				last[i * COUNTER_COUNT + c] = values[c];
 			}
@@ -147,12 +144,11 @@ static void a_scenario_is_deterministic(void **state)
 	const char *text = SMALL "seed 5\nat 1m errors leaf-u01-r0/9 symbol_errors=4000\n";
 	struct virtual *a = begin(text), *b = begin(text);
 	uint64_t one[COUNTER_COUNT], two[COUNTER_COUNT];
-	uint32_t i;
 
 	(void)state;
 	advance(a, 40);
 	advance(b, 40);
-	for (i = 0; i < virtual_built(a)->port_count; i++) {
+	for (uint32_t i = 0; i < virtual_built(a)->port_count; i++) {
 		virtual_read_port(a, i, 40 * INTERVAL_US, one);
 		virtual_read_port(b, i, 40 * INTERVAL_US, two);
 		assert_memory_equal(one, two, sizeof(one));
@@ -167,11 +163,11 @@ static void count_destinations(const struct virtual *world, const char *name, ui
 {
 	const struct fabric *built = virtual_built(world);
 	struct error err;
-	uint32_t node, i;
+	uint32_t node;
 
 	memset(ret, 0, 256 * sizeof(*ret));
 	assert_int_equal(virtual_find_node(built, name, &node, &err), 0);
-	for (i = 0; i < built->port_count; i++) {
+	for (uint32_t i = 0; i < built->port_count; i++) {
 		const struct port *port = &built->ports[i];
 
 		if (built->nodes[port->node].type != NODE_SWITCH && built->ports[port->peer].node != node)
@@ -182,13 +178,13 @@ static void count_destinations(const struct virtual *world, const char *name, ui
 static void tables_are_even_until_they_are_skewed(void **state)
 {
 	struct virtual *world = begin(SMALL "at 1m skew leaf-u01-r0 to=9 part=0.5\n");
-	uint32_t count[256], total = 0, i;
+	uint32_t count[256], total = 0;
 
 	(void)state;
 	advance(world, 2);
 	count_destinations(world, "leaf-u01-r0", count);
 	/* Ports 9 to 16 are the uplinks; the management host's port follows. */
-	for (i = 9; i <= 16; i++) {
+	for (uint32_t i = 9; i <= 16; i++) {
 		assert_in_range(count[i], 56 / 8 - 1, 56 / 8 + 2);
 		total += count[i];
 	}
@@ -238,13 +234,13 @@ static void ports_before_a_full_link_count_wait(void **state)
 	struct virtual *world = begin("shape tree2 leafs=4 hosts=8 spines=4\n"
 				      "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n");
 	const struct fabric *built = virtual_built(world);
-	uint32_t target = port_of(world, "node0032 mlx5_0/1"), leaf = built->ports[target].peer, i, waiting = 0;
+	uint32_t target = port_of(world, "node0032 mlx5_0/1"), leaf = built->ports[target].peer, waiting = 0;
 
 	(void)state;
 	advance(world, 3);
 	assert_true(virtual_load(world, leaf) > 0.99);
 	assert_int_equal(value_of(world, leaf, 3, COUNTER_XMIT_WAIT), 0);
-	for (i = 0; i < built->port_count; i++)
+	for (uint32_t i = 0; i < built->port_count; i++)
 		waiting += value_of(world, i, 3, COUNTER_XMIT_WAIT) > 0;
 	/* 16 HCAs, and the uplinks of their leafs that lead there. */
 	assert_in_range(waiting, 18, 24);
@@ -253,10 +249,8 @@ static void ports_before_a_full_link_count_wait(void **state)
 
 static void random_scenarios_are_valid(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 0; seed < 120; seed++) {
+	for (uint64_t seed = 0; seed < 120; seed++) {
 		struct text text = { 0 };
 		struct scenario scenario;
 		struct virtual *world = NULL;
@@ -287,10 +281,9 @@ static void errors_name_the_line(void **state)
 	};
 	struct scenario scenario;
 	struct error err;
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_int_equal(scenario_read(wrong[i].text, &scenario, &err), ERR_USAGE);
 		assert_non_null(strstr(err.text, wrong[i].says));
 	}
@@ -305,10 +298,9 @@ static void impossible_events_are_errors(void **state)
 		"at 1m off nobody", "at 1m skew leaf-u01-r0", "at 1m down \"leaf-u01-r0/9", "job x dance",
 		"job x ring hosts=nobody", "job x ring load=7", "at 1m sm dance", "at 1m",
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct scenario scenario;
 		struct virtual *world;
 		struct error err = { 0 };
@@ -356,12 +348,11 @@ static void errors_of_numbers_name_the_option(void **state)
 		{ "job x ring seed=", "seed", { "abc", "2x", "-1", "1.5", "99999999999999999999", "" }, { "0", "7" } },
 	};
 	char text[256], named[64];
-	size_t i, j;
 
 	(void)state;
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(named, sizeof(named), "%s=", places[i].name);
-		for (j = 0; j < 6; j++) {
+		for (size_t j = 0; j < 6; j++) {
 			struct error err = { 0 };
 
 			snprintf(text, sizeof(text), SMALL "%s%s\n", places[i].line, places[i].wrong[j]);
@@ -369,7 +360,7 @@ static void errors_of_numbers_name_the_option(void **state)
 			if (!strstr(err.text, named) || strchr(err.text, '\n'))
 				fail_msg("%s: %s", text, err.text);
 		}
-		for (j = 0; j < 3 && places[i].right[j]; j++) {
+		for (size_t j = 0; j < 3 && places[i].right[j]; j++) {
 			struct error err = { 0 };
 
 			snprintf(text, sizeof(text), SMALL "%s%s\n", places[i].line, places[i].right[j]);
@@ -408,10 +399,9 @@ static void misspelt_options_are_named_in_the_error(void **state)
 		"job x ring starts=now\nat 1m leave x hosts=node0001-node0002",
 	};
 	char text[256];
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct error err = { 0 };
 
 		snprintf(text, sizeof(text), SMALL "%s\n", wrong[i].line);
@@ -419,7 +409,7 @@ static void misspelt_options_are_named_in_the_error(void **state)
 		if (!strstr(err.text, wrong[i].says) || strchr(err.text, '\n'))
 			fail_msg("%s: %s", text, err.text);
 	}
-	for (i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
 		struct error err = { 0 };
 
 		snprintf(text, sizeof(text), SMALL "%s\n", right[i]);
@@ -433,14 +423,13 @@ static void a_width_is_a_number_of_lanes(void **state)
 	static const char *const right[] = { "1x", "2x", "4x", "4" };
 	static const char *const wrong[] = { "abc", "1y", "1xx", "3x", "-1x", "4294967297x" };
 	char text[256];
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
 		snprintf(text, sizeof(text), SMALL "at 1m width " UPLINK " %s\n", right[i]);
 		assert_int_equal(try(text, NULL), 0);
 	}
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		snprintf(text, sizeof(text), SMALL "at 1m width " UPLINK " %s\n", wrong[i]);
 		assert_int_equal(try(text, NULL), ERR_USAGE);
 	}

@@ -68,16 +68,15 @@ void draw_segments(const struct brush *brush, int y, int x, int columns, const s
 {
 	int widths[SEGMENTS_MAX], ranks[SEGMENTS_MAX], used = 0;
 	bool shown[SEGMENTS_MAX];
-	size_t i;
 
-	for (i = 0; i < segments->count; i++) {
+	for (size_t i = 0; i < segments->count; i++) {
 		widths[i] = (int)text_columns(segments->list[i].text);
 		ranks[i] = segments->list[i].rank;
 		if (widths[i] > columns && !ranks[i])
 			widths[i] = columns;
 	}
 	layout_segments(columns, widths, ranks, segments->count, SEGMENT_GAP, shown);
-	for (i = 0; i < segments->count; i++) {
+	for (size_t i = 0; i < segments->count; i++) {
 		if (!shown[i])
 			continue;
 		if (used) {

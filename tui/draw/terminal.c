@@ -60,7 +60,6 @@ static void add_farewell(const char *capability)
 static void arm(void)
 {
 	struct sigaction action;
-	size_t i;
 
 	taken.farewell_len = 0;
 	add_farewell("sgr0");
@@ -70,7 +69,7 @@ static void arm(void)
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = on_deadly;
 	action.sa_flags = (int)SA_RESETHAND | SA_NODEFER;
-	for (i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
 		struct sigaction before;
 
 		/* Sanitizers have handlers that print more. */

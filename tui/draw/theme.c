@@ -46,11 +46,9 @@ static bool colors_wanted(enum tui_color color)
 
 void theme_make(struct theme *theme, int colors, bool unicode)
 {
-	int role;
-
 	memset(theme, 0, sizeof(*theme));
 	theme->unicode = unicode;
-	for (role = 0; role < ROLE_COUNT; role++) {
+	for (int role = 0; role < ROLE_COUNT; role++) {
 		const struct paint *paint = &paints[role];
 
 		theme->attributes[role] = colors ? paint->with_color : paint->mono;
@@ -81,7 +79,7 @@ static int color_count(enum tui_color color, enum theme_colors most)
 
 void theme_init(struct theme *theme, enum tui_color color, enum theme_colors most, bool unicode)
 {
-	int count = color_count(color, most), role;
+	int count = color_count(color, most);
 	short background = -1;
 
 	theme_make(theme, count, unicode);
@@ -89,7 +87,7 @@ void theme_init(struct theme *theme, enum tui_color color, enum theme_colors mos
 		return;
 	if (use_default_colors() != OK)
 		background = COLOR_BLACK;
-	for (role = 0; role < ROLE_COUNT; role++) {
+	for (int role = 0; role < ROLE_COUNT; role++) {
 		short foreground = theme->colors[role];
 
 		if (foreground < 0 && background >= 0)

@@ -55,7 +55,6 @@ static int compare_boxes(const void *a, const void *b)
 
 int boxes_set(struct boxes *boxes, const struct port_table *table, const struct shape *shape, struct error *err)
 {
-	uint32_t node;
 	size_t room;
 
 	drop(boxes);
@@ -70,7 +69,7 @@ int boxes_set(struct boxes *boxes, const struct port_table *table, const struct 
 	}
 	boxes->table = table;
 	boxes->shape = shape;
-	for (node = 0; node + 1 < room; node++) {
+	for (uint32_t node = 0; node + 1 < room; node++) {
 		uint32_t host = shape ? shape->nodes[node].host : SHAPE_NONE;
 
 		/* One box per host, for its first HCA. */
@@ -92,10 +91,8 @@ const char *boxes_name(const struct boxes *boxes, const struct box *box)
 
 void boxes_arrange(struct boxes *boxes)
 {
-	size_t i;
-
 	boxes->row_count = 0;
-	for (i = 0; i < boxes->count; i++)
+	for (size_t i = 0; i < boxes->count; i++)
 		if (filter_matches(&boxes->filter, boxes_name(boxes, &boxes->all[i]), NULL, NULL))
 			boxes->rows[boxes->row_count++] = (uint32_t)i;
 }
@@ -159,9 +156,8 @@ static size_t add_node(const struct boxes *boxes, uint32_t index, struct box_por
 	const struct fabric *fabric = boxes->table->snapshot->fabric;
 	const struct node *node = &fabric->nodes[index];
 	size_t count = 0;
-	uint32_t port;
 
-	for (port = node->first_port; port < node->first_port + node->ports; port++) {
+	for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
 		if (!fabric->ports[port].num)
 			continue;
 		to[count].port = port;
@@ -176,14 +172,14 @@ long boxes_ports(const struct boxes *boxes, const struct box *box, struct box_po
 	const struct fabric *fabric = boxes->table->snapshot->fabric;
 	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &boxes->shape->hosts[box->host];
 	size_t room = 1, count = 0;
-	uint32_t i, nodes = host ? host->count : 1;
+	uint32_t nodes = host ? host->count : 1;
 
-	for (i = 0; i < nodes; i++)
+	for (uint32_t i = 0; i < nodes; i++)
 		room += fabric->nodes[host ? boxes->shape->host_nodes[host->first + i] : box->node].ports;
 	*ret = calloc(room, sizeof(**ret));
 	if (!*ret)
 		return err_nomem(err);
-	for (i = 0; i < nodes; i++)
+	for (uint32_t i = 0; i < nodes; i++)
 		count += add_node(boxes, host ? boxes->shape->host_nodes[host->first + i] : box->node, *ret + count);
 	return (long)count;
 }

@@ -27,11 +27,10 @@ static void add_node(struct fabric *fabric, uint64_t guid, uint8_t type, uint16_
 {
 	struct node node = { .guid = guid, .system_guid = guid / 10, .type = type, .device_id = device,
 			     .port_count = ports };
-	int num;
 
 	strcpy(node.desc, desc);
 	assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
-	for (num = type == NODE_SWITCH ? 0 : 1; num <= ports; num++) {
+	for (int num = type == NODE_SWITCH ? 0 : 1; num <= ports; num++) {
 		struct port port = { .num = (uint8_t)num, .state = PORT_ACTIVE, .phys_state = PHYS_LINK_UP,
 				     .speed = LINK_SPEED_NDR, .width = LINK_WIDTH_4X };
 
@@ -95,10 +94,9 @@ static void leafs_come_first_and_hosts_last_each_by_name(void **state)
 {
 	static const char *const names[] = { "leaf1", "leaf2", "spine1", "node1", "node2" };
 	struct made *made = *state;
-	size_t i;
 
 	assert_int_equal(made->boxes.count, 5);
-	for (i = 0; i < 5; i++)
+	for (size_t i = 0; i < 5; i++)
 		assert_string_equal(boxes_name(&made->boxes, &made->boxes.all[i]), names[i]);
 }
 
@@ -106,11 +104,9 @@ static void each_port_is_on_the_front_of_one_box(void **state)
 {
 	struct made *made = *state;
 	uint8_t *seen = calloc(made->fabric->port_count, 1);
-	size_t i;
-	uint32_t port;
 
 	assert_non_null(seen);
-	for (i = 0; i < made->boxes.count; i++) {
+	for (size_t i = 0; i < made->boxes.count; i++) {
 		struct box_port *ports;
 		long count = boxes_ports(&made->boxes, &made->boxes.all[i], &ports, NULL), at;
 
@@ -123,7 +119,7 @@ static void each_port_is_on_the_front_of_one_box(void **state)
 		}
 		free(ports);
 	}
-	for (port = 0; port < made->fabric->port_count; port++)
+	for (uint32_t port = 0; port < made->fabric->port_count; port++)
 		assert_int_equal(seen[port], made->fabric->ports[port].num != 0);
 	free(seen);
 }
@@ -133,11 +129,11 @@ static void a_host_shows_all_its_devices(void **state)
 	static const char *const labels[] = { "mlx5_0", "mlx5_1/1", "mlx5_1/2" };
 	struct made *made = *state;
 	struct box_port *ports;
-	size_t box = boxes_find(&made->boxes, 1011), i;
+	size_t box = boxes_find(&made->boxes, 1011);
 
 	assert_int_equal(box, boxes_find(&made->boxes, 1010));
 	assert_int_equal(boxes_ports(&made->boxes, &made->boxes.all[box], &ports, NULL), 3);
-	for (i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(ports[i].label, labels[i]);
 	free(ports);
 }

@@ -32,11 +32,9 @@ const char *cell_text_link(const struct port *port, char *ret)
 
 const char *cell_text_guid(uint64_t guid, char *ret)
 {
-	unsigned i;
-
 	/* Called for each link while a filter is typed; snprintf() takes ten times as long. */
 	memcpy(ret, "0x", 2);
-	for (i = 0; i < 16; i++)
+	for (unsigned i = 0; i < 16; i++)
 		ret[2 + i] = "0123456789abcdef"[guid >> (60 - 4 * i) & 15];
 	ret[18] = '\0';
 	return ret;
@@ -65,9 +63,8 @@ static void write_errors(const struct links *links, const struct link_row *link,
 static size_t write_which_of(const struct error_sum *sum, const char *before, size_t len, char *ret)
 {
 	bool any = false;
-	unsigned i;
 
-	for (i = COUNTER_TRAFFIC_COUNT; sum && i < COUNTER_COUNT; i++) {
+	for (unsigned i = COUNTER_TRAFFIC_COUNT; sum && i < COUNTER_COUNT; i++) {
 		uint64_t value = sum->value[i - COUNTER_TRAFFIC_COUNT];
 		bool full = sum->full & COUNTER_BIT(i);
 
@@ -85,10 +82,9 @@ static void write_which_errors(const struct links *links, const struct error_sum
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	size_t len = 0;
-	unsigned place;
 
 	ret[0] = '\0';
-	for (place = 0; place < 2 && links_end(links, link, place) != FABRIC_NONE; place++) {
+	for (unsigned place = 0; place < 2 && links_end(links, link, place) != FABRIC_NONE; place++) {
 		const struct port *port = &fabric->ports[links_end(links, link, place)];
 
 		len = write_which_of(error_sums_find(sums, fabric->nodes[port->node].guid, port->num),

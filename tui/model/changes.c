@@ -112,9 +112,7 @@ struct entry {
 
 static const struct kind *find_kind(const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(kinds[i].name, name))
 			return &kinds[i];
 	return NULL;
@@ -136,9 +134,7 @@ static int finding_of(const struct recent_event *event)
 
 static bool has_event(const struct snapshot_context *context, const char *kind)
 {
-	size_t i;
-
-	for (i = 0; kind && i < context->recent_event_count; i++)
+	for (size_t i = 0; kind && i < context->recent_event_count; i++)
 		if (!strcmp(context->recent_events[i].kind, kind))
 			return true;
 	return false;
@@ -147,10 +143,9 @@ static bool has_event(const struct snapshot_context *context, const char *kind)
 static bool is_duplicate(const struct snapshot_context *context, enum finding_kind kind)
 {
 	enum { EVENTS = sizeof(duplicates[0].events) / sizeof(duplicates[0].events[0]) };
-	size_t i, event;
 
-	for (i = 0; i < sizeof(duplicates) / sizeof(duplicates[0]); i++)
-		for (event = 0; duplicates[i].finding == kind && event < EVENTS; event++)
+	for (size_t i = 0; i < sizeof(duplicates) / sizeof(duplicates[0]); i++)
+		for (size_t event = 0; duplicates[i].finding == kind && event < EVENTS; event++)
 			if (has_event(context, duplicates[i].events[event]))
 				return true;
 	return false;
@@ -160,9 +155,8 @@ static bool is_duplicate(const struct snapshot_context *context, enum finding_ki
 static bool was_info(const struct snapshot_context *context, const struct recent_event *closed, int kind)
 {
 	bool found = false;
-	size_t i;
 
-	for (i = 0; i < context->recent_event_count; i++) {
+	for (size_t i = 0; i < context->recent_event_count; i++) {
 		const struct recent_event *event = &context->recent_events[i];
 
 		if (event->node_guid != closed->node_guid || event->port != closed->port || !is_of_finding(event) ||
@@ -252,9 +246,7 @@ static bool classify(const struct clusters *clusters, const struct recent_event 
 /* The newest cluster of the same topic, unless it is too far away. */
 static struct cluster *find_cluster(const struct clusters *clusters, const struct entry *entry)
 {
-	size_t i;
-
-	for (i = clusters->count; i-- > 0;) {
+	for (size_t i = clusters->count; i-- > 0;) {
 		struct cluster *cluster = &clusters->list[i];
 
 		if (cluster->topic == entry->topic &&
@@ -280,12 +272,11 @@ static struct cluster *add_cluster(struct clusters *clusters, const struct entry
 static int add_place(struct cluster *cluster, const struct entry *entry)
 {
 	uint64_t *places;
-	size_t i;
 
 	cluster->of_fabric |= !entry->place;
 	if (!entry->place)
 		return 0;
-	for (i = 0; i < cluster->place_count; i++)
+	for (size_t i = 0; i < cluster->place_count; i++)
 		if (cluster->places[i] == entry->place)
 			return 0;
 	places = array_grow(cluster->places, cluster->place_count, &cluster->place_capacity, sizeof(*places));
@@ -333,10 +324,8 @@ static const char *places_name(enum topic topic)
 /* "40 hosts: restart 40 (node0001, node0002, node0003, ...)" */
 static void write_places(const struct cluster *cluster, const char *counts, struct text *ret)
 {
-	size_t i;
-
 	text_appendf(ret, "%zu %s: %s (", cluster->place_count, places_name(cluster->topic), counts);
-	for (i = 0; i < cluster->place_count && i < NAMES_MOST; i++)
+	for (size_t i = 0; i < cluster->place_count && i < NAMES_MOST; i++)
 		text_appendf(ret, "%s%.40s", i ? ", " : "", cluster->names[i]);
 	text_append(ret, cluster->place_count > NAMES_MOST ? ", ...)" : ")");
 }
@@ -346,9 +335,8 @@ static void write_combined(struct cluster *cluster)
 {
 	struct change *change = &cluster->change;
 	struct text counts = { 0 }, text = { 0 };
-	size_t i;
 
-	for (i = 0; i < cluster->word_count; i++)
+	for (size_t i = 0; i < cluster->word_count; i++)
 		text_appendf(&counts, "%s%s %zu", i ? ", " : "", cluster->words[i].word, cluster->words[i].count);
 	if (cluster->topic == TOPIC_CLOSED && !cluster->of_fabric && cluster->place_count)
 		text_append(&text, "closed: ");
@@ -380,9 +368,8 @@ static void write_brief(struct cluster *cluster)
 static int add_events(struct clusters *clusters, int64_t since_us, int64_t until_us, struct error *err)
 {
 	const struct snapshot_context *context = clusters->context;
-	size_t i;
 
-	for (i = 0; i < context->recent_event_count; i++) {
+	for (size_t i = 0; i < context->recent_event_count; i++) {
 		const struct recent_event *event = &context->recent_events[i];
 		struct entry entry;
 
@@ -405,14 +392,13 @@ int changes_make(const struct snapshot_context *context, int64_t since_us, int64
 {
 	struct clusters clusters = { .context = context };
 	int status = add_events(&clusters, since_us, until_us, err);
-	size_t i;
 
 	changes_done(ret);
 	if (status == 0 && clusters.count) {
 		ret->list = calloc(clusters.count, sizeof(*ret->list));
 		status = ret->list ? 0 : err_nomem(err);
 	}
-	for (i = 0; i < clusters.count; i++) {
+	for (size_t i = 0; i < clusters.count; i++) {
 		struct cluster *cluster = &clusters.list[i];
 
 		if (status == 0) {

@@ -82,15 +82,13 @@ static void relocate(struct finding_row *row)
 
 static void set_findings(struct snapshot_context *context, struct row_buffer *found)
 {
-	size_t i;
-
 	free(context->findings);
 	context->findings = found->rows;
 	context->finding_count = found->count;
 	context->acknowledged_count = 0;
 	if (found->count)
 		qsort(context->findings, found->count, sizeof(*context->findings), compare_rows);
-	for (i = 0; i < found->count; i++) {
+	for (size_t i = 0; i < found->count; i++) {
 		relocate(&context->findings[i]);
 		context->acknowledged_count += context->findings[i].acknowledged.at_us != 0;
 	}
@@ -98,12 +96,10 @@ static void set_findings(struct snapshot_context *context, struct row_buffer *fo
 
 static void set_events(struct snapshot_context *context, struct row_buffer *found)
 {
-	size_t i;
-
 	free(context->recent_events);
 	context->recent_events = found->rows;
 	context->recent_event_count = found->count;
-	for (i = 0; i < found->count / 2; i++) {
+	for (size_t i = 0; i < found->count / 2; i++) {
 		struct recent_event swap = context->recent_events[i];
 
 		context->recent_events[i] = context->recent_events[found->count - 1 - i];

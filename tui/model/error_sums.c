@@ -45,11 +45,9 @@ static struct error_sum *sum_of(struct error_sums *sums, uint64_t node_guid, uin
 
 static bool moved(const struct delta *delta)
 {
-	unsigned i;
-
 	if (delta->saturated & delta->known & COUNTER_ERROR_SET)
 		return true;
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+	for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 		if (delta->known & COUNTER_BIT(i) && delta->value[i])
 			return true;
 	return false;
@@ -58,12 +56,10 @@ static bool moved(const struct delta *delta)
 int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, struct error *err)
 {
 	const struct fabric *fabric = snapshot->fabric;
-	size_t port;
-	unsigned i;
 
 	if (!sums->since_us)
 		sums->since_us = snapshot->sweep.wall_us;
-	for (port = 0; port < fabric->port_count; port++) {
+	for (size_t port = 0; port < fabric->port_count; port++) {
 		const struct delta *delta = &snapshot->rows[port].sum;
 		struct error_sum *sum;
 
@@ -72,7 +68,7 @@ int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, str
 		sum = sum_of(sums, fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
 		if (!sum)
 			return err_nomem(err);
-		for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
+		for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
 			if (!(delta->known & COUNTER_BIT(i)))
 				continue;
 			sum->value[i - COUNTER_TRAFFIC_COUNT] += delta->value[i];
@@ -134,11 +130,10 @@ static bool add_delta(void *ctx, size_t port, const struct history_port *who, co
 		      int64_t samples)
 {
 	struct reading_errors *reading = ctx;
-	unsigned i;
 
 	(void)port;
 	(void)samples;
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+	for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 		if ((delta->known & COUNTER_BIT(i)) &&
 		    !add(reading, who, (enum counter)i, delta->value[i],
 			 ((delta->reset | delta->saturated) & COUNTER_BIT(i)) != 0, reading->piece.from_us,
@@ -208,9 +203,9 @@ const char *error_sum_text(const struct error_sum *sum, char *ret, size_t size)
 	char count[32];
 
 	for (;;) {
-		unsigned most = ERROR_COUNTERS, i;
+		unsigned most = ERROR_COUNTERS;
 
-		for (i = 0; i < ERROR_COUNTERS; i++)
+		for (unsigned i = 0; i < ERROR_COUNTERS; i++)
 			if (!done[i] && sum->value[i] && (most == ERROR_COUNTERS || sum->value[i] > sum->value[most]))
 				most = i;
 		if (most == ERROR_COUNTERS)

@@ -34,9 +34,7 @@ int event_list_add(struct event_list *list, const struct recent_event *event, st
 /* Index of the first event older than all new ones; count if the two lists do not overlap. */
 static size_t first_older(const struct event_list *list, int64_t oldest)
 {
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++)
 		if (list->events[i].id == oldest)
 			return i + 1;
 	return list->count;
@@ -89,8 +87,6 @@ static bool passes(const struct event_filter *filter, const struct recent_event 
 
 int event_list_filter(struct event_list *list, struct error *err)
 {
-	size_t i;
-
 	if (list->count > list->row_capacity) {
 		uint32_t *rows = reallocarray(list->rows, list->capacity, sizeof(*rows));
 
@@ -100,7 +96,7 @@ int event_list_filter(struct event_list *list, struct error *err)
 		list->row_capacity = list->capacity;
 	}
 	list->row_count = 0;
-	for (i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++)
 		if (passes(&list->filter, &list->events[i]))
 			list->rows[list->row_count++] = (uint32_t)i;
 	return 0;
@@ -125,9 +121,7 @@ int event_list_pattern(struct event_list *list, const char *pattern, struct erro
 
 size_t event_list_find(const struct event_list *list, int64_t id)
 {
-	size_t i;
-
-	for (i = 0; i < list->row_count; i++)
+	for (size_t i = 0; i < list->row_count; i++)
 		if (list->events[list->rows[i]].id <= id)
 			return i;
 	return list->row_count;

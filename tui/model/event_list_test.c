@@ -50,11 +50,9 @@ static void add_down_to(struct event_list *list, int64_t oldest)
 
 static void check_whole(const struct event_list *list, int64_t newest, int64_t oldest)
 {
-	size_t i;
-
 	assert_int_equal(list->count, newest - oldest + 1);
 	assert_int_equal(list->row_count, list->count);
-	for (i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++)
 		assert_int_equal(event_list_at(list, i)->id, newest - (int64_t)i);
 	assert_null(event_list_at(list, list->row_count));
 }
@@ -102,7 +100,6 @@ static void filters_are_all_to_be_passed(void **state)
 {
 	struct event_list list = { 0 };
 	struct error err = { 0 };
-	size_t i;
 
 	(void)state;
 	take(&list, 40);
@@ -112,7 +109,7 @@ static void filters_are_all_to_be_passed(void **state)
 	assert_int_equal(event_list_pattern(&list, "LEAF0(1|2)/", &err), 0);
 	assert_int_equal(event_list_filter(&list, NULL), 0);
 	assert_true(list.row_count > 0);
-	for (i = 0; i < list.row_count; i++) {
+	for (size_t i = 0; i < list.row_count; i++) {
 		int64_t id = event_list_at(&list, i)->id;
 
 		assert_true(id % 3 && id % 4 == 0 && (id % 7 == 1 || id % 7 == 2));

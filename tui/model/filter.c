@@ -193,9 +193,7 @@ static bool compile_term(struct filter *filter, struct filter_term *term)
 
 void filter_done(struct filter *filter)
 {
-	size_t i;
-
-	for (i = 0; i < filter->term_count; i++)
+	for (size_t i = 0; i < filter->term_count; i++)
 		if (filter->terms[i].word == FILTER_REGEX)
 			regfree(&filter->terms[i].regex);
 	memset(filter, 0, sizeof(*filter));

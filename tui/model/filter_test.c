@@ -77,17 +77,16 @@ static void random_filters_agree_with_a_plain_search(void **state)
 {
 	static const char alphabet[] = "abAB|/1";
 	uint64_t seed = 1;
-	int round, hits = 0;
+	int hits = 0;
 
 	(void)state;
-	for (round = 0; round < 50000; round++) {
+	for (int round = 0; round < 50000; round++) {
 		char typed[8] = "", text[16] = "";
 		struct filter filter = { 0 };
-		size_t i;
 
-		for (i = 0; i < (seed = map_mix(seed + 1)) % sizeof(typed); i++)
+		for (size_t i = 0; i < (seed = map_mix(seed + 1)) % sizeof(typed); i++)
 			typed[i] = alphabet[(seed + i * 31) / 7 % 7];
-		for (i = 0; i < (seed = map_mix(seed + 1)) % sizeof(text); i++)
+		for (size_t i = 0; i < (seed = map_mix(seed + 1)) % sizeof(text); i++)
 			text[i] = alphabet[(seed + i * 17) / 5 % 7];
 		typed[sizeof(typed) - 1] = text[sizeof(text) - 1] = '\0';
 		filter_set(&filter, typed);
@@ -101,7 +100,6 @@ static void typing_and_erasing_handle_multibyte_characters(void **state)
 {
 	struct filter filter = { 0 };
 	bool typing = true;
-	int i;
 
 	(void)state;
 	filter_set(&filter, "");
@@ -115,7 +113,7 @@ static void typing_and_erasing_handle_multibyte_characters(void **state)
 	filter_key(&filter, &typing, KEY_DELETE);
 	filter_key(&filter, &typing, KEY_DELETE);
 	assert_string_equal(filter.typed, "");
-	for (i = 0; i < FILTER_SIZE; i++)
+	for (int i = 0; i < FILTER_SIZE; i++)
 		filter_key(&filter, &typing, 0x65e5);
 	/* Full: no character is half there. */
 	assert_int_equal(strlen(filter.typed) % 3, 0);
@@ -152,11 +150,10 @@ static void control_characters_are_not_taken(void **state)
 	static const int keys[] = { 0x7f, 0x85, 0x9b, '\t', 'a', ' ', 'b' };
 	struct filter filter = { 0 };
 	bool typing = true;
-	size_t i;
 
 	(void)state;
 	setlocale(LC_CTYPE, "C.UTF-8");
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		filter_key(&filter, &typing, keys[i]);
 	assert_string_equal(filter.typed, "a b");
 	filter_done(&filter);
@@ -207,10 +204,9 @@ static void expressions_match_as_in_grep(void **state)
 		{ "x\\|y", "x|y", true },                 { "x\\|y", "y", false },
 	};
 	struct filter filter = { 0 };
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		filter_set(&filter, cases[i].typed);
 		assert_string_equal(filter.trouble, "");
 		assert_int_equal(matches(&filter, cases[i].text), cases[i].matches);
@@ -222,10 +218,9 @@ static void an_invalid_expression_is_reported_and_matched_as_text(void **state)
 {
 	static const char *const broken[] = { "leaf(01", "leaf[01", "leaf)*(", "x{1,0}" };
 	struct filter filter = { 0 };
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		char text[64];
 
 		filter_set(&filter, broken[i]);
@@ -298,14 +293,13 @@ static void whatever_is_typed_does_no_harm(void **state)
 	static const char alphabet[] = "a|( )[]^$\\*+?{}1,:!.-tier";
 	struct filter filter = { 0 };
 	uint64_t seed = 7;
-	int round;
 
 	(void)state;
-	for (round = 0; round < 20000; round++) {
+	for (int round = 0; round < 20000; round++) {
 		char typed[24];
-		size_t i, len = (seed = map_mix(seed + 1)) % (sizeof(typed) - 1);
+		size_t len = (seed = map_mix(seed + 1)) % (sizeof(typed) - 1);
 
-		for (i = 0; i < len; i++)
+		for (size_t i = 0; i < len; i++)
 			typed[i] = alphabet[(seed = map_mix(seed + 1)) % (sizeof(alphabet) - 1)];
 		typed[len] = '\0';
 		filter_set(&filter, typed);

@@ -128,7 +128,7 @@ const char *format_bar(double percent, unsigned columns, bool unicode, char *ret
 		"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d",
 		"\xe2\x96\x8c", "\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89",
 	};
-	unsigned steps = unicode ? 8 : 1, filled, i;
+	unsigned steps = unicode ? 8 : 1, filled;
 	size_t len = 0, used = 0;
 
 	ret[0] = '\0';
@@ -141,7 +141,7 @@ const char *format_bar(double percent, unsigned columns, bool unicode, char *ret
 	/* In ASCII, less than 1 % has no mark. */
 	if (!filled && percent > (unicode ? 0 : 1) && columns)
 		filled = 1;
-	for (i = 0; i < filled / steps; i++, used++)
+	for (unsigned i = 0; i < filled / steps; i++, used++)
 		put(ret, &len, unicode ? "\xe2\x96\x88" : "#", unicode ? 3 : 1);
 	if (filled % steps) {
 		put(ret, &len, eighths[filled % steps], 3);
@@ -197,7 +197,7 @@ static void short_count(double count, char *ret, size_t size)
 const char *format_count(uint64_t count, unsigned columns, char *ret, size_t size)
 {
 	char digits[24];
-	size_t len, i, to = 0;
+	size_t len, to = 0;
 
 	snprintf(digits, sizeof(digits), "%" PRIu64, count);
 	len = strlen(digits);
@@ -208,7 +208,7 @@ const char *format_count(uint64_t count, unsigned columns, char *ret, size_t siz
 			short_count((double)count, ret, size);
 		return ret;
 	}
-	for (i = 0; i < len && to + 2 < size; i++) {
+	for (size_t i = 0; i < len && to + 2 < size; i++) {
 		if (i && (len - i) % 3 == 0)
 			ret[to++] = ',';
 		ret[to++] = digits[i];

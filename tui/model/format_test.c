@@ -36,20 +36,18 @@ static void random_text(uint64_t seed, char *ret, size_t size)
 static void a_cell_is_exactly_as_wide_as_its_column(void **state)
 {
 	char text[1024], cell[CELL_SIZE];
-	uint64_t seed;
 
 	(void)state;
-	for (seed = 1; seed < 20000; seed++) {
+	for (uint64_t seed = 1; seed < 20000; seed++) {
 		unsigned columns = (unsigned)(map_mix(seed * 7) % 301);
 		enum align align = (enum align)(seed % 3);
 		bool unicode = seed % 2;
-		size_t i;
 
 		random_text(seed, text, sizeof(text));
 		format_fit(text, columns, align, unicode, cell);
 		assert_true(strlen(cell) < CELL_SIZE);
 		assert_int_equal(text_columns(cell), columns);
-		for (i = 0; !unicode && cell[i]; i++)
+		for (size_t i = 0; !unicode && cell[i]; i++)
 			assert_true((unsigned char)cell[i] < 0x80);
 	}
 }
@@ -84,7 +82,6 @@ static void cut_text_ends_in_an_ellipsis(void **state)
 static void a_line_ends_behind_a_word_where_one_fits(void **state)
 {
 	char text[1024];
-	uint64_t seed;
 
 	(void)state;
 	assert_int_equal(format_line("one two", 7), 7);
@@ -93,7 +90,7 @@ static void a_line_ends_behind_a_word_where_one_fits(void **state)
 	assert_int_equal(format_line("one two", 2), 2);
 	assert_int_equal(format_line("\xe6\x97\xa5", 1), 0);
 	assert_int_equal(format_line("", 5), 0);
-	for (seed = 1; seed < 2000; seed++) {
+	for (uint64_t seed = 1; seed < 2000; seed++) {
 		size_t columns = map_mix(seed * 3) % 100, bytes;
 
 		random_text(seed, text, sizeof(text));
@@ -120,15 +117,13 @@ static void times_are_local(void **state)
 static void a_bar_grows_with_its_share_and_keeps_its_width(void **state)
 {
 	char bar[CELL_SIZE];
-	unsigned columns;
-	int unicode, percent;
 
 	(void)state;
-	for (columns = 0; columns < 40; columns++)
-		for (unicode = 0; unicode < 2; unicode++) {
+	for (unsigned columns = 0; columns < 40; columns++)
+		for (int unicode = 0; unicode < 2; unicode++) {
 			long before = -1;
 
-			for (percent = 0; percent <= 120; percent++) {
+			for (int percent = 0; percent <= 120; percent++) {
 				/* Marks of a bar: bytes above ASCII, or '#'. */
 				long marks = 0;
 				const char *at;
@@ -169,10 +164,9 @@ static void rates_fit_their_column(void **state)
 static void percents_fit_four_columns(void **state)
 {
 	char text[32];
-	int i;
 
 	(void)state;
-	for (i = 0; i < 12000; i++)
+	for (int i = 0; i < 12000; i++)
 		assert_true(strlen(format_percent(i / 100.0, text, sizeof(text))) <= 4);
 	assert_string_equal(format_percent(NAN, text, sizeof(text)), "-");
 	assert_string_equal(format_percent(9.94, text, sizeof(text)), "9.9%");
@@ -182,12 +176,10 @@ static void percents_fit_four_columns(void **state)
 static void counts_fit_their_column(void **state)
 {
 	char text[32];
-	uint64_t count;
-	unsigned columns;
 
 	(void)state;
-	for (columns = 4; columns < 24; columns++)
-		for (count = 1; count < UINT64_MAX / 3; count = count * 2 + count / 7 + 1)
+	for (unsigned columns = 4; columns < 24; columns++)
+		for (uint64_t count = 1; count < UINT64_MAX / 3; count = count * 2 + count / 7 + 1)
 			assert_true(strlen(format_count(count, columns, text, sizeof(text))) <= columns);
 	assert_string_equal(format_count(0, 4, text, sizeof(text)), "0");
 	assert_string_equal(format_count(4096, 24, text, sizeof(text)), "4,096");
@@ -195,7 +187,7 @@ static void counts_fit_their_column(void **state)
 	assert_string_equal(format_count(12345, 4, text, sizeof(text)), "12k");
 	assert_string_equal(format_count(UINT64_MAX, 4, text, sizeof(text)), "18E");
 	assert_string_equal(format_count(18446744073709551615u, 26, text, sizeof(text)), "18,446,744,073,709,551,615");
-	for (count = 1; count < UINT64_MAX / 3; count = count * 2 + 1)
+	for (uint64_t count = 1; count < UINT64_MAX / 3; count = count * 2 + 1)
 		assert_true(strlen(format_per_s((double)count, text, sizeof(text))) <= 4);
 	assert_string_equal(format_per_s(NAN, text, sizeof(text)), "-");
 }
@@ -203,10 +195,9 @@ static void counts_fit_their_column(void **state)
 static void ages_fit_three_columns(void **state)
 {
 	char text[32];
-	int64_t age_us;
 
 	(void)state;
-	for (age_us = 1; age_us < INT64_MAX / 3; age_us = age_us * 2 + age_us / 3 + 1)
+	for (int64_t age_us = 1; age_us < INT64_MAX / 3; age_us = age_us * 2 + age_us / 3 + 1)
 		assert_true(strlen(format_age(age_us, text, sizeof(text))) <= 3);
 	assert_string_equal(format_age(-1, text, sizeof(text)), "-");
 	assert_string_equal(format_age(0, text, sizeof(text)), "0s");

@@ -67,9 +67,7 @@ static int kind_of(const struct making *making, uint32_t index)
 /* The row of a single switch for a group of the shape, or NO_KIND. */
 static int own_row(const struct making *making, uint32_t group)
 {
-	size_t i;
-
-	for (i = 0; group != SHAPE_NONE && i < making->own_count; i++)
+	for (size_t i = 0; group != SHAPE_NONE && i < making->own_count; i++)
 		if (making->own_group[i] == group)
 			return (int)(KIND_COUNT + i);
 	return NO_KIND;
@@ -126,16 +124,15 @@ static void add_port(struct port_group *row, const struct port_view *view, uint3
 static void add_ports(struct making *making)
 {
 	const struct fabric *fabric = making->fabric;
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		int row = port_is_pollable(fabric, port) ? row_of(making, i) : NO_KIND;
 
 		if (row != NO_KIND && port->state >= PORT_INIT)
 			add_port(&making->rows[row], &making->table->views[i], i);
 	}
-	for (i = 0; i < ROWS_MAX; i++) {
+	for (uint32_t i = 0; i < ROWS_MAX; i++) {
 		if (making->rows[i].known)
 			making->rows[i].mean_percent /= making->rows[i].known;
 		if (making->rows[i].stall_known)
@@ -160,9 +157,8 @@ static uint32_t group_of(const struct making *making, const struct finding_row *
 static void find_own(struct making *making)
 {
 	const struct snapshot_context *context = making->context;
-	size_t i;
 
-	for (i = 0; i < context->finding_count && making->own_count < GROUP_OWN_MAX; i++) {
+	for (size_t i = 0; i < context->finding_count && making->own_count < GROUP_OWN_MAX; i++) {
 		const struct finding_row *finding = &context->findings[i];
 		uint32_t group;
 		int kind;
@@ -245,7 +241,7 @@ static void assign_link(struct making *making, uint32_t node, const struct findi
 static void assign(struct making *making, const struct finding_row *finding)
 {
 	const struct fabric *fabric = making->fabric;
-	uint32_t node = fabric_find_node(fabric, finding->finding.node_guid), group = group_of(making, finding), i;
+	uint32_t node = fabric_find_node(fabric, finding->finding.node_guid), group = group_of(making, finding);
 
 	if (node == FABRIC_NONE)
 		return;
@@ -259,7 +255,7 @@ static void assign(struct making *making, const struct finding_row *finding)
 
 		assign_port(making, up->count ? making->shape->members[up->first] : FABRIC_NONE, finding);
 	} else {
-		for (i = 0; i < fabric->nodes[node].ports; i++)
+		for (uint32_t i = 0; i < fabric->nodes[node].ports; i++)
 			assign_port(making, fabric->nodes[node].first_port + i, finding);
 	}
 }
@@ -306,15 +302,13 @@ static void name_own(const struct making *making, struct port_group *row, const 
 /* Collect the rows that have ports, single switches first. */
 static void collect(struct making *making, struct port_groups *ret)
 {
-	size_t i;
-
-	for (i = 0; i < making->own_count; i++) {
+	for (size_t i = 0; i < making->own_count; i++) {
 		struct port_group *row = &making->rows[KIND_COUNT + i];
 
 		name_own(making, row, &making->shape->groups[making->own_group[i]]);
 		ret->list[ret->count++] = *row;
 	}
-	for (i = 0; i < KIND_COUNT; i++) {
+	for (size_t i = 0; i < KIND_COUNT; i++) {
 		if (!making->rows[i].ports)
 			continue;
 		name_kind(&making->rows[i], (int)i, making->has_own[i]);
@@ -333,7 +327,6 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 		struct error *err)
 {
 	struct making making = { .table = table, .context = context, .shape = context->shape };
-	size_t i;
 
 	groups_done(ret);
 	if (!table->snapshot || !context->shape)
@@ -346,7 +339,7 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 		groups_done(ret);
 		return err_nomem(err);
 	}
-	for (i = 0; i < ROWS_MAX; i++) {
+	for (size_t i = 0; i < ROWS_MAX; i++) {
 		struct port_group *row = &making.rows[i];
 
 		row->first = row->hottest = FABRIC_NONE;
@@ -355,7 +348,7 @@ int groups_make(const struct port_table *table, const struct snapshot_context *c
 	}
 	find_own(&making);
 	add_ports(&making);
-	for (i = 0; i < context->finding_count; i++)
+	for (size_t i = 0; i < context->finding_count; i++)
 		if (is_open(&context->findings[i]) && is_displayed(&context->findings[i].finding))
 			assign(&making, &context->findings[i]);
 	collect(&making, ret);
@@ -400,12 +393,11 @@ const char *group_histogram(const struct port_group *group, bool unicode, char *
 {
 	uint32_t most = 0;
 	char *to = ret;
-	int i;
 
-	for (i = 0; i < GROUP_BUCKETS; i++)
+	for (int i = 0; i < GROUP_BUCKETS; i++)
 		if (group->buckets[i] > most)
 			most = group->buckets[i];
-	for (i = 0; i < GROUP_BUCKETS; i++) {
+	for (int i = 0; i < GROUP_BUCKETS; i++) {
 		int steps = unicode ? 8 : 9, level;
 
 		if (!group->known || !group->buckets[i]) {

@@ -67,23 +67,20 @@ static const struct shape_group *uplinks_of(const struct make *make, uint32_t no
 
 static void find_blocks(struct make *make, const struct heat *heat)
 {
-	size_t i;
-	uint32_t j;
-
-	for (i = 0; i < make->fabric->node_count; i++)
+	for (size_t i = 0; i < make->fabric->node_count; i++)
 		make->set[i] = (uint32_t)i;
-	for (i = 0; i < make->fabric->node_count; i++) {
+	for (size_t i = 0; i < make->fabric->node_count; i++) {
 		const struct shape_group *group = is_below(make, heat, (uint32_t)i) ?
 						  uplinks_of(make, (uint32_t)i) : NULL;
 
-		for (j = 0; group && j < group->count; j++) {
+		for (uint32_t j = 0; group && j < group->count; j++) {
 			uint32_t above = node_above(make, heat, make->shape->members[group->first + j]);
 
 			if (above != FABRIC_NONE)
 				join(make, (uint32_t)i, above);
 		}
 	}
-	for (i = 0; i < make->shape->missing_count; i++) {
+	for (size_t i = 0; i < make->shape->missing_count; i++) {
 		const struct shape_missing *missing = &make->shape->missing[i];
 
 		if (is_below(make, heat, missing->low) && is_above(make, heat, missing->high))
@@ -114,9 +111,9 @@ static int compare_entries(const void *a, const void *b)
 static size_t list_side(struct make *make, const struct heat *heat, bool above, const uint32_t *least,
 			struct entry *entries)
 {
-	size_t count = 0, i;
+	size_t count = 0;
 
-	for (i = 0; i < make->fabric->node_count; i++) {
+	for (size_t i = 0; i < make->fabric->node_count; i++) {
 		uint32_t node = (uint32_t)i, block = find_set(make->set, node);
 
 		/* An upper switch without a lower one has no row. */
@@ -130,8 +127,6 @@ static size_t list_side(struct make *make, const struct heat *heat, bool above, 
 
 static int list_sides(struct make *make, struct heat *heat, const uint32_t *least, struct entry *entries)
 {
-	size_t i;
-
 	heat->row_count = list_side(make, heat, false, least, entries);
 	heat->rows = calloc(heat->row_count + 1, sizeof(*heat->rows));
 	heat->row_block = calloc(heat->row_count + 1, sizeof(*heat->row_block));
@@ -139,7 +134,7 @@ static int list_sides(struct make *make, struct heat *heat, const uint32_t *leas
 	heat->blocks = calloc(heat->row_count + 1, sizeof(*heat->blocks));
 	if (!heat->rows || !heat->row_block || !heat->row_cells || !heat->blocks)
 		return ERR_NOMEM;
-	for (i = 0; i < heat->row_count; i++) {
+	for (size_t i = 0; i < heat->row_count; i++) {
 		if (!i || entries[i].block_rank != entries[i - 1].block_rank)
 			heat->block_count++;
 		heat->rows[i] = entries[i].node;
@@ -154,9 +149,9 @@ static int list_sides(struct make *make, struct heat *heat, const uint32_t *leas
 /* Columns are ordered by block, as rows are. */
 static void place_columns(struct make *make, struct heat *heat, const uint32_t *least, const struct entry *entries)
 {
-	size_t row = 0, i;
+	size_t row = 0;
 
-	for (i = 0; i < heat->column_count; i++) {
+	for (size_t i = 0; i < heat->column_count; i++) {
 		struct heat_block *block;
 
 		while (least[find_set(make->set, heat->rows[row])] != entries[i].block_rank)
@@ -171,19 +166,18 @@ static void place_columns(struct make *make, struct heat *heat, const uint32_t *
 
 static int make_cells(struct heat *heat)
 {
-	size_t count = 0, i;
-	int value;
+	size_t count = 0;
 
-	for (i = 0; i < heat->row_count; i++) {
+	for (size_t i = 0; i < heat->row_count; i++) {
 		heat->row_cells[i] = count;
 		count += heat->blocks[heat->row_block[i]].count;
 	}
 	heat->cells = calloc(count + 1, sizeof(*heat->cells));
 	if (!heat->cells)
 		return ERR_NOMEM;
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		heat->cells[i].port = SHAPE_NONE;
-		for (value = 0; value < HEAT_VALUES; value++)
+		for (int value = 0; value < HEAT_VALUES; value++)
 			heat->cells[i].value[value] = NAN;
 	}
 	return 0;
@@ -195,11 +189,10 @@ static int make_sides(struct make *make, struct heat *heat)
 	uint32_t *least = malloc((nodes + 1) * sizeof(*least));
 	struct entry *entries = calloc(nodes + 1, sizeof(*entries));
 	int code = least && entries ? 0 : ERR_NOMEM;
-	size_t i;
 
-	for (i = 0; code == 0 && i < nodes; i++)
+	for (size_t i = 0; code == 0 && i < nodes; i++)
 		least[i] = UINT32_MAX;
-	for (i = 0; code == 0 && i < nodes; i++) {
+	for (size_t i = 0; code == 0 && i < nodes; i++) {
 		uint32_t *rank = &least[find_set(make->set, (uint32_t)i)];
 
 		if (is_below(make, heat, (uint32_t)i) && make->rank[i] < *rank)
@@ -256,17 +249,16 @@ static void fill_row(const struct make *make, struct heat *heat, size_t row)
 	const struct shape_group *group = uplinks_of(make, heat->rows[row]);
 	const struct balance_result *result;
 	double rates = 0;
-	uint32_t i;
 
 	if (!group)
 		return;
 	result = &make->balance->results[2 * (size_t)(group - make->shape->groups) + (heat->inward ? 1 : 0)];
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		double rate = balance_port_rate(make->input, result->members[i].port, !heat->inward);
 
 		rates += result->members[i].works && rate > 0 ? rate : 0;
 	}
-	for (i = 0; i < group->count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t above = node_above(make, heat, result->members[i].port);
 
 		if (above != FABRIC_NONE)
@@ -277,9 +269,7 @@ static void fill_row(const struct make *make, struct heat *heat, size_t row)
 
 static void fill_missing(const struct make *make, struct heat *heat)
 {
-	size_t i;
-
-	for (i = 0; i < make->shape->missing_count; i++) {
+	for (size_t i = 0; i < make->shape->missing_count; i++) {
 		const struct shape_missing *missing = &make->shape->missing[i];
 
 		if (is_below(make, heat, missing->low) && is_above(make, heat, missing->high))
@@ -290,10 +280,8 @@ static void fill_missing(const struct make *make, struct heat *heat)
 
 static void sign_cells(struct heat *heat)
 {
-	size_t row, column;
-
-	for (row = 0; row < heat->row_count; row++)
-		for (column = 0; column < heat_columns(heat, row); column++) {
+	for (size_t row = 0; row < heat->row_count; row++)
+		for (size_t column = 0; column < heat_columns(heat, row); column++) {
 			struct heat_cell *cell = &heat->cells[heat->row_cells[row] + column];
 
 			if (!cell->links)
@@ -310,7 +298,7 @@ int heat_create(const struct balance_input *input, const struct balance *balance
 {
 	struct make make = { .input = input, .balance = balance, .shape = input->shape,
 			     .fabric = input->shape->fabric, .rank = rank };
-	size_t nodes = make.fabric->node_count, row;
+	size_t nodes = make.fabric->node_count;
 	int code;
 
 	*ret = (struct heat){ .tier = tier, .inward = inward };
@@ -321,7 +309,7 @@ int heat_create(const struct balance_input *input, const struct balance *balance
 		find_blocks(&make, ret);
 		code = make_sides(&make, ret);
 	}
-	for (row = 0; code == 0 && row < ret->row_count; row++)
+	for (size_t row = 0; code == 0 && row < ret->row_count; row++)
 		fill_row(&make, ret, row);
 	if (code == 0) {
 		fill_missing(&make, ret);
@@ -386,9 +374,9 @@ static double heat_of(const struct heat_cell *cell, enum heat_value value)
 
 size_t heat_worst(const struct heat *heat, enum heat_value value, size_t row)
 {
-	size_t column, worst = 0;
+	size_t worst = 0;
 
-	for (column = 1; column < heat_columns(heat, row); column++)
+	for (size_t column = 1; column < heat_columns(heat, row); column++)
 		if (heat_of(heat_cell(heat, row, column), value) > heat_of(heat_cell(heat, row, worst), value))
 			worst = column;
 	return worst;
@@ -397,9 +385,8 @@ size_t heat_worst(const struct heat *heat, enum heat_value value, size_t row)
 void heat_order(const struct heat *heat, enum heat_value value, bool hottest_first, uint32_t *ret)
 {
 	struct hot *hot = hottest_first ? calloc(heat->row_count + 1, sizeof(*hot)) : NULL;
-	size_t i;
 
-	for (i = 0; i < heat->row_count; i++) {
+	for (size_t i = 0; i < heat->row_count; i++) {
 		ret[i] = (uint32_t)i;
 		if (hot && heat_columns(heat, i))
 			hot[i].value = heat_of(heat_cell(heat, i, heat_worst(heat, value, i)), value);
@@ -409,7 +396,7 @@ void heat_order(const struct heat *heat, enum heat_value value, bool hottest_fir
 	if (!hot)
 		return;
 	qsort(hot, heat->row_count, sizeof(*hot), compare_hot);
-	for (i = 0; i < heat->row_count; i++)
+	for (size_t i = 0; i < heat->row_count; i++)
 		ret[i] = hot[i].row;
 	free(hot);
 }

@@ -149,9 +149,9 @@ void heat_layout(int area_rows, int area_columns, int label, int suffix, size_t 
 
 size_t heat_prefix(const char *const *names, size_t count)
 {
-	size_t prefix = count ? strlen(names[0]) : 0, i, j;
+	size_t prefix = count ? strlen(names[0]) : 0, j;
 
-	for (i = 1; i < count; i++) {
+	for (size_t i = 1; i < count; i++) {
 		for (j = 0; j < prefix && names[i][j] == names[0][j];)
 			j++;
 		prefix = j;

@@ -171,10 +171,9 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
 	};
 	int left = columns, x = 0;
-	size_t i;
 
 	memset(ret, 0, COLUMN_COUNT * sizeof(*ret));
-	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		struct column_place *place = &ret[steps[i].column];
 		int gap = !place->columns && left < columns ? 1 : 0;
 		int more = wanted(&steps[i], data_columns) - place->columns;
@@ -193,7 +192,7 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 	if (ret[COLUMN_XMIT_BAR].columns && ret[COLUMN_RCV_BAR].columns)
 		ret[COLUMN_XMIT_BAR].columns = ret[COLUMN_RCV_BAR].columns =
 			(ret[COLUMN_XMIT_BAR].columns + ret[COLUMN_RCV_BAR].columns) / 2;
-	for (i = 0; i < COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		ret[i].x = x;
 		if (ret[i].columns)
 			x += ret[i].columns + 1;
@@ -202,16 +201,15 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 
 void layout_segments(int columns, const int *widths, const int *ranks, size_t count, int gap, bool *ret_shown)
 {
-	int left = columns, rank, last = 0;
-	size_t i;
+	int left = columns, last = 0;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		ret_shown[i] = false;
 		if (ranks[i] > last)
 			last = ranks[i];
 	}
-	for (rank = 0; rank <= last; rank++)
-		for (i = 0; i < count; i++) {
+	for (int rank = 0; rank <= last; rank++)
+		for (size_t i = 0; i < count; i++) {
 			int need = widths[i] + (left < columns ? gap : 0);
 
 			if (ranks[i] != rank || !widths[i] || need > left)

@@ -21,12 +21,11 @@ static void check_part(const struct rect *part, int *y, int columns)
 static void parts_of_the_screen_fill_it_without_overlap(void **state)
 {
 	struct frame frame;
-	int rows, columns, notice;
 
 	(void)state;
-	for (rows = LAYOUT_MIN_ROWS; rows <= MOST_ROWS; rows++)
-		for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
-			for (notice = 0; notice < 2; notice++) {
+	for (int rows = LAYOUT_MIN_ROWS; rows <= MOST_ROWS; rows++)
+		for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
+			for (int notice = 0; notice < 2; notice++) {
 				int y = 0;
 
 				assert_true(layout_frame(rows, columns, notice, &frame));
@@ -57,10 +56,9 @@ static void a_screen_below_the_least_size_is_refused(void **state)
 static void check_columns(int columns, const struct column_place *places)
 {
 	static const enum column always[] = { COLUMN_PORT, COLUMN_STATUS, COLUMN_XMIT, COLUMN_RCV, COLUMN_ERRORS };
-	int end = -1, column;
-	size_t i;
+	int end = -1;
 
-	for (column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < COLUMN_COUNT; column++) {
 		if (!places[column].columns)
 			continue;
 		assert_true(places[column].columns > 0);
@@ -69,7 +67,7 @@ static void check_columns(int columns, const struct column_place *places)
 		end = places[column].x + places[column].columns;
 		assert_true(end <= columns);
 	}
-	for (i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		assert_true(places[always[i]].columns >= 4);
 	if (places[COLUMN_XMIT_BAR].columns && places[COLUMN_RCV_BAR].columns)
 		assert_int_equal(places[COLUMN_XMIT_BAR].columns, places[COLUMN_RCV_BAR].columns);
@@ -79,15 +77,13 @@ static void columns_never_overlap_nor_leave_the_table(void **state)
 {
 	static const int needs[] = { 0, 4, 10, 17, 24, 33, 64, 261 };
 	struct column_place places[COLUMN_COUNT];
-	size_t port, peer;
-	int columns, link, more;
 
 	(void)state;
-	for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
-		for (port = 0; port < sizeof(needs) / sizeof(needs[0]); port++)
-			for (peer = 0; peer < sizeof(needs) / sizeof(needs[0]); peer++)
-				for (link = 0; link <= 9; link += 3)
-					for (more = 0; more < 4; more++) {
+	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
+		for (size_t port = 0; port < sizeof(needs) / sizeof(needs[0]); port++)
+			for (size_t peer = 0; peer < sizeof(needs) / sizeof(needs[0]); peer++)
+				for (int link = 0; link <= 9; link += 3)
+					for (int more = 0; more < 4; more++) {
 						const struct column_needs all = {
 							needs[port], needs[peer], link, more & 1, more & 2, 0,
 						};
@@ -105,14 +101,14 @@ static void a_wider_terminal_never_shows_fewer_columns(void **state)
 {
 	const struct column_needs needs = { 17, 17, 5, true, true, 0 };
 	struct column_place places[COLUMN_COUNT];
-	int columns, before = 0;
+	int before = 0;
 
 	(void)state;
-	for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
-		int shown = 0, column;
+	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
+		int shown = 0;
 
 		layout_columns(columns, &needs, places);
-		for (column = 0; column < COLUMN_COUNT; column++)
+		for (int column = 0; column < COLUMN_COUNT; column++)
 			shown += places[column].columns > 0;
 		/* A column may give way to the growth of one before it, but not more than one. */
 		assert_true(shown >= before - 1);
@@ -125,12 +121,11 @@ static void hidden_columns_leave_their_room_to_others(void **state)
 {
 	struct column_needs needs = { 17, 17, 5, true, true, 0 };
 	struct column_place places[COLUMN_COUNT];
-	int columns, column;
 
 	(void)state;
-	for (column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < COLUMN_COUNT; column++) {
 		needs.hidden = 1u << column;
-		for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns += 13) {
+		for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns += 13) {
 			layout_columns(columns, &needs, places);
 			for (int other = 0; other < COLUMN_COUNT; other++)
 				assert_true(!places[other].columns ||
@@ -153,11 +148,10 @@ static void eighty_columns_hold_the_ten_that_matter(void **state)
 	};
 	const struct column_needs needs = { 17, 17, 5, false, false, 0 };
 	struct column_place places[COLUMN_COUNT];
-	size_t i;
 
 	(void)state;
 	layout_columns(80, &needs, places);
-	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		assert_true(places[wanted[i]].columns > 0);
 	/* "node0001 mlx5_0/1" all but whole. */
 	assert_true(places[COLUMN_PORT].columns >= 16);
@@ -167,18 +161,17 @@ static void the_most_important_parts_of_a_line_stay(void **state)
 {
 	const int widths[] = { 10, 20, 30, 5 }, ranks[] = { 2, 0, 1, 3 };
 	bool shown[4];
-	int columns;
 
 	(void)state;
 	layout_segments(20, widths, ranks, 4, 2, shown);
 	assert_true(shown[1] && !shown[0] && !shown[2] && !shown[3]);
 	layout_segments(52, widths, ranks, 4, 2, shown);
 	assert_true(shown[1] && shown[2] && !shown[0] && !shown[3]);
-	for (columns = 0; columns < 100; columns++) {
-		int used = 0, count = 0, i;
+	for (int columns = 0; columns < 100; columns++) {
+		int used = 0, count = 0;
 
 		layout_segments(columns, widths, ranks, 4, 2, shown);
-		for (i = 0; i < 4; i++) {
+		for (int i = 0; i < 4; i++) {
 			used += shown[i] ? widths[i] : 0;
 			count += shown[i];
 		}
@@ -189,14 +182,11 @@ static void the_most_important_parts_of_a_line_stay(void **state)
 
 static void scrolling_shows_the_cursor_and_wastes_no_line(void **state)
 {
-	size_t rows, first, cursor;
-	int height;
-
 	(void)state;
-	for (height = 1; height < 8; height++)
-		for (rows = 1; rows < 20; rows++)
-			for (cursor = 0; cursor < rows; cursor++)
-				for (first = 0; first < 25; first++) {
+	for (int height = 1; height < 8; height++)
+		for (size_t rows = 1; rows < 20; rows++)
+			for (size_t cursor = 0; cursor < rows; cursor++)
+				for (size_t first = 0; first < 25; first++) {
 					size_t to = layout_scroll(first, cursor, rows, height);
 
 					assert_true(to <= cursor && cursor < to + (size_t)height);

@@ -121,9 +121,8 @@ static void widen(int *columns, size_t name_columns, uint8_t num)
 static void finish_row(struct links *links, struct link_row *link, const uint32_t *finding_of)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
-	unsigned i;
 
-	for (i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
+	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
 		const struct port *port = &fabric->ports[link->ends[i]];
 		uint32_t finding = finding_of[link->ends[i]];
 
@@ -145,9 +144,8 @@ static void make_rows(struct links *links, const uint32_t *finding_of)
 	const struct port_table *table = links->table;
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct shape *shape = links->context->shape;
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		uint32_t peer = fabric->ports[i].peer;
 		struct link_row *link = &links->all[links->count];
 
@@ -281,9 +279,8 @@ static void links_sort(struct links *links)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	struct link_entry *entries = links->entries;
-	size_t i;
 
-	for (i = 0; i < links->row_count; i++) {
+	for (size_t i = 0; i < links->row_count; i++) {
 		const struct link_row *link = links_row(links, i);
 		uint32_t first = links_end(links, link, 0);
 		double key = key_of(links, link);
@@ -300,19 +297,17 @@ static void links_sort(struct links *links)
 		}
 	}
 	qsort(entries, links->row_count, sizeof(*entries), compare_entries);
-	for (i = 0; i < links->row_count; i++)
+	for (size_t i = 0; i < links->row_count; i++)
 		links->rows[i] = entries[i].link;
 }
 
 /* Whether the value of a term is the full name of a host or rail. */
 static bool is_full_name(const struct shape *shape, const struct filter_term *term)
 {
-	size_t i;
-
-	for (i = 0; shape && term->word == FILTER_HOST && i < shape->host_count; i++)
+	for (size_t i = 0; shape && term->word == FILTER_HOST && i < shape->host_count; i++)
 		if (!strcasecmp(shape->hosts[i].name, term->text))
 			return true;
-	for (i = 0; shape && term->word == FILTER_RAIL && i < shape->rail_count; i++)
+	for (size_t i = 0; shape && term->word == FILTER_RAIL && i < shape->rail_count; i++)
 		if (!strcasecmp(shape->rails[i].name, term->text))
 			return true;
 	return false;
@@ -320,16 +315,14 @@ static bool is_full_name(const struct shape *shape, const struct filter_term *te
 
 void links_arrange(struct links *links)
 {
-	uint32_t i;
-
 	links->row_count = 0;
 	if (!links->table)
 		return;
 	links->exact = 0;
-	for (i = 0; i < links->filter.term_count; i++)
+	for (uint32_t i = 0; i < links->filter.term_count; i++)
 		if (is_full_name(links->context->shape, &links->filter.terms[i]))
 			links->exact |= UINT32_C(1) << i;
-	for (i = 0; i < links->count; i++) {
+	for (uint32_t i = 0; i < links->count; i++) {
 		const struct link_row *link = &links->all[i];
 
 		if (link->unused && !links->show_unused)
@@ -418,9 +411,8 @@ double links_load(const struct link_row *link)
 double links_errors(const struct links *links, const struct link_row *link)
 {
 	double errors = NAN;
-	unsigned i;
 
-	for (i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
+	for (unsigned i = 0; i < 2 && link->ends[i] != FABRIC_NONE; i++) {
 		double more = links->table->views[link->ends[i]].errors;
 
 		if (!isnan(more))

@@ -85,9 +85,8 @@ static const char *cell_at(const struct made *made, size_t row, enum column colu
 static const struct link_row *link_of(const struct made *made, uint32_t node, uint8_t num)
 {
 	uint32_t port = fabric_node_port(made->sample.fabric, node, num);
-	size_t i;
 
-	for (i = 0; i < made->links.count; i++)
+	for (size_t i = 0; i < made->links.count; i++)
 		if (made->links.all[i].ends[0] == port || made->links.all[i].ends[1] == port)
 			return &made->links.all[i];
 	fail_msg("no link of node %u port %u", node, num);
@@ -105,10 +104,10 @@ static void check_complete(const struct links *links)
 {
 	const struct fabric *fabric = links->table->snapshot->fabric;
 	uint8_t *seen = calloc(fabric->port_count + 1, 1);
-	size_t i, pairs = 0;
+	size_t pairs = 0;
 
 	assert_non_null(seen);
-	for (i = 0; i < links->count; i++) {
+	for (size_t i = 0; i < links->count; i++) {
 		const struct link_row *link = &links->all[i];
 
 		assert_false(seen[link->ends[0]]++);
@@ -118,7 +117,7 @@ static void check_complete(const struct links *links)
 		pairs++;
 		assert_false(seen[link->ends[1]]++);
 	}
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		assert_int_equal(seen[i], port_is_pollable(fabric, &fabric->ports[i]));
 	assert_int_equal(pairs, fabric_count_links(fabric));
 	free(seen);
@@ -128,10 +127,9 @@ static void each_link_is_there_once_and_the_end_near_the_hosts_first(void **stat
 {
 	struct made *made = *state;
 	const struct fabric *fabric = made->sample.fabric;
-	size_t i;
 
 	check_complete(&made->links);
-	for (i = 0; i < made->links.count; i++) {
+	for (size_t i = 0; i < made->links.count; i++) {
 		const struct link_row *link = &made->links.all[i];
 		uint32_t low = fabric->ports[link->ends[0]].node;
 
@@ -145,20 +143,19 @@ static void each_link_is_there_once_and_the_end_near_the_hosts_first(void **stat
 static struct fabric *random_fabric(uint64_t seed)
 {
 	struct fabric *fabric = fabric_create(NULL);
-	uint32_t i, nodes = 1 + (uint32_t)(map_mix(seed) % 12);
+	uint32_t nodes = 1 + (uint32_t)(map_mix(seed) % 12);
 
 	assert_non_null(fabric);
-	for (i = 0; i < nodes; i++) {
+	for (uint32_t i = 0; i < nodes; i++) {
 		bool is_switch = map_mix(seed + i) % 2;
 		struct node node = {
 			.guid = 1000 + i, .type = is_switch ? NODE_SWITCH : NODE_CA,
 			.port_count = is_switch ? 6 : 2, .enhanced_port0 = map_mix(seed + 7 * i) % 2,
 		};
-		int num;
 
 		snprintf(node.desc, sizeof(node.desc), "n%u", (unsigned)(map_mix(seed ^ i) % 5));
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
-		for (num = is_switch ? 0 : 1; num <= node.port_count; num++) {
+		for (int num = is_switch ? 0 : 1; num <= node.port_count; num++) {
 			struct port port = { .num = (uint8_t)num, .state = PORT_ACTIVE, .phys_state = PHYS_LINK_UP,
 					     .speed = LINK_SPEED_HDR, .width = LINK_WIDTH_4X };
 
@@ -167,7 +164,7 @@ static struct fabric *random_fabric(uint64_t seed)
 			assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
 		}
 	}
-	for (i = 0; i < 3 * nodes; i++) {
+	for (uint32_t i = 0; i < 3 * nodes; i++) {
 		uint32_t a = (uint32_t)(map_mix(seed + 99 + i) % fabric->port_count);
 		uint32_t b = (uint32_t)(map_mix(seed + 77 * i) % fabric->port_count);
 
@@ -180,12 +177,10 @@ static struct fabric *random_fabric(uint64_t seed)
 
 static void fill_random(const struct fabric *fabric, uint64_t seed, struct snapshot *ret)
 {
-	size_t i;
-
 	*ret = (struct snapshot){ .fabric = (struct fabric *)fabric, .sweep = { .id = 1, .wall_us = START_US } };
 	ret->rows = calloc(fabric->port_count + 1, sizeof(*ret->rows));
 	assert_non_null(ret->rows);
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		struct port_row *row = &ret->rows[i];
 		uint64_t dice = map_mix(seed + i);
 
@@ -212,7 +207,6 @@ static void check_order(struct made *made, enum column column)
 	struct links *links = &made->links;
 	uint32_t *before = calloc(links->count + 1, sizeof(*before));
 	bool unknown = false;
-	size_t i;
 
 	assert_non_null(before);
 	links->sort = column;
@@ -227,7 +221,7 @@ static void check_order(struct made *made, enum column column)
 	links->descending = !links->descending;
 	links_arrange(links);
 	assert_memory_equal(before, links->rows, links->row_count * sizeof(*before));
-	for (i = 0; shows_unknown(column) && i < links->row_count; i++) {
+	for (size_t i = 0; shows_unknown(column) && i < links->row_count; i++) {
 		bool dash = !strcmp(cell_at(made, i, column), "-");
 
 		assert_true(dash || !unknown);
@@ -238,13 +232,10 @@ static void check_order(struct made *made, enum column column)
 
 static void in_any_fabric_each_link_is_there_once_in_every_order(void **state)
 {
-	uint64_t seed;
-
 	(void)state;
-	for (seed = 1; seed <= 60; seed++) {
+	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct made made = { .links = { .show_unused = true } };
 		struct fabric *fabric = random_fabric(seed);
-		int column, way;
 
 		fill_random(fabric, seed, &made.snapshot);
 		made.sample.fabric = fabric;
@@ -252,8 +243,8 @@ static void in_any_fabric_each_link_is_there_once_in_every_order(void **state)
 		assert_int_equal(shape_create(fabric, NULL, &made.context.shape, NULL), 0);
 		show(&made);
 		check_complete(&made.links);
-		for (column = 0; column < COLUMN_COUNT; column++)
-			for (way = 0; way < 4; way++) {
+		for (int column = 0; column < COLUMN_COUNT; column++)
+			for (int way = 0; way < 4; way++) {
 				made.links.descending = way & 1;
 				made.links.swapped = way & 2;
 				check_order(&made, (enum column)column);
@@ -363,13 +354,12 @@ static void the_stall_of_a_known_device_is_shown_and_of_others_a_dash(void **sta
 	const struct link_row *link = link_of(made, LEAF(1), 1);
 	struct pma_caps *caps = calloc(fabric->node_count, sizeof(*caps));
 	struct delta *sum = &made->snapshot.rows[link->ends[1]].sum;
-	size_t i;
 
 	assert_non_null(caps);
 	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "-");
 	fabric->nodes[LEAF(1)].vendor_id = 0x2c9;
 	fabric->nodes[LEAF(1)].device_id = 0xd2f0;
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
 	made->snapshot.caps = caps;
 	/* 4x HDR: 3.125e9 ticks of 8 bytes a second; two seconds. */
@@ -437,9 +427,8 @@ static void a_filter_looks_at_both_ends_status_link_and_guid(void **state)
 		{ "state:down", 0 }, { "finding:yes", 0 }, { "speed:ndr", 0 }, { "tagged:yes", 0 },
 	};
 	struct made *made = *state;
-	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		filter(made, cases[i].typed);
 		if (made->links.row_count != cases[i].rows)
 			fail_msg("%s: %zu rows, not %zu", cases[i].typed, made->links.row_count, cases[i].rows);

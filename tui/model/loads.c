@@ -49,11 +49,10 @@ void loads_done(struct loads *loads)
 static uint64_t fingerprint_of(const struct fabric *fabric)
 {
 	uint64_t hash = map_mix(fabric->port_count);
-	size_t i;
 
-	for (i = 0; i < fabric->node_count; i++)
+	for (size_t i = 0; i < fabric->node_count; i++)
 		hash = map_mix(hash ^ fabric->nodes[i].guid) + fabric->nodes[i].first_port;
-	for (i = 0; i < fabric->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 
 		hash = map_mix(hash ^ ((uint64_t)port->peer << 32 | (uint64_t)port->num << 24 |
@@ -136,11 +135,11 @@ static int carry_over(struct loads *loads, const struct loads_source *source, st
 {
 	const struct fabric *before = loads->fabric, *now = source->live->shown->fabric;
 	struct balance_load *carried = calloc(now->port_count + 1, sizeof(*carried));
-	uint32_t node = FABRIC_NONE, port, i;
+	uint32_t node = FABRIC_NONE, port;
 
 	if (!carried)
 		return err_nomem(err);
-	for (i = 0; i < now->port_count; i++) {
+	for (uint32_t i = 0; i < now->port_count; i++) {
 		const struct port *to = &now->ports[i];
 
 		if (!i || to->node != now->ports[i - 1].node)

@@ -43,7 +43,7 @@ static void grow(enum part part, size_t wanted, size_t *count, int *left)
 
 void overview_plan(const struct overview_contents *ask, struct overview_plan *ret)
 {
-	size_t have[] = { ask->problems, ask->changes, ask->groups }, count[3] = { 0 }, i;
+	size_t have[] = { ask->problems, ask->changes, ask->groups }, count[3] = { 0 };
 	/* The head, and the line for no problems. */
 	int left = ask->rows - 1 - (ask->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
 
@@ -51,7 +51,7 @@ void overview_plan(const struct overview_contents *ask, struct overview_plan *re
 	/* "none" also needs a line. */
 	if (!have[PART_CHANGES])
 		have[PART_CHANGES] = 1;
-	for (i = 0; i < sizeof(plan_steps) / sizeof(plan_steps[0]); i++) {
+	for (size_t i = 0; i < sizeof(plan_steps) / sizeof(plan_steps[0]); i++) {
 		enum part part = plan_steps[i].part;
 
 		grow(part, plan_steps[i].at_most < have[part] ? plan_steps[i].at_most : have[part], &count[part],
@@ -110,13 +110,12 @@ static const struct { enum group_column column; int columns; } column_steps[] = 
 void overview_columns(int columns, int name_columns, struct column_place *ret)
 {
 	int left = columns, x = 0;
-	size_t i;
 
 	memset(ret, 0, GROUP_COLUMN_COUNT * sizeof(*ret));
 	/* The mark of the cursor. */
 	left--;
 	x++;
-	for (i = 0; i < sizeof(column_steps) / sizeof(column_steps[0]); i++) {
+	for (size_t i = 0; i < sizeof(column_steps) / sizeof(column_steps[0]); i++) {
 		struct column_place *place = &ret[column_steps[i].column];
 		int gap = !place->columns && left < columns - 1 ? 1 : 0, wanted = column_steps[i].columns, more;
 
@@ -128,7 +127,7 @@ void overview_columns(int columns, int name_columns, struct column_place *ret)
 		place->columns += more;
 		left -= more + gap;
 	}
-	for (i = 0; i < GROUP_COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < GROUP_COLUMN_COUNT; i++) {
 		ret[i].x = x;
 		if (ret[i].columns)
 			x += ret[i].columns + 1;

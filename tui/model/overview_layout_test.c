@@ -17,13 +17,11 @@ static const size_t amounts[] = { 0, 1, 2, 3, 5, 8, 13, 40, 1000 };
 static void for_all(void (*check)(const struct overview_contents *ask, const struct overview_plan *plan))
 {
 	struct overview_plan plan;
-	size_t p, c, g;
-	int rows;
 
-	for (rows = LEAST_ROWS; rows <= MOST_ROWS; rows++)
-		for (p = 0; p < AMOUNTS; p++)
-			for (c = 0; c < AMOUNTS; c++)
-				for (g = 0; g < AMOUNTS; g++) {
+	for (int rows = LEAST_ROWS; rows <= MOST_ROWS; rows++)
+		for (size_t p = 0; p < AMOUNTS; p++)
+			for (size_t c = 0; c < AMOUNTS; c++)
+				for (size_t g = 0; g < AMOUNTS; g++) {
 					const struct overview_contents ask = { rows, amounts[p], amounts[c],
 									       amounts[g] };
 
@@ -87,15 +85,13 @@ static void what_is_there_is_shown_as_far_as_there_is_room(void **state)
 static void a_higher_terminal_never_shows_fewer_problems(void **state)
 {
 	struct overview_plan plan;
-	size_t p, g;
-	int rows;
 
 	(void)state;
-	for (p = 1; p < AMOUNTS; p++)
-		for (g = 0; g < AMOUNTS; g++) {
+	for (size_t p = 1; p < AMOUNTS; p++)
+		for (size_t g = 0; g < AMOUNTS; g++) {
 			int before = 0;
 
-			for (rows = LEAST_ROWS; rows <= MOST_ROWS; rows++) {
+			for (int rows = LEAST_ROWS; rows <= MOST_ROWS; rows++) {
 				const struct overview_contents ask = { rows, amounts[p], 8, amounts[g] };
 
 				overview_plan(&ask, &plan);
@@ -121,16 +117,16 @@ static void a_usual_terminal_has_some_of_everything(void **state)
 static void columns_of_groups_never_overlap_nor_leave_the_line(void **state)
 {
 	struct column_place places[GROUP_COLUMN_COUNT];
-	int columns, name, column, before = 0;
+	int before = 0;
 
 	(void)state;
-	for (name = 0; name <= 280; name += 7) {
-		for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
+	for (int name = 0; name <= 280; name += 7) {
+		for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
 			/* The mark of the cursor has the first. */
 			int end = 0, shown = 0;
 
 			overview_columns(columns, name, places);
-			for (column = 0; column < GROUP_COLUMN_COUNT; column++) {
+			for (int column = 0; column < GROUP_COLUMN_COUNT; column++) {
 				if (!places[column].columns)
 					continue;
 				assert_int_equal(places[column].x, end + 1);
@@ -147,7 +143,7 @@ static void columns_of_groups_never_overlap_nor_leave_the_line(void **state)
 	overview_columns(80, 14, places);
 	assert_true(places[GROUP_COLUMN_HISTOGRAM].columns == 10 && places[GROUP_COLUMN_SILENT].columns);
 	overview_columns(120, 14, places);
-	for (column = 0; column < GROUP_COLUMN_HOTTEST; column++)
+	for (int column = 0; column < GROUP_COLUMN_HOTTEST; column++)
 		assert_true(places[column].columns > 0);
 	overview_columns(140, 14, places);
 	assert_true(places[GROUP_COLUMN_HOTTEST].columns > 0);
@@ -156,10 +152,9 @@ static void columns_of_groups_never_overlap_nor_leave_the_line(void **state)
 static void parts_of_a_problem_never_overlap(void **state)
 {
 	struct problem_places places;
-	int columns;
 
 	(void)state;
-	for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
+	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
 		overview_problem_places(columns, &places);
 		assert_true(places.subject > places.severity_columns);
 		assert_true(places.subject_columns >= 20);

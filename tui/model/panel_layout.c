@@ -38,12 +38,11 @@ void panel_slots(const struct panel_port *ports, size_t count, bool one_row, str
 		 struct panel_box *ret_box)
 {
 	int caged_columns = 0, loose = 0;
-	size_t i;
 
 	*ret_box = (struct panel_box){ .rows = one_row ? 1 : 2, .per_cage = 1 };
-	for (i = 0; i < count && !one_row; i++)
+	for (size_t i = 0; i < count && !one_row; i++)
 		ret_box->per_cage = most(ret_box->per_cage, ports[i].split);
-	for (i = 0; i < count && !one_row; i++) {
+	for (size_t i = 0; i < count && !one_row; i++) {
 		int column;
 
 		if (!ports[i].cage)
@@ -53,7 +52,7 @@ void panel_slots(const struct panel_port *ports, size_t count, bool one_row, str
 		caged_columns = most(caged_columns, ((ports[i].cage - 1) / 2 + 1) * ret_box->per_cage);
 	}
 	/* Ports without a cage come last; without any cages, the number determines the position. */
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (one_row)
 			ret_slots[i] = (struct panel_slot){ 0, (int)i };
 		else if (!ports[i].cage && caged_columns)
@@ -97,11 +96,10 @@ void panel_plan(int rows, int columns, const struct panel_box *box, int label_co
 		{ 7, 2, 0 },
 	};
 	const struct panel_box nothing = { 1, 0, 1 };
-	size_t i;
 
 	if (!box->columns)
 		box = &nothing;
-	for (i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
+	for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
 		if (try_cells(rows, columns, box, most(styles[i].columns, label_columns + 4), styles[i].rows,
 			      styles[i].gap, ret))
 			return;
@@ -145,10 +143,10 @@ size_t panel_move(const struct panel_plan *plan, const struct panel_slot *slots,
 		  int dx)
 {
 	struct rect here = panel_cell(plan, &slots[from]);
-	size_t best = from, i;
+	size_t best = from;
 	int best_along = 0, best_beside = 0;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct rect there = panel_cell(plan, &slots[i]);
 		int along = dy ? (there.y - here.y) * dy : (there.x - here.x) * dx;
 		int beside = dy ? distance(there.x, here.x) : distance(there.y, here.y);

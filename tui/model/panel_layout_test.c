@@ -19,12 +19,10 @@ struct box {
 /* @per_cage 0: without cages; a port beyond those that are in cages is the aggregation node's. */
 static void make(struct box *box, int count, int caged, int per_cage, bool one_row)
 {
-	int i;
-
 	memset(box, 0, sizeof(*box));
 	box->count = (size_t)count;
 	box->label_columns = one_row ? 8 : per_cage > 1 ? 4 : 3;
-	for (i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++) {
 		box->ports[i].num = (uint8_t)(i + 1);
 		if (!per_cage || i >= caged)
 			continue;
@@ -50,11 +48,10 @@ static void make_number(struct box *box, size_t i)
 static void odd_ports_stand_above_even_ones(void **state)
 {
 	struct box box;
-	size_t i;
 
 	(void)state;
 	make(&box, 36, 0, 0, false);
-	for (i = 0; i < box.count; i++) {
+	for (size_t i = 0; i < box.count; i++) {
 		assert_int_equal(box.slots[i].row, i % 2);
 		assert_int_equal(box.slots[i].column, i / 2);
 	}
@@ -64,11 +61,10 @@ static void odd_ports_stand_above_even_ones(void **state)
 static void the_ports_of_a_cage_stand_side_by_side(void **state)
 {
 	struct box box;
-	size_t i;
 
 	(void)state;
 	make(&box, 65, 64, 2, false);
-	for (i = 0; i < 64; i += 2) {
+	for (size_t i = 0; i < 64; i += 2) {
 		assert_int_equal(box.slots[i].row, i / 2 % 2);
 		assert_int_equal(box.slots[i + 1].row, box.slots[i].row);
 		assert_int_equal(box.slots[i + 1].column, box.slots[i].column + 1);
@@ -83,15 +79,14 @@ static void the_ports_of_a_cage_stand_side_by_side(void **state)
 static void slots_are_different_and_inside_of_their_box(void **state)
 {
 	struct box box;
-	size_t n, i, j;
 
 	(void)state;
-	for (n = 0; n < BOXES; n++) {
+	for (size_t n = 0; n < BOXES; n++) {
 		make_number(&box, n);
-		for (i = 0; i < box.count; i++) {
+		for (size_t i = 0; i < box.count; i++) {
 			assert_in_range(box.slots[i].row, 0, box.box.rows - 1);
 			assert_in_range(box.slots[i].column, 0, box.box.columns - 1);
-			for (j = 0; j < i; j++)
+			for (size_t j = 0; j < i; j++)
 				assert_true(box.slots[i].row != box.slots[j].row ||
 					    box.slots[i].column != box.slots[j].column);
 		}
@@ -114,21 +109,18 @@ static void check_part(const struct rect *part, const struct rect *body)
 
 static void parts_never_overlap_nor_leave_the_body(void **state)
 {
-	int rows, columns;
-
 	(void)state;
-	for (rows = 6; rows <= 96; rows++)
-		for (columns = LAYOUT_MIN_COLUMNS; columns <= 300; columns++) {
+	for (int rows = 6; rows <= 96; rows++)
+		for (int columns = LAYOUT_MIN_COLUMNS; columns <= 300; columns++) {
 			const struct rect body = { 3, 0, rows, columns };
 			struct panel_parts parts;
 			const struct rect *all[] = { &parts.list, &parts.title, &parts.cells, &parts.legend,
 						     &parts.facts };
-			size_t i, j;
 
 			panel_parts(&body, &parts);
-			for (i = 0; i < 5; i++) {
+			for (size_t i = 0; i < 5; i++) {
 				check_part(all[i], &body);
-				for (j = 0; j < i; j++)
+				for (size_t j = 0; j < i; j++)
 					assert_false(overlap(all[i], all[j]));
 			}
 			assert_true(parts.cells.rows >= 3);
@@ -139,20 +131,18 @@ static void parts_never_overlap_nor_leave_the_body(void **state)
 static void check_cells(const struct box *box, const struct panel_plan *plan, int rows, int columns)
 {
 	static uint8_t taken[4096][304];
-	size_t i;
-	int y, x;
 
 	assert_true(plan->lines < 4096);
 	memset(taken, 0, ((size_t)plan->lines + 1) * sizeof(taken[0]));
-	for (i = 0; i < box->count; i++) {
+	for (size_t i = 0; i < box->count; i++) {
 		struct rect cell = panel_cell(plan, &box->slots[i]);
 		int first = panel_scroll(plan, &box->slots[i], (int)(i * 7 % 50), rows);
 
 		assert_true(cell.y >= 0 && cell.y + cell.rows <= plan->lines);
 		assert_true(cell.x >= 0 && cell.x + cell.columns <= columns);
 		assert_true(cell.columns > box->label_columns);
-		for (y = cell.y; y < cell.y + cell.rows; y++)
-			for (x = cell.x; x < cell.x + cell.columns; x++)
+		for (int y = cell.y; y < cell.y + cell.rows; y++)
+			for (int x = cell.x; x < cell.x + cell.columns; x++)
 				assert_false(taken[y][x]++);
 		/* The cursor's cell is seen, and no line wasted. */
 		assert_true(first >= 0 && cell.y >= first && cell.y + cell.rows <= first + rows);
@@ -163,14 +153,12 @@ static void check_cells(const struct box *box, const struct panel_plan *plan, in
 static void cells_never_overlap_and_the_cursor_is_always_seen(void **state)
 {
 	struct box box;
-	size_t n;
-	int rows, columns;
 
 	(void)state;
-	for (n = 0; n < BOXES; n++) {
+	for (size_t n = 0; n < BOXES; n++) {
 		make_number(&box, n);
-		for (rows = 3; rows <= 90; rows += 1 + rows / 12)
-			for (columns = 40; columns <= 300; columns += 3) {
+		for (int rows = 3; rows <= 90; rows += 1 + rows / 12)
+			for (int columns = 40; columns <= 300; columns += 3) {
 				struct panel_plan plan;
 
 				panel_plan(rows, columns, &box.box, box.label_columns, &plan);
@@ -211,10 +199,10 @@ static void arrows_reach_every_port(void **state)
 {
 	static const int steps[4][2] = { { -1, 0 }, { 1, 0 }, { 0, -1 }, { 0, 1 } };
 	struct box box;
-	size_t n, i, head, tail, s;
+	size_t head, tail;
 
 	(void)state;
-	for (n = 0; n < BOXES; n++) {
+	for (size_t n = 0; n < BOXES; n++) {
 		bool reached[PORTS_MAX] = { false };
 		size_t queue[PORTS_MAX];
 		struct panel_plan plan;
@@ -226,7 +214,7 @@ static void arrows_reach_every_port(void **state)
 		reached[0] = true;
 		queue[0] = 0;
 		for (head = 0, tail = 1; head < tail; head++)
-			for (s = 0; s < 4; s++) {
+			for (size_t s = 0; s < 4; s++) {
 				size_t to = panel_move(&plan, box.slots, box.count, queue[head], steps[s][0],
 						       steps[s][1]);
 
@@ -238,7 +226,7 @@ static void arrows_reach_every_port(void **state)
 					queue[tail++] = to;
 				reached[to] = true;
 			}
-		for (i = 0; i < box.count; i++)
+		for (size_t i = 0; i < box.count; i++)
 			assert_true(reached[i]);
 	}
 }

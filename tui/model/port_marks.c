@@ -58,7 +58,7 @@ static void mark_finding(const struct snapshot_context *context, const struct fa
 			 uint32_t *finding_of)
 {
 	const struct finding *finding = &context->findings[index].finding;
-	uint32_t node = fabric_find_node(fabric, finding->node_guid), port, i;
+	uint32_t node = fabric_find_node(fabric, finding->node_guid), port;
 
 	if (finding->port) {
 		port = fabric_find_port(fabric, finding->node_guid, finding->port);
@@ -66,7 +66,7 @@ static void mark_finding(const struct snapshot_context *context, const struct fa
 		if (port != FABRIC_NONE && !finding_of[port])
 			finding_of[port] = index + 1;
 	} else if (node != FABRIC_NONE) {
-		for (i = 0; i < fabric->nodes[node].ports; i++) {
+		for (uint32_t i = 0; i < fabric->nodes[node].ports; i++) {
 			port = fabric->nodes[node].first_port + i;
 			if (!finding_of[port] && is_about(context->shape, fabric, finding, port))
 				finding_of[port] = index + 1;
@@ -79,20 +79,17 @@ static void mark_finding(const struct snapshot_context *context, const struct fa
 
 void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret)
 {
-	size_t i;
-
-	for (i = 0; i < context->finding_count; i++)
+	for (size_t i = 0; i < context->finding_count; i++)
 		mark_finding(context, fabric, (uint32_t)i, ret);
 }
 
 bool port_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t index)
 {
 	const uint32_t ends[2] = { index, fabric->ports[index].peer };
-	unsigned i;
 
 	if (ends[1] == FABRIC_NONE)
 		return false;
-	for (i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2; i++) {
 		const struct port *port = &fabric->ports[ends[i]], *peer = &fabric->ports[ends[!i]];
 		uint64_t rate = port_rate_bits_per_s(port);
 

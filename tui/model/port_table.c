@@ -86,11 +86,10 @@ static void summarise(struct port_table *table, const struct error_sums *sums)
 	const struct fabric *fabric = table->snapshot->fabric;
 	struct fabric_summary *summary = &table->summary;
 	bool seen[32 * LINK_SPEED_COUNT] = { false };
-	size_t i;
 
 	memset(summary, 0, sizeof(*summary));
 	summary->hosts_xmit_bytes_per_s = summary->hosts_rcv_bytes_per_s = NAN;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type == NODE_SWITCH)
 			summary->switches++;
 		else if (fabric->nodes[i].type == NODE_CA)
@@ -98,10 +97,10 @@ static void summarise(struct port_table *table, const struct error_sums *sums)
 		else
 			summary->others++;
 	}
-	for (i = 0; i < fabric->port_count; i++)
+	for (size_t i = 0; i < fabric->port_count; i++)
 		if (port_is_pollable(fabric, &fabric->ports[i]))
 			summarise_port(summary, fabric, (uint32_t)i, &table->views[i], seen);
-	for (i = 0; i < sums->count; i++) {
+	for (size_t i = 0; i < sums->count; i++) {
 		summary->errors += sums->sums[i].total;
 		summary->errors_at_least |= sums->sums[i].at_least;
 	}
@@ -110,7 +109,7 @@ static void summarise(struct port_table *table, const struct error_sums *sums)
 int port_table_set(struct port_table *table, const struct snapshot *snapshot, const struct error_sums *sums,
 		       struct error *err)
 {
-	size_t count, i;
+	size_t count;
 	int status;
 
 	drop_rows(table);
@@ -126,7 +125,7 @@ int port_table_set(struct port_table *table, const struct snapshot *snapshot, co
 	status = order_names(&table->order, snapshot->fabric, err);
 	if (status < 0)
 		goto fail;
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		view_port(snapshot, (uint32_t)i, sums, &table->views[i]);
 	summarise(table, sums);
 	return 0;
@@ -168,9 +167,8 @@ static void join_ends(const struct port_table *table, const struct snapshot_cont
 		      struct fabric_summary *ret)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
-	size_t i;
 
-	for (i = 0; i < context->finding_count; i++) {
+	for (size_t i = 0; i < context->finding_count; i++) {
 		const struct finding *finding = &context->findings[i].finding;
 		uint32_t port = fabric_find_port(fabric, finding->node_guid, finding->port);
 
@@ -185,12 +183,11 @@ static void count_adaptive(const struct fabric *fabric, const struct shape_setti
 			   struct fabric_summary *ret)
 {
 	uint8_t *adaptive = NULL;
-	size_t i;
 
 	/* Unknown without memory, as without settings. */
 	if (balance_adaptive_create(settings, fabric, &adaptive, NULL) < 0)
 		return;
-	for (i = 0; adaptive && i < fabric->node_count; i++) {
+	for (size_t i = 0; adaptive && i < fabric->node_count; i++) {
 		ret->adaptive_on += adaptive[i] == ADAPTIVE_ON;
 		ret->adaptive_off += adaptive[i] == ADAPTIVE_OFF;
 	}
@@ -203,14 +200,13 @@ void port_table_compare(struct port_table *table, const struct snapshot_context 
 	const struct shape *shape = context->shape;
 	struct fabric_summary *summary = &table->summary;
 	const struct fabric *fabric;
-	uint32_t i;
 
 	summary->sm_port = FABRIC_NONE;
 	if (!table->snapshot)
 		return;
 	fabric = table->snapshot->fabric;
 	summary->hosts = shape ? shape->host_count : 0;
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		if (summary->sm_port == FABRIC_NONE && fabric->ports[i].guid &&
 		    fabric->ports[i].guid == table->snapshot->sweep.sm.guid)
 			summary->sm_port = i;

@@ -106,9 +106,8 @@ static void errors_sum_up_over_sweeps(void **state)
 	const uint64_t guid = made->sample.fabric->nodes[4 * SAMPLE_HOSTS_PER_LEAF + 1].guid;
 	const struct error_sum *sum;
 	uint32_t port = fabric_find_port(made->sample.fabric, guid, 2);
-	unsigned number;
 
-	for (number = 2; number <= 10; number++) {
+	for (unsigned number = 2; number <= 10; number++) {
 		make_snapshot(made, number);
 		if (number == 5)
 			made->snapshot.rows[port].sum.reset = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
@@ -202,10 +201,10 @@ static void two_ends_that_only_a_finding_knows_are_one_link(void **state)
 {
 	struct made *made = *state;
 	const struct fabric *fabric = made->sample.fabric;
-	uint32_t low = down_port(made), high = FABRIC_NONE, i;
+	uint32_t low = down_port(made), high = FABRIC_NONE;
 	const struct fabric_summary *summary;
 
-	for (i = 0; i < fabric->port_count; i++)
+	for (uint32_t i = 0; i < fabric->port_count; i++)
 		if (fabric->ports[i].num == fabric->ports[low].num - 33 + 2 && fabric->ports[i].peer == FABRIC_NONE &&
 		    fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH && fabric->ports[i].node >= HOSTS + LEAVES)
 			high = i;

@@ -26,14 +26,13 @@ static int add_node(struct fabric *fabric, uint64_t guid, uint8_t type, uint8_t 
 		.width_enabled = LINK_WIDTH_4X, .width_supported = LINK_WIDTH_4X,
 	};
 	uint16_t lid = (uint16_t)(fabric->node_count + 1);
-	int num;
 
 	snprintf(node.desc, sizeof(node.desc), "%s", desc);
 	if (type == NODE_SWITCH)
 		node.lid = lid;
 	if (fabric_add_node(fabric, &node, err) < 0)
 		return err ? err->code : ERR_INTERNAL;
-	for (num = 1; num <= ports; num++) {
+	for (int num = 1; num <= ports; num++) {
 		port.num = (uint8_t)num;
 		port.lid = type == NODE_SWITCH ? 0 : lid;
 		port.guid = type == NODE_SWITCH ? 0 : guid + 1;
@@ -46,9 +45,8 @@ static int add_node(struct fabric *fabric, uint64_t guid, uint8_t type, uint8_t 
 static int connect_ports(struct fabric *fabric, uint32_t a, uint32_t b, struct error *err)
 {
 	const uint32_t ends[] = { a, b };
-	size_t i;
 
-	for (i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		fabric->ports[ends[i]].state = PORT_ACTIVE;
 		fabric->ports[ends[i]].phys_state = PHYS_LINK_UP;
 		fabric->ports[ends[i]].speed = LINK_SPEED_HDR;
@@ -70,20 +68,19 @@ static uint8_t spine_ports(unsigned leaves)
 
 static int add_nodes(struct fabric *fabric, unsigned leaves, struct error *err)
 {
-	unsigned i;
 	char desc[NODE_DESC_SIZE];
 	int status = 0;
 
-	for (i = 0; i < leaves * SAMPLE_HOSTS_PER_LEAF && !status; i++) {
+	for (unsigned i = 0; i < leaves * SAMPLE_HOSTS_PER_LEAF && !status; i++) {
 		snprintf(desc, sizeof(desc), "node%04u mlx5_0", i + 1);
 		status = add_node(fabric, HOST_GUID + i * 16, NODE_CA, 1,
 				  i == 8 ? "\x1b[31mred\" \xe6\x97\xa5\xe6\x9c\xac,\x07 mlx5_0" : desc, err);
 	}
-	for (i = 0; i < leaves && !status; i++) {
+	for (unsigned i = 0; i < leaves && !status; i++) {
 		snprintf(desc, sizeof(desc), "MF0;leaf%02u:MQM8700/U1", i + 1);
 		status = add_node(fabric, LEAF_GUID + i, NODE_SWITCH, SAMPLE_SWITCH_PORTS, desc, err);
 	}
-	for (i = 0; i < SAMPLE_SPINES && !status; i++) {
+	for (unsigned i = 0; i < SAMPLE_SPINES && !status; i++) {
 		snprintf(desc, sizeof(desc), "spine%02u", i + 1);
 		status = add_node(fabric, SPINE_GUID + i, NODE_SWITCH, spine_ports(leaves), desc, err);
 	}
@@ -92,15 +89,15 @@ static int add_nodes(struct fabric *fabric, unsigned leaves, struct error *err)
 
 static int link_nodes(struct fabric *fabric, unsigned leaves, bool down, struct error *err)
 {
-	unsigned hosts = leaves * SAMPLE_HOSTS_PER_LEAF, leaf, i;
+	unsigned hosts = leaves * SAMPLE_HOSTS_PER_LEAF;
 	int status = 0;
 
-	for (i = 0; i < hosts && !status; i++)
+	for (unsigned i = 0; i < hosts && !status; i++)
 		status = connect_ports(
 			fabric, port_at(fabric, i, 1),
 			port_at(fabric, hosts + i / SAMPLE_HOSTS_PER_LEAF, i % SAMPLE_HOSTS_PER_LEAF + 1), err);
-	for (leaf = 0; leaf < leaves; leaf++)
-		for (i = 0; i < SAMPLE_SPINES && !status; i++) {
+	for (unsigned leaf = 0; leaf < leaves; leaf++)
+		for (unsigned i = 0; i < SAMPLE_SPINES && !status; i++) {
 			if ((down && leaf == 1 && i == 0) || leaf >= spine_ports(leaves))
 				continue;
 			status = connect_ports(fabric, port_at(fabric, hosts + leaf, SAMPLE_HOSTS_PER_LEAF + 1 + i),
@@ -179,7 +176,6 @@ static void fill(struct sample *sample, uint32_t index, unsigned number, int64_t
 	struct reading *reading = &sample->readings[index];
 	struct delta *delta = &sample->deltas[index];
 	uint64_t seconds = (uint64_t)(interval_us / US_PER_S), xmit, rcv;
-	unsigned i;
 
 	xmit = load_of(fabric, index) * FULL_WORDS_PER_S / 1000 * seconds;
 	rcv = (port->peer == FABRIC_NONE ? 0 : load_of(fabric, port->peer)) * FULL_WORDS_PER_S / 1000 * seconds;
@@ -199,7 +195,7 @@ static void fill(struct sample *sample, uint32_t index, unsigned number, int64_t
 	reading->at_us = end_us;
 	reading->present = delta->known;
 	reading->wide = COUNTER_TRAFFIC_SET;
-	for (i = 0; i < COUNTER_COUNT; i++)
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		reading->value[i] = delta->value[i] * number;
 }
 
@@ -207,7 +203,6 @@ void sample_sweep(struct sample *sample, unsigned number, int64_t wall_us, int64
 {
 	const struct fabric *fabric = sample->fabric;
 	int64_t start_us = 1000 * US_PER_S + number * interval_us;
-	uint32_t i;
 	size_t count = 0;
 
 	memset(ret, 0, sizeof(*ret));
@@ -218,7 +213,7 @@ void sample_sweep(struct sample *sample, unsigned number, int64_t wall_us, int64
 	snprintf(ret->boot_id, sizeof(ret->boot_id), "00000000-0000-0000-0000-000000000001");
 	ret->sm = (struct sm_state){ true, 1, HOST_GUID + 1, 3, 14, 1000 + number };
 	ret->fabric = fabric;
-	for (i = 0; i < fabric->port_count; i++) {
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		struct port_sample *to = &sample->samples[count];
 
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
@@ -244,7 +239,6 @@ int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int
 		    struct snapshot *ret)
 {
 	struct sweep sweep;
-	size_t i;
 
 	free(ret->rows);
 	memset(ret, 0, sizeof(*ret));
@@ -256,7 +250,7 @@ int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int
 	ret->sweep.id = number + 1;
 	ret->sweep.wall_us = sweep.wall_us;
 	ret->sweep.interval_us = sweep.interval_us;
-	for (i = 0; i < sweep.sample_count; i++) {
+	for (size_t i = 0; i < sweep.sample_count; i++) {
 		const struct port_sample *from = &sweep.samples[i];
 		struct port_row *row = &ret->rows[from->port];
 

@@ -23,13 +23,13 @@
 
 static int create_screens(struct app *app, struct error *err)
 {
-	size_t count, i;
+	size_t count;
 	const struct screen *const *all = screens(&count);
 
 	app->states = calloc(count, sizeof(*app->states));
 	if (!app->states)
 		return err_nomem(err);
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		app->states[i] = calloc(1, all[i]->size);
 		if (!app->states[i])
 			return err_nomem(err);
@@ -41,10 +41,10 @@ static int create_screens(struct app *app, struct error *err)
 
 static void destroy_screens(const struct app *app)
 {
-	size_t count, i;
+	size_t count;
 	const struct screen *const *all = screens(&count);
 
-	for (i = 0; app->states && i < count; i++) {
+	for (size_t i = 0; app->states && i < count; i++) {
 		if (app->states[i] && all[i]->done)
 			all[i]->done(app->states[i]);
 		free(app->states[i]);
@@ -123,7 +123,7 @@ static int update_snapshot(struct app *app, struct error *err)
 int app_poll(struct app *app, bool *ret_news, struct error *err)
 {
 	bool changed = false;
-	size_t count, i;
+	size_t count;
 	const struct screen *const *all = screens(&count);
 	int status = live_poll(app->live, &changed, err);
 
@@ -136,7 +136,7 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 		if (status < 0)
 			return status;
 	}
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (all[i]->poll && all[i]->poll(app->states[i], app))
 			*ret_news = true;
 	if (app->live->refused[0]) {

@@ -54,7 +54,6 @@ static void count_hidden(struct balance_view *view, const struct balance_result 
 static int make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	struct balance *balance = &view->loads.balance;
-	size_t i;
 
 	free(view->results);
 	view->results = calloc(balance->count + 1, sizeof(*view->results));
@@ -62,7 +61,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	view->most_members = 0;
 	if (!view->results)
 		return err_nomem(err);
-	for (i = 0; i < balance->count; i++) {
+	for (size_t i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
 		bool told = balance_is_reported(result);
 
@@ -82,7 +81,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	}
 	qsort_r(view->results, view->result_count, sizeof(*view->results), balance_compare, balance);
 	/* A cursor on the first row stays on the worst group. */
-	for (i = 0; view->groups.cursor && i < view->result_count; i++)
+	for (size_t i = 0; view->groups.cursor && i < view->result_count; i++)
 		if (key_of(app, result_at(view, i)) == view->group_key) {
 			view->groups.cursor = i;
 			break;
@@ -99,11 +98,10 @@ static const char *cause_of(const struct balance_view *view, const struct app *a
 {
 	const struct shape_group *group = group_of(app, result);
 	uint64_t guid = app->live->shown->fabric->nodes[group->node].guid;
-	size_t i;
 
 	if (result->cause != BALANCE_NONE)
 		return balance_cause_name(result->cause);
-	for (i = 0; i < app->context->finding_count; i++) {
+	for (size_t i = 0; i < app->context->finding_count; i++) {
 		const struct finding *finding = &app->context->findings[i].finding;
 
 		if (finding->kind == FINDING_UPLINK_IMBALANCE && finding->node_guid == guid &&
@@ -184,9 +182,9 @@ static const struct {
 
 static void column_widths(int columns, int ret[GROUP_COLUMNS])
 {
-	int left = columns, i;
+	int left = columns;
 
-	for (i = NAME + 1; i < GROUP_COLUMNS; i++) {
+	for (int i = NAME + 1; i < GROUP_COLUMNS; i++) {
 		ret[i] = columns >= group_columns[i].least ? group_columns[i].columns : 0;
 		if (ret[i] && i >= FULL && columns < WIDE)
 			ret[i] = NARROW_COLUMNS;
@@ -232,16 +230,16 @@ static void draw_groups(const struct balance_view *view, const struct app *app, 
 {
 	const struct brush brush = app_brush(app, false);
 	struct table_cell heads[GROUP_COLUMNS];
-	int i, widths[GROUP_COLUMNS];
+	int widths[GROUP_COLUMNS];
 
 	column_widths(area->columns, widths);
-	for (i = 0; i < GROUP_COLUMNS; i++)
+	for (int i = 0; i < GROUP_COLUMNS; i++)
 		heads[i] = (struct table_cell){
 			area->columns < WIDE ? group_columns[i].narrow : group_columns[i].title, ROLE_HEAD,
 			i >= FULL ? ALIGN_RIGHT : ALIGN_LEFT,
 		};
 	draw_cells(&brush, area->y, area, widths, heads, GROUP_COLUMNS);
-	for (i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
+	for (int i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
 		draw_group(view, app, area, widths, area->y + 1 + i, view->groups.first + (size_t)i);
 }
 
@@ -320,12 +318,12 @@ void groups_draw_members(const struct app *app, const struct rect *area, const s
 	uint32_t count = group_of(app, result)->count < MEMBERS_MOST ? group_of(app, result)->count : MEMBERS_MOST;
 	double most = balance_largest_share(result, count);
 	uint32_t order[MEMBERS_MOST];
-	int peer_columns, bar, line;
+	int peer_columns, bar;
 
 	share_width(area->columns, &peer_columns, &bar);
 	draw_member_heads(app, area, peer_columns, bar);
 	balance_order_members(result, count, order);
-	for (line = 1; line <= (int)count && line < area->rows; line++)
+	for (int line = 1; line <= (int)count && line < area->rows; line++)
 		draw_member(app, result, area, area->y + line, peer_columns, bar, order[line - 1], most);
 }
 

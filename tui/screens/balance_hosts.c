@@ -41,14 +41,13 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	const struct shape *shape = app->context->shape;
 	const struct balance_input input = loads_input(&view->loads, shape);
 	struct balance_amount rails[BALANCE_RAILS_MOST];
-	size_t i;
 
 	free(view->hosts);
 	view->hosts = calloc(shape->host_count + 1, sizeof(*view->hosts));
 	view->host_count = view->idle_hosts = 0;
 	if (!view->hosts)
 		return err_nomem(err);
-	for (i = 0; i < shape->host_count; i++) {
+	for (size_t i = 0; i < shape->host_count; i++) {
 		struct balance_amount *sum = &view->hosts[view->host_count];
 
 		if (shape->hosts[i].count < 2)
@@ -61,7 +60,7 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 			view->idle_hosts++;
 	}
 	qsort(view->hosts, view->host_count, sizeof(*view->hosts), balance_compare_excess);
-	for (i = 0; view->host_list.cursor && i < view->host_count; i++)
+	for (size_t i = 0; view->host_list.cursor && i < view->host_count; i++)
 		if (app->live->shown->fabric->nodes[shape->host_nodes[host_at(view, app, i)->first]].guid ==
 		    view->host_guid) {
 			view->host_list.cursor = i;
@@ -89,9 +88,8 @@ static struct widths widths_of(const struct balance_view *view, const struct app
 {
 	int left = body->columns - OVER_COLUMNS - 2 * (RATE_COLUMNS + 1) - 2;
 	struct widths widths = { 0 };
-	size_t i;
 
-	for (i = 0; i < view->host_count; i++) {
+	for (size_t i = 0; i < view->host_count; i++) {
 		const struct shape_host *host = host_at(view, app, i);
 		int columns = (int)text_columns(host->name);
 
@@ -114,7 +112,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	const struct balance_input input = loads_input(&view->loads, app->context->shape);
 	const struct shape_host *host = host_at(view, app, row);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
-	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
+	uint32_t count = balance_host_rails(&input, host, rails, &sum);
 	bool here = row == view->host_list.cursor;
 	struct brush brush = app_brush(app, here);
 	int x = body->x, cell = widths->cell;
@@ -131,7 +129,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	format_rate(sum.known ? sum.rcv * 1e6 : NAN, RATE_COLUMNS, text, sizeof(text));
 	draw_cell(&brush, y, x, RATE_COLUMNS + 1, text, ALIGN_RIGHT, ROLE_TEXT);
 	x += RATE_COLUMNS + 3;
-	for (i = 0; i < count && x + cell <= body->x + body->columns; i++, x += cell) {
+	for (uint32_t i = 0; i < count && x + cell <= body->x + body->columns; i++, x += cell) {
 		const struct heat_cell rail = cell_of(&rails[i]);
 		enum role role = heat_write(&rail, HEAT_MEASURED, cell, app->theme->unicode, text);
 
@@ -143,7 +141,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 static void draw_heads(const struct app *app, const struct rect *body, const struct widths *widths, int y)
 {
 	const struct brush brush = app_brush(app, false);
-	int x = body->x + widths->name, i;
+	int x = body->x + widths->name;
 	char text[16];
 
 	draw_cell(&brush, y, body->x, body->columns, "HOST", ALIGN_LEFT, ROLE_HEAD);
@@ -153,7 +151,7 @@ static void draw_heads(const struct app *app, const struct rect *body, const str
 	x += RATE_COLUMNS + 1;
 	draw_cell(&brush, y, x, RATE_COLUMNS + 1, "RXb/s", ALIGN_RIGHT, ROLE_HEAD);
 	x += RATE_COLUMNS + 3;
-	for (i = 1; x + widths->cell <= body->x + body->columns && i <= widths->rails; i++, x += widths->cell) {
+	for (int i = 1; x + widths->cell <= body->x + body->columns && i <= widths->rails; i++, x += widths->cell) {
 		snprintf(text, sizeof(text), "%d", i);
 		draw_cell(&brush, y, x, heat_number_columns(widths->cell), text, ALIGN_RIGHT, ROLE_HEAD);
 	}
@@ -195,7 +193,6 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	struct segments title = { 0 };
 	struct widths widths;
 	char window[64];
-	int line;
 
 	segment_add(&title, 0, ROLE_STRONG, "host rails: load of the busiest rail above the host's mean");
 	segment_add(&title, 1, ROLE_TEXT, "%s", view_window(view, window, sizeof(window)));
@@ -211,7 +208,7 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	}
 	widths = widths_of(view, app, body);
 	draw_heads(app, body, &widths, body->y + 1);
-	for (line = 0; line < body->rows - 3 && view->host_list.first + (size_t)line < view->host_count; line++)
+	for (int line = 0; line < body->rows - 3 && view->host_list.first + (size_t)line < view->host_count; line++)
 		draw_host(view, app, body, &widths, body->y + 2 + line,
 			  view->host_list.first + (size_t)line);
 	draw_words(view, app, body, body->y + body->rows - 1);

@@ -51,12 +51,11 @@ static void save_cursor(struct balance_view *view, const struct app *app)
 static void go_to_hottest(struct balance_view *view, const struct app *app)
 {
 	uint32_t *order = calloc(view->heat.row_count + 1, sizeof(*order));
-	size_t i;
 
 	if (!order)
 		return;
 	heat_order(&view->heat, HEAT_MEASURED, true, order);
-	for (i = 0; i < view->heat.row_count; i++)
+	for (size_t i = 0; i < view->heat.row_count; i++)
 		if (view->order[i] == order[0])
 			view->rows.cursor = i;
 	view->column = heat_worst(&view->heat, HEAT_MEASURED, order[0]);
@@ -66,14 +65,12 @@ static void go_to_hottest(struct balance_view *view, const struct app *app)
 
 static void restore_cursor(struct balance_view *view, const struct app *app)
 {
-	size_t i;
-
-	for (i = 0; i < view->heat.row_count; i++)
+	for (size_t i = 0; i < view->heat.row_count; i++)
 		if (guid_of(app, view->heat.rows[view->order[i]]) == view->row_guid)
 			view->rows.cursor = i;
 	if (view->rows.cursor >= view->heat.row_count)
 		view->rows.cursor = 0;
-	for (i = 0; i < heat_columns(&view->heat, row_here(view)); i++)
+	for (size_t i = 0; i < heat_columns(&view->heat, row_here(view)); i++)
 		if (guid_of(app, heat_column(&view->heat, row_here(view), i)) == view->column_guid)
 			view->column = i;
 	save_cursor(view, app);
@@ -92,10 +89,9 @@ static int make(struct balance_view *view, const struct app *app, struct error *
 	const struct fabric *fabric = app->live->shown->fabric;
 	uint32_t *rank = calloc(fabric->node_count + 1, sizeof(*rank));
 	int code = rank ? 0 : err_nomem(err);
-	size_t i;
 
 	heat_done(&view->heat);
-	for (i = 0; code == 0 && i < fabric->node_count; i++)
+	for (size_t i = 0; code == 0 && i < fabric->node_count; i++)
 		rank[i] = fabric->nodes[i].ports ? app->table->order.port_rank[fabric->nodes[i].first_port] : 0;
 	if (view->tier >= shape->tier_count)
 		view->tier = 1;
@@ -163,7 +159,6 @@ static void draw_head(const struct balance_view *view, const struct app *app, co
 	const struct brush brush = app_brush(app, here);
 	size_t columns = text_columns(name);
 	char character[8];
-	int line;
 
 	if (layout->heads == 1) {
 		if (columns > (size_t)heat_number_columns(layout->cell))
@@ -173,7 +168,7 @@ static void draw_head(const struct balance_view *view, const struct app *app, co
 	}
 	if (columns > (size_t)layout->heads)
 		name += text_prefix_bytes(name, columns - (size_t)layout->heads);
-	for (line = layout->heads - (int)text_columns(name); line < layout->heads && *name; line++) {
+	for (int line = layout->heads - (int)text_columns(name); line < layout->heads && *name; line++) {
 		size_t bytes = text_prefix_bytes(name, 1);
 
 		/* A number wider than the cell is left blank. */
@@ -188,7 +183,7 @@ static void draw_heads(const struct balance_view *view, const struct app *app, c
 {
 	const struct heat_layout *layout = &view->layout;
 	const struct brush brush = app_brush(app, false);
-	size_t row = row_here(view), i;
+	size_t row = row_here(view);
 	uint32_t node = heat_column(&view->heat, row, 0);
 	char corner[NODE_NAME_SIZE];
 
@@ -196,7 +191,7 @@ static void draw_heads(const struct balance_view *view, const struct app *app, c
 		return;
 	snprintf(corner, sizeof(corner), "%.*s", (int)prefix, name_of(app, node));
 	draw_cell(&brush, body->y + layout->heads - 1, body->x, layout->label, corner, ALIGN_RIGHT, ROLE_FAINT);
-	for (i = 0; i < (size_t)layout->shown; i++) {
+	for (size_t i = 0; i < (size_t)layout->shown; i++) {
 		node = heat_column(&view->heat, row, view->first_column + i);
 		if (node != FABRIC_NONE)
 			draw_head(view, app, body, body->x + layout->label + 1 + (int)i * layout->cell,
@@ -212,12 +207,11 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 	bool here = at == view->rows.cursor, named = heat->row_block[row] == heat->row_block[row_here(view)];
 	struct brush brush = app_brush(app, here);
 	char text[16];
-	size_t i;
 
 	/* Column names are those of the block of the cursor; rows of other blocks are faint. */
 	draw_cell(&brush, y, body->x, layout->label, name_of(app, heat->rows[row]), ALIGN_MIDDLE,
 		  named ? ROLE_TEXT : ROLE_FAINT);
-	for (i = 0; i < (size_t)layout->shown && view->first_column + i < heat_columns(heat, row); i++) {
+	for (size_t i = 0; i < (size_t)layout->shown && view->first_column + i < heat_columns(heat, row); i++) {
 		enum role role = heat_write(heat_cell(heat, row, view->first_column + i), view->value, layout->cell,
 					    app->theme->unicode, text);
 
@@ -248,10 +242,10 @@ static void append_others(const struct balance_view *view, const struct app *app
 {
 	const struct fabric *fabric = app->live->shown->fabric;
 	const struct balance_result *result = result_here(view, app);
-	uint32_t above = heat_column(&view->heat, row_here(view), view->column), i;
+	uint32_t above = heat_column(&view->heat, row_here(view), view->column);
 
 	text_appendf(text, "; busiest of %u links", cell->links);
-	for (i = 0; result && i < app->context->shape->groups[result->group].count; i++) {
+	for (uint32_t i = 0; result && i < app->context->shape->groups[result->group].count; i++) {
 		const struct balance_member *member = &result->members[i];
 		const struct port *port = &fabric->ports[member->port];
 
@@ -328,14 +322,14 @@ static void fit(struct balance_view *view, const struct app *app, const struct r
 {
 	const struct heat *heat = &view->heat;
 	int longest = 0, suffix, here;
-	size_t widest = 0, i;
+	size_t widest = 0;
 
-	for (i = 0; i < heat->row_count; i++) {
+	for (size_t i = 0; i < heat->row_count; i++) {
 		int columns = (int)text_columns(name_of(app, heat->rows[i]));
 
 		longest = columns > longest ? columns : longest;
 	}
-	for (i = 0; i < heat->block_count; i++)
+	for (size_t i = 0; i < heat->block_count; i++)
 		widest = heat->blocks[i].count > widest ? heat->blocks[i].count : widest;
 	*ret_prefix = column_prefix(view, app, row_here(view), &suffix);
 	here = (int)text_columns(name_of(app, heat->rows[row_here(view)]));
@@ -352,7 +346,7 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	struct rect below = *body;
 	size_t prefix = 0;
 	char legend[256];
-	int line, y;
+	int y;
 
 	if (!view->heat.row_count)
 		return;
@@ -361,7 +355,7 @@ static void draw(struct balance_view *view, const struct app *app, const struct 
 	below.y++;
 	draw_heads(view, app, &below, prefix);
 	y = body->y + 1 + view->layout.heads;
-	for (line = 0; line < view->layout.rows && view->rows.first + (size_t)line < view->heat.row_count; line++)
+	for (int line = 0; line < view->layout.rows && view->rows.first + (size_t)line < view->heat.row_count; line++)
 		draw_row(view, app, body, y + line, view->rows.first + (size_t)line);
 	if (view->layout.members && result_here(view, app)) {
 		below.y = y + view->layout.rows + 1;

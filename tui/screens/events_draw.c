@@ -34,14 +34,12 @@ enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
  */
 static void column_widths(int columns, bool days, int ret[COLUMNS])
 {
-	int i;
-
 	ret[TIME] = days && columns >= 76 ? 14 : 8;
 	ret[SEVERITY] = 4;
 	ret[KIND] = columns >= 100 ? 20 : columns >= 76 ? 14 : 0;
 	ret[WHERE] = columns >= 140 ? 28 : columns >= 100 ? 20 : columns >= 56 ? 18 : 0;
 	ret[TEXT] = columns;
-	for (i = 0; i < TEXT; i++)
+	for (int i = 0; i < TEXT; i++)
 		ret[TEXT] -= ret[i] ? ret[i] + 1 : 0;
 }
 
@@ -110,7 +108,7 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 void events_draw(struct event_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
-	int foot = body->rows >= 14 ? 2 : 1, line, widths[COLUMNS];
+	int foot = body->rows >= 14 ? 2 : 1, widths[COLUMNS];
 	static const struct table_cell heads[COLUMNS] = {
 		{ "TIME", ROLE_HEAD, ALIGN_RIGHT }, { "SEV", ROLE_HEAD, ALIGN_LEFT }, { "KIND", ROLE_HEAD, ALIGN_LEFT },
 		{ "WHERE", ROLE_HEAD, ALIGN_LEFT }, { "EVENT", ROLE_HEAD, ALIGN_LEFT },
@@ -122,7 +120,7 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 	list_fit(&view->list, view->events.row_count, body->rows - 2 - foot);
 	draw_title(view, app, body);
 	draw_cells(&brush, body->y + 1, body, widths, heads, COLUMNS);
-	for (line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
+	for (int line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
 		draw_event(view, app, body, widths, body->y + 2 + line, view->list.first + (size_t)line);
 	if (!view->events.row_count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns, view->events.count ?
@@ -177,7 +175,7 @@ void events_draw_errors(struct event_view *view, const struct app *app, const st
 		{ "COUNTERS", ROLE_HEAD, ALIGN_LEFT },
 	};
 	const struct brush brush = app_brush(app, false);
-	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, line;
+	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12;
 	const int widths[ERROR_COLUMNS] = { 8, 8, 8, name, body->columns - 28 - name };
 	struct list *list = &view->error_list;
 	struct segments title = { 0 };
@@ -190,7 +188,7 @@ void events_draw_errors(struct event_view *view, const struct app *app, const st
 	draw_segments(&brush, body->y, body->x, body->columns, &title);
 	draw_cells(&brush, body->y + 1, body, widths, heads, ERROR_COLUMNS);
 	list_fit(list, view->errors.count, body->rows - 2);
-	for (line = 0; line < list->height && list->first + (size_t)line < view->errors.count; line++)
+	for (int line = 0; line < list->height && list->first + (size_t)line < view->errors.count; line++)
 		draw_error(view, app, body, widths, body->y + 2 + line, list->first + (size_t)line);
 	if (!view->errors.count)
 		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter increased", ALIGN_LEFT,

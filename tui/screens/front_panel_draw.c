@@ -189,13 +189,12 @@ static enum port_mark box_mark(const struct front_panel *panel, const struct app
 	const struct fabric *fabric = app->table->snapshot->fabric;
 	const struct shape_host *host = box->host == SHAPE_NONE ? NULL : &app->context->shape->hosts[box->host];
 	enum port_mark worst = MARK_NONE;
-	uint32_t i, port;
 
-	for (i = 0; i < (host ? host->count : 1); i++) {
+	for (uint32_t i = 0; i < (host ? host->count : 1); i++) {
 		uint32_t index = host ? app->context->shape->host_nodes[host->first + i] : box->node;
 		const struct node *node = &fabric->nodes[index];
 
-		for (port = node->first_port; port < node->first_port + node->ports; port++) {
+		for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++) {
 			uint32_t finding = panel->finding_of[port];
 
 			if (finding && port_mark_of(&app->context->findings[finding - 1]) > worst)
@@ -211,11 +210,10 @@ static void draw_list(struct front_panel *panel, const struct app *app)
 	const struct rect *area = &panel->parts.list;
 	const struct boxes *boxes = &panel->boxes;
 	const struct box *shown = front_panel_box(panel);
-	int y;
 
 	draw_cell(&plain, area->y, area->x, area->columns, "SWITCHES, HOSTS", ALIGN_LEFT, ROLE_HEAD);
 	list_fit(&panel->list, boxes->row_count, area->rows - 1);
-	for (y = 0; y < area->rows - 1 && panel->list.first + (size_t)y < boxes->row_count; y++) {
+	for (int y = 0; y < area->rows - 1 && panel->list.first + (size_t)y < boxes->row_count; y++) {
 		const struct box *box = &boxes->all[boxes->rows[panel->list.first + (size_t)y]];
 		const struct brush brush = app_brush(app, box == shown);
 		enum port_mark mark = box_mark(panel, app, box);
@@ -244,9 +242,9 @@ static void write_kind(const struct app *app, const struct box *box, char *ret, 
 
 static void write_counts(const struct front_panel *panel, const struct app *app, char *ret, size_t size)
 {
-	size_t up = 0, down = 0, degraded = 0, silent = 0, errors = 0, i, len;
+	size_t up = 0, down = 0, degraded = 0, silent = 0, errors = 0, len;
 
-	for (i = 0; i < panel->count; i++) {
+	for (size_t i = 0; i < panel->count; i++) {
 		const struct face face = face_of(panel, app, panel->ports[i].port);
 
 		up += face.word != WORD_DOWN;
@@ -300,12 +298,12 @@ static void draw_legend(const struct front_panel *panel, const struct app *app)
 	const struct brush brush = { app->theme, 0 };
 	const struct rect *area = &panel->parts.legend;
 	/* Larger cells have words instead of the other signs. */
-	size_t count = panel->plan.cell_rows > 1 ? 3 : sizeof(signs) / sizeof(signs[0]), i;
+	size_t count = panel->plan.cell_rows > 1 ? 3 : sizeof(signs) / sizeof(signs[0]);
 	struct segments line = { 0 };
 
 	if (!area->rows)
 		return;
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		segment_add(&line, signs[i].rank, ROLE_FAINT, "%s", signs[i].text);
 	if (panel->plan.cell_rows == 1 && panel->view == PANEL_LOAD)
 		segment_add(&line, 7, ROLE_FAINT, "%s load",
@@ -383,8 +381,6 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 
 void front_panel_draw(struct front_panel *panel, const struct app *app, const struct rect *body)
 {
-	size_t i;
-
 	panel_parts(body, &panel->parts);
 	panel_plan(panel->parts.cells.rows, panel->parts.cells.columns, &panel->box, panel->label_columns,
 		   &panel->plan);
@@ -394,7 +390,7 @@ void front_panel_draw(struct front_panel *panel, const struct app *app, const st
 	if (panel->count)
 		panel->first = panel_scroll(&panel->plan, &panel->slots[panel->cursor], panel->first,
 					    panel->parts.cells.rows);
-	for (i = 0; i < panel->count; i++)
+	for (size_t i = 0; i < panel->count; i++)
 		draw_port(panel, app, i);
 	draw_legend(panel, app);
 	draw_facts(panel, app);

@@ -80,9 +80,7 @@ static void add_state(const struct app *app, struct segments *line)
 
 static bool is_open(const struct app *app, enum finding_kind kind, const char **ret_cause)
 {
-	size_t i;
-
-	for (i = 0; i < app->context->finding_count; i++)
+	for (size_t i = 0; i < app->context->finding_count; i++)
 		if (app->context->findings[i].finding.kind == kind) {
 			*ret_cause = app->context->findings[i].finding.cause;
 			return true;
@@ -322,12 +320,12 @@ static int tab_columns(const struct app *app, const struct screen *tab, int colu
 
 const struct screen *tabs_at(const struct app *app, int x)
 {
-	size_t count, i;
+	size_t count;
 	const struct screen *const *all = screens(&count);
 	char text[64];
 	int from = 0;
 
-	for (i = 0; x >= 0 && i < count && all[i]->is_tab; i++) {
+	for (size_t i = 0; x >= 0 && i < count && all[i]->is_tab; i++) {
 		from += tab_columns(app, all[i], app->body.columns, write_tab(all[i], i, text, sizeof(text)));
 		if (x < from)
 			return all[i];
@@ -339,9 +337,9 @@ const struct screen *tabs_at(const struct app *app, int x)
 static void draw_path(const struct app *app, const struct brush *brush, int y, int x, int columns)
 {
 	char text[1024] = "", name[NODE_NAME_SIZE * 2];
-	size_t i, len = 0;
+	size_t len = 0;
 
-	for (i = 1; i < app->depth && len < sizeof(text); i++) {
+	for (size_t i = 1; i < app->depth && len < sizeof(text); i++) {
 		subject_name(app, &app->path[i].subject, name, sizeof(name));
 		len += (size_t)snprintf(text + len, sizeof(text) - len, " > %s",
 					name[0] ? name : app->path[i].screen->name);
@@ -352,13 +350,13 @@ static void draw_path(const struct app *app, const struct brush *brush, int y, i
 void tabs_draw(const struct app *app, const struct rect *area)
 {
 	const struct brush brush = { app->theme, 0 };
-	size_t count, i;
+	size_t count;
 	const struct screen *const *all = screens(&count);
 	char text[64];
 	int x = 0;
 
 	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	for (i = 0; i < count && all[i]->is_tab; i++) {
+	for (size_t i = 0; i < count && all[i]->is_tab; i++) {
 		bool here = all[i] == app->path[0].screen;
 		int columns = tab_columns(app, all[i], area->columns, write_tab(all[i], i, text, sizeof(text)));
 

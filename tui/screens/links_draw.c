@@ -110,9 +110,9 @@ static void draw_row(const struct app *app, const struct links *links, const str
 		     const struct rect *body, const struct column_place *places, const struct link_row *link)
 {
 	char text[CELL_SIZE];
-	int column, x = 0;
+	int x = 0;
 
-	for (column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < COLUMN_COUNT; column++) {
 		const struct column_place *place = &places[column];
 		enum align align = column_info((enum column)column)->right ? ALIGN_RIGHT : ALIGN_LEFT;
 
@@ -140,10 +140,9 @@ static void draw_heads(const struct app *app, const struct links *links, const s
 	const struct brush brush = { app->theme, 0 };
 	const char *arrow = links->descending ? (app->theme->unicode ? "\xe2\x96\xbc" : "v") :
 						(app->theme->unicode ? "\xe2\x96\xb2" : "^");
-	int column;
 
 	draw_cell(&brush, body->y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
-	for (column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < COLUMN_COUNT; column++) {
 		const struct column_info *info = column_info((enum column)column);
 		bool sorted = links->sort == (enum column)column;
 		const char *title = (int)strlen(info->title) + sorted <= places[column].columns ? info->title :
@@ -180,11 +179,10 @@ void links_draw(const struct app *app, const struct links *links, const struct l
 {
 	struct column_place places[COLUMN_COUNT];
 	struct brush brush;
-	int y;
 
 	links_places(app, links, body->columns, places);
 	draw_heads(app, links, body, places);
-	for (y = 0; y < body->rows - 1 && list->first + (size_t)y < links->row_count; y++) {
+	for (int y = 0; y < body->rows - 1 && list->first + (size_t)y < links->row_count; y++) {
 		size_t row = list->first + (size_t)y;
 
 		brush = app_brush(app, row == list->cursor);
@@ -197,11 +195,11 @@ void links_draw(const struct app *app, const struct links *links, const struct l
 void links_draw_menu(const struct app *app, const struct links *links, enum column chosen, const struct rect *body)
 {
 	const struct brush plain = { app->theme, 0 }, cursor = { app->theme, DRAW_CURSOR };
-	int columns = body->columns < 74 ? body->columns : 74, rows = body->rows - 1, y;
+	int columns = body->columns < 74 ? body->columns : 74, rows = body->rows - 1;
 	int first = (int)layout_scroll(0, chosen, COLUMN_COUNT, rows);
 
 	draw_cell(&plain, body->y, body->x, columns, " SORT BY", ALIGN_LEFT, ROLE_HEAD);
-	for (y = 0; y < rows && first + y < COLUMN_COUNT; y++) {
+	for (int y = 0; y < rows && first + y < COLUMN_COUNT; y++) {
 		enum column column = (enum column)(first + y);
 		char text[160];
 

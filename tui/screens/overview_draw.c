@@ -111,9 +111,8 @@ static void write_hosts(const struct finding *finding, char *ret, size_t size)
 {
 	size_t len = (size_t)snprintf(ret, size, "affects %u host%s", finding->hosts_touched,
 				      finding->hosts_touched == 1 ? "" : "s");
-	unsigned i;
 
-	for (i = 0; i < finding->host_count && len < size; i++)
+	for (unsigned i = 0; i < finding->host_count && len < size; i++)
 		len += (size_t)snprintf(ret + len, size - len, "%s%s", i ? ", " : ": ", finding->hosts[i]);
 	if (finding->host_count < finding->hosts_touched && len < size)
 		snprintf(ret + len, size - len, ", ...");
@@ -180,14 +179,14 @@ void overview_draw_problems(const struct overview_view *view, const struct app *
 			    const struct rect *body)
 {
 	const struct overview_plan *plan = &view->plan;
-	int seen = plan->problems_rows / plan->problem_lines, i;
+	int seen = plan->problems_rows / plan->problem_lines;
 
 	draw_problems_head(view, brush, body);
 	if (!view->problem_count) {
 		draw_no_problems(app, brush, body->y + plan->problems, body);
 		return;
 	}
-	for (i = 0; i < seen; i++)
+	for (int i = 0; i < seen; i++)
 		draw_problem(view, app, brush, view->first_problem + (size_t)i,
 			     body->y + plan->problems + i * plan->problem_lines, body);
 }
@@ -223,7 +222,7 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 {
 	enum { LABEL = 12, BRIEF_MOST = 8 };
 	const struct changes *changes = &view->changes;
-	int y = body->y + view->plan.changes, rows = view->plan.changes_rows, i;
+	int y = body->y + view->plan.changes, rows = view->plan.changes_rows;
 	int x = body->x + LABEL, columns = body->columns - LABEL;
 	struct segments line = { 0 };
 	char times[40], text[400];
@@ -237,7 +236,7 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 		draw_cell(brush, y, x, columns, "none", ALIGN_LEFT, ROLE_FAINT);
 		return;
 	}
-	for (i = 0; rows > 1 && i < rows; i++) {
+	for (int i = 0; rows > 1 && i < rows; i++) {
 		const struct change *change = &changes->list[i];
 
 		snprintf(text, sizeof(text), "%s  %s", write_times(change, times, sizeof(times)), change->text);
@@ -249,7 +248,7 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 	}
 	if (rows > 1)
 		return;
-	for (i = 0; i < BRIEF_MOST && (size_t)i < changes->count; i++)
+	for (int i = 0; i < BRIEF_MOST && (size_t)i < changes->count; i++)
 		segment_add(&line, i, ROLE_TEXT, "%s %s",
 			    format_time(changes->list[i].last_us, "%H:%M", times, sizeof(times)),
 			    changes->list[i].brief);
@@ -312,10 +311,9 @@ static void draw_group(const struct overview_view *view, const struct app *app, 
 	bool here = view->problem_count + index == view->cursor, right;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	char text[CELL_SIZE];
-	int column;
 
 	draw_cell(&brush, y, body->x, body->columns, here ? ">" : "", ALIGN_LEFT, ROLE_TEXT);
-	for (column = 0; column < GROUP_COLUMN_COUNT; column++) {
+	for (int column = 0; column < GROUP_COLUMN_COUNT; column++) {
 		enum role role;
 
 		if (!places[column].columns)
@@ -333,20 +331,19 @@ void overview_draw_groups(const struct overview_view *view, const struct app *ap
 {
 	const struct overview_plan *plan = &view->plan;
 	struct column_place places[GROUP_COLUMN_COUNT];
-	int name_columns = 0, column, i, y = body->y + plan->groups_head;
-	size_t group;
+	int name_columns = 0, y = body->y + plan->groups_head;
 	bool right;
 
 	if (!plan->groups_head_rows)
 		return;
-	for (group = 0; group < view->groups.count; group++) {
+	for (size_t group = 0; group < view->groups.count; group++) {
 		int columns = (int)text_columns(view->groups.list[group].name);
 
 		name_columns = columns > name_columns ? columns : name_columns;
 	}
 	overview_columns(body->columns, name_columns, places);
 	draw_cell(brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
-	for (column = 0; column < GROUP_COLUMN_COUNT; column++) {
+	for (int column = 0; column < GROUP_COLUMN_COUNT; column++) {
 		const char *title = group_column_title((enum group_column)column, &right);
 		/* Heads of sections begin at the edge. */
 		int x = column == GROUP_COLUMN_NAME ? 0 : places[column].x;
@@ -354,6 +351,6 @@ void overview_draw_groups(const struct overview_view *view, const struct app *ap
 		draw_cell(brush, y, body->x + x, places[column].columns, title, right ? ALIGN_RIGHT : ALIGN_LEFT,
 			  ROLE_HEAD);
 	}
-	for (i = 0; i < plan->groups_rows; i++)
+	for (int i = 0; i < plan->groups_rows; i++)
 		draw_group(view, app, brush, view->first_group + (size_t)i, body->y + plan->groups + i, places, body);
 }

@@ -121,9 +121,7 @@ static bool load_older(struct event_view *view, struct app *app)
 
 static void restore_error_cursor(struct event_view *view)
 {
-	size_t i;
-
-	for (i = 0; view->error_guid && i < view->errors.count; i++)
+	for (size_t i = 0; view->error_guid && i < view->errors.count; i++)
 		if (view->errors.sums[i].node_guid == view->error_guid && view->errors.sums[i].port == view->error_port)
 			view->error_list.cursor = i;
 	view->error_list.count = view->errors.count;

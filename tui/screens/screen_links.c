@@ -185,10 +185,10 @@ static void sort_by(struct links_screen *self, enum column column)
 static void sort_by_neighbour(struct links_screen *self, const struct app *app, int step)
 {
 	struct column_place places[COLUMN_COUNT];
-	int column = self->links.sort, tries;
+	int column = self->links.sort;
 
 	links_places(app, &self->links, app->body.columns, places);
-	for (tries = 0; tries < COLUMN_COUNT; tries++) {
+	for (int tries = 0; tries < COLUMN_COUNT; tries++) {
 		column = (column + step + COLUMN_COUNT) % COLUMN_COUNT;
 		if (places[column].columns)
 			break;
@@ -343,10 +343,9 @@ static bool key(void *state, struct app *app, int pressed)
 static void press_head(struct links_screen *self, const struct app *app, int x)
 {
 	struct column_place places[COLUMN_COUNT];
-	int column;
 
 	links_places(app, &self->links, app->body.columns, places);
-	for (column = 0; column < COLUMN_COUNT; column++) {
+	for (int column = 0; column < COLUMN_COUNT; column++) {
 		/* The blank behind a column belongs to it. */
 		if (!places[column].columns || x < places[column].x || x > places[column].x + places[column].columns)
 			continue;

@@ -37,12 +37,11 @@ static void done(void *state)
 static int find_problems(struct overview *overview, const struct snapshot_context *context)
 {
 	const struct finding_row **problems = calloc(context->finding_count + 1, sizeof(*problems));
-	size_t i;
 
 	overview->view.problem_count = overview->view.open_count = 0;
 	free(overview->view.problems);
 	overview->view.problems = problems;
-	for (i = 0; problems && i < context->finding_count; i++) {
+	for (size_t i = 0; problems && i < context->finding_count; i++) {
 		const struct finding_row *row = &context->findings[i];
 
 		if (row->finding.severity < FINDING_WARNING)
@@ -56,12 +55,10 @@ static int find_problems(struct overview *overview, const struct snapshot_contex
 /* Restore the cursor to its finding or group. */
 static void restore_cursor(struct overview *overview)
 {
-	size_t i;
-
-	for (i = 0; overview->cursor_finding && i < overview->view.problem_count; i++)
+	for (size_t i = 0; overview->cursor_finding && i < overview->view.problem_count; i++)
 		if (overview->view.problems[i]->finding.id == overview->cursor_finding)
 			overview->list.cursor = i;
-	for (i = 0; overview->cursor_group[0] && i < overview->view.groups.count; i++)
+	for (size_t i = 0; overview->cursor_group[0] && i < overview->view.groups.count; i++)
 		if (!strcmp(overview->view.groups.list[i].name, overview->cursor_group))
 			overview->list.cursor = overview->view.problem_count + i;
 }

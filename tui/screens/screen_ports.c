@@ -76,7 +76,6 @@ static int place_ports(struct front_panel *panel, bool is_switch, struct error *
 {
 	const struct shape *shape = panel->boxes.shape;
 	struct panel_port *places = calloc(panel->count + 1, sizeof(*places));
-	size_t i;
 
 	panel->slots = calloc(panel->count + 1, sizeof(*panel->slots));
 	if (!places || !panel->slots) {
@@ -84,7 +83,7 @@ static int place_ports(struct front_panel *panel, bool is_switch, struct error *
 		return err_nomem(err);
 	}
 	panel->label_columns = 1;
-	for (i = 0; i < panel->count; i++) {
+	for (size_t i = 0; i < panel->count; i++) {
 		uint32_t port = panel->ports[i].port;
 		int columns = (int)strlen(panel->ports[i].label);
 
@@ -341,13 +340,12 @@ static bool move_key(struct front_panel *panel, int key)
 		{ KEY_SPECIAL(KEY_UP), -1, 0 }, { KEY_SPECIAL(KEY_DOWN), 1, 0 }, { KEY_SPECIAL(KEY_LEFT), 0, -1 },
 		{ KEY_SPECIAL(KEY_RIGHT), 0, 1 }, { 'k', -1, 0 }, { 'j', 1, 0 },
 	};
-	size_t i;
 
 	if (key == KEY_SPECIAL(KEY_HOME) || key == 'g' || key == KEY_SPECIAL(KEY_END) || key == 'G') {
 		front_panel_move_to(panel, key == KEY_SPECIAL(KEY_HOME) || key == 'g' ? 0 : panel->count);
 		return true;
 	}
-	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i].key != key)
 			continue;
 		/* Positions are unknown before the first frame. */

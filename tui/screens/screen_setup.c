@@ -137,14 +137,14 @@ static bool restore_columns(struct setup *setup, const char *value)
 
 void setup_save(const struct app *app, struct config *config)
 {
-	size_t count, i;
+	size_t count;
 	const struct screen *const *all = screens(&count);
 
 	config->scope[0] = '\0';
 	config_put(config, "refresh", "%s", setup_refresh_name(app));
 	save_settings(settings, app->setup, config);
 	save_columns(app->setup, config);
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		write_scope(all[i], config->scope);
 		save_settings(all[i]->settings, app->states[i], config);
 	}
@@ -165,14 +165,14 @@ static bool restore_refresh(const struct app *app, const char *value)
 static int restore_pair(const struct app *app, const struct config_pair *pair)
 {
 	const char *name = pair->name, *value = pair->value;
-	size_t count, i;
+	size_t count;
 	const struct screen *const *all = screens(&count);
 
 	if (!strcmp(name, "refresh"))
 		return restore_refresh(app, value) ? 1 : -1;
 	if (!strcmp(name, "hidden-columns"))
 		return restore_columns(app->setup, value) ? 1 : -1;
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		char scope[CONFIG_NAME_SIZE];
 
 		write_scope(all[i], scope);

@@ -160,7 +160,6 @@ static void put_identity(struct text_page *page, const struct app *app, uint32_t
 	const struct shape_node *place = shape ? &shape->nodes[index] : NULL;
 	const struct subject subject = subject_of_node(app, index);
 	char guid[CELL_GUID_SIZE];
-	uint32_t port;
 	int x;
 
 	page_line(page, &subject);
@@ -178,7 +177,7 @@ static void put_identity(struct text_page *page, const struct app *app, uint32_t
 		x = page_putf(page, x + 2, ROLE_TEXT, "LID %u", node->lid);
 	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u port%s",
 		  node->vendor_id, node->device_id, node->revision, node->port_count, node->port_count == 1 ? "" : "s");
-	for (port = node->first_port; port < node->first_port + node->ports; port++)
+	for (uint32_t port = node->first_port; port < node->first_port + node->ports; port++)
 		if (shown->sweep.sm.known && shown->sweep.sm.guid &&
 		    (shown->fabric->ports[port].guid == shown->sweep.sm.guid || node->guid == shown->sweep.sm.guid)) {
 			page_line(page, NULL);

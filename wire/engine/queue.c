@@ -24,7 +24,7 @@ void queue_done(struct request_queue *queue)
 
 static bool grow_nodes(struct request_queue *queue, uint32_t node)
 {
-	size_t count = queue->count ? queue->count : 64, i;
+	size_t count = queue->count ? queue->count : 64;
 	struct node_queue *grown;
 
 	if (node < queue->count)
@@ -34,7 +34,7 @@ static bool grow_nodes(struct request_queue *queue, uint32_t node)
 	grown = reallocarray(queue->queue, count, sizeof(*grown));
 	if (!grown)
 		return false;
-	for (i = queue->count; i < count; i++)
+	for (size_t i = queue->count; i < count; i++)
 		grown[i] = (struct node_queue){ .head = NONE, .tail = NONE, .next_ready = NONE };
 	queue->queue = grown;
 	queue->count = count;
