@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +8,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 
-static void number_is_formatted_as_by_printf(void **state)
+TEST(number_is_formatted_as_by_printf)
 {
 	static const uint64_t values[] = {
 		0, 1, 9, 10, 15, 16, 255, 65535, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		struct text text = { 0 }, expected = { 0 };
 
@@ -39,12 +33,11 @@ static void number_is_formatted_as_by_printf(void **state)
 	}
 }
 
-static void map_returns_stored_values(void **state)
+TEST(map_returns_stored_values)
 {
 	struct map map = { 0 };
 	uint32_t value;
 
-	(void)state;
 	assert_false(map_get(&map, 0, &value));
 	for (uint64_t key = 0; key < 100000; key++)
 		assert_int_equal(map_put(&map, key * key, (uint32_t)key), 0);
@@ -58,11 +51,10 @@ static void map_returns_stored_values(void **state)
 	map_done(&map);
 }
 
-static void text_grows(void **state)
+TEST(text_grows)
 {
 	struct text text = { 0 };
 
-	(void)state;
 	assert_string_equal(text_chars(&text), "");
 	for (int i = 0; i < 1000; i++)
 		text_appendf(&text, "%03d", i);
@@ -71,7 +63,7 @@ static void text_grows(void **state)
 	text_done(&text);
 }
 
-static void unsafe_characters_are_escaped(void **state)
+TEST(unsafe_characters_are_escaped)
 {
 	static const struct { const char *bytes, *clean; } cases[] = {
 		{ "  node0001 mlx5_0 ", "node0001 mlx5_0" }, { "a\x1b[31mb\x07", "a\\x1b[31mb\\x07" },
@@ -85,7 +77,6 @@ static void unsafe_characters_are_escaped(void **state)
 	};
 	char clean[300];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		text_sanitise(cases[i].bytes, strlen(cases[i].bytes), clean, sizeof(clean));
 		assert_string_equal(clean, cases[i].clean);
@@ -93,11 +84,10 @@ static void unsafe_characters_are_escaped(void **state)
 }
 
 /* Output is valid UTF-8 without control characters, within the size. */
-static void any_bytes_become_printable(void **state)
+TEST(any_bytes_become_printable)
 {
 	uint64_t random = 5;
 
-	(void)state;
 	for (int run = 0; run < 100000; run++) {
 		char bytes[64], ret[260], again[1100];
 		size_t size = 1 + (random >> 20) % sizeof(ret);
@@ -120,9 +110,8 @@ static void any_bytes_become_printable(void **state)
 	}
 }
 
-static void columns_are_terminal_columns(void **state)
+TEST(columns_are_terminal_columns)
 {
-	(void)state;
 	assert_int_equal(text_columns("abc"), 3);
 	assert_int_equal(text_columns("gr\xc3\xbc\xc3\x9f" "e"), 5);
 	assert_int_equal(text_columns("\xe6\x97\xa5\xe6\x9c\xac"), 4);
@@ -130,18 +119,16 @@ static void columns_are_terminal_columns(void **state)
 	assert_int_equal(text_prefix_bytes("abc", 2), 2);
 }
 
-static void distance_is_levenshtein(void **state)
+TEST(distance_is_levenshtein)
 {
-	(void)state;
 	assert_int_equal(text_distance("ports", "ports"), 0);
 	assert_int_equal(text_distance("prots", "ports"), 2);
 	assert_int_equal(text_distance("", "abc"), 3);
 	assert_int_equal(text_distance("kitten", "sitting"), 3);
 }
 
-static void utc_time_is_formatted_as_by_strftime(void **state)
+TEST(utc_time_is_formatted_as_by_strftime)
 {
-	(void)state;
 	for (uint64_t i = 0; i < 100000; i++) {
 		/* Of years 1000 to 9999 (strftime() does not fill up earlier ones), ends of days among them. */
 		int64_t s = (int64_t)(map_mix(i) % 284012524800) - 30610224000;
@@ -156,7 +143,7 @@ static void utc_time_is_formatted_as_by_strftime(void **state)
 	}
 }
 
-static void extreme_times_are_formatted(void **state)
+TEST(extreme_times_are_formatted)
 {
 	static const struct { int64_t us; const char *text; } edges[] = {
 		{ -1, "1969-12-31T23:59:59.999999Z" }, { 1795183200123456, "2026-11-20T14:00:00.123456Z" },
@@ -165,7 +152,6 @@ static void extreme_times_are_formatted(void **state)
 	};
 	char text[WHEN_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
 		assert_string_equal(when_format_utc(edges[i].us, text), edges[i].text);
 }
@@ -189,7 +175,7 @@ static const char *local_of(const char *typed, const char *now)
 	return "rejected";
 }
 
-static void times_are_parsed_relative_to_now_and_zone(void **state)
+TEST(times_are_parsed_relative_to_now_and_zone)
 {
 	static const char saturday[] = "2026-11-21T14:30:00.5+01:00";
 	static const struct { const char *typed, *now, *local; } cases[] = {
@@ -223,7 +209,6 @@ static void times_are_parsed_relative_to_now_and_zone(void **state)
 	};
 	int64_t us;
 
-	(void)state;
 	set_zone("CET-1CEST,M3.5.0,M10.5.0/3");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(local_of(cases[i].typed, cases[i].now), cases[i].local);
@@ -234,12 +219,11 @@ static void times_are_parsed_relative_to_now_and_zone(void **state)
 }
 
 /* Every half hour of two years; of a repeated hour the first is returned. */
-static void formatted_local_time_is_parsed_back(void **state)
+TEST(formatted_local_time_is_parsed_back)
 {
 	int64_t back, twice = 0;
 	char shown[WHEN_SIZE];
 
-	(void)state;
 	set_zone("CET-1CEST,M3.5.0,M10.5.0/3");
 	for (int64_t us = 1767225600000000; us < 1767225600000000 + 730 * 86400000000LL; us += 1800000000) {
 		when_format_local(us, shown);
@@ -251,7 +235,7 @@ static void formatted_local_time_is_parsed_back(void **state)
 	assert_int_equal(twice, 4);
 }
 
-static void invalid_times_are_rejected(void **state)
+TEST(invalid_times_are_rejected)
 {
 	static const char *const wrong[] = {
 		"", " ", "today ", "today14:00", "todayish", "25:00", "14:60", "14", "14:0", "1400", "Mo 14:00",
@@ -261,7 +245,6 @@ static void invalid_times_are_rejected(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_string_equal(local_of(wrong[i], "2026-11-21T14:30:00Z"), "rejected");
 	/* Any text is a time or rejected. */
@@ -278,7 +261,7 @@ static void invalid_times_are_rejected(void **state)
 	}
 }
 
-static void spans_have_units_and_bounds(void **state)
+TEST(spans_have_units_and_bounds)
 {
 	static const struct { const char *typed; int64_t us; } valid[] = {
 		{ "10", 10000000 }, { "500ms", 500000 }, { "1.5h", 5400000000 },
@@ -291,7 +274,6 @@ static void spans_have_units_and_bounds(void **state)
 	char text[WHEN_SIZE];
 	int64_t us = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++) {
 		assert_int_equal(when_span_parse(valid[i].typed, &us, NULL), 0);
 		assert_true(us == valid[i].us);
@@ -302,12 +284,11 @@ static void spans_have_units_and_bounds(void **state)
 		assert_string_equal(when_format_span(formats[i].us, text), formats[i].text);
 }
 
-static void age_is_never_negative(void **state)
+TEST(age_is_never_negative)
 {
 	const int64_t now_us = 1795183200123456, minute_us = 60000000;
 	char text[WHEN_AGE_SIZE];
 
-	(void)state;
 	assert_string_equal(when_format_age(now_us, now_us - 750000000, text), "12m30s old");
 	assert_int_equal(when_age_us(now_us, now_us - 5), 5);
 	assert_int_equal(when_age_us(now_us, now_us + minute_us), 0);
@@ -328,22 +309,20 @@ static void assert_unread(const char *path, size_t most, const char *why)
 	text_done(&text);
 }
 
-static void an_error_is_one_line(void **state)
+TEST(an_error_is_one_line)
 {
 	struct error err;
 
-	(void)state;
 	err_set(&err, ERR_IO, "near \"%s\"", "CREATE\n\tTABLE\x7f");
 	assert_string_equal(err.text, "near \"CREATE  TABLE \"");
 }
 
-static void input_file_is_limited_in_size_and_time(void **state)
+TEST(input_file_is_limited_in_size_and_time)
 {
 	char folder[] = "text_read.XXXXXX", name[32];
 	struct text text = { 0 };
 	int ends[2];
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_unread("/dev/zero", 1000, "too large");
 	assert_unread(folder, 1000, "directory");
@@ -374,28 +353,4 @@ static void input_file_is_limited_in_size_and_time(void **state)
 	assert_int_equal(text_read_file("/dev/null", "", 0, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), "");
 	text_done(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(map_returns_stored_values),
-		cmocka_unit_test(text_grows),
-		cmocka_unit_test(number_is_formatted_as_by_printf),
-		cmocka_unit_test(unsafe_characters_are_escaped),
-		cmocka_unit_test(any_bytes_become_printable),
-		cmocka_unit_test(columns_are_terminal_columns),
-		cmocka_unit_test(distance_is_levenshtein),
-		cmocka_unit_test(utc_time_is_formatted_as_by_strftime),
-		cmocka_unit_test(extreme_times_are_formatted),
-		cmocka_unit_test(times_are_parsed_relative_to_now_and_zone),
-		cmocka_unit_test(formatted_local_time_is_parsed_back),
-		cmocka_unit_test(invalid_times_are_rejected),
-		cmocka_unit_test(spans_have_units_and_bounds),
-		cmocka_unit_test(age_is_never_negative),
-		cmocka_unit_test(an_error_is_one_line),
-		cmocka_unit_test(input_file_is_limited_in_size_and_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

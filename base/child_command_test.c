@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Background commands: their output is bounded, their exit status is known, and none is left behind. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/child_command.h"
+#include "base/unit_test.h"
 
 static void start(struct child_command *run, const char *script)
 {
@@ -42,12 +38,11 @@ static void wait_output(struct child_command *run)
 	}
 }
 
-static void output_of_both_streams_and_the_exit_status_are_kept(void **state)
+TEST(output_of_both_streams_and_the_exit_status_are_kept)
 {
 	struct child_command run = { 0 };
 	char line[64] = "";
 
-	(void)state;
 	assert_false(child_command_poll(&run));
 	start(&run, "echo one; echo two >&2; echo $COLUMNS; cat; exit 3");
 	wait_end(&run);
@@ -61,11 +56,10 @@ static void output_of_both_streams_and_the_exit_status_are_kept(void **state)
 	assert_int_equal(run.pid, 0);
 }
 
-static void output_without_end_is_cut_and_the_command_still_ends(void **state)
+TEST(output_without_end_is_cut_and_the_command_still_ends)
 {
 	struct child_command run = { 0 };
 
-	(void)state;
 	start(&run, "i=0; while [ $i -lt 6000 ]; do printf '%01000d' 0; i=$((i + 1)); done; exit 5");
 	wait_end(&run);
 	assert_true(run.cut);
@@ -74,13 +68,12 @@ static void output_without_end_is_cut_and_the_command_still_ends(void **state)
 	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
-static void last_line_is_complete_and_without_the_program_name(void **state)
+TEST(last_line_is_complete_and_without_the_program_name)
 {
 	struct child_command run = { 0 };
 	const char *const argv[] = { "sh", "-c", "echo first; echo 'ibwire: second' >&2; printf third >&2; cat", NULL };
 	char line[64] = "";
 
-	(void)state;
 	assert_int_equal(child_command_start(&run, "/bin/sh", argv, 0, true, NULL), 0);
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "ibwire: second\nthird");
@@ -93,34 +86,31 @@ static void last_line_is_complete_and_without_the_program_name(void **state)
 	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
-static void bytes_of_zero_do_not_end_the_text(void **state)
+TEST(bytes_of_zero_do_not_end_the_text)
 {
 	struct child_command run = { 0 };
 
-	(void)state;
 	start(&run, "printf 'a\\000b'");
 	wait_end(&run);
 	assert_string_equal(text_chars(&run.output), "a b");
 	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
-static void a_signal_is_reported_as_exit_status(void **state)
+TEST(a_signal_is_reported_as_exit_status)
 {
 	struct child_command run = { 0 };
 
-	(void)state;
 	start(&run, "kill -9 $$");
 	wait_end(&run);
 	assert_int_equal(run.exit_status, 128 + SIGKILL);
 	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
-static void no_poll_waits_for_a_command_that_is_silent(void **state)
+TEST(no_poll_waits_for_a_command_that_is_silent)
 {
 	struct child_command run = { 0 };
 	bool waits = true;
 
-	(void)state;
 	start(&run, "sleep 100");
 	/* A machine that stands still may make it slow once, or twice. */
 	for (int times = 0; times < 5 && waits; times++) {
@@ -134,12 +124,11 @@ static void no_poll_waits_for_a_command_that_is_silent(void **state)
 	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
-static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
+TEST(stopping_leaves_no_process_even_where_it_will_not_end)
 {
 	struct child_command run = { 0 };
 	pid_t pid;
 
-	(void)state;
 	start(&run, "trap '' TERM; echo ready; while :; do sleep 1; done");
 	wait_output(&run);
 	assert_string_equal(text_chars(&run.output), "ready\n");
@@ -152,13 +141,12 @@ static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
 }
 
 /* The shell ends of SIGTERM at once and forgets the other, which does not listen. */
-static void stopping_ends_what_the_command_started_too(void **state)
+TEST(stopping_ends_what_the_command_started_too)
 {
 	struct child_command run = { 0 };
 	pid_t other;
 	int status;
 
-	(void)state;
 	/* Whoever loses its parent becomes a child of this process, which can then wait for it. */
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	start(&run, "trap '' TERM; sleep 20 & trap - TERM; echo $!; wait");
@@ -172,12 +160,11 @@ static void stopping_ends_what_the_command_started_too(void **state)
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
-static void a_second_start_ends_the_first(void **state)
+TEST(a_second_start_ends_the_first)
 {
 	struct child_command run = { 0 };
 	pid_t first;
 
-	(void)state;
 	start(&run, "echo first; sleep 100");
 	first = run.pid;
 	start(&run, "echo second");
@@ -187,35 +174,16 @@ static void a_second_start_ends_the_first(void **state)
 	child_command_stop(&run, COMMAND_WAIT_MS);
 }
 
-static void a_failed_start_is_reported(void **state)
+TEST(a_failed_start_is_reported)
 {
 	const char *const argv[] = { "ibwire", NULL };
 	struct child_command run = { 0 };
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(child_command_start(&run, NULL, argv, 0, false, &err), ERR_UNAVAILABLE);
 	assert_true(err.text[0]);
 	assert_int_equal(child_command_start(&run, "/nonexistent/program", argv, 0, false, NULL), 0);
 	wait_end(&run);
 	assert_int_equal(run.exit_status, 127);
 	child_command_stop(&run, COMMAND_WAIT_MS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(output_of_both_streams_and_the_exit_status_are_kept),
-		cmocka_unit_test(output_without_end_is_cut_and_the_command_still_ends),
-		cmocka_unit_test(last_line_is_complete_and_without_the_program_name),
-		cmocka_unit_test(bytes_of_zero_do_not_end_the_text),
-		cmocka_unit_test(a_signal_is_reported_as_exit_status),
-		cmocka_unit_test(no_poll_waits_for_a_command_that_is_silent),
-		cmocka_unit_test(stopping_leaves_no_process_even_where_it_will_not_end),
-		cmocka_unit_test(stopping_ends_what_the_command_started_too),
-		cmocka_unit_test(a_second_start_ends_the_first),
-		cmocka_unit_test(a_failed_start_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

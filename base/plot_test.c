@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/map.h"
 #include "base/text.h"
 #include "base/plot.h"
+#include "base/unit_test.h"
 
 enum { MOST_LINES = 64, MOST_POINTS = 300 };
 
@@ -48,7 +43,7 @@ static void draw(const struct plot *plot, struct drawn *ret)
 
 static const int64_t hour_us = 3600000000, noon_us = 1795176000000000; /* 2026-11-20T12:00:00Z */
 
-static void plot_matches_expected_text(void **state)
+TEST(plot_matches_expected_text)
 {
 	static const double means[20] = {
 		0, 66, 132, 198, 264, 275, 340, 430, 495, 620, 1000, NAN, NAN, NAN, NAN, NAN, 0, 1, 0, 0,
@@ -67,7 +62,6 @@ static void plot_matches_expected_text(void **state)
 	};
 	struct drawn drawn;
 
-	(void)state;
 	setenv("TZ", "UTC0", 1);
 	tzset();
 	for (int i = 0; i < 20; i++)
@@ -127,12 +121,11 @@ static void make_plot(struct random_plot *ret, uint64_t seed)
 		ret->plot.from_us += (ret->plot.until_us - ret->plot.from_us) / 2;
 }
 
-static void plot_fits_its_size(void **state)
+TEST(plot_fits_its_size)
 {
 	static struct random_plot random;
 	size_t drawn_plots = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 20000; seed++) {
 		struct drawn drawn;
 
@@ -153,12 +146,11 @@ static void plot_fits_its_size(void **state)
 	assert_true(drawn_plots > 10000);
 }
 
-static void axis_covers_all_values(void **state)
+TEST(axis_covers_all_values)
 {
 	static struct random_plot random;
 	size_t seen = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 5000; seed++) {
 		double above = INFINITY, highest = 0, top = NAN;
 		struct drawn drawn;
@@ -189,12 +181,11 @@ static void axis_covers_all_values(void **state)
 }
 
 /* One point per column: unknown is blank, known has a mark, and a larger mean is never a lower bar. */
-static void gaps_are_blank_and_bars_are_monotonic(void **state)
+TEST(gaps_are_blank_and_bars_are_monotonic)
 {
 	enum { COLUMNS = 60, ROWS = 8 };
 	struct plot_point points[COLUMNS];
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 2000; seed++) {
 		struct plot plot = {
 			.points = points, .count = COLUMNS, .from_us = noon_us,
@@ -223,14 +214,13 @@ static void gaps_are_blank_and_bars_are_monotonic(void **state)
 }
 
 /* On the day summer time ends; midnight is labelled with the date. */
-static void tick_labels_are_local_times_in_order(void **state)
+TEST(tick_labels_are_local_times_in_order)
 {
 	struct plot_point point = { .mean = NAN };
 	struct plot plot = { .points = &point, .count = 1, .width = 120, .height = 5, .label = plain };
 	struct drawn drawn;
 	const char *line;
 
-	(void)state;
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	plot.from_us = 1792879200000000; /* 2026-10-24T22:00:00Z: midnight */
@@ -250,14 +240,13 @@ static void tick_labels_are_local_times_in_order(void **state)
 	text_done(&drawn.text);
 }
 
-static void nothing_is_drawn_without_space(void **state)
+TEST(nothing_is_drawn_without_space)
 {
 	struct plot_point point = { noon_us, noon_us + 1, 1, NAN };
 	struct plot plot = { .points = &point, .count = 1, .from_us = noon_us, .until_us = noon_us + 1,
 			     .width = 1, .height = 20, .label = plain };
 	struct drawn drawn;
 
-	(void)state;
 	draw(&plot, &drawn);
 	assert_int_equal(drawn.count, 0);
 	plot.width = 100;
@@ -270,7 +259,7 @@ static void nothing_is_drawn_without_space(void **state)
 	text_done(&drawn.text);
 }
 
-static void plots_with_equal_reach_share_their_axis(void **state)
+TEST(plots_with_equal_reach_share_their_axis)
 {
 	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN },
 			  high = { noon_us, noon_us + hour_us, 870, 930 };
@@ -286,7 +275,6 @@ static void plots_with_equal_reach_share_their_axis(void **state)
 	};
 	struct drawn of_high, of_low;
 
-	(void)state;
 	draw(&plot, &of_high);
 	plot.points = &low;
 	plot.reach = 930;
@@ -303,19 +291,4 @@ static void plots_with_equal_reach_share_their_axis(void **state)
 		assert_string_equal(of_low.lines[i], of_high.lines[i]);
 	text_done(&of_low.text);
 	text_done(&of_high.text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plot_matches_expected_text),
-		cmocka_unit_test(plot_fits_its_size),
-		cmocka_unit_test(axis_covers_all_values),
-		cmocka_unit_test(gaps_are_blank_and_bars_are_monotonic),
-		cmocka_unit_test(tick_labels_are_local_times_in_order),
-		cmocka_unit_test(plots_with_equal_reach_share_their_axis),
-		cmocka_unit_test(nothing_is_drawn_without_space),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

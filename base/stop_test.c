@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* stop_test.c - termination by signals and its time limit */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
+#include "base/unit_test.h"
 
 static void pause_ms(long ms)
 {
@@ -67,11 +62,10 @@ static bool lives(pid_t pid)
 	return waitpid(pid, NULL, WNOHANG) == 0;
 }
 
-static void process_completes_after_a_signal(void **state)
+TEST(process_completes_after_a_signal)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		pid_t pid = start(true, 100);
 		int status;
@@ -83,13 +77,12 @@ static void process_completes_after_a_signal(void **state)
 	}
 }
 
-static void hanging_process_ends_at_the_time_limit(void **state)
+TEST(hanging_process_ends_at_the_time_limit)
 {
 	pid_t pid = start(false, 1);
 	int64_t sent_us;
 	int status;
 
-	(void)state;
 	pause_ms(1200);
 	assert_true(lives(pid)); /* no signal yet */
 	sent_us = now_us();
@@ -101,13 +94,12 @@ static void hanging_process_ends_at_the_time_limit(void **state)
 	assert_int_equal(WEXITSTATUS(status), -ERR_UNAVAILABLE);
 }
 
-static void second_signal_ends_at_once_but_not_within_a_second(void **state)
+TEST(second_signal_ends_at_once_but_not_within_a_second)
 {
 	pid_t pid = start(false, 0);
 	int64_t sent_us = now_us();
 	int status = 0;
 
-	(void)state;
 	kill(pid, SIGINT);
 	/* Signals within a second are ignored, a later one ends the process. */
 	while (waitpid(pid, &status, WNOHANG) == 0 && now_us() - sent_us < 100 * US_PER_S) {
@@ -119,15 +111,4 @@ static void second_signal_ends_at_once_but_not_within_a_second(void **state)
 		kill(pid, SIGKILL);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGTERM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(process_completes_after_a_signal),
-		cmocka_unit_test(hanging_process_ends_at_the_time_limit),
-		cmocka_unit_test(second_signal_ends_at_once_but_not_within_a_second),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static int unit_test_lines[100];
 static size_t unit_test_count;
 
 /* Constructors run in an order that the compiler chooses: sort by line. */
-static void unit_test_add(int line, const char *name, CMUnitTestFunction function)
+static void unit_test_add(int line, struct CMUnitTest test)
 {
 	size_t at = unit_test_count++;
 
@@ -37,23 +37,30 @@ static void unit_test_add(int line, const char *name, CMUnitTestFunction functio
 		unit_tests[at] = unit_tests[at - 1];
 		unit_test_lines[at] = unit_test_lines[at - 1];
 	}
-	unit_tests[at] = (struct CMUnitTest){ name, function, NULL, NULL, NULL };
+	unit_tests[at] = test;
 	unit_test_lines[at] = line;
 }
 
-#define TEST(name) \
+#define UNIT_TEST_FUNCTION(name, setup, teardown, parameter) \
 	static void name(void **state); \
 	__attribute__((constructor)) static void name##_add(void) \
 	{ \
-		unit_test_add(__LINE__, #name, name); \
+		unit_test_add(__LINE__, (struct CMUnitTest){ #name, name, setup, teardown, NULL }); \
 	} \
-	static void name(__attribute__((unused)) void **unit_test_state)
+	static void name(__attribute__((unused)) void **parameter)
+
+#define TEST(name) UNIT_TEST_FUNCTION(name, NULL, NULL, unit_test_state)
+/* With functions that run before and after it, which may set *state. */
+#define TEST_WITH(name, setup, teardown) UNIT_TEST_FUNCTION(name, setup, teardown, state)
 
 #ifdef UNIT_TEST_SETUP
-static int UNIT_TEST_SETUP(void **state);
-static int UNIT_TEST_TEARDOWN(void **state);
+int UNIT_TEST_SETUP(void **state);
 #else
 #define UNIT_TEST_SETUP NULL
+#endif
+#ifdef UNIT_TEST_TEARDOWN
+int UNIT_TEST_TEARDOWN(void **state);
+#else
 #define UNIT_TEST_TEARDOWN NULL
 #endif
 

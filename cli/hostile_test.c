@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Unsafe names from the fabric, and invalid command lines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "cli/test_commands.h"
 #include "export/escape.h"
 
@@ -30,7 +28,7 @@ static void assert_harmless(const char *line, const char *output)
 	text_done(&after);
 }
 
-static void no_command_prints_unsafe_text(void **state)
+TEST(no_command_prints_unsafe_text)
 {
 	static const char *const lines[] = {
 		"status", "nodes", "ports|--all", "ports|--counters", "ports|--details", "links", "events",
@@ -40,7 +38,6 @@ static void no_command_prints_unsafe_text(void **state)
 	};
 	static const char *const formats[] = { "table", "json", "csv" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		for (size_t j = 0; j < 3; j++) {
 			struct error err = { 0 };
@@ -85,18 +82,7 @@ static const struct refused refused[] = {
 	{ "health|--gate|@/dev/zero", ERR_IO, "too large" },
 };
 
-static void invalid_request_is_one_error_line_without_output(void **state)
+TEST(invalid_request_is_one_error_line_without_output)
 {
-	(void)state;
 	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_command_prints_unsafe_text),
-		cmocka_unit_test(invalid_request_is_one_error_line_without_output),
-	};
-
-	return cmocka_run_group_tests_name("hostile", tests, make_database, remove_database);
 }

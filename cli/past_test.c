@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Commands with --at, and on anonymised exports, over a database with known contents. */
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "storage/test/test_folder.h"
@@ -26,11 +24,10 @@ static char *at_sweep(const char *command, size_t i, char ret[256])
 	return ret;
 }
 
-static void past_status_matches_its_sweep(void **state)
+TEST(past_status_matches_its_sweep)
 {
 	char line[256], when[WHEN_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < SWEEPS; i++) {
 		const struct model_sweep *sweep = &model->sweeps[i];
 		json_t *status = run_json(at_sweep("status", i, line));
@@ -57,11 +54,10 @@ static int64_t active_ports(const struct fabric *fabric, const struct node *node
 	return active;
 }
 
-static void past_nodes_and_links_match_their_sweep(void **state)
+TEST(past_nodes_and_links_match_their_sweep)
 {
 	char line[256];
 
-	(void)state;
 	for (size_t i = 0; i < SWEEPS; i++) {
 		const struct fabric *fabric = model->sweeps[i].fabric;
 		json_t *nodes = run_json(at_sweep("nodes", i, line));
@@ -81,7 +77,7 @@ static void past_nodes_and_links_match_their_sweep(void **state)
 	}
 }
 
-static void time_before_the_first_sweep_is_one_error_line(void **state)
+TEST(time_before_the_first_sweep_is_one_error_line)
 {
 	static const char *const lines[] = {
 		"status|--at|2001-01-01", "nodes|--at|2001-01-01", "ports|--at|2001-01-01", "links|--at|2001-01-01",
@@ -90,7 +86,6 @@ static void time_before_the_first_sweep_is_one_error_line(void **state)
 		"links|--since|2000-01-01|--until|2001-01-01", "events|--until|2001-01-01", "events|--at|2001-01-01",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct error err = { 0 };
 		char *output;
@@ -219,13 +214,12 @@ static void assert_same_output(const char *line, json_t *map)
 	json_decref(after);
 }
 
-static void anonymised_export_has_the_same_numbers(void **state)
+TEST_IN_FOLDER(anonymised_export_has_the_same_numbers)
 {
 	static const char *const commands[] = { "status", "nodes", "ports", "ports|--counters", "links" };
 	char line[256], when[WHEN_SIZE];
 	json_t *map;
 
-	(void)state;
 	make_copies();
 	map = map_guids();
 	for (size_t i = 0; i < SWEEPS; i++)
@@ -239,7 +233,7 @@ static void anonymised_export_has_the_same_numbers(void **state)
 	json_decref(map);
 }
 
-static void backup_gives_the_same_output(void **state)
+TEST_IN_FOLDER(backup_gives_the_same_output)
 {
 	static const char *const lines[] = {
 		"nodes", "ports", "links", "events", "sql|SELECT * FROM traffic ORDER BY sweep, node_guid, port",
@@ -248,7 +242,6 @@ static void backup_gives_the_same_output(void **state)
 	};
 	char line[256], when[WHEN_SIZE];
 
-	(void)state;
 	make_copies();
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		json_t *before, *after;
@@ -265,7 +258,7 @@ static void backup_gives_the_same_output(void **state)
 	}
 }
 
-static void db_shows_contents_and_rejects_invalid_requests(void **state)
+TEST(db_shows_contents_and_rejects_invalid_requests)
 {
 	static const struct refused wrong[] = {
 		{ "db|chekc", ERR_USAGE, "chekc" },
@@ -282,7 +275,6 @@ static void db_shows_contents_and_rejects_invalid_requests(void **state)
 	};
 	json_t *info = run_json("db"), *check = run_json("db|check");
 
-	(void)state;
 	assert_int_equal(integer_of(info, "sweeps"), SWEEPS);
 	assert_true(integer_of(info, "raw_rows") > 0);
 	assert_true(json_is_false(json_object_get(info, "live")));
@@ -290,18 +282,4 @@ static void db_shows_contents_and_rejects_invalid_requests(void **state)
 	json_decref(info);
 	json_decref(check);
 	assert_refused(wrong, sizeof(wrong) / sizeof(wrong[0]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(past_status_matches_its_sweep),
-		cmocka_unit_test(past_nodes_and_links_match_their_sweep),
-		cmocka_unit_test(time_before_the_first_sweep_is_one_error_line),
-		TEST_IN_FOLDER(anonymised_export_has_the_same_numbers),
-		TEST_IN_FOLDER(backup_gives_the_same_output),
-		cmocka_unit_test(db_shows_contents_and_rejects_invalid_requests),
-	};
-
-	return cmocka_run_group_tests_name("past", tests, make_database, remove_database);
 }

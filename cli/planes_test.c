@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* `ibwire ports` for an HCA with planes: counters of the switch ports, and their sum. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "cli/command.h"
 #include "cli/test_commands.h"
 #include "collector/sink.h"
@@ -104,11 +99,10 @@ static void make(void)
 	use_database(path);
 }
 
-static void planes_show_switch_port_counters_and_sums(void **state)
+TEST_IN_FOLDER(planes_show_switch_port_counters_and_sums)
 {
 	json_t *rows;
 
-	(void)state;
 	make();
 	rows = run_json("ports|gpu1 mlx5_0");
 	assert_int_equal(json_array_size(rows), PLANES + 1);
@@ -131,11 +125,10 @@ static void planes_show_switch_port_counters_and_sums(void **state)
 }
 
 /* The worst of its ports, as that of a link is of its ends. */
-static void a_node_with_planes_is_mirrored(void **state)
+TEST_IN_FOLDER(a_node_with_planes_is_mirrored)
 {
 	json_t *rows;
 
-	(void)state;
 	make();
 	rows = run_json("nodes|gpu1 mlx5_0");
 	assert_int_equal(json_array_size(rows), 1);
@@ -176,11 +169,10 @@ static void run_on_terminal(const char *line, char *text, size_t size)
 	close(terminal);
 }
 
-static void table_ends_with_sums_of_planes(void **state)
+TEST_IN_FOLDER(table_ends_with_sums_of_planes)
 {
 	char text[4096];
 
-	(void)state;
 	make();
 	setenv("NO_COLOR", "1", 1);
 	run_on_terminal("ports|gpu1 mlx5_0", text, sizeof(text));
@@ -192,26 +184,13 @@ static void table_ends_with_sums_of_planes(void **state)
 	assert_null(strstr(text, "planes"));
 }
 
-static void status_counts_mirrored_ports(void **state)
+TEST_IN_FOLDER(status_counts_mirrored_ports)
 {
 	json_t *status;
 
-	(void)state;
 	make();
 	status = run_json("status");
 	assert_int_equal(integer_of(status, "ports_mirrored"), PLANES);
 	assert_int_equal(integer_of(status, "ports_unplanned"), 0);
 	json_decref(status);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(planes_show_switch_port_counters_and_sums),
-		TEST_IN_FOLDER(a_node_with_planes_is_mirrored),
-		TEST_IN_FOLDER(table_ends_with_sums_of_planes),
-		TEST_IN_FOLDER(status_counts_mirrored_ports),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Rows of ports, links and nodes against the sweep that they show. */
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "analysis/rate.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
@@ -97,13 +96,12 @@ static bool is_mirrored(const json_t *rows, const json_t *row, const struct swee
 	return true;
 }
 
-static void ports_match_the_newest_sweep(void **state)
+TEST(ports_match_the_newest_sweep)
 {
 	const struct sweep *sweep = &model->sweep;
 	json_t *rows = run_json("ports");
 	size_t deltas = 0, pollable = 0;
 
-	(void)state;
 	/* Unplanned ports are shown, too. */
 	for (size_t i = 0; i < sweep->fabric->port_count; i++)
 		pollable += port_is_pollable(sweep->fabric, &sweep->fabric->ports[i]);
@@ -139,14 +137,13 @@ static void ports_match_the_newest_sweep(void **state)
 }
 
 /* A counter that was saturated in one sweep of the window is never reported as unchanged. */
-static void window_errors_are_the_sum_of_its_sweeps(void **state)
+TEST(window_errors_are_the_sum_of_its_sweeps)
 {
 	const struct model_sweep *first = &model->sweeps[2], *last = &model->sweeps[SWEEPS - 1];
 	char since[WHEN_SIZE], until[WHEN_SIZE], line[160];
 	size_t saturated = 0;
 	json_t *rows;
 
-	(void)state;
 	snprintf(line, sizeof(line), "ports|--since|%s|--until|%s", when_format_utc(first->wall_us, since),
 		 when_format_utc(last->wall_us, until));
 	rows = run_json(line);
@@ -168,7 +165,7 @@ static void window_errors_are_the_sum_of_its_sweeps(void **state)
 }
 
 /* The keys of `ports` are a stable interface. */
-static void ports_have_every_promised_key(void **state)
+TEST(ports_have_every_promised_key)
 {
 	static const char *const promised[] = {
 		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail",
@@ -179,21 +176,19 @@ static void ports_have_every_promised_key(void **state)
 	};
 	json_t *rows = run_json("ports");
 
-	(void)state;
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		for (size_t j = 0; j < sizeof(promised) / sizeof(promised[0]); j++)
 			assert_non_null(json_object_get(json_array_get(rows, i), promised[j]));
 	json_decref(rows);
 }
 
-static void past_time_shows_past_state(void **state)
+TEST(past_time_shows_past_state)
 {
 	const struct model_sweep *then = &model->sweeps[SWEEPS / 2];
 	char when[WHEN_SIZE], line[128];
 	json_t *rows;
 	size_t pollable = 0;
 
-	(void)state;
 	snprintf(line, sizeof(line), "ports|--at|%s", when_format_utc(then->wall_us, when));
 	rows = run_json(line);
 	for (size_t i = 0; i < then->fabric->port_count; i++) {
@@ -212,13 +207,12 @@ static void past_time_shows_past_state(void **state)
 	json_decref(rows);
 }
 
-static void every_link_is_listed_once_with_both_ends(void **state)
+TEST(every_link_is_listed_once_with_both_ends)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	json_t *rows = run_json("links");
 	size_t cables = 0;
 
-	(void)state;
 	for (size_t i = 0; i < fabric->port_count; i++)
 		cables += fabric->ports[i].peer != FABRIC_NONE && fabric->ports[i].peer > i;
 	assert_int_equal(json_array_size(rows), cables);
@@ -236,12 +230,11 @@ static void every_link_is_listed_once_with_both_ends(void **state)
 	json_decref(rows);
 }
 
-static void every_node_is_listed_once(void **state)
+TEST(every_node_is_listed_once)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	json_t *rows = run_json("nodes");
 
-	(void)state;
 	assert_int_equal(json_array_size(rows), fabric->node_count);
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
@@ -259,18 +252,4 @@ static void every_node_is_listed_once(void **state)
 		assert_int_equal(integer_of(row, "vendor_id"), node->vendor_id);
 	}
 	json_decref(rows);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ports_match_the_newest_sweep),
-		cmocka_unit_test(window_errors_are_the_sum_of_its_sweeps),
-		cmocka_unit_test(ports_have_every_promised_key),
-		cmocka_unit_test(past_time_shows_past_state),
-		cmocka_unit_test(every_link_is_listed_once_with_both_ends),
-		cmocka_unit_test(every_node_is_listed_once),
-	};
-
-	return cmocka_run_group_tests_name("ports, links and nodes", tests, make_database, remove_database);
 }

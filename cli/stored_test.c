@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Stored events and SQL cells are returned unchanged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "cli/test_commands.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
 
-static void events_match_stored_events(void **state)
+TEST(events_match_stored_events)
 {
 	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1");
 	json_t *none = run_json("events|--kind|history-trimmed");
 	json_t *counted = run_json("sql|SELECT count(*) AS n FROM event");
 
-	(void)state;
 	assert_int_equal(json_array_size(rows), integer_of(json_array_get(counted, 0), "n"));
 	assert_true(json_array_size(rows) > 0);
 	assert_int_equal(json_array_size(newest), 1);
@@ -34,12 +32,11 @@ static void events_match_stored_events(void **state)
 	json_decref(counted);
 }
 
-static void sql_returns_every_cell_type(void **state)
+TEST(sql_returns_every_cell_type)
 {
 	json_t *rows = run_json("sql|SELECT 1 AS a, 2.5 AS a, NULL, char(120, 27, 252), x'00ff', ''");
 	const json_t *row = json_array_get(rows, 0);
 
-	(void)state;
 	assert_int_equal(integer_of(row, "a"), 1);
 	assert_true(json_real_value(json_object_get(row, "a_2")) == 2.5);
 	assert_true(json_is_null(json_object_get(row, "NULL")));
@@ -51,7 +48,7 @@ static void sql_returns_every_cell_type(void **state)
 }
 
 /* The last test: it adds to the database. */
-static void stored_event_kind_of_another_version_is_accepted(void **state)
+TEST(stored_event_kind_of_another_version_is_accepted)
 {
 	struct event event = { .wall_us = model->wall_us, .kind = "painted", .text = "a switch was painted" };
 	struct writer *writer;
@@ -59,7 +56,6 @@ static void stored_event_kind_of_another_version_is_accepted(void **state)
 	char *output;
 	json_t *rows;
 
-	(void)state;
 	assert_int_equal(run("events|--kind|painted", &output, &err), ERR_USAGE);
 	free(output);
 	writer = check_open_writer(db_path);
@@ -69,15 +65,4 @@ static void stored_event_kind_of_another_version_is_accepted(void **state)
 	assert_int_equal(json_array_size(rows), 1);
 	assert_text(json_array_get(rows, 0), "text", "a switch was painted");
 	json_decref(rows);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_match_stored_events),
-		cmocka_unit_test(sql_returns_every_cell_type),
-		cmocka_unit_test(stored_event_kind_of_another_version_is_accepted),
-	};
-
-	return cmocka_run_group_tests_name("events and sql", tests, make_database, remove_database);
 }

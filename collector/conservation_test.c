@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analysis/delta.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "collector/conservation.h"
 #include "collector/events.h"
 #include "collector/node_memory.h"
@@ -178,9 +173,8 @@ static void sweeps(unsigned count)
 		sweep();
 }
 
-static void lossless_links_are_never_reported(void **state)
+TEST_WITH(lossless_links_are_never_reported, make_world, drop_world)
 {
-	(void)state;
 	world.narrow[5] = true;
 	for (unsigned i = 0; i < 1000; i++) {
 		world.silent[next() % PORTS] = next() % 2;
@@ -190,11 +184,10 @@ static void lossless_links_are_never_reported(void **state)
 	assert_int_equal(world.events.count, 0);
 }
 
-static void a_lossy_link_is_reported_once_at_its_sending_end(void **state)
+TEST_WITH(a_lossy_link_is_reported_once_at_its_sending_end, make_world, drop_world)
 {
 	const struct event *event;
 
-	(void)state;
 	world.loss[3] = 0.05;
 	sweeps(400);
 	assert_int_equal(world.events.count, 1);
@@ -211,9 +204,8 @@ static void a_lossy_link_is_reported_once_at_its_sending_end(void **state)
 	assert_non_null(strstr(event->text, "errors there may explain this"));
 }
 
-static void a_loss_that_recurs_is_reported_again(void **state)
+TEST_WITH(a_loss_that_recurs_is_reported_again, make_world, drop_world)
 {
-	(void)state;
 	world.loss[3] = 0.2;
 	sweeps(100);
 	assert_int_equal(world.events.count, 1);
@@ -225,9 +217,8 @@ static void a_loss_that_recurs_is_reported_again(void **state)
 	assert_int_equal(world.events.count, 2);
 }
 
-static void excess_packets_are_reported_too(void **state)
+TEST_WITH(excess_packets_are_reported_too, make_world, drop_world)
 {
-	(void)state;
 	world.loss[LINKS + 2] = -0.3;
 	sweeps(200);
 	assert_int_equal(world.events.count, 1);
@@ -236,9 +227,8 @@ static void excess_packets_are_reported_too(void **state)
 	assert_non_null(strstr(world.events.list[0].text, "too many"));
 }
 
-static void incomparable_readings_are_not_reported(void **state)
+TEST_WITH(incomparable_readings_are_not_reported, make_world, drop_world)
 {
-	(void)state;
 	world.loss[0] = world.loss[1] = world.loss[2] = 0.5;
 	world.narrow[LINKS + 0] = true; /* the receiving end has 32-bit counters */
 	world.silent[LINKS + 1] = true; /* unresponsive */
@@ -250,11 +240,10 @@ static void incomparable_readings_are_not_reported(void **state)
 }
 
 /* Cables are moved at any time, and discovery detects it some sweeps later. */
-static void moved_cables_are_not_reported(void **state)
+TEST_WITH(moved_cables_are_not_reported, make_world, drop_world)
 {
 	struct fabric *old = world.fabric;
 
-	(void)state;
 	for (unsigned i = 1; i < 50; i++) {
 		sweeps(20);
 		/* Traffic uses the new cables, but the sweeps still have the old topology. */
@@ -273,11 +262,10 @@ static void moved_cables_are_not_reported(void **state)
 /*
  * Discovery does not find an unresponsive node; its counters continue, and its next delta is long.
  */
-static void a_node_after_an_outage_is_not_reported(void **state)
+TEST_WITH(a_node_after_an_outage_is_not_reported, make_world, drop_world)
 {
 	struct fabric *without = make_part(1, 0);
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		sweeps(20);
 		for (unsigned j = 0; j < 10; j++)
@@ -288,9 +276,8 @@ static void a_node_after_an_outage_is_not_reported(void **state)
 	fabric_destroy(without);
 }
 
-static void many_lossy_links_are_summarised(void **state)
+TEST_WITH(many_lossy_links_are_summarised, make_world, drop_world)
 {
-	(void)state;
 	for (unsigned port = 0; port < PORTS; port++)
 		world.loss[port] = 0.9;
 	sweeps(300);
@@ -300,20 +287,3 @@ static void many_lossy_links_are_summarised(void **state)
 	assert_int_equal(world.events.list[9].node_guid, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(lossless_links_are_never_reported),
-		TEST(a_lossy_link_is_reported_once_at_its_sending_end),
-		TEST(a_loss_that_recurs_is_reported_again),
-		TEST(excess_packets_are_reported_too),
-		TEST(incomparable_readings_are_not_reported),
-		TEST(moved_cables_are_not_reported),
-		TEST(a_node_after_an_outage_is_not_reported),
-		TEST(many_lossy_links_are_summarised),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

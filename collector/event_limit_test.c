@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "fabric/fabric.h"
 
@@ -26,12 +21,11 @@ static size_t count_kind(const struct events *events, const char *kind)
 	return count;
 }
 
-static void a_burst_is_reported_and_suppressed_events_are_counted(void **state)
+TEST(a_burst_is_reported_and_suppressed_events_are_counted)
 {
 	struct event_limit limit = { 0 };
 	struct events events = { 0 };
 
-	(void)state;
 	add(&events, EVENT_NODE_SILENT, EVENT_WARNING, EVENT_LIMIT_BURST + 234);
 	add(&events, EVENT_NODE_SILENT, EVENT_CRITICAL, 2);
 	add(&events, EVENT_LINK_DOWN, EVENT_WARNING, EVENT_LIMIT_BURST);
@@ -47,13 +41,12 @@ static void a_burst_is_reported_and_suppressed_events_are_counted(void **state)
 	events_done(&events);
 }
 
-static void the_hourly_limit_holds_in_the_long_run(void **state)
+TEST(the_hourly_limit_holds_in_the_long_run)
 {
 	struct event_limit limit = { 0 };
 	struct events events = { 0 };
 	size_t passed = 0, reported = 0;
 
-	(void)state;
 	for (int64_t second = 1; second <= 10 * 3600; second++) {
 		/* A suspend of ten hours adds no more credit than the burst. */
 		int64_t now_us = (second + (second > 5 * 3600 ? 36000 : 0)) * US_PER_S;
@@ -69,14 +62,4 @@ static void the_hourly_limit_holds_in_the_long_run(void **state)
 			10 * EVENT_LIMIT_PER_HOUR + 2 * EVENT_LIMIT_BURST + 2);
 	assert_in_range(reported, 560, 600);
 	events_done(&events);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_burst_is_reported_and_suppressed_events_are_counted),
-		cmocka_unit_test(the_hourly_limit_holds_in_the_long_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

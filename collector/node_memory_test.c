@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "collector/node_memory.h"
 #include "fabric/fabric.h"
 
@@ -32,13 +27,12 @@ static struct restored store_of(struct fabric *fabric)
 	return (struct restored){ .fabric = fabric, .ports = ports, .port_count = NODES * PORTS };
 }
 
-static void restored_nodes_take_no_more_memory_than_the_fabric(void **state)
+TEST(restored_nodes_take_no_more_memory_than_the_fabric)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
 	struct node_memory memory = { 0 };
 
-	(void)state;
 	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
 	assert_int_equal(node_memory_set_fabric(&memory, &fabric, NULL), 0);
 	assert_int_equal(memory.node_count, NODES);
@@ -54,13 +48,12 @@ static void restored_nodes_take_no_more_memory_than_the_fabric(void **state)
 }
 
 /* The store may contain ports of nodes that are not in its newest fabric. */
-static void ports_of_removed_nodes_are_restored_too(void **state)
+TEST(ports_of_removed_nodes_are_restored_too)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
 	struct node_memory memory = { 0 };
 
-	(void)state;
 	fabric.node_count = 1;
 	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
 	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
@@ -72,14 +65,13 @@ static void ports_of_removed_nodes_are_restored_too(void **state)
 }
 
 /* The agent of an HCA port is responsible for that port; that of a switch for all of them. */
-static void a_redirection_applies_to_the_ports_of_one_agent(void **state)
+TEST(a_redirection_applies_to_the_ports_of_one_agent)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	const struct node added[] = { { .guid = 1, .type = NODE_CA, .port_count = 2 },
 				      { .guid = 2, .type = NODE_SWITCH, .port_count = 2, .lid = 9 } };
 	struct node_memory memory = { 0 };
 
-	(void)state;
 	assert_true(fabric_add_node(fabric, &added[0], NULL) >= 0);
 	for (uint8_t num = 1; num <= 2; num++)
 		fabric_add_port(fabric, &(struct port){ .num = num, .lid = (uint16_t)(4 + num) }, NULL);
@@ -95,15 +87,4 @@ static void a_redirection_applies_to_the_ports_of_one_agent(void **state)
 	assert_int_equal(node_memory_pma_request(&memory, 3, 0, NULL, NULL).to.lid, 60);
 	node_memory_done(&memory);
 	fabric_destroy(fabric);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(restored_nodes_take_no_more_memory_than_the_fabric),
-		cmocka_unit_test(ports_of_removed_nodes_are_restored_too),
-		cmocka_unit_test(a_redirection_applies_to_the_ports_of_one_agent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

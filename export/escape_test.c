@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Escaping removes unsafe bytes and keeps safe text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "export/test_hostile.h"
 
-static void escaping_removes_unsafe_bytes_and_is_idempotent(void **state)
+TEST(escaping_removes_unsafe_bytes_and_is_idempotent)
 {
 	struct text text = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		char *once, *twice;
 
@@ -36,12 +30,11 @@ static void escaping_removes_unsafe_bytes_and_is_idempotent(void **state)
 	text_done(&text);
 }
 
-static void escaping_keeps_safe_text(void **state)
+TEST(escaping_keeps_safe_text)
 {
 	static const char *const same[] = { "", " a ", "\\", "\\x", "C:\\x\\", "\xe6\x97\xa5 \xc3\xbc", "a\"b,c;d'" };
 	struct text text = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
 		char *after = hostile_escaped(same[i], strlen(same[i]));
 
@@ -56,14 +49,4 @@ static void escaping_keeps_safe_text(void **state)
 	assert_string_equal(after, text.chars);
 	free(after);
 	text_done(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(escaping_removes_unsafe_bytes_and_is_idempotent),
-		cmocka_unit_test(escaping_keeps_safe_text),
-	};
-
-	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);
 }

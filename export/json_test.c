@@ -2,15 +2,13 @@
 /* The JSON writer produces the same bytes as jansson. */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "export/result.h"
 #include "export/scalar.h"
 #include "export/test_hostile.h"
@@ -93,11 +91,10 @@ static json_t *tree_unsigned(uint64_t number)
 	return json_string(digits);
 }
 
-static void strings_match_jansson(void **state)
+TEST(strings_match_jansson)
 {
 	struct text drawn = { 0 }, text = { 0 };
 
-	(void)state;
 	hostile_seed = 1;
 	for (int i = 0; i < VALUES; i++) {
 		/* Every byte at every position of texts up to LONG, then random text. */
@@ -125,13 +122,12 @@ static void strings_match_jansson(void **state)
 	text_done(&text);
 }
 
-static void integers_match_jansson(void **state)
+TEST(integers_match_jansson)
 {
 	static const int64_t edges[] = { 0, 1, -1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 10, -10 };
 	struct text text = { 0 };
 	size_t edge_count = sizeof(edges) / sizeof(edges[0]);
 
-	(void)state;
 	hostile_seed = 2;
 	for (size_t i = 0; i < VALUES; i++) {
 		uint64_t number = i < edge_count ? (uint64_t)edges[i] : random_bits() >> hostile_random(64);
@@ -146,11 +142,10 @@ static void integers_match_jansson(void **state)
 	text_done(&text);
 }
 
-static void reals_match_jansson(void **state)
+TEST(reals_match_jansson)
 {
 	struct text text = { 0 };
 
-	(void)state;
 	hostile_seed = 3;
 	for (int i = 0; i < VALUES; i++) {
 		double number = draw_real();
@@ -337,11 +332,10 @@ static void write_rows(const struct result_options *options, size_t rows)
 	free(chars);
 }
 
-static void rows_match_jansson(void **state)
+TEST(rows_match_jansson)
 {
 	struct result_options options = { .format = RESULT_JSON };
 
-	(void)state;
 	hostile_seed = 4;
 	write_rows(&options, ROWS);
 	options.lines = true;
@@ -350,16 +344,4 @@ static void rows_match_jansson(void **state)
 	options.record = true;
 	for (size_t i = 0; i < ROWS; i++)
 		write_rows(&options, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings_match_jansson),
-		cmocka_unit_test(integers_match_jansson),
-		cmocka_unit_test(reals_match_jansson),
-		cmocka_unit_test(rows_match_jansson),
-	};
-
-	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

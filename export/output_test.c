@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* output_test.c - when a result is written, and what happens if it cannot be */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "export/result.h"
 
 enum { TEXT, COLUMN_COUNT };
@@ -51,9 +48,8 @@ static int pour(FILE *stream, enum result_format format, bool *ret_stopped, stru
 	return code;
 }
 
-static void a_full_disk_is_an_error(void **state)
+TEST(a_full_disk_is_an_error)
 {
-	(void)state;
 	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
 		FILE *full = fopen("/dev/full", "w");
 		struct error err = { 0 };
@@ -68,9 +64,8 @@ static void a_full_disk_is_an_error(void **state)
 	}
 }
 
-static void closed_pipe_is_no_error(void **state)
+TEST(closed_pipe_is_no_error)
 {
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
 		int ends[2];
@@ -112,12 +107,11 @@ static int put_megabytes(struct output *output, size_t rows, struct error *err)
 }
 
 /* A blocked reader of the output must not keep a database transaction open. */
-static void no_output_before_the_result_is_complete(void **state)
+TEST(no_output_before_the_result_is_complete)
 {
 	struct error err = { 0 };
 	struct output output;
 
-	(void)state;
 	for (size_t rows = 1; rows <= 20; rows += 19) {
 		size_t at = 0;
 
@@ -137,11 +131,10 @@ static void no_output_before_the_result_is_complete(void **state)
 }
 
 /* A truncated list would be wrong data. */
-static void cell_without_memory_is_an_error(void **state)
+TEST(cell_without_memory_is_an_error)
 {
 	static const struct column column = { .key = "list", .kind = COLUMN_TEXT };
 
-	(void)state;
 	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++)
 		for (int failed = 0; failed < 2; failed++) {
 			const struct result_options options = { .format = (enum result_format)format };
@@ -160,16 +153,4 @@ static void cell_without_memory_is_an_error(void **state)
 			text_done(&list);
 			fclose(stream);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_full_disk_is_an_error),
-		cmocka_unit_test(closed_pipe_is_no_error),
-		cmocka_unit_test(no_output_before_the_result_is_complete),
-		cmocka_unit_test(cell_without_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

@@ -2,16 +2,14 @@
 /* Each format preserves its input, and none prints unsafe text. */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "export/result.h"
 #include "export/test_hostile.h"
 
@@ -142,7 +140,7 @@ static void assert_json_row(json_t *object, const struct drawn *row)
 	assert_int_equal(json_integer_value(json_object_get(errors, members[1])), row->members[1]);
 }
 
-static void json_parses_back_to_the_same_cells(void **state)
+TEST(json_parses_back_to_the_same_cells)
 {
 	const struct result_options options = { .format = RESULT_JSON };
 	struct drawn row = { 0 };
@@ -150,7 +148,6 @@ static void json_parses_back_to_the_same_cells(void **state)
 	json_t *array;
 	size_t rows = 2000;
 
-	(void)state;
 	put_rows(&output, &options, 1, &row, rows);
 	for (size_t j = 0; j < output.len; j++)
 		assert_true(output.chars[j] == '\n' || (output.chars[j] >= 0x20 && output.chars[j] < 0x7f));
@@ -194,7 +191,7 @@ static void assert_field(const char **at, struct text *field, const char *expect
 	*at += **at == ',' ? 1 : 2;
 }
 
-static void csv_parses_back_to_the_same_cells(void **state)
+TEST(csv_parses_back_to_the_same_cells)
 {
 	const struct result_options options = { .format = RESULT_CSV, .csv_raw = true };
 	struct drawn row = { 0 };
@@ -203,7 +200,6 @@ static void csv_parses_back_to_the_same_cells(void **state)
 	const char *at;
 	size_t rows = 2000;
 
-	(void)state;
 	put_rows(&output, &options, 2, &row, rows);
 	hostile_assert_none(output.chars, output.len, "\r\n");
 	at = output.chars;
@@ -242,7 +238,7 @@ static void csv_parses_back_to_the_same_cells(void **state)
 	text_done(&row.item);
 }
 
-static void csv_text_is_no_formula(void **state)
+TEST(csv_text_is_no_formula)
 {
 	static const struct { const char *text, *field, *raw; } cases[] = {
 		{ "=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0", "=cmd|' /C calc'!A0" },
@@ -251,7 +247,6 @@ static void csv_text_is_no_formula(void **state)
 		{ "\r=1", "\\x0d=1", "\\x0d=1" }, { "node=1", "node=1", "node=1" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
 		const struct result_options options = { .format = RESULT_CSV, .csv_raw = i % 2 };
 		const char *text = cases[i / 2].text, *field = i % 2 ? cases[i / 2].raw : cases[i / 2].field;
@@ -290,11 +285,10 @@ static size_t strip_colours(char *chars, size_t len)
 	return to;
 }
 
-static void tables_are_safe_and_fit_the_terminal(void **state)
+TEST(tables_are_safe_and_fit_the_terminal)
 {
 	struct drawn row = { 0 };
 
-	(void)state;
 	hostile_seed = 3;
 	for (unsigned width = 0; width < 220; width++) {
 		const struct result_options options = { .width = width, .color = width % 2, .notes = true };
@@ -318,7 +312,7 @@ static void tables_are_safe_and_fit_the_terminal(void **state)
 	text_done(&row.item);
 }
 
-static void a_narrow_table_keeps_the_number_of_a_port(void **state)
+TEST(a_narrow_table_keeps_the_number_of_a_port)
 {
 	static const struct column port_column = {
 		.title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
@@ -329,7 +323,6 @@ static void a_narrow_table_keeps_the_number_of_a_port(void **state)
 	size_t len;
 	FILE *stream = open_memstream(&chars, &len);
 
-	(void)state;
 	assert_int_equal(result_create(stream, &options, &port_column, 1, &result, NULL), 0);
 	result_text(result, 0, "a-switch-with-a-long-name/31");
 	result_end_row(result);
@@ -341,13 +334,12 @@ static void a_narrow_table_keeps_the_number_of_a_port(void **state)
 	free(chars);
 }
 
-static void table_without_width_is_not_cut(void **state)
+TEST(table_without_width_is_not_cut)
 {
 	const struct result_options options = { .format = RESULT_TABLE };
 	struct drawn row = { 0 };
 	struct output output;
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		char *safe;
 
@@ -364,7 +356,7 @@ static void table_without_width_is_not_cut(void **state)
 	text_done(&row.item);
 }
 
-static void unknown_value_is_not_zero(void **state)
+TEST(unknown_value_is_not_zero)
 {
 	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
 	static const char *const expected[] = {
@@ -374,7 +366,6 @@ static void unknown_value_is_not_zero(void **state)
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		const struct result_options options = { .format = formats[i] };
 		struct output output;
@@ -389,7 +380,7 @@ static void unknown_value_is_not_zero(void **state)
 	}
 }
 
-static void bytes_are_two_digits_each(void **state)
+TEST(bytes_are_two_digits_each)
 {
 	static const struct column blob[] = { { .key = "blob", .title = "BLOB", .kind = COLUMN_ANY } };
 	struct result *result;
@@ -397,7 +388,6 @@ static void bytes_are_two_digits_each(void **state)
 	size_t len;
 	FILE *stream = open_memstream(&chars, &len);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++) {
 		bytes[i] = (char)i;
 		snprintf(expected + 2 * i, 3, "%02x", (unsigned)i);
@@ -418,12 +408,11 @@ static void bytes_are_two_digits_each(void **state)
 	free(chars);
 }
 
-static void a_cell_does_not_leak_into_the_next_row(void **state)
+TEST(a_cell_does_not_leak_into_the_next_row)
 {
 	const struct result_options options = { .format = RESULT_JSON };
 	struct output output;
 
-	(void)state;
 	begin(&output, &options);
 	result_text(output.result, TEXT, "first");
 	result_member(output.result, OBJECT, members[0], 3);
@@ -437,7 +426,7 @@ static void a_cell_does_not_leak_into_the_next_row(void **state)
 	free(output.chars);
 }
 
-static void no_rows_are_an_empty_array_and_a_header(void **state)
+TEST(no_rows_are_an_empty_array_and_a_header)
 {
 	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
 	static const char *const expected[] = {
@@ -445,7 +434,6 @@ static void no_rows_are_an_empty_array_and_a_header(void **state)
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		const struct result_options options = { .format = formats[i] };
 		struct output output;
@@ -455,22 +443,4 @@ static void no_rows_are_an_empty_array_and_a_header(void **state)
 		assert_string_equal(output.chars, expected[i]);
 		free(output.chars);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_parses_back_to_the_same_cells),
-		cmocka_unit_test(csv_parses_back_to_the_same_cells),
-		cmocka_unit_test(csv_text_is_no_formula),
-		cmocka_unit_test(tables_are_safe_and_fit_the_terminal),
-		cmocka_unit_test(a_narrow_table_keeps_the_number_of_a_port),
-		cmocka_unit_test(table_without_width_is_not_cut),
-		cmocka_unit_test(unknown_value_is_not_zero),
-		cmocka_unit_test(bytes_are_two_digits_each),
-		cmocka_unit_test(a_cell_does_not_leak_into_the_next_row),
-		cmocka_unit_test(no_rows_are_an_empty_array_and_a_header),
-	};
-
-	return cmocka_run_group_tests_name("result", tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* control_test.c - a command whose connection timed out is sent again */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "sim/control.h"
 
 #define PART "test"
@@ -49,13 +44,12 @@ static int ask(void)
 	return 0;
 }
 
-static void a_connection_closed_before_reading_is_retried(void **state)
+TEST(a_connection_closed_before_reading_is_retried)
 {
 	unsigned obeyed = 0;
 	int fd, status;
 	pid_t child;
 
-	(void)state;
 	snprintf(name, sizeof(name), "control-test-%ld", (long)getpid());
 	assert_int_equal(control_listen(name, PART, &fd, NULL), 0);
 	child = fork();
@@ -79,24 +73,13 @@ static void a_connection_closed_before_reading_is_retried(void **state)
 	close(fd);
 }
 
-static void a_missing_server_is_reported(void **state)
+TEST(a_missing_server_is_reported)
 {
 	struct text response = { 0 };
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(control_send("control-test-of-nobody", PART, "do", "nobody is there", &response, &err),
 			 ERR_UNAVAILABLE);
 	assert_string_equal(err.text, "nobody is there");
 	text_done(&response);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_closed_before_reading_is_retried),
-		cmocka_unit_test(a_missing_server_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

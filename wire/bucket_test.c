@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The rate limit: never more than it allows, and no less than it allows to who asks often enough. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "base/unit_test.h"
 #include "wire/bucket.h"
 
 /* Take all tokens for ten seconds, at intervals up to @step_us. Return: their number. */
@@ -37,14 +32,13 @@ static uint64_t take_all(struct bucket *bucket, unsigned per_s, unsigned step_us
 	return taken;
 }
 
-static void the_rate_is_kept_and_reached(void **state)
+TEST(the_rate_is_kept_and_reached)
 {
 	static const unsigned rates[] = { 1, 60, 999, 1000, 4000, 20000, 100000 };
 	struct bucket bucket;
 	unsigned most;
 	uint64_t looks;
 
-	(void)state;
 	srand(1);
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		uint64_t taken = take_all(&bucket, rates[i], 1000, &most, &looks);
@@ -54,24 +48,22 @@ static void the_rate_is_kept_and_reached(void **state)
 	}
 }
 
-static void tokens_come_in_bursts(void **state)
+TEST(tokens_come_in_bursts)
 {
 	struct bucket bucket;
 	unsigned most;
 	uint64_t looks, taken;
 
-	(void)state;
 	taken = take_all(&bucket, 20000, 20, &most, &looks);
 	assert_true(taken >= 198000);
 	assert_true(taken / looks >= 20);
 }
 
-static void a_pause_adds_no_tokens(void **state)
+TEST(a_pause_adds_no_tokens)
 {
 	struct bucket bucket = { 0 };
 	unsigned went = 0;
 
-	(void)state;
 	bucket_set(&bucket, 20000, 0);
 	bucket_resume(&bucket, 10 * US_PER_S);
 	assert_false(bucket_has_token(&bucket, 10 * US_PER_S));
@@ -80,11 +72,10 @@ static void a_pause_adds_no_tokens(void **state)
 	assert_int_equal(went, 40);
 }
 
-static void without_a_limit_there_are_always_tokens(void **state)
+TEST(without_a_limit_there_are_always_tokens)
 {
 	struct bucket bucket = { 0 };
 
-	(void)state;
 	bucket_set(&bucket, 0, 0);
 	for (int i = 0; i < 1000; i++) {
 		assert_true(bucket_has_token(&bucket, 0));
@@ -92,16 +83,4 @@ static void without_a_limit_there_are_always_tokens(void **state)
 	}
 	bucket_set(&bucket, 1000, 0);
 	assert_true(bucket_has_token(&bucket, US_PER_MS));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_rate_is_kept_and_reached),
-		cmocka_unit_test(tokens_come_in_bursts),
-		cmocka_unit_test(a_pause_adds_no_tokens),
-		cmocka_unit_test(without_a_limit_there_are_always_tokens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "wire/clear_mad.h"
 #include "wire/mad.h"
 
@@ -15,7 +10,7 @@
 static const struct pma_caps all_caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x3 };
 
 /* Bits as perfquery and ibqueryerrors of rdma-core 44 write them: CounterSelect, CounterSelect2 from bit 16 on. */
-static void selections_are_those_of_infiniband_diags(void **state)
+TEST(selections_are_those_of_infiniband_diags)
 {
 	static const struct {
 		enum clear_attribute attribute;
@@ -44,7 +39,6 @@ static void selections_are_those_of_infiniband_diags(void **state)
 		{ CLEAR_EXTENDED_SPEEDS, 1 << 14, 0, true, UINT64_MAX },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct pma_caps caps = { .known = true, .cap_mask = cases[i].caps, .cap_mask2 = cases[i].caps2 };
 
@@ -55,9 +49,8 @@ static void selections_are_those_of_infiniband_diags(void **state)
 }
 
 /* The number of selected bits is that of decoded counters, for all capabilities. */
-static void all_counters_that_are_read_are_cleared(void **state)
+TEST(all_counters_that_are_read_are_cleared)
 {
-	(void)state;
 	for (unsigned mask = 0; mask < 0x10000; mask += 1 << 9)
 		for (unsigned mask2 = 0; mask2 < 4; mask2++) {
 			const struct pma_caps caps = { .known = true, .cap_mask = (uint16_t)mask, .cap_mask2 = mask2 };
@@ -79,11 +72,10 @@ static void all_counters_that_are_read_are_cleared(void **state)
 		}
 }
 
-static void the_selection_is_at_its_offset(void **state)
+TEST(the_selection_is_at_its_offset)
 {
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	clear_mad_init(mad, CLEAR_PORT_COUNTERS, 7, clear_select(CLEAR_PORT_COUNTERS, &all_caps, false), 0x12345678);
 	assert_int_equal(mad[1], 0x04);
 	assert_int_equal(mad[3], SET);
@@ -137,11 +129,10 @@ static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 	return passed;
 }
 
-static void only_listed_mads_pass_the_gates(void **state)
+TEST(only_listed_mads_pass_the_gates)
 {
 	uint8_t mad[MAD_SIZE] = { 0 };
 
-	(void)state;
 	assert_int_equal(try_all(mad, false), 2);
 	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		enum clear_attribute attribute = (enum clear_attribute)i;
@@ -154,11 +145,10 @@ static void only_listed_mads_pass_the_gates(void **state)
 }
 
 /* Also vendor-specific ones. */
-static void no_other_attribute_passes(void **state)
+TEST(no_other_attribute_passes)
 {
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	clear_mad_init(mad, CLEAR_PORT_COUNTERS, 1, 0xffff, 1);
 	for (unsigned attribute = 0x100; attribute <= 0xffff; attribute++) {
 		put_be16(mad + 16, (uint16_t)attribute);
@@ -167,9 +157,8 @@ static void no_other_attribute_passes(void **state)
 }
 
 /* A Set writes its whole content. */
-static void a_set_with_any_other_bit_is_rejected(void **state)
+TEST(a_set_with_any_other_bit_is_rejected)
 {
-	(void)state;
 	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		enum clear_attribute attribute = (enum clear_attribute)i;
 		uint64_t select = clear_select(attribute, &all_caps, false);
@@ -194,11 +183,10 @@ static void a_set_with_any_other_bit_is_rejected(void **state)
 	}
 }
 
-static void all_ports_at_once_and_no_selection_are_rejected(void **state)
+TEST(all_ports_at_once_and_no_selection_are_rejected)
 {
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	for (int i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		enum clear_attribute attribute = (enum clear_attribute)i;
 
@@ -209,19 +197,4 @@ static void all_ports_at_once_and_no_selection_are_rejected(void **state)
 		clear_mad_init(mad, attribute, 0, clear_select(attribute, &all_caps, false), 1);
 		assert_true(mad_is_clear(mad));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(selections_are_those_of_infiniband_diags),
-		cmocka_unit_test(all_counters_that_are_read_are_cleared),
-		cmocka_unit_test(the_selection_is_at_its_offset),
-		cmocka_unit_test(only_listed_mads_pass_the_gates),
-		cmocka_unit_test(no_other_attribute_passes),
-		cmocka_unit_test(a_set_with_any_other_bit_is_rejected),
-		cmocka_unit_test(all_ports_at_once_and_no_selection_are_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

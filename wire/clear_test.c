@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Clearing of counters: nodes by LID, lost MADs, virtual time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "wire/clear.h"
 #include "wire/mad.h"
 #include "wire/transport.h"
@@ -218,11 +213,10 @@ static void fixture_destroy(struct fixture *fixture)
 	free(fixture);
 }
 
-static void only_the_given_ports_are_cleared(void **state)
+TEST(only_the_given_ports_are_cleared)
 {
 	struct fixture *fixture = fixture_create(3);
 
-	(void)state;
 	/* Of the third node only ports 1 and 2. */
 	fixture->count -= 2;
 	survey_and_write(fixture);
@@ -237,11 +231,10 @@ static void only_the_given_ports_are_cleared(void **state)
 	fixture_destroy(fixture);
 }
 
-static void a_survey_writes_nothing(void **state)
+TEST(a_survey_writes_nothing)
 {
 	struct fixture *fixture = fixture_create(NODES);
 
-	(void)state;
 	survey(fixture);
 	for (unsigned i = 0; i < NODES; i++)
 		assert_int_equal(fixture->model.nodes[i].sets, 0);
@@ -251,11 +244,10 @@ static void a_survey_writes_nothing(void **state)
 	fixture_destroy(fixture);
 }
 
-static void errors_only_keeps_data_counters(void **state)
+TEST(errors_only_keeps_data_counters)
 {
 	struct fixture *fixture = fixture_create(1);
 
-	(void)state;
 	fixture->settings.errors_only = true;
 	survey_and_write(fixture);
 	assert_int_equal(fixture->model.nodes[0].errors[1], 0);
@@ -264,11 +256,10 @@ static void errors_only_keeps_data_counters(void **state)
 }
 
 /* The topology of the database is outdated. */
-static void a_lid_of_another_node_is_not_cleared(void **state)
+TEST(a_lid_of_another_node_is_not_cleared)
 {
 	struct fixture *fixture = fixture_create(4);
 
-	(void)state;
 	fixture->model.nodes[2].guid = 0xbad;
 	survey_and_write(fixture);
 	assert_int_equal(fixture->model.nodes[2].sets, 0);
@@ -277,11 +268,10 @@ static void a_lid_of_another_node_is_not_cleared(void **state)
 	fixture_destroy(fixture);
 }
 
-static void a_lid_that_moves_after_the_survey_is_not_cleared(void **state)
+TEST(a_lid_that_moves_after_the_survey_is_not_cleared)
 {
 	struct fixture *fixture = fixture_create(4);
 
-	(void)state;
 	survey(fixture);
 	fixture->model.swap_after = fixture->model.sent + 1;
 	assert_int_equal(clear_write(fixture->clear, NULL), 0);
@@ -291,7 +281,7 @@ static void a_lid_that_moves_after_the_survey_is_not_cleared(void **state)
 	fixture_destroy(fixture);
 }
 
-static void each_failure_has_its_outcome(void **state)
+TEST(each_failure_has_its_outcome)
 {
 	struct fixture *fixture = fixture_create(8);
 	static const enum clear_outcome expected[8] = {
@@ -299,7 +289,6 @@ static void each_failure_has_its_outcome(void **state)
 		CLEAR_DONE,
 	};
 
-	(void)state;
 	fixture->model.nodes[0].dead = true;
 	fixture->model.nodes[1].no_node_info = true;
 	fixture->model.nodes[2].redirects_nowhere = true;
@@ -317,12 +306,11 @@ static void each_failure_has_its_outcome(void **state)
 	fixture_destroy(fixture);
 }
 
-static void nodes_that_fail_after_the_survey_delay_no_others(void **state)
+TEST(nodes_that_fail_after_the_survey_delay_no_others)
 {
 	struct fixture *fixture = fixture_create(NODES);
 	int64_t started_us;
 
-	(void)state;
 	fixture->settings.timeout_ms = 1000;
 	survey(fixture);
 	for (unsigned i = 0; i < DEAD; i++)
@@ -336,11 +324,10 @@ static void nodes_that_fail_after_the_survey_delay_no_others(void **state)
 	fixture_destroy(fixture);
 }
 
-static void lost_mads_are_retried(void **state)
+TEST(lost_mads_are_retried)
 {
 	struct fixture *fixture = fixture_create(NODES);
 
-	(void)state;
 	srand(1);
 	fixture->model.loss_percent = 20;
 	fixture->settings.retries = 12;
@@ -353,11 +340,10 @@ static void lost_mads_are_retried(void **state)
 }
 
 /* NodeInfo is queried at the LID, the rest at the address of the redirection. */
-static void a_redirection_is_followed(void **state)
+TEST(a_redirection_is_followed)
 {
 	struct fixture *fixture = fixture_create(2);
 
-	(void)state;
 	fixture->model.nodes[1].redirects = true;
 	survey_and_write(fixture);
 	assert_int_equal(count_outcome(fixture, CLEAR_DONE), fixture->count);
@@ -371,11 +357,10 @@ static bool always(void)
 	return true;
 }
 
-static void a_stop_leaves_ports_untried(void **state)
+TEST(a_stop_leaves_ports_untried)
 {
 	struct fixture *fixture = fixture_create(2);
 
-	(void)state;
 	fixture->settings.stop = always;
 	survey_and_write(fixture);
 	assert_int_equal(count_outcome(fixture, CLEAR_UNTRIED), fixture->count);
@@ -383,32 +368,12 @@ static void a_stop_leaves_ports_untried(void **state)
 	fixture_destroy(fixture);
 }
 
-static void a_failed_device_ends_clearing(void **state)
+TEST(a_failed_device_ends_clearing)
 {
 	struct fixture *fixture = fixture_create(2);
 
-	(void)state;
 	survey(fixture);
 	fixture->model.gone = true;
 	assert_int_equal(clear_write(fixture->clear, NULL), ERR_UNAVAILABLE);
 	fixture_destroy(fixture);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_the_given_ports_are_cleared),
-		cmocka_unit_test(a_survey_writes_nothing),
-		cmocka_unit_test(errors_only_keeps_data_counters),
-		cmocka_unit_test(a_lid_of_another_node_is_not_cleared),
-		cmocka_unit_test(a_lid_that_moves_after_the_survey_is_not_cleared),
-		cmocka_unit_test(each_failure_has_its_outcome),
-		cmocka_unit_test(nodes_that_fail_after_the_survey_delay_no_others),
-		cmocka_unit_test(lost_mads_are_retried),
-		cmocka_unit_test(a_redirection_is_followed),
-		cmocka_unit_test(a_stop_leaves_ports_untried),
-		cmocka_unit_test(a_failed_device_ends_clearing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

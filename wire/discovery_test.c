@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Discovery by helpers that misbehave. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/record.h"
 #include "wire/discovery.h"
@@ -60,22 +55,20 @@ static int run_until(const char *script, const char *said, int steps, struct err
 	return slow;
 }
 
-static void a_helper_that_hangs_is_stopped_at_its_deadline(void **state)
+TEST(a_helper_that_hangs_is_stopped_at_its_deadline)
 {
 	struct error err;
 
-	(void)state;
 	run_until("echo so far >&2; exec sleep 20", "so far", 0, &err);
 	assert_non_null(strstr(err.text, "deadline"));
 	assert_non_null(strstr(err.text, "so far"));
 }
 
 /* Sweeps run at the same time. */
-static void endless_output_of_a_helper_delays_no_step(void **state)
+TEST(endless_output_of_a_helper_delays_no_step)
 {
 	struct error err;
 
-	(void)state;
 	/* Some steps may be slow on a busy machine; a step must return. */
 	alarm(100);
 	assert_in_range(run_until("exec cat /dev/zero >&2", "", 20, &err), 0, 9);
@@ -83,21 +76,19 @@ static void endless_output_of_a_helper_delays_no_step(void **state)
 	assert_non_null(strstr(err.text, "deadline"));
 }
 
-static void a_crash_is_reported_with_the_last_message(void **state)
+TEST(a_crash_is_reported_with_the_last_message)
 {
 	struct error err;
 
-	(void)state;
 	run_until("echo a word >&2; kill -SEGV $$", NULL, 0, &err);
 	assert_non_null(strstr(err.text, "crashed"));
 	assert_non_null(strstr(err.text, "a word"));
 }
 
-static void incomplete_records_are_rejected(void **state)
+TEST(incomplete_records_are_rejected)
 {
 	struct error err;
 
-	(void)state;
 	run_until("echo ibwire-fabric 1", NULL, 0, &err);
 	assert_non_null(strstr(err.text, "invalid records"));
 }
@@ -129,26 +120,12 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	return succeeded;
 }
 
-static void a_helper_that_does_not_exit_after_its_output_is_killed(void **state)
+TEST(a_helper_that_does_not_exit_after_its_output_is_killed)
 {
-	(void)state;
 	/* Without a kill its status would be 0. */
 	assert_false(run_to_result(clock_system(), "exec >&-; exec sleep 50"));
 	/* Without time limit. */
 	assert_false(run_to_result(&still_clock, "exec >&-; exit 3"));
 	assert_true(run_to_result(&still_clock, "exec >&-; exit 0"));
 	assert_true(run_to_result(&still_clock, "exit 0"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_helper_that_hangs_is_stopped_at_its_deadline),
-		cmocka_unit_test(endless_output_of_a_helper_delays_no_step),
-		cmocka_unit_test(a_crash_is_reported_with_the_last_message),
-		cmocka_unit_test(a_helper_that_does_not_exit_after_its_output_is_killed),
-		cmocka_unit_test(incomplete_records_are_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Runs that are cut, limits that change, and the content of requests. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "base/unit_test.h"
 #include "wire/engine.h"
 #include "wire/test_network.h"
 
 /* Slow nodes, one of them unresponsive, and a low rate. */
-static void a_run_is_cut_at_its_deadline(void **state)
+TEST(a_run_is_cut_at_its_deadline)
 {
 	struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
 
-	(void)state;
 	for (unsigned variant = 0; variant < 3; variant++) {
 		struct bed *bed;
 		int64_t deadline_us;
@@ -56,13 +50,12 @@ static void a_run_is_cut_at_its_deadline(void **state)
 	}
 }
 
-static void a_deadline_that_is_past_sends_nothing(void **state)
+TEST(a_deadline_that_is_past_sends_nothing)
 {
 	struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 100, .retries = 2 };
 	struct bed *bed = bed_create(1, &settings);
 	uint32_t total;
 
-	(void)state;
 	total = bed_submit(bed, 3);
 	assert_int_equal(engine_run(bed->engine, bed->network.now_us, NULL), ENGINE_CUT);
 	assert_int_equal(bed->tally.cancelled, total);
@@ -79,14 +72,13 @@ static bool stop_after(void)
 	return calls_until_stop == 0 || --calls_until_stop == 0;
 }
 
-static void a_stop_cuts_a_run_without_deadline(void **state)
+TEST(a_stop_cuts_a_run_without_deadline)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 5 };
 	struct bed *bed = bed_create(1, &settings);
 	uint32_t total;
 	int64_t start_us;
 
-	(void)state;
 	for (uint32_t i = 0; i <= NETWORK_NODES; i++)
 		bed->network.dead[i] = i % 2;
 	total = bed_submit(bed, 5);
@@ -108,14 +100,13 @@ static void a_stop_cuts_a_run_without_deadline(void **state)
 }
 
 /* Sixty requests to one node, submitted after two to each other node. */
-static void a_long_queue_does_not_wait_for_short_ones(void **state)
+TEST(a_long_queue_does_not_wait_for_short_ones)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
 	struct bed *bed = bed_create(1, &settings);
 	uint32_t total = bed_submit_to(bed, NETWORK_NODES - 1, 2, tally_on_done);
 	int64_t start_us = bed->network.now_us;
 
-	(void)state;
 	bed->network.latency_us = 100;
 	for (uint32_t i = 0; i < 60; i++, total++)
 		assert_int_equal(engine_submit(bed->engine, &(struct request){
@@ -141,12 +132,11 @@ static void on_done_count_sent(void *ctx, const struct request *request, const s
 	assert_true(response->at_us < bed->network.now_us || request->tag == 9);
 }
 
-static void the_next_request_is_sent_before_the_callback(void **state)
+TEST(the_next_request_is_sent_before_the_callback)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
 	struct bed *bed = bed_create(1, &settings);
 
-	(void)state;
 	bed->network.latency_us = 100;
 	assert_int_equal(bed_submit_to(bed, 1, 10, on_done_count_sent), 10);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
@@ -164,14 +154,13 @@ static void on_done_slow_down(void *ctx, const struct request *request, const st
 		engine_set_rate(tally->engine, 500, 4);
 }
 
-static void limits_change_in_mid_run(void **state)
+TEST(limits_change_in_mid_run)
 {
 	struct engine_settings settings = { .window = 64, .per_node = 4, .timeout_ms = 100, .retries = 0 };
 	struct bed *bed = bed_create(1, &settings);
 	uint32_t tag;
 	int64_t start_us, fast_us;
 
-	(void)state;
 	start_us = bed->network.now_us;
 	tag = bed_submit_to(bed, NETWORK_NODES, 10, on_done_slow_down);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
@@ -202,13 +191,12 @@ static void send_one(struct bed *bed, const struct request *request)
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 }
 
-static void addresses_and_keys_reach_the_wire(void **state)
+TEST(addresses_and_keys_reach_the_wire)
 {
 	const struct mad_address far = { .lid = 7, .sl = 3, .pkey_index = 2, .qp = 0x123456, .qkey = 0x80020000 };
 	struct engine_settings settings = { .window = 1, .per_node = 1, .timeout_ms = 100 };
 	struct bed *bed = bed_create(1, &settings);
 
-	(void)state;
 	send_one(bed, &(struct request){ .node = 1, .to = far, .mgmt_class = CLASS_PERFORMANCE,
 						  .port_select = 9, .attribute = PMA_PORT_COUNTERS,
 						  .mkey = 0x0102030405060708 });
@@ -227,19 +215,4 @@ static void addresses_and_keys_reach_the_wire(void **state)
 		assert_int_equal(bed->network.last_sent[i], i - 23);
 	assert_int_equal(bed->network.last_to.qp, 0);
 	bed_destroy(bed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_is_cut_at_its_deadline),
-		cmocka_unit_test(a_deadline_that_is_past_sends_nothing),
-		cmocka_unit_test(a_stop_cuts_a_run_without_deadline),
-		cmocka_unit_test(a_long_queue_does_not_wait_for_short_ones),
-		cmocka_unit_test(the_next_request_is_sent_before_the_callback),
-		cmocka_unit_test(limits_change_in_mid_run),
-		cmocka_unit_test(addresses_and_keys_reach_the_wire),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

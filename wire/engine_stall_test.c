@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Unresponsive nodes, stalls of the fabric or of this process, and lost MADs. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "base/unit_test.h"
 #include "wire/engine.h"
 #include "wire/test_network.h"
 
@@ -38,9 +33,8 @@ static int64_t run(struct bed *bed, unsigned per_node, uint32_t *ret_total)
 }
 
 /* At any time in a run: no request times out, and no node counts as slow afterwards. */
-static void a_stall_makes_no_node_unresponsive(void **state)
+TEST(a_stall_makes_no_node_unresponsive)
 {
-	(void)state;
 	for (int64_t at_us = 0; at_us < 9000; at_us += 250) {
 		struct bed *bed = create((uint64_t)at_us + 1, at_us % 500 ? 32 : 8);
 		int64_t took_us;
@@ -64,12 +58,11 @@ static void a_stall_makes_no_node_unresponsive(void **state)
 }
 
 /* Longer than the timeout without any response: retries follow. */
-static void a_long_stall_makes_no_node_unresponsive(void **state)
+TEST(a_long_stall_makes_no_node_unresponsive)
 {
 	struct bed *bed = create(1, 32);
 	uint32_t total;
 
-	(void)state;
 	bed->network.stall_from_us = bed->network.now_us + 1000;
 	bed->network.stall_to_us = bed->network.stall_from_us + 700 * US_PER_MS;
 	run(bed, 10, &total);
@@ -78,9 +71,8 @@ static void a_long_stall_makes_no_node_unresponsive(void **state)
 }
 
 /* This process is not scheduled for a while, and finds all responses afterwards. */
-static void a_pause_of_this_process_makes_no_node_unresponsive(void **state)
+TEST(a_pause_of_this_process_makes_no_node_unresponsive)
 {
-	(void)state;
 	for (int64_t at_us = 0; at_us < 3000; at_us += 100) {
 		struct bed *bed = create((uint64_t)at_us + 1, 32);
 		uint32_t total;
@@ -95,13 +87,12 @@ static void a_pause_of_this_process_makes_no_node_unresponsive(void **state)
 }
 
 /* A probe to a responsive node shows that the fabric is not stalled. */
-static void probes_distinguish_unresponsive_nodes_from_a_stall(void **state)
+TEST(probes_distinguish_unresponsive_nodes_from_a_stall)
 {
 	struct bed *bed = create(1, 32);
 	uint32_t total;
 	int64_t took_us;
 
-	(void)state;
 	for (uint32_t i = 10; i < 20; i++)
 		bed->network.dead[i] = true;
 	took_us = run(bed, 1, &total);
@@ -113,13 +104,12 @@ static void probes_distinguish_unresponsive_nodes_from_a_stall(void **state)
 }
 
 /* The first request to a failed node has the full timeout, the next ones a quarter of it. */
-static void requests_after_a_timeout_have_a_shorter_one(void **state)
+TEST(requests_after_a_timeout_have_a_shorter_one)
 {
 	struct bed *bed = create(1, 32);
 	int64_t took_us;
 	uint32_t total;
 
-	(void)state;
 	bed->network.dead[7] = bed->network.dead[8] = true;
 	took_us = run(bed, 3, &total);
 	assert_int_equal(bed->tally.timed_out, 6);
@@ -138,9 +128,8 @@ static void requests_after_a_timeout_have_a_shorter_one(void **state)
 }
 
 /* Responses take up to 18 ms, and some arrive twice: requests are retried, and the first response counts. */
-static void late_responses_count_once(void **state)
+TEST(late_responses_count_once)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed < 60; seed++) {
 		struct engine_settings settings = { .window = 8 + seed % 50, .per_node = 1 + seed % 3,
 						    .timeout_ms = 1000, .retries = 2 };
@@ -165,12 +154,11 @@ static void late_responses_count_once(void **state)
 }
 
 /* An isolated host is detected within a second. */
-static void a_run_without_any_response_ends(void **state)
+TEST(a_run_without_any_response_ends)
 {
 	struct bed *bed = create(1, 64);
 	uint32_t total;
 
-	(void)state;
 	for (uint32_t i = 0; i <= NETWORK_NODES; i++)
 		bed->network.dead[i] = true;
 	assert_true(run(bed, 1, &total) < 800 * US_PER_MS);
@@ -179,13 +167,12 @@ static void a_run_without_any_response_ends(void **state)
 }
 
 /* More retries on a lossy fabric, but not for an unresponsive node of another one. */
-static void a_lossy_fabric_gets_more_retries(void **state)
+TEST(a_lossy_fabric_gets_more_retries)
 {
 	struct bed *bed = create(1, 64);
 	uint64_t sent;
 	uint32_t total;
 
-	(void)state;
 	bed->network.loss_percent = 36;
 	run(bed, 40, &total);
 	/* Three tries would lose 0.36^3 of 2,000: 93. */
@@ -198,20 +185,4 @@ static void a_lossy_fabric_gets_more_retries(void **state)
 	run(bed, 1, &total);
 	assert_int_equal(engine_counts(bed->engine).sent - sent, total + 2 + engine_counts(bed->engine).probes);
 	bed_destroy(bed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stall_makes_no_node_unresponsive),
-		cmocka_unit_test(a_long_stall_makes_no_node_unresponsive),
-		cmocka_unit_test(a_pause_of_this_process_makes_no_node_unresponsive),
-		cmocka_unit_test(probes_distinguish_unresponsive_nodes_from_a_stall),
-		cmocka_unit_test(requests_after_a_timeout_have_a_shorter_one),
-		cmocka_unit_test(late_responses_count_once),
-		cmocka_unit_test(a_lossy_fabric_gets_more_retries),
-		cmocka_unit_test(a_run_without_any_response_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

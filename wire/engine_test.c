@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The engine on a network that delays, loses, duplicates and forges MADs. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "wire/engine.h"
 #include "wire/test_network.h"
 
-static void each_request_is_answered_once_within_the_limits(void **state)
+TEST(each_request_is_answered_once_within_the_limits)
 {
-	(void)state;
 	for (unsigned seed = 1; seed <= 20; seed++) {
 		struct engine_settings settings = { .window = 1 + seed * 6, .per_node = 1 + seed % 3,
 						    .timeout_ms = 100, .retries = 1 };
@@ -39,11 +33,10 @@ static void each_request_is_answered_once_within_the_limits(void **state)
 	}
 }
 
-static void forged_and_duplicate_mads_are_ignored(void **state)
+TEST(forged_and_duplicate_mads_are_ignored)
 {
 	struct engine_settings settings = { .window = 32, .per_node = 2, .timeout_ms = 50, .retries = 2 };
 
-	(void)state;
 	for (unsigned seed = 1; seed <= 20; seed++) {
 		struct bed *bed = bed_create(seed, &settings);
 		uint32_t total;
@@ -62,9 +55,8 @@ static void forged_and_duplicate_mads_are_ignored(void **state)
 }
 
 /* Lost silently, and with the timeout of the kernel. */
-static void lost_requests_are_retried_and_unresponsive_nodes_time_out(void **state)
+TEST(lost_requests_are_retried_and_unresponsive_nodes_time_out)
 {
-	(void)state;
 	for (unsigned variant = 0; variant < 2; variant++) {
 		struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 10, .retries = 6 };
 		struct bed *bed = bed_create(7, &settings);
@@ -88,13 +80,12 @@ static void lost_requests_are_retried_and_unresponsive_nodes_time_out(void **sta
 	}
 }
 
-static void a_late_response_is_ignored(void **state)
+TEST(a_late_response_is_ignored)
 {
 	struct engine_settings settings = { .window = 4, .per_node = 1, .timeout_ms = 1, .retries = 0 };
 	struct bed *bed = bed_create(1, &settings);
 	uint32_t total;
 
-	(void)state;
 	bed->network.latency_us = 1500; /* beyond the timeout */
 	total = bed_submit(bed, 2);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
@@ -104,11 +95,10 @@ static void a_late_response_is_ignored(void **state)
 	bed_destroy(bed);
 }
 
-static void the_rate_limit_holds_over_time(void **state)
+TEST(the_rate_limit_holds_over_time)
 {
 	static const unsigned rates[] = { 100, 1000, 20000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		struct engine_settings settings = { .window = 32, .per_node = 1, .max_mads_per_s = rates[i],
 						    .timeout_ms = 100, .retries = 0 };
@@ -127,14 +117,13 @@ static void the_rate_limit_holds_over_time(void **state)
 	}
 }
 
-static void a_broken_device_cancels_everything(void **state)
+TEST(a_broken_device_cancels_everything)
 {
 	struct engine_settings settings = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 1 };
 	struct bed *bed = bed_create(1, &settings);
 	struct error err = { 0 };
 	uint32_t total;
 
-	(void)state;
 	bed->network.broken = true;
 	total = bed_submit(bed, 3);
 	assert_int_equal(engine_run(bed->engine, 0, &err), ERR_UNAVAILABLE);
@@ -159,12 +148,11 @@ static void drop_on_first(void *ctx, const struct request *request, const struct
 		engine_drop_node(tally->engine, request->node);
 }
 
-static void dropping_a_node_cancels_only_its_queue(void **state)
+TEST(dropping_a_node_cancels_only_its_queue)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 10, .retries = 0 };
 	struct bed *bed = bed_create(1, &settings);
 
-	(void)state;
 	bed->network.dead[2] = true;
 	bed_submit_to(bed, 4, 5, drop_on_first);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
@@ -205,25 +193,8 @@ static unsigned count_half_polled(bool finish_nodes)
 	return half;
 }
 
-static void a_cut_run_leaves_few_nodes_half_polled(void **state)
+TEST(a_cut_run_leaves_few_nodes_half_polled)
 {
-	(void)state;
 	assert_true(count_half_polled(false) > NETWORK_NODES - 4);
 	assert_true(count_half_polled(true) <= 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_request_is_answered_once_within_the_limits),
-		cmocka_unit_test(forged_and_duplicate_mads_are_ignored),
-		cmocka_unit_test(lost_requests_are_retried_and_unresponsive_nodes_time_out),
-		cmocka_unit_test(a_late_response_is_ignored),
-		cmocka_unit_test(the_rate_limit_holds_over_time),
-		cmocka_unit_test(a_broken_device_cancels_everything),
-		cmocka_unit_test(dropping_a_node_cancels_only_its_queue),
-		cmocka_unit_test(a_cut_run_leaves_few_nodes_half_polled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

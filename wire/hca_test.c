@@ -2,18 +2,13 @@
 /* A device that fails: functions of libibumad that are defined here stand before the library's. */
 #include <endian.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <infiniband/umad.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "wire/clear.h"
 #include "wire/clear_mad.h"
@@ -121,11 +116,10 @@ static int send_one(struct hca *hca, uint16_t lid, struct error *err)
 	return transport->send(transport->ctx, &(struct mad_address){ .lid = lid }, mad, 100, err);
 }
 
-static void a_single_failed_send_is_a_lost_mad(void **state)
+TEST(a_single_failed_send_is_a_lost_mad)
 {
 	struct hca *hca = open_device();
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		send_fails_with = i % 3 ? EINVAL : 0;
 		assert_int_equal(send_one(hca, BAD_LID, NULL), 0);
@@ -133,13 +127,12 @@ static void a_single_failed_send_is_a_lost_mad(void **state)
 	hca_close(hca);
 }
 
-static void a_device_with_only_failed_sends_has_failed(void **state)
+TEST(a_device_with_only_failed_sends_has_failed)
 {
 	struct hca *hca = open_device();
 	struct error err = { 0 };
 	int i, code = 0;
 
-	(void)state;
 	send_fails_with = EIO;
 	for (i = 0; i < 1000 && code == 0; i++)
 		code = send_one(hca, BAD_LID, &err);
@@ -172,13 +165,12 @@ static void send_to(struct hca *hca, uint8_t mgmt_class, const struct mad_addres
 	assert_int_equal(be16toh(sent_to.lid), to->lid);
 }
 
-static void addresses_have_the_defaults_of_their_class(void **state)
+TEST(addresses_have_the_defaults_of_their_class)
 {
 	const struct mad_address far = { .lid = 0x1234, .sl = 5, .qp = 0x42, .qkey = 0x80030000 };
 	const struct mad_address near = { .lid = 0x1234 };
 	struct hca *hca = open_device();
 
-	(void)state;
 	send_fails_with = 0;
 	send_to(hca, CLASS_PERFORMANCE, &near);
 	assert_int_equal(be32toh(sent_to.qpn), 1);
@@ -195,12 +187,11 @@ static void addresses_have_the_defaults_of_their_class(void **state)
 	hca_close(hca);
 }
 
-static void a_split_hca_uses_one_device_per_class(void **state)
+TEST(a_split_hca_uses_one_device_per_class)
 {
 	const struct mad_address to = { .lid = 5 };
 	struct hca *hca = open_split_device();
 
-	(void)state;
 	send_fails_with = 0;
 	send_to(hca, CLASS_PERFORMANCE, &to);
 	assert_int_equal(sent_fd, FD_GMP);
@@ -220,14 +211,13 @@ static void a_split_hca_uses_one_device_per_class(void **state)
 	assert_int_equal(open_count, 0);
 }
 
-static void both_devices_receive(void **state)
+TEST(both_devices_receive)
 {
 	struct hca *hca = open_split_device();
 	const struct transport *transport = hca_transport(hca);
 	unsigned from[2] = { 0, 0 }, i;
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	/* MADs at both: alternating. */
 	waiting[0] = waiting[1] = 50;
 	for (i = 0; i < 20; i++) {
@@ -250,13 +240,12 @@ static void both_devices_receive(void **state)
 	hca_close(hca);
 }
 
-static void a_failed_open_names_the_device_and_leaves_none_open(void **state)
+TEST(a_failed_open_names_the_device_and_leaves_none_open)
 {
 	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1, .smi_ca_name = "smi1", .smi_port = 2 };
 	struct error err = { 0 };
 	struct hca *hca = NULL;
 
-	(void)state;
 	smi_fails = true;
 	assert_int_equal(hca_open(&local, &hca, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "smi1 port 2"));
@@ -310,12 +299,11 @@ static bool is_sent(struct hca *hca, uint8_t mgmt_class, uint8_t method, uint16_
 }
 
 /* Only a device of clear_open() sends Sets. */
-static void each_device_has_its_own_gate(void **state)
+TEST(each_device_has_its_own_gate)
 {
 	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1 };
 	struct hca *reader = open_device(), *writer;
 
-	(void)state;
 	send_fails_with = 0;
 	assert_int_equal(clear_open(&local, &writer, NULL), 0);
 	assert_true(is_sent(reader, 0x04, 0x01, 0x12, 0));
@@ -346,7 +334,7 @@ static void assert_choice(const struct local_port *ports, size_t count, const ch
 	assert_int_equal(choice.smp, smp);
 }
 
-static void an_hca_that_is_not_split_sends_both_classes(void **state)
+TEST(an_hca_that_is_not_split_sends_both_classes)
 {
 	static const struct local_port ports[] = {
 		{ "mlx5_0", 1, 0xa1, PORT_DOWN, true, false, 0, 0 },
@@ -356,7 +344,6 @@ static void an_hca_that_is_not_split_sends_both_classes(void **state)
 		{ "mlx5_3", 1, 0xa5, PORT_ACTIVE, true, true, 0, 0 }, /* a virtual function: no partner */
 	};
 
-	(void)state;
 	assert_choice(ports, COUNT(ports), NULL, 0, 3, 3);
 	assert_choice(ports, COUNT(ports), "mlx5_2", 0, 3, 3);
 	assert_choice(ports, COUNT(ports), "mlx5_2", 2, 3, 3);
@@ -377,9 +364,8 @@ static const struct local_port split[] = {
 	{ "mlx5_1", 1, 0xb2, PORT_ACTIVE, true, false, 8, 1 },
 };
 
-static void a_split_hca_sends_smps_through_its_other_device(void **state)
+TEST(a_split_hca_sends_smps_through_its_other_device)
 {
-	(void)state;
 	assert_choice(split, COUNT(split), "mlx5_0", 0, 3, 1);
 	assert_choice(split, COUNT(split), "mlx5_0", 1, 3, 1);
 	assert_choice(split, COUNT(split), "mlx5_1", 0, 4, 4);
@@ -391,7 +377,7 @@ static void a_split_hca_sends_smps_through_its_other_device(void **state)
 	assert_choice(split, COUNT(split), "smi1", 3, 3, 2);
 }
 
-static void the_order_of_devices_does_not_matter(void **state)
+TEST(the_order_of_devices_does_not_matter)
 {
 	static const struct local_port turned[] = {
 		{ "mlx5_0", 1, 0xb1, PORT_ACTIVE, true, true, 7, 1 },
@@ -399,16 +385,14 @@ static void the_order_of_devices_does_not_matter(void **state)
 		{ "smi1", 1, 0xb1, PORT_DOWN, true, false, 0, 0 },
 	};
 
-	(void)state;
 	assert_choice(turned, COUNT(turned), NULL, 0, 0, 1);
 	assert_choice(turned, COUNT(turned), "smi1", 0, 0, 1);
 }
 
-static void an_aggregate_that_is_down_is_not_chosen_for_a_plane_that_is_up(void **state)
+TEST(an_aggregate_that_is_down_is_not_chosen_for_a_plane_that_is_up)
 {
 	struct local_port ports[COUNT(split)];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(split); i++)
 		ports[i] = split[i];
 	ports[3].state = PORT_DOWN;
@@ -420,7 +404,7 @@ static void an_aggregate_that_is_down_is_not_chosen_for_a_plane_that_is_up(void 
 	assert_choice(ports, COUNT(ports), "mlx5_0", 0, 3, 0);
 }
 
-static void planes_may_have_guids_of_their_own(void **state)
+TEST(planes_may_have_guids_of_their_own)
 {
 	static const struct local_port ports[] = {
 		{ "mlx5_0", 1, 0xb1, PORT_ACTIVE, true, true, 7, 1 },
@@ -428,12 +412,11 @@ static void planes_may_have_guids_of_their_own(void **state)
 		{ "smi1", 2, 0xb2, PORT_ACTIVE, true, false, 0, 0 },
 	};
 
-	(void)state;
 	assert_choice(ports, COUNT(ports), NULL, 0, 0, 2);
 }
 
 /* Two ports of one device, or two devices with subnet management, may share a GUID. */
-static void a_common_guid_alone_makes_no_pair(void **state)
+TEST(a_common_guid_alone_makes_no_pair)
 {
 	static const struct local_port ports[] = {
 		{ "mlx5_0", 1, 0xc1, PORT_ACTIVE, true, false, 0, 0 },
@@ -446,29 +429,7 @@ static void a_common_guid_alone_makes_no_pair(void **state)
 		{ "mlx5_6", 1, 0, PORT_ACTIVE, true, false, 0, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(ports); i++)
 		if (ports[i].infiniband)
 			assert_choice(ports, COUNT(ports), ports[i].ca_name, ports[i].port, i, i);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_single_failed_send_is_a_lost_mad),
-		cmocka_unit_test(a_device_with_only_failed_sends_has_failed),
-		cmocka_unit_test(addresses_have_the_defaults_of_their_class),
-		cmocka_unit_test(a_split_hca_uses_one_device_per_class),
-		cmocka_unit_test(both_devices_receive),
-		cmocka_unit_test(a_failed_open_names_the_device_and_leaves_none_open),
-		cmocka_unit_test(each_device_has_its_own_gate),
-		cmocka_unit_test(an_hca_that_is_not_split_sends_both_classes),
-		cmocka_unit_test(a_split_hca_sends_smps_through_its_other_device),
-		cmocka_unit_test(the_order_of_devices_does_not_matter),
-		cmocka_unit_test(an_aggregate_that_is_down_is_not_chosen_for_a_plane_that_is_up),
-		cmocka_unit_test(planes_may_have_guids_of_their_own),
-		cmocka_unit_test(a_common_guid_alone_makes_no_pair),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
+#define UNIT_TEST_SETUP make_directory
+#define UNIT_TEST_TEARDOWN remove_directory
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "wire/keys.h"
 
 /* 160 characters, most of them blanks. */
@@ -21,13 +18,13 @@
 
 static char directory[] = "keys_test.XXXXXX";
 
-static int make_directory(void **state)
+int make_directory(void **state)
 {
 	(void)state;
 	return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_directory(void **state)
+int remove_directory(void **state)
 {
 	char path[64];
 
@@ -53,11 +50,10 @@ static int load(const char *content, mode_t mode, struct keys **ret, struct erro
 }
 
 /* As opensm writes it: an empty line after each key, unordered, all digits. */
-static void the_file_of_the_subnet_manager_is_read(void **state)
+TEST(the_file_of_the_subnet_manager_is_read)
 {
 	struct keys *keys;
 
-	(void)state;
 	assert_int_equal(load("0x0002c90300a1b2c3 0x00000000deadbeef\n\n0x0002c90300a1b2c4 0xffffffffffffffff\n\n"
 			      "0x0002c90300a1b2c5 0x0000000000000000\n\n", 0600, &keys, NULL), 0);
 	assert_int_equal(keys_count(keys), 2);
@@ -71,11 +67,10 @@ static void the_file_of_the_subnet_manager_is_read(void **state)
 	keys_destroy(keys);
 }
 
-static void equivalent_formats_are_accepted(void **state)
+TEST(equivalent_formats_are_accepted)
 {
 	struct keys *keys;
 
-	(void)state;
 	assert_int_equal(load("0X1\t 0xA \r\n\n\n\n0x2 0xB\n0x1 0xa", 0600, &keys, NULL), 0);
 	assert_int_equal(keys_count(keys), 2);
 	assert_true(keys_find(keys, 1) == 10);
@@ -86,7 +81,7 @@ static void equivalent_formats_are_accepted(void **state)
 	keys_destroy(keys);
 }
 
-static void an_invalid_line_is_reported_without_its_key(void **state)
+TEST(an_invalid_line_is_reported_without_its_key)
 {
 	static const char *const bad[] = {
 		"0x2\n",                       /* no key */
@@ -106,7 +101,6 @@ static void an_invalid_line_is_reported_without_its_key(void **state)
 		LONG_LINE,                     /* longer than any line is */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = { 0 };
 		struct keys *keys = NULL;
@@ -121,12 +115,11 @@ static void an_invalid_line_is_reported_without_its_key(void **state)
 	}
 }
 
-static void a_missing_file_is_reported_with_its_path(void **state)
+TEST(a_missing_file_is_reported_with_its_path)
 {
 	struct error err = { 0 };
 	struct keys *keys = NULL;
 
-	(void)state;
 	char path[64];
 
 	snprintf(path, sizeof(path), "%s/guid2mkey", directory);
@@ -151,7 +144,7 @@ static void a_missing_file_is_reported_with_its_path(void **state)
 	assert_null(keys);
 }
 
-static void a_world_readable_file_is_detected(void **state)
+TEST(a_world_readable_file_is_detected)
 {
 	static const struct {
 		mode_t mode;
@@ -159,7 +152,6 @@ static void a_world_readable_file_is_detected(void **state)
 	} cases[] = { { 0400, false }, { 0640, false }, { 0644, true }, { 0604, true } };
 	struct keys *keys;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(load("0x1 0x2\n", cases[i].mode, &keys, NULL), 0);
 		assert_int_equal(keys_are_exposed(keys), cases[i].exposed);
@@ -167,13 +159,12 @@ static void a_world_readable_file_is_detected(void **state)
 	}
 }
 
-static void a_discovery_uses_the_own_key_else_the_most_frequent_one(void **state)
+TEST(a_discovery_uses_the_own_key_else_the_most_frequent_one)
 {
 	uint64_t ranked[4];
 	size_t different, counted;
 	struct keys *keys;
 
-	(void)state;
 	assert_int_equal(load("0x1 0xa\n\n0x2 0xb\n\n0x3 0xc\n\n0x4 0xb\n\n0x5 0xc\n\n0x6 0xb\n", 0600, &keys,
 			      NULL), 0);
 	assert_true(keys_pick(keys, 1, &different) == 0xa);
@@ -196,13 +187,12 @@ static void a_discovery_uses_the_own_key_else_the_most_frequent_one(void **state
 	keys_destroy(keys);
 }
 
-static void all_of_thousands_of_keys_are_found(void **state)
+TEST(all_of_thousands_of_keys_are_found)
 {
 	enum { COUNT = 20000 };
 	char *content = malloc(COUNT * 40), *at = content;
 	struct keys *keys;
 
-	(void)state;
 	for (uint64_t i = 1; i <= COUNT; i++)
 		at += sprintf(at, "0x%016lx 0x%016lx\n\n", (unsigned long)(i * 0x9e3779b97f4a7c15), (unsigned long)i);
 	assert_int_equal(load(content, 0600, &keys, NULL), 0);
@@ -211,19 +201,4 @@ static void all_of_thousands_of_keys_are_found(void **state)
 		assert_true(keys_find(keys, i * 0x9e3779b97f4a7c15) == i);
 	keys_destroy(keys);
 	free(content);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_file_of_the_subnet_manager_is_read),
-		cmocka_unit_test(equivalent_formats_are_accepted),
-		cmocka_unit_test(an_invalid_line_is_reported_without_its_key),
-		cmocka_unit_test(a_missing_file_is_reported_with_its_path),
-		cmocka_unit_test(a_world_readable_file_is_detected),
-		cmocka_unit_test(a_discovery_uses_the_own_key_else_the_most_frequent_one),
-		cmocka_unit_test(all_of_thousands_of_keys_are_found),
-	};
-
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

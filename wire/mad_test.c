@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/path.h"
 #include "fabric/speed.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-static void only_listed_gets_are_allowed(void **state)
+TEST(only_listed_gets_are_allowed)
 {
 	static const struct {
 		uint8_t mgmt_class;
@@ -25,7 +20,6 @@ static void only_listed_gets_are_allowed(void **state)
 	unsigned allowed = 0;
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	for (unsigned mgmt_class = 0; mgmt_class < 256; mgmt_class++)
 		for (unsigned method = 0; method < 256; method++)
 			for (unsigned attribute = 0; attribute < 0x100; attribute++) {
@@ -46,11 +40,10 @@ static void only_listed_gets_are_allowed(void **state)
 }
 
 /* Also vendor-specific ones of Mellanox. */
-static void no_other_attribute_is_allowed(void **state)
+TEST(no_other_attribute_is_allowed)
 {
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	for (unsigned attribute = 0x100; attribute <= 0xffff; attribute++) {
 		mad_init(mad, &(struct mad_header){ .mgmt_class = 0x01, .method = 0x01,
 						    .attribute = (uint16_t)attribute });
@@ -63,11 +56,10 @@ static void no_other_attribute_is_allowed(void **state)
 	}
 }
 
-static void another_version_is_not_allowed(void **state)
+TEST(another_version_is_not_allowed)
 {
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	mad_init(mad, &(struct mad_header){ .mgmt_class = 0x04, .method = 0x01, .attribute = 0x12 });
 	assert_true(mad_is_allowed(mad));
 	mad[0] = 2;
@@ -78,12 +70,11 @@ static void another_version_is_not_allowed(void **state)
 }
 
 /* No part by LID, the first byte of the path unused. */
-static void a_path_is_written_hop_by_hop(void **state)
+TEST(a_path_is_written_hop_by_hop)
 {
 	const struct path path = { .hops = 3, .ports = { 1, 17, 255 } };
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	mad_init(mad, &(struct mad_header){ .mgmt_class = 0x81, .method = 0x01, .attribute = 0x11 });
 	mad_put_path(mad, &path);
 	mad_put_mkey(mad, 0x1122334455667788);
@@ -97,14 +88,13 @@ static void a_path_is_written_hop_by_hop(void **state)
 	assert_true(mad_is_allowed(mad));
 }
 
-static void header_reads_back_what_was_written(void **state)
+TEST(header_reads_back_what_was_written)
 {
 	const struct mad_header header = { .mgmt_class = 0x04, .method = 0x01, .tid = 0x89abcdef, .attribute = 0x1d,
 					   .modifier = 0x01020304 };
 	struct mad_header back;
 	uint8_t mad[MAD_SIZE];
 
-	(void)state;
 	mad_init(mad, &header);
 	back = mad_read_header(mad);
 	assert_int_equal(back.mgmt_class, header.mgmt_class);
@@ -115,7 +105,7 @@ static void header_reads_back_what_was_written(void **state)
 	assert_int_equal(get_be32(mad + 8), 0);
 }
 
-static void statuses_have_their_meaning(void **state)
+TEST(statuses_have_their_meaning)
 {
 	static const struct {
 		uint16_t status;
@@ -127,19 +117,17 @@ static void statuses_have_their_meaning(void **state)
 	};
 	uint8_t mad[MAD_SIZE] = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		put_be16(mad + 4, cases[i].status);
 		assert_int_equal(answer_status(mad), cases[i].expected);
 	}
 }
 
-static void caps_are_27_bits_and_a_response_time(void **state)
+TEST(caps_are_27_bits_and_a_response_time)
 {
 	uint8_t mad[MAD_SIZE] = { 0 };
 	struct pma_caps caps;
 
-	(void)state;
 	put_be16(mad + 66, 0x5300);
 	put_be32(mad + 68, 0x2u << 5 | 18);
 	caps = pma_read_caps(mad);
@@ -149,13 +137,12 @@ static void caps_are_27_bits_and_a_response_time(void **state)
 	assert_int_equal(caps.resp_time, 18);
 }
 
-static void a_response_for_another_port_is_rejected(void **state)
+TEST(a_response_for_another_port_is_rejected)
 {
 	const struct pma_caps caps = { .known = true };
 	struct reading reading = { 0 };
 	uint8_t mad[MAD_SIZE] = { 0 };
 
-	(void)state;
 	mad[65] = 7;
 	assert_int_equal(pma_read_counters(mad, ATTRIBUTE_PORT_COUNTERS, 8, &caps, &reading), ANSWER_BAD);
 	assert_int_equal(reading.present, 0);
@@ -164,12 +151,11 @@ static void a_response_for_another_port_is_rejected(void **state)
 }
 
 /* 4x, Active, QDR in the old field, HDR in the extended one, XDR in the newest. */
-static void the_newest_speed_field_counts(void **state)
+TEST(the_newest_speed_field_counts)
 {
 	uint8_t mad[MAD_SIZE] = { 0 }, *info = mad + SMP_DATA_OFFSET;
 	struct smp_link link;
 
-	(void)state;
 	info[31] = 2;
 	info[32] = 0x74;
 	info[35] = 0x47;
@@ -190,12 +176,11 @@ static void the_newest_speed_field_counts(void **state)
 	assert_true(smp_read_port_state_change(mad));
 }
 
-static void detail_attributes_have_their_ids_and_no_others(void **state)
+TEST(detail_attributes_have_their_ids_and_no_others)
 {
 	static const uint16_t ids[] = { 0x15, 0x16, 0x1c, 0x1f };
 	unsigned found = 0;
 
-	(void)state;
 	assert_int_equal(sizeof(ids) / sizeof(ids[0]), DETAIL_ATTRIBUTE_COUNT);
 	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 		assert_int_equal(pma_detail_attribute_id((enum detail_attribute)attribute), ids[attribute]);
@@ -207,12 +192,11 @@ static void detail_attributes_have_their_ids_and_no_others(void **state)
 }
 
 /* Each byte has a different value, so a wrong offset gives another number. */
-static void detail_counters_are_read_at_their_offsets(void **state)
+TEST(detail_counters_are_read_at_their_offsets)
 {
 	struct detail_reading reading;
 	uint8_t mad[MAD_SIZE] = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < PMA_DATA_SIZE; i++)
 		mad[PMA_DATA_OFFSET + i] = (uint8_t)i;
 	assert_int_equal(pma_read_detail(mad, DETAIL_RCV_ERRORS, 1, FEC_LAYOUT_UNKNOWN, &reading), ANSWER_OK);
@@ -228,12 +212,11 @@ static void detail_counters_are_read_at_their_offsets(void **state)
 	assert_int_equal(pma_read_tick(mad), 2);
 }
 
-static void a_rejected_detail_query_changes_nothing(void **state)
+TEST(a_rejected_detail_query_changes_nothing)
 {
 	struct detail_reading reading = { .present = 77 };
 	uint8_t mad[MAD_SIZE] = { 0 };
 
-	(void)state;
 	mad[65] = 3;
 	assert_int_equal(pma_read_detail(mad, DETAIL_VL_XMIT_WAIT, 4, FEC_LAYOUT_UNKNOWN, &reading), ANSWER_BAD);
 	put_be16(mad + 4, 0x000c);
@@ -242,12 +225,11 @@ static void a_rejected_detail_query_changes_nothing(void **state)
 	assert_int_equal(reading.present, 77);
 }
 
-static void a_redirection_is_read_at_its_offsets(void **state)
+TEST(a_redirection_is_read_at_its_offsets)
 {
 	struct mad_address to = { .lid = 99 };
 	uint8_t mad[MAD_SIZE] = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < PMA_DATA_SIZE; i++)
 		mad[PMA_DATA_OFFSET + i] = (uint8_t)(0xa0 + i);
 	assert_false(pma_read_redirect(mad, &to));
@@ -270,7 +252,7 @@ static void a_redirection_is_read_at_its_offsets(void **state)
 	assert_int_equal(to.lid, 0xbcbd);
 }
 
-static void the_fec_layout_follows_the_active_mode(void **state)
+TEST(the_fec_layout_follows_the_active_mode)
 {
 	static const enum fec_layout by_mode[] = {
 		FEC_LAYOUT_LANES, FEC_LAYOUT_LANES, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_UNKNOWN,
@@ -278,7 +260,6 @@ static void the_fec_layout_follows_the_active_mode(void **state)
 	const struct pma_caps with = { .known = true, .cap_mask = 1 << 14 }, without = { .known = true };
 	uint8_t mad[MAD_SIZE] = { 0 };
 
-	(void)state;
 	put_be32(mad + 64, 1);
 	for (uint16_t mode = 0; mode < 6; mode++) {
 		put_be16(mad + 68, mode);
@@ -298,26 +279,4 @@ static void the_fec_layout_follows_the_active_mode(void **state)
 	put_be16(mad + 4, 0);
 	put_be32(mad + 64, 0xfffffffe);
 	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_listed_gets_are_allowed),
-		cmocka_unit_test(no_other_attribute_is_allowed),
-		cmocka_unit_test(another_version_is_not_allowed),
-		cmocka_unit_test(a_path_is_written_hop_by_hop),
-		cmocka_unit_test(header_reads_back_what_was_written),
-		cmocka_unit_test(statuses_have_their_meaning),
-		cmocka_unit_test(caps_are_27_bits_and_a_response_time),
-		cmocka_unit_test(a_response_for_another_port_is_rejected),
-		cmocka_unit_test(the_newest_speed_field_counts),
-		cmocka_unit_test(detail_attributes_have_their_ids_and_no_others),
-		cmocka_unit_test(detail_counters_are_read_at_their_offsets),
-		cmocka_unit_test(a_rejected_detail_query_changes_nothing),
-		cmocka_unit_test(a_redirection_is_read_at_its_offsets),
-		cmocka_unit_test(the_fec_layout_follows_the_active_mode),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What libibnetdisc may bring: its two functions are defined here and stand before the library's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <infiniband/ibnetdisc.h>
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "wire/netdisc.h"
 #include "wire/smp.h"
@@ -34,7 +29,7 @@ void ibnd_destroy_fabric(ibnd_fabric_t *fabric)
 }
 
 /* An HCA whose flash was lost has the GUID 0. */
-static void a_node_without_a_guid_is_left_out(void **state)
+TEST(a_node_without_a_guid_is_left_out)
 {
 	ibnd_node_t leaf = { .guid = 1, .type = IB_NODE_SWITCH, .numports = 2 };
 	ibnd_node_t blank = { .type = IB_NODE_CA, .numports = 1 };
@@ -51,7 +46,6 @@ static void a_node_without_a_guid_is_left_out(void **state)
 	struct fabric *fabric;
 	uint64_t smps, hops;
 
-	(void)state;
 	leaf1.remoteport = &blank1;
 	leaf2.remoteport = &host1;
 	leaf.ports = leaf_ports;
@@ -175,12 +169,11 @@ static void check_node(const struct node *ours, ibnd_node_t *from)
 }
 
 /* PortInfo, NodeInfo and SwitchInfo of random bytes. */
-static void both_decoders_read_the_same(void **state)
+TEST(both_decoders_read_the_same)
 {
 	const struct netdisc_settings settings = { .ca_name = "mlx5_0", .port = 1 };
 	uint64_t random = 1, smps, hops;
 
-	(void)state;
 	for (int run = 0; run < 20000; run++) {
 		ibnd_node_t leaf = { .guid = 1, .type = IB_NODE_SWITCH, .numports = 1 };
 		ibnd_port_t leaf0 = { .node = &leaf }, leaf1 = { .node = &leaf, .portnum = 1 };
@@ -201,14 +194,4 @@ static void both_decoders_read_the_same(void **state)
 		check_node(&fabric->nodes[0], &leaf);
 		fabric_destroy(fabric);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_without_a_guid_is_left_out),
-		cmocka_unit_test(both_decoders_read_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

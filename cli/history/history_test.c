@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_test.c - `ibwire history` over a database with known contents */
+#define UNIT_TEST_SETUP make
+#define UNIT_TEST_TEARDOWN remove_database
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/test_commands.h"
@@ -25,7 +24,7 @@
 
 static char window[128]; /* "|--since|...|--until|...": all sweeps but the first */
 
-static int make(void **state)
+int make(void **state)
 {
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	int status = make_database(state);
@@ -108,12 +107,11 @@ static void check_point(const json_t *row, size_t port, enum counter counter, ui
 		assert_number(row, "mean", (double)times(value, factor) * 1e6 / (double)delta->elapsed_us);
 }
 
-static void every_point_of_a_port_is_its_delta(void **state)
+TEST(every_point_of_a_port_is_its_delta)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	size_t ports = 0, unread = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct node *node = &fabric->nodes[fabric->ports[i].node];
 		struct error err = { 0 };
@@ -166,12 +164,11 @@ static void check_utilization(const json_t *row, const struct port *port, size_t
 }
 
 /* These two need the port's rate and the tick of its node. */
-static void utilization_and_xmit_wait_belong_to_the_port(void **state)
+TEST(utilization_and_xmit_wait_belong_to_the_port)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	size_t ports = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 		char line[512], *output;
@@ -205,12 +202,11 @@ static void utilization_and_xmit_wait_belong_to_the_port(void **state)
 }
 
 /* Totals of a node, a host and the fabric are the sums of their ports, in one step or several. */
-static void port_group_is_the_sum_of_its_deltas(void **state)
+TEST(port_group_is_the_sum_of_its_deltas)
 {
 	static const char *const steps[] = { "", "|--step|1h", "|--step|3s" };
 	const struct fabric *fabric = model->sweep.fabric;
 
-	(void)state;
 	for (size_t s = 0; s < 3; s++) {
 		for (uint32_t n = 0; n <= fabric->node_count; n++) {
 			char line[512];
@@ -248,13 +244,12 @@ static void port_group_is_the_sum_of_its_deltas(void **state)
 	}
 }
 
-static void host_selects_all_its_hcas(void **state)
+TEST(host_selects_all_its_hcas)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	char name[NODE_NAME_SIZE], line[NODE_NAME_SIZE + 256];
 	size_t found = 0;
 
-	(void)state;
 	for (uint32_t n = 0; n < fabric->node_count; n++) {
 		struct error err = { 0 };
 		char *output;
@@ -277,7 +272,7 @@ static void host_selects_all_its_hcas(void **state)
 	assert_true(found > 1);
 }
 
-static void top_is_sorted_and_complete(void **state)
+TEST(top_is_sorted_and_complete)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	char line[256];
@@ -285,7 +280,6 @@ static void top_is_sorted_and_complete(void **state)
 	size_t with_any = 0;
 	json_t *rows;
 
-	(void)state;
 	snprintf(line, sizeof(line), "history|--top|1000000|--by|rcv_packets%s", window);
 	rows = run_json(line);
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
@@ -323,14 +317,13 @@ static void top_is_sorted_and_complete(void **state)
 	json_decref(rows);
 }
 
-static void both_ends_of_a_link_are_shown(void **state)
+TEST(both_ends_of_a_link_are_shown)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	uint32_t i = 0;
 	char line[512];
 	json_t *rows;
 
-	(void)state;
 	while (fabric->ports[i].peer == FABRIC_NONE || !port_is_pollable(fabric, &fabric->ports[i]))
 		i++;
 	snprintf(line, sizeof(line), "history|0x%016" PRIx64 "/%u|--peers|--step|1d%s",
@@ -384,11 +377,10 @@ static int ask_for(const struct model *moving, int node, size_t first, size_t la
 	return code;
 }
 
-static void node_removed_in_the_window_has_a_history(void **state)
+TEST_IN_FOLDER(node_removed_in_the_window_has_a_history)
 {
 	int found = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed < 30 && found < 3; seed++) {
 		struct model *moving = model_create(seed, 2, 4, 6);
 		struct writer *writer;
@@ -435,24 +427,7 @@ static const struct refused refused[] = {
 	{ "history|--since|2001-01-01|--step|1s", ERR_USAGE, "give longer ones" },
 };
 
-static void invalid_request_is_one_error_line_without_output(void **state)
+TEST(invalid_request_is_one_error_line_without_output)
 {
-	(void)state;
 	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_point_of_a_port_is_its_delta),
-		cmocka_unit_test(utilization_and_xmit_wait_belong_to_the_port),
-		cmocka_unit_test(port_group_is_the_sum_of_its_deltas),
-		cmocka_unit_test(host_selects_all_its_hcas),
-		cmocka_unit_test(top_is_sorted_and_complete),
-		cmocka_unit_test(both_ends_of_a_link_are_shown),
-		TEST_IN_FOLDER(node_removed_in_the_window_has_a_history),
-		cmocka_unit_test(invalid_request_is_one_error_line_without_output),
-	};
-
-	return cmocka_run_group_tests_name("history", tests, make, remove_database);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Throttling state from random events. */
+#include "base/unit_test.h"
 #include "cli/lib/event_state.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "collector/events.h"
 #include "storage/reader.h"
@@ -42,7 +38,7 @@ static void happen(struct model *model, struct truth *truth)
 	*truth = (struct truth){ .on = which == 1, .since_us = model->event.wall_us };
 }
 
-static void newest_event_since_start_decides(void **state)
+TEST_IN_FOLDER(newest_event_since_start_decides)
 {
 	char text[256];
 	struct model *model = model_create(3, 1, 2, 1);
@@ -52,7 +48,6 @@ static void newest_event_since_start_decides(void **state)
 	struct reader *reader;
 	size_t on = 0;
 
-	(void)state;
 	assert_int_equal(writer_open(path, &writer, NULL), 0);
 	assert_int_equal(reader_open(path, &reader, NULL), 0);
 	assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
@@ -72,13 +67,4 @@ static void newest_event_since_start_decides(void **state)
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(newest_event_since_start_decides),
-	};
-
-	return cmocka_run_group_tests_name("throttled", tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* host_set_test.c - host lists in batch system notation */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "cli/lib/host_set.h"
 #include "storage/test/test_folder.h"
 
@@ -28,7 +23,7 @@ static const char *expanded(const char *typed, char ret[1024])
 	return ret;
 }
 
-static void lists_are_written_out(void **state)
+TEST(lists_are_written_out)
 {
 	static const struct { const char *typed, *names; } cases[] = {
 		{ "node1", "node1" },
@@ -43,19 +38,17 @@ static void lists_are_written_out(void **state)
 	};
 	char names[1024];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_string_equal(expanded(cases[i].typed, names), cases[i].names);
 }
 
-static void invalid_host_list_is_named_in_the_error(void **state)
+TEST(invalid_host_list_is_named_in_the_error)
 {
 	static const char *const bad[] = {
 		"", ",", "node[", "node[1", "node]1", "node[]", "node[1-]", "node[-2]", "node[3-1]", "node[a-c]",
 		"node[1-999999999]", "node[1-99999]x[1-99999]",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct host_set set = { 0 };
 		struct error err = { 0 };
@@ -67,11 +60,10 @@ static void invalid_host_list_is_named_in_the_error(void **state)
 	}
 }
 
-static void host_matches_with_and_without_domain(void **state)
+TEST(host_matches_with_and_without_domain)
 {
 	struct host_set set = { 0 };
 
-	(void)state;
 	assert_int_equal(host_set_add(&set, "node[1-20],login1.cluster", NULL), 0);
 	assert_true(host_set_has(&set, "node2"));
 	assert_true(host_set_has(&set, "node20.cluster.example"));
@@ -82,13 +74,12 @@ static void host_matches_with_and_without_domain(void **state)
 	host_set_done(&set);
 }
 
-static void drained_hosts_are_read_from_a_state_file(void **state)
+TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file)
 {
 	static const char lines[] = "node1 idle\nnode2 drained*\nnode3 DOWN+CLOUD\n# node4 down\n\nnode5\n"
 				    "node[6-7] draining\nnode8 alloc\nnode9 maint\n";
 	struct host_set set = { 0 };
 
-	(void)state;
 	test_file_write(path, lines, sizeof(lines) - 1);
 	assert_int_equal(host_set_add_drained(&set, path, NULL), 0);
 	unlink(path);
@@ -98,16 +89,4 @@ static void drained_hosts_are_read_from_a_state_file(void **state)
 	host_set_done(&set);
 	assert_int_equal(host_set_add_drained(&set, path, NULL), ERR_IO);
 	assert_int_equal(host_set_add(&set, "@/nonexistent", NULL), ERR_IO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_are_written_out),
-		cmocka_unit_test(invalid_host_list_is_named_in_the_error),
-		cmocka_unit_test(host_matches_with_and_without_domain),
-		TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

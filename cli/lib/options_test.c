@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Options are parsed, or rejected with the nearest match. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "cli/command.h"
 #include "cli/lib/nearest.h"
 #include "cli/lib/options.h"
@@ -59,9 +54,8 @@ static int parse(const char *line, unsigned common)
 
 static const unsigned everything = COMMON_DEVICE | COMMON_SHOW | COMMON_AT | COMMON_WINDOW;
 
-static void zero_span_needs_an_option_that_allows_it(void **state)
+TEST(zero_span_needs_an_option_that_allows_it)
 {
-	(void)state;
 	assert_int_equal(parse("--keep 3s", 0), 0);
 	assert_int_equal(own.keep_us, 3000000);
 	assert_int_equal(parse("--keep 0", 0), 0);
@@ -70,9 +64,8 @@ static void zero_span_needs_an_option_that_allows_it(void **state)
 	assert_int_equal(parse("--span 0", 0), ERR_USAGE);
 }
 
-static void every_option_is_parsed(void **state)
+TEST(every_option_is_parsed)
 {
-	(void)state;
 	assert_int_equal(parse("-C mlx5_3 -P 2 --timeout 250 --node-name-map=m --db d --format json --color always "
 			       "--since -10m --until -1m -f --text=x --number 7 --span 5m",
 			       everything), 0);
@@ -91,9 +84,8 @@ static void every_option_is_parsed(void **state)
 	assert_true(own.span_us == 300 * 1000000LL);
 }
 
-static void no_arguments_set_nothing(void **state)
+TEST(no_arguments_set_nothing)
 {
-	(void)state;
 	assert_int_equal(parse("", everything), 0);
 	assert_null(options.ca);
 	assert_null(options.db);
@@ -103,9 +95,8 @@ static void no_arguments_set_nothing(void **state)
 	assert_int_equal(options.argc, 0);
 }
 
-static void arguments_and_options_may_be_mixed(void **state)
+TEST(arguments_and_options_may_be_mixed)
 {
-	(void)state;
 	assert_int_equal(parse("one --format=csv two -fn9 -- --three", everything), 0);
 	assert_int_equal(options.argc, 3);
 	assert_string_equal(options.argv[0], "one");
@@ -120,9 +111,8 @@ static void arguments_and_options_may_be_mixed(void **state)
 	assert_true(options.csv_raw);
 }
 
-static void unique_abbreviation_is_accepted(void **state)
+TEST(unique_abbreviation_is_accepted)
 {
-	(void)state;
 	assert_int_equal(parse("--form json --num=3", everything), 0);
 	assert_int_equal(options.format, RESULT_JSON);
 	assert_int_equal(own.number, 3);
@@ -162,9 +152,8 @@ static const struct {
 	{ "--since -1h --at -2h", "--since" },
 };
 
-static void invalid_option_is_one_line_with_usage(void **state)
+TEST(invalid_option_is_one_line_with_usage)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		assert_int_equal(parse(refused[i].line, everything), ERR_USAGE);
 		assert_int_equal(err.code, ERR_USAGE);
@@ -174,18 +163,16 @@ static void invalid_option_is_one_line_with_usage(void **state)
 	}
 }
 
-static void unsupported_common_option_is_unknown(void **state)
+TEST(unsupported_common_option_is_unknown)
 {
-	(void)state;
 	assert_int_equal(parse("--Ca mlx5_0", COMMON_SHOW), ERR_USAGE);
 	assert_int_equal(parse("-C mlx5_0", COMMON_SHOW), ERR_USAGE);
 	assert_int_equal(parse("--since -1h", COMMON_SHOW), ERR_USAGE);
 	assert_int_equal(parse("--format json", COMMON_DB), ERR_USAGE);
 }
 
-static void parser_restarts_after_an_error(void **state)
+TEST(parser_restarts_after_an_error)
 {
-	(void)state;
 	assert_int_equal(parse("-fz a", everything), ERR_USAGE);
 	assert_int_equal(parse("a -f", everything), 0);
 	assert_true(own.flag);
@@ -206,9 +193,8 @@ static const char *nearest(const char *typed, ...)
 	return found.best;
 }
 
-static void nearest_match_is_suggested(void **state)
+TEST(nearest_match_is_suggested)
 {
-	(void)state;
 	assert_string_equal(nearest("prots", "nodes", "ports", "links", NULL), "ports");
 	assert_string_equal(nearest("link", "nodes", "ports", "links", NULL), "links");
 	assert_string_equal(nearest("event", "events", "ports", NULL), "events");
@@ -219,11 +205,10 @@ static void nearest_match_is_suggested(void **state)
 	assert_null(nearest("ab", "cd", "sql", NULL));
 }
 
-static void every_command_is_found_and_has_a_summary(void **state)
+TEST(every_command_is_found_and_has_a_summary)
 {
 	const struct command *one;
 
-	(void)state;
 	for (one = commands_all(); one->name; one++) {
 		assert_ptr_equal(command_find(one->name), one);
 		assert_non_null(one->run);
@@ -235,22 +220,4 @@ static void every_command_is_found_and_has_a_summary(void **state)
 	/* Hidden commands are not suggested. */
 	assert_int_equal(command_unknown("discove", &err), ERR_USAGE);
 	assert_null(strstr(err.text, "'discover'"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_option_is_parsed),
-		cmocka_unit_test(zero_span_needs_an_option_that_allows_it),
-		cmocka_unit_test(no_arguments_set_nothing),
-		cmocka_unit_test(arguments_and_options_may_be_mixed),
-		cmocka_unit_test(unique_abbreviation_is_accepted),
-		cmocka_unit_test(invalid_option_is_one_line_with_usage),
-		cmocka_unit_test(unsupported_common_option_is_unknown),
-		cmocka_unit_test(parser_restarts_after_an_error),
-		cmocka_unit_test(nearest_match_is_suggested),
-		cmocka_unit_test(every_command_is_found_and_has_a_summary),
-	};
-
-	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

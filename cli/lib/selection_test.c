@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Selection and order of rows: by name, host and GUID, by errors, sorted. */
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "cli/lib/selection.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
@@ -31,14 +30,13 @@ static struct fabric *make_fabric(const struct node *nodes, size_t count)
 	return fabric;
 }
 
-static void names_and_guids_select_rows(void **state)
+TEST(names_and_guids_select_rows)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	const struct node *node = &fabric->nodes[0];
 	char line[128];
 	json_t *rows;
 
-	(void)state;
 	snprintf(line, sizeof(line), "nodes|0x%016" PRIx64, node->guid);
 	rows = run_json(line);
 	assert_int_equal(json_array_size(rows), 1);
@@ -56,7 +54,7 @@ static void names_and_guids_select_rows(void **state)
 	json_decref(rows);
 }
 
-static void displayed_name_is_accepted(void **state)
+TEST(displayed_name_is_accepted)
 {
 	static const struct node nodes[] = {
 		{ .guid = 1, .type = NODE_SWITCH, .port_count = 2, .desc = "MF0;leaf-1:MQM8700/U1" },
@@ -75,7 +73,6 @@ static void displayed_name_is_accepted(void **state)
 	};
 	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *argv[] = { (char *)(uintptr_t)cases[i].typed };
 		struct selection selection;
@@ -94,7 +91,7 @@ static void displayed_name_is_accepted(void **state)
 	fabric_destroy(fabric);
 }
 
-static void host_selects_all_its_hcas_if_hosts_are_allowed(void **state)
+TEST(host_selects_all_its_hcas_if_hosts_are_allowed)
 {
 	static const struct node nodes[] = {
 		{ .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_0" },
@@ -118,7 +115,6 @@ static void host_selects_all_its_hcas_if_hosts_are_allowed(void **state)
 	struct error err = { 0 };
 	char host[] = "node1", *argv[] = { host };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *typed = (char *)(uintptr_t)cases[i].typed;
 		int code = selection_init_hosts(&selection, fabric, &typed, 1, NULL);
@@ -137,14 +133,13 @@ static void host_selects_all_its_hcas_if_hosts_are_allowed(void **state)
 	fabric_destroy(fabric);
 }
 
-static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
+TEST(sorting_puts_the_largest_first_and_the_unknown_last)
 {
 	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s");
 	json_t *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
 	double before = INFINITY;
 	bool unknown = false;
 
-	(void)state;
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *rate = json_object_get(json_array_get(rows, i), "rcv_bytes_per_s");
 
@@ -161,12 +156,11 @@ static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 	json_decref(top);
 }
 
-static void errors_option_hides_ports_without_errors(void **state)
+TEST(errors_option_hides_ports_without_errors)
 {
 	json_t *all = run_json("ports"), *bad = run_json("ports|--errors");
 	size_t expected = 0;
 
-	(void)state;
 	for (size_t i = 0; i < model->sweep.sample_count; i++) {
 		const struct delta *delta = model->sweep.samples[i].delta;
 		bool has = false;
@@ -184,7 +178,7 @@ static void errors_option_hides_ports_without_errors(void **state)
 }
 
 /* A host name with a port gets a hint to name the HCA. */
-static void host_port_requires_an_hca_name(void **state)
+TEST(host_port_requires_an_hca_name)
 {
 	static const struct node nodes[] = {
 		{ .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_1" },
@@ -199,7 +193,6 @@ static void host_port_requires_an_hca_name(void **state)
 	};
 	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		char *typed = (char *)(uintptr_t)wrong[i].typed;
 		struct selection selection;
@@ -211,18 +204,4 @@ static void host_port_requires_an_hca_name(void **state)
 		assert_string_equal(err.text, wrong[i].error);
 	}
 	fabric_destroy(fabric);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_guids_select_rows),
-		cmocka_unit_test(displayed_name_is_accepted),
-		cmocka_unit_test(host_selects_all_its_hcas_if_hosts_are_allowed),
-		cmocka_unit_test(sorting_puts_the_largest_first_and_the_unknown_last),
-		cmocka_unit_test(errors_option_hides_ports_without_errors),
-		cmocka_unit_test(host_port_requires_an_hca_name),
-	};
-
-	return cmocka_run_group_tests_name("selection", tests, make_database, remove_database);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* settings_test.c - the settings file: valid settings, and errors for invalid ones */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "cli/lib/settings.h"
 #include "storage/test/test_folder.h"
 
@@ -25,12 +20,11 @@ static int load(const char *lines, struct settings *ret, struct error *err)
 	return settings_load(path, ret, err);
 }
 
-static void unset_settings_have_defaults(void **state)
+TEST_IN_FOLDER(unset_settings_have_defaults)
 {
 	struct health_settings defaults;
 	struct settings settings;
 
-	(void)state;
 	health_settings_default(&defaults);
 	assert_int_equal(load("; comment\n[health]\nrecovery = 90s\nsilent_sweeps = 7\n"
 			      "[balance]\nmeasured_excess = 35%\n"
@@ -57,7 +51,7 @@ static void unset_settings_have_defaults(void **state)
 	settings_done(&settings);
 }
 
-static void invalid_setting_is_reported_with_its_line(void **state)
+TEST_IN_FOLDER(invalid_setting_is_reported_with_its_line)
 {
 	static const struct { const char *lines, *line; } cases[] = {
 		{ "[health]\nrecovery = soon\n", "line 2:" },
@@ -74,7 +68,6 @@ static void invalid_setting_is_reported_with_its_line(void **state)
 		{ "recovery = 5m\n", "line 1:" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct settings settings;
 		struct error err = { 0 };
@@ -85,12 +78,11 @@ static void invalid_setting_is_reported_with_its_line(void **state)
 	}
 }
 
-static void printed_settings_round_trip(void **state)
+TEST_IN_FOLDER(printed_settings_round_trip)
 {
 	struct settings settings, again;
 	struct text text = { 0 }, second = { 0 };
 
-	(void)state;
 	assert_int_equal(load("[balance]\nharm_stall = 7.5%\n[health]\ntraining = 61s\n[coverage]\nwarning = 97\n",
 			      &settings, NULL), 0);
 	settings_append(&settings, &text);
@@ -105,28 +97,15 @@ static void printed_settings_round_trip(void **state)
 	settings_done(&again);
 }
 
-static void missing_settings_file_is_an_error(void **state)
+TEST_IN_FOLDER(missing_settings_file_is_an_error)
 {
 	struct settings settings;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(settings_load("/nonexistent/ibwire.conf", &settings, &err), ERR_IO);
 	settings_done(&settings);
 	setenv("IBWIRE_SETTINGS", "/nonexistent/ibwire.conf", 1);
 	assert_int_equal(settings_load(NULL, &settings, &err), ERR_IO);
 	settings_done(&settings);
 	unsetenv("IBWIRE_SETTINGS");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(unset_settings_have_defaults),
-		TEST_IN_FOLDER(invalid_setting_is_reported_with_its_line),
-		TEST_IN_FOLDER(printed_settings_round_trip),
-		TEST_IN_FOLDER(missing_settings_file_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Numbers of a port, from a constructed snapshot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <math.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "cli/lib/cells.h"
 #include "cli/lib/view.h"
 #include "export/result.h"
@@ -62,13 +57,12 @@ static void show(const struct port_view *port, enum result_format format, char *
 	fclose(stream);
 }
 
-static void xmit_wait_percent_needs_known_device_and_tick(void **state)
+TEST(xmit_wait_percent_needs_known_device_and_tick)
 {
 	struct port_view port;
 	struct made made;
 	char text[256];
 
-	(void)state;
 	make(&made);
 	port_view_init(&made.view, 0, &port);
 	assert_true(fabs(port.stall_percent - 25) < 1e-9);
@@ -91,13 +85,12 @@ static void xmit_wait_percent_needs_known_device_and_tick(void **state)
 }
 
 /* JSON and CSV must not show a lower bound as a value. */
-static void lower_bound_is_marked_in_tables_and_null_in_data(void **state)
+TEST(lower_bound_is_marked_in_tables_and_null_in_data)
 {
 	struct port_view port;
 	struct made made;
 	char text[256];
 
-	(void)state;
 	make(&made);
 	made.row.sum.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	port_view_init(&made.view, 0, &port);
@@ -110,14 +103,4 @@ static void lower_bound_is_marked_in_tables_and_null_in_data(void **state)
 	show(&port, RESULT_TABLE, text, sizeof(text));
 	assert_null(strstr(text, "0.0"));
 	fabric_destroy(made.fabric);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(xmit_wait_percent_needs_known_device_and_tick),
-		cmocka_unit_test(lower_bound_is_marked_in_tables_and_null_in_data),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* `ibwire ports --details` over a database with known contents, and its table. */
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+
+#include "base/unit_test.h"
 #include "cli/ports/port_details.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analysis/ber.h"
 #include "base/err.h"
@@ -160,21 +160,19 @@ static void assert_details(int after, int last)
 	json_decref(rows);
 }
 
-static void detail_counters_match_readings_and_window_deltas(void **state)
+TEST(detail_counters_match_readings_and_window_deltas)
 {
-	(void)state;
 	assert_details(0, SWEEPS - 1);
 	assert_details(2, SWEEPS - 1);
 	assert_details(1, SWEEPS - 3);
 }
 
 /* Without --since the window is long enough for everything that is read in turn. */
-static void default_details_window_covers_two_readings(void **state)
+TEST(default_details_window_covers_two_readings)
 {
 	json_t *rows = run_json("ports|--details");
 	size_t expected = 0, found = 0;
 
-	(void)state;
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		found += json_object_size(json_object_get(json_array_get(rows, i), "details_window_us"));
 	for (size_t port = 0; port < model->port_count; port++) {
@@ -193,12 +191,11 @@ static void default_details_window_covers_two_readings(void **state)
  * The output of a port does not depend on the other selected ports; the store has three queries for
  * this.
  */
-static void single_port_has_the_same_details_as_in_the_full_list(void **state)
+TEST(single_port_has_the_same_details_as_in_the_full_list)
 {
 	json_t *all = run_json("ports|--details");
 	size_t compared = 0;
 
-	(void)state;
 	for (size_t i = 0; i < json_array_size(all); i += 7) {
 		const json_t *one = json_array_get(all, i);
 		const char *guid = json_string_value(json_object_get(one, "node_guid"));
@@ -224,13 +221,12 @@ static void single_port_has_the_same_details_as_in_the_full_list(void **state)
 	json_decref(all);
 }
 
-static void worst_links_come_first(void **state)
+TEST(worst_links_come_first)
 {
 	json_t *rows = run_json("ports|--details|--sort|raw_ber");
 	double before = INFINITY;
 	bool unknown = false;
 
-	(void)state;
 	assert_true(json_number_value(json_object_get(json_array_get(rows, 0), "raw_ber")) > 0);
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *rate = json_object_get(json_array_get(rows, i), "raw_ber");
@@ -316,11 +312,10 @@ static void count(struct made *made, unsigned number, uint32_t counted, uint32_t
 }
 
 /* 4x HDR carries 2e11 bits a second: 1e13 in 50 s. */
-static void details_table_shows_ber_fec_and_counters(void **state)
+TEST(details_table_shows_ber_fec_and_counters)
 {
 	struct made made;
 
-	(void)state;
 	make(&made, FEC_LAYOUT_RS);
 	count(&made, DETAIL_UNKNOWN_BLOCKS, 0, 0);
 	count(&made, DETAIL_FEC_UNCORRECTED_BLOCKS, 0, 0);
@@ -343,11 +338,10 @@ static void details_table_shows_ber_fec_and_counters(void **state)
 		     3);
 }
 
-static void unknown_fec_mode_has_no_numbers(void **state)
+TEST(unknown_fec_mode_has_no_numbers)
 {
 	struct made made;
 
-	(void)state;
 	make(&made, FEC_LAYOUT_UNKNOWN);
 	count(&made, DETAIL_UNKNOWN_BLOCKS, 3, 3);
 	assert_table(&made,
@@ -361,11 +355,10 @@ static void unknown_fec_mode_has_no_numbers(void **state)
 		     1);
 }
 
-static void unknown_ber_has_a_reason(void **state)
+TEST(unknown_ber_has_a_reason)
 {
 	struct made made;
 
-	(void)state;
 	make(&made, FEC_LAYOUT_RS);
 	made.index[DETAIL_EXTENDED_SPEEDS] = 0;
 	made.row.sum.reset = made.row.sum.known;
@@ -383,7 +376,7 @@ static void unknown_ber_has_a_reason(void **state)
 }
 
 /* Blocks of all lanes that stay 0 may be those of a link without FEC. */
-static void zero_fec_blocks_are_unknown(void **state)
+TEST(zero_fec_blocks_are_unknown)
 {
 	static const char *const expected[] = {
 "PORT    COUNTER        IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
@@ -409,27 +402,10 @@ static void zero_fec_blocks_are_unknown(void **state)
 	};
 	struct made made;
 
-	(void)state;
 	for (uint32_t corrected = 0; corrected < 2; corrected++) {
 		make(&made, FEC_LAYOUT_LANES);
 		count(&made, DETAIL_FEC_CORRECTED_BLOCKS, 0, corrected);
 		count(&made, DETAIL_FEC_UNCORRECTED_BLOCKS, 0, 0);
 		assert_table(&made, expected[corrected], 3 - corrected);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(detail_counters_match_readings_and_window_deltas),
-		cmocka_unit_test(default_details_window_covers_two_readings),
-		cmocka_unit_test(single_port_has_the_same_details_as_in_the_full_list),
-		cmocka_unit_test(worst_links_come_first),
-		cmocka_unit_test(details_table_shows_ber_fec_and_counters),
-		cmocka_unit_test(unknown_fec_mode_has_no_numbers),
-		cmocka_unit_test(unknown_ber_has_a_reason),
-		cmocka_unit_test(zero_fec_blocks_are_unknown),
-	};
-
-	return cmocka_run_group_tests_name("port_details", tests, make_database, remove_database);
 }

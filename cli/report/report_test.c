@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Reports of removed nodes and cables, over a history with known contents. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#define UNIT_TEST_SETUP unset_database
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "collector/events.h"
@@ -96,11 +93,16 @@ static void check_removed(const char *typed, uint64_t guid, size_t last, bool of
 	json_decref(report);
 }
 
-static void removed_node_is_reported_from_its_last_sweep(void **state)
+int unset_database(void **state)
+{
+	(void)state;
+	return unsetenv("IBWIRE_DB");
+}
+
+TEST_IN_FOLDER(removed_node_is_reported_from_its_last_sweep)
 {
 	unsigned gone = 0, there = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		make_past(seed);
 		for (size_t i = 0; i < past->node_count; i++) {
@@ -154,11 +156,10 @@ static unsigned count_called(const char *name, bool *ret_there)
 	return count;
 }
 
-static void unique_name_finds_removed_node(void **state)
+TEST_IN_FOLDER(unique_name_finds_removed_node)
 {
 	unsigned found = 0, several = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= test_cases(5); seed++) {
 		make_past(seed);
 		for (size_t i = 0; i < past->node_count; i++) {
@@ -215,11 +216,10 @@ static int last_cable(uint64_t guid, uint8_t num, uint64_t *ret_guid, uint8_t *r
 	return i;
 }
 
-static void removed_cable_keeps_its_last_peer(void **state)
+TEST_IN_FOLDER(removed_cable_keeps_its_last_peer)
 {
 	unsigned pulled = 0, never = 0, both = 0;
 
-	(void)state;
 	make_past(2);
 	for (uint32_t i = 0; i < fabric_of(STEPS - 1)->port_count; i++) {
 		const struct fabric *now = fabric_of(STEPS - 1);
@@ -263,14 +263,13 @@ static void removed_cable_keeps_its_last_peer(void **state)
 	forget_past();
 }
 
-static void empty_list_stays_empty(void **state)
+TEST_IN_FOLDER(empty_list_stays_empty)
 {
 	static const char *const lines[] = { "report|0x0123456789abcdef", "report|nobody", "report|nobody/3",
 					     "report|0x0123456789abcdef/1" };
 	struct error err;
 	char *output;
 
-	(void)state;
 	make_past(1);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		err = (struct error){ 0 };
@@ -279,17 +278,4 @@ static void empty_list_stays_empty(void **state)
 		free(output);
 	}
 	forget_past();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(removed_node_is_reported_from_its_last_sweep),
-		TEST_IN_FOLDER(unique_name_finds_removed_node),
-		TEST_IN_FOLDER(removed_cable_keeps_its_last_peer),
-		TEST_IN_FOLDER(empty_list_stays_empty),
-	};
-
-	unsetenv("IBWIRE_DB");
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

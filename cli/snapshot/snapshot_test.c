@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* `ibwire snapshot diff` with known contents: links change, counters are reset and saturated. */
+#define UNIT_TEST_SETUP make_snapshots
+#define UNIT_TEST_TEARDOWN remove_database
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "cli/test_commands.h"
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
@@ -20,7 +20,7 @@
 /* Snapshots "s0" to "s23" follow the sweeps of the database. */
 enum { SNAPSHOTS = 24 };
 
-static int make_snapshots(void **state)
+int make_snapshots(void **state)
 {
 	struct saved_writer *writer;
 
@@ -122,11 +122,10 @@ static size_t check_port_row(const json_t *row, const struct model_truth *before
 	return numbers;
 }
 
-static void diff_by_port_is_exact_or_unknown(void **state)
+TEST(diff_by_port_is_exact_or_unknown)
 {
 	size_t numbers = 0, rows_seen = 0;
 
-	(void)state;
 	for (int from = 0; from < SNAPSHOTS - 1; from += 4)
 		for (int to = from + 1; to < SNAPSHOTS; to += 3) {
 			json_t *rows = diff_of(from, to, "port");
@@ -183,11 +182,10 @@ static size_t count_links(int to, const struct fabric *fabric, const struct fabr
 	return count;
 }
 
-static void diff_by_link_shows_both_ends(void **state)
+TEST(diff_by_link_shows_both_ends)
 {
 	size_t came = 0, went = 0;
 
-	(void)state;
 	for (int to = 1; to < SNAPSHOTS; to++) {
 		const struct fabric *before = sweep_of(0)->fabric, *after = sweep_of(to)->fabric;
 		json_t *links = diff_of(0, to, "link"), *ports = diff_of(0, to, "port");
@@ -221,11 +219,10 @@ static void diff_by_link_shows_both_ends(void **state)
 }
 
 /* A sum is a lower bound if the counter is unknown for a port. */
-static void diff_by_switch_is_exact_or_a_bound(void **state)
+TEST(diff_by_switch_is_exact_or_a_bound)
 {
 	size_t exact = 0, bounds = 0;
 
-	(void)state;
 	for (int to = 1; to < SNAPSHOTS; to++) {
 		json_t *sums = diff_of(0, to, "switch"), *ports = diff_of(0, to, "port");
 
@@ -267,12 +264,11 @@ static void diff_by_switch_is_exact_or_a_bound(void **state)
 }
 
 /* Every format with every grouping. */
-static void every_format_is_complete(void **state)
+TEST(every_format_is_complete)
 {
 	static const char *const bys[] = { "port", "link", "switch", "host" };
 	static const char *const forms[] = { "table", "csv" };
 
-	(void)state;
 	for (size_t by = 0; by < 4; by++)
 		for (size_t form = 0; form < 2; form++) {
 			char line[96], *output;
@@ -285,13 +281,12 @@ static void every_format_is_complete(void **state)
 		}
 }
 
-static void diff_defaults_to_the_newest_two_snapshots(void **state)
+TEST(diff_defaults_to_the_newest_two_snapshots)
 {
 	json_t *both = run_json("snapshot|diff"), *named = diff_of(SNAPSHOTS - 2, SNAPSHOTS - 1, "port");
 	json_t *one = run_json("snapshot|diff|s3"), *pair = diff_of(3, SNAPSHOTS - 1, "port");
 	json_t *swapped = diff_of(7, 3, "port"), *ordered = diff_of(3, 7, "port");
 
-	(void)state;
 	assert_true(json_equal(both, named));
 	assert_true(json_equal(one, pair));
 	assert_true(json_equal(swapped, ordered));
@@ -303,7 +298,7 @@ static void diff_defaults_to_the_newest_two_snapshots(void **state)
 	json_decref(ordered);
 }
 
-static void usage_error_is_one_line(void **state)
+TEST(usage_error_is_one_line)
 {
 	static const struct refused wrong[] = {
 		{ "snapshot", ERR_USAGE, "take, list, diff or remove" },
@@ -329,17 +324,15 @@ static void usage_error_is_one_line(void **state)
 		{ "snapshot|remove|-10m", ERR_USAGE, "unknown snapshot" },
 	};
 
-	(void)state;
 	assert_refused(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
 /* Runs last: it removes a snapshot of the other tests. */
-static void removed_snapshot_is_deleted_and_others_stay(void **state)
+TEST(removed_snapshot_is_deleted_and_others_stay)
 {
 	json_t *list, *rows;
 	char *output;
 
-	(void)state;
 	assert_int_equal(run("snapshot|remove|s4", &output, NULL), 0);
 	free(output);
 	list = run_json("snapshot|list");
@@ -349,19 +342,4 @@ static void removed_snapshot_is_deleted_and_others_stay(void **state)
 	rows = diff_of(3, 5, "port");
 	assert_true(json_array_size(rows) > 0);
 	json_decref(rows);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(diff_by_port_is_exact_or_unknown),
-		cmocka_unit_test(diff_by_link_shows_both_ends),
-		cmocka_unit_test(diff_by_switch_is_exact_or_a_bound),
-		cmocka_unit_test(every_format_is_complete),
-		cmocka_unit_test(diff_defaults_to_the_newest_two_snapshots),
-		cmocka_unit_test(usage_error_is_one_line),
-		cmocka_unit_test(removed_snapshot_is_deleted_and_others_stay),
-	};
-
-	return cmocka_run_group_tests(tests, make_snapshots, remove_database);
 }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* status and health for the newest sweep: counts, unresponsive ports, finding kinds. */
+#define UNIT_TEST_SETUP make_database
+#define UNIT_TEST_TEARDOWN remove_database
+
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "analysis/finding.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
@@ -32,12 +31,11 @@ static void set_answered(int64_t answered, int64_t asked)
 }
 
 /* No finding is open; three ports did not respond in a sweep. */
-static void health_mentions_unresponsive_ports_without_findings(void **state)
+TEST(health_mentions_unresponsive_ports_without_findings)
 {
 	const struct sweep *sweep = &model->sweep;
 	char line[128], time[WHEN_SIZE], *output;
 
-	(void)state;
 	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
 	set_answered(6, 9);
 	assert_int_equal(run(line, &output, NULL), 0);
@@ -60,13 +58,12 @@ static void set_label(int64_t wall_us)
 }
 
 /* A clock was set back: the newest sweep is labelled three hours in the future. */
-static void a_sweep_in_the_future_has_no_age(void **state)
+TEST(a_sweep_in_the_future_has_no_age)
 {
 	struct error err = { 0 };
 	json_t *rows;
 	char *output;
 
-	(void)state;
 	set_label(clock_wall_us(clock_system()) + 3 * 3600 * US_PER_S + 30 * US_PER_S);
 	assert_int_equal(run("status", &output, NULL), 0);
 	assert_non_null(strstr(output, "data is labelled 3h00m in the future; check the clock of this host"));
@@ -89,12 +86,11 @@ static void a_sweep_in_the_future_has_no_age(void **state)
 }
 
 /* JSON and CSV have one row per kind with all keys; a table has one line per property. */
-static void health_explains_kinds_in_every_format(void **state)
+TEST(health_explains_kinds_in_every_format)
 {
 	json_t *all = run_json("health|--explain|all");
 	char line[128], *output;
 
-	(void)state;
 	assert_int_equal(json_array_size(all), FINDING_KIND_COUNT);
 	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) {
 		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
@@ -122,12 +118,11 @@ static void health_explains_kinds_in_every_format(void **state)
 	free(output);
 }
 
-static void status_matches_the_newest_sweep(void **state)
+TEST(status_matches_the_newest_sweep)
 {
 	const struct sweep *sweep = &model->sweep;
 	json_t *status = run_json("status");
 
-	(void)state;
 	assert_true(json_is_object(status));
 	assert_text(status, "state", "stopped");
 	assert_true(json_is_false(json_object_get(status, "live")));
@@ -146,12 +141,11 @@ static void status_matches_the_newest_sweep(void **state)
 	json_decref(status);
 }
 
-static void status_counts_ports_by_status(void **state)
+TEST(status_counts_ports_by_status)
 {
 	json_t *status = run_json("status"), *rows = run_json("ports");
 	int64_t unplanned = 0, mirrored = 0;
 
-	(void)state;
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const char *word = json_string_value(json_object_get(json_array_get(rows, i), "status"));
 
@@ -166,12 +160,11 @@ static void status_counts_ports_by_status(void **state)
 }
 
 /* A table shows optional lines only if set. */
-static void optional_status_lines_are_shown_only_if_set(void **state)
+TEST(optional_status_lines_are_shown_only_if_set)
 {
 	char *output;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(run("status", &output, &err), 0);
 	assert_null(strstr(output, "throttled"));
 	assert_int_equal(strstr(output, "not reached in time") != NULL, model->sweep.ports_unfinished > 0);
@@ -180,7 +173,7 @@ static void optional_status_lines_are_shown_only_if_set(void **state)
 	free(output);
 }
 
-static void status_names_the_process_that_locks_the_database(void **state)
+TEST(status_names_the_process_that_locks_the_database)
 {
 	char words[160], sql[160], *output;
 	struct reader *collector;
@@ -189,7 +182,6 @@ static void status_names_the_process_that_locks_the_database(void **state)
 	json_t *row;
 	pid_t child;
 
-	(void)state;
 	snprintf(sql, sizeof(sql), "UPDATE sweep SET wall_us = wall_us - (SELECT max(wall_us) FROM sweep)"
 		 " + (strftime('%%s', 'now') - 3600) * 1000000 RETURNING 1");
 	assert_int_equal(check_integer(db_path, sql), 1);
@@ -215,19 +207,4 @@ static void status_names_the_process_that_locks_the_database(void **state)
 	check_end_child(child);
 	lock_release(&lock);
 	reader_close(collector);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(health_mentions_unresponsive_ports_without_findings),
-		cmocka_unit_test(a_sweep_in_the_future_has_no_age),
-		cmocka_unit_test(health_explains_kinds_in_every_format),
-		cmocka_unit_test(status_matches_the_newest_sweep),
-		cmocka_unit_test(status_counts_ports_by_status),
-		cmocka_unit_test(optional_status_lines_are_shown_only_if_set),
-		cmocka_unit_test(status_names_the_process_that_locks_the_database),
-	};
-
-	return cmocka_run_group_tests_name("status and health", tests, make_database, remove_database);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* `ibwire topology route` over a database of random fabrics and forwarding tables. */
+#define UNIT_TEST_SETUP make_tables
+#define UNIT_TEST_TEARDOWN remove_tables
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/routes.h"
@@ -59,7 +56,7 @@ static void change_tables(const struct fabric *fabric, struct routes *routes, st
 	}
 }
 
-static int make_tables(void **state)
+int make_tables(void **state)
 {
 	struct route_block *blocks = calloc(CHANGES_MOST, sizeof(*blocks));
 	struct routes routes = { 0 };
@@ -91,7 +88,7 @@ static int make_tables(void **state)
 	return 0;
 }
 
-static int remove_tables(void **state)
+int remove_tables(void **state)
 {
 	use_database(NULL);
 	for (int i = 0; i < STEPS; i++)
@@ -142,11 +139,10 @@ static void check_rows(const json_t *rows, const struct fabric *fabric, const st
 	}
 }
 
-static void route_uses_the_forwarding_tables_of_its_time(void **state)
+TEST(route_uses_the_forwarding_tables_of_its_time)
 {
 	unsigned ends[ROUTE_END_COUNT] = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < 400; i++) {
 		unsigned at = (unsigned)model_random(tabled, STEPS);
 		struct fabric *fabric = tabled->sweeps[at].fabric;
@@ -175,7 +171,7 @@ static void route_uses_the_forwarding_tables_of_its_time(void **state)
 }
 
 /* A table has the result as a sentence below it. */
-static void table_ends_with_the_route_result(void **state)
+TEST(table_ends_with_the_route_result)
 {
 	static const char *const words[ROUTE_END_COUNT] = {
 		[ROUTE_ARRIVES] = "arrives at ", [ROUTE_UNKNOWN] = "", [ROUTE_BLACK_HOLE] = "black hole: ",
@@ -183,7 +179,6 @@ static void table_ends_with_the_route_result(void **state)
 	};
 	struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		char from_typed[64], to_typed[64], line[512], *output;
 		uint32_t from = some_end(fabric, from_typed), to = some_end(fabric, to_typed);
@@ -202,12 +197,11 @@ static void table_ends_with_the_route_result(void **state)
 	}
 }
 
-static void route_accepts_a_lid(void **state)
+TEST(route_accepts_a_lid)
 {
 	struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
 	unsigned checked = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < fabric->port_count && checked < 20; i++) {
 		const struct port *port = &fabric->ports[i];
 		uint16_t lid = fabric_port_lid(fabric, port);
@@ -238,7 +232,7 @@ static void route_accepts_a_lid(void **state)
 	assert_true(checked > 0);
 }
 
-static void invalid_end_point_is_one_error_line(void **state)
+TEST(invalid_end_point_is_one_error_line)
 {
 	static const char *const lines[] = {
 		"topology", "topology|show-me", "topology|route", "topology|route|a", "topology|route|nobody|nobody",
@@ -250,7 +244,6 @@ static void invalid_end_point_is_one_error_line(void **state)
 	struct error err = { 0 };
 	uint32_t i;
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
 		assert_int_equal(run(lines[k], &output, &err), ERR_USAGE);
 		assert_true(*err.text && !strchr(err.text, '\n') && !*output);
@@ -266,14 +259,13 @@ static void invalid_end_point_is_one_error_line(void **state)
 }
 
 /* A database in which no table was ever read. */
-static void missing_forwarding_table_is_named(void **state)
+TEST(missing_forwarding_table_is_named)
 {
 	const struct fabric *fabric = model->sweeps[SWEEPS - 1].fabric;
 	struct error err = { 0 };
 	char line[256], *output;
 	uint32_t from = 0, to = 0;
 
-	(void)state;
 	while (is_switch(fabric, from) || fabric->ports[from].peer == FABRIC_NONE ||
 	       !is_switch(fabric, fabric->ports[from].peer) || fabric->ports[from].state != PORT_ACTIVE)
 		from++;
@@ -287,17 +279,4 @@ static void missing_forwarding_table_is_named(void **state)
 	assert_non_null(strstr(err.text, "was not read"));
 	use_database(path);
 	free(output);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(route_uses_the_forwarding_tables_of_its_time),
-		cmocka_unit_test(table_ends_with_the_route_result),
-		cmocka_unit_test(route_accepts_a_lid),
-		cmocka_unit_test(invalid_end_point_is_one_error_line),
-		cmocka_unit_test(missing_forwarding_table_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, make_tables, remove_tables);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* client_test.c - signals do not interrupt a client of ibsim */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,8 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "sim/ibsim/client.h"
 #include "sim/ibsim/packet.h"
 
@@ -84,14 +79,13 @@ static void response_control(int ctl, enum ctl_type type)
 	assert_int_equal(sendto(ctl, &message, sizeof(message), 0, (struct sockaddr *)&peer, len), sizeof(message));
 }
 
-static void signals_do_not_interrupt_a_response(void **state)
+TEST(signals_do_not_interrupt_a_response)
 {
 	struct packet packets[QUERIES];
 	int ctl, out, status;
 	char what[16];
 	pid_t child;
 
-	(void)state;
 	snprintf(name, sizeof(name), "client-test-%ld", (long)getpid());
 	snprintf(what, sizeof(what), "out%d", SLOT);
 	ctl = bound("ctl");
@@ -120,13 +114,4 @@ static void signals_do_not_interrupt_a_response(void **state)
 	assert_int_equal(status, 0);
 	close(ctl);
 	close(out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signals_do_not_interrupt_a_response),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "sim/ibsim/console.h"
 #include "sim/rundir.h"
 
@@ -53,14 +48,13 @@ static void filter(const char *printed, size_t piece, struct attached *attached,
 	text_done(&output.line);
 }
 
-static void counter_settings_are_not_logged(void **state)
+TEST(counter_settings_are_not_logged)
 {
 	static const char printed[] = "parsing: net\nNetwork simulator ready.\n"
 		"sim> S-1[3] PortCounters.PortXmitData has been set to 7\n"
 		"sim> sim> Client 3: pid 4711 connected at \"H-1\" port 0x1, lid 2, qp 0 SM\n"
 		"sim> # nodeid \"x\" not found\nsim> ";
 
-	(void)state;
 	for (size_t piece = 1; piece < sizeof(printed); piece += 3) {
 		struct attached attached = { 0 };
 		char log[512];
@@ -75,13 +69,12 @@ static void counter_settings_are_not_logged(void **state)
 	}
 }
 
-static void a_response_between_marks_is_logged_completely(void **state)
+TEST(a_response_between_marks_is_logged_completely)
 {
 	struct attached attached = { 0 };
 	char log[512];
 	bool ready;
 
-	(void)state;
 	filter("sim> # ibwire-sim begin 1sim> Client 0: pid 1 connected\n"
 	       "sim> # ibwire-sim end 1sim> simulator verbose level is 0\n"
 	       "sim> Client 0: pid 1 connected\n", 512, &attached, &ready, log, sizeof(log));
@@ -90,12 +83,11 @@ static void a_response_between_marks_is_logged_completely(void **state)
 	assert_null(strstr(strstr(log, "verbose"), "pid 1"));
 }
 
-static void a_command_is_one_short_line(void **state)
+TEST(a_command_is_one_short_line)
 {
 	char longer[CONSOLE_MAX_LINE + 2];
 	struct text response = { 0 };
 
-	(void)state;
 	memset(longer, 'x', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	assert_int_equal(console_run("/nonexistent", "/nonexistent", longer, &response, NULL), ERR_USAGE);
@@ -105,12 +97,11 @@ static void a_command_is_one_short_line(void **state)
 }
 
 /* A directory that is not empty is rejected; removing a directory removes its contents. */
-static void a_run_directory_must_be_new_or_empty(void **state)
+TEST(a_run_directory_must_be_new_or_empty)
 {
 	char dir[PATH_MAX], again[PATH_MAX], path[PATH_MAX + 16], *chars;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(rundir_create(NULL, dir, NULL), 0);
 	assert_int_equal(rundir_create(dir, again, NULL), 0); /* empty */
 	assert_string_equal(dir, again);
@@ -126,16 +117,4 @@ static void a_run_directory_must_be_new_or_empty(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 	rundir_remove(dir);
 	assert_int_equal(access(dir, F_OK), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counter_settings_are_not_logged),
-		cmocka_unit_test(a_response_between_marks_is_logged_completely),
-		cmocka_unit_test(a_command_is_one_short_line),
-		cmocka_unit_test(a_run_directory_must_be_new_or_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#define UNIT_TEST_SETUP set_up
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -14,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "sim/ibsim/packet.h"
 #include "sim/ibsim/umad_preload.h"
 
@@ -38,7 +35,7 @@ struct next_calls next_calls = { .close = close, .ioctl = register_agent, .poll 
 
 static int umad2sim_fd, relay_fd;
 
-static int set_up(void **state)
+int set_up(void **state)
 {
 	int pair[2];
 
@@ -130,24 +127,22 @@ static bool has_mad(int fd, int timeout_ms)
 	return result > 0;
 }
 
-static void umad2sims_descriptor_receives_nothing(void **state)
+TEST(umad2sims_descriptor_receives_nothing)
 {
 	struct pollfd polled = { .fd = umad2sim_fd, .events = POLLIN };
 
-	(void)state;
 	assert_true(mads_own_fd(UMAD_FD) && !mads_own_fd(5));
 	assert_int_equal(send(relay_fd, "x", 1, 0), 1);
 	assert_int_equal(poll(&polled, 1, 20), 0);
 	assert_false(has_mad(UMAD_FD, 0));
 }
 
-static void a_response_arrives_complete(void **state)
+TEST(a_response_arrives_complete)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_PERFORMANCE);
 	struct packet packet;
 	uint8_t umad[HEADER + PACKET_MAD_SIZE];
 
-	(void)state;
 	errno = 0;
 	assert_int_equal(mads_read(UMAD_FD, umad, sizeof(umad)), -EWOULDBLOCK);
 	assert_int_equal(errno, EWOULDBLOCK);
@@ -167,12 +162,11 @@ static void a_response_arrives_complete(void **state)
 	assert_false(has_mad(UMAD_FD, 5));
 }
 
-static void responses_go_to_the_requesting_agent(void **state)
+TEST(responses_go_to_the_requesting_agent)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_SUBN_DIRECTED), other = agent(OTHER_FD, CLASS_SUBN_DIRECTED);
 	struct packet both[2];
 
-	(void)state;
 	send_request(UMAD_FD, id, CLASS_SUBN_DIRECTED, 1);
 	assert_true(receive_request(&both[0]));
 	send_request(OTHER_FD, other, CLASS_SUBN_DIRECTED, 2);
@@ -191,13 +185,12 @@ static void responses_go_to_the_requesting_agent(void **state)
 	assert_false(has_mad(UMAD_FD, 5));
 }
 
-static void a_timeout_is_reported_by_status(void **state)
+TEST(a_timeout_is_reported_by_status)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_SUBN_LID), status;
 	struct packet packet;
 	uint8_t umad[HEADER + PACKET_MAD_SIZE];
 
-	(void)state;
 	send_request(UMAD_FD, id, CLASS_SUBN_LID, 3);
 	assert_true(receive_request(&packet));
 	packet.status = htonl(PACKET_TIMED_OUT);
@@ -215,14 +208,13 @@ static void *wait_long(void *unused)
 }
 
 /* Like opensm: one thread waits for responses and is cancelled at the end, another one sends. */
-static void one_thread_waits_while_another_sends(void **state)
+TEST(one_thread_waits_while_another_sends)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_SUBN_ADM);
 	struct packet packet;
 	pthread_t thread, both[2];
 	void *result;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, wait_long, NULL), 0);
 	usleep(20000);
 	send_request(UMAD_FD, id, CLASS_SUBN_ADM, 5);
@@ -263,13 +255,12 @@ static void *respond_blocking(void *unused)
 	return &relay_fd;
 }
 
-static void many_in_flight_do_not_deadlock(void **state)
+TEST(many_in_flight_do_not_deadlock)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_PERFORMANCE);
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, respond_blocking, NULL), 0);
 	for (uint32_t i = 0; i < 200; i++)
 		send_request(UMAD_FD, id, CLASS_PERFORMANCE, i);
@@ -279,18 +270,4 @@ static void many_in_flight_do_not_deadlock(void **state)
 	}
 	pthread_join(thread, &result);
 	assert_non_null(result);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(umad2sims_descriptor_receives_nothing),
-		cmocka_unit_test(a_response_arrives_complete),
-		cmocka_unit_test(responses_go_to_the_requesting_agent),
-		cmocka_unit_test(a_timeout_is_reported_by_status),
-		cmocka_unit_test(one_thread_waits_while_another_sends),
-		cmocka_unit_test(many_in_flight_do_not_deadlock),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
 }

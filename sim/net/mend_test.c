@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "sim/net/mend.h"
 
@@ -57,14 +52,13 @@ static void check_stable(const struct mended *mended)
 	text_done(&again);
 }
 
-static void error_lines_and_unknown_peers_are_omitted(void **state)
+TEST(error_lines_and_unknown_peers_are_omitted)
 {
 	struct mended mended = mend_chars("src/query_smp.c:195; umad (DR path slid 0) bad status 110\n" PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"a\" lid 2 4xHDR\n"
 		"[2]\t\"H-00000000000000ff\"[1](ff)\t\t# \"gone\" lid 3 4xHDR\n"
 		CA("30", "\"a\"", "[1](31)\t\"S-0000000000000020\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xHDR"));
 
-	(void)state;
 	assert_int_equal(mended.notes.read.lines_ignored, 1);
 	assert_int_equal(mended.notes.read.peers_unknown, 1);
 	assert_null(strstr(text_chars(&mended.net), "gone"));
@@ -74,7 +68,7 @@ static void error_lines_and_unknown_peers_are_omitted(void **state)
 	mended_done(&mended);
 }
 
-static void both_ends_of_a_link_get_the_same_supported_speed(void **state)
+TEST(both_ends_of_a_link_get_the_same_supported_speed)
 {
 	struct mended mended = mend_chars(PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"a\" lid 2 4xNDR\n"
@@ -85,7 +79,6 @@ static void both_ends_of_a_link_get_the_same_supported_speed(void **state)
 		CA("50", "\"c\"", "[1](51)\t\"S-0000000000000020\"[3]\t\t# lid 4 lmc 0 \"sw\" lid 1 4xSDR"));
 	const char *net = text_chars(&mended.net);
 
-	(void)state;
 	assert_int_equal(mended.notes.speeds_lowered, 1);
 	assert_int_equal(mended.notes.ends_differed, 1);
 	assert_non_null(strstr(net, "# lid 2 lmc 0 \"sw\" lid 1 4xHDR\n"));
@@ -107,7 +100,7 @@ static void assert_node_line(const struct mended *mended, const char *line)
 		fail_msg("no line <%s> in:\n%s", line, text_chars(&mended->net));
 }
 
-static void descriptions_are_changed_where_ibsim_misreads_them(void **state)
+TEST(descriptions_are_changed_where_ibsim_misreads_them)
 {
 	struct mended mended = mend_chars(HEAD "\"sw \"q\" # x\" base port 0 lid 1 lmc 0\n"
 		CA("30", "\"a # b\"", "")
@@ -117,7 +110,6 @@ static void descriptions_are_changed_where_ibsim_misreads_them(void **state)
 		CA("70", "\"esc \x1b[31m \\x1b =5 @\"", "")
 		CA("80", "\"has \" lid 7 in it\"", ""));
 
-	(void)state;
 	assert_node_line(&mended, "Switch\t36 \"S-0000000000000020\"\t\t# \"sw 'q' # x\" base port 0 lid 1 lmc 0");
 	assert_node_line(&mended, "Ca\t1 \"H-0000000000000030\"\t\t# \"a # b\"");
 	assert_node_line(&mended, "Ca\t1 \"H-0000000000000040\"\t\t# \"say 'hi'\"");
@@ -131,25 +123,23 @@ static void descriptions_are_changed_where_ibsim_misreads_them(void **state)
 }
 
 /* ibsim takes "w=1" anywhere after a port for an option: the name of a peer must not contain it. */
-static void a_name_is_not_read_as_a_port_option(void **state)
+TEST(a_name_is_not_read_as_a_port_option)
 {
 	struct mended mended = mend_chars(PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"w=99 s=0\" lid 2 4xHDR\n"
 		CA("30", "\"w=99 s=0\"", "[1](31)\t\"S-0000000000000020\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xHDR"));
 
-	(void)state;
 	assert_non_null(strstr(text_chars(&mended.net), "# \"w_99 s_0\" lid 2 4xHDR\n"));
 	assert_string_equal(mended.fabric->nodes[1].desc, "w=99 s=0");
 	check_stable(&mended);
 	mended_done(&mended);
 }
 
-static void from_node_is_read_from_the_dump(void **state)
+TEST(from_node_is_read_from_the_dump)
 {
 	struct mended mended = mend_chars("# Initiated from node 0000000000000030 port 0000000000000031\n" PLAIN_HEAD
 					  CA("30", "\"a\"", ""));
 
-	(void)state;
 	assert_int_equal(mended.fabric->from_node, 1);
 	check_stable(&mended);
 	mended_done(&mended);
@@ -159,7 +149,7 @@ static void from_node_is_read_from_the_dump(void **state)
 }
 
 /* Any input results in a fabric or an error, and the output is stable. */
-static void corrupt_dumps_are_handled(void **state)
+TEST(corrupt_dumps_are_handled)
 {
 	static const char whole[] = PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"a \"b\" c\" lid 2 4xHDR\n"
@@ -169,7 +159,6 @@ static void corrupt_dumps_are_handled(void **state)
 	static const char bytes[] = "\"#[]()= \n\t\r0x\x1b\xff\\Sw";
 	uint64_t seed = 1;
 
-	(void)state;
 	for (unsigned round = 0; round < 4000; round++) {
 		char text[sizeof(whole)];
 		size_t len = sizeof(whole) - 1, hits = round % 5 + 1;
@@ -198,14 +187,13 @@ static void corrupt_dumps_are_handled(void **state)
 	}
 }
 
-static void empty_and_foreign_files_are_rejected(void **state)
+TEST(empty_and_foreign_files_are_rejected)
 {
 	struct text net = { 0 };
 	struct fabric *fabric = NULL;
 	struct mend_notes notes;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(mend("", 0, &net, &fabric, &notes, &err), ERR_IO);
 	assert_int_equal(mend("hello\n", 6, &net, &fabric, &notes, &err), ERR_IO);
 	assert_null(fabric);
@@ -218,32 +206,15 @@ static void count_line(void *ctx, const char *line)
 	++*(int *)ctx;
 }
 
-static void each_kind_of_modification_is_listed_once(void **state)
+TEST(each_kind_of_modification_is_listed_once)
 {
 	struct mend_notes notes = { 0 };
 	int lines = 0;
 
-	(void)state;
 	mend_describe(&notes, count_line, &lines);
 	assert_int_equal(lines, 0);
 	notes.read.peers_unknown = 5;
 	notes.speeds_lowered = 1;
 	mend_describe(&notes, count_line, &lines);
 	assert_int_equal(lines, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(error_lines_and_unknown_peers_are_omitted),
-		cmocka_unit_test(both_ends_of_a_link_get_the_same_supported_speed),
-		cmocka_unit_test(descriptions_are_changed_where_ibsim_misreads_them),
-		cmocka_unit_test(a_name_is_not_read_as_a_port_option),
-		cmocka_unit_test(from_node_is_read_from_the_dump),
-		cmocka_unit_test(corrupt_dumps_are_handled),
-		cmocka_unit_test(empty_and_foreign_files_are_rejected),
-		cmocka_unit_test(each_kind_of_modification_is_listed_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/netfile.h"
 #include "sim/ibsim/attach.h"
@@ -106,13 +101,12 @@ static void check_round_trip(const struct fabric *fabric)
 	text_done(&net);
 }
 
-static void the_default_is_an_eight_rail_cluster(void **state)
+TEST(the_default_is_an_eight_rail_cluster)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
 	struct counts counts = count(fabric);
 
-	(void)state;
 	assert_int_equal(counts.switches, 16 + 8);
 	assert_int_equal(counts.cas, 2 * 16 * 8 + 2);
 	/* Host links, two cables of each leaf-spine pair, management hosts. */
@@ -123,12 +117,11 @@ static void the_default_is_an_eight_rail_cluster(void **state)
 }
 
 /* Every HCA of a rail fabric is connected to the leaf of its unit and rail; HCAs of a host share a SystemImageGUID. */
-static void each_rail_of_a_unit_has_its_own_leaf(void **state)
+TEST(each_rail_of_a_unit_has_its_own_leaf)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
 
-	(void)state;
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 		const struct port *leaf_port;
@@ -161,12 +154,11 @@ static size_t uplinks(const struct fabric *fabric, const char *name, const char 
 	return links;
 }
 
-static void oversubscription_reduces_uplinks(void **state)
+TEST(oversubscription_reduces_uplinks)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct fabric *fabric;
 
-	(void)state;
 	shape.hosts = 24;
 	assert_int_equal(net_shape_option(&shape, "oversubscription", "3:1", NULL), 0);
 	fabric = build(&shape);
@@ -184,13 +176,12 @@ static void oversubscription_reduces_uplinks(void **state)
 	fabric_destroy(fabric);
 }
 
-static void three_tiers_are_connected_by_cores(void **state)
+TEST(three_tiers_are_connected_by_cores)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fabric *fabric = build(&shape);
 	struct counts counts = count(fabric);
 
-	(void)state;
 	assert_int_equal(counts.switches, 4 * (4 + 4) + 8);
 	assert_int_equal(counts.cas, 4 * 4 * 8 + 2);
 	assert_int_equal(uplinks(fabric, "MF0;spine-p02-03", "MF0;core-"), 8);
@@ -206,13 +197,12 @@ static void three_tiers_are_connected_by_cores(void **state)
 	fabric_destroy(fabric);
 }
 
-static void sixteen_thousand_hcas_are_supported(void **state)
+TEST(sixteen_thousand_hcas_are_supported)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fabric *fabric;
 	struct counts counts;
 
-	(void)state;
 	shape.units = 32;
 	shape.leafs = 16;
 	shape.hosts = 32;
@@ -227,14 +217,13 @@ static void sixteen_thousand_hcas_are_supported(void **state)
 	fabric_destroy(fabric);
 }
 
-static void ndr_models_have_hdr_links(void **state)
+TEST(ndr_models_have_hdr_links)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct mend_notes notes = { 0 };
 	struct text net = { 0 };
 	struct fabric *fabric;
 
-	(void)state;
 	assert_int_equal(net_shape_option(&shape, "speed", "NDR", NULL), 0);
 	fabric = build(&shape);
 	mend_fabric(fabric, &notes);
@@ -247,7 +236,7 @@ static void ndr_models_have_hdr_links(void **state)
 	fabric_destroy(fabric);
 }
 
-static void invalid_shapes_are_rejected(void **state)
+TEST(invalid_shapes_are_rejected)
 {
 	static const char *const wrong[][2] = {
 		{ "hosts", "x" }, { "hosts", "-1" }, { "hosts", "" }, { "rails", "17" }, { "speed", "XDR" },
@@ -257,7 +246,6 @@ static void invalid_shapes_are_rejected(void **state)
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(net_shape_option(&shape, wrong[i][0], wrong[i][1], NULL), ERR_USAGE);
 	shape.hosts = 0;
@@ -273,14 +261,13 @@ static void invalid_shapes_are_rejected(void **state)
 	assert_null(fabric);
 }
 
-static void opensm_and_the_command_have_different_nodes(void **state)
+TEST(opensm_and_the_command_have_different_nodes)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
 	uint32_t sm, attach;
 	char id[ATTACH_ID_SIZE];
 
-	(void)state;
 	assert_int_equal(attach_choose(fabric, NULL, NULL, &sm, &attach, NULL), 0);
 	assert_string_equal(fabric->nodes[sm].desc, "mgmt0001 mlx5_0");
 	assert_string_equal(fabric->nodes[attach].desc, "mgmt0002 mlx5_0");
@@ -295,20 +282,4 @@ static void opensm_and_the_command_have_different_nodes(void **state)
 	assert_int_equal(attach_choose(fabric, NULL, NULL, &sm, &attach, NULL), 0);
 	assert_int_not_equal(sm, attach);
 	fabric_destroy(fabric);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_default_is_an_eight_rail_cluster),
-		cmocka_unit_test(each_rail_of_a_unit_has_its_own_leaf),
-		cmocka_unit_test(oversubscription_reduces_uplinks),
-		cmocka_unit_test(three_tiers_are_connected_by_cores),
-		cmocka_unit_test(sixteen_thousand_hcas_are_supported),
-		cmocka_unit_test(ndr_models_have_hdr_links),
-		cmocka_unit_test(invalid_shapes_are_rejected),
-		cmocka_unit_test(opensm_and_the_command_have_different_nodes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The detected shape of a generated fabric is the generated one, also with cables removed, swapped and moved. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "sim/net_shape.h"
@@ -396,21 +391,18 @@ static unsigned each_random(uint64_t seed, void (*change)(struct truth *truth, u
 	return changes;
 }
 
-static void the_shape_of_a_generated_fabric_is_detected(void **state)
+TEST(the_shape_of_a_generated_fabric_is_detected)
 {
-	(void)state;
 	each_random(1, NULL);
 }
 
-static void removed_cables_are_missing_and_change_no_tier(void **state)
+TEST(removed_cables_are_missing_and_change_no_tier)
 {
-	(void)state;
 	assert_true(each_random(1000, cut_cables) > ROUNDS / 2);
 }
 
-static void only_swapped_cables_are_miswired(void **state)
+TEST(only_swapped_cables_are_miswired)
 {
-	(void)state;
 	assert_true(each_random(2000, swap_cables) > ROUNDS / 10);
 }
 
@@ -440,9 +432,8 @@ static void swap_trunks(struct truth *truth, uint64_t *random)
 	}
 }
 
-static void exchanged_trunks_change_no_tier(void **state)
+TEST(exchanged_trunks_change_no_tier)
 {
-	(void)state;
 	assert_true(each_random(5000, swap_trunks) > ROUNDS / 4);
 }
 
@@ -467,9 +458,8 @@ static void switch_off(struct truth *truth, uint64_t *random)
 	}
 }
 
-static void leaves_without_active_hosts_are_leaves(void **state)
+TEST(leaves_without_active_hosts_are_leaves)
 {
-	(void)state;
 	assert_true(each_random(6000, switch_off) > ROUNDS / 4);
 }
 
@@ -479,9 +469,8 @@ static void raise_hosts(struct truth *truth, uint64_t *random)
 	raise_management(truth);
 }
 
-static void hosts_on_a_spine_do_not_make_it_a_leaf(void **state)
+TEST(hosts_on_a_spine_do_not_make_it_a_leaf)
 {
-	(void)state;
 	each_random(3000, raise_hosts);
 }
 
@@ -492,23 +481,7 @@ static void all_at_once(struct truth *truth, uint64_t *random)
 	swap_cables(truth, random);
 }
 
-static void several_faults_are_distinguished(void **state)
+TEST(several_faults_are_distinguished)
 {
-	(void)state;
 	each_random(4000, all_at_once);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_shape_of_a_generated_fabric_is_detected),
-		cmocka_unit_test(removed_cables_are_missing_and_change_no_tier),
-		cmocka_unit_test(only_swapped_cables_are_miswired),
-		cmocka_unit_test(hosts_on_a_spine_do_not_make_it_a_leaf),
-		cmocka_unit_test(exchanged_trunks_change_no_tier),
-		cmocka_unit_test(leaves_without_active_hosts_are_leaves),
-		cmocka_unit_test(several_faults_are_distinguished),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

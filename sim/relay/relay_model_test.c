@@ -2,19 +2,15 @@
 /* The relay in virtual time, between a client and an emulated ibsim. */
 #include <endian.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "sim/ibsim/attach.h"
 #include "sim/net_shape.h"
@@ -188,11 +184,10 @@ static void send_packet(struct fixture *fix, const struct packet *packet)
 	fixture_ibsim_responses(fix);
 }
 
-static void default_settings_add_no_delay(void **state)
+TEST(default_settings_add_no_delay)
 {
 	struct fixture *fix = fixture_create("");
 
-	(void)state;
 	fixture_ask(fix, HCA_LID, 1);
 	assert_int_equal(fix->got, 1);
 	assert_false(fix->responses[0].timed_out);
@@ -201,12 +196,11 @@ static void default_settings_add_no_delay(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_response_takes_two_latencies_and_the_service_time(void **state)
+TEST(a_response_takes_two_latencies_and_the_service_time)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us");
 	int64_t began = fix->now;
 
-	(void)state;
 	fixture_ask(fix, HCA_LID, 1);
 	fixture_run_until(fix, began + 1 * MS);
 	assert_int_equal(fix->got, 1);
@@ -215,12 +209,11 @@ static void a_response_takes_two_latencies_and_the_service_time(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_node_serves_one_request_at_a_time(void **state)
+TEST(a_node_serves_one_request_at_a_time)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us");
 	int64_t began = fix->now;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
 		fixture_ask(fix, HCA_LID, i);
 	fixture_ask(fix, OTHER_LID, 100);
@@ -238,11 +231,10 @@ static void a_node_serves_one_request_at_a_time(void **state)
 	fixture_destroy(fix);
 }
 
-static void an_idle_node_adds_no_queueing_delay(void **state)
+TEST(an_idle_node_adds_no_queueing_delay)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us");
 
-	(void)state;
 	fixture_ask(fix, HCA_LID, 1);
 	fixture_run_until(fix, fix->now + 50 * MS);
 	fixture_ask(fix, HCA_LID, 2);
@@ -252,12 +244,11 @@ static void an_idle_node_adds_no_queueing_delay(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_dead_node_times_out_after_hold_without_delaying_others(void **state)
+TEST(a_dead_node_times_out_after_hold_without_delaying_others)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
 	int64_t began = fix->now;
 
-	(void)state;
 	set_hca(fix, "dead");
 	for (uint32_t i = 0; i < 5; i++)
 		fixture_ask(fix, HCA_LID, i);
@@ -295,12 +286,11 @@ static void ask_smp(struct fixture *fix, uint8_t mgmt_class, uint64_t mkey, uint
 	send_packet(fix, &packet);
 }
 
-static void a_locked_node_drops_smps_without_its_key(void **state)
+TEST(a_locked_node_drops_smps_without_its_key)
 {
 	struct fixture *fix = fixture_create("latency=20us hold=10ms");
 	uint64_t guid = fix->fabric->nodes[fix->hca].guid;
 
-	(void)state;
 	set_hca(fix, "locked");
 	fixture_ask(fix, HCA_LID, 1);
 	ask_smp(fix, CLASS_SUBN_LID, 0, 2);
@@ -317,12 +307,11 @@ static void a_locked_node_drops_smps_without_its_key(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_node_that_becomes_dead_drops_its_queue(void **state)
+TEST(a_node_that_becomes_dead_drops_its_queue)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us hold=1s");
 	int64_t began = fix->now;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
 		fixture_ask(fix, HCA_LID, i);
 	fixture_run_until(fix, began + 350 * US);
@@ -335,13 +324,12 @@ static void a_node_that_becomes_dead_drops_its_queue(void **state)
 	fixture_destroy(fix);
 }
 
-static void timeouts_of_ibsim_are_reported_after_hold(void **state)
+TEST(timeouts_of_ibsim_are_reported_after_hold)
 {
 	struct fixture *fix = fixture_create("latency=20us hold=300ms");
 	int64_t began = fix->now;
 	struct packet packet;
 
-	(void)state;
 	fix->mute = true;
 	fixture_ask(fix, HCA_LID, 1);
 	fixture_run_until(fix, began + 100 * US);
@@ -356,12 +344,11 @@ static void timeouts_of_ibsim_are_reported_after_hold(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_missing_response_times_out_after_hold(void **state)
+TEST(a_missing_response_times_out_after_hold)
 {
 	struct fixture *fix = fixture_create("hold=300ms");
 	int64_t began = fix->now;
 
-	(void)state;
 	fix->mute = true;
 	fixture_ask(fix, HCA_LID, 1);
 	fixture_run_until(fix, began + 300 * MS);
@@ -371,12 +358,11 @@ static void a_missing_response_times_out_after_hold(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_new_client_gets_no_response_of_the_previous_one(void **state)
+TEST(a_new_client_gets_no_response_of_the_previous_one)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us");
 	char origin[ATTACH_ID_SIZE];
 
-	(void)state;
 	fixture_ask(fix, HCA_LID, 1);
 	fixture_ask(fix, OTHER_LID, 2);
 	fixture_run_until(fix, fix->now + 50 * US);
@@ -389,12 +375,11 @@ static void a_new_client_gets_no_response_of_the_previous_one(void **state)
 	fixture_destroy(fix);
 }
 
-static void mads_without_response_pass_immediately(void **state)
+TEST(mads_without_response_pass_immediately)
 {
 	struct fixture *fix = fixture_create("latency=20us service=100us");
 	struct packet packet;
 
-	(void)state;
 	fix->mute = true;
 	fixture_fill(&packet, CLASS_SUBN_LID, 2, 5);
 	packet.mad[MAD_METHOD] = 5; /* a trap */
@@ -405,14 +390,13 @@ static void mads_without_response_pass_immediately(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_directed_route_leads_to_its_node(void **state)
+TEST(a_directed_route_leads_to_its_node)
 {
 	struct fixture *fix = fixture_create("dead=switches hold=10ms");
 	const struct fabric *fabric = fix->fabric;
 	struct packet packet;
 	int64_t began = fix->now;
 
-	(void)state;
 	/* The only port of the HCA leads to its leaf, which is dead. */
 	fixture_fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
 	packet.dlid = 0xffff;
@@ -435,12 +419,11 @@ static void a_directed_route_leads_to_its_node(void **state)
 	fixture_destroy(fix);
 }
 
-static void loss_matches_its_setting_and_all_losses_time_out(void **state)
+TEST(loss_matches_its_setting_and_all_losses_time_out)
 {
 	struct fixture *fix = fixture_create("latency=20us hold=5ms loss=20 seed=4");
 	size_t timed_out = 0;
 
-	(void)state;
 	for (size_t i = 0; i < 2000; i++) {
 		fixture_ask(fix, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
 		fixture_run_until(fix, fix->now + 10 * US);
@@ -455,13 +438,12 @@ static void loss_matches_its_setting_and_all_losses_time_out(void **state)
 	fixture_destroy(fix);
 }
 
-static void late_duplicated_and_unsolicited_responses(void **state)
+TEST(late_duplicated_and_unsolicited_responses)
 {
 	struct fixture *fix = fixture_create("latency=20us hold=100ms");
 	int64_t began = fix->now;
 	struct error err = { 0 };
 
-	(void)state;
 	if (responder_configure(&fix->model.responder, "hcas duplicated=100", &err) < 0)
 		fail_msg("%s", err.text);
 	fixture_ask(fix, HCA_LID, 1);
@@ -489,14 +471,13 @@ static void late_duplicated_and_unsolicited_responses(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_redirected_request_gets_a_response(void **state)
+TEST(a_redirected_request_gets_a_response)
 {
 	struct fixture *fix = fixture_create("");
 	char settings[96];
 	struct packet packet;
 	const uint8_t *info;
 
-	(void)state;
 	snprintf(settings, sizeof(settings), "0x%016" PRIx64 " redirect=0x%016" PRIx64,
 		 fix->fabric->nodes[fix->hca].guid, fix->fabric->nodes[fix->other].guid);
 	assert_int_equal(responder_configure(&fix->model.responder, settings, NULL), 0);
@@ -522,7 +503,7 @@ static void a_redirected_request_gets_a_response(void **state)
 	fixture_destroy(fix);
 }
 
-static void invalid_settings_change_nothing(void **state)
+TEST(invalid_settings_change_nothing)
 {
 	static const char *const wrong[] = {
 		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=nobody", "speed=1",
@@ -531,7 +512,6 @@ static void invalid_settings_change_nothing(void **state)
 	struct fixture *fix = fixture_create("latency=20us");
 	struct error err;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(&err, 0, sizeof(err));
 		assert_int_equal(relay_model_set(&fix->model, wrong[i], &err), ERR_USAGE);
@@ -542,14 +522,13 @@ static void invalid_settings_change_nothing(void **state)
 	fixture_destroy(fix);
 }
 
-static void names_may_contain_spaces(void **state)
+TEST(names_may_contain_spaces)
 {
 	struct fixture *fix = fixture_create("");
 	struct text text = { 0 };
 	char words[256];
 	size_t dead = 0;
 
-	(void)state;
 	snprintf(words, sizeof(words), "latency=1.5 ms dead=%s, %s hold=0 loss=1%%", fix->fabric->nodes[fix->hca].name,
 		 fix->fabric->nodes[fix->other].name);
 	assert_int_equal(relay_model_set(&fix->model, words, NULL), 0);
@@ -562,29 +541,4 @@ static void names_may_contain_spaces(void **state)
 	assert_non_null(strstr(text_chars(&text), fix->fabric->nodes[fix->other].name));
 	text_done(&text);
 	fixture_destroy(fix);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(default_settings_add_no_delay),
-		cmocka_unit_test(a_response_takes_two_latencies_and_the_service_time),
-		cmocka_unit_test(a_node_serves_one_request_at_a_time),
-		cmocka_unit_test(an_idle_node_adds_no_queueing_delay),
-		cmocka_unit_test(a_dead_node_times_out_after_hold_without_delaying_others),
-		cmocka_unit_test(a_locked_node_drops_smps_without_its_key),
-		cmocka_unit_test(a_node_that_becomes_dead_drops_its_queue),
-		cmocka_unit_test(timeouts_of_ibsim_are_reported_after_hold),
-		cmocka_unit_test(a_missing_response_times_out_after_hold),
-		cmocka_unit_test(a_new_client_gets_no_response_of_the_previous_one),
-		cmocka_unit_test(mads_without_response_pass_immediately),
-		cmocka_unit_test(a_directed_route_leads_to_its_node),
-		cmocka_unit_test(loss_matches_its_setting_and_all_losses_time_out),
-		cmocka_unit_test(late_duplicated_and_unsolicited_responses),
-		cmocka_unit_test(a_redirected_request_gets_a_response),
-		cmocka_unit_test(invalid_settings_change_nothing),
-		cmocka_unit_test(names_may_contain_spaces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Responses are decoded with the functions that the collector uses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
 #include "sim/net_shape.h"
@@ -198,12 +193,11 @@ static struct reading read_all(struct fixture *fix, uint8_t port)
 	return reading;
 }
 
-static void a_node_without_configuration_responds_as_ibsim(void **state)
+TEST(a_node_without_configuration_responds_as_ibsim)
 {
 	struct fixture *fix = fixture_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	(void)state;
 	store_be16(fix->counters + 4, 17);
 	ask(fix, PMA_COUNTERS, PORT, mad);
 	assert_int_equal(load_be16(mad + PACKET_MAD_DATA + 4), 17);
@@ -213,13 +207,12 @@ static void a_node_without_configuration_responds_as_ibsim(void **state)
 	fixture_destroy(fix);
 }
 
-static void unsupported_attributes_are_refused_and_not_sent_to_ibsim(void **state)
+TEST(unsupported_attributes_are_refused_and_not_sent_to_ibsim)
 {
 	static const uint16_t unknown[] = { PMA_SAMPLES_CONTROL, PMA_EXTENDED_SPEEDS, PMA_XMIT_DATA_SL, 0x37, 0x77 };
 	struct fixture *fix = fixture_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		ask(fix, unknown[i], PORT, mad);
 		assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
@@ -229,13 +222,12 @@ static void unsupported_attributes_are_refused_and_not_sent_to_ibsim(void **stat
 	fixture_destroy(fix);
 }
 
-static void capabilities_are_as_configured(void **state)
+TEST(capabilities_are_as_configured)
 {
 	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 resp=9");
 	uint8_t mad[PACKET_MAD_SIZE];
 	struct pma_caps caps;
 
-	(void)state;
 	ask(fix, PMA_CLASS_PORT_INFO, 0, mad);
 	caps = read_caps(mad);
 	assert_int_equal(caps.cap_mask, 0x5300);
@@ -251,12 +243,11 @@ static void capabilities_are_as_configured(void **state)
 	fixture_destroy(fix);
 }
 
-static void wide_errors_are_ibsims_unless_set(void **state)
+TEST(wide_errors_are_ibsims_unless_set)
 {
 	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 port=1 symbol_errors=5000000000 xmit_wait=99");
 	struct reading reading;
 
-	(void)state;
 	store_be16(fix->counters + 4, 3);    /* SymbolErrorCounter: overridden by the set value */
 	store_be16(fix->counters + 8, 300);  /* PortRcvErrors */
 	fix->counters[19] = 0x5c;            /* LocalLinkIntegrity 5, ExcessiveBufferOverrun 12 */
@@ -274,12 +265,11 @@ static void wide_errors_are_ibsims_unless_set(void **state)
 	fixture_destroy(fix);
 }
 
-static void every_counter_can_be_set_up_to_its_maximum(void **state)
+TEST(every_counter_can_be_set_up_to_its_maximum)
 {
 	struct fixture *fix = fixture_create("caps=0xd300 caps2=0x2");
 	uint64_t value = UINT64_C(0x0123456789abcdef);
 
-	(void)state;
 	for (unsigned counter = 0; counter < COUNTER_COUNT; counter++) {
 		const struct pma_caps all = { .known = true, .cap_mask = UINT16_MAX };
 		struct reading reading, narrow = { 0 };
@@ -297,11 +287,10 @@ static void every_counter_can_be_set_up_to_its_maximum(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_value_belongs_to_its_port_and_can_be_unset(void **state)
+TEST(a_value_belongs_to_its_port_and_can_be_unset)
 {
 	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 port=1 rcv_errors=7");
 
-	(void)state;
 	store_be16(fix->counters + 8, 2);
 	assert_int_equal(read_all(fix, 1).value[COUNTER_RCV_ERRORS], 7);
 	assert_int_equal(read_all(fix, 0).value[COUNTER_RCV_ERRORS], 2);
@@ -310,12 +299,11 @@ static void a_value_belongs_to_its_port_and_can_be_unset(void **state)
 	fixture_destroy(fix);
 }
 
-static void a_set_clears_configured_values(void **state)
+TEST(a_set_clears_configured_values)
 {
 	struct fixture *fix = fixture_create("caps=0x5300 caps2=0x2 rcv_errors=7 xmit_wait=8");
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	(void)state;
 	ask_with(fix, METHOD_SET, PMA_COUNTERS, PORT, mad);
 	/* The emulated ibsim drops the selection; a real response to a Set contains it. */
 	store_be16(fix->counters + 2, 0xffff);
@@ -327,7 +315,7 @@ static void a_set_clears_configured_values(void **state)
 }
 
 /* CounterSelect2 of PortCountersExtended: one bit at a time clears one counter, and none without 64-bit errors. */
-static void counter_select_2_clears_one_counter_per_bit(void **state)
+TEST(counter_select_2_clears_one_counter_per_bit)
 {
 	static const uint8_t order[] = {
 		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
@@ -336,7 +324,6 @@ static void counter_select_2_clears_one_counter_per_bit(void **state)
 		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
 	};
 
-	(void)state;
 	for (unsigned wide = 0; wide < 2; wide++)
 		for (unsigned bit = 0; bit < sizeof(order); bit++) {
 			struct fixture *fix = fixture_create(wide ? "caps=0xd300 caps2=0x2" : "caps=0xd300 caps2=0x0");
@@ -353,14 +340,13 @@ static void counter_select_2_clears_one_counter_per_bit(void **state)
 		}
 }
 
-static void tick_and_fec_in_both_layouts(void **state)
+TEST(tick_and_fec_in_both_layouts)
 {
 	struct fixture *fix = fixture_create("tick=31 fec=rs fec_corrected_blocks=77 "
 				     "fec_uncorrected_blocks=5000000000 fec_corrected_symbols=10");
 	uint8_t mad[PACKET_MAD_SIZE];
 	const uint8_t *data = mad + PACKET_MAD_DATA;
 
-	(void)state;
 	ask(fix, PMA_SAMPLES_CONTROL, PORT, mad);
 	assert_int_equal(status_of(mad), 0);
 	assert_int_equal(data[1], PORT);
@@ -405,14 +391,13 @@ static struct detail_reading read_detail(struct fixture *fix, enum detail_attrib
 }
 
 /* All detail counters in both layouts have the configured values, limited to their maximum. */
-static void detail_counters_have_their_configured_values(void **state)
+TEST(detail_counters_have_their_configured_values)
 {
 	struct fixture *fix = fixture_create("fec=rs");
 	uint64_t random = 3, expected[DETAIL_ATTRIBUTE_COUNT][DETAIL_MAX];
 	enum detail_attribute attribute;
 	struct detail_reading reading;
 
-	(void)state;
 	for (unsigned turn = 0; turn < 50; turn++)
 		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 			for (unsigned number = 0; number < detail_count(attribute); number++) {
@@ -432,13 +417,12 @@ static void detail_counters_have_their_configured_values(void **state)
 	fixture_destroy(fix);
 }
 
-static void lane_counters_add_up_to_the_port(void **state)
+TEST(lane_counters_add_up_to_the_port)
 {
 	struct fixture *fix = fixture_create("fec=firecode fec_corrected_blocks=1003 fec_uncorrected_blocks=7 "
 				     "sync_header_errors=5");
 	struct detail_reading reading = read_detail(fix, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
 
-	(void)state;
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 1003);
 	assert_int_equal(reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS], 7);
 	assert_int_equal(reading.value[DETAIL_SYNC_HEADER_ERRORS], 5);
@@ -451,12 +435,11 @@ static void lane_counters_add_up_to_the_port(void **state)
 	fixture_destroy(fix);
 }
 
-static void detail_counters_are_cleared_by_a_set(void **state)
+TEST(detail_counters_are_cleared_by_a_set)
 {
 	struct fixture *fix = fixture_create("fec=rs fec_corrected_blocks=9 dlid_mapping_errors=4 looping_errors=6");
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	(void)state;
 	ask_with(fix, METHOD_SET, PMA_RCV_ERROR_DETAILS, PORT, mad);
 	assert_int_equal(read_detail(fix, DETAIL_RCV_ERRORS, FEC_LAYOUT_UNKNOWN).value[3], 0);
 	assert_int_equal(read_detail(fix, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_RS).value[DETAIL_FEC_CORRECTED_BLOCKS], 9);
@@ -465,12 +448,11 @@ static void detail_counters_are_cleared_by_a_set(void **state)
 	fixture_destroy(fix);
 }
 
-static void an_attribute_can_be_disabled(void **state)
+TEST(an_attribute_can_be_disabled)
 {
 	struct fixture *fix = fixture_create("unsupported=0x1d,0x15");
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	(void)state;
 	ask(fix, PMA_COUNTERS_EXTENDED, PORT, mad);
 	assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
 	ask(fix, PMA_RCV_ERROR_DETAILS, PORT, mad);
@@ -480,7 +462,7 @@ static void an_attribute_can_be_disabled(void **state)
 	fixture_destroy(fix);
 }
 
-static void invalid_configuration_changes_nothing(void **state)
+TEST(invalid_configuration_changes_nothing)
 {
 	static const char *const wrong[] = {
 		"", "nobody caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
@@ -491,7 +473,6 @@ static void invalid_configuration_changes_nothing(void **state)
 	uint8_t mad[PACKET_MAD_SIZE];
 	struct error err;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(&err, 0, sizeof(err));
 		if (responder_configure(&fix->responder, wrong[i], &err) != ERR_USAGE)
@@ -503,12 +484,11 @@ static void invalid_configuration_changes_nothing(void **state)
 	fixture_destroy(fix);
 }
 
-static void smps_that_ibsim_lacks_are_refused(void **state)
+TEST(smps_that_ibsim_lacks_are_refused)
 {
 	struct fixture *fix = fixture_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
 
-	(void)state;
 	ask_smp(fix, 0x33, mad); /* PortInfoExtended */
 	assert_int_equal(fix->last_asked, 0x11);
 	assert_int_equal(status_of(mad), 0x8000 | STATUS_NO_ATTRIBUTE);
@@ -519,27 +499,4 @@ static void smps_that_ibsim_lacks_are_refused(void **state)
 	ask_smp(fix, 0x20, mad);
 	assert_int_equal(fix->last_asked, 0x20);
 	fixture_destroy(fix);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_without_configuration_responds_as_ibsim),
-		cmocka_unit_test(unsupported_attributes_are_refused_and_not_sent_to_ibsim),
-		cmocka_unit_test(capabilities_are_as_configured),
-		cmocka_unit_test(wide_errors_are_ibsims_unless_set),
-		cmocka_unit_test(every_counter_can_be_set_up_to_its_maximum),
-		cmocka_unit_test(a_value_belongs_to_its_port_and_can_be_unset),
-		cmocka_unit_test(a_set_clears_configured_values),
-		cmocka_unit_test(tick_and_fec_in_both_layouts),
-		cmocka_unit_test(detail_counters_have_their_configured_values),
-		cmocka_unit_test(lane_counters_add_up_to_the_port),
-		cmocka_unit_test(counter_select_2_clears_one_counter_per_bit),
-		cmocka_unit_test(detail_counters_are_cleared_by_a_set),
-		cmocka_unit_test(an_attribute_can_be_disabled),
-		cmocka_unit_test(invalid_configuration_changes_nothing),
-		cmocka_unit_test(smps_that_ibsim_lacks_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

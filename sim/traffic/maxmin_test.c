@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "sim/maxmin.h"
 
 #define MAX_LINKS 12
@@ -25,14 +20,13 @@ static void assert_near(double a, double b)
 		fail_msg("%g is not %g", a, b);
 }
 
-static void a_single_group_gets_its_demand_or_the_link(void **state)
+TEST(a_single_group_gets_its_demand_or_the_link)
 {
 	const double capacity[] = { 10 };
 	const struct maxmin_use uses[] = { { 0, 0, 2 } };
 	double demand[] = { 4 }, rate[1], load[1];
 	const struct maxmin problem = { capacity, 1, demand, 1, uses, 1 };
 
-	(void)state;
 	assert_int_equal(maxmin_solve(&problem, rate, load), 0);
 	assert_near(rate[0], 4);
 	assert_near(load[0], 8);
@@ -43,7 +37,7 @@ static void a_single_group_gets_its_demand_or_the_link(void **state)
 }
 
 /* The textbook example: one flow over two links, one flow on each link. */
-static void unused_capacity_is_available_to_others(void **state)
+TEST(unused_capacity_is_available_to_others)
 {
 	const double capacity[] = { 10, 40 };
 	const double demand[] = { 100, 100, 100 };
@@ -51,14 +45,13 @@ static void unused_capacity_is_available_to_others(void **state)
 	const struct maxmin problem = { capacity, 2, demand, 3, uses, 4 };
 	double rate[3], load[2];
 
-	(void)state;
 	assert_int_equal(maxmin_solve(&problem, rate, load), 0);
 	assert_near(rate[0], 5);
 	assert_near(rate[1], 5);
 	assert_near(rate[2], 35);
 }
 
-static void empty_problems_are_solved(void **state)
+TEST(empty_problems_are_solved)
 {
 	const double capacity[] = { 0 };
 	const double demand[] = { 0, 5, 5 };
@@ -67,7 +60,6 @@ static void empty_problems_are_solved(void **state)
 	const struct maxmin empty = { 0 };
 	double rate[3], load[1];
 
-	(void)state;
 	assert_int_equal(maxmin_solve(&empty, rate, load), 0);
 	assert_int_equal(maxmin_solve(&problem, rate, load), 0);
 	assert_near(rate[0], 0);
@@ -114,11 +106,10 @@ static int has_bottleneck(const struct maxmin *problem, const double *rate, cons
 	return 0;
 }
 
-static void random_problems_have_max_min_fair_rates(void **state)
+TEST(random_problems_have_max_min_fair_rates)
 {
 	uint64_t seed = 42;
 
-	(void)state;
 	for (unsigned round = 0; round < 5000; round++) {
 		double rate[MAX_GROUPS], load[MAX_LINKS], sum[MAX_LINKS] = { 0 };
 		struct random_problem random;
@@ -138,16 +129,4 @@ static void random_problems_have_max_min_fair_rates(void **state)
 				assert_true(has_bottleneck(problem, rate, load, (uint32_t)i));
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_single_group_gets_its_demand_or_the_link),
-		cmocka_unit_test(unused_capacity_is_available_to_others),
-		cmocka_unit_test(empty_problems_are_solved),
-		cmocka_unit_test(random_problems_have_max_min_fair_rates),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* admin_test.c - catalog, information, check and compaction of a database */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/admin.h"
 #include "storage/file/db.h"
 #include "storage/admin/catalog.h"
@@ -50,14 +46,13 @@ static bool is_hidden(const struct catalog_table *table, const char *column)
 	return false;
 }
 
-static void every_table_and_identifying_column_is_in_the_catalog(void **state)
+TEST_IN_FOLDER(every_table_and_identifying_column_is_in_the_catalog)
 {
 	static const char query[] = "SELECT m.name, c.name, c.type FROM sqlite_schema m, pragma_table_info(m.name) c"
 				    " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'";
 	sqlite3_stmt *rows;
 	sqlite3 *db;
 
-	(void)state;
 	assert_int_equal(schema_create(path, NULL), 0);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, query, -1, &rows, NULL), SQLITE_OK);
@@ -78,12 +73,11 @@ static void every_table_and_identifying_column_is_in_the_catalog(void **state)
 	sqlite3_close(db);
 }
 
-static void info_counts_rows(void **state)
+TEST_IN_FOLDER(info_counts_rows)
 {
 	struct model *model = test_history_store(3, 40);
 	struct admin_info info;
 
-	(void)state;
 	assert_int_equal(admin_info(path, &info, NULL), 0);
 	assert_int_equal(info.schema_version, SCHEMA_VERSION);
 	assert_false(info.live);
@@ -106,13 +100,12 @@ static void count_faults_of(void *ctx, const struct admin_fault *fault)
 	(*faults)++;
 }
 
-static void damaged_samples_are_reported(void **state)
+TEST_IN_FOLDER(damaged_samples_are_reported)
 {
 	struct model *model = test_history_store(18, 20);
 	uint64_t faults = 0;
 	size_t reported = 0;
 
-	(void)state;
 	check_change(path, "UPDATE hot SET samples = substr(samples, 1, length(samples) - 1)"
 			   " WHERE id / 65536 IN (3, 5)");
 	assert_int_equal(admin_check(path, count_faults_of, &reported, &faults, NULL), 0);
@@ -132,14 +125,13 @@ static void expect_two_collectors(void *ctx, const struct admin_fault *fault)
 }
 
 /* The second of two collectors stores the deltas of a sweep again: in samples that are packed later, and in hot. */
-static void deltas_that_are_stored_twice_are_detected(void **state)
+TEST_IN_FOLDER(deltas_that_are_stored_twice_are_detected)
 {
 	static const char twice[] =
 		"CREATE TEMP TABLE one AS SELECT * FROM sweep ORDER BY id DESC LIMIT 1; UPDATE one SET id = id + 1;"
 		"INSERT INTO hot SELECT id + 65536, samples FROM hot WHERE id / 65536 = (SELECT max(id) FROM sweep);"
 		"INSERT INTO sweep SELECT * FROM one";
 
-	(void)state;
 	for (unsigned window_sweeps = 0; window_sweeps <= 7; window_sweeps += 7) {
 		struct writer *writer = check_open_writer_with(path, window_sweeps);
 		struct model *model = model_create(19, 2, 8, 6);
@@ -234,14 +226,13 @@ static void call_everything(const struct model *model)
 	}
 }
 
-static void a_damaged_page_is_detected_and_causes_no_crash(void **state)
+TEST_IN_FOLDER(a_damaged_page_is_detected_and_causes_no_crash)
 {
 	enum { PAGE = 16384 };
 	struct model *model = test_history_store(11, 60);
 	size_t len, damaged = 0, found = 0;
 	char *good = test_file_read(path, &len);
 
-	(void)state;
 	for (size_t page = 1; page < len / PAGE; page += 2) {
 		uint64_t faults = 0;
 		size_t reported = 0;
@@ -273,7 +264,7 @@ static void write_page_number(int64_t at, uint32_t page)
 }
 
 /* SQLite reports "full" if a page refers to one above the maximum. */
-static void an_impossible_page_number_is_damage_and_no_full_disk(void **state)
+TEST_IN_FOLDER(an_impossible_page_number_is_damage_and_no_full_disk)
 {
 	struct model *model = test_history_store(12, 60);
 	int64_t at = check_integer(path, "SELECT (pageno - 1) * (SELECT page_size FROM pragma_page_size) + 8"
@@ -281,7 +272,6 @@ static void an_impossible_page_number_is_damage_and_no_full_disk(void **state)
 	struct error err = { 0 };
 	sqlite3 *db;
 
-	(void)state;
 	assert_true(at > 8);
 	write_page_number(at, UINT32_C(0x7fffffff));
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
@@ -292,7 +282,7 @@ static void an_impossible_page_number_is_damage_and_no_full_disk(void **state)
 	model_destroy(model);
 }
 
-static void compaction_frees_space_and_refuses_to_delay_a_collector(void **state)
+TEST_IN_FOLDER(compaction_frees_space_and_refuses_to_delay_a_collector)
 {
 	static const char filler[] =
 		"CREATE TABLE filler (bytes BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
@@ -303,7 +293,6 @@ static void compaction_frees_space_and_refuses_to_delay_a_collector(void **state
 	struct reader *reader;
 	struct db_lock lock;
 
-	(void)state;
 	assert_int_equal(lock_take(path, &lock, NULL), 0);
 	assert_int_equal(admin_compact(path, &before, &after, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "a collector writes"));
@@ -318,19 +307,4 @@ static void compaction_frees_space_and_refuses_to_delay_a_collector(void **state
 		check_sweep(reader, model, id);
 	reader_close(reader);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(every_table_and_identifying_column_is_in_the_catalog),
-		TEST_IN_FOLDER(info_counts_rows),
-		TEST_IN_FOLDER(damaged_samples_are_reported),
-		TEST_IN_FOLDER(deltas_that_are_stored_twice_are_detected),
-		TEST_IN_FOLDER(a_damaged_page_is_detected_and_causes_no_crash),
-		TEST_IN_FOLDER(an_impossible_page_number_is_damage_and_no_full_disk),
-		TEST_IN_FOLDER(compaction_frees_space_and_refuses_to_delay_a_collector),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* anonymise_test.c - replacements keep the structure of names and GUIDs and nothing else */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "storage/admin/anonymise.h"
 
 static void add_all(struct anonymiser *anonymiser)
@@ -45,12 +40,11 @@ static size_t stem(const char *name)
 	return len;
 }
 
-static void names_of_one_scheme_keep_a_common_stem_and_their_order(void **state)
+TEST(names_of_one_scheme_keep_a_common_stem_and_their_order)
 {
 	struct anonymiser anonymiser = { 0 };
 	const char *nine, *ten, *ten_b, *bond, *eleven, *leaf;
 
-	(void)state;
 	add_all(&anonymiser);
 	nine = anonymise_name(&anonymiser, "gpu-9 mlx5_0");
 	ten = anonymise_name(&anonymiser, "gpu-010 mlx5_0");
@@ -74,13 +68,12 @@ static void names_of_one_scheme_keep_a_common_stem_and_their_order(void **state)
 	anonymise_done(&anonymiser);
 }
 
-static void generic_names_remain_and_others_are_replaced(void **state)
+TEST(generic_names_remain_and_others_are_replaced)
 {
 	static const char *const staying[] = { "MT4129 ConnectX7   Mellanox Technologies", "localhost mlx5_0", "",
 					       "Mellanox Technologies Aggregation Node" };
 	struct anonymiser anonymiser = { 0 };
 
-	(void)state;
 	add_all(&anonymiser);
 	for (size_t i = 0; i < sizeof(staying) / sizeof(*staying); i++)
 		assert_string_equal(anonymise_name(&anonymiser, staying[i]), staying[i]);
@@ -92,12 +85,11 @@ static void generic_names_remain_and_others_are_replaced(void **state)
 	anonymise_done(&anonymiser);
 }
 
-static void guids_of_a_device_keep_their_distances(void **state)
+TEST(guids_of_a_device_keep_their_distances)
 {
 	struct anonymiser anonymiser = { 0 };
 	uint64_t first, other, unknown, again;
 
-	(void)state;
 	add_all(&anonymiser);
 	assert_int_equal(anonymise_guid(&anonymiser, 0x248a070300a1b2c0, &first, NULL), 0);
 	assert_int_equal(anonymise_guid(&anonymiser, 0x248a070300a1b2c3, &other, NULL), 0);
@@ -131,12 +123,11 @@ static void assert_sentence(struct anonymiser *anonymiser, const char *sentence,
 	text_done(&text);
 }
 
-static void sentences_keep_their_words_and_not_their_names(void **state)
+TEST(sentences_keep_their_words_and_not_their_names)
 {
 	struct anonymiser anonymiser = { 0 };
 	struct text text = { 0 };
 
-	(void)state;
 	add_all(&anonymiser);
 	assert_sentence(&anonymiser, "gpu-010 mlx5_0 is gone from the fabric", "%s is gone from the fabric",
 			"gpu-010 mlx5_0");
@@ -155,16 +146,4 @@ static void sentences_keep_their_words_and_not_their_names(void **state)
 	assert_non_null(strstr(text_chars(&text), "the subnet manager is now 0x02fffe"));
 	text_done(&text);
 	anonymise_done(&anonymiser);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_one_scheme_keep_a_common_stem_and_their_order),
-		cmocka_unit_test(generic_names_remain_and_others_are_replaced),
-		cmocka_unit_test(guids_of_a_device_keep_their_distances),
-		cmocka_unit_test(sentences_keep_their_words_and_not_their_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

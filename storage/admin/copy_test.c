@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* copy_test.c - backups and exports have the content of the original; an anonymised one identifies nothing */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "storage/admin.h"
 #include "storage/reader.h"
@@ -32,14 +27,13 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void a_full_export_has_the_same_content(void **state)
+TEST_WITH(a_full_export_has_the_same_content, set_up, test_folder_remove)
 {
 	const struct export_query everything = { 0 };
 	struct model *model = test_history_store(3, 130);
 	struct export_summary summary;
 	struct error err = { 0 };
 
-	(void)state;
 	if (admin_export(path, copy, &everything, &summary, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(summary.sweeps, 130);
@@ -83,9 +77,8 @@ static void check_part(uint64_t seed)
 	model_destroy(model);
 }
 
-static void a_part_has_its_sweeps_and_no_others(void **state)
+TEST_WITH(a_part_has_its_sweeps_and_no_others, set_up, test_folder_remove)
 {
-	(void)state;
 	for (uint64_t seed = 4; seed < 4 + test_cases(4); seed++) {
 		check_part(seed);
 		test_folder_remove(NULL);
@@ -94,7 +87,7 @@ static void a_part_has_its_sweeps_and_no_others(void **state)
 }
 
 /* After old data has expired. */
-static void a_history_with_expired_data_is_exported(void **state)
+TEST_WITH(a_history_with_expired_data_is_exported, set_up, test_folder_remove)
 {
 	const struct writer_retention retention = { .raw_us = INT64_C(3600000000), .sums_us = INT64_C(7200000000),
 					  .window_sweeps = 5 };
@@ -106,7 +99,6 @@ static void a_history_with_expired_data_is_exported(void **state)
 	struct error err = { 0 };
 	int64_t last;
 
-	(void)state;
 	model->keep_history = true;
 	writer_set_retention(writer, &retention);
 	for (int i = 0; i < 300; i++) {
@@ -196,14 +188,13 @@ static bool has_identities(const char *of, const struct model *model)
 	return found;
 }
 
-static void an_anonymised_export_identifies_nothing(void **state)
+TEST_WITH(an_anonymised_export_identifies_nothing, set_up, test_folder_remove)
 {
 	const struct export_query anonymised = { .anonymise = true }, plain = { 0 };
 	struct export_summary summary;
 	struct error err = { 0 };
 	char named[112];
 
-	(void)state;
 	for (uint64_t seed = 10; seed < 10 + test_cases(4); seed++) {
 		struct model *model = test_history_store(seed, 90);
 
@@ -224,7 +215,7 @@ static void an_anonymised_export_identifies_nothing(void **state)
 	}
 }
 
-static void a_backup_during_writes_is_of_one_state(void **state)
+TEST_WITH(a_backup_during_writes_is_of_one_state, set_up, test_folder_remove)
 {
 	struct model *model = model_create(8, 4, 10, 12);
 	struct reader *reader;
@@ -234,7 +225,6 @@ static void a_backup_during_writes_is_of_one_state(void **state)
 	pid_t writing;
 	int status;
 
-	(void)state;
 	model->keep_history = true;
 	writer = check_open_writer(path);
 	check_store(writer, model_step(model));
@@ -278,7 +268,7 @@ static void a_backup_during_writes_is_of_one_state(void **state)
 	model_destroy(model);
 }
 
-static void nothing_is_overwritten_and_nothing_partial_remains(void **state)
+TEST_WITH(nothing_is_overwritten_and_nothing_partial_remains, set_up, test_folder_remove)
 {
 	struct model *model = test_history_store(15, 5);
 	const struct export_query everything = { 0 }, never = { .until_us = 1 };
@@ -287,7 +277,6 @@ static void nothing_is_overwritten_and_nothing_partial_remains(void **state)
 	char nowhere[128];
 	int64_t bytes;
 
-	(void)state;
 	assert_int_equal(admin_backup(path, path, &bytes, &err), ERR_IO);
 	assert_non_null(strstr(err.text, "there already"));
 	assert_int_equal(admin_backup(path, folder, &bytes, &err), ERR_IO);
@@ -303,17 +292,3 @@ static void nothing_is_overwritten_and_nothing_partial_remains(void **state)
 	model_destroy(model);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
-	const struct CMUnitTest tests[] = {
-		TEST(a_full_export_has_the_same_content),
-		TEST(a_part_has_its_sweeps_and_no_others),
-		TEST(a_history_with_expired_data_is_exported),
-		TEST(an_anonymised_export_identifies_nothing),
-		TEST(a_backup_during_writes_is_of_one_state),
-		TEST(nothing_is_overwritten_and_nothing_partial_remains),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -5,19 +5,14 @@
  * Each counter of each chunk has samples of another distribution. IBWIRE_CODEC_SAMPLES: number of
  * samples (10000000 take some seconds). The input ends before an unmapped page.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "analysis/delta.h"
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/codec/codec.h"
 #include "storage/codec/codec_group.h"
 #include "storage/codec/hot_block.h"
@@ -236,14 +231,13 @@ static unsigned draw_count(bool hot)
 	return hot ? CODEC_BLOCK_PORTS : 1 + (unsigned)below(CODEC_CHUNK_SWEEPS);
 }
 
-static void samples_are_read_as_they_were_written(void **state)
+TEST(samples_are_read_as_they_were_written)
 {
 	const char *text = getenv("IBWIRE_CODEC_SAMPLES");
 	uint64_t wanted = text ? strtoull(text, NULL, 10) : 3000000, done = 0;
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
 	struct bytes bytes = { 0 };
 
-	(void)state;
 	while (done < wanted) {
 		bool hot = below(2);
 		unsigned count = draw_count(hot);
@@ -262,14 +256,13 @@ static void samples_are_read_as_they_were_written(void **state)
 }
 
 /* All parts, also empty ones. */
-static void the_sum_of_a_part_is_that_of_its_samples(void **state)
+TEST(the_sum_of_a_part_is_that_of_its_samples)
 {
 	struct codec_sample samples[24];
 	struct codec_sum sum, expected;
 	struct bytes bytes = { 0 };
 	unsigned full = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		unsigned count = 1 + (unsigned)below(24);
 
@@ -290,12 +283,11 @@ static void the_sum_of_a_part_is_that_of_its_samples(void **state)
 	bytes_done(&bytes);
 }
 
-static void absent_and_unknown_values_are_stored_as_0(void **state)
+TEST(absent_and_unknown_values_are_stored_as_0)
 {
 	struct codec_sample samples[20], back[20];
 	struct bytes bytes = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		samples[i] = (struct codec_sample){ .there = i % 3, .elapsed_us = 1000000,
 						    .unknown = i & COUNTER_TRAFFIC_SET };
@@ -315,12 +307,11 @@ static void absent_and_unknown_values_are_stored_as_0(void **state)
 	bytes_done(&bytes);
 }
 
-static void writing_appends(void **state)
+TEST(writing_appends)
 {
 	struct codec_sample samples[2][CODEC_BLOCK_PORTS], back[CODEC_BLOCK_PORTS];
 	struct bytes bytes = { 0 };
 
-	(void)state;
 	for (int hot = 0; hot < 2; hot++) {
 		size_t first;
 
@@ -339,12 +330,11 @@ static void writing_appends(void **state)
 	assert_null(bytes.data);
 }
 
-static void other_lengths_and_kinds_are_rejected(void **state)
+TEST(other_lengths_and_kinds_are_rejected)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
 	struct bytes bytes = { 0 };
 
-	(void)state;
 	for (unsigned round = 0; round < 60; round++) {
 		bool hot = below(2);
 		unsigned count = draw_count(hot), other = draw_count(hot);
@@ -370,14 +360,13 @@ static void other_lengths_and_kinds_are_rejected(void **state)
 	bytes_done(&bytes);
 }
 
-static void damaged_bytes_are_an_error_or_samples(void **state)
+TEST(damaged_bytes_are_an_error_or_samples)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
 	struct bytes bytes = { 0 };
 	unsigned refused = 0, rounds = 20000, count = 0;
 	bool hot = false;
 
-	(void)state;
 	for (unsigned round = 0; round < rounds; round++) {
 		if (round % 4 == 0) {
 			hot = below(2);
@@ -416,12 +405,11 @@ static int read_one(const uint8_t *sample, size_t len)
 }
 
 /* Samples with correct lengths and impossible values. */
-static void an_impossible_sample_of_hot_is_rejected(void **state)
+TEST(an_impossible_sample_of_hot_is_rejected)
 {
 	/* 5 bytes of lengths, 8 of the unknown set, 8 of the folded time. */
 	uint8_t sample[22] = { 9, [5] = 1, [13] = 2 };
 
-	(void)state;
 	assert_int_equal(read_one(sample, 21), 0);
 	sample[13] = 1;
 	assert_int_equal(read_one(sample, 21), ERR_IO);
@@ -437,12 +425,11 @@ static void an_impossible_sample_of_hot_is_rejected(void **state)
 	assert_int_equal(read_one(sample, 22), 0);
 }
 
-static void random_bytes_are_an_error_or_samples(void **state)
+TEST(random_bytes_are_an_error_or_samples)
 {
 	struct codec_sample back[CODEC_CHUNK_SWEEPS];
 	uint8_t bytes[400];
 
-	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
 		bool hot = below(2);
 		unsigned count = draw_count(hot);
@@ -489,22 +476,20 @@ static double measure_day(unsigned sweeps)
 	return (double)total / (double)count;
 }
 
-static void a_noisy_day_needs_at_most_a_byte_more_than_its_entropy(void **state)
+TEST(a_noisy_day_needs_at_most_a_byte_more_than_its_entropy)
 {
 	double bytes = measure_day(120);
 
-	(void)state;
 	print_message("# note: %.2f bytes per port-sample of a noisy day\n", bytes);
 	assert_true(bytes < 8.9);
 }
 
 /* An idle port and an absent one. */
-static void constant_counters_need_a_few_bytes(void **state)
+TEST(constant_counters_need_a_few_bytes)
 {
 	struct codec_sample samples[256] = { { .there = false } };
 	struct bytes bytes = { 0 };
 
-	(void)state;
 	write_chunk(&bytes, samples, 256);
 	assert_in_range(bytes.len, 1, 40);
 	for (unsigned i = 0; i < 256; i++)
@@ -513,22 +498,4 @@ static void constant_counters_need_a_few_bytes(void **state)
 	write_chunk(&bytes, samples, 256);
 	assert_in_range(bytes.len, 1, 12);
 	bytes_done(&bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_are_read_as_they_were_written),
-		cmocka_unit_test(the_sum_of_a_part_is_that_of_its_samples),
-		cmocka_unit_test(absent_and_unknown_values_are_stored_as_0),
-		cmocka_unit_test(writing_appends),
-		cmocka_unit_test(other_lengths_and_kinds_are_rejected),
-		cmocka_unit_test(damaged_bytes_are_an_error_or_samples),
-		cmocka_unit_test(an_impossible_sample_of_hot_is_rejected),
-		cmocka_unit_test(random_bytes_are_an_error_or_samples),
-		cmocka_unit_test(a_noisy_day_needs_at_most_a_byte_more_than_its_entropy),
-		cmocka_unit_test(constant_counters_need_a_few_bytes),
-	};
-
-	return cmocka_run_group_tests_name("codec", tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* damage_test.c - readable parts of a damaged database are correct, damage is reported, forged values are rejected */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "storage/admin.h"
 #include "storage/reader.h"
@@ -62,13 +58,12 @@ static int check_known(const struct snapshot *snapshot, const struct model *mode
 	return missing;
 }
 
-static void a_damaged_chunk_is_reported_and_the_others_are_correct(void **state)
+TEST_IN_FOLDER(a_damaged_chunk_is_reported_and_the_others_are_correct)
 {
 	struct model *model = make_database(3);
 	struct reader *reader;
 	int missing = 0;
 
-	(void)state;
 	/* Port 7 in sweeps 21 to 30. */
 	check_change(path, "UPDATE chunk SET samples = substr(samples, 1, length(samples) - 1)"
 			   " WHERE id = 3 * 2097152 + 7");
@@ -89,14 +84,13 @@ static void a_damaged_chunk_is_reported_and_the_others_are_correct(void **state)
 	model_destroy(model);
 }
 
-static void a_damaged_block_causes_no_wrong_reading(void **state)
+TEST_IN_FOLDER(a_damaged_block_causes_no_wrong_reading)
 {
 	struct model *model = make_database(4);
 	struct reader *reader;
 	struct writer *writer;
 	int missing = 0;
 
-	(void)state;
 	/* Without the last readings, which were stored at the end, they are computed from deltas. */
 	check_change(path, "DELETE FROM absolute WHERE sweep = 64");
 	check_change(path, "UPDATE hot SET samples = x'01ffffffff' WHERE id = 62 * 65536 + 1");
@@ -188,7 +182,7 @@ static void assert_rejected(const char *what)
 		assert_non_null(strstr(err.text, what));
 }
 
-static void values_out_of_range_are_rejected_and_reported(void **state)
+TEST_IN_FOLDER(values_out_of_range_are_rejected_and_reported)
 {
 	static const struct { const char *table, *sql, *what; } forged[] = {
 		{ "chunk_window", "UPDATE chunk_window SET to_sweep = 'x' WHERE id = 3", "chunk_window.to_sweep" },
@@ -201,7 +195,6 @@ static void values_out_of_range_are_rejected_and_reported(void **state)
 	};
 	size_t len;
 
-	(void)state;
 	model_destroy(make_database(6));
 	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
 		char *bytes = test_file_read(path, &len);
@@ -214,9 +207,8 @@ static void values_out_of_range_are_rejected_and_reported(void **state)
 	reader_close(check_open_reader(path));
 }
 
-static void a_view_in_place_of_a_table_is_rejected(void **state)
+TEST_IN_FOLDER(a_view_in_place_of_a_table_is_rejected)
 {
-	(void)state;
 	model_destroy(make_database(7));
 	check_change(path, "PRAGMA foreign_keys = OFF; CREATE TABLE other AS SELECT * FROM sweep;"
 	       "DROP TABLE sweep; CREATE VIEW sweep AS WITH RECURSIVE r (id) AS (SELECT 1 UNION ALL SELECT id + 1"
@@ -224,12 +216,11 @@ static void a_view_in_place_of_a_table_is_rejected(void **state)
 	assert_rejected("TABLE sweep");
 }
 
-static void sql_uses_its_own_views(void **state)
+TEST_IN_FOLDER(sql_uses_its_own_views)
 {
 	struct sql_consumer consumer = { .header = take_header, .row = take_any };
 	struct reader *reader;
 
-	(void)state;
 	model_destroy(make_database(8));
 	check_change(path, "DROP VIEW traffic; CREATE VIEW traffic AS WITH RECURSIVE r (id) AS"
 	       " (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT * FROM r");
@@ -240,7 +231,7 @@ static void sql_uses_its_own_views(void **state)
 }
 
 /* Loops iterate over stored rows, not over the ids between them. */
-static void a_sweep_id_far_ahead_is_no_endless_loop(void **state)
+TEST_IN_FOLDER(a_sweep_id_far_ahead_is_no_endless_loop)
 {
 	struct model *model = make_database(9);
 	struct snapshot_query query = { .absolute = true, .window_us = INT64_C(1) << 50 };
@@ -251,7 +242,6 @@ static void a_sweep_id_far_ahead_is_no_endless_loop(void **state)
 	struct writer *writer;
 	uint64_t faults;
 
-	(void)state;
 	check_change(path, "UPDATE sweep SET id = id + 4294967296 WHERE id = 64");
 	assert_int_equal(admin_check(path, note_fault, found, &faults, NULL), 0);
 	assert_non_null(strstr(found, "2^31"));
@@ -270,18 +260,4 @@ static void a_sweep_id_far_ahead_is_no_endless_loop(void **state)
 	check_store(writer, model_step(model));
 	writer_close(writer);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_damaged_chunk_is_reported_and_the_others_are_correct),
-		TEST_IN_FOLDER(a_damaged_block_causes_no_wrong_reading),
-		TEST_IN_FOLDER(values_out_of_range_are_rejected_and_reported),
-		TEST_IN_FOLDER(a_view_in_place_of_a_table_is_rejected),
-		TEST_IN_FOLDER(sql_uses_its_own_views),
-		TEST_IN_FOLDER(a_sweep_id_far_ahead_is_no_endless_loop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* lock_test.c - one collector per database under any of its names, which readers cannot block */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/file/lock.h"
 #include "storage/file/schema.h"
 #include "storage/reader.h"
@@ -26,7 +22,7 @@
 #include "storage/test/test_model.h"
 #include "storage/write/writer_internal.h"
 
-static void a_second_collector_is_refused_with_the_pid_of_the_first(void **state)
+TEST_IN_FOLDER(a_second_collector_is_refused_with_the_pid_of_the_first)
 {
 	struct writer *first = check_open_writer(path), *second = NULL;
 	struct reader *reader = check_open_reader(path);
@@ -34,7 +30,6 @@ static void a_second_collector_is_refused_with_the_pid_of_the_first(void **state
 	struct error err = { 0 };
 	char pid[32];
 
-	(void)state;
 	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
 	assert_int_equal(writer_open(path, &second, &err), ERR_UNAVAILABLE);
 	assert_null(second);
@@ -103,13 +98,12 @@ static void assert_second_refused(const char *where)
 	reader_close(reader);
 }
 
-static void a_database_has_one_collector_under_all_its_names(void **state)
+TEST_IN_FOLDER(a_database_has_one_collector_under_all_its_names)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(symlink("fabric.db", beside("symbolic.db")), 0);
 	assert_second_refused(beside("symbolic.db"));
 	assert_int_equal(link(path, beside("hard.db")), 0);
@@ -139,13 +133,12 @@ static void a_database_has_one_collector_under_all_its_names(void **state)
 	model_destroy(model);
 }
 
-static void a_second_collector_stores_nothing(void **state)
+TEST_IN_FOLDER(a_second_collector_stores_nothing)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
 	struct error err = { 0 };
 
-	(void)state;
 	check_store(writer, model_step(model));
 	check_change(path, "CREATE TEMP TABLE one AS SELECT * FROM sweep; UPDATE one SET id = id + 1;"
 			   "INSERT INTO sweep SELECT * FROM one");
@@ -155,7 +148,7 @@ static void a_second_collector_stores_nothing(void **state)
 	model_destroy(model);
 }
 
-static void a_reader_cannot_stop_a_collector(void **state)
+TEST_IN_FOLDER(a_reader_cannot_stop_a_collector)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct error err = { 0 };
@@ -164,7 +157,6 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	struct stat st;
 	pid_t child;
 
-	(void)state;
 	/* A lock file of an earlier version. */
 	test_file_write(beside("fabric.db.lock"), "123\n", 4);
 	assert_int_equal(chmod(beside("fabric.db.lock"), 0644), 0);
@@ -196,7 +188,7 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	model_destroy(model);
 }
 
-static void the_holder_of_a_lock_that_blocks_storing_is_reported(void **state)
+TEST_IN_FOLDER(the_holder_of_a_lock_that_blocks_storing_is_reported)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
@@ -206,7 +198,6 @@ static void the_holder_of_a_lock_that_blocks_storing_is_reported(void **state)
 	char holder[64];
 	pid_t child;
 
-	(void)state;
 	check_store(writer, model_step(model));
 	/* Stop the compactor before fork(), as above; and do not wait for the lock. */
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
@@ -229,13 +220,12 @@ static void the_holder_of_a_lock_that_blocks_storing_is_reported(void **state)
 }
 
 /* The folder may be another user's. */
-static void a_lock_file_that_is_a_link_is_rejected_and_its_target_unchanged(void **state)
+TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_rejected_and_its_target_unchanged)
 {
 	struct writer *writer = NULL;
 	struct error err = { 0 };
 	struct stat st;
 
-	(void)state;
 	for (int kind = 0; kind < 3; kind++) {
 		size_t len;
 		char *bytes;
@@ -261,18 +251,4 @@ static void a_lock_file_that_is_a_link_is_rejected_and_its_target_unchanged(void
 		free(bytes);
 		assert_int_equal(unlink(beside("fabric.db.lock")), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_second_collector_is_refused_with_the_pid_of_the_first),
-		TEST_IN_FOLDER(a_database_has_one_collector_under_all_its_names),
-		TEST_IN_FOLDER(a_second_collector_stores_nothing),
-		TEST_IN_FOLDER(a_reader_cannot_stop_a_collector),
-		TEST_IN_FOLDER(the_holder_of_a_lock_that_blocks_storing_is_reported),
-		TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_rejected_and_its_target_unchanged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

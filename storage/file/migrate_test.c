@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* migrate_test.c - migration steps run in order, completely or not at all; outdated views are replaced */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/test/test_check.h"
@@ -67,11 +63,10 @@ static void assert_migrated(int version, int rows)
 			 version > 1);
 }
 
-static void steps_run_from_the_version_of_the_file(void **state)
+TEST_WITH(steps_run_from_the_version_of_the_file, set_up, test_folder_remove)
 {
 	static schema_step_fn *const first[] = { add_column, NULL };
 
-	(void)state;
 	writer_close(check_open_writer(path));
 	assert_int_equal(migrate(first, NULL), 0);
 	assert_migrated(2, 0);
@@ -81,12 +76,11 @@ static void steps_run_from_the_version_of_the_file(void **state)
 	assert_migrated(3, 1);
 }
 
-static void a_failed_step_changes_nothing(void **state)
+TEST_WITH(a_failed_step_changes_nothing, set_up, test_folder_remove)
 {
 	static schema_step_fn *const failing[] = { add_column, fail_step, NULL };
 	struct error err = { 0 };
 
-	(void)state;
 	writer_close(check_open_writer(path));
 	assert_int_equal(migrate(failing, &err), ERR_IO);
 	assert_string_equal(err.text, "the step failed");
@@ -136,14 +130,13 @@ static void assert_like_new(void)
 	sqlite3_close(db);
 }
 
-static void views_of_another_program_are_replaced(void **state)
+TEST_WITH(views_of_another_program_are_replaced, set_up, test_folder_remove)
 {
 	static const char *const others[] = {
 		"DROP VIEW nodes", "DROP VIEW nodes; CREATE VIEW nodes AS SELECT 1 AS node",
 		"DROP VIEW node_names; DROP VIEW traffic; CREATE VIEW traffic AS SELECT 2 AS node",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		writer_close(check_open_writer(path));
 		check_change(path, others[i]);
@@ -157,15 +150,3 @@ static void views_of_another_program_are_replaced(void **state)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM nodes"), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(steps_run_from_the_version_of_the_file),
-		TEST(a_failed_step_changes_nothing),
-		TEST(views_of_another_program_are_replaced),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* open_test.c - which files are opened, by which users, and which are rejected unchanged */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +9,10 @@
 #include <unistd.h>
 
 #include <dirent.h>
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/reader.h"
 #include "storage/file/schema.h"
 #include "storage/test/test_check.h"
@@ -62,21 +58,19 @@ static void assert_refused_untouched(const char *word, bool lock_allowed)
 	free(after);
 }
 
-static void a_file_of_another_kind_is_unchanged(void **state)
+TEST_IN_FOLDER(a_file_of_another_kind_is_unchanged)
 {
 	static const char text[] = "Dear diary, today I did not back up anything. That was a mistake.\n"
 				   "More than a hundred bytes of it, so that there could be a header.";
 
-	(void)state;
 	test_file_write(path, text, strlen(text));
 	assert_refused_untouched("no ibwire database", false);
 	test_file_write(path, "short", 5);
 	assert_refused_untouched("no ibwire database", false);
 }
 
-static void a_database_of_another_program_is_unchanged(void **state)
+TEST_IN_FOLDER(a_database_of_another_program_is_unchanged)
 {
-	(void)state;
 	check_change(path, "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
 	assert_refused_untouched("another program", false);
 	unlink(path);
@@ -108,12 +102,11 @@ static void forget_log(void)
 	unlink(name);
 }
 
-static void a_newer_database_is_unchanged(void **state)
+TEST_IN_FOLDER(a_newer_database_is_unchanged)
 {
 	size_t len;
 	char *bytes;
 
-	(void)state;
 	store_some(path, 3);
 	forget_log();
 	bytes = test_file_read(path, &len);
@@ -123,12 +116,11 @@ static void a_newer_database_is_unchanged(void **state)
 	assert_refused_untouched("newer or unreleased ibwire", false);
 }
 
-static void a_truncated_database_is_unchanged(void **state)
+TEST_IN_FOLDER(a_truncated_database_is_unchanged)
 {
 	size_t len;
 	char *bytes;
 
-	(void)state;
 	store_some(path, 20);
 	forget_log();
 	bytes = test_file_read(path, &len);
@@ -141,13 +133,12 @@ static void a_truncated_database_is_unchanged(void **state)
 	free(bytes);
 }
 
-static void what_is_no_file_is_rejected(void **state)
+TEST_IN_FOLDER(what_is_no_file_is_rejected)
 {
 	struct writer *writer = NULL;
 	struct reader *reader = NULL;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
 	check_error_line(&err, "no file");
@@ -181,14 +172,13 @@ static void store_and_be_killed(struct model *model)
 	assert_true(WIFSIGNALED(status));
 }
 
-static void the_log_of_a_removed_database_is_not_recovered_into_a_new_one(void **state)
+TEST_IN_FOLDER(the_log_of_a_removed_database_is_not_recovered_into_a_new_one)
 {
 	struct model *model = model_create(9, 1, 4, 2);
 	struct reader *reader;
 	struct writer *writer;
 	int64_t newest = -1;
 
-	(void)state;
 	store_and_be_killed(model);
 	assert_int_equal(unlink(path), 0);
 	writer = check_open_writer(path);
@@ -236,13 +226,12 @@ static int read_as_nobody(int64_t sweeps, bool live)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void users_without_write_access_can_read(void **state)
+TEST_IN_FOLDER(users_without_write_access_can_read)
 {
 	struct model *model;
 	struct writer *writer;
 	char log[100], index[100];
 
-	(void)state;
 	if (getuid() != 0) {
 		print_message("skipped: only root can become another user\n");
 		skip();
@@ -279,7 +268,7 @@ static void users_without_write_access_can_read(void **state)
 	model_destroy(model);
 }
 
-static void another_fabric_is_refused_until_the_old_file_is_renamed(void **state)
+TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_file_is_renamed)
 {
 	struct model *model = model_create(5, 2, 8, 6);
 	struct writer *writer = check_open_writer(path);
@@ -290,7 +279,6 @@ static void another_fabric_is_refused_until_the_old_file_is_renamed(void **state
 	struct error err = { 0 };
 	int64_t newest = 0;
 
-	(void)state;
 	assert_true(fabric_add_node(other, &node, NULL) == 0);
 	/* This host's own HCA, which is ignored. */
 	node = sweep->fabric->nodes[0];
@@ -329,13 +317,12 @@ static void another_fabric_is_refused_until_the_old_file_is_renamed(void **state
 	}
 }
 
-static void a_removed_file_is_detected(void **state)
+TEST_IN_FOLDER(a_removed_file_is_detected)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
 	struct error err = { 0 };
 
-	(void)state;
 	check_store(writer, model_step(model));
 	unlink(path);
 	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
@@ -344,11 +331,10 @@ static void a_removed_file_is_detected(void **state)
 	model_destroy(model);
 }
 
-static void the_default_path_is_the_documented_one(void **state)
+TEST_IN_FOLDER(the_default_path_is_the_documented_one)
 {
 	char found[4096], expected[128];
 
-	(void)state;
 	setenv("IBWIRE_DB", "/some/where.db", 1);
 	assert_int_equal(storage_default_path(true, found, sizeof(found), NULL), 0);
 	assert_string_equal(found, "/some/where.db");
@@ -384,7 +370,7 @@ static char *section_of(const char *manual, const char *table)
 	return end ? strndup(at, (size_t)(end - at)) : NULL;
 }
 
-static void the_manual_describes_each_column_of_its_tables(void **state)
+TEST_IN_FOLDER(the_manual_describes_each_column_of_its_tables)
 {
 	const char *source = getenv("IBWIRE_SRCDIR");
 	static char manual[100000];
@@ -394,7 +380,6 @@ static void the_manual_describes_each_column_of_its_tables(void **state)
 	sqlite3 *db;
 	FILE *file;
 
-	(void)state;
 	if (!source) {
 		print_message("skipped: IBWIRE_SRCDIR is not set\n");
 		skip();
@@ -427,23 +412,4 @@ static void the_manual_describes_each_column_of_its_tables(void **state)
 	assert_true(columns > 200);
 	sqlite3_finalize(rows);
 	sqlite3_close(db);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_file_of_another_kind_is_unchanged),
-		TEST_IN_FOLDER(a_database_of_another_program_is_unchanged),
-		TEST_IN_FOLDER(a_newer_database_is_unchanged),
-		TEST_IN_FOLDER(a_truncated_database_is_unchanged),
-		TEST_IN_FOLDER(what_is_no_file_is_rejected),
-		TEST_IN_FOLDER(the_log_of_a_removed_database_is_not_recovered_into_a_new_one),
-		TEST_IN_FOLDER(users_without_write_access_can_read),
-		TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_file_is_renamed),
-		TEST_IN_FOLDER(a_removed_file_is_detected),
-		TEST_IN_FOLDER(the_default_path_is_the_documented_one),
-		TEST_IN_FOLDER(the_manual_describes_each_column_of_its_tables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* wal_test.c - failed writes and flushes, removed and replaced logs: sums stay exact, losses are reported */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "collector/sink.h"
 #include "storage/read/sums.h"
 #include "storage/reader.h"
@@ -91,13 +87,12 @@ static void check_exact(const struct model *model, int64_t sweeps)
 	check_integrity(path);
 }
 
-static void nothing_of_a_failed_sweep_remains_in_the_log(void **state)
+TEST_IN_FOLDER(nothing_of_a_failed_sweep_remains_in_the_log)
 {
 	struct writer *writer;
 	struct model *model = begin(&writer, 5);
 	size_t committed = log_bytes();
 
-	(void)state;
 	fail_one(writer, model, 60000);
 	assert_true(log_bytes() <= committed);
 	check_store(writer, model_step(model));
@@ -106,14 +101,13 @@ static void nothing_of_a_failed_sweep_remains_in_the_log(void **state)
 	model_destroy(model);
 }
 
-static void a_sweep_that_the_disk_lost_is_reported_and_covered_by_the_next_delta(void **state)
+TEST_IN_FOLDER(a_sweep_that_the_disk_lost_is_reported_and_covered_by_the_next_delta)
 {
 	struct writer *writer;
 	struct model *model = begin(&writer, 7);
 	size_t kept = log_bytes(), all;
 	char *bytes;
 
-	(void)state;
 	check_store(writer, model_step(model));
 	bytes = test_file_read(log_path, &all);
 	assert_true(all > kept);
@@ -145,11 +139,10 @@ static void remove_log(int which)
 		assert_int_equal(unlink(name), 0);
 }
 
-static void a_removed_log_is_saved_and_reported_once(void **state)
+TEST_IN_FOLDER(a_removed_log_is_saved_and_reported_once)
 {
 	struct model *model = model_create(5, 2, 8, 6);
 
-	(void)state;
 	for (int which = 1; which <= 3; which++) {
 		struct writer *writer = check_open_writer(path);
 		/* In a child: in this process it would share the removed index. */
@@ -175,7 +168,7 @@ static void a_removed_log_is_saved_and_reported_once(void **state)
 }
 
 /* Pages of the old log must not overwrite those of the new one. */
-static void a_replaced_log_ends_the_writer(void **state)
+TEST_IN_FOLDER(a_replaced_log_ends_the_writer)
 {
 	struct model *model = model_create(5, 2, 8, 6);
 	struct writer *writer = check_open_writer(path);
@@ -183,7 +176,6 @@ static void a_replaced_log_ends_the_writer(void **state)
 	size_t len, len_after;
 	char *before, *after;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		check_store(writer, model_step(model));
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
@@ -202,16 +194,4 @@ static void a_replaced_log_ends_the_writer(void **state)
 	writer_close(check_open_writer(path));
 	check_integrity(path);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(nothing_of_a_failed_sweep_remains_in_the_log),
-		TEST_IN_FOLDER(a_sweep_that_the_disk_lost_is_reported_and_covered_by_the_next_delta),
-		TEST_IN_FOLDER(a_removed_log_is_saved_and_reported_once),
-		TEST_IN_FOLDER(a_replaced_log_ends_the_writer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,12 @@
  * A fabric that moves at random, of more ports than a stripe has. Whatever a step leaves, all sweeps read as they
  * were stored; and what the steps do not touch stays as it is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/pack/compact.h"
 #include "storage/pack/compact_stripe.h"
 #include "storage/reader.h"
@@ -90,11 +86,10 @@ static void check_sweeps(void)
 	reader_close(reader);
 }
 
-static void compaction_continues_after_each_step(void **state)
+TEST_WITH(compaction_continues_after_each_step, set_up, tear_down)
 {
 	sqlite3 *db = open_db();
 
-	(void)state;
 	/* Ended after each step, within windows and stripes. */
 	while (make_steps(db, 1))
 		;
@@ -104,11 +99,10 @@ static void compaction_continues_after_each_step(void **state)
 	check_integrity(path);
 }
 
-static void compaction_continues_after_any_number_of_steps(void **state)
+TEST_WITH(compaction_continues_after_any_number_of_steps, set_up, tear_down)
 {
 	sqlite3 *db = open_db();
 
-	(void)state;
 	/* Ended after 1, 2, 3, ... steps: readings within a window are not those of the next one. */
 	for (int steps = 1; make_steps(db, steps); steps++)
 		check_sweeps();
@@ -117,7 +111,7 @@ static void compaction_continues_after_any_number_of_steps(void **state)
 }
 
 /* A compaction that ends after each step stores the same as an uninterrupted one. */
-static void one_run_stores_the_same_as_many(void **state)
+TEST_WITH(one_run_stores_the_same_as_many, set_up, tear_down)
 {
 	static const char tables[] =
 		"SELECT count(*) FROM (SELECT * FROM %s EXCEPT SELECT * FROM b.%s) UNION ALL"
@@ -126,7 +120,6 @@ static void one_run_stores_the_same_as_many(void **state)
 	char sql[300];
 	sqlite3 *db = open_db();
 
-	(void)state;
 	snprintf(sql, sizeof(sql), "VACUUM INTO '%s/b.db'", folder);
 	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	assert_false(make_steps(db, 1000000));
@@ -163,7 +156,7 @@ static int64_t ask(sqlite3 *db, const char *sql)
 }
 
 /* Only rows of complete windows are removed from hot, one by one or by emptying the table. */
-static void rows_of_later_sweeps_stay_in_hot(void **state)
+TEST_WITH(rows_of_later_sweeps_stay_in_hot, set_up, tear_down)
 {
 	static const char before[] = "(SELECT coalesce(max(to_sweep), 0) * 65536 FROM chunk_window WHERE state > 0)";
 	sqlite3 *db = open_db();
@@ -171,7 +164,6 @@ static void rows_of_later_sweeps_stay_in_hot(void **state)
 	int some = 0, all = 0;
 	char sql[400];
 
-	(void)state;
 	assert_int_equal(sqlite3_exec(db, "CREATE TEMP TABLE old AS SELECT * FROM hot", NULL, NULL, NULL), SQLITE_OK);
 	last = ask(db, "SELECT count(*) FROM hot");
 	while (make_steps(db, 1)) {
@@ -194,16 +186,4 @@ static void rows_of_later_sweeps_stay_in_hot(void **state)
 	assert_int_equal(ask(db, sql), 0);
 	assert_int_equal(least, rows);
 	sqlite3_close(db);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(compaction_continues_after_each_step, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(compaction_continues_after_any_number_of_steps, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_run_stores_the_same_as_many, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(rows_of_later_sweeps_stay_in_hot, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests_name("compact", tests, NULL, NULL);
 }

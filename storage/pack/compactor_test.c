@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* compactor_test.c - a thread that cannot start, and a log that a reader holds */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
+#include "base/unit_test.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
@@ -47,14 +43,13 @@ static void allow_files(rlim_t count)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-static void a_failed_start_is_reported_once_and_retried(void **state)
+TEST_IN_FOLDER(a_failed_start_is_reported_once_and_retried)
 {
 	struct model *model = model_create(1, 2, 20, 10);
 	struct writer *writer = check_open_writer_with(path, WINDOW);
 	struct reader *reader;
 	rlim_t before;
 
-	(void)state;
 	model->calm = model->keep_history = true;
 	before = allow_no_more_files();
 	/* Tried twice, reported once. */
@@ -146,7 +141,7 @@ static void store_until_held(struct writer *writer, struct model *model, bool he
 	assert_in_range(bytes, held ? 70000000 : 0, held ? 140000000 : 0);
 }
 
-static void a_reader_that_holds_a_large_log_is_named(void **state)
+TEST_IN_FOLDER(a_reader_that_holds_a_large_log_is_named)
 {
 	char expected[64], holders[SINK_HOLDERS_SIZE];
 	/* Started before any connection exists. The later one reads the newest state and holds nothing. */
@@ -157,7 +152,6 @@ static void a_reader_that_holds_a_large_log_is_named(void **state)
 	struct db_status status;
 	sqlite3 *db;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		check_store(writer, model_step(model));
 	holder_begin(&first);
@@ -184,14 +178,4 @@ static void a_reader_that_holds_a_large_log_is_named(void **state)
 	sqlite3_close(db);
 	writer_close(writer);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_failed_start_is_reported_once_and_retried),
-		TEST_IN_FOLDER(a_reader_that_holds_a_large_log_is_named),
-	};
-
-	return cmocka_run_group_tests_name("compactor", tests, NULL, NULL);
 }

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* retain_test.c - expired data is removed, and what remains is exact */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/map.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "storage/history.h"
 #include "storage/pack/compact.h"
@@ -73,11 +69,10 @@ static void check_kept(const struct model *model)
 	check_integrity(path);
 }
 
-static void samples_expire_and_the_rest_is_exact(void **state)
+TEST_IN_FOLDER(samples_expire_and_the_rest_is_exact)
 {
 	struct writer_retention retention = { .raw_us = INT64_C(3600000000), .window_sweeps = 9 };
 
-	(void)state;
 	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
 		struct model *model = model_create(seed, 2, 5, 3);
 		struct writer *writer;
@@ -104,13 +99,12 @@ static void samples_expire_and_the_rest_is_exact(void **state)
 	}
 }
 
-static void a_clock_jump_and_return_expires_nothing(void **state)
+TEST_IN_FOLDER(a_clock_jump_and_return_expires_nothing)
 {
 	struct writer_retention retention = { .raw_us = INT64_C(7) * 86400 * 1000000, .window_sweeps = 9 };
 	struct model *model = model_create(5, 2, 5, 3);
 	const int64_t month_us = INT64_C(30) * 86400 * 1000000;
 
-	(void)state;
 	model->keep_history = true;
 	live(model, &retention, 100);
 	model_jump(model, month_us);
@@ -309,14 +303,13 @@ static int64_t live_until_past(struct model *model, const struct writer_retentio
 	return begins;
 }
 
-static void sums_outlive_samples_and_hours_outlive_sums(void **state)
+TEST_IN_FOLDER(sums_outlive_samples_and_hours_outlive_sums)
 {
 	struct writer_retention retention = { .raw_us = INT64_C(1200000000), .sums_us = INT64_C(7200000000),
 				    .window_sweeps = 5 };
 	struct model *model = model_create(5, 2, 5, 3);
 	int64_t raw, windows, hours;
 
-	(void)state;
 	model->keep_history = true;
 	live(model, &retention, 900);
 	windows = live_until_past(model, &retention, "chunk_window", 100);
@@ -345,13 +338,12 @@ static void sums_outlive_samples_and_hours_outlive_sums(void **state)
 	model_destroy(model);
 }
 
-static void a_full_file_keeps_its_size_and_is_reported_once(void **state)
+TEST_IN_FOLDER(a_full_file_keeps_its_size_and_is_reported_once)
 {
 	struct writer_retention retention = { .max_bytes = 3000000, .window_sweeps = 20 };
 	struct model *model = model_create(5, 4, 40, 40);
 	int64_t size, later;
 
-	(void)state;
 	model->calm = model->no_details = model->keep_history = true;
 	live(model, &retention, 400);
 	size = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
@@ -380,14 +372,13 @@ static int64_t used_bytes(void)
 			     " pragma_freelist_count, pragma_page_size");
 }
 
-static void a_held_log_counts_up_to_a_quarter_of_the_size(void **state)
+TEST_IN_FOLDER(a_held_log_counts_up_to_a_quarter_of_the_size)
 {
 	struct writer_retention retention = { .window_sweeps = 20 };
 	struct model *model = model_create(5, 4, 40, 40);
 	struct writer *writer;
 	sqlite3 *db;
 
-	(void)state;
 	model->calm = model->no_details = true;
 	live(model, &retention, 400);
 	/* The file alone fits to the end, with a quarter for the log it does not. */
@@ -422,7 +413,7 @@ static bool one_step(sqlite3 *db, const struct writer_retention *retention)
 	return result > 0;
 }
 
-static void an_end_after_any_step_leaves_a_sound_file(void **state)
+TEST_IN_FOLDER(an_end_after_any_step_leaves_a_sound_file)
 {
 	/* A reading that stays has all of its values. */
 	static const char lost[] =
@@ -436,7 +427,6 @@ static void an_end_after_any_step_leaves_a_sound_file(void **state)
 	int64_t values, steps = 0;
 	sqlite3 *db;
 
-	(void)state;
 	live(model, &all, 150);
 	values = check_integer(path, "SELECT count(*) FROM detail_value");
 	assert_true(values > 100);
@@ -457,14 +447,13 @@ static void an_end_after_any_step_leaves_a_sound_file(void **state)
 }
 
 /* As of a damaged page: the check at the start compares only the ends of the index. */
-static void a_damaged_time_expires_nothing(void **state)
+TEST_IN_FOLDER(a_damaged_time_expires_nothing)
 {
 	const struct writer_retention all = { .window_sweeps = 9 };
 	const struct writer_retention some = { .window_sweeps = 9, .raw_us = 1 };
 	struct model *model = model_create(6, 1, 4, 2);
 	sqlite3 *db;
 
-	(void)state;
 	live(model, &all, 60);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON; UPDATE sweep SET wall_us ="
@@ -475,7 +464,7 @@ static void a_damaged_time_expires_nothing(void **state)
 }
 
 /* Windows are read while the compactor removes what has expired: it may end between two steps. */
-static void windows_add_up_at_each_step_of_expiry(void **state)
+TEST_IN_FOLDER(windows_add_up_at_each_step_of_expiry)
 {
 	const struct writer_retention all = { .window_sweeps = 5 };
 	struct writer_retention some = { .window_sweeps = 5, .raw_us = INT64_C(3000000000) };
@@ -484,7 +473,6 @@ static void windows_add_up_at_each_step_of_expiry(void **state)
 	uint64_t steps = 0;
 	sqlite3 *db;
 
-	(void)state;
 	model->keep_history = true;
 	live(model, &all, 700);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1 AND to_window > from_window + 2")
@@ -505,7 +493,7 @@ static void windows_add_up_at_each_step_of_expiry(void **state)
 	model_destroy(model);
 }
 
-static void the_log_shrinks_after_a_long_reader(void **state)
+TEST_IN_FOLDER(the_log_shrinks_after_a_long_reader)
 {
 	struct writer *writer = check_open_writer_with(path, 20);
 	struct model *model = model_create(5, 4, 40, 40);
@@ -513,7 +501,6 @@ static void the_log_shrinks_after_a_long_reader(void **state)
 	int64_t most;
 	sqlite3 *db;
 
-	(void)state;
 	model->calm = true;
 	check_store(writer, model_step(model));
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
@@ -531,21 +518,4 @@ static void the_log_shrinks_after_a_long_reader(void **state)
 	writer_close(writer);
 	check_integrity(path);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(samples_expire_and_the_rest_is_exact),
-		TEST_IN_FOLDER(a_clock_jump_and_return_expires_nothing),
-		TEST_IN_FOLDER(sums_outlive_samples_and_hours_outlive_sums),
-		TEST_IN_FOLDER(a_full_file_keeps_its_size_and_is_reported_once),
-		TEST_IN_FOLDER(a_held_log_counts_up_to_a_quarter_of_the_size),
-		TEST_IN_FOLDER(an_end_after_any_step_leaves_a_sound_file),
-		TEST_IN_FOLDER(a_damaged_time_expires_nothing),
-		TEST_IN_FOLDER(windows_add_up_at_each_step_of_expiry),
-		TEST_IN_FOLDER(the_log_shrinks_after_a_long_reader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,20 +9,19 @@
  *
  *     IBWIRE_SAMPLES=50000    about how many of them
  */
+#define UNIT_TEST_SETUP make
+#define UNIT_TEST_TEARDOWN remove_all
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "storage/pack/compact.h"
 #include "storage/file/db.h"
 #include "storage/reader.h"
@@ -33,7 +32,7 @@
 #include "storage/test/test_folder.h"
 #include "storage/test/test_truth.h"
 
-static int make(void **state)
+int make(void **state)
 {
 	const char *wanted = getenv("IBWIRE_SAMPLES");
 	/* Fewer sweeps would make no hour. */
@@ -45,7 +44,7 @@ static int make(void **state)
 	return 0;
 }
 
-static int remove_all(void **state)
+int remove_all(void **state)
 {
 	truth_forget();
 	return test_folder_remove(state);
@@ -395,28 +394,25 @@ static unsigned check_all(void)
 	return from;
 }
 
-static void everything_is_in_hot(void **state)
+TEST(everything_is_in_hot)
 {
-	(void)state;
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
 	assert_int_equal(check_all(), 1 << PLAN_HOT);
 }
 
-static void half_of_it_is_compacted(void **state)
+TEST(half_of_it_is_compacted)
 {
-	(void)state;
 	compact_until(truth.sweeps / 2);
 	assert_true(check_integer(path, "SELECT count(*) FROM hot") > 0);
 	assert_true(check_integer(path, "SELECT count(*) FROM chunk") > 0);
 	assert_true(check_all() & 1 << PLAN_WINDOW_SUMS);
 }
 
-static void the_shell_reads_the_same(void **state)
+TEST(the_shell_reads_the_same)
 {
 	const char *build = getenv("IBWIRE_BUILD");
 	char extension[4096];
 
-	(void)state;
 	snprintf(extension, sizeof(extension), "%s/ibwire-sql.so", build ? build : ".");
 	if (!build || access(extension, R_OK) != 0 || system("command -v sqlite3 >/dev/null") != 0) {
 		print_message("# no sqlite3 shell, or no IBWIRE_BUILD/ibwire-sql.so\n");
@@ -425,23 +421,10 @@ static void the_shell_reads_the_same(void **state)
 	check_sql(ask_shell);
 }
 
-static void everything_is_compacted(void **state)
+TEST(everything_is_compacted)
 {
-	(void)state;
 	compact_until(INT64_MAX);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1") > 0);
 	assert_int_equal(check_all() & 1 << PLAN_HOUR_SUMS, 1 << PLAN_HOUR_SUMS);
 	check_integrity(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_is_in_hot),
-		cmocka_unit_test(half_of_it_is_compacted),
-		cmocka_unit_test(the_shell_reads_the_same),
-		cmocka_unit_test(everything_is_compacted),
-	};
-
-	return cmocka_run_group_tests(tests, make, remove_all);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* findings_test.c - findings at any time, and acknowledgements */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
@@ -193,9 +188,8 @@ static void check_step(struct reader *reader, const struct history *history, int
 	assert_int_equal(gathered.count, expected);
 }
 
-static void every_sweep_shows_its_findings(void **state)
+TEST_IN_FOLDER(every_sweep_shows_its_findings)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed < 4; seed++) {
 		struct history *history = make_history(seed);
 		struct reader *reader = check_open_reader(path);
@@ -209,12 +203,11 @@ static void every_sweep_shows_its_findings(void **state)
 	}
 }
 
-static void a_window_shows_all_findings_open_in_it(void **state)
+TEST_IN_FOLDER(a_window_shows_all_findings_open_in_it)
 {
 	struct history *history = make_history(9);
 	struct reader *reader = check_open_reader(path);
 
-	(void)state;
 	for (int from = 0; from + 20 < STEPS; from += 7) {
 		int to = from + 1 + (int)model_random(history->model, 19), expected = 0;
 		struct finding_query query = { .since_us = history->wall_us[from], .until_us = history->wall_us[to] };
@@ -233,14 +226,13 @@ static void a_window_shows_all_findings_open_in_it(void **state)
 	free_history(history);
 }
 
-static void a_new_collector_continues_with_open_findings(void **state)
+TEST_IN_FOLDER(a_new_collector_continues_with_open_findings)
 {
 	struct history *history = make_history(5);
 	struct writer *writer = check_open_writer(path);
 	struct restored restored = { 0 };
 	int expected = 0;
 
-	(void)state;
 	assert_int_equal(writer_sink(writer)->restore(writer, &restored, NULL), 0);
 	for (int i = 0; i < PLACES; i++) {
 		const struct told *told = &history->told[STEPS - 1][i];
@@ -294,7 +286,7 @@ static struct finding_row row_now(struct reader *reader, int64_t now_us)
 	return only_row_of(reader, &(struct finding_query){ .now_us = now_us });
 }
 
-static void an_acknowledgement_holds_until_its_end(void **state)
+TEST_IN_FOLDER(an_acknowledgement_holds_until_its_end)
 {
 	struct finding finding;
 	const struct finding *open[] = { &finding };
@@ -304,7 +296,6 @@ static void an_acknowledgement_holds_until_its_end(void **state)
 	int64_t wall_us[6];
 	struct acknowledgement said = { .person = "ada", .reason = "cable is \"ordered\"" };
 
-	(void)state;
 	model->calm = model->no_details = true;
 	init_place(&finding, 4);
 	finding.cause = "cable";
@@ -346,16 +337,4 @@ static void an_acknowledgement_holds_until_its_end(void **state)
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(every_sweep_shows_its_findings),
-		TEST_IN_FOLDER(a_window_shows_all_findings_open_in_it),
-		TEST_IN_FOLDER(a_new_collector_continues_with_open_findings),
-		TEST_IN_FOLDER(an_acknowledgement_holds_until_its_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_test.c - the pieces of any window add up to the stored deltas */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/map.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "storage/history.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
@@ -200,9 +197,8 @@ static void ask(struct reader *reader, const struct model *model, uint64_t seed,
 		pieces[i] += got.pieces[i];
 }
 
-static void any_window_adds_up_from_any_pieces(void **state)
+TEST_IN_FOLDER(any_window_adds_up_from_any_pieces)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
 		struct model *model = model_create(seed + 400, 2, 5, 4);
 		size_t pieces[HISTORY_SOURCE_COUNT] = { 0 };
@@ -235,7 +231,7 @@ static void any_window_adds_up_from_any_pieces(void **state)
 	}
 }
 
-static void a_consumer_can_stop(void **state)
+TEST_IN_FOLDER(a_consumer_can_stop)
 {
 	struct model *model = model_create(7, 1, 4, 2);
 	struct got got = { .model = model, .stop_after = 3, .last.to_sweep = 1, .until = 20 };
@@ -244,7 +240,6 @@ static void a_consumer_can_stop(void **state)
 	struct writer *writer;
 	struct reader *reader;
 
-	(void)state;
 	model->keep_history = true;
 	writer = check_open_writer(path);
 	for (int i = 0; i < 20; i++)
@@ -258,7 +253,7 @@ static void a_consumer_can_stop(void **state)
 }
 
 /* Its values are used in calculations: every way to read samples stops with one line. */
-static void a_damaged_window_is_refused(void **state)
+TEST_IN_FOLDER(a_damaged_window_is_refused)
 {
 	static const char *const forged[] = { "from_sweep = 0", "from_sweep = to_sweep", "from_sweep = -1 << 46" };
 	struct model *model = model_create(7, 1, 4, 2);
@@ -269,7 +264,6 @@ static void a_damaged_window_is_refused(void **state)
 	struct history_query query = { .until = 30, .ports = &port, .port_count = 1 };
 	struct writer *writer = check_open_writer_with(path, 10);
 
-	(void)state;
 	model->keep_history = true;
 	for (int i = 0; i < 30; i++)
 		check_store(writer, model_step(model));
@@ -297,13 +291,12 @@ static void a_damaged_window_is_refused(void **state)
 	model_destroy(model);
 }
 
-static void a_database_without_sweeps_has_no_history(void **state)
+TEST_IN_FOLDER(a_database_without_sweeps_has_no_history)
 {
 	struct history_range range;
 	struct reader *reader;
 	struct writer *writer;
 
-	(void)state;
 	writer = check_open_writer(path);
 	reader = check_open_reader(path);
 	assert_int_equal(reader_history_range(reader, 0, 0, &range, NULL), 0);
@@ -312,16 +305,4 @@ static void a_database_without_sweeps_has_no_history(void **state)
 	assert_int_equal(range.oldest_us, 0);
 	reader_close(reader);
 	writer_close(writer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(any_window_adds_up_from_any_pieces),
-		TEST_IN_FOLDER(a_consumer_can_stop),
-		TEST_IN_FOLDER(a_damaged_window_is_refused),
-		TEST_IN_FOLDER(a_database_without_sweeps_has_no_history),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

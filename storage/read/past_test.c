@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* past_test.c - names of nodes over time, and changes of the topology */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/findings.h"
@@ -100,7 +96,7 @@ static bool take_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-static void a_generic_name_is_replaced_by_the_last_one(void **state)
+TEST_IN_FOLDER(a_generic_name_is_replaced_by_the_last_one)
 {
 	const struct event_query all = { 0 };
 	struct model *model = model_create(5, 2, 8, 6);
@@ -109,7 +105,6 @@ static void a_generic_name_is_replaced_by_the_last_one(void **state)
 	uint64_t guid;
 	int at = 0;
 
-	(void)state;
 	model->calm = true;
 	guid = (uint64_t)store_history(model, wall_us);
 	reader = check_open_reader(path);
@@ -142,7 +137,7 @@ static bool take_cell(void *ctx, const struct cell *cells, int count)
 #define NODE_GUID "(SELECT e.node_guid FROM event e LIMIT 1)"
 #define GUID_TEXT "printf('0x%016x', " NODE_GUID ")"
 
-static void views_and_tables_show_the_same_name(void **state)
+TEST_IN_FOLDER(views_and_tables_show_the_same_name)
 {
 	static const struct { const char *sql; int first, rows; } questions[] = {
 		{ "SELECT node FROM events ORDER BY time", 0, STEPS },
@@ -159,7 +154,6 @@ static void views_and_tables_show_the_same_name(void **state)
 	int64_t wall_us[STEPS];
 	struct reader *reader;
 
-	(void)state;
 	model->calm = true;
 	store_history(model, wall_us);
 	reader = check_open_reader(path);
@@ -196,7 +190,7 @@ static bool take_own_name(void *ctx, const struct cell *cells, int count)
 }
 
 /* Also if the name of another node is newer, or the ports did not change with the name. */
-static void views_show_the_name_of_each_node(void **state)
+TEST_IN_FOLDER(views_show_the_name_of_each_node)
 {
 	struct sql_consumer consumer = { check_any_header, take_own_name, NULL };
 	const struct snapshot_query now = { 0 };
@@ -206,7 +200,6 @@ static void views_show_the_name_of_each_node(void **state)
 	struct reader *reader;
 	struct error err = { 0 };
 
-	(void)state;
 	model->calm = true;
 	store_history(model, wall_us);
 	reader = check_open_reader(path);
@@ -221,7 +214,7 @@ static void views_show_the_name_of_each_node(void **state)
 }
 
 /* SQL and C agree on random descriptions. */
-static void sql_recognises_generic_names(void **state)
+TEST(sql_recognises_generic_names)
 {
 	static const char *const pieces[] = {
 		"localhost", ".localdomain", "(none)", "mlx5_", "mlx_", "mlx", "hfi1_", "HCA-", "0", "17", " ", "x",
@@ -230,7 +223,6 @@ static void sql_recognises_generic_names(void **state)
 	sqlite3 *db;
 	sqlite3_stmt *ask;
 
-	(void)state;
 	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT " TABLES_IS_GENERIC("v") " FROM (SELECT ?1 AS name,"
 					    " CAST(?2 AS BLOB) AS description) v", -1, &ask, NULL), SQLITE_OK);
@@ -254,7 +246,7 @@ static void sql_recognises_generic_names(void **state)
 	sqlite3_close(db);
 }
 
-static void a_name_map_precedes_the_last_name(void **state)
+TEST_IN_FOLDER(a_name_map_precedes_the_last_name)
 {
 	struct model *model = model_create(6, 2, 8, 6);
 	struct name_map *names;
@@ -263,7 +255,6 @@ static void a_name_map_precedes_the_last_name(void **state)
 	char map[64];
 	uint64_t guid;
 
-	(void)state;
 	model->calm = true;
 	guid = (uint64_t)store_history(model, wall_us);
 	snprintf(map, sizeof(map), "0x%016llx \"mapped\"\n", (unsigned long long)guid);
@@ -288,7 +279,7 @@ static void assert_same_topology(const struct topology *one, const struct topolo
 }
 
 /* Links and nodes come and go: from any sweep to any other. */
-static void a_moved_topology_equals_a_loaded_one(void **state)
+TEST_IN_FOLDER(a_moved_topology_equals_a_loaded_one)
 {
 	enum { SWEEPS = 150, MOVES = 600 };
 	struct model *model = model_create(9, 6, 24, 30);
@@ -298,7 +289,6 @@ static void a_moved_topology_equals_a_loaded_one(void **state)
 	struct error err = { 0 };
 	sqlite3 *db;
 
-	(void)state;
 	for (int i = 0; i < SWEEPS; i++)
 		check_store(writer, model_step(model));
 	writer_close(writer);
@@ -329,18 +319,4 @@ static void a_moved_topology_equals_a_loaded_one(void **state)
 	topology_done(&here);
 	sqlite3_close(db);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_generic_name_is_replaced_by_the_last_one),
-		TEST_IN_FOLDER(views_and_tables_show_the_same_name),
-		TEST_IN_FOLDER(views_show_the_name_of_each_node),
-		cmocka_unit_test(sql_recognises_generic_names),
-		TEST_IN_FOLDER(a_name_map_precedes_the_last_name),
-		TEST_IN_FOLDER(a_moved_topology_equals_a_loaded_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

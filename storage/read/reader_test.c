@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* reader_test.c - events, status, SQL, and reading beside a writer */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
@@ -69,7 +65,7 @@ static int64_t ask_integer(struct reader *reader, const char *sql)
 	return answer.first.integer;
 }
 
-static void sql_can_only_read(void **state)
+TEST_IN_FOLDER(sql_can_only_read)
 {
 	static const char *const refused[] = {
 		"", "   ", "-- nothing", ";", "DELETE FROM sweep", "INSERT INTO meta VALUES ('a', 1)",
@@ -91,7 +87,6 @@ static void sql_can_only_read(void **state)
 
 	sqlite3 *db;
 
-	(void)state;
 	check_store(writer, model_step(model));
 	/* A view in the file may only use functions and tables that are marked as harmless. */
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -125,7 +120,7 @@ static void sql_can_only_read(void **state)
 	model_destroy(model);
 }
 
-static void every_view_can_be_read(void **state)
+TEST_IN_FOLDER(every_view_can_be_read)
 {
 	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps",
 					     "details" };
@@ -135,7 +130,6 @@ static void every_view_can_be_read(void **state)
 	struct error err = { 0 };
 	char sql[256];
 
-	(void)state;
 	for (int i = 0; i < 120; i++)
 		check_store(writer, model_step(model));
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
@@ -181,14 +175,13 @@ static void every_view_can_be_read(void **state)
 	model_destroy(model);
 }
 
-static void the_view_details_has_null_for_unknown_changes(void **state)
+TEST_IN_FOLDER(the_view_details_has_null_for_unknown_changes)
 {
 	struct model *model = model_create(12, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
 	struct reader *reader = check_open_reader(path);
 	int64_t read = 0, known = 0, value = 0;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		const struct sweep *sweep = model_step(model);
 
@@ -214,7 +207,7 @@ static void the_view_details_has_null_for_unknown_changes(void **state)
 	model_destroy(model);
 }
 
-static void invalid_details_are_refused_with_their_sweep(void **state)
+TEST_IN_FOLDER(invalid_details_are_refused_with_their_sweep)
 {
 	struct model *model = model_create(12, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
@@ -225,7 +218,6 @@ static void invalid_details_are_refused_with_their_sweep(void **state)
 	struct sweep sweep = *model_step(model);
 	struct error err = { 0 };
 
-	(void)state;
 	sweep.details = samples;
 	sweep.detail_count = 2;
 	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
@@ -278,7 +270,7 @@ static int count_events(struct reader *reader, const struct event_query *query, 
 	return ret->count;
 }
 
-static void events_are_in_order_of_age_up_to_the_limit(void **state)
+TEST_IN_FOLDER(events_are_in_order_of_age_up_to_the_limit)
 {
 	struct model *model = model_create(8, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
@@ -288,7 +280,6 @@ static void events_are_in_order_of_age_up_to_the_limit(void **state)
 	int stored = 0;
 	char last[256] = "";
 
-	(void)state;
 	for (int i = 0; i < 60; i++) {
 		const struct sweep *sweep = model_step(model);
 
@@ -326,7 +317,7 @@ static void events_are_in_order_of_age_up_to_the_limit(void **state)
 }
 
 /* An event replaces earlier ones of its kind that are not older than itself, up to its count. */
-static void an_event_can_replace_earlier_ones(void **state)
+TEST_IN_FOLDER(an_event_can_replace_earlier_ones)
 {
 	struct model *model = model_create(8, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
@@ -340,7 +331,6 @@ static void an_event_can_replace_earlier_ones(void **state)
 	};
 	struct sweep sweep = *model_step(model);
 
-	(void)state;
 	sweep.events = events;
 	sweep.event_count = 6;
 	check_store(writer, &sweep);
@@ -358,7 +348,7 @@ static void an_event_can_replace_earlier_ones(void **state)
 	model_destroy(model);
 }
 
-static void a_full_disk_loses_nothing(void **state)
+TEST_IN_FOLDER(a_full_disk_loses_nothing)
 {
 	struct model *model = model_create(21, 2, 8, 6);
 	struct writer *writer = check_open_writer_with(path, 5);
@@ -367,7 +357,6 @@ static void a_full_disk_loses_nothing(void **state)
 	struct error err = { 0 };
 	int failures = 0;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	model->keep_history = true;
@@ -412,7 +401,7 @@ static void a_full_disk_loses_nothing(void **state)
 	check_integrity(path);
 }
 
-static void capabilities_are_restored_without_a_sweep(void **state)
+TEST_IN_FOLDER(capabilities_are_restored_without_a_sweep)
 {
 	struct restored_caps given[] = {
 		{ .node_guid = UINT64_MAX,
@@ -424,7 +413,6 @@ static void capabilities_are_restored_without_a_sweep(void **state)
 	struct restored restored = { 0 };
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(writer_sink(writer)->store_caps(writer, given, 2, &err), 0);
 	given[1].caps = (struct pma_caps){ .known = true, .cap_mask = 0x1200 };
 	assert_int_equal(writer_sink(writer)->store_caps(writer, &given[1], 1, &err), 0);
@@ -451,7 +439,7 @@ static void capabilities_are_restored_without_a_sweep(void **state)
 	writer_close(writer);
 }
 
-static void a_snapshot_has_the_capabilities_of_each_node(void **state)
+TEST_IN_FOLDER(a_snapshot_has_the_capabilities_of_each_node)
 {
 	struct model *model = model_create(3, 3, 8, 6);
 	struct writer *writer = check_open_writer(path);
@@ -461,7 +449,6 @@ static void a_snapshot_has_the_capabilities_of_each_node(void **state)
 	const struct fabric *fabric;
 	struct error err = { 0 };
 
-	(void)state;
 	check_store(writer, model_step(model));
 	fabric = model->sweep.fabric;
 	/* Every other node was queried, and one that is not in this fabric. */
@@ -492,7 +479,7 @@ static void a_snapshot_has_the_capabilities_of_each_node(void **state)
 	model_destroy(model);
 }
 
-static void a_concurrent_reader_sees_whole_sweeps(void **state)
+TEST_IN_FOLDER(a_concurrent_reader_sees_whole_sweeps)
 {
 	struct model *model = model_create(31, 2, 8, 6);
 	int status, seen[2];
@@ -500,7 +487,6 @@ static void a_concurrent_reader_sees_whole_sweeps(void **state)
 	char byte = 0;
 	pid_t child;
 
-	(void)state;
 	model->keep_history = true;
 	assert_int_equal(pipe(seen), 0);
 	child = fork();
@@ -548,22 +534,4 @@ static void a_concurrent_reader_sees_whole_sweeps(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 	assert_true(model->sweep_count > 0);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(sql_can_only_read),
-		TEST_IN_FOLDER(every_view_can_be_read),
-		TEST_IN_FOLDER(invalid_details_are_refused_with_their_sweep),
-		TEST_IN_FOLDER(the_view_details_has_null_for_unknown_changes),
-		TEST_IN_FOLDER(events_are_in_order_of_age_up_to_the_limit),
-		TEST_IN_FOLDER(an_event_can_replace_earlier_ones),
-		TEST_IN_FOLDER(a_full_disk_loses_nothing),
-		TEST_IN_FOLDER(capabilities_are_restored_without_a_sweep),
-		TEST_IN_FOLDER(a_snapshot_has_the_capabilities_of_each_node),
-		TEST_IN_FOLDER(a_concurrent_reader_sees_whole_sweeps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

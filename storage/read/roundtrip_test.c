@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* roundtrip_test.c - stored data is read back unchanged */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
@@ -60,9 +56,8 @@ static void live(struct model *model, struct reader **reader, size_t steps)
 	writer_close(writer);
 }
 
-static void everything_is_read_as_it_was_stored(void **state)
+TEST_IN_FOLDER(everything_is_read_as_it_was_stored)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
 		struct model *model = model_create(seed, 2, (uint8_t)(3 + seed), 3);
 		struct reader *reader = NULL;
@@ -167,12 +162,11 @@ static void check_some(struct reader *reader, const struct model *model, int64_t
 		check_sweep(reader, model, id);
 }
 
-static void a_kill_loses_no_committed_sweep(void **state)
+TEST_IN_FOLDER(a_kill_loses_no_committed_sweep)
 {
 	int rounds = getenv("IBWIRE_LONG") ? 200 : 25;
 	struct model *model = model_create(77, 2, 6, 4);
 
-	(void)state;
 	model->keep_history = true;
 	for (int round = 0; round < rounds; round++) {
 		uint32_t said = kill_while_storing(model, round < 4 ? 0 : (uint32_t)(random() % 30),
@@ -203,14 +197,4 @@ static void a_kill_loses_no_committed_sweep(void **state)
 	assert_true(model->sweep_count > 50);
 	check_sound(path);
 	model_destroy(model);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(everything_is_read_as_it_was_stored),
-		TEST_IN_FOLDER(a_kill_loses_no_committed_sweep),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* routes_test.c - forwarding tables at any time, and after a kill */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "fabric/routes.h"
 #include "storage/admin.h"
 #include "storage/reader.h"
@@ -144,9 +140,8 @@ static void check_restored(const struct bed *bed)
 	writer_close(writer);
 }
 
-static void tables_are_read_as_of_each_sweep(void **state)
+TEST_IN_FOLDER(tables_are_read_as_of_each_sweep)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		struct writer *writer = check_open_writer(path);
 		struct bed bed;
@@ -168,7 +163,7 @@ static void tables_are_read_as_of_each_sweep(void **state)
 	}
 }
 
-static void an_export_has_the_tables_of_its_time(void **state)
+TEST_IN_FOLDER(an_export_has_the_tables_of_its_time)
 {
 	const struct export_query query = { .since_us = BEGAN_US + 80 * SWEEP_US,
 					    .until_us = BEGAN_US + 119 * SWEEP_US };
@@ -179,7 +174,6 @@ static void an_export_has_the_tables_of_its_time(void **state)
 	char part[96];
 	struct bed bed;
 
-	(void)state;
 	snprintf(part, sizeof(part), "%s/part.db", folder);
 	bed_init(&bed, 21);
 	for (unsigned i = 0; i < SWEEPS; i++)
@@ -197,9 +191,8 @@ static void an_export_has_the_tables_of_its_time(void **state)
 	bed_done(&bed);
 }
 
-static void a_kill_loses_no_committed_table(void **state)
+TEST_IN_FOLDER(a_kill_loses_no_committed_table)
 {
-	(void)state;
 	for (unsigned kill_after = 1; kill_after < 40; kill_after += 6) {
 		struct bed bed;
 		pid_t child = fork();
@@ -226,7 +219,7 @@ static void a_kill_loses_no_committed_table(void **state)
 }
 
 /* If a statement fails, nothing of its sweep is stored. */
-static void a_failed_sweep_leaves_the_tables_unchanged(void **state)
+TEST_IN_FOLDER(a_failed_sweep_leaves_the_tables_unchanged)
 {
 	struct writer *writer = check_open_writer(path);
 	struct sweep sweep;
@@ -236,7 +229,6 @@ static void a_failed_sweep_leaves_the_tables_unchanged(void **state)
 	struct event broken = { .kind = NULL };
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 9);
 	for (unsigned i = 0; i < 20; i++)
 		store(&bed, writer);
@@ -259,7 +251,7 @@ static void a_failed_sweep_leaves_the_tables_unchanged(void **state)
 	bed_done(&bed);
 }
 
-static void a_damaged_row_counts_as_an_unread_block(void **state)
+TEST_IN_FOLDER(a_damaged_row_counts_as_an_unread_block)
 {
 	struct writer *writer = check_open_writer(path);
 	struct routes routes;
@@ -269,7 +261,6 @@ static void a_damaged_row_counts_as_an_unread_block(void **state)
 	struct bed bed;
 	sqlite3 *db;
 
-	(void)state;
 	bed_init(&bed, 3);
 	guid = bed.model->nodes[0].node.guid;
 	routes_set_block(&bed.routes, guid, 0, ports, NULL, NULL);
@@ -296,17 +287,4 @@ static void a_damaged_row_counts_as_an_unread_block(void **state)
 	routes_done(&routes);
 	reader_close(reader);
 	bed_done(&bed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(tables_are_read_as_of_each_sweep),
-		TEST_IN_FOLDER(an_export_has_the_tables_of_its_time),
-		TEST_IN_FOLDER(a_kill_loses_no_committed_table),
-		TEST_IN_FOLDER(a_failed_sweep_leaves_the_tables_unchanged),
-		TEST_IN_FOLDER(a_damaged_row_counts_as_an_unread_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* saved_kill_test.c - snapshots are complete or absent: kills, a running collector, a full disk, permissions */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,10 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/saved.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
@@ -47,14 +42,13 @@ static void go_on_for_ever(struct model *model)
 		pause();
 }
 
-static void killed_at_any_time_no_snapshot_is_partial(void **state)
+TEST_IN_FOLDER(killed_at_any_time_no_snapshot_is_partial)
 {
 	struct model *model = model_create(94, 8, 30, 60);
 	const struct sweep *sweep = model_step(model);
 	struct saved_writer *writer = test_saved_open();
 	int status;
 
-	(void)state;
 	saved_writer_close(writer);
 	for (int round = 0; round < 40; round++) {
 		pid_t child = fork();
@@ -109,7 +103,7 @@ static int64_t store_us(struct writer *writer, struct model *model)
 }
 
 /* A collector stores a sweep every few milliseconds while snapshots are taken and removed; neither fails. */
-static void a_collector_continues_to_store_meanwhile(void **state)
+TEST_IN_FOLDER(a_collector_continues_to_store_meanwhile)
 {
 	struct model *collected = model_create(95, 4, 12, 14), *taken = model_create(96, 24, 40, 800);
 	const struct sweep *sweep = model_step(taken);
@@ -119,7 +113,6 @@ static void a_collector_continues_to_store_meanwhile(void **state)
 	pid_t child;
 	char byte = 0;
 
-	(void)state;
 	assert_int_equal(pipe(go), 0);
 	/* Before the collector has a thread: after fork(), its locks would never be released in the child. */
 	child = fork();
@@ -168,7 +161,7 @@ static void a_collector_continues_to_store_meanwhile(void **state)
 }
 
 /* Without space there is an error and no snapshot; the next one is complete. */
-static void a_full_disk_leaves_no_partial_snapshot(void **state)
+TEST_IN_FOLDER(a_full_disk_leaves_no_partial_snapshot)
 {
 	struct model *model = model_create(97, 8, 30, 60);
 	struct saved_writer *writer = test_saved_open();
@@ -178,7 +171,6 @@ static void a_full_disk_leaves_no_partial_snapshot(void **state)
 	struct error err = { 0 };
 	struct saved_names names;
 
-	(void)state;
 	test_saved_save(writer, "first", sweep);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -200,13 +192,12 @@ static void a_full_disk_leaves_no_partial_snapshot(void **state)
 	model_destroy(model);
 }
 
-static void missing_write_access_is_an_error(void **state)
+TEST_IN_FOLDER(missing_write_access_is_an_error)
 {
 	struct error err = { 0 };
 	int status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid()) {
 		print_message("# only root can become somebody else\n");
 		skip();
@@ -228,16 +219,4 @@ static void missing_write_access_is_an_error(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(killed_at_any_time_no_snapshot_is_partial),
-		TEST_IN_FOLDER(a_collector_continues_to_store_meanwhile),
-		TEST_IN_FOLDER(a_full_disk_leaves_no_partial_snapshot),
-		TEST_IN_FOLDER(missing_write_access_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* saved_test.c - snapshots are read as they were written; damage is an error */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "storage/file/lock.h"
 #include "storage/reader.h"
@@ -21,13 +16,12 @@
 #include "storage/test/test_saved.h"
 #include "storage/writer.h"
 
-static void a_snapshot_is_read_as_it_was_written(void **state)
+TEST_IN_FOLDER(a_snapshot_is_read_as_it_was_written)
 {
 	struct model *model = model_create(91, 4, 12, 14);
 	struct saved_writer *writer = test_saved_open();
 	char name[16];
 
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		const struct sweep *sweep = model_step(model);
 
@@ -42,7 +36,7 @@ static void a_snapshot_is_read_as_it_was_written(void **state)
 	model_destroy(model);
 }
 
-static void a_name_is_unique_and_free_again_after_removal(void **state)
+TEST_IN_FOLDER(a_name_is_unique_and_free_again_after_removal)
 {
 	const struct saved_label label = { .name = "one" };
 	struct model *model = model_create(92, 2, 8, 6);
@@ -51,7 +45,6 @@ static void a_name_is_unique_and_free_again_after_removal(void **state)
 	struct error err = { 0 };
 	struct saved_names names;
 
-	(void)state;
 	assert_int_equal(saved_is_free(writer, "one", NULL), 0);
 	test_saved_save(writer, "one", sweep);
 	assert_int_equal(saved_is_free(writer, "one", &err), ERR_USAGE);
@@ -72,7 +65,7 @@ static void a_name_is_unique_and_free_again_after_removal(void **state)
 	model_destroy(model);
 }
 
-static void a_snapshot_that_is_removed_meanwhile_is_an_error(void **state)
+TEST_IN_FOLDER(a_snapshot_that_is_removed_meanwhile_is_an_error)
 {
 	struct model *model = model_create(93, 2, 8, 6);
 	struct saved_writer *writer = test_saved_open();
@@ -80,7 +73,6 @@ static void a_snapshot_that_is_removed_meanwhile_is_an_error(void **state)
 	struct saved *saved = NULL;
 	struct error err = { 0 };
 
-	(void)state;
 	test_saved_save(writer, "one", model_step(model));
 	saved_writer_close(writer);
 	reader = check_open_reader(path);
@@ -107,7 +99,7 @@ static void check_same(const struct saved *found, const char *name)
 	saved_destroy(alone);
 }
 
-static void two_at_a_time_are_the_same_as_each_alone(void **state)
+TEST_IN_FOLDER(two_at_a_time_are_the_same_as_each_alone)
 {
 	struct model *model = model_create(94, 4, 40, 14);
 	struct saved_writer *writer = test_saved_open();
@@ -116,7 +108,6 @@ static void two_at_a_time_are_the_same_as_each_alone(void **state)
 	struct reader *reader;
 	struct error err = { 0 };
 
-	(void)state;
 	test_saved_save(writer, "one", model_step(model));
 	test_saved_save(writer, "two", model_step(model));
 	saved_writer_close(writer);
@@ -146,14 +137,13 @@ static void two_at_a_time_are_the_same_as_each_alone(void **state)
 }
 
 /* The name that was shown, except if it contains control characters. */
-static void a_node_has_the_name_that_was_shown(void **state)
+TEST_IN_FOLDER(a_node_has_the_name_that_was_shown)
 {
 	struct model *model = model_create(90, 2, 8, 6);
 	struct saved_writer *writer = test_saved_open();
 	char derived[NODE_NAME_SIZE];
 	struct saved *saved;
 
-	(void)state;
 	test_saved_save(writer, "one", model_step(model));
 	saved_writer_close(writer);
 	saved = test_saved_load("one");
@@ -187,7 +177,7 @@ static void add_resets(void *ctx, uint64_t node_guid, uint8_t num, counter_set c
 }
 
 /* From single sweeps, windows and hours. */
-static void resets_that_a_collector_stored_are_found(void **state)
+TEST_IN_FOLDER(resets_that_a_collector_stored_are_found)
 {
 	struct model *model = model_create(99, 3, 10, 8);
 	struct writer *writer = check_open_writer_with(path, 3);
@@ -195,7 +185,6 @@ static void resets_that_a_collector_stored_are_found(void **state)
 	struct reader *reader;
 	size_t found = 0;
 
-	(void)state;
 	model->keep_history = true;
 	for (int round = 0; round < 300; round++)
 		check_store(writer, model_step(model));
@@ -227,7 +216,7 @@ static void resets_that_a_collector_stored_are_found(void **state)
 	model_destroy(model);
 }
 
-static void damaged_rows_are_an_error_and_no_crash(void **state)
+TEST_IN_FOLDER(damaged_rows_are_an_error_and_no_crash)
 {
 	static const char *const damages[] = {
 		"DELETE FROM snapshot_node WHERE node = 0",
@@ -239,7 +228,6 @@ static void damaged_rows_are_an_error_and_no_crash(void **state)
 		"UPDATE snapshot_port SET why = 77",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		struct model *model = model_create(99 + i, 2, 8, 6);
 		struct saved_writer *writer = test_saved_open();
@@ -265,19 +253,4 @@ static void damaged_rows_are_an_error_and_no_crash(void **state)
 		saved_writer_close(writer);
 		model_destroy(model);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_snapshot_is_read_as_it_was_written),
-		TEST_IN_FOLDER(a_name_is_unique_and_free_again_after_removal),
-		TEST_IN_FOLDER(a_snapshot_that_is_removed_meanwhile_is_an_error),
-		TEST_IN_FOLDER(two_at_a_time_are_the_same_as_each_alone),
-		TEST_IN_FOLDER(a_node_has_the_name_that_was_shown),
-		TEST_IN_FOLDER(resets_that_a_collector_stored_are_found),
-		TEST_IN_FOLDER(damaged_rows_are_an_error_and_no_crash),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* sql_test.c - sample and port_sum return the stored data for any statement */
+#define UNIT_TEST_SETUP make
+#define UNIT_TEST_TEARDOWN remove_all
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "base/when.h"
 #include "storage/reader.h"
 #include "storage/sql/sample_plan.h"
@@ -24,7 +22,7 @@ static struct model *model;
 static struct reader *reader;
 
 /* With restarts, so that a part is compacted. */
-static int make(void **state)
+int make(void **state)
 {
 	struct writer *writer;
 
@@ -44,7 +42,7 @@ static int make(void **state)
 	return 0;
 }
 
-static int remove_all(void **state)
+int remove_all(void **state)
 {
 	reader_close(reader);
 	model_destroy(model);
@@ -95,11 +93,10 @@ static bool check_sample(void *ctx, const struct cell *cells, int count)
 	return true;
 }
 
-static void every_stored_delta_is_a_row_of_sample(void **state)
+TEST(every_stored_delta_is_a_row_of_sample)
 {
 	size_t seen = 0, expected = 0;
 
-	(void)state;
 	for (size_t s = 0; s < model->sweep_count; s++)
 		for (size_t p = 0; p < model->port_count; p++)
 			expected += model->sweeps[s].truth[p].has_delta;
@@ -149,13 +146,12 @@ static const char *random_value(const char *column, uint64_t seed, char *ret, si
 }
 
 /* A condition that is evaluated in the table does not change the result; LIMIT prevents that. */
-static void no_condition_changes_the_result(void **state)
+TEST(no_condition_changes_the_result)
 {
 	static const char *const columns[] = { "sweep", "wall_us", "time", "node_guid", "node", "port", "port_id" };
 	static const char *const operators[] = { "=", ">", ">=", "<", "<=", "!=", "IS" };
 	size_t found = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 150; seed++) {
 		char conditions[1024] = "1", statement[2048], value[128];
 		struct answer pushed = { 0 }, plain = { 0 };
@@ -183,11 +179,10 @@ static void no_condition_changes_the_result(void **state)
 	assert_true(found > 30);
 }
 
-static void joins_and_views_find_the_same(void **state)
+TEST(joins_and_views_find_the_same)
 {
 	struct answer joined = { 0 }, counted = { 0 };
 
-	(void)state;
 	ask("SELECT count(*), sum(s.elapsed_us), sum(s.sweep) FROM port p JOIN sample s ON s.port_id = p.id",
 	    take_answer, &joined);
 	ask("SELECT count(*), sum(elapsed_us), sum(sweep) FROM traffic", take_answer, &counted);
@@ -199,9 +194,8 @@ static void joins_and_views_find_the_same(void **state)
 }
 
 /* A window as arguments: (since, until] of labels. */
-static void arguments_are_a_window(void **state)
+TEST(arguments_are_a_window)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 30; seed++) {
 		int64_t since = model->sweeps[map_mix(seed) % 900].wall_us;
 		int64_t until = model->sweeps[map_mix(seed + 1) % 900].wall_us;
@@ -224,9 +218,8 @@ static void arguments_are_a_window(void **state)
 	}
 }
 
-static void sums_of_one_port_are_those_of_all(void **state)
+TEST(sums_of_one_port_are_those_of_all)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 40; seed++) {
 		uint64_t first = map_mix(seed) % 900, last = first + map_mix(seed + 1) % (900 - first);
 		struct answer one = { 0 }, all = { 0 };
@@ -243,7 +236,7 @@ static void sums_of_one_port_are_those_of_all(void **state)
 	}
 }
 
-static void wrong_times_are_refused(void **state)
+TEST(wrong_times_are_refused)
 {
 	static const char *const wrong[] = {
 		"SELECT * FROM port_sum('soon')", "SELECT * FROM sample('soon')",
@@ -252,7 +245,6 @@ static void wrong_times_are_refused(void **state)
 	};
 	const struct sql_consumer consumer = { check_any_header, take_answer, NULL };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct error err = { 0 };
 
@@ -263,7 +255,7 @@ static void wrong_times_are_refused(void **state)
 }
 
 /* In steps of SQLite, and in statements that a table of ours runs. */
-static void a_statement_ends_at_its_timeout(void **state)
+TEST(a_statement_ends_at_its_timeout)
 {
 	static const char *const endless[] = {
 		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*), 0, 0 FROM n",
@@ -272,7 +264,6 @@ static void a_statement_ends_at_its_timeout(void **state)
 	struct answer answer = { 0 };
 	const struct sql_consumer consumer = { check_any_header, take_answer, &answer };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(endless) / sizeof(*endless); i++) {
 		struct error err = { 0 };
 
@@ -286,11 +277,10 @@ static void a_statement_ends_at_its_timeout(void **state)
 }
 
 /* A time whose text is above another text is not below the bound of that text. */
-static void bounds_of_texts_omit_nothing(void **state)
+TEST(bounds_of_texts_omit_nothing)
 {
 	static const char some[] = "0123456789-T:.Z x/A";
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 200000; seed++) {
 		int64_t us = 1767225600000000 + (int64_t)(map_mix(seed) % 31536000000000), other;
 		char text[WHEN_SIZE + 4], shown[WHEN_SIZE];
@@ -312,20 +302,4 @@ static void bounds_of_texts_omit_nothing(void **state)
 		if (order <= 0)
 			assert_true(us <= sample_time_bound(text, true));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_stored_delta_is_a_row_of_sample),
-		cmocka_unit_test(no_condition_changes_the_result),
-		cmocka_unit_test(joins_and_views_find_the_same),
-		cmocka_unit_test(arguments_are_a_window),
-		cmocka_unit_test(sums_of_one_port_are_those_of_all),
-		cmocka_unit_test(wrong_times_are_refused),
-		cmocka_unit_test(a_statement_ends_at_its_timeout),
-		cmocka_unit_test(bounds_of_texts_omit_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, make, remove_all);
 }

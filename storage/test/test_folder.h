@@ -15,8 +15,8 @@ int test_folder_remove(void **state);
 /* test_folder_renew - change to a new, empty folder. */
 void test_folder_renew(void);
 
-/* TEST_IN_FOLDER - an entry of cmocka's table with a separate folder. */
-#define TEST_IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, test_folder_make, test_folder_remove)
+/* TEST_IN_FOLDER - a test (base/unit_test.h) in a folder of its own. */
+#define TEST_IN_FOLDER(name) TEST_WITH(name, test_folder_make, test_folder_remove)
 
 /* test_file_read - all bytes of a file (caller frees). */
 char *test_file_read(const char *of, size_t *ret_len);

@@ -109,7 +109,7 @@ static int tell_story(struct writer *writer)
 	return code;
 }
 
-static int make_history(void **state)
+int make_history(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct writer *writer;
@@ -140,7 +140,7 @@ static int make_history(void **state)
 	return code;
 }
 
-static int remove_history(void **state)
+int remove_history(void **state)
 {
 	use_database(NULL);
 	bed_done(&bed);

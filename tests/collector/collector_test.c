@@ -5,10 +5,11 @@
 
 #include "base/err.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
-static void every_live_port_is_read_and_sums_are_exact(void **state)
+LAB_TEST(every_live_port_is_read_and_sums_are_exact)
 {
 	struct lab *lab = *state;
 	size_t counters;
@@ -27,7 +28,7 @@ static void every_live_port_is_read_and_sums_are_exact(void **state)
 }
 
 /* Capabilities are queried once per node; unsupported attributes are not queried. */
-static void capabilities_are_asked_once(void **state)
+LAB_TEST(capabilities_are_asked_once)
 {
 	struct lab *lab = *state;
 
@@ -41,7 +42,7 @@ static void capabilities_are_asked_once(void **state)
 	assert_int_equal(lab->agents[LEAF + 3].queries, 1 + 10 * 6 * 2);
 }
 
-static void a_restart_is_one_longer_delta(void **state)
+LAB_TEST(a_restart_is_one_longer_delta)
 {
 	struct lab *lab = *state;
 
@@ -55,7 +56,7 @@ static void a_restart_is_one_longer_delta(void **state)
 }
 
 /* After a reboot CLOCK_BOOTTIME restarts: the wall clock bridges it, and no counts are lost. */
-static void a_reboot_keeps_the_counts(void **state)
+LAB_TEST(a_reboot_keeps_the_counts)
 {
 	struct lab *lab = *state;
 	uint64_t first, sum, last;
@@ -74,7 +75,7 @@ static void a_reboot_keeps_the_counts(void **state)
 }
 
 /* The clock came up hours behind: readings before the boot are still older than the boot. */
-static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
+LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts)
 {
 	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, 1, 1);
@@ -90,7 +91,7 @@ static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 	assert_in_range(port->sum.elapsed_us, 70000000, 80000000);
 }
 
-static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
+LAB_TEST(an_unresponsive_node_is_reported_once_and_catches_up)
 {
 	struct lab *lab = *state;
 
@@ -115,11 +116,10 @@ static void fail_leaf(struct lab *lab)
 }
 
 /* Three MADs in the sweep in which a node becomes unresponsive, and soon one MAD per sweep. */
-static void an_unresponsive_node_costs_one_query_per_sweep(void **state)
+TEST(an_unresponsive_node_costs_one_query_per_sweep)
 {
 	struct lab *lab = lab_create(6);
 
-	(void)state;
 	lab->before_sweep = fail_leaf;
 	lab_run(lab, 3);
 	assert_int_equal(lab->report.mads_timed_out, 3);
@@ -142,7 +142,7 @@ static void restore_leaf(struct lab *lab)
 	lab->agents[LEAF].dead = lab->sweeps >= 2 && lab->sweeps < 6;
 }
 
-static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
+LAB_TEST(a_node_that_responds_again_is_read_in_that_sweep)
 {
 	struct lab *lab = *state;
 
@@ -155,9 +155,8 @@ static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
 	assert_true(lab_check(lab) > 0);
 }
 
-static void a_fifth_of_all_mads_is_lost(void **state)
+TEST(a_fifth_of_all_mads_is_lost)
 {
-	(void)state;
 	for (uint64_t seed = 200; seed < 200 + test_cases(30); seed++) {
 		struct lab *lab = lab_create(seed);
 
@@ -197,7 +196,7 @@ static void clear_counters(struct lab *lab)
 	assert_int_equal(reported, lab->sweeps < 4 ? 0 : lab->sweeps < 14 ? 1 : lab->sweeps < 16 ? 3 : 2);
 }
 
-static void cleared_counters_are_marked_and_reported(void **state)
+LAB_TEST(cleared_counters_are_marked_and_reported)
 {
 	struct lab *lab = *state;
 	struct event last = { 0 };
@@ -216,7 +215,7 @@ static void cleared_counters_are_marked_and_reported(void **state)
 	lab_check(lab);
 }
 
-static void a_saturated_counter_is_reported_once(void **state)
+LAB_TEST(a_saturated_counter_is_reported_once)
 {
 	struct lab *lab = *state;
 
@@ -234,7 +233,7 @@ static void fill_disk_temporarily(struct lab *lab)
 	lab->store_fails = lab->run.now_us > 50000000 && lab->run.now_us < 90000000;
 }
 
-static void a_store_that_fails_loses_nothing(void **state)
+LAB_TEST(a_store_that_fails_loses_nothing)
 {
 	struct lab *lab = *state;
 
@@ -256,7 +255,7 @@ static void start_other_collector(struct lab *lab)
 	lab->store_taken = lab->sweeps >= 4;
 }
 
-static void a_collector_ends_if_another_one_stores(void **state)
+LAB_TEST(a_collector_ends_if_another_one_stores)
 {
 	struct lab *lab = *state;
 
@@ -271,7 +270,7 @@ static void fill_disk(struct lab *lab)
 	lab->store_fails = lab->sweeps >= 4;
 }
 
-static void the_report_contains_the_error_of_unstored_sweeps(void **state)
+LAB_TEST(the_report_contains_the_error_of_unstored_sweeps)
 {
 	struct lab *lab = *state;
 
@@ -285,7 +284,7 @@ static void the_report_contains_the_error_of_unstored_sweeps(void **state)
 }
 
 /* The response with the 64-bit traffic counters sets the time, even if the other one is later. */
-static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
+LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading)
 {
 	struct lab *lab = *state;
 
@@ -296,7 +295,7 @@ static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
 	assert_true(lab_port(lab, 0, 1)->last.at_us < lab_port(lab, 0, 2)->last.at_us);
 }
 
-static void nodes_without_counters_are_unsupported(void **state)
+LAB_TEST(nodes_without_counters_are_unsupported)
 {
 	struct lab *lab = *state;
 
@@ -310,7 +309,7 @@ static void nodes_without_counters_are_unsupported(void **state)
 }
 
 /* A node redirects its queries: later ones are sent to the other address directly. */
-static void a_redirection_is_followed_and_remembered(void **state)
+LAB_TEST(a_redirection_is_followed_and_remembered)
 {
 	struct lab *lab = *state;
 	uint64_t queried;
@@ -341,7 +340,7 @@ static void silence_other_hosts(struct lab *lab)
 }
 
 /* A single cause, not fifteen broken hosts. */
-static void hcas_unresponsive_together_are_one_event(void **state)
+LAB_TEST(hcas_unresponsive_together_are_one_event)
 {
 	struct lab *lab = *state;
 
@@ -393,9 +392,8 @@ static void inject_random_faults(struct lab *lab)
 	lab->run.loss = (double)(lab_random(lab) % 36) / 100;
 }
 
-static void sums_are_exact_or_marked_under_random_faults(void **state)
+TEST(sums_are_exact_or_marked_under_random_faults)
 {
-	(void)state;
 	for (uint64_t seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct lab *lab = lab_create(seed);
 
@@ -409,31 +407,4 @@ static void sums_are_exact_or_marked_under_random_faults(void **state)
 		assert_true(lab_check_details(lab) > 0);
 		lab_destroy(lab);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LAB_TEST(every_live_port_is_read_and_sums_are_exact),
-		LAB_TEST(capabilities_are_asked_once),
-		LAB_TEST(a_restart_is_one_longer_delta),
-		LAB_TEST(a_reboot_keeps_the_counts),
-		LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts),
-		LAB_TEST(an_unresponsive_node_is_reported_once_and_catches_up),
-		cmocka_unit_test(an_unresponsive_node_costs_one_query_per_sweep),
-		LAB_TEST(a_node_that_responds_again_is_read_in_that_sweep),
-		cmocka_unit_test(a_fifth_of_all_mads_is_lost),
-		LAB_TEST(cleared_counters_are_marked_and_reported),
-		LAB_TEST(a_saturated_counter_is_reported_once),
-		LAB_TEST(a_store_that_fails_loses_nothing),
-		LAB_TEST(a_collector_ends_if_another_one_stores),
-		LAB_TEST(the_report_contains_the_error_of_unstored_sweeps),
-		LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading),
-		LAB_TEST(nodes_without_counters_are_unsupported),
-		LAB_TEST(a_redirection_is_followed_and_remembered),
-		LAB_TEST(hcas_unresponsive_together_are_one_event),
-		cmocka_unit_test(sums_are_exact_or_marked_under_random_faults),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
@@ -73,9 +74,8 @@ static void run_with_dead(struct lab *lab, size_t sweeps)
 }
 
 /* Ten of sixteen hosts, or a whole leaf, fail between two sweeps: the others are read in time. */
-static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
+TEST(responsive_nodes_are_read_in_time_while_others_fail)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < test_cases(40); seed++) {
 		struct lab *lab = lab_create(seed);
 
@@ -96,9 +96,8 @@ static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
  * Or during a sweep, after some of their responses. Then a second query times out, and verifying
  * all LIDs adds those that had responded completely.
  */
-static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **state)
+TEST(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep)
 {
-	(void)state;
 	for (unsigned mads = 1; mads < 100; mads++) {
 		struct lab *lab = lab_create(mads);
 
@@ -119,7 +118,7 @@ static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **st
 }
 
 /* If a sweep takes longer than the timeout, unresponsive nodes add no time. */
-static void unresponsive_nodes_delay_no_slow_sweep(void **state)
+LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 {
 	struct lab *lab = *state;
 
@@ -157,9 +156,8 @@ static void fail_and_restore_any(struct lab *lab)
 }
 
 /* Random failures: responsive nodes are read in each sweep, in time, and the sums are exact. */
-static void responsive_nodes_are_read_in_each_sweep(void **state)
+TEST(responsive_nodes_are_read_in_each_sweep)
 {
-	(void)state;
 	for (uint64_t seed = 100; seed < 100 + test_cases(40); seed++) {
 		struct lab *lab = lab_create(seed);
 
@@ -181,7 +179,7 @@ static void delay_host_once(struct lab *lab)
 }
 
 /* A hundred times its usual response time: the query is retried, and the first response counts. */
-static void a_late_response_to_a_retried_query_counts(void **state)
+LAB_TEST(a_late_response_to_a_retried_query_counts)
 {
 	struct lab *lab = *state;
 
@@ -199,7 +197,7 @@ static void hang_host(struct lab *lab)
 }
 
 /* Later than the timeout: the sweep does not wait, and the counts are in the next delta. */
-static void counts_of_a_late_response_are_in_the_next_delta(void **state)
+LAB_TEST(counts_of_a_late_response_are_in_the_next_delta)
 {
 	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
@@ -214,7 +212,7 @@ static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 }
 
 /* The response time of each node is learnt. */
-static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
+LAB_TEST(a_slow_node_has_a_longer_timeout_once_it_is_known)
 {
 	struct lab *lab = *state;
 
@@ -263,29 +261,12 @@ static size_t run_with_pause(size_t from, size_t sweeps)
 }
 
 /* A slow agent that is busy with a discovery times out once; a failed one remains unresponsive. */
-static void a_node_that_misses_one_sweep_during_discovery_is_not_reported(void **state)
+TEST(a_node_that_misses_one_sweep_during_discovery_is_not_reported)
 {
-	(void)state;
 	assert_int_equal(run_with_pause(5, 1), 0);
 	assert_true(pause.beside_discovery);
 	assert_int_equal(run_with_pause(5, 2), 1);
 	assert_true(pause.beside_discovery);
 	assert_int_equal(run_with_pause(15, 1), 1);
 	assert_false(pause.beside_discovery);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_that_misses_one_sweep_during_discovery_is_not_reported),
-		cmocka_unit_test(responsive_nodes_are_read_in_time_while_others_fail),
-		cmocka_unit_test(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep),
-		LAB_TEST(unresponsive_nodes_delay_no_slow_sweep),
-		cmocka_unit_test(responsive_nodes_are_read_in_each_sweep),
-		LAB_TEST(a_late_response_to_a_retried_query_counts),
-		LAB_TEST(counts_of_a_late_response_are_in_the_next_delta),
-		LAB_TEST(a_slow_node_has_a_longer_timeout_once_it_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Detail counters: queried in turn, and when a counter has increased. */
 #include "base/clock.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
 /* Every live port has its turn once in sixty sweeps; rejected attributes are queried once. */
-static void detail_counters_are_read_in_turn_and_exactly(void **state)
+LAB_TEST(detail_counters_are_read_in_turn_and_exactly)
 {
 	struct lab *lab = *state;
 	uint64_t once;
@@ -52,11 +53,10 @@ static struct lab *run_with_refusals(size_t sweeps)
 	return lab;
 }
 
-static void a_rejected_attribute_is_queried_again_after_sixty_turns(void **state)
+TEST(a_rejected_attribute_is_queried_again_after_sixty_turns)
 {
 	struct lab *lab = run_with_refusals(149);
 
-	(void)state;
 	assert_int_equal(lab_port(lab, HOST, 1)->details[DETAIL_EXTENDED_SPEEDS].reads, 0);
 	assert_false(lab->nodes[HOST].tick_known);
 	assert_true(lab->nodes[HOST + 1].tick_known);
@@ -68,7 +68,7 @@ static void a_rejected_attribute_is_queried_again_after_sixty_turns(void **state
 }
 
 /* The explanation is queried in the sweep that detects the increase. */
-static void an_increased_counter_is_explained_at_once(void **state)
+LAB_TEST(an_increased_counter_is_explained_at_once)
 {
 	struct lab *lab = *state;
 	struct lab_port *port = lab_port(lab, LEAF, 2);
@@ -85,7 +85,7 @@ static void an_increased_counter_is_explained_at_once(void **state)
 }
 
 /* An attribute that a node never answers costs three queries and delays no sweep. */
-static void an_attribute_that_times_out_is_given_up(void **state)
+LAB_TEST(an_attribute_that_times_out_is_given_up)
 {
 	struct lab *lab = *state;
 
@@ -97,16 +97,4 @@ static void an_attribute_that_times_out_is_given_up(void **state)
 	assert_int_equal(lab->report.mads_timed_out, 0);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LAB_TEST(detail_counters_are_read_in_turn_and_exactly),
-		cmocka_unit_test(a_rejected_attribute_is_queried_again_after_sixty_turns),
-		LAB_TEST(an_increased_counter_is_explained_at_once),
-		LAB_TEST(an_attribute_that_times_out_is_given_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

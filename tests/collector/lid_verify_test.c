@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* SMPs by LID and by path: LIDs that are reassigned between two discoveries; fabrics without SMPs by LID. */
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
+static int setup(void **state);
+
 /* The subnet manager reassigns LIDs: no port gets the counters of another. */
-static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
+TEST(exchanged_lids_add_nothing_to_the_wrong_port)
 {
-	(void)state;
 	for (uint64_t seed = 300; seed < 320; seed++) {
 		struct lab *lab = lab_create(seed);
 
@@ -31,7 +33,7 @@ static void restart_sm_and_reassign_lids(struct lab *lab)
 }
 
 /* Two hosts with equal counters exchange LIDs: the only indication is the restart of the SM. */
-static void lids_are_verified_after_a_restart_of_the_sm(void **state)
+LAB_TEST(lids_are_verified_after_a_restart_of_the_sm)
 {
 	struct lab *lab = *state;
 
@@ -42,7 +44,7 @@ static void lids_are_verified_after_a_restart_of_the_sm(void **state)
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 2);
 }
 
-static void hosts_that_change_lids_are_reported(void **state)
+LAB_TEST(hosts_that_change_lids_are_reported)
 {
 	struct lab *lab = *state;
 
@@ -69,9 +71,8 @@ static void a_host_gets_the_lid_of_a_removed_one(struct lab *lab)
 	successor->ports[1].now->value[COUNTER_XMIT_DATA] += 1000;
 }
 
-static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
+TEST(a_reassigned_lid_adds_nothing_to_the_former_node)
 {
-	(void)state;
 	for (unsigned directed = 0; directed < 2; directed++) {
 		struct lab *lab = lab_create(1);
 
@@ -99,7 +100,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void all_nodes_are_queried_by_path_and_none_is_locked(void **state)
+TEST_WITH(all_nodes_are_queried_by_path_and_none_is_locked, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -121,7 +122,7 @@ static void pull_cable(struct lab *lab)
 }
 
 /* No counter changes: only PortInfo by path, a tenth per sweep, detects it. */
-static void a_link_that_goes_down_is_detected(void **state)
+TEST_WITH(a_link_that_goes_down_is_detected, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -140,7 +141,7 @@ static void isolate_spine(struct lab *lab)
 /*
  * The leaves' paths led through it. They respond to PMA queries all the time, and get other paths.
  */
-static void nodes_behind_a_removed_switch_get_other_paths(void **state)
+TEST_WITH(nodes_behind_a_removed_switch_get_other_paths, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -152,9 +153,8 @@ static void nodes_behind_a_removed_switch_get_other_paths(void **state)
 	assert_true(lab->last_sweep.sm.known);
 }
 
-static void sums_stay_exact_with_a_tenth_of_the_mads_lost(void **state)
+TEST(sums_stay_exact_with_a_tenth_of_the_mads_lost)
 {
-	(void)state;
 	for (uint64_t seed = 40; seed < 45; seed++) {
 		struct lab *lab = create(seed);
 
@@ -166,20 +166,3 @@ static void sums_stay_exact_with_a_tenth_of_the_mads_lost(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exchanged_lids_add_nothing_to_the_wrong_port),
-		LAB_TEST(lids_are_verified_after_a_restart_of_the_sm),
-		LAB_TEST(hosts_that_change_lids_are_reported),
-		cmocka_unit_test(a_reassigned_lid_adds_nothing_to_the_former_node),
-		TEST(all_nodes_are_queried_by_path_and_none_is_locked),
-		TEST(a_link_that_goes_down_is_detected),
-		TEST(nodes_behind_a_removed_switch_get_other_paths),
-		cmocka_unit_test(sums_stay_exact_with_a_tenth_of_the_mads_lost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "collector/topology_probe.h"
 #include "collector/sweep_events.h"
@@ -26,11 +27,10 @@ static const struct event *only_event(struct lab *lab, const char *kind, size_t 
 	return &lab->events[i];
 }
 
-static void a_switch_with_counters_but_without_smps_is_locked(void **state)
+TEST(a_switch_with_counters_but_without_smps_is_locked)
 {
 	struct lab *lab = lab_create(1);
 
-	(void)state;
 	lab->agents[LEAF].mkey = 0xfeed;
 	lab_run(lab, LOCKED_AFTER_SWEEPS - 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
@@ -46,12 +46,11 @@ static void a_switch_with_counters_but_without_smps_is_locked(void **state)
 	lab_destroy(lab);
 }
 
-static void a_locked_switch_is_queried_now_and_then(void **state)
+TEST(a_locked_switch_is_queried_now_and_then)
 {
 	struct lab *lab = lab_create(2);
 	unsigned refused;
 
-	(void)state;
 	lab->agents[LEAF].mkey = 0xfeed;
 	lab_run(lab, 10);
 	refused = lab->agents[LEAF].smps_dropped;
@@ -69,7 +68,7 @@ static void unlock(struct lab *lab)
 		lab->agents[LEAF].mkey = 0;
 }
 
-static void an_unlocked_switch_is_reported_once(void **state)
+LAB_TEST(an_unlocked_switch_is_reported_once)
 {
 	struct lab *lab = *state;
 
@@ -87,7 +86,7 @@ static void fail_host(struct lab *lab)
 		lab->agents[HOST].dead = true;
 }
 
-static void a_host_is_locked_after_it_was_queried(void **state)
+LAB_TEST(a_host_is_locked_after_it_was_queried)
 {
 	struct lab *lab = *state;
 
@@ -99,7 +98,7 @@ static void a_host_is_locked_after_it_was_queried(void **state)
 	assert_true(lab_check(lab) > 0);
 }
 
-static void an_unresponsive_node_is_not_locked(void **state)
+LAB_TEST(an_unresponsive_node_is_not_locked)
 {
 	struct lab *lab = *state;
 
@@ -113,9 +112,8 @@ static void an_unresponsive_node_is_not_locked(void **state)
 /*
  * A tenth of the MADs is lost in some hundred sweeps of six switches: none is reported as locked.
  */
-static void lost_smps_lock_no_node(void **state)
+TEST(lost_smps_lock_no_node)
 {
-	(void)state;
 	for (uint64_t seed = 10; seed < 20; seed++) {
 		struct lab *lab = lab_create(seed);
 
@@ -172,7 +170,7 @@ static struct keys *keys_of(struct lab *lab)
 	return keys;
 }
 
-static void each_node_is_queried_with_its_own_key(void **state)
+LAB_TEST(each_node_is_queried_with_its_own_key)
 {
 	struct lab *lab = *state;
 	struct keys *keys;
@@ -200,7 +198,7 @@ static void change_key(struct lab *lab)
 /*
  * Discoveries read the file each time. So must the sweeps, or the switch remains locked for them.
  */
-static void a_changed_key_is_known_after_the_next_discovery(void **state)
+LAB_TEST(a_changed_key_is_known_after_the_next_discovery)
 {
 	struct lab *lab = *state;
 	struct keys *keys;
@@ -220,7 +218,7 @@ static void a_changed_key_is_known_after_the_next_discovery(void **state)
 	keys_destroy(keys);
 }
 
-static void without_keys_all_queried_nodes_are_locked(void **state)
+LAB_TEST(without_keys_all_queried_nodes_are_locked)
 {
 	struct lab *lab = *state;
 
@@ -229,21 +227,4 @@ static void without_keys_all_queried_nodes_are_locked(void **state)
 	assert_true(lab_events_of(lab, EVENT_NODE_LOCKED) >= LAB_SPINES + LAB_LEAVES);
 	assert_true(lab->agents[SPINE].smps_dropped > 0);
 	assert_true(lab_check(lab) > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_switch_with_counters_but_without_smps_is_locked),
-		cmocka_unit_test(a_locked_switch_is_queried_now_and_then),
-		LAB_TEST(an_unlocked_switch_is_reported_once),
-		LAB_TEST(a_host_is_locked_after_it_was_queried),
-		LAB_TEST(an_unresponsive_node_is_not_locked),
-		cmocka_unit_test(lost_smps_lock_no_node),
-		LAB_TEST(each_node_is_queried_with_its_own_key),
-		LAB_TEST(a_changed_key_is_known_after_the_next_discovery),
-		LAB_TEST(without_keys_all_queried_nodes_are_locked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,12 @@
  */
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
 /* More than fits the interval: readings are stored on time, the others come first next time. */
-static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
+LAB_TEST(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time)
 {
 	struct lab *lab = *state;
 	int64_t began_us;
@@ -45,7 +46,7 @@ static void drop_datagrams(struct lab *lab)
 		lab_port(lab, HOST + 3, 1)->now->value[COUNTER_VL15_DROPPED] += 100;
 }
 
-static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
+LAB_TEST(the_rate_is_halved_while_agents_drop_datagrams)
 {
 	struct lab *lab = *state;
 
@@ -72,7 +73,7 @@ static void bring_links_up(struct lab *lab)
 		lab_port(lab, 0, 1)->now->value[COUNTER_LINK_DOWNED]++;
 }
 
-static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
+LAB_TEST(rate_and_discovery_are_limited_while_the_sm_is_active)
 {
 	struct lab *lab = *state;
 
@@ -88,7 +89,7 @@ static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 }
 
 /* HCAs are not polled: their ports are no gaps, and are sent no query. */
-static void only_switches_are_polled_if_configured(void **state)
+LAB_TEST(only_switches_are_polled_if_configured)
 {
 	struct lab *lab = *state;
 
@@ -110,7 +111,7 @@ static void step_wall_clock(struct lab *lab)
 }
 
 /* Rates and order do not depend on the wall clock. */
-static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **state)
+LAB_TEST(a_step_of_the_wall_clock_is_reported_and_affects_no_rate)
 {
 	struct lab *lab = *state;
 
@@ -121,7 +122,7 @@ static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **stat
 	lab_check(lab);
 }
 
-static void planes_are_reported_once_and_not_polled(void **state)
+LAB_TEST(planes_are_reported_once_and_not_polled)
 {
 	struct lab *lab = *state;
 	size_t i;
@@ -159,7 +160,7 @@ static void add_planes(struct lab *lab)
 }
 
 /* New firmware makes two planes of a port, and one again: its counters stop and continue. */
-static void planes_that_come_and_go_are_tracked(void **state)
+LAB_TEST(planes_that_come_and_go_are_tracked)
 {
 	struct lab *lab = *state;
 
@@ -181,7 +182,7 @@ static void silence_all_others(struct lab *lab)
 }
 
 /* Planes are not polled and do not respond, so they do not hide that all other nodes fail. */
-static void planes_do_not_count_as_responses(void **state)
+LAB_TEST(planes_do_not_count_as_responses)
 {
 	struct lab *lab = *state;
 
@@ -192,20 +193,4 @@ static void planes_do_not_count_as_responses(void **state)
 	lab_run(lab, 4);
 	assert_int_equal(lab_events_of(lab, EVENT_FABRIC_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LAB_TEST(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time),
-		LAB_TEST(the_rate_is_halved_while_agents_drop_datagrams),
-		LAB_TEST(rate_and_discovery_are_limited_while_the_sm_is_active),
-		LAB_TEST(only_switches_are_polled_if_configured),
-		LAB_TEST(a_step_of_the_wall_clock_is_reported_and_affects_no_rate),
-		LAB_TEST(planes_are_reported_once_and_not_polled),
-		LAB_TEST(planes_that_come_and_go_are_tracked),
-		LAB_TEST(planes_do_not_count_as_responses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Forwarding tables through the whole collector, from a simulated fabric to the store. */
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 #include "fabric/routes.h"
@@ -27,7 +28,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void a_single_sweep_reads_and_stores_all_tables(void **state)
+TEST_WITH(a_single_sweep_reads_and_stores_all_tables, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -48,7 +49,7 @@ static void fail_occasionally(struct lab *lab)
 		lab_table(lab, lab_random(lab) % (LAB_SPINES + LAB_LEAVES))[lab_random(lab) % 192] ^= 1;
 }
 
-static void a_store_that_fails_loses_no_change(void **state)
+TEST_WITH(a_store_that_fails_loses_no_change, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -76,7 +77,7 @@ static void swap_lids(struct lab *lab)
 	lab->run.world->act_count = 0;
 }
 
-static void a_table_is_not_read_from_the_new_owner_of_a_lid(void **state)
+TEST_WITH(a_table_is_not_read_from_the_new_owner_of_a_lid, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -89,7 +90,7 @@ static void a_table_is_not_read_from_the_new_owner_of_a_lid(void **state)
 	assert_true(lab->agents[2].table_queries > 25 * 3);
 }
 
-static void tables_are_read_by_path_if_smps_are_directed(void **state)
+TEST_WITH(tables_are_read_by_path_if_smps_are_directed, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -126,7 +127,7 @@ static void drop_forever(struct lab *lab)
 		assert_int_equal(reads_of(lab), reads_then);
 }
 
-static void tables_are_deferred_for_a_minute_at_most(void **state)
+TEST_WITH(tables_are_deferred_for_a_minute_at_most, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -140,17 +141,3 @@ static void tables_are_deferred_for_a_minute_at_most(void **state)
 	assert_true(has_all(lab));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_single_sweep_reads_and_stores_all_tables),
-		TEST(a_store_that_fails_loses_no_change),
-		TEST(a_table_is_not_read_from_the_new_owner_of_a_lid),
-		TEST(tables_are_read_by_path_if_smps_are_directed),
-		TEST(tables_are_deferred_for_a_minute_at_most),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "collector/node_memory.h"
 #include "collector/route_read.h"
@@ -147,12 +148,11 @@ static unsigned bed_known_tables(struct bed *bed)
 	return known;
 }
 
-static void all_tables_are_read_twice_and_then_periodically(void **state)
+TEST(all_tables_are_read_twice_and_then_periodically)
 {
 	unsigned total = 0;
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 1);
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
 	assert_int_equal(bed_known_tables(&bed), SWITCHES);
@@ -178,11 +178,10 @@ static void all_tables_are_read_twice_and_then_periodically(void **state)
 }
 
 /* Once a minute for small tables; as often as the share of the rate allows for large ones. */
-static void periodic_reads_take_no_more_than_their_share(void **state)
+TEST(periodic_reads_take_no_more_than_their_share)
 {
 	static const double shares[] = { 0, 1e6, 4, 2, 0.4 };
 
-	(void)state;
 	for (unsigned k = 0; k < sizeof(shares) / sizeof(shares[0]); k++) {
 		double per_s = SWITCHES * BLOCKS / 60.0, total = 0;
 		struct bed bed;
@@ -206,12 +205,11 @@ static void periodic_reads_take_no_more_than_their_share(void **state)
 }
 
 /* The SM changed many tables; a periodic read detects one, and all are read until none changes. */
-static void a_change_found_periodically_causes_a_full_read(void **state)
+TEST(a_change_found_periodically_causes_a_full_read)
 {
 	unsigned before;
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 9);
 	for (unsigned i = 0; i < 20; i++)
 		bed_sweep(&bed);
@@ -235,12 +233,11 @@ static void a_change_found_periodically_causes_a_full_read(void **state)
 	bed_done(&bed);
 }
 
-static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
+TEST(a_topology_change_causes_a_full_read_once_a_minute)
 {
 	unsigned total = 0;
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 2);
 	for (unsigned i = 0; i < 20; i++)
 		bed_sweep(&bed);
@@ -255,11 +252,10 @@ static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
 	bed_done(&bed);
 }
 
-static void a_limit_spreads_the_reading_over_sweeps(void **state)
+TEST(a_limit_spreads_the_reading_over_sweeps)
 {
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 5);
 	bed.smps_per_sweep = 5 * BLOCKS;
 	for (unsigned i = 0; i < 6; i++) {
@@ -275,11 +271,10 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 	bed_done(&bed);
 }
 
-static void blocks_per_transaction_are_limited(void **state)
+TEST(blocks_per_transaction_are_limited)
 {
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 8);
 	bed.blocks_per_sweep = 100;
 	for (unsigned i = 0; i < 3; i++) {
@@ -293,11 +288,10 @@ static void blocks_per_transaction_are_limited(void **state)
 	bed_done(&bed);
 }
 
-static void an_interval_of_zero_disables_reads(void **state)
+TEST(an_interval_of_zero_disables_reads)
 {
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 7);
 	bed.read.interval_us = 0;
 	assert_int_equal(bed_sweep(&bed), 0);
@@ -306,11 +300,10 @@ static void an_interval_of_zero_disables_reads(void **state)
 	bed_done(&bed);
 }
 
-static void changes_are_one_event_per_switch_or_one_for_many(void **state)
+TEST(changes_are_one_event_per_switch_or_one_for_many)
 {
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 3);
 	bed_sweep(&bed);
 	bed_store(&bed);
@@ -355,12 +348,11 @@ static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 	bed_done(&bed);
 }
 
-static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **state)
+TEST(an_unresponsive_switch_keeps_its_table_and_is_queried_rarely)
 {
 	unsigned before;
 	struct bed bed;
 
-	(void)state;
 	bed_init(&bed, 4);
 	bed_sweep(&bed);
 	bed.agents[7].dead = true;
@@ -396,12 +388,11 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	bed_done(&bed);
 }
 
-static void a_table_has_the_size_of_its_top(void **state)
+TEST(a_table_has_the_size_of_its_top)
 {
 	struct bed bed;
 	unsigned gone = 0;
 
-	(void)state;
 	bed_init(&bed, 6);
 	bed_sweep(&bed);
 	bed_store(&bed);
@@ -422,9 +413,8 @@ static void a_table_has_the_size_of_its_top(void **state)
 	bed_done(&bed);
 }
 
-static void every_table_is_read_despite_losses(void **state)
+TEST(every_table_is_read_despite_losses)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		struct bed bed;
 
@@ -441,23 +431,4 @@ static void every_table_is_read_despite_losses(void **state)
 		assert_int_equal(bed_known_tables(&bed), SWITCHES);
 		bed_done(&bed);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_tables_are_read_twice_and_then_periodically),
-		cmocka_unit_test(periodic_reads_take_no_more_than_their_share),
-		cmocka_unit_test(a_change_found_periodically_causes_a_full_read),
-		cmocka_unit_test(a_topology_change_causes_a_full_read_once_a_minute),
-		cmocka_unit_test(a_limit_spreads_the_reading_over_sweeps),
-		cmocka_unit_test(blocks_per_transaction_are_limited),
-		cmocka_unit_test(an_interval_of_zero_disables_reads),
-		cmocka_unit_test(changes_are_one_event_per_switch_or_one_for_many),
-		cmocka_unit_test(an_unresponsive_switch_keeps_its_table_and_is_queried_rarely),
-		cmocka_unit_test(a_table_has_the_size_of_its_top),
-		cmocka_unit_test(every_table_is_read_despite_losses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,12 @@
 
 #include "base/stop.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
 /* The store always takes longer than the interval: topology changes are still detected. */
-static void discovery_proceeds_despite_late_sweeps(void **state)
+LAB_TEST(discovery_proceeds_despite_late_sweeps)
 {
 	struct lab *lab = *state;
 
@@ -32,7 +33,7 @@ static void give_lid_to_host_with_drops(struct lab *lab)
 }
 
 /* The total of another node's counter is not the number of datagrams dropped now. */
-static void discarded_readings_do_not_count_as_drops(void **state)
+LAB_TEST(discarded_readings_do_not_count_as_drops)
 {
 	struct lab *lab = *state;
 
@@ -49,7 +50,7 @@ static void reassign_queue_pair(struct lab *lab)
 }
 
 /* The redirection leads to another node now: its counts are discarded, and the node is queried. */
-static void a_redirection_to_another_node_adds_nothing(void **state)
+LAB_TEST(a_redirection_to_another_node_adds_nothing)
 {
 	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
@@ -65,7 +66,7 @@ static void a_redirection_to_another_node_adds_nothing(void **state)
 }
 
 /* A busy status at the first query does not make the node unresponsive. */
-static void a_busy_node_is_queried_again(void **state)
+LAB_TEST(a_busy_node_is_queried_again)
 {
 	struct lab *lab = *state;
 
@@ -76,7 +77,7 @@ static void a_busy_node_is_queried_again(void **state)
 }
 
 /* Counters that were saturated before the restart are not news. */
-static void saturated_counters_are_not_reported_again_after_a_restart(void **state)
+LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart)
 {
 	struct lab *lab = *state;
 
@@ -91,7 +92,7 @@ static void saturated_counters_are_not_reported_again_after_a_restart(void **sta
 }
 
 /* The links of a switch stay in Init for hours. A sweep checks a tenth of all links: one event. */
-static void links_that_stay_in_init_throttle_once(void **state)
+LAB_TEST(links_that_stay_in_init_throttle_once)
 {
 	struct lab *lab = *state;
 
@@ -113,7 +114,7 @@ static void lose_mads_for_hours(struct lab *lab)
 }
 
 /* Lost queries do not prove that counters are unsupported: later all are read again. */
-static void detail_counters_recover_after_rejections(void **state)
+LAB_TEST(detail_counters_recover_after_rejections)
 {
 	struct lab *lab = *state;
 
@@ -125,7 +126,7 @@ static void detail_counters_recover_after_rejections(void **state)
 }
 
 /* A switch that answers no detail query takes three timeouts for each, whatever its port count. */
-static void a_switch_without_detail_counters_takes_no_time(void **state)
+LAB_TEST(a_switch_without_detail_counters_takes_no_time)
 {
 	struct lab *lab = *state;
 
@@ -146,7 +147,7 @@ static void take_link_down(struct lab *lab)
 }
 
 /* If no sweep completes, changes are detected, detail counters and tables are read all the same. */
-static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
+LAB_TEST(every_task_proceeds_if_all_sweeps_are_cut)
 {
 	struct lab *lab = *state;
 
@@ -189,7 +190,7 @@ static bool is_read_wide(struct lab *lab, size_t node)
 }
 
 /* A persistent error other than "unsupported": the port is read by PortCounters until it ends. */
-static void a_port_with_failing_extended_counters_is_read_by_portcounters(void **state)
+LAB_TEST(a_port_with_failing_extended_counters_is_read_by_portcounters)
 {
 	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1), *switch_port = lab_port(lab, LEAF, 1);
@@ -218,7 +219,7 @@ static void toggle_hosts(struct lab *lab)
 }
 
 /* Fifteen hosts that respond in every second sweep, for a long time. */
-static void events_of_unstable_nodes_are_limited(void **state)
+LAB_TEST(events_of_unstable_nodes_are_limited)
 {
 	struct lab *lab = *state;
 
@@ -265,9 +266,8 @@ static void change_lids_and_rates(struct lab *lab)
  * lost MADs and cut sweeps: with them, one of two exchanged nodes may be read alone and look
  * plausible.
  */
-static void no_reading_is_added_to_another_port_under_random_faults(void **state)
+TEST(no_reading_is_added_to_another_port_under_random_faults)
 {
-	(void)state;
 	for (uint64_t seed = 500; seed < 500 + test_cases(40); seed++) {
 		struct lab *lab = lab_create(seed);
 
@@ -298,7 +298,7 @@ static void request_stop(struct lab *lab)
 }
 
 /* The collector is stopped while its query to the subnet manager is pending. */
-static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
+LAB_TEST(a_stop_in_mid_sweep_reports_no_lost_sm)
 {
 	struct lab *lab = *state;
 
@@ -309,26 +309,4 @@ static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 	assert_int_equal(lab->sweeps, 4);
 	assert_false(lab->last_sweep.sm.known);
 	assert_int_equal(lab_events_of(lab, EVENT_SM_LOST), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LAB_TEST(discovery_proceeds_despite_late_sweeps),
-		LAB_TEST(discarded_readings_do_not_count_as_drops),
-		LAB_TEST(a_redirection_to_another_node_adds_nothing),
-		LAB_TEST(a_busy_node_is_queried_again),
-		LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart),
-		LAB_TEST(links_that_stay_in_init_throttle_once),
-		LAB_TEST(detail_counters_recover_after_rejections),
-		LAB_TEST(a_switch_without_detail_counters_takes_no_time),
-		LAB_TEST(every_task_proceeds_if_all_sweeps_are_cut),
-		LAB_TEST(a_port_with_failing_extended_counters_is_read_by_portcounters),
-		LAB_TEST(events_of_unstable_nodes_are_limited),
-		cmocka_unit_test(no_reading_is_added_to_another_port_under_random_faults),
-		/* The last one: a stop cannot be revoked. */
-		LAB_TEST(a_stop_in_mid_sweep_reports_no_lost_sm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

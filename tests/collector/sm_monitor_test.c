@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "collector/sm_monitor.h"
 #include "tests/world/lab.h"
@@ -82,11 +83,10 @@ static int64_t reported_us(struct lab *lab, const char *kind)
 }
 
 /* A minute at most until the query, half a minute to rule out a handover; 3 sweeps at least. */
-static void two_masters_are_critical_within_two_minutes(void **state)
+TEST(two_masters_are_critical_within_two_minutes)
 {
 	static const int64_t intervals_s[] = { 1, 10, 30 };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct lab *lab = create();
 		int64_t interval_us = intervals_s[i] * US_PER_S, began_us, took_us;
@@ -106,7 +106,7 @@ static void two_masters_are_critical_within_two_minutes(void **state)
 }
 
 /* When one of them steps down, the finding closes once, with a delay. */
-static void the_finding_closes_when_one_master_is_left(void **state)
+TEST_WITH(the_finding_closes_when_one_master_is_left, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -120,7 +120,7 @@ static void the_finding_closes_when_one_master_is_left(void **state)
 }
 
 /* Both are master for 20 s: the one that this host's port named before, and the new one. */
-static void an_overlapping_handover_is_reported_as_handover(void **state)
+TEST_WITH(an_overlapping_handover_is_reported_as_handover, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -138,9 +138,8 @@ static void an_overlapping_handover_is_reported_as_handover(void **state)
 }
 
 /* The former master is unresponsive, with or without its node. */
-static void an_unresponsive_sm_is_not_counted(void **state)
+TEST(an_unresponsive_sm_is_not_counted)
 {
-	(void)state;
 	for (unsigned dead = 0; dead < 2; dead++) {
 		struct lab *lab = create();
 
@@ -155,7 +154,7 @@ static void an_unresponsive_sm_is_not_counted(void **state)
 }
 
 /* Never for half a minute: both are queried in each sweep as soon as two were found. */
-static void occasional_responses_are_not_enough(void **state)
+TEST_WITH(occasional_responses_are_not_enough, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -166,7 +165,7 @@ static void occasional_responses_are_not_enough(void **state)
 }
 
 /* Standbys cost an SMP per minute; a new one is queried after the topology was read again. */
-static void standbys_are_queried_once_a_minute(void **state)
+TEST_WITH(standbys_are_queried_once_a_minute, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -189,7 +188,7 @@ static void silence_nodes(struct lab *lab)
 }
 
 /* An event, not a finding: the fabric has its master. */
-static void an_unresponsive_standby_is_reported_once(void **state)
+TEST_WITH(an_unresponsive_standby_is_reported_once, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -210,7 +209,7 @@ static void become_slow_and_lose_a_host(struct lab *lab)
 }
 
 /* It responds after a tenth of the interval, when the round is over; after a new topology too. */
-static void a_cut_query_is_not_reported_as_unresponsive(void **state)
+TEST_WITH(a_cut_query_is_not_reported_as_unresponsive, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -231,7 +230,7 @@ static void restart_master(struct lab *lab)
 }
 
 /* One sweep without it is no finding: the event has its own end. */
-static void a_master_that_responds_again_is_reported(void **state)
+TEST_WITH(a_master_that_responds_again_is_reported, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -243,7 +242,7 @@ static void a_master_that_responds_again_is_reported(void **state)
 	assert_int_equal(lab_events_of(lab, EVENT_SM_CHANGED), 0);
 }
 
-static void a_single_sweep_queries_all_sms(void **state)
+TEST_WITH(a_single_sweep_queries_all_sms, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -251,22 +250,3 @@ static void a_single_sweep_queries_all_sms(void **state)
 	assert_int_equal(lab->agents[SECOND].sm_queries, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_masters_are_critical_within_two_minutes),
-		TEST(the_finding_closes_when_one_master_is_left),
-		TEST(an_overlapping_handover_is_reported_as_handover),
-		cmocka_unit_test(an_unresponsive_sm_is_not_counted),
-		TEST(occasional_responses_are_not_enough),
-		TEST(standbys_are_queried_once_a_minute),
-		TEST(an_unresponsive_standby_is_reported_once),
-		TEST(a_cut_query_is_not_reported_as_unresponsive),
-		TEST(a_master_that_responds_again_is_reported),
-		TEST(a_single_sweep_queries_all_sms),
-	};
-
-	return cmocka_run_group_tests_name("sm_monitor", tests, NULL, NULL);
-}

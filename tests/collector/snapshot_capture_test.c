@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* One sweep of all counters: they equal those of the ports, and unresponsive nodes have none. */
+#define UNIT_TEST_SETUP quiet
+
 #include <string.h>
 
 #include "base/err.h"
 #include "base/test_cases.h"
+#include "base/unit_test.h"
 #include "collector/snapshot_capture.h"
 #include "tests/world/lab.h"
 #include "fabric/fabric.h"
@@ -67,9 +70,8 @@ static int capture(struct lab *lab, const struct fabric *fabric, bool fast_only,
 				    report, err);
 }
 
-static void a_snapshot_has_all_counters_of_all_ports(void **state)
+TEST(a_snapshot_has_all_counters_of_all_ports)
 {
-	(void)state;
 	for (uint64_t seed = 500; seed < 500 + test_cases(20); seed++) {
 		struct lab *lab = lab_create(seed);
 		struct snapshot_capture_report report;
@@ -97,7 +99,7 @@ static void a_snapshot_has_all_counters_of_all_ports(void **state)
 	}
 }
 
-static void an_unresponsive_node_has_no_counters_and_others_have(void **state)
+LAB_TEST(an_unresponsive_node_has_no_counters_and_others_have)
 {
 	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
@@ -116,7 +118,7 @@ static void an_unresponsive_node_has_no_counters_and_others_have(void **state)
 }
 
 /* The topology is outdated: two hosts have exchanged LIDs since. */
-static void a_moved_lid_gives_no_node_the_counters_of_another(void **state)
+LAB_TEST(a_moved_lid_gives_no_node_the_counters_of_another)
 {
 	struct lab *lab = *state;
 	struct fabric *fabric;
@@ -137,7 +139,7 @@ static void a_moved_lid_gives_no_node_the_counters_of_another(void **state)
 	fabric_destroy(fabric);
 }
 
-static void nothing_is_stored_if_no_node_responds(void **state)
+LAB_TEST(nothing_is_stored_if_no_node_responds)
 {
 	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
@@ -153,7 +155,7 @@ static void nothing_is_stored_if_no_node_responds(void **state)
 	fabric_destroy(fabric);
 }
 
-static void the_error_of_the_store_is_returned(void **state)
+LAB_TEST(the_error_of_the_store_is_returned)
 {
 	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
@@ -165,21 +167,8 @@ static void the_error_of_the_store_is_returned(void **state)
 	fabric_destroy(fabric);
 }
 
-static int quiet(void **state)
+int quiet(void **state)
 {
 	(void)state;
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_snapshot_has_all_counters_of_all_ports),
-		LAB_TEST(an_unresponsive_node_has_no_counters_and_others_have),
-		LAB_TEST(a_moved_lid_gives_no_node_the_counters_of_another),
-		LAB_TEST(nothing_is_stored_if_no_node_responds),
-		LAB_TEST(the_error_of_the_store_is_returned),
-	};
-
-	return cmocka_run_group_tests(tests, quiet, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Events of a topology that changes, and of one that only appears to change. */
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
@@ -14,7 +15,7 @@ static int setup(void **state)
 }
 
 /* There is no earlier topology to compare with, but discovery reports that it lost something. */
-static void nodes_lost_by_the_first_discovery_are_found(void **state)
+TEST_WITH(nodes_lost_by_the_first_discovery_are_found, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -34,7 +35,7 @@ static void fail_and_restore_host(struct lab *lab)
 	lab->agents[HOST].dead = dead;
 }
 
-static void an_unresponsive_node_behind_a_link_is_kept(void **state)
+TEST_WITH(an_unresponsive_node_behind_a_link_is_kept, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -66,7 +67,7 @@ static void fail_one_from_the_start(struct lab *lab)
 }
 
 /* The node behind the cable is unknown: discovery is repeated, with increasing delay. */
-static void a_node_unresponsive_at_the_first_discovery_is_found(void **state)
+TEST_WITH(a_node_unresponsive_at_the_first_discovery_is_found, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -89,7 +90,7 @@ static void hang_host_permanently(struct lab *lab)
 		retrain_link(lab);
 }
 
-static void a_node_that_never_responds_costs_little(void **state)
+TEST_WITH(a_node_that_never_responds_costs_little, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -112,7 +113,7 @@ static void lose_occasional_smps(struct lab *lab)
 }
 
 /* A lost description is not an empty one. */
-static void a_lost_description_renames_no_node(void **state)
+TEST_WITH(a_lost_description_renames_no_node, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -129,7 +130,7 @@ static void drop_description(struct lab *lab)
 }
 
 /* One that stays empty is accepted eventually. */
-static void a_description_that_stays_empty_is_accepted(void **state)
+TEST_WITH(a_description_that_stays_empty_is_accepted, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -146,7 +147,7 @@ static void flap_link_often(struct lab *lab)
 }
 
 /* A link that flaps for an hour does not cause a discovery every few seconds. */
-static void a_link_that_keeps_flapping_causes_fewer_discoveries(void **state)
+TEST_WITH(a_link_that_keeps_flapping_causes_fewer_discoveries, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -165,7 +166,7 @@ static void fail_own_link(struct lab *lab)
 }
 
 /* The cause is at this host, not in twenty nodes. */
-static void an_isolated_collector_reports_it_once(void **state)
+TEST_WITH(an_isolated_collector_reports_it_once, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -188,7 +189,7 @@ static void toggle_link(struct lab *lab)
 }
 
 /* Only PortInfo shows it, of a tenth of the ports per sweep. */
-static void link_down_and_link_up_are_events(void **state)
+TEST_WITH(link_down_and_link_up_are_events, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -210,7 +211,7 @@ static void retrain_once(struct lab *lab)
 }
 
 /* A stable fabric is discovered at the start and every ten minutes; a hint adds a discovery. */
-static void hints_of_a_change_cause_a_discovery(void **state)
+TEST_WITH(hints_of_a_change_cause_a_discovery, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -230,7 +231,7 @@ static void flap_link(struct lab *lab)
 }
 
 /* It is verified each time and is unchanged: there is no discovery. */
-static void a_verified_link_costs_two_smps(void **state)
+TEST_WITH(a_verified_link_costs_two_smps, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 	unsigned smps, by_path;
@@ -259,7 +260,7 @@ static void swap_cables(struct lab *lab)
 }
 
 /* All LIDs, states and widths are unchanged: only the nodes at the ends of the cables differ. */
-static void swapped_cables_are_detected_at_once(void **state)
+TEST_WITH(swapped_cables_are_detected_at_once, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -278,7 +279,7 @@ static void take_link_down_after_hours(struct lab *lab)
 }
 
 /* Discoveries without a change do not delay one that a hint causes. */
-static void a_hint_after_hours_causes_a_discovery_at_once(void **state)
+TEST_WITH(a_hint_after_hours_causes_a_discovery_at_once, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -294,7 +295,7 @@ static void take_link_down_late(struct lab *lab)
 }
 
 /* A permanent hint costs less and less, and a detected change is followed at once. */
-static void a_persistent_hint_costs_little_and_delays_no_change(void **state)
+TEST_WITH(a_persistent_hint_costs_little_and_delays_no_change, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -306,7 +307,7 @@ static void a_persistent_hint_costs_little_and_delays_no_change(void **state)
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
 }
 
-static void discovery_that_fails_leaves_the_last_topology(void **state)
+TEST_WITH(discovery_that_fails_leaves_the_last_topology, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -327,7 +328,7 @@ static void fail_discovery(struct lab *lab)
 }
 
 /* A discovery that always fails is not an event every few seconds. */
-static void discovery_that_keeps_failing_is_retried_less_often(void **state)
+TEST_WITH(discovery_that_keeps_failing_is_retried_less_often, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -343,7 +344,7 @@ static void pull_own_cable(struct lab *lab)
 }
 
 /* What cannot be reached from here is not removed. */
-static void the_topology_behind_a_failed_local_port_is_kept(void **state)
+TEST_WITH(the_topology_behind_a_failed_local_port_is_kept, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -364,7 +365,7 @@ static void lose_discovery_smp(struct lab *lab)
 }
 
 /* One lost SMP hides all ports of a switch: discovery is repeated soon, not after ten minutes. */
-static void nodes_missed_by_a_discovery_are_discovered_again(void **state)
+TEST_WITH(nodes_missed_by_a_discovery_are_discovered_again, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -382,7 +383,7 @@ static void hide_half_the_fabric(struct lab *lab)
 		lab->nodes[i].absent = lab->sweeps >= 2;
 }
 
-static void a_smaller_fabric_is_accepted_after_three_discoveries(void **state)
+TEST_WITH(a_smaller_fabric_is_accepted_after_three_discoveries, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
@@ -394,31 +395,3 @@ static void a_smaller_fabric_is_accepted_after_three_discoveries(void **state)
 	lab_check(lab);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, lab_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(nodes_lost_by_the_first_discovery_are_found),
-		TEST(an_unresponsive_node_behind_a_link_is_kept),
-		TEST(a_node_unresponsive_at_the_first_discovery_is_found),
-		TEST(a_node_that_never_responds_costs_little),
-		TEST(a_lost_description_renames_no_node),
-		TEST(a_link_that_keeps_flapping_causes_fewer_discoveries),
-		TEST(an_isolated_collector_reports_it_once),
-		TEST(a_description_that_stays_empty_is_accepted),
-		TEST(link_down_and_link_up_are_events),
-		TEST(hints_of_a_change_cause_a_discovery),
-		TEST(a_verified_link_costs_two_smps),
-		TEST(swapped_cables_are_detected_at_once),
-		TEST(a_hint_after_hours_causes_a_discovery_at_once),
-		TEST(a_persistent_hint_costs_little_and_delays_no_change),
-		TEST(discovery_that_fails_leaves_the_last_topology),
-		TEST(discovery_that_keeps_failing_is_retried_less_often),
-		TEST(the_topology_behind_a_failed_local_port_is_kept),
-		TEST(nodes_missed_by_a_discovery_are_discovered_again),
-		TEST(a_smaller_fabric_is_accepted_after_three_discoveries),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -2,16 +2,12 @@
 /*
  * The decoder runs on the inputs kept from fuzzing, in tests/fuzz/corpus/codec.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <dirent.h>
 
+#include "base/unit_test.h"
 #include "tests/fuzz/codec_fuzz.h"
 
 static void run_file(const char *folder, const char *name)
@@ -37,7 +33,7 @@ static void run_file(const char *folder, const char *name)
 	free(data);
 }
 
-static void corpus_inputs_are_handled(void **state)
+TEST(corpus_inputs_are_handled)
 {
 	const char *source = getenv("IBWIRE_SRCDIR");
 	const struct dirent *entry;
@@ -45,7 +41,6 @@ static void corpus_inputs_are_handled(void **state)
 	char folder[2048];
 	DIR *dir;
 
-	(void)state;
 	snprintf(folder, sizeof(folder), "%s/tests/fuzz/corpus/codec", source ? source : ".");
 	dir = opendir(folder);
 	assert_non_null(dir);
@@ -58,13 +53,4 @@ static void corpus_inputs_are_handled(void **state)
 	closedir(dir);
 	print_message("# note: %u files\n", count);
 	assert_true(count > 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(corpus_inputs_are_handled),
-	};
-
-	return cmocka_run_group_tests_name("codec corpus", tests, NULL, NULL);
 }

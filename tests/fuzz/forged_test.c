@@ -11,10 +11,7 @@
  * and number 0, which is not changed and runs everything.
  */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "cli/command.h"
 #include "fabric/routes.h"
 #include "storage/saved.h"
@@ -479,12 +476,11 @@ static uint64_t setting(const char *name, uint64_t absent)
 /* Overflows of window ids and times, and a message of several lines. */
 static const uint64_t once_failed[] = { 201389, 203222, 204366, 211672, 232423, 235416, 255418, 256876 };
 
-static void forged_databases_are_handled(void **state)
+TEST_IN_FOLDER(forged_databases_are_handled)
 {
 	uint64_t first = setting("FORGED_FIRST", 1), failed = 0;
 	uint64_t count = setting("FORGED_VARIANTS", SANITIZED ? 200 : 1000);
 
-	(void)state;
 	unsetenv("IBWIRE_DB");
 	make_base();
 	for (uint64_t i = 0; i <= count; i++)
@@ -494,13 +490,4 @@ static void forged_databases_are_handled(void **state)
 	model_destroy(model);
 	free(base);
 	assert_int_equal(failed, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(forged_databases_are_handled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

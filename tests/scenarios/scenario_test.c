@@ -223,7 +223,8 @@ int main(void)
 		cmocka_unit_test(random_single_faults_are_found_on_two_tiers),
 		cmocka_unit_test(random_single_faults_are_found_on_three_tiers),
 		cmocka_unit_test(random_pairs_of_faults_are_found),
-		TEST_IN_FOLDER(status_lists_locked_and_unresponsive_nodes_and_standby_sms),
+		cmocka_unit_test_setup_teardown(status_lists_locked_and_unresponsive_nodes_and_standby_sms,
+						test_folder_make, test_folder_remove),
 	};
 	size_t count = 8;
 	char *dir = source_path("");

@@ -3,15 +3,10 @@
  * Commands run by the screen: reports, snapshots, differences, with a program that prints its arguments.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "storage/saved.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
@@ -50,11 +45,10 @@ static void wait_for(struct stage *stage, const char *text)
 	}
 }
 
-static void snapshots_are_listed_and_compared_older_first(void **state)
+TEST_IN_FOLDER(snapshots_are_listed_and_compared_older_first)
 {
 	struct stage stage;
 
-	(void)state;
 	begin(&stage, "/bin/echo", 140);
 	stage_keys(&stage, "6");
 	stage_expect("of the job");
@@ -77,11 +71,10 @@ static void snapshots_are_listed_and_compared_older_first(void **state)
 	stage_close(&stage);
 }
 
-static void a_snapshot_command_reports_its_result(void **state)
+TEST_IN_FOLDER(a_snapshot_command_reports_its_result)
 {
 	struct stage stage;
 
-	(void)state;
 	begin(&stage, "/bin/true", 100);
 	stage_keys(&stage, "6n");
 	stage_keys(&stage, "x\rwith a note\r");
@@ -99,12 +92,11 @@ static void a_snapshot_command_reports_its_result(void **state)
 	stage_close(&stage);
 }
 
-static void a_report_is_about_the_selected_row_at_the_shown_time(void **state)
+TEST_IN_FOLDER(a_report_is_about_the_selected_row_at_the_shown_time)
 {
 	char who[64];
 	struct stage stage;
 
-	(void)state;
 	begin(&stage, "/bin/echo", 160);
 	stage_keys(&stage, "2\rr");
 	snprintf(who, sizeof(who), "report 0x%016" PRIx64 "/%u --db", stage.app.path[1].subject.node_guid,
@@ -123,13 +115,12 @@ static void a_report_is_about_the_selected_row_at_the_shown_time(void **state)
 	stage_close(&stage);
 }
 
-static void a_text_is_searched_and_written_once(void **state)
+TEST_IN_FOLDER(a_text_is_searched_and_written_once)
 {
 	char file[600], content[4096] = "";
 	struct stage stage;
 	FILE *stream;
 
-	(void)state;
 	begin(&stage, "/bin/echo", 160);
 	stage_keys(&stage, "2\rr");
 	wait_for(&stage, "report 0x");
@@ -154,11 +145,10 @@ static void a_text_is_searched_and_written_once(void **state)
 	stage_close(&stage);
 }
 
-static void lists_and_texts_fit_every_size(void **state)
+TEST_IN_FOLDER(lists_and_texts_fit_every_size)
 {
 	struct stage stage;
 
-	(void)state;
 	begin(&stage, "/bin/echo", 100);
 	for (int text = 0; text < 2; text++) {
 		stage_keys(&stage, text ? "2\rr" : "6\r");
@@ -174,17 +164,4 @@ static void lists_and_texts_fit_every_size(void **state)
 			}
 	}
 	stage_close(&stage);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(snapshots_are_listed_and_compared_older_first),
-		TEST_IN_FOLDER(a_snapshot_command_reports_its_result),
-		TEST_IN_FOLDER(a_report_is_about_the_selected_row_at_the_shown_time),
-		TEST_IN_FOLDER(a_text_is_searched_and_written_once),
-		TEST_IN_FOLDER(lists_and_texts_fit_every_size),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

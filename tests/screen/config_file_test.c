@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The file of settings: saving, loading, and invalid files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/test/test_folder.h"
 #include "tui/config_file.h"
 #include "tui/tui.h"
+
+static int enter(void **state);
+static int leave(void **state);
 
 static void write_file(const char *name, const char *text)
 {
@@ -45,7 +43,7 @@ static unsigned below(unsigned limit)
 	return (unsigned)(chance >> 33) % limit;
 }
 
-static void saved_values_are_loaded(void **state)
+TEST_WITH(saved_values_are_loaded, enter, leave)
 {
 	static struct config config, again;
 	static const char *const pieces[] = {
@@ -53,7 +51,6 @@ static void saved_values_are_loaded(void **state)
 	};
 	struct error err = { 0 };
 
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		memset(&config, 0, sizeof(config));
 		memset(&again, 0, sizeof(again));
@@ -74,12 +71,11 @@ static void saved_values_are_loaded(void **state)
 	}
 }
 
-static void invalid_values_and_names_are_not_saved(void **state)
+TEST(invalid_values_and_names_are_not_saved)
 {
 	static struct config config;
 	char much[CONFIG_VALUE_SIZE + 1];
 
-	(void)state;
 	memset(much, 'x', sizeof(much) - 1);
 	much[sizeof(much) - 1] = '\0';
 	config_put(&config, "a", "one\nb = two");
@@ -100,22 +96,20 @@ static void invalid_values_and_names_are_not_saved(void **state)
 	assert_string_equal(config_get(&config, "f"), "in the middle");
 }
 
-static void a_scope_is_a_prefix_of_names(void **state)
+TEST(a_scope_is_a_prefix_of_names)
 {
 	static struct config config = { .scope = "links." };
 
-	(void)state;
 	config_put(&config, "sort", "%s", "AGE");
 	assert_string_equal(config_get(&config, "links.sort"), "AGE");
 	assert_null(config_get(&config, "sort"));
 }
 
-static void valid_lines_count_and_the_first_invalid_one_is_reported(void **state)
+TEST_WITH(valid_lines_count_and_the_first_invalid_one_is_reported, enter, leave)
 {
 	static struct config config;
 	struct error err = { 0 };
 
-	(void)state;
 	write_file("top.conf",
 		   "# a comment\n\nscreen = Links\nwhat is this\nmouse=no\r\n= 5\nlinks.filter =\nmouse = yes");
 	assert_int_equal(config_read(&config, "top.conf", &err), ERR_USAGE);
@@ -126,12 +120,11 @@ static void valid_lines_count_and_the_first_invalid_one_is_reported(void **state
 	assert_int_equal(config.count, 3);
 }
 
-static void random_bytes_are_handled(void **state)
+TEST(random_bytes_are_handled)
 {
 	static struct config config;
 	char bytes[3000];
 
-	(void)state;
 	for (int round = 0; round < 3000; round++) {
 		size_t len = below(sizeof(bytes));
 
@@ -146,13 +139,12 @@ static void random_bytes_are_handled(void **state)
 	}
 }
 
-static void a_non_regular_file_is_reported_and_a_missing_one_is_not(void **state)
+TEST_WITH(a_non_regular_file_is_reported_and_a_missing_one_is_not, enter, leave)
 {
 	static struct config config;
 	struct error err = { 0 };
 	FILE *file;
 
-	(void)state;
 	assert_int_equal(config_read(&config, "missing.conf", &err), 0);
 	assert_int_equal(config_read(&config, "nowhere/missing.conf", &err), 0);
 	assert_int_equal(mkdir("folder", 0700), 0);
@@ -168,11 +160,10 @@ static void a_non_regular_file_is_reported_and_a_missing_one_is_not(void **state
 	assert_int_equal(config.count, 0);
 }
 
-static void only_changed_values_are_saved(void **state)
+TEST(only_changed_values_are_saved)
 {
 	static struct config file, before, now;
 
-	(void)state;
 	config_put(&file, "theirs", "1");
 	config_put(&file, "sort", "AGE");
 	config_put(&before, "sort", "LID");
@@ -187,13 +178,12 @@ static void only_changed_values_are_saved(void **state)
 	assert_string_equal(config_get(&file, "theirs"), "1");
 }
 
-static void folders_are_created_and_symlinks_kept(void **state)
+TEST_WITH(folders_are_created_and_symlinks_kept, enter, leave)
 {
 	static struct config config;
 	struct stat st;
 	char here[512], path_of[600];
 
-	(void)state;
 	config_put(&config, "mouse", "no");
 	assert_non_null(getcwd(here, sizeof(here)));
 	snprintf(path_of, sizeof(path_of), "%s/config/ibwire/top.conf", here);
@@ -209,11 +199,10 @@ static void folders_are_created_and_symlinks_kept(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void a_failed_write_keeps_the_old_file(void **state)
+TEST_WITH(a_failed_write_keeps_the_old_file, enter, leave)
 {
 	static struct config config;
 
-	(void)state;
 	config_put(&config, "mouse", "no");
 	write_file("file", "mouse = yes\n");
 	assert_false(config_write(&config, "file/top.conf"));
@@ -223,11 +212,10 @@ static void a_failed_write_keeps_the_old_file(void **state)
 	assert_file("file", "mouse = yes\n");
 }
 
-static void the_path_follows_the_xdg_specification(void **state)
+TEST(the_path_follows_the_xdg_specification)
 {
 	char where[64];
 
-	(void)state;
 	setenv("HOME", "/home/ann", 1);
 	setenv("XDG_CONFIG_HOME", "/etc/ann", 1);
 	assert_true(tui_config_path(where, sizeof(where)));
@@ -251,22 +239,3 @@ static int leave(void **state)
 	return chdir("/") < 0 ? -1 : test_folder_remove(state);
 }
 
-#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, enter, leave)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FOLDER(saved_values_are_loaded),
-		cmocka_unit_test(invalid_values_and_names_are_not_saved),
-		cmocka_unit_test(a_scope_is_a_prefix_of_names),
-		IN_FOLDER(valid_lines_count_and_the_first_invalid_one_is_reported),
-		cmocka_unit_test(random_bytes_are_handled),
-		IN_FOLDER(a_non_regular_file_is_reported_and_a_missing_one_is_not),
-		cmocka_unit_test(only_changed_values_are_saved),
-		IN_FOLDER(folders_are_created_and_symlinks_kept),
-		IN_FOLDER(a_failed_write_keeps_the_old_file),
-		cmocka_unit_test(the_path_follows_the_xdg_specification),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -4,17 +4,12 @@
  */
 #include <ctype.h>
 #include <curses.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analysis/balance.h"
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
@@ -37,13 +32,12 @@ static bool is_value(enum role role)
 }
 
 /* A recording without a collector is old. */
-static void old_numbers_are_dimmed_on_every_screen(void **state)
+TEST_IN_FOLDER(old_numbers_are_dimmed_on_every_screen)
 {
 	static const char *const ways[] = { "1", "2", "3", "3g", "3H", "4", "4v", "1\r", "2\r", "3\r", "4\r" };
 	char line[CANVAS_LINE_SIZE];
 	struct stage stage;
 
-	(void)state;
 	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const struct rect *body = &stage.app.body;
@@ -60,13 +54,12 @@ static void old_numbers_are_dimmed_on_every_screen(void **state)
 	}
 }
 
-static void settings_are_saved_and_restored(void **state)
+TEST_IN_FOLDER(settings_are_saved_and_restored)
 {
 	static const char keys[] = "2xdIs\033\r3vdsgHi4vv5sfK62/a\r1S\t jk";
 	static struct config kept, again;
 	char wrong[160];
 
-	(void)state;
 	stage_record("dead-spine", path);
 	for (int round = 0; round < 40; round++) {
 		struct stage stage;
@@ -90,7 +83,7 @@ static void settings_are_saved_and_restored(void **state)
 	}
 }
 
-static void invalid_settings_are_handled(void **state)
+TEST_IN_FOLDER(invalid_settings_are_handled)
 {
 	static const char *const values[] = {
 		"", "yes", "no", "-1", "99999999999999999999", "(((((", "Links", "%n%n%s", "LID,LID,,", "PORT",
@@ -99,7 +92,6 @@ static void invalid_settings_are_handled(void **state)
 	static struct config all, some;
 	char wrong[160];
 
-	(void)state;
 	stage_record("nothing", path);
 	for (int round = 0; round < 60; round++) {
 		struct stage stage;
@@ -119,13 +111,12 @@ static void invalid_settings_are_handled(void **state)
 	}
 }
 
-static void unknown_settings_are_ignored_and_invalid_values_reported(void **state)
+TEST_IN_FOLDER(unknown_settings_are_ignored_and_invalid_values_reported)
 {
 	static struct config config;
 	struct stage stage;
 	char wrong[160] = "";
 
-	(void)state;
 	stage_begin(&stage, "nothing", 0, 30, 100);
 	config_put(&config, "jobs.sort", "name");
 	assert_true(setup_restore(&stage.app, &config, wrong, sizeof(wrong)));
@@ -135,11 +126,10 @@ static void unknown_settings_are_ignored_and_invalid_values_reported(void **stat
 	stage_close(&stage);
 }
 
-static void hidden_columns_are_not_shown(void **state)
+TEST_IN_FOLDER(hidden_columns_are_not_shown)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "nothing", 0, 30, 100);
 	stage_keys(&stage, "2");
 	stage_expect("AGE");
@@ -156,12 +146,11 @@ static void hidden_columns_are_not_shown(void **state)
 	stage_close(&stage);
 }
 
-static void refresh_intervals_are_cyclic(void **state)
+TEST_IN_FOLDER(refresh_intervals_are_cyclic)
 {
 	struct stage stage;
 	int64_t before_us;
 
-	(void)state;
 	stage_begin(&stage, "nothing", 0, 30, 100);
 	before_us = stage.app.live->refresh_us;
 	for (int i = 0; i < 6; i++) {
@@ -175,11 +164,10 @@ static void refresh_intervals_are_cyclic(void **state)
 }
 
 /* On every screen with rows a click moves the cursor, and a second one opens the row. */
-static void a_double_click_opens_the_selected_row(void **state)
+TEST_IN_FOLDER(a_double_click_opens_the_selected_row)
 {
 	static const char tabs[] = "1235";
 
-	(void)state;
 	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; tabs[i]; i++) {
 		struct stage stage;
@@ -208,12 +196,11 @@ static void open_story(struct stage *stage, int rows, int columns)
 	stage_begin(stage, "routes-skewed-story", 0, rows, columns);
 }
 
-static void clicks_on_different_rows_open_nothing(void **state)
+TEST_IN_FOLDER(clicks_on_different_rows_open_nothing)
 {
 	struct stage stage;
 	struct mouse mouse = { .x = 20 };
 
-	(void)state;
 	open_story(&stage, 40, 120);
 	stage_key(&stage, '2');
 	mouse.y = stage.app.body.y + 5;
@@ -229,13 +216,12 @@ static void clicks_on_different_rows_open_nothing(void **state)
 	stage_close(&stage);
 }
 
-static void a_click_below_all_rows_selects_nothing(void **state)
+TEST_IN_FOLDER(a_click_below_all_rows_selects_nothing)
 {
 	const struct balance_view *view;
 	struct stage stage;
 	struct mouse mouse = { .x = 20 };
 
-	(void)state;
 	open_story(&stage, 90, 120);
 	stage_keys(&stage, "3H");
 	view = screen_state(&stage.app, &screen_balance);
@@ -250,13 +236,12 @@ static void a_click_below_all_rows_selects_nothing(void **state)
 }
 
 /* A fabric without tiers has a message above its groups. */
-static void a_click_selects_the_row_drawn_there(void **state)
+TEST_IN_FOLDER(a_click_selects_the_row_drawn_there)
 {
 	const struct balance_view *view;
 	struct stage stage;
 	struct mouse mouse = { .x = 20 };
 
-	(void)state;
 	open_story(&stage, 60, 120);
 	stage.app.context->shape->tier_count = 1;
 	stage_keys(&stage, "3i");
@@ -281,13 +266,12 @@ static int blank_rows(const struct app *app)
 }
 
 /* No group is omitted while lines are blank, except those reserved for the details of the selected group. */
-static void groups_use_all_available_rows(void **state)
+TEST_IN_FOLDER(groups_use_all_available_rows)
 {
 	const struct balance_view *view;
 	struct stage stage;
 	int shown_before = 0;
 
-	(void)state;
 	open_story(&stage, 60, 200);
 	stage_keys(&stage, "3g");
 	view = screen_state(&stage.app, &screen_balance);
@@ -312,13 +296,12 @@ static void groups_use_all_available_rows(void **state)
 	stage_close(&stage);
 }
 
-static void equally_uneven_hosts_are_sorted_by_name(void **state)
+TEST_IN_FOLDER(equally_uneven_hosts_are_sorted_by_name)
 {
 	const struct balance_view *view;
 	struct stage stage;
 	size_t same = 0;
 
-	(void)state;
 	open_story(&stage, 60, 120);
 	stage_keys(&stage, "3H");
 	view = screen_state(&stage.app, &screen_balance);
@@ -339,12 +322,11 @@ static void equally_uneven_hosts_are_sorted_by_name(void **state)
 	stage_close(&stage);
 }
 
-static void a_double_click_does_not_confirm_a_prompt(void **state)
+TEST_IN_FOLDER(a_double_click_does_not_confirm_a_prompt)
 {
 	struct stage stage;
 	struct mouse mouse = { .x = 20, .twice = true };
 
-	(void)state;
 	open_story(&stage, 40, 120);
 	stage_keys(&stage, "5/half a w");
 	mouse.y = stage.app.body.y + 3;
@@ -389,11 +371,10 @@ static void check_help(const char *tab, int rows, int columns)
 	stage_close(&stage);
 }
 
-static void help_of_every_screen_is_complete_at_every_size(void **state)
+TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size)
 {
 	static const char *const tabs[] = { "1", "2", "3", "4", "5", "6", "S", "1\r" };
 
-	(void)state;
 	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]); i++) {
 		check_help(tabs[i], 24, 80);
@@ -410,38 +391,14 @@ static bool help_has(const struct screen *screen, const char *word)
 }
 
 /* Abbreviations are explained. */
-static void help_of_balance_explains_its_columns_and_causes(void **state)
+TEST(help_of_balance_explains_its_columns_and_causes)
 {
 	static const char *const heads[] = { "TEST", "AR", "CAUSE", "MAX UTIL%", "IMBALANCE%", "(echo)" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		if (!help_has(&screen_balance, heads[i]))
 			fail_msg("%s is not explained", heads[i]);
 	for (int cause = BALANCE_NONE + 1; cause < BALANCE_CAUSE_COUNT; cause++)
 		if (!help_has(&screen_balance, balance_cause_name((enum balance_cause)cause)))
 			fail_msg("%s is not explained", balance_cause_name((enum balance_cause)cause));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(old_numbers_are_dimmed_on_every_screen),
-		TEST_IN_FOLDER(settings_are_saved_and_restored),
-		TEST_IN_FOLDER(invalid_settings_are_handled),
-		TEST_IN_FOLDER(unknown_settings_are_ignored_and_invalid_values_reported),
-		TEST_IN_FOLDER(hidden_columns_are_not_shown),
-		TEST_IN_FOLDER(refresh_intervals_are_cyclic),
-		TEST_IN_FOLDER(a_double_click_opens_the_selected_row),
-		TEST_IN_FOLDER(clicks_on_different_rows_open_nothing),
-		TEST_IN_FOLDER(a_click_below_all_rows_selects_nothing),
-		TEST_IN_FOLDER(a_click_selects_the_row_drawn_there),
-		TEST_IN_FOLDER(groups_use_all_available_rows),
-		TEST_IN_FOLDER(equally_uneven_hosts_are_sorted_by_name),
-		TEST_IN_FOLDER(a_double_click_does_not_confirm_a_prompt),
-		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
-		cmocka_unit_test(help_of_balance_explains_its_columns_and_causes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,11 @@
  * IBWIRE_SCREENS_WRITE=1 rewrites the files. The captures in README and docs/screen.md are taken from them
  * (tests/screen/captures_test.py).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "storage/saved.h"
 #include "storage/writer.h"
 #include "storage/test/test_folder.h"
@@ -103,13 +98,12 @@ static int compare_expected(const char *file, const char *what)
 	return wrong;
 }
 
-static void every_screen_is_as_expected(void **state)
+TEST_IN_FOLDER(every_screen_is_as_expected)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR"), *anew = getenv("IBWIRE_SCREENS_WRITE");
 	struct writer *collector = NULL;
 	int wrong = 0;
 
-	(void)state;
 	/* What its user chose is of no matter here. */
 	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 	record();
@@ -135,13 +129,4 @@ static void every_screen_is_as_expected(void **state)
 	if (wrong)
 		fail_msg("%d lines are not as expected: where that is meant, IBWIRE_SCREENS_WRITE=1 writes the files "
 			 "anew", wrong);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(every_screen_is_as_expected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

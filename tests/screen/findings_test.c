@@ -3,17 +3,12 @@
  * Every scenario with a fault: the overview shows its finding, and at most three keys lead to cause and advice.
  */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test/test_folder.h"
@@ -134,14 +129,13 @@ static int is_scenario(const struct dirent *entry)
 	return dot && !strcmp(dot, ".scenario");
 }
 
-static void every_finding_is_on_the_overview_and_leads_to_its_cause(void **state)
+TEST_IN_FOLDER(every_finding_is_on_the_overview_and_leads_to_its_cause)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR");
 	char folder_name[512], file[1024];
 	struct dirent **entries;
 	int count, checked = 0;
 
-	(void)state;
 	snprintf(folder_name, sizeof(folder_name), "%s/tests/scenarios", dir ? dir : ".");
 	count = scandir(folder_name, &entries, is_scenario, alphasort);
 	assert_in_range(count, 35, FILES_MAX);
@@ -156,13 +150,4 @@ static void every_finding_is_on_the_overview_and_leads_to_its_cause(void **state
 	}
 	free(entries);
 	assert_true(checked > 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(every_finding_is_on_the_overview_and_leads_to_its_cause),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

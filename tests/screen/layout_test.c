@@ -2,15 +2,10 @@
 /*
  * At every size no screen writes past an edge or over other text.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "cli/test_commands.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
@@ -63,11 +58,10 @@ static void check_all_screens(const char *name, const char *db)
 	}
 }
 
-static void screens_of_recordings_fit_every_size(void **state)
+TEST_IN_FOLDER(screens_of_recordings_fit_every_size)
 {
 	static const char *const scenarios[] = { "routes-skewed-story", "dead-spine", "nothing-three-tiers" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		test_folder_renew();
 		stage_record(scenarios[i], path);
@@ -76,7 +70,7 @@ static void screens_of_recordings_fit_every_size(void **state)
 }
 
 /* Node descriptions with escape sequences, invalid UTF-8 and text in the other direction. */
-static void unsafe_names_are_drawn_escaped(void **state)
+TEST_WITH(unsafe_names_are_drawn_escaped, NULL, NULL)
 {
 	assert_int_equal(make_database(state), 0);
 	check_all_screens("unsafe names", db_path);
@@ -84,11 +78,10 @@ static void unsafe_names_are_drawn_escaped(void **state)
 }
 
 /* The canvas detects text past an edge and over other text. */
-static void the_canvas_counts_faults(void **state)
+TEST_IN_FOLDER(the_canvas_counts_faults)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_record("nothing", path);
 	stage_open(&stage, path, STAGE_END_US, 0, 24, 80);
 	stage_keys(&stage, "2");
@@ -100,15 +93,4 @@ static void the_canvas_counts_faults(void **state)
 	app_draw(&stage.app, 20, 80);
 	assert_true(canvas.over > 0);
 	stage_close(&stage);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(the_canvas_counts_faults),
-		TEST_IN_FOLDER(screens_of_recordings_fit_every_size),
-		cmocka_unit_test(unsafe_names_are_drawn_escaped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

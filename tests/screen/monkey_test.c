@@ -4,15 +4,10 @@
  * IBWIRE_MONKEY_S=3600 sets the duration, IBWIRE_SEED the keys.
  */
 #include <curses.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/stage.h"
@@ -96,26 +91,16 @@ static void play(const char *scenario, int64_t seconds, unsigned most)
 	stage_close(&stage);
 }
 
-static void random_keys_clicks_and_sizes_are_handled(void **state)
+TEST_IN_FOLDER(random_keys_clicks_and_sizes_are_handled)
 {
 	static const char *const scenarios[] = { "routes-skewed-leaf", "pair-dead-spine-and-one-lane",
 						 "nothing-three-tiers", "rack-off" };
 	const char *seconds = getenv("IBWIRE_MONKEY_S"), *seed = getenv("IBWIRE_SEED");
 	int64_t share = seconds ? atoll(seconds) / 4 : 0;
 
-	(void)state;
 	state_of_chance = seed ? strtoull(seed, NULL, 10) : 1;
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		test_folder_renew();
 		play(scenarios[i], share, getenv("IBWIRE_TEST_SHORT") ? 300 : 2000);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(random_keys_clicks_and_sizes_are_handled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
 /*
  * The overview on recorded scenarios: findings, keys, acknowledging.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test/test_folder.h"
@@ -53,12 +48,11 @@ static struct told read_told(const struct stage *stage)
 	return told;
 }
 
-static void a_finding_is_acknowledged_and_unacknowledged(void **state)
+TEST_IN_FOLDER(a_finding_is_acknowledged_and_unacknowledged)
 {
 	struct stage stage;
 	struct told told;
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_expect("PROBLEMS 2");
 	stage_hides("acknowledged");
@@ -88,12 +82,11 @@ static void a_finding_is_acknowledged_and_unacknowledged(void **state)
 	stage_close(&stage);
 }
 
-static void an_acknowledgement_without_an_end_lasts(void **state)
+TEST_IN_FOLDER(an_acknowledgement_without_an_end_lasts)
 {
 	struct stage stage;
 	struct told told;
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "aknown\r\r");
 	told = read_told(&stage);
@@ -102,11 +95,10 @@ static void an_acknowledgement_without_an_end_lasts(void **state)
 	stage_close(&stage);
 }
 
-static void invalid_input_reopens_or_cancels_the_prompt(void **state)
+TEST_IN_FOLDER(invalid_input_reopens_or_cancels_the_prompt)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "a  \r");
 	stage_expect("not acknowledged: a reason is required");
@@ -121,11 +113,10 @@ static void invalid_input_reopens_or_cancels_the_prompt(void **state)
 	stage_close(&stage);
 }
 
-static void a_read_only_database_is_reported(void **state)
+TEST_IN_FOLDER(a_read_only_database_is_reported)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "aknown\r");
 	assert_int_equal(rename(path, "elsewhere"), 0);
@@ -139,11 +130,10 @@ static void a_read_only_database_is_reported(void **state)
 	stage_close(&stage);
 }
 
-static void an_acknowledgement_in_the_past_applies_from_now(void **state)
+TEST_IN_FOLDER(an_acknowledgement_in_the_past_applies_from_now)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US, 30, 120);
 	stage_expect("PROBLEMS 2");
 	stage_keys(&stage, "aknown\r\r");
@@ -155,11 +145,10 @@ static void an_acknowledgement_in_the_past_applies_from_now(void **state)
 	stage_close(&stage);
 }
 
-static void a_reboot_is_one_event_and_no_finding(void **state)
+TEST_IN_FOLDER(a_reboot_is_one_event_and_no_finding)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "host-reboots", STAGE_END_US - 10 * MINUTE_US, 30, 120);
 	stage_expect("PROBLEMS 0");
 	stage_expect("no problems: all");
@@ -168,22 +157,20 @@ static void a_reboot_is_one_event_and_no_finding(void **state)
 	stage_close(&stage);
 }
 
-static void cleared_counters_are_one_event(void **state)
+TEST_IN_FOLDER(cleared_counters_are_one_event)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "counters-cleared", 0, 30, 120);
 	stage_expect("counters of 272 ports");
 	stage_expect("PROBLEMS 0");
 	stage_close(&stage);
 }
 
-static void skewed_routes_have_a_row_and_lead_to_the_switch(void **state)
+TEST_IN_FOLDER(skewed_routes_have_a_row_and_lead_to_the_switch)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 30, 120);
 	stage_expect("CRIT leaf-");
 	stage_expect(" uplinks ");
@@ -196,11 +183,10 @@ static void skewed_routes_have_a_row_and_lead_to_the_switch(void **state)
 	stage_close(&stage);
 }
 
-static void a_group_leads_to_its_links(void **state)
+TEST_IN_FOLDER(a_group_leads_to_its_links)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "jj\r");
 	assert_ptr_equal(app_screen(&stage.app), &screen_links);
@@ -212,14 +198,13 @@ static void a_group_leads_to_its_links(void **state)
 	stage_close(&stage);
 }
 
-static void the_cursor_stays_on_its_finding_when_another_is_acknowledged(void **state)
+TEST_IN_FOLDER(the_cursor_stays_on_its_finding_when_another_is_acknowledged)
 {
 	struct stage stage;
 	struct subject before = { .kind = SUBJECT_NONE }, after = { .kind = SUBJECT_NONE };
 	struct error err = { 0 };
 	struct acknowledgement said = { .person = "somebody", .reason = "known" };
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	stage_keys(&stage, "j");
 	screen_overview.subject(screen_state(&stage.app, &screen_overview), &stage.app, &before);
@@ -232,35 +217,15 @@ static void the_cursor_stays_on_its_finding_when_another_is_acknowledged(void **
 	stage_close(&stage);
 }
 
-static void a_click_selects_a_finding_and_a_double_click_opens_it(void **state)
+TEST_IN_FOLDER(a_click_selects_a_finding_and_a_double_click_opens_it)
 {
 	struct stage stage;
 	struct mouse mouse = { 0 };
 
-	(void)state;
 	stage_begin(&stage, "pair-two-bad-cables", 0, 30, 120);
 	mouse.y = stage.app.body.y + 3;
 	mouse.twice = true;
 	stage_mouse(&stage, &mouse);
 	assert_int_equal(app_subject(&stage.app)->kind, SUBJECT_FINDING);
 	stage_close(&stage);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(a_finding_is_acknowledged_and_unacknowledged),
-		TEST_IN_FOLDER(an_acknowledgement_without_an_end_lasts),
-		TEST_IN_FOLDER(invalid_input_reopens_or_cancels_the_prompt),
-		TEST_IN_FOLDER(a_read_only_database_is_reported),
-		TEST_IN_FOLDER(an_acknowledgement_in_the_past_applies_from_now),
-		TEST_IN_FOLDER(a_reboot_is_one_event_and_no_finding),
-		TEST_IN_FOLDER(cleared_counters_are_one_event),
-		TEST_IN_FOLDER(skewed_routes_have_a_row_and_lead_to_the_switch),
-		TEST_IN_FOLDER(a_group_leads_to_its_links),
-		TEST_IN_FOLDER(the_cursor_stays_on_its_finding_when_another_is_acknowledged),
-		TEST_IN_FOLDER(a_click_selects_a_finding_and_a_double_click_opens_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,10 @@
  * Pages of all subjects in a recording: layout, and values as in the database.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "storage/test/test_folder.h"
 #include "tests/screen/stage.h"
@@ -73,7 +68,7 @@ static void check_widths(struct subject_page *detail, struct stage *stage, const
 	}
 }
 
-static void pages_of_all_subjects_fit_every_width(void **state)
+TEST_IN_FOLDER(pages_of_all_subjects_fit_every_width)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	const struct subject whole = { .kind = SUBJECT_FABRIC };
@@ -81,7 +76,6 @@ static void pages_of_all_subjects_fit_every_width(void **state)
 	const struct shape *shape;
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	fabric = stage.app.live->shown->fabric;
 	shape = stage.app.context->shape;
@@ -112,7 +106,7 @@ static void pages_of_all_subjects_fit_every_width(void **state)
 	stage_close(&stage);
 }
 
-static void absent_subjects_are_reported(void **state)
+TEST_IN_FOLDER(absent_subjects_are_reported)
 {
 	static const struct subject gone[] = {
 		{ .kind = SUBJECT_PORT, .node_guid = 1, .port = 1 }, { .kind = SUBJECT_NODE, .node_guid = 1 },
@@ -122,7 +116,6 @@ static void absent_subjects_are_reported(void **state)
 	struct subject_page detail = { .plot.window = 2 };
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "nothing-idle", 0, 40, 120);
 	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
 		check_widths(&detail, &stage, &gone[i]);
@@ -144,7 +137,7 @@ static const struct finding_row *imbalance(const struct stage *stage)
 	return NULL;
 }
 
-static void a_finding_page_has_all_details_and_opens_its_subject(void **state)
+TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_subject)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	const struct finding_row *row;
@@ -152,7 +145,6 @@ static void a_finding_page_has_all_details_and_opens_its_subject(void **state)
 	struct stage stage;
 	size_t at;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	row = imbalance(&stage);
 	subject.id = row->finding.id;
@@ -177,7 +169,7 @@ static void a_finding_page_has_all_details_and_opens_its_subject(void **state)
 	stage_close(&stage);
 }
 
-static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(void **state)
+TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time)
 {
 	struct subject_page detail = { .plot.window = 2 };
 	struct subject place;
@@ -185,7 +177,6 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	double before = 0, after = 0;
 	size_t count_before = 0, count_after = 0;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	place = subject_of_finding(imbalance(&stage));
 	place = (struct subject){ .kind = SUBJECT_PORT, .node_guid = place.node_guid, .port = 20 };
@@ -222,13 +213,12 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 	stage_close(&stage);
 }
 
-static void plots_of_all_metrics_fit_every_size(void **state)
+TEST_IN_FOLDER(plots_of_all_metrics_fit_every_size)
 {
 	struct subject_page detail = { .plot.window = 1 };
 	struct subject places[3];
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	places[0] = subject_of_finding(imbalance(&stage));
 	places[1] = (struct subject){ .kind = SUBJECT_NODE, .node_guid = places[0].node_guid };
@@ -259,11 +249,10 @@ static void plots_of_all_metrics_fit_every_size(void **state)
 	stage_close(&stage);
 }
 
-static void a_group_page_has_shares_of_all_members_and_tables(void **state)
+TEST_IN_FOLDER(a_group_page_has_shares_of_all_members_and_tables)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	/* The finding is the first on the overview; then its group. */
 	stage_keys(&stage, "2/leaf-u02-r3/20\r\r");
@@ -290,14 +279,13 @@ static void a_group_page_has_shares_of_all_members_and_tables(void **state)
 	stage_close(&stage);
 }
 
-static void a_progress_message_precedes_a_long_query(void **state)
+TEST_IN_FOLDER(a_progress_message_precedes_a_long_query)
 {
 	struct history_plot plot = { .window = 2, .samples_at_once = 1 };
 	struct subject node, port;
 	struct text_page page = { 0 };
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	node = subject_of_finding(imbalance(&stage));
 	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
@@ -337,7 +325,7 @@ static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
 }
 
 /* Port 0 of a switch also has counters, but no link. */
-static void a_switch_is_the_sum_of_its_links(void **state)
+TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links)
 {
 	struct subject_page detail = { 0 };
 	const struct snapshot *shown;
@@ -347,7 +335,6 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	char text[64];
 	uint32_t node;
 
-	(void)state;
 	stage_begin(&stage, "routes-skewed-story", 0, 40, 120);
 	subject = subject_of_finding(imbalance(&stage));
 	subject.kind = SUBJECT_NODE;
@@ -371,20 +358,4 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	page_done(&detail.page);
 	history_plot_done(&detail.plot);
 	stage_close(&stage);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(pages_of_all_subjects_fit_every_width),
-		TEST_IN_FOLDER(absent_subjects_are_reported),
-		TEST_IN_FOLDER(a_finding_page_has_all_details_and_opens_its_subject),
-		TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time),
-		TEST_IN_FOLDER(plots_of_all_metrics_fit_every_size),
-		TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links),
-		TEST_IN_FOLDER(a_progress_message_precedes_a_long_query),
-		TEST_IN_FOLDER(a_group_page_has_shares_of_all_members_and_tables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,11 @@
 /*
  * Time keys on the screen: everything shown is of the selected time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "storage/test/test_folder.h"
@@ -55,11 +50,10 @@ static void check_moment(const struct stage *stage)
 	reader_close(reader);
 }
 
-static void keys_step_through_sweeps_and_back_to_live(void **state)
+TEST_IN_FOLDER(keys_step_through_sweeps_and_back_to_live)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	for (int back = 1; back <= 30; back++) {
 		stage_keys(&stage, "<");
@@ -79,11 +73,10 @@ static void keys_step_through_sweeps_and_back_to_live(void **state)
 	stage_close(&stage);
 }
 
-static void keys_step_by_minutes_and_hours(void **state)
+TEST_IN_FOLDER(keys_step_by_minutes_and_hours)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, "{{{");
 	assert_int_equal(shown_us(&stage), STAGE_END_US - 3 * MINUTE_US);
@@ -100,11 +93,10 @@ static void keys_step_by_minutes_and_hours(void **state)
 	stage_close(&stage);
 }
 
-static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
+TEST_IN_FOLDER(a_typed_time_is_shown_and_an_invalid_one_reported)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, "t-10m\r");
 	assert_in_range(shown_us(&stage), STAGE_END_US - 10 * MINUTE_US - INTERVAL_US,
@@ -120,11 +112,10 @@ static void a_typed_time_is_shown_and_an_invalid_one_reported(void **state)
 	stage_close(&stage);
 }
 
-static void later_findings_are_not_shown(void **state)
+TEST_IN_FOLDER(later_findings_are_not_shown)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
 	assert_int_equal(stage.app.context->finding_count, 0);
 	check_moment(&stage);
@@ -134,11 +125,10 @@ static void later_findings_are_not_shown(void **state)
 	stage_close(&stage);
 }
 
-static void b_shows_the_begin_of_a_finding(void **state)
+TEST_IN_FOLDER(b_shows_the_begin_of_a_finding)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	assert_true(stage.app.context->finding_count > 0);
 	stage_keys(&stage, "b");
@@ -149,11 +139,10 @@ static void b_shows_the_begin_of_a_finding(void **state)
 	stage_close(&stage);
 }
 
-static void space_pauses_the_screen(void **state)
+TEST_IN_FOLDER(space_pauses_the_screen)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage_keys(&stage, " ");
 	stage_expect("PAUSED");
@@ -165,7 +154,7 @@ static void space_pauses_the_screen(void **state)
 }
 
 /* The deltas since a baseline are the sums over the sweeps since then. */
-static void rates_are_since_the_baseline(void **state)
+TEST_IN_FOLDER(rates_are_since_the_baseline)
 {
 	struct stage stage;
 	const struct snapshot *shown;
@@ -173,7 +162,6 @@ static void rates_are_since_the_baseline(void **state)
 	uint64_t sum = 0;
 	int64_t elapsed_us = 0;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", DIED_US + 5 * MINUTE_US, 40, 120);
 	shown = stage.app.live->shown;
 	for (uint32_t i = 0; i < shown->fabric->port_count && port == FABRIC_NONE; i++)
@@ -196,11 +184,10 @@ static void rates_are_since_the_baseline(void **state)
 	stage_close(&stage);
 }
 
-static void a_slow_load_is_announced(void **state)
+TEST_IN_FOLDER(a_slow_load_is_announced)
 {
 	struct stage stage;
 
-	(void)state;
 	stage_begin(&stage, "dead-spine", 0, 40, 120);
 	stage.app.live->load_us = US_PER_S;
 	app_key(&stage.app, '<');
@@ -227,7 +214,7 @@ static const struct balance_load *load_of(const struct balance_load *loads, cons
 }
 
 /* After the failure of a spine the other ports keep their loads, and balance uses the present fabric. */
-static void loads_are_kept_after_a_topology_change(void **state)
+TEST_IN_FOLDER(loads_are_kept_after_a_topology_change)
 {
 	struct balance_settings limits;
 	struct loads loads = { 0 };
@@ -239,7 +226,6 @@ static void loads_are_kept_after_a_topology_change(void **state)
 	size_t kept = 0, gone = 0;
 	int64_t until_us;
 
-	(void)state;
 	balance_settings_default(&limits);
 	stage_begin(&stage, "dead-spine", DIED_US - MINUTE_US, 40, 120);
 	follows = *stage.app.live;
@@ -287,21 +273,4 @@ static void loads_are_kept_after_a_topology_change(void **state)
 	fabric_destroy(fabric);
 	loads_done(&loads);
 	stage_close(&stage);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(keys_step_through_sweeps_and_back_to_live),
-		TEST_IN_FOLDER(keys_step_by_minutes_and_hours),
-		TEST_IN_FOLDER(a_typed_time_is_shown_and_an_invalid_one_reported),
-		TEST_IN_FOLDER(later_findings_are_not_shown),
-		TEST_IN_FOLDER(b_shows_the_begin_of_a_finding),
-		TEST_IN_FOLDER(space_pauses_the_screen),
-		TEST_IN_FOLDER(rates_are_since_the_baseline),
-		TEST_IN_FOLDER(a_slow_load_is_announced),
-		TEST_IN_FOLDER(loads_are_kept_after_a_topology_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Discovery of virtual fabrics: complete ones, lossy ones, and inconsistent ones. */
-#include <setjmp.h>
-#include <stdarg.h>
+#define UNIT_TEST_TEARDOWN teardown
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "tests/world/collect.h"
 #include "tests/world/virtual_state.h"
@@ -72,7 +71,7 @@ static void stop(void)
 	count = 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	(void)state;
 	stop();
@@ -318,9 +317,8 @@ static uint64_t cost_of_library(void)
 	return cost;
 }
 
-static void any_fabric_is_discovered_completely(void **state)
+TEST(any_fabric_is_discovered_completely)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
 		unsigned ends = 0;
 
@@ -352,11 +350,10 @@ static bool is_all_there(void)
 }
 
 /* With enough retries everything is found; with few, lost queries are counted. */
-static void lost_responses_are_retried_or_counted(void **state)
+TEST(lost_responses_are_retried_or_counted)
 {
 	unsigned incomplete = 0, lossy = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 600; seed++) {
 		draw(seed);
 		for (uint32_t i = 0; i < count; i++)
@@ -375,11 +372,10 @@ static void lost_responses_are_retried_or_counted(void **state)
 	assert_true(lossy > 50 && incomplete > 20);
 }
 
-static void unresponsive_neighbours_cause_no_delay(void **state)
+TEST(unresponsive_neighbours_cause_no_delay)
 {
 	int64_t began_us;
 
-	(void)state;
 	star(38);
 	for (unsigned i = 2; i < 12; i++)
 		agents[i].dead = true;
@@ -392,9 +388,8 @@ static void unresponsive_neighbours_cause_no_delay(void **state)
 	assert_true(run.now_us - began_us < 320 * US_PER_MS);
 }
 
-static void a_slow_node_is_found(void **state)
+TEST(a_slow_node_is_found)
 {
-	(void)state;
 	star(10);
 	agents[5].latency_us = 150 * US_PER_MS;
 	discover(3, NULL);
@@ -402,18 +397,16 @@ static void a_slow_node_is_found(void **state)
 	assert_int_equal(trailer.silent + trailer.lost, 0);
 }
 
-static void without_retries_the_timeout_is_long(void **state)
+TEST(without_retries_the_timeout_is_long)
 {
-	(void)state;
 	star(4);
 	agents[3].latency_us = 150 * US_PER_MS;
 	discover(0, NULL);
 	check_found();
 }
 
-static void a_switch_that_fails_meanwhile_is_abandoned_soon(void **state)
+TEST(a_switch_that_fails_meanwhile_is_abandoned_soon)
 {
-	(void)state;
 	stop();
 	add(NODE_CA, 1);
 	add(NODE_SWITCH, 31);
@@ -430,9 +423,8 @@ static void a_switch_that_fails_meanwhile_is_abandoned_soon(void **state)
 	assert_true(agents[2].smps < 30);
 }
 
-static void a_lost_port_0_hides_no_port(void **state)
+TEST(a_lost_port_0_hides_no_port)
 {
-	(void)state;
 	star(10);
 	agents[1].ignored_smp = SMP_PORT_INFO;
 	agents[1].ignored_port = 0;
@@ -442,9 +434,8 @@ static void a_lost_port_0_hides_no_port(void **state)
 	assert_int_equal(trailer.lost, 1);
 }
 
-static void a_rejected_query_counts_as_lost(void **state)
+TEST(a_rejected_query_counts_as_lost)
 {
-	(void)state;
 	star(3);
 	agents[3].rejected_smp = SMP_NODE_DESCRIPTION;
 	discover(3, NULL);
@@ -454,13 +445,12 @@ static void a_rejected_query_counts_as_lost(void **state)
 }
 
 /* Three different keys: of the switch, of this host, of the other hosts. */
-static void each_node_is_queried_with_its_key(void **state)
+TEST(each_node_is_queried_with_its_key)
 {
 	char folder[] = "/tmp/explore_test_XXXXXX", path[64];
 	struct keys *keys;
 	FILE *file;
 
-	(void)state;
 	star(12);
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/" KEYS_FILE, folder);
@@ -483,9 +473,8 @@ static void each_node_is_queried_with_its_key(void **state)
 	rmdir(folder);
 }
 
-static void hosts_back_to_back(void **state)
+TEST(hosts_back_to_back)
 {
-	(void)state;
 	stop();
 	add(NODE_CA, 2);
 	add(NODE_CA, 2);
@@ -498,9 +487,8 @@ static void hosts_back_to_back(void **state)
 	assert_true(has_link(0, 1, 1, 2));
 }
 
-static void a_loopback_plug_is_its_own_peer(void **state)
+TEST(a_loopback_plug_is_its_own_peer)
 {
-	(void)state;
 	star(3);
 	cut(1, 4);
 	cable(1, 4, 1, 4);
@@ -510,9 +498,8 @@ static void a_loopback_plug_is_its_own_peer(void **state)
 	assert_string_equal(text_chars(&notes), "");
 }
 
-static void two_hosts_with_one_guid_are_reported(void **state)
+TEST(two_hosts_with_one_guid_are_reported)
 {
-	(void)state;
 	star(6);
 	built->nodes[5].guid = built->nodes[5].system_guid = built->nodes[3].guid;
 	port_of(5, 1)->guid = port_of(3, 1)->guid;
@@ -524,9 +511,8 @@ static void two_hosts_with_one_guid_are_reported(void **state)
 	assert_non_null(strstr(text_chars(&notes), "two nodes have one GUID"));
 }
 
-static void a_switch_and_a_host_with_one_guid_are_reported(void **state)
+TEST(a_switch_and_a_host_with_one_guid_are_reported)
 {
-	(void)state;
 	star(6);
 	built->nodes[5].guid = built->nodes[1].guid;
 	discover(3, NULL);
@@ -539,9 +525,8 @@ static void a_switch_and_a_host_with_one_guid_are_reported(void **state)
  * Two switches with one GUID behind a third: neighbours of both have links to its ports. Discovery ends,
  * peers are mutual, and the neighbours of the other switches are found.
  */
-static void two_switches_with_one_guid_are_reported(void **state)
+TEST(two_switches_with_one_guid_are_reported)
 {
-	(void)state;
 	for (unsigned seed = 1; seed <= 300; seed++) {
 		stop();
 		random_state = seed;
@@ -576,9 +561,8 @@ static void two_switches_with_one_guid_are_reported(void **state)
 	}
 }
 
-static void a_node_without_a_guid_is_left_out(void **state)
+TEST(a_node_without_a_guid_is_left_out)
 {
-	(void)state;
 	star(3);
 	built->nodes[3].guid = 0;
 	discover(3, NULL);
@@ -587,9 +571,8 @@ static void a_node_without_a_guid_is_left_out(void **state)
 	assert_non_null(strstr(text_chars(&notes), "GUID 0"));
 }
 
-static void a_path_ends_after_63_hops(void **state)
+TEST(a_path_ends_after_63_hops)
 {
-	(void)state;
 	stop();
 	add(NODE_CA, 1);
 	for (uint32_t i = 1; i < 80; i++)
@@ -619,9 +602,8 @@ static void move_cables(struct world_run *at, const uint8_t mad[MAD_SIZE])
 }
 
 /* The result is some fabric with mutual peers. */
-static void cables_that_move_meanwhile_leave_mutual_peers(void **state)
+TEST(cables_that_move_meanwhile_leave_mutual_peers)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		draw(seed);
 		if (count < 3)
@@ -632,29 +614,4 @@ static void cables_that_move_meanwhile_leave_mutual_peers(void **state)
 		check_peers();
 		assert_true(sent < 20000);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_fabric_is_discovered_completely),
-		cmocka_unit_test(lost_responses_are_retried_or_counted),
-		cmocka_unit_test(unresponsive_neighbours_cause_no_delay),
-		cmocka_unit_test(a_slow_node_is_found),
-		cmocka_unit_test(without_retries_the_timeout_is_long),
-		cmocka_unit_test(a_switch_that_fails_meanwhile_is_abandoned_soon),
-		cmocka_unit_test(a_lost_port_0_hides_no_port),
-		cmocka_unit_test(a_rejected_query_counts_as_lost),
-		cmocka_unit_test(each_node_is_queried_with_its_key),
-		cmocka_unit_test(hosts_back_to_back),
-		cmocka_unit_test(a_loopback_plug_is_its_own_peer),
-		cmocka_unit_test(two_hosts_with_one_guid_are_reported),
-		cmocka_unit_test(a_switch_and_a_host_with_one_guid_are_reported),
-		cmocka_unit_test(two_switches_with_one_guid_are_reported),
-		cmocka_unit_test(a_node_without_a_guid_is_left_out),
-		cmocka_unit_test(a_path_ends_after_63_hops),
-		cmocka_unit_test(cables_that_move_meanwhile_leave_mutual_peers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, teardown);
 }

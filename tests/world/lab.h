@@ -105,7 +105,7 @@ struct lab *lab_create(uint64_t seed);
 void lab_destroy(struct lab *lab);
 
 /* LAB_TEST - a test of cmocka with a lab of its own in *state */
-#define LAB_TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+#define LAB_TEST(name) TEST_WITH(name, lab_setup, lab_teardown)
 int lab_setup(void **state);
 int lab_teardown(void **state);
 

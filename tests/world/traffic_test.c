@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "sim/job.h"
 #include "sim/lft.h"
@@ -129,14 +124,13 @@ static void assert_near(double a, double b)
 		fail_msg("%g is not %g", a, b);
 }
 
-static void dumps_have_lids_and_ports(void **state)
+TEST(dumps_have_lids_and_ports)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct text dump = { 0 };
 	struct fixture fix;
 	struct lft lft;
 
-	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	write_dump(&fix, &dump);
 	assert_int_equal(lft_parse(fix.fabric, text_chars(&dump), dump.len, &lft, NULL), 0);
@@ -149,14 +143,13 @@ static void dumps_have_lids_and_ports(void **state)
 	fixture_done(&fix);
 }
 
-static void incomplete_dumps_are_rejected(void **state)
+TEST(incomplete_dumps_are_rejected)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct lft lft = { 0 };
 	struct text dump = { 0 };
 	struct fixture fix;
 
-	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	write_dump(&fix, &dump);
 	for (size_t len = 0; len < dump.len - 1; len += 97) {
@@ -170,7 +163,7 @@ static void incomplete_dumps_are_rejected(void **state)
 	fixture_done(&fix);
 }
 
-static void foreign_dumps_are_handled(void **state)
+TEST(foreign_dumps_are_handled)
 {
 	static const char dump[] = "Unicast lids [0-9] of switch Lid 1 guid 0xdead ('x'):\n"
 		"0x0001 001 : (portguid 0xbeef)\n0xffffffffffff 999\n0x0002\n0x\n9 lids dumped\n";
@@ -178,7 +171,6 @@ static void foreign_dumps_are_handled(void **state)
 	struct fixture fix;
 	struct lft lft;
 
-	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	assert_int_equal(lft_parse(fix.fabric, dump, sizeof(dump) - 1, &lft, NULL), 0);
 	assert_int_equal(lft.switch_count, 0);
@@ -187,13 +179,12 @@ static void foreign_dumps_are_handled(void **state)
 }
 
 /* The path of each flow is connected and ends at its host. */
-static void paths_connect_hosts(void **state)
+TEST(paths_connect_hosts)
 {
 	static const char *const jobs[] = { "ring rate=1Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fixture fix;
 
-	(void)state;
 	fixture_init(&fix, &shape, jobs, 1, false);
 	assert_int_equal(fix.list.count, 128);
 	assert_int_equal(fix.traffic.routed_count, 128);
@@ -212,7 +203,7 @@ static void paths_connect_hosts(void **state)
 }
 
 /* Both ends of each link agree, hosts send at their demand, and no link exceeds its capacity. */
-static void every_packet_is_counted_at_both_ends(void **state)
+TEST(every_packet_is_counted_at_both_ends)
 {
 	static const char *const jobs[] = { "ring rails=0-3 rate=90Gb/s",
 					    "ring hosts=node0003-node0009 rails=5 rate=33.3Gb/s" };
@@ -220,7 +211,6 @@ static void every_packet_is_counted_at_both_ends(void **state)
 	uint64_t sent = 0, received = 0;
 	struct fixture fix;
 
-	(void)state;
 	fixture_init(&fix, &shape, jobs, 2, false);
 	for (size_t i = 0; i < 1000; i++)
 		traffic_advance(&fix.traffic, 0.001 + (double)(i % 7) * 0.0003);
@@ -248,7 +238,7 @@ static void every_packet_is_counted_at_both_ends(void **state)
  * Tables that route everything through the first port use one uplink of two leaves: all flows between leaves of a
  * rail share it, they limit the job, and the HCAs that feed the full uplink wait.
  */
-static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
+TEST(a_skewed_route_slows_the_job_and_causes_xmit_wait)
 {
 	static const char *const coupled[] = { "ring hosts=node0001,node0005,node0002,node0006 rate=160Gb/s" };
 	static const char *const two[] = { "ring hosts=node0001,node0005 rate=160Gb/s",
@@ -257,7 +247,6 @@ static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
 	size_t waiting = 0;
 	struct fixture fix;
 
-	(void)state;
 	shape.units = 2;
 	shape.hosts = 4;
 	shape.rails = 1;
@@ -288,14 +277,13 @@ static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
 	fixture_done(&fix);
 }
 
-static void a_coupled_job_is_as_slow_as_its_slowest_flow(void **state)
+TEST(a_coupled_job_is_as_slow_as_its_slowest_flow)
 {
 	static const char *const jobs[] = { "ring hosts=node0001,node0005 rate=160Gb/s",
 					    "ring hosts=node0002,node0006,node0007 rate=160Gb/s coupled=no" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fixture fix;
 
-	(void)state;
 	shape.hosts = 4;
 	shape.rails = 1;
 	shape.spines = 2;
@@ -311,7 +299,7 @@ static void a_coupled_job_is_as_slow_as_its_slowest_flow(void **state)
 }
 
 /* A flow without a path sends nothing, and stops its coupled job. */
-static void a_flow_without_a_route_has_rate_zero(void **state)
+TEST(a_flow_without_a_route_has_rate_zero)
 {
 	static const char *const jobs[] = { "ring hosts=node0001-node0003 rails=0 rate=10Gb/s",
 					    "ring hosts=node0001-node0003 rails=1 rate=10Gb/s coupled=no" };
@@ -319,7 +307,6 @@ static void a_flow_without_a_route_has_rate_zero(void **state)
 	struct fixture fix;
 	uint32_t port;
 
-	(void)state;
 	fixture_init(&fix, &shape, jobs, 2, false);
 	/* The second host has left the subnet. */
 	for (size_t i = 0; i < fix.list.count; i++) {
@@ -337,13 +324,12 @@ static void a_flow_without_a_route_has_rate_zero(void **state)
 }
 
 /* Each host sends to the other unit, through spines. */
-static void a_stride_skips_hosts(void **state)
+TEST(a_stride_skips_hosts)
 {
 	static const char *const jobs[] = { "ring hosts=node0001-node0007 rails=1 stride=3 rate=10Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fixture fix;
 
-	(void)state;
 	shape.hosts = 4;
 	shape.rails = 2;
 	fixture_init(&fix, &shape, jobs, 1, false);
@@ -355,7 +341,7 @@ static void a_stride_skips_hosts(void **state)
 	fixture_done(&fix);
 }
 
-static void invalid_jobs_are_reported(void **state)
+TEST(invalid_jobs_are_reported)
 {
 	static const char *const wrong[] = {
 		"", "tree rate=1Gb/s", "ring rate=", "ring rate=fast", "ring rate=-1", "ring rate=1Gb/s rails=0-99",
@@ -367,7 +353,6 @@ static void invalid_jobs_are_reported(void **state)
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fixture fix;
 
-	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct error err = { 0 };
@@ -379,12 +364,11 @@ static void invalid_jobs_are_reported(void **state)
 	fixture_done(&fix);
 }
 
-static void hosts_are_in_natural_order_without_management(void **state)
+TEST(hosts_are_in_natural_order_without_management)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fixture fix;
 
-	(void)state;
 	fixture_init(&fix, &shape, NULL, 0, false);
 	assert_int_equal(fix.hosts.host_count, 32);
 	assert_string_equal(fix.hosts.hosts[0].name, "node0001");
@@ -432,7 +416,7 @@ static unsigned count_by(const struct fixture *fix, const struct routes *routes,
 	return count;
 }
 
-static void a_share_is_routed_through_one_port_and_remains_reachable(void **state)
+TEST(a_share_is_routed_through_one_port_and_remains_reachable)
 {
 	static const struct { double share; unsigned least; } cases[] = { { 0.1, 5 }, { 0.5, 25 }, { 0.8, 40 } };
 	struct route_trace trace;
@@ -441,7 +425,6 @@ static void a_share_is_routed_through_one_port_and_remains_reachable(void **stat
 	struct fixture fix;
 	uint32_t port;
 
-	(void)state;
 	skew_init(&fix);
 	port = fabric_node_port(fix.fabric, FIRST_LEAF, HOSTS + 1);
 	before = count_by(&fix, &fix.tables, FIRST_LEAF, HOSTS + 1);
@@ -480,7 +463,7 @@ static void a_share_is_routed_through_one_port_and_remains_reachable(void **stat
 	fixture_done(&fix);
 }
 
-static void a_written_dump_can_be_read(void **state)
+TEST(a_written_dump_can_be_read)
 {
 	struct text text = { 0 }, dump = { 0 };
 	struct routes routes;
@@ -488,7 +471,6 @@ static void a_written_dump_can_be_read(void **state)
 	struct fixture fix;
 	struct lft again;
 
-	(void)state;
 	skew_init(&fix);
 	write_dump(&fix, &dump);
 	assert_int_equal(lft_write(text_chars(&dump), dump.len, &fix.tables, &text, NULL), 0);
@@ -506,25 +488,4 @@ static void a_written_dump_can_be_read(void **state)
 	text_done(&text);
 	text_done(&dump);
 	fixture_done(&fix);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dumps_have_lids_and_ports),
-		cmocka_unit_test(incomplete_dumps_are_rejected),
-		cmocka_unit_test(foreign_dumps_are_handled),
-		cmocka_unit_test(paths_connect_hosts),
-		cmocka_unit_test(every_packet_is_counted_at_both_ends),
-		cmocka_unit_test(a_skewed_route_slows_the_job_and_causes_xmit_wait),
-		cmocka_unit_test(a_coupled_job_is_as_slow_as_its_slowest_flow),
-		cmocka_unit_test(a_flow_without_a_route_has_rate_zero),
-		cmocka_unit_test(a_stride_skips_hosts),
-		cmocka_unit_test(invalid_jobs_are_reported),
-		cmocka_unit_test(hosts_are_in_natural_order_without_management),
-		cmocka_unit_test(a_share_is_routed_through_one_port_and_remains_reachable),
-		cmocka_unit_test(a_written_dump_can_be_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/text.h"
+#include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "tests/world/scenario.h"
@@ -60,14 +55,13 @@ static uint32_t port_of(const struct virtual *world, const char *name)
 /* Uplinks of leafs begin after the 8 ports of hosts. */
 #define UPLINK "leaf-u01-r0/9"
 
-static void both_ends_of_a_link_count_the_same(void **state)
+TEST(both_ends_of_a_link_count_the_same)
 {
 	struct virtual *world = begin(SMALL);
 	const struct fabric *built = virtual_built(world);
 	uint64_t *before = calloc(built->port_count * 2, sizeof(*before));
 	size_t compared = 0;
 
-	(void)state;
 	advance(world, 1);
 	for (uint32_t i = 0; i < built->port_count; i++) {
 		before[2 * i] = value_of(world, i, 1, COUNTER_XMIT_DATA);
@@ -90,13 +84,12 @@ static void both_ends_of_a_link_count_the_same(void **state)
 	virtual_destroy(world);
 }
 
-static void no_link_carries_more_than_it_can(void **state)
+TEST(no_link_carries_more_than_it_can)
 {
 	struct virtual *world = begin("shape rail units=2 hosts=8 rails=4 spines=4 oversubscription=2:1\n"
 				      "job a alltoall fan=8 load=1\njob b ring stride=3 load=0.9 coupled=no\n");
 	double most = 0;
 
-	(void)state;
 	advance(world, 3);
 	for (uint32_t i = 0; i < virtual_built(world)->port_count; i++) {
 		double load = virtual_load(world, i);
@@ -109,7 +102,7 @@ static void no_link_carries_more_than_it_can(void **state)
 }
 
 /* Also readings later than the last advance. */
-static void counters_fall_only_where_they_were_cleared(void **state)
+TEST(counters_fall_only_where_they_were_cleared)
 {
 	struct virtual *world = begin(SMALL "length 1h\nat 5m clear leaf-u01-r0/9\nat 6m width leaf-u01-r0/10 1x\n"
 				      "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n");
@@ -117,7 +110,6 @@ static void counters_fall_only_where_they_were_cleared(void **state)
 	uint64_t *last = calloc(built->port_count * COUNTER_COUNT, sizeof(*last)), values[COUNTER_COUNT];
 	unsigned fell = 0;
 
-	(void)state;
 	for (unsigned reads = 2; reads < 240; reads++) {
 		advance(world, reads / 2);
 		for (uint32_t i = 0; i < built->port_count; i++) {
@@ -139,13 +131,12 @@ static void counters_fall_only_where_they_were_cleared(void **state)
 	virtual_destroy(world);
 }
 
-static void a_scenario_is_deterministic(void **state)
+TEST(a_scenario_is_deterministic)
 {
 	const char *text = SMALL "seed 5\nat 1m errors leaf-u01-r0/9 symbol_errors=4000\n";
 	struct virtual *a = begin(text), *b = begin(text);
 	uint64_t one[COUNTER_COUNT], two[COUNTER_COUNT];
 
-	(void)state;
 	advance(a, 40);
 	advance(b, 40);
 	for (uint32_t i = 0; i < virtual_built(a)->port_count; i++) {
@@ -175,12 +166,11 @@ static void count_destinations(const struct virtual *world, const char *name, ui
 	}
 }
 
-static void tables_are_even_until_they_are_skewed(void **state)
+TEST(tables_are_even_until_they_are_skewed)
 {
 	struct virtual *world = begin(SMALL "at 1m skew leaf-u01-r0 to=9 part=0.5\n");
 	uint32_t count[256], total = 0;
 
-	(void)state;
 	advance(world, 2);
 	count_destinations(world, "leaf-u01-r0", count);
 	/* Ports 9 to 16 are the uplinks; the management host's port follows. */
@@ -194,13 +184,12 @@ static void tables_are_even_until_they_are_skewed(void **state)
 	virtual_destroy(world);
 }
 
-static void a_dead_spine_is_not_discovered(void **state)
+TEST(a_dead_spine_is_not_discovered)
 {
 	struct virtual *world = begin(SMALL "at 65s off spine-03\n");
 	struct fabric *seen = NULL;
 	uint32_t count[256], node;
 
-	(void)state;
 	advance(world, 7);
 	assert_int_equal(value_of(world, port_of(world, "leaf-u01-r0/13"), 7, COUNTER_LINK_DOWNED), 1);
 	assert_int_equal(virtual_discover(world, &seen, NULL), 0);
@@ -214,12 +203,11 @@ static void a_dead_spine_is_not_discovered(void **state)
 	virtual_destroy(world);
 }
 
-static void an_idle_hca_sends_nothing(void **state)
+TEST(an_idle_hca_sends_nothing)
 {
 	struct virtual *world = begin(SMALL "at 1m leave main \"node0003 mlx5_2\"\n");
 	uint32_t idle, used;
 
-	(void)state;
 	advance(world, 9);
 	idle = port_of(world, "node0003 mlx5_2/1");
 	used = port_of(world, "node0003 mlx5_1/1");
@@ -229,14 +217,13 @@ static void an_idle_hca_sends_nothing(void **state)
 }
 
 /* Many hosts send to one storage host: their ports wait, and the saturated port does not. */
-static void ports_before_a_full_link_count_wait(void **state)
+TEST(ports_before_a_full_link_count_wait)
 {
 	struct virtual *world = begin("shape tree2 leafs=4 hosts=8 spines=4\n"
 				      "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n");
 	const struct fabric *built = virtual_built(world);
 	uint32_t target = port_of(world, "node0032 mlx5_0/1"), leaf = built->ports[target].peer, waiting = 0;
 
-	(void)state;
 	advance(world, 3);
 	assert_true(virtual_load(world, leaf) > 0.99);
 	assert_int_equal(value_of(world, leaf, 3, COUNTER_XMIT_WAIT), 0);
@@ -247,9 +234,8 @@ static void ports_before_a_full_link_count_wait(void **state)
 	virtual_destroy(world);
 }
 
-static void random_scenarios_are_valid(void **state)
+TEST(random_scenarios_are_valid)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 120; seed++) {
 		struct text text = { 0 };
 		struct scenario scenario;
@@ -268,7 +254,7 @@ static void random_scenarios_are_valid(void **state)
 	}
 }
 
-static void errors_name_the_line(void **state)
+TEST(errors_name_the_line)
 {
 	static const struct { const char *text, *says; } wrong[] = {
 		{ "about x\nshape ring\n", "line 2" },
@@ -282,14 +268,13 @@ static void errors_name_the_line(void **state)
 	struct scenario scenario;
 	struct error err;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_int_equal(scenario_read(wrong[i].text, &scenario, &err), ERR_USAGE);
 		assert_non_null(strstr(err.text, wrong[i].says));
 	}
 }
 
-static void impossible_events_are_errors(void **state)
+TEST(impossible_events_are_errors)
 {
 	static const char *const wrong[] = {
 		"at 1m explode leaf-u01-r0", "at 1m down leaf-u01-r0", "at 1m down leaf-u01-r0/99",
@@ -299,7 +284,6 @@ static void impossible_events_are_errors(void **state)
 		"job x ring hosts=nobody", "job x ring load=7", "at 1m sm dance", "at 1m",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct scenario scenario;
 		struct virtual *world;
@@ -329,7 +313,7 @@ static int try(const char *text, struct error *err)
 }
 
 /* Every numeric option with invalid and with valid values. */
-static void errors_of_numbers_name_the_option(void **state)
+TEST(errors_of_numbers_name_the_option)
 {
 	static const struct { const char *line, *name, *wrong[6], *right[3]; } places[] = {
 		{ "at 1m flap " UPLINK " times=", "times", { "abc", "3x", "-1", "0", "", "1e3" }, { "1", "20" } },
@@ -349,7 +333,6 @@ static void errors_of_numbers_name_the_option(void **state)
 	};
 	char text[256], named[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(named, sizeof(named), "%s=", places[i].name);
 		for (size_t j = 0; j < 6; j++) {
@@ -371,7 +354,7 @@ static void errors_of_numbers_name_the_option(void **state)
 }
 
 /* Misspelt options, unknown words and surplus words: each error names the word. */
-static void misspelt_options_are_named_in_the_error(void **state)
+TEST(misspelt_options_are_named_in_the_error)
 {
 	static const struct { const char *line, *says; } wrong[] = {
 		{ "at 1m flap " UPLINK " tims=3", "\"tims\": it has times every for" },
@@ -400,7 +383,6 @@ static void misspelt_options_are_named_in_the_error(void **state)
 	};
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct error err = { 0 };
 
@@ -418,13 +400,12 @@ static void misspelt_options_are_named_in_the_error(void **state)
 	}
 }
 
-static void a_width_is_a_number_of_lanes(void **state)
+TEST(a_width_is_a_number_of_lanes)
 {
 	static const char *const right[] = { "1x", "2x", "4x", "4" };
 	static const char *const wrong[] = { "abc", "1y", "1xx", "3x", "-1x", "4294967297x" };
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
 		snprintf(text, sizeof(text), SMALL "at 1m width " UPLINK " %s\n", right[i]);
 		assert_int_equal(try(text, NULL), 0);
@@ -433,26 +414,4 @@ static void a_width_is_a_number_of_lanes(void **state)
 		snprintf(text, sizeof(text), SMALL "at 1m width " UPLINK " %s\n", wrong[i]);
 		assert_int_equal(try(text, NULL), ERR_USAGE);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_ends_of_a_link_count_the_same),
-		cmocka_unit_test(no_link_carries_more_than_it_can),
-		cmocka_unit_test(counters_fall_only_where_they_were_cleared),
-		cmocka_unit_test(a_scenario_is_deterministic),
-		cmocka_unit_test(tables_are_even_until_they_are_skewed),
-		cmocka_unit_test(a_dead_spine_is_not_discovered),
-		cmocka_unit_test(an_idle_hca_sends_nothing),
-		cmocka_unit_test(ports_before_a_full_link_count_wait),
-		cmocka_unit_test(random_scenarios_are_valid),
-		cmocka_unit_test(errors_name_the_line),
-		cmocka_unit_test(impossible_events_are_errors),
-		cmocka_unit_test(errors_of_numbers_name_the_option),
-		cmocka_unit_test(misspelt_options_are_named_in_the_error),
-		cmocka_unit_test(a_width_is_a_number_of_lanes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

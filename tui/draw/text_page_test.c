@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* page_test.c - lines stay inside their page, and the cursor reaches all that stands for something */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/map.h"
+#include "base/unit_test.h"
 #include "tui/draw/key.h"
 #include "tui/draw/text_page.h"
 
@@ -31,13 +27,12 @@ static const char *text_of(const struct text_page *page, size_t line, size_t par
 	return page->chars.chars + page->parts[page->lines[line].first + part].text;
 }
 
-static void wrapped_text_is_complete_and_cut_between_words(void **state)
+TEST(wrapped_text_is_complete_and_cut_between_words)
 {
 	static const char text[] =
 		"a random placement of flows is uneven by itself, so an uneven load alone says nothing";
 	struct text_page page = { 0 };
 
-	(void)state;
 	for (int columns = 24; columns < 140; columns++) {
 		char joined[256] = "";
 
@@ -58,11 +53,10 @@ static void wrapped_text_is_complete_and_cut_between_words(void **state)
 	page_done(&page);
 }
 
-static void a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang(void **state)
+TEST(a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang)
 {
 	struct text_page page = { 0 };
 
-	(void)state;
 	page_begin(&page, 12);
 	page_wrap(&page, NULL, 2, ROLE_TEXT, "0123456789012345678901234567890");
 	assert_int_equal(page.line_count, 4);
@@ -75,11 +69,10 @@ static void a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang(void **s
 	page_done(&page);
 }
 
-static void what_lies_beyond_the_page_is_left_out(void **state)
+TEST(what_lies_beyond_the_page_is_left_out)
 {
 	struct text_page page = { 0 };
 
-	(void)state;
 	page_begin(&page, 10);
 	page_line(&page, NULL);
 	assert_int_equal(page_put(&page, 4, 20, ALIGN_LEFT, ROLE_TEXT, "wide"), 10);
@@ -116,9 +109,8 @@ static void check_view(const struct text_page *page, const struct page_view *vie
 	assert_int_equal(page->lines[view->cursor].subject.kind, SUBJECT_PORT);
 }
 
-static void arrows_reach_every_line_that_stands_for_something(void **state)
+TEST(arrows_reach_every_line_that_stands_for_something)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		struct text_page page = { 0 };
 		struct page_view view = { .cursor = PAGE_NONE };
@@ -144,14 +136,13 @@ static void arrows_reach_every_line_that_stands_for_something(void **state)
 	}
 }
 
-static void any_keys_and_sizes_keep_the_cursor_on_what_is_seen(void **state)
+TEST(any_keys_and_sizes_keep_the_cursor_on_what_is_seen)
 {
 	static const int keys[] = { KEY_SPECIAL(KEY_DOWN), KEY_SPECIAL(KEY_UP), KEY_SPECIAL(KEY_NPAGE),
 				    KEY_SPECIAL(KEY_PPAGE), 'g', 'G', 'j', 'k' };
 	struct text_page page = { 0 };
 	struct page_view view = { .cursor = PAGE_NONE };
 
-	(void)state;
 	for (uint64_t step = 0; step < 5000; step++) {
 		uint64_t random = map_mix(step);
 
@@ -166,17 +157,4 @@ static void any_keys_and_sizes_keep_the_cursor_on_what_is_seen(void **state)
 	}
 	assert_false(page_key(&page, &view, 'x'));
 	page_done(&page);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wrapped_text_is_complete_and_cut_between_words),
-		cmocka_unit_test(a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang),
-		cmocka_unit_test(what_lies_beyond_the_page_is_left_out),
-		cmocka_unit_test(arrows_reach_every_line_that_stands_for_something),
-		cmocka_unit_test(any_keys_and_sizes_keep_the_cursor_on_what_is_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Looks: what has to be told apart can be, with any number of colours and with none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "base/unit_test.h"
 #include "tui/draw/theme.h"
 
 static const int counts[] = { 0, 8, 16, 88, 256 };
@@ -16,7 +11,7 @@ static int differ(const struct theme *theme, enum role a, enum role b)
 	return theme->colors[a] != theme->colors[b] || theme->attributes[a] != theme->attributes[b];
 }
 
-static void what_is_serious_differs_from_what_is_not(void **state)
+TEST(what_is_serious_differs_from_what_is_not)
 {
 	static const enum role apart[][2] = {
 		{ ROLE_CRITICAL, ROLE_WARNING },   { ROLE_CRITICAL, ROLE_TEXT },      { ROLE_CRITICAL, ROLE_FAINT },
@@ -27,7 +22,6 @@ static void what_is_serious_differs_from_what_is_not(void **state)
 	};
 	struct theme theme;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		theme_make(&theme, counts[i], true);
 		for (size_t j = 0; j < sizeof(apart) / sizeof(apart[0]); j++)
@@ -37,11 +31,10 @@ static void what_is_serious_differs_from_what_is_not(void **state)
 }
 
 /* A cursor on a cell of any role is seen. */
-static void only_heads_are_reversed(void **state)
+TEST(only_heads_are_reversed)
 {
 	struct theme theme;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		theme_make(&theme, counts[i], true);
 		for (int role = 0; role < ROLE_COUNT; role++)
@@ -50,25 +43,13 @@ static void only_heads_are_reversed(void **state)
 	}
 }
 
-static void no_color_is_more_than_there_are(void **state)
+TEST(no_color_is_more_than_there_are)
 {
 	struct theme theme;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		theme_make(&theme, counts[i], true);
 		for (int role = 0; role < ROLE_COUNT; role++)
 			assert_true(theme.colors[role] < counts[i] && theme.colors[role] >= -1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_serious_differs_from_what_is_not),
-		cmocka_unit_test(only_heads_are_reversed),
-		cmocka_unit_test(no_color_is_more_than_there_are),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

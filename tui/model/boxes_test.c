@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/boxes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -90,7 +88,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void leafs_come_first_and_hosts_last_each_by_name(void **state)
+TEST_WITH(leafs_come_first_and_hosts_last_each_by_name, setup, teardown)
 {
 	static const char *const names[] = { "leaf1", "leaf2", "spine1", "node1", "node2" };
 	struct made *made = *state;
@@ -100,7 +98,7 @@ static void leafs_come_first_and_hosts_last_each_by_name(void **state)
 		assert_string_equal(boxes_name(&made->boxes, &made->boxes.all[i]), names[i]);
 }
 
-static void each_port_is_on_the_front_of_one_box(void **state)
+TEST_WITH(each_port_is_on_the_front_of_one_box, setup, teardown)
 {
 	struct made *made = *state;
 	uint8_t *seen = calloc(made->fabric->port_count, 1);
@@ -124,7 +122,7 @@ static void each_port_is_on_the_front_of_one_box(void **state)
 	free(seen);
 }
 
-static void a_host_shows_all_its_devices(void **state)
+TEST_WITH(a_host_shows_all_its_devices, setup, teardown)
 {
 	static const char *const labels[] = { "mlx5_0", "mlx5_1/1", "mlx5_1/2" };
 	struct made *made = *state;
@@ -138,7 +136,7 @@ static void a_host_shows_all_its_devices(void **state)
 	free(ports);
 }
 
-static void a_split_port_is_called_as_on_the_box(void **state)
+TEST_WITH(a_split_port_is_called_as_on_the_box, setup, teardown)
 {
 	struct made *made = *state;
 	struct box_port *ports;
@@ -150,7 +148,7 @@ static void a_split_port_is_called_as_on_the_box(void **state)
 	free(ports);
 }
 
-static void a_filter_leaves_what_is_looked_for(void **state)
+TEST_WITH(a_filter_leaves_what_is_looked_for, setup, teardown)
 {
 	struct made *made = *state;
 	struct boxes *boxes = &made->boxes;
@@ -163,7 +161,7 @@ static void a_filter_leaves_what_is_looked_for(void **state)
 	assert_int_equal(boxes_find(boxes, 12345), boxes->count);
 }
 
-static void without_a_shape_each_node_is_a_box(void **state)
+TEST_WITH(without_a_shape_each_node_is_a_box, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -175,18 +173,3 @@ static void without_a_shape_each_node_is_a_box(void **state)
 	assert_int_equal(boxes_find(&made->boxes, 1010), 0);
 }
 
-#define IN_FABRIC(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FABRIC(leafs_come_first_and_hosts_last_each_by_name),
-		IN_FABRIC(each_port_is_on_the_front_of_one_box),
-		IN_FABRIC(a_host_shows_all_its_devices),
-		IN_FABRIC(a_split_port_is_called_as_on_the_box),
-		IN_FABRIC(a_filter_leaves_what_is_looked_for),
-		IN_FABRIC(without_a_shape_each_node_is_a_box),
-	};
-
-	return cmocka_run_group_tests_name("tui_boxes", tests, NULL, NULL);
-}

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/changes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "fabric/fabric.h"
@@ -90,7 +88,7 @@ static void reboot(struct made *made, int64_t after_us, uint32_t host)
 	restart->severity = EVENT_INFO;
 }
 
-static void a_rolling_reboot_is_one_change(void **state)
+TEST_WITH(a_rolling_reboot_is_one_change, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -105,7 +103,7 @@ static void a_rolling_reboot_is_one_change(void **state)
 	assert_string_equal(made->changes.list[0].brief, "12 hosts restart");
 }
 
-static void a_pause_makes_two_of_it(void **state)
+TEST_WITH(a_pause_makes_two_of_it, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -117,7 +115,7 @@ static void a_pause_makes_two_of_it(void **state)
 	assert_string_equal(made->changes.list[1].text, "node0002: restart 1, link up 1, link down 1");
 }
 
-static void external_counter_resets_are_one_change(void **state)
+TEST_WITH(external_counter_resets_are_one_change, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -128,7 +126,7 @@ static void external_counter_resets_are_one_change(void **state)
 	assert_string_equal(made->changes.list[0].brief, "somebody cleared counters of 12100 ports");
 }
 
-static void a_single_event_speaks_for_itself_with_short_names(void **state)
+TEST_WITH(a_single_event_speaks_for_itself_with_short_names, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -138,7 +136,7 @@ static void a_single_event_speaks_for_itself_with_short_names(void **state)
 	assert_string_equal(made->changes.list[0].brief, "leaf01 routes changed");
 }
 
-static void links_of_hosts_and_of_switches_are_apart(void **state)
+TEST_WITH(links_of_hosts_and_of_switches_are_apart, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -150,7 +148,7 @@ static void links_of_hosts_and_of_switches_are_apart(void **state)
 	assert_string_equal(made->changes.list[1].brief, "node0004 link down");
 }
 
-static void closed_findings_are_changes(void **state)
+TEST_WITH(closed_findings_are_changes, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -166,7 +164,7 @@ static void closed_findings_are_changes(void **state)
 	assert_string_equal(made->changes.list[0].brief, "leaf01 link-degraded closed");
 }
 
-static void closed_informational_findings_are_no_changes(void **state)
+TEST_WITH(closed_informational_findings_are_no_changes, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -180,7 +178,7 @@ static void closed_informational_findings_are_no_changes(void **state)
 	assert_string_equal(made->changes.list[1].text, "congestion leaf01/1: incast");
 }
 
-static void a_finding_does_not_repeat_its_event(void **state)
+TEST_WITH(a_finding_does_not_repeat_its_event, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -199,7 +197,7 @@ static void a_finding_does_not_repeat_its_event(void **state)
 	assert_string_equal(made->changes.list[0].text, "routes-changed leaf01: 4 entries of the table changed");
 }
 
-static void events_of_unknown_kinds_and_nodes_are_changes(void **state)
+TEST_WITH(events_of_unknown_kinds_and_nodes_are_changes, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -211,7 +209,7 @@ static void events_of_unknown_kinds_and_nodes_are_changes(void **state)
 }
 
 /* Whatever happens: each event that is told counts once, in a change whose time it lies in, and none has gaps. */
-static void every_event_counts_in_one_change(void **state)
+TEST_WITH(every_event_counts_in_one_change, setup, teardown)
 {
 	static const char *const kinds[] = { "link-down", "link-up", "node-silent", "node-answers", "routes-changed",
 					     "counters-cleared", "sweep-late", "moon-rose", "node-renamed" };
@@ -247,7 +245,7 @@ static void every_event_counts_in_one_change(void **state)
 	}
 }
 
-static void only_changes_in_the_requested_window_are_listed(void **state)
+TEST_WITH(only_changes_in_the_requested_window_are_listed, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -259,7 +257,7 @@ static void only_changes_in_the_requested_window_are_listed(void **state)
 	assert_string_equal(made->changes.list[0].text, "within");
 }
 
-static void too_many_events_shorten_the_window(void **state)
+TEST_WITH(too_many_events_shorten_the_window, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -274,24 +272,3 @@ static void too_many_events_shorten_the_window(void **state)
 	assert_true(made->changes.since_us == START_US);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_rolling_reboot_is_one_change),
-		TEST(a_pause_makes_two_of_it),
-		TEST(external_counter_resets_are_one_change),
-		TEST(a_single_event_speaks_for_itself_with_short_names),
-		TEST(links_of_hosts_and_of_switches_are_apart),
-		TEST(closed_findings_are_changes),
-		TEST(closed_informational_findings_are_no_changes),
-		TEST(a_finding_does_not_repeat_its_event),
-		TEST(events_of_unknown_kinds_and_nodes_are_changes),
-		TEST(every_event_counts_in_one_change),
-		TEST(only_changes_in_the_requested_window_are_listed),
-		TEST(too_many_events_shorten_the_window),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* event_list_test.c - events of moments put together, filtered, and found again */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "base/unit_test.h"
 #include "tui/model/event_list.h"
 #include "view/event_text.h"
 
@@ -57,11 +52,10 @@ static void check_whole(const struct event_list *list, int64_t newest, int64_t o
 	assert_null(event_list_at(list, list->row_count));
 }
 
-static void newer_ones_come_before_what_was_loaded(void **state)
+TEST(newer_ones_come_before_what_was_loaded)
 {
 	struct event_list list = { 0 };
 
-	(void)state;
 	take(&list, 40);
 	assert_false(list.complete);
 	check_whole(&list, 40, 31);
@@ -75,11 +69,10 @@ static void newer_ones_come_before_what_was_loaded(void **state)
 	event_list_done(&list);
 }
 
-static void there_is_never_a_hole(void **state)
+TEST(there_is_never_a_hole)
 {
 	struct event_list list = { 0 };
 
-	(void)state;
 	take(&list, 40);
 	add_down_to(&list, 1);
 	list.complete = true;
@@ -96,12 +89,11 @@ static void there_is_never_a_hole(void **state)
 	event_list_done(&list);
 }
 
-static void filters_are_all_to_be_passed(void **state)
+TEST(filters_are_all_to_be_passed)
 {
 	struct event_list list = { 0 };
 	struct error err = { 0 };
 
-	(void)state;
 	take(&list, 40);
 	add_down_to(&list, 1);
 	list.filter.least = EVENT_WARNING;
@@ -125,11 +117,10 @@ static void filters_are_all_to_be_passed(void **state)
 	event_list_done(&list);
 }
 
-static void an_event_is_found_again(void **state)
+TEST(an_event_is_found_again)
 {
 	struct event_list list = { 0 };
 
-	(void)state;
 	take(&list, 40);
 	assert_int_equal(event_list_find(&list, 38), 2);
 	take(&list, 42);
@@ -142,30 +133,16 @@ static void an_event_is_found_again(void **state)
 	event_list_done(&list);
 }
 
-static void names_are_as_they_are_shown(void **state)
+TEST(names_are_as_they_are_shown)
 {
 	struct recent_event event = event_of(12), fabric = { .text = "MF0; MF0;x MF0;a:b MF0;:M/U1 MF0;a:M" },
 			 modules = { .text = "MF0;sw:M/L01/U1/3 - MF0;big:M/U12: MF0;gone:M/U1 (was)" };
 	char text[256], where[64];
 
-	(void)state;
 	assert_string_equal(event_where(&event, where, sizeof(where)), "leaf05/12");
 	assert_string_equal(event_text(event.text, text, sizeof(text)), "leaf05/12 - spine01/2: now Down");
 	assert_string_equal(event_where(&fabric, where, sizeof(where)), "");
 	assert_string_equal(event_text(fabric.text, text, sizeof(text)), fabric.text);
 	assert_string_equal(event_text(event.text, text, 10), "leaf05/12");
 	assert_string_equal(event_text(modules.text, text, sizeof(text)), "sw/L01/U1/3 - big/U12: gone (was)");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(newer_ones_come_before_what_was_loaded),
-		cmocka_unit_test(there_is_never_a_hole),
-		cmocka_unit_test(filters_are_all_to_be_passed),
-		cmocka_unit_test(an_event_is_found_again),
-		cmocka_unit_test(names_are_as_they_are_shown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

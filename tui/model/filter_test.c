@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/filter.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/map.h"
 #include "base/text.h"
@@ -19,11 +16,10 @@ static bool matches(const struct filter *filter, const char *text)
 	return filter_matches(filter, text, NULL, NULL);
 }
 
-static void nothing_typed_keeps_everything(void **state)
+TEST(nothing_typed_keeps_everything)
 {
 	struct filter filter = { 0 };
 
-	(void)state;
 	filter_set(&filter, "");
 	assert_true(matches(&filter, "leaf01/3"));
 	assert_true(matches(&filter, ""));
@@ -31,11 +27,10 @@ static void nothing_typed_keeps_everything(void **state)
 	assert_true(matches(&filter, "leaf01/3"));
 }
 
-static void either_alternative_matches(void **state)
+TEST(either_alternative_matches)
 {
 	struct filter filter = { 0 };
 
-	(void)state;
 	filter_set(&filter, "leaf|spine");
 	assert_true(matches(&filter, "leaf01/3"));
 	assert_true(matches(&filter, "my spine07/3"));
@@ -45,11 +40,10 @@ static void either_alternative_matches(void **state)
 	assert_false(matches(&filter, "spine07/3"));
 }
 
-static void the_case_of_letters_does_not_matter(void **state)
+TEST(the_case_of_letters_does_not_matter)
 {
 	struct filter filter = { 0 };
 
-	(void)state;
 	filter_set(&filter, "MLX5_0");
 	assert_true(matches(&filter, "node0001 mlx5_0/1"));
 	filter_set(&filter, "leaf");
@@ -73,13 +67,12 @@ static bool plain_matches(const char *typed, const char *text)
 	return !any;
 }
 
-static void random_filters_agree_with_a_plain_search(void **state)
+TEST(random_filters_agree_with_a_plain_search)
 {
 	static const char alphabet[] = "abAB|/1";
 	uint64_t seed = 1;
 	int hits = 0;
 
-	(void)state;
 	for (int round = 0; round < 50000; round++) {
 		char typed[8] = "", text[16] = "";
 		struct filter filter = { 0 };
@@ -96,12 +89,11 @@ static void random_filters_agree_with_a_plain_search(void **state)
 	assert_in_range(hits, 1000, 49000);
 }
 
-static void typing_and_erasing_handle_multibyte_characters(void **state)
+TEST(typing_and_erasing_handle_multibyte_characters)
 {
 	struct filter filter = { 0 };
 	bool typing = true;
 
-	(void)state;
 	filter_set(&filter, "");
 	setlocale(LC_CTYPE, "C.UTF-8");
 	filter_key(&filter, &typing, 'a');
@@ -120,12 +112,11 @@ static void typing_and_erasing_handle_multibyte_characters(void **state)
 	assert_int_equal(text_columns(filter.typed), 2 * (strlen(filter.typed) / 3));
 }
 
-static void a_filter_is_ended_kept_or_left(void **state)
+TEST(a_filter_is_ended_kept_or_left)
 {
 	struct filter filter = { 0 };
 	bool typing = true;
 
-	(void)state;
 	for (const char *key = "leaf"; *key; key++)
 		assert_true(filter_key(&filter, &typing, *key));
 	assert_true(filter_key(&filter, &typing, KEY_SPECIAL(KEY_BACKSPACE)));
@@ -145,13 +136,12 @@ static void a_filter_is_ended_kept_or_left(void **state)
 	filter_done(&filter);
 }
 
-static void control_characters_are_not_taken(void **state)
+TEST(control_characters_are_not_taken)
 {
 	static const int keys[] = { 0x7f, 0x85, 0x9b, '\t', 'a', ' ', 'b' };
 	struct filter filter = { 0 };
 	bool typing = true;
 
-	(void)state;
 	setlocale(LC_CTYPE, "C.UTF-8");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		filter_key(&filter, &typing, keys[i]);
@@ -159,13 +149,12 @@ static void control_characters_are_not_taken(void **state)
 	filter_done(&filter);
 }
 
-static void a_filter_too_long_is_cut_and_harmless(void **state)
+TEST(a_filter_too_long_is_cut_and_harmless)
 {
 	char typed[4 * FILTER_SIZE];
 	struct filter filter = { 0 };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i + 1 < sizeof(typed); i++)
 		typed[i] = i % 2 ? '|' : (char)('a' + i / 2 % 26);
 	typed[i] = '\0';
@@ -175,11 +164,10 @@ static void a_filter_too_long_is_cut_and_harmless(void **state)
 	assert_false(matches(&filter, "1"));
 }
 
-static void blanks_are_and_and_an_exclamation_mark_is_not(void **state)
+TEST(blanks_are_and_and_an_exclamation_mark_is_not)
 {
 	struct filter filter = { 0 };
 
-	(void)state;
 	filter_set(&filter, "leaf 4xhdr");
 	assert_true(matches(&filter, "leaf01/1\n4xHDR"));
 	assert_false(matches(&filter, "leaf01/1\n1xHDR"));
@@ -192,7 +180,7 @@ static void blanks_are_and_and_an_exclamation_mark_is_not(void **state)
 	assert_true(matches(&filter, "leaf01/1"));
 }
 
-static void expressions_match_as_in_grep(void **state)
+TEST(expressions_match_as_in_grep)
 {
 	static const struct { const char *typed, *text; bool matches; } cases[] = {
 		{ "leaf(01|02)/", "leaf02/3", true },   { "leaf(01|02)/", "leaf03/3", false },
@@ -205,7 +193,6 @@ static void expressions_match_as_in_grep(void **state)
 	};
 	struct filter filter = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		filter_set(&filter, cases[i].typed);
 		assert_string_equal(filter.trouble, "");
@@ -214,12 +201,11 @@ static void expressions_match_as_in_grep(void **state)
 	filter_done(&filter);
 }
 
-static void an_invalid_expression_is_reported_and_matched_as_text(void **state)
+TEST(an_invalid_expression_is_reported_and_matched_as_text)
 {
 	static const char *const broken[] = { "leaf(01", "leaf[01", "leaf)*(", "x{1,0}" };
 	struct filter filter = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		char text[64];
 
@@ -239,7 +225,7 @@ static bool has_tier_2(void *ctx, const struct filter_term *term)
 }
 
 /* Each of these takes regcomp() gigabytes or a match forever, or is close to the limit and does not. */
-static void an_expression_that_costs_too_much_is_refused(void **state)
+TEST(an_expression_that_costs_too_much_is_refused)
 {
 	static const struct { const char *text; bool is_good; } cases[] = {
 		{ "((a{255}){255}){255}", false }, { "(((x{99}){99}){99}){9}", false }, { "(a?){1001}", false },
@@ -249,7 +235,6 @@ static void an_expression_that_costs_too_much_is_refused(void **state)
 		{ "\\(a\\)[)(+*]{9}(b|c)+", true }, { "leaf[0-9]+ (mlx5_[0-9]+)/[0-9]+", true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char why[80] = "";
 		regex_t regex;
@@ -262,12 +247,11 @@ static void an_expression_that_costs_too_much_is_refused(void **state)
 	}
 }
 
-static void keywords_are_evaluated_for_the_row(void **state)
+TEST(keywords_are_evaluated_for_the_row)
 {
 	struct filter filter = { 0 };
 	int asked = 0;
 
-	(void)state;
 	filter_set(&filter, "TIER:2 leaf");
 	assert_true(filter_matches(&filter, "leaf01", has_tier_2, &asked));
 	assert_false(filter_matches(&filter, "spine01", has_tier_2, &asked));
@@ -288,13 +272,12 @@ static void keywords_are_evaluated_for_the_row(void **state)
 	filter_done(&filter);
 }
 
-static void whatever_is_typed_does_no_harm(void **state)
+TEST(whatever_is_typed_does_no_harm)
 {
 	static const char alphabet[] = "a|( )[]^$\\*+?{}1,:!.-tier";
 	struct filter filter = { 0 };
 	uint64_t seed = 7;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		char typed[24];
 		size_t len = (seed = map_mix(seed + 1)) % (sizeof(typed) - 1);
@@ -307,26 +290,4 @@ static void whatever_is_typed_does_no_harm(void **state)
 		matches(&filter, "leaf01/1\nnode0001 mlx5_0/1\nok");
 	}
 	filter_done(&filter);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_typed_keeps_everything),
-		cmocka_unit_test(either_alternative_matches),
-		cmocka_unit_test(the_case_of_letters_does_not_matter),
-		cmocka_unit_test(random_filters_agree_with_a_plain_search),
-		cmocka_unit_test(typing_and_erasing_handle_multibyte_characters),
-		cmocka_unit_test(a_filter_is_ended_kept_or_left),
-		cmocka_unit_test(control_characters_are_not_taken),
-		cmocka_unit_test(a_filter_too_long_is_cut_and_harmless),
-		cmocka_unit_test(blanks_are_and_and_an_exclamation_mark_is_not),
-		cmocka_unit_test(expressions_match_as_in_grep),
-		cmocka_unit_test(an_invalid_expression_is_reported_and_matched_as_text),
-		cmocka_unit_test(an_expression_that_costs_too_much_is_refused),
-		cmocka_unit_test(keywords_are_evaluated_for_the_row),
-		cmocka_unit_test(whatever_is_typed_does_no_harm),
-	};
-
-	return cmocka_run_group_tests_name("tui_filter", tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/format.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/map.h"
@@ -33,11 +31,10 @@ static void random_text(uint64_t seed, char *ret, size_t size)
 	}
 }
 
-static void a_cell_is_exactly_as_wide_as_its_column(void **state)
+TEST(a_cell_is_exactly_as_wide_as_its_column)
 {
 	char text[1024], cell[CELL_SIZE];
 
-	(void)state;
 	for (uint64_t seed = 1; seed < 20000; seed++) {
 		unsigned columns = (unsigned)(map_mix(seed * 7) % 301);
 		enum align align = (enum align)(seed % 3);
@@ -52,11 +49,10 @@ static void a_cell_is_exactly_as_wide_as_its_column(void **state)
 	}
 }
 
-static void text_that_fits_is_not_cut(void **state)
+TEST(text_that_fits_is_not_cut)
 {
 	char cell[CELL_SIZE];
 
-	(void)state;
 	assert_string_equal(format_fit("abc", 5, ALIGN_LEFT, true, cell), "abc  ");
 	assert_string_equal(format_fit("abc", 5, ALIGN_RIGHT, true, cell), "  abc");
 	assert_string_equal(format_fit("abc", 3, ALIGN_MIDDLE, true, cell), "abc");
@@ -64,11 +60,10 @@ static void text_that_fits_is_not_cut(void **state)
 	assert_string_equal(format_fit("abc", 0, ALIGN_LEFT, true, cell), "");
 }
 
-static void cut_text_ends_in_an_ellipsis(void **state)
+TEST(cut_text_ends_in_an_ellipsis)
 {
 	char cell[CELL_SIZE];
 
-	(void)state;
 	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, true, cell), "abc\xe2\x80\xa6");
 	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, false, cell), "abc~");
 	/* The number of the host and that of the port survive. */
@@ -79,11 +74,10 @@ static void cut_text_ends_in_an_ellipsis(void **state)
 	assert_string_equal(format_fit("\xe6\x97\xa5\xe6\x9c\xac", 2, ALIGN_LEFT, true, cell), "\xe2\x80\xa6 ");
 }
 
-static void a_line_ends_behind_a_word_where_one_fits(void **state)
+TEST(a_line_ends_behind_a_word_where_one_fits)
 {
 	char text[1024];
 
-	(void)state;
 	assert_int_equal(format_line("one two", 7), 7);
 	assert_int_equal(format_line("one two", 6), 3);
 	assert_int_equal(format_line("one two", 3), 3);
@@ -102,11 +96,10 @@ static void a_line_ends_behind_a_word_where_one_fits(void **state)
 	}
 }
 
-static void times_are_local(void **state)
+TEST(times_are_local)
 {
 	char text[32];
 
-	(void)state;
 	setenv("TZ", "UTC-1", 1);
 	tzset();
 	assert_string_equal(format_time(INT64_C(1790000000) * US_PER_S, "%Y-%m-%d %H:%M:%S", text, sizeof(text)),
@@ -114,11 +107,10 @@ static void times_are_local(void **state)
 	assert_string_equal(format_time(0, "%H:%M", text, 3), "");
 }
 
-static void a_bar_grows_with_its_share_and_keeps_its_width(void **state)
+TEST(a_bar_grows_with_its_share_and_keeps_its_width)
 {
 	char bar[CELL_SIZE];
 
-	(void)state;
 	for (unsigned columns = 0; columns < 40; columns++)
 		for (int unicode = 0; unicode < 2; unicode++) {
 			long before = -1;
@@ -145,12 +137,11 @@ static void a_bar_grows_with_its_share_and_keeps_its_width(void **state)
 	assert_string_equal(format_bar(0.001, 2, true, bar), "\xe2\x96\x8f ");
 }
 
-static void rates_fit_their_column(void **state)
+TEST(rates_fit_their_column)
 {
 	char text[32];
 	double bits;
 
-	(void)state;
 	assert_string_equal(format_rate(NAN, 6, text, sizeof(text)), "-");
 	assert_string_equal(format_rate(0, 6, text, sizeof(text)), "0");
 	assert_string_equal(format_rate(182.4e9 / 8, 6, text, sizeof(text)), "182.4G");
@@ -161,11 +152,10 @@ static void rates_fit_their_column(void **state)
 	}
 }
 
-static void percents_fit_four_columns(void **state)
+TEST(percents_fit_four_columns)
 {
 	char text[32];
 
-	(void)state;
 	for (int i = 0; i < 12000; i++)
 		assert_true(strlen(format_percent(i / 100.0, text, sizeof(text))) <= 4);
 	assert_string_equal(format_percent(NAN, text, sizeof(text)), "-");
@@ -173,11 +163,10 @@ static void percents_fit_four_columns(void **state)
 	assert_string_equal(format_percent(9.96, text, sizeof(text)), "10%");
 }
 
-static void counts_fit_their_column(void **state)
+TEST(counts_fit_their_column)
 {
 	char text[32];
 
-	(void)state;
 	for (unsigned columns = 4; columns < 24; columns++)
 		for (uint64_t count = 1; count < UINT64_MAX / 3; count = count * 2 + count / 7 + 1)
 			assert_true(strlen(format_count(count, columns, text, sizeof(text))) <= columns);
@@ -192,11 +181,10 @@ static void counts_fit_their_column(void **state)
 	assert_string_equal(format_per_s(NAN, text, sizeof(text)), "-");
 }
 
-static void ages_fit_three_columns(void **state)
+TEST(ages_fit_three_columns)
 {
 	char text[32];
 
-	(void)state;
 	for (int64_t age_us = 1; age_us < INT64_MAX / 3; age_us = age_us * 2 + age_us / 3 + 1)
 		assert_true(strlen(format_age(age_us, text, sizeof(text))) <= 3);
 	assert_string_equal(format_age(-1, text, sizeof(text)), "-");
@@ -205,22 +193,4 @@ static void ages_fit_three_columns(void **state)
 	assert_string_equal(format_age(100 * US_PER_S, text, sizeof(text)), "1m");
 	assert_string_equal(format_age(100 * 3600 * US_PER_S, text, sizeof(text)), "4d");
 	assert_string_equal(format_age(200 * 86400 * US_PER_S, text, sizeof(text)), "<1y");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cell_is_exactly_as_wide_as_its_column),
-		cmocka_unit_test(text_that_fits_is_not_cut),
-		cmocka_unit_test(cut_text_ends_in_an_ellipsis),
-		cmocka_unit_test(a_line_ends_behind_a_word_where_one_fits),
-		cmocka_unit_test(times_are_local),
-		cmocka_unit_test(a_bar_grows_with_its_share_and_keeps_its_width),
-		cmocka_unit_test(rates_fit_their_column),
-		cmocka_unit_test(percents_fit_four_columns),
-		cmocka_unit_test(counts_fit_their_column),
-		cmocka_unit_test(ages_fit_three_columns),
-	};
-
-	return cmocka_run_group_tests_name("tui_format", tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/groups.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fabric/shape.h"
 #include "storage/reader.h"
@@ -165,7 +163,7 @@ static void check_row(const struct made *made, const char *name, const struct po
 		near(made->table.views[group->hottest].xmit_percent, max);
 }
 
-static void every_port_counts_in_exactly_its_row(void **state)
+TEST_WITH(every_port_counts_in_exactly_its_row, setup, teardown)
 {
 	static const char *const names[] = { "compute out", "compute in", "leaf up", "spine down" };
 	struct made *made = *state;
@@ -181,7 +179,7 @@ static void every_port_counts_in_exactly_its_row(void **state)
 	}
 }
 
-static void a_group_has_a_filter_for_its_links(void **state)
+TEST_WITH(a_group_has_a_filter_for_its_links, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -192,7 +190,7 @@ static void a_group_has_a_filter_for_its_links(void **state)
 	assert_string_equal(find(made, "spine down")->filter, "role:spine-downlink");
 }
 
-static void nothing_known_is_not_zero(void **state)
+TEST_WITH(nothing_known_is_not_zero, setup, teardown)
 {
 	struct made *made = *state;
 	char text[CELL_SIZE];
@@ -224,7 +222,7 @@ static struct finding_row *add_finding(struct made *made, enum finding_kind kind
 	return row;
 }
 
-static void a_switch_whose_group_has_a_finding_has_a_row_of_its_own(void **state)
+TEST_WITH(a_switch_whose_group_has_a_finding_has_a_row_of_its_own, setup, teardown)
 {
 	struct made *made = *state;
 	const struct port_group *own, *other;
@@ -247,7 +245,7 @@ static void a_switch_whose_group_has_a_finding_has_a_row_of_its_own(void **state
 	assert_string_equal(group_state_word(other, 12, text, sizeof(text)), "ok");
 }
 
-static void acknowledged_findings_have_no_row_and_no_state(void **state)
+TEST_WITH(acknowledged_findings_have_no_row_and_no_state, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -260,7 +258,7 @@ static void acknowledged_findings_have_no_row_and_no_state(void **state)
 		assert_int_equal(group_state(&made->groups.list[i]), GROUP_STATE_OK);
 }
 
-static void a_finding_of_a_link_shows_in_both_of_its_directions(void **state)
+TEST_WITH(a_finding_of_a_link_shows_in_both_of_its_directions, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -272,7 +270,7 @@ static void a_finding_of_a_link_shows_in_both_of_its_directions(void **state)
 	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_OK);
 }
 
-static void a_link_that_is_down_shows_where_it_was(void **state)
+TEST_WITH(a_link_that_is_down_shows_where_it_was, setup, teardown)
 {
 	struct made *made = *state;
 	struct finding_row *row;
@@ -286,7 +284,7 @@ static void a_link_that_is_down_shows_where_it_was(void **state)
 	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_OK);
 }
 
-static void incast_is_the_state_of_the_sending_group(void **state)
+TEST_WITH(incast_is_the_state_of_the_sending_group, setup, teardown)
 {
 	struct made *made = *state;
 	char text[64];
@@ -300,7 +298,7 @@ static void incast_is_the_state_of_the_sending_group(void **state)
 	assert_string_equal(group_state_word(find(made, "leaf up"), 7, text, sizeof(text)), "ok");
 }
 
-static void the_worse_of_two_findings_counts(void **state)
+TEST_WITH(the_worse_of_two_findings_counts, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -312,12 +310,11 @@ static void the_worse_of_two_findings_counts(void **state)
 	assert_int_equal(find(made, "compute in")->worst->finding.kind, FINDING_SYMBOL_ERRORS);
 }
 
-static void below_95_percent_nothing_is_said_to_be_well(void **state)
+TEST(below_95_percent_nothing_is_said_to_be_well)
 {
 	struct port_group group = { .ports = 100, .known = 95 };
 	const struct finding_row warning = { .finding = { .severity = FINDING_WARNING, .cause = "x" } };
 
-	(void)state;
 	assert_int_equal(group_state(&group), GROUP_STATE_OK);
 	group.known = 94;
 	assert_int_equal(group_state(&group), GROUP_STATE_UNKNOWN);
@@ -330,18 +327,17 @@ static void below_95_percent_nothing_is_said_to_be_well(void **state)
 	assert_int_equal(group_state(&group), GROUP_STATE_WARNING);
 }
 
-static void the_histogram_shows_every_bucket_that_is_not_empty(void **state)
+TEST(the_histogram_shows_every_bucket_that_is_not_empty)
 {
 	struct port_group group = { .ports = 1009, .known = 1009, .buckets = { 0, 1, 8, 500, 500 } };
 	char text[CELL_SIZE];
 
-	(void)state;
 	assert_string_equal(group_histogram(&group, false, text), ".1199.....");
 	assert_string_equal(group_histogram(&group, true, text),
 			    ".\xe2\x96\x81\xe2\x96\x81\xe2\x96\x88\xe2\x96\x88.....");
 }
 
-static void an_empty_table_has_no_groups(void **state)
+TEST_WITH(an_empty_table_has_no_groups, setup, teardown)
 {
 	struct made *made = *state;
 	const struct port_table none = { 0 };
@@ -350,24 +346,3 @@ static void an_empty_table_has_no_groups(void **state)
 	assert_int_equal(made->groups.count, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(every_port_counts_in_exactly_its_row),
-		TEST(a_group_has_a_filter_for_its_links),
-		TEST(nothing_known_is_not_zero),
-		TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own),
-		TEST(acknowledged_findings_have_no_row_and_no_state),
-		TEST(a_finding_of_a_link_shows_in_both_of_its_directions),
-		TEST(a_link_that_is_down_shows_where_it_was),
-		TEST(incast_is_the_state_of_the_sending_group),
-		TEST(the_worse_of_two_findings_counts),
-		cmocka_unit_test(below_95_percent_nothing_is_said_to_be_well),
-		cmocka_unit_test(the_histogram_shows_every_bucket_that_is_not_empty),
-		TEST(an_empty_table_has_no_groups),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/layout.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum { MOST_ROWS = 100, MOST_COLUMNS = 300 };
 
@@ -18,11 +15,10 @@ static void check_part(const struct rect *part, int *y, int columns)
 	*y += part->rows;
 }
 
-static void parts_of_the_screen_fill_it_without_overlap(void **state)
+TEST(parts_of_the_screen_fill_it_without_overlap)
 {
 	struct frame frame;
 
-	(void)state;
 	for (int rows = LAYOUT_MIN_ROWS; rows <= MOST_ROWS; rows++)
 		for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
 			for (int notice = 0; notice < 2; notice++) {
@@ -42,11 +38,10 @@ static void parts_of_the_screen_fill_it_without_overlap(void **state)
 			}
 }
 
-static void a_screen_below_the_least_size_is_refused(void **state)
+TEST(a_screen_below_the_least_size_is_refused)
 {
 	struct frame frame;
 
-	(void)state;
 	assert_false(layout_frame(LAYOUT_MIN_ROWS - 1, 80, false, &frame));
 	assert_false(layout_frame(24, LAYOUT_MIN_COLUMNS - 1, false, &frame));
 	assert_false(layout_frame(0, 0, false, &frame));
@@ -73,12 +68,11 @@ static void check_columns(int columns, const struct column_place *places)
 		assert_int_equal(places[COLUMN_XMIT_BAR].columns, places[COLUMN_RCV_BAR].columns);
 }
 
-static void columns_never_overlap_nor_leave_the_table(void **state)
+TEST(columns_never_overlap_nor_leave_the_table)
 {
 	static const int needs[] = { 0, 4, 10, 17, 24, 33, 64, 261 };
 	struct column_place places[COLUMN_COUNT];
 
-	(void)state;
 	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
 		for (size_t port = 0; port < sizeof(needs) / sizeof(needs[0]); port++)
 			for (size_t peer = 0; peer < sizeof(needs) / sizeof(needs[0]); peer++)
@@ -97,13 +91,12 @@ static void columns_never_overlap_nor_leave_the_table(void **state)
 					}
 }
 
-static void a_wider_terminal_never_shows_fewer_columns(void **state)
+TEST(a_wider_terminal_never_shows_fewer_columns)
 {
 	const struct column_needs needs = { 17, 17, 5, true, true, 0 };
 	struct column_place places[COLUMN_COUNT];
 	int before = 0;
 
-	(void)state;
 	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
 		int shown = 0;
 
@@ -117,12 +110,11 @@ static void a_wider_terminal_never_shows_fewer_columns(void **state)
 	assert_int_equal(before, COLUMN_COUNT);
 }
 
-static void hidden_columns_leave_their_room_to_others(void **state)
+TEST(hidden_columns_leave_their_room_to_others)
 {
 	struct column_needs needs = { 17, 17, 5, true, true, 0 };
 	struct column_place places[COLUMN_COUNT];
 
-	(void)state;
 	for (int column = 0; column < COLUMN_COUNT; column++) {
 		needs.hidden = 1u << column;
 		for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns += 13) {
@@ -140,7 +132,7 @@ static void hidden_columns_leave_their_room_to_others(void **state)
 	assert_int_equal(places[COLUMN_PORT].columns, 17);
 }
 
-static void eighty_columns_hold_the_ten_that_matter(void **state)
+TEST(eighty_columns_hold_the_ten_that_matter)
 {
 	static const enum column wanted[] = {
 		COLUMN_PORT, COLUMN_PEER, COLUMN_STATUS, COLUMN_LINK, COLUMN_LOAD, COLUMN_XMIT, COLUMN_RCV,
@@ -149,7 +141,6 @@ static void eighty_columns_hold_the_ten_that_matter(void **state)
 	const struct column_needs needs = { 17, 17, 5, false, false, 0 };
 	struct column_place places[COLUMN_COUNT];
 
-	(void)state;
 	layout_columns(80, &needs, places);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		assert_true(places[wanted[i]].columns > 0);
@@ -157,12 +148,11 @@ static void eighty_columns_hold_the_ten_that_matter(void **state)
 	assert_true(places[COLUMN_PORT].columns >= 16);
 }
 
-static void the_most_important_parts_of_a_line_stay(void **state)
+TEST(the_most_important_parts_of_a_line_stay)
 {
 	const int widths[] = { 10, 20, 30, 5 }, ranks[] = { 2, 0, 1, 3 };
 	bool shown[4];
 
-	(void)state;
 	layout_segments(20, widths, ranks, 4, 2, shown);
 	assert_true(shown[1] && !shown[0] && !shown[2] && !shown[3]);
 	layout_segments(52, widths, ranks, 4, 2, shown);
@@ -180,9 +170,8 @@ static void the_most_important_parts_of_a_line_stay(void **state)
 	assert_true(shown[0] && shown[1] && shown[2] && shown[3]);
 }
 
-static void scrolling_shows_the_cursor_and_wastes_no_line(void **state)
+TEST(scrolling_shows_the_cursor_and_wastes_no_line)
 {
-	(void)state;
 	for (int height = 1; height < 8; height++)
 		for (size_t rows = 1; rows < 20; rows++)
 			for (size_t cursor = 0; cursor < rows; cursor++)
@@ -197,20 +186,4 @@ static void scrolling_shows_the_cursor_and_wastes_no_line(void **state)
 						assert_int_equal(to, first);
 				}
 	assert_int_equal(layout_scroll(5, 0, 0, 10), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_of_the_screen_fill_it_without_overlap),
-		cmocka_unit_test(a_screen_below_the_least_size_is_refused),
-		cmocka_unit_test(columns_never_overlap_nor_leave_the_table),
-		cmocka_unit_test(a_wider_terminal_never_shows_fewer_columns),
-		cmocka_unit_test(hidden_columns_leave_their_room_to_others),
-		cmocka_unit_test(eighty_columns_hold_the_ten_that_matter),
-		cmocka_unit_test(the_most_important_parts_of_a_line_stay),
-		cmocka_unit_test(scrolling_shows_the_cursor_and_wastes_no_line),
-	};
-
-	return cmocka_run_group_tests_name("tui_layout", tests, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/links.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "fabric/fabric.h"
@@ -123,7 +121,7 @@ static void check_complete(const struct links *links)
 	free(seen);
 }
 
-static void each_link_is_there_once_and_the_end_near_the_hosts_first(void **state)
+TEST_WITH(each_link_is_there_once_and_the_end_near_the_hosts_first, setup, teardown)
 {
 	struct made *made = *state;
 	const struct fabric *fabric = made->sample.fabric;
@@ -230,9 +228,8 @@ static void check_order(struct made *made, enum column column)
 	free(before);
 }
 
-static void in_any_fabric_each_link_is_there_once_in_every_order(void **state)
+TEST(in_any_fabric_each_link_is_there_once_in_every_order)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct made made = { .links = { .show_unused = true } };
 		struct fabric *fabric = random_fabric(seed);
@@ -258,7 +255,7 @@ static void in_any_fabric_each_link_is_there_once_in_every_order(void **state)
 	}
 }
 
-static void the_busiest_link_is_first(void **state)
+TEST_WITH(the_busiest_link_is_first, setup, teardown)
 {
 	struct made *made = *state;
 	const struct link_row *link;
@@ -281,7 +278,7 @@ static void the_busiest_link_is_first(void **state)
 	assert_ptr_equal(links_row(&made->links, 0), link);
 }
 
-static void rates_of_a_silent_end_come_from_its_peer(void **state)
+TEST_WITH(rates_of_a_silent_end_come_from_its_peer, setup, teardown)
 {
 	struct made *made = *state;
 	const struct link_row *link = link_of(made, LEAF(1), 3);
@@ -302,7 +299,7 @@ static void rates_of_a_silent_end_come_from_its_peer(void **state)
 	assert_string_equal(cell_of(made, link_of(made, 8, 1), COLUMN_XMIT), "0 b/s");
 }
 
-static void errors_say_at_which_end(void **state)
+TEST_WITH(errors_say_at_which_end, setup, teardown)
 {
 	struct made *made = *state;
 	struct links *links = &made->links;
@@ -330,7 +327,7 @@ static void errors_say_at_which_end(void **state)
 	assert_string_equal(cell_text(links, &made->sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
 }
 
-static void a_link_below_what_it_is_set_to_is_marked(void **state)
+TEST_WITH(a_link_below_what_it_is_set_to_is_marked, setup, teardown)
 {
 	struct made *made = *state;
 	const struct link_row *link = link_of(made, LEAF(1), 4);
@@ -347,7 +344,7 @@ static void a_link_below_what_it_is_set_to_is_marked(void **state)
 	assert_int_equal(made->links.row_count, 1);
 }
 
-static void the_stall_of_a_known_device_is_shown_and_of_others_a_dash(void **state)
+TEST_WITH(the_stall_of_a_known_device_is_shown_and_of_others_a_dash, setup, teardown)
 {
 	struct made *made = *state;
 	struct fabric *fabric = made->sample.fabric;
@@ -377,7 +374,7 @@ static void the_stall_of_a_known_device_is_shown_and_of_others_a_dash(void **sta
 	free(caps);
 }
 
-static void findings_mark_their_link_at_either_end(void **state)
+TEST_WITH(findings_mark_their_link_at_either_end, setup, teardown)
 {
 	struct made *made = *state;
 	const struct fabric *fabric = made->sample.fabric;
@@ -415,7 +412,7 @@ static void findings_mark_their_link_at_either_end(void **state)
 	made->context.finding_count = 0;
 }
 
-static void a_filter_looks_at_both_ends_status_link_and_guid(void **state)
+TEST_WITH(a_filter_looks_at_both_ends_status_link_and_guid, setup, teardown)
 {
 	static const struct { const char *typed; size_t rows; } cases[] = {
 		{ "locked", 1 }, { "UNSUPPORTED", 1 }, { "no such thing", 0 }, { "0x0000000000100000", 1 },
@@ -441,7 +438,7 @@ static void a_filter_looks_at_both_ends_status_link_and_guid(void **state)
 	assert_int_equal(made->links.row_count, made->links.count - made->links.unused_count);
 }
 
-static void what_was_never_up_is_hidden(void **state)
+TEST_WITH(what_was_never_up_is_hidden, setup, teardown)
 {
 	struct made *made = *state;
 	struct links *links = &made->links;
@@ -459,7 +456,7 @@ static void what_was_never_up_is_hidden(void **state)
 	assert_int_equal(links->row_count, shown + 1);
 }
 
-static void tags_stay_through_snapshots(void **state)
+TEST_WITH(tags_stay_through_snapshots, setup, teardown)
 {
 	struct made *made = *state;
 	struct links *links = &made->links;
@@ -479,7 +476,7 @@ static void tags_stay_through_snapshots(void **state)
 	assert_true(links->row_count > 100);
 }
 
-static void a_link_is_found_by_either_end_in_any_order(void **state)
+TEST_WITH(a_link_is_found_by_either_end_in_any_order, setup, teardown)
 {
 	struct made *made = *state;
 	const struct fabric *fabric = made->sample.fabric;
@@ -495,7 +492,7 @@ static void a_link_is_found_by_either_end_in_any_order(void **state)
 	assert_int_equal(links_find(&made->links, 1, 1), made->links.row_count);
 }
 
-static void no_snapshot_is_no_link(void **state)
+TEST_WITH(no_snapshot_is_no_link, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -506,25 +503,3 @@ static void no_snapshot_is_no_link(void **state)
 	assert_int_equal(links_find(&made->links, 1, 1), 0);
 }
 
-#define IN_SAMPLE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SAMPLE(each_link_is_there_once_and_the_end_near_the_hosts_first),
-		cmocka_unit_test(in_any_fabric_each_link_is_there_once_in_every_order),
-		IN_SAMPLE(the_busiest_link_is_first),
-		IN_SAMPLE(rates_of_a_silent_end_come_from_its_peer),
-		IN_SAMPLE(errors_say_at_which_end),
-		IN_SAMPLE(a_link_below_what_it_is_set_to_is_marked),
-		IN_SAMPLE(the_stall_of_a_known_device_is_shown_and_of_others_a_dash),
-		IN_SAMPLE(findings_mark_their_link_at_either_end),
-		IN_SAMPLE(a_filter_looks_at_both_ends_status_link_and_guid),
-		IN_SAMPLE(what_was_never_up_is_hidden),
-		IN_SAMPLE(tags_stay_through_snapshots),
-		IN_SAMPLE(a_link_is_found_by_either_end_in_any_order),
-		IN_SAMPLE(no_snapshot_is_no_link),
-	};
-
-	return cmocka_run_group_tests_name("tui_links", tests, NULL, NULL);
-}

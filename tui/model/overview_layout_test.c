@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/overview_layout.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "tui/model/layout.h"
 
@@ -42,9 +38,8 @@ static void check_places(const struct overview_contents *ask, const struct overv
 	assert_int_equal(plan->groups_head_rows, plan->groups_rows > 0);
 }
 
-static void parts_stand_below_each_other_inside_the_body(void **state)
+TEST(parts_stand_below_each_other_inside_the_body)
 {
-	(void)state;
 	for_all(check_places);
 }
 
@@ -76,17 +71,15 @@ static void check_amounts(const struct overview_contents *ask, const struct over
 	}
 }
 
-static void what_is_there_is_shown_as_far_as_there_is_room(void **state)
+TEST(what_is_there_is_shown_as_far_as_there_is_room)
 {
-	(void)state;
 	for_all(check_amounts);
 }
 
-static void a_higher_terminal_never_shows_fewer_problems(void **state)
+TEST(a_higher_terminal_never_shows_fewer_problems)
 {
 	struct overview_plan plan;
 
-	(void)state;
 	for (size_t p = 1; p < AMOUNTS; p++)
 		for (size_t g = 0; g < AMOUNTS; g++) {
 			int before = 0;
@@ -102,24 +95,22 @@ static void a_higher_terminal_never_shows_fewer_problems(void **state)
 }
 
 /* What an operator has on the usual terminal: 20 rows below header and tabs. */
-static void a_usual_terminal_has_some_of_everything(void **state)
+TEST(a_usual_terminal_has_some_of_everything)
 {
 	const struct overview_contents ask = { 20, 9, 9, 9 };
 	struct overview_plan plan;
 
-	(void)state;
 	overview_plan(&ask, &plan);
 	assert_true(plan.problems_rows / plan.problem_lines >= 3);
 	assert_true(plan.changes_rows >= 3);
 	assert_true(plan.groups_rows >= 5);
 }
 
-static void columns_of_groups_never_overlap_nor_leave_the_line(void **state)
+TEST(columns_of_groups_never_overlap_nor_leave_the_line)
 {
 	struct column_place places[GROUP_COLUMN_COUNT];
 	int before = 0;
 
-	(void)state;
 	for (int name = 0; name <= 280; name += 7) {
 		for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
 			/* The mark of the cursor has the first. */
@@ -149,11 +140,10 @@ static void columns_of_groups_never_overlap_nor_leave_the_line(void **state)
 	assert_true(places[GROUP_COLUMN_HOTTEST].columns > 0);
 }
 
-static void parts_of_a_problem_never_overlap(void **state)
+TEST(parts_of_a_problem_never_overlap)
 {
 	struct problem_places places;
 
-	(void)state;
 	for (int columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
 		overview_problem_places(columns, &places);
 		assert_true(places.subject > places.severity_columns);
@@ -165,18 +155,4 @@ static void parts_of_a_problem_never_overlap(void **state)
 			assert_true(places.cause + places.cause_columns <= columns);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_stand_below_each_other_inside_the_body),
-		cmocka_unit_test(what_is_there_is_shown_as_far_as_there_is_room),
-		cmocka_unit_test(a_higher_terminal_never_shows_fewer_problems),
-		cmocka_unit_test(a_usual_terminal_has_some_of_everything),
-		cmocka_unit_test(columns_of_groups_never_overlap_nor_leave_the_line),
-		cmocka_unit_test(parts_of_a_problem_never_overlap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

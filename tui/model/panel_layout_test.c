@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/panel_layout.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define PORTS_MAX 255
 
@@ -45,11 +43,10 @@ static void make_number(struct box *box, size_t i)
 	make(box, boxes[i].count, boxes[i].caged, boxes[i].per_cage, boxes[i].one_row);
 }
 
-static void odd_ports_stand_above_even_ones(void **state)
+TEST(odd_ports_stand_above_even_ones)
 {
 	struct box box;
 
-	(void)state;
 	make(&box, 36, 0, 0, false);
 	for (size_t i = 0; i < box.count; i++) {
 		assert_int_equal(box.slots[i].row, i % 2);
@@ -58,11 +55,10 @@ static void odd_ports_stand_above_even_ones(void **state)
 	assert_int_equal(box.box.columns, 18);
 }
 
-static void the_ports_of_a_cage_stand_side_by_side(void **state)
+TEST(the_ports_of_a_cage_stand_side_by_side)
 {
 	struct box box;
 
-	(void)state;
 	make(&box, 65, 64, 2, false);
 	for (size_t i = 0; i < 64; i += 2) {
 		assert_int_equal(box.slots[i].row, i / 2 % 2);
@@ -76,11 +72,10 @@ static void the_ports_of_a_cage_stand_side_by_side(void **state)
 	assert_int_equal(box.slots[64].column, 32);
 }
 
-static void slots_are_different_and_inside_of_their_box(void **state)
+TEST(slots_are_different_and_inside_of_their_box)
 {
 	struct box box;
 
-	(void)state;
 	for (size_t n = 0; n < BOXES; n++) {
 		make_number(&box, n);
 		for (size_t i = 0; i < box.count; i++) {
@@ -107,9 +102,8 @@ static void check_part(const struct rect *part, const struct rect *body)
 	assert_true(part->x >= body->x && part->x + part->columns <= body->x + body->columns);
 }
 
-static void parts_never_overlap_nor_leave_the_body(void **state)
+TEST(parts_never_overlap_nor_leave_the_body)
 {
-	(void)state;
 	for (int rows = 6; rows <= 96; rows++)
 		for (int columns = LAYOUT_MIN_COLUMNS; columns <= 300; columns++) {
 			const struct rect body = { 3, 0, rows, columns };
@@ -150,11 +144,10 @@ static void check_cells(const struct box *box, const struct panel_plan *plan, in
 	}
 }
 
-static void cells_never_overlap_and_the_cursor_is_always_seen(void **state)
+TEST(cells_never_overlap_and_the_cursor_is_always_seen)
 {
 	struct box box;
 
-	(void)state;
 	for (size_t n = 0; n < BOXES; n++) {
 		make_number(&box, n);
 		for (int rows = 3; rows <= 90; rows += 1 + rows / 12)
@@ -167,14 +160,13 @@ static void cells_never_overlap_and_the_cursor_is_always_seen(void **state)
 	}
 }
 
-static void a_switch_of_64_ports_is_seen_whole_at_80x24(void **state)
+TEST(a_switch_of_64_ports_is_seen_whole_at_80x24)
 {
 	const struct rect body = { 3, 0, 20, 80 };
 	struct panel_parts parts;
 	struct panel_plan plan;
 	struct box box;
 
-	(void)state;
 	make(&box, 65, 64, 2, false);
 	panel_parts(&body, &parts);
 	panel_plan(parts.cells.rows, parts.cells.columns, &box.box, box.label_columns, &plan);
@@ -183,25 +175,23 @@ static void a_switch_of_64_ports_is_seen_whole_at_80x24(void **state)
 	assert_int_equal(plan.bank_columns % 2, 0);
 }
 
-static void a_box_that_is_not_there_needs_no_room(void **state)
+TEST(a_box_that_is_not_there_needs_no_room)
 {
 	const struct panel_box nothing = { 0 };
 	struct panel_plan plan;
 
-	(void)state;
 	panel_plan(20, 80, &nothing, 0, &plan);
 	assert_int_equal(plan.lines, 0);
 	assert_true(plan.bank_columns > 0);
 }
 
 /* Every port can be reached from the first one, and a step to the right is undone by one to the left. */
-static void arrows_reach_every_port(void **state)
+TEST(arrows_reach_every_port)
 {
 	static const int steps[4][2] = { { -1, 0 }, { 1, 0 }, { 0, -1 }, { 0, 1 } };
 	struct box box;
 	size_t head, tail;
 
-	(void)state;
 	for (size_t n = 0; n < BOXES; n++) {
 		bool reached[PORTS_MAX] = { false };
 		size_t queue[PORTS_MAX];
@@ -229,20 +219,4 @@ static void arrows_reach_every_port(void **state)
 		for (size_t i = 0; i < box.count; i++)
 			assert_true(reached[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(odd_ports_stand_above_even_ones),
-		cmocka_unit_test(the_ports_of_a_cage_stand_side_by_side),
-		cmocka_unit_test(slots_are_different_and_inside_of_their_box),
-		cmocka_unit_test(parts_never_overlap_nor_leave_the_body),
-		cmocka_unit_test(cells_never_overlap_and_the_cursor_is_always_seen),
-		cmocka_unit_test(a_switch_of_64_ports_is_seen_whole_at_80x24),
-		cmocka_unit_test(a_box_that_is_not_there_needs_no_room),
-		cmocka_unit_test(arrows_reach_every_port),
-	};
-
-	return cmocka_run_group_tests_name("tui_panel", tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/unit_test.h"
 #include "tui/model/port_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "fabric/fabric.h"
@@ -81,7 +79,7 @@ static enum port_word word_at(const struct made *made, uint32_t node, uint8_t nu
 	return (enum port_word)made->table.views[fabric_node_port(made->sample.fabric, node, num)].word;
 }
 
-static void each_reason_for_no_data_has_its_own_word(void **state)
+TEST_WITH(each_reason_for_no_data_has_its_own_word, setup, teardown)
 {
 	struct made *made = *state;
 	const uint32_t leaf = 4 * SAMPLE_HOSTS_PER_LEAF;
@@ -100,7 +98,7 @@ static void each_reason_for_no_data_has_its_own_word(void **state)
 	assert_int_equal(word_at(made, 0, 1), WORD_INIT);
 }
 
-static void errors_sum_up_over_sweeps(void **state)
+TEST_WITH(errors_sum_up_over_sweeps, setup, teardown)
 {
 	struct made *made = *state;
 	const uint64_t guid = made->sample.fabric->nodes[4 * SAMPLE_HOSTS_PER_LEAF + 1].guid;
@@ -125,7 +123,7 @@ static void errors_sum_up_over_sweeps(void **state)
 	assert_int_equal(made->table.summary.errors, 30);
 }
 
-static void the_summary_counts_what_is_there(void **state)
+TEST_WITH(the_summary_counts_what_is_there, setup, teardown)
 {
 	struct made *made = *state;
 	const struct fabric_summary *summary = &made->table.summary;
@@ -139,7 +137,7 @@ static void the_summary_counts_what_is_there(void **state)
 	assert_int_equal(summary->link_columns, 5);
 }
 
-static void ports_that_were_never_up_are_counted_apart(void **state)
+TEST_WITH(ports_that_were_never_up_are_counted_apart, setup, teardown)
 {
 	struct made *made = *state;
 	const struct port_table *table = &made->table;
@@ -154,7 +152,7 @@ static void ports_that_were_never_up_are_counted_apart(void **state)
 	assert_int_equal(table->summary.ports_down, 1);
 }
 
-static void no_snapshot_is_an_empty_table(void **state)
+TEST_WITH(no_snapshot_is_an_empty_table, setup, teardown)
 {
 	struct made *made = *state;
 
@@ -178,7 +176,7 @@ static void compare(struct made *made, const struct fabric_summary **ret)
 	*ret = &made->table.summary;
 }
 
-static void a_link_counts_once_up_or_down(void **state)
+TEST_WITH(a_link_counts_once_up_or_down, setup_unread, teardown)
 {
 	struct made *made = *state;
 	const struct fabric *fabric = made->sample.fabric;
@@ -197,7 +195,7 @@ static void a_link_counts_once_up_or_down(void **state)
 	assert_int_equal(summary->links_down, 1);
 }
 
-static void two_ends_that_only_a_finding_knows_are_one_link(void **state)
+TEST_WITH(two_ends_that_only_a_finding_knows_are_one_link, setup_unread, teardown)
 {
 	struct made *made = *state;
 	const struct fabric *fabric = made->sample.fabric;
@@ -221,7 +219,7 @@ static void two_ends_that_only_a_finding_knows_are_one_link(void **state)
 	assert_int_equal(summary->links_down, 1);
 }
 
-static void a_link_that_is_slower_than_its_siblings_is_degraded(void **state)
+TEST_WITH(a_link_that_is_slower_than_its_siblings_is_degraded, setup_unread, teardown)
 {
 	struct made *made = *state;
 	struct fabric *fabric = made->sample.fabric;
@@ -234,7 +232,7 @@ static void a_link_that_is_slower_than_its_siblings_is_degraded(void **state)
 }
 
 /* All links of hosts are so: no sibling tells what they were built for. */
-static void a_link_below_what_its_ends_are_set_to_is_degraded(void **state)
+TEST_WITH(a_link_below_what_its_ends_are_set_to_is_degraded, setup_unread, teardown)
 {
 	struct made *made = *state;
 	struct fabric *fabric = made->sample.fabric;
@@ -249,7 +247,7 @@ static void a_link_below_what_its_ends_are_set_to_is_degraded(void **state)
 	assert_int_equal(summary->links_degraded, HOSTS);
 }
 
-static void the_port_of_the_subnet_manager_is_found_by_its_guid(void **state)
+TEST_WITH(the_port_of_the_subnet_manager_is_found_by_its_guid, setup_unread, teardown)
 {
 	struct made *made = *state;
 	const struct fabric_summary *summary;
@@ -261,7 +259,7 @@ static void the_port_of_the_subnet_manager_is_found_by_its_guid(void **state)
 	assert_int_equal(summary->sm_port, 7);
 }
 
-static void adaptive_routing_comes_from_the_settings(void **state)
+TEST_WITH(adaptive_routing_comes_from_the_settings, setup_unread, teardown)
 {
 	struct shape_adaptive_rule rules[] = { { "leaf02", false }, { "leaf*", true }, { NULL, false } };
 	const struct shape_settings settings = { .adaptive = rules };
@@ -276,24 +274,3 @@ static void adaptive_routing_comes_from_the_settings(void **state)
 	assert_int_equal(summary->adaptive_off, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define TEST_UNREAD(name) cmocka_unit_test_setup_teardown(name, setup_unread, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_reason_for_no_data_has_its_own_word),
-		TEST(errors_sum_up_over_sweeps),
-		TEST(the_summary_counts_what_is_there),
-		TEST(ports_that_were_never_up_are_counted_apart),
-		TEST(no_snapshot_is_an_empty_table),
-		TEST_UNREAD(a_link_counts_once_up_or_down),
-		TEST_UNREAD(two_ends_that_only_a_finding_knows_are_one_link),
-		TEST_UNREAD(a_link_that_is_slower_than_its_siblings_is_degraded),
-		TEST_UNREAD(a_link_below_what_its_ends_are_set_to_is_degraded),
-		TEST_UNREAD(the_port_of_the_subnet_manager_is_found_by_its_guid),
-		TEST_UNREAD(adaptive_routing_comes_from_the_settings),
-	};
-
-	return cmocka_run_group_tests_name("tui_table", tests, NULL, NULL);
-}
