@@ -49,7 +49,7 @@ struct finding {
 	unsigned number_count;
 	char hosts[FINDING_HOSTS_MAX][64]; /* names of affected hosts, the first of them */
 	unsigned host_count;  /* number of names */
-	unsigned hosts_touched; /* number of affected hosts */
+	unsigned affected_hosts; /* number of affected hosts */
 };
 
 struct finding_kind_info {

@@ -17,63 +17,63 @@ const char *sample_status_name(enum sample_status status)
 	return (unsigned)status < SAMPLE_STATUS_COUNT ? names[status] : "unknown";
 }
 
-const char *port_word_name(enum port_word word)
+const char *port_status_name(enum port_status word)
 {
-	static const char *const names[WORD_COUNT] = {
-		[WORD_OK] = "ok", [WORD_IDLE] = "idle", [WORD_NEW] = "new", [WORD_MIRRORED] = "mirrored",
-		[WORD_UNPLANNED] = "unplanned", [WORD_UNFINISHED] = "unfinished", [WORD_INIT] = "init",
-		[WORD_UNSUPPORTED] = "unsupported", [WORD_LOCKED] = "locked", [WORD_SILENT] = "silent",
-		[WORD_DOWN] = "down",
+	static const char *const names[STATUS_COUNT] = {
+		[STATUS_OK] = "ok", [STATUS_IDLE] = "idle", [STATUS_NEW] = "new", [STATUS_MIRRORED] = "mirrored",
+		[STATUS_UNPLANNED] = "unplanned", [STATUS_UNFINISHED] = "unfinished", [STATUS_INIT] = "init",
+		[STATUS_UNSUPPORTED] = "unsupported", [STATUS_LOCKED] = "locked", [STATUS_SILENT] = "silent",
+		[STATUS_DOWN] = "down",
 	};
 
 	return names[word];
 }
 
-enum port_word port_word_worse(enum port_word a, enum port_word b)
+enum port_status port_status_worse(enum port_status a, enum port_status b)
 {
-	if (a <= WORD_IDLE && b <= WORD_IDLE)
-		return a == WORD_OK || b == WORD_OK ? WORD_OK : WORD_IDLE;
+	if (a <= STATUS_IDLE && b <= STATUS_IDLE)
+		return a == STATUS_OK || b == STATUS_OK ? STATUS_OK : STATUS_IDLE;
 	return a > b ? a : b;
 }
 
-enum port_word port_word(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
+enum port_status port_status(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s)
 {
 	uint64_t rate = port_rate_bits_per_s(port);
 
 	if (port->state == PORT_DOWN)
-		return WORD_DOWN;
+		return STATUS_DOWN;
 	switch (status) {
 	case SAMPLE_DOWN:
-		return WORD_DOWN;
+		return STATUS_DOWN;
 	case SAMPLE_SILENT:
 	case SAMPLE_BACKOFF:
-		return WORD_SILENT;
+		return STATUS_SILENT;
 	case SAMPLE_LOCKED:
-		return WORD_LOCKED;
+		return STATUS_LOCKED;
 	case SAMPLE_UNSUPPORTED:
 	case SAMPLE_UNPLANNED:
 		if (!isnan(xmit_bytes_per_s) || !isnan(rcv_bytes_per_s))
-			return WORD_MIRRORED;
-		return status == SAMPLE_UNPLANNED ? WORD_UNPLANNED : WORD_UNSUPPORTED;
+			return STATUS_MIRRORED;
+		return status == SAMPLE_UNPLANNED ? STATUS_UNPLANNED : STATUS_UNSUPPORTED;
 	case SAMPLE_UNFINISHED:
-		return WORD_UNFINISHED;
+		return STATUS_UNFINISHED;
 	case SAMPLE_OK:
 	case SAMPLE_STATUS_COUNT:
 		break;
 	}
 	return rate_is_idle(rate_utilization_percent(xmit_bytes_per_s, rate),
-			    rate_utilization_percent(rcv_bytes_per_s, rate)) ? WORD_IDLE : WORD_OK;
+			    rate_utilization_percent(rcv_bytes_per_s, rate)) ? STATUS_IDLE : STATUS_OK;
 }
 
-enum port_word port_word_now(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
+enum port_status port_status_now(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			     double rcv_bytes_per_s)
 {
-	enum port_word word = port_word(port, status, xmit_bytes_per_s, rcv_bytes_per_s);
+	enum port_status word = port_status(port, status, xmit_bytes_per_s, rcv_bytes_per_s);
 
-	if (word != WORD_OK && word != WORD_IDLE)
+	if (word != STATUS_OK && word != STATUS_IDLE)
 		return word;
 	if (port->state == PORT_INIT || port->state == PORT_ARMED)
-		return WORD_INIT;
-	return isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s) ? WORD_NEW : word;
+		return STATUS_INIT;
+	return isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s) ? STATUS_NEW : word;
 }

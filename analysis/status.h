@@ -22,44 +22,44 @@ enum sample_status {
 const char *sample_status_name(enum sample_status status);
 
 /* In order of severity: of two ends of a link the higher value counts. */
-enum port_word {
-	WORD_OK,
-	WORD_IDLE,        /* responds, and its link carries almost no traffic */
-	WORD_NEW,         /* port_word_now() only: one reading so far, rates follow with the next */
-	WORD_MIRRORED,    /* no counters: those of the switch port at its other end are shown */
-	WORD_UNPLANNED,
-	WORD_UNFINISHED,
-	WORD_INIT,        /* port_word_now() only: the link is up but not Active; not configured by the SM */
-	WORD_UNSUPPORTED,
-	WORD_LOCKED,
-	WORD_SILENT,
-	WORD_DOWN,
-	WORD_COUNT,
+enum port_status {
+	STATUS_OK,
+	STATUS_IDLE,        /* responds, and its link carries almost no traffic */
+	STATUS_NEW,         /* port_status_now() only: one reading so far, rates follow with the next */
+	STATUS_MIRRORED,    /* no counters: those of the switch port at its other end are shown */
+	STATUS_UNPLANNED,
+	STATUS_UNFINISHED,
+	STATUS_INIT,        /* port_status_now() only: the link is up but not Active; not configured by the SM */
+	STATUS_UNSUPPORTED,
+	STATUS_LOCKED,
+	STATUS_SILENT,
+	STATUS_DOWN,
+	STATUS_COUNT,
 };
 
-/* port_word_name - "ok", "idle", ...: `status` in every output. */
-const char *port_word_name(enum port_word word);
+/* port_status_name - "ok", "idle", ...: `status` in every output. */
+const char *port_status_name(enum port_status word);
 
-/* port_word_worse - status of a link from both ends: the worse one; idle only if both are. */
-enum port_word port_word_worse(enum port_word a, enum port_word b);
+/* port_status_worse - status of a link from both ends: the worse one; idle only if both are. */
+enum port_status port_status_worse(enum port_status a, enum port_status b);
 
 /*
- * port_word - status in JSON, CSV and tables
+ * port_status - status in JSON, CSV and tables
  * @status:  of the port in the displayed sweep
  * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: unknown
  *
  * A port without a link is down, whatever its sample status is. A port without counters, or
  * excluded by the settings, that has rates has them from its peer: mirrored.
  */
-enum port_word port_word(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
+enum port_status port_status(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s);
 
 /*
- * port_word_now - status on a screen that shows the newest sweep
+ * port_status_now - status on a screen that shows the newest sweep
  * As above, and distinguishes links that the subnet manager has not configured, and ports with a
  * single reading.
  */
-enum port_word port_word_now(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
+enum port_status port_status_now(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			     double rcv_bytes_per_s);
 
 #endif

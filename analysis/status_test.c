@@ -26,12 +26,13 @@ TEST(each_status_without_a_sample_has_a_name)
 
 	assert_int_equal(sizeof(cases) / sizeof(cases[0]), SAMPLE_STATUS_COUNT);
 	/* With rates, which are its peer's. */
-	assert_string_equal(port_word_name(port_word(&port, SAMPLE_UNPLANNED, 1e9, 0)), "mirrored");
+	assert_string_equal(port_status_name(port_status(&port, SAMPLE_UNPLANNED, 1e9, 0)), "mirrored");
 	for (size_t i = 0; i < SAMPLE_STATUS_COUNT; i++) {
 		double rate = cases[i].status == SAMPLE_OK ? 1e9 : NAN;
 
-		assert_string_equal(port_word_name(port_word(&port, cases[i].status, rate, rate)), cases[i].word);
-		assert_string_equal(port_word_name(port_word_now(&port, cases[i].status, rate, rate)), cases[i].word);
+		assert_string_equal(port_status_name(port_status(&port, cases[i].status, rate, rate)), cases[i].word);
+		assert_string_equal(port_status_name(port_status_now(&port, cases[i].status, rate, rate)),
+				    cases[i].word);
 	}
 }
 
@@ -40,7 +41,7 @@ TEST(a_port_that_is_down_has_status_down)
 	struct port port = port_in(PORT_DOWN);
 
 	for (int status = 0; status < SAMPLE_STATUS_COUNT; status++)
-		assert_int_equal(port_word(&port, (enum sample_status)status, 1e9, 1e9), WORD_DOWN);
+		assert_int_equal(port_status(&port, (enum sample_status)status, 1e9, 1e9), STATUS_DOWN);
 }
 
 TEST(idle_is_known_in_both_directions)
@@ -48,9 +49,9 @@ TEST(idle_is_known_in_both_directions)
 	struct port port = port_in(PORT_ACTIVE);
 
 	/* 0.01 % of 25 GB/s are 2.5 MB/s. */
-	assert_int_equal(port_word(&port, SAMPLE_OK, 2e6, 2e6), WORD_IDLE);
-	assert_int_equal(port_word(&port, SAMPLE_OK, 3e6, 0), WORD_OK);
-	assert_int_equal(port_word(&port, SAMPLE_OK, 0, NAN), WORD_OK);
+	assert_int_equal(port_status(&port, SAMPLE_OK, 2e6, 2e6), STATUS_IDLE);
+	assert_int_equal(port_status(&port, SAMPLE_OK, 3e6, 0), STATUS_OK);
+	assert_int_equal(port_status(&port, SAMPLE_OK, 0, NAN), STATUS_OK);
 }
 
 TEST(only_screens_distinguish_new_and_init)
@@ -58,21 +59,22 @@ TEST(only_screens_distinguish_new_and_init)
 	struct port active = port_in(PORT_ACTIVE), init = port_in(PORT_INIT), armed = port_in(PORT_ARMED);
 	struct port no_rate = { .state = PORT_ACTIVE };
 
-	assert_int_equal(port_word_now(&active, SAMPLE_OK, NAN, NAN), WORD_NEW);
-	assert_int_equal(port_word(&active, SAMPLE_OK, NAN, NAN), WORD_OK);
-	assert_int_equal(port_word_now(&init, SAMPLE_OK, 0, 0), WORD_INIT);
-	assert_int_equal(port_word_now(&armed, SAMPLE_OK, NAN, NAN), WORD_INIT);
-	assert_int_equal(port_word(&init, SAMPLE_OK, 0, 0), WORD_IDLE);
+	assert_int_equal(port_status_now(&active, SAMPLE_OK, NAN, NAN), STATUS_NEW);
+	assert_int_equal(port_status(&active, SAMPLE_OK, NAN, NAN), STATUS_OK);
+	assert_int_equal(port_status_now(&init, SAMPLE_OK, 0, 0), STATUS_INIT);
+	assert_int_equal(port_status_now(&armed, SAMPLE_OK, NAN, NAN), STATUS_INIT);
+	assert_int_equal(port_status(&init, SAMPLE_OK, 0, 0), STATUS_IDLE);
 	/* What was read twice is not new, also where the link's rate is not known. */
-	assert_int_equal(port_word_now(&no_rate, SAMPLE_OK, 5, 5), WORD_OK);
-	assert_int_equal(port_word_now(&init, SAMPLE_SILENT, NAN, NAN), WORD_SILENT);
+	assert_int_equal(port_status_now(&no_rate, SAMPLE_OK, 5, 5), STATUS_OK);
+	assert_int_equal(port_status_now(&init, SAMPLE_SILENT, NAN, NAN), STATUS_SILENT);
 }
 
 TEST(every_status_has_its_own_name)
 {
-	for (int a = 0; a < WORD_COUNT; a++)
+	for (int a = 0; a < STATUS_COUNT; a++)
 		for (int b = 0; b < a; b++)
-			assert_string_not_equal(port_word_name((enum port_word)a), port_word_name((enum port_word)b));
+			assert_string_not_equal(port_status_name((enum port_status)a),
+						port_status_name((enum port_status)b));
 	for (int a = 0; a < SAMPLE_STATUS_COUNT; a++)
 		for (int b = 0; b < a; b++)
 			assert_string_not_equal(sample_status_name((enum sample_status)a),

@@ -135,7 +135,7 @@ static int print_report(const struct collect_options *options, const struct coll
 		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
 		{ .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
 		{ .key = "links", .title = "links", .kind = COLUMN_INTEGER },
-		{ .key = "ports_asked", .title = "ports polled", .kind = COLUMN_INTEGER },
+		{ .key = "ports_polled", .title = "ports polled", .kind = COLUMN_INTEGER },
 		{ .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 		{ .key = "ports_unfinished", .title = "ports not reached in time", .kind = COLUMN_INTEGER },
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
@@ -143,7 +143,7 @@ static int print_report(const struct collect_options *options, const struct coll
 	};
 	const double numbers[] = {
 		(double)report->discovery_us, (double)report->discovery_smps, (double)report->sweep_us,
-		(double)report->commit_us, (double)report->nodes, (double)report->links, (double)report->ports_asked,
+		(double)report->commit_us, (double)report->nodes, (double)report->links, (double)report->ports_polled,
 		(double)report->ports_answered, (double)report->ports_unfinished, (double)report->mads_sent,
 		(double)report->mads_timed_out,
 	};

@@ -122,7 +122,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	cells_width_and_speed(result, WIDTH, SPEED, port);
 	result_real(result, RATE, pair[0].rate_gbps);
 	result_real(result, WINDOW, pair[0].window_s);
-	cells_status(result, STATUS, port_word_worse(pair[0].word, pair[1].word));
+	cells_status(result, STATUS, port_status_worse(pair[0].word, pair[1].word));
 	return result_end_row(result);
 }
 

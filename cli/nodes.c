@@ -51,7 +51,7 @@ static const struct column node_columns[COLUMN_COUNT] = {
 /* Sums over the ports of a node. */
 struct node_view {
 	uint32_t pollable, active;
-	uint32_t words[WORD_COUNT];
+	uint32_t words[STATUS_COUNT];
 	double xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports with a known value; NAN: none */
 	uint64_t errors;
 	bool errors_known;
@@ -88,21 +88,21 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 			ret->age_s = one.age_s;
 	}
 	if (map_get(locked, node->guid, &is_locked) && is_locked)
-		ret->words[WORD_LOCKED]++;
+		ret->words[STATUS_LOCKED]++;
 }
 
 /*
  * Status of a node: that of its linked ports; if they differ, the worst, where "ok" and "idle"
  * together are "ok". A node that does not respond to SMPs counts as a "locked" port.
  */
-static enum port_word node_word(const struct node_view *node)
+static enum port_status node_word(const struct node_view *node)
 {
-	for (int word = WORD_SILENT; word >= WORD_MIRRORED; word--)
+	for (int word = STATUS_SILENT; word >= STATUS_MIRRORED; word--)
 		if (node->words[word])
-			return (enum port_word)word;
-	if (node->words[WORD_OK])
-		return WORD_OK;
-	return node->words[WORD_IDLE] ? WORD_IDLE : WORD_DOWN;
+			return (enum port_status)word;
+	if (node->words[STATUS_OK])
+		return STATUS_OK;
+	return node->words[STATUS_IDLE] ? STATUS_IDLE : STATUS_DOWN;
 }
 
 /* Class, tier and rail of a node. */

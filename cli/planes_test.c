@@ -82,7 +82,7 @@ static void store(struct writer *writer, const struct fabric *fabric, unsigned n
 		samples[i].delta = number ? &deltas[i] : NULL;
 		sweep.ports_answered++;
 	}
-	sweep.ports_planned = sweep.ports_asked = (uint32_t)fabric->port_count;
+	sweep.ports_planned = sweep.ports_polled = (uint32_t)fabric->port_count;
 	if (writer_sink(writer)->store(writer_sink(writer)->ctx, &sweep, &err) < 0)
 		fail_msg("%s", err.text);
 }

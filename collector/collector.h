@@ -62,7 +62,7 @@ struct collector_report {
 	/* Of the last sweep: */
 	int64_t sweep_us, commit_us;
 	uint64_t nodes, links;
-	uint32_t ports_asked, ports_answered, ports_unfinished;
+	uint32_t ports_polled, ports_answered, ports_unfinished;
 	uint64_t mads_sent, mads_timed_out;
 	struct error unstored; /* why the last sweep is not stored; code 0: it is */
 };

@@ -277,7 +277,7 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 	report->sweep_us = sweep->end_us - sweep->start_us;
 	report->nodes = sweep->fabric->node_count;
 	report->links = fabric_count_links(sweep->fabric);
-	report->ports_asked = sweep->ports_asked;
+	report->ports_polled = sweep->ports_polled;
 	report->ports_answered = sweep->ports_answered;
 	report->ports_unfinished = sweep->ports_unfinished;
 	report->mads_sent = sweep->mads_sent;

@@ -81,7 +81,7 @@ struct sweep {
 	int64_t discovery_us;        /* duration of the discovery before this sweep, 0: none */
 	uint64_t discovery_smps;     /* sent by that discovery */
 	uint32_t ports_planned;      /* ports with counters, whether up or not */
-	uint32_t ports_asked, ports_answered;
+	uint32_t ports_polled, ports_answered;
 	uint32_t ports_unfinished;   /* SAMPLE_UNFINISHED: not 0 if the sweep was cut */
 	int64_t spread_us;           /* between the first and the last reading */
 	int64_t node_spread_us;      /* the same within one switch, maximum */

@@ -65,7 +65,7 @@ static int query(struct capture *capture, bool fast_only, struct snapshot_captur
 		code = err_set(err, ERR_UNAVAILABLE, "stopped before all ports were read; nothing was stored");
 	if (code == 0 && !capture->result.ports_answered)
 		code = err_set(err, ERR_UNAVAILABLE, "none of the %u polled ports responded; nothing was "
-			       "stored (see: ibwire status)", capture->result.ports_asked);
+			       "stored (see: ibwire status)", capture->result.ports_polled);
 	report->changed = capture->check.changed_port != FABRIC_NONE;
 	return code;
 }

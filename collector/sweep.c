@@ -237,7 +237,7 @@ static void plan(struct sweep_state *state)
 		state->ports[i].sample = (uint32_t)result->count;
 		result->readings[result->count] = (struct reading){ 0 };
 		result->samples[result->count++] = (struct port_sample){ .port = i, .status = status };
-		result->ports_asked += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
+		result->ports_polled += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
 		state->oldest_first |= node_memory_port(state->memory, i)->status == SAMPLE_UNFINISHED;
 	}
 }

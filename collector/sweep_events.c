@@ -331,7 +331,7 @@ bool loop_events_cut(struct loop_events *state, struct events *events, int64_t w
 		events_add(events, wall_us, EVENT_SWEEP_CUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "%u of %u ports were not read within the interval of %s, and come first in the next "
 			   "sweep; increase the interval or the limits to read all",
-			   result->ports_unfinished, result->ports_asked, when_format_span(interval_us, every));
+			   result->ports_unfinished, result->ports_polled, when_format_span(interval_us, every));
 	state->cut = cut;
 	return cut;
 }

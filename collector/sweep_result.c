@@ -120,7 +120,7 @@ uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_por
 void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep)
 {
 	sweep->ports_planned = (uint32_t)result->count;
-	sweep->ports_asked = result->ports_asked;
+	sweep->ports_polled = result->ports_polled;
 	sweep->ports_answered = result->ports_answered;
 	sweep->ports_unfinished = result->ports_unfinished;
 	sweep->spread_us = result->spread_us;

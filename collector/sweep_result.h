@@ -19,7 +19,7 @@ struct sweep_result {
 	struct reading *readings;
 	struct delta *deltas;
 	size_t count, capacity;
-	uint32_t ports_asked, ports_answered;
+	uint32_t ports_polled, ports_answered;
 	uint32_t ports_unfinished; /* not read before the deadline */
 	uint32_t bad_responses; /* responses with an error status, or to another request */
 	bool cut;             /* ended at its deadline or because a stop was requested */

@@ -48,7 +48,7 @@ struct sweep_info {
 	int64_t wall_us;
 	int64_t duration_us, interval_us, discovery_us;
 	uint64_t discovery_smps;
-	uint32_t ports_planned, ports_asked, ports_answered;
+	uint32_t ports_planned, ports_polled, ports_answered;
 	uint64_t mads_sent, mads_timed_out, mads_retried;
 	struct sm_state sm;
 	/* -1: unknown, version 1 of the schema had none of these. */

@@ -37,7 +37,7 @@ struct saved_info {
 	int64_t sweep;               /* newest stored sweep at that time; 0: none */
 	bool discovered;             /* topology of its own discovery */
 	bool slow;                   /* with slow counters */
-	uint32_t ports_planned, ports_asked, ports_answered;
+	uint32_t ports_planned, ports_polled, ports_answered;
 	uint64_t mads_sent, mads_timed_out;
 	int64_t spread_us;           /* between the first and the last reading of fast counters */
 };

@@ -370,7 +370,7 @@ class Soak:
 
     def all_answer(self, sim, count):
         status = sim.json("status")
-        return status["ports_answered"] == status["ports_asked"] == count and not status["silent_nodes"]
+        return status["ports_answered"] == status["ports_polled"] == count and not status["silent_nodes"]
 
     def run(self):
         options = ("--gen", SHAPES[self.size], "--wire", WIRE, "--traffic", "ring rate=120Gb/s", "--tick", "200",
@@ -407,7 +407,7 @@ class Soak:
     def watch_it(self, sim, process):
         watch = self.watch = Watch(process.pid, sim.env["IBWIRE_DB"], "samples.csv", self.every, HEAP_WATCH and "heap")
         faults = Faults(sim, SHORT_FAULTS if self.short else FAULTS, self.seed)
-        count = sim.json("status")["ports_asked"]
+        count = sim.json("status")["ports_polled"]
         end = time.monotonic() + self.seconds
         watch.start()
         try:

@@ -33,7 +33,7 @@ const char *view_ber_key(enum view_ber which);
 /* Numbers of one port; NAN if unknown. */
 struct port_view {
 	uint32_t port; /* index into the fabric's ports */
-	enum port_word word;
+	enum port_status word;
 	double rate_gbps;
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_packets_per_s, rcv_packets_per_s;
@@ -58,7 +58,7 @@ struct port_view {
  * @port:          index into the fabric's ports
  * @reference_us:  wall clock for its age
  * @newest:        of the newest sweep alone: a port that did not respond in it has no rates, and its
- *                 status is port_word_now()
+ *                 status is port_status_now()
  */
 void port_view_of(const struct snapshot *snapshot, uint32_t port, int64_t reference_us, bool newest,
 		  struct port_view *ret);

@@ -292,7 +292,7 @@ TEST(affected_hosts_are_listed)
 		world_run(world, cases[i].script);
 		report = world_find(world, cases[i].kind);
 		assert_non_null(report);
-		assert_int_equal(report->finding.hosts_touched, cases[i].hosts);
+		assert_int_equal(report->finding.affected_hosts, cases[i].hosts);
 		assert_string_equal(report->finding.hosts[0], cases[i].first);
 		world_destroy(world);
 	}

@@ -65,7 +65,7 @@ void health_link_subject(const struct health *health, struct health_open_finding
 
 void health_clear_affected(struct health_open_finding *open)
 {
-	open->finding.host_count = open->finding.hosts_touched = 0;
+	open->finding.host_count = open->finding.affected_hosts = 0;
 	open->affected_generation = 0;
 }
 
@@ -73,7 +73,7 @@ void health_add_affected(struct health_open_finding *open, const char *host)
 {
 	struct finding *finding = &open->finding;
 
-	finding->hosts_touched++;
+	finding->affected_hosts++;
 	if (finding->host_count < FINDING_HOSTS_MAX)
 		snprintf(finding->hosts[finding->host_count++], sizeof(finding->hosts[0]), "%s", host);
 }

@@ -197,7 +197,7 @@ static void restart_to_missing(struct health *health, struct health_open_finding
 		    (long long)(health->settings.missing_after_us / MINUTE_US));
 	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
 	open->finding.host_count = restart->finding.host_count;
-	open->finding.hosts_touched = restart->finding.hosts_touched;
+	open->finding.affected_hosts = restart->finding.affected_hosts;
 }
 
 void health_restored_nodes(struct health *health)

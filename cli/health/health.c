@@ -50,7 +50,7 @@ bool health_touches(const struct view *view, const struct finding *finding, cons
 		if (host_set_has(hosts, finding->hosts[i]))
 			return true;
 	/* The finding lists all affected hosts. */
-	if (finding->host_count && finding->hosts_touched <= finding->host_count)
+	if (finding->host_count && finding->affected_hosts <= finding->host_count)
 		return false;
 	return node_touches(view->fabric, finding->node_guid, hosts) ||
 	       (finding->peer_guid && node_touches(view->fabric, finding->peer_guid, hosts));
@@ -59,7 +59,7 @@ bool health_touches(const struct view *view, const struct finding *finding, cons
 /* All affected hosts are out of service. */
 static bool is_drained(const struct finding *finding, const struct host_set *drained)
 {
-	if (!drained->count || !finding->host_count || finding->hosts_touched > finding->host_count)
+	if (!drained->count || !finding->host_count || finding->affected_hosts > finding->host_count)
 		return false;
 	for (unsigned i = 0; i < finding->host_count; i++)
 		if (!host_set_has(drained, finding->hosts[i]))

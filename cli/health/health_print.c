@@ -42,7 +42,7 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[TEXT] = { .key = "text", .kind = COLUMN_TEXT },
 	[ADVICE] = { .key = "advice", .kind = COLUMN_TEXT },
 	[HOSTS] = { .key = "hosts", .kind = COLUMN_LIST },
-	[HOSTS_TOUCHED] = { .key = "hosts_touched", .kind = COLUMN_INTEGER },
+	[HOSTS_TOUCHED] = { .key = "affected_hosts", .kind = COLUMN_INTEGER },
 	[DRAINED] = { .key = "drained", .kind = COLUMN_BOOL },
 	[ACKNOWLEDGED] = { .key = "acknowledged_by", .kind = COLUMN_TEXT },
 	[ACK_REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT },
@@ -98,7 +98,7 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	result_empty(result, HOSTS);
 	for (unsigned i = 0; i < finding->host_count; i++)
 		result_item(result, HOSTS, "%s", finding->hosts[i]);
-	result_integer(result, HOSTS_TOUCHED, finding->hosts_touched);
+	result_integer(result, HOSTS_TOUCHED, finding->affected_hosts);
 	result_bool(result, DRAINED, health->place == HEALTH_DRAINED);
 	if (row->acknowledged.at_us) {
 		result_text(result, ACKNOWLEDGED, row->acknowledged.person);
@@ -200,12 +200,12 @@ static void print_hosts(const struct result_options *output, const struct findin
 	enum { HOSTS_SHOWN = 4 };
 	struct text text = { 0 };
 
-	if (!finding->hosts_touched)
+	if (!finding->affected_hosts)
 		return;
-	text_appendf(&text, "affects %u host%s", finding->hosts_touched, finding->hosts_touched == 1 ? "" : "s");
+	text_appendf(&text, "affects %u host%s", finding->affected_hosts, finding->affected_hosts == 1 ? "" : "s");
 	for (unsigned i = 0; i < finding->host_count && i < HOSTS_SHOWN; i++)
 		text_appendf(&text, "%s %s", i ? "," : ":", finding->hosts[i]);
-	if (finding->hosts_touched > HOSTS_SHOWN)
+	if (finding->affected_hosts > HOSTS_SHOWN)
 		text_append(&text, ", ...");
 	print_wrapped(output, "", text_chars(&text));
 	text_done(&text);
@@ -263,7 +263,7 @@ static void print_summary(const struct view *view, const struct health_filter *f
 {
 	const struct sweep_info *sweep = &view->snapshot->sweep;
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
-	unsigned silent = sweep->ports_asked > sweep->ports_answered ? sweep->ports_asked - sweep->ports_answered : 0;
+	unsigned silent = sweep->ports_polled > sweep->ports_answered ? sweep->ports_polled - sweep->ports_answered : 0;
 	struct text text = { 0 };
 	char age[WHEN_AGE_SIZE];
 
@@ -294,7 +294,7 @@ static void print_summary(const struct view *view, const struct health_filter *f
 	if (!filter->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
 	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded\n", text_chars(&text),
-	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
+	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_polled);
 	text_done(&text);
 }
 

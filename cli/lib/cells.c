@@ -28,7 +28,7 @@ void cells_rate(struct result *result, size_t column, const struct port_view *po
 	result_real(result, column, bytes_per_s);
 	if (isnan(bytes_per_s))
 		result_show(result, column, "-", STYLE_DIM);
-	else if (port->word == WORD_IDLE)
+	else if (port->word == STATUS_IDLE)
 		result_show(result, column, NULL, STYLE_DIM);
 }
 
@@ -44,16 +44,16 @@ void cells_stall(struct result *result, size_t column, const struct port_view *p
 	result_show(result, column, shown, STYLE_PLAIN);
 }
 
-void cells_status(struct result *result, size_t column, enum port_word word)
+void cells_status(struct result *result, size_t column, enum port_status word)
 {
-	static const enum cell_style styles[WORD_COUNT] = {
-		[WORD_OK] = STYLE_PLAIN,        [WORD_IDLE] = STYLE_DIM,         [WORD_UNPLANNED] = STYLE_DIM,
-		[WORD_MIRRORED] = STYLE_PLAIN,
-		[WORD_UNFINISHED] = STYLE_DIM,  [WORD_LOCKED] = STYLE_WARNING,   [WORD_SILENT] = STYLE_CRITICAL,
-		[WORD_UNSUPPORTED] = STYLE_DIM, [WORD_DOWN] = STYLE_WARNING,
+	static const enum cell_style styles[STATUS_COUNT] = {
+		[STATUS_OK] = STYLE_PLAIN,        [STATUS_IDLE] = STYLE_DIM,         [STATUS_UNPLANNED] = STYLE_DIM,
+		[STATUS_MIRRORED] = STYLE_PLAIN,
+		[STATUS_UNFINISHED] = STYLE_DIM,  [STATUS_LOCKED] = STYLE_WARNING,   [STATUS_SILENT] = STYLE_CRITICAL,
+		[STATUS_UNSUPPORTED] = STYLE_DIM, [STATUS_DOWN] = STYLE_WARNING,
 	};
 
-	result_text(result, column, port_word_name(word));
+	result_text(result, column, port_status_name(word));
 	result_show(result, column, NULL, styles[word]);
 }
 

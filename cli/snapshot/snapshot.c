@@ -75,7 +75,7 @@ static const struct column list_columns[COLUMN_COUNT] = {
 	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[NOTE] = { .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
-	[PORTS_ASKED] = { .key = "ports_asked", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
+	[PORTS_ASKED] = { .key = "ports_polled", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
 	[PORTS_ANSWERED] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
 	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
 	[SLOW] = { .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5 },
@@ -95,7 +95,7 @@ static bool put_info(void *ctx, const struct saved_info *info)
 	result_text(result, NOTE, *info->note ? info->note : NULL);
 	if (!*info->note)
 		result_show(result, NOTE, "", STYLE_PLAIN);
-	result_integer(result, PORTS_ASKED, info->ports_asked);
+	result_integer(result, PORTS_ASKED, info->ports_polled);
 	result_integer(result, PORTS_ANSWERED, info->ports_answered);
 	result_integer(result, PORTS_PLANNED, info->ports_planned);
 	result_bool(result, SLOW, info->slow);

@@ -34,7 +34,7 @@ struct taking {
 	size_t caps_count;
 	int64_t discovery_us;       /* 0: none was made */
 	int64_t sweep_us, commit_us, spread_us;
-	uint32_t ports_asked, ports_answered;
+	uint32_t ports_polled, ports_answered;
 	uint64_t mads_sent, mads_timed_out;
 };
 
@@ -115,7 +115,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	taking->commit_us = clock_boottime_us(clock_system()) - began_us;
 	taking->sweep_us = sweep->end_us - sweep->start_us;
 	taking->spread_us = sweep->spread_us;
-	taking->ports_asked = sweep->ports_asked;
+	taking->ports_polled = sweep->ports_polled;
 	taking->ports_answered = sweep->ports_answered;
 	taking->mads_sent = sweep->mads_sent;
 	taking->mads_timed_out = sweep->mads_timed_out;
@@ -156,7 +156,7 @@ static int print_report(const struct taking *taking, struct error *err)
 {
 	static const struct column columns[] = {
 		{ .key = "name", .title = "snapshot", .kind = COLUMN_TEXT },
-		{ .key = "ports_asked", .title = "ports polled", .kind = COLUMN_INTEGER },
+		{ .key = "ports_polled", .title = "ports polled", .kind = COLUMN_INTEGER },
 		{ .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
@@ -167,7 +167,7 @@ static int print_report(const struct taking *taking, struct error *err)
 		{ .key = "longest_lock_us", .kind = COLUMN_SPAN_US },
 	};
 	const double numbers[] = {
-		NAN, taking->ports_asked, taking->ports_answered, (double)taking->mads_sent,
+		NAN, taking->ports_polled, taking->ports_answered, (double)taking->mads_sent,
 		(double)taking->mads_timed_out, taking->discovery_us ? (double)taking->discovery_us : NAN,
 		(double)taking->sweep_us, (double)taking->spread_us, (double)taking->commit_us,
 		(double)saved_longest_us(taking->writer),

@@ -45,7 +45,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US, .flags = QUIET },
 	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US },
 	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER },
-	[ASKED] = { .key = "ports_asked", .kind = COLUMN_INTEGER },
+	[ASKED] = { .key = "ports_polled", .kind = COLUMN_INTEGER },
 	[ANSWERED] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT },
 	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER,
@@ -164,18 +164,18 @@ static void fill_state(struct result *result, const struct db_status *db, int64_
 
 static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 {
-	double coverage = sweep->ports_asked ? 100.0 * sweep->ports_answered / sweep->ports_asked : NAN;
+	double coverage = sweep->ports_polled ? 100.0 * sweep->ports_answered / sweep->ports_polled : NAN;
 	/* MAD rate of a single sweep over its duration, of a series over the interval. */
 	int64_t span_us = sweep->interval_us ? sweep->interval_us : sweep->duration_us;
 	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
 
 	result_integer(result, PLANNED, sweep->ports_planned);
-	result_integer(result, ASKED, sweep->ports_asked);
+	result_integer(result, ASKED, sweep->ports_polled);
 	result_integer(result, ANSWERED, sweep->ports_answered);
 	result_real(result, COVERAGE, coverage);
-	result_showf(result, ANSWERED, sweep->ports_answered < sweep->ports_asked ? STYLE_WARNING : STYLE_PLAIN,
+	result_showf(result, ANSWERED, sweep->ports_answered < sweep->ports_polled ? STYLE_WARNING : STYLE_PLAIN,
 		     "%" PRIu32 " of %" PRIu32 " polled (%.1f %%); %" PRIu32 " have counters", sweep->ports_answered,
-		     sweep->ports_asked, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
+		     sweep->ports_polled, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
 	result_integer(result, DURATION, sweep->duration_us);
 	if (sweep->interval_us)
 		result_real(result, INTERVAL, (double)sweep->interval_us / 1e6);
@@ -324,7 +324,7 @@ enum { NODES_NAMED = 6 };
  * @also:  map of further nodes, with a value above 0; may be NULL
  */
 static void fill_node_list(struct result *result, const struct view *view, size_t list, size_t count_column,
-			   enum port_word word, const struct map *also, enum cell_style style)
+			   enum port_status word, const struct map *also, enum cell_style style)
 {
 	const struct fabric *fabric = view->fabric;
 	struct text shown = { 0 };
@@ -367,8 +367,8 @@ static void fill_not_polled(struct result *result, struct page *page)
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		port_view_init(&page->view, i, &port);
-		unplanned += port.word == WORD_UNPLANNED;
-		mirrored += port.word == WORD_MIRRORED;
+		unplanned += port.word == STATUS_UNPLANNED;
+		mirrored += port.word == STATUS_MIRRORED;
 	}
 	result_integer(result, UNPLANNED, unplanned);
 	result_integer(result, MIRRORED, mirrored);
@@ -425,8 +425,8 @@ static void fill_fabric(struct result *result, const struct view *view, const st
 		     switches, hcas);
 	result_showf(result, LINKS, active < links ? STYLE_WARNING : STYLE_PLAIN,
 		     "%" PRId64 ", %" PRId64 " of them active", links, active);
-	fill_node_list(result, view, SILENT_NODES, SILENT, WORD_SILENT, NULL, STYLE_CRITICAL);
-	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, locked, STYLE_WARNING);
+	fill_node_list(result, view, SILENT_NODES, SILENT, STATUS_SILENT, NULL, STYLE_CRITICAL);
+	fill_node_list(result, view, LOCKED_NODES, LOCKED, STATUS_LOCKED, locked, STYLE_WARNING);
 }
 
 static void fill_db(struct result *result, struct page *page)

@@ -25,7 +25,7 @@ static void set_answered(int64_t answered, int64_t asked)
 {
 	char sql[160];
 
-	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_asked = %" PRId64
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_polled = %" PRId64
 		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", answered, asked);
 	assert_int_equal(check_integer(db_path, sql), SWEEPS);
 }
@@ -45,7 +45,7 @@ TEST(health_mentions_unresponsive_ports_without_findings)
 	assert_int_equal(run(line, &output, NULL), 0);
 	assert_non_null(strstr(output, "no open findings;"));
 	free(output);
-	set_answered(sweep->ports_answered, sweep->ports_asked);
+	set_answered(sweep->ports_answered, sweep->ports_polled);
 }
 
 static void set_label(int64_t wall_us)
@@ -128,7 +128,7 @@ TEST(status_matches_the_newest_sweep)
 	assert_true(json_is_false(json_object_get(status, "live")));
 	assert_true(json_is_null(json_object_get(status, "collector_pid")));
 	assert_int_equal(integer_of(status, "sweeps"), SWEEPS);
-	assert_int_equal(integer_of(status, "ports_asked"), sweep->ports_asked);
+	assert_int_equal(integer_of(status, "ports_polled"), sweep->ports_polled);
 	assert_int_equal(integer_of(status, "ports_answered"), sweep->ports_answered);
 	assert_true(unsigned_of(json_object_get(status, "mads_sent")) == sweep->mads_sent);
 	assert_int_equal(integer_of(status, "nodes"), sweep->fabric->node_count);

@@ -26,7 +26,7 @@ static const char head[] =
 	"	discovered INTEGER NOT NULL, -- 1: topology of its own discovery, 0: the collector's newest\n"
 	"	slow INTEGER NOT NULL, -- 1: with slow counters\n"
 	"	ports_planned INTEGER NOT NULL, -- ports with counters, up or not\n"
-	"	ports_asked INTEGER NOT NULL,\n"
+	"	ports_polled INTEGER NOT NULL,\n"
 	"	ports_answered INTEGER NOT NULL,\n"
 	"	mads_sent INTEGER NOT NULL,\n"
 	"	mads_timed_out INTEGER NOT NULL,\n"

@@ -16,7 +16,7 @@
 static const char findings_sql[] =
 	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
 	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
-	" s.advice, s.evidence, s.hosts, s.hosts_touched, a.at_us, a.until_us, a.person, a.reason,"
+	" s.advice, s.evidence, s.hosts, s.affected_hosts, a.at_us, a.until_us, a.person, a.reason,"
 	" " TABLES_NAME_AT("f.node_guid", "?1") ", " TABLES_NAME_AT("f.peer_guid", "?1")
 	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
 	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
@@ -98,7 +98,7 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	copy_text(row, ADVICE, ret->advice, sizeof(ret->advice));
 	finding->cause = ret->cause;
 	finding->advice = ret->advice;
-	finding->hosts_touched = (unsigned)sqlite3_column_int64(row, HOSTS_TOUCHED);
+	finding->affected_hosts = (unsigned)sqlite3_column_int64(row, HOSTS_TOUCHED);
 	ret->acknowledged.at_us = db_us(row, ACK_AT);
 	ret->acknowledged.until_us = db_us(row, ACK_UNTIL);
 	copy_text(row, ACK_PERSON, ret->acknowledged.person, sizeof(ret->acknowledged.person));

@@ -74,7 +74,7 @@ static void move(struct history *history, int step, int64_t wall_us)
 		finding->numbers[0] = (struct finding_number){ "symbol_errors_per_hour", 1.5 * i };
 		finding->numbers[1] = (struct finding_number){ "stall_percent", __builtin_nan("") };
 		finding->host_count = 1;
-		finding->hosts_touched = 40;
+		finding->affected_hosts = 40;
 		snprintf(finding->hosts[0], sizeof(finding->hosts[0]), "node%d", i);
 	}
 }
@@ -183,7 +183,7 @@ static void check_step(struct reader *reader, const struct history *history, int
 		assert_true(row->finding.numbers[0].value == 1.5 * i);
 		assert_true(row->finding.numbers[1].value != row->finding.numbers[1].value);
 		assert_int_equal(row->finding.host_count, 1);
-		assert_int_equal(row->finding.hosts_touched, 40);
+		assert_int_equal(row->finding.affected_hosts, 40);
 	}
 	assert_int_equal(gathered.count, expected);
 }
@@ -257,7 +257,7 @@ TEST_IN_FOLDER(a_new_collector_continues_with_open_findings)
 			assert_true(finding->numbers[0].value == history->findings[i].numbers[0].value);
 			assert_int_equal(finding->host_count, history->findings[i].host_count);
 			assert_string_equal(finding->hosts[0], history->findings[i].hosts[0]);
-			assert_int_equal(finding->hosts_touched, history->findings[i].hosts_touched);
+			assert_int_equal(finding->affected_hosts, history->findings[i].affected_hosts);
 		}
 		assert_int_equal(found, told->open);
 	}

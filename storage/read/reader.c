@@ -178,7 +178,7 @@ static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 	info->discovery_us = db_us(row, 4);
 	info->discovery_smps = db_u64(row, 5);
 	info->ports_planned = (uint32_t)sqlite3_column_int64(row, 6);
-	info->ports_asked = (uint32_t)sqlite3_column_int64(row, 7);
+	info->ports_polled = (uint32_t)sqlite3_column_int64(row, 7);
 	info->ports_answered = (uint32_t)sqlite3_column_int64(row, 8);
 	info->mads_sent = db_u64(row, 9);
 	info->mads_timed_out = db_u64(row, 10);
@@ -201,7 +201,7 @@ int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, st
 {
 	static const char query[] =
 		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned,"
-		" ports_asked, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
+		" ports_polled, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
 		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, ports_unfinished, spread_us,"
 		" node_spread_us FROM sweep WHERE id = ?";
 	sqlite3_stmt *row;

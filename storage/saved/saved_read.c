@@ -10,12 +10,13 @@
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "storage/file/db.h"
+#include "storage/file/schema.h"
 #include "storage/read/reader_internal.h"
 #include "storage/saved.h"
 #include "storage/saved/saved_columns.h"
 
 #define INFO_COLUMNS \
-	"id, name, note, wall_us, start_us, end_us, boot_id, sweep, discovered, slow, ports_planned, ports_asked," \
+	"id, name, note, wall_us, start_us, end_us, boot_id, sweep, discovered, slow, ports_planned, ports_polled," \
 	" ports_answered, mads_sent, mads_timed_out, spread_us"
 
 static void copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
@@ -36,7 +37,7 @@ static void read_info(sqlite3_stmt *row, struct saved_info *ret)
 		.discovered = sqlite3_column_int(row, 8) != 0,
 		.slow = sqlite3_column_int(row, 9) != 0,
 		.ports_planned = (uint32_t)sqlite3_column_int64(row, 10),
-		.ports_asked = (uint32_t)sqlite3_column_int64(row, 11),
+		.ports_polled = (uint32_t)sqlite3_column_int64(row, 11),
 		.ports_answered = (uint32_t)sqlite3_column_int64(row, 12),
 		.mads_sent = db_u64(row, 13),
 		.mads_timed_out = db_u64(row, 14),
@@ -516,8 +517,12 @@ static int report_hours(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *e
 int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_reset_fn *each, void *ctx,
 		 struct error *err)
 {
-	int result = reader_begin(reader, err);
+	int result;
 
+	if (before < 0 || after > SCHEMA_SWEEPS)
+		return err_set(err, ERR_IO, "a snapshot is damaged: its sweep is out of range; remove it with "
+			       "ibwire snapshot remove");
+	result = reader_begin(reader, err);
 	if (result < 0)
 		return result;
 	result = report_hours(reader->db, before + 1, after + 2, each, ctx, err);

@@ -300,7 +300,7 @@ static int write_head(struct saving *saving, const struct saved_label *label, st
 	sqlite3_stmt *insert;
 	int result = db_prepare(saving->writer->db,
 				"INSERT INTO snapshot (name, note, complete, wall_us, start_us, end_us, boot_id, sweep,"
-				" discovered, slow, ports_planned, ports_asked, ports_answered, mads_sent,"
+				" discovered, slow, ports_planned, ports_polled, ports_answered, mads_sent,"
 				" mads_timed_out, spread_us) VALUES (?, ?, 0, ?, ?, ?, ?, (SELECT max(id) FROM sweep),"
 				" ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
@@ -310,7 +310,7 @@ static int write_head(struct saving *saving, const struct saved_label *label, st
 	sqlite3_bind_text(insert, 2, label->note, -1, SQLITE_STATIC); /* NULL: NULL */
 	DB_BIND(insert, 3, sweep->wall_us, sweep->start_us, sweep->end_us);
 	sqlite3_bind_text(insert, 6, sweep->boot_id, -1, SQLITE_STATIC);
-	DB_BIND(insert, 7, label->discovered, label->slow, sweep->ports_planned, sweep->ports_asked,
+	DB_BIND(insert, 7, label->discovered, label->slow, sweep->ports_planned, sweep->ports_polled,
 		sweep->ports_answered, (int64_t)sweep->mads_sent, (int64_t)sweep->mads_timed_out, sweep->spread_us);
 	result = db_run(insert, err);
 	sqlite3_finalize(insert);

@@ -138,7 +138,7 @@ static int write_state(struct writer *writer, const struct finding *finding, con
 		sqlite3_bind_text(replace, 8, finding->advice ? finding->advice : "", -1, SQLITE_STATIC);
 		sqlite3_bind_text(replace, 9, text_chars(&evidence), -1, SQLITE_STATIC);
 		sqlite3_bind_text(replace, 10, text_chars(&hosts), -1, SQLITE_STATIC);
-		sqlite3_bind_int64(replace, 11, finding->hosts_touched);
+		sqlite3_bind_int64(replace, 11, finding->affected_hosts);
 		result = db_run(replace, err);
 	}
 	text_done(&evidence);

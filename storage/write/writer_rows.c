@@ -13,7 +13,7 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
 	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
 	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"
-			" interval_us, discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered,"
+			" interval_us, discovery_us, discovery_smps, ports_planned, ports_polled, ports_answered,"
 			" mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority,"
 			" sm_act_count, ports_unfinished, spread_us, node_spread_us)"
 			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -48,7 +48,7 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[SEE_FINDING] = "UPDATE finding SET since_us = ?2, last_seen_us = ?3 WHERE id = ?1",
 	[CLOSE_FINDING] = "UPDATE finding SET last_seen_us = ?2, closed_us = ?3, closed_sweep = ?4 WHERE id = ?1",
 	[WRITE_FINDING_STATE] = "REPLACE INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause,"
-				" text, advice, evidence, hosts, hosts_touched)"
+				" text, advice, evidence, hosts, affected_hosts)"
 				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
@@ -110,7 +110,7 @@ int writer_store_sweep(struct writer *writer, const struct sweep *sweep, int64_t
 	cache->from_port = fabric->from_port;
 	DB_BIND(insert, 1, id, sweep->wall_us, sweep->start_us, sweep->end_us, cache->boot, cache->topology,
 		cache->from_node, cache->from_port, sweep->interval_us, sweep->discovery_us,
-		(int64_t)sweep->discovery_smps, sweep->ports_planned, sweep->ports_asked, sweep->ports_answered,
+		(int64_t)sweep->discovery_smps, sweep->ports_planned, sweep->ports_polled, sweep->ports_answered,
 		(int64_t)sweep->mads_sent, (int64_t)sweep->mads_timed_out, (int64_t)sweep->mads_retried, sm->known,
 		sm->lid, (int64_t)sm->guid, sm->state, sm->priority, sm->act_count, sweep->ports_unfinished,
 		sweep->spread_us, sweep->node_spread_us);

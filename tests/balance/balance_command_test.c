@@ -71,7 +71,7 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 			delta_between(&last[i], &now[i], &deltas[i]);
 		sweep.sample_count++;
 	}
-	sweep.ports_planned = sweep.ports_asked = sweep.ports_answered = (uint32_t)sweep.sample_count;
+	sweep.ports_planned = sweep.ports_polled = sweep.ports_answered = (uint32_t)sweep.sample_count;
 	if (writer_sink(writer)->store(writer_sink(writer)->ctx, &sweep, NULL) < 0)
 		return -1;
 	memcpy(last, now, bed.fabric->port_count * sizeof(*last));

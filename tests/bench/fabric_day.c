@@ -140,11 +140,11 @@ const struct sweep *fabric_day_step(struct fabric_day *day)
 	for (size_t i = 0; i < sweep->sample_count; i++)
 		read_port(day, i);
 	day->begun = true;
-	sweep->ports_planned = sweep->ports_asked = sweep->ports_answered = (uint32_t)sweep->sample_count;
+	sweep->ports_planned = sweep->ports_polled = sweep->ports_answered = (uint32_t)sweep->sample_count;
 	sweep->end_us = sweep->start_us + 20 * (int64_t)sweep->sample_count;
 	sweep->spread_us = sweep->end_us - sweep->start_us;
 	sweep->node_spread_us = 500;
-	sweep->mads_sent = sweep->ports_asked;
+	sweep->mads_sent = sweep->ports_polled;
 	sweep->sm = (struct sm_state){ .known = true, .lid = 1, .guid = day->fabric->nodes[0].guid, .state = 3 };
 	return sweep;
 }

@@ -148,7 +148,7 @@ def collect(sim, *options, interval_s=1):
 
 
 def sweeps_since(sim, sweep):
-    return sim.json("sql", "SELECT id, end_us - start_us AS took_us, ports_answered, ports_asked, ports_planned "
+    return sim.json("sql", "SELECT id, end_us - start_us AS took_us, ports_answered, ports_polled, ports_planned "
                     f"FROM sweep WHERE id > {sweep} ORDER BY id")
 
 

@@ -17,7 +17,7 @@ LAB_TEST(every_live_port_is_read_and_sums_are_exact)
 	lab_run(lab, 25);
 	assert_int_equal(lab->report.sweeps, 25);
 	assert_int_equal(lab->report.nodes, LAB_NODES);
-	assert_int_equal(lab->report.ports_asked, LIVE_PORTS);
+	assert_int_equal(lab->report.ports_polled, LIVE_PORTS);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
 	counters = lab_check(lab);
 	assert_true(counters > LIVE_PORTS * 10);

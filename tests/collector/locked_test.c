@@ -41,7 +41,7 @@ TEST(a_switch_with_counters_but_without_smps_is_locked)
 	assert_int_equal(only_event(lab, EVENT_NODE_LOCKED, LEAF)->severity, EVENT_WARNING);
 	/* Its counters are read as usual. */
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
-	assert_int_equal(lab->report.ports_answered, lab->report.ports_asked);
+	assert_int_equal(lab->report.ports_answered, lab->report.ports_polled);
 	assert_true(lab_check(lab) > 0);
 	lab_destroy(lab);
 }

@@ -95,7 +95,7 @@ LAB_TEST(only_switches_are_polled_if_configured)
 
 	lab->run.settings.switches_only = true;
 	lab_run(lab, 5);
-	assert_int_equal(lab->report.ports_asked, LIVE_PORTS - LAB_HOSTS);
+	assert_int_equal(lab->report.ports_polled, LIVE_PORTS - LAB_HOSTS);
 	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - LAB_HOSTS);
 	for (size_t i = HOST; i < LAB_NODES; i++) {
 		assert_int_equal(lab_port(lab, i, 1)->status, SAMPLE_UNPLANNED);
@@ -138,7 +138,7 @@ LAB_TEST(planes_are_reported_once_and_not_polled)
 	assert_false(lab_port(lab, HOST, 1)->has_first);
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_UNSUPPORTED);
 	/* They delay no sweep, and are neither unresponsive nor locked. */
-	assert_int_equal(lab->report.ports_answered, lab->report.ports_asked);
+	assert_int_equal(lab->report.ports_answered, lab->report.ports_polled);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT) + lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	/* The connected switch ports are polled. */
 	assert_true(lab_port(lab, LAB_SPINES, LAB_SPINES + 1)->has_first);

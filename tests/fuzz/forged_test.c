@@ -37,8 +37,8 @@ enum { LIMIT_S = 5, LIMIT_MB = 1024, SWEEPS = 40, WINDOW = 4, WORDS_MOST = 16 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 /*
- * Called by the sanitizer. It limits a single allocation, because RLIMIT_AS cannot be used with sanitizers. Freed memory
- * is kept for a short time, so that a variant takes 14 % less processor time.
+ * Called by the sanitizer. It limits a single allocation, because RLIMIT_AS cannot be used with
+ * sanitizers. Freed memory is kept for a short time, so that a variant takes 14 % less time.
  */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -94,7 +94,7 @@ static void store(struct writer *writer, int step)
 			.kind = (enum finding_kind)(i + 1), .node_guid = model->nodes[i].node.guid, .port = 1,
 			.severity = FINDING_WARNING, .cause = "cable", .advice = "look", .subject = "here", .text = "x",
 			.since_us = sweep.wall_us, .last_seen_us = sweep.wall_us, .number_count = 1,
-			.numbers = { { "symbol_errors_per_hour", 1.5 } }, .host_count = 1, .hosts_touched = 1,
+			.numbers = { { "symbol_errors_per_hour", 1.5 } }, .host_count = 1, .affected_hosts = 1,
 			.hosts = { "host" },
 		};
 	sweep.findings = open;

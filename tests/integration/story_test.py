@@ -82,7 +82,7 @@ def check_finding(sim, guid, row, skewed):
     tap.note(f"since is {off:+.1f} s from the change of the tables")
     tap.result(-1 <= off <= SINCE_WITHIN_S or (FULL and abs(off) <= SINCE_WITHIN_S),
                "it began when the tables were changed", f"{row['since']}, changed at {stamp_of(skewed)}")
-    tap.result(row["hosts_touched"] == 16 and row["hosts"], "and touches the leaf's hosts", row)
+    tap.result(row["affected_hosts"] == 16 and row["hosts"], "and touches the leaf's hosts", row)
     status, rows = wrong(sim)
     tap.equal("it is the only finding", (status, [other["id"] for other in rows]), (2, [row["id"]]))
     tap.equal("also for a job on these hosts", wrong(sim, "--job", "node[0017-0018]")[0], 2)

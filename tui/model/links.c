@@ -103,7 +103,7 @@ static void fill_row(const struct port_table *table, const struct shape *shape, 
 		return;
 	}
 	fill_direction(table, peer, port, 1, ret);
-	ret->word = port_word_worse(own->word, table->views[peer].word);
+	ret->word = port_status_worse(own->word, table->views[peer].word);
 	ret->unused &= table->views[peer].unused;
 	if (rows[peer].last_wall_us > ret->last_wall_us)
 		ret->last_wall_us = rows[peer].last_wall_us;

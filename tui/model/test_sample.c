@@ -221,7 +221,7 @@ void sample_sweep(struct sample *sample, unsigned number, int64_t wall_us, int64
 		count++;
 		*to = (struct port_sample){ .port = i, .status = status_of(fabric, &fabric->ports[i], number) };
 		ret->ports_planned++;
-		ret->ports_asked += to->status != SAMPLE_DOWN && to->status != SAMPLE_UNSUPPORTED;
+		ret->ports_polled += to->status != SAMPLE_DOWN && to->status != SAMPLE_UNSUPPORTED;
 		if (to->status != SAMPLE_OK)
 			continue;
 		ret->ports_answered++;
@@ -232,7 +232,7 @@ void sample_sweep(struct sample *sample, unsigned number, int64_t wall_us, int64
 	}
 	ret->samples = sample->samples;
 	ret->sample_count = count;
-	ret->mads_sent = 2 * ret->ports_asked;
+	ret->mads_sent = 2 * ret->ports_polled;
 }
 
 int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int64_t interval_us,

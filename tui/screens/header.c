@@ -126,7 +126,7 @@ static void add_sm(const struct app *app, struct segments *line)
 /* Whether all nodes accept our M_Key. */
 static void add_keys(const struct app *app, struct segments *line)
 {
-	size_t locked = app->table->summary.words[WORD_LOCKED];
+	size_t locked = app->table->summary.words[STATUS_LOCKED];
 	const char *cause;
 	char number[32];
 
@@ -156,9 +156,9 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 				    format_age(live_age_us(app->live), span, sizeof(span)), took);
 		else
 			segment_add(&line, 3, ROLE_TEXT, "sweep took %s", took);
-		segment_add(&line, 0, sweep->ports_answered < sweep->ports_asked ? ROLE_WARNING : ROLE_TEXT,
+		segment_add(&line, 0, sweep->ports_answered < sweep->ports_polled ? ROLE_WARNING : ROLE_TEXT,
 			    "responded %s/%s", write_count(sweep->ports_answered, answered, sizeof(answered)),
-			    write_count(sweep->ports_asked, asked, sizeof(asked)));
+			    write_count(sweep->ports_polled, asked, sizeof(asked)));
 		add_sm(app, &line);
 		add_keys(app, &line);
 		if (!fresh)
@@ -194,8 +194,8 @@ static void add_links(const struct app *app, struct segments *line)
 static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	/* Locked ports are shown in the line above. */
-	static const struct { enum port_word word; enum role role; } words[] = {
-		{ WORD_SILENT, ROLE_SILENT }, { WORD_INIT, ROLE_WARNING }, { WORD_UNSUPPORTED, ROLE_UNSUPPORTED },
+	static const struct { enum port_status word; enum role role; } words[] = {
+		{ STATUS_SILENT, ROLE_SILENT }, { STATUS_INIT, ROLE_WARNING }, { STATUS_UNSUPPORTED, ROLE_UNSUPPORTED },
 	};
 	const struct fabric_summary *summary = &app->table->summary;
 	struct segments line = { 0 };
@@ -214,7 +214,7 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 
 		if (count)
 			segment_add(&line, 1, words[i].role, "%s port%s %s", write_count(count, number, sizeof(number)),
-				    count == 1 ? "" : "s", port_word_name(words[i].word));
+				    count == 1 ? "" : "s", port_status_name(words[i].word));
 	}
 	if (summary->adaptive_on || summary->adaptive_off)
 		segment_add(&line, 3, ROLE_TEXT, "AR on %s, off %s",

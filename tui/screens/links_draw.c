@@ -26,13 +26,14 @@ void links_places(const struct app *app, const struct links *links, int columns,
 	layout_columns(columns, &needs, ret);
 }
 
-enum role word_role(enum port_word word)
+enum role word_role(enum port_status word)
 {
-	static const enum role roles[WORD_COUNT] = {
-		[WORD_OK] = ROLE_TEXT,         [WORD_IDLE] = ROLE_FAINT,       [WORD_NEW] = ROLE_FAINT,
-		[WORD_UNPLANNED] = ROLE_FAINT, [WORD_UNFINISHED] = ROLE_FAINT, [WORD_INIT] = ROLE_WARNING,
-		[WORD_LOCKED] = ROLE_LOCKED,   [WORD_SILENT] = ROLE_SILENT,    [WORD_UNSUPPORTED] = ROLE_UNSUPPORTED,
-		[WORD_DOWN] = ROLE_DOWN,       [WORD_MIRRORED] = ROLE_FAINT,
+	static const enum role roles[STATUS_COUNT] = {
+		[STATUS_OK] = ROLE_TEXT,         [STATUS_IDLE] = ROLE_FAINT,       [STATUS_NEW] = ROLE_FAINT,
+		[STATUS_UNPLANNED] = ROLE_FAINT, [STATUS_UNFINISHED] = ROLE_FAINT, [STATUS_INIT] = ROLE_WARNING,
+		[STATUS_LOCKED] = ROLE_LOCKED,   [STATUS_SILENT] = ROLE_SILENT,
+		[STATUS_UNSUPPORTED] = ROLE_UNSUPPORTED,
+		[STATUS_DOWN] = ROLE_DOWN,       [STATUS_MIRRORED] = ROLE_FAINT,
 	};
 
 	return roles[word];
@@ -66,15 +67,15 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	case COLUMN_STATE:
 		return word_role(link->word);
 	case COLUMN_LOAD:
-		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
+		return link->word == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
 	case COLUMN_XMIT:
 	case COLUMN_XMIT_PERCENT:
 	case COLUMN_XMIT_BAR:
-		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
+		return link->word == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
 	case COLUMN_RCV:
 	case COLUMN_RCV_PERCENT:
 	case COLUMN_RCV_BAR:
-		return link->word == WORD_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
+		return link->word == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
 	case COLUMN_ERRORS:
 	case COLUMN_WHICH_ERRORS:
 		return has_errors(links, link) ? ROLE_WARNING : ROLE_FAINT;
@@ -82,7 +83,7 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 		return link->degraded ? ROLE_WARNING : ROLE_TEXT;
 	case COLUMN_PORT:
 	case COLUMN_PEER:
-		return link->word == WORD_DOWN || link->word == WORD_IDLE ? ROLE_FAINT : ROLE_TEXT;
+		return link->word == STATUS_DOWN || link->word == STATUS_IDLE ? ROLE_FAINT : ROLE_TEXT;
 	default:
 		return ROLE_FAINT;
 	}
@@ -92,7 +93,7 @@ static void draw_bar(const struct app *app, const struct links *links, const str
 		     const struct brush *brush, int y, int x, int columns, bool back)
 {
 	/* Traffic below this is from polling. */
-	double percent = link->word == WORD_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
+	double percent = link->word == STATUS_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
 	char text[CELL_SIZE];
 
 	draw_fitted(brush, y, x, format_bar(percent, (unsigned)columns, app->theme->unicode, text),

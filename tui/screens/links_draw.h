@@ -13,7 +13,7 @@ struct links;
 struct list;
 
 /* word_role, mark_role - how a port's word and a finding's mark look. */
-enum role word_role(enum port_word word);
+enum role word_role(enum port_status word);
 enum role mark_role(enum port_mark mark);
 
 /* links_places - positions of the columns for a width. */

@@ -58,13 +58,13 @@ static void draw_no_problems(const struct app *app, const struct brush *brush, i
 {
 	const struct sweep_info *sweep = &app->live->shown->sweep;
 	char answered[32], asked[32], text[200];
-	bool all = sweep->ports_asked && sweep->ports_answered >= sweep->ports_asked;
+	bool all = sweep->ports_polled && sweep->ports_answered >= sweep->ports_polled;
 
-	format_count(sweep->ports_asked, 24, asked, sizeof(asked));
-	format_count(sweep->ports_asked - sweep->ports_answered, 24, answered, sizeof(answered));
+	format_count(sweep->ports_polled, 24, asked, sizeof(asked));
+	format_count(sweep->ports_polled - sweep->ports_answered, 24, answered, sizeof(answered));
 	if (all)
 		snprintf(text, sizeof(text), " no problems: all %s polled ports responded", asked);
-	else if (!sweep->ports_asked)
+	else if (!sweep->ports_polled)
 		snprintf(text, sizeof(text), " no known problems; no port was polled");
 	else
 		snprintf(text, sizeof(text), " no known problems: %s of %s ports did not respond",
@@ -109,12 +109,12 @@ static void write_acknowledged(const struct finding_row *row, char *ret, size_t 
 /* "affects 40 hosts: node0001, node0002, ..." */
 static void write_hosts(const struct finding *finding, char *ret, size_t size)
 {
-	size_t len = (size_t)snprintf(ret, size, "affects %u host%s", finding->hosts_touched,
-				      finding->hosts_touched == 1 ? "" : "s");
+	size_t len = (size_t)snprintf(ret, size, "affects %u host%s", finding->affected_hosts,
+				      finding->affected_hosts == 1 ? "" : "s");
 
 	for (unsigned i = 0; i < finding->host_count && len < size; i++)
 		len += (size_t)snprintf(ret + len, size - len, "%s%s", i ? ", " : ": ", finding->hosts[i]);
-	if (finding->host_count < finding->hosts_touched && len < size)
+	if (finding->host_count < finding->affected_hosts && len < size)
 		snprintf(ret + len, size - len, ", ...");
 }
 
@@ -139,7 +139,7 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 	snprintf(text, sizeof(text), "%s: %s", finding_kind_name(finding->kind), finding->text);
 	/* The action is shown only if the evidence fits. */
 	advises = !known && *finding->advice && (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
-	names = left > 2 && !known && finding->hosts_touched;
+	names = left > 2 && !known && finding->affected_hosts;
 	end = y + left - advises - names;
 	y = draw_below(brush, y, end, body, text, known ? ROLE_FAINT : ROLE_TEXT);
 	if (names) {

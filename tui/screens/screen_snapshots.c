@@ -230,12 +230,12 @@ static void draw_row(const struct screen_state *state, const struct app *app, co
 	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
 	char taken[WHEN_SIZE], responded[32];
 
-	snprintf(responded, sizeof(responded), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_asked);
+	snprintf(responded, sizeof(responded), "%" PRIu32 "/%" PRIu32, row->ports_answered, row->ports_polled);
 	draw_cells(brush, y, body, widths, (const struct table_cell[]){
 		[TAG] = { row->id == state->tagged ? "*" : "", ROLE_STRONG, ALIGN_LEFT },
 		[NAME] = { row->name, later ? ROLE_FAINT : ROLE_STRONG, ALIGN_MIDDLE },
 		[TAKEN] = { when_format_local(row->wall_us, taken), role, ALIGN_LEFT },
-		[RESPONDED] = { responded, row->ports_answered < row->ports_asked ? ROLE_WARNING : role, ALIGN_RIGHT },
+		[RESPONDED] = { responded, row->ports_answered < row->ports_polled ? ROLE_WARNING : role, ALIGN_RIGHT },
 		[SLOW] = { row->slow ? "yes" : "no", role, ALIGN_LEFT },
 		[NOTE] = { row->note, role, ALIGN_LEFT },
 	}, COLUMNS);

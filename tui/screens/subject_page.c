@@ -162,12 +162,12 @@ static void put_hosts(struct text_page *page, const struct finding *finding)
 {
 	struct text text = { 0 };
 
-	if (!finding->hosts_touched)
+	if (!finding->affected_hosts)
 		return;
-	text_appendf(&text, "%u: ", finding->hosts_touched);
+	text_appendf(&text, "%u: ", finding->affected_hosts);
 	for (unsigned i = 0; i < finding->host_count; i++)
 		text_appendf(&text, "%s%s", i ? ", " : "", finding->hosts[i]);
-	if (finding->hosts_touched > finding->host_count)
+	if (finding->affected_hosts > finding->host_count)
 		text_append(&text, ", ...");
 	page_field(page, NULL, "hosts affected", ROLE_FAINT, LABEL, ROLE_TEXT, text_chars(&text));
 	text_done(&text);

@@ -56,7 +56,8 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 	const struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, finding ? ROLE_WARNING : ROLE_STRONG, ALIGN_RIGHT },
 		[PEER] = { peer, ROLE_TEXT, ALIGN_MIDDLE },
-		[WORD] = { port_word_name(view->word), view->word <= WORD_IDLE ? ROLE_TEXT : ROLE_WARNING, ALIGN_LEFT },
+		[WORD] = { port_status_name(view->word), view->word <= STATUS_IDLE ? ROLE_TEXT : ROLE_WARNING,
+			   ALIGN_LEFT },
 		[LINK] = { cell_text_link(port, link), ROLE_TEXT, ALIGN_LEFT },
 		[TX] = { out, role_of_load(view->xmit_percent), ALIGN_RIGHT },
 		[RX] = { in, role_of_load(view->rcv_percent), ALIGN_RIGHT },
@@ -238,18 +239,18 @@ void subject_page_fabric(struct subject_page *detail, const struct app *app)
 		  summary->errors_at_least ? "+" : "");
 	page_text(page, ROLE_TEXT,
 		  "the sweep polled %u of %u ports, %u responded; %" PRIu64 " MADs sent, %" PRIu64 " unanswered",
-		  shown->sweep.ports_asked, shown->sweep.ports_planned, shown->sweep.ports_answered,
+		  shown->sweep.ports_polled, shown->sweep.ports_planned, shown->sweep.ports_answered,
 		  shown->sweep.mads_sent, shown->sweep.mads_timed_out);
 	if (shape) {
 		page_text(page, ROLE_TEXT, "%s of %u tiers, %zu hosts, %zu rails", shape_kind_name(shape->kind),
 			  shape->tier_count, shape->host_count, shape->rail_count);
 		page_wrap(page, NULL, 0, ROLE_FAINT, shape->reason);
 	}
-	for (int word = 0; word < WORD_COUNT; word++) {
+	for (int word = 0; word < STATUS_COUNT; word++) {
 		if (!summary->words[word])
 			continue;
 		page_text(page, ROLE_TEXT, "%8zu ports %s", summary->words[word],
-			  port_word_name((enum port_word)word));
+			  port_status_name((enum port_status)word));
 	}
 	subject_page_findings(detail, app, 0, 0);
 }
