@@ -6,19 +6,6 @@
 
 #include "fabric/fabric.h"
 
-const char *event_severity_name(enum event_severity severity)
-{
-	switch (severity) {
-	case EVENT_INFO:
-		return "info";
-	case EVENT_WARNING:
-		return "warning";
-	case EVENT_CRITICAL:
-		return "critical";
-	}
-	return "unknown";
-}
-
 void restored_done(struct restored *restored)
 {
 	fabric_destroy(restored->fabric);

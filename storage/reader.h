@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 #include "analysis/delta.h"
-#include "collector/sink.h"
+#include "analysis/event.h"
+#include "analysis/status.h"
 #include "fabric/fabric.h"
 
 struct error;

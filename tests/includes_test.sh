@@ -20,6 +20,7 @@ view      base/ fabric/ analysis/ storage/reader.h view/
 tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/saved.h view/ tui/
 cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ view/ cli/
 cli/top.c tui/tui.h
+tui/model/test_sample.h collector/sink.h
 sim       base/ fabric/ sim/
 '
 # pattern of a system header, and who may include it

@@ -109,7 +109,7 @@ static int write_again(int log, char *copy, off_t bytes)
 	return 0;
 }
 
-/* Cut off what follows the last commit, unless it is the zeros of an earlier try: cutting writes the last page again. */
+/* Cut off what follows the last commit; not the zeros of an earlier attempt, since cutting rewrites the last page. */
 static int cut(int log, off_t bytes)
 {
 	static const char zeros[FRAME_HEADER_BYTES];
@@ -125,7 +125,7 @@ static int cut(int log, off_t bytes)
  */
 static int flush_log(const struct wal *wal)
 {
-	off_t bytes = committed_bytes(wal->log_fd, wal->index_fd);
+	off_t bytes = committed_bytes(wal->log_fd, wal->index_fd), behind;
 	char *copy = calloc(1, COPY_BYTES);
 	struct stat st;
 	int result = copy ? fstat(wal->log_fd, &st) : -1;
@@ -134,7 +134,8 @@ static int flush_log(const struct wal *wal)
 		result = cut(wal->log_fd, bytes);
 	else if (!result)
 		bytes = st.st_size;
-	if (!result && pwrite(wal->log_fd, copy, COPY_BYTES, bytes / COPY_BYTES * COPY_BYTES + COPY_BYTES) != COPY_BYTES)
+	behind = bytes / COPY_BYTES * COPY_BYTES + COPY_BYTES;
+	if (!result && pwrite(wal->log_fd, copy, COPY_BYTES, behind) != COPY_BYTES)
 		result = -1;
 	if (!result)
 		result = fsync(wal->log_fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sample.h - a made-up fabric with made-up numbers, for the tests of this folder
+ * test_sample.h - a fabric with generated counters, for tests of this folder
  *
  * A two-tier fat tree: hosts of one HCA named "node0001 mlx5_0", leaf switches
  * of 32 hosts, 16 spines; 4x HDR. All numbers follow from index and sweep, so
@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/sink.h"
 #include "storage/reader.h"
 
 struct error;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* event.h - what is stored with a sweep besides the counters: events and the master SM */
+#ifndef IBWIRE_ANALYSIS_EVENT_H
+#define IBWIRE_ANALYSIS_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_severity { EVENT_INFO, EVENT_WARNING, EVENT_CRITICAL };
+
+/* event_severity_name - "info", "warning", "critical". */
+const char *event_severity_name(enum event_severity severity);
+
+struct event {
+	int64_t wall_us;
+	const char *kind;    /* one of the constants in collector/events.h */
+	enum event_severity severity;
+	uint64_t node_guid;  /* 0: none */
+	uint64_t peer_guid;  /* 0: none */
+	uint8_t port, peer_port; /* meaningful with the GUID beside them */
+	/*
+	 * Number of earlier events of this kind that this event summarises: the newest ones that
+	 * are not older than it. They are removed when it is stored.
+	 */
+	unsigned replaces;
+	char text[256];      /* one line, printable */
+};
+
+/* The master SM, as of this sweep. Source: SMInfo, PortInfo.MasterSMLID. */
+struct sm_state {
+	bool known;         /* it responded to SMInfo */
+	uint16_t lid;       /* MasterSMLID of this host's port; 0: none */
+	uint64_t guid;      /* port GUID */
+	uint8_t state;      /* 0 not active, 1 discovering, 2 standby, 3 master */
+	uint8_t priority;
+	uint32_t act_count;
+};
+
+#endif
