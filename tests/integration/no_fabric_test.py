@@ -67,7 +67,7 @@ tap.one_line("port not configured", on(host("init", state="2: INIT", lid="0x0", 
          "subnet manager")
 tap.one_line("no subnet manager", on(host("nosm", sm_lid="0x0"), *collect), 69, "subnet manager")
 tap.one_line("Ethernet only", on(host("roce", link_layer="Ethernet"), *collect), 69, "Ethernet")
-tap.one_line("no rights", on(host("rights", lid="0x7"), *collect, rights=False), 69, "right")
+tap.one_line("no rights", on(host("rights", lid="0x7"), *collect, rights=False), 69, "no permission")
 tap.result(not os.path.exists("fabric.db"), "no database is left where nothing was collected", os.listdir("."))
 
 nothing = run(IBWIRE, "ports", "--db", os.path.abspath("nowhere.db"), check=False)
