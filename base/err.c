@@ -7,6 +7,7 @@
 #include <string.h>
 
 /* The text is one line even where it quotes what another program wrote, such as the text of a schema. */
+__attribute__((format(printf, 2, 0)))
 static void set_text(struct error *err, const char *fmt, va_list args)
 {
 	vsnprintf(err->text, sizeof(err->text), fmt, args);
