@@ -17,7 +17,7 @@ const char *sample_status_name(enum sample_status status)
 	return (unsigned)status < SAMPLE_STATUS_COUNT ? names[status] : "unknown";
 }
 
-const char *port_status_name(enum port_status word)
+const char *port_status_name(enum port_status status)
 {
 	static const char *const names[STATUS_COUNT] = {
 		[STATUS_OK] = "ok", [STATUS_IDLE] = "idle", [STATUS_NEW] = "new", [STATUS_MIRRORED] = "mirrored",
@@ -26,7 +26,7 @@ const char *port_status_name(enum port_status word)
 		[STATUS_DOWN] = "down",
 	};
 
-	return names[word];
+	return names[status];
 }
 
 enum port_status port_status_worse(enum port_status a, enum port_status b)
@@ -66,14 +66,14 @@ enum port_status port_status(const struct port *port, enum sample_status status,
 			    rate_utilization_percent(rcv_bytes_per_s, rate)) ? STATUS_IDLE : STATUS_OK;
 }
 
-enum port_status port_status_now(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
+enum port_status port_status_now(const struct port *port, enum sample_status sample, double xmit_bytes_per_s,
 			     double rcv_bytes_per_s)
 {
-	enum port_status word = port_status(port, status, xmit_bytes_per_s, rcv_bytes_per_s);
+	enum port_status status = port_status(port, sample, xmit_bytes_per_s, rcv_bytes_per_s);
 
-	if (word != STATUS_OK && word != STATUS_IDLE)
-		return word;
+	if (status != STATUS_OK && status != STATUS_IDLE)
+		return status;
 	if (port->state == PORT_INIT || port->state == PORT_ARMED)
 		return STATUS_INIT;
-	return isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s) ? STATUS_NEW : word;
+	return isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s) ? STATUS_NEW : status;
 }

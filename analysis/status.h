@@ -38,7 +38,7 @@ enum port_status {
 };
 
 /* port_status_name - "ok", "idle", ...: `status` in every output. */
-const char *port_status_name(enum port_status word);
+const char *port_status_name(enum port_status status);
 
 /* port_status_worse - status of a link from both ends: the worse one; idle only if both are. */
 enum port_status port_status_worse(enum port_status a, enum port_status b);

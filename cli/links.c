@@ -107,7 +107,7 @@ static void fill_end(struct result *result, const size_t *to, const struct view 
 	cells_stall(result, to[END_STALL], end);
 	cells_errors(result, to[END_ERRORS], view, end);
 	cells_errors_unknown(result, to[END_ERRORS_UNKNOWN], end);
-	cells_status(result, to[END_STATUS], end->word);
+	cells_status(result, to[END_STATUS], end->status);
 	result_real(result, to[END_AGE], end->age_s);
 }
 
@@ -122,7 +122,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	cells_width_and_speed(result, WIDTH, SPEED, port);
 	result_real(result, RATE, pair[0].rate_gbps);
 	result_real(result, WINDOW, pair[0].window_s);
-	cells_status(result, STATUS, port_status_worse(pair[0].word, pair[1].word));
+	cells_status(result, STATUS, port_status_worse(pair[0].status, pair[1].status));
 	return result_end_row(result);
 }
 

@@ -51,7 +51,7 @@ static const struct column node_columns[COLUMN_COUNT] = {
 /* Sums over the ports of a node. */
 struct node_view {
 	uint32_t pollable, active;
-	uint32_t words[STATUS_COUNT];
+	uint32_t by_status[STATUS_COUNT];
 	double xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports with a known value; NAN: none */
 	uint64_t errors;
 	bool errors_known;
@@ -79,7 +79,7 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 		port_view_init(view, i, &one);
 		ret->pollable++;
 		ret->active += port->num > 0 && port->state == PORT_ACTIVE;
-		ret->words[one.word]++;
+		ret->by_status[one.status]++;
 		add_known(&ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
 		add_known(&ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
 		ret->errors += one.errors_known ? (uint64_t)one.errors : 0;
@@ -88,21 +88,21 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 			ret->age_s = one.age_s;
 	}
 	if (map_get(locked, node->guid, &is_locked) && is_locked)
-		ret->words[STATUS_LOCKED]++;
+		ret->by_status[STATUS_LOCKED]++;
 }
 
 /*
  * Status of a node: that of its linked ports; if they differ, the worst, where "ok" and "idle"
  * together are "ok". A node that does not respond to SMPs counts as a "locked" port.
  */
-static enum port_status node_word(const struct node_view *node)
+static enum port_status node_status(const struct node_view *node)
 {
-	for (int word = STATUS_SILENT; word >= STATUS_MIRRORED; word--)
-		if (node->words[word])
-			return (enum port_status)word;
-	if (node->words[STATUS_OK])
+	for (int status = STATUS_SILENT; status >= STATUS_MIRRORED; status--)
+		if (node->by_status[status])
+			return (enum port_status)status;
+	if (node->by_status[STATUS_OK])
 		return STATUS_OK;
-	return node->words[STATUS_IDLE] ? STATUS_IDLE : STATUS_DOWN;
+	return node->by_status[STATUS_IDLE] ? STATUS_IDLE : STATUS_DOWN;
 }
 
 /* Class, tier and rail of a node. */
@@ -166,7 +166,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	fill_lids(result, view->fabric, node);
 	result_integer(result, PORTS, node->port_count);
 	result_integer(result, PORTS_ACTIVE, sum.active);
-	cells_status(result, STATUS, node_word(&sum));
+	cells_status(result, STATUS, node_status(&sum));
 	result_real(result, XMIT, sum.xmit_bytes_per_s);
 	result_real(result, RCV, sum.rcv_bytes_per_s);
 	if (sum.errors_known)

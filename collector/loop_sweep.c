@@ -308,7 +308,7 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 
 	engine_stop_when(collector->engine, stop_requested);
 	code = sweep_run(collector->engine, &collector->memory, &collector->probe, &collector->details,
-			  &settings, &collector->result, err);
+			 &settings, &collector->result, err);
 	if (!collector->result.cut)
 		collector->cut_us = 0;
 	else if (!collector->cut_us)

@@ -162,7 +162,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 	/*
 	 * Every tenth port, since the ports of one switch are queried one after the other. In a
 	 * small fabric neighbours, so that links of a switch that are coming up are seen in one
-	 * sweep (throttle.h).
+	 * sweep.
 	 */
 	step = count > TOPOLOGY_PROBE_SMALL ? TOPOLOGY_PROBE_SWEEPS : 1;
 	i = step > 1 ? probe->turn : probe->turn * tenth;

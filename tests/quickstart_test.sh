@@ -83,8 +83,8 @@ fake_sysfs "4: ACTIVE" InfiniBand
 run
 contains "a real fabric: the cost is shown first" "$output" "ibwire collect --estimate"
 case $output in
-*"--once"* | *"ibwire top"*) fail "a real fabric is not polled unasked" "$output" ;;
-*) pass "a real fabric is not polled unasked" ;;
+*"--once"* | *"ibwire top"*) fail "a real fabric is not polled without --collect" "$output" ;;
+*) pass "a real fabric is not polled without --collect" ;;
 esac
 run --yes
 contains "--yes polls it" "$output" "ibwire collect --once"

@@ -63,7 +63,7 @@ none "only clear can open a device that writes" "$(grep -nE '(hca_open_gated|mad
 
 none "every kind of event is in its manual page" "$(sed -n 's/^#define EVENT_[A-Z_]* "\(.*\)"$/\1/p' collector/events.h |
 	while read -r kind; do grep -qE "^.It Li .*\b$kind\b" man/ibwire-events.1 || echo "$kind"; done)"
-none "every kind of event can be asked for" "$(sed -n 's/^#define \(EVENT_[A-Z_]*\) ".*"$/\1/p' collector/events.h |
+none "every kind of event is accepted by ibwire events" "$(sed -n 's/^#define \(EVENT_[A-Z_]*\) ".*"$/\1/p' collector/events.h |
 	while read -r kind; do grep -q "\b$kind," cli/events.c || echo "$kind"; done)"
 
 if command -v shellcheck >/dev/null; then

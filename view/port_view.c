@@ -74,8 +74,8 @@ void port_view_of(const struct snapshot *snapshot, uint32_t index, int64_t refer
 	};
 	view_rates(snapshot, newest && row->status != SAMPLE_OK ? &nothing : &row->sum, ret);
 	view_errors(&row->sum, ret);
-	ret->word = (newest ? port_status_now : port_status)(port, row->status, ret->xmit_bytes_per_s,
+	ret->status = (newest ? port_status_now : port_status)(port, row->status, ret->xmit_bytes_per_s,
 							 ret->rcv_bytes_per_s);
-	ret->unused = ret->word == STATUS_DOWN &&
+	ret->unused = ret->status == STATUS_DOWN &&
 		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > PORT_UNUSED_US);
 }

@@ -33,7 +33,7 @@ const char *view_ber_key(enum view_ber which);
 /* Numbers of one port; NAN if unknown. */
 struct port_view {
 	uint32_t port; /* index into the fabric's ports */
-	enum port_status word;
+	enum port_status status;
 	double rate_gbps;
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_packets_per_s, rcv_packets_per_s;

@@ -183,11 +183,11 @@ TEST(limits_change_in_mid_run)
 
 static void send_one(struct bed *bed, const struct request *request)
 {
-	struct request asked = *request;
+	struct request counted = *request;
 
-	asked.done = tally_on_done;
-	asked.ctx = &bed->tally;
-	assert_int_equal(engine_submit(bed->engine, &asked, NULL), 0);
+	counted.done = tally_on_done;
+	counted.ctx = &bed->tally;
+	assert_int_equal(engine_submit(bed->engine, &counted, NULL), 0);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 }
 

@@ -104,7 +104,7 @@ static void hold_cleared(struct health *health, const struct reset_port *cleared
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_COUNTERS_CLEARED, .severity = FINDING_INFO, .port = &health->ports[cleared->port],
-		.since_wall_us = cleared->wall_us, .cause = "somebody" });
+		.since_wall_us = cleared->wall_us, .cause = "external" });
 
 	health_text(open, "counters were reset externally (ibwire clear, perfquery), or the device restarted");
 }
@@ -128,7 +128,7 @@ static void hold_many_cleared(struct health *health, size_t ports)
 			break;
 	}
 	open = hold(health, FINDING_COUNTERS_CLEARED, FINDING_INFO, node == HEALTH_NONE ? NULL : &health->nodes[node],
-		    since_wall_us, "somebody");
+		    since_wall_us, "external");
 	health_text(open, "counters of %zu ports were reset externally within a minute (ibwire clear, perfquery), or a "
 		    "device restarted", ports);
 	health_number(open, "ports", (double)ports);

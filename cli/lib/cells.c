@@ -28,7 +28,7 @@ void cells_rate(struct result *result, size_t column, const struct port_view *po
 	result_real(result, column, bytes_per_s);
 	if (isnan(bytes_per_s))
 		result_show(result, column, "-", STYLE_DIM);
-	else if (port->word == STATUS_IDLE)
+	else if (port->status == STATUS_IDLE)
 		result_show(result, column, NULL, STYLE_DIM);
 }
 
@@ -44,7 +44,7 @@ void cells_stall(struct result *result, size_t column, const struct port_view *p
 	result_show(result, column, shown, STYLE_PLAIN);
 }
 
-void cells_status(struct result *result, size_t column, enum port_status word)
+void cells_status(struct result *result, size_t column, enum port_status status)
 {
 	static const enum cell_style styles[STATUS_COUNT] = {
 		[STATUS_OK] = STYLE_PLAIN,        [STATUS_IDLE] = STYLE_DIM,         [STATUS_UNPLANNED] = STYLE_DIM,
@@ -53,8 +53,8 @@ void cells_status(struct result *result, size_t column, enum port_status word)
 		[STATUS_UNSUPPORTED] = STYLE_DIM, [STATUS_DOWN] = STYLE_WARNING,
 	};
 
-	result_text(result, column, port_status_name(word));
-	result_show(result, column, NULL, styles[word]);
+	result_text(result, column, port_status_name(status));
+	result_show(result, column, NULL, styles[status]);
 }
 
 void cells_link(struct result *result, size_t column, const struct view *view, uint32_t index)

@@ -25,7 +25,7 @@ void cells_rate(struct result *result, size_t column, const struct port_view *po
 void cells_stall(struct result *result, size_t column, const struct port_view *port);
 
 /* cells_status - the port status, coloured. */
-void cells_status(struct result *result, size_t column, enum port_status word);
+void cells_status(struct result *result, size_t column, enum port_status status);
 
 /* cells_link - "4x HDR" for tables, "4x EDR low" below what both ends have enabled. */
 void cells_link(struct result *result, size_t column, const struct view *view, uint32_t port);

@@ -299,6 +299,8 @@ int options_parse(const struct command *command, unsigned common, const struct o
 		if (code < 0)
 			return code;
 	}
+	if (options.csv_raw && options.format == RESULT_JSON)
+		return options_usage_error(command, err, "--csv-raw and --format json exclude each other");
 	if (options.csv_raw)
 		options.format = RESULT_CSV;
 	code = check_times(&parser, &options, err);

@@ -109,6 +109,7 @@ TEST(arguments_and_options_may_be_mixed)
 	assert_int_equal(parse("--csv-raw", everything), 0);
 	assert_int_equal(options.format, RESULT_CSV);
 	assert_true(options.csv_raw);
+	assert_int_equal(parse("--csv-raw --format json", everything), ERR_USAGE);
 }
 
 TEST(unique_abbreviation_is_accepted)

@@ -27,7 +27,7 @@ static const struct {
 	{ "rate_gbps", offsetof(struct port_view, rate_gbps) },
 	{ "errors", offsetof(struct port_view, errors) },
 	{ "age_s", offsetof(struct port_view, age_s) },
-	{ "status", offsetof(struct port_view, word) },
+	{ "status", offsetof(struct port_view, status) },
 	{ "symbol_ber", offsetof(struct port_view, ber[VIEW_BER_SYMBOL].rate) },
 	{ "effective_ber", offsetof(struct port_view, ber[VIEW_BER_EFFECTIVE].rate) },
 	{ "raw_ber", offsetof(struct port_view, ber[VIEW_BER_RAW].rate) },
@@ -88,8 +88,8 @@ static double key_value(const struct port_view *port, int key)
 {
 	double value;
 
-	if (keys[key].offset == offsetof(struct port_view, word))
-		return (double)port->word;
+	if (keys[key].offset == offsetof(struct port_view, status))
+		return (double)port->status;
 	memcpy(&value, (const char *)port + keys[key].offset, sizeof(value));
 	return value;
 }

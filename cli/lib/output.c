@@ -42,14 +42,23 @@ int output_record(const struct options *options, const struct column *columns, s
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < count; i++) {
-		bool is_real = columns[i].kind == COLUMN_SPAN_S || columns[i].kind == COLUMN_PER_S;
-
-		if (columns[i].kind == COLUMN_TEXT)
+		switch (columns[i].kind) {
+		case COLUMN_TEXT:
 			result_text(result, i, text);
-		else if (is_real || isnan(numbers[i]))
+			break;
+		case COLUMN_REAL:
+		case COLUMN_PERCENT:
+		case COLUMN_PER_S:
+		case COLUMN_GBPS:
+		case COLUMN_SPAN_S:
 			result_real(result, i, numbers[i]);
-		else
-			result_integer(result, i, (int64_t)numbers[i]);
+			break;
+		default:
+			if (isnan(numbers[i]))
+				result_real(result, i, numbers[i]);
+			else
+				result_integer(result, i, (int64_t)numbers[i]);
+		}
 	}
 	result_end_row(result);
 	return output_end(result, 0, err);

@@ -184,7 +184,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	fill_link(result, view, port, row->port);
 	if (view->shape)
 		fill_place(result, view->shape, row->port);
-	cells_status(result, STATUS, row->word);
+	cells_status(result, STATUS, row->status);
 	cells_rate(result, XMIT_RATE, row, row->xmit_bytes_per_s);
 	cells_rate(result, RCV_RATE, row, row->rcv_bytes_per_s);
 	result_real(result, XMIT_PERCENT, row->xmit_percent);

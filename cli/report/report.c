@@ -204,7 +204,7 @@ static int put_ends(struct report *report, struct error *err)
 		put_end_peer(report, i, result);
 		cells_rate(result, END_XMIT, &view, view.xmit_bytes_per_s);
 		cells_rate(result, END_RCV, &view, view.rcv_bytes_per_s);
-		cells_status(result, END_STATUS, view.word);
+		cells_status(result, END_STATUS, view.status);
 		result_real(result, END_AGE, view.age_s);
 		if (!result_end_row(result))
 			break;

@@ -320,11 +320,11 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 enum { NODES_NAMED = 6 };
 
 /*
- * @word:  port status of the listed nodes
- * @also:  map of further nodes, with a value above 0; may be NULL
+ * @status: port status of the listed nodes
+ * @also:   map of further nodes, with a value above 0; may be NULL
  */
 static void fill_node_list(struct result *result, const struct view *view, size_t list, size_t count_column,
-			   enum port_status word, const struct map *also, enum cell_style style)
+			   enum port_status status, const struct map *also, enum cell_style style)
 {
 	const struct fabric *fabric = view->fabric;
 	struct text shown = { 0 };
@@ -340,7 +340,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 			struct port_view port;
 
 			port_view_init(view, j, &port);
-			has = port_is_pollable(fabric, &fabric->ports[j]) && port.word == word;
+			has = port_is_pollable(fabric, &fabric->ports[j]) && port.status == status;
 		}
 		if (!has)
 			continue;
@@ -367,8 +367,8 @@ static void fill_not_polled(struct result *result, struct page *page)
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		port_view_init(&page->view, i, &port);
-		unplanned += port.word == STATUS_UNPLANNED;
-		mirrored += port.word == STATUS_MIRRORED;
+		unplanned += port.status == STATUS_UNPLANNED;
+		mirrored += port.status == STATUS_MIRRORED;
 	}
 	result_integer(result, UNPLANNED, unplanned);
 	result_integer(result, MIRRORED, mirrored);

@@ -21,12 +21,12 @@
 #include "storage/test/test_check.h"
 #include "storage/test/test_model.h"
 
-static void set_answered(int64_t answered, int64_t asked)
+static void set_answered(int64_t answered, int64_t polled)
 {
 	char sql[160];
 
 	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_polled = %" PRId64
-		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", answered, asked);
+		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", answered, polled);
 	assert_int_equal(check_integer(db_path, sql), SWEEPS);
 }
 

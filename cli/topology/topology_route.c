@@ -216,8 +216,8 @@ static bool put_hop(struct result *result, const struct view *view, const struct
 	fill_link(result, view, from);
 	result_integer(result, HOP, hop + 1);
 	result_real(result, RATE, sends.rate_gbps);
-	cells_status(result, STATUS, sends.word);
-	cells_status(result, TO_STATUS, receives.word);
+	cells_status(result, STATUS, sends.status);
+	cells_status(result, TO_STATUS, receives.status);
 	cells_rate(result, XMIT, &sends, sends.xmit_bytes_per_s);
 	result_real(result, XMIT_PERCENT, sends.xmit_percent);
 	cells_rate(result, BACK, &sends, sends.rcv_bytes_per_s);

@@ -33,8 +33,8 @@ struct fixture {
 	int64_t now;
 	bool mute; /* ibsim does not respond */
 	uint32_t hca, other;
-	size_t asked; /* requests received by ibsim */
-	int64_t asked_at[PACKETS_MAX];
+	size_t requests; /* requests received by ibsim */
+	int64_t requested_at[PACKETS_MAX];
 	struct packet waiting[PACKETS_MAX];
 	size_t waiting_first, waiting_count;
 	size_t got; /* responses received by the client */
@@ -51,8 +51,8 @@ static void to_ibsim(void *ctx, unsigned slot, const struct packet *packet)
 	struct fixture *fix = ctx;
 
 	assert_int_equal(slot, SLOT);
-	assert_true(fix->asked < PACKETS_MAX);
-	fix->asked_at[fix->asked++] = fix->now;
+	assert_true(fix->requests < PACKETS_MAX);
+	fix->requested_at[fix->requests++] = fix->now;
 	fix->waiting[fix->waiting_count++] = *packet;
 }
 
@@ -204,7 +204,7 @@ TEST(a_response_takes_two_latencies_and_the_service_time)
 	fixture_ask(fix, HCA_LID, 1);
 	fixture_run_until(fix, began + 1 * MS);
 	assert_int_equal(fix->got, 1);
-	assert_in_range(fix->asked_at[0], began, began + 20 * US);
+	assert_in_range(fix->requested_at[0], began, began + 20 * US);
 	assert_int_equal(fix->responses[0].at, began + 140 * US);
 	fixture_destroy(fix);
 }
@@ -226,8 +226,8 @@ TEST(a_node_serves_one_request_at_a_time)
 	}
 	/* The request is sent to ibsim when its node processes it: counters are read then. */
 	for (uint32_t i = 1; i < 11; i++)
-		assert_true(fix->asked_at[i] - fix->asked_at[i - 1] == 100 * US ||
-			    fix->asked_at[i] == fix->asked_at[i - 1]);
+		assert_true(fix->requested_at[i] - fix->requested_at[i - 1] == 100 * US ||
+			    fix->requested_at[i] == fix->requested_at[i - 1]);
 	fixture_destroy(fix);
 }
 
@@ -254,7 +254,7 @@ TEST(a_dead_node_times_out_after_hold_without_delaying_others)
 		fixture_ask(fix, HCA_LID, i);
 	fixture_ask(fix, OTHER_LID, 100);
 	fixture_run_until(fix, began + 2000 * MS);
-	assert_int_equal(fix->asked, 1);
+	assert_int_equal(fix->requests, 1);
 	assert_int_equal(fix->got, 6);
 	assert_int_equal(fix->responses[0].tid, 100);
 	assert_int_equal(fix->responses[0].at, began + 140 * US);
@@ -318,7 +318,7 @@ TEST(a_node_that_becomes_dead_drops_its_queue)
 	assert_int_equal(relay_model_set(&fix->model, "dead=all", NULL), 0);
 	fixture_run_until(fix, began + 3000 * MS);
 	assert_int_equal(fix->got, 10);
-	assert_int_equal(fix->asked, 4); /* processed at 20, 120, 220 and 320 us */
+	assert_int_equal(fix->requests, 4); /* processed at 20, 120, 220 and 320 us */
 	for (uint32_t i = 0; i < 10; i++)
 		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid >= 4);
 	fixture_destroy(fix);
@@ -384,7 +384,7 @@ TEST(mads_without_response_pass_immediately)
 	fixture_fill(&packet, CLASS_SUBN_LID, 2, 5);
 	packet.mad[MAD_METHOD] = 5; /* a trap */
 	relay_model_from_client(&fix->model, SLOT, &packet, fix->now);
-	assert_int_equal(fix->asked, 1);
+	assert_int_equal(fix->requests, 1);
 	relay_model_from_ibsim(&fix->model, SLOT, &packet, fix->now);
 	assert_int_equal(fix->got, 1);
 	fixture_destroy(fix);

@@ -26,8 +26,8 @@ struct fixture {
 	struct responder responder;
 	uint32_t node;
 	uint8_t counters[PACKET_MAD_DATA_SIZE]; /* ibsim's */
-	unsigned asked;
-	uint16_t last_asked;
+	unsigned requests;
+	uint16_t last_attribute;
 };
 
 /* Configure the node. @format: settings, without the node's name */
@@ -77,8 +77,8 @@ static void ibsim(struct fixture *fix, uint8_t *mad)
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
 	uint8_t *data = mad + PACKET_MAD_DATA, port = data[1];
 
-	fix->asked++;
-	fix->last_asked = attribute;
+	fix->requests++;
+	fix->last_attribute = attribute;
 	assert_int_equal(mad[MAD_METHOD] & METHOD_RESPONSE, 0);
 	assert_true(attribute == PMA_CLASS_PORT_INFO || attribute == PMA_COUNTERS ||
 		    attribute == PMA_COUNTERS_EXTENDED || attribute == PMA_RCV_ERROR_DETAILS ||
@@ -157,7 +157,7 @@ static void ask_smp(struct fixture *fix, uint16_t attribute, uint8_t mad[PACKET_
 
 	fill(mad, CLASS_SUBN_DIRECTED, METHOD_GET, attribute);
 	responder_request(&fix->responder, fix->node, &exchange, mad);
-	fix->last_asked = load_be16(mad + MAD_ATTRIBUTE);
+	fix->last_attribute = load_be16(mad + MAD_ATTRIBUTE);
 	mad[MAD_METHOD] = METHOD_GET_RESPONSE;
 	store_be16(mad + MAD_STATUS, 0x8000);
 	assert_true(responder_response(&fix->responder, fix->node, &exchange, mad));
@@ -203,7 +203,7 @@ TEST(a_node_without_configuration_responds_as_ibsim)
 	assert_int_equal(load_be16(mad + PACKET_MAD_DATA + 4), 17);
 	ask(fix, PMA_COUNTERS_EXTENDED, PORT, mad);
 	assert_true(load_be64(mad + PACKET_MAD_DATA + 8) == 1111);
-	assert_int_equal(fix->asked, 2);
+	assert_int_equal(fix->requests, 2);
 	fixture_destroy(fix);
 }
 
@@ -217,7 +217,7 @@ TEST(unsupported_attributes_are_refused_and_not_sent_to_ibsim)
 		ask(fix, unknown[i], PORT, mad);
 		assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
 		/* ibsim was sent a supported attribute. */
-		assert_int_equal(fix->last_asked, PMA_CLASS_PORT_INFO);
+		assert_int_equal(fix->last_attribute, PMA_CLASS_PORT_INFO);
 	}
 	fixture_destroy(fix);
 }
@@ -490,13 +490,13 @@ TEST(smps_that_ibsim_lacks_are_refused)
 	uint8_t mad[PACKET_MAD_SIZE];
 
 	ask_smp(fix, 0x33, mad); /* PortInfoExtended */
-	assert_int_equal(fix->last_asked, 0x11);
+	assert_int_equal(fix->last_attribute, 0x11);
 	assert_int_equal(status_of(mad), 0x8000 | STATUS_NO_ATTRIBUTE);
 	ask_smp(fix, 0x15, mad); /* PortInfo */
-	assert_int_equal(fix->last_asked, 0x15);
+	assert_int_equal(fix->last_attribute, 0x15);
 	assert_int_equal(status_of(mad), 0x8000);
 	/* SMInfo is for the subnet manager at that node. */
 	ask_smp(fix, 0x20, mad);
-	assert_int_equal(fix->last_asked, 0x20);
+	assert_int_equal(fix->last_attribute, 0x20);
 	fixture_destroy(fix);
 }

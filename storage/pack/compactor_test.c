@@ -59,7 +59,7 @@ TEST_IN_FOLDER(a_failed_start_is_reported_once_and_retried)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), 70);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'history-failed' AND"
-				       " text LIKE 'sweeps are stored and not packed%tried again'"), 1);
+				       " text LIKE 'sweeps are stored but not packed%ibwire retries'"), 1);
 	for (int i = 0; i < 60; i++)
 		check_store(writer, model_step(model));
 	writer_close(writer);

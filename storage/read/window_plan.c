@@ -203,7 +203,7 @@ void packed_end(struct packed_reader *reader)
 	sqlite3_finalize(reader->next_hot);
 }
 
-/* The rows on a damaged page are skipped. */
+/* The file is damaged there, so its rows are skipped; other errors end the read. */
 static bool is_damage(const struct packed_reader *reader)
 {
 	return (sqlite3_errcode(reader->db) & 0xff) == SQLITE_CORRUPT;

@@ -52,8 +52,8 @@ static void report_compactor_failure(struct writer *writer, const struct error *
 
 	if (writer->compactor_fail_reported)
 		return;
-	snprintf(event.text, sizeof(event.text), "sweeps are stored and not packed, so the file grows faster and "
-		 "nothing old goes: %.140s; it is tried again", failure->text);
+	snprintf(event.text, sizeof(event.text), "sweeps are stored but not packed, the file grows faster and "
+		 "expired samples remain: %.140s; ibwire retries", failure->text);
 	writer->compactor_fail_reported = report_event(writer, &event);
 }
 
@@ -77,7 +77,7 @@ static void report_reader(struct writer *writer)
 static void report_log_removed(struct writer *writer)
 {
 	struct event event = { .kind = "log-removed", .text = "the database's log (-wal or -shm) was removed "
-			       "while in use; what it held was saved, and nothing is lost" };
+			       "while in use; its contents were saved, and nothing is lost" };
 
 	if (writer->log_removed)
 		writer->log_removed = !report_event(writer, &event);
@@ -232,8 +232,8 @@ static int reopen_log(struct writer *writer, struct error *err)
 	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
 	if (log.wal != writer->log.wal && !lost &&
 	    sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) != SQLITE_OK)
-		return err_set(err, ERR_IO, "%s-wal was removed while in use, and what it holds is not saved yet (%s); "
-			       "it is tried again with each sweep, so let the collector run", writer->path,
+		return err_set(err, ERR_IO, "%s-wal was removed while in use, and its contents are not saved yet (%s); "
+			       "ibwire retries with each sweep, so do not stop the collector", writer->path,
 			       sqlite3_errmsg(writer->db));
 	sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	close_database(writer);
@@ -294,7 +294,7 @@ static int begin(struct writer *writer, struct error *err)
 	if (result < 0)
 		check_disk_error(writer);
 	if (result < 0 && sqlite3_errcode(writer->db) == SQLITE_BUSY && lock_blocks_store(writer->path, &pid))
-		err_set(err, result, "%s is locked by %s, which keeps sweeps from being stored; end it",
+		err_set(err, result, "%s is locked by %s, so sweeps cannot be stored; end that process",
 			writer->path, lock_holder(pid, holder));
 	return result;
 }
@@ -458,7 +458,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 }
 
 /* Store the last readings and checkpoint the log, so that the file alone is complete. */
-static void settle(struct writer *writer)
+static void finish_database(struct writer *writer)
 {
 	stop_compactor(writer, FINISH_US);
 	if (begin(writer, NULL) == 0)
@@ -475,7 +475,7 @@ void writer_close(struct writer *writer)
 	if (!writer)
 		return;
 	if (writer->db) {
-		settle(writer);
+		finish_database(writer);
 		close_database(writer);
 	}
 	wal_unmap(&writer->wal);
@@ -501,6 +501,8 @@ const struct sink *writer_sink(struct writer *writer)
 
 int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err)
 {
+	if (!writer->db)
+		return err_set(err, ERR_UNAVAILABLE, "%s is not open since a write failed; ibwire retries", writer->path);
 	return schema_check_fabric(writer->db, writer->path, fabric,
 				   "give another --db, or --new-fabric to move it aside and create another", err);
 }
@@ -544,7 +546,7 @@ int writer_forget_fabric(struct writer *writer, struct error *err)
 	if (result < 0)
 		return result;
 	if (writer->db) {
-		settle(writer);
+		finish_database(writer);
 		close_database(writer);
 	}
 	if (rename(writer->path, old) < 0) {

@@ -176,7 +176,10 @@ static int store_port(struct writer *writer, const struct sweep *sweep, int64_t 
 	known->pollable |= sample != NULL;
 	if (!known->pollable)
 		return 0;
-	why = sample ? (int)sample->status : known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT;
+	if (sample)
+		why = sample->status == SAMPLE_OK && !sample->reading ? SAMPLE_SILENT : (int)sample->status;
+	else
+		why = known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT;
 	/* The span first: it stores the last reading before it. */
 	result = set_span(writer, id, port, why, err);
 	if (!result && why == SAMPLE_OK)

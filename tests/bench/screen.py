@@ -222,9 +222,9 @@ def measure(ports, folder):
             time.sleep(15)
             said = json.loads(subprocess.run([IBWIRE, "status", "--db", database, "--format", "json"],
                                              stdout=subprocess.PIPE, check=False).stdout)
-            asked = re.search(r'"ports_polled": (\d+)', json.dumps(said))
+            polled = re.search(r'"ports_polled": (\d+)', json.dumps(said))
             label = f"{ports:,} port ends"
-            print(f"{label}: {asked[1] if asked else '?'} are asked; load of the machine {os.getloadavg()[0]:.1f}")
+            print(f"{label}: {polled[1] if polled else '?'} are polled; load of the machine {os.getloadavg()[0]:.1f}")
             start_ms, key_ms, step_ms, cpu_percent = MARKS.get(ports, (None,) * 4)
             measure_start(database, label, start_ms)
             measure_keys(database, label, key_ms)

@@ -189,9 +189,9 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
     finally:
         stop(process)
 
-# A trunk is pulled and returned. No counter tells: SMPs have to. Who was asked over it cannot answer until opensm has
-# other routes, which takes it as long as a silent node is waited for: so it is held still meanwhile, and the truth is
-# known. Silent are nodes at one end of the trunk, all while there is no route, and none of them any longer.
+# A trunk is pulled and returned. No counter shows this, SMPs do. Nodes that are reached over the trunk cannot answer until
+# opensm has set other routes, which takes as long as the timeout of a silent node. So opensm is suspended meanwhile, and
+# the expected result is known: the nodes at one end of the trunk are silent while there is no route, and not afterwards.
 with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4") as sim:
     process = collect(sim, "--interval", "200ms")
     try:

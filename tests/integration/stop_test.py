@@ -77,7 +77,7 @@ with tap.part("a fabric that stands still"), Simulation(*FABRIC) as sim:
         began = time.monotonic()
         status = stop(process, seconds=25)
         tap.result(time.monotonic() - began < 13, "it ends when its fabric stands still", time.monotonic() - began)
-        tap.result(status in (0, 69), "as one that was asked to, or with one line", f"{status}: {said('still')}")
+        tap.result(status in (0, 69), "with status 0, or 69 and one line", f"{status}: {said('still')}")
         tap.result(status == 0 or "stored data is safe" in said("still"), "which says that nothing is lost",
                    said("still"))
         tap.result(has_sweeps(sim), "what it stored is there")

@@ -367,7 +367,7 @@ void comparison_describe(const struct comparison *comparison, bool all, struct t
 		if (!all && (found->explained || found->worst == FINDING_INFO))
 			continue;
 		text_appendf(text, "  %s%s %s of %s, cause %s, %s - %s: %s\n",
-			     found->explained ? "" : found->worst >= FINDING_WARNING ? "FALSE ALARM " : "unasked ",
+			     found->explained ? "" : found->worst >= FINDING_WARNING ? "FALSE ALARM " : "unexpected ",
 			     finding_severity_name(found->worst), finding_kind_name(found->finding.kind),
 			     found->finding.subject, found->finding.cause ? found->finding.cause : "-",
 			     span_text(found->opened_us, opened),

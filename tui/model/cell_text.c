@@ -95,11 +95,11 @@ static void write_which_errors(const struct links *links, const struct error_sum
 /* Prefix for the end that the status belongs to, if it is not the first one and there is room. */
 static void write_status(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const char *word = port_status_name(link->word);
+	const char *word = port_status_name(link->status);
 	uint32_t first = links_end(links, link, 0);
 
 	snprintf(ret, CELL_SIZE, "%s", word);
-	if (link->word > STATUS_IDLE && links->table->views[first].word != link->word &&
+	if (link->status > STATUS_IDLE && links->table->views[first].status != link->status &&
 	    columns >= (int)strlen(word) + 5)
 		snprintf(ret, CELL_SIZE, "peer %s", word);
 }

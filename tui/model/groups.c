@@ -111,8 +111,8 @@ static void add_port(struct port_group *row, const struct port_view *view, uint3
 	if (row->first == FABRIC_NONE)
 		row->first = index;
 	row->ports++;
-	row->silent += view->word == STATUS_SILENT || view->word == STATUS_LOCKED;
-	row->no_counters += view->word == STATUS_UNSUPPORTED || view->word == STATUS_UNPLANNED;
+	row->silent += view->status == STATUS_SILENT || view->status == STATUS_LOCKED;
+	row->no_counters += view->status == STATUS_UNSUPPORTED || view->status == STATUS_UNPLANNED;
 	add_load(row, view, index);
 	if (!isnan(view->stall_percent))
 		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);

@@ -90,7 +90,7 @@ static void fill_row(const struct port_table *table, const struct shape *shape, 
 	const struct port_row *rows = table->snapshot->rows;
 
 	*ret = (struct link_row){
-		.ends = { port, peer }, .word = own->word, .unused = own->unused,
+		.ends = { port, peer }, .status = own->status, .unused = own->unused,
 		.last_wall_us = rows[port].last_wall_us,
 	};
 	fill_direction(table, port, peer, 0, ret);
@@ -103,7 +103,7 @@ static void fill_row(const struct port_table *table, const struct shape *shape, 
 		return;
 	}
 	fill_direction(table, peer, port, 1, ret);
-	ret->word = port_status_worse(own->word, table->views[peer].word);
+	ret->status = port_status_worse(own->status, table->views[peer].status);
 	ret->unused &= table->views[peer].unused;
 	if (rows[peer].last_wall_us > ret->last_wall_us)
 		ret->last_wall_us = rows[peer].last_wall_us;
@@ -240,7 +240,7 @@ static double key_of(const struct links *links, const struct link_row *link)
 		/* The worst finding first; a link without any is sorted as unknown. */
 		return link->finding ? (double)link->mark * 1e6 - link->finding : NAN;
 	case COLUMN_STATUS:
-		return link->word;
+		return link->status;
 	case COLUMN_LINK:
 		rate = port_rate_bits_per_s(&fabric->ports[link->ends[0]]);
 		return rate ? (double)rate : NAN;

@@ -32,7 +32,7 @@ struct link_row {
 	double percent[2];
 	int64_t last_wall_us;  /* newest reading of either end; 0: never */
 	uint32_t finding;      /* 1 + index into the context's findings; 0: none */
-	enum port_status word;   /* of the worse end */
+	enum port_status status;   /* of the worse end */
 	enum port_mark mark;
 	bool degraded;         /* narrower or slower than enabled at both ends, or than built */
 	bool unused;           /* both ends down for long or always, or port 0 of a switch */

@@ -83,7 +83,7 @@ static bool end_has(const struct candidate *candidate, const struct filter_term 
 
 	switch (term->word) {
 	case FILTER_STATE:
-		return begins(port_status_name(table->views[index].word), term->text);
+		return begins(port_status_name(table->views[index].status), term->text);
 	case FILTER_SPEED:
 		return !strcasecmp(link_speed_name((enum link_speed)port->speed), term->text);
 	case FILTER_WIDTH:
@@ -159,7 +159,7 @@ static void write_text(const struct port_table *table, const struct link_row *li
 	to = append_texts(table, link->ends[0], to);
 	if (link->ends[1] != FABRIC_NONE)
 		to = append_texts(table, link->ends[1], to);
-	to = stpcpy(to, port_status_name(link->word));
+	to = stpcpy(to, port_status_name(link->status));
 	*to++ = '\n';
 	if (link->degraded)
 		to = stpcpy(to, "degraded\n");

@@ -284,7 +284,7 @@ TEST_WITH(rates_of_a_silent_end_come_from_its_peer, setup, teardown)
 	const struct link_row *link = link_of(made, LEAF(1), 3);
 	uint32_t host = link->ends[0];
 
-	assert_int_equal(link->word, STATUS_SILENT);
+	assert_int_equal(link->status, STATUS_SILENT);
 	assert_string_equal(cell_of(made, link, COLUMN_STATUS), "peer silent");
 	assert_true(isnan(made->table.views[link->ends[1]].xmit_bytes_per_s));
 	assert_true(link->bytes_per_s[0] == made->table.views[host].xmit_bytes_per_s && link->bytes_per_s[0] > 0);

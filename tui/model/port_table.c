@@ -67,10 +67,10 @@ static void summarise_port(struct fabric_summary *summary, const struct fabric *
 	const struct port *port = &fabric->ports[index];
 
 	summary->ports++;
-	summary->words[view->word]++;
+	summary->by_status[view->status]++;
 	if (view->unused)
 		summary->ports_unused++;
-	else if (view->word == STATUS_DOWN)
+	else if (view->status == STATUS_DOWN)
 		summary->ports_down++;
 	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT)
 		summary->links_up++;
@@ -147,10 +147,10 @@ static void count_deviation(const struct port_table *table, const struct shape *
 		ret->links_degraded += port_is_degraded(fabric, shape, index);
 		return;
 	}
-	if (view->word != STATUS_DOWN || view->unused)
+	if (view->status != STATUS_DOWN || view->unused)
 		return;
 	/* A link whose other end is known, and down as well, counts once. */
-	counted = port->peer != FABRIC_NONE && port->peer < index && table->views[port->peer].word == STATUS_DOWN &&
+	counted = port->peer != FABRIC_NONE && port->peer < index && table->views[port->peer].status == STATUS_DOWN &&
 		  !table->views[port->peer].unused;
 	ret->links_down += !counted;
 }
@@ -159,7 +159,7 @@ static bool is_down(const struct port_table *table, uint64_t node_guid, uint8_t 
 {
 	uint32_t port = fabric_find_port(table->snapshot->fabric, node_guid, num);
 
-	return port != FABRIC_NONE && table->views[port].word == STATUS_DOWN && !table->views[port].unused;
+	return port != FABRIC_NONE && table->views[port].status == STATUS_DOWN && !table->views[port].unused;
 }
 
 /* If the topology lost a cable, the finding still has both ends of the link. */

@@ -24,7 +24,7 @@ struct fabric_summary {
 	size_t switches, hcas, others;
 	size_t links_up;
 	size_t ports, ports_down, ports_unused; /* ports_down: those not unused */
-	size_t words[STATUS_COUNT];
+	size_t by_status[STATUS_COUNT];
 	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* total of the HCA ports; NAN if unknown */
 	uint64_t errors;
 	bool errors_at_least;

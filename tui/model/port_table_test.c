@@ -74,28 +74,28 @@ static int teardown(void **state)
 	return 0;
 }
 
-static enum port_status word_at(const struct made *made, uint32_t node, uint8_t num)
+static enum port_status status_at(const struct made *made, uint32_t node, uint8_t num)
 {
-	return (enum port_status)made->table.views[fabric_node_port(made->sample.fabric, node, num)].word;
+	return (enum port_status)made->table.views[fabric_node_port(made->sample.fabric, node, num)].status;
 }
 
-TEST_WITH(each_reason_for_no_data_has_its_own_word, setup, teardown)
+TEST_WITH(each_reason_for_no_data_has_its_own_status, setup, teardown)
 {
 	struct made *made = *state;
 	const uint32_t leaf = 4 * SAMPLE_HOSTS_PER_LEAF;
 
-	assert_int_equal(word_at(made, 0, 1), STATUS_OK);
-	assert_int_equal(word_at(made, 4, 1), STATUS_UNSUPPORTED);
-	assert_int_equal(word_at(made, 6, 1), STATUS_LOCKED);
-	assert_int_equal(word_at(made, 8, 1), STATUS_IDLE);
-	assert_int_equal(word_at(made, leaf, 3), STATUS_SILENT);
-	assert_int_equal(word_at(made, leaf + 1, SAMPLE_HOSTS_PER_LEAF + 1), STATUS_DOWN);
+	assert_int_equal(status_at(made, 0, 1), STATUS_OK);
+	assert_int_equal(status_at(made, 4, 1), STATUS_UNSUPPORTED);
+	assert_int_equal(status_at(made, 6, 1), STATUS_LOCKED);
+	assert_int_equal(status_at(made, 8, 1), STATUS_IDLE);
+	assert_int_equal(status_at(made, leaf, 3), STATUS_SILENT);
+	assert_int_equal(status_at(made, leaf + 1, SAMPLE_HOSTS_PER_LEAF + 1), STATUS_DOWN);
 	make_snapshot(made, 0);
 	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
-	assert_int_equal(word_at(made, 0, 1), STATUS_NEW);
+	assert_int_equal(status_at(made, 0, 1), STATUS_NEW);
 	made->sample.fabric->ports[0].state = PORT_INIT;
 	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
-	assert_int_equal(word_at(made, 0, 1), STATUS_INIT);
+	assert_int_equal(status_at(made, 0, 1), STATUS_INIT);
 }
 
 TEST_WITH(errors_sum_up_over_sweeps, setup, teardown)
@@ -131,9 +131,9 @@ TEST_WITH(the_summary_counts_what_is_there, setup, teardown)
 	assert_int_equal(summary->hcas, 4 * SAMPLE_HOSTS_PER_LEAF);
 	assert_int_equal(summary->switches, 4 + SAMPLE_SPINES);
 	assert_int_equal(summary->links_up, 4 * SAMPLE_HOSTS_PER_LEAF + 4 * SAMPLE_SPINES - 1);
-	assert_int_equal(summary->words[STATUS_SILENT], 1);
-	assert_int_equal(summary->words[STATUS_LOCKED], 1);
-	assert_int_equal(summary->words[STATUS_UNSUPPORTED], 1);
+	assert_int_equal(summary->by_status[STATUS_SILENT], 1);
+	assert_int_equal(summary->by_status[STATUS_LOCKED], 1);
+	assert_int_equal(summary->by_status[STATUS_UNSUPPORTED], 1);
 	assert_int_equal(summary->link_columns, 5);
 }
 

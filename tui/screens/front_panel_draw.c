@@ -20,7 +20,7 @@
 /* What the cell of a port shows. */
 struct face {
 	const struct port_view *view;
-	enum port_status word;
+	enum port_status status;
 	enum port_mark mark;
 	bool degraded, errors;
 	double percent; /* of the busier direction */
@@ -31,7 +31,7 @@ static struct face face_of(const struct front_panel *panel, const struct app *ap
 	const struct port_view *view = &app->table->views[port];
 	uint32_t finding = panel->finding_of[port];
 	struct face face = {
-		.view = view, .word = view->word, .errors = view->errors > 0 || view->errors_at_least,
+		.view = view, .status = view->status, .errors = view->errors > 0 || view->errors_at_least,
 		.degraded = port_is_degraded(app->table->snapshot->fabric, app->context->shape, port),
 		.percent = view->xmit_percent,
 	};
@@ -61,15 +61,15 @@ static const char *sign_of(const struct face *face, enum panel_view view, bool u
 			snprintf(ret, 8, "%c", face->view->errors > 9 ? '*' : '0' + (int)face->view->errors);
 		return ret;
 	}
-	if (face->word != STATUS_OK && face->word != STATUS_IDLE)
-		return signs[face->word];
+	if (face->status != STATUS_OK && face->status != STATUS_IDLE)
+		return signs[face->status];
 	if (face->mark >= MARK_WARNING)
 		return "!";
 	if (face->errors)
 		return "e";
 	if (face->degraded)
 		return "<";
-	if (face->word == STATUS_IDLE)
+	if (face->status == STATUS_IDLE)
 		return signs[STATUS_IDLE];
 	if (view == PANEL_STATE)
 		return "+";
@@ -85,8 +85,8 @@ static enum role value_role(const struct face *face, enum panel_view view)
 		return ROLE_FAINT;
 	if (view == PANEL_ERRORS)
 		return face->errors ? ROLE_WARNING : ROLE_FAINT;
-	if (face->word != STATUS_OK)
-		return word_role(face->word);
+	if (face->status != STATUS_OK)
+		return status_role(face->status);
 	if (view == PANEL_LOAD)
 		return role_of_load(face->percent);
 	return face->degraded ? ROLE_WARNING : ROLE_TEXT;
@@ -98,8 +98,8 @@ static void write_value(const struct face *face, enum panel_view view, char *ret
 		format_errors(face->view->errors, face->view->errors_at_least, 5, ret, size);
 	} else if (face->view->unused) {
 		snprintf(ret, size, "unused");
-	} else if (face->word != STATUS_OK) {
-		snprintf(ret, size, "%s", port_status_name(face->word));
+	} else if (face->status != STATUS_OK) {
+		snprintf(ret, size, "%s", port_status_name(face->status));
 	} else if (view == PANEL_STATE) {
 		snprintf(ret, size, "%s", face->degraded ? "degraded" : "ok");
 	} else {
@@ -131,7 +131,7 @@ static void draw_value(const struct front_panel *panel, const struct brush *brus
 		       int x, int columns)
 {
 	enum role role = value_role(face, panel->view);
-	int bar = panel->view == PANEL_LOAD && face->word == STATUS_OK && columns >= 11 ? columns - 6 : 0;
+	int bar = panel->view == PANEL_LOAD && face->status == STATUS_OK && columns >= 11 ? columns - 6 : 0;
 	char value[32], text[CELL_SIZE];
 
 	write_value(face, panel->view, value, sizeof(value));
@@ -247,10 +247,10 @@ static void write_counts(const struct front_panel *panel, const struct app *app,
 	for (size_t i = 0; i < panel->count; i++) {
 		const struct face face = face_of(panel, app, panel->ports[i].port);
 
-		up += face.word != STATUS_DOWN;
-		down += face.word == STATUS_DOWN && !face.view->unused;
+		up += face.status != STATUS_DOWN;
+		down += face.status == STATUS_DOWN && !face.view->unused;
 		degraded += face.degraded;
-		silent += face.word == STATUS_SILENT;
+		silent += face.status == STATUS_SILENT;
 		errors += face.errors;
 	}
 	len = (size_t)snprintf(ret, size, "%zu port%s: %zu up", panel->count, panel->count == 1 ? "" : "s", up);
@@ -315,7 +315,7 @@ static void add_numbers(const struct app *app, const struct face *face, uint32_t
 {
 	const struct port_view *view = face->view;
 	uint32_t peer = app->table->snapshot->fabric->ports[port].peer;
-	enum role role = face->word == STATUS_OK ? role_of_load(face->percent) : ROLE_FAINT;
+	enum role role = face->status == STATUS_OK ? role_of_load(face->percent) : ROLE_FAINT;
 	char rate[32], percent[16], own[32], other[32] = "";
 
 	segment_add(line, 1, role, "TX %s %s", format_rate(view->xmit_bytes_per_s, 12, rate, sizeof(rate)),
@@ -362,7 +362,7 @@ static void draw_facts(const struct front_panel *panel, const struct app *app)
 	segment_add(&line, 0, ROLE_STRONG, "%s%s%.80s", name, peer[0] ? " - " : "", peer);
 	segment_add(&line, 3, face.degraded ? ROLE_WARNING : ROLE_TEXT, "%s%s",
 		    cell_text_link(&app->table->snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
-	segment_add(&line, 1, word_role(face.word), "%s", face.view->unused ? "unused" : port_status_name(face.word));
+	segment_add(&line, 1, status_role(face.status), "%s", face.view->unused ? "unused" : port_status_name(face.status));
 	if (area->rows == 1)
 		add_numbers(app, &face, port, &line);
 	draw_segments(&brush, area->y, area->x, area->columns, &line);

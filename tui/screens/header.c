@@ -126,7 +126,7 @@ static void add_sm(const struct app *app, struct segments *line)
 /* Whether all nodes accept our M_Key. */
 static void add_keys(const struct app *app, struct segments *line)
 {
-	size_t locked = app->table->summary.words[STATUS_LOCKED];
+	size_t locked = app->table->summary.by_status[STATUS_LOCKED];
 	const char *cause;
 	char number[32];
 
@@ -194,7 +194,7 @@ static void add_links(const struct app *app, struct segments *line)
 static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	/* Locked ports are shown in the line above. */
-	static const struct { enum port_status word; enum role role; } words[] = {
+	static const struct { enum port_status status; enum role role; } words[] = {
 		{ STATUS_SILENT, ROLE_SILENT }, { STATUS_INIT, ROLE_WARNING }, { STATUS_UNSUPPORTED, ROLE_UNSUPPORTED },
 	};
 	const struct fabric_summary *summary = &app->table->summary;
@@ -210,11 +210,11 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 		segment_add(&line, 4, ROLE_TEXT, "%s routers", write_count(summary->others, number, sizeof(number)));
 	add_links(app, &line);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t count = summary->words[words[i].word];
+		size_t count = summary->by_status[words[i].status];
 
 		if (count)
 			segment_add(&line, 1, words[i].role, "%s port%s %s", write_count(count, number, sizeof(number)),
-				    count == 1 ? "" : "s", port_status_name(words[i].word));
+				    count == 1 ? "" : "s", port_status_name(words[i].status));
 	}
 	if (summary->adaptive_on || summary->adaptive_off)
 		segment_add(&line, 3, ROLE_TEXT, "AR on %s, off %s",

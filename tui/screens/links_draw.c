@@ -26,7 +26,7 @@ void links_places(const struct app *app, const struct links *links, int columns,
 	layout_columns(columns, &needs, ret);
 }
 
-enum role word_role(enum port_status word)
+enum role status_role(enum port_status status)
 {
 	static const enum role roles[STATUS_COUNT] = {
 		[STATUS_OK] = ROLE_TEXT,         [STATUS_IDLE] = ROLE_FAINT,       [STATUS_NEW] = ROLE_FAINT,
@@ -36,7 +36,7 @@ enum role word_role(enum port_status word)
 		[STATUS_DOWN] = ROLE_DOWN,       [STATUS_MIRRORED] = ROLE_FAINT,
 	};
 
-	return roles[word];
+	return roles[status];
 }
 
 enum role mark_role(enum port_mark mark)
@@ -65,17 +65,17 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 		return mark_role(link->mark);
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
-		return word_role(link->word);
+		return status_role(link->status);
 	case COLUMN_LOAD:
-		return link->word == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
+		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(links_load(link));
 	case COLUMN_XMIT:
 	case COLUMN_XMIT_PERCENT:
 	case COLUMN_XMIT_BAR:
-		return link->word == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
+		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[side]);
 	case COLUMN_RCV:
 	case COLUMN_RCV_PERCENT:
 	case COLUMN_RCV_BAR:
-		return link->word == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
+		return link->status == STATUS_IDLE ? ROLE_FAINT : role_of_load(link->percent[!side]);
 	case COLUMN_ERRORS:
 	case COLUMN_WHICH_ERRORS:
 		return has_errors(links, link) ? ROLE_WARNING : ROLE_FAINT;
@@ -83,7 +83,7 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 		return link->degraded ? ROLE_WARNING : ROLE_TEXT;
 	case COLUMN_PORT:
 	case COLUMN_PEER:
-		return link->word == STATUS_DOWN || link->word == STATUS_IDLE ? ROLE_FAINT : ROLE_TEXT;
+		return link->status == STATUS_DOWN || link->status == STATUS_IDLE ? ROLE_FAINT : ROLE_TEXT;
 	default:
 		return ROLE_FAINT;
 	}
@@ -93,7 +93,7 @@ static void draw_bar(const struct app *app, const struct links *links, const str
 		     const struct brush *brush, int y, int x, int columns, bool back)
 {
 	/* Traffic below this is from polling. */
-	double percent = link->word == STATUS_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
+	double percent = link->status == STATUS_IDLE ? 0 : link->percent[links_side(links, link, 0) ^ back];
 	char text[CELL_SIZE];
 
 	draw_fitted(brush, y, x, format_bar(percent, (unsigned)columns, app->theme->unicode, text),

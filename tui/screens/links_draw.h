@@ -12,8 +12,8 @@ struct app;
 struct links;
 struct list;
 
-/* word_role, mark_role - how a port's word and a finding's mark look. */
-enum role word_role(enum port_status word);
+/* status_role, mark_role - the colours of a port status and of the mark of a finding. */
+enum role status_role(enum port_status status);
 enum role mark_role(enum port_mark mark);
 
 /* links_places - positions of the columns for a width. */

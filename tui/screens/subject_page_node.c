@@ -56,7 +56,7 @@ static void put_port_row(struct text_page *page, const struct app *app, const in
 	const struct table_cell cells[COLUMNS] = {
 		[PORT] = { num, finding ? ROLE_WARNING : ROLE_STRONG, ALIGN_RIGHT },
 		[PEER] = { peer, ROLE_TEXT, ALIGN_MIDDLE },
-		[WORD] = { port_status_name(view->word), view->word <= STATUS_IDLE ? ROLE_TEXT : ROLE_WARNING,
+		[WORD] = { port_status_name(view->status), view->status <= STATUS_IDLE ? ROLE_TEXT : ROLE_WARNING,
 			   ALIGN_LEFT },
 		[LINK] = { cell_text_link(port, link), ROLE_TEXT, ALIGN_LEFT },
 		[TX] = { out, role_of_load(view->xmit_percent), ALIGN_RIGHT },
@@ -247,9 +247,9 @@ void subject_page_fabric(struct subject_page *detail, const struct app *app)
 		page_wrap(page, NULL, 0, ROLE_FAINT, shape->reason);
 	}
 	for (int word = 0; word < STATUS_COUNT; word++) {
-		if (!summary->words[word])
+		if (!summary->by_status[word])
 			continue;
-		page_text(page, ROLE_TEXT, "%8zu ports %s", summary->words[word],
+		page_text(page, ROLE_TEXT, "%8zu ports %s", summary->by_status[word],
 			  port_status_name((enum port_status)word));
 	}
 	subject_page_findings(detail, app, 0, 0);

@@ -45,8 +45,8 @@ static void put_end(struct text_page *page, const struct app *app, const char *l
 		x = page_putf(page, x + 2, ROLE_TEXT, "tier %u", tier);
 	if (shape && shape->ports[index].rail != SHAPE_NONE)
 		x = page_putf(page, x + 2, ROLE_TEXT, "rail %s", shape->rails[shape->ports[index].rail].name);
-	x = page_putf(page, x + 2, view->word <= STATUS_IDLE ? ROLE_GOOD : ROLE_WARNING, "%s",
-		      port_status_name(view->word));
+	x = page_putf(page, x + 2, view->status <= STATUS_IDLE ? ROLE_GOOD : ROLE_WARNING, "%s",
+		      port_status_name(view->status));
 	if (fabric_port_lid(fabric, port))
 		page_putf(page, x + 2, ROLE_FAINT, "LID %u", fabric_port_lid(fabric, port));
 }
