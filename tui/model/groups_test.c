@@ -74,7 +74,7 @@ static void fill(struct made *made, bool all_known)
 		bool known = all_known || rand() % 8;
 
 		*view = (struct port_view){
-			.status = (uint8_t)(!is_up(made, (uint32_t)i) ? STATUS_DOWN : known ? STATUS_OK : STATUS_SILENT),
+			.status = !is_up(made, (uint32_t)i) ? STATUS_DOWN : known ? STATUS_OK : STATUS_SILENT,
 			.unused = !is_up(made, (uint32_t)i) && rand() % 2,
 			.xmit_percent = known ? draw_number(110) : NAN,
 			.xmit_bytes_per_s = known ? draw_number(1000) : NAN,
