@@ -80,6 +80,12 @@ elif command -v mandoc >/dev/null; then
 else
 	skip "manual pages are well-formed" "mandoc is not installed"
 fi
+# A condition that fails is a skip, after which systemd never starts the service.
+none "the service is started after the driver, and again until the device is there" \
+	"$(grep '^Condition' dist/ibwire.service
+	for line in After=modprobe@ib_umad.service PartOf=openibd.service Restart=on-failure; do
+		grep -q "^$line" dist/ibwire.service || echo "missing: $line"
+	done)"
 if ! systemd-analyze security --help 2>&1 | grep -q offline; then
 	skip "the service is exposed to 2.0 at most" "systemd-analyze is not installed, or older than 250"
 else

@@ -80,8 +80,8 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask);
  * @caps:       of the performance agent of the node
  *
  * An agent without Reed-Solomon counters always counts by lanes and needs no query. Otherwise the
- * FEC mode of the link determines the layout; all Reed-Solomon codes count alike. A node that responds to PortInfoExtended supports it: PortInfo.CapabilityMask2 is not
- * checked.
+ * FEC mode of the link determines the layout; all Reed-Solomon codes count alike. A node that
+ * responds to PortInfoExtended supports it: PortInfo.CapabilityMask2 is not checked.
  * Return: the layout; FEC_LAYOUT_UNKNOWN: not reported.
  * Source: libibmad fields.c, PortInfoExtended: CapMask byte 0, FECModeActive byte 4; iba_types.h
  * IB_PORT_EXT_*_FEC_MODE_ACTIVE; perfquery.c, is_rsfec_mode_active(); modes of NVIDIA devices:
