@@ -127,8 +127,18 @@ static bool mkey_behind(const struct explore *explore, uint32_t index, uint8_t n
 	const struct survey_node *node = &explore->survey.nodes[index];
 	uint64_t guid = node->ports[node->node.type == NODE_SWITCH ? 0 : num].guid;
 	uint64_t peer = keys_neighbor(explore->settings->keys, guid ? guid : node->node.guid, num);
+	const struct fabric *last = explore->settings->last;
+	uint32_t port = last ? fabric_find_port(last, node->node.guid, num) : FABRIC_NONE;
 
-	*ret = peer ? keys_find(explore->settings->keys, peer) : explore->mkey;
+	*ret = explore->mkey;
+	if (peer) {
+		*ret = keys_find(explore->settings->keys, peer);
+	} else if (port != FABRIC_NONE && last->ports[port].peer != FABRIC_NONE) {
+		const struct port *behind = &last->ports[last->ports[port].peer];
+
+		peer = last->nodes[behind->node].guid;
+		*ret = mkey_of(explore, peer, last->nodes[behind->node].type == NODE_SWITCH ? 0 : behind->guid);
+	}
 	return peer || !explore->keys_differ;
 }
 
@@ -156,8 +166,8 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 	}
 	if (!mkey_behind(explore, index, num, &query.mkey)) {
 		survey_note(&explore->survey, "0x%016" PRIx64 "/%u: the node behind it was not queried: M_Keys differ by "
-			    "port, and the subnet manager's file " KEYS_NEIGHBORS_FILE " does not name it", node->node.guid,
-			    num);
+			    "port, and neither the subnet manager's file " KEYS_NEIGHBORS_FILE " nor the last discovery "
+			    "names it", node->node.guid, num);
 		explore->silent++;
 		return;
 	}
