@@ -44,8 +44,8 @@ static bool says_something(const struct detail_delta *delta, unsigned number)
 	return delta->known & bit && (!(delta->saturated & bit) || delta->value[number]);
 }
 
-static struct ber from_details(const struct detail_delta *delta, const unsigned *numbers, unsigned count,
-			       uint64_t link_bits_per_s)
+static struct ber from_details(const struct detail_delta *delta, enum fec_layout layout, const unsigned *numbers,
+			       unsigned count, uint64_t link_bits_per_s)
 {
 	uint64_t errors = 0;
 	uint32_t bits = 0;
@@ -54,7 +54,9 @@ static struct ber from_details(const struct detail_delta *delta, const unsigned 
 	for (unsigned i = 0; i < count; i++) {
 		if (!says_something(delta, numbers[i]))
 			return not_known;
-		errors += delta->value[numbers[i]];
+		errors += numbers[i] == DETAIL_FEC_UNCORRECTED_BLOCKS ?
+				  (uint64_t)delta->value[numbers[i]] * fec_block_errors(layout) :
+				  delta->value[numbers[i]];
 		bits |= UINT32_C(1) << numbers[i];
 	}
 	ber = from_count(errors, delta->elapsed_us, link_bits_per_s);
@@ -62,18 +64,18 @@ static struct ber from_details(const struct detail_delta *delta, const unsigned 
 	return ber;
 }
 
-struct ber ber_effective(const struct detail_delta *delta, uint64_t link_bits_per_s)
+struct ber ber_effective(const struct detail_delta *delta, enum fec_layout layout, uint64_t link_bits_per_s)
 {
 	static const unsigned numbers[] = { DETAIL_FEC_UNCORRECTED_BLOCKS };
 
-	return from_details(delta, numbers, 1, link_bits_per_s);
+	return from_details(delta, layout, numbers, 1, link_bits_per_s);
 }
 
-struct ber ber_raw(const struct detail_delta *delta, uint64_t link_bits_per_s)
+struct ber ber_raw(const struct detail_delta *delta, enum fec_layout layout, uint64_t link_bits_per_s)
 {
 	static const unsigned symbols[] = { DETAIL_FEC_UNCORRECTED_BLOCKS, DETAIL_FEC_CORRECTED_SYMBOLS };
 	static const unsigned blocks[] = { DETAIL_FEC_UNCORRECTED_BLOCKS, DETAIL_FEC_CORRECTED_BLOCKS };
 	bool has_symbols = delta->known & UINT32_C(1) << DETAIL_FEC_CORRECTED_SYMBOLS;
 
-	return from_details(delta, has_symbols ? symbols : blocks, 2, link_bits_per_s);
+	return from_details(delta, layout, has_symbols ? symbols : blocks, 2, link_bits_per_s);
 }

@@ -20,8 +20,9 @@
  * Fields": Raw is before FEC, Effective behind FEC, Symbol behind FEC and physical-layer
  * retransmission.
  *
- * NVIDIA's tools count bit errors with device registers. MADs report symbols and blocks, each with
- * at least one wrong bit: the rates here are lower bounds, exact for single errors.
+ * NVIDIA's tools count bit errors with device registers. MADs report symbols, each with at least one
+ * wrong bit, and uncorrectable blocks, each with at least fec_block_errors() wrong symbols: the rates
+ * here are lower bounds.
  */
 #ifndef IBWIRE_ANALYSIS_BER_H
 #define IBWIRE_ANALYSIS_BER_H
@@ -53,9 +54,10 @@ struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s);
 /*
  * ber_effective, ber_raw - from PortExtendedSpeeds: uncorrected blocks; corrected symbols with a
  * Reed-Solomon code, else corrected blocks. Uncorrected blocks count as raw errors, too.
- * @delta:  of DETAIL_EXTENDED_SPEEDS
+ * @delta:   of DETAIL_EXTENDED_SPEEDS
+ * @layout:  of the reading at its end
  */
-struct ber ber_effective(const struct detail_delta *delta, uint64_t link_bits_per_s);
-struct ber ber_raw(const struct detail_delta *delta, uint64_t link_bits_per_s);
+struct ber ber_effective(const struct detail_delta *delta, enum fec_layout layout, uint64_t link_bits_per_s);
+struct ber ber_raw(const struct detail_delta *delta, enum fec_layout layout, uint64_t link_bits_per_s);
 
 #endif

@@ -84,17 +84,20 @@ TEST(effective_is_uncorrected_errors_and_raw_all_errors)
 	delta.value[DETAIL_FEC_CORRECTED_BLOCKS] = 1000;
 	delta.value[DETAIL_FEC_CORRECTED_SYMBOLS] = 1500;
 	delta.value[DETAIL_FEC_UNCORRECTED_BLOCKS] = 2;
-	assert_true(is_near(ber_effective(&delta, ndr()).rate, 2 / bits));
-	assert_true(is_near(ber_raw(&delta, ndr()).rate, 1502 / bits));
+	/* An uncorrectable block has at least one symbol error more than the code corrects. */
+	assert_true(is_near(ber_effective(&delta, FEC_LAYOUT_RS_544, ndr()).rate, 32 / bits));
+	assert_true(is_near(ber_effective(&delta, FEC_LAYOUT_RS, ndr()).rate, 16 / bits));
+	assert_true(is_near(ber_effective(&delta, FEC_LAYOUT_LANES, ndr()).rate, 2 / bits));
+	assert_true(is_near(ber_raw(&delta, FEC_LAYOUT_RS, ndr()).rate, 1516 / bits));
 	/* A code that has no symbols of that kind counts blocks. */
 	delta.known &= ~BIT(DETAIL_FEC_CORRECTED_SYMBOLS);
-	assert_true(is_near(ber_raw(&delta, ndr()).rate, 1002 / bits));
+	assert_true(is_near(ber_raw(&delta, FEC_LAYOUT_LANES, ndr()).rate, 1002 / bits));
 	/* A full counter of corrected symbols leaves the effective rate alone. */
 	delta.saturated = BIT(DETAIL_FEC_CORRECTED_BLOCKS);
-	assert_true(ber_raw(&delta, ndr()).at_least);
-	assert_false(ber_effective(&delta, ndr()).at_least);
+	assert_true(ber_raw(&delta, FEC_LAYOUT_LANES, ndr()).at_least);
+	assert_false(ber_effective(&delta, FEC_LAYOUT_LANES, ndr()).at_least);
 	delta.value[DETAIL_FEC_CORRECTED_BLOCKS] = 0;
-	assert_true(isnan(ber_raw(&delta, ndr()).rate));
+	assert_true(isnan(ber_raw(&delta, FEC_LAYOUT_LANES, ndr()).rate));
 	delta.known = 0;
-	assert_true(isnan(ber_effective(&delta, ndr()).rate));
+	assert_true(isnan(ber_effective(&delta, FEC_LAYOUT_LANES, ndr()).rate));
 }

@@ -122,7 +122,9 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.means = "FEC could not correct blocks: the effective bit error rate is too high",
 		.limits = "5e-12 over 10 min warning, 1e-11 critical",
 		.reason = "NVIDIA's InfiniBand cluster bring-up procedure, low-latency RS-FEC: 1e-12 is normal, "
-			"5e-12 a warning, 1e-11 an error. Corrected errors alone are never reported.",
+			"5e-12 a warning, 1e-11 an error. The rate is a lower bound: an uncorrectable block has at "
+			"least one wrong symbol more than its code corrects (16 with RS(544,514), else 8). "
+			"Corrected errors alone are never reported.",
 		.advice = RESEAT,
 	},
 	[FINDING_XMIT_DISCARDS] = {

@@ -78,6 +78,7 @@ struct health_sample {
 struct health_detail {
 	uint32_t port;               /* index into fabric->ports */
 	uint8_t attribute;           /* enum detail_attribute */
+	uint8_t layout;              /* enum fec_layout; of DETAIL_EXTENDED_SPEEDS */
 	const struct detail_delta *delta;
 };
 

@@ -289,7 +289,9 @@ static void fill_samples(struct world *world, struct sweep_data *data, struct he
 			.known = 1u << DETAIL_FEC_UNCORRECTED_BLOCKS | 1u << DETAIL_FEC_CORRECTED_SYMBOLS };
 		data->fec[f].value[DETAIL_FEC_CORRECTED_SYMBOLS] = link->end[end].corrected;
 		data->fec[f].value[DETAIL_FEC_UNCORRECTED_BLOCKS] = link->end[end].uncorrected;
-		data->details[f] = (struct health_detail){ p, DETAIL_EXTENDED_SPEEDS, &data->fec[f] };
+		data->details[f] = (struct health_detail){
+			.port = p, .attribute = DETAIL_EXTENDED_SPEEDS, .layout = FEC_LAYOUT_RS, .delta = &data->fec[f],
+		};
 		input->detail_count++;
 	}
 	shuffle(world, data->samples, input->sample_count);

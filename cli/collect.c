@@ -354,7 +354,7 @@ static int show_settings(const struct settings *settings, struct error *err)
 static int collect_fabric(struct collect_options *options, struct error *err)
 {
 	struct helper_command helper;
-	struct discovery_settings discovery = { .argv = helper.argv };
+	struct discovery_settings discovery = { .argv = helper.argv, .pass_last = options->polling.security_keys };
 	struct writer *writer = NULL;
 	struct hca_port local;
 	char path[PATH_MAX];

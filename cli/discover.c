@@ -44,6 +44,9 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 /* SMPs in flight to one node: the next request is queued when a response is sent. */
 #define PER_NODE 2
 
+/* Maximum size of the records of the last discovery. */
+#define RECORDS_MOST (256 << 20)
+
 struct discover_options {
 	struct options common;
 	const char *discovery; /* "own" or "libibnetdisc" */
@@ -74,11 +77,13 @@ static int discover_by_library(const struct discover_options *options, const str
 static int discover_ourselves(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
 			      struct fabric **ret, struct record_trailer *trailer, struct error *err)
 {
-	const struct explore_settings settings = {
+	struct explore_settings settings = {
 		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE, .timeout_ms = timeout_ms(options),
 		.retries = (unsigned)options->retries, .keys = keys, .own_guid = local->port_guid,
 	};
-	struct text notes = { 0 };
+	struct text notes = { 0 }, records = { 0 };
+	struct record_trailer last_trailer;
+	struct fabric *last = NULL;
 	struct hca *hca;
 	int code;
 
@@ -86,11 +91,17 @@ static int discover_ourselves(const struct discover_options *options, struct hca
 	code = hca_open(local, &hca, err);
 	if (code < 0)
 		return code;
+	/* Without them, keys come from the subnet manager's files alone. */
+	if (keys && text_read_file(NULL, "", RECORDS_MOST, &records, NULL) == 0 && records.len &&
+	    record_read(text_chars(&records), records.len, NULL, &last, &last_trailer, NULL) == 0)
+		settings.last = last;
+	text_done(&records);
 	code = explore_run(hca_transport(hca), clock_system(), &settings, ret, trailer, &notes, err);
 	if (code == EXPLORE_OPEN)
 		hca_leave(hca);
 	else
 		hca_close(hca);
+	fabric_destroy(last);
 	fputs(text_chars(&notes), stderr);
 	text_done(&notes);
 	return code;

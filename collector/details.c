@@ -62,6 +62,9 @@ static void submit(struct details *details, const struct request *request)
 		details->code = engine_submit(details->engine, request, details->err);
 }
 
+/* Vendor id of Mellanox and NVIDIA devices. */
+enum { VENDOR_MELLANOX = 0x2c9 };
+
 /* Does the port have counters, and did its node respond to its last query? */
 static bool may_query(const struct details *details, uint32_t port)
 {
@@ -184,6 +187,28 @@ static void query(struct details *details, uint32_t port, enum detail_attribute 
 	submit(details, &request);
 }
 
+static void query_fec_mode(struct details *details, uint32_t port, uint16_t attribute, request_done *done)
+{
+	const struct port *which = &details->fabric->ports[port];
+	struct request request = port_request(details, port, attribute, done);
+
+	request.modifier = which->num;
+	if (node_memory_route_smp(details->memory, which->node, which->num, &request))
+		submit(details, &request);
+}
+
+static void on_vendor_port_info(void *ctx, const struct request *request, const struct response *response)
+{
+	struct details *details = ctx;
+	struct port_entry *port = node_memory_port(details->memory, request->tag);
+
+	if (response->result == REQUEST_CANCELLED)
+		return;
+	if (response->result == REQUEST_ANSWERED)
+		port->fec_layout = (uint8_t)smp_read_vendor_fec_layout(response->mad);
+	query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
+}
+
 /* Read which FEC the link trained with, then its counters. */
 static void on_port_info_extended(void *ctx, const struct request *request, const struct response *response)
 {
@@ -198,24 +223,24 @@ static void on_port_info_extended(void *ctx, const struct request *request, cons
 	if (response->result == REQUEST_ANSWERED)
 		port->fec_layout = (uint8_t)smp_read_fec_layout(response->mad,
 								&node_memory_node(details->memory, which->node)->caps);
-	query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
+	if (port->fec_layout == FEC_LAYOUT_UNKNOWN && response->result == REQUEST_ANSWERED &&
+	    details->fabric->nodes[which->node].vendor_id == VENDOR_MELLANOX)
+		query_fec_mode(details, request->tag, SMP_MLNX_EXTENDED_PORT_INFO, on_vendor_port_info);
+	else
+		query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
 }
 
 static void query_speeds(struct details *details, uint32_t port)
 {
 	const struct port *which = &details->fabric->ports[port];
 	const struct node_entry *node = node_memory_node(details->memory, which->node);
-	struct request request;
 
 	if (!(node->caps.cap_mask & PMA_CAP_RS_FEC)) {
 		node_memory_port(details->memory, port)->fec_layout = FEC_LAYOUT_LANES;
 		query(details, port, DETAIL_EXTENDED_SPEEDS);
 		return;
 	}
-	request = port_request(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
-	request.modifier = which->num;
-	if (node_memory_route_smp(details->memory, which->node, which->num, &request))
-		submit(details, &request);
+	query_fec_mode(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
 }
 
 static void on_caps(void *ctx, const struct request *request, const struct response *response)

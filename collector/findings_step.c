@@ -126,7 +126,8 @@ static int gather(struct gathered *all, const struct sweep_result *result, const
 
 		if (detail->delta)
 			all->details[input->detail_count++] = (struct health_detail){
-				detail->port, (uint8_t)detail->reading->attribute, detail->delta };
+				.port = detail->port, .attribute = detail->reading->attribute,
+				.layout = detail->reading->layout, .delta = detail->delta };
 	}
 	input->details = all->details;
 	input->samples = all->samples;

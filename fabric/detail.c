@@ -143,9 +143,14 @@ static uint32_t sum_lanes(const uint8_t *bytes)
 	return sum;
 }
 
+unsigned fec_block_errors(enum fec_layout layout)
+{
+	return layout == FEC_LAYOUT_RS_544 ? 16 : layout == FEC_LAYOUT_RS ? 8 : 1;
+}
+
 static void decode_fec(struct detail_reading *reading, const uint8_t *bytes)
 {
-	if (reading->layout == FEC_LAYOUT_RS) {
+	if (reading->layout >= FEC_LAYOUT_RS) {
 		put(reading, DETAIL_FEC_CORRECTED_BLOCKS, read_number(bytes + RS_CORRECTED_BLOCKS, 32));
 		put(reading, DETAIL_FEC_UNCORRECTED_BLOCKS, read_number(bytes + RS_UNCORRECTED_BLOCKS, 32));
 		put(reading, DETAIL_FEC_CORRECTED_SYMBOLS, read_number(bytes + RS_CORRECTED_SYMBOLS, 32));

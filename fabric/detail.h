@@ -62,7 +62,17 @@ enum fec_layout {
 	FEC_LAYOUT_UNKNOWN = 0, /* unknown: FEC counters cannot be decoded */
 	FEC_LAYOUT_LANES = 1,   /* blocks, counted per lane */
 	FEC_LAYOUT_RS = 2,      /* Reed-Solomon: blocks of the port, symbols per lane */
+	FEC_LAYOUT_RS_544 = 3,  /* the same, known to be RS(544,514) */
+	FEC_LAYOUT_COUNT,
 };
+
+/*
+ * fec_block_errors - symbols that are wrong at least in an uncorrectable block: t + 1, where the
+ * code corrects t = (n - k) / 2 symbols. 16 with RS(544,514), 8 with other Reed-Solomon codes
+ * (RS(528,514) and RS(271,257) have the same t), else 1.
+ * Source: IBA Vol 2, FEC; IEEE 802.3, clauses 91 and 134.
+ */
+unsigned fec_block_errors(enum fec_layout layout);
 
 /*
  * One reading of one attribute of one port: absolute values at one time.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # The packed tables in another program that speaks SQLite: the sqlite3 shell with ibwire-sql.so
-# says what `ibwire sql` says.
+# prints what `ibwire sql` prints.
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 
@@ -40,9 +40,9 @@ alike "the view traffic works" \
 	"SELECT node, port, sum(xmit_bytes) AS bytes FROM traffic WHERE time > '2020' GROUP BY 1, 2 ORDER BY 1, 2"
 equal "samples and sums agree" "$(shell "SELECT sum(xmit_bytes) AS b FROM sample('-1h')")" \
 	"$(shell "SELECT sum(xmit_bytes) AS b FROM port_sum('-1h')")"
-contains "a time that is none is told" "$(shell "SELECT * FROM sample('soon')")" "'soon' is not a time"
+contains "an invalid time is an error" "$(shell "SELECT * FROM sample('soon')")" "'soon' is not a time"
 contains "nothing can be written through it" "$(shell "DELETE FROM sample")" "may not be modified"
-contains "without it the view says what is missing" "$(sqlite3 -readonly fabric.db "SELECT * FROM traffic" 2>&1)" \
+contains "without it the error names what is missing" "$(sqlite3 -readonly fabric.db "SELECT * FROM traffic" 2>&1)" \
 	"no such table: main.sample"
 
 # A database that is none of ours: loaded, and nothing is there.

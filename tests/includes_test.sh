@@ -23,7 +23,7 @@ cli/top.c tui/tui.h
 tui/model/test_sample.h collector/sink.h
 sim       base/ fabric/ sim/
 '
-# pattern of a system header, and who may include it
+# pattern of a system header, and the files that may include it
 owners='
 infiniband/ wire
 rdma/       wire
@@ -110,12 +110,12 @@ plant "base includes nothing above it" base/bad.c '"fabric/fabric.h"' 'base/ may
 plant "fabric does not know the wire" fabric/bad.h '"wire/engine.h"' 'fabric/ may not'
 plant "analysis does no I/O" analysis/bad.c '"storage/reader.h"' 'analysis/ may not'
 plant "the wire does not know analysis" wire/bad.c '"analysis/delta.h"' 'wire/ may not'
-plant "storage knows only the collector's sink" storage/bad.c '"collector/plan.h"' 'storage/ may not'
-plant "the screen knows only the reader" tui/bad.c '"storage/writer.h"' 'tui/ may not'
+plant "of the collector, storage includes only the sink" storage/bad.c '"collector/plan.h"' 'storage/ may not'
+plant "of storage, the screen includes only the reader" tui/bad.c '"storage/writer.h"' 'tui/ may not'
 plant "view does not know the options" view/bad.c '"cli/lib/options.h"' 'is private to its folder'
 plant "view does not know curses" view/bad.c '<ncurses.h>' 'view/ may not'
 plant "the commands do not know the screen" cli/bad.c '"tui/tui.h"' 'cli/ may not include "tui/tui.h"'
-plant "top knows only the start of the screen" cli/top.c '"tui/config_file.h"' 'cli/ may not'
+plant "of the screen, top includes only its start" cli/top.c '"tui/config_file.h"' 'cli/ may not'
 plant "test helpers are for tests" cli/bad.c '"storage/test/test_model.h"' 'is private to its folder'
 plant "the simulator stands apart" sim/bad.c '"collector/sink.h"' 'sim/ may not'
 plant "only wire speaks InfiniBand" collector/bad.c '<infiniband/umad.h>' 'collector/ may not'

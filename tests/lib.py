@@ -176,7 +176,7 @@ class Simulation:
         self.process = subprocess.Popen([IBWIRE_SIM, "run", *self.options, "--", "sh", "-c", script],
                                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self.errors,
                                         env={**os.environ, **self.extra})
-        # ibwire-sim knows how long a fabric of this size may take to come up, and gives up by itself.
+        # ibwire-sim has its own timeout, which depends on the size of the fabric.
         wait_for(lambda: os.path.exists(ready) or self.process.poll() is not None, 900)
         if not os.path.exists(ready):
             self.__exit__(None, None, None)

@@ -469,7 +469,7 @@ class Soak:
         sweeps, slowest = stored.db.execute("SELECT count(*), max(end_us - start_us) FROM sweep").fetchone()
         self.row("sweeps", f"{sweeps}, {missed} beats missed, {cut} ended before all was read, the slowest took "
                  f"{slowest / 1000:.0f} ms")
-        self.finding("each missed beat and each cut sweep is told", stored.faults)
+        self.finding("each late and each cut sweep has an event", stored.faults)
         self.finding("there is a sweep for each second", [] if sweeps + missed >= self.seconds - 2 else
                      [f"{sweeps} sweeps and {missed} missed beats in {self.seconds} s"])
         stored.faults = []
@@ -536,7 +536,7 @@ def main():
     work = keep or run("mktemp", "-d").out.strip()
     os.makedirs(work, exist_ok=True)
     if os.listdir(work):
-        sys.exit(f"{work} is not empty: KEEP wants a folder of its own for each run")
+        sys.exit(f"{work} is not empty: KEEP needs a new folder for each run")
     os.chdir(work)
     keep_programs(os.path.abspath("programs"))
     print(f"{size} HCAs: {SHAPES[size]}; wire: {WIRE}; {seconds} s, one sweep a second; seed {seed}; in {work}")

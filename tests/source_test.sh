@@ -6,7 +6,7 @@
 
 cd "$IBWIRE_SRCDIR" || exit 1
 
-# The files of the project: what git knows, or everything in an unpacked release.
+# The files of the project: the files in git, or everything in an unpacked release.
 files() {
 	if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 		git ls-files
@@ -42,7 +42,7 @@ left='TO''DO|FIX''ME|XX''X'
 none "nothing is left for later" "$(xargs grep -nIE "(^|[^A-Za-z0-9])($left)([^A-Za-z0-9]|$)" <"$TMPDIR/files")"
 
 # shellcheck disable=SC2086 # a list of names without spaces
-none "every source says its licence" "$(grep -L 'SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only' \
+none "every source names its licence" "$(grep -L 'SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only' \
 	$code $scripts $pythons configure.ac 2>/dev/null | grep -v '^configure.ac$')"
 # shellcheck disable=SC2086
 none "no line of code is longer than 120 columns" "$(for file in $code; do
@@ -56,7 +56,7 @@ none "no trailing space in code" "$(grep -nE '[ 	]+$' $code)"
 none "only main functions end the program" "$(grep -nE '(^|[^_a-zA-Z])exit\(' $code |
 	grep -vE '^(cli/main\.c|sim/main\.c|[a-z0-9_/]+_test\.c|tests/[^:]*):' | grep -vE ':[0-9]+:[ 	]*(\*|/\*)')"
 
-# One door to the device whose gate lets Sets pass, and one who may open it.
+# Only one file may open the device in the mode that lets Set requests pass.
 # shellcheck disable=SC2086
 none "only clear can open a device that writes" "$(grep -nE '(hca_open_gated|mad_is_clear|clear_open|clear_write)' $code |
 	grep -vE '^(wire/clear(_mad)?\.[ch]|wire/hca\.[ch]|cli/clear\.c|wire/(clear|clear_mad|hca)_test\.c|wire/mad\.h):')"
@@ -80,6 +80,12 @@ elif command -v mandoc >/dev/null; then
 else
 	skip "manual pages are well-formed" "mandoc is not installed"
 fi
+# A condition that fails is a skip, after which systemd never starts the service.
+none "the service is started after the driver, and again until the device is there" \
+	"$(grep '^Condition' dist/ibwire.service
+	for line in After=modprobe@ib_umad.service PartOf=openibd.service Restart=on-failure; do
+		grep -q "^$line" dist/ibwire.service || echo "missing: $line"
+	done)"
 if ! systemd-analyze security --help 2>&1 | grep -q offline; then
 	skip "the service is exposed to 2.0 at most" "systemd-analyze is not installed, or older than 250"
 else

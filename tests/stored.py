@@ -131,7 +131,7 @@ class Stored:
     def compare(self, state, port, sweep, at_us, read, has_delta):
         values = state.setdefault(port, {})
         if not has_delta and values:
-            # Not the first reading: one to which no change can be told.
+            # Not the first reading: it has no delta.
             self.numbers["again"] += 1
             self.broken_ports.add(port)
             values.clear()
@@ -150,7 +150,7 @@ class Stored:
     def check_beat(self, interval_us):
         """Each interval without a sweep has an event. Return the number of missed sweeps."""
         starts = self.db.execute("SELECT id, start_us, end_us FROM sweep ORDER BY id").fetchall()
-        told = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-late'")}
+        reported = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-late'")}
         missed, late_before = 0, False
         for (before, began, ended), (after, begins, _) in zip(starts, starts[1:]):
             beats = round((begins - began) / interval_us)
@@ -158,24 +158,24 @@ class Stored:
                 self.fault(f"sweeps {before} and {after}: numbers between them are missing")
             if beats > 1:
                 missed += beats - 1
-                # Of sweeps that are late one behind the other, without a pause between them, the first is told.
-                if not told & {before, after, after + 1} and not late_before:
+                # Of successive late sweeps without a pause, only the first has an event.
+                if not reported & {before, after, after + 1} and not late_before:
                     self.fault(f"sweep {after} began {(begins - began) / 1e6:.2f} s behind sweep {before}; "
-                               "no event says so")
+                               "without an event")
             late_before = beats > 1 or begins - ended < interval_us / 10
         return missed
 
     def check_cuts(self):
         """The first of consecutive incomplete sweeps has an event. Return the number of incomplete sweeps."""
-        told = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-cut'")}
+        reported = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-cut'")}
         newest, = self.db.execute("SELECT max(id) FROM sweep").fetchone()
         cut = set()
         for begins, ends in self.db.execute("SELECT DISTINCT from_sweep, to_sweep FROM span JOIN code ON "
                                             "code.kind = 'why' AND code.value = why WHERE name = 'unfinished'"):
             cut.update(range(begins, newest + 1 if ends is None else ends))
         for sweep in cut:
-            if sweep - 1 not in cut and not told & {sweep, sweep + 1}:
-                self.fault(f"sweep {sweep} did not read all ports in time; no event says so")
+            if sweep - 1 not in cut and not reported & {sweep, sweep + 1}:
+                self.fault(f"sweep {sweep} did not read all ports in time, without an event")
         return len(cut)
 
     def check_truth(self, before, after, skip):

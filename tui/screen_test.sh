@@ -4,7 +4,7 @@
 #
 # The screen in a terminal (tmux): what only a real one shows. What stands on each screen
 # is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/model/test_sample.h
-# says what stands out in it.
+# names the cells that stand out.
 
 # until_true calls functions whose names it is given.
 # shellcheck disable=SC2317
@@ -150,8 +150,8 @@ top="$IBWIRE top --db fabric.db"
 
 # Keys and the mouse, as a terminal sends them.
 start 80x24 "$top"
-shows "it says that the data is live" "LIVE"
-contains "how much was answered, and who manages the subnet" "$(line 1)" "responded 379/381  SM node0001 ok"
+shows "the data is live" "LIVE"
+contains "the share of responses, and the subnet manager" "$(line 1)" "responded 379/381  SM node0001 ok"
 contains "what there is" "$(line 2)" "128 hosts, 20 switches  links 193:  2 down  1 port silent"
 shows "the overview comes first" "PROBLEMS 0"
 shows "the cursor is on the first group" ">compute out"
@@ -187,7 +187,7 @@ hides "and lets it go" "PAUSED" Space
 keys q
 restored "q" 0
 
-# What somebody chose is there again.
+# Saved choices are restored.
 live 80x24 "$top"
 shows "Balance has a list of groups" "GROUP  " 3 g
 keys q
@@ -217,7 +217,7 @@ for size in 40x10 80x24 200x60 300x100 41x11 133x20; do
 	equal "$size: every screen is whole" "$wrong" ""
 done
 tm resize-window -t top -x 39 -y 10
-shows "below 40x10 it says what it needs" "too small"
+shows "below 40x10 a message shows the required size" "too small"
 tm resize-window -t top -x 80 -y 24
 shows "and comes back" "n takes one"
 keys q
@@ -234,7 +234,7 @@ hides "time goes on with the sweeps" "$first"
 shows "a sweep back is history" "HISTORY -" "<"
 shows "L is live again" "LIVE" L
 stop_collector
-shows "a collector that ends is told" "NOT LIVE"
+shows "the end of the collector is shown" "NOT LIVE"
 shows "and what to do" "no collector is running"
 dimmed() { tm capture-pane -p -e -t top | sed -n 2p | grep -q "38;5;245m"; }
 if until_true dimmed; then
@@ -244,7 +244,7 @@ else
 fi
 contains "the numbers stay" "$(seen)" "compute out"
 rm -f fabric.db*
-shows "a database that vanishes is told" "the database was removed: fabric.db"
+shows "the removal of the database is shown" "the database was removed: fabric.db"
 contains "the numbers stay then too" "$(seen)" "compute out"
 collect 2 1
 shows "another one in its place is taken up" "LIVE"
@@ -252,7 +252,7 @@ hides "and all is well" "gone"
 stop_collector
 rm -f fabric.db*
 printf 'this is no database' >fabric.db
-shows "a foreign file in its place is told" "fabric.db"
+shows "a foreign file in its place is an error" "fabric.db"
 contains "and the numbers stay" "$(seen)" "compute out"
 keys q
 restored "q after all that" 0
@@ -320,18 +320,18 @@ done
 keys q
 term=dumb start 80x24 "$top"
 wait_for "exit" || true
-contains "a terminal that cannot move its cursor is told so" "$(seen)" "has no cursor movement"
+contains "a terminal without cursor movement is an error" "$(seen)" "has no cursor movement"
 contains "with status 64" "$(seen)" "exit 64"
 term=nonsense-9 start 80x24 "$top"
 wait_for "exit" || true
-contains "one that nobody knows, too" "$(seen)" "unknown terminal type"
+contains "an unknown terminal type, too" "$(seen)" "unknown terminal type"
 output=$("$IBWIRE" top --db fabric.db 2>&1 </dev/null)
 equal "no terminal: status 64" "$?" 64
 contains "and what to use instead" "$output" "ibwire ports"
 
 # A time that was.
 start 100x24 "$top --at now"
-shows "--at: the screen says that it is history" "HISTORY -"
+shows "--at: the screen shows HISTORY" "HISTORY -"
 shows "with what there was then" "128 hosts, 20 switches"
 keys q
 restored "history is left" 0

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ struct discovery {
 	bool late;           /* killed at its deadline */
 	bool too_much;       /* killed because of too much output */
 	struct text records, errors; /* stdout and stderr */
+	int last;            /* memory file with the records of the last discovery, or -1 */
 };
 
 static void close_fd(int *fd)
@@ -68,7 +70,10 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (discovery->last >= 0 && lseek(discovery->last, 0, SEEK_SET) == 0)
+		posix_spawn_file_actions_adddup2(&actions, discovery->last, STDIN_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
 	/* The collector handles Ctrl-C at the terminal and ends the helper itself. */
@@ -274,6 +279,23 @@ static void log_messages(const struct discovery *discovery)
 		log_warning("discovery: %zu more lines", lines - LINES_LOGGED);
 }
 
+/* The next helper reads them. If that fails, it does without. */
+static void keep_records(struct discovery *discovery)
+{
+	const char *chars = text_chars(&discovery->records);
+	size_t len = discovery->records.len;
+	ssize_t written = 1;
+
+	close_fd(&discovery->last);
+	discovery->last = memfd_create("topology", MFD_CLOEXEC);
+	while (discovery->last >= 0 && len && (written = write(discovery->last, chars, len)) > 0) {
+		chars += written;
+		len -= (size_t)written;
+	}
+	if (written <= 0)
+		close_fd(&discovery->last);
+}
+
 /* After a result, an abnormal end of the helper is logged. */
 static void cancel(void *ctx)
 {
@@ -287,12 +309,15 @@ static void cancel(void *ctx)
 		log_warning("the discovery helper failed after it had reported its result");
 	if (discovery->finished)
 		log_messages(discovery);
+	if (discovery->finished && discovery->settings->pass_last)
+		keep_records(discovery);
 	close_fd(&discovery->out);
 	close_fd(&discovery->messages);
 	text_done(&discovery->records);
 	text_done(&discovery->errors);
 	*discovery = (struct discovery){ .table = discovery->table, .settings = discovery->settings,
-					 .clock = discovery->clock, .out = -1, .messages = -1 };
+					 .clock = discovery->clock, .out = -1, .messages = -1,
+					 .last = discovery->last };
 }
 
 static int step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *ret_trailer,
@@ -320,7 +345,7 @@ int discovery_create(const struct discovery_settings *settings, const struct clo
 	if (!discovery)
 		return err_nomem(err);
 	*discovery = (struct discovery){ .table = { start, step, cancel, discovery }, .settings = settings,
-					 .clock = clock, .out = -1, .messages = -1 };
+					 .clock = clock, .out = -1, .messages = -1, .last = -1 };
 	*ret = discovery;
 	return 0;
 }
@@ -330,6 +355,7 @@ void discovery_destroy(struct discovery *discovery)
 	if (!discovery)
 		return;
 	cancel(discovery);
+	close_fd(&discovery->last);
 	free(discovery);
 }
 

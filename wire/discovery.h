@@ -37,6 +37,7 @@ struct discoverer {
 struct discovery_settings {
 	const char *const *argv; /* of the helper, NULL-terminated; argv[0] is the path of the program */
 	int64_t deadline_us;     /* maximum duration */
+	bool pass_last;          /* the helper's stdin has the records of the last discovery */
 };
 
 /*

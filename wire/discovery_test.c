@@ -120,6 +120,30 @@ static bool run_to_result(const struct clock *clock, const char *rest)
 	return succeeded;
 }
 
+TEST(the_records_of_the_last_discovery_are_the_input_of_the_next)
+{
+#define LINES "ibwire-fabric 1\nnode 1 1 1 0 0 0 0 1 0 0 -\nend 1 0 7 0 0 0 0\n"
+	static const char *const argv[] = { "/bin/sh", "-c", "cat >&2; printf '" LINES "'", NULL };
+	const struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S, .pass_last = true };
+	struct discovery *discovery;
+
+	assert_int_equal(discovery_create(&settings, &still_clock, &discovery, NULL), 0);
+	for (int run = 0; run < 3; run++) {
+		struct record_trailer trailer;
+		struct fabric *fabric;
+		int code = 0;
+
+		assert_int_equal(discovery_discoverer(discovery)->start(discovery, NULL), 0);
+		while (code == 0)
+			code = discovery_discoverer(discovery)->step(discovery, 10, &fabric, &trailer, NULL);
+		assert_int_equal(code, 1);
+		fabric_destroy(fabric);
+		assert_true(discovery_end(discovery));
+		assert_string_equal(discovery_messages(discovery), run ? LINES : "");
+	}
+	discovery_destroy(discovery);
+}
+
 TEST(a_helper_that_does_not_exit_after_its_output_is_killed)
 {
 	/* Without a kill its status would be 0. */

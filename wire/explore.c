@@ -21,9 +21,6 @@
  */
 #define FAILURES_UNTIL_SKIPPED 2
 
-/* Maximum number of M_Keys tried at an unknown node, which counts wrong ones as violations. */
-#define MKEYS_TRIED 4
-
 /* A query about a port; a probe is a query about the node behind it. */
 enum query_kind { QUERY_OWN, QUERY_PROBE, QUERY_SWITCH_INFO, QUERY_PORT_INFO, QUERY_EXTENDED, QUERY_DESCRIPTION };
 
@@ -45,9 +42,8 @@ struct explore {
 	struct survey survey;
 	struct query *deferred; /* to be sent a last time after all others */
 	uint32_t request_nodes;            /* number of request nodes in use */
-	/* M_Keys for unknown nodes: the most frequent one, at each retry the next one. */
-	uint64_t mkeys[MKEYS_TRIED];
-	size_t mkey_count;
+	bool keys_differ;          /* the M_Key of an unknown node is unknown, too */
+	uint64_t mkey;             /* else that of all nodes; 0: none */
 	uint64_t lost, silent;
 	unsigned hops;
 	bool dropping;             /* cancelled queries are deferred */
@@ -122,6 +118,30 @@ static void query_node(struct explore *explore, enum query_kind kind, uint32_t i
 		.mkey = mkey ? mkey : found_by->mkey });
 }
 
+/*
+ * The M_Key of the node behind a port. A wrong key is a violation that the node counts and reports,
+ * so a key is never tried. Return: false: unknown.
+ */
+static bool mkey_behind(const struct explore *explore, uint32_t index, uint8_t num, uint64_t *ret)
+{
+	const struct survey_node *node = &explore->survey.nodes[index];
+	uint64_t guid = node->ports[node->node.type == NODE_SWITCH ? 0 : num].guid;
+	uint64_t peer = keys_neighbor(explore->settings->keys, guid ? guid : node->node.guid, num);
+	const struct fabric *last = explore->settings->last;
+	uint32_t port = last ? fabric_find_port(last, node->node.guid, num) : FABRIC_NONE;
+
+	*ret = explore->mkey;
+	if (peer) {
+		*ret = keys_find(explore->settings->keys, peer);
+	} else if (port != FABRIC_NONE && last->ports[port].peer != FABRIC_NONE) {
+		const struct port *behind = &last->ports[last->ports[port].peer];
+
+		peer = last->nodes[behind->node].guid;
+		*ret = mkey_of(explore, peer, last->nodes[behind->node].type == NODE_SWITCH ? 0 : behind->guid);
+	}
+	return peer || !explore->keys_differ;
+}
+
 /* A path continues through this node by this port: out of a switch, or out of this host. */
 static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 {
@@ -136,12 +156,19 @@ static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 static void probe(struct explore *explore, uint32_t index, uint8_t num)
 {
 	struct survey_node *node = &explore->survey.nodes[index];
-	struct query query = { .kind = QUERY_PROBE, .node = index, .num = num, .mkey = explore->mkeys[0] };
+	struct query query = { .kind = QUERY_PROBE, .node = index, .num = num };
 
 	node->ports[num].probed = true;
 	if (node->path.hops == PATH_HOPS_MAX) {
 		survey_note(&explore->survey, "0x%016" PRIx64 " is %d hops away: nodes behind it are out of reach",
 			    node->node.guid, PATH_HOPS_MAX);
+		return;
+	}
+	if (!mkey_behind(explore, index, num, &query.mkey)) {
+		survey_note(&explore->survey, "0x%016" PRIx64 "/%u: the node behind it was not queried: M_Keys differ by "
+			    "port, and neither the subnet manager's file " KEYS_NEIGHBORS_FILE " nor the last discovery "
+			    "names it", node->node.guid, num);
+		explore->silent++;
 		return;
 	}
 	query.path = node->path;
@@ -289,8 +316,6 @@ static bool repeat(struct explore *explore, struct query *query, enum request_re
 		return defer(explore, query);
 	count_failure(explore, query);
 	query->attempt++;
-	if (query->kind == QUERY_PROBE && explore->mkey_count)
-		query->mkey = explore->mkeys[query->attempt % explore->mkey_count];
 	if (query->attempt < retries) {
 		explore->code = submit(query);
 		return explore->code == 0;
@@ -355,10 +380,9 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 
 	if (code < 0)
 		return code;
-	explore.mkey_count = keys_rank(settings->keys, explore.mkeys, MKEYS_TRIED, &different);
-	own.mkey = mkey_of(&explore, settings->own_guid, settings->own_guid);
-	if (!own.mkey)
-		own.mkey = explore.mkeys[0];
+	explore.mkey = keys_pick(settings->keys, settings->own_guid, &different);
+	explore.keys_differ = different > 1;
+	own.mkey = explore.mkey;
 	own.request_node = explore.request_nodes++;
 	start_query(&explore, &own);
 	code = run(&explore, err);
@@ -379,7 +403,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		;
 	if (code == 0 && engine_listen(explore.engine, 0))
 		code = EXPLORE_OPEN;
-	explicit_bzero(explore.mkeys, sizeof(explore.mkeys));
+	explicit_bzero(&explore.mkey, sizeof(explore.mkey));
 	engine_destroy(explore.engine);
 	survey_done(&explore.survey);
 	return code;

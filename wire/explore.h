@@ -27,6 +27,7 @@ struct explore_settings {
 	unsigned timeout_ms; /* maximum response timeout */
 	unsigned retries;
 	const struct keys *keys; /* M_Keys of the nodes; borrowed, or NULL */
+	const struct fabric *last; /* as discovered before, for the keys of nodes behind ports; borrowed, or NULL */
 	uint64_t own_guid;       /* of the local port */
 };
 

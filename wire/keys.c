@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
 
@@ -18,8 +19,16 @@
 /* Maximum file size; a million ports take half of it. */
 #define KEYS_SIZE_MOST (128 << 20)
 
+/* A line of the neighbors file: the port behind a port. */
+struct neighbor {
+	uint64_t guid, peer;
+	uint64_t num;
+};
+
 struct keys {
 	char *directory;
+	struct neighbor *neighbors; /* sorted by GUID and port */
+	size_t neighbor_count, neighbor_capacity;
 	struct map by_guid; /* GUID to index into list */
 	uint64_t *list;     /* not grown by realloc(), which would leave copies of keys */
 	size_t count, capacity;
@@ -33,6 +42,7 @@ void keys_destroy(struct keys *keys)
 	if (keys->list)
 		explicit_bzero(keys->list, keys->capacity * sizeof(*keys->list));
 	free(keys->list);
+	free(keys->neighbors);
 	map_done(&keys->by_guid);
 	free(keys->directory);
 	free(keys);
@@ -60,6 +70,9 @@ static int add_key(struct keys *keys, uint64_t guid, uint64_t key)
 	return 0;
 }
 
+/* A line could not be stored. */
+static const char no_memory[] = "no memory";
+
 /* Parse "0x" and 1 to 16 hexadecimal digits. Return: the rest, or NULL: invalid. */
 static const char *read_number(const char *chars, uint64_t *ret)
 {
@@ -75,70 +88,112 @@ static const char *read_number(const char *chars, uint64_t *ret)
 	return end;
 }
 
-/* Parse a line. Return: NULL, and @ret_guid and @ret_key (0: empty line), or the error. */
-static const char *read_line(const char *line, uint64_t *ret_guid, uint64_t *ret_key)
+/* Parse a line of guid2mkey. Return: NULL, or what is wrong. */
+static const char *read_key(struct keys *keys, const char *line)
 {
-	static const char form[] = "the format is 0xGUID 0xKEY";
-	const char *at = line + strspn(line, " \t\r\n");
+	uint64_t guid, key;
+	const char *at = read_number(line, &guid);
 
-	*ret_guid = *ret_key = 0;
-	if (!*at)
-		return NULL;
-	/* opensm treats a line that starts with a blank as a continuation. */
-	if (at != line)
-		return "it starts with a blank";
-	at = read_number(at, ret_guid);
-	if (!at || (*at != ' ' && *at != '\t'))
-		return form;
-	at = read_number(at + strspn(at, " \t"), ret_key);
+	if (at && (*at == ' ' || *at == '\t'))
+		at = read_number(at + strspn(at, " \t"), &key);
+	else
+		at = NULL;
 	if (!at || at[strspn(at, " \t\r\n")])
-		return form;
-	return *ret_guid ? NULL : "the GUID is 0";
+		return "the format is 0xGUID 0xKEY";
+	if (!guid)
+		return "the GUID is 0";
+	if (keys_find(keys, guid) && keys_find(keys, guid) != key)
+		return "the GUID has another key in an earlier line";
+	/* 0: a port without a key. */
+	return key && !keys_find(keys, guid) && add_key(keys, guid, key) < 0 ? no_memory : NULL;
 }
 
-static int read_all(struct keys *keys, FILE *file, const char *path, struct error *err)
+/* Parse "0xGUID:PORT". Return: the rest, or NULL: invalid. */
+static const char *read_port(const char *at, uint64_t *ret_guid, uint64_t *ret_num)
 {
+	char *end;
+
+	at = read_number(at, ret_guid);
+	if (!at || at[0] != ':' || at[1] < '0' || at[1] > '9')
+		return NULL;
+	*ret_num = strtoull(at + 1, &end, 10);
+	return *ret_num <= UINT8_MAX ? end : NULL;
+}
+
+/* Parse a line of the neighbors file. Return: NULL, or what is wrong. */
+static const char *read_neighbor(struct keys *keys, const char *line)
+{
+	struct neighbor *grown, neighbor;
+	uint64_t peer_num;
+	const char *at = read_port(line, &neighbor.guid, &neighbor.num);
+
+	if (at && (*at == ' ' || *at == '\t'))
+		at = read_port(at + strspn(at, " \t"), &neighbor.peer, &peer_num);
+	else
+		at = NULL;
+	if (!at || at[strspn(at, " \t\r\n")])
+		return "the format is 0xGUID:PORT 0xGUID:PORT";
+	grown = array_grow(keys->neighbors, keys->neighbor_count, &keys->neighbor_capacity, sizeof(*grown));
+	if (!grown)
+		return no_memory;
+	keys->neighbors = grown;
+	keys->neighbors[keys->neighbor_count++] = neighbor;
+	return NULL;
+}
+
+static int compare_neighbors(const void *a, const void *b)
+{
+	const struct neighbor *left = a, *right = b;
+
+	if (left->guid != right->guid)
+		return left->guid < right->guid ? -1 : 1;
+	return (left->num > right->num) - (left->num < right->num);
+}
+
+static int read_lines(struct keys *keys, FILE *file, const char *path,
+		      const char *(*read_line)(struct keys *keys, const char *line), struct error *err)
+{
+	const char *wrong = NULL;
 	char line[LINE_SIZE];
 	unsigned number = 0;
 	int code = 0;
 
-	while (code == 0 && fgets(line, sizeof(line), file)) {
-		uint64_t guid, key;
-		const char *wrong = strchr(line, '\n') || feof(file) ? read_line(line, &guid, &key) : "it is too long";
-
+	while (!wrong && fgets(line, sizeof(line), file)) {
 		number++;
-		if (!wrong && guid && keys_find(keys, guid) && keys_find(keys, guid) != key)
-			wrong = "the GUID has another key in an earlier line";
-		if (wrong)
-			code = err_set(err, ERR_IO, "%s, line %u: %s; have the subnet manager write the file again, "
-				       "or correct it", path, number, wrong);
-		/* 0: a port without a key. */
-		else if (guid && key && !keys_find(keys, guid) && add_key(keys, guid, key) < 0)
-			code = err_nomem(err);
+		if (!strchr(line, '\n') && !feof(file))
+			wrong = "it is too long";
+		else if (!line[strspn(line, " \t\r\n")])
+			continue;
+		/* opensm treats a line that starts with a blank as a continuation. */
+		else if (line[0] == ' ' || line[0] == '\t')
+			wrong = "it starts with a blank";
+		else
+			wrong = read_line(keys, line);
 	}
 	explicit_bzero(line, sizeof(line));
-	if (code == 0 && ferror(file))
+	if (wrong == no_memory)
+		code = err_nomem(err);
+	else if (wrong)
+		code = err_set(err, ERR_IO, "%s, line %u: %s; have the subnet manager write the file again, "
+			       "or correct it", path, number, wrong);
+	else if (ferror(file))
 		code = err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
 	return code;
 }
 
-int keys_load(const char *directory, struct keys **ret, struct error *err)
+/* Read one of the files. */
+static int load_file(struct keys *keys, const char *name, bool optional,
+		     const char *(*read_line)(struct keys *keys, const char *line), struct error *err)
 {
-	struct keys *keys = calloc(1, sizeof(*keys));
 	char path[4096], buffer[BUFSIZ];
 	struct stat status = { 0 };
-	FILE *file;
 	int code, fd;
+	FILE *file;
 
-	if (!keys)
-		return err_nomem(err);
-	keys->directory = strdup(directory);
-	if (!keys->directory) {
-		keys_destroy(keys);
-		return err_nomem(err);
-	}
-	snprintf(path, sizeof(path), "%.4000s/" KEYS_FILE, directory);
+	snprintf(path, sizeof(path), "%.4000s/%s", keys->directory, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT && optional)
+		return 0;
 	file = fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ? NULL : fdopen(fd, "r");
 	if (!file || status.st_size > KEYS_SIZE_MOST) {
 		code = err_set(err, ERR_IO, "cannot read %s: %s; --security-keys names the directory in which the "
@@ -148,19 +203,36 @@ int keys_load(const char *directory, struct keys **ret, struct error *err)
 			fclose(file);
 		else if (fd >= 0)
 			close(fd);
-		keys_destroy(keys);
 		return code;
 	}
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
-	keys->exposed = status.st_mode & S_IROTH;
-	code = read_all(keys, file, path, err);
+	if (!optional)
+		keys->exposed = status.st_mode & S_IROTH;
+	code = read_lines(keys, file, path, read_line, err);
 	fclose(file);
 	explicit_bzero(buffer, sizeof(buffer));
-	if (code < 0)
-		keys_destroy(keys);
-	else
-		*ret = keys;
 	return code;
+}
+
+int keys_load(const char *directory, struct keys **ret, struct error *err)
+{
+	struct keys *keys = calloc(1, sizeof(*keys));
+	int code;
+
+	if (!keys)
+		return err_nomem(err);
+	keys->directory = strdup(directory);
+	code = keys->directory ? load_file(keys, KEYS_FILE, false, read_key, err) : err_nomem(err);
+	if (code == 0)
+		code = load_file(keys, KEYS_NEIGHBORS_FILE, true, read_neighbor, err);
+	if (code < 0) {
+		keys_destroy(keys);
+		return code;
+	}
+	if (keys->neighbor_count)
+		qsort(keys->neighbors, keys->neighbor_count, sizeof(*keys->neighbors), compare_neighbors);
+	*ret = keys;
+	return 0;
 }
 
 int keys_refresh(struct keys *keys, struct error *err)
@@ -193,6 +265,16 @@ uint64_t keys_find(const struct keys *keys, uint64_t guid)
 	return keys && map_get(&keys->by_guid, guid, &index) ? keys->list[index] : 0;
 }
 
+uint64_t keys_neighbor(const struct keys *keys, uint64_t port_guid, uint8_t num)
+{
+	const struct neighbor wanted = { .guid = port_guid, .num = num };
+	const struct neighbor *found = NULL;
+
+	if (keys && keys->neighbor_count)
+		found = bsearch(&wanted, keys->neighbors, keys->neighbor_count, sizeof(wanted), compare_neighbors);
+	return found ? found->peer : 0;
+}
+
 static int compare_keys(const void *a, const void *b)
 {
 	const uint64_t *left = a, *right = b;
@@ -200,54 +282,27 @@ static int compare_keys(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
-/* Insert a key that @count GUIDs have into the ranking. */
-static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_t max, uint64_t key, size_t count)
+uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
 {
-	size_t at = ranked;
-
-	while (at > 0 && counts[at - 1] < count)
-		at--;
-	if (at == max)
-		return ranked;
-	if (ranked < max)
-		ranked++;
-	for (size_t i = ranked - 1; i > at; i--) {
-		keys[i] = keys[i - 1];
-		counts[i] = counts[i - 1];
-	}
-	keys[at] = key;
-	counts[at] = count;
-	return ranked;
-}
-
-size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max, size_t *ret_different)
-{
-	size_t end, ranked = 0, *counts = calloc(max + 1, sizeof(*counts));
-	uint64_t *sorted = keys ? calloc(keys->count + 1, sizeof(*sorted)) : NULL;
+	uint64_t *sorted = keys && keys->count ? calloc(keys->count, sizeof(*sorted)) : NULL;
+	uint64_t own = keys_find(keys, own_guid), most = 0;
+	size_t end, most_count = 0;
 
 	*ret_different = 0;
-	if (!counts || !sorted)
-		goto out;
-	if (keys->count)
-		memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
+	if (!sorted)
+		return own;
+	memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
 	qsort(sorted, keys->count, sizeof(*sorted), compare_keys);
 	for (size_t start = 0; start < keys->count; start = end) {
 		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
 			;
-		ranked = insert_ranked(ret, counts, ranked, max, sorted[start], end - start);
+		if (end - start > most_count) {
+			most_count = end - start;
+			most = sorted[start];
+		}
 		++*ret_different;
 	}
-	explicit_bzero(sorted, (keys->count + 1) * sizeof(*sorted));
-out:
+	explicit_bzero(sorted, keys->count * sizeof(*sorted));
 	free(sorted);
-	free(counts);
-	return ranked;
-}
-
-uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
-{
-	uint64_t most = 0, own = keys_find(keys, own_guid);
-
-	keys_rank(keys, &most, 1, ret_different);
 	return own ? own : most;
 }

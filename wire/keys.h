@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * keys.h - M_Keys by GUID, from the key file of the subnet manager
+ * keys.h - M_Keys by GUID, from the key files of the subnet manager
  *
- * A node whose M_Key protects it against reading drops every SMP without that key. The subnet
- * manager sets the keys and writes them to guid2mkey: lines of a port GUID and its key, each
- * followed by an empty line.
+ * A node whose M_Key protects it against reading drops every SMP without that key, and counts it as
+ * a violation. The subnet manager sets the keys and writes them to guid2mkey: lines of a port GUID
+ * and its key, each followed by an empty line. Its file neighbors, in the same format, names the
+ * port behind each port, so that the key of a node is known before its GUID is: lines of
+ * 0xGUID:PORT and its peer's 0xGUID:PORT, where ports of a switch have the GUID of its port 0.
  */
 #ifndef IBWIRE_WIRE_KEYS_H
 #define IBWIRE_WIRE_KEYS_H
@@ -16,8 +18,9 @@
 struct error;
 struct keys;
 
-/* Name of the file in its directory. */
+/* Names of the files in their directory; the second may be missing. */
 #define KEYS_FILE "guid2mkey"
+#define KEYS_NEIGHBORS_FILE "neighbors"
 
 /*
  * keys_load - read the keys of a directory
@@ -54,12 +57,7 @@ uint64_t keys_find(const struct keys *keys, uint64_t guid);
  */
 uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different);
 
-/*
- * keys_rank - the different keys, most frequent first
- * @ret:            at most @max keys, to be wiped by the caller
- * @ret_different:  number of different keys
- * Return: their number; 0: @keys is NULL, or no memory.
- */
-size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max, size_t *ret_different);
+/* keys_neighbor - port GUID of the peer of a port, from the neighbors file; 0: unknown. @keys may be NULL. */
+uint64_t keys_neighbor(const struct keys *keys, uint64_t port_guid, uint8_t num);
 
 #endif

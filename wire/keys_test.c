@@ -34,17 +34,33 @@ int remove_directory(void **state)
 	return rmdir(directory);
 }
 
-static int load(const char *content, mode_t mode, struct keys **ret, struct error *err)
+static void remove_file(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	unlink(path);
+}
+
+static void write_file(const char *name, const char *content)
 {
 	char path[64];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/guid2mkey", directory);
-	unlink(path);
+	remove_file(name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	assert_true(fputs(content, file) >= 0);
 	assert_int_equal(fclose(file), 0);
+}
+
+static int load(const char *content, mode_t mode, struct keys **ret, struct error *err)
+{
+	char path[64];
+
+	write_file("guid2mkey", content);
+	snprintf(path, sizeof(path), "%s/guid2mkey", directory);
 	assert_int_equal(chmod(path, mode), 0);
 	return keys_load(directory, ret, err);
 }
@@ -161,30 +177,50 @@ TEST(a_world_readable_file_is_detected)
 
 TEST(a_discovery_uses_the_own_key_else_the_most_frequent_one)
 {
-	uint64_t ranked[4];
-	size_t different, counted;
+	static const struct {
+		const char *content;
+		uint64_t own, key;
+		size_t different;
+	} cases[] = {
+		{ "0x1 0xa\n\n0x2 0xb\n\n0x3 0xc\n\n0x4 0xb\n\n0x5 0xc\n\n0x6 0xb\n", 1, 0xa, 3 },
+		{ "0x1 0xa\n\n0x2 0xb\n\n0x3 0xc\n\n0x4 0xb\n\n0x5 0xc\n\n0x6 0xb\n", 99, 0xb, 3 },
+		{ "0x1 0xa\n\n0x2 0xa\n", 99, 0xa, 1 },
+		{ "\n", 99, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t different;
+		struct keys *keys;
+
+		assert_int_equal(load(cases[i].content, 0600, &keys, NULL), 0);
+		assert_true(keys_pick(keys, cases[i].own, &different) == cases[i].key);
+		assert_int_equal(different, cases[i].different);
+		keys_destroy(keys);
+	}
+}
+
+/* As opensm writes it: both directions, GUIDs with 16 digits, an empty line after each. */
+TEST(neighbors_are_found_by_guid_and_port)
+{
+	static const char *const invalid[] = { "0x1 0x2\n", "0x1:1\n", "0x1:256 0x2:1\n", "0x1:1 0x2:1 3\n", "1:1 2:1\n" };
+	struct error err = { 0 };
 	struct keys *keys;
 
-	assert_int_equal(load("0x1 0xa\n\n0x2 0xb\n\n0x3 0xc\n\n0x4 0xb\n\n0x5 0xc\n\n0x6 0xb\n", 0600, &keys,
-			      NULL), 0);
-	assert_true(keys_pick(keys, 1, &different) == 0xa);
-	assert_int_equal(keys_rank(keys, ranked, 1, &different), 1);
-	assert_true(ranked[0] == 0xb);
-	assert_int_equal(keys_rank(keys, ranked, 4, &counted), different);
-	assert_true(ranked[0] == 0xb && ranked[1] == 0xc && ranked[2] == 0xa);
-	assert_int_equal(keys_rank(NULL, ranked, 4, &counted), 0);
-	assert_int_equal(different, 3);
-	assert_true(keys_pick(keys, 99, &different) == 0xb);
-	assert_int_equal(different, 3);
+	write_file("neighbors", "0x0002c90300a1b2c3:1 0x0002c90300000001:17\n\n"
+		   "0x0002c90300000001:17 0x0002c90300a1b2c3:1\n\n0x0002c90300000001:3 0x0002c90300000002:36\n\n");
+	assert_int_equal(load("0x1 0xa\n", 0600, &keys, NULL), 0);
+	assert_true(keys_neighbor(keys, 0x0002c90300a1b2c3, 1) == 0x0002c90300000001);
+	assert_true(keys_neighbor(keys, 0x0002c90300000001, 17) == 0x0002c90300a1b2c3);
+	assert_true(keys_neighbor(keys, 0x0002c90300000001, 3) == 0x0002c90300000002);
+	assert_true(keys_neighbor(keys, 0x0002c90300000001, 4) == 0);
+	assert_true(keys_neighbor(NULL, 1, 1) == 0);
 	keys_destroy(keys);
-	assert_int_equal(load("0x1 0xa\n\n0x2 0xa\n", 0600, &keys, NULL), 0);
-	assert_true(keys_pick(keys, 99, &different) == 0xa);
-	assert_int_equal(different, 1);
-	keys_destroy(keys);
-	assert_int_equal(load("\n", 0600, &keys, NULL), 0);
-	assert_true(keys_pick(keys, 99, &different) == 0);
-	assert_int_equal(different, 0);
-	keys_destroy(keys);
+	for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
+		write_file("neighbors", invalid[i]);
+		assert_int_equal(load("0x1 0xa\n", 0600, &keys, &err), ERR_IO);
+		assert_non_null(strstr(err.text, "neighbors, line 1: the format is 0xGUID:PORT 0xGUID:PORT"));
+	}
+	remove_file("neighbors");
 }
 
 TEST(all_of_thousands_of_keys_are_found)

@@ -47,10 +47,10 @@ TEST(no_other_attribute_is_allowed)
 	for (unsigned attribute = 0x100; attribute <= 0xffff; attribute++) {
 		mad_init(mad, &(struct mad_header){ .mgmt_class = 0x01, .method = 0x01,
 						    .attribute = (uint16_t)attribute });
-		assert_false(mad_is_allowed(mad));
+		/* ExtendedPortInfo of Mellanox, for FEC modes and FDR10. */
+		assert_true(mad_is_allowed(mad) == (attribute == 0xff90));
 		mad[1] = 0x04;
 		assert_false(mad_is_allowed(mad));
-		/* ExtendedPortInfo of Mellanox, for FDR10. */
 		mad[1] = 0x81;
 		assert_true(mad_is_allowed(mad) == (attribute == 0xff90));
 	}
@@ -255,17 +255,24 @@ TEST(a_redirection_is_read_at_its_offsets)
 TEST(the_fec_layout_follows_the_active_mode)
 {
 	static const enum fec_layout by_mode[] = {
-		FEC_LAYOUT_LANES, FEC_LAYOUT_LANES, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_UNKNOWN,
+		FEC_LAYOUT_LANES, FEC_LAYOUT_LANES, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_RS_544,
+		FEC_LAYOUT_UNKNOWN, FEC_LAYOUT_UNKNOWN, FEC_LAYOUT_UNKNOWN, FEC_LAYOUT_RS, FEC_LAYOUT_RS,
+		FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_UNKNOWN, FEC_LAYOUT_RS_544, FEC_LAYOUT_RS, FEC_LAYOUT_UNKNOWN,
 	};
 	const struct pma_caps with = { .known = true, .cap_mask = 1 << 14 }, without = { .known = true };
 	uint8_t mad[MAD_SIZE] = { 0 };
 
 	put_be32(mad + 64, 1);
-	for (uint16_t mode = 0; mode < 6; mode++) {
+	for (uint16_t mode = 0; mode < 16; mode++) {
 		put_be16(mad + 68, mode);
 		assert_int_equal(smp_read_fec_layout(mad, &with), by_mode[mode]);
 		/* Without Reed-Solomon counters there is one layout. */
 		assert_int_equal(smp_read_fec_layout(mad, &without), FEC_LAYOUT_LANES);
+	}
+	/* The vendor's attribute has the same modes; 0 may be a reserved field. */
+	for (uint32_t mode = 0; mode < 16; mode++) {
+		put_be32(mad + 64 + 16, mode << 20 | 0xff0fffff);
+		assert_int_equal(smp_read_vendor_fec_layout(mad), mode ? by_mode[mode] : FEC_LAYOUT_UNKNOWN);
 	}
 	put_be16(mad + 68, 2);
 	assert_int_equal(smp_read_fec_layout(mad, &(struct pma_caps){ .cap_mask = 1 << 14 }), FEC_LAYOUT_UNKNOWN);

@@ -29,8 +29,8 @@ enum { SPEED_QDR = 4 };
 /* PortInfoExtended.CapabilityMask: FECModeActive is valid. */
 enum { EXTENDED_CAP_FEC_MODE = 1 << 0 };
 
-/* PortInfoExtended.FECModeActive. */
-enum { FEC_NONE, FEC_FIRE_CODE, FEC_RS, FEC_RS_LOW_LATENCY, FEC_RS_2 };
+/* Mellanox ExtendedPortInfo: the byte with FECModeActive in its upper half. */
+enum { MLNX_FEC_MODE_ACTIVE = 17 };
 
 bool smp_is_ok(const uint8_t mad[MAD_SIZE])
 {
@@ -87,6 +87,25 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
 	return link;
 }
 
+static enum fec_layout layout_of_mode(unsigned mode)
+{
+	static const uint8_t layouts[] = {
+		[0] = FEC_LAYOUT_LANES,   /* none */
+		[1] = FEC_LAYOUT_LANES,   /* Fire code */
+		[2] = FEC_LAYOUT_RS,      /* RS(528,514) */
+		[3] = FEC_LAYOUT_RS,      /* low-latency RS(271,257) */
+		[4] = FEC_LAYOUT_RS_544,  /* RS(544,514) */
+		[8] = FEC_LAYOUT_RS,      /* NVIDIA: strong */
+		[9] = FEC_LAYOUT_RS,      /* NVIDIA: low latency */
+		[10] = FEC_LAYOUT_RS,     /* NVIDIA: adaptive */
+		[11] = FEC_LAYOUT_RS,     /* NVIDIA: codeword on demand */
+		[13] = FEC_LAYOUT_RS_544, /* NVIDIA: RS(544,514) with physical-layer retransmission */
+		[14] = FEC_LAYOUT_RS,     /* NVIDIA: RS(271,257) with physical-layer retransmission */
+	};
+
+	return mode < sizeof(layouts) ? (enum fec_layout)layouts[mode] : FEC_LAYOUT_UNKNOWN;
+}
+
 enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps)
 {
 	if (!caps->known)
@@ -95,17 +114,15 @@ enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *c
 		return FEC_LAYOUT_LANES;
 	if (!mad || !smp_is_ok(mad) || !(get_be32(mad + SMP_DATA_OFFSET) & EXTENDED_CAP_FEC_MODE))
 		return FEC_LAYOUT_UNKNOWN;
-	switch (get_be16(mad + SMP_DATA_OFFSET + 4)) {
-	case FEC_NONE:
-	case FEC_FIRE_CODE:
-		return FEC_LAYOUT_LANES;
-	case FEC_RS:
-	case FEC_RS_LOW_LATENCY:
-	case FEC_RS_2:
-		return FEC_LAYOUT_RS;
-	default:
-		return FEC_LAYOUT_UNKNOWN;
-	}
+	return layout_of_mode(get_be16(mad + SMP_DATA_OFFSET + 4));
+}
+
+enum fec_layout smp_read_vendor_fec_layout(const uint8_t mad[MAD_SIZE])
+{
+	/* Mode 0 is also what a device sends that does not have the field. */
+	unsigned mode = mad[SMP_DATA_OFFSET + MLNX_FEC_MODE_ACTIVE] >> 4;
+
+	return smp_is_ok(mad) && mode ? layout_of_mode(mode) : FEC_LAYOUT_UNKNOWN;
 }
 
 struct smp_node smp_read_node(const uint8_t info[SMP_DATA_SIZE])

@@ -80,14 +80,22 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask);
  * @caps:       of the performance agent of the node
  *
  * An agent without Reed-Solomon counters always counts by lanes and needs no query. Otherwise the
- * FEC mode of the link determines the layout; the low-latency Reed-Solomon code counts as the
- * others. A node that responds to PortInfoExtended supports it: PortInfo.CapabilityMask2 is not
- * checked.
+ * FEC mode of the link determines the layout; all Reed-Solomon codes count alike. A node that
+ * responds to PortInfoExtended supports it: PortInfo.CapabilityMask2 is not checked.
  * Return: the layout; FEC_LAYOUT_UNKNOWN: not reported.
  * Source: libibmad fields.c, PortInfoExtended: CapMask byte 0, FECModeActive byte 4; iba_types.h
- * IB_PORT_EXT_*_FEC_MODE_ACTIVE; perfquery.c, is_rsfec_mode_active().
+ * IB_PORT_EXT_*_FEC_MODE_ACTIVE; perfquery.c, is_rsfec_mode_active(); modes of NVIDIA devices:
+ * ibdiagnet's public header infiniband/ibdm/Fabric.h, IBFECMode and isRSFEC().
  */
 enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps);
+
+/*
+ * smp_read_vendor_fec_layout - the same from Mellanox ExtendedPortInfo, for devices whose
+ * PortInfoExtended has no known mode
+ * Source: ibdiagnet's public header infiniband/ibis/packets/packets_layouts.h, SMP_MlnxExtPortInfo:
+ * FECModeActive in bits 20 to 23 of the word at byte 16.
+ */
+enum fec_layout smp_read_vendor_fec_layout(const uint8_t mad[MAD_SIZE]);
 
 /*
  * smp_read_port - a port from its PortInfo, except its number, GUID, LID and LMC

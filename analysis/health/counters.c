@@ -373,6 +373,7 @@ static void record_details(struct health *health)
 		if (!tracker)
 			continue;
 		tracker->error_us = health->now_us;
+		tracker->fec_layout = detail->layout;
 		record_count(health, tracker, RING_FEC, blocks, detail->delta->elapsed_us);
 	}
 }

@@ -113,14 +113,15 @@ static void check_fec(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_FEC_UNCORRECTABLE];
 	const struct health_port *port = &health->ports[tracker->port];
-	double count = health_ring_sum(health, tracker, RING_FEC, 0, NULL), ber = count / (600 * rate_of(port));
+	double count = health_ring_sum(health, tracker, RING_FEC, 0, NULL);
+	double ber = count * fec_block_errors((enum fec_layout)tracker->fec_layout) / (600 * rate_of(port));
 	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
 
 	if (rate_of(port) <= 0 || !holds(tracker, open, ber, limits->warning))
 		return;
 	open = hold_link(health, tracker, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, RING_FEC);
-	health_text(open, "%.0f FEC uncorrectable blocks in 10 min at %s/%u: effective bit error rate %.1e; warning "
-		    "threshold: %.1e", count, health->nodes[port->node].name, port->num, ber, limits->warning);
+	health_text(open, "%.0f FEC uncorrectable blocks in 10 min at %s/%u: effective bit error rate at least %.1e; "
+		    "warning threshold: %.1e", count, health->nodes[port->node].name, port->num, ber, limits->warning);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
 }

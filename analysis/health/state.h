@@ -133,6 +133,7 @@ enum health_ring_kind { RING_SYMBOLS, RING_RECEIVE, RING_REMOTE, RING_DISCARDS, 
 /* Recent errors and load anomalies of a port. */
 struct health_tracker {
 	uint32_t port;
+	uint8_t fec_layout;           /* enum fec_layout, when RING_FEC last counted */
 	struct health_ring rings[RING_COUNT];
 	int64_t error_us;             /* last error */
 	int64_t flap_since_us;        /* flaps are above the threshold since; LONG_AGO: they are not */

@@ -106,8 +106,8 @@ void port_details_ber(const struct view *view, const struct port_details *detail
 
 	if (!row || !port_details_fec_counts(row))
 		return;
-	port->ber[VIEW_BER_EFFECTIVE] = ber_effective(&row->sum, rate);
-	port->ber[VIEW_BER_RAW] = ber_raw(&row->sum, rate);
+	port->ber[VIEW_BER_EFFECTIVE] = ber_effective(&row->sum, (enum fec_layout)row->reading.layout, rate);
+	port->ber[VIEW_BER_RAW] = ber_raw(&row->sum, (enum fec_layout)row->reading.layout, rate);
 }
 
 static const struct column data_columns[PORT_DETAILS_COLUMNS] = {
@@ -174,6 +174,7 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 		[FEC_LAYOUT_UNKNOWN] = "unknown",
 		[FEC_LAYOUT_LANES] = "lanes",
 		[FEC_LAYOUT_RS] = "rs",
+		[FEC_LAYOUT_RS_544] = "rs-544",
 	};
 	const struct detail_row *speeds = port_details_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 

@@ -88,7 +88,7 @@ static void assert_ber(const json_t *row, const char *key, const char *below_key
 /* Rates are compared with analysis/ber, which has its own test. */
 static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_t bits_per_s)
 {
-	static const char *const layouts[] = { "unknown", "lanes", "rs" };
+	static const char *const layouts[] = { "unknown", "lanes", "rs", "rs-544" };
 	struct detail_delta sum = { .elapsed_us = truth->elapsed_us, .known = truth->known, .reset = truth->marks };
 	struct ber effective = { .rate = NAN }, raw = { .rate = NAN };
 
@@ -100,8 +100,8 @@ static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_
 			    !truth->newest->reading.value[DETAIL_FEC_CORRECTED_BLOCKS] &&
 			    !truth->newest->reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS] &&
 			    !sum.value[DETAIL_FEC_CORRECTED_BLOCKS] && !sum.value[DETAIL_FEC_UNCORRECTED_BLOCKS])) {
-		effective = ber_effective(&sum, bits_per_s);
-		raw = ber_raw(&sum, bits_per_s);
+		effective = ber_effective(&sum, (enum fec_layout)truth->newest->reading.layout, bits_per_s);
+		raw = ber_raw(&sum, (enum fec_layout)truth->newest->reading.layout, bits_per_s);
 	}
 	assert_ber(row, "effective_ber", "effective_ber_below", &effective);
 	assert_ber(row, "raw_ber", "raw_ber_below", &raw);

@@ -181,15 +181,17 @@ static bool put_fec(struct result *result, const struct view *view, uint32_t por
 {
 	static const char *const words[] = {
 		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
+		[FEC_LAYOUT_RS_544] = "RS(544,514)",
 	};
 	static const char *const meanings[] = {
 		[FEC_LAYOUT_UNKNOWN] =
 			"the FEC mode of the link is unknown, so its counters cannot be interpreted",
 		[FEC_LAYOUT_LANES] = "corrected blocks are counted per lane",
 		[FEC_LAYOUT_RS] = "Reed-Solomon FEC: blocks are counted per port, symbols per lane",
+		[FEC_LAYOUT_RS_544] = "Reed-Solomon FEC: blocks are counted per port, symbols per lane",
 	};
 
-	if (!speeds || speeds->reading.layout > FEC_LAYOUT_RS)
+	if (!speeds || speeds->reading.layout >= FEC_LAYOUT_COUNT)
 		return true;
 	cells_port_name(result, PORT, view, port);
 	result_text(result, COUNTER, "FEC");

@@ -22,7 +22,8 @@ enum {
 	STATE, LIVE, COLLECTOR_PID, BLOCKED, BLOCKER_PID,
 	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
 	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
-	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, PORTS_DOWN, SM, SM_LID,
+	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, FEC_UNKNOWN,
+	PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
 	DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
@@ -63,6 +64,8 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
 	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER },
 	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER, .flags = QUIET },
+	[FEC_UNKNOWN] = { .key = "ports_fec_unknown", .title = "  FEC unknown", .kind = COLUMN_INTEGER,
+			  .flags = QUIET },
 	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
 	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT },
 	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER },
@@ -95,6 +98,7 @@ struct page {
 	struct db_status db;
 	struct map locked;
 	struct throttled throttled;
+	int64_t fec_unknown; /* ports */
 	struct column columns[COLUMN_COUNT];
 };
 
@@ -397,6 +401,17 @@ static void fill_no_peer(struct result *result, struct page *page)
 	show_line(page, NO_PEER);
 }
 
+/* Ports whose FEC counters cannot be decoded. */
+static void fill_fec_unknown(struct result *result, struct page *page)
+{
+	result_integer(result, FEC_UNKNOWN, page->fec_unknown);
+	if (!page->fec_unknown)
+		return;
+	result_showf(result, FEC_UNKNOWN, STYLE_WARNING, "FEC layout unknown on %" PRId64 " ports: no FEC counters "
+		     "of them are shown", page->fec_unknown);
+	show_line(page, FEC_UNKNOWN);
+}
+
 static void fill_fabric(struct result *result, const struct view *view, const struct map *locked)
 {
 	const struct fabric *fabric = view->fabric;
@@ -467,6 +482,7 @@ static void fill(struct result *result, const struct options *options, struct pa
 	if (page->view.fabric) {
 		fill_fabric(result, &page->view, &page->locked);
 		fill_no_peer(result, page);
+		fill_fec_unknown(result, page);
 		fill_not_polled(result, page);
 	}
 }
@@ -501,12 +517,23 @@ static int load_fabric(struct view *view, int64_t at_us, struct error *err)
 	return order_names(&view->names_shown, view->fabric, err);
 }
 
+static bool count_fec_unknown(void *ctx, const struct detail_row *row)
+{
+	int64_t *count = ctx;
+
+	*count += row->reading.attribute == DETAIL_EXTENDED_SPEEDS && row->reading.layout == FEC_LAYOUT_UNKNOWN;
+	return true;
+}
+
 static int load(struct page *page, struct error *err)
 {
+	const struct detail_query details = { .at_us = page->at_us, .port = -1 };
 	int code = reader_status_at(page->view.reader, page->at_us, &page->db, err);
 
 	if (code == 0)
 		code = load_fabric(&page->view, page->at_us, err);
+	if (code == 0 && page->view.snapshot)
+		code = reader_details(page->view.reader, &details, count_fec_unknown, &page->fec_unknown, err);
 	if (code == 0)
 		code = locked_load(page->view.reader, page->at_us, &page->locked, err);
 	if (code == 0)

@@ -32,6 +32,7 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		{ "why", SPAN_ABSENT, "absent" }, { "window_state", WINDOW_WRITING, "being written" },
 		{ "window_state", WINDOW_COMPLETE, "complete" }, { "window_state", WINDOW_SUMS_ONLY, "sums only" },
 		{ "layout", FEC_LAYOUT_LANES, "lanes" }, { "layout", FEC_LAYOUT_RS, "rs" },
+		{ "layout", FEC_LAYOUT_RS_544, "rs-544" },
 	};
 	sqlite3_stmt *insert;
 	int result = db_prepare(db, "REPLACE INTO code (kind, value, name) VALUES (?, ?, ?)", &insert, err);

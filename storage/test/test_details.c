@@ -60,7 +60,7 @@ static void count(struct model *model, enum detail_attribute attribute, struct m
 		detail->value[i] = step > max - detail->value[i] ? max : detail->value[i] + step;
 	}
 	if (attribute == DETAIL_EXTENDED_SPEEDS && (model->calm || draw(model, 8) == 0))
-		detail->layout = model->calm ? FEC_LAYOUT_RS : (uint8_t)draw(model, 3);
+		detail->layout = model->calm ? FEC_LAYOUT_RS : (uint8_t)draw(model, FEC_LAYOUT_COUNT);
 }
 
 static void read_detail(struct model *model, enum detail_attribute attribute, struct model_detail *detail,

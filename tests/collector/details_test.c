@@ -30,6 +30,19 @@ LAB_TEST(detail_counters_are_read_in_turn_and_exactly)
 	lab_check(lab);
 }
 
+/* Two switches have a FEC mode that is not in the standard; the second is of another vendor. */
+LAB_TEST(an_unknown_fec_mode_is_read_from_the_vendor_attribute)
+{
+	struct lab *lab = *state;
+
+	lab->agents[0].fec_mode = lab->agents[4].fec_mode = 15;
+	lab->agents[0].vendor_fec_mode = lab->agents[4].vendor_fec_mode = 13;
+	lab->run.world->built->nodes[0].vendor_id = 0x2c9;
+	lab_run(lab, 61);
+	assert_int_equal(lab_port(lab, 0, 1)->details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_RS_544);
+	assert_int_equal(lab_port(lab, 4, 1)->details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_UNKNOWN);
+}
+
 /* A host that rejects attributes at first. */
 static void reject_at_start(struct lab *lab)
 {

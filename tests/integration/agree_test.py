@@ -159,8 +159,8 @@ def set_counters(sim, discovered):
 
 
 def compare_counters(name, sim, discovered, traffic):
-    # Before anything but datagrams was counted, "words - 72 x packets" is 0 on every port: on
-    # the dumps nobody has to read that first.
+    # Before other packets than MADs were counted, "words - 72 x packets" is 0 on every port;
+    # the dumps have no traffic.
     before = read_counters(sim, discovered) if traffic else {}
     nothing = {"xmit_data": 0, "rcv_data": 0, "xmit_packets": 0, "rcv_packets": 0}
     sim.ibwire("collect", "--once")

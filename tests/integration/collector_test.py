@@ -102,7 +102,7 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
             SELECT s.id AS sweep, (SELECT count(*) FROM delta d WHERE d.sweep = s.id) AS deltas, s.ports_answered
             FROM sweep s ORDER BY s.id DESC LIMIT 1""")
         tap.equal(f"{number.name}: the last sweep is complete", rows[0]["deltas"], rows[0]["ports_answered"])
-    # Sweeps have gone by since the newest discovery; what it cost is told all the same.
+    # Sweeps have gone by since the newest discovery; its cost is still shown.
     status = sim.json("status")
     smps = sim.json("sql", "SELECT discovery_smps FROM sweep WHERE discovery_us > 0 ORDER BY id DESC LIMIT 1")
     tap.equal("status shows the newest discovery", status["discovery_smps"], smps[0]["discovery_smps"])
@@ -203,7 +203,7 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         def status_of_ends():
             return {row["status"] for row in sim.json("ports") if (row["node_guid"], row["port"]) in ends}
 
-        def told(kind):
+        def events_of(kind):
             return sorted(row["node_guid"] for row in sim.events(kind))
 
         behind = {guid: {guid} | {row["peer_guid"] for row in sim.json("ports") if row["node_guid"] == guid and
@@ -213,19 +213,19 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         try:
             sim.run(IBWIRE_SIM, "console", "Unlink " + end)
             tap.result(wait_for(lambda: sim.events("link-down"), 60), "an event for a link going down")
-            silent = told("node-silent")
+            silent = events_of("node-silent")
             tap.result(silent and any(set(silent) <= nodes for nodes in behind.values()),
                        "silent are nodes at one end of it", f"{silent} of {behind}")
             tap.equal("one event for each", silent, sorted(set(silent)))
-            tap.equal("no node responds without a route", told("node-answers"), [])
+            tap.equal("no node responds without a route", events_of("node-answers"), [])
         finally:
             os.kill(opensm, signal.SIGCONT)
-        tap.result(wait_for(lambda: told("node-answers") == silent, 20), "all of them respond once they have a route",
-                   f"{told('node-answers')} of {silent}")
+        tap.result(wait_for(lambda: events_of("node-answers") == silent, 20), "all of them respond once they have a route",
+                   f"{events_of('node-answers')} of {silent}")
         tap.equal("no node is silent afterwards", sim.json("status")["silent_nodes"], [])
         tap.equal("both its ends are down", status_of_ends(), {"down"})
         sim.run(IBWIRE_SIM, "console", "ReLink " + end)
-        tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is asked again when it is back")
+        tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is polled again when it is back")
         tap.equal("one event for the link", len(sim.events("link-down")), 1)
         tap.result(wait_for(lambda: len(sim.events("link-up")) == 1, 60), "it came back once", sim.events("link-up"))
         known = {(row["node_guid"], row["port"]) for row in sim.events("link-down") + sim.events("link-up")}

@@ -74,7 +74,7 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     tap.equal("an anonymised extract of a live database passes the check", sound("disguised-live.db"), "ok")
     pager = sim.start(IBWIRE, "sql", "SELECT a.id, b.id FROM sweep a, sweep b, sweep c, sweep d LIMIT 100000",
                       "--format", "csv", stdout=subprocess.PIPE)
-    tap.result(select.select([pager.stdout], [], [], 60)[0], "sql writes into a pipe that nobody empties")
+    tap.result(select.select([pager.stdout], [], [], 60)[0], "sql writes into a pipe that is not read")
     tap.equal("and holds no read transaction open meanwhile", (pager.poll(), reads(pager.pid)), (None, []))
     stop(pager)
     tap.one_line("a statement that takes too long", sim.ibwire(
@@ -169,7 +169,7 @@ with tap.part("no rights"), tempfile.TemporaryDirectory() as folder:
     shutil.copy(path, db)
     os.chmod(db, 0o444)
     os.chmod(folder, 0o555)
-    # The folders of the tests are nobody's business; another user only passes through them.
+    # The folders of the tests are not readable for other users, who only need to pass through them.
     above = os.path.dirname(folder)
     while drop and "ibwire-tests." in above:
         os.chmod(above, 0o711)

@@ -62,7 +62,7 @@ class Collector:
 
     def __init__(self, sim, interval_s=INTERVAL_S, *options):
         Collector.number += 1
-        self.told = 0
+        self.reported = 0
         self.lost_events = 0  # of complaints whose event was stored with a sweep that was lost
         self.sim, self.log = sim, os.path.abspath(f"collector-{Collector.number}.err")
         with open(self.log, "wb") as file:
@@ -75,7 +75,7 @@ class Collector:
 
     def complaints(self):
         """The stderr of the current failure only."""
-        return [line for line in self.said().splitlines() if "polling continues" in line][self.told:]
+        return [line for line in self.said().splitlines() if "polling continues" in line][self.reported:]
 
     def memory_kb(self):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
@@ -118,7 +118,7 @@ def failures(sim):
 
 def in_trouble(name, sim, collector, words):
     """Checks during a failure."""
-    tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
+    tap.result(wait_for(collector.complaints, 60), f"{name}: the collector reports it", collector.said())
     stuck, began_kb = newest(sim), collector.memory_kb()
     packets = datagrams(sim, TROUBLE_S / 2)
     tap.result(packets > 100, f"{name}: it goes on asking", f"{packets} packets")
@@ -130,7 +130,7 @@ def in_trouble(name, sim, collector, words):
     grown = collector.memory_kb() - began_kb
     tap.result(grown < GROWTH_KB, f"{name}: it does not grow", f"by {grown} KB")
     status = sim.ibwire("status", "--format", "json", check=False)
-    tap.result(status.status == 0 and '"stalled"' in status.out, f"{name}: status says that it is stalled", status)
+    tap.result(status.status == 0 and '"stalled"' in status.out, f"{name}: status shows that it is stalled", status)
     ports = sim.ibwire("ports", "--format", "json", check=False)
     tap.result(ports.status == 0 and not ports.err, f"{name}: readers answer", ports)
     return stuck
@@ -141,10 +141,12 @@ def after_trouble(name, sim, collector, stuck):
     tap.result(comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
     tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
-    collector.told += 1
-    tap.equal(f"{name}: one line on stderr afterwards", collector.said().count("sweeps are stored again"), collector.told)
+    collector.reported += 1
+    tap.equal(f"{name}: one line on stderr afterwards",
+              collector.said().count("sweeps are stored again"), collector.reported)
     rows = failures(sim)
-    tap.result([row["sweep"] for row in rows].count(stuck + 1) == 1 and len(rows) == collector.told - collector.lost_events,
+    tap.result([row["sweep"] for row in rows].count(stuck + 1) == 1 and
+               len(rows) == collector.reported - collector.lost_events,
                f"{name}: one event stands where sweeps are missing", f"behind sweep {stuck}: {rows}")
     spans = sim.json("sql", f"SELECT min(elapsed_us) AS least FROM delta WHERE sweep = {stuck + 1}")
     tap.result((spans[0]["least"] or 0) >= TROUBLE_S * 1e6, f"{name}: the next delta reaches over the gap", spans)
@@ -259,11 +261,11 @@ def loses_pages(sim, collector, outer):
     """Some sweeps may be stored during the failure, in blocks that are already allocated."""
     name = "lost pages"
     with dropped(outer, sim):
-        tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
+        tap.result(wait_for(collector.complaints, 60), f"{name}: the collector reports it", collector.said())
         until, answers = time.monotonic() + TROUBLE_S, []
         while time.monotonic() < until:
             answers += [sim.ibwire(command, check=False) for command in ("status", "ports", "events")]
-        # Pages that were flushed before may be gone too: then a reader says so.
+        # Pages that were flushed before may be gone too: then a reader reports it.
         bad = [answer for answer in answers if answer.status not in (0, 74) or len(answer.err.splitlines()) > 1]
         tap.result(not bad, f"{name}: readers answer, or say in one line why not, {len(answers)} times",
                    "\n".join(map(str, bad[:3])))
@@ -272,8 +274,8 @@ def loses_pages(sim, collector, outer):
     tap.result(stuck and comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
     tap.equal(f"{name}: the same collector runs", collector.process.poll(), None)
-    collector.told += len(collector.complaints())
-    collector.lost_events = collector.told - len(failures(sim))
+    collector.reported += len(collector.complaints())
+    collector.lost_events = collector.reported - len(failures(sim))
     tap.equal(f"{name}: no damage is reported", sim.ibwire("ports", check=False).err, "")
 
 
@@ -288,7 +290,7 @@ def killed(sim, folder):
             stuck = newest(sim)
             again = sim.ibwire("collect", "--once", check=False)
             tap.result(again.status in (0, 74) and len(again.err.splitlines()) == (again.status == 74),
-                       "killed: on the full disk a single sweep is stored, or one line says why not", again)
+                       "killed: on the full disk a single sweep is stored, or one line names the reason", again)
             tap.result(newest(sim) >= stuck, "killed: stored sweeps are kept", f"{newest(sim)} of {stuck}")
     stuck = newest(sim)
     collector = Collector(sim)
@@ -307,7 +309,8 @@ def stays_full(sim, folder):
         last = collector.said().splitlines()[-1]
         tap.equal("stays full: exit status 74", collector.process.poll(), 74)
         tap.result(f"{stored} of {count} sweeps stored" in last and "no space left" in last and 3 <= stored < count,
-                   "stays full: the last line says how many are stored, and why", f"{stored}: {collector.said()}")
+                   "stays full: the last line has the number of stored sweeps and the reason",
+                   f"{stored}: {collector.said()}")
     short = sim.ibwire("collect", "--count", "2", "--interval", "200ms", check=False)
     tap.result(short.status == 0 and "sweeps stored" not in short.err, "stays full: not where they are stored", short)
 

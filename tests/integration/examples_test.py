@@ -52,7 +52,7 @@ SUBSTITUTIONS = {
     "my-fabric.ibnetdiscover": "fabric.txt",
     "collect &": "collect --count 1 --db background.db & wait",  # a second collector needs a database of its own
     "--window 8": "--window 8 --count 1 --db gentle.db",
-    "--errors-only": "--errors-only --yes",  # nobody is there to be asked
+    "--errors-only": "--errors-only --yes",  # there is no terminal for a question
 }
 # Times of which there is nothing here: such an example runs as it stands, which may find nothing, and with these.
 TIMES = {
@@ -243,7 +243,7 @@ def on_terminal(line, env):
                     said += os.read(ours, 65536)
                 elif len(said) > 500:
                     os.write(ours, b"q")
-            except OSError:  # nobody has the terminal any more
+            except OSError:  # the terminal is closed
                 break
         if process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):

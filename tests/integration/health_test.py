@@ -42,7 +42,7 @@ def health(sim, *options):
     return said.status, json.loads(said.out) if said.status < 3 else said.err
 
 
-def told(rows, *kinds):
+def of_kinds(rows, *kinds):
     return [row for row in rows if row["kind"] in kinds]
 
 
@@ -94,7 +94,7 @@ def check_faults(sim, fabric, rows, began, done):
     }
     for name, (kind, severity, cause, (node, port)) in expected.items():
         guid = fabric.guid(node)
-        found = [row for row in told(rows, kind)
+        found = [row for row in of_kinds(rows, kind)
                  if (guid, port) in ((row["node_guid"], row["port"]), (row["peer_guid"], row["peer_port"]))]
         if not tap.equal(f"{name}: one finding for the link", len(found), 1):
             continue
@@ -107,10 +107,10 @@ def check_faults(sim, fabric, rows, began, done):
         tap.result(as_seconds(row["since"]) <= as_seconds(row["opened"]) <= as_seconds(row["time"]),
                    f"{name}: its times are in order", row)
     tap.equal("no other findings", len([row for row in rows if row["severity"] != "info"]), 3)
-    restart = told(rows, "host-restart")
+    restart = of_kinds(rows, "host-restart")
     tap.equal("all links of a host down: node-restarted, severity info", [(row["subject"], row["severity"], row["cause"])
               for row in restart], [(HOST, "info", "host")])
-    tap.equal("and no findings for its links", [row for row in told(rows, "link-down") if HOST in row["hosts"]], [])
+    tap.equal("and no findings for its links", [row for row in of_kinds(rows, "link-down") if HOST in row["hosts"]], [])
     tap.equal("the documented keys", {tuple(row) for row in rows}, {tuple(KEYS)})
 
 
@@ -140,14 +140,14 @@ def check_filters(sim, before, rows):
 
 
 def check_ack(sim, rows):
-    row = told(rows, "symbol-errors")[0]
+    row = of_kinds(rows, "symbol-errors")[0]
     tap.equal("ack without a reason is a usage error", sim.ibwire("health", "ack", row["id"], check=False).status, 64)
     sim.ibwire("health", "ack", f"#{row['id']}", "--reason", "cable is ordered", "--for", "1h")
     status, now = health(sim)
-    now = told(now, "symbol-errors")[0]
+    now = of_kinds(now, "symbol-errors")[0]
     tap.equal("acknowledged findings do not affect the exit status", status, 1)
     tap.result(now["acknowledged_reason"] == "cable is ordered" and now["acknowledged_by"] and
-               abs(as_seconds(now["acknowledged_until"]) - time.time() - 3600) < 60, "and says who, why and until when", now)
+               abs(as_seconds(now["acknowledged_until"]) - time.time() - 3600) < 60, "with its author, reason and end", now)
     tap.equal("and so did the command", sim.json("health", "ack", row["id"], "--reason", "cable is ordered"),
               [{key: now[key] for key in ("id", "kind", "subject", "acknowledged_by", "acknowledged_reason")} |
                {"acknowledged_until": None}])
@@ -239,8 +239,8 @@ def check_watch(sim, fabric):
 def check_sm(sim):
     sim.run(IBWIRE_SIM, "opensm", "stop")
     began = time.time()
-    tap.result(wait_for(lambda: told(health(sim)[1], "sm-lost"), 20, 0.3), "no subnet manager is a finding")
-    row = told(health(sim)[1], "sm-lost")[0]
+    tap.result(wait_for(lambda: of_kinds(health(sim)[1], "sm-lost"), 20, 0.3), "no subnet manager is a finding")
+    row = of_kinds(health(sim)[1], "sm-lost")[0]
     tap.equal("critical, of the whole fabric", (row["severity"], row["cause"], row["node_guid"]), ("critical", "lost", None))
     tap.note(f"sm-lost after {time.time() - began:.1f} s, limit 3 s")
     sim.run(IBWIRE_SIM, "opensm", "start")
@@ -288,7 +288,7 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
 
         def all_told():
             rows = health(sim)[1]
-            return len([row for row in rows if row["severity"] != "info"]) >= 3 and told(rows, "host-restart")
+            return len([row for row in rows if row["severity"] != "info"]) >= 3 and of_kinds(rows, "host-restart")
 
         tap.result(wait_for(all_told, 20, 0.3), "all of it is found")
         tap.note(f"found {time.time() - began:.1f} s after it was done")

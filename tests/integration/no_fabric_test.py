@@ -53,7 +53,7 @@ if os.geteuid() != 0 or run("unshare", "-m", "true", check=False).status:
     tap.skip("hosts without a fabric", "needs root and mount namespaces")
     tap.done()
 
-# Where opening it fails for want of rights, the shell says so too.
+# Without the permission to open it, the shell prints an error too.
 probe = on(host("closed", lid="0x7"), "sh", "-c", "exec 3<>/dev/infiniband/umad0", rights=False)
 tap.contains("the made host withholds its device", probe.err, "Permission denied")
 probe = on(host("probe", lid="0x7"), "ibstat", "mlx5_0", "1")

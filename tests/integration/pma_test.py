@@ -55,11 +55,11 @@ def tell(sim, node, *words):
 
 
 def hold_against(sim, name, node, lid, port, option, keys):
-    told = {key: some_value(key, option == "--extended_speeds") for key in keys.values()}
-    tell(sim, node, f"port={port}", *(f"{key}={value}" for key, value in told.items()))
+    values = {key: some_value(key, option == "--extended_speeds") for key in keys.values()}
+    tell(sim, node, f"port={port}", *(f"{key}={value}" for key, value in values.items()))
     title, numbers = perfquery(sim, option, lid, port)
     tap.same(f"{name} {option}: {title[2:].split(' counters:')[0]}",
-             {key: numbers.get(theirs) for theirs, key in keys.items()}, told)
+             {key: numbers.get(theirs) for theirs, key in keys.items()}, values)
     return title, numbers
 
 
@@ -91,8 +91,8 @@ def agree(sim, name, node, lid, port):
 def redirected(sim, lid, other):
     """A node's values are read at another node's queue pair. (Not --extended_speeds: perfquery 44 loses the queue
     pair when it reads PortInfo in between.)"""
-    told = {"looping_errors": 12, "switch_hoq_discards": 13, "symbol_errors": 14}
-    tell(sim, "node0001 mlx5_0", "port=1", *(f"{key}={value}" for key, value in told.items()))
+    values = {"looping_errors": 12, "switch_hoq_discards": 13, "symbol_errors": 14}
+    tell(sim, "node0001 mlx5_0", "port=1", *(f"{key}={value}" for key, value in values.items()))
     tell(sim, "node0001 mlx5_0", "redirect=node0002 mlx5_0")
     numbers = {}
     for option in ("--rcverr", "--xmtdisc", "--extended", "--smplctl"):

@@ -73,9 +73,9 @@ def transparent(name, *options):
         for env in (sim.env, past):
             seen.append((run("iblinkinfo", "-o", "64", env=env).out,
                          run("ibnetdiscover", env=env).out.split("#", 4)[-1]))
-        asked = int(wire(sim).splitlines()[1].split()[0])
+        requests = int(wire(sim).splitlines()[1].split()[0])
         run("iblinkinfo", env=past)
-        tap.equal(f"{name}: the relay counts only its own requests", int(wire(sim).splitlines()[1].split()[0]), asked)
+        tap.equal(f"{name}: the relay counts only its own requests", int(wire(sim).splitlines()[1].split()[0]), requests)
         for _ in range(25):
             done = sim.run("perfquery", "-x", check=False)
             if done.status:

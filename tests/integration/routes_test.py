@@ -165,7 +165,7 @@ with tap.part("changes"), Simulation("--gen", "tree2 --hosts 16 --leafs 4") as s
     time.sleep(1.5)
     tap.equal("and one event for the change", len(changes(sim)), 2)
 
-    # A link that goes: opensm routes around it, and tables are read without being asked for.
+    # A link that goes: opensm routes around it, and tables are read at once.
     sim.run(IBWIRE_SIM, "routes", "reset")
     sim.run(IBWIRE_SIM, "console", f'Unlink "S-{guid:016x}"[{uplinks[1]}]')
     tap.result(wait_for(lambda: not any(port == uplinks[1] for (switch, _), port in opensm_tables(sim)[0].items()

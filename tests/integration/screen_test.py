@@ -18,7 +18,7 @@ from lib import IBWIRE, IBWIRE_SIM, SHORT, Simulation, Tap, need, run, wait_for
 
 need("ibsim", "opensm", "tmux")
 tap = Tap()
-# Shorter times than by default, so that nobody waits for minutes.
+# Shorter times than the defaults, so that the test takes seconds.
 SETTINGS = """[health]
 link_down_after = 2s
 silent_after = 3s
@@ -50,12 +50,12 @@ class Terminal:
 
     def __enter__(self):
         # The simulation is the program's, not the terminal's: its libraries are of no use to tmux.
-        told = [word for key, value in self.env.items() if os.environ.get(key) != value or key == "TERM"
+        changed = [word for key, value in self.env.items() if os.environ.get(key) != value or key == "TERM"
                 for word in ("-e", f"{key}={value}")]
         # The terminal stays when the program has ended.
         self.tmux("new-session", "-d", "-s", "keep", "exec sleep 1000")
         self.tmux("new-session", "-d", "-s", "top", *self.size, "sh", "-c",
-                  "exec env " + " ".join(f"'{word}'" for word in told[1::2]) +
+                  "exec env " + " ".join(f"'{word}'" for word in changed[1::2]) +
                   " sh -c '\"$0\" \"$@\"; echo exit $?; exec sleep 1000' " + " ".join(self.command))
         return self
 
@@ -110,7 +110,7 @@ def check_collector(screen, database):
     if not tap.result(pid, "the screen has a collector of its own"):
         return
     os.kill(pid, signal.SIGKILL)
-    screen.shows("a collector that was killed is told in the header", r"NOT LIVE")
+    screen.shows("a collector that was killed is shown in the header", r"NOT LIVE")
     screen.shows("and why", r"the collector ended|no collector is running")
     tap.contains("what it stored stays", screen.seen(), "GROUPS")
     screen.shows("the screen still answers", r"of \d+ links", "2")

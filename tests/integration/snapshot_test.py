@@ -189,7 +189,7 @@ def faults(sim):
     sim.run(IBWIRE_SIM, "wire", "dead=none")
     console(sim, f"ReLink {leaf}[2]")
     wait_for(lambda: row_state(sim, LEAF, 2) == "Active", 60, 0.5)
-    # A counter that fell, seen by nobody but the two snapshots.
+    # A counter that fell between the two snapshots, and that no sweep has read.
     sim.ibwire("snapshot", "take", "third")
     three = row_of(sim, LEAF, 2, "first", "third")
     tap.equal("a decreased counter was reset: its value is a lower bound", (three["errors"]["symbol_errors"], three["reset"]),
@@ -223,7 +223,7 @@ def command_line(sim):
               tuple(row["time"] for row in sim.json("snapshot", "list")[-2:]))
     tap.equal("the reverse order gives the same", sim.json("snapshot", "diff", "third", "second"), both)
     tap.equal("times choose the nearest", sim.json("snapshot", "diff", "-1d", "now"), sim.json("snapshot", "diff", "before", "third"))
-    # An odd name is nobody's option, path or statement.
+    # An odd name is not taken as an option, a path or a statement.
     odd = "it's 100% \"odd\" /../ ü; DROP TABLE snapshot"
     sim.ibwire("snapshot", "take", odd, "--note", "'); --", "--fast")
     listed = sim.json("snapshot", "list")[-1]
@@ -260,7 +260,7 @@ def no_collector():
     with Simulation("--gen", "rail --hosts 2") as sim:
         for words in (["list"], ["diff"], ["remove", "x"]):
             done = sim.ibwire("snapshot", *words, check=False)
-            tap.result(done.status == 69 and "there is no database" in done.err, f"{words[0]} without a database says so", str(done))
+            tap.result(done.status == 69 and "there is no database" in done.err, f"{words[0]} without a database is an error", str(done))
         report = sim.json("snapshot", "take", "alone")
         report = report[0] if isinstance(report, list) else report
         tap.result(report["discovery_us"] > 0 and report["ports_answered"] > 0, "without a collector it discovers", report)

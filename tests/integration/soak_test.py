@@ -54,7 +54,7 @@ with tap.part("memory"):
     tap.equal("short minima missed by later samples pass",
               memory(heap_kb=lambda i: -200 * (i < 264 and i % 12 == 5)), [])
     tap.equal("a cache emptied in each window passes", memory(pages_kb=lambda i: 250 * (i % 12)), [])
-    tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2)), "an allocation of 50 bytes a second that nobody frees is")
+    tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2)), "a leak of 50 bytes a second is")
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2 + 300 * (i % 12))), "also below what comes and goes")
     tap.result("of its own" in " ".join(memory(free_kb=lambda i: i)), "so is what is freed and never used again")
     tap.result("caches hold" in " ".join(memory(pages_kb=lambda i: PAGES_MOST_KB + 1)), "and a cache that is over its bound")
@@ -82,7 +82,7 @@ with tap.part("soak"):
     tap.result(spoilt(path, f"DELETE FROM hot WHERE id = {sweep - 2} * 65536 + {port} / 32"),
                "they find deltas that are missing")
     tap.result(spoilt(path, f"UPDATE sweep SET start_us = start_us + 5000000 WHERE id >= {sweep}"),
-               "they find seconds without a sweep that nobody told")
+               "they find seconds without a sweep and without an event")
     span = f"INSERT INTO span (from_sweep, port, to_sweep, why) VALUES ({sweep}, {port}, {sweep + 1}, 7)"
     tap.result(spoilt(path, span), "they find a port that is read and not read")
 tap.done()

@@ -78,7 +78,7 @@ with tap.part("a fabric that stands still"), Simulation(*FABRIC) as sim:
         status = stop(process, seconds=25)
         tap.result(time.monotonic() - began < 13, "it ends when its fabric stands still", time.monotonic() - began)
         tap.result(status in (0, 69), "with status 0, or 69 and one line", f"{status}: {said('still')}")
-        tap.result(status == 0 or "stored data is safe" in said("still"), "which says that nothing is lost",
+        tap.result(status == 0 or "stored data is safe" in said("still"), "the line says that no stored data is lost",
                    said("still"))
         tap.result(has_sweeps(sim), "what it stored is there")
         tap.contains("and sound", sim.ibwire("db", "check").out, "no damage found")
@@ -90,9 +90,9 @@ with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
     tap.result(wait_for(lambda: has_sweeps(sim), 20), "a collector stores sweeps")
     os.kill(fabric_of(sim), signal.SIGKILL)
     tap.result(wait_for(lambda: running.poll() is not None, 15) or stop(running, seconds=18) in (0, 69),
-               "it ends with its fabric, or when it is asked to", said("running"))
+               "it ends with its fabric, or on SIGTERM", said("running"))
     sim.process.wait(20)
-    # Nobody answers at all: the device waits for one that will.
+    # No node answers, and the device waits for responses.
     late = collect(sim, "late")
     listens(late)
     time.sleep(1)

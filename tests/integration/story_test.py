@@ -68,7 +68,7 @@ def check_before(sim):
     sim.ibwire("topology", "save", "baseline")
     sim.run(IBWIRE_SIM, "routes", "save", "before.lfts")
     rate = job_rate(sim)
-    tap.result(rate > 95, "the job has what it wants", rate)
+    tap.result(rate > 95, "the job reaches its rate", rate)
 
 
 def check_finding(sim, guid, row, skewed):

@@ -145,6 +145,6 @@ with tap.part("wrong usage"):
                        (("names", "--from", rail), "suggest")):
         refused = ibwire(*words, check=False)
         tap.result(refused.status in (64, 74) and why in refused.err and refused.err.count("\n") == 1,
-                   f"{' '.join(words)}: one line says why", refused)
+                   f"{' '.join(words)}: one line names the reason", refused)
 
 tap.done()

@@ -182,10 +182,13 @@ static void star(unsigned hosts)
 		cable(2 + i, 1, 1, i + 2);
 }
 
+static const struct fabric *last; /* for explore_settings */
+
 static void discover(unsigned retries, const struct keys *keys)
 {
 	const struct explore_settings settings = { .max_smps = 32, .per_node = 2, .timeout_ms = 1000,
-						   .retries = retries, .keys = keys, .own_guid = built->nodes[0].guid };
+						   .retries = retries, .keys = keys, .last = last,
+						   .own_guid = built->nodes[0].guid };
 	struct error err = { 0 };
 
 	fabric_destroy(fabric);
@@ -444,33 +447,92 @@ TEST(a_rejected_query_counts_as_lost)
 	assert_string_equal(fabric->nodes[fabric_find_node(fabric, built->nodes[3].guid)].desc, "");
 }
 
-/* Three different keys: of the switch, of this host, of the other hosts. */
-TEST(each_node_is_queried_with_its_key)
+/* The GUID that the port reports: of a switch that of port 0. */
+static unsigned long long guid_of(const struct port *port)
 {
-	char folder[] = "/tmp/explore_test_XXXXXX", path[64];
+	const struct node *node = &built->nodes[port->node];
+
+	return node->type != NODE_SWITCH && port->guid ? port->guid : node->guid;
+}
+
+/* opensm's files: a distinct key for each port, and the port behind each port but one. */
+static struct keys *keys_of_ports(uint32_t unnamed)
+{
+	char folder[] = "/tmp/explore_test_XXXXXX", path[64], neighbors[64];
 	struct keys *keys;
 	FILE *file;
 
-	star(12);
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/" KEYS_FILE, folder);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	for (uint32_t i = 0; i < count; i++) {
-		agents[i].mkey = i > 1 ? 0xaaaa : i ? 0xbbbb : 0xcccc;
-		fprintf(file, "0x%llx 0x%llx\n\n", (unsigned long long)built->nodes[i].guid,
+		agents[i].mkey = 0xaaaa00 + i;
+		fprintf(file, "0x%016llx 0x%016llx\n\n", guid_of(&built->ports[built->nodes[i].first_port]),
 			(unsigned long long)agents[i].mkey);
 	}
 	fclose(file);
+	snprintf(neighbors, sizeof(neighbors), "%s/" KEYS_NEIGHBORS_FILE, folder);
+	file = fopen(neighbors, "w");
+	assert_non_null(file);
+	for (uint32_t i = 0; i < built->port_count; i++) {
+		const struct port *port = &built->ports[i];
+
+		if (port->peer != FABRIC_NONE && built->ports[port->peer].node != unnamed)
+			fprintf(file, "0x%016llx:%u 0x%016llx:%u\n\n",
+				guid_of(port), port->num, guid_of(&built->ports[port->peer]),
+				built->ports[port->peer].num);
+	}
+	fclose(file);
 	assert_int_equal(keys_load(folder, &keys, NULL), 0);
+	unlink(path);
+	unlink(neighbors);
+	rmdir(folder);
+	return keys;
+}
+
+static uint64_t violations(void)
+{
+	uint64_t dropped = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		dropped += agents[i].smps_dropped;
+	return dropped;
+}
+
+TEST(each_node_is_queried_with_its_own_key_from_the_first_smp_on)
+{
+	struct keys *keys;
+
+	star(12);
+	keys = keys_of_ports(FABRIC_NONE);
 	discover(3, keys);
 	check_found();
 	assert_int_equal(trailer.lost + trailer.silent, 0);
+	assert_int_equal(violations(), 0);
 	keys_destroy(keys);
 	discover(3, NULL);
 	assert_null(fabric);
-	unlink(path);
-	rmdir(folder);
+}
+
+TEST(a_node_with_an_unknown_key_is_reported_and_not_queried)
+{
+	struct keys *keys;
+
+	star(12);
+	keys = keys_of_ports(5);
+	discover(3, keys);
+	assert_int_equal(fabric->node_count, 13);
+	assert_int_equal(trailer.silent, 1);
+	assert_int_equal(violations(), 0);
+	assert_non_null(strstr(text_chars(&notes), "M_Keys differ by port"));
+	/* The last discovery names it, too. */
+	last = built;
+	discover(3, keys);
+	last = NULL;
+	check_found();
+	assert_int_equal(violations(), 0);
+	keys_destroy(keys);
 }
 
 TEST(hosts_back_to_back)

@@ -234,6 +234,9 @@ static bool respond_smp(struct virtual *world, uint32_t port, const struct mad_h
 		data[3] = world->counters != NULL;
 		data[5] = agent->fec_mode;
 		return true;
+	case SMP_MLNX_EXTENDED_PORT_INFO:
+		data[17] = (uint8_t)(agent->vendor_fec_mode << 4);
+		return true;
 	default:
 		return true;
 	}

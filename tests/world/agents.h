@@ -27,6 +27,7 @@ struct agent {
 	uint8_t rejected;         /* detail attributes that it rejects: bits 1 << enum detail_attribute */
 	uint8_t ignored;          /* those to which it does not respond */
 	uint8_t fec_mode;         /* PortInfoExtended.FECModeActive */
+	uint8_t vendor_fec_mode;  /* FECModeActive of Mellanox ExtendedPortInfo */
 	uint8_t sm_state;         /* SMInfo.SMState of an SM at its first port; 0: as the virtual fabric has it */
 	uint16_t rejected_smp;    /* SMP attribute that it rejects */
 	uint16_t ignored_smp;     /* SMP attribute to which it does not respond, for port ignored_port */

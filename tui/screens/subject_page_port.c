@@ -285,12 +285,13 @@ static void put_slow_counters(struct subject_page *detail, const struct app *app
 		for (unsigned n = 0; n < detail_count((enum detail_attribute)known->slow[i].reading.attribute); n++)
 			put_slow(page, widths, &known->slow[i], n);
 	for (size_t i = 0; i < known->slow_count; i++) {
+		enum fec_layout layout = (enum fec_layout)known->slow[i].reading.layout;
 		struct ber raw, effective;
 
 		if (known->slow[i].reading.attribute != DETAIL_EXTENDED_SPEEDS || !known->slow[i].sum.elapsed_us)
 			continue;
-		raw = ber_raw(&known->slow[i].sum, rate);
-		effective = ber_effective(&known->slow[i].sum, rate);
+		raw = ber_raw(&known->slow[i].sum, layout, rate);
+		effective = ber_effective(&known->slow[i].sum, layout, rate);
 		put_ber(page, "raw bit error rate", &raw);
 		put_ber(page, "effective bit error rate", &effective);
 	}
