@@ -189,6 +189,24 @@ TEST(an_ibnetdiscover_output_is_read)
 	fabric_destroy(fabric);
 }
 
+/* ibdiagnet has the SystemImageGUID of the box after "switchguid=", and the node GUID in brackets. */
+TEST(the_quoted_id_is_the_guid_of_a_directors_module)
+{
+	static const char director[] =
+		"sysimgguid=0xd1\nswitchguid=0xd1(a1)\nSwitch 36 \"S-00000000000000a1\" # \"box:1/L01/U1\" base port 0\n"
+		"[1] \"S-00000000000000a2\"[7] # \"box:1/S01/U1\" lid 2 4xHDR\n\n"
+		"sysimgguid=0xd1\nswitchguid=0xd1(a2)\nSwitch 36 \"S-00000000000000a2\" # \"box:1/S01/U1\" base port 0\n"
+		"[7] \"S-00000000000000a1\"[1] # \"box:1/L01/U1\" lid 1 4xHDR\n";
+	struct fabric *fabric;
+
+	assert_int_equal(netfile_read(director, sizeof(director) - 1, NULL, &fabric, NULL, NULL), 0);
+	assert_int_equal(fabric->node_count, 2);
+	assert_int_equal(fabric->nodes[1].guid, 0xa2);
+	assert_int_equal(fabric->nodes[1].system_guid, 0xd1);
+	assert_int_equal(fabric_count_links(fabric), 1);
+	fabric_destroy(fabric);
+}
+
 TEST(damaged_net_files_do_no_harm)
 {
 	uint64_t random = 11;

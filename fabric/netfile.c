@@ -288,7 +288,10 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	rest = take_quoted(line, &id, &id_len);
 	if (!rest || ports < 1 || ports > UINT8_MAX)
 		return false;
-	node.guid = reader->guid ? reader->guid : id_guid(id, id_len);
+	/* Dumps of ibdiagnet have the SystemImageGUID of a director after "switchguid=". */
+	node.guid = id_guid(id, id_len);
+	if (!node.guid)
+		node.guid = reader->guid;
 	if (!node.guid)
 		return false;
 	node.port_count = (uint8_t)ports;
