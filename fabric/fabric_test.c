@@ -207,6 +207,54 @@ TEST(the_quoted_id_is_the_guid_of_a_directors_module)
 	fabric_destroy(fabric);
 }
 
+#define SWITCH_LINES "switchguid=0xa1(a1)\nSwitch 36 \"S-a1\" # \"leaf\" base port 0 lid 1 lmc 0\n"
+#define SWITCH_PORTS "[1] \"H-b1\"[1](b2) # \"n1 mlx5_0\" lid 2 4xHDR\n" \
+	"[2] \"H-b3\"[1](b4) # \"n2 mlx5_0\" lid 3 4xHDR\n"
+#define CA_LINES(guid, port, num, desc) "caguid=0x" guid "\nCa 1 \"H-" guid "\" # \"" desc "\"\n" \
+	"[1](" port ") \"S-a1\"[" num "] # lid 2 lmc 0 \"leaf\" lid 1 4xHDR"
+#define WHOLE_CAS CA_LINES("b1", "b2", "1", "n1 mlx5_0") "\n\n" CA_LINES("b3", "b4", "2", "n2 mlx5_0")
+#define WHOLE SWITCH_LINES SWITCH_PORTS "\n" WHOLE_CAS "\n"
+
+static void join_line(void *text, const char *line)
+{
+	strcat(strcat(text, line), ";");
+}
+
+TEST(what_a_log_or_a_cut_adds_to_a_dump_is_accepted_or_reported)
+{
+	static const struct { const char *net; size_t nodes, links; const char *notes; } cases[] = {
+		{ WHOLE, 3, 2, "" },
+		{ "\xef\xbb\xbf" WHOLE, 3, 2, "" },
+		{ "switchguid=0xa1(a1)\r\nSwitch41 \"S-a1\" # \"leaf\" base port 0 lid 1\r\n" SWITCH_PORTS WHOLE_CAS "\r\n",
+		  3, 2, "" },
+		{ "[root@ufm ~]# ibnetdiscover\n" WHOLE "[root@ufm ~]# ", 3, 2,
+		  "2 lines are not part of a fabric: ignored, the first is line 1;" },
+		{ SWITCH_LINES "ibwarn: [9] recv failed: m_key=0 status=110\n" SWITCH_PORTS WHOLE_CAS "\n", 3, 2,
+		  "1 line is not part of a fabric: ignored, the first is line 3;" },
+		{ SWITCH_LINES SWITCH_PORTS "\ncaguid=0xb1\n", 1, 0,
+		  "the file ends inside a line or a node: the rest of the fabric may be missing;"
+		  "2 cables to nodes or ports that are not in the file: omitted;" },
+		{ WHOLE_CAS "\n" SWITCH_LINES "[1] \"H-b1\"[1](b2) # \"n1 mlx5_0\" lid 2 4xHDR\n", 3, 2,
+		  "the file ends inside a line or a node: the rest of the fabric may be missing;"
+		  "1 cable listed at one end only: other end added;" },
+		{ SWITCH_LINES SWITCH_PORTS WHOLE_CAS, 3, 2,
+		  "the file ends inside a line or a node: the rest of the fabric may be missing;" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct netfile_notes notes;
+		struct fabric *fabric;
+		char lines[512] = "";
+
+		assert_int_equal(netfile_read(cases[i].net, strlen(cases[i].net), NULL, &fabric, &notes, NULL), 0);
+		netfile_describe(&notes, join_line, lines);
+		assert_string_equal(lines, cases[i].notes);
+		assert_int_equal(fabric->node_count, cases[i].nodes);
+		assert_int_equal(fabric_count_links(fabric), cases[i].links);
+		fabric_destroy(fabric);
+	}
+}
+
 TEST(damaged_net_files_do_no_harm)
 {
 	uint64_t random = 11;

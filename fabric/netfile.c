@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -38,6 +39,8 @@ struct net_reader {
 	struct net_port ports[UINT8_MAX + 1];
 	struct wanted_link *links;
 	size_t link_count, link_capacity;
+	size_t line;      /* number of the current line */
+	bool line_of_node; /* it is part of a node, at least by its start */
 };
 
 static const char *skip_blanks(const char *s)
@@ -284,7 +287,7 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	unsigned long ports, value;
 	size_t id_len;
 
-	ports = strtoul(line + strcspn(line, " \t"), NULL, 10);
+	ports = strtoul(line + strcspn(line, " \t0123456789"), NULL, 10);
 	rest = take_quoted(line, &id, &id_len);
 	if (!rest || ports < 1 || ports > UINT8_MAX)
 		return false;
@@ -307,8 +310,6 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	memset(reader->ports, 0, sizeof(reader->ports));
 	reader->node = node;
 	reader->has_node = true;
-	reader->guid = 0;
-	reader->system_guid = 0;
 	return true;
 }
 
@@ -349,7 +350,8 @@ static uint8_t node_line_type(const char *line)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t len = strlen(words[i].word);
 
-		if (!strncasecmp(line, words[i].word, len) && (line[len] == ' ' || line[len] == '\t'))
+		if (!strncasecmp(line, words[i].word, len) &&
+		    (line[len] == ' ' || line[len] == '\t' || isdigit((unsigned char)line[len])))
 			return words[i].type;
 	}
 	return 0;
@@ -361,24 +363,27 @@ static int read_line(struct net_reader *reader, const char *line, struct error *
 	bool known;
 
 	line = skip_blanks(line);
+	reader->line_of_node = false;
 	if (!*line || *line == '#')
 		return 0;
 	if (*line == '[') {
 		known = reader->has_node && parse_port_line(reader, line);
+		reader->line_of_node = isdigit((unsigned char)line[1]);
 	} else if ((type = node_line_type(line))) {
 		if (flush_node(reader, err) < 0)
 			return ERR_IO;
 		known = parse_node_line(reader, line, type);
-	} else if (strchr(line, '=') && isalpha((unsigned char)*line)) {
-		/* Lines before a node belong to the next one: the current node ends. */
-		if (flush_node(reader, err) < 0)
-			return ERR_IO;
-		known = parse_assignment(reader, line);
+		reader->line_of_node = true;
+		reader->guid = reader->system_guid = 0;
 	} else {
-		known = false;
+		known = parse_assignment(reader, line);
+		reader->line_of_node = known;
+		/* Lines before a node belong to the next one: the current node ends. */
+		if (known && flush_node(reader, err) < 0)
+			return ERR_IO;
 	}
-	if (!known)
-		reader->notes.lines_ignored++;
+	if (!known && !reader->notes.lines_ignored++)
+		reader->notes.first_ignored = reader->line;
 	return 0;
 }
 
@@ -394,10 +399,13 @@ static int read_lines(struct net_reader *reader, char *chars, size_t len, struct
 		for (size_t i = 0; chars + i < stop; i++)
 			if (!chars[i] || chars[i] == '\r')
 				chars[i] = ' ';
+		reader->line++;
 		if (read_line(reader, chars, err) < 0)
 			return ERR_IO;
+		reader->notes.unfinished = !newline && reader->line_of_node;
 		chars = stop + 1;
 	}
+	reader->notes.unfinished |= reader->guid || reader->system_guid; /* their node does not follow */
 	if (flush_node(reader, err) < 0)
 		return ERR_IO;
 	if (!reader->fabric->node_count)
@@ -432,6 +440,7 @@ static int link_ports(struct net_reader *reader, struct error *err)
 {
 	struct fabric *fabric = reader->fabric;
 	uint32_t *wanted = malloc(fabric->port_count * sizeof(*wanted)); /* port to its link */
+	size_t last_node = 0; /* one-sided links to it */
 
 	if (!wanted)
 		return err_nomem(err);
@@ -455,19 +464,58 @@ static int link_ports(struct net_reader *reader, struct error *err)
 			struct port *other = &fabric->ports[peer];
 
 			reader->notes.peers_one_sided++;
+			last_node += other->node == fabric->node_count - 1;
 			other->state = PORT_ACTIVE;
 			other->phys_state = PHYS_LINK_UP;
 			other->speed = fabric->ports[link->port].speed;
 			other->width = fabric->ports[link->port].width;
 		}
 	}
+	reader->notes.unfinished |= last_node && last_node == reader->notes.peers_one_sided;
 	free(wanted);
 	return 0;
+}
+
+void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfile_print *print, void *ctx)
+{
+	char line[160];
+
+	for (size_t i = 0; i < len; i++) {
+		if (!kinds[i].count)
+			continue;
+		snprintf(line, sizeof(line), "%zu %s", kinds[i].count,
+			 kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
+		print(ctx, line);
+	}
+}
+
+void netfile_describe(const struct netfile_notes *notes, netfile_print *print, void *ctx)
+{
+	const struct netfile_note kinds[] = {
+		{ notes->peers_unknown, "cable to a node or port that is not in the file: omitted",
+		  "cables to nodes or ports that are not in the file: omitted" },
+		{ notes->peers_one_sided, "cable listed at one end only: other end added",
+		  "cables listed at one end only: other ends added" },
+		{ notes->peers_conflicting, "port whose peer lists another cable: omitted",
+		  "ports whose peers list other cables: omitted" },
+	};
+	char line[160];
+
+	if (notes->unfinished)
+		print(ctx, "the file ends inside a line or a node: the rest of the fabric may be missing");
+	if (notes->lines_ignored) {
+		snprintf(line, sizeof(line), "%zu line%s not part of a fabric: ignored, the first is line %zu",
+			 notes->lines_ignored, notes->lines_ignored == 1 ? " is" : "s are", notes->first_ignored);
+		print(ctx, line);
+	}
+	netfile_describe_counts(kinds, sizeof(kinds) / sizeof(kinds[0]), print, ctx);
 }
 
 int netfile_read(const char *chars, size_t len, const struct name_map *map, struct fabric **ret,
 		 struct netfile_notes *ret_notes, struct error *err)
 {
+	static const char bom[] = "\xef\xbb\xbf";
+	size_t skip = len >= 3 && !memcmp(chars, bom, 3) ? 3 : 0;
 	struct net_reader *reader = calloc(1, sizeof(*reader));
 	char *copy = malloc(len + 1);
 	int code = ERR_NOMEM;
@@ -478,7 +526,7 @@ int netfile_read(const char *chars, size_t len, const struct name_map *map, stru
 	}
 	memcpy(copy, chars, len);
 	copy[len] = '\0';
-	code = read_lines(reader, copy, len, err);
+	code = read_lines(reader, copy + skip, len - skip, err);
 	if (code == 0)
 		code = link_ports(reader, err);
 	if (code == 0)

@@ -115,6 +115,15 @@ with tap.part("save and diff of files"):
     lacks = rows("topology", "show", "--summary", "--from", "pulled.net")["cables_missing"]
     tap.equal("the pair lacks a cable", [line.split(": ")[-1] for line in lacks], ["1 of 2"])
 
+with tap.part("a file that was cut off"):
+    with open(rail, encoding="utf-8") as file:
+        text = file.read()
+    with open("half.net", "w", encoding="utf-8") as file:
+        file.write(text[:len(text) // 2])
+    half = ibwire("topology", "show", "--summary", "--from", "half.net")
+    tap.contains("is reported with its name", half.err, "half.net: the file ends inside a line or a node")
+    tap.contains("and cables to nodes that are not in it are counted", half.err, "not in the file: omitted")
+
 with tap.part("names"):
     with open(tree, encoding="utf-8") as file:
         text = file.read()
