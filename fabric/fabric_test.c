@@ -193,9 +193,11 @@ TEST(an_ibnetdiscover_output_is_read)
 TEST(the_quoted_id_is_the_guid_of_a_directors_module)
 {
 	static const char director[] =
-		"sysimgguid=0xd1\nswitchguid=0xd1(a1)\nSwitch 36 \"S-00000000000000a1\" # \"box:1/L01/U1\" base port 0\n"
+		"sysimgguid=0xd1\nswitchguid=0xd1(a1)\n"
+		"Switch 36 \"S-00000000000000a1\" # \"box:1/L01/U1\" base port 0\n"
 		"[1] \"S-00000000000000a2\"[7] # \"box:1/S01/U1\" lid 2 4xHDR\n\n"
-		"sysimgguid=0xd1\nswitchguid=0xd1(a2)\nSwitch 36 \"S-00000000000000a2\" # \"box:1/S01/U1\" base port 0\n"
+		"sysimgguid=0xd1\nswitchguid=0xd1(a2)\n"
+		"Switch 36 \"S-00000000000000a2\" # \"box:1/S01/U1\" base port 0\n"
 		"[7] \"S-00000000000000a1\"[1] # \"box:1/L01/U1\" lid 1 4xHDR\n";
 	struct fabric *fabric;
 
@@ -225,8 +227,8 @@ TEST(what_a_log_or_a_cut_adds_to_a_dump_is_accepted_or_reported)
 	static const struct { const char *net; size_t nodes, links; const char *notes; } cases[] = {
 		{ WHOLE, 3, 2, "" },
 		{ "\xef\xbb\xbf" WHOLE, 3, 2, "" },
-		{ "switchguid=0xa1(a1)\r\nSwitch41 \"S-a1\" # \"leaf\" base port 0 lid 1\r\n" SWITCH_PORTS WHOLE_CAS "\r\n",
-		  3, 2, "" },
+		{ "switchguid=0xa1(a1)\r\nSwitch41 \"S-a1\" # \"leaf\" base port 0 lid 1\r\n" SWITCH_PORTS
+		  WHOLE_CAS "\r\n", 3, 2, "" },
 		{ "[root@ufm ~]# ibnetdiscover\n" WHOLE "[root@ufm ~]# ", 3, 2,
 		  "2 lines are not part of a fabric: ignored, the first is line 1;" },
 		{ SWITCH_LINES "ibwarn: [9] recv failed: m_key=0 status=110\n" SWITCH_PORTS WHOLE_CAS "\n", 3, 2,

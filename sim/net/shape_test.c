@@ -8,6 +8,7 @@
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "fabric/test_net.h"
 #include "sim/net_shape.h"
 
 #define ROUNDS 200
@@ -386,6 +387,8 @@ static unsigned each_random(uint64_t seed, void (*change)(struct truth *truth, u
 			change(&truth, &random);
 		changes += truth.cuts + truth.swaps + truth.recabled + truth.dark;
 		check(&truth);
+		if (round % 8 == 0)
+			net_add_host_anywhere(truth.fabric);
 		fabric_destroy(truth.fabric);
 	}
 	return changes;
