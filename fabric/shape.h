@@ -31,6 +31,7 @@ enum shape_kind {
 	SHAPE_IRREGULAR, /* mostly a tree: some switches or links do not fit */
 	SHAPE_NO_TREE,   /* torus, mesh, dragonfly ...: no tiers */
 	SHAPE_NO_SWITCH, /* HCAs cabled to each other, or a single node */
+	SHAPE_UNKNOWN,   /* no switch has a host: tiers cannot be found */
 };
 
 /* Purpose of a node, from its device, description and GUIDs; settings take precedence. */

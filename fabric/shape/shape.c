@@ -19,7 +19,7 @@ const char *node_class_name(uint8_t class)
 
 const char *shape_kind_name(enum shape_kind kind)
 {
-	static const char *const names[] = { "fat-tree", "irregular", "no tree", "no switch" };
+	static const char *const names[] = { "fat-tree", "irregular", "no tree", "no switch", "unknown" };
 
 	return names[kind];
 }
@@ -223,6 +223,10 @@ static void find_kind(struct shape_build *build)
 	if (!build->switch_count) {
 		shape->kind = SHAPE_NO_SWITCH;
 		add_reason(shape, "there is no switch");
+		return;
+	}
+	if (shape->kind == SHAPE_UNKNOWN) {
+		add_reason(shape, "no switch has a host, and tiers are counted from those that have");
 		return;
 	}
 	if (shape->kind == SHAPE_NO_TREE) {

@@ -362,6 +362,10 @@ static void count_exceptions(struct shape_build *build)
 	struct shape *shape = build->shape;
 	uint32_t across = 0, skips = 0, links = 0;
 
+	if (!shape->tier_count && build->switch_count) {
+		shape->kind = SHAPE_UNKNOWN;
+		return;
+	}
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 		int tier = shape->nodes[node].tier;
@@ -382,6 +386,7 @@ static void count_exceptions(struct shape_build *build)
 		return;
 	shape->kind = SHAPE_NO_TREE;
 	shape->empty_leaves = 0;
+	shape->tier_count = 0;
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		shape->nodes[build->switches[i]].tier = 0;
 		shape->nodes[build->switches[i]].why = SHAPE_WHOLE_NO_TREE;
@@ -425,11 +430,11 @@ int shape_find_tiers(struct shape_build *build)
 	for (climb.tier = 2; climb.tier <= SHAPE_TIERS_MAX && climb_tier(&climb); climb.tier++)
 		;
 	drop_misfits(build);
-	count_exceptions(build);
-	shape_part(build, climb.joined);
-	find_planes(build, climb.joined);
 	for (uint32_t i = 0; i < build->switch_count; i++)
 		if (shape->nodes[build->switches[i]].tier > shape->tier_count)
 			shape->tier_count = shape->nodes[build->switches[i]].tier;
+	count_exceptions(build);
+	shape_part(build, climb.joined);
+	find_planes(build, climb.joined);
 	return 0;
 }
