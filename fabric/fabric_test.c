@@ -299,6 +299,9 @@ TEST(names_are_found_or_the_most_similar_is_suggested)
 	assert_int_equal(found, 1);
 	assert_int_equal(names_find_node(fabric, "0x0000000000000005", &found, NULL), 0);
 	assert_int_equal(found, 4);
+	assert_int_equal(names_find_node(fabric, "same (0004)", &found, NULL), 0);
+	assert_int_equal(found, 3);
+	assert_int_equal(names_find_node(fabric, "same (0006)", &found, &err), ERR_USAGE);
 	assert_int_equal(names_find_node(fabric, "same", &found, &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "0x0000000000000004, 0x0000000000000005"));
 	assert_int_equal(names_find_node(fabric, "mapped on", &found, &err), ERR_USAGE);

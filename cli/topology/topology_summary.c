@@ -200,4 +200,7 @@ void topology_summary(const struct topology *topology, struct text *text)
 	append_odd_links(topology, text);
 	append_cables(topology, text);
 	append_miswired(topology, text);
+	if (topology->shown.equal_switches)
+		text_appendf(text, "switches with a name that is not unique: %u (ibwire names suggest)\n",
+			     topology->shown.equal_switches);
 }
