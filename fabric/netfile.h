@@ -24,6 +24,10 @@ struct netfile_notes {
 	size_t peers_unknown;   /* ports cabled to a node or port that is not in the file */
 	size_t peers_one_sided; /* cables named by one end only; linked all the same */
 	size_t peers_conflicting; /* ports with different peers at both ends; not linked */
+	size_t peers_self;      /* ports that are their own peer; not linked */
+	size_t rates_unknown;   /* links without a rate */
+	size_t guids_unknown;   /* GUIDs that are not hexadecimal (redacted) */
+	size_t guids_made;      /* nodes without a GUID, of which one was made */
 	bool unfinished;        /* the file ends inside a line or a node */
 };
 
@@ -51,8 +55,10 @@ void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfi
  * @ret_notes:    what was passed over, or NULL
  *
  * Width and speed of a link come from the comment ("4xHDR") or from ibsim's w=,
- * s= and e= masks, LIDs from the comment ("lid 7").
- * Return: 0; ERR_IO where there is no node in it, or it names a node twice; ERR_NOMEM.
+ * s= and e= masks, LIDs from the comment ("lid 7"). A link without them has no rate. Nodes are
+ * identified by the quoted id: a GUID ("S-2c5eab0300b87b40"), or any text as ibsim has it, with the
+ * GUID of the node's assignment ("switchguid=") or one made from the text.
+ * Return: 0; ERR_IO where there is no node in it, or two nodes have one GUID or id; ERR_NOMEM.
  * Source: infiniband-diags ibnetdiscover.c (out_switch, out_ca, out_switch_port,
  * out_ca_port), ibsim sim_net.c (parse_port).
  */

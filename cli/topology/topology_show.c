@@ -43,16 +43,18 @@ static const struct column node_columns[COLUMN_COUNT] = {
 static void put_switch(struct result *result, const struct topology *topology, uint32_t node)
 {
 	const struct shape *shape = topology->shape;
-	const struct node *self = &topology->fabric->nodes[node];
+	const struct fabric *fabric = topology->fabric;
+	const struct node *self = &fabric->nodes[node];
 	int64_t hcas = 0, down = 0, up = 0, up_active = 0, up_expected;
 
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint8_t way = shape->ports[i].way;
 
-		hcas += way == WAY_HOST;
+		hcas += way == WAY_HOST &&
+			shape->nodes[fabric->ports[fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
 		down += way == WAY_DOWN;
 		up += way == WAY_UP;
-		up_active += way == WAY_UP && topology->fabric->ports[i].state == PORT_ACTIVE;
+		up_active += way == WAY_UP && fabric->ports[i].state == PORT_ACTIVE;
 	}
 	up_expected = shape->nodes[node].up_group == SHAPE_NONE ? up :
 		shape->groups[shape->nodes[node].up_group].built;
@@ -121,7 +123,7 @@ static int put_nodes(const struct topology_options *options, const struct topolo
 
 enum {
 	S_TIME, S_KIND, S_REASON, S_TIERS, S_SWITCHES, S_PARTS, S_PLANES, S_HOSTS, S_HCAS, S_RAILS, S_LINKS, S_UP,
-	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_ACROSS, S_SKIPS, S_NO_TIER, S_EMPTY, S_MISSING, S_SLOW,
+	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER, S_EMPTY, S_MISSING, S_SLOW,
 	S_MISWIRED, S_COUNT,
 };
 
@@ -144,6 +146,7 @@ static const struct column summary_columns[S_COUNT] = {
 	[S_BISECTION_NOW] = { .key = "bisection_now_gbps", .kind = COLUMN_GBPS },
 	[S_ACROSS] = { .key = "links_across", .kind = COLUMN_INTEGER },
 	[S_SKIPS] = { .key = "links_past_a_tier", .kind = COLUMN_INTEGER },
+	[S_LOOPS] = { .key = "links_within_a_switch", .kind = COLUMN_INTEGER },
 	[S_NO_TIER] = { .key = "switches_without_tier", .kind = COLUMN_INTEGER },
 	[S_EMPTY] = { .key = "leafs_without_hosts", .kind = COLUMN_INTEGER },
 	[S_MISSING] = { .key = "cables_missing", .kind = COLUMN_LIST },
@@ -239,6 +242,7 @@ static void put_sums(struct result *result, const struct topology *topology)
 	}
 	result_integer(result, S_ACROSS, shape->across);
 	result_integer(result, S_SKIPS, shape->skips);
+	result_integer(result, S_LOOPS, shape->loops);
 	result_integer(result, S_NO_TIER, shape->tiers[0].switches);
 	result_integer(result, S_EMPTY, shape->empty_leaves);
 }

@@ -176,8 +176,7 @@ static void append_odd_links(const struct topology *topology, struct text *text)
 		peer = &fabric->ports[port->peer];
 		tier = shape->nodes[port->node].tier;
 		other = shape->nodes[peer->node].tier;
-		if (fabric->nodes[peer->node].type != NODE_SWITCH || peer->node == port->node || tier - other == 1 ||
-		    other - tier == 1)
+		if (fabric->nodes[peer->node].type != NODE_SWITCH || tier - other == 1 || other - tier == 1)
 			continue;
 		if (!count)
 			text_append(text, "links outside of the tree:\n");

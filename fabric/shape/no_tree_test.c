@@ -117,8 +117,19 @@ TEST(small_fabrics_have_a_shape)
 
 	net_hosts(fabric, "n", 1, 4, a);
 	shape = net_shape(fabric, NULL);
-	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
+	assert_int_equal(shape->kind, SHAPE_ONE_SWITCH);
 	assert_int_equal(shape->tier_count, 1);
+	net_done(fabric, shape);
+
+	/* Links of a switch to itself lead neither up nor down. */
+	fabric = net_new();
+	a = net_switch(fabric, "a");
+	net_hosts(fabric, "n", 1, 4, a);
+	net_links(fabric, a, a, 3);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+	assert_int_equal(shape->loops, 3);
+	assert_string_equal(shape->reason, "3 links join a switch with itself");
 	net_done(fabric, shape);
 
 	fabric = net_new();

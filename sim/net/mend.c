@@ -172,7 +172,9 @@ void mend_describe(const struct mend_notes *notes, netfile_print *print, void *c
 		  "port whose GUID in ibsim (node GUID plus port) is a duplicate: opensm may report it",
 		  "ports whose GUIDs in ibsim (node GUID plus port) are duplicates: opensm may report them" },
 	};
+	struct netfile_notes read = notes->read;
 
-	netfile_describe(&notes->read, print, ctx);
+	read.rates_unknown = 0; /* speeds_unknown has them */
+	netfile_describe(&read, print, ctx);
 	netfile_describe_counts(kinds, sizeof(kinds) / sizeof(kinds[0]), print, ctx);
 }
