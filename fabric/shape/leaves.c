@@ -241,6 +241,7 @@ int shape_find_leaves(struct shape_build *build)
 	};
 	const uint32_t *weight;
 	uint32_t median, reached, joined = 0;
+	uint64_t hcas = 0, compute = 0;
 
 	build->hcas = shape_scratch(build, count, sizeof(*build->hcas));
 	build->compute = shape_scratch(build, count, sizeof(*build->compute));
@@ -248,12 +249,13 @@ int shape_find_leaves(struct shape_build *build)
 	    !build->compute)
 		return ERR_NOMEM;
 	count_hosts(build);
-	weight = build->compute;
-	median = median_host(build, weight, leaves.queue);
-	if (!median) {
-		weight = build->hcas;
-		median = median_host(build, weight, leaves.queue);
+	for (uint32_t i = 0; i < build->switch_count; i++) {
+		hcas += build->hcas[build->switches[i]];
+		compute += build->compute[build->switches[i]];
 	}
+	/* A few compute hosts say nothing about the leaves of a fabric of other hosts. */
+	weight = compute * FEW_DIVISOR > hcas ? build->compute : build->hcas;
+	median = median_host(build, weight, leaves.queue);
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 

@@ -19,13 +19,13 @@ struct tree {
 	uint32_t leaf[LEAVES], spine[SPINES];
 };
 
-static struct tree tree_new(void)
+static struct tree tree_of(const char *prefix)
 {
 	struct tree tree = { .fabric = net_new() };
 
 	for (unsigned i = 0; i < LEAVES; i++) {
 		tree.leaf[i] = net_switch(tree.fabric, "leaf%u", i);
-		net_hosts(tree.fabric, "node", i * 8, 8, tree.leaf[i]);
+		net_hosts(tree.fabric, prefix, i * 8, 8, tree.leaf[i]);
 	}
 	for (unsigned i = 0; i < SPINES; i++) {
 		tree.spine[i] = net_switch(tree.fabric, "spine%u", i);
@@ -33,6 +33,11 @@ static struct tree tree_new(void)
 			net_links(tree.fabric, tree.leaf[j], tree.spine[i], 2);
 	}
 	return tree;
+}
+
+static struct tree tree_new(void)
+{
+	return tree_of("node");
 }
 
 static void unlink_pair(struct fabric *fabric, uint32_t a, uint32_t b, unsigned count)
@@ -432,11 +437,11 @@ static struct fabric *islands_new(void)
 
 TEST(a_host_on_any_switch_changes_the_tier_of_no_other)
 {
-	struct fabric *fabrics[7] = { tree_new().fabric, director_new().fabric, islands_new() };
+	struct fabric *fabrics[8] = { tree_new().fabric, tree_of("oss").fabric, director_new().fabric, islands_new() };
 
 	for (unsigned i = 1; i <= 4; i++)
-		fabrics[2 + i] = tower_new(i).fabric;
-	for (unsigned i = 0; i < 7; i++) {
+		fabrics[3 + i] = tower_new(i).fabric;
+	for (unsigned i = 0; i < 8; i++) {
 		shape_destroy(net_shape(fabrics[i], NULL));
 		net_add_host_anywhere(fabrics[i]);
 		fabric_destroy(fabrics[i]);
