@@ -245,7 +245,8 @@ TEST(what_a_log_or_a_cut_adds_to_a_dump_is_accepted_or_reported)
 		  "sysimgguid=0xb8599fxxxxxx\nCa 1 \"H-b1\"\n[1](b8599fxxxx) \"S-a1\"[2]\n", 2, 1,
 		  "1 port that is its own peer: omitted;1 link without width and speed: its bandwidth is unknown;"
 		  "2 GUIDs that are not hexadecimal (redacted?): unknown;" },
-		{ "switchguid=0xb8xxxx01(b8xxxx01)\nSwitch 36 \"S-b8xxxx01\"\n[1] \"H-b8xxxx02\"[1] # \"n\" lid 1 4xHDR\n"
+		{ "switchguid=0xb8xxxx01(b8xxxx01)\nSwitch 36 \"S-b8xxxx01\"\n"
+		  "[1] \"H-b8xxxx02\"[1] # \"n\" lid 1 4xHDR\n"
 		  "caguid=0xb8xxxx02\nCa 1 \"H-b8xxxx02\"\n[1](b8) \"S-b8xxxx01\"[1] # lid 1 lmc 0 \"s\" lid 2 4xHDR\n",
 		  2, 1, "2 GUIDs that are not hexadecimal (redacted?): unknown;"
 		  "2 nodes without a GUID: made up from their ids;" },

@@ -483,54 +483,72 @@ static void match_rates(struct port *port, struct port *peer)
 	}
 }
 
+/* The links of a file, while they are made. */
+struct links {
+	struct net_reader *reader;
+	uint32_t *wanted; /* port to its link in the file; FABRIC_NONE: not listed */
+	size_t to_last;   /* one-sided links to the last node */
+};
+
+/* Ports of a link that both ends agree on, or one of them lists. */
+static void complete_link(struct links *links, uint32_t index, uint32_t peer)
+{
+	struct fabric *fabric = links->reader->fabric;
+	struct netfile_notes *notes = &links->reader->notes;
+	struct port *port = &fabric->ports[index], *other = &fabric->ports[peer];
+	bool one_sided = links->wanted[peer] == FABRIC_NONE;
+
+	if (one_sided) {
+		notes->peers_one_sided++;
+		links->to_last += other->node == fabric->node_count - 1;
+		other->state = PORT_ACTIVE;
+		other->phys_state = PHYS_LINK_UP;
+	}
+	match_rates(port, other);
+	notes->rates_unknown += !port_rate_bits_per_s(port) && (one_sided || index < peer);
+}
+
+static void make_link(struct links *links, const struct wanted_link *link)
+{
+	struct net_reader *reader = links->reader;
+	struct fabric *fabric = reader->fabric;
+	uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
+	uint8_t num = fabric->ports[link->port].num;
+	uint32_t peer = fabric_find_port(fabric, link->peer_guid, link->peer_num);
+
+	if (peer != FABRIC_NONE && peer != link->port && end_agrees(reader, links->wanted, peer, guid, num) &&
+	    fabric_link(fabric, link->port, peer, NULL) == 0) {
+		complete_link(links, link->port, peer);
+		return;
+	}
+	if (peer == FABRIC_NONE)
+		reader->notes.peers_unknown++;
+	else if (peer == link->port)
+		reader->notes.peers_self++;
+	else
+		reader->notes.peers_conflicting++;
+	unplug(fabric, link->port);
+}
+
 static int link_ports(struct net_reader *reader, struct error *err)
 {
 	struct fabric *fabric = reader->fabric;
-	uint32_t *wanted = malloc(fabric->port_count * sizeof(*wanted)); /* port to its link */
-	size_t last_node = 0; /* one-sided links to it */
+	struct links links = { .reader = reader, .wanted = malloc(fabric->port_count * sizeof(*links.wanted)) };
+	uint32_t node;
 
-	if (!wanted)
+	if (!links.wanted)
 		return err_nomem(err);
-	memset(wanted, 0xff, fabric->port_count * sizeof(*wanted));
+	memset(links.wanted, 0xff, fabric->port_count * sizeof(*links.wanted));
 	for (size_t i = 0; i < reader->link_count; i++) {
-		uint32_t node;
-
-		wanted[reader->links[i].port] = (uint32_t)i;
+		links.wanted[reader->links[i].port] = (uint32_t)i;
 		if (map_get(&reader->nodes, reader->links[i].peer_guid, &node))
 			reader->links[i].peer_guid = fabric->nodes[node].guid;
 	}
-	for (size_t i = 0; i < reader->link_count; i++) {
-		const struct wanted_link *link = &reader->links[i];
-		uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
-		uint8_t num = fabric->ports[link->port].num;
-		uint32_t peer = fabric_find_port(fabric, link->peer_guid, link->peer_num);
-
-		if (peer == FABRIC_NONE) {
-			reader->notes.peers_unknown++;
-			unplug(fabric, link->port);
-		} else if (peer == link->port) {
-			reader->notes.peers_self++;
-			unplug(fabric, link->port);
-		} else if (!end_agrees(reader, wanted, peer, guid, num) ||
-			   fabric_link(fabric, link->port, peer, NULL) < 0) {
-			reader->notes.peers_conflicting++;
-			unplug(fabric, link->port);
-		} else {
-			struct port *other = &fabric->ports[peer];
-
-			if (wanted[peer] == FABRIC_NONE) {
-				reader->notes.peers_one_sided++;
-				last_node += other->node == fabric->node_count - 1;
-				other->state = PORT_ACTIVE;
-				other->phys_state = PHYS_LINK_UP;
-			}
-			match_rates(&fabric->ports[link->port], other);
-			reader->notes.rates_unknown += !port_rate_bits_per_s(other) &&
-						       (wanted[peer] == FABRIC_NONE || link->port < peer);
-		}
-	}
-	reader->notes.unfinished |= last_node && last_node == reader->notes.peers_one_sided;
-	free(wanted);
+	for (size_t i = 0; i < reader->link_count; i++)
+		make_link(&links, &reader->links[i]);
+	/* The last node lists fewer links than its peers, and only that node: its end is missing. */
+	reader->notes.unfinished |= links.to_last && links.to_last == reader->notes.peers_one_sided;
+	free(links.wanted);
 	return 0;
 }
 

@@ -123,8 +123,8 @@ static int put_nodes(const struct topology_options *options, const struct topolo
 
 enum {
 	S_TIME, S_KIND, S_REASON, S_TIERS, S_SWITCHES, S_PARTS, S_PLANES, S_HOSTS, S_HCAS, S_RAILS, S_LINKS, S_UP,
-	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER, S_EMPTY, S_MISSING, S_SLOW,
-	S_MISWIRED, S_COUNT,
+	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER, S_EMPTY, S_MISSING,
+	S_SLOW, S_MISWIRED, S_COUNT,
 };
 
 static const struct column summary_columns[S_COUNT] = {

@@ -250,7 +250,8 @@ static void find_kind(struct shape_build *build)
 	if (shape->skips)
 		add_reason(shape, "%u link%s past a tier", shape->skips, shape->skips == 1 ? " leads" : "s lead");
 	if (shape->loops)
-		add_reason(shape, "%u link%s a switch with itself", shape->loops, shape->loops == 1 ? " joins" : "s join");
+		add_reason(shape, "%u link%s a switch with itself", shape->loops,
+			   shape->loops == 1 ? " joins" : "s join");
 	if (shape->empty_leaves)
 		add_reason(shape, "%u %s no host", shape->empty_leaves,
 			   shape->empty_leaves == 1 ? "leaf has" : "leaves have");
