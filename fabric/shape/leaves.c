@@ -253,7 +253,7 @@ int shape_find_leaves(struct shape_build *build)
 		hcas += build->hcas[build->switches[i]];
 		compute += build->compute[build->switches[i]];
 	}
-	/* A few compute hosts say nothing about the leaves of a fabric of other hosts. */
+	/* In a fabric of other hosts, the few compute hosts may be anywhere. */
 	weight = compute * FEW_DIVISOR > hcas ? build->compute : build->hcas;
 	median = median_host(build, weight, leaves.queue);
 	for (uint32_t i = 0; i < build->switch_count; i++) {

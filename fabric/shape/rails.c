@@ -62,7 +62,7 @@ static bool serves(const struct rail_build *rails, uint32_t leaf, uint32_t rail)
 /*
  * A host with at most half of the devices of the rails, most of them on other leaves, is of another
  * kind. A host that lacks devices of the rails and has others numbers them in another way: its
- * device names say nothing, and each HCA belongs to the rail that its leaf serves.
+ * device names are not compared, and each HCA belongs to the rail that its leaf serves.
  */
 static void drop_strangers(struct rail_build *rails)
 {
