@@ -135,7 +135,8 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 			.num = (uint8_t)num, .state = up ? PORT_ACTIVE : PORT_DOWN,
 			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING, .lid = (uint16_t)(is_switch ? 0 : at + 1),
 			.speed_supported = (2 << LINK_SPEED_NDR) - 1, .speed_enabled = (2 << LINK_SPEED_NDR) - 1,
-			.width_supported = LINK_WIDTH_1X | LINK_WIDTH_4X,
+			/* As some ports of four lanes report. */
+			.width_supported = LINK_WIDTH_1X | LINK_WIDTH_4X | LINK_WIDTH_8X,
 			.width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
 			.width = up && link ? link->width : 0, .speed = up && link ? link->speed : 0,
 		};

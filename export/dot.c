@@ -106,7 +106,7 @@ static void append_pair(struct text *text, const struct shape *shape, uint32_t h
 	if (pair.down)
 		text_appendf(text, ", %u down", pair.down);
 	text_appendf(text, "\"%s];\n", missing || pair.down || pair.slow ? ", color=red" :
-		     pair.odd && shape->kind != SHAPE_NO_TREE ? ", color=orange" : "");
+		     pair.odd && shape->tier_count ? ", color=orange" : "");
 }
 
 static void append_edges(struct text *text, const struct shape *shape, uint32_t node, uint32_t *seen)

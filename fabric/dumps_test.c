@@ -12,6 +12,7 @@
 #include "fabric/fabric.h"
 #include "fabric/netfile.h"
 #include "fabric/shape.h"
+#include "fabric/test_net.h"
 
 #define FILE_MAX (8u << 20)
 
@@ -61,6 +62,14 @@ static void check_tiers(const struct wanted *wanted, const struct shape *shape)
 	assert_int_equal(shape->tiers[0].switches, 0);
 }
 
+static void check_one_more_host(const char *file)
+{
+	struct fabric *fabric = load(file);
+
+	net_add_host_anywhere(fabric);
+	fabric_destroy(fabric);
+}
+
 static struct shape *check(const struct wanted *wanted, struct fabric **ret_fabric)
 {
 	struct fabric *fabric = load(wanted->file);
@@ -85,6 +94,7 @@ static struct shape *check(const struct wanted *wanted, struct fabric **ret_fabr
 		classes[shape->hosts[i].class]++;
 	for (size_t i = 0; i < CLASS_COUNT; i++)
 		assert_int_equal(classes[i], wanted->classes[i]);
+	check_one_more_host(wanted->file);
 	return shape;
 }
 

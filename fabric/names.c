@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,32 @@ static int several_nodes(const struct fabric *fabric, const char *typed, size_t 
 	return code;
 }
 
+/*
+ * The node of a name as it is displayed where several have it: "NAME (3f80)", with the last digits
+ * of its GUID. FABRIC_NONE: none or several.
+ */
+static uint32_t find_digits(const struct fabric *fabric, const char *typed)
+{
+	const char *open = strrchr(typed, '(');
+	size_t digits = open ? strspn(open + 1, "0123456789abcdef") : 0;
+	uint32_t found = FABRIC_NONE;
+	char name[NODE_NAME_SIZE], guid[17];
+
+	if (digits < 4 || digits > 16 || strcmp(open + 1 + digits, ")") || open < typed + 2 || open[-1] != ' ')
+		return FABRIC_NONE;
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		names_short(fabric->nodes[i].name, name);
+		snprintf(guid, sizeof(guid), "%016" PRIx64, fabric->nodes[i].guid);
+		if (strlen(name) != (size_t)(open - 1 - typed) || memcmp(name, typed, strlen(name)) ||
+		    memcmp(guid + 16 - digits, open + 1, digits))
+			continue;
+		if (found != FABRIC_NONE)
+			return FABRIC_NONE;
+		found = (uint32_t)i;
+	}
+	return found;
+}
+
 /* The node without a name whose last name was this one; FABRIC_NONE: none or several. */
 static uint32_t find_was(const struct fabric *fabric, const char *typed)
 {
@@ -93,6 +120,8 @@ int names_find_node(const struct fabric *fabric, const char *typed, uint32_t *re
 	}
 	if (count == 0)
 		found = find_was(fabric, typed);
+	if (found == FABRIC_NONE)
+		found = find_digits(fabric, typed);
 	if (count > 1)
 		return several_nodes(fabric, typed, count, err);
 	if (found == FABRIC_NONE && parse_guid(typed, &guid)) {

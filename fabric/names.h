@@ -15,7 +15,8 @@ struct fabric;
  * @typed:  complete name, case-sensitive; or 0x and a GUID
  * @ret:    index into fabric->nodes
  *
- * A name without its NAMES_WAS matches, too, if no node has that name now.
+ * A name without its NAMES_WAS matches, too, if no node has that name now; so does a displayed name
+ * with the last digits of the GUID, "NAME (3f80)", where several nodes have the name.
  *
  * Return: 0; ERR_USAGE: no node or several nodes match; the text lists some of them, or the most
  * similar name.

@@ -3,12 +3,14 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "fabric/fabric.h"
 
 /* One port line, kept until its node is complete. */
@@ -35,9 +37,14 @@ struct net_reader {
 	/* The current node. */
 	bool has_node;
 	struct node node;
+	uint64_t id;      /* GUID of its id, or made from it */
+	bool made;        /* it has no other GUID */
+	struct map nodes; /* ids that are not GUIDs, to index of the node */
 	struct net_port ports[UINT8_MAX + 1];
 	struct wanted_link *links;
 	size_t link_count, link_capacity;
+	size_t line;      /* number of the current line */
+	bool line_of_node; /* it is part of a node, at least by its start */
 };
 
 static const char *skip_blanks(const char *s)
@@ -47,19 +54,41 @@ static const char *skip_blanks(const char *s)
 	return s;
 }
 
-/* The GUID in a node id such as S-2c5eab0300b87b40; 0: none. */
-static uint64_t id_guid(const char *id, size_t len)
+/* A GUID with an end that it has in a file; 0: none, counted if it has other characters (redacted). */
+static uint64_t parse_guid(struct net_reader *reader, const char *s)
 {
+	char *end;
+	uint64_t guid = strtoull(s, &end, 16);
+
+	if (!*end || strchr(" \t()", *end))
+		return guid;
+	reader->notes.guids_unknown++;
+	return 0;
+}
+
+/*
+ * The GUID in a node id such as S-2c5eab0300b87b40. Of another text, such as the names in the net
+ * files of ibsim, one is made: FNV-1a, with the bit of locally assigned GUIDs.
+ */
+static uint64_t id_guid(const char *id, size_t len, bool *ret_made)
+{
+	uint64_t guid = 0xcbf29ce484222325ULL;
 	char digits[20];
 	char *end;
-	uint64_t guid;
 
-	if (len < 3 || id[1] != '-' || len - 2 >= sizeof(digits))
-		return 0;
-	memcpy(digits, id + 2, len - 2);
-	digits[len - 2] = '\0';
-	guid = strtoull(digits, &end, 16);
-	return *end ? 0 : guid;
+	*ret_made = false;
+	if (len > 2 && id[1] == '-' && isxdigit((unsigned char)id[2]) && len - 2 < sizeof(digits)) {
+		memcpy(digits, id + 2, len - 2);
+		digits[len - 2] = '\0';
+		guid = strtoull(digits, &end, 16);
+		if (!*end)
+			return guid;
+		guid = 0xcbf29ce484222325ULL;
+	}
+	for (size_t i = 0; i < len; i++)
+		guid = (guid ^ (unsigned char)id[i]) * 0x100000001b3ULL;
+	*ret_made = true;
+	return (guid & 0xffffffffffffULL) | 0x0200000000000000ULL;
 }
 
 /* The first quoted string of a line. Return: the rest of the line, or NULL: none. */
@@ -146,11 +175,12 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 	struct net_port *entry;
 	uint64_t peer_guid;
 	size_t id_len;
+	bool made;
 
 	rest = bracket ? take_quoted(line, &id, &id_len) : NULL;
 	if (!rest || num < 1 || num > reader->node.port_count || !isdigit((unsigned char)line[1]))
 		return false;
-	peer_guid = id_guid(id, id_len);
+	peer_guid = id_guid(id, id_len, &made);
 	if (*rest == '[')
 		peer_num = strtoul(rest + 1, NULL, 10);
 	if (!peer_guid || peer_num < 1 || peer_num > UINT8_MAX)
@@ -161,10 +191,8 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 	entry->peer_num = (uint8_t)peer_num;
 	entry->port.state = PORT_ACTIVE;
 	entry->port.phys_state = PHYS_LINK_UP;
-	entry->port.width = LINK_WIDTH_4X; /* default of ibsim */
-	entry->port.speed = LINK_SPEED_SDR;
 	if (bracket[1] == '(')
-		entry->port.guid = strtoull(bracket + 2, NULL, 16);
+		entry->port.guid = parse_guid(reader, bracket + 2);
 	comment = strchr(rest, '#');
 	if (comment) {
 		parse_speed_words(comment, &entry->port);
@@ -206,8 +234,15 @@ static int flush_node(struct net_reader *reader, struct error *err)
 	if (!reader->has_node)
 		return 0;
 	reader->has_node = false;
+	if (reader->made && fabric_find_node(reader->fabric, reader->node.guid) != FABRIC_NONE)
+		return err_set(err, ERR_IO, "two nodes have the same id, one of them before line %zu, and no GUID: are "
+			       "GUIDs redacted?", reader->line);
 	if (fabric_add_node(reader->fabric, &reader->node, err) < 0)
 		return ERR_IO;
+	reader->notes.guids_made += reader->made;
+	if (reader->id != reader->node.guid &&
+	    map_put(&reader->nodes, reader->id, (uint32_t)reader->fabric->node_count - 1) < 0)
+		return err_nomem(err);
 	for (unsigned i = first; i <= reader->node.port_count; i++) {
 		struct net_port *entry = &reader->ports[i];
 		int64_t index;
@@ -283,12 +318,17 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	const char *end = line + strlen(line), *id, *rest;
 	unsigned long ports, value;
 	size_t id_len;
+	bool named;
 
-	ports = strtoul(line + strcspn(line, " \t"), NULL, 10);
+	ports = strtoul(line + strcspn(line, " \t0123456789"), NULL, 10);
 	rest = take_quoted(line, &id, &id_len);
 	if (!rest || ports < 1 || ports > UINT8_MAX)
 		return false;
-	node.guid = reader->guid ? reader->guid : id_guid(id, id_len);
+	/* Dumps of ibdiagnet have the SystemImageGUID of a director after "switchguid=". */
+	node.guid = reader->id = id_guid(id, id_len, &named);
+	reader->made = named && !reader->guid;
+	if (named && reader->guid)
+		node.guid = reader->guid;
 	if (!node.guid)
 		return false;
 	node.port_count = (uint8_t)ports;
@@ -296,6 +336,8 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	node.vendor_id = reader->vendor_id;
 	node.device_id = reader->device_id;
 	rest = parse_desc(rest, node.desc);
+	if (named && !*node.desc)
+		memcpy(node.desc, id, id_len < NODE_DESC_SIZE ? id_len : NODE_DESC_SIZE);
 	if (type == NODE_SWITCH) {
 		node.enhanced_port0 = strstr(rest, "enhanced port 0") != NULL;
 		if (find_word_number(rest, end, " lid ", &value) && value <= UINT16_MAX)
@@ -304,8 +346,6 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	memset(reader->ports, 0, sizeof(reader->ports));
 	reader->node = node;
 	reader->has_node = true;
-	reader->guid = 0;
-	reader->system_guid = 0;
 	return true;
 }
 
@@ -326,10 +366,10 @@ static bool parse_assignment(struct net_reader *reader, const char *line)
 	else if ((value = assigned(line, "devid")))
 		reader->device_id = (uint16_t)strtoul(value, NULL, 0);
 	else if ((value = assigned(line, "sysimgguid")))
-		reader->system_guid = strtoull(value, NULL, 0);
+		reader->system_guid = parse_guid(reader, value);
 	else if ((value = assigned(line, "switchguid")) || (value = assigned(line, "caguid")) ||
 		 (value = assigned(line, "rtguid")) || (value = assigned(line, "hcaguid")))
-		reader->guid = strtoull(value, NULL, 0);
+		reader->guid = parse_guid(reader, value);
 	else
 		return false;
 	return true;
@@ -346,7 +386,8 @@ static uint8_t node_line_type(const char *line)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t len = strlen(words[i].word);
 
-		if (!strncasecmp(line, words[i].word, len) && (line[len] == ' ' || line[len] == '\t'))
+		if (!strncasecmp(line, words[i].word, len) &&
+		    (line[len] == ' ' || line[len] == '\t' || isdigit((unsigned char)line[len])))
 			return words[i].type;
 	}
 	return 0;
@@ -358,24 +399,27 @@ static int read_line(struct net_reader *reader, const char *line, struct error *
 	bool known;
 
 	line = skip_blanks(line);
+	reader->line_of_node = false;
 	if (!*line || *line == '#')
 		return 0;
 	if (*line == '[') {
 		known = reader->has_node && parse_port_line(reader, line);
+		reader->line_of_node = isdigit((unsigned char)line[1]);
 	} else if ((type = node_line_type(line))) {
 		if (flush_node(reader, err) < 0)
 			return ERR_IO;
 		known = parse_node_line(reader, line, type);
-	} else if (strchr(line, '=') && isalpha((unsigned char)*line)) {
-		/* Lines before a node belong to the next one: the current node ends. */
-		if (flush_node(reader, err) < 0)
-			return ERR_IO;
-		known = parse_assignment(reader, line);
+		reader->line_of_node = true;
+		reader->guid = reader->system_guid = 0;
 	} else {
-		known = false;
+		known = parse_assignment(reader, line);
+		reader->line_of_node = known;
+		/* Lines before a node belong to the next one: the current node ends. */
+		if (known && flush_node(reader, err) < 0)
+			return ERR_IO;
 	}
-	if (!known)
-		reader->notes.lines_ignored++;
+	if (!known && !reader->notes.lines_ignored++)
+		reader->notes.first_ignored = reader->line;
 	return 0;
 }
 
@@ -391,10 +435,13 @@ static int read_lines(struct net_reader *reader, char *chars, size_t len, struct
 		for (size_t i = 0; chars + i < stop; i++)
 			if (!chars[i] || chars[i] == '\r')
 				chars[i] = ' ';
+		reader->line++;
 		if (read_line(reader, chars, err) < 0)
 			return ERR_IO;
+		reader->notes.unfinished = !newline && reader->line_of_node;
 		chars = stop + 1;
 	}
+	reader->notes.unfinished |= reader->guid || reader->system_guid; /* their node does not follow */
 	if (flush_node(reader, err) < 0)
 		return ERR_IO;
 	if (!reader->fabric->node_count)
@@ -425,46 +472,133 @@ static bool end_agrees(const struct net_reader *reader, const uint32_t *wanted, 
 	return back->peer_guid == guid && back->peer_num == num;
 }
 
+/* Both ends have the rate that one of them has. */
+static void match_rates(struct port *port, struct port *peer)
+{
+	struct port *from = port_rate_bits_per_s(port) ? port : peer, *to = from == port ? peer : port;
+
+	if (!port_rate_bits_per_s(to) && port_rate_bits_per_s(from)) {
+		to->speed = from->speed;
+		to->width = from->width;
+	}
+}
+
+/* The links of a file, while they are made. */
+struct links {
+	struct net_reader *reader;
+	uint32_t *wanted; /* port to its link in the file; FABRIC_NONE: not listed */
+	size_t to_last;   /* one-sided links to the last node */
+};
+
+/* Ports of a link that both ends agree on, or one of them lists. */
+static void complete_link(struct links *links, uint32_t index, uint32_t peer)
+{
+	struct fabric *fabric = links->reader->fabric;
+	struct netfile_notes *notes = &links->reader->notes;
+	struct port *port = &fabric->ports[index], *other = &fabric->ports[peer];
+	bool one_sided = links->wanted[peer] == FABRIC_NONE;
+
+	if (one_sided) {
+		notes->peers_one_sided++;
+		links->to_last += other->node == fabric->node_count - 1;
+		other->state = PORT_ACTIVE;
+		other->phys_state = PHYS_LINK_UP;
+	}
+	match_rates(port, other);
+	notes->rates_unknown += !port_rate_bits_per_s(port) && (one_sided || index < peer);
+}
+
+static void make_link(struct links *links, const struct wanted_link *link)
+{
+	struct net_reader *reader = links->reader;
+	struct fabric *fabric = reader->fabric;
+	uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
+	uint8_t num = fabric->ports[link->port].num;
+	uint32_t peer = fabric_find_port(fabric, link->peer_guid, link->peer_num);
+
+	if (peer != FABRIC_NONE && peer != link->port && end_agrees(reader, links->wanted, peer, guid, num) &&
+	    fabric_link(fabric, link->port, peer, NULL) == 0) {
+		complete_link(links, link->port, peer);
+		return;
+	}
+	if (peer == FABRIC_NONE)
+		reader->notes.peers_unknown++;
+	else if (peer == link->port)
+		reader->notes.peers_self++;
+	else
+		reader->notes.peers_conflicting++;
+	unplug(fabric, link->port);
+}
+
 static int link_ports(struct net_reader *reader, struct error *err)
 {
 	struct fabric *fabric = reader->fabric;
-	uint32_t *wanted = malloc(fabric->port_count * sizeof(*wanted)); /* port to its link */
+	struct links links = { .reader = reader, .wanted = malloc(fabric->port_count * sizeof(*links.wanted)) };
+	uint32_t node;
 
-	if (!wanted)
+	if (!links.wanted)
 		return err_nomem(err);
-	memset(wanted, 0xff, fabric->port_count * sizeof(*wanted));
-	for (size_t i = 0; i < reader->link_count; i++)
-		wanted[reader->links[i].port] = (uint32_t)i;
+	memset(links.wanted, 0xff, fabric->port_count * sizeof(*links.wanted));
 	for (size_t i = 0; i < reader->link_count; i++) {
-		const struct wanted_link *link = &reader->links[i];
-		uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
-		uint8_t num = fabric->ports[link->port].num;
-		uint32_t peer = fabric_find_port(fabric, link->peer_guid, link->peer_num);
-
-		if (peer == FABRIC_NONE) {
-			reader->notes.peers_unknown++;
-			unplug(fabric, link->port);
-		} else if (peer == link->port || !end_agrees(reader, wanted, peer, guid, num) ||
-			   fabric_link(fabric, link->port, peer, NULL) < 0) {
-			reader->notes.peers_conflicting++;
-			unplug(fabric, link->port);
-		} else if (wanted[peer] == FABRIC_NONE) {
-			struct port *other = &fabric->ports[peer];
-
-			reader->notes.peers_one_sided++;
-			other->state = PORT_ACTIVE;
-			other->phys_state = PHYS_LINK_UP;
-			other->speed = fabric->ports[link->port].speed;
-			other->width = fabric->ports[link->port].width;
-		}
+		links.wanted[reader->links[i].port] = (uint32_t)i;
+		if (map_get(&reader->nodes, reader->links[i].peer_guid, &node))
+			reader->links[i].peer_guid = fabric->nodes[node].guid;
 	}
-	free(wanted);
+	for (size_t i = 0; i < reader->link_count; i++)
+		make_link(&links, &reader->links[i]);
+	/* The last node lists fewer links than its peers, and only that node: its end is missing. */
+	reader->notes.unfinished |= links.to_last && links.to_last == reader->notes.peers_one_sided;
+	free(links.wanted);
 	return 0;
+}
+
+void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfile_print *print, void *ctx)
+{
+	char line[160];
+
+	for (size_t i = 0; i < len; i++) {
+		if (!kinds[i].count)
+			continue;
+		snprintf(line, sizeof(line), "%zu %s", kinds[i].count,
+			 kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
+		print(ctx, line);
+	}
+}
+
+void netfile_describe(const struct netfile_notes *notes, netfile_print *print, void *ctx)
+{
+	const struct netfile_note kinds[] = {
+		{ notes->peers_unknown, "cable to a node or port that is not in the file: omitted",
+		  "cables to nodes or ports that are not in the file: omitted" },
+		{ notes->peers_one_sided, "cable listed at one end only: other end added",
+		  "cables listed at one end only: other ends added" },
+		{ notes->peers_conflicting, "port whose peer lists another cable: omitted",
+		  "ports whose peers list other cables: omitted" },
+		{ notes->peers_self, "port that is its own peer: omitted", "ports that are their own peers: omitted" },
+		{ notes->rates_unknown, "link without width and speed: its bandwidth is unknown",
+		  "links without width and speed: their bandwidth is unknown" },
+		{ notes->guids_unknown, "GUID that is not hexadecimal (redacted?): unknown",
+		  "GUIDs that are not hexadecimal (redacted?): unknown" },
+		{ notes->guids_made, "node without a GUID: one is made up from its id",
+		  "nodes without a GUID: made up from their ids" },
+	};
+	char line[160];
+
+	if (notes->unfinished)
+		print(ctx, "the file ends inside a line or a node: the rest of the fabric may be missing");
+	if (notes->lines_ignored) {
+		snprintf(line, sizeof(line), "%zu line%s not part of a fabric: ignored, the first is line %zu",
+			 notes->lines_ignored, notes->lines_ignored == 1 ? " is" : "s are", notes->first_ignored);
+		print(ctx, line);
+	}
+	netfile_describe_counts(kinds, sizeof(kinds) / sizeof(kinds[0]), print, ctx);
 }
 
 int netfile_read(const char *chars, size_t len, const struct name_map *map, struct fabric **ret,
 		 struct netfile_notes *ret_notes, struct error *err)
 {
+	static const char bom[] = "\xef\xbb\xbf";
+	size_t skip = len >= 3 && !memcmp(chars, bom, 3) ? 3 : 0;
 	struct net_reader *reader = calloc(1, sizeof(*reader));
 	char *copy = malloc(len + 1);
 	int code = ERR_NOMEM;
@@ -475,7 +609,7 @@ int netfile_read(const char *chars, size_t len, const struct name_map *map, stru
 	}
 	memcpy(copy, chars, len);
 	copy[len] = '\0';
-	code = read_lines(reader, copy, len, err);
+	code = read_lines(reader, copy + skip, len - skip, err);
 	if (code == 0)
 		code = link_ports(reader, err);
 	if (code == 0)
@@ -489,6 +623,7 @@ int netfile_read(const char *chars, size_t len, const struct name_map *map, stru
 out:
 	if (reader) {
 		fabric_destroy(reader->fabric);
+		map_done(&reader->nodes);
 		free(reader->links);
 	}
 	free(reader);

@@ -2,12 +2,14 @@
 /*
  * netfile.h - read and write ibnetdiscover outputs, which are also the net files of ibsim
  *
- * Reads the variants of the last twenty years: error lines in between, `Ca` or `Hca`, a LID and a
- * speed in the comment, chassis lines, extra suffixes, quotes and '#' inside descriptions.
+ * Reads the variants of the last twenty years: error lines and shell prompts in between, `Ca` or
+ * `Hca`, `Switch41` of a terminal log that lost a blank, a LID and a speed in the comment, chassis
+ * lines, extra suffixes, quotes and '#' inside descriptions, CRLF, a BOM.
  */
 #ifndef IBWIRE_FABRIC_NETFILE_H
 #define IBWIRE_FABRIC_NETFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
@@ -18,10 +20,31 @@ struct text;
 /* Problems in the file. */
 struct netfile_notes {
 	size_t lines_ignored;   /* unknown lines (error messages) */
+	size_t first_ignored;   /* number of the first of them, from 1 */
 	size_t peers_unknown;   /* ports cabled to a node or port that is not in the file */
 	size_t peers_one_sided; /* cables named by one end only; linked all the same */
 	size_t peers_conflicting; /* ports with different peers at both ends; not linked */
+	size_t peers_self;      /* ports that are their own peer; not linked */
+	size_t rates_unknown;   /* links without a rate */
+	size_t guids_unknown;   /* GUIDs that are not hexadecimal (redacted) */
+	size_t guids_made;      /* nodes without a GUID, of which one was made */
+	bool unfinished;        /* the file ends inside a line or a node */
 };
+
+/* A number of problems of one kind, and what follows the number: "line is ...", "lines are ...". */
+struct netfile_note {
+	size_t count;
+	const char *one, *many;
+};
+
+/*
+ * netfile_describe - one line for each kind of problem
+ * netfile_describe_counts - the same for the @len entries of @kinds whose count is not 0
+ * @print:  called with each line
+ */
+typedef void netfile_print(void *ctx, const char *line);
+void netfile_describe(const struct netfile_notes *notes, netfile_print *print, void *ctx);
+void netfile_describe_counts(const struct netfile_note *kinds, size_t len, netfile_print *print, void *ctx);
 
 /*
  * netfile_read - a fabric from an ibnetdiscover output
@@ -32,8 +55,10 @@ struct netfile_notes {
  * @ret_notes:    what was passed over, or NULL
  *
  * Width and speed of a link come from the comment ("4xHDR") or from ibsim's w=,
- * s= and e= masks, LIDs from the comment ("lid 7").
- * Return: 0; ERR_IO where there is no node in it, or it names a node twice; ERR_NOMEM.
+ * s= and e= masks, LIDs from the comment ("lid 7"). A link without them has no rate. Nodes are
+ * identified by the quoted id: a GUID ("S-2c5eab0300b87b40"), or any text as ibsim has it, with the
+ * GUID of the node's assignment ("switchguid=") or one made from the text.
+ * Return: 0; ERR_IO where there is no node in it, or two nodes have one GUID or id; ERR_NOMEM.
  * Source: infiniband-diags ibnetdiscover.c (out_switch, out_ca, out_switch_port,
  * out_ca_port), ibsim sim_net.c (parse_port).
  */

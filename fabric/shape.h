@@ -31,6 +31,8 @@ enum shape_kind {
 	SHAPE_IRREGULAR, /* mostly a tree: some switches or links do not fit */
 	SHAPE_NO_TREE,   /* torus, mesh, dragonfly ...: no tiers */
 	SHAPE_NO_SWITCH, /* HCAs cabled to each other, or a single node */
+	SHAPE_UNKNOWN,   /* no switch has a host: tiers cannot be found */
+	SHAPE_ONE_SWITCH, /* all hosts are on one switch */
 };
 
 /* Purpose of a node, from its device, description and GUIDs; settings take precedence. */
@@ -159,6 +161,7 @@ struct shape {
 	size_t host_count, rail_count, group_count, missing_count, miswired_count, slow_count;
 	uint32_t empty_leaves; /* leaves without a host */
 	uint32_t across, skips; /* links within a tier, and links that skip a tier */
+	uint32_t loops;        /* links of a switch to itself */
 	uint32_t plane_count;
 	uint64_t bisection_bits_per_s, bisection_bits_per_s_now; /* 0: unknown (not a fat-tree) */
 	struct shape_piece *memory;  /* private */

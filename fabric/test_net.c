@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -116,6 +117,39 @@ struct shape *net_shape(struct fabric *fabric, const struct shape_settings *sett
 	must(fabric_finish(fabric, NULL, &err), &err);
 	must(shape_create(fabric, settings, &shape, &err), &err);
 	return shape;
+}
+
+void net_add_host_anywhere(struct fabric *fabric)
+{
+	uint32_t hca = net_hca(fabric, 0, "added1 mlx5_0"), port = fabric->nodes[hca].first_port, free_port;
+	struct shape *before, *after;
+	struct error err = { 0 };
+
+	fabric->nodes[hca].name = strdup("added1 mlx5_0");
+	must(shape_create(fabric, NULL, &before, &err), &err);
+	for (uint32_t i = 0; i < hca; i++) {
+		const struct node *node = &fabric->nodes[i];
+
+		for (free_port = node->first_port; free_port < node->first_port + node->ports; free_port++)
+			if (fabric->ports[free_port].num && fabric->ports[free_port].peer == FABRIC_NONE)
+				break;
+		if (node->type != NODE_SWITCH || free_port == node->first_port + node->ports)
+			continue;
+		fabric->ports[port].peer = free_port;
+		fabric->ports[free_port].peer = port;
+		must(shape_create(fabric, NULL, &after, &err), &err);
+		fabric->ports[port].peer = fabric->ports[free_port].peer = FABRIC_NONE;
+		for (uint32_t j = 0; j < hca; j++) {
+			if (j == i || before->nodes[j].tier == after->nodes[j].tier)
+				continue;
+			fprintf(stderr, "a host on %s (tier %u) makes %s tier %u instead of %u\n", node->name,
+				before->nodes[i].tier, fabric->nodes[j].name, after->nodes[j].tier,
+				before->nodes[j].tier);
+			abort();
+		}
+		shape_destroy(after);
+	}
+	shape_destroy(before);
 }
 
 void net_done(struct fabric *fabric, struct shape *shape)

@@ -31,6 +31,12 @@ void net_hosts(struct fabric *fabric, const char *prefix, unsigned first, unsign
 /* net_shape - finish the fabric and find its shape. */
 struct shape *net_shape(struct fabric *fabric, const struct shape_settings *settings);
 
+/*
+ * net_add_host_anywhere - one more host on a free port of each switch in turn, of a finished fabric
+ * Each changes the tier of no other switch; aborts otherwise. The host stays, without a cable.
+ */
+void net_add_host_anywhere(struct fabric *fabric);
+
 /* net_done - of both. */
 void net_done(struct fabric *fabric, struct shape *shape);
 

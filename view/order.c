@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "view/order.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,9 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
+
+/* Room for the digits of a GUID in a name: " (", 16 digits, ")". */
+#define DIGITS_SIZE 19
 
 /* Sort key of a node. */
 struct named_node {
@@ -58,7 +63,7 @@ static int make_names(struct order *order, const struct fabric *fabric, struct e
 	char *to;
 
 	for (size_t i = 0; i < fabric->node_count; i++)
-		size += strlen(fabric->nodes[i].name) + 1;
+		size += strlen(fabric->nodes[i].name) + 1 + DIGITS_SIZE;
 	order->names = calloc(fabric->node_count + 1, sizeof(*order->names));
 	order->name_chars = to = malloc(size);
 	order->name_columns = calloc(fabric->node_count + 1, sizeof(*order->name_columns));
@@ -66,16 +71,35 @@ static int make_names(struct order *order, const struct fabric *fabric, struct e
 		return err_nomem(err);
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		order->names[i] = to;
-		to += names_short(fabric->nodes[i].name, to);
-		order->name_columns[i] = (uint16_t)text_columns(order->names[i]);
+		to += names_short(fabric->nodes[i].name, to) + DIGITS_SIZE;
 	}
 	return 0;
+}
+
+/* Append the last digits of the GUIDs to @count equal names: 4, or as many as are needed. */
+static void distinguish(struct order *order, const struct fabric *fabric, const struct named_node *equal, uint32_t count)
+{
+	unsigned digits = 4;
+
+	for (uint32_t i = 1; i < count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			while (digits < 16 && !((equal[i].guid ^ equal[j].guid) << (64 - 4 * digits)))
+				digits++;
+	for (uint32_t i = 0; i < count; i++) {
+		char *name = order->names[equal[i].index];
+		size_t len = strlen(name);
+
+		order->equal_switches += fabric->nodes[equal[i].index].type == NODE_SWITCH;
+		if (len + digits + 3 < NODE_NAME_SIZE)
+			snprintf(name + len, DIGITS_SIZE + 1, " (%0*" PRIx64 ")", (int)digits,
+				 digits < 16 ? equal[i].guid & ((UINT64_C(1) << 4 * digits) - 1) : equal[i].guid);
+	}
 }
 
 static int make_ranks(struct order *order, const struct fabric *fabric, struct error *err)
 {
 	struct named_node *sorted = calloc(fabric->node_count + 1, sizeof(*sorted));
-	uint32_t rank = 0;
+	uint32_t rank = 0, end;
 
 	order->nodes = calloc(fabric->node_count + 1, sizeof(*order->nodes));
 	order->port_rank = calloc(fabric->port_count + 1, sizeof(*order->port_rank));
@@ -93,6 +117,14 @@ static int make_ranks(struct order *order, const struct fabric *fabric, struct e
 		for (uint32_t port = 0; port < node->ports; port++)
 			order->port_rank[node->first_port + port] = rank++;
 	}
+	for (uint32_t i = 0; i < fabric->node_count; i = end) {
+		for (end = i + 1; end < fabric->node_count && !strcmp(sorted[end].name, sorted[i].name);)
+			end++;
+		if (end > i + 1)
+			distinguish(order, fabric, sorted + i, end - i);
+	}
+	for (size_t i = 0; i < fabric->node_count; i++)
+		order->name_columns[i] = (uint16_t)text_columns(order->names[i]);
 	free(sorted);
 	return 0;
 }

@@ -162,8 +162,12 @@ TEST(links_that_are_slow)
 		{ "one that is mended", "rate h3.1 4 EDR; wait 70; rate h3.1 4 NDR; wait 100",
 		  "link-degraded warning leaf1/4 closed" },
 	};
+	struct world *world = world_create(&rails);
 
 	WORLD_CHECK(&rails, cases, false);
+	world_run(world, "rate h3.1 4 EDR; wait 70");
+	assert_non_null(strstr(world_find(world, FINDING_LINK_DEGRADED)->finding.text, "both ends support 4x NDR"));
+	world_destroy(world);
 }
 
 TEST(links_that_flap)

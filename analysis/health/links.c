@@ -140,17 +140,23 @@ static const struct port *port_now(const struct health *health, const struct hea
 }
 
 /*
- * The best rate that both ends support or have enabled. ibsim and some devices report 12x for a
- * port of four lanes, so a width above 4x counts only if the link runs at it.
+ * The best width that both ends support or have enabled. ibsim and some devices report 8x or 12x
+ * for a port of four lanes, so a width above 4x counts only if the link runs at it.
  */
-static uint64_t best_rate(const struct port *a, const struct port *b, bool supported)
+static uint8_t best_width(const struct port *a, const struct port *b, bool supported)
 {
 	uint8_t widths = supported ? a->width_supported & b->width_supported : a->width_enabled & b->width_enabled;
-	uint16_t speeds = supported ? a->speed_supported & b->speed_supported : a->speed_enabled & b->speed_enabled;
 
 	if (link_width_lanes(a->width) <= 4 && widths & (LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X))
 		widths &= LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X;
-	return link_rate_bits_per_s(link_width_best(widths), link_speed_best(speeds));
+	return link_width_best(widths);
+}
+
+static uint64_t best_rate(const struct port *a, const struct port *b, bool supported)
+{
+	uint16_t speeds = supported ? a->speed_supported & b->speed_supported : a->speed_enabled & b->speed_enabled;
+
+	return link_rate_bits_per_s(best_width(a, b, supported), link_speed_best(speeds));
 }
 
 /* Expected rate of a link in bits per second; 0: unknown. */
@@ -240,8 +246,7 @@ static void hold_degraded(struct health *health, uint32_t at)
 		.link = true, .either_end = true, .since_wall_us = port->degraded_wall_us,
 		.cause = causes[port->degraded] });
 	rate_name(a->width, a->speed, now);
-	rate_name(link_width_best(a->width_supported & b->width_supported & ~LINK_WIDTH_12X),
-		  link_speed_best(a->speed_supported & b->speed_supported), can);
+	rate_name(best_width(a, b, true), link_speed_best(a->speed_supported & b->speed_supported), can);
 	health_text(open, "runs at %s (%.0f Gb/s), both ends support %s%s", now,
 		    (double)port_rate_bits_per_s(a) / 1e9, can,
 		    port->degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");

@@ -70,6 +70,11 @@ int topology_dot(const struct topology_options *options, const struct topology *
 	return output_text(&text, err);
 }
 
+static void warn(void *path, const char *line)
+{
+	log_warning("%s: %s", *(const char **)path, line);
+}
+
 int topology_read_file(const char *path, const struct name_map *names, struct fabric **ret, struct error *err)
 {
 	struct text text = { 0 };
@@ -82,9 +87,8 @@ int topology_read_file(const char *path, const struct name_map *names, struct fa
 		if (code < 0)
 			err_set(err, code, "%s: %s", path, why.text);
 	}
-	if (code == 0 && notes.peers_conflicting)
-		log_warning("%s: %zu ports with contradicting peers at the two ends: omitted", path,
-			    notes.peers_conflicting);
+	if (code == 0)
+		netfile_describe(&notes, warn, &path);
 	text_done(&text);
 	return code;
 }

@@ -10,6 +10,7 @@
 #include "cli/topology/topology.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
@@ -42,16 +43,18 @@ static const struct column node_columns[COLUMN_COUNT] = {
 static void put_switch(struct result *result, const struct topology *topology, uint32_t node)
 {
 	const struct shape *shape = topology->shape;
-	const struct node *self = &topology->fabric->nodes[node];
+	const struct fabric *fabric = topology->fabric;
+	const struct node *self = &fabric->nodes[node];
 	int64_t hcas = 0, down = 0, up = 0, up_active = 0, up_expected;
 
 	for (uint32_t i = self->first_port; i < self->first_port + self->ports; i++) {
 		uint8_t way = shape->ports[i].way;
 
-		hcas += way == WAY_HOST;
+		hcas += way == WAY_HOST &&
+			shape->nodes[fabric->ports[fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
 		down += way == WAY_DOWN;
 		up += way == WAY_UP;
-		up_active += way == WAY_UP && topology->fabric->ports[i].state == PORT_ACTIVE;
+		up_active += way == WAY_UP && fabric->ports[i].state == PORT_ACTIVE;
 	}
 	up_expected = shape->nodes[node].up_group == SHAPE_NONE ? up :
 		shape->groups[shape->nodes[node].up_group].built;
@@ -120,8 +123,8 @@ static int put_nodes(const struct topology_options *options, const struct topolo
 
 enum {
 	S_TIME, S_KIND, S_REASON, S_TIERS, S_SWITCHES, S_PARTS, S_PLANES, S_HOSTS, S_HCAS, S_RAILS, S_LINKS, S_UP,
-	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_ACROSS, S_SKIPS, S_NO_TIER, S_EMPTY, S_MISSING, S_SLOW,
-	S_MISWIRED, S_COUNT,
+	S_UP_ACTIVE, S_OVER, S_BISECTION, S_BISECTION_NOW, S_ACROSS, S_SKIPS, S_LOOPS, S_NO_TIER, S_EMPTY, S_MISSING,
+	S_SLOW, S_MISWIRED, S_COUNT,
 };
 
 static const struct column summary_columns[S_COUNT] = {
@@ -143,12 +146,34 @@ static const struct column summary_columns[S_COUNT] = {
 	[S_BISECTION_NOW] = { .key = "bisection_now_gbps", .kind = COLUMN_GBPS },
 	[S_ACROSS] = { .key = "links_across", .kind = COLUMN_INTEGER },
 	[S_SKIPS] = { .key = "links_past_a_tier", .kind = COLUMN_INTEGER },
+	[S_LOOPS] = { .key = "links_within_a_switch", .kind = COLUMN_INTEGER },
 	[S_NO_TIER] = { .key = "switches_without_tier", .kind = COLUMN_INTEGER },
 	[S_EMPTY] = { .key = "leafs_without_hosts", .kind = COLUMN_INTEGER },
 	[S_MISSING] = { .key = "cables_missing", .kind = COLUMN_LIST },
 	[S_SLOW] = { .key = "links_slow", .kind = COLUMN_LIST },
 	[S_MISWIRED] = { .key = "rail_miswired", .kind = COLUMN_LIST },
 };
+
+/* The name of a switch in a list: in full, or as it is shown where others have the same. */
+static const char *list_name(const struct topology *topology, uint32_t node)
+{
+	const char *name = topology->fabric->nodes[node].name, *shown = topology->shown.names[node];
+	char plain[NODE_NAME_SIZE];
+
+	names_short(name, plain);
+	return strcmp(plain, shown) ? shown : name;
+}
+
+/* "NAME/PORT (cage 6.2)" of a link's end. */
+static const char *list_port(const struct topology *topology, uint32_t port, char *ret, size_t size)
+{
+	uint32_t node = topology->fabric->ports[port].node;
+
+	if (list_name(topology, node) == topology->fabric->nodes[node].name)
+		return shape_port_name(topology->shape, port, ret, size);
+	snprintf(ret, size, "%s/%u", topology->shown.names[node], topology->fabric->ports[port].num);
+	return ret;
+}
 
 static void put_lists(struct result *result, const struct topology *topology)
 {
@@ -164,21 +189,21 @@ static void put_lists(struct result *result, const struct topology *topology)
 		if (shape->rails[i].class == CLASS_COMPUTE)
 			result_item(result, S_RAILS, "%s", shape->rails[i].name);
 	for (size_t i = 0; i < shape->missing_count; i++)
-		result_item(result, S_MISSING, "%s - %s: %u of %u", fabric->nodes[shape->missing[i].low].name,
-			    fabric->nodes[shape->missing[i].high].name, shape->missing[i].links,
+		result_item(result, S_MISSING, "%s - %s: %u of %u", list_name(topology, shape->missing[i].low),
+			    list_name(topology, shape->missing[i].high), shape->missing[i].links,
 			    shape->missing[i].expected);
 	for (size_t i = 0; i < shape->slow_count; i++)
 		result_item(result, S_SLOW, "%s - %s: %.0f of %.0f Gb/s",
-			    shape_port_name(shape, shape->slow[i].port, name, sizeof(name)),
-			    shape_port_name(shape, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
+			    list_port(topology, shape->slow[i].port, name, sizeof(name)),
+			    list_port(topology, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
 			    (double)shape->slow[i].bits_per_s / 1e9, (double)shape->slow[i].expected_bits_per_s / 1e9);
 	for (size_t i = 0; i < shape->miswired_count; i++) {
 		uint32_t port = shape->miswired[i].port;
 
 		result_item(result, S_MISWIRED, "%s (rail %s) is on %s (rail %s)",
-			    shape_port_name(shape, port, name, sizeof(name)),
+			    list_port(topology, port, name, sizeof(name)),
 			    shape->rails[shape->ports[port].rail].name,
-			    shape_port_name(shape, fabric->ports[port].peer, peer, sizeof(peer)),
+			    list_port(topology, fabric->ports[port].peer, peer, sizeof(peer)),
 			    shape->rails[shape->miswired[i].leaf_rail].name);
 	}
 }
@@ -217,6 +242,7 @@ static void put_sums(struct result *result, const struct topology *topology)
 	}
 	result_integer(result, S_ACROSS, shape->across);
 	result_integer(result, S_SKIPS, shape->skips);
+	result_integer(result, S_LOOPS, shape->loops);
 	result_integer(result, S_NO_TIER, shape->tiers[0].switches);
 	result_integer(result, S_EMPTY, shape->empty_leaves);
 }

@@ -176,8 +176,7 @@ static void append_odd_links(const struct topology *topology, struct text *text)
 		peer = &fabric->ports[port->peer];
 		tier = shape->nodes[port->node].tier;
 		other = shape->nodes[peer->node].tier;
-		if (fabric->nodes[peer->node].type != NODE_SWITCH || peer->node == port->node || tier - other == 1 ||
-		    other - tier == 1)
+		if (fabric->nodes[peer->node].type != NODE_SWITCH || tier - other == 1 || other - tier == 1)
 			continue;
 		if (!count)
 			text_append(text, "links outside of the tree:\n");
@@ -200,4 +199,7 @@ void topology_summary(const struct topology *topology, struct text *text)
 	append_odd_links(topology, text);
 	append_cables(topology, text);
 	append_miswired(topology, text);
+	if (topology->shown.equal_switches)
+		text_appendf(text, "switches with a name that is not unique: %u (ibwire names suggest)\n",
+			     topology->shown.equal_switches);
 }

@@ -8,41 +8,20 @@
 #include "base/text.h"
 #include "cli/topology/topology.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "fabric/shape.h"
-
-struct named {
-	const char *name;
-	uint32_t node;
-};
-
-static int compare_named(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-	int difference = names_compare(x->name, y->name);
-
-	return difference ? difference : x->node < y->node ? -1 : 1;
-}
 
 uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_t *ret_count)
 {
 	const struct fabric *fabric = topology->fabric;
-	struct named *named = malloc((fabric->node_count + 1) * sizeof(*named));
 	uint32_t *nodes = malloc((fabric->node_count + 1) * sizeof(*nodes)), count = 0;
 
-	if (named && nodes) {
-		for (uint32_t i = 0; i < fabric->node_count; i++)
-			if (fabric->nodes[i].type == NODE_SWITCH && topology->shape->nodes[i].tier == tier)
-				named[count++] = (struct named){ topology->shown.names[i], i };
-		qsort(named, count, sizeof(*named), compare_named);
-		for (uint32_t i = 0; i < count; i++)
-			nodes[i] = named[i].node;
-		*ret_count = count;
-	} else {
-		free(nodes);
-		nodes = NULL;
+	for (uint32_t i = 0; i < fabric->node_count && nodes; i++) {
+		uint32_t node = topology->shown.nodes[i];
+
+		if (fabric->nodes[node].type == NODE_SWITCH && topology->shape->nodes[node].tier == tier)
+			nodes[count++] = node;
 	}
-	free(named);
+	*ret_count = count;
 	return nodes;
 }
 

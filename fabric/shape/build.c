@@ -170,10 +170,11 @@ bool shape_is_hca(const struct shape_build *build, uint32_t node)
 }
 
 /*
- * List the switches that a switch is cabled to. @seen: by node, all 0 before and after. Return:
- * their number.
+ * List the switches that a switch is cabled to, and count its links to itself. @seen: by node, all 0
+ * before and after. Return: the number of switches.
  */
-static uint32_t list_near(const struct fabric *fabric, uint32_t node, uint32_t *seen, struct near *near)
+static uint32_t list_near(const struct fabric *fabric, uint32_t node, uint32_t *seen, struct near *near,
+			  uint32_t *loops)
 {
 	const struct node *self = &fabric->nodes[node];
 	uint32_t count = 0;
@@ -184,6 +185,7 @@ static uint32_t list_near(const struct fabric *fabric, uint32_t node, uint32_t *
 		if (fabric->ports[i].peer == FABRIC_NONE)
 			continue;
 		other = fabric->ports[fabric->ports[i].peer].node;
+		*loops += other == node && i < fabric->ports[i].peer;
 		if (other == node || fabric->nodes[other].type != NODE_SWITCH)
 			continue;
 		if (!seen[other]) {
@@ -212,7 +214,7 @@ int shape_find_near(struct shape_build *build)
 		if (fabric->nodes[i].type != NODE_SWITCH)
 			continue;
 		build->switches[build->switch_count++] = i;
-		count += list_near(fabric, i, seen, build->near + count);
+		count += list_near(fabric, i, seen, build->near + count, &build->shape->loops);
 	}
 	build->first_near[i] = count;
 	return 0;

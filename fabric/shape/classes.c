@@ -19,7 +19,8 @@ enum place {
 /*
  * Keywords of hosts that are not compute hosts. Source: host names in published ibnetdiscover
  * outputs, and the names of services: Lustre OSS, MDS and MGS, GPFS NSD servers, opensm, UFM, LNet
- * routers, Skyway.
+ * routers, Skyway, storage appliances and file systems of several vendors. A 0 stands for any number:
+ * "ai0x" is in "ai400x-01".
  */
 static const struct {
 	const char *word;
@@ -38,6 +39,13 @@ static const struct {
 	{ "mds", CLASS_STORAGE, TAIL },         { "mdt", CLASS_STORAGE, TAIL },
 	{ "mgs", CLASS_STORAGE, TAIL },         { "nsd", CLASS_STORAGE, TAIL },
 	{ "nas", CLASS_STORAGE, WHOLE },        { "stor", CLASS_STORAGE, WHOLE },
+	{ "ai0x", CLASS_STORAGE, PART },        { "es0nv", CLASS_STORAGE, PART },
+	{ "sfa", CLASS_STORAGE, WHOLE },        { "exascaler", CLASS_STORAGE, PART },
+	{ "vastdata", CLASS_STORAGE, PART },    { "flashblade", CLASS_STORAGE, PART },
+	{ "isilon", CLASS_STORAGE, PART },      { "powerscale", CLASS_STORAGE, PART },
+	{ "qumulo", CLASS_STORAGE, PART },      { "panasas", CLASS_STORAGE, PART },
+	{ "daos", CLASS_STORAGE, WHOLE },       { "quobyte", CLASS_STORAGE, PART },
+	{ "infinibox", CLASS_STORAGE, PART },   { "hammerspace", CLASS_STORAGE, PART },
 	{ "mgmt", CLASS_MANAGEMENT, PART },     { "ufm", CLASS_MANAGEMENT, PART },
 	{ "opensm", CLASS_MANAGEMENT, PART },   { "login", CLASS_MANAGEMENT, PART },
 	{ "admin", CLASS_MANAGEMENT, PART },    { "manage", CLASS_MANAGEMENT, PART },

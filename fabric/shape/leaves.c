@@ -3,8 +3,9 @@
  * Which switches are leaves, the lowest tier.
  *
  * A switch with many hosts is a leaf. A switch with few hosts is a leaf with few hosts, or an upper
- * switch with a storage or management host: then it is above several leaves, or connects parts that
- * are separate without it.
+ * switch with a storage or management host: then it is above several leaves, between switches that
+ * are nearer to the leaves with many hosts and others that are farther, or connects parts that are
+ * separate without it. So a host on a spine, on a core or on a module of a director changes no tier.
  */
 #include <stdlib.h>
 
@@ -62,7 +63,8 @@ struct leaves {
 	struct shape_build *build;
 	bool *strong;    /* by node: it has many hosts */
 	uint8_t *color; /* by node, of strong switches */
-	uint32_t *pod;   /* by node: sets of leaves and the switches directly above them */
+	uint32_t *distance; /* by node: links to the nearest strong switch; SHAPE_NONE: no path */
+	uint32_t *pod;   /* by node: sets of switches that are connected below the current distance */
 	uint32_t *queue;
 };
 
@@ -135,19 +137,41 @@ static void demote_cores(struct leaves *leaves)
 	}
 }
 
-static void find_pods(struct leaves *leaves)
+/* Distances of all switches; they are in queue in this order. Return: their number. */
+static uint32_t find_distances(struct leaves *leaves)
+{
+	const struct shape_build *build = leaves->build;
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < build->switch_count; i++) {
+		if (!leaves->strong[build->switches[i]])
+			continue;
+		leaves->distance[build->switches[i]] = 0;
+		leaves->queue[end++] = build->switches[i];
+	}
+	for (uint32_t at = 0; at < end; at++) {
+		uint32_t node = leaves->queue[at];
+
+		for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+			uint32_t other = build->near[i].node;
+
+			if (leaves->distance[other] != SHAPE_NONE)
+				continue;
+			leaves->distance[other] = leaves->distance[node] + 1;
+			leaves->queue[end++] = other;
+		}
+	}
+	return end;
+}
+
+/* Join a switch with those that are nearer to the strong switches. */
+static void join_nearer(struct leaves *leaves, uint32_t node)
 {
 	const struct shape_build *build = leaves->build;
 
-	for (uint32_t i = 0; i < build->switch_count; i++) {
-		uint32_t node = build->switches[i];
-
-		if (!leaves->strong[node])
-			continue;
-		for (uint32_t j = build->first_near[node]; j < build->first_near[node + 1]; j++)
-			if (!leaves->strong[build->near[j].node])
-				shape_join(leaves->pod, node, build->near[j].node);
-	}
+	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+		if (leaves->distance[build->near[i].node] < leaves->distance[node])
+			shape_join(leaves->pod, node, build->near[i].node);
 }
 
 /* A switch without hosts is cabled to the same switches. */
@@ -174,71 +198,84 @@ static bool has_bare_twin(const struct leaves *leaves, uint32_t node)
 	return false;
 }
 
-/* A switch with few hosts is a leaf. */
+/* A switch with few hosts is a leaf. Switches that are nearer to the strong ones are joined in pods. */
 static bool is_small_leaf(const struct leaves *leaves, uint32_t node)
 {
 	const struct shape_build *build = leaves->build;
-	uint32_t leaf_count = 0, links = 0, leaf_links = 0, pods = 0, pod = UINT32_MAX, j;
+	const struct shape_node *nodes = build->shape->nodes;
+	uint32_t distance = leaves->distance[node], links = 0, nearer = 0, nearer_links = 0, pods = 0, pod = SHAPE_NONE;
+	bool one_box = true;
 
 	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
-		const struct near *near = &build->near[i];
-		bool has_leaf = false;
+		uint32_t other = build->near[i].node;
 
-		links += near->links;
-		if (leaves->strong[near->node]) {
-			leaf_count++;
-			leaf_links += near->links;
+		links += build->near[i].links;
+		/* Between the strong switches and one that leads elsewhere, too. */
+		if (leaves->distance[other] == distance + 1 &&
+		    build->first_near[other + 1] - build->first_near[other] > 1)
+			return false;
+		if (leaves->distance[other] + 1 != distance)
 			continue;
-		}
-		for (j = build->first_near[near->node]; j < build->first_near[near->node + 1] && !has_leaf; j++)
-			has_leaf = leaves->strong[build->near[j].node];
-		if (!has_leaf || shape_root(leaves->pod, near->node) == pod)
+		nearer++;
+		nearer_links += build->near[i].links;
+		one_box &= nodes[other].box == nodes[node].box;
+		if (shape_root(leaves->pod, other) == pod)
 			continue;
-		pod = shape_root(leaves->pod, near->node);
+		pod = shape_root(leaves->pod, other);
 		pods++;
 	}
-	if (leaf_count >= 2 && leaf_links * 3 >= links)
-		return false; /* it is above leaves */
-	if (pods >= 2)
-		return false; /* it connects switches above leaves */
-	return pods == 0 || !has_bare_twin(leaves, node);
+	if (distance == 1 ? nearer >= 2 && nearer_links * 3 >= links : pods >= 2)
+		return false; /* it is above leaves, or connects pods */
+	/* Far from the leaves, twins are modules of a director, or empty leaves beside this one. */
+	return (distance > 2 && !one_box) || !has_bare_twin(leaves, node);
 }
 
 int shape_find_leaves(struct shape_build *build)
 {
 	size_t count = build->fabric->node_count;
 	struct leaves leaves = {
-		.build = build, .pod = shape_sets(build),
+		.build = build, .pod = shape_sets(build), .distance = shape_indexes(build, count),
 		.strong = shape_scratch(build, count, sizeof(*leaves.strong)),
 		.color = shape_scratch(build, count, sizeof(*leaves.color)),
 		.queue = shape_scratch(build, count, sizeof(*leaves.queue)),
 	};
 	const uint32_t *weight;
-	uint32_t median;
+	uint32_t median, reached, joined = 0;
+	uint64_t hcas = 0, compute = 0;
 
 	build->hcas = shape_scratch(build, count, sizeof(*build->hcas));
 	build->compute = shape_scratch(build, count, sizeof(*build->compute));
-	if (!leaves.pod || !leaves.strong || !leaves.color || !leaves.queue || !build->hcas || !build->compute)
+	if (!leaves.pod || !leaves.distance || !leaves.strong || !leaves.color || !leaves.queue || !build->hcas ||
+	    !build->compute)
 		return ERR_NOMEM;
 	count_hosts(build);
-	weight = build->compute;
-	median = median_host(build, weight, leaves.queue);
-	if (!median) {
-		weight = build->hcas;
-		median = median_host(build, weight, leaves.queue);
+	for (uint32_t i = 0; i < build->switch_count; i++) {
+		hcas += build->hcas[build->switches[i]];
+		compute += build->compute[build->switches[i]];
 	}
+	/* In a fabric of other hosts, the few compute hosts may be anywhere. */
+	weight = compute * FEW_DIVISOR > hcas ? build->compute : build->hcas;
+	median = median_host(build, weight, leaves.queue);
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
-		leaves.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR > median;
+		/* A single host makes no switch a leaf where others have more. */
+		leaves.strong[node] = median && weight[node] * FEW_DIVISOR > median &&
+				      (weight[node] > 1 || median == 1);
 	}
 	demote_cores(&leaves);
-	find_pods(&leaves);
-	for (uint32_t i = 0; i < build->switch_count; i++) {
-		uint32_t node = build->switches[i];
+	reached = find_distances(&leaves);
+	for (uint32_t i = 0; i < reached; i++) {
+		uint32_t node = leaves.queue[i];
 
+		for (; leaves.distance[leaves.queue[joined]] < leaves.distance[node]; joined++)
+			join_nearer(&leaves, leaves.queue[joined]);
 		if (leaves.strong[node] || (build->hcas[node] && is_small_leaf(&leaves, node)))
 			build->shape->nodes[node].tier = 1;
 	}
+	/* Without a leaf that has many hosts, all that have hosts are leaves. */
+	for (uint32_t i = 0; i < build->switch_count; i++)
+		if (leaves.distance[build->switches[i]] == SHAPE_NONE && build->hcas[build->switches[i]])
+			build->shape->nodes[build->switches[i]].tier = 1;
 	return 0;
 }

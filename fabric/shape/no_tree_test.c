@@ -117,8 +117,19 @@ TEST(small_fabrics_have_a_shape)
 
 	net_hosts(fabric, "n", 1, 4, a);
 	shape = net_shape(fabric, NULL);
-	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
+	assert_int_equal(shape->kind, SHAPE_ONE_SWITCH);
 	assert_int_equal(shape->tier_count, 1);
+	net_done(fabric, shape);
+
+	/* Links of a switch to itself lead neither up nor down. */
+	fabric = net_new();
+	a = net_switch(fabric, "a");
+	net_hosts(fabric, "n", 1, 4, a);
+	net_links(fabric, a, a, 3);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+	assert_int_equal(shape->loops, 3);
+	assert_string_equal(shape->reason, "3 links join a switch with itself");
 	net_done(fabric, shape);
 
 	fabric = net_new();
@@ -153,7 +164,28 @@ TEST(small_fabrics_have_a_shape)
 	net_links(fabric, a, net_switch(fabric, "b"), 2);
 	net_link(fabric, a, a);
 	shape = net_shape(fabric, NULL);
-	assert_int_equal(shape->kind, SHAPE_IRREGULAR);
+	assert_int_equal(shape->kind, SHAPE_UNKNOWN);
 	assert_int_equal(shape->nodes[a].why, SHAPE_NO_HOSTS_BELOW);
+	net_done(fabric, shape);
+}
+
+/* A dump of the switches of a tree looks like a torus. */
+TEST(without_hosts_nothing_is_known_of_a_tree)
+{
+	struct fabric *fabric = net_new();
+	uint32_t spine[2] = { net_switch(fabric, "spine0"), net_switch(fabric, "spine1") };
+	struct shape *shape;
+
+	for (unsigned i = 0; i < 4; i++) {
+		uint32_t leaf = net_switch(fabric, "leaf%u", i);
+
+		net_links(fabric, leaf, spine[0], 2);
+		net_links(fabric, leaf, spine[1], 2);
+	}
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->kind, SHAPE_UNKNOWN);
+	assert_int_equal(shape->across, 0);
+	assert_non_null(strstr(shape->reason, "no switch has a host"));
+	assert_int_equal(shape->nodes[spine[0]].why, SHAPE_NO_HOSTS_BELOW);
 	net_done(fabric, shape);
 }

@@ -61,7 +61,8 @@ static bool serves(const struct rail_build *rails, uint32_t leaf, uint32_t rail)
 
 /*
  * A host with at most half of the devices of the rails, most of them on other leaves, is of another
- * kind.
+ * kind. A host that lacks devices of the rails and has others numbers them in another way: its
+ * device names are not compared, and each HCA belongs to the rail that its leaf serves.
  */
 static void drop_strangers(struct rail_build *rails)
 {
@@ -69,34 +70,43 @@ static void drop_strangers(struct rail_build *rails)
 	uint32_t end;
 
 	for (uint32_t i = 0; i < rails->list_count; i = end) {
-		uint32_t ports = 0, cabled = 0, fits = 0;
+		uint32_t ports = 0, cabled = 0, fits = 0, others = 0;
+		bool numbered;
 
 		for (end = i; end < rails->list_count && rails->list[end].host == rails->list[i].host; end++) {
 			const struct rail_port *port = &rails->list[end];
 			uint32_t leaf = leaf_of(rails, port->port);
 
-			if (port->rail == SHAPE_NONE || rail_by_settings(build, port->node))
+			if (rail_by_settings(build, port->node))
+				continue;
+			others += port->rail == SHAPE_NONE && port->key != SHAPE_NONE;
+			if (port->rail == SHAPE_NONE)
 				continue;
 			ports++;
 			cabled += leaf != SHAPE_NONE;
 			fits += leaf != SHAPE_NONE && serves(rails, leaf, port->rail);
 		}
-		if (fits * 2 >= cabled || ports * 2 > rails->count)
+		numbered = ports && others && ports < rails->count;
+		if (!numbered && (fits * 2 >= cabled || ports * 2 > rails->count))
 			continue;
-		for (uint32_t j = i; j < end; j++)
-			if (!rail_by_settings(build, rails->list[j].node))
-				rails->list[j].rail = SHAPE_NONE;
+		for (uint32_t j = i; j < end; j++) {
+			if (rail_by_settings(build, rails->list[j].node))
+				continue;
+			rails->list[j].rail = SHAPE_NONE;
+			if (numbered)
+				rails->list[j].key = SHAPE_NONE;
+		}
 	}
 }
 
-/* HCAs without a name belong to the rail that their leaf serves, if it serves one. */
+/* HCAs without a usable name belong to the rail that their leaf serves, if it serves one. */
 static void adopt_unnamed(struct rail_build *rails)
 {
 	for (uint32_t i = 0; i < rails->list_count; i++) {
 		struct rail_port *port = &rails->list[i];
 		uint32_t leaf = leaf_of(rails, port->port), served = 0, rail = SHAPE_NONE;
 
-		if (rails->build->device_of[port->node][0] || port->key != SHAPE_NONE || leaf == SHAPE_NONE)
+		if (port->key != SHAPE_NONE || leaf == SHAPE_NONE)
 			continue;
 		for (uint32_t j = 0; j < rails->count; j++) {
 			if (!serves(rails, leaf, j))

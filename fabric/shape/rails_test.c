@@ -148,6 +148,20 @@ TEST(names_of_two_drivers_are_one_rail_and_numbers_are_numbers)
 	net_done(cluster.fabric, shape);
 }
 
+/* HCA-1, 2, 11 and 12; one host counts 1, 3, 2, 4 in the order of the leaves. */
+static const char *numbered_in_another_way(unsigned host, unsigned rail, char *name, size_t size)
+{
+	static const unsigned numbers[2][RAILS] = { { 1, 2, 11, 12 }, { 1, 3, 2, 4 } };
+
+	snprintf(name, size, "node%u HCA-%u", host, numbers[host == 7][rail]);
+	return name;
+}
+
+TEST(a_host_that_numbers_its_devices_in_another_way_is_not_miswired)
+{
+	assert_rails_and_none_miswired(numbered_in_another_way);
+}
+
 TEST(an_unnamed_hca_is_of_the_rail_that_its_leaf_serves)
 {
 	assert_rails_and_none_miswired(some_unnamed);

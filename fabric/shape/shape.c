@@ -19,7 +19,9 @@ const char *node_class_name(uint8_t class)
 
 const char *shape_kind_name(enum shape_kind kind)
 {
-	static const char *const names[] = { "fat-tree", "irregular", "no tree", "no switch" };
+	static const char *const names[] = {
+		"fat-tree", "irregular", "no tree", "no switch", "unknown", "one switch",
+	};
 
 	return names[kind];
 }
@@ -123,7 +125,9 @@ static bool is_down_to_aggregation(const struct shape *shape, uint32_t port)
 static void sum_port(struct shape_build *build, struct shape_tier *tier, uint32_t index)
 {
 	const struct port *port = &build->fabric->ports[index];
-	uint64_t built = build->expected_rate[index], now = is_active(port) ? port_rate_bits_per_s(port) : 0;
+	uint64_t built = build->expected_rate[index], rate = port_rate_bits_per_s(port);
+	/* The rate of a link in a dump may be unknown. */
+	uint64_t now = !is_active(port) ? 0 : rate ? rate : built;
 	uint8_t way = build->shape->ports[index].way;
 
 	if (way == WAY_UP) {
@@ -225,12 +229,17 @@ static void find_kind(struct shape_build *build)
 		add_reason(shape, "there is no switch");
 		return;
 	}
+	if (shape->kind == SHAPE_UNKNOWN) {
+		add_reason(shape, "no switch has a host, and tiers are counted from those that have");
+		return;
+	}
 	if (shape->kind == SHAPE_NO_TREE) {
 		add_reason(shape, "%u links between switches lead neither up nor down: a torus, mesh or dragonfly",
 		    shape->across);
 		return;
 	}
-	shape->kind = odd || shape->across || shape->skips || shape->parts > 1 ? SHAPE_IRREGULAR : SHAPE_FAT_TREE;
+	shape->kind = odd || shape->across || shape->skips || shape->loops || shape->parts > 1 ? SHAPE_IRREGULAR :
+		      build->switch_count == 1 ? SHAPE_ONE_SWITCH : SHAPE_FAT_TREE;
 	if (shape->parts > 1)
 		add_reason(shape, "in %u unconnected parts", shape->parts);
 	if (odd)
@@ -240,9 +249,14 @@ static void find_kind(struct shape_build *build)
 			   shape->across == 1 ? " joins" : "s join");
 	if (shape->skips)
 		add_reason(shape, "%u link%s past a tier", shape->skips, shape->skips == 1 ? " leads" : "s lead");
+	if (shape->loops)
+		add_reason(shape, "%u link%s a switch with itself", shape->loops,
+			   shape->loops == 1 ? " joins" : "s join");
 	if (shape->empty_leaves)
 		add_reason(shape, "%u %s no host", shape->empty_leaves,
 			   shape->empty_leaves == 1 ? "leaf has" : "leaves have");
+	if (shape->kind == SHAPE_ONE_SWITCH)
+		add_reason(shape, "all hosts are on it");
 	if (!shape->reason[0])
 		add_reason(shape, "every link between switches leads one tier up or down");
 }

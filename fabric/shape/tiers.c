@@ -25,6 +25,7 @@ struct climb {
 	uint8_t *state;  /* by node: enum climb_state */
 	uint32_t *joined; /* by node: sets of switches connected by the tiers so far */
 	bool *mark;      /* by node: scratch, all false between uses */
+	bool *twin;      /* by node: cabled as a switch of a lower tier */
 	unsigned tier;   /* the current tier */
 };
 
@@ -85,28 +86,42 @@ static void compare_uplinks(const struct climb *climb, uint32_t marked, uint32_t
 	*ret_all = all;
 }
 
-/* A switch of the tier below the marked ones has the same cabling. */
-static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t marked)
+/* A module of a director is connected to modules of the same box. */
+static bool in_one_box(const struct climb *climb, uint32_t a, uint32_t b)
+{
+	return climb->build->shape->nodes[a].box == climb->build->shape->nodes[b].box;
+}
+
+/*
+ * A switch of the tier below the marked ones has half of the same cabling, and *@ret_twin: three
+ * quarters, unless it has a single neighbor.
+ */
+static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t marked, bool *ret_twin)
 {
 	const struct shape_build *build = climb->build;
 	uint32_t shared, all, looked = 0;
+	bool found = false;
 
+	*ret_twin = false;
 	for (uint32_t i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
 		uint32_t beside = build->near[i].node;
 
 		if (!climb->mark[beside])
 			continue;
 		for (uint32_t j = build->first_near[beside]; j < build->first_near[beside + 1]; j++) {
-			if (tier_of(climb, build->near[j].node) != climb->tier - 2)
+			uint32_t other = build->near[j].node;
+
+			if (tier_of(climb, other) != climb->tier - 2 ||
+			    in_one_box(climb, node, beside) != in_one_box(climb, other, beside))
 				continue;
-			compare_uplinks(climb, marked, build->near[j].node, &shared, &all);
-			if (shared * 2 >= all)
-				return true;
-			if (++looked == 64)
-				return false;
+			compare_uplinks(climb, marked, other, &shared, &all);
+			found |= shared * 2 >= all;
+			*ret_twin |= shared * 4 >= all * 3 && build->first_near[node + 1] - build->first_near[node] > 1;
+			if (*ret_twin || ++looked == 64)
+				return found;
 		}
 	}
-	return false;
+	return found;
 }
 
 /*
@@ -133,7 +148,7 @@ static bool is_bare_lower(struct climb *climb, uint32_t node)
 			fits = climb->tier > 3 && !tier_of(climb, beside) && climb->state[beside] == FREE;
 		}
 	}
-	fits = fits && has_kin_below(climb, node, marked);
+	fits = fits && has_kin_below(climb, node, marked, &climb->twin[node]);
 	for (uint32_t i = first; i < end; i++)
 		climb->mark[build->near[i].node] = false;
 	return fits;
@@ -221,11 +236,14 @@ static void settle_below(const struct climb *climb, unsigned tier)
 	}
 }
 
-/* Bare switches of a lower tier are assigned to it if they are less than half of its switches. */
+/*
+ * Bare switches of a lower tier are assigned to it if their uplinks reach the same switches, however
+ * many they are, else if they are less than half of its switches.
+ */
 static void settle_lower(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t bare = 0, others = 0;
+	uint32_t bare = 0, others = 0, settled = 0;
 
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
@@ -236,20 +254,21 @@ static void settle_lower(struct climb *climb)
 	}
 	doubt_lower(climb);
 	for (uint32_t i = 0; i < build->switch_count; i++)
-		bare += climb->state[build->switches[i]] == LOWER;
+		bare += climb->state[build->switches[i]] == LOWER && !climb->twin[build->switches[i]];
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
 		if (climb->state[node] != LOWER)
 			continue;
 		climb->state[node] = CANDIDATE;
-		if (bare * 2 >= others)
+		if (!climb->twin[node] && bare * 2 >= others)
 			continue;
+		settled++;
 		climb->state[node] = FREE;
 		build->shape->nodes[node].tier = (uint8_t)(climb->tier - 2);
 		build->shape->empty_leaves += climb->tier == 3 && !build->hcas[node];
 	}
-	if (bare && bare * 2 < others)
+	if (settled)
 		settle_below(climb, climb->tier - 2);
 }
 
@@ -343,6 +362,10 @@ static void count_exceptions(struct shape_build *build)
 	struct shape *shape = build->shape;
 	uint32_t across = 0, skips = 0, links = 0;
 
+	if (!shape->tier_count && build->switch_count) {
+		shape->kind = SHAPE_UNKNOWN;
+		return;
+	}
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 		int tier = shape->nodes[node].tier;
@@ -363,6 +386,7 @@ static void count_exceptions(struct shape_build *build)
 		return;
 	shape->kind = SHAPE_NO_TREE;
 	shape->empty_leaves = 0;
+	shape->tier_count = 0;
 	for (uint32_t i = 0; i < build->switch_count; i++) {
 		shape->nodes[build->switches[i]].tier = 0;
 		shape->nodes[build->switches[i]].why = SHAPE_WHOLE_NO_TREE;
@@ -397,19 +421,20 @@ int shape_find_tiers(struct shape_build *build)
 	struct climb climb = {
 		.build = build, .state = shape_scratch(build, count, sizeof(*climb.state)),
 		.joined = shape_sets(build), .mark = shape_scratch(build, count, sizeof(*climb.mark)),
+		.twin = shape_scratch(build, count, sizeof(*climb.twin)),
 	};
 	struct shape *shape = build->shape;
 
-	if (!climb.state || !climb.joined || !climb.mark)
+	if (!climb.state || !climb.joined || !climb.mark || !climb.twin)
 		return ERR_NOMEM;
 	for (climb.tier = 2; climb.tier <= SHAPE_TIERS_MAX && climb_tier(&climb); climb.tier++)
 		;
 	drop_misfits(build);
-	count_exceptions(build);
-	shape_part(build, climb.joined);
-	find_planes(build, climb.joined);
 	for (uint32_t i = 0; i < build->switch_count; i++)
 		if (shape->nodes[build->switches[i]].tier > shape->tier_count)
 			shape->tier_count = shape->nodes[build->switches[i]].tier;
+	count_exceptions(build);
+	shape_part(build, climb.joined);
+	find_planes(build, climb.joined);
 	return 0;
 }

@@ -19,13 +19,13 @@ struct tree {
 	uint32_t leaf[LEAVES], spine[SPINES];
 };
 
-static struct tree tree_new(void)
+static struct tree tree_of(const char *prefix)
 {
 	struct tree tree = { .fabric = net_new() };
 
 	for (unsigned i = 0; i < LEAVES; i++) {
 		tree.leaf[i] = net_switch(tree.fabric, "leaf%u", i);
-		net_hosts(tree.fabric, "node", i * 8, 8, tree.leaf[i]);
+		net_hosts(tree.fabric, prefix, i * 8, 8, tree.leaf[i]);
 	}
 	for (unsigned i = 0; i < SPINES; i++) {
 		tree.spine[i] = net_switch(tree.fabric, "spine%u", i);
@@ -33,6 +33,11 @@ static struct tree tree_new(void)
 			net_links(tree.fabric, tree.leaf[j], tree.spine[i], 2);
 	}
 	return tree;
+}
+
+static struct tree tree_new(void)
+{
+	return tree_of("node");
 }
 
 static void unlink_pair(struct fabric *fabric, uint32_t a, uint32_t b, unsigned count)
@@ -130,26 +135,6 @@ TEST(a_leaf_with_fewer_cables_everywhere_lacks_none)
 		unlink_pair(tree.fabric, tree.leaf[1], tree.spine[i], 1);
 	shape = net_shape(tree.fabric, NULL);
 	assert_int_equal(shape->missing_count, 0);
-	net_done(tree.fabric, shape);
-}
-
-TEST(a_leaf_whose_hosts_are_off_stays_a_leaf)
-{
-	struct tree tree = tree_new();
-	uint32_t first = tree.fabric->nodes[tree.leaf[5]].first_port;
-	struct shape *shape;
-
-	for (uint32_t i = first; i < first + tree.fabric->nodes[tree.leaf[5]].ports; i++) {
-		uint32_t peer = tree.fabric->ports[i].peer;
-
-		if (peer != FABRIC_NONE && tree.fabric->nodes[tree.fabric->ports[peer].node].type == NODE_CA)
-			tree.fabric->ports[i].peer = tree.fabric->ports[peer].peer = FABRIC_NONE;
-	}
-	shape = net_shape(tree.fabric, NULL);
-	assert_tiers(&tree, shape);
-	assert_int_equal(shape->empty_leaves, 1);
-	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
-	assert_int_equal(shape->parts, 1);
 	net_done(tree.fabric, shape);
 }
 
@@ -351,35 +336,48 @@ TEST(a_storage_leaf_on_the_cores_skips_a_tier)
 	net_done(tower.fabric, shape);
 }
 
-/* Modules of a director share their SystemImageGUID. */
-TEST(the_modules_of_a_director_are_one_box)
+/* Modules of a director share their SystemImageGUID: 3 line and 2 spine modules, above 4 leaves. */
+struct director {
+	struct fabric *fabric;
+	uint32_t modules[5];
+};
+
+static struct director director_new(void)
 {
-	struct fabric *fabric = net_new();
+	struct director director = { .fabric = net_new() };
 	struct node module = { .type = NODE_SWITCH, .port_count = 41, .system_guid = 0xd1, .device_id = 0xd2f0 };
-	uint32_t modules[5], leaf[4];
-	struct shape *shape;
+	uint32_t *modules = director.modules, leaf;
 
 	for (unsigned i = 0; i < 5; i++) {
 		snprintf(module.desc, sizeof(module.desc), "MF0;core:CS8500/%c%02u/U1", i < 3 ? 'L' : 'S', i % 3 + 1);
-		modules[i] = net_node(fabric, &module);
+		modules[i] = net_node(director.fabric, &module);
 	}
 	for (unsigned i = 0; i < 3; i++)
 		for (unsigned j = 3; j < 5; j++)
-			net_links(fabric, modules[i], modules[j], 4);
+			net_links(director.fabric, modules[i], modules[j], 4);
 	for (unsigned i = 0; i < 4; i++) {
-		leaf[i] = net_switch(fabric, "leaf%u", i);
-		net_hosts(fabric, "n", i * 10, 6, leaf[i]);
+		leaf = net_switch(director.fabric, "leaf%u", i);
+		net_hosts(director.fabric, "n", i * 10, 6, leaf);
 		for (unsigned j = 0; j < 3; j++)
-			net_link(fabric, leaf[i], modules[j]);
+			net_link(director.fabric, leaf, modules[j]);
 	}
-	shape = net_shape(fabric, NULL);
+	return director;
+}
+
+TEST(the_modules_of_a_director_are_one_box)
+{
+	struct director director = director_new();
+	const struct fabric *fabric = director.fabric;
+	const uint32_t *modules = director.modules;
+	struct shape *shape = net_shape(director.fabric, NULL);
+
 	assert_int_equal(shape->nodes[modules[1]].tier, 2);
 	assert_int_equal(shape->nodes[modules[4]].tier, 3);
 	assert_int_equal(shape->nodes[modules[4]].box, modules[0]);
 	assert_int_equal(shape->tiers[2].boxes, 1);
 	assert_int_equal(shape->tiers[2].switches, 3);
 	assert_int_equal(shape->ports[fabric->nodes[modules[0]].first_port + 1].cage, 0);
-	net_done(fabric, shape);
+	net_done(director.fabric, shape);
 }
 
 static void set_link(struct fabric *fabric, uint32_t port, enum link_speed speed, uint8_t width)
@@ -410,4 +408,79 @@ TEST(a_trunk_slower_than_comparable_ones_is_slow)
 	assert_int_equal(shape->tiers[1].up_bits_per_s / 1000000000, 48 * 400 + 6 * 200);
 	assert_int_equal(shape->tiers[1].up_bits_per_s_now / 1000000000, 47 * 400 + 100 + 6 * 200);
 	net_done(tree.fabric, shape);
+}
+
+/* Three islands of 3 leaves and 2 spines, a line module above each of them, and 2 spine modules. */
+static struct fabric *islands_new(void)
+{
+	struct fabric *fabric = net_new();
+	uint32_t top[2] = { net_switch(fabric, "top0"), net_switch(fabric, "top1") };
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t line = net_switch(fabric, "line%u", i), spine[2];
+
+		for (unsigned j = 0; j < 2; j++) {
+			spine[j] = net_switch(fabric, "island%u-spine%u", i, j);
+			net_links(fabric, spine[j], line, 3);
+			net_links(fabric, line, top[j], 3);
+		}
+		for (unsigned j = 0; j < 3; j++) {
+			uint32_t leaf = net_switch(fabric, "island%u-leaf%u", i, j);
+
+			net_hosts(fabric, "n", i * 100 + j * 10, 4, leaf);
+			net_links(fabric, leaf, spine[0], 2);
+			net_links(fabric, leaf, spine[1], 2);
+		}
+	}
+	return fabric;
+}
+
+TEST(a_host_on_any_switch_changes_the_tier_of_no_other)
+{
+	struct fabric *fabrics[8] = { tree_new().fabric, tree_of("oss").fabric, director_new().fabric, islands_new() };
+
+	for (unsigned i = 1; i <= 4; i++)
+		fabrics[3 + i] = tower_new(i).fabric;
+	for (unsigned i = 0; i < 8; i++) {
+		shape_destroy(net_shape(fabrics[i], NULL));
+		net_add_host_anywhere(fabrics[i]);
+		fabric_destroy(fabrics[i]);
+	}
+}
+
+static void remove_hosts(struct fabric *fabric, uint32_t leaf)
+{
+	uint32_t first = fabric->nodes[leaf].first_port;
+
+	for (uint32_t i = first; i < first + fabric->nodes[leaf].ports; i++) {
+		uint32_t peer = fabric->ports[i].peer;
+
+		if (peer != FABRIC_NONE && fabric->nodes[fabric->ports[peer].node].type == NODE_CA)
+			fabric->ports[i].peer = fabric->ports[peer].peer = FABRIC_NONE;
+	}
+}
+
+/* What their uplinks reach decides, however many they are. */
+TEST(leaves_whose_hosts_are_off_stay_leaves_beside_one_that_has_some)
+{
+	struct tree tree = tree_new();
+	struct tower tower = tower_new(2);
+	struct shape *shape;
+
+	for (unsigned i = 1; i < LEAVES; i++)
+		remove_hosts(tree.fabric, tree.leaf[i]);
+	shape = net_shape(tree.fabric, NULL);
+	assert_tiers(&tree, shape);
+	assert_int_equal(shape->kind, SHAPE_FAT_TREE);
+	assert_int_equal(shape->empty_leaves, LEAVES - 1);
+	assert_int_equal(shape->plane_count, SPINES);
+	net_done(tree.fabric, shape);
+
+	for (unsigned i = 0; i < 3; i++)
+		remove_hosts(tower.fabric, tower.leaf[1][i]);
+	shape = net_shape(tower.fabric, NULL);
+	assert_tower(&tower, shape, 2);
+	assert_int_equal(shape->empty_leaves, 3);
+	assert_int_equal(shape->plane_count, 2);
+	net_done(tower.fabric, shape);
 }

@@ -2,7 +2,6 @@
 #include "sim/net/mend.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,20 +153,9 @@ int mend(const char *chars, size_t len, struct text *net, struct fabric **ret, s
 	return 0;
 }
 
-void mend_describe(const struct mend_notes *notes, void (*print)(void *ctx, const char *line), void *ctx)
+void mend_describe(const struct mend_notes *notes, netfile_print *print, void *ctx)
 {
-	const struct {
-		size_t count;
-		const char *one, *many;
-	} kinds[] = {
-		{ notes->read.lines_ignored, "line is not part of a fabric: ignored",
-		  "lines are not part of a fabric: ignored" },
-		{ notes->read.peers_unknown, "cable to a node or port that is not in the file: omitted",
-		  "cables to nodes or ports that are not in the file: omitted" },
-		{ notes->read.peers_one_sided, "cable listed at one end only: other end added",
-		  "cables listed at one end only: other ends added" },
-		{ notes->read.peers_conflicting, "port whose peer lists another cable: omitted",
-		  "ports whose peers list other cables: omitted" },
+	const struct netfile_note kinds[] = {
 		{ notes->speeds_lowered, "link faster than HDR, the maximum of ibsim 0.10: set to HDR",
 		  "links faster than HDR, the maximum of ibsim 0.10: set to HDR" },
 		{ notes->ends_differed, "link whose ends differ in speed or width: set to the lower one",
@@ -184,13 +172,9 @@ void mend_describe(const struct mend_notes *notes, void (*print)(void *ctx, cons
 		  "port whose GUID in ibsim (node GUID plus port) is a duplicate: opensm may report it",
 		  "ports whose GUIDs in ibsim (node GUID plus port) are duplicates: opensm may report them" },
 	};
-	char line[160];
+	struct netfile_notes read = notes->read;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (!kinds[i].count)
-			continue;
-		snprintf(line, sizeof(line), "%zu %s", kinds[i].count,
-			 kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
-		print(ctx, line);
-	}
+	read.rates_unknown = 0; /* speeds_unknown has them */
+	netfile_describe(&read, print, ctx);
+	netfile_describe_counts(kinds, sizeof(kinds) / sizeof(kinds[0]), print, ctx);
 }

@@ -55,6 +55,6 @@ int mend(const char *chars, size_t len, struct text *net, struct fabric **ret, s
  * mend_describe - one line for each kind of repair
  * @print:  called with each line
  */
-void mend_describe(const struct mend_notes *notes, void (*print)(void *ctx, const char *line), void *ctx);
+void mend_describe(const struct mend_notes *notes, netfile_print *print, void *ctx);
 
 #endif

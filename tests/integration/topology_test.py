@@ -115,11 +115,39 @@ with tap.part("save and diff of files"):
     lacks = rows("topology", "show", "--summary", "--from", "pulled.net")["cables_missing"]
     tap.equal("the pair lacks a cable", [line.split(": ")[-1] for line in lacks], ["1 of 2"])
 
+with tap.part("a file that was cut off"):
+    with open(rail, encoding="utf-8") as file:
+        text = file.read()
+    with open("half.net", "w", encoding="utf-8") as file:
+        file.write(text[:len(text) // 2])
+    half = ibwire("topology", "show", "--summary", "--from", "half.net")
+    tap.contains("is reported with its name", half.err, "half.net: the file ends inside a line or a node")
+    tap.contains("and cables to nodes that are not in it are counted", half.err, "not in the file: omitted")
+
+with tap.part("what a file does not have"):
+    with open("slow.net", "w", encoding="utf-8") as file:
+        file.write(re.sub(r" \d+x[A-Z]DR\b", "", text))
+    unknown = ibwire("topology", "show", "--summary", "--format", "json", "--from", "slow.net")
+    tap.equal("no bandwidth without rates", json.loads(unknown.out)["bisection_gbps"], None)
+    tap.contains("which is reported", unknown.err, "links without width and speed: their bandwidth is unknown")
+    with open("names.net", "w", encoding="utf-8") as file:
+        file.write('Switch 8 "sw1"\n[1] "Hca1"[1]\n[2] "sharp"[1]\n\nHca 2 "Hca1"\n[1] "sw1"[1]\n\n'
+                   'devid=0xcf09\nHca 1 "sharp"\n[1] "sw1"[2]\n')
+    mended = run(IBWIRE_SIM, "mend", "names.net")
+    tap.contains("a net file of ibsim is accepted", mended.out, '# "sw1"')
+    tap.contains("with GUIDs that are made up", mended.err, "3 nodes without a GUID: made up from their ids")
+    tap.equal("aggregation nodes are no HCA links", [row["hca_links"] for row in rows("topology", "show", "--from", "names.net")
+                                                     if row["class"] == "switch"], [1])
+
 with tap.part("names"):
     with open(tree, encoding="utf-8") as file:
         text = file.read()
     with open("nameless.net", "w", encoding="utf-8") as file:
         file.write(re.sub(r'"MF0;(?!core-001)[^"]*"', '"Quantum Mellanox Technologies"', text))
+    labels = re.findall(r'shape=box, label="([^"\\]*)', ibwire("topology", "dot", "--from", "nameless.net").out)
+    tap.equal("equal names differ by digits of the GUID", (len(labels) > 10, len(set(labels))), (True, len(labels)))
+    tap.contains("names suggest is named", ibwire("topology", "show", "--summary", "--from", "nameless.net").out,
+                 "not unique")
     suggested = ibwire("names", "suggest", "--from", "nameless.net").out
     with open("names", "w", encoding="utf-8") as file:
         file.write(suggested)

@@ -242,8 +242,8 @@ void subject_page_fabric(struct subject_page *detail, const struct app *app)
 		  shown->sweep.ports_polled, shown->sweep.ports_planned, shown->sweep.ports_answered,
 		  shown->sweep.mads_sent, shown->sweep.mads_timed_out);
 	if (shape) {
-		page_text(page, ROLE_TEXT, "%s of %u tiers, %zu hosts, %zu rails", shape_kind_name(shape->kind),
-			  shape->tier_count, shape->host_count, shape->rail_count);
+		page_text(page, ROLE_TEXT, "%s, %u tier%s, %zu hosts, %zu rails", shape_kind_name(shape->kind),
+			  shape->tier_count, shape->tier_count == 1 ? "" : "s", shape->host_count, shape->rail_count);
 		page_wrap(page, NULL, 0, ROLE_FAINT, shape->reason);
 	}
 	for (int word = 0; word < STATUS_COUNT; word++) {
