@@ -29,6 +29,7 @@ struct fabric;
 #define EVENT_NODE_UNLOCKED "node-unlocked"
 #define EVENT_COUNTERS_CLEARED "counters-cleared"
 #define EVENT_COUNTER_SATURATED "counter-saturated"
+#define EVENT_COUNTERS_CONTRADICT "counters-contradict"
 #define EVENT_LINK_NOT_CONSERVED "link-not-conserved"
 #define EVENT_LAYOUT_UNSUPPORTED "layout-unsupported"
 #define EVENT_ROUTES_CHANGED "routes-changed"

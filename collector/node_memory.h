@@ -29,6 +29,7 @@ struct port_entry {
 	uint8_t extended_failures;      /* consecutive sweeps in which PortCountersExtended failed (sweep_port.c) */
 	enum sample_status status; /* in the last stored sweep */
 	counter_set saturated;     /* already reported */
+	counter_set contradicted;  /* 64-bit error counters below those of PortCounters, not reported yet */
 	uint32_t cleared_window;   /* number of the window in which they were last cleared (sweep_events.h) */
 	struct reading last;       /* last stored reading */
 	/* Last stored readings of detail counters (details.h), one per attribute; NULL: none. */

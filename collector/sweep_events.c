@@ -101,6 +101,22 @@ static void report_saturated(struct events *events, int64_t wall_us, const struc
 		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
 }
 
+/* Report 64-bit error counters that contradict PortCounters (sweep_port.c). */
+static void report_contradicted(struct events *events, int64_t wall_us, const struct fabric *fabric,
+				const struct port_sample *sample, struct port_entry *port)
+{
+	const struct port *which = &fabric->ports[sample->port];
+	char name[128], keys[128];
+
+	if (!port->contradicted)
+		return;
+	list_counters(port->contradicted, keys, sizeof(keys));
+	port->contradicted = 0;
+	events_add(events, wall_us, EVENT_COUNTERS_CONTRADICT, EVENT_WARNING, fabric, which->node, which->num,
+		   "64-bit error counters of %s are below those of PortCounters, which are used now: %s",
+		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
+}
+
 /* Responses of one node in a sweep. The samples of a node are consecutive. */
 struct node_responses {
 	uint32_t node;
@@ -275,6 +291,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 		const struct port_sample *sample = &result->samples[i];
 		struct port_entry *port = node_memory_port(memory, sample->port);
 
+		report_contradicted(events, wall_us, fabric, sample, port);
 		if (sample->reading)
 			report_saturated(events, wall_us, fabric, sample, port);
 		if (sample->delta && sample->delta->reset)

@@ -121,6 +121,7 @@ TEST(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep)
 LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 {
 	struct lab *lab = *state;
+	int64_t before_us;
 
 	memset(&course, 0, sizeof(course));
 	course.dies_at = 4;
@@ -131,8 +132,10 @@ LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
 	/* The first one also verifies all LIDs. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
+	/* Each sweep has its own number of detail queries. */
+	before_us = course.took_us[1] > course.took_us[2] ? course.took_us[1] : course.took_us[2];
 	for (size_t i = course.dies_at + 1; i < course.count; i++) {
-		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
+		assert_true(course.took_us[i] <= before_us * 12 / 10);
 		assert_int_equal(course.responded[i], LIVE_PORTS - course.dead);
 	}
 }

@@ -42,6 +42,7 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 {
 	uint64_t traffic[COUNTER_COUNT];
 	const uint64_t *values = world->counters ? world->counters[port].value : traffic;
+	const struct agent *agent = &world->agents[world->built->ports[port].node];
 	const struct counter_field *fields;
 	size_t count;
 
@@ -49,7 +50,8 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 		virtual_read_port(world, port, at_us, traffic);
 	fields = counter_fields(&count);
 	for (size_t i = 0; i < count; i++)
-		if (fields[i].attribute == attribute)
+		if (fields[i].attribute == attribute &&
+		    !(agent->errors_narrow && fields[i].bits == 64 && fields[i].counter >= COUNTER_TRAFFIC_COUNT))
 			put_field(data, fields[i].bit_offset, fields[i].bits, values[fields[i].counter]);
 }
 
