@@ -199,7 +199,7 @@ static bool is_switch_port(const struct link_verify *verify, uint32_t port)
 }
 
 /* Add the switch port of a link. */
-static void add_suspect(struct link_verify *verify, uint32_t port)
+static void add_suspect(struct link_verify *verify, uint32_t port, bool downed)
 {
 	if (!is_switch_port(verify, port))
 		port = verify->fabric->ports[port].peer;
@@ -207,9 +207,13 @@ static void add_suspect(struct link_verify *verify, uint32_t port)
 		verify->changed = true;
 		return;
 	}
-	for (size_t i = 0; i < verify->count; i++)
-		if (verify->ports[i] == port)
+	for (size_t i = 0; i < verify->count; i++) {
+		if (verify->ports[i] == port) {
+			verify->downed[i] |= downed;
 			return;
+		}
+	}
+	verify->downed[verify->count] = downed;
 	verify->ports[verify->count++] = port;
 }
 
@@ -224,12 +228,15 @@ void link_verify_select(struct link_verify *verify, struct node_memory *memory, 
 		const struct delta *delta = sample->delta;
 		bool fell_silent = sample->status == SAMPLE_SILENT &&
 				   node_memory_port(verify->memory, sample->port)->status == SAMPLE_OK;
+		bool downed = delta && delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
+			      delta->value[COUNTER_LINK_DOWNED];
 
+		/* A switch that responds to SMPs is still there. */
 		if (fell_silent && is_switch_port(verify, sample->port))
-			verify->changed = true;
-		else if (fell_silent || (delta && delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
-					 delta->value[COUNTER_LINK_DOWNED]))
-			add_suspect(verify, sample->port);
+			verify->changed = node_memory_node(memory, memory->fabric->ports[sample->port].node)
+						  ->smp_result != SMP_RESPONDED;
+		else if (fell_silent || downed)
+			add_suspect(verify, sample->port, downed);
 	}
 }
 
@@ -248,6 +255,9 @@ static void on_verify_peer(void *ctx, const struct request *request, const struc
 	const struct port *peer = &verify->fabric->ports[verify->fabric->ports[verify->ports[request->tag]].peer];
 	struct smp_node info;
 
+	/* Its link was up all the time, so the node is the same, and does not respond to anything. */
+	if (response->result == REQUEST_TIMED_OUT && !verify->downed[request->tag])
+		return;
 	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad)) {
 		verify->changed = true;
 		return;

@@ -59,9 +59,9 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 uint64_t topology_probe_cost(const struct fabric *fabric);
 
 /*
- * A link that went down since the last sweep, or an unresponsive HCA, may be back as it was. Two
- * SMPs determine that without a discovery: PortInfo of the switch port, and NodeInfo of the node
- * behind it, along a path that ends with this cable.
+ * A link that went down since the last sweep may be back as it was, and that of an HCA that became
+ * unresponsive may be up as before. Two SMPs determine that without a discovery: PortInfo of the
+ * switch port, and NodeInfo of the node behind it, along a path that ends with this cable.
  */
 
 /* More suspected links than this count as a change: a discovery covers all of them. */
@@ -73,13 +73,14 @@ struct link_verify {
 	bool changed;                     /* something differs, timed out, or cannot be queried */
 	size_t count;
 	uint32_t ports[LINK_VERIFY_MAX];    /* switch ports to verify, indices */
+	bool downed[LINK_VERIFY_MAX];       /* LinkDowned increased; otherwise the HCA is unresponsive */
 	struct path paths[LINK_VERIFY_MAX]; /* to their peers */
 };
 
 /*
  * link_verify_select - select the links that a sweep indicates as changed
- * @verify:  overwritten; `changed` if there are too many, a switch is unresponsive, or neither end
- *           is a switch port
+ * @verify:  overwritten; `changed` if there are too many, a switch responds to no SMP either, or
+ *           neither end is a switch port
  * @memory:  before sweep_commit()
  * @result:  of the current sweep
  */
