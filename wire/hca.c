@@ -3,10 +3,12 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <infiniband/umad.h>
 
@@ -269,15 +271,25 @@ out:
 
 int hca_refresh(struct hca_port *local, struct error *err)
 {
-	struct local_port now;
-	umad_port_t port;
+	char path[128], text[16];
+	ssize_t len = -1;
+	long lid = 0;
+	int fd;
 
-	if (umad_get_port(local->ca_name, local->port, &port) < 0)
+	snprintf(path, sizeof(path), SYS_INFINIBAND "/%s/ports/%d/sm_lid", local->ca_name, local->port);
+	fd = open(path, O_RDONLY);
+	if (fd >= 0) {
+		len = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (len > 0) {
+		text[len] = '\0';
+		lid = strtol(text, NULL, 0);
+	}
+	if (len <= 0 || lid < 0 || lid > UINT16_MAX)
 		return err_set(err, ERR_UNAVAILABLE, "%s port %d is gone: was its driver unloaded?", local->ca_name,
 			       local->port);
-	now = read_port(&port);
-	fill_local(local, &now);
-	umad_release_port(&port);
+	local->sm_lid = (uint16_t)lid;
 	return 0;
 }
 

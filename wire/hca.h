@@ -103,7 +103,11 @@ void hca_leave(struct hca *hca);
 /* hca_transport - its transport (valid while it is open). */
 const struct transport *hca_transport(struct hca *hca);
 
-/* hca_refresh - read LIDs again. Return: 0 or ERR_UNAVAILABLE. */
+/*
+ * hca_refresh - read the LID of the master SM again
+ * One file of sysfs: umad_get_port() also reads the tables of P_Keys and GIDs, up to 128 files.
+ * Return: 0 or ERR_UNAVAILABLE.
+ */
 int hca_refresh(struct hca_port *local, struct error *err);
 
 #endif

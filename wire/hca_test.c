@@ -2,8 +2,12 @@
 /* A device that fails: functions of libibumad that are defined here stand before the library's. */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <infiniband/umad.h>
 
@@ -95,6 +99,44 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 	waiting[fd - FD_GMP]--;
 	*(uint8_t *)umad_get_mad(umad) = (uint8_t)(fd - FD_GMP);
 	return 0;
+}
+
+/* The file in sysfs that was read last, and its contents. */
+static char sysfs_path[128];
+static const char *sysfs_text;
+static unsigned sysfs_reads;
+
+int open(const char *path, int flags, ...)
+{
+	int ends[2];
+
+	if (strncmp(path, SYS_INFINIBAND, strlen(SYS_INFINIBAND)) != 0)
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
+	snprintf(sysfs_path, sizeof(sysfs_path), "%s", path);
+	sysfs_reads++;
+	if (!sysfs_text) {
+		errno = ENOENT;
+		return -1;
+	}
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], sysfs_text, strlen(sysfs_text)), strlen(sysfs_text));
+	close(ends[1]);
+	return ends[0];
+}
+
+/* Each sweep does this, so it must not read the tables of the port. */
+TEST(the_lid_of_the_sm_is_read_from_one_file)
+{
+	struct hca_port local = { .ca_name = "mlx5_0", .port = 2, .sm_lid = 3 };
+
+	sysfs_text = "0x1a\n";
+	assert_int_equal(hca_refresh(&local, NULL), 0);
+	assert_int_equal(local.sm_lid, 0x1a);
+	assert_string_equal(sysfs_path, SYS_INFINIBAND "/mlx5_0/ports/2/sm_lid");
+	assert_int_equal(sysfs_reads, 1);
+	sysfs_text = NULL;
+	assert_int_equal(hca_refresh(&local, NULL), ERR_UNAVAILABLE);
+	assert_int_equal(local.sm_lid, 0x1a);
 }
 
 static struct hca *open_device(void)
