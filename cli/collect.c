@@ -366,7 +366,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
 	stop_within(STOP_EMPTY_S);
-	code = hca_find(options->common.ca, options->common.port, options->polling.smi_ca, &local, err);
+	code = polling_find_port(&options->common, options->polling.smi_ca, &local, err);
 	if (code < 0)
 		return code;
 	local.directed |= options->directed_smps;

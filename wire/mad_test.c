@@ -240,7 +240,6 @@ TEST(a_redirection_is_read_at_its_offsets)
 	assert_int_equal(to.lid, 0xbcbd);
 	assert_int_equal(to.qp, 0xc1c2c3);
 	assert_int_equal(to.qkey, 0xc4c5c6c7);
-	assert_int_equal(to.pkey_index, 0);
 	/* Not with another status bit, and not by GID only. */
 	put_be16(mad + 4, 0x0003);
 	assert_false(pma_read_redirect(mad, &to));

@@ -62,8 +62,7 @@ uint8_t pma_read_tick(const uint8_t mad[MAD_SIZE]);
 
 /*
  * pma_read_redirect - address of the responsible agent, from a redirection
- * @ret:  the address. The P_Key of the redirection is ignored: the default partition is used, as by
- *        the infiniband-diags.
+ * @ret:  the address. The P_Key of the redirection is ignored: that of the device is used.
  *
  * Return: false: not a redirection (a status of 2 and nothing else), or one by GID only, through a
  * router, which is not supported; then @ret is untouched.
