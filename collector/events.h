@@ -32,6 +32,7 @@ struct fabric;
 #define EVENT_COUNTERS_CONTRADICT "counters-contradict"
 #define EVENT_LINK_NOT_CONSERVED "link-not-conserved"
 #define EVENT_LAYOUT_UNSUPPORTED "layout-unsupported"
+#define EVENT_PORT_SELECT_ZERO "port-select-zero"
 #define EVENT_ROUTES_CHANGED "routes-changed"
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"

@@ -320,6 +320,9 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 	if (code == 0 && collector->result.bad_responses)
 		log_debug("%u responses with an error status, or to another request, were discarded",
 			  collector->result.bad_responses);
+	if (code == 0 && collector->result.no_port_selects)
+		log_debug("%u responses had PortSelect 0 instead of the port, and were accepted",
+			  collector->result.no_port_selects);
 	return code;
 }
 

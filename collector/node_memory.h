@@ -51,6 +51,8 @@ struct node_entry {
 	bool caps_stored;
 	uint32_t unresponsive_sweeps; /* consecutive, without any response */
 	bool unresponsive_reported;       /* as an event of this node */
+	bool lacks_port_select;           /* its responses have PortSelect 0 instead of the port */
+	bool lacks_port_select_reported;
 	uint8_t timed_out_queries[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
 	/* For SMPs only (sweep_events.c): */
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */

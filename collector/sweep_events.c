@@ -214,6 +214,18 @@ static void report_planes(struct events *events, int64_t wall_us, const struct f
 	}
 }
 
+/* Once for each node. */
+static void report_port_select(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t node,
+			       struct node_entry *entry)
+{
+	if (!entry->lacks_port_select || entry->lacks_port_select_reported)
+		return;
+	entry->lacks_port_select_reported = true;
+	events_add(events, wall_us, EVENT_PORT_SELECT_ZERO, EVENT_INFO, fabric, node, 0,
+		   "the performance agent of %.100s returns PortSelect 0 instead of the port: its responses are "
+		   "accepted", fabric->nodes[node].name);
+}
+
 /*
  * A node is locked if it responds to PMA queries, but not to SMPs: its M_Key is not known, or a
  * firewall drops SMPs. Its counters are valid, but changes of its links are detected by a discovery
@@ -258,6 +270,7 @@ static void report_nodes(struct sweep_events *state, struct events *events, int6
 		struct node_entry *entry = node_memory_node(memory, responses.node);
 		bool was_reported = entry->unresponsive_reported;
 
+		report_port_select(events, wall_us, fabric, responses.node, entry);
 		update_locked(events, wall_us, fabric, responses.node, memory, responses.responded > 0);
 		if (!responses.queried)
 			continue;

@@ -219,6 +219,10 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 			reading->at_us = response->at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
 			node_memory_port(state->memory, request->tag)->extended_failures = 0;
+		if (pma_lacks_port_select(response->mad, request->port_select)) {
+			state->result->no_port_selects++;
+			node->lacks_port_select = true;
+		}
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
 			apply_details(state, request->tag, reading);

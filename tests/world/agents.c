@@ -342,6 +342,8 @@ bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX
 		redirect(world, node, mad + PMA_DATA_OFFSET);
 	} else if (!smp) {
 		status = respond_pma(world, port, header.attribute, at_us, mad + PMA_DATA_OFFSET);
+		if (agent->no_port_select)
+			mad[PMA_DATA_OFFSET + 1] = 0;
 	} else if (header.attribute == agent->rejected_smp) {
 		status |= STATUS_BAD_FIELD;
 	} else if (!respond_smp(world, port, &header, mad + SMP_DATA_OFFSET)) {
