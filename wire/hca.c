@@ -210,15 +210,15 @@ static int find_smp_port(const struct port_list *list, const char *text, size_t 
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text), found = CHOICE_NONE;
-	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
+	long port = colon ? strtol(colon + 1, NULL, 10) : -1;
 
-	if (!len || (colon && (port < 1 || port > 255 || colon[1 + strspn(colon + 1, "0123456789")])))
+	if (!len || (colon && (!colon[1] || port > 255 || colon[1 + strspn(colon + 1, "0123456789")])))
 		return err_set(err, ERR_USAGE, "--smi-ca must be NAME or NAME:PORT, such as smi1:1, not '%s'", text);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct local_port *one = &list->ports[i];
 
 		if (!one->infiniband || strlen(one->ca_name) != len || strncmp(one->ca_name, text, len) != 0 ||
-		    (port && one->port != port))
+		    (port >= 0 && one->port != port))
 			continue;
 		if (found == CHOICE_NONE || (list->ports[found].state != PORT_ACTIVE && one->state == PORT_ACTIVE))
 			found = i;

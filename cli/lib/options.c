@@ -43,7 +43,7 @@ static const struct {
 	{ COMMON_DEVICE, MEMBER(ca), { .name = "Ca", .letter = 'C', .argument = "NAME", .kind = OPTION_TEXT,
 	  .help = "local HCA (default: first with an active port)" } },
 	{ COMMON_DEVICE, MEMBER(port), { .name = "Port", .letter = 'P', .argument = "N", .kind = OPTION_INT,
-	  .help = "local port (default: first active)", .least = 1, .most = 255 } },
+	  .help = "local port, 0 = first active (default)", .most = 255 } },
 	{ COMMON_DEVICE, MEMBER(timeout_ms), { .name = "timeout", .letter = 't', .argument = "MS", .kind = OPTION_INT,
 	  .help = "MAD timeout in milliseconds", .least = 1, .most = 600000 } },
 	{ COMMON_DEVICE, MEMBER(pkey), { .name = "pkey", .argument = "P_KEY", .kind = OPTION_TEXT,
