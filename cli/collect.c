@@ -177,8 +177,7 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	 * PortCounters and PortCountersExtended of each port, SMInfo, detail counters, change
 	 * detection, LFTs.
 	 */
-	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric) +
-	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
+	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric, asks_switches_only(options)) + route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
 	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, (const double[]){
 		(double)fabric->node_count, (double)ports, interval_s, (double)mads, (double)mads / interval_s,

@@ -151,8 +151,9 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 			continue;
 		if (node_memory_is_switch(probe->memory, i))
 			code = submit(probe, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
-		/* Of other nodes only those that did not respond to lid_verify. */
-		else if (has_timed_out(probe, i))
+		/* A part of the HCAs, and those that did not respond to the last SMP. */
+		else if (has_timed_out(probe, i) || (!probe->skip_hcas && i % TOPOLOGY_PROBE_HCA_SWEEPS ==
+								       probe->sweep % TOPOLOGY_PROBE_HCA_SWEEPS))
 			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}
 	if (probe->fresh) {
@@ -178,9 +179,9 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 	return code;
 }
 
-uint64_t topology_probe_cost(const struct fabric *fabric)
+uint64_t topology_probe_cost(const struct fabric *fabric, bool skip_hcas)
 {
-	uint64_t switches = 0, ports = 0;
+	uint64_t switches = 0, ports = 0, hcas;
 
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type != NODE_SWITCH)
@@ -188,7 +189,8 @@ uint64_t topology_probe_cost(const struct fabric *fabric)
 		switches++;
 		ports += fabric->nodes[i].port_count;
 	}
-	return switches + ports / TOPOLOGY_PROBE_SWEEPS;
+	hcas = skip_hcas ? 0 : fabric->node_count - switches;
+	return switches + ports / TOPOLOGY_PROBE_SWEEPS + hcas / TOPOLOGY_PROBE_HCA_SWEEPS;
 }
 
 /* --- verification of single links --- */

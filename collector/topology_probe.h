@@ -5,7 +5,8 @@
  * A discovery takes thousands of SMPs. Between discoveries, each sweep queries SwitchInfo of every
  * switch, whose PortStateChange is a hint (the SM clears it), and PortInfo of a tenth of the switch
  * ports. Within ten sweeps this detects a link that went down, came up, or trained at another width
- * or speed; a discovery follows.
+ * or speed; a discovery follows. NodeInfo of 1/30 of the HCAs detects those that respond to PMA
+ * queries and not to SMPs.
  */
 #ifndef IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
 #define IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
@@ -28,12 +29,16 @@ struct sweep_result;
 /* Up to this number of ports a fabric is small. */
 #define TOPOLOGY_PROBE_SMALL 640
 
+/* Number of sweeps in which NodeInfo of all HCAs is queried once. */
+#define TOPOLOGY_PROBE_HCA_SWEEPS 30
+
 /* Sweeps between SMPs to a locked node (sweep_events.c). */
 #define TOPOLOGY_PROBE_LOCKED_SWEEPS 30
 
 struct topology_probe {
 	const struct fabric *fabric; /* of the current sweep */
 	struct node_memory *memory;
+	bool skip_hcas;              /* HCAs are not polled, and get no SMPs */
 	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep queries none */
 	uint32_t turn;               /* the tenth that is next */
 	uint64_t sweep;              /* number of calls */
@@ -56,7 +61,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 			  struct error *err);
 
 /* topology_probe_cost - average number of SMPs per sweep. */
-uint64_t topology_probe_cost(const struct fabric *fabric);
+uint64_t topology_probe_cost(const struct fabric *fabric, bool skip_hcas);
 
 /*
  * A link that went down since the last sweep may be back as it was, and that of an HCA that became

@@ -96,6 +96,20 @@ LAB_TEST(a_host_is_locked_after_it_was_queried)
 	assert_true(lab_check(lab) > 0);
 }
 
+/* Nothing else happens: NodeInfo of each HCA is read in its turn. */
+TEST(any_locked_host_is_detected_within_a_turn)
+{
+	for (size_t host = HOST; host < OWN_HOST; host += 5) {
+		struct lab *lab = lab_create(1);
+
+		lab->traffic = false;
+		lab->agents[host].mkey = 0xfeed;
+		lab_run(lab, TOPOLOGY_PROBE_HCA_SWEEPS + LOCKED_AFTER_SWEEPS);
+		only_event(lab, EVENT_NODE_LOCKED, host);
+		lab_destroy(lab);
+	}
+}
+
 LAB_TEST(an_unresponsive_node_is_not_locked)
 {
 	struct lab *lab = *state;
