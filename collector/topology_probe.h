@@ -6,7 +6,8 @@
  * switch, whose PortStateChange is a hint (the SM clears it), and PortInfo of a tenth of the switch
  * ports. Within ten sweeps this detects a link that went down, came up, or trained at another width
  * or speed; a discovery follows. NodeInfo of 1/30 of the HCAs detects those that respond to PMA
- * queries and not to SMPs.
+ * queries and not to SMPs. Switch ports that have just lost their link, or whose HCA has become
+ * unresponsive, are queried in every sweep.
  */
 #ifndef IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
 #define IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
@@ -35,6 +36,10 @@ struct sweep_result;
 /* Sweeps between SMPs to a locked node (sweep_events.c). */
 #define TOPOLOGY_PROBE_LOCKED_SWEEPS 30
 
+/* Switch ports that lost their link are queried in this number of sweeps; at most this many ports. */
+#define TOPOLOGY_PROBE_LOST_SWEEPS 30
+#define TOPOLOGY_PROBE_LOST_MAX 64
+
 struct topology_probe {
 	const struct fabric *fabric; /* of the current sweep */
 	struct node_memory *memory;
@@ -42,6 +47,12 @@ struct topology_probe {
 	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep queries none */
 	uint32_t turn;               /* the tenth that is next */
 	uint64_t sweep;              /* number of calls */
+	uint64_t generation;         /* of the fabric (node_memory.h) whose lost links are listed */
+	struct lost_link {
+		uint64_t node_guid, sweep; /* sweep: the first one without the link */
+		uint8_t num;
+	} lost[TOPOLOGY_PROBE_LOST_MAX];
+	size_t lost_count;
 	/* Results of the last sweep. */
 	bool changed;
 	uint32_t changed_port;       /* index of the first port that differs; FABRIC_NONE: PortStateChange alone */
