@@ -174,8 +174,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
 	/*
-	 * PortCounters and PortCountersExtended of each port, SMInfo, detail counters, change
-	 * detection, LFTs.
+	 * PortCounters and PortCountersExtended of each port (agents that need only one are not known
+	 * here), SMInfo, detail counters, change detection, LFTs.
 	 */
 	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric, asks_switches_only(options)) + route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
