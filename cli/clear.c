@@ -16,6 +16,7 @@
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/lib/options.h"
+#include "cli/lib/polling.h"
 #include "cli/lib/selection.h"
 #include "cli/lib/view.h"
 #include "fabric/fabric.h"
@@ -285,7 +286,7 @@ static int clear_plan(const struct clear_options *options, const struct view *vi
 	struct clear *clear = NULL;
 	struct hca *hca = NULL;
 	struct hca_port local;
-	int code = hca_find(options->common.ca, options->common.port, NULL, &local, err);
+	int code = polling_find_port(&options->common, NULL, &local, err);
 
 	if (code == 0)
 		code = clear_open(&local, &hca, err);

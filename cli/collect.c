@@ -174,11 +174,10 @@ static int print_estimate(const struct collect_options *options, const struct fa
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
 	/*
-	 * PortCounters and PortCountersExtended of each port, SMInfo, detail counters, change
-	 * detection, LFTs.
+	 * PortCounters and PortCountersExtended of each port (agents that need only one are not known
+	 * here), SMInfo, detail counters, change detection, LFTs.
 	 */
-	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric) +
-	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
+	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric, asks_switches_only(options)) + route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
 	return output_record(&options->common, columns, sizeof(columns) / sizeof(*columns), NULL, (const double[]){
 		(double)fabric->node_count, (double)ports, interval_s, (double)mads, (double)mads / interval_s,
@@ -366,7 +365,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
 	stop_within(STOP_EMPTY_S);
-	code = hca_find(options->common.ca, options->common.port, options->polling.smi_ca, &local, err);
+	code = polling_find_port(&options->common, options->polling.smi_ca, &local, err);
 	if (code < 0)
 		return code;
 	local.directed |= options->directed_smps;

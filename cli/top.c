@@ -45,7 +45,7 @@ struct top {
 	char line[512];            /* its last message, "" for none */
 	/* Arguments for commands that the screen runs: name map, and device options. */
 	const char *name_arguments[3], *device_arguments[ARGUMENTS_MOST];
-	char port[16], timeout[16];
+	char port[16], timeout[16], sl[16];
 };
 
 /*
@@ -106,9 +106,12 @@ static size_t add_device_arguments(struct top *top, const char **list, size_t co
 
 	snprintf(top->port, sizeof(top->port), "%d", common->port);
 	snprintf(top->timeout, sizeof(top->timeout), "%d", common->timeout_ms);
+	snprintf(top->sl, sizeof(top->sl), "%d", common->sl);
 	count = add_argument(list, count, "--Ca", common->ca);
 	count = add_argument(list, count, "--Port", common->port ? top->port : NULL);
 	count = add_argument(list, count, "--timeout", common->timeout_ms ? top->timeout : NULL);
+	count = add_argument(list, count, "--pkey", common->pkey);
+	count = add_argument(list, count, "--sl", common->sl ? top->sl : NULL);
 	count = add_argument(list, count, "--security-keys", top->security_keys);
 	return add_argument(list, count, "--smi-ca", top->smi_ca);
 }

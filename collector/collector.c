@@ -198,6 +198,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	if (!err)
 		err = &own;
 	*ret = (struct collector_report){ 0 };
+	collector.probe.skip_hcas = settings->switches_only;
 	/* The first turn is arbitrary, so consecutive single sweeps cover all ports. */
 	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
 	clock->boot_id(clock->ctx, collector.boot_id);

@@ -38,7 +38,7 @@ struct collector_settings {
 	uint64_t count;                /* number of sweeps, 0: no limit; 1: a single sweep */
 	int64_t discovery_interval_us; /* longest time between discoveries */
 	int64_t routes_interval_us;    /* time between reads of each forwarding table; 0: never read */
-	unsigned routes_window;        /* SMPs in flight for forwarding tables */
+	unsigned routes_window;        /* SMPs in flight for forwarding tables and verifications */
 	bool switches_only;            /* HCAs are not polled: the counters of their switch ports mirror them */
 	struct engine_settings engine;
 	const struct health_settings *health; /* thresholds of findings; NULL: the defaults */

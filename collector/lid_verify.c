@@ -9,6 +9,7 @@
 #include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
+#include "fabric/path.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/smp.h"
@@ -16,12 +17,20 @@
 /* A higher share of the link's rate is not credible. Readings are time-stamped a little late. */
 #define CREDIBLE_PERCENT 150.0
 
+/*
+ * Nodes that became unresponsive in this sweep and whose LIDs are queried. A sample: each dead one
+ * costs 5 ms, and a subnet manager that reassigns LIDs moves many.
+ */
+#define SILENT_MAX 8
+
 struct lid_verify {
 	struct engine *engine;
 	const struct fabric *fabric;
 	struct node_memory *memory;
 	struct sweep_result *result;
+	int64_t deadline_us;
 	bool *queried;    /* per sample, at the first sample of a LID: the LID was queried */
+	unsigned silent;  /* unresponsive nodes whose LIDs were queried */
 	uint32_t moved; /* LIDs that belong to another node */
 };
 
@@ -53,7 +62,7 @@ static bool is_implausible(const struct lid_verify *verify, const struct port_sa
 		       CREDIBLE_PERCENT;
 }
 
-static void discard(struct lid_verify *verify, size_t first)
+static void discard(struct lid_verify *verify, size_t first, enum sample_status status)
 {
 	size_t end = lid_end(verify, first);
 
@@ -61,11 +70,12 @@ static void discard(struct lid_verify *verify, size_t first)
 		struct port_sample *sample = &verify->result->samples[i];
 
 		if (sample->status == SAMPLE_UNSUPPORTED)
-			sample->status = SAMPLE_SILENT;
+			sample->status = status;
 		if (!sample->reading)
 			continue;
-		*sample = (struct port_sample){ .port = sample->port, .status = SAMPLE_SILENT };
+		*sample = (struct port_sample){ .port = sample->port, .status = status };
 		verify->result->ports_answered--;
+		verify->result->ports_unfinished += status == SAMPLE_UNFINISHED;
 	}
 }
 
@@ -88,8 +98,6 @@ static bool is_at_lid(const struct lid_verify *verify, const struct port *port, 
  */
 static bool has_lid(const struct lid_verify *verify, const struct port *port, const struct response *response)
 {
-	if (response->result == REQUEST_CANCELLED)
-		return true;
 	if (response->result != REQUEST_ANSWERED)
 		return node_memory_node(verify->memory, port->node)->locked;
 	return smp_is_ok(response->mad) && smp_read_lid(response->mad) == fabric_port_lid(verify->fabric, port);
@@ -103,7 +111,7 @@ static bool drop_redirect(struct lid_verify *verify, size_t first)
 	if (!agent->redirect.lid || agent->redirect_new)
 		return false;
 	agent->redirect = (struct mad_address){ 0 };
-	discard(verify, first);
+	discard(verify, first, SAMPLE_SILENT);
 	return true;
 }
 
@@ -112,12 +120,16 @@ static void on_response(void *ctx, const struct request *request, const struct r
 	struct lid_verify *verify = ctx;
 	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
 
-	if (response->result != REQUEST_CANCELLED)
-		node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
+	if (response->result == REQUEST_CANCELLED) {
+		discard(verify, request->tag, SAMPLE_UNFINISHED);
+		verify->result->cut = true;
+		return;
+	}
+	node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
 	if (verify->memory->directed ? has_lid(verify, port, response) : is_at_lid(verify, port, response))
 		return;
 	verify->moved++;
-	discard(verify, request->tag);
+	discard(verify, request->tag, SAMPLE_SILENT);
 	/* The redirection and capabilities may be those of the other node. */
 	*node_memory_redirect(verify->memory, verify->result->samples[request->tag].port) =
 		(struct mad_address){ 0 };
@@ -143,19 +155,62 @@ static int query(struct lid_verify *verify, size_t sample, struct error *err)
 	return engine_submit(verify->engine, &request, err);
 }
 
+/* PortInfo by path: the node responds, and has another LID than the one that was polled. */
+static void on_silent_response(void *ctx, const struct request *request, const struct response *response)
+{
+	struct lid_verify *verify = ctx;
+	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
+
+	if (response->result != REQUEST_CANCELLED)
+		node_memory_note_smp(verify->memory, port->node, response->result == REQUEST_ANSWERED);
+	if (response->result == REQUEST_ANSWERED && smp_is_ok(response->mad) &&
+	    smp_read_lid(response->mad) != fabric_port_lid(verify->fabric, port))
+		verify->moved++;
+}
+
+/* Query the present LID of a node that responded at its LID in the last sweep, and not in this one. */
+static int query_silent(struct lid_verify *verify, size_t sample, struct error *err)
+{
+	const struct port *port = &verify->fabric->ports[verify->result->samples[sample].port];
+	struct request request = {
+		.attribute = SMP_PORT_INFO, .tag = (uint32_t)sample, .once = true, .done = on_silent_response,
+		.ctx = verify,
+	};
+
+	verify->queried[sample] = true;
+	if (verify->silent == SILENT_MAX || verify->memory->paths[port->node].hops == PATH_NONE ||
+	    !node_memory_route_smp(verify->memory, port->node, port->num, &request))
+		return 0;
+	verify->silent++;
+	request.mgmt_class = CLASS_SUBN_DIRECTED;
+	request.to.lid = LID_PERMISSIVE;
+	request.path = &verify->memory->paths[port->node];
+	request.modifier = verify->fabric->nodes[port->node].type == NODE_SWITCH ? 0 : port->num;
+	return engine_submit(verify->engine, &request, err);
+}
+
+static bool fell_silent(const struct lid_verify *verify, const struct port_sample *sample)
+{
+	return sample->status == SAMPLE_SILENT &&
+	       node_memory_port(verify->memory, sample->port)->status == SAMPLE_OK;
+}
+
 static bool was_silent(const struct lid_verify *verify, const struct port_sample *sample)
 {
 	return node_memory_node(verify->memory, verify->fabric->ports[sample->port].node)->unresponsive_sweeps > 0;
 }
 
-/* Query each LID with a reading that was not queried yet and is implausible, or @all of them. */
+/*
+ * Query each LID with a reading that was not queried yet and is implausible, or @all of them; and
+ * those of nodes that became unresponsive.
+ */
 static int query_each(struct lid_verify *verify, bool all, struct error *err)
 {
 	size_t end;
 	int code = 0;
 
 	for (size_t first = 0; first < verify->result->count && code == 0; first = end) {
-		bool requested = false, implausible = false;
+		bool requested = false, implausible = false, silent = true;
 
 		end = lid_end(verify, first);
 		for (size_t i = first; i < end && !implausible; i++) {
@@ -164,20 +219,25 @@ static int query_each(struct lid_verify *verify, bool all, struct error *err)
 			implausible = sample->reading && is_implausible(verify, sample);
 			/* The LID of an unresponsive node may have been reassigned meanwhile. */
 			requested |= implausible || (sample->reading && (all || was_silent(verify, sample)));
+			silent &= !sample->reading;
 		}
 		if (implausible && drop_redirect(verify, first))
 			continue;
 		if (requested && !verify->queried[first])
 			code = query(verify, first, err);
+		else if (silent && !all && !verify->queried[first] &&
+			 fell_silent(verify, &verify->result->samples[first]))
+			code = query_silent(verify, first, err);
 	}
-	code = engine_finish(verify->engine, code, 0, err);
+	code = engine_finish(verify->engine, code, verify->deadline_us, err);
 	return code < 0 ? code : 0;
 }
 
 int lid_verify_run(struct engine *engine, struct node_memory *memory, struct sweep_result *result, bool all,
-		   uint32_t *ret_moved, struct error *err)
+		   int64_t deadline_us, uint32_t *ret_moved, struct error *err)
 {
-	struct lid_verify verify = { .engine = engine, .fabric = memory->fabric, .memory = memory, .result = result };
+	struct lid_verify verify = { .engine = engine, .fabric = memory->fabric, .memory = memory, .result = result,
+				     .deadline_us = deadline_us };
 	int code;
 
 	*ret_moved = 0;

@@ -28,6 +28,9 @@
 /* Share of the interval for queries to subnet managers. */
 #define SMS_TIME_SHARE 10
 
+/* Share of the interval that a cut sweep leaves to the verification of LIDs. */
+#define LIDS_TIME_SHARE 20
+
 /*
  * Forwarding tables are not read after a cut sweep. If all sweeps are cut for this long, they end
  * earlier, to leave time for the tables.
@@ -46,42 +49,6 @@
 
 /* Events to keep while the store fails. */
 #define EVENTS_MAX 10000
-
-/*
- * Are all LIDs in doubt: after a topology that discovery could not confirm, a new or restarted SM,
- * or a node that does not respond at its LID?
- */
-static bool lids_suspect(struct collector *collector)
-{
-	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
-
-	/* An SM whose ActCount decreased was restarted, and may reassign LIDs. */
-	if (!collector->topology.confirmed ||
-	    (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count)))
-		return true;
-	for (size_t i = 0; i < collector->result.count; i++) {
-		const struct port_sample *sample = &collector->result.samples[i];
-
-		if (sample->status == SAMPLE_SILENT &&
-		    node_memory_port(&collector->memory, sample->port)->status == SAMPLE_OK)
-			return true;
-	}
-	return false;
-}
-
-/* Discard readings of LIDs that have moved; then the topology is outdated. */
-static int check_lids(struct collector *collector, struct error *err)
-{
-	uint32_t moved;
-	int code = lid_verify_run(collector->engine, &collector->memory, &collector->result, lids_suspect(collector),
-				  &moved, err);
-
-	if (code == 0 && moved) {
-		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
-		topology_monitor_invalidate(&collector->topology);
-	}
-	return code;
-}
 
 /* Store capabilities of nodes, which are queried only once. */
 static void store_caps(struct collector *collector)
@@ -253,6 +220,33 @@ static int64_t sweep_deadline_us(const struct collector *collector, int64_t star
 	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
 }
 
+/* Are all LIDs in doubt: after a topology that discovery could not confirm, or a new or restarted SM? */
+static bool lids_suspect(const struct collector *collector)
+{
+	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
+
+	/* An SM whose ActCount decreased was restarted, and may reassign LIDs. */
+	return !collector->topology.confirmed ||
+	       (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count));
+}
+
+/* Discard readings of LIDs that have moved; then the topology is outdated. */
+static int check_lids(struct collector *collector, int64_t start_us, struct error *err)
+{
+	uint32_t moved;
+	int code;
+
+	set_limits(collector, collector->settings->routes_window);
+	code = lid_verify_run(collector->engine, &collector->memory, &collector->result, lids_suspect(collector),
+			      sweep_deadline_us(collector, start_us), &moved, err);
+	set_limits(collector, 0);
+	if (code == 0 && moved) {
+		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
+		topology_monitor_invalidate(&collector->topology);
+	}
+	return code;
+}
+
 /* Set the fields of a sweep for the store. */
 static void fill_sweep(const struct collector *collector, const struct engine_counts *before, struct sweep *sweep)
 {
@@ -287,8 +281,11 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 /* Verify suspected links. If the topology has changed or may have, the next discovery is due. */
 static int verify_links(struct collector *collector, int64_t start_us, struct error *err)
 {
-	int code = link_verify_run(&collector->verify, collector->engine, sweep_deadline_us(collector, start_us), err);
+	int code;
 
+	set_limits(collector, collector->settings->routes_window);
+	code = link_verify_run(&collector->verify, collector->engine, sweep_deadline_us(collector, start_us), err);
+	set_limits(collector, 0);
 	if (collector->verify.changed || collector->probe.changed_port != FABRIC_NONE)
 		topology_monitor_rediscover(&collector->topology, TOPOLOGY_HINT_DIFFERENCE);
 	else if (collector->probe.changed)
@@ -299,10 +296,11 @@ static int verify_links(struct collector *collector, int64_t start_us, struct er
 /* Poll all ports, and discard responses of other nodes. */
 static int query(struct collector *collector, int64_t start_us, struct error *err)
 {
+	int64_t deadline_us = sweep_deadline_us(collector, start_us);
 	const struct sweep_settings settings = {
 		.switches_only = collector->settings->switches_only,
 		.sm_lid = collector->wire->sm_lid(collector->wire->ctx),
-		.deadline_us = sweep_deadline_us(collector, start_us),
+		.deadline_us = deadline_us ? deadline_us - collector->settings->interval_us / LIDS_TIME_SHARE : 0,
 	};
 	int code;
 
@@ -316,12 +314,15 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 	/* LIDs are verified even if a stop was requested. */
 	engine_stop_when(collector->engine, NULL);
 	if (code == 0)
-		code = check_lids(collector, err);
+		code = check_lids(collector, start_us, err);
 	if (code == 0)
 		code = details_finish(&collector->details, &collector->result);
 	if (code == 0 && collector->result.bad_responses)
 		log_debug("%u responses with an error status, or to another request, were discarded",
 			  collector->result.bad_responses);
+	if (code == 0 && collector->result.no_port_selects)
+		log_debug("%u responses had PortSelect 0 instead of the port, and were accepted",
+			  collector->result.no_port_selects);
 	return code;
 }
 

@@ -29,6 +29,7 @@ struct port_entry {
 	uint8_t extended_failures;      /* consecutive sweeps in which PortCountersExtended failed (sweep_port.c) */
 	enum sample_status status; /* in the last stored sweep */
 	counter_set saturated;     /* already reported */
+	counter_set contradicted;  /* 64-bit error counters below those of PortCounters, not reported yet */
 	uint32_t cleared_window;   /* number of the window in which they were last cleared (sweep_events.h) */
 	struct reading last;       /* last stored reading */
 	/* Last stored readings of detail counters (details.h), one per attribute; NULL: none. */
@@ -50,6 +51,8 @@ struct node_entry {
 	bool caps_stored;
 	uint32_t unresponsive_sweeps; /* consecutive, without any response */
 	bool unresponsive_reported;       /* as an event of this node */
+	bool lacks_port_select;           /* its responses have PortSelect 0 instead of the port */
+	bool lacks_port_select_reported;
 	uint8_t timed_out_queries[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
 	/* For SMPs only (sweep_events.c): */
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */

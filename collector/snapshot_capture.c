@@ -55,8 +55,8 @@ static int query(struct capture *capture, bool fast_only, struct snapshot_captur
 	code = sweep_run(capture->engine, &capture->memory, &capture->check, &capture->details, &settings,
 			 &capture->result, err);
 	if (code == 0)
-		code = lid_verify_run(capture->engine, &capture->memory, &capture->result, true, &report->moved_lids,
-				      err);
+		code = lid_verify_run(capture->engine, &capture->memory, &capture->result, true, 0,
+				      &report->moved_lids, err);
 	if (code == 0 && !fast_only)
 		code = query_details(capture, err);
 	if (code == 0)

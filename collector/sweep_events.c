@@ -101,6 +101,22 @@ static void report_saturated(struct events *events, int64_t wall_us, const struc
 		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
 }
 
+/* Report 64-bit error counters that contradict PortCounters (sweep_port.c). */
+static void report_contradicted(struct events *events, int64_t wall_us, const struct fabric *fabric,
+				const struct port_sample *sample, struct port_entry *port)
+{
+	const struct port *which = &fabric->ports[sample->port];
+	char name[128], keys[128];
+
+	if (!port->contradicted)
+		return;
+	list_counters(port->contradicted, keys, sizeof(keys));
+	port->contradicted = 0;
+	events_add(events, wall_us, EVENT_COUNTERS_CONTRADICT, EVENT_WARNING, fabric, which->node, which->num,
+		   "64-bit error counters of %s are below those of PortCounters, which are used now: %s",
+		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
+}
+
 /* Responses of one node in a sweep. The samples of a node are consecutive. */
 struct node_responses {
 	uint32_t node;
@@ -198,6 +214,18 @@ static void report_planes(struct events *events, int64_t wall_us, const struct f
 	}
 }
 
+/* Once for each node. */
+static void report_port_select(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t node,
+			       struct node_entry *entry)
+{
+	if (!entry->lacks_port_select || entry->lacks_port_select_reported)
+		return;
+	entry->lacks_port_select_reported = true;
+	events_add(events, wall_us, EVENT_PORT_SELECT_ZERO, EVENT_INFO, fabric, node, 0,
+		   "the performance agent of %.100s returns PortSelect 0 instead of the port: its responses are "
+		   "accepted", fabric->nodes[node].name);
+}
+
 /*
  * A node is locked if it responds to PMA queries, but not to SMPs: its M_Key is not known, or a
  * firewall drops SMPs. Its counters are valid, but changes of its links are detected by a discovery
@@ -242,6 +270,7 @@ static void report_nodes(struct sweep_events *state, struct events *events, int6
 		struct node_entry *entry = node_memory_node(memory, responses.node);
 		bool was_reported = entry->unresponsive_reported;
 
+		report_port_select(events, wall_us, fabric, responses.node, entry);
 		update_locked(events, wall_us, fabric, responses.node, memory, responses.responded > 0);
 		if (!responses.queried)
 			continue;
@@ -275,6 +304,7 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 		const struct port_sample *sample = &result->samples[i];
 		struct port_entry *port = node_memory_port(memory, sample->port);
 
+		report_contradicted(events, wall_us, fabric, sample, port);
 		if (sample->reading)
 			report_saturated(events, wall_us, fabric, sample, port);
 		if (sample->delta && sample->delta->reset)

@@ -54,17 +54,32 @@ static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 	return true;
 }
 
+/* Does PortCountersExtended lack counters, or is it the port's turn to be checked? */
+static bool needs_port_counters(const struct sweep_state *state, uint32_t port_index)
+{
+	const struct node_entry *node = node_memory_node(state->memory, state->fabric->ports[port_index].node);
+
+	return !pma_caps_meet(&node->caps, NEED_EXTENDED_ERRORS) ||
+	       port_index % DETAILS_SWEEPS == state->details->sweep % DETAILS_SWEEPS;
+}
+
+static void begin_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
+{
+	state->ports[port_index].pending |= (uint8_t)(1u << attribute);
+	query_attribute(state, port_index, attribute);
+}
+
 void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t sample = state->ports[port_index].sample;
+	bool extended = needs_extended(state, port_index);
 
 	state->result->samples[sample].status = SAMPLE_SILENT;
-	state->ports[port_index].pending = 1 << ATTRIBUTE_PORT_COUNTERS;
-	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
-	if (!needs_extended(state, port_index))
-		return;
-	state->ports[port_index].pending |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	query_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
+	/* First, so that none of its counters can have counted more. */
+	if (!extended || needs_port_counters(state, port_index))
+		begin_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
+	if (extended)
+		begin_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 }
 
 /* A query timed out: the remaining ones of its agent are dropped. */
@@ -102,14 +117,55 @@ bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const u
 	return agent->redirect_new;
 }
 
-/* An attribute is complete or failed; with the last one the port is finished. */
+/*
+ * An attribute is complete or failed; with the last one the port is finished. Without a reading
+ * PortCountersExtended was queried alone and failed: PortCounters takes its place.
+ */
 static void close_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	uint32_t sample = state->ports[port_index].sample;
 
 	state->ports[port_index].pending &= (uint8_t)~(1u << attribute);
-	if (!state->ports[port_index].pending && state->result->readings[sample].present)
+	if (state->ports[port_index].pending)
+		return;
+	if (state->result->readings[sample].present)
 		state->result->samples[sample].status = SAMPLE_OK;
+	else
+		begin_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
+}
+
+/*
+ * Error counters that are larger in PortCounters (@before) than in PortCountersExtended, although
+ * read earlier: the 64-bit ones do not count, or only they were reset.
+ */
+static counter_set larger_narrow(const struct reading *before, const struct reading *reading)
+{
+	counter_set both = before->present & ~before->wide & reading->wide & COUNTER_ERROR_SET, larger = 0;
+
+	for (int counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+		if (both & COUNTER_BIT(counter) && before->value[counter] > reading->value[counter])
+			larger |= COUNTER_BIT(counter);
+	return larger;
+}
+
+/* Decode a response; from a PortCountersExtended that contradicts PortCounters only the traffic counters. */
+static enum answer_status decode(struct sweep_state *state, const struct request *request,
+				 const struct response *response, enum counter_attribute attribute,
+				 struct reading *reading)
+{
+	struct node_entry *node = node_memory_node(state->memory, state->fabric->ports[request->tag].node);
+	struct reading before = *reading;
+	enum answer_status status = pma_read_counters(response->mad, attribute, request->port_select, &node->caps,
+						      reading);
+	counter_set larger = larger_narrow(&before, reading);
+
+	if (!larger)
+		return status;
+	node_memory_port(state->memory, request->tag)->contradicted = larger;
+	node->caps.missing |= PMA_MISSING_EXTENDED_ERRORS;
+	node->caps_stored = false;
+	*reading = before;
+	return pma_read_counters(response->mad, attribute, request->port_select, &node->caps, reading);
 }
 
 /* Query the details of counters that have increased since the last stored reading. */
@@ -156,13 +212,17 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 	struct node_entry *node = node_memory_node(state->memory, node_index);
 	struct reading *reading = &state->result->readings[sample];
 
-	switch (pma_read_counters(response->mad, attribute, request->port_select, &node->caps, reading)) {
+	switch (decode(state, request, response, attribute, reading)) {
 	case ANSWER_OK:
 		/* The time of the response with traffic counters, which may be earlier. */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = response->at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
 			node_memory_port(state->memory, request->tag)->extended_failures = 0;
+		if (pma_lacks_port_select(response->mad, request->port_select)) {
+			state->result->no_port_selects++;
+			node->lacks_port_select = true;
+		}
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
 			apply_details(state, request->tag, reading);

@@ -48,8 +48,12 @@ struct sweep_state {
 void sweep_submit(struct sweep_state *state, const struct request *request);
 
 /*
- * sweep_port_submit - query PortCounters of a port, and PortCountersExtended if supported
+ * sweep_port_submit - query PortCounters or PortCountersExtended of a port, or both
  * @port_index:  a port with a sample, whose node's capabilities are known
+ *
+ * With 64-bit error counters PortCountersExtended has all counters, and PortCounters of a port is
+ * queried once in DETAILS_SWEEPS sweeps, as a check: an error counter that is larger there is
+ * reported, and the errors of that agent are read from PortCounters from then on.
  *
  * To be called once per sweep. Responses fill the port's reading. Its sample becomes SAMPLE_OK with
  * the last of them, or SAMPLE_UNSUPPORTED; otherwise it remains SAMPLE_SILENT.

@@ -22,6 +22,7 @@ struct sweep_result {
 	uint32_t ports_polled, ports_answered;
 	uint32_t ports_unfinished; /* not read before the deadline */
 	uint32_t bad_responses; /* responses with an error status, or to another request */
+	uint32_t no_port_selects; /* responses with PortSelect 0 instead of the port, which were accepted */
 	bool cut;             /* ended at its deadline or because a stop was requested */
 	int64_t spread_us;      /* between the first and the last reading */
 	int64_t node_spread_us; /* the same within one switch, maximum */

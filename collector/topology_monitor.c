@@ -96,12 +96,17 @@ static int fail(struct topology_monitor *monitor, struct events *events, const s
 	return 0;
 }
 
-/* Did discovery see only this host, because its port is down or its peer did not respond? */
+/*
+ * Did discovery see only this host, because its port is down or its peer did not respond? A switch
+ * as host (port 0, which has no peer) is connected by its other ports.
+ */
 static bool is_cut_off(const struct fabric *found)
 {
 	uint32_t port = found->from_node == FABRIC_NONE ? FABRIC_NONE
 							: fabric_node_port(found, found->from_node, found->from_port);
 
+	if (port != FABRIC_NONE && found->nodes[found->from_node].type == NODE_SWITCH)
+		return found->node_count == 1;
 	return port != FABRIC_NONE && (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
 }
 

@@ -133,12 +133,85 @@ static int submit(struct topology_probe *probe, struct engine *engine, uint32_t 
 	return engine_submit(engine, &request, err);
 }
 
+/* PortInfo of a switch port, whose node responded to its last SMP. */
+static int submit_port(struct topology_probe *probe, struct engine *engine, uint32_t port_index, struct error *err)
+{
+	const struct port *port = &probe->fabric->ports[port_index];
+
+	if (!port->num || !node_memory_is_switch(probe->memory, port->node) || !is_queried(probe, port->node) ||
+	    has_timed_out(probe, port->node))
+		return 0;
+	return submit(probe, engine, port->node, SMP_PORT_INFO, port->num, port_index, on_port_info, err);
+}
+
+/* List the switch ports that were up in the last sweep and are down in the new topology. */
+static void list_lost(struct topology_probe *probe)
+{
+	const struct fabric *fabric = probe->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count && probe->lost_count < TOPOLOGY_PROBE_LOST_MAX; i++) {
+		const struct port *port = &fabric->ports[i];
+		const struct port_entry *entry = node_memory_port(probe->memory, i);
+
+		if (port->num && port->state < PORT_INIT && entry->has_last && entry->status != SAMPLE_DOWN)
+			probe->lost[probe->lost_count++] = (struct lost_link){
+				.node_guid = fabric->nodes[port->node].guid, .sweep = probe->sweep, .num = port->num,
+			};
+	}
+}
+
+/*
+ * The outage may have been short: a discovery that ran in it left the link down in the topology
+ * until the port is queried again.
+ */
+static int submit_lost(struct topology_probe *probe, struct engine *engine, struct error *err)
+{
+	size_t kept = 0;
+	int code = 0;
+
+	if (probe->generation != probe->memory->generation)
+		list_lost(probe);
+	probe->generation = probe->memory->generation;
+	for (size_t i = 0; i < probe->lost_count && code == 0; i++) {
+		const struct lost_link *lost = &probe->lost[i];
+		uint32_t port = fabric_find_port(probe->fabric, lost->node_guid, lost->num);
+
+		if (port == FABRIC_NONE || probe->fabric->ports[port].state >= PORT_INIT ||
+		    probe->sweep - lost->sweep >= TOPOLOGY_PROBE_LOST_SWEEPS)
+			continue;
+		code = submit_port(probe, engine, port, err);
+		probe->lost[kept++] = *lost;
+	}
+	probe->lost_count = kept;
+	return code;
+}
+
+/* The link of an HCA that is shutting down goes down a little after its last response. */
+static int submit_unresponsive(struct topology_probe *probe, struct engine *engine, uint32_t node_index,
+			       unsigned *budget, struct error *err)
+{
+	const struct node *node = &probe->fabric->nodes[node_index];
+	uint32_t sweeps = node_memory_node(probe->memory, node_index)->unresponsive_sweeps;
+	int code = 0;
+
+	if (!sweeps || sweeps > TOPOLOGY_PROBE_SWEEPS || node->type == NODE_SWITCH)
+		return 0;
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports && *budget && code == 0; i++) {
+		if (probe->fabric->ports[i].peer == FABRIC_NONE)
+			continue;
+		--*budget;
+		code = submit_port(probe, engine, probe->fabric->ports[i].peer, err);
+	}
+	return code;
+}
+
 int topology_probe_submit(struct topology_probe *probe, struct engine *engine, struct node_memory *memory,
 			  struct error *err)
 {
 	const struct fabric *fabric = memory->fabric;
 	uint32_t count = (uint32_t)fabric->port_count, tenth = count / TOPOLOGY_PROBE_SWEEPS + 1, i, step, end;
-	int code = 0;
+	unsigned budget = TOPOLOGY_PROBE_LOST_MAX;
+	int code;
 
 	probe->fabric = fabric;
 	probe->memory = memory;
@@ -146,13 +219,17 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 	probe->changed = false;
 	probe->changed_port = FABRIC_NONE;
 	probe->smps = probe->links_seen = probe->links_not_active = 0;
+	code = submit_lost(probe, engine, err);
 	for (i = 0; i < fabric->node_count && code == 0; i++) {
-		if (!is_queried(probe, i))
+		if (!is_queried(probe, i)) {
+			code = submit_unresponsive(probe, engine, i, &budget, err);
 			continue;
+		}
 		if (node_memory_is_switch(probe->memory, i))
 			code = submit(probe, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
-		/* Of other nodes only those that did not respond to lid_verify. */
-		else if (has_timed_out(probe, i))
+		/* A part of the HCAs, and those that did not respond to the last SMP. */
+		else if (has_timed_out(probe, i) || (!probe->skip_hcas && i % TOPOLOGY_PROBE_HCA_SWEEPS ==
+								       probe->sweep % TOPOLOGY_PROBE_HCA_SWEEPS))
 			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}
 	if (probe->fresh) {
@@ -167,20 +244,15 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 	step = count > TOPOLOGY_PROBE_SMALL ? TOPOLOGY_PROBE_SWEEPS : 1;
 	i = step > 1 ? probe->turn : probe->turn * tenth;
 	end = step > 1 ? count : i + tenth;
-	for (; i < end && i < count && code == 0; i += step) {
-		const struct port *port = &fabric->ports[i];
-
-		if (port->num > 0 && node_memory_is_switch(probe->memory, port->node) &&
-		    is_queried(probe, port->node) && !has_timed_out(probe, port->node))
-			code = submit(probe, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
-	}
+	for (; i < end && i < count && code == 0; i += step)
+		code = submit_port(probe, engine, i, err);
 	probe->turn = (probe->turn + 1) % TOPOLOGY_PROBE_SWEEPS;
 	return code;
 }
 
-uint64_t topology_probe_cost(const struct fabric *fabric)
+uint64_t topology_probe_cost(const struct fabric *fabric, bool skip_hcas)
 {
-	uint64_t switches = 0, ports = 0;
+	uint64_t switches = 0, ports = 0, hcas;
 
 	for (size_t i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type != NODE_SWITCH)
@@ -188,7 +260,8 @@ uint64_t topology_probe_cost(const struct fabric *fabric)
 		switches++;
 		ports += fabric->nodes[i].port_count;
 	}
-	return switches + ports / TOPOLOGY_PROBE_SWEEPS;
+	hcas = skip_hcas ? 0 : fabric->node_count - switches;
+	return switches + ports / TOPOLOGY_PROBE_SWEEPS + hcas / TOPOLOGY_PROBE_HCA_SWEEPS;
 }
 
 /* --- verification of single links --- */
@@ -199,7 +272,7 @@ static bool is_switch_port(const struct link_verify *verify, uint32_t port)
 }
 
 /* Add the switch port of a link. */
-static void add_suspect(struct link_verify *verify, uint32_t port)
+static void add_suspect(struct link_verify *verify, uint32_t port, bool downed)
 {
 	if (!is_switch_port(verify, port))
 		port = verify->fabric->ports[port].peer;
@@ -207,9 +280,13 @@ static void add_suspect(struct link_verify *verify, uint32_t port)
 		verify->changed = true;
 		return;
 	}
-	for (size_t i = 0; i < verify->count; i++)
-		if (verify->ports[i] == port)
+	for (size_t i = 0; i < verify->count; i++) {
+		if (verify->ports[i] == port) {
+			verify->downed[i] |= downed;
 			return;
+		}
+	}
+	verify->downed[verify->count] = downed;
 	verify->ports[verify->count++] = port;
 }
 
@@ -224,12 +301,15 @@ void link_verify_select(struct link_verify *verify, struct node_memory *memory, 
 		const struct delta *delta = sample->delta;
 		bool fell_silent = sample->status == SAMPLE_SILENT &&
 				   node_memory_port(verify->memory, sample->port)->status == SAMPLE_OK;
+		bool downed = delta && delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
+			      delta->value[COUNTER_LINK_DOWNED];
 
+		/* A switch that responds to SMPs is still there. */
 		if (fell_silent && is_switch_port(verify, sample->port))
-			verify->changed = true;
-		else if (fell_silent || (delta && delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
-					 delta->value[COUNTER_LINK_DOWNED]))
-			add_suspect(verify, sample->port);
+			verify->changed = node_memory_node(memory, memory->fabric->ports[sample->port].node)
+						  ->smp_result != SMP_RESPONDED;
+		else if (fell_silent || downed)
+			add_suspect(verify, sample->port, downed);
 	}
 }
 
@@ -248,6 +328,9 @@ static void on_verify_peer(void *ctx, const struct request *request, const struc
 	const struct port *peer = &verify->fabric->ports[verify->fabric->ports[verify->ports[request->tag]].peer];
 	struct smp_node info;
 
+	/* Its link was up all the time, so the node is the same, and does not respond to anything. */
+	if (response->result == REQUEST_TIMED_OUT && !verify->downed[request->tag])
+		return;
 	if (response->result != REQUEST_ANSWERED || !smp_is_ok(response->mad)) {
 		verify->changed = true;
 		return;

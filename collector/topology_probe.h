@@ -5,7 +5,9 @@
  * A discovery takes thousands of SMPs. Between discoveries, each sweep queries SwitchInfo of every
  * switch, whose PortStateChange is a hint (the SM clears it), and PortInfo of a tenth of the switch
  * ports. Within ten sweeps this detects a link that went down, came up, or trained at another width
- * or speed; a discovery follows.
+ * or speed; a discovery follows. NodeInfo of 1/30 of the HCAs detects those that respond to PMA
+ * queries and not to SMPs. Switch ports that have just lost their link, or whose HCA has become
+ * unresponsive, are queried in every sweep.
  */
 #ifndef IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
 #define IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
@@ -28,15 +30,29 @@ struct sweep_result;
 /* Up to this number of ports a fabric is small. */
 #define TOPOLOGY_PROBE_SMALL 640
 
+/* Number of sweeps in which NodeInfo of all HCAs is queried once. */
+#define TOPOLOGY_PROBE_HCA_SWEEPS 30
+
 /* Sweeps between SMPs to a locked node (sweep_events.c). */
 #define TOPOLOGY_PROBE_LOCKED_SWEEPS 30
+
+/* Switch ports that lost their link are queried in this number of sweeps; at most this many ports. */
+#define TOPOLOGY_PROBE_LOST_SWEEPS 30
+#define TOPOLOGY_PROBE_LOST_MAX 64
 
 struct topology_probe {
 	const struct fabric *fabric; /* of the current sweep */
 	struct node_memory *memory;
+	bool skip_hcas;              /* HCAs are not polled, and get no SMPs */
 	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep queries none */
 	uint32_t turn;               /* the tenth that is next */
 	uint64_t sweep;              /* number of calls */
+	uint64_t generation;         /* of the fabric (node_memory.h) whose lost links are listed */
+	struct lost_link {
+		uint64_t node_guid, sweep; /* sweep: the first one without the link */
+		uint8_t num;
+	} lost[TOPOLOGY_PROBE_LOST_MAX];
+	size_t lost_count;
 	/* Results of the last sweep. */
 	bool changed;
 	uint32_t changed_port;       /* index of the first port that differs; FABRIC_NONE: PortStateChange alone */
@@ -56,12 +72,12 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, s
 			  struct error *err);
 
 /* topology_probe_cost - average number of SMPs per sweep. */
-uint64_t topology_probe_cost(const struct fabric *fabric);
+uint64_t topology_probe_cost(const struct fabric *fabric, bool skip_hcas);
 
 /*
- * A link that went down since the last sweep, or an unresponsive HCA, may be back as it was. Two
- * SMPs determine that without a discovery: PortInfo of the switch port, and NodeInfo of the node
- * behind it, along a path that ends with this cable.
+ * A link that went down since the last sweep may be back as it was, and that of an HCA that became
+ * unresponsive may be up as before. Two SMPs determine that without a discovery: PortInfo of the
+ * switch port, and NodeInfo of the node behind it, along a path that ends with this cable.
  */
 
 /* More suspected links than this count as a change: a discovery covers all of them. */
@@ -73,13 +89,14 @@ struct link_verify {
 	bool changed;                     /* something differs, timed out, or cannot be queried */
 	size_t count;
 	uint32_t ports[LINK_VERIFY_MAX];    /* switch ports to verify, indices */
+	bool downed[LINK_VERIFY_MAX];       /* LinkDowned increased; otherwise the HCA is unresponsive */
 	struct path paths[LINK_VERIFY_MAX]; /* to their peers */
 };
 
 /*
  * link_verify_select - select the links that a sweep indicates as changed
- * @verify:  overwritten; `changed` if there are too many, a switch is unresponsive, or neither end
- *           is a switch port
+ * @verify:  overwritten; `changed` if there are too many, a switch responds to no SMP either, or
+ *           neither end is a switch port
  * @memory:  before sweep_commit()
  * @result:  of the current sweep
  */

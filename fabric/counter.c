@@ -134,7 +134,8 @@ bool pma_caps_meet(const struct pma_caps *caps, enum counter_need need)
 	case NEED_EXTENDED_CAST:
 		return !(caps->missing & PMA_MISSING_EXTENDED) && caps->cap_mask & PMA_CAP_EXTENDED;
 	case NEED_EXTENDED_ERRORS:
-		return !(caps->missing & PMA_MISSING_EXTENDED) && caps->cap_mask2 & PMA_CAP2_EXTENDED_ERRORS;
+		return !(caps->missing & (PMA_MISSING_EXTENDED | PMA_MISSING_EXTENDED_ERRORS)) &&
+		       caps->cap_mask2 & PMA_CAP2_EXTENDED_ERRORS;
 	case NEED_XMIT_WAIT:
 		return caps->cap_mask & PMA_CAP_XMIT_WAIT;
 	case NEED_QP1_DROPPED:

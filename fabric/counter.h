@@ -99,8 +99,11 @@ struct pma_caps {
 	uint8_t missing;    /* unsupported attributes: 1 << enum detail_attribute, and the bits below */
 };
 
-/* Bits of pma_caps.missing in addition to those of the detail attributes. */
-enum { PMA_MISSING_SAMPLES_CONTROL = 1 << 7, PMA_MISSING_EXTENDED = 1 << 6 };
+/*
+ * Bits of pma_caps.missing in addition to those of the detail attributes. EXTENDED_ERRORS: 64-bit
+ * error counters that are announced, and contradict those of PortCounters.
+ */
+enum { PMA_MISSING_SAMPLES_CONTROL = 1 << 7, PMA_MISSING_EXTENDED = 1 << 6, PMA_MISSING_EXTENDED_ERRORS = 1 << 5 };
 
 /* Bits of ClassPortInfo.CapabilityMask and CapabilityMask2. Source: opensm ib_types.h, IB_PM_*. */
 enum {

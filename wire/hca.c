@@ -3,10 +3,12 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <infiniband/umad.h>
 
@@ -33,6 +35,8 @@ struct hca {
 	int smp_agent, directed_agent, pma_agent;
 	enum device turn; /* device that is checked first */
 	mad_gate *gate;
+	uint16_t pkey_index; /* of performance MADs */
+	uint8_t sl;
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
 	unsigned refused_in_a_row; /* sends */
@@ -206,15 +210,15 @@ static int find_smp_port(const struct port_list *list, const char *text, size_t 
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text), found = CHOICE_NONE;
-	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
+	long port = colon ? strtol(colon + 1, NULL, 10) : -1;
 
-	if (!len || (colon && (port < 1 || port > 255 || colon[1 + strspn(colon + 1, "0123456789")])))
+	if (!len || (colon && (!colon[1] || port > 255 || colon[1 + strspn(colon + 1, "0123456789")])))
 		return err_set(err, ERR_USAGE, "--smi-ca must be NAME or NAME:PORT, such as smi1:1, not '%s'", text);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct local_port *one = &list->ports[i];
 
 		if (!one->infiniband || strlen(one->ca_name) != len || strncmp(one->ca_name, text, len) != 0 ||
-		    (port && one->port != port))
+		    (port >= 0 && one->port != port))
 			continue;
 		if (found == CHOICE_NONE || (list->ports[found].state != PORT_ACTIVE && one->state == PORT_ACTIVE))
 			found = i;
@@ -269,25 +273,79 @@ out:
 
 int hca_refresh(struct hca_port *local, struct error *err)
 {
-	struct local_port now;
-	umad_port_t port;
+	char path[128], text[16];
+	ssize_t len = -1;
+	long lid = 0;
+	int fd;
 
-	if (umad_get_port(local->ca_name, local->port, &port) < 0)
+	snprintf(path, sizeof(path), SYS_INFINIBAND "/%s/ports/%d/sm_lid", local->ca_name, local->port);
+	fd = open(path, O_RDONLY);
+	if (fd >= 0) {
+		len = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (len > 0) {
+		text[len] = '\0';
+		lid = strtol(text, NULL, 0);
+	}
+	if (len <= 0 || lid < 0 || lid > UINT16_MAX)
 		return err_set(err, ERR_UNAVAILABLE, "%s port %d is gone: was its driver unloaded?", local->ca_name,
 			       local->port);
-	now = read_port(&port);
-	fill_local(local, &now);
-	umad_release_port(&port);
+	local->sm_lid = (uint16_t)lid;
 	return 0;
 }
 
-/* Set the destination in the umad header: SMPs go to queue pair 0, which has no key. */
-static void put_address(void *buffer, const struct mad_address *to, bool smp)
+size_t hca_choose_pkey(const uint16_t *pkeys, size_t count, uint16_t wanted)
+{
+	size_t found = CHOICE_NONE;
+
+	for (size_t i = 0; i < count; i++) {
+		if (pkeys[i] == (wanted | PKEY_FULL))
+			return i;
+		if (pkeys[i] == (wanted & ~PKEY_FULL) && pkeys[i])
+			found = i;
+	}
+	return found;
+}
+
+int hca_set_pkey(struct hca_port *local, const char *text, struct error *err)
+{
+	long wanted = PKEY_DEFAULT;
+	size_t index;
+	umad_port_t port;
+	char *end;
+
+	if (text) {
+		wanted = strtol(text, &end, 16);
+		if (end == text || *end || wanted < 1 || wanted > UINT16_MAX || wanted == PKEY_FULL)
+			return err_set(err, ERR_USAGE,
+				       "--pkey must be a P_Key in hexadecimal, such as 0x8001, not '%s'", text);
+	}
+	if (umad_get_port(local->ca_name, local->port, &port) < 0)
+		return err_set(err, ERR_UNAVAILABLE, "%s port %d is gone: was its driver unloaded?", local->ca_name,
+			       local->port);
+	index = hca_choose_pkey(port.pkeys, port.pkeys_size, (uint16_t)wanted);
+	local->pkey_index = index == CHOICE_NONE ? 0 : (uint16_t)index;
+	local->pkey = index == CHOICE_NONE ? 0 : port.pkeys[index];
+	umad_release_port(&port);
+	if (text && index == CHOICE_NONE)
+		return err_set(err, ERR_UNAVAILABLE, "%s port %d is not a member of partition 0x%04lx: its P_Keys "
+			       "are in " SYS_INFINIBAND "/%s/ports/%d/pkeys", local->ca_name, local->port, wanted,
+			       local->ca_name, local->port);
+	return 0;
+}
+
+/*
+ * Set the destination in the umad header: SMPs go to queue pair 0, which has no keys. A redirection
+ * has its own service level.
+ */
+static void put_address(const struct hca *hca, const struct mad_address *to, bool smp)
 {
 	uint32_t qp = to->qp ? to->qp : 1, qkey = to->qkey ? to->qkey : QP1_QKEY;
+	uint8_t sl = to->qp || smp ? to->sl : hca->sl;
 
-	umad_set_addr(buffer, to->lid, smp ? 0 : (int)qp, to->sl, smp ? 0 : (int)qkey);
-	umad_set_pkey(buffer, smp ? 0 : to->pkey_index);
+	umad_set_addr(hca->buffer, to->lid, smp ? 0 : (int)qp, sl, smp ? 0 : (int)qkey);
+	umad_set_pkey(hca->buffer, smp ? 0 : hca->pkey_index);
 }
 
 static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
@@ -305,7 +363,7 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 			       mad[3]);
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
-	put_address(hca->buffer, to, smp);
+	put_address(hca, to, smp);
 	if (umad_send(fd, agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) == 0) {
 		hca->refused_in_a_row = 0;
 		return 0;
@@ -433,6 +491,8 @@ int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **re
 		goto fail;
 	}
 	hca->gate = gate;
+	hca->pkey_index = local->pkey_index;
+	hca->sl = local->sl;
 	hca->transport.send = hca_send;
 	hca->transport.receive = hca_receive;
 	hca->transport.ctx = hca;

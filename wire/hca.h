@@ -65,6 +65,10 @@ struct hca_port {
 	int smi_port;
 	bool directed;                  /* SMPs use directed routes: LID-routed ones would not arrive */
 	bool planes;                    /* the HCA is split: its port is an aggregate of planes */
+	/* Of performance MADs: */
+	uint16_t pkey_index;            /* in the P_Key table of the port */
+	uint16_t pkey;                  /* the P_Key there; 0: unknown */
+	uint8_t sl;                     /* service level */
 };
 
 /*
@@ -78,6 +82,23 @@ struct hca_port {
  * the text says; ERR_USAGE: @smi_ca is invalid; ERR_NOMEM.
  */
 int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port *ret, struct error *err);
+
+/* A P_Key has a bit for membership, full or limited. Source: IBA Vol 1, 10.9.1.1 and 10.9.2. */
+enum { PKEY_FULL = 0x8000, PKEY_DEFAULT = 0xffff };
+
+/*
+ * hca_choose_pkey - the index of a partition in a P_Key table, as a full member if possible
+ * @wanted:  a P_Key; its membership bit is ignored
+ * Return: the index; CHOICE_NONE: the port is not a member.
+ */
+size_t hca_choose_pkey(const uint16_t *pkeys, size_t count, uint16_t wanted);
+
+/*
+ * hca_set_pkey - choose the partition of performance MADs
+ * @text:  a P_Key in hexadecimal; NULL: the default partition, or index 0 if the port is not a member
+ * Return: 0; ERR_USAGE: @text is invalid; ERR_UNAVAILABLE: the port is not a member, or is gone.
+ */
+int hca_set_pkey(struct hca_port *local, const char *text, struct error *err);
 
 /*
  * hca_open - open a port for sending Gets of SMPs and performance MADs
@@ -103,7 +124,11 @@ void hca_leave(struct hca *hca);
 /* hca_transport - its transport (valid while it is open). */
 const struct transport *hca_transport(struct hca *hca);
 
-/* hca_refresh - read LIDs again. Return: 0 or ERR_UNAVAILABLE. */
+/*
+ * hca_refresh - read the LID of the master SM again
+ * One file of sysfs: umad_get_port() also reads the tables of P_Keys and GIDs, up to 128 files.
+ * Return: 0 or ERR_UNAVAILABLE.
+ */
 int hca_refresh(struct hca_port *local, struct error *err);
 
 #endif

@@ -2,8 +2,12 @@
 /* A device that fails: functions of libibumad that are defined here stand before the library's. */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <infiniband/umad.h>
 
@@ -25,6 +29,7 @@ static unsigned sends;
 /* Destination and agent (here: the class) of the last MAD. */
 static ib_mad_addr_t sent_to;
 static int sent_by;
+static int sent_pkey_index;
 
 #define FD_GMP 1000
 #define FD_SMP 1001
@@ -81,6 +86,14 @@ int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int ret
 	return send_fails_with ? -EIO : 0;
 }
 
+/* The library's own sets nothing before its umad_open_port() has found the version of the device. */
+int umad_set_pkey(void *umad, int pkey_index)
+{
+	(void)umad;
+	sent_pkey_index = pkey_index;
+	return 0;
+}
+
 int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 {
 	(void)length;
@@ -95,6 +108,44 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 	waiting[fd - FD_GMP]--;
 	*(uint8_t *)umad_get_mad(umad) = (uint8_t)(fd - FD_GMP);
 	return 0;
+}
+
+/* The file in sysfs that was read last, and its contents. */
+static char sysfs_path[128];
+static const char *sysfs_text;
+static unsigned sysfs_reads;
+
+int open(const char *path, int flags, ...)
+{
+	int ends[2];
+
+	if (strncmp(path, SYS_INFINIBAND, strlen(SYS_INFINIBAND)) != 0)
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
+	snprintf(sysfs_path, sizeof(sysfs_path), "%s", path);
+	sysfs_reads++;
+	if (!sysfs_text) {
+		errno = ENOENT;
+		return -1;
+	}
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], sysfs_text, strlen(sysfs_text)), strlen(sysfs_text));
+	close(ends[1]);
+	return ends[0];
+}
+
+/* Each sweep does this, so it must not read the tables of the port. */
+TEST(the_lid_of_the_sm_is_read_from_one_file)
+{
+	struct hca_port local = { .ca_name = "mlx5_0", .port = 2, .sm_lid = 3 };
+
+	sysfs_text = "0x1a\n";
+	assert_int_equal(hca_refresh(&local, NULL), 0);
+	assert_int_equal(local.sm_lid, 0x1a);
+	assert_string_equal(sysfs_path, SYS_INFINIBAND "/mlx5_0/ports/2/sm_lid");
+	assert_int_equal(sysfs_reads, 1);
+	sysfs_text = NULL;
+	assert_int_equal(hca_refresh(&local, NULL), ERR_UNAVAILABLE);
+	assert_int_equal(local.sm_lid, 0x1a);
 }
 
 static struct hca *open_device(void)
@@ -185,6 +236,82 @@ TEST(addresses_have_the_defaults_of_their_class)
 	assert_int_equal(sent_to.qpn, 0);
 	assert_int_equal(sent_to.qkey, 0);
 	hca_close(hca);
+}
+
+TEST(performance_mads_have_the_chosen_partition_and_service_level)
+{
+	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1, .pkey_index = 3, .sl = 2 };
+	const struct mad_address redirected = { .lid = 5, .qp = 0x42 }, usual = { .lid = 5 };
+	struct hca *hca;
+
+	assert_int_equal(hca_open(&local, &hca, NULL), 0);
+	send_fails_with = 0;
+	send_to(hca, CLASS_PERFORMANCE, &usual);
+	assert_int_equal(sent_pkey_index, 3);
+	assert_int_equal(sent_to.sl, 2);
+	/* A redirection has a service level of its own. */
+	send_to(hca, CLASS_PERFORMANCE, &redirected);
+	assert_int_equal(sent_pkey_index, 3);
+	assert_int_equal(sent_to.sl, 0);
+	send_to(hca, CLASS_SUBN_LID, &usual);
+	assert_int_equal(sent_pkey_index, 0);
+	assert_int_equal(sent_to.sl, 0);
+	hca_close(hca);
+}
+
+TEST(full_membership_is_preferred)
+{
+	static const struct {
+		uint16_t pkeys[4], wanted;
+		size_t index;
+	} cases[] = {
+		{ { 0xffff, 0, 0, 0 }, PKEY_DEFAULT, 0 },
+		{ { 0x8001, 0x7fff, 0xffff, 0 }, PKEY_DEFAULT, 2 },
+		{ { 0x8001, 0x7fff, 0, 0 }, PKEY_DEFAULT, 1 },
+		{ { 0x8001, 0x0002, 0, 0 }, PKEY_DEFAULT, CHOICE_NONE },
+		{ { 0xffff, 0x0001, 0x8001, 0 }, 0x0001, 2 },
+		{ { 0xffff, 0x0001, 0, 0 }, 0x8001, 1 },
+		/* 0 is a free entry. */
+		{ { 0xffff, 0, 0, 0 }, 0x8000, CHOICE_NONE },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(hca_choose_pkey(cases[i].pkeys, 4, cases[i].wanted), cases[i].index);
+}
+
+/* The P_Key table of the port, for umad_get_port(). */
+static uint16_t pkey_table[] = { 0x8001, 0x7fff };
+
+int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
+{
+	(void)ca_name;
+	*port = (umad_port_t){ .portnum = portnum, .pkeys = pkey_table, .pkeys_size = 2 };
+	return 0;
+}
+
+int umad_release_port(umad_port_t *port)
+{
+	(void)port;
+	return 0;
+}
+
+TEST(the_partition_is_that_of_the_option_or_the_default_one)
+{
+	static const char *const wrong[] = { "", "0", "0x10000", "0x8000", "0x8001x", "-1" };
+	struct hca_port local = { .ca_name = "mlx5_0", .port = 1 };
+
+	assert_int_equal(hca_set_pkey(&local, NULL, NULL), 0);
+	assert_int_equal(local.pkey, 0x7fff);
+	assert_int_equal(local.pkey_index, 1);
+	assert_int_equal(hca_set_pkey(&local, "0x8001", NULL), 0);
+	assert_int_equal(local.pkey_index, 0);
+	assert_int_equal(hca_set_pkey(&local, "8002", NULL), ERR_UNAVAILABLE);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(hca_set_pkey(&local, wrong[i], NULL), ERR_USAGE);
+	pkey_table[1] = 0x8002;
+	assert_int_equal(hca_set_pkey(&local, NULL, NULL), 0);
+	assert_int_equal(local.pkey, 0);
+	assert_int_equal(local.pkey_index, 0);
 }
 
 TEST(a_split_hca_uses_one_device_per_class)

@@ -46,13 +46,12 @@ enum { SMP_DATA_OFFSET = 64, SMP_DATA_SIZE = 64, PMA_DATA_OFFSET = 64, PMA_DATA_
 
 /*
  * Destination of a MAD. With only a LID it is the standard agent of a node: queue pair 1 with its
- * well-known key, service level 0, the default partition. Others come from a redirection
+ * well-known key, at the service level of the device (wire/hca.h). Others come from a redirection
  * (wire/pma.h).
  */
 struct mad_address {
 	uint16_t lid;
 	uint8_t sl;
-	uint16_t pkey_index; /* in the P_Key table of the local port; 0 is the default partition by convention */
 	uint32_t qp;         /* 0: queue pair 1 */
 	uint32_t qkey;       /* 0: the well-known key of queue pair 1 */
 };

@@ -148,6 +148,22 @@ TEST(a_response_for_another_port_is_rejected)
 	assert_int_equal(reading.present, 0);
 	assert_int_equal(pma_read_counters(mad, ATTRIBUTE_PORT_COUNTERS, 7, &caps, &reading), ANSWER_OK);
 	assert_int_not_equal(reading.present, 0);
+	assert_false(pma_lacks_port_select(mad, 7));
+}
+
+TEST(a_response_without_a_port_is_accepted)
+{
+	const struct pma_caps caps = { .known = true };
+	struct detail_reading detail;
+	struct reading reading = { 0 };
+	uint8_t mad[MAD_SIZE] = { 0 };
+
+	assert_int_equal(pma_read_counters(mad, ATTRIBUTE_PORT_COUNTERS, 8, &caps, &reading), ANSWER_OK);
+	assert_int_not_equal(reading.present, 0);
+	assert_int_equal(pma_read_detail(mad, DETAIL_RCV_ERRORS, 8, FEC_LAYOUT_UNKNOWN, &detail), ANSWER_OK);
+	assert_true(pma_lacks_port_select(mad, 8));
+	/* Port 0 of a switch. */
+	assert_false(pma_lacks_port_select(mad, 0));
 }
 
 /* 4x, Active, QDR in the old field, HDR in the extended one, XDR in the newest. */
@@ -240,7 +256,6 @@ TEST(a_redirection_is_read_at_its_offsets)
 	assert_int_equal(to.lid, 0xbcbd);
 	assert_int_equal(to.qp, 0xc1c2c3);
 	assert_int_equal(to.qkey, 0xc4c5c6c7);
-	assert_int_equal(to.pkey_index, 0);
 	/* Not with another status bit, and not by GID only. */
 	put_be16(mad + 4, 0x0003);
 	assert_false(pma_read_redirect(mad, &to));

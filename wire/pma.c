@@ -37,6 +37,17 @@ uint16_t pma_attribute_id(enum counter_attribute attribute)
 	return attribute == ATTRIBUTE_PORT_COUNTERS ? PMA_PORT_COUNTERS : PMA_PORT_COUNTERS_EXTENDED;
 }
 
+bool pma_lacks_port_select(const uint8_t mad[MAD_SIZE], uint8_t port_select)
+{
+	return port_select && !mad[PMA_DATA_OFFSET + 1];
+}
+
+/* Is the response for the requested port, as far as the agent reports the port? */
+static bool is_for_port(const uint8_t mad[MAD_SIZE], uint8_t port_select)
+{
+	return mad[PMA_DATA_OFFSET + 1] == port_select || pma_lacks_port_select(mad, port_select);
+}
+
 enum answer_status pma_read_counters(const uint8_t mad[MAD_SIZE], enum counter_attribute attribute,
 				     uint8_t port_select, const struct pma_caps *caps, struct reading *reading)
 {
@@ -44,7 +55,7 @@ enum answer_status pma_read_counters(const uint8_t mad[MAD_SIZE], enum counter_a
 
 	if (status != ANSWER_OK)
 		return status;
-	if (mad[PMA_DATA_OFFSET + 1] != port_select)
+	if (!is_for_port(mad, port_select))
 		return ANSWER_BAD;
 	reading_decode(reading, attribute, mad + PMA_DATA_OFFSET, PMA_DATA_SIZE, caps);
 	return ANSWER_OK;
@@ -79,7 +90,7 @@ enum answer_status pma_read_detail(const uint8_t mad[MAD_SIZE], enum detail_attr
 
 	if (status != ANSWER_OK)
 		return status;
-	if (mad[PMA_DATA_OFFSET + 1] != port_select)
+	if (!is_for_port(mad, port_select))
 		return ANSWER_BAD;
 	detail_decode(attribute, layout, mad + PMA_DATA_OFFSET, PMA_DATA_SIZE, ret);
 	return ANSWER_OK;

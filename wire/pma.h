@@ -28,8 +28,14 @@ struct pma_caps pma_read_caps(const uint8_t mad[MAD_SIZE]);
 uint16_t pma_attribute_id(enum counter_attribute attribute);
 
 /*
+ * pma_lacks_port_select - the response to a query for a port has PortSelect 0
+ * Some agents do not copy it. Such a response is valid: it matches its request by transaction id.
+ */
+bool pma_lacks_port_select(const uint8_t mad[MAD_SIZE], uint8_t port_select);
+
+/*
  * pma_read_counters - add a counter attribute to a reading
- * @port_select:  the requested port; a response for another one is ANSWER_BAD
+ * @port_select:  the requested port; a response for another one, not 0, is ANSWER_BAD
  *
  * Return: ANSWER_OK and the reading is filled, or an error.
  */
@@ -44,7 +50,7 @@ enum detail_attribute pma_detail_attribute(uint16_t attribute_id);
 
 /*
  * pma_read_detail - decode a detail attribute
- * @port_select:  the requested port; a response for another one is ANSWER_BAD
+ * @port_select:  as above
  * @layout:       of DETAIL_EXTENDED_SPEEDS: from smp_read_fec_layout()
  * @ret:          filled on ANSWER_OK, except at_us; else untouched
  *
@@ -62,8 +68,7 @@ uint8_t pma_read_tick(const uint8_t mad[MAD_SIZE]);
 
 /*
  * pma_read_redirect - address of the responsible agent, from a redirection
- * @ret:  the address. The P_Key of the redirection is ignored: the default partition is used, as by
- *        the infiniband-diags.
+ * @ret:  the address. The P_Key of the redirection is ignored: that of the device is used.
  *
  * Return: false: not a redirection (a status of 2 and nothing else), or one by GID only, through a
  * router, which is not supported; then @ret is untouched.

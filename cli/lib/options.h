@@ -18,7 +18,7 @@ struct name_map;
 struct text;
 
 enum common_option {
-	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout */
+	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout, --pkey, --sl */
 	COMMON_NAMES = 1 << 1,  /* --node-name-map */
 	COMMON_DB = 1 << 2,     /* --db */
 	COMMON_FORMAT = 1 << 3, /* --format, and --csv-raw where csv is supported */
@@ -36,6 +36,8 @@ struct options {
 	const char *ca;        /* NULL: the first active one */
 	int port;              /* 0: the first active one */
 	int timeout_ms;        /* 0: the default */
+	const char *pkey;      /* of performance MADs; NULL: the default partition */
+	int sl;                /* the same */
 	const char *names_path; /* NULL: the default map, if it exists */
 	const char *db;        /* NULL: storage_default_path() */
 	enum result_format format;

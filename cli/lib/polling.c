@@ -6,8 +6,28 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/lib/options.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
+
+int polling_find_port(const struct options *common, const char *smi_ca, struct hca_port *ret, struct error *err)
+{
+	int code = hca_find(common->ca, common->port, smi_ca, ret, err);
+
+	if (code == 0)
+		code = hca_set_pkey(ret, common->pkey, err);
+	if (code < 0)
+		return code;
+	ret->sl = (uint8_t)common->sl;
+	if (!ret->pkey)
+		log_warning("%s port %d is not in the default partition: the first one of its P_Key table is used "
+			    "(--pkey selects another)", ret->ca_name, ret->port);
+	else if (!(ret->pkey & PKEY_FULL))
+		log_warning("%s port %d is a limited member of partition 0x%04x: other limited members, usually all "
+			    "hosts, do not respond. Make it a full member in the subnet manager's partitions",
+			    ret->ca_name, ret->port, ret->pkey);
+	return 0;
+}
 
 void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret)
 {

@@ -11,6 +11,7 @@
 struct error;
 struct hca_port;
 struct keys;
+struct options;
 
 /* Limits of the load on the fabric (docs/infiniband.md). */
 #define POLLING_WINDOW 32
@@ -28,6 +29,12 @@ struct polling {
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 };
+
+/*
+ * polling_find_port - the local port of --Ca, --Port and --smi-ca, with --pkey and --sl
+ * A warning is logged if it is a limited member of the partition. Return: as hca_find(), hca_set_pkey().
+ */
+int polling_find_port(const struct options *common, const char *smi_ca, struct hca_port *ret, struct error *err);
 
 /* The discovery helper's command line and its number buffers. */
 struct helper_command {

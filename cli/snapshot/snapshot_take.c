@@ -189,7 +189,7 @@ static int take_snapshot(struct taking *taking, struct error *err)
 	if (code == 0)
 		code = saved_is_free(taking->writer, taking->label.name, err);
 	if (code == 0)
-		code = hca_find(common->ca, common->port, taking->options->polling.smi_ca, &taking->local, err);
+		code = polling_find_port(common, taking->options->polling.smi_ca, &taking->local, err);
 	if (code == 0)
 		code = polling_keys(&taking->options->polling, taking->local.port_guid, &taking->keys, err);
 	if (code == 0)

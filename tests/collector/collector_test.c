@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/test_cases.h"
 #include "base/unit_test.h"
+#include "collector/details.h"
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
@@ -34,12 +35,55 @@ LAB_TEST(capabilities_are_asked_once)
 
 	lab_run(lab, 10);
 	/*
-	 * Node 0 has four live ports with both attributes; its turn of detail queries, which
-	 * includes ClassPortInfo, comes after these sweeps. Node 5 (a leaf, six ports) has only
-	 * 64-bit PortCounters.
+	 * Node 0 has four live ports with 64-bit error counters: PortCountersExtended, and at most
+	 * once PortCounters; its turn of detail queries, which includes ClassPortInfo, comes after
+	 * these sweeps. Node 5 (a leaf, six ports) has only 64-bit traffic counters: both.
 	 */
-	assert_int_equal(lab->agents[0].queries, 1 + 10 * 4 * 2);
+	assert_in_range(lab->agents[0].queries, 1 + 10 * 4, 1 + 10 * 4 + 4);
 	assert_int_equal(lab->agents[LEAF + 3].queries, 1 + 10 * 6 * 2);
+}
+
+/* PortCounters of such a port is the check of one sweep in sixty, with the turn of ClassPortInfo. */
+LAB_TEST(portcounters_is_read_once_in_sixty_sweeps_if_all_counters_have_64_bits)
+{
+	struct lab *lab = *state;
+
+	lab_run(lab, 120);
+	assert_in_range(lab->agents[0].queries, 1 + 120 * 4 + 2 * 4, 1 + 120 * 4 + 2 * (4 + 1));
+	assert_true(lab_port(lab, 0, 1)->last.wide & COUNTER_BIT(COUNTER_SYMBOL_ERRORS));
+	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CONTRADICT), 0);
+}
+
+static unsigned queries_before;
+
+static void note_queries(struct lab *lab)
+{
+	if (lab->sweeps == DETAILS_SWEEPS)
+		queries_before = lab->agents[0].queries;
+}
+
+/* 64-bit error counters that are announced and do not count. */
+LAB_TEST(errors_are_read_from_portcounters_if_the_64_bit_ones_are_smaller)
+{
+	struct lab *lab = *state;
+	const struct lab_port *port = lab_port(lab, 0, 1);
+	size_t i;
+
+	lab->traffic = false;
+	lab->agents[0].errors_narrow = true;
+	lab->before_sweep = note_queries;
+	lab_port(lab, 0, 1)->now->value[COUNTER_RCV_ERRORS] = 7;
+	lab_run(lab, DETAILS_SWEEPS + 10);
+	assert_int_equal(lab_events_of(lab, EVENT_COUNTERS_CONTRADICT), 1);
+	for (i = 0; strcmp(lab->events[i].kind, EVENT_COUNTERS_CONTRADICT) != 0; i++)
+		;
+	assert_true(lab->events[i].node_guid == lab_guid(0) && lab->events[i].port == 1);
+	assert_non_null(strstr(lab->events[i].text, "rcv_errors"));
+	/* Both attributes from then on, and maybe ClassPortInfo. */
+	assert_in_range(lab->agents[0].queries - queries_before, 10 * 4 * 2, 10 * 4 * 2 + 1);
+	assert_true(port->last.value[COUNTER_RCV_ERRORS] == 7);
+	assert_true(port->last.wide & COUNTER_BIT(COUNTER_XMIT_DATA));
+	assert_false(port->last.wide & COUNTER_BIT(COUNTER_RCV_ERRORS));
 }
 
 LAB_TEST(a_restart_is_one_longer_delta)
@@ -115,17 +159,20 @@ static void fail_leaf(struct lab *lab)
 		lab->agents[LEAF].queries = 0;
 }
 
-/* Three MADs in the sweep in which a node becomes unresponsive, and soon one MAD per sweep. */
+/*
+ * Three MADs and one SMP in the sweep in which a node becomes unresponsive, and soon one MAD per
+ * sweep.
+ */
 TEST(an_unresponsive_node_costs_one_query_per_sweep)
 {
 	struct lab *lab = lab_create(6);
 
 	lab->before_sweep = fail_leaf;
 	lab_run(lab, 3);
-	assert_int_equal(lab->report.mads_timed_out, 3);
+	assert_int_equal(lab->report.mads_timed_out, 4);
 	assert_int_equal(lab->agents[LEAF].queries, 3);
-	/* 20 ms for all three of them, in addition to the other nodes. */
-	assert_true(lab->report.sweep_us < 25000);
+	/* 20 ms for the three MADs and 5 ms for the SMP, in addition to the other nodes. */
+	assert_true(lab->report.sweep_us < 30000);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_SILENT);
 	lab_destroy(lab);
 	lab = lab_create(6);

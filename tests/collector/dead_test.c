@@ -10,8 +10,8 @@
 #include "collector/events.h"
 #include "tests/world/lab.h"
 
-/* Time to verify all LIDs, on a fabric whose sweep takes no longer than that. */
-#define LIDS_US (3 * US_PER_MS)
+/* Time to query the LIDs of nodes that became unresponsive in a sweep, along their paths. */
+#define LIDS_US (7 * US_PER_MS)
 
 /* Time for a second query to a node that has just timed out. */
 #define SECOND_US (7 * US_PER_MS)
@@ -85,7 +85,7 @@ TEST(responsive_nodes_are_read_in_time_while_others_fail)
 		course.leaf_too = seed % 3 == 0;
 		run_with_dead(lab, 16);
 		for (size_t i = course.dies_at; i < course.count; i++) {
-			assert_true(course.took_us[i] <= bound_us());
+			assert_true(course.took_us[i] <= bound_us() + (i == course.dies_at ? LIDS_US : 0));
 			assert_int_equal(course.responded[i], LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
 		lab_destroy(lab);
@@ -93,8 +93,8 @@ TEST(responsive_nodes_are_read_in_time_while_others_fail)
 }
 
 /*
- * Or during a sweep, after some of their responses. Then a second query times out, and verifying
- * all LIDs adds those that had responded completely.
+ * Or during a sweep, after some of their responses. Then a second query times out, and so do the
+ * queries of their LIDs, in this sweep or the next.
  */
 TEST(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep)
 {
@@ -121,6 +121,7 @@ TEST(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep)
 LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 {
 	struct lab *lab = *state;
+	int64_t before_us;
 
 	memset(&course, 0, sizeof(course));
 	course.dies_at = 4;
@@ -129,12 +130,59 @@ LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 	lab->traffic = false;
 	run_with_dead(lab, 16);
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
-	/* The first one also verifies all LIDs. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
+	/* Each sweep has its own number of detail queries. */
+	before_us = course.took_us[1] > course.took_us[2] ? course.took_us[1] : course.took_us[2];
 	for (size_t i = course.dies_at + 1; i < course.count; i++) {
-		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
+		assert_true(course.took_us[i] <= before_us * 12 / 10);
 		assert_int_equal(course.responded[i], LIVE_PORTS - course.dead);
 	}
+}
+
+/* SMPs to the hosts that neither fail nor have the subnet manager, before and after a host fails. */
+static unsigned host_smps[3];
+
+static void fail_one_host(struct lab *lab)
+{
+	unsigned smps = 0;
+
+	for (size_t i = HOST + 1; i < OWN_HOST; i++)
+		smps += lab->agents[i].smps;
+	for (size_t i = 0; i < 3; i++)
+		if (lab->sweeps == 4 + i)
+			host_smps[i] = smps;
+	lab->agents[HOST].dead = lab->sweeps >= 4;
+}
+
+/* Its link is up: its own LID and its switch port are queried, and nothing else is in doubt. */
+LAB_TEST(an_unresponsive_host_costs_no_smps_to_others_and_no_discovery)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab->before_sweep = fail_one_host;
+	lab_run(lab, 20);
+	assert_in_range(host_smps[1] - host_smps[0], 0, 1);
+	assert_in_range(host_smps[2] - host_smps[1], 0, 1);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
+	assert_int_equal(lab->run.discoveries, 1);
+}
+
+static void fail_leaf_agent(struct lab *lab)
+{
+	lab->run.world->nodes[LEAF].silent = lab->sweeps >= 4;
+}
+
+/* The performance agent of a switch fails, its management agent responds. */
+LAB_TEST(an_unresponsive_performance_agent_of_a_switch_causes_no_discovery)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	lab->before_sweep = fail_leaf_agent;
+	lab_run(lab, 20);
+	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
+	assert_int_equal(lab->run.discoveries, 1);
 }
 
 static void fail_and_restore_any(struct lab *lab)

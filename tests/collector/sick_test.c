@@ -76,6 +76,18 @@ LAB_TEST(a_busy_node_is_queried_again)
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 0);
 }
 
+/* Agents that do not copy PortSelect: their counters are read, and each is reported once. */
+LAB_TEST(an_agent_that_returns_no_port_is_read_and_reported_once)
+{
+	struct lab *lab = *state;
+
+	lab->agents[LEAF].no_port_select = lab->agents[HOST].no_port_select = true;
+	lab_run(lab, 10);
+	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
+	assert_int_equal(lab_events_of(lab, EVENT_PORT_SELECT_ZERO), 2);
+	assert_true(lab_check(lab) > 0);
+}
+
 /* Counters that were saturated before the restart are not news. */
 LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart)
 {

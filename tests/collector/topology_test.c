@@ -395,3 +395,61 @@ TEST_WITH(a_smaller_fabric_is_accepted_after_three_discoveries, setup, lab_teard
 	lab_check(lab);
 }
 
+/* The sweep after which a link is down until the next one, while a discovery runs. */
+static uint64_t outage_sweep;
+
+static void break_link_during_discovery(struct lab *lab)
+{
+	bool out = lab->sweeps == outage_sweep;
+
+	lab_port(lab, LEAF + 1, 1)->down = lab_port(lab, 0, 2)->down = out;
+	/* Another switch is the reason for the discovery. */
+	lab->agents[LEAF + 2].state_change = lab->sweeps + 1 == outage_sweep;
+}
+
+static int64_t wall_of(const struct lab *lab, const char *kind)
+{
+	for (size_t i = 0; i < lab->event_count; i++)
+		if (!strcmp(lab->events[i].kind, kind))
+			return lab->events[i].wall_us;
+	return 0;
+}
+
+/* Whichever tenth of the ports is next. */
+TEST(a_link_that_was_down_during_a_discovery_is_up_again_after_two_sweeps)
+{
+	for (outage_sweep = 10; outage_sweep < 20; outage_sweep++) {
+		struct lab *lab = lab_create(1);
+
+		lab->traffic = false;
+		lab->run.discovery_us = US_PER_S;
+		lab->before_sweep = break_link_during_discovery;
+		lab_run(lab, 35);
+		assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
+		assert_int_equal(lab_events_of(lab, EVENT_LINK_UP), 1);
+		assert_true(wall_of(lab, EVENT_LINK_UP) - wall_of(lab, EVENT_LINK_DOWN) < 25 * US_PER_S);
+		lab_destroy(lab);
+	}
+}
+
+/* A host stops responding; its link goes down a little later. */
+static void shut_host_down(struct lab *lab)
+{
+	lab->agents[HOST].dead = lab->sweeps >= outage_sweep;
+	lab_port(lab, HOST, 1)->down = lab_port(lab, LEAF, 3)->down = lab->sweeps > outage_sweep + 1;
+}
+
+TEST(the_link_of_an_unresponsive_host_is_found_down_in_the_next_sweep)
+{
+	for (outage_sweep = 10; outage_sweep < 20; outage_sweep++) {
+		struct lab *lab = lab_create(1);
+
+		lab->traffic = false;
+		lab->before_sweep = shut_host_down;
+		lab_run(lab, 35);
+		assert_int_equal(lab_events_of(lab, EVENT_NODE_SILENT), 1);
+		assert_true(wall_of(lab, EVENT_LINK_DOWN) - wall_of(lab, EVENT_NODE_SILENT) < 35 * US_PER_S);
+		assert_true(wall_of(lab, EVENT_LINK_DOWN) > wall_of(lab, EVENT_NODE_SILENT));
+		lab_destroy(lab);
+	}
+}

@@ -232,4 +232,19 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         tap.result(known <= ends, "the events name the link", known)
     finally:
         stop(process)
+
+# A managed switch as host: its device has port 0 only.
+with Simulation("--gen", "rail --units 1 --hosts 4 --rails 2 --spines 2 --management 0") as sim, \
+        tap.part("a switch as host"):
+    keys = ("nodes", "links", "ports_polled", "ports_answered")
+    expected = sim.json("collect", "--once")
+    switch = next(row["node_guid"] for row in sim.json("nodes") if row["type"] == "switch")
+    sim.env["SIM_HOST"] = "S-" + switch[2:]
+    sim.env["IBWIRE_DB"] += ".switch"
+    for options in ((), ("--Port", "0"), ("--smi-ca", "ibsim0:0"), ("--directed-smps",),
+                    ("--discovery", "libibnetdisc")):
+        report = sim.json("collect", "--once", *options)
+        tap.equal(" ".join(("on a switch:", *options)), [report[key] for key in keys], [expected[key] for key in keys])
+    tap.equal("on a switch: the subnet manager responds", sim.json("status")["sm_state"], "master")
+    sim.ibwire("snapshot", "take", "of-switch")
 tap.done()

@@ -42,6 +42,7 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 {
 	uint64_t traffic[COUNTER_COUNT];
 	const uint64_t *values = world->counters ? world->counters[port].value : traffic;
+	const struct agent *agent = &world->agents[world->built->ports[port].node];
 	const struct counter_field *fields;
 	size_t count;
 
@@ -49,7 +50,8 @@ static void put_counters(struct virtual *world, uint32_t port, enum counter_attr
 		virtual_read_port(world, port, at_us, traffic);
 	fields = counter_fields(&count);
 	for (size_t i = 0; i < count; i++)
-		if (fields[i].attribute == attribute)
+		if (fields[i].attribute == attribute &&
+		    !(agent->errors_narrow && fields[i].bits == 64 && fields[i].counter >= COUNTER_TRAFFIC_COUNT))
 			put_field(data, fields[i].bit_offset, fields[i].bits, values[fields[i].counter]);
 }
 
@@ -343,6 +345,8 @@ bool agents_respond(struct virtual *world, const uint32_t port_of_lid[UINT16_MAX
 		redirect(world, node, mad + PMA_DATA_OFFSET);
 	} else if (!smp) {
 		status = respond_pma(world, port, header.attribute, at_us, mad + PMA_DATA_OFFSET);
+		if (agent->no_port_select)
+			mad[PMA_DATA_OFFSET + 1] = 0;
 	} else if (header.attribute == agent->rejected_smp) {
 		status |= STATUS_BAD_FIELD;
 	} else if (!respond_smp(world, port, &header, mad + SMP_DATA_OFFSET)) {

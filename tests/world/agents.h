@@ -23,6 +23,8 @@ struct agent {
 	bool no_counters;         /* rejects every performance query */
 	bool no_caps;             /* rejects ClassPortInfo */
 	bool tick_rejected;       /* rejects PortSamplesControl */
+	bool no_port_select;      /* its responses have PortSelect 0 */
+	bool errors_narrow;       /* its 64-bit error counters are always 0 */
 	bool sm_silent;           /* does not respond to SMInfo */
 	uint8_t rejected;         /* detail attributes that it rejects: bits 1 << enum detail_attribute */
 	uint8_t ignored;          /* those to which it does not respond */

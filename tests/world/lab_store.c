@@ -28,6 +28,10 @@ size_t lab_same(struct lab *lab, const struct fabric *fabric, uint32_t port, con
 
 		if (!(reading->present & COUNTER_BIT(i)))
 			continue;
+		/* Until they are found to contradict PortCounters. */
+		if (reading->wide & COUNTER_BIT(i) && i >= COUNTER_TRAFFIC_COUNT &&
+		    lab->agents[lab_node_of(fabric, port)].errors_narrow)
+			continue;
 		assert_true(reading->value[i] == (now->value[i] < max ? now->value[i] : max));
 		compared++;
 	}
