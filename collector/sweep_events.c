@@ -80,16 +80,41 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 	state->reported = (unsigned)state->cleared;
 }
 
+/*
+ * A 32-bit PortXmitWait of an HCA is full within a second of stalls (0.7 s at NDR): that is said once
+ * for all, and not for each port. Stalls towards a host are counted by its leaf.
+ */
+static counter_set without_narrow_wait(struct sweep_events *state, const struct fabric *fabric,
+				       const struct port_sample *sample, counter_set fresh)
+{
+	counter_set wait = fresh & COUNTER_BIT(COUNTER_XMIT_WAIT) & ~sample->reading->wide;
+
+	if (!wait || fabric->nodes[fabric->ports[sample->port].node].type != NODE_CA)
+		return fresh;
+	state->full_waits = true;
+	return fresh & ~wait;
+}
+
+static void report_full_waits(struct sweep_events *state, struct events *events, int64_t wall_us)
+{
+	if (!state->full_waits || state->full_waits_reported)
+		return;
+	state->full_waits_reported = true;
+	events_add(events, wall_us, EVENT_COUNTER_SATURATED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+		   "PortXmitWait is not available from HCAs: it has 32 bits there and is full after a second of stalls; "
+		   "stalls towards hosts are counted by their leaves");
+}
+
 /* Report a counter at its maximum once, and again after it was cleared. */
-static void report_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			     const struct port_sample *sample, struct port_entry *port)
+static void report_saturated(struct sweep_events *state, struct events *events, int64_t wall_us,
+			     const struct fabric *fabric, const struct port_sample *sample, struct port_entry *port)
 {
 	const struct port *which = &fabric->ports[sample->port];
 	const struct delta *delta = sample->delta;
 	/* The delta shows it if it covers all counters; otherwise each one is checked. */
 	counter_set now = delta && delta->known == sample->reading->present ? delta->saturated
 									    : counters_saturated(sample->reading);
-	counter_set fresh = now & ~port->saturated;
+	counter_set fresh = without_narrow_wait(state, fabric, sample, now & ~port->saturated);
 	char name[128], keys[128];
 
 	port->saturated = now;
@@ -306,10 +331,11 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 
 		report_contradicted(events, wall_us, fabric, sample, port);
 		if (sample->reading)
-			report_saturated(events, wall_us, fabric, sample, port);
+			report_saturated(state, events, wall_us, fabric, sample, port);
 		if (sample->delta && sample->delta->reset)
 			count_cleared(state, &pending, now_us, wall_us, fabric, sample, port);
 	}
+	report_full_waits(state, events, wall_us);
 	report_cleared(state, events, &pending, cleared_before);
 	events_done(&pending);
 }

@@ -34,6 +34,8 @@ struct sweep_events {
 	int64_t window_wall_us;
 	size_t cleared;
 	unsigned reported;           /* events of this window: one per port, or one for all */
+	bool full_waits;         /* the 32-bit PortXmitWait of an HCA became full */
+	bool full_waits_reported;
 	bool busy;               /* a discovery or the SM is active; set before each call */
 	int outage;              /* of many nodes, as reported: enum outage of sweep_events.c */
 };

@@ -88,6 +88,23 @@ LAB_TEST(an_agent_that_returns_no_port_is_read_and_reported_once)
 	assert_true(lab_check(lab) > 0);
 }
 
+/* Without 64-bit error counters an HCA's PortXmitWait has 32 bits; a switch is reported by port. */
+LAB_TEST(a_full_xmit_wait_of_hcas_is_reported_once_for_all)
+{
+	struct lab *lab = *state;
+
+	lab->traffic = false;
+	for (unsigned i = 1; i < 5; i++) {
+		lab->agents[HOST + i].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
+		lab->agents[HOST + i].caps.cap_mask2 = 0;
+		lab_port(lab, HOST + i, 1)->now->value[COUNTER_XMIT_WAIT] = UINT64_C(1) << 33;
+	}
+	lab->agents[1].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
+	lab_port(lab, 1, 1)->now->value[COUNTER_XMIT_WAIT] = UINT64_C(1) << 33;
+	lab_run(lab, 5);
+	assert_int_equal(lab_events_of(lab, EVENT_COUNTER_SATURATED), 2);
+}
+
 /* Counters that were saturated before the restart are not news. */
 LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart)
 {
