@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/reader.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "fabric/names.h"
 #include "storage/file/db.h"
@@ -16,11 +14,10 @@
 static int read_name(sqlite3_stmt *row, int column, sqlite3_stmt *names, uint64_t guid, int64_t sweep,
 		     char ret[NODE_NAME_SIZE], struct error *err)
 {
-	const char *bytes = sqlite3_column_blob(row, column);
-	int len = sqlite3_column_bytes(row, column), result = 0;
-	char desc[NODE_DESC_SIZE + 1] = { 0 };
+	char desc[NODE_DESC_SIZE + 1];
+	int result = 0;
 
-	memcpy(desc, bytes ? bytes : "", len < 0 || !bytes ? 0 : len < NODE_DESC_SIZE ? (size_t)len : NODE_DESC_SIZE);
+	topology_read_description(row, column, desc);
 	ret[0] = '\0';
 	if (names_is_generic(desc))
 		result = topology_last_name(names, guid, sweep, ret, err);
@@ -90,8 +87,7 @@ static int find_peer(sqlite3 *db, uint64_t node_guid, uint8_t port, int64_t swee
 		result = topology_prepare_names(db, &names, err);
 	if (!result) {
 		db_bind_u64(rows, 1, node_guid);
-		sqlite3_bind_int(rows, 2, port);
-		sqlite3_bind_int64(rows, 3, sweep);
+		DB_BIND(rows, 2, port, sweep);
 		result = db_step(rows, err);
 	}
 	found = result > 0;

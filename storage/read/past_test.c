@@ -18,7 +18,6 @@
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
-#include "storage/read/topology.h"
 #include "storage/writer.h"
 
 enum { STEPS = 6, NODE = 3 };
@@ -264,59 +263,5 @@ TEST_IN_FOLDER(a_name_map_precedes_the_last_name)
 		assert_name(reader, wall_us[i], guid, names, "mapped");
 	reader_close(reader);
 	name_map_destroy(names);
-	model_destroy(model);
-}
-
-static void assert_same_topology(const struct topology *one, const struct topology *other)
-{
-	assert_int_equal(one->sweep, other->sweep);
-	assert_int_equal(one->node_count, other->node_count);
-	assert_int_equal(one->port_count, other->port_count);
-	for (size_t i = 0; i < one->node_count; i++)
-		assert_memory_equal(&one->nodes[i], &other->nodes[i], sizeof(one->nodes[i]));
-	for (size_t i = 0; i < one->port_count; i++)
-		assert_memory_equal(&one->ports[i], &other->ports[i], sizeof(one->ports[i]));
-}
-
-/* Links and nodes come and go: from any sweep to any other. */
-TEST_IN_FOLDER(a_moved_topology_equals_a_loaded_one)
-{
-	enum { SWEEPS = 150, MOVES = 600 };
-	struct model *model = model_create(9, 6, 24, 30);
-	struct writer *writer = check_open_writer(path);
-	struct topology here = { 0 }, moved, loaded;
-	unsigned followed = 0, much = 0;
-	struct error err = { 0 };
-	sqlite3 *db;
-
-	for (int i = 0; i < SWEEPS; i++)
-		check_store(writer, model_step(model));
-	writer_close(writer);
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(topology_load(db, 1, &here, NULL), 0);
-	for (int i = 0; i < MOVES; i++) {
-		/* Mostly to near sweeps, as a screen does. */
-		int64_t sweep = i % 3 ? here.sweep + (int64_t)model_random(model, 5) - 2 :
-					1 + (int64_t)model_random(model, SWEEPS);
-		int result;
-
-		sweep = sweep < 1 ? 1 : sweep > SWEEPS ? SWEEPS : sweep;
-		result = topology_move(db, &here, sweep, &moved, &err);
-		if (result < 0)
-			fail_msg("%s", err.text);
-		assert_int_equal(topology_load(db, sweep, &loaded, NULL), 0);
-		if (result)
-			assert_same_topology(&moved, &loaded);
-		followed += result > 0;
-		much += !result;
-		topology_done(&here);
-		here = loaded;
-		if (result)
-			topology_done(&moved);
-	}
-	assert_true(followed > MOVES / 2);
-	assert_true(much > 0);
-	topology_done(&here);
-	sqlite3_close(db);
 	model_destroy(model);
 }

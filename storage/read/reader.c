@@ -17,20 +17,13 @@
 #include "storage/sql/sql_tables.h"
 #include "storage/file/tables.h"
 
-void reader_forget(struct reader *reader)
-{
-	topology_done(&reader->topology);
-	fabric_destroy(reader->fabric);
-	reader->fabric = NULL;
-}
-
 static void close_database(struct reader *reader)
 {
 	sqlite3_finalize(reader->newest);
 	reader->newest = NULL;
 	sqlite3_close(reader->db);
 	reader->db = NULL;
-	reader_forget(reader);
+	topology_done(&reader->topology);
 }
 
 /* A collector may have migrated the schema since the file was opened. */
@@ -340,13 +333,11 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(*ret, 1, query->since_us);
-	sqlite3_bind_int64(*ret, 2, query->until_us);
+	DB_BIND(*ret, 1, query->since_us, query->until_us);
 	if (query->kind)
 		sqlite3_bind_text(*ret, 3, query->kind, -1, SQLITE_STATIC);
 	db_bind_u64(*ret, 4, query->node_guid);
-	sqlite3_bind_int(*ret, 5, query->limit > 0 ? query->limit : -1);
-	sqlite3_bind_int64(*ret, 6, query->before_id);
+	DB_BIND(*ret, 5, query->limit > 0 ? query->limit : -1, query->before_id);
 	return 0;
 }
 
