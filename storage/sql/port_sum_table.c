@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "base/text.h"
-#include "storage/sql/port_names.h"
 #include "storage/read/readings.h"
 #include "storage/sql/sql_tables.h"
 #include "storage/read/sums.h"
@@ -25,29 +23,12 @@ struct sum_cursor {
 	int64_t until;         /* the last sweep */
 };
 
-static void declare(struct text *sql)
-{
-	text_append(sql, "CREATE TABLE port_sum (node TEXT, node_guid TEXT, port INTEGER, port_id INTEGER,"
-		    " samples INTEGER, elapsed_us INTEGER, unknown INTEGER, reset INTEGER, saturated INTEGER,"
-		    " xmit_bytes INTEGER, rcv_bytes INTEGER");
-	sql_declare_counters(sql, COUNTER_COUNT);
-	text_append(sql, ", since HIDDEN, until HIDDEN)");
-}
-
 static int plan_of(const struct sqlite3_index_constraint *constraint)
 {
 	if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
 		return 0;
-	switch (constraint->iColumn) {
-	case SUM_SINCE:
-		return PLAN_SINCE;
-	case SUM_UNTIL:
-		return PLAN_UNTIL;
-	case SUM_PORT_ID:
-		return PLAN_PORT_ID;
-	default:
-		return 0;
-	}
+	return constraint->iColumn == SUM_SINCE ? PLAN_SINCE : constraint->iColumn == SUM_UNTIL ? PLAN_UNTIL :
+	       constraint->iColumn == SUM_PORT_ID ? PLAN_PORT_ID : 0;
 }
 
 /* All ports cost as much as 300,000 rows, so that a join does not read them again for each of its rows. */
@@ -91,7 +72,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 static void skip_empty(struct sum_cursor *cursor)
 {
 	while (cursor->at < cursor->count && (!cursor->sums[cursor->at].samples ||
-					      !port_names_find(&cursor->names, cursor->first + cursor->at)))
+					      !port_names_has(&cursor->names, cursor->first + cursor->at)))
 		cursor->at++;
 }
 
@@ -105,7 +86,7 @@ static int load(struct sum_cursor *cursor, int64_t since_us, int64_t until_us, i
 	cursor->until = cursor->at = cursor->count = 0;
 	free(cursor->sums);
 	cursor->sums = NULL;
-	if (result < 0 || port < 0 || (port && !port_names_find(&cursor->names, (uint64_t)port)))
+	if (result < 0 || port < 0 || (port && !port_names_has(&cursor->names, (uint64_t)port)))
 		return result;
 	cursor->first = (size_t)port;
 	cursor->count = port ? 1 : cursor->names.count;
@@ -162,55 +143,25 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return cursor->at >= cursor->count;
 }
 
-/* NULL where no delta knows the counter; otherwise the sum of those that do (column unknown). */
-static void put_counter(const struct port_sum *sum, sqlite3_context *context, int counter)
-{
-	if (sum->ever & COUNTER_BIT(counter))
-		sqlite3_result_int64(context, sql_capped(sum->sum.value[counter]));
-}
-
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
 {
 	const struct sum_cursor *cursor = (const struct sum_cursor *)base;
 	const struct port_sum *sum = &cursor->sums[cursor->at];
+	uint64_t port = cursor->first + cursor->at;
+	const int64_t numbers[] = { (int64_t)port, sql_capped(sum->samples), sum->sum.elapsed_us,
+				    (int64_t)(COUNTER_ALL_SET & ~sum->sum.known), (int64_t)sum->sum.reset,
+				    (int64_t)sum->sum.saturated };
+	bool bytes = at == SUM_XMIT_BYTES || at == SUM_RCV_BYTES;
+	int counter = bytes ? at - SUM_XMIT_BYTES + COUNTER_XMIT_DATA : at - SUM_COUNTERS;
 
-	switch (at) {
-	case SUM_NODE:
-	case SUM_NODE_GUID:
-	case SUM_PORT:
-		sql_put_port(context, &cursor->names, cursor->first + cursor->at, cursor->until,
-			     (enum sql_port)(at - SUM_NODE));
-		break;
-	case SUM_PORT_ID:
-		sqlite3_result_int64(context, (int64_t)(cursor->first + cursor->at));
-		break;
-	case SUM_SAMPLES:
-		sqlite3_result_int64(context, sql_capped(sum->samples));
-		break;
-	case SUM_ELAPSED:
-		sqlite3_result_int64(context, sum->sum.elapsed_us);
-		break;
-	case SUM_UNKNOWN:
-		sqlite3_result_int64(context, (int64_t)(COUNTER_ALL_SET & ~sum->sum.known));
-		break;
-	case SUM_RESET:
-		sqlite3_result_int64(context, (int64_t)sum->sum.reset);
-		break;
-	case SUM_SATURATED:
-		sqlite3_result_int64(context, (int64_t)sum->sum.saturated);
-		break;
-	case SUM_XMIT_BYTES:
-	case SUM_RCV_BYTES:
-		if (sum->ever & COUNTER_BIT(at == SUM_XMIT_BYTES ? COUNTER_XMIT_DATA : COUNTER_RCV_DATA))
-			sqlite3_result_int64(context, sql_bytes(sum->sum.value[at == SUM_XMIT_BYTES ?
-								COUNTER_XMIT_DATA : COUNTER_RCV_DATA]));
-		break;
-	case SUM_SINCE:
-	case SUM_UNTIL:
-		break;
-	default:
-		put_counter(sum, context, at - SUM_COUNTERS);
-	}
+	if (at < SUM_PORT_ID)
+		port_names_put(&cursor->names, context, port, cursor->until, (enum sql_port)(at - SUM_NODE));
+	else if (at < SUM_XMIT_BYTES)
+		sqlite3_result_int64(context, numbers[at - SUM_PORT_ID]);
+	/* NULL where no delta knows the counter; otherwise the sum of those that do (column unknown). */
+	else if (at < SUM_SINCE && sum->ever & COUNTER_BIT(counter))
+		sqlite3_result_int64(context, bytes ? sql_bytes(sum->sum.value[counter]) :
+				     sql_capped(sum->sum.value[counter]));
 	return SQLITE_OK;
 }
 
@@ -229,7 +180,13 @@ int port_sum_table_register(sqlite3 *db, struct error *err)
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
 		.xRowid = rowid,
 	};
-	static const struct sql_kind kind = { "port_sum", declare, sizeof(struct sum_cursor), NULL };
+	static const struct sql_kind kind = {
+		.name = "port_sum", .counters = COUNTER_COUNT, .cursor_size = sizeof(struct sum_cursor),
+		.columns = "node TEXT, node_guid TEXT, port INTEGER, port_id INTEGER, samples INTEGER,"
+			   " elapsed_us INTEGER, unknown INTEGER, reset INTEGER, saturated INTEGER,"
+			   " xmit_bytes INTEGER, rcv_bytes INTEGER",
+		.hidden = ", since HIDDEN, until HIDDEN",
+	};
 
 	return sql_register(db, &kind, &module, err);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/map.h"
@@ -215,6 +216,120 @@ TEST(arguments_are_a_window)
 			 " AND since = %" PRId64, until, since);
 		ask(statement, take_answer, &answer);
 		assert_int_equal(answer.rows, rows);
+	}
+}
+
+/* Columns of port_sum as they are declared. */
+enum { SUM_NODE_GUID = 1, SUM_PORT, SUM_PORT_ID, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED,
+       SUM_BYTES, SUM_COUNTERS = SUM_BYTES + 2, SUM_COLUMNS = SUM_COUNTERS + COUNTER_COUNT };
+
+/* Sweeps (after, until], and the number of ports with samples in them. */
+struct window {
+	size_t after, until, seen;
+};
+
+static uint64_t add(uint64_t sum, uint64_t value)
+{
+	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
+}
+
+/* Counters are shown as 2^63 - 1 at most. */
+static int64_t shown(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static bool check_sum(void *ctx, const struct cell *cells, int count)
+{
+	struct window *window = ctx;
+	size_t port = check_find_port(model, strtoull(cells[SUM_NODE_GUID].bytes, NULL, 16), cells[SUM_PORT].integer);
+	counter_set all = COUNTER_BIT(COUNTER_COUNT) - 1, ever = 0, unknown = 0;
+	struct delta sum = { 0 };
+	int64_t samples = 0;
+
+	assert_int_equal(count, SUM_COLUMNS);
+	for (size_t s = window->after; s < window->until; s++) {
+		const struct model_truth *truth = &model->sweeps[s].truth[port];
+		const struct delta *delta = &truth->delta;
+
+		if (!truth->has_delta)
+			continue;
+		samples++;
+		ever |= delta->known;
+		unknown |= all & ~delta->known;
+		sum.elapsed_us += delta->elapsed_us;
+		sum.reset |= delta->reset & delta->known;
+		sum.saturated |= delta->saturated & delta->known;
+		for (int i = 0; i < COUNTER_COUNT; i++)
+			if (delta->known & COUNTER_BIT(i))
+				sum.value[i] = add(sum.value[i], delta->value[i]);
+	}
+	assert_int_equal(cells[SUM_SAMPLES].integer, samples);
+	assert_int_equal(cells[SUM_ELAPSED].integer, sum.elapsed_us);
+	assert_int_equal(cells[SUM_UNKNOWN].integer, unknown);
+	assert_int_equal(cells[SUM_RESET].integer, sum.reset);
+	assert_int_equal(cells[SUM_SATURATED].integer, sum.saturated);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		assert_int_equal(cells[SUM_COUNTERS + i].type, ever & COUNTER_BIT(i) ? CELL_INTEGER : CELL_NULL);
+		if (ever & COUNTER_BIT(i))
+			assert_int_equal(cells[SUM_COUNTERS + i].integer, shown(sum.value[i]));
+	}
+	for (int i = COUNTER_XMIT_DATA; i <= COUNTER_RCV_DATA; i++)
+		if (ever & COUNTER_BIT(i))
+			assert_int_equal(cells[SUM_BYTES + i].integer, sum.value[i] > INT64_MAX / 4 ? INT64_MAX :
+					 (int64_t)sum.value[i] * 4);
+	window->seen++;
+	return true;
+}
+
+TEST(sums_are_those_of_the_stored_deltas)
+{
+	for (uint64_t seed = 0; seed < 30; seed++) {
+		struct window window = { .after = map_mix(seed) % 900 };
+		char statement[128];
+		size_t ports = 0;
+
+		window.until = window.after + 1 + map_mix(seed + 1) % (900 - window.after);
+		for (size_t p = 0; p < model->port_count; p++)
+			for (size_t s = window.after, any = 0; !any && s < window.until; s++)
+				ports += any = model->sweeps[s].truth[p].has_delta;
+		snprintf(statement, sizeof(statement), "SELECT * FROM port_sum(%" PRId64 ", %" PRId64 ")",
+			 window.after ? model->sweeps[window.after - 1].wall_us : 0,
+			 model->sweeps[window.until - 1].wall_us);
+		ask(statement, check_sum, &window);
+		assert_int_equal(window.seen, ports);
+	}
+}
+
+TEST(the_shell_with_the_extension_reads_the_same)
+{
+	static const char *const statements[] = {
+		"SELECT count(*), sum(elapsed_us), sum(sweep + symbol_errors) FROM sample",
+		"SELECT count(*), sum(elapsed_us), sum(xmit_data / 1000 + sweep) FROM delta",
+		"SELECT count(*), sum(elapsed_us), sum(symbol_errors / 1000000) FROM port_sum(0)",
+	};
+	const char *build = getenv("IBWIRE_BUILD");
+	char command[4096];
+
+	snprintf(command, sizeof(command), "%s/ibwire-sql.so", build ? build : ".");
+	if (!build || access(command, R_OK) != 0 || system("command -v sqlite3 >/dev/null") != 0) {
+		print_message("# no sqlite3 shell, or no IBWIRE_BUILD/ibwire-sql.so\n");
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++) {
+		struct answer answer = { 0 }, shell = { 0 };
+		FILE *output;
+
+		ask(statements[i], take_answer, &answer);
+		assert_true(answer.rows > 0);
+		snprintf(command, sizeof(command), "sqlite3 -batch -readonly -noheader -list '%s'"
+			 " \".load %s/ibwire-sql\" \"%s\"", path, build, statements[i]);
+		output = popen(command, "r");
+		assert_non_null(output);
+		assert_int_equal(fscanf(output, "%" SCNd64 "|%" SCNd64 "|%" SCNd64, &shell.rows, &shell.elapsed_us,
+					&shell.sweeps), 3);
+		assert_int_equal(pclose(output), 0);
+		assert_memory_equal(&shell, &answer, sizeof(answer));
 	}
 }
 

@@ -170,10 +170,9 @@ static void check_reading(const struct reading *stored, const struct reading *gi
 }
 
 /* @sum: of the window; NULL: it has no delta. */
-static void check_row(const struct port_row *row, const struct model *model, const struct model_port *port,
-		      const struct model_truth *truth, const struct delta *sum)
+static void check_row(const struct port_row *row, const struct model_port *port, const struct model_truth *truth,
+		      const struct delta *sum)
 {
-	(void)model;
 	if (!port->pollable) {
 		assert_int_equal(row->status, SAMPLE_UNSUPPORTED);
 		assert_int_equal(row->last_wall_us, 0);
@@ -211,22 +210,6 @@ static void check_mirrored(const struct snapshot *snapshot, size_t index)
 	assert_int_equal(row->sum.reset >> COUNTER_RCV_DATA & 1, peer->sum.reset >> COUNTER_XMIT_DATA & 1);
 }
 
-static const struct model_port *port_of(const struct model *model, const struct fabric *fabric, size_t index,
-					size_t *ret_index)
-{
-	const struct port *port = &fabric->ports[index];
-	uint64_t guid = fabric->nodes[port->node].guid;
-
-	for (size_t p = 0; p < model->port_count; p++) {
-		if (model->ports[p].num == port->num && model->nodes[model->ports[p].node].node.guid == guid) {
-			*ret_index = p;
-			return &model->ports[p];
-		}
-	}
-	fail_msg("port 0x%016llx/%u is none of the model's", (unsigned long long)guid, port->num);
-	return NULL;
-}
-
 static void check_snapshot(const struct snapshot *snapshot, const struct model *model, int64_t after, int64_t id)
 {
 	const struct model_sweep *sweep = &model->sweeps[id - 1];
@@ -241,8 +224,8 @@ static void check_snapshot(const struct snapshot *snapshot, const struct model *
 	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
 		struct delta sum = { 0 };
 		bool any = false;
-		size_t at = 0;
-		const struct model_port *port = port_of(model, snapshot->fabric, i, &at);
+		const struct port *stored = &snapshot->fabric->ports[i];
+		size_t at = check_find_port(model, snapshot->fabric->nodes[stored->node].guid, stored->num);
 
 		for (int64_t s = after; s < id; s++) {
 			if (model->sweeps[s].truth[at].has_delta) {
@@ -253,8 +236,22 @@ static void check_snapshot(const struct snapshot *snapshot, const struct model *
 		if (snapshot->rows[i].mirrored && !any)
 			check_mirrored(snapshot, i);
 		else
-			check_row(&snapshot->rows[i], model, port, &sweep->truth[at], any ? &sum : NULL);
+			check_row(&snapshot->rows[i], &model->ports[at], &sweep->truth[at], any ? &sum : NULL);
 	}
+}
+
+/* One port, each time another one: the reading of a single port is that of the snapshot. */
+static void check_one_reading(struct reader *reader, const struct snapshot *snapshot)
+{
+	size_t index = (size_t)snapshot->sweep.id % snapshot->fabric->port_count;
+	const struct port *port = &snapshot->fabric->ports[index];
+	const struct port_row *row = &snapshot->rows[index];
+	struct reading reading;
+
+	assert_int_equal(reader_reading(reader, snapshot->sweep.wall_us, snapshot->fabric->nodes[port->node].guid,
+					port->num, &reading, NULL), row->has_reading);
+	if (row->has_reading)
+		check_reading(&reading, &row->reading);
 }
 
 void check_sweep(struct reader *reader, const struct model *model, int64_t id)
@@ -291,6 +288,7 @@ void check_window(struct reader *reader, const struct model *model, int64_t at_u
 		return;
 	}
 	check_snapshot(snapshot, model, after, id);
+	check_one_reading(reader, snapshot);
 	snapshot_destroy(snapshot);
 }
 
