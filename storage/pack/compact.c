@@ -23,12 +23,18 @@ static unsigned count_window_sweeps(int64_t interval_us)
 	return 120 - (unsigned)((interval_us - US_PER_S) * 60 / (9 * US_PER_S));
 }
 
+/* Sweeps [?1, ?2), also those without a row of sweep in a damaged database. Ports are [?3, ?4). */
+#define EACH_SWEEP \
+	"WITH RECURSIVE w(sweep) AS (SELECT ?1 UNION ALL SELECT sweep + 1 FROM w WHERE sweep + 1 < ?2) "
+_Static_assert(HOT_BLOCKS == 65536 && CODEC_BLOCK_PORTS == 32, "as in READ_HOT");
+
 static const char *const statements_sql[COMPACT_STATEMENTS] = {
-	[BEGIN_WRITE] = "BEGIN IMMEDIATE",
-	[COMMIT_WRITE] = "COMMIT",
-	[READ_HOT] = "SELECT id, samples FROM hot WHERE id >= ? AND id < ?",
-	[READ_ERRORS] = "SELECT port, counter, value, marks FROM error WHERE sweep = ? AND port >= ? AND port < ?",
-	[READ_ABSOLUTES] = "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
+	[READ_HOT] = EACH_SWEEP "SELECT h.id, h.samples FROM w CROSS JOIN hot h ON h.id >= w.sweep * 65536 + ?3 / 32"
+		     " AND h.id < w.sweep * 65536 + ?4 / 32",
+	[READ_ERRORS] = EACH_SWEEP "SELECT e.port, e.sweep, e.counter, e.value, e.marks FROM w CROSS JOIN error e"
+			" ON e.sweep = w.sweep AND e.port >= ?3 AND e.port < ?4 ORDER BY e.port, e.sweep",
+	[READ_ABSOLUTES] = EACH_SWEEP "SELECT a.* FROM w CROSS JOIN absolute a"
+			   " ON a.sweep = w.sweep AND a.port >= ?3 AND a.port < ?4",
 	/* REPLACE: a step may be repeated, and the collector may store the same reading. */
 	[WRITE_CHUNKS] = "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
 	[WRITE_ABSOLUTES] = "REPLACE INTO absolute SELECT * FROM new_absolute",
@@ -82,13 +88,13 @@ void compact_done(struct compaction *compaction)
 
 int compact_begin(struct compaction *compaction, struct error *err)
 {
-	return db_run(compaction->statements[BEGIN_WRITE], err);
+	return db_exec(compaction->db, "BEGIN IMMEDIATE", err);
 }
 
 int compact_end(struct compaction *compaction, int result, struct error *err)
 {
 	if (!result)
-		result = db_run(compaction->statements[COMMIT_WRITE], err);
+		result = db_exec(compaction->db, "COMMIT", err);
 	if (result < 0 && !sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL);
 	return result;
@@ -143,8 +149,7 @@ static int load_offsets(struct compaction *compaction, struct error *err)
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, compaction->from_sweep);
-	sqlite3_bind_int64(rows, 2, compaction->to_sweep);
+	DB_BIND(rows, 1, compaction->from_sweep, compaction->to_sweep);
 	while ((result = db_step(rows, err)) > 0)
 		compaction->offsets_us[sqlite3_column_int64(rows, 0) - compaction->from_sweep] =
 			db_us(rows, 1);
@@ -283,9 +288,7 @@ static int write_errors(sqlite3_stmt *insert, int64_t unit, uint32_t port, const
 		/* A row of 0: the counter was known at times, but not always (read_sum() in sums.c). */
 		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
 			continue;
-		sqlite3_bind_int64(insert, 1, unit);
-		sqlite3_bind_int64(insert, 2, port);
-		sqlite3_bind_int(insert, 3, i);
+		DB_BIND(insert, 1, unit, port, i);
 		db_bind_u64(insert, 4, delta->value[i]);
 		result = db_run(insert, err);
 	}
@@ -309,9 +312,7 @@ int compact_update(struct compaction *compaction, enum compact_statement update,
 {
 	sqlite3_stmt *statement = compaction->statements[update];
 
-	sqlite3_bind_int64(statement, 1, next_port);
-	sqlite3_bind_int(statement, 2, state);
-	sqlite3_bind_int64(statement, 3, id);
+	DB_BIND(statement, 1, next_port, state, id);
 	return db_run(statement, err);
 }
 

@@ -24,9 +24,10 @@ struct error;
 
 /* A row of error. */
 struct stripe_error {
-	uint32_t next; /* index + 1 of the next one of the port; 0: none */
-	uint16_t place;
-	uint8_t counter, marks;
+	uint32_t port;
+	uint16_t place; /* of its sweep in the window */
+	uint8_t marks;
+	int64_t counter;
 	uint64_t value;
 };
 
@@ -37,9 +38,9 @@ struct stripe {
 	struct {
 		uint32_t at, len; /* in `packed`; none: 0, 0 */
 	} rows[STRIPE_BLOCKS][CODEC_CHUNK_SWEEPS];
-	struct stripe_error *errors;
+	struct stripe_error *errors; /* in order of port and sweep */
 	size_t error_count, error_capacity;
-	uint32_t first_error[STRIPE_PORTS], last_error[STRIPE_PORTS];
+	size_t next_error; /* all before it are of ports that were added up */
 	struct codec_series series[CODEC_BLOCK_PORTS]; /* the block that was unpacked last */
 };
 
@@ -55,7 +56,7 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 /* stripe_unpack - unpack the block of ports that begins with @port into the series of the stripe. */
 void stripe_unpack(struct compaction *compaction, uint32_t port);
 
-/* stripe_add_up - add up a port of the block that was unpacked last; updates compaction->last. */
+/* stripe_add_up - add up the next port of the block that was unpacked last; updates compaction->last. */
 void stripe_add_up(struct compaction *compaction, uint32_t port, struct port_sum *ret);
 
 #endif

@@ -118,9 +118,7 @@ static int64_t remove_rows(struct compaction *compaction, const char *sql, const
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(remove, 1, run->id);
-	sqlite3_bind_int64(remove, 2, run->from_sweep);
-	sqlite3_bind_int64(remove, 3, run->to_sweep);
+	DB_BIND(remove, 1, run->id, run->from_sweep, run->to_sweep);
 	result = db_run(remove, err);
 	sqlite3_finalize(remove);
 	return result < 0 ? result : sqlite3_changes(compaction->db);
@@ -197,8 +195,7 @@ static int report_full(struct compaction *compaction, const struct writer_retent
 	snprintf(text, sizeof(text), "the database has its maximum size (%.1f GB): samples up to %s are removed before "
 		 "the end of their retention, their sums stay; raise --max-size", (double)retention->max_bytes / 1e9,
 		 when_format_utc(run->to_us, when));
-	sqlite3_bind_int64(insert, 1, now_us);
-	sqlite3_bind_int(insert, 2, EVENT_INFO);
+	DB_BIND(insert, 1, now_us, EVENT_INFO);
 	sqlite3_bind_text(insert, 3, text, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(insert, 4, FULL_EVENT_US);
 	result = compact_begin(compaction, err);

@@ -51,10 +51,7 @@ static int read_values(sqlite3_stmt *values, struct stored_detail *detail, struc
 {
 	int attribute = detail->reading.attribute, result;
 
-	sqlite3_bind_int64(values, 1, detail->sweep);
-	sqlite3_bind_int64(values, 2, detail->port);
-	sqlite3_bind_int(values, 3, DETAIL_ID(attribute, 0));
-	sqlite3_bind_int(values, 4, DETAIL_ID(attribute + 1, 0));
+	DB_BIND(values, 1, detail->sweep, detail->port, DETAIL_ID(attribute, 0), DETAIL_ID(attribute + 1, 0));
 	while ((result = db_step(values, err)) > 0)
 		read_value(values, detail);
 	sqlite3_reset(values);

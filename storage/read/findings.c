@@ -141,8 +141,7 @@ static int bind_times(struct reader *reader, const struct finding_query *query, 
 		after = 0;
 	else if (query->since_us && first.info.id < last.info.id)
 		after = first.info.id + 1;
-	sqlite3_bind_int64(rows, 1, last.info.id);
-	sqlite3_bind_int64(rows, 2, after);
+	DB_BIND(rows, 1, last.info.id, after);
 	/* Acknowledgements after the newest sweep count too. */
 	sqlite3_bind_int64(rows, 3, at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system()));
 	db_bind_u64(rows, 4, query->node_guid);
@@ -181,10 +180,7 @@ int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct
 	int result = prepare(db, &rows, &members, err);
 
 	if (!result) {
-		sqlite3_bind_int64(rows, 1, INT64_MAX);
-		sqlite3_bind_int64(rows, 2, INT64_MAX);
-		sqlite3_bind_int64(rows, 3, 0);
-		sqlite3_bind_int64(rows, 4, 0);
+		DB_BIND(rows, 1, INT64_MAX, INT64_MAX, 0, 0);
 		result = report_rows(members, rows, each, ctx, err);
 	}
 	sqlite3_finalize(rows);
@@ -209,9 +205,7 @@ int finding_acknowledge(const char *path, const struct finding *finding, const s
 		sqlite3_bind_text(insert, 1, finding_kind_name(finding->kind), -1, SQLITE_STATIC);
 		if (finding->node_guid)
 			db_bind_u64(insert, 2, finding->node_guid);
-		sqlite3_bind_int(insert, 3, finding->port);
-		sqlite3_bind_int(insert, 4, finding->tag);
-		sqlite3_bind_int64(insert, 5, said->at_us);
+		DB_BIND(insert, 3, finding->port, finding->tag, said->at_us);
 		if (said->until_us)
 			sqlite3_bind_int64(insert, 6, said->until_us);
 		sqlite3_bind_text(insert, 7, said->person, -1, SQLITE_STATIC);

@@ -134,8 +134,7 @@ static int report_errors(struct reader *reader, const struct history_range *rang
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, range->after);
-	sqlite3_bind_int64(rows, 2, range->until);
+	DB_BIND(rows, 1, range->after, range->until);
 	while ((result = db_step(rows, err)) > 0) {
 		int64_t counter = sqlite3_column_int64(rows, 3);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* reader_details.c - slow counters at a time, and over a window before it */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -11,8 +10,8 @@
 
 /* One attribute of one port. */
 struct found {
-	struct stored_detail newest;
-	struct detail_delta sum;
+	uint32_t port; /* id */
+	struct detail_row row;
 };
 
 struct gathering {
@@ -54,7 +53,7 @@ static struct found *entry_of(struct gathering *gathering, const struct stored_d
 		if (!found)
 			return NULL;
 		gathering->found = found;
-		memset(&found[gathering->count], 0, sizeof(*found));
+		found[gathering->count] = (struct found){ .port = stored->port };
 		*index = (uint32_t)++gathering->count;
 	}
 	return &gathering->found[*index - 1];
@@ -68,27 +67,24 @@ static int gather(struct gathering *gathering, const char *from, int64_t after, 
 	int result = detail_scan_begin(&scan, gathering->reader->db, from, err);
 
 	if (!result) {
-		sqlite3_bind_int64(scan.rows, 1, after);
-		sqlite3_bind_int64(scan.rows, 2, until);
+		DB_BIND(scan.rows, 1, after, until);
 		/* Without effect for all ports: the statement has no such parameters. */
 		db_bind_u64(scan.rows, 3, query->node_guid);
 		sqlite3_bind_int(scan.rows, 4, query->port);
 	}
 	while (!result && (result = detail_scan_next(&scan, &stored, err)) > 0) {
-		struct found *found;
+		struct found *found = stored.port < gathering->port_count ? entry_of(gathering, &stored) : NULL;
 
-		result = 0;
-		if (stored.port >= gathering->port_count)
+		result = found || stored.port >= gathering->port_count ? 0 : err_nomem(err);
+		if (!found)
 			continue;
-		found = entry_of(gathering, &stored);
-		if (!found) {
-			result = err_nomem(err);
-			break;
+		if (stored.sweep > found->row.sweep) {
+			found->row.sweep = stored.sweep;
+			found->row.wall_us = stored.wall_us;
+			found->row.reading = stored.reading;
 		}
-		if (stored.sweep > found->newest.sweep)
-			found->newest = stored;
 		if (stored.sweep > gathering->after && stored.has_delta)
-			detail_delta_add(&found->sum, &stored.delta);
+			detail_delta_add(&found->row.sum, &stored.delta);
 	}
 	detail_scan_end(&scan);
 	return result;
@@ -120,44 +116,29 @@ static int find_range(struct gathering *gathering, struct error *err)
 	return gathering->index ? 0 : err_nomem(err);
 }
 
-/* In order of port. The transaction has ended, so that the callback may read as well. */
-static void report_rows(const struct gathering *gathering, const struct detail_row *rows, reader_detail_fn *each,
-		      void *ctx)
+/* Sets the identities of the ports. */
+static int identify(struct gathering *gathering, struct error *err)
 {
-	for (size_t i = 0; i < gathering->port_count * DETAIL_ATTRIBUTE_COUNT; i++)
-		if (gathering->index[i] && !each(ctx, &rows[gathering->index[i] - 1]))
-			return;
-}
-
-static int make_rows(struct gathering *gathering, struct detail_row **ret, struct error *err)
-{
-	struct detail_row *rows = calloc(gathering->count ? gathering->count : 1, sizeof(*rows));
 	sqlite3_stmt *port;
-	int result;
+	int result = db_prepare(gathering->reader->db, "SELECT n.guid, p.number FROM port p JOIN node n"
+				" ON n.id = p.node WHERE p.id = ?", &port, err);
 
-	if (!rows)
-		return err_nomem(err);
-	result = db_prepare(gathering->reader->db, "SELECT n.guid, p.number FROM port p JOIN node n ON n.id = p.node"
-			    " WHERE p.id = ?", &port, err);
 	for (size_t i = 0; result >= 0 && i < gathering->count; i++) {
-		const struct found *found = &gathering->found[i];
+		struct found *found = &gathering->found[i];
 
-		rows[i] = (struct detail_row){ .sweep = found->newest.sweep, .wall_us = found->newest.wall_us,
-					       .reading = found->newest.reading, .sum = found->sum };
-		sqlite3_bind_int64(port, 1, found->newest.port);
+		sqlite3_bind_int64(port, 1, found->port);
 		result = db_step(port, err);
 		if (result > 0) {
-			rows[i].node_guid = db_u64(port, 0);
-			rows[i].port = (uint8_t)sqlite3_column_int(port, 1);
+			found->row.node_guid = db_u64(port, 0);
+			found->row.port = (uint8_t)sqlite3_column_int(port, 1);
 		}
 		sqlite3_reset(port);
 	}
 	sqlite3_finalize(port);
-	*ret = rows;
 	return result < 0 ? result : 0;
 }
 
-static int find_all(struct gathering *gathering, struct detail_row **ret, struct error *err)
+static int find_all(struct gathering *gathering, struct error *err)
 {
 	bool all = !gathering->query->node_guid;
 	int result = find_range(gathering, err);
@@ -167,23 +148,23 @@ static int find_all(struct gathering *gathering, struct detail_row **ret, struct
 	result = gather(gathering, all ? walk_all : walk_some, gathering->from, gathering->until, err);
 	if (!result)
 		result = gather(gathering, all ? last_all : last_some, gathering->from, 0, err);
-	return result ? result : make_rows(gathering, ret, err);
+	return result ? result : identify(gathering, err);
 }
 
 int reader_details(struct reader *reader, const struct detail_query *query, reader_detail_fn *each, void *ctx,
 		   struct error *err)
 {
 	struct gathering gathering = { .reader = reader, .query = query };
-	struct detail_row *rows = NULL;
+	bool more = true;
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = find_all(&gathering, &rows, err);
+	result = find_all(&gathering, err);
 	reader_end(reader);
-	if (!result)
-		report_rows(&gathering, rows, each, ctx);
-	free(rows);
+	/* In order of port. */
+	for (size_t i = 0; !result && more && i < gathering.port_count * DETAIL_ATTRIBUTE_COUNT; i++)
+		more = !gathering.index[i] || each(ctx, &gathering.found[gathering.index[i] - 1].row);
 	free(gathering.found);
 	free(gathering.index);
 	return result;

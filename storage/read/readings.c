@@ -129,9 +129,7 @@ static int load_recent(struct loading *loading, int64_t from, struct error *err)
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, from);
-	sqlite3_bind_int64(rows, 2, loading->sweep);
-	sqlite3_bind_int64(rows, 3, loading->port);
+	DB_BIND(rows, 1, from, loading->sweep, loading->port);
 	while (missing && (result = db_step(rows, err)) > 0) {
 		struct stored_reading *stored = entry_of(loading, db_u64(rows, 1));
 
@@ -154,8 +152,7 @@ static int load_resting(struct loading *loading, struct error *err)
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, loading->sweep);
-	sqlite3_bind_int64(rows, 2, loading->port);
+	DB_BIND(rows, 1, loading->sweep, loading->port);
 	while ((result = db_step(rows, err)) > 0) {
 		struct stored_reading *stored = entry_of(loading, db_u64(rows, 1));
 

@@ -110,9 +110,7 @@ static int add_rows(struct sums_reader *reader, int64_t from_port, int64_t to_po
 	int result;
 
 	for (int i = 0; i < 2; i++) {
-		sqlite3_bind_int64(i ? errors : sums, 1, reader->part->unit.id);
-		sqlite3_bind_int64(i ? errors : sums, 2, from_port);
-		sqlite3_bind_int64(i ? errors : sums, 3, to_port);
+		DB_BIND(i ? errors : sums, 1, reader->part->unit.id, from_port, to_port);
 	}
 	while ((result = db_step(sums, err)) > 0) {
 		sum = sum_of(reader, db_u64(sums, SUM_PORT));
@@ -199,9 +197,7 @@ static int add_errors(struct sums_reader *reader, sqlite3_stmt *rows, uint32_t p
 {
 	int result;
 
-	sqlite3_bind_int64(rows, 1, reader->part->from_sweep);
-	sqlite3_bind_int64(rows, 2, reader->part->to_sweep);
-	sqlite3_bind_int64(rows, 3, port);
+	DB_BIND(rows, 1, reader->part->from_sweep, reader->part->to_sweep, port);
 	while ((result = db_step(rows, err)) > 0) {
 		struct port_sum *sum = sum_of(reader, db_u64(rows, 0));
 		uint64_t counter = db_u64(rows, 1), value = db_u64(rows, 2);
