@@ -40,10 +40,8 @@ static const char *const statements_sql[COMPACT_STATEMENTS] = {
 	[WRITE_ABSOLUTES] = "REPLACE INTO absolute SELECT * FROM new_absolute",
 	[WRITE_WINDOW_SUMS] = "REPLACE INTO chunk_sum SELECT * FROM new_sum",
 	[WRITE_WINDOW_ERROR] = "REPLACE INTO chunk_error VALUES (?, ?, ?, ?)",
-	[UPDATE_WINDOW] = "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
 	[WRITE_HOUR_SUMS] = "REPLACE INTO hour_sum SELECT * FROM new_sum",
 	[WRITE_HOUR_ERROR] = "REPLACE INTO hour_error VALUES (?, ?, ?, ?)",
-	[UPDATE_HOUR] = "UPDATE hour SET next_port = ?, state = ? WHERE id = ?",
 };
 
 int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_sweeps, struct error *err)
@@ -307,13 +305,10 @@ int compact_write_sums(struct compaction *compaction, enum compact_statement sum
 	return result;
 }
 
-int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
-		   int state, struct error *err)
+int compact_update_window(struct compaction *compaction, int64_t id, int64_t next_port, int state, struct error *err)
 {
-	sqlite3_stmt *statement = compaction->statements[update];
-
-	DB_BIND(statement, 1, next_port, state, id);
-	return db_run(statement, err);
+	return db_row(compaction->db, "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
+		      (int64_t[]){ next_port, state, id }, 3, NULL, 0, err);
 }
 
 /* Write the packed samples, their sums, and the last readings. */
@@ -340,9 +335,9 @@ static int step_window(struct compaction *compaction, struct error *err)
 		return result;
 	result = write_ports(compaction, err);
 	if (!result)
-		result = compact_update(compaction, UPDATE_WINDOW, compaction->window,
-					(int64_t)compaction->next_port + COMPACT_PORTS,
-					complete ? WINDOW_COMPLETE : WINDOW_WRITING, err);
+		result = compact_update_window(compaction, compaction->window,
+					       (int64_t)compaction->next_port + COMPACT_PORTS,
+					       complete ? WINDOW_COMPLETE : WINDOW_WRITING, err);
 	result = compact_end(compaction, result, err);
 	if (result < 0)
 		return result;

@@ -28,7 +28,7 @@ struct stripe;
 
 enum compact_statement {
 	READ_HOT, READ_ERRORS, READ_ABSOLUTES, WRITE_CHUNKS, WRITE_ABSOLUTES,
-	WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, UPDATE_WINDOW, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, UPDATE_HOUR,
+	WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR,
 	COMPACT_STATEMENTS,
 };
 
@@ -80,9 +80,8 @@ int compact_rows_register(struct compaction *compaction, struct error *err);
 int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
 		       struct error *err);
 
-/* compact_update - how far a window (UPDATE_WINDOW) or hour is: its next_port and state. */
-int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
-		   int state, struct error *err);
+/* compact_update_window - how far a window is: its next_port and state. Return: 0 or an error. */
+int compact_update_window(struct compaction *compaction, int64_t id, int64_t next_port, int state, struct error *err);
 
 /* compact_hot - the step that removes rows of hot whose window is complete. Return: as compact_step(). */
 int compact_hot(struct compaction *compaction, struct error *err);

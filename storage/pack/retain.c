@@ -169,8 +169,8 @@ static int expire(struct compaction *compaction, const struct run *run, int64_t 
 	int result = compact_begin(compaction, err);
 
 	if (!result)
-		result = compact_end(compaction, compact_update(compaction, UPDATE_WINDOW, run->id, next_port,
-								WINDOW_SUMS_ONLY, err), err);
+		result = compact_end(compaction, compact_update_window(compaction, run->id, next_port,
+								       WINDOW_SUMS_ONLY, err), err);
 	return result ? result : 1;
 }
 
