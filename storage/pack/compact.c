@@ -52,6 +52,10 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 	compaction->db = db;
 	compaction->window_sweeps = window_sweeps;
 	result = compact_rows_register(compaction, err);
+	/* For compact_hot(). */
+	if (!result)
+		result = db_exec(db, "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE IF NOT EXISTS hot_rest"
+				 " (id INTEGER PRIMARY KEY, samples BLOB)", err);
 	for (size_t i = 0; !result && i < COMPACT_STATEMENTS; i++)
 		result = db_prepare(db, statements_sql[i], &compaction->statements[i], err);
 	return result;
@@ -259,7 +263,7 @@ static int pack_ports(struct compaction *compaction, struct error *err)
 	int result = 0;
 
 	compaction->packed.len = 0;
-	if (!stripe->there || port < stripe->from_port || port + COMPACT_PORTS > stripe->from_port + STRIPE_PORTS)
+	if (!stripe->loaded || port < stripe->from_port || port + COMPACT_PORTS > stripe->from_port + STRIPE_PORTS)
 		result = stripe_read(compaction, port, err);
 	for (size_t i = 0; !result && i < COMPACT_PORTS; i++, port++) {
 		const struct codec_series *series = &stripe->series[i % CODEC_BLOCK_PORTS];

@@ -20,6 +20,7 @@
 #include "storage/sql/sql_tables.h"
 
 struct error;
+struct writer_retention;
 
 /* Ports of one step: of 120 sweeps, 10 ms of one core and 2 ms to write 0.9 MB. */
 #define COMPACT_PORTS 512
@@ -88,5 +89,13 @@ int compact_hot(struct compaction *compaction, struct error *err);
 
 /* compact_hours - the step that adds up the windows of an hour. Return: as compact_step(). */
 int compact_hours(struct compaction *compaction, struct error *err);
+
+/*
+ * retain_step - remove some rows that exceed the retention or the maximum size (retain.c), or return free pages
+ * By whole windows and hours, the oldest first. The current time is that of the newest sweep; while the clock jumps by
+ * days, the earliest of the last 60.
+ * Return: as compact_step().
+ */
+int retain_step(struct compaction *compaction, const struct writer_retention *retention, struct error *err);
 
 #endif

@@ -58,8 +58,8 @@ static int find_next(struct compaction *compaction, struct hour *hour, struct er
 	*hour = (struct hour){ .id = row[0], .from_window = row[1], .to_window = row[2] };
 	result = compact_begin(compaction, err);
 	if (!result)
-		result = db_row(db, "INSERT INTO hour (id, from_window, to_window, from_sweep, to_sweep, from_us, to_us,"
-				" state, next_port) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)", row, 7, NULL, 0, err);
+		result = db_row(db, "INSERT INTO hour (id, from_window, to_window, from_sweep, to_sweep, from_us,"
+				" to_us, state, next_port) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)", row, 7, NULL, 0, err);
 	result = compact_end(compaction, result, err);
 	return result ? result : 1;
 }

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "storage/pack/compact.h"
 #include "storage/file/db.h"
-#include "storage/codec/hot_block.h"
+#include "storage/codec/codec.h"
 #include "storage/file/schema.h"
 
 void stripe_free(struct stripe *stripe)
@@ -90,7 +90,7 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 	struct stripe *stripe = compaction->stripe;
 	int result;
 
-	stripe->there = false;
+	stripe->loaded = false;
 	stripe->from_port = from_port;
 	stripe->packed.len = stripe->error_count = stripe->next_error = 0;
 	memset(stripe->rows, 0, sizeof(stripe->rows));
@@ -109,7 +109,7 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 		sqlite3_reset(compaction->statements[i]);
 	if (!sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
-	stripe->there = !result;
+	stripe->loaded = !result;
 	return result;
 }
 

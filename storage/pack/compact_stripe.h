@@ -33,7 +33,7 @@ struct stripe_error {
 
 struct stripe {
 	uint32_t from_port; /* a multiple of CODEC_BLOCK_PORTS */
-	bool there;
+	bool loaded;
 	struct bytes packed; /* rows of hot */
 	struct {
 		uint32_t at, len; /* in `packed`; none: 0, 0 */

@@ -14,7 +14,6 @@
 #include "collector/sink.h"
 #include "storage/pack/compact.h"
 #include "storage/file/db.h"
-#include "storage/pack/retain.h"
 #include "storage/file/schema.h"
 #include "storage/writer.h"
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/pack/retain.h"
+/*
+ * retain.c - removes data that exceeds the retention or the maximum size
+ *
+ * In steps like those of the compaction and in the same thread. A window is marked, then its samples are
+ * removed, later its sums, and finally those of its hour.
+ */
+#include "storage/pack/compact.h"
 
 #include <stdio.h>
 
@@ -8,7 +14,6 @@
 #include "base/when.h"
 #include "collector/sink.h"
 #include "storage/admin/admin_internal.h"
-#include "storage/pack/compact.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/writer.h"

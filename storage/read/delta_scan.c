@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "storage/codec/codec.h"
 #include "storage/file/db.h"
-#include "storage/codec/hot_block.h"
 #include "storage/file/schema.h"
 #include "storage/read/window_plan.h"
 
@@ -108,13 +107,13 @@ static struct codec_sample *add_port(struct delta_walk *walk, uint32_t port, boo
 {
 	struct slice_port *ports = array_grow(walk->slice_ports, walk->slice_count, &walk->slice_capacity,
 					      sizeof(*ports));
-	size_t wanted = (walk->slice_count + 1) * walk->slice_sweeps;
+	size_t needed = (walk->slice_count + 1) * walk->slice_sweeps;
 
 	if (!ports)
 		return NULL;
 	walk->slice_ports = ports;
-	if (wanted > walk->sample_capacity) {
-		size_t capacity = wanted > 2 * walk->sample_capacity ? wanted : 2 * walk->sample_capacity;
+	if (needed > walk->sample_capacity) {
+		size_t capacity = needed > 2 * walk->sample_capacity ? needed : 2 * walk->sample_capacity;
 		struct codec_sample *samples = reallocarray(walk->samples, capacity, sizeof(*samples));
 
 		if (!samples)

@@ -23,11 +23,11 @@
 enum { STEPS = 6, NODE = 3 };
 
 /* The description of a node in each sweep, and the name to show. */
-static const char *const said[STEPS] = {
+static const char *const descriptions[STEPS] = {
 	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "localhost mlx5_0", "", "node08 mlx5_0",
 	"MT4129 ConnectX7   Mellanox Technologies",
 };
-static const char *const called[STEPS] = {
+static const char *const shown_names[STEPS] = {
 	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "node07 mlx5_0 (was)", "node07 mlx5_0 (was)",
 	"node08 mlx5_0", "node08 mlx5_0 (was)",
 };
@@ -45,12 +45,12 @@ static int64_t store_history(struct model *model, int64_t wall_us[STEPS])
 		struct node *node = &fabric->nodes[fabric_find_node(fabric, event.node_guid)];
 
 		memset(node->desc, 0, sizeof(node->desc));
-		snprintf(node->desc, sizeof(node->desc), "%s", said[i]);
+		snprintf(node->desc, sizeof(node->desc), "%s", descriptions[i]);
 		free(node->name);
 		node->name = calloc(1, NODE_NAME_SIZE);
 		assert_non_null(node->name);
-		if (said[i][0])
-			snprintf(node->name, NODE_NAME_SIZE, "%s", said[i]);
+		if (descriptions[i][0])
+			snprintf(node->name, NODE_NAME_SIZE, "%s", descriptions[i]);
 		else
 			snprintf(node->name, NODE_NAME_SIZE, "0x%016llx", (unsigned long long)node->guid);
 		sweep.generation = (uint64_t)i + 1;
@@ -84,7 +84,7 @@ static bool take_name(void *ctx, const struct event_row *row)
 {
 	int *at = ctx;
 
-	assert_string_equal(row->node, called[*at]);
+	assert_string_equal(row->node, shown_names[*at]);
 	(*at)++;
 	return true;
 }
@@ -113,8 +113,8 @@ TEST_IN_FOLDER(a_generic_name_is_replaced_by_the_last_one)
 
 		const struct finding_query then = { .at_us = wall_us[step] };
 
-		assert_name(reader, wall_us[step], guid, NULL, called[step]);
-		assert_int_equal(reader_findings(reader, &then, take_finding, (void *)called[step], NULL), 0);
+		assert_name(reader, wall_us[step], guid, NULL, shown_names[step]);
+		assert_int_equal(reader_findings(reader, &then, take_finding, (void *)shown_names[step], NULL), 0);
 	}
 	assert_int_equal(reader_events(reader, &all, take_name, &at, NULL), 0);
 	assert_int_equal(at, STEPS);
@@ -128,7 +128,7 @@ static bool take_cell(void *ctx, const struct cell *cells, int count)
 	int *at = ctx;
 
 	assert_true(count == 1 && *at < STEPS);
-	assert_string_equal(cells[0].bytes, called[*at]);
+	assert_string_equal(cells[0].bytes, shown_names[*at]);
 	(*at)++;
 	return true;
 }
@@ -220,11 +220,11 @@ TEST(sql_recognises_generic_names)
 		"_", "Mellanox Technologies", "0x0002c903000a1b2c", "a",
 	};
 	sqlite3 *db;
-	sqlite3_stmt *ask;
+	sqlite3_stmt *statement;
 
 	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT " TABLES_IS_GENERIC("v") " FROM (SELECT ?1 AS name,"
-					    " CAST(?2 AS BLOB) AS description) v", -1, &ask, NULL), SQLITE_OK);
+					    " CAST(?2 AS BLOB) AS description) v", -1, &statement, NULL), SQLITE_OK);
 	for (uint64_t run = 0; run < 200000; run++) {
 		char desc[NODE_DESC_SIZE + 64] = "", name[NODE_NAME_SIZE];
 		uint64_t random = map_mix(run);
@@ -234,14 +234,14 @@ TEST(sql_recognises_generic_names)
 		text_sanitise(desc, strlen(desc), name, sizeof(name));
 		if (!name[0])
 			snprintf(name, sizeof(name), "0x%016x", 7);
-		sqlite3_bind_text(ask, 1, name, -1, SQLITE_STATIC);
-		sqlite3_bind_text(ask, 2, desc, -1, SQLITE_STATIC);
-		assert_int_equal(sqlite3_step(ask), SQLITE_ROW);
-		if (sqlite3_column_int(ask, 0) != names_is_generic(desc))
-			fail_msg("'%s': %d in SQL", desc, sqlite3_column_int(ask, 0));
-		sqlite3_reset(ask);
+		sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+		sqlite3_bind_text(statement, 2, desc, -1, SQLITE_STATIC);
+		assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+		if (sqlite3_column_int(statement, 0) != names_is_generic(desc))
+			fail_msg("'%s': %d in SQL", desc, sqlite3_column_int(statement, 0));
+		sqlite3_reset(statement);
 	}
-	sqlite3_finalize(ask);
+	sqlite3_finalize(statement);
 	sqlite3_close(db);
 }
 

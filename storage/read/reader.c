@@ -281,18 +281,15 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 
 int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err)
 {
-	struct stored_sweep sweep = { 0 };
-	int result = reader_begin(reader, err);
+	struct stored_sweep sweep;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
 
 	if (result < 0)
 		return result;
-	result = reader_find_sweep(reader, at_us, &sweep, err);
-	if (!result) {
-		*ret_wall_us = sweep.info.wall_us;
-		result = db_row(reader->db, "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
-				" min((SELECT max(id) FROM sweep), ?1))", (int64_t[]){ sweep.info.id + steps }, 1,
-				ret_wall_us, 1, err);
-	}
+	*ret_wall_us = sweep.info.wall_us;
+	result = db_row(reader->db, "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
+			" min((SELECT max(id) FROM sweep), ?1))", (int64_t[]){ sweep.info.id + steps }, 1,
+			ret_wall_us, 1, err);
 	reader_end(reader);
 	return result < 0 ? result : 0;
 }

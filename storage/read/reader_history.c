@@ -26,15 +26,15 @@ const char *history_source_name(enum history_source source)
 enum { PORTS_BY_KEY = 8 };
 
 /* A port of the query. */
-struct wanted {
-	struct history_port who;
+struct selected {
+	struct history_port port;
 	size_t place; /* in the query */
 	uint32_t id;
 };
 
-static uint64_t key_of(const struct history_port *who)
+static uint64_t key_of(const struct history_port *port)
 {
-	return map_mix(who->node_guid) ^ who->num;
+	return map_mix(port->node_guid) ^ port->num;
 }
 
 /* While a window is read. */
@@ -44,7 +44,7 @@ struct history_walk {
 	const struct history_consumer *consumer;
 	bool by_key;           /* few ports: one lookup each */
 	size_t most;           /* elements of these arrays */
-	struct wanted *wanted; /* ports that were ever stored, in order of id, each once */
+	struct selected *selected; /* ports that were ever stored, in order of id, each once */
 	uint32_t *ids;         /* parallel to it */
 	struct port_sum *sums; /* parallel to it: of one part */
 	size_t count;
@@ -67,11 +67,10 @@ static int scan_ports(struct history_walk *walk, struct error *err)
 		result = db_prepare(walk->reader->db, "SELECT p.id, n.guid, p.number FROM port p CROSS JOIN node n"
 				    " ON n.id = p.node ORDER BY p.id", &rows, err);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
-		struct history_port who = { db_u64(rows, 1), (uint8_t)sqlite3_column_int(rows, 2) };
+		struct history_port port = { db_u64(rows, 1), (uint8_t)sqlite3_column_int(rows, 2) };
 
-		if (walk->count < walk->most && (!query->ports || map_get(&places, key_of(&who), &place)))
-			walk->wanted[walk->count++] = (struct wanted){ .who = who, .place = place,
-								       .id = (uint32_t)db_u64(rows, 0) };
+		if (walk->count < walk->most && (!query->ports || map_get(&places, key_of(&port), &place)))
+			walk->selected[walk->count++] = (struct selected){ port, place, (uint32_t)db_u64(rows, 0) };
 	}
 	sqlite3_finalize(rows);
 	map_done(&places);
@@ -80,7 +79,7 @@ static int scan_ports(struct history_walk *walk, struct error *err)
 
 static int compare_ids(const void *a, const void *b)
 {
-	const struct wanted *left = a, *right = b;
+	const struct selected *left = a, *right = b;
 
 	if (left->id != right->id)
 		return left->id < right->id ? -1 : 1;
@@ -101,15 +100,14 @@ static int look_up_ports(struct history_walk *walk, struct error *err)
 		sqlite3_bind_int(row, 2, query->ports[i].num);
 		result = db_step(row, err);
 		if (result > 0)
-			walk->wanted[found++] = (struct wanted){ .who = query->ports[i], .place = i,
-								 .id = (uint32_t)db_u64(row, 0) };
+			walk->selected[found++] = (struct selected){ query->ports[i], i, (uint32_t)db_u64(row, 0) };
 		sqlite3_reset(row);
 	}
 	sqlite3_finalize(row);
-	qsort(walk->wanted, found, sizeof(*walk->wanted), compare_ids);
+	qsort(walk->selected, found, sizeof(*walk->selected), compare_ids);
 	for (size_t i = 0; i < found; i++)
-		if (!i || walk->wanted[i].id != walk->wanted[i - 1].id)
-			walk->wanted[walk->count++] = walk->wanted[i];
+		if (!i || walk->selected[i].id != walk->selected[i - 1].id)
+			walk->selected[walk->count++] = walk->selected[i];
 	return result < 0 ? result : 0;
 }
 
@@ -123,20 +121,20 @@ static int find_ports(struct history_walk *walk, struct error *err)
 		return result;
 	walk->most = query->ports ? query->port_count : (size_t)known;
 	walk->by_key = query->ports && query->port_count <= (size_t)known / PORTS_BY_KEY;
-	walk->wanted = calloc(walk->most + 1, sizeof(*walk->wanted));
+	walk->selected = calloc(walk->most + 1, sizeof(*walk->selected));
 	walk->ids = calloc(walk->most + 1, sizeof(*walk->ids));
 	walk->sums = calloc(walk->most + 1, sizeof(*walk->sums));
-	if (!walk->wanted || !walk->ids || !walk->sums)
+	if (!walk->selected || !walk->ids || !walk->sums)
 		return err_nomem(err);
 	result = walk->by_key ? look_up_ports(walk, err) : scan_ports(walk, err);
 	for (size_t i = 0; i < walk->count; i++)
-		walk->ids[i] = walk->wanted[i].id;
+		walk->ids[i] = walk->selected[i].id;
 	return result;
 }
 
-static void forget_ports(struct history_walk *walk)
+static void free_ports(struct history_walk *walk)
 {
-	free(walk->wanted);
+	free(walk->selected);
 	free(walk->ids);
 	free(walk->sums);
 }
@@ -164,9 +162,9 @@ static void report_piece(struct history_walk *walk, enum history_source source, 
 
 static void report_delta(struct history_walk *walk, size_t index, const struct delta *delta, int64_t samples)
 {
-	const struct wanted *wanted = &walk->wanted[index];
+	const struct selected *selected = &walk->selected[index];
 
-	walk->more = walk->consumer->delta(walk->consumer->ctx, wanted->place, &wanted->who, delta, samples);
+	walk->more = walk->consumer->delta(walk->consumer->ctx, selected->place, &selected->port, delta, samples);
 }
 
 /* The deltas of one sweep; @scan_result: 1 while the scan has a delta that was not used. */
@@ -284,7 +282,7 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 	window_plan_end(&plan);
 	sums_end(&sums);
 	reader_end(reader);
-	forget_ports(&walk);
+	free_ports(&walk);
 	return result;
 }
 
@@ -304,9 +302,10 @@ int reader_history_sums(struct reader *reader, const struct history_query *query
 				   walk.count, query->counters }, walk.sums, walk.count, &origin, err);
 	reader_end(reader);
 	for (size_t i = 0; !result && i < walk.count; i++)
-		ret[walk.wanted[i].place] = (struct history_sum){ walk.sums[i].sum,
-								    (int64_t)walk.sums[i].samples };
+		ret[walk.selected[i].place] = (struct history_sum){
+			walk.sums[i].sum, (int64_t)walk.sums[i].samples,
+		};
 	note_damage(&walk, &origin.damage);
-	forget_ports(&walk);
+	free_ports(&walk);
 	return result;
 }

@@ -90,7 +90,7 @@ struct loading {
 	uint32_t port; /* the only one; 0: all */
 	struct stored_reading *by_port; /* of all ports by id */
 	size_t count;
-	bool *resting; /* parallel: a span covers the port */
+	bool *covered; /* parallel: a span covers the port */
 };
 
 static struct stored_reading *entry_of(const struct loading *loading, uint64_t port)
@@ -143,7 +143,7 @@ static int load_recent(struct loading *loading, int64_t from, struct error *err)
 }
 
 /* The readings of ports that a span covers: stored in the sweep that read them last. */
-static int load_resting(struct loading *loading, struct error *err)
+static int load_covered(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(loading->db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
@@ -159,14 +159,14 @@ static int load_resting(struct loading *loading, struct error *err)
 		if (!stored)
 			continue;
 		readings_read_absolute(rows, stored);
-		loading->resting[stored - loading->by_port] = true;
+		loading->covered[stored - loading->by_port] = true;
 	}
 	sqlite3_finalize(rows);
 	return result;
 }
 
 /* A reading that damaged samples would lead to is unknown, never wrong. */
-static void forget_readings(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
+static void discard_readings(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
 {
 	const struct loading *loading = ctx;
 
@@ -189,7 +189,7 @@ static int add_deltas(struct loading *loading, int64_t after, struct error *err)
 		return 0;
 	result = delta_scan_begin_ports(&scan, loading->db, after, loading->sweep, &loading->port, loading->port > 0,
 					err);
-	scan.on_damage = forget_readings;
+	scan.on_damage = discard_readings;
 	scan.on_damage_ctx = loading;
 	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
 		struct stored_reading *stored = entry_of(loading, scan.port);
@@ -239,20 +239,20 @@ static int load(struct loading *loading, struct error *err)
 
 	if (!loading->count)
 		return 0;
-	loading->resting = calloc(loading->count, sizeof(*loading->resting));
-	result = loading->resting ? find_bases(loading, &from, err) : err_nomem(err);
+	loading->covered = calloc(loading->count, sizeof(*loading->covered));
+	result = loading->covered ? find_bases(loading, &from, err) : err_nomem(err);
 	if (!result)
 		result = load_recent(loading, from, err);
 	if (!result)
-		result = load_resting(loading, err);
+		result = load_covered(loading, err);
 	for (size_t i = 0; !result && i < loading->count; i++)
-		if (loading->by_port[i].there && !loading->resting[i] && loading->by_port[i].base_sweep < oldest)
+		if (loading->by_port[i].there && !loading->covered[i] && loading->by_port[i].base_sweep < oldest)
 			oldest = loading->by_port[i].base_sweep;
 	if (!result)
 		result = add_deltas(loading, oldest, err);
 	if (!result)
 		result = date_readings(loading, err);
-	free(loading->resting);
+	free(loading->covered);
 	return result;
 }
 

@@ -74,7 +74,7 @@ void delta_scan_end(struct delta_scan *scan);
 /* delta_put_error - add a row of error to its delta; @marks: MARK_ bits. Unknown counters are ignored. */
 void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks);
 
-/* reading_apply - add a delta to a reading: its time, and each counter that the delta knows. */
+/* reading_apply - add a delta to a reading: its time, and each counter that is known in the delta. */
 void reading_apply(struct reading *reading, const struct delta *delta);
 
 /* The last reading of a port at a sweep. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* routes.c - stores and reads forwarding tables as versions of blocks */
-#include "storage/read/routes.h"
+#include "storage/read/topology.h"
 
 #include "base/err.h"
 #include "fabric/routes.h"

@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
-
 #include "base/err.h"
 #include "base/map.h"
 #include "base/unit_test.h"
@@ -259,7 +257,6 @@ TEST_IN_FOLDER(a_damaged_row_counts_as_an_unread_block)
 	uint64_t guid;
 	uint8_t ports[ROUTES_BLOCK] = { 1, 2, 3 };
 	struct bed bed;
-	sqlite3 *db;
 
 	bed_init(&bed, 3);
 	guid = bed.model->nodes[0].node.guid;
@@ -270,14 +267,11 @@ TEST_IN_FOLDER(a_damaged_row_counts_as_an_unread_block)
 	bed.random = 1;
 	store(&bed, writer);
 	writer_close(writer);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON;"
-				      "UPDATE route_version SET ports = x'0102' WHERE block = 0;"
-				      "INSERT INTO route_version SELECT from_sweep, node, -5, NULL, zeroblob(64) FROM"
-				      " route_version LIMIT 1;"
-				      "INSERT INTO route_version SELECT from_sweep, node, 99999, NULL, zeroblob(64)"
-				      " FROM route_version LIMIT 1", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
+	check_change(path, "UPDATE route_version SET ports = x'0102' WHERE block = 0;"
+		     "INSERT INTO route_version SELECT from_sweep, node, -5, NULL, zeroblob(64) FROM route_version"
+		     " LIMIT 1;"
+		     "INSERT INTO route_version SELECT from_sweep, node, 99999, NULL, zeroblob(64) FROM route_version"
+		     " LIMIT 1");
 	reader = check_open_reader(path);
 	assert_int_equal(reader_routes(reader, 0, &routes, NULL), 0);
 	assert_false(routes_is_read(routes_find(&routes, guid), 0));

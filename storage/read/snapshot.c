@@ -301,37 +301,21 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 	return result;
 }
 
-static int load_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port,
-			struct stored_reading *ret, struct error *err)
-{
-	struct stored_sweep sweep;
-	sqlite3_stmt *row = NULL;
-	int result = reader_find_sweep(reader, at_us, &sweep, err);
-
-	if (!result)
-		result = db_prepare(reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
-				    " WHERE n.guid = ?1 AND p.number = ?2", &row, err);
-	if (result < 0)
-		return result;
-	db_bind_u64(row, 1, node_guid);
-	sqlite3_bind_int(row, 2, port);
-	result = db_step(row, err);
-	if (result > 0)
-		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret,
-					    err);
-	sqlite3_finalize(row);
-	return result;
-}
-
 int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
 		   struct error *err)
 {
+	const int64_t identity[] = { (int64_t)node_guid, port };
 	struct stored_reading stored = { 0 };
-	int result = reader_begin(reader, err);
+	struct stored_sweep sweep;
+	int64_t id = 0;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
 
 	if (result < 0)
 		return result;
-	result = load_reading(reader, at_us, node_guid, port, &stored, err);
+	result = db_row(reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
+			" WHERE n.guid = ?1 AND p.number = ?2", identity, 2, &id, 1, err);
+	if (result > 0)
+		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)id, &stored, err);
 	reader_end(reader);
 	if (result < 0 || !stored.there)
 		return result;

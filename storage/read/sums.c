@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "storage/codec/codec.h"
-#include "storage/codec/hot_block.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/read/readings.h"

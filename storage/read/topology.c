@@ -9,6 +9,7 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/file/db.h"
+#include "storage/read/reader_internal.h"
 
 static int damaged(struct error *err, const char *what)
 {
@@ -22,7 +23,7 @@ static int rejected(struct error *err, int64_t code)
 	return (int)code;
 }
 
-void topology_read_description(sqlite3_stmt *row, int column, char ret[NODE_DESC_SIZE + 1])
+static void read_description(sqlite3_stmt *row, int column, char ret[NODE_DESC_SIZE + 1])
 {
 	const void *bytes = sqlite3_column_blob(row, column);
 	int len = sqlite3_column_bytes(row, column);
@@ -45,7 +46,7 @@ static void read_node(sqlite3_stmt *row, struct stored_version *version, struct 
 	version->id = (uint32_t)sqlite3_column_int64(row, 0);
 	version->from_sweep = sqlite3_column_int64(row, 1);
 	node->guid = db_u64(row, 2);
-	topology_read_description(row, 3, node->desc);
+	read_description(row, 3, node->desc);
 	node->type = (uint8_t)sqlite3_column_int(row, 4);
 	node->port_count = (uint8_t)sqlite3_column_int(row, 5);
 	node->system_guid = db_u64(row, 6);
@@ -225,13 +226,17 @@ void topology_done(struct topology *topology)
 	memset(topology, 0, sizeof(*topology));
 }
 
-int topology_prepare_names(sqlite3 *db, sqlite3_stmt **ret, struct error *err)
+static int prepare_names(sqlite3 *db, sqlite3_stmt **ret, struct error *err)
 {
 	return db_prepare(db, "SELECT v.description FROM node n CROSS JOIN node_version v ON v.node = n.id"
 			  " WHERE n.guid = ?1 AND v.from_sweep <= ?2 ORDER BY v.from_sweep DESC", ret, err);
 }
 
-int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, char ret[NODE_NAME_SIZE],
+/*
+ * The last name of a node that is not generic, until a sweep; "" without one. NAMES_WAS is appended.
+ * @rows:  of prepare_names(), for many nodes
+ */
+static int find_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, char ret[NODE_NAME_SIZE],
 		       struct error *err)
 {
 	char desc[NODE_DESC_SIZE + 1];
@@ -241,7 +246,7 @@ int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, ch
 	db_bind_u64(rows, 1, node_guid);
 	sqlite3_bind_int64(rows, 2, sweep);
 	while ((result = db_step(rows, err)) > 0) {
-		topology_read_description(rows, 0, desc);
+		read_description(rows, 0, desc);
 		if (names_is_generic(desc))
 			continue;
 		text_sanitise(desc, NODE_DESC_SIZE, ret, NODE_NAME_SIZE - strlen(NAMES_WAS));
@@ -257,7 +262,7 @@ int topology_put_last_names(sqlite3 *db, const struct topology *topology, const 
 			    struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = topology_prepare_names(db, &rows, err);
+	int result = prepare_names(db, &rows, err);
 
 	for (size_t i = 0; !result && i < topology->fabric->node_count; i++) {
 		struct node *node = &topology->fabric->nodes[i];
@@ -265,7 +270,7 @@ int topology_put_last_names(sqlite3 *db, const struct topology *topology, const 
 
 		if (!names_is_generic(node->desc) || (names && name_map_find(names, node->guid)))
 			continue;
-		result = topology_last_name(rows, node->guid, topology->sweep, was, err);
+		result = find_last_name(rows, node->guid, topology->sweep, was, err);
 		if (result < 0 || !was[0])
 			continue;
 		name = strdup(was);
@@ -277,5 +282,112 @@ int topology_put_last_names(sqlite3 *db, const struct topology *topology, const 
 		node->name = name;
 	}
 	sqlite3_finalize(rows);
+	return result;
+}
+
+/* Wall clock of the first stored sweep from one on. */
+#define WALL_FROM(sweep) "(SELECT s.wall_us FROM sweep s WHERE s.id >= " sweep " ORDER BY s.id LIMIT 1)"
+
+/* A stored description for display, or the last one that is not generic. */
+static int read_name(sqlite3_stmt *row, int column, sqlite3_stmt *names, uint64_t guid, int64_t sweep,
+		     char ret[NODE_NAME_SIZE], struct error *err)
+{
+	char desc[NODE_DESC_SIZE + 1];
+	int result = 0;
+
+	read_description(row, column, desc);
+	ret[0] = '\0';
+	if (names_is_generic(desc))
+		result = find_last_name(names, guid, sweep, ret, err);
+	if (!ret[0])
+		text_sanitise(desc, NODE_DESC_SIZE, ret, NODE_NAME_SIZE);
+	return result;
+}
+
+static int report_departed(sqlite3 *db, int64_t sweep, reader_departed_fn *each, void *ctx, struct error *err)
+{
+	static const char query[] =
+		"SELECT n.guid, v.description, (SELECT s.wall_us FROM sweep s WHERE s.id >= v.from_sweep"
+		" AND s.id < v.to_sweep ORDER BY s.id DESC LIMIT 1), " WALL_FROM("v.to_sweep")
+		" FROM node n CROSS JOIN node_version v"
+		" ON v.node = n.id AND v.from_sweep = (SELECT max(o.from_sweep) FROM node_version o"
+		" WHERE o.node = n.id AND o.from_sweep <= ?1) WHERE v.to_sweep <= ?1 ORDER BY n.id";
+	sqlite3_stmt *rows = NULL, *names = NULL;
+	int result = db_prepare(db, query, &rows, err);
+
+	if (!result)
+		result = prepare_names(db, &names, err);
+	if (!result)
+		sqlite3_bind_int64(rows, 1, sweep);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		struct departed_node departed = { .guid = db_u64(rows, 0), .seen_us = db_us(rows, 2),
+					  .departed_us = db_us(rows, 3) };
+		char name[NODE_NAME_SIZE];
+
+		result = read_name(rows, 1, names, departed.guid, sweep, name, err);
+		departed.name = name;
+		if (result < 0 || !each(ctx, &departed))
+			break;
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(names);
+	return result < 0 ? result : 0;
+}
+
+int reader_departed_nodes(struct reader *reader, int64_t at_us, reader_departed_fn *each, void *ctx, struct error *err)
+{
+	struct stored_sweep sweep;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
+
+	if (result < 0)
+		return result;
+	result = report_departed(reader->db, sweep.info.id, each, ctx, err);
+	reader_end(reader);
+	return result;
+}
+
+static int find_peer(sqlite3 *db, uint64_t node_guid, uint8_t port, int64_t sweep, struct past_peer *ret,
+		     struct error *err)
+{
+	static const char query[] =
+		"SELECT f.guid, o.number, (SELECT l.description FROM node_version l WHERE l.node = f.id"
+		" AND l.from_sweep <= ?3 ORDER BY l.from_sweep DESC LIMIT 1),"
+		" CASE WHEN v.to_sweep <= ?3 THEN " WALL_FROM("v.to_sweep")
+		" END FROM node n CROSS JOIN port p ON p.node = n.id AND p.number = ?2"
+		" CROSS JOIN port_version v ON v.port = p.id AND v.from_sweep <= ?3 AND v.peer IS NOT NULL"
+		" CROSS JOIN port o ON o.id = v.peer CROSS JOIN node f ON f.id = o.node"
+		" WHERE n.guid = ?1 ORDER BY v.from_sweep DESC LIMIT 1";
+	sqlite3_stmt *rows = NULL, *names = NULL;
+	int result = db_prepare(db, query, &rows, err);
+	bool found;
+
+	if (!result)
+		result = prepare_names(db, &names, err);
+	if (!result) {
+		db_bind_u64(rows, 1, node_guid);
+		DB_BIND(rows, 2, port, sweep);
+		result = db_step(rows, err);
+	}
+	found = result > 0;
+	if (found) {
+		*ret = (struct past_peer){ .guid = db_u64(rows, 0), .port = (uint8_t)sqlite3_column_int(rows, 1),
+					   .until_us = db_us(rows, 3) };
+		result = read_name(rows, 2, names, ret->guid, sweep, ret->name, err);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(names);
+	return result < 0 ? result : found;
+}
+
+int reader_last_peer(struct reader *reader, uint64_t node_guid, uint8_t port, int64_t at_us, struct past_peer *ret,
+		     struct error *err)
+{
+	struct stored_sweep sweep;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
+
+	if (result < 0)
+		return result;
+	result = find_peer(reader->db, node_guid, port, sweep.info.id, ret, err);
+	reader_end(reader);
 	return result;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * topology.h - nodes and ports at a sweep, from their versions (inside storage/ only)
+ * topology.h - nodes, ports and forwarding tables at a sweep, from their versions (inside storage/ only)
  *
- * In order of node id (when a node was first discovered) and port number.
+ * Nodes are in the order in which they were first discovered (node.id), ports in that of their numbers.
  */
 #ifndef IBWIRE_STORAGE_TOPOLOGY_H
 #define IBWIRE_STORAGE_TOPOLOGY_H
@@ -16,6 +16,7 @@
 
 struct error;
 struct name_map;
+struct routes;
 
 /* The version of a node or port. */
 struct stored_version {
@@ -50,16 +51,12 @@ int topology_put_last_names(sqlite3 *db, const struct topology *topology, const 
 			    struct error *err);
 
 /*
- * topology_last_name - the last name of a node that is not generic, until a sweep
- * For a node with a generic description (names_is_generic()); NAMES_WAS is appended.
- * @rows:  of topology_prepare_names(), for many nodes
- * @ret:   the name to show; "" without one
+ * routes_load - the forwarding tables as they were known at a sweep
+ * @sweep:  0: as they are known now
+ * @ret:    overwritten; routes_done() frees it; empty on error
+ *
+ * A damaged row is treated as a block that was not read.
  */
-int topology_prepare_names(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
-int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, char ret[NODE_NAME_SIZE],
-		       struct error *err);
-
-/* topology_read_description - a column with a NodeDescription. */
-void topology_read_description(sqlite3_stmt *row, int column, char ret[NODE_DESC_SIZE + 1]);
+int routes_load(sqlite3 *db, int64_t sweep, struct routes *ret, struct error *err);
 
 #endif

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* port_sum_table.c - port_sum(since, until): a row of SQL for each port, what it counted in a window */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "storage/read/readings.h"
+#include "storage/sql/sample_plan.h"
 #include "storage/sql/sql_tables.h"
 #include "storage/read/sums.h"
-
-enum {
-	SUM_NODE, SUM_NODE_GUID, SUM_PORT, SUM_PORT_ID, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET,
-	SUM_SATURATED, SUM_XMIT_BYTES, SUM_RCV_BYTES, SUM_COUNTERS, SUM_SINCE = SUM_COUNTERS + COUNTER_COUNT, SUM_UNTIL,
-};
-
-/* Arguments of a plan, in this order: bits of idxNum. */
-enum { PLAN_SINCE = 1, PLAN_UNTIL = 2, PLAN_PORT_ID = 4 };
 
 struct sum_cursor {
 	sqlite3_vtab_cursor base;
@@ -23,39 +17,16 @@ struct sum_cursor {
 	int64_t until;         /* the last sweep */
 };
 
-static int plan_of(const struct sqlite3_index_constraint *constraint)
-{
-	if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
-		return 0;
-	return constraint->iColumn == SUM_SINCE ? PLAN_SINCE : constraint->iColumn == SUM_UNTIL ? PLAN_UNTIL :
-	       constraint->iColumn == SUM_PORT_ID ? PLAN_PORT_ID : 0;
-}
-
 /* All ports cost as much as 300,000 rows, so that a join does not read them again for each of its rows. */
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	enum { ALL_COST = 300000, ONE_COST = 2000, PORTS = 5000 };
-	int plan = 0, used = 0;
+	int code = sample_best_index(table, info);
+	bool one = code == SQLITE_OK && strchr(info->idxStr, SAMPLE_PLAN_COLUMN(SAMPLE_PORT_ID));
 
-	(void)table;
-	for (int bit = 1; bit <= PLAN_PORT_ID; bit <<= 1) {
-		for (int i = 0; i < info->nConstraint; i++) {
-			if (plan_of(&info->aConstraint[i]) != bit || plan & bit)
-				continue;
-			if (!info->aConstraint[i].usable) {
-				if (bit == PLAN_PORT_ID)
-					continue;
-				return SQLITE_CONSTRAINT;
-			}
-			plan |= bit;
-			info->aConstraintUsage[i].argvIndex = ++used;
-			info->aConstraintUsage[i].omit = bit != PLAN_PORT_ID;
-		}
-	}
-	info->idxNum = plan;
-	info->estimatedCost = plan & PLAN_PORT_ID ? ONE_COST : ALL_COST;
-	info->estimatedRows = plan & PLAN_PORT_ID ? 1 : PORTS;
-	return SQLITE_OK;
+	info->estimatedCost = one ? ONE_COST : ALL_COST;
+	info->estimatedRows = one ? 1 : PORTS;
+	return code;
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -103,28 +74,17 @@ static int load(struct sum_cursor *cursor, int64_t since_us, int64_t until_us, i
 	return result;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
+static int filter(sqlite3_vtab_cursor *base, int unused, const char *plan, int argc, sqlite3_value **argv)
 {
-	struct sum_cursor *cursor = (struct sum_cursor *)base;
-	int64_t since_us = 0, until_us = INT64_MAX, port = 0;
+	struct sample_bounds bounds;
 	struct error err = { 0 };
-	int at = 0;
+	int result = sample_bounds_read(plan, argc, argv, &bounds, &err);
 
-	(void)text;
-	(void)argc;
-	if (plan & PLAN_SINCE && !sql_parse_time(argv[at++], 0, &since_us, &err))
-		return sql_fail(base->pVtab, &err);
-	if (plan & PLAN_UNTIL && !sql_parse_time(argv[at++], INT64_MAX, &until_us, &err))
-		return sql_fail(base->pVtab, &err);
-	if (plan & PLAN_PORT_ID) {
-		port = sqlite3_value_int64(argv[at]);
-		/* Text and fractions compare in other ways: SQLite evaluates the condition for each port. */
-		if (sqlite3_value_type(argv[at]) != SQLITE_INTEGER)
-			port = 0;
-		else if (port <= 0 || port > UINT32_MAX)
-			port = -1;
-	}
-	return load(cursor, since_us, until_us, port, &err) < 0 ? sql_fail(base->pVtab, &err) : SQLITE_OK;
+	(void)unused;
+	if (!result)
+		result = load((struct sum_cursor *)base, bounds.from_us > 0 ? bounds.from_us - 1 : 0, bounds.to_us,
+			      bounds.nothing ? -1 : bounds.port_id, &err);
+	return result < 0 ? sql_fail(base->pVtab, &err) : SQLITE_OK;
 }
 
 static int next(sqlite3_vtab_cursor *base)
@@ -158,7 +118,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
 		port_names_put(&cursor->names, context, port, cursor->until, (enum sql_port)(at - SUM_NODE));
 	else if (at < SUM_XMIT_BYTES)
 		sqlite3_result_int64(context, numbers[at - SUM_PORT_ID]);
-	/* NULL where no delta knows the counter; otherwise the sum of those that do (column unknown). */
+	/* NULL where the counter is unknown in all deltas; otherwise the sum of the others (column unknown). */
 	else if (at < SUM_SINCE && sum->ever & COUNTER_BIT(counter))
 		sqlite3_result_int64(context, bytes ? sql_bytes(sum->sum.value[counter]) :
 				     sql_capped(sum->sum.value[counter]));
@@ -181,7 +141,7 @@ int port_sum_table_register(sqlite3 *db, struct error *err)
 		.xRowid = rowid,
 	};
 	static const struct sql_kind kind = {
-		.name = "port_sum", .counters = COUNTER_COUNT, .cursor_size = sizeof(struct sum_cursor),
+		.name = SAMPLE_PORT_SUM, .counters = COUNTER_COUNT, .cursor_size = sizeof(struct sum_cursor),
 		.columns = "node TEXT, node_guid TEXT, port INTEGER, port_id INTEGER, samples INTEGER,"
 			   " elapsed_us INTEGER, unknown INTEGER, reset INTEGER, saturated INTEGER,"
 			   " xmit_bytes INTEGER, rcv_bytes INTEGER",

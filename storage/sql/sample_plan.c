@@ -21,9 +21,12 @@ int sample_column_of(const struct sql_table *table, int column)
 	static const int first[] = { SAMPLE_SWEEP, SAMPLE_PORT_ID, SAMPLE_ELAPSED, SAMPLE_UNKNOWN };
 	const int count = sizeof(first) / sizeof(*first);
 
-	if (column < 0 || strcmp(table->kind->name, SAMPLE_DELTA) != 0)
-		return column;
-	return column < count ? first[column] : SAMPLE_COUNTERS + column - count;
+	if (column >= 0 && strcmp(table->kind->name, SAMPLE_DELTA) == 0)
+		return column < count ? first[column] : SAMPLE_COUNTERS + column - count;
+	if (strcmp(table->kind->name, SAMPLE_PORT_SUM) == 0)
+		return column == SUM_SINCE ? SAMPLE_SINCE : column == SUM_UNTIL ? SAMPLE_UNTIL :
+		       column == SUM_PORT_ID ? SAMPLE_PORT_ID : -1;
+	return column;
 }
 
 /* Does a constraint bound what has to be read? */
@@ -136,7 +139,7 @@ int sample_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 			sqlite3_free(plan);
 			return SQLITE_CONSTRAINT;
 		}
-		plan[2 * used] = (char)('A' + column);
+		plan[2 * used] = SAMPLE_PLAN_COLUMN(column);
 		plan[2 * used + 1] = (char)constraint->op;
 		info->aConstraintUsage[i].argvIndex = ++used;
 		info->aConstraintUsage[i].omit = argument;
@@ -276,6 +279,6 @@ int sample_bounds_read(const char *plan, int argc, sqlite3_value **argv, struct 
 
 	*ret = (struct sample_bounds){ .until = INT64_MAX - 1, .from_us = INT64_MIN, .to_us = INT64_MAX, .num = -1 };
 	for (int i = 0; !result && i < argc; i++)
-		result = bound_one(ret, plan[2 * i] - 'A', plan[2 * i + 1], argv[i], err);
+		result = bound_one(ret, plan[2 * i] - SAMPLE_PLAN_COLUMN(0), plan[2 * i + 1], argv[i], err);
 	return result;
 }

@@ -75,7 +75,7 @@ int64_t sql_bytes(uint64_t words);
 /*
  * sql_parse_time - an argument since or until: microseconds since 1970 as an integer, or
  * text as when_parse() reads it; NULL: @absent
- * Return: whether it is a time. @err says what is wrong.
+ * Return: whether it is a time. @err has the reason otherwise.
  */
 bool sql_parse_time(sqlite3_value *value, int64_t absent, int64_t *ret_us, struct error *err);
 

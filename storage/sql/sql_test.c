@@ -50,7 +50,7 @@ int remove_all(void **state)
 	return test_folder_remove(state);
 }
 
-static void ask(const char *statement, bool (*row)(void *ctx, const struct cell *cells, int count), void *ctx)
+static void run_sql(const char *statement, bool (*row)(void *ctx, const struct cell *cells, int count), void *ctx)
 {
 	const struct sql_consumer consumer = { check_any_header, row, ctx };
 	struct error err = { 0 };
@@ -101,7 +101,7 @@ TEST(every_stored_delta_is_a_row_of_sample)
 	for (size_t s = 0; s < model->sweep_count; s++)
 		for (size_t p = 0; p < model->port_count; p++)
 			expected += model->sweeps[s].truth[p].has_delta;
-	ask("SELECT * FROM sample", check_sample, &seen);
+	run_sql("SELECT * FROM sample", check_sample, &seen);
 	assert_int_equal(seen, expected);
 }
 
@@ -109,7 +109,7 @@ struct answer {
 	int64_t rows, elapsed_us, sweeps;
 };
 
-static bool take_answer(void *ctx, const struct cell *cells, int count)
+static bool read_answer(void *ctx, const struct cell *cells, int count)
 {
 	struct answer *answer = ctx;
 
@@ -169,10 +169,10 @@ TEST(no_condition_changes_the_result)
 		}
 		snprintf(statement, sizeof(statement), "SELECT count(*), sum(elapsed_us), sum(sweep) FROM sample"
 			 " WHERE %s", conditions);
-		ask(statement, take_answer, &pushed);
+		run_sql(statement, read_answer, &pushed);
 		snprintf(statement, sizeof(statement), "SELECT count(*), sum(elapsed_us), sum(sweep) FROM"
 			 " (SELECT * FROM sample LIMIT -1 OFFSET 0) WHERE %s", conditions);
-		ask(statement, take_answer, &plain);
+		run_sql(statement, read_answer, &plain);
 		if (memcmp(&pushed, &plain, sizeof(plain)))
 			fail_msg("%s: %" PRId64 " rows and not %" PRId64, conditions, pushed.rows, plain.rows);
 		found += plain.rows > 0;
@@ -184,12 +184,12 @@ TEST(joins_and_views_find_the_same)
 {
 	struct answer joined = { 0 }, counted = { 0 };
 
-	ask("SELECT count(*), sum(s.elapsed_us), sum(s.sweep) FROM port p JOIN sample s ON s.port_id = p.id",
-	    take_answer, &joined);
-	ask("SELECT count(*), sum(elapsed_us), sum(sweep) FROM traffic", take_answer, &counted);
+	run_sql("SELECT count(*), sum(s.elapsed_us), sum(s.sweep) FROM port p JOIN sample s ON s.port_id = p.id",
+	    read_answer, &joined);
+	run_sql("SELECT count(*), sum(elapsed_us), sum(sweep) FROM traffic", read_answer, &counted);
 	assert_memory_equal(&joined, &counted, sizeof(joined));
-	ask("SELECT count(*), sum(n), sum(m) FROM (SELECT node, port, count(*) AS n, sum(sweep) AS m FROM traffic"
-	    " WHERE time > '2000' GROUP BY 1, 2)", take_answer, &joined);
+	run_sql("SELECT count(*), sum(n), sum(m) FROM (SELECT node, port, count(*) AS n, sum(sweep) AS m FROM traffic"
+	    " WHERE time > '2000' GROUP BY 1, 2)", read_answer, &joined);
 	assert_int_equal(joined.elapsed_us, counted.rows);
 	assert_int_equal(joined.sweeps, counted.sweeps);
 }
@@ -210,28 +210,19 @@ TEST(arguments_are_a_window)
 					model->sweeps[s].truth[p].has_delta;
 		snprintf(statement, sizeof(statement), "SELECT count(*), 0, 0 FROM sample('%s', '%s')",
 			 when_format_utc(since, from), when_format_utc(until, to));
-		ask(statement, take_answer, &answer);
+		run_sql(statement, read_answer, &answer);
 		assert_int_equal(answer.rows, rows);
 		snprintf(statement, sizeof(statement), "SELECT count(*), 0, 0 FROM sample WHERE until = %" PRId64
 			 " AND since = %" PRId64, until, since);
-		ask(statement, take_answer, &answer);
+		run_sql(statement, read_answer, &answer);
 		assert_int_equal(answer.rows, rows);
 	}
 }
-
-/* Columns of port_sum as they are declared. */
-enum { SUM_NODE_GUID = 1, SUM_PORT, SUM_PORT_ID, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED,
-       SUM_BYTES, SUM_COUNTERS = SUM_BYTES + 2, SUM_COLUMNS = SUM_COUNTERS + COUNTER_COUNT };
 
 /* Sweeps (after, until], and the number of ports with samples in them. */
 struct window {
 	size_t after, until, seen;
 };
-
-static uint64_t add(uint64_t sum, uint64_t value)
-{
-	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
-}
 
 /* Counters are shown as 2^63 - 1 at most. */
 static int64_t shown(uint64_t value)
@@ -243,41 +234,24 @@ static bool check_sum(void *ctx, const struct cell *cells, int count)
 {
 	struct window *window = ctx;
 	size_t port = check_find_port(model, strtoull(cells[SUM_NODE_GUID].bytes, NULL, 16), cells[SUM_PORT].integer);
-	counter_set all = COUNTER_BIT(COUNTER_COUNT) - 1, ever = 0, unknown = 0;
-	struct delta sum = { 0 };
-	int64_t samples = 0;
+	const struct check_sum sum = check_truth(model, port, (int64_t)window->after, (int64_t)window->until);
+	const struct delta *delta = &sum.delta;
 
-	assert_int_equal(count, SUM_COLUMNS);
-	for (size_t s = window->after; s < window->until; s++) {
-		const struct model_truth *truth = &model->sweeps[s].truth[port];
-		const struct delta *delta = &truth->delta;
-
-		if (!truth->has_delta)
-			continue;
-		samples++;
-		ever |= delta->known;
-		unknown |= all & ~delta->known;
-		sum.elapsed_us += delta->elapsed_us;
-		sum.reset |= delta->reset & delta->known;
-		sum.saturated |= delta->saturated & delta->known;
-		for (int i = 0; i < COUNTER_COUNT; i++)
-			if (delta->known & COUNTER_BIT(i))
-				sum.value[i] = add(sum.value[i], delta->value[i]);
-	}
-	assert_int_equal(cells[SUM_SAMPLES].integer, samples);
-	assert_int_equal(cells[SUM_ELAPSED].integer, sum.elapsed_us);
-	assert_int_equal(cells[SUM_UNKNOWN].integer, unknown);
-	assert_int_equal(cells[SUM_RESET].integer, sum.reset);
-	assert_int_equal(cells[SUM_SATURATED].integer, sum.saturated);
+	assert_int_equal(count, SUM_SINCE);
+	assert_int_equal(cells[SUM_SAMPLES].integer, sum.samples);
+	assert_int_equal(cells[SUM_ELAPSED].integer, delta->elapsed_us);
+	assert_int_equal(cells[SUM_UNKNOWN].integer, (COUNTER_BIT(COUNTER_COUNT) - 1) & ~delta->known);
+	assert_int_equal(cells[SUM_RESET].integer, delta->reset);
+	assert_int_equal(cells[SUM_SATURATED].integer, delta->saturated);
 	for (int i = 0; i < COUNTER_COUNT; i++) {
-		assert_int_equal(cells[SUM_COUNTERS + i].type, ever & COUNTER_BIT(i) ? CELL_INTEGER : CELL_NULL);
-		if (ever & COUNTER_BIT(i))
-			assert_int_equal(cells[SUM_COUNTERS + i].integer, shown(sum.value[i]));
+		assert_int_equal(cells[SUM_COUNTERS + i].type, sum.ever & COUNTER_BIT(i) ? CELL_INTEGER : CELL_NULL);
+		if (sum.ever & COUNTER_BIT(i))
+			assert_int_equal(cells[SUM_COUNTERS + i].integer, shown(delta->value[i]));
 	}
 	for (int i = COUNTER_XMIT_DATA; i <= COUNTER_RCV_DATA; i++)
-		if (ever & COUNTER_BIT(i))
-			assert_int_equal(cells[SUM_BYTES + i].integer, sum.value[i] > INT64_MAX / 4 ? INT64_MAX :
-					 (int64_t)sum.value[i] * 4);
+		if (sum.ever & COUNTER_BIT(i))
+			assert_int_equal(cells[SUM_XMIT_BYTES + i].integer,
+					 delta->value[i] > INT64_MAX / 4 ? INT64_MAX : (int64_t)delta->value[i] * 4);
 	window->seen++;
 	return true;
 }
@@ -291,12 +265,11 @@ TEST(sums_are_those_of_the_stored_deltas)
 
 		window.until = window.after + 1 + map_mix(seed + 1) % (900 - window.after);
 		for (size_t p = 0; p < model->port_count; p++)
-			for (size_t s = window.after, any = 0; !any && s < window.until; s++)
-				ports += any = model->sweeps[s].truth[p].has_delta;
+			ports += check_truth(model, p, (int64_t)window.after, (int64_t)window.until).samples > 0;
 		snprintf(statement, sizeof(statement), "SELECT * FROM port_sum(%" PRId64 ", %" PRId64 ")",
 			 window.after ? model->sweeps[window.after - 1].wall_us : 0,
 			 model->sweeps[window.until - 1].wall_us);
-		ask(statement, check_sum, &window);
+		run_sql(statement, check_sum, &window);
 		assert_int_equal(window.seen, ports);
 	}
 }
@@ -320,7 +293,7 @@ TEST(the_shell_with_the_extension_reads_the_same)
 		struct answer answer = { 0 }, shell = { 0 };
 		FILE *output;
 
-		ask(statements[i], take_answer, &answer);
+		run_sql(statements[i], read_answer, &answer);
 		assert_true(answer.rows > 0);
 		snprintf(command, sizeof(command), "sqlite3 -batch -readonly -noheader -list '%s'"
 			 " \".load %s/ibwire-sql\" \"%s\"", path, build, statements[i]);
@@ -345,7 +318,7 @@ TEST(sums_of_one_port_are_those_of_all)
 				 " (SELECT * FROM port_sum(%" PRId64 ", %" PRId64 ")%s) WHERE port_id = 3",
 				 model->sweeps[first].wall_us, model->sweeps[last].wall_us,
 				 i ? " LIMIT -1 OFFSET 0" : "");
-			ask(statement, take_answer, i ? &all : &one);
+			run_sql(statement, read_answer, i ? &all : &one);
 		}
 		assert_memory_equal(&one, &all, sizeof(all));
 	}
@@ -358,7 +331,7 @@ TEST(wrong_times_are_refused)
 		"SELECT * FROM sample('-10m', 'soon')",
 		"SELECT * FROM port_sum(x'00')",
 	};
-	const struct sql_consumer consumer = { check_any_header, take_answer, NULL };
+	const struct sql_consumer consumer = { check_any_header, read_answer, NULL };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct error err = { 0 };
@@ -377,7 +350,7 @@ TEST(a_statement_ends_at_its_timeout)
 		"SELECT count(*), 0, 0 FROM sample a CROSS JOIN sample b CROSS JOIN sample c",
 	};
 	struct answer answer = { 0 };
-	const struct sql_consumer consumer = { check_any_header, take_answer, &answer };
+	const struct sql_consumer consumer = { check_any_header, read_answer, &answer };
 
 	for (size_t i = 0; i < sizeof(endless) / sizeof(*endless); i++) {
 		struct error err = { 0 };
@@ -387,7 +360,7 @@ TEST(a_statement_ends_at_its_timeout)
 		assert_non_null(strstr(err.text, "--timeout"));
 	}
 	/* The connection has no limit afterwards. */
-	ask("SELECT count(*), 0, 0 FROM sample", take_answer, &answer);
+	run_sql("SELECT count(*), 0, 0 FROM sample", read_answer, &answer);
 	assert_true(answer.rows > 0);
 }
 

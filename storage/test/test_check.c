@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
+#include "storage/file/schema.h"
 #include "storage/reader.h"
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
@@ -210,6 +211,26 @@ static void check_mirrored(const struct snapshot *snapshot, size_t index)
 	assert_int_equal(row->sum.reset >> COUNTER_RCV_DATA & 1, peer->sum.reset >> COUNTER_XMIT_DATA & 1);
 }
 
+void check_sum_add(struct check_sum *sum, const struct delta *delta, int64_t samples)
+{
+	if (sum->samples)
+		delta_add(&sum->delta, delta);
+	else
+		sum->delta = *delta;
+	sum->samples += samples;
+	sum->ever |= delta->known;
+}
+
+struct check_sum check_truth(const struct model *model, size_t port, int64_t after, int64_t until)
+{
+	struct check_sum sum = { 0 };
+
+	for (int64_t s = after; s < until; s++)
+		if (model->sweeps[s].truth[port].has_delta)
+			check_sum_add(&sum, &model->sweeps[s].truth[port].delta, 1);
+	return sum;
+}
+
 static void check_snapshot(const struct snapshot *snapshot, const struct model *model, int64_t after, int64_t id)
 {
 	const struct model_sweep *sweep = &model->sweeps[id - 1];
@@ -222,21 +243,15 @@ static void check_snapshot(const struct snapshot *snapshot, const struct model *
 	check_fabric(snapshot->fabric, sweep->fabric);
 	check_names(model, id, snapshot->fabric, sweep->fabric);
 	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
-		struct delta sum = { 0 };
-		bool any = false;
 		const struct port *stored = &snapshot->fabric->ports[i];
 		size_t at = check_find_port(model, snapshot->fabric->nodes[stored->node].guid, stored->num);
+		struct check_sum sum = check_truth(model, at, after, id);
 
-		for (int64_t s = after; s < id; s++) {
-			if (model->sweeps[s].truth[at].has_delta) {
-				delta_add(&sum, &model->sweeps[s].truth[at].delta);
-				any = true;
-			}
-		}
-		if (snapshot->rows[i].mirrored && !any)
+		if (snapshot->rows[i].mirrored && !sum.samples)
 			check_mirrored(snapshot, i);
 		else
-			check_row(&snapshot->rows[i], &model->ports[at], &sweep->truth[at], any ? &sum : NULL);
+			check_row(&snapshot->rows[i], &model->ports[at], &sweep->truth[at],
+				  sum.samples ? &sum.delta : NULL);
 	}
 }
 
@@ -395,4 +410,19 @@ bool check_any_header(void *ctx, const char *const *names, int count)
 	(void)ctx;
 	(void)names;
 	return count > 0;
+}
+
+int64_t check_first_kept(const char *path)
+{
+	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
+}
+
+sqlite3 *check_open_second(const char *path)
+{
+	struct error err = { 0 };
+	sqlite3 *db = NULL;
+
+	if (schema_open_second(path, &db, &err) < 0)
+		fail_msg("%s", err.text);
+	return db;
 }

@@ -8,7 +8,6 @@
 #include "storage/file/db.h"
 #include "storage/findings.h"
 #include "storage/read/details.h"
-#include "storage/read/routes.h"
 #include "storage/read/topology.h"
 #include "storage/write/writer_internal.h"
 
