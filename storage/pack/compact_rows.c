@@ -18,10 +18,6 @@
 #include "storage/file/schema.h"
 #include "storage/sql/sql_tables.h"
 
-/* The first columns of chunk_sum and of absolute: tables.c. */
-enum { SUM_UNIT, SUM_PORT, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
-enum { ABSOLUTE_SWEEP, ABSOLUTE_PORT, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
-
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
 	size_t at; /* of the step's ports; COMPACT_PORTS: the end */
@@ -128,17 +124,17 @@ static int sum_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int c
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
 	const struct compaction *compaction = compaction_of(cursor);
 	const struct port_sum *sum = &compaction->port_sums[cursor->at];
-	const uint64_t first[SUM_TRAFFIC] = {
-		[SUM_UNIT] = (uint64_t)compaction->sum_unit, [SUM_PORT] = compaction->next_port + cursor->at,
-		[SUM_SAMPLES] = sum->samples, [SUM_ELAPSED] = (uint64_t)sum->sum.elapsed_us,
-		[SUM_UNKNOWN] = COUNTER_ALL_SET & ~sum->sum.known, [SUM_RESET] = sum->sum.reset,
-		[SUM_SATURATED] = sum->sum.saturated,
+	const uint64_t first[SUM_ROW_TRAFFIC] = {
+		[SUM_ROW_UNIT] = (uint64_t)compaction->sum_unit, [SUM_ROW_PORT] = compaction->next_port + cursor->at,
+		[SUM_ROW_SAMPLES] = sum->samples, [SUM_ROW_ELAPSED] = (uint64_t)sum->sum.elapsed_us,
+		[SUM_ROW_UNKNOWN] = COUNTER_ALL_SET & ~sum->sum.known, [SUM_ROW_RESET] = sum->sum.reset,
+		[SUM_ROW_SATURATED] = sum->sum.saturated,
 	};
 
-	if (column < SUM_TRAFFIC)
+	if (column < SUM_ROW_TRAFFIC)
 		sqlite3_result_int64(context, (sqlite3_int64)first[column]);
-	else if (sum->ever & COUNTER_BIT(column - SUM_TRAFFIC))
-		sqlite3_result_int64(context, (sqlite3_int64)sum->sum.value[column - SUM_TRAFFIC]);
+	else if (sum->ever & COUNTER_BIT(column - SUM_ROW_TRAFFIC))
+		sqlite3_result_int64(context, (sqlite3_int64)sum->sum.value[column - SUM_ROW_TRAFFIC]);
 	return SQLITE_OK;
 }
 

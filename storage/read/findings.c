@@ -123,12 +123,31 @@ static int report_rows(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding
 	return result;
 }
 
-/* Binds ?1 to ?4. */
-static int bind_times(struct reader *reader, const struct finding_query *query, sqlite3_stmt *rows, struct error *err)
+/* @args: ?1 to ?4. */
+static int report(sqlite3 *db, const int64_t args[4], reader_finding_fn *each, void *ctx, struct error *err)
 {
-	int64_t at_us = query->since_us ? query->until_us : query->at_us, after = 0;
-	struct stored_sweep last = { 0 }, first = { 0 };
-	int result = reader_find_sweep(reader, at_us, &last, err);
+	sqlite3_stmt *rows = NULL, *members = NULL;
+	int result = db_prepare(db, findings_sql, &rows, err);
+
+	if (!result)
+		result = db_prepare(db, "SELECT key, value FROM json_each(?1)", &members, err);
+	if (!result) {
+		db_bind_integers(rows, 1, args, 4);
+		result = report_rows(members, rows, each, ctx, err);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(members);
+	return result;
+}
+
+int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
+		    struct error *err)
+{
+	int64_t at_us = query->since_us ? query->until_us : query->at_us, after;
+	/* Acknowledgements after the newest sweep count too. */
+	int64_t now_us = at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system());
+	struct stored_sweep last, first = { 0 };
+	int result = reader_begin_at(reader, at_us, &last, err);
 
 	if (result < 0)
 		return result;
@@ -138,51 +157,15 @@ static int bind_times(struct reader *reader, const struct finding_query *query, 
 		after = 0;
 	else if (query->since_us && first.info.id < last.info.id)
 		after = first.info.id + 1;
-	DB_BIND(rows, 1, last.info.id, after);
-	/* Acknowledgements after the newest sweep count too. */
-	sqlite3_bind_int64(rows, 3, at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system()));
-	db_bind_u64(rows, 4, query->node_guid);
-	return 0;
-}
-
-static int prepare(sqlite3 *db, sqlite3_stmt **ret_rows, sqlite3_stmt **ret_members, struct error *err)
-{
-	int result = db_prepare(db, findings_sql, ret_rows, err);
-
-	return result ? result : db_prepare(db, "SELECT key, value FROM json_each(?1)", ret_members, err);
-}
-
-int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
-		    struct error *err)
-{
-	sqlite3_stmt *rows = NULL, *members = NULL;
-	int result = reader_begin(reader, err);
-
-	if (result < 0)
-		return result;
-	result = prepare(reader->db, &rows, &members, err);
-	if (!result)
-		result = bind_times(reader, query, rows, err);
-	if (!result)
-		result = report_rows(members, rows, each, ctx, err);
-	sqlite3_finalize(rows);
-	sqlite3_finalize(members);
+	result = report(reader->db, (int64_t[]){ last.info.id, after, now_us, (int64_t)query->node_guid }, each, ctx,
+			err);
 	reader_end(reader);
 	return result;
 }
 
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)
 {
-	sqlite3_stmt *rows = NULL, *members = NULL;
-	int result = prepare(db, &rows, &members, err);
-
-	if (!result) {
-		DB_BIND(rows, 1, INT64_MAX, INT64_MAX, 0, 0);
-		result = report_rows(members, rows, each, ctx, err);
-	}
-	sqlite3_finalize(rows);
-	sqlite3_finalize(members);
-	return result;
+	return report(db, (int64_t[]){ INT64_MAX, INT64_MAX, 0, 0 }, each, ctx, err);
 }
 
 int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *ack,

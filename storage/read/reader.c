@@ -154,11 +154,6 @@ int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err)
 	return result;
 }
 
-static int64_t integer_or(sqlite3_stmt *row, int at, int64_t absent)
-{
-	return sqlite3_column_type(row, at) == SQLITE_NULL ? absent : db_us(row, at);
-}
-
 static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 {
 	struct sweep_info *info = &ret->info;
@@ -185,9 +180,9 @@ static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 	ret->topology = sqlite3_column_int64(row, 18);
 	ret->from_node = (uint32_t)sqlite3_column_int64(row, 19);
 	ret->from_port = (uint8_t)sqlite3_column_int(row, 20);
-	info->ports_unfinished = integer_or(row, 21, -1);
-	info->spread_us = integer_or(row, 22, -1);
-	info->node_spread_us = integer_or(row, 23, -1);
+	info->ports_unfinished = db_us(row, 21);
+	info->spread_us = db_us(row, 22);
+	info->node_spread_us = db_us(row, 23);
 }
 
 int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err)
@@ -195,8 +190,8 @@ int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, st
 	static const char query[] =
 		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned,"
 		" ports_polled, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
-		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, ports_unfinished, spread_us,"
-		" node_spread_us FROM sweep WHERE id = ?";
+		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, coalesce(ports_unfinished, -1),"
+		" coalesce(spread_us, -1), coalesce(node_spread_us, -1) FROM sweep WHERE id = ?";
 	sqlite3_stmt *row;
 	int result = db_prepare(reader->db, query, &row, err);
 

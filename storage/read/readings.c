@@ -8,9 +8,6 @@
 #include "base/text.h"
 #include "storage/file/db.h"
 
-/* The first columns in "SELECT *", before those of the counters: tables.c. */
-enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
-
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
 	reading->at_us = delta_us_add(reading->at_us, delta->elapsed_us);

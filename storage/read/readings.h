@@ -100,6 +100,9 @@ int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err
 int readings_write_absolute(sqlite3_stmt *insert, uint32_t port, const struct stored_reading *stored,
 			    struct error *err);
 
+/* The first columns of absolute, before those of the counters: tables.c. */
+enum { ABSOLUTE_SWEEP, ABSOLUTE_PORT, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
+
 /* readings_read_absolute - a row of "SELECT * FROM absolute". */
 void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret);
 

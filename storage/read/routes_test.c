@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* routes_test.c - forwarding tables at any time, and after a kill */
-#include <signal.h>
+/* routes_test.c - forwarding tables at any time */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/map.h"
@@ -187,33 +184,6 @@ TEST_IN_FOLDER(an_export_has_the_tables_of_its_time)
 	reader_close(reader);
 	check_integrity(part);
 	bed_done(&bed);
-}
-
-TEST_IN_FOLDER(a_kill_loses_no_committed_table)
-{
-	for (unsigned kill_after = 1; kill_after < 40; kill_after += 6) {
-		struct bed bed;
-		pid_t child = fork();
-		int status;
-
-		assert_true(child >= 0);
-		bed_init(&bed, kill_after);
-		if (!child) {
-			struct writer *writer = check_open_writer(path);
-
-			for (unsigned i = 0; i < kill_after; i++)
-				store(&bed, writer);
-			raise(SIGKILL);
-		}
-		assert_int_equal(waitpid(child, &status, 0), child);
-		assert_true(WIFSIGNALED(status));
-		for (unsigned i = 0; i < kill_after; i++)
-			step(&bed);
-		check_restored(&bed);
-		check_past(&bed);
-		bed_done(&bed);
-		test_folder_renew();
-	}
 }
 
 /* If a statement fails, nothing of its sweep is stored. */

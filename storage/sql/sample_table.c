@@ -61,26 +61,18 @@ static sqlite3 *db_of(const struct sample_cursor *cursor)
 static int find_sweeps(struct sample_cursor *cursor, struct error *err)
 {
 	struct sample_bounds *bounds = &cursor->bounds;
-	sqlite3_stmt *row;
+	int64_t sweeps[2];
 	int result;
 
 	if (!bounds->by_time)
 		return 0;
-	result = db_prepare(db_of(cursor), "SELECT min(id), max(id) FROM sweep WHERE wall_us BETWEEN ?1 AND ?2", &row,
-			    err);
-	if (result < 0)
-		return result;
-	DB_BIND(row, 1, bounds->from_us, bounds->to_us);
-	result = db_step(row, err);
-	if (result > 0 && sqlite3_column_type(row, 0) != SQLITE_NULL) {
-		int64_t first = sqlite3_column_int64(row, 0), last = sqlite3_column_int64(row, 1);
-
-		bounds->after = first - 1 > bounds->after ? first - 1 : bounds->after;
-		bounds->until = last < bounds->until ? last : bounds->until;
-	} else {
-		bounds->nothing = true;
+	result = db_row(db_of(cursor), "SELECT min(id) - 1, max(id) FROM sweep WHERE wall_us BETWEEN ?1 AND ?2"
+			" HAVING count(*)", (int64_t[]){ bounds->from_us, bounds->to_us }, 2, sweeps, 2, err);
+	if (result > 0) {
+		bounds->after = sweeps[0] > bounds->after ? sweeps[0] : bounds->after;
+		bounds->until = sweeps[1] < bounds->until ? sweeps[1] : bounds->until;
 	}
-	sqlite3_finalize(row);
+	bounds->nothing |= !result;
 	return result < 0 ? result : 0;
 }
 
