@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "storage/pack/compact_stripe.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 

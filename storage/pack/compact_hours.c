@@ -33,8 +33,8 @@ static int find_unfinished(sqlite3 *db, struct hour *ret, struct error *err)
 }
 
 /*
- * The windows of an hour: from the first window ?1 on, until the first of another hour of the wall clock, at most
- * HOUR_WINDOWS. No row without a later window.
+ * The windows of an hour: from the first window ?1 on, until the first of another hour of the wall
+ * clock, at most HOUR_WINDOWS. No row without a later window.
  */
 static const char windows_sql[] =
 	"WITH f AS (SELECT * FROM chunk_window WHERE id >= ?1 AND state > 0 ORDER BY id LIMIT 1),"

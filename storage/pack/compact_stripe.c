@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/pack/compact_stripe.h"
+#include "storage/pack/compact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
-#include "storage/pack/compact.h"
 #include "storage/file/db.h"
 #include "storage/codec/codec.h"
 #include "storage/file/schema.h"

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "storage/pack/compact.h"
-#include "storage/pack/compact_stripe.h"
 #include "storage/reader.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"

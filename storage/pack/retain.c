@@ -212,8 +212,7 @@ static int report_full(struct compaction *compaction, const struct writer_retent
 
 /* Remove samples. Return: as retain_step(). */
 static int retain_samples(struct compaction *compaction, const struct writer_retention *retention,
-			  int64_t now_us, bool full,
-			  struct error *err)
+			  int64_t now_us, bool full, struct error *err)
 {
 	struct run run = { 0 };
 	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM chunk_window"
@@ -238,8 +237,7 @@ static int retain_samples(struct compaction *compaction, const struct writer_ret
 
 /* Remove sums of windows without samples, once the sums of their hour are complete; then those of hours. */
 static int retain_sums(struct compaction *compaction, const struct writer_retention *retention,
-		       int64_t now_us, bool full,
-		       struct error *err)
+		       int64_t now_us, bool full, struct error *err)
 {
 	struct run run = { 0 };
 	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, next_port = 1 FROM chunk_window"

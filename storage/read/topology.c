@@ -58,43 +58,50 @@ static void read_node(sqlite3_stmt *row, struct stored_version *version, struct 
 	node->enhanced_port0 = sqlite3_column_int(row, 12) != 0;
 }
 
-/* In the order of the unique index of port. */
-static const char ports_sql[] =
-	"SELECT p.id, v.from_sweep, p.node, v.peer, p.number, v.state, v.phys_state, v.width, v.speed,"
-	" v.width_enabled, v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc,"
-	" v.sm_lid, v.cap_mask FROM port p CROSS JOIN port_version v ON v.port = p.id" IS_VALID_AT
-	" ORDER BY p.node, p.number";
+/* By their keys: in the order of ports, each version would be one more lookup. */
+static const char versions_sql[] =
+	"SELECT v.port, v.from_sweep, v.peer, v.state, v.phys_state, v.width, v.speed, v.width_enabled,"
+	" v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc, v.sm_lid, v.cap_mask"
+	" FROM port_version v WHERE true" IS_VALID_AT;
 
-enum { PORT_NODE = 2, PORT_PEER };
+static const char ports_sql[] = "SELECT id, node, number FROM port ORDER BY node, number";
 
-static void read_port(sqlite3_stmt *row, struct stored_version *version, struct port *port)
+/* The version of a port. from_sweep 0: none */
+struct port_version {
+	int64_t from_sweep;
+	uint32_t peer; /* its id; 0: none */
+	struct port port;
+};
+
+static void read_version(sqlite3_stmt *row, struct port_version *ret)
 {
-	memset(port, 0, sizeof(*port));
-	version->id = (uint32_t)sqlite3_column_int64(row, 0);
-	version->from_sweep = sqlite3_column_int64(row, 1);
-	port->num = (uint8_t)sqlite3_column_int(row, 4);
-	port->state = (uint8_t)sqlite3_column_int(row, 5);
-	port->phys_state = (uint8_t)sqlite3_column_int(row, 6);
-	port->width = (uint8_t)sqlite3_column_int(row, 7);
-	port->speed = (uint8_t)sqlite3_column_int(row, 8);
-	port->width_enabled = (uint8_t)sqlite3_column_int(row, 9);
-	port->width_supported = (uint8_t)sqlite3_column_int(row, 10);
-	port->speed_enabled = (uint16_t)sqlite3_column_int(row, 11);
-	port->speed_supported = (uint16_t)sqlite3_column_int(row, 12);
-	port->guid = db_u64(row, 13);
-	port->lid = (uint16_t)sqlite3_column_int(row, 14);
-	port->lmc = (uint8_t)sqlite3_column_int(row, 15);
-	port->sm_lid = (uint16_t)sqlite3_column_int(row, 16);
-	port->cap_mask = (uint32_t)sqlite3_column_int64(row, 17);
+	struct port *port = &ret->port;
+
+	ret->from_sweep = sqlite3_column_int64(row, 1);
+	ret->peer = (uint32_t)sqlite3_column_int64(row, 2);
+	port->state = (uint8_t)sqlite3_column_int(row, 3);
+	port->phys_state = (uint8_t)sqlite3_column_int(row, 4);
+	port->width = (uint8_t)sqlite3_column_int(row, 5);
+	port->speed = (uint8_t)sqlite3_column_int(row, 6);
+	port->width_enabled = (uint8_t)sqlite3_column_int(row, 7);
+	port->width_supported = (uint8_t)sqlite3_column_int(row, 8);
+	port->speed_enabled = (uint16_t)sqlite3_column_int(row, 9);
+	port->speed_supported = (uint16_t)sqlite3_column_int(row, 10);
+	port->guid = db_u64(row, 11);
+	port->lid = (uint16_t)sqlite3_column_int(row, 12);
+	port->lmc = (uint8_t)sqlite3_column_int(row, 13);
+	port->sm_lid = (uint16_t)sqlite3_column_int(row, 14);
+	port->cap_mask = (uint32_t)sqlite3_column_int64(row, 15);
 }
 
 /* While a topology is loaded. */
 struct loading {
 	struct topology topology;
-	sqlite3_stmt *nodes, *ports;
+	sqlite3_stmt *nodes, *versions, *ports;
 	size_t node_ids;  /* highest node id + 1 */
-	int port_result;  /* 1: `ports` has a row that was not added; 0: no more rows; or an error */
-	uint32_t *peers;  /* by index of a port: id of its peer; 0: none */
+	int port_result;  /* 1: `ports` has a row that was not used; 0: no more rows; or an error */
+	struct port_version *by_id;
+	size_t version_count;
 };
 
 static int prepare(struct loading *loading, sqlite3 *db, struct error *err)
@@ -106,44 +113,60 @@ static int prepare(struct loading *loading, sqlite3 *db, struct error *err)
 	if (result >= 0)
 		result = db_prepare(db, nodes_sql, &loading->nodes, err);
 	if (!result)
+		result = db_prepare(db, versions_sql, &loading->versions, err);
+	if (!result)
 		result = db_prepare(db, ports_sql, &loading->ports, err);
 	if (result < 0)
 		return result;
 	sqlite3_bind_int64(loading->nodes, 1, topology->sweep);
-	sqlite3_bind_int64(loading->ports, 1, topology->sweep);
+	sqlite3_bind_int64(loading->versions, 1, topology->sweep);
 	loading->node_ids = (size_t)ids[0] + 1;
 	topology->port_ids = (size_t)ids[1] + 1;
 	topology->nodes = calloc(loading->node_ids, sizeof(*topology->nodes));
 	topology->ports = calloc(topology->port_ids, sizeof(*topology->ports));
 	topology->port_index = calloc(topology->port_ids, sizeof(*topology->port_index));
-	loading->peers = calloc(topology->port_ids, sizeof(*loading->peers));
-	if (!topology->nodes || !topology->ports || !topology->port_index || !loading->peers)
+	loading->by_id = calloc(topology->port_ids, sizeof(*loading->by_id));
+	if (!topology->nodes || !topology->ports || !topology->port_index || !loading->by_id)
 		return err_nomem(err);
 	topology->fabric = fabric_create(err);
 	return topology->fabric ? 0 : ERR_NOMEM;
 }
 
-/* The ports of the node that was added last. */
+static int read_versions(struct loading *loading, struct error *err)
+{
+	int result;
+
+	while ((result = db_step(loading->versions, err)) > 0) {
+		uint64_t id = db_u64(loading->versions, 0);
+
+		if (!id || id >= loading->topology.port_ids || loading->by_id[id].from_sweep)
+			return damaged(err, "a port with an impossible id, or with two versions");
+		read_version(loading->versions, &loading->by_id[id]);
+		loading->version_count++;
+	}
+	return result;
+}
+
+/* The ports of the node that was added last; those of departed nodes are skipped. */
 static int add_ports(struct loading *loading, uint32_t node, struct error *err)
 {
 	struct topology *topology = &loading->topology;
 	sqlite3_stmt *row = loading->ports;
 
-	while (loading->port_result > 0 && sqlite3_column_int64(row, PORT_NODE) == node) {
-		struct stored_version version;
-		struct port port;
+	for (; loading->port_result > 0 && sqlite3_column_int64(row, 1) <= node;
+	     loading->port_result = db_step(row, err)) {
+		uint64_t id = db_u64(row, 0);
+		struct port_version *version = id < topology->port_ids ? &loading->by_id[id] : NULL;
 		int64_t at;
 
-		read_port(row, &version, &port);
-		if (!version.id || version.id >= topology->port_ids)
-			return damaged(err, "a port with an impossible id");
-		at = fabric_add_port(topology->fabric, &port, err);
+		if (!version || !version->from_sweep || sqlite3_column_int64(row, 1) < node)
+			continue;
+		version->port.num = (uint8_t)sqlite3_column_int(row, 2);
+		at = fabric_add_port(topology->fabric, &version->port, err);
 		if (at < 0)
 			return rejected(err, at);
-		topology->ports[at] = version;
-		topology->port_index[version.id] = (uint32_t)at + 1;
-		loading->peers[at] = (uint32_t)sqlite3_column_int64(row, PORT_PEER);
-		loading->port_result = db_step(row, err);
+		topology->ports[at] = (struct stored_version){ (uint32_t)id, version->from_sweep };
+		topology->port_index[id] = (uint32_t)at + 1;
 	}
 	return loading->port_result < 0 ? loading->port_result : 0;
 }
@@ -170,7 +193,9 @@ static int add_nodes(struct loading *loading, struct error *err)
 		topology->nodes[at] = version;
 		result = add_ports(loading, version.id, err);
 	}
-	return !result && loading->port_result > 0 ? damaged(err, "a port without its node") : result;
+	if (!result && loading->version_count != topology->fabric->port_count)
+		result = damaged(err, "a port without its node");
+	return result;
 }
 
 static int add_links(const struct loading *loading, struct error *err)
@@ -178,8 +203,8 @@ static int add_links(const struct loading *loading, struct error *err)
 	const struct topology *topology = &loading->topology;
 
 	for (size_t i = 0; i < topology->fabric->port_count; i++) {
-		uint32_t peer = loading->peers[i] < topology->port_ids ? topology->port_index[loading->peers[i]] : 0;
-
+		uint32_t id = loading->by_id[topology->ports[i].id].peer;
+		uint32_t peer = id < topology->port_ids ? topology->port_index[id] : 0;
 		int code = peer ? fabric_link(topology->fabric, (uint32_t)i, peer - 1, err) : 0;
 
 		if (code < 0)
@@ -196,6 +221,8 @@ int topology_load(sqlite3 *db, int64_t sweep, const struct name_map *names, uint
 	int result = prepare(&loading, db, err);
 
 	if (!result)
+		result = read_versions(&loading, err);
+	if (!result)
 		result = add_nodes(&loading, err);
 	if (!result)
 		result = add_links(&loading, err);
@@ -208,8 +235,9 @@ int topology_load(sqlite3 *db, int64_t sweep, const struct name_map *names, uint
 		}
 	}
 	sqlite3_finalize(loading.nodes);
+	sqlite3_finalize(loading.versions);
 	sqlite3_finalize(loading.ports);
-	free(loading.peers);
+	free(loading.by_id);
 	if (result < 0)
 		topology_done(topology);
 	else

@@ -29,26 +29,14 @@ int sample_column_of(const struct sql_table *table, int column)
 	return column;
 }
 
-/* Does a constraint bound what has to be read? */
+/* Does a constraint bound what has to be read? Columns are in the order of enum sample_column. */
 static bool is_bound(int column, unsigned char op)
 {
-	switch (column) {
-	case SAMPLE_SWEEP:
-	case SAMPLE_WALL:
-	case SAMPLE_TIME:
-		return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GT ||
-		       op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_LT ||
-		       op == SQLITE_INDEX_CONSTRAINT_LE;
-	case SAMPLE_NODE:
-	case SAMPLE_NODE_GUID:
-	case SAMPLE_PORT:
-	case SAMPLE_PORT_ID:
-	case SAMPLE_SINCE:
-	case SAMPLE_UNTIL:
-		return op == SQLITE_INDEX_CONSTRAINT_EQ;
-	default:
+	if (column < 0)
 		return false;
-	}
+	if (column <= SAMPLE_WALL)
+		return !(op & ~(LOWER | UPPER));
+	return op == SQLITE_INDEX_CONSTRAINT_EQ && (column <= SAMPLE_PORT_ID || column >= SAMPLE_SINCE);
 }
 
 /* Texts are found by their bytes: with another collation all rows are read. */
