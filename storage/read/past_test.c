@@ -265,3 +265,22 @@ TEST_IN_FOLDER(a_name_map_precedes_the_last_name)
 	name_map_destroy(names);
 	model_destroy(model);
 }
+
+TEST_IN_FOLDER(a_sweep_without_topology_has_an_empty_fabric)
+{
+	const struct snapshot_query now = { 0 };
+	struct model *model = model_create(6, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct snapshot *snapshot;
+	struct reader *reader;
+
+	check_store(writer, model_step(model));
+	writer_close(writer);
+	check_change(path, "UPDATE sweep SET topology = 0, from_node = 0, from_port = 0");
+	reader = check_open_reader(path);
+	assert_int_equal(snapshot_load(reader, &now, &snapshot, NULL), 0);
+	assert_int_equal(snapshot->fabric->node_count, 0);
+	snapshot_destroy(snapshot);
+	reader_close(reader);
+	model_destroy(model);
+}

@@ -79,31 +79,27 @@ int reader_window_begin(struct reader *reader, const struct stored_sweep *sweep,
 				   ret_after, err);
 }
 
-/* Most snapshots have the same fabric as the previous one and share it. */
-static int load_topology(struct loading *loading, const struct name_map *names, struct error *err)
+/* Loads the topology of the sweep, unless it is that of the previous snapshot. */
+static int load_topology(struct reader *reader, const struct stored_sweep *sweep, const struct name_map *names,
+			 struct error *err)
 {
-	const struct stored_sweep *sweep = &loading->sweep;
-	struct reader *reader = loading->reader;
 	struct topology fresh;
-	int result = 0;
+	int result;
 
-	if (reader->topology.sweep != sweep->topology || reader->names != names ||
-	    reader->from_node != sweep->from_node || reader->from_port != sweep->from_port) {
-		result = topology_load(reader->db, sweep->topology, names, sweep->from_node, sweep->from_port, &fresh,
-				       err);
-		if (result < 0)
-			return result;
+	if (reader->topology.fabric && reader->topology.sweep == sweep->topology && reader->names == names &&
+	    reader->from_node == sweep->from_node && reader->from_port == sweep->from_port)
+		return 0;
+	result = topology_load(reader->db, sweep->topology, names, sweep->from_node, sweep->from_port, &fresh, err);
+	if (result < 0)
+		return result;
+	topology_done(&reader->topology);
+	reader->topology = fresh;
+	reader->names = names;
+	reader->from_node = sweep->from_node;
+	reader->from_port = sweep->from_port;
+	result = topology_put_last_names(reader->db, &fresh, names, err);
+	if (result < 0)
 		topology_done(&reader->topology);
-		reader->topology = fresh;
-		reader->names = names;
-		reader->from_node = sweep->from_node;
-		reader->from_port = sweep->from_port;
-		result = topology_put_last_names(reader->db, &fresh, names, err);
-		if (result < 0)
-			topology_done(&reader->topology);
-	}
-	if (!result)
-		loading->snapshot->fabric = fabric_share(reader->topology.fabric);
 	return result;
 }
 
@@ -265,9 +261,11 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 	if (!result)
 		result = reader_window_begin(reader, &loading->sweep, query->at_us, query->window_us, &after, err);
 	if (!result)
-		result = load_topology(loading, query->names, err);
-	if (!result)
+		result = load_topology(reader, &loading->sweep, query->names, err);
+	if (!result) {
+		loading->snapshot->fabric = fabric_share(reader->topology.fabric);
 		result = make_rows(loading, err);
+	}
 	if (!result)
 		result = load_caps(loading, err);
 	loading->snapshot->sweep = loading->sweep.info;

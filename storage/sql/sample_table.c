@@ -61,18 +61,16 @@ static sqlite3 *db_of(const struct sample_cursor *cursor)
 static int find_sweeps(struct sample_cursor *cursor, struct error *err)
 {
 	struct sample_bounds *bounds = &cursor->bounds;
-	int64_t sweeps[2];
+	int64_t sweeps[2] = { 0 };
 	int result;
 
 	if (!bounds->by_time)
 		return 0;
-	result = db_row(db_of(cursor), "SELECT min(id) - 1, max(id) FROM sweep WHERE wall_us BETWEEN ?1 AND ?2"
-			" HAVING count(*)", (int64_t[]){ bounds->from_us, bounds->to_us }, 2, sweeps, 2, err);
-	if (result > 0) {
-		bounds->after = sweeps[0] > bounds->after ? sweeps[0] : bounds->after;
-		bounds->until = sweeps[1] < bounds->until ? sweeps[1] : bounds->until;
-	}
-	bounds->nothing |= !result;
+	result = db_row(db_of(cursor), "SELECT min(id) - 1, max(id) FROM sweep WHERE wall_us BETWEEN ?1 AND ?2",
+			(int64_t[]){ bounds->from_us, bounds->to_us }, 2, sweeps, 2, err);
+	bounds->nothing |= !sweeps[1];
+	bounds->after = sweeps[0] > bounds->after ? sweeps[0] : bounds->after;
+	bounds->until = sweeps[1] < bounds->until ? sweeps[1] : bounds->until;
 	return result < 0 ? result : 0;
 }
 
