@@ -53,8 +53,8 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 	result = compact_rows_register(compaction, err);
 	/* For compact_hot(). */
 	if (!result)
-		result = db_exec(db, "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE IF NOT EXISTS hot_rest"
-				 " (id INTEGER PRIMARY KEY, samples BLOB)", err);
+		result = db_exec(db, "CREATE TEMP TABLE IF NOT EXISTS hot_rest (id INTEGER PRIMARY KEY, samples BLOB)",
+				 err);
 	for (size_t i = 0; !result && i < COMPACT_STATEMENTS; i++)
 		result = db_prepare(db, statements_sql[i], &compaction->statements[i], err);
 	return result;
