@@ -10,7 +10,6 @@
 #include "storage/admin/admin_internal.h"
 #include "storage/codec/codec.h"
 #include "storage/file/db.h"
-#include "storage/codec/hot_block.h"
 #include "storage/read/readings.h"
 #include "storage/file/schema.h"
 

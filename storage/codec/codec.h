@@ -8,8 +8,12 @@
  * unicast packets as the remainder after packets and multicast. Samples of idle and of busy
  * intervals are separated first, since they have no common base. A constant counter costs one bit.
  *
- * Every value is restored exactly: all arithmetic is that of uint64_t. Samples of the newest sweeps
- * have a faster packing (hot_block.h); codec_group.h has the writer of chunks.
+ * Every value is restored exactly: all arithmetic is that of uint64_t. codec_group.h has the writer of
+ * chunks.
+ *
+ * A block (hot_block.c) holds the samples of one sweep and 32 ports. Rows of table hot are written while
+ * a sweep is stored, and become chunks within minutes. So they are packed in whole bytes: 20 bytes per
+ * sample instead of 9, in 1/20 of the time.
  */
 #ifndef IBWIRE_STORAGE_CODEC_H
 #define IBWIRE_STORAGE_CODEC_H
@@ -28,7 +32,7 @@ struct codec_sample {
 	uint64_t value[COUNTER_TRAFFIC_COUNT]; /* any 64-bit values; 0 if unknown */
 };
 
-#define CODEC_BLOCK_PORTS 32   /* samples of one sweep in a block (hot_block.h) */
+#define CODEC_BLOCK_PORTS 32   /* samples of one sweep in a block */
 #define CODEC_CHUNK_SWEEPS 256 /* maximum number of samples of one port in a chunk */
 
 /* A growing buffer: {0} is empty, len = 0 empties it, bytes_done() frees it. */
@@ -74,5 +78,25 @@ struct codec_sum {
  */
 int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned from, unsigned to,
 		    struct codec_sum *ret);
+
+/* Maximum size of a block, bytes. */
+#define HOT_BLOCK_MOST (5 + CODEC_BLOCK_PORTS * (5 + 8 + 8 * (1 + COUNTER_TRAFFIC_COUNT)))
+
+/*
+ * hot_write_block - append the samples of CODEC_BLOCK_PORTS ports to a buffer
+ * Values of unknown counters and negative times are stored as 0.
+ * Return: 0, or ERR_NOMEM with @out unchanged.
+ */
+int hot_write_block(struct bytes *out, const struct codec_sample *samples);
+
+/*
+ * hot_read_block - unpack a block of exactly @len bytes
+ * @samples:  CODEC_BLOCK_PORTS, filled completely; undefined after an error
+ *
+ * Return: 0, or ERR_IO if the bytes are not a block: truncated or longer, of another version, with an
+ * impossible length or counter, a negative time, or a value of an unknown counter. Reads nothing
+ * beyond @len.
+ */
+int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples);
 
 #endif

@@ -15,7 +15,6 @@
 #include "base/unit_test.h"
 #include "storage/codec/codec.h"
 #include "storage/codec/codec_group.h"
-#include "storage/codec/hot_block.h"
 #include "storage/test/test_day.h"
 
 #define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)
@@ -255,34 +254,6 @@ TEST(samples_are_read_as_they_were_written)
 	bytes_done(&bytes);
 }
 
-/* All parts, also empty ones. */
-TEST(the_sum_of_a_part_is_that_of_its_samples)
-{
-	struct codec_sample samples[24];
-	struct codec_sum sum, expected;
-	struct bytes bytes = { 0 };
-	unsigned full = 0;
-
-	for (unsigned round = 0; round < 200; round++) {
-		unsigned count = 1 + (unsigned)below(24);
-
-		draw_samples(samples, count);
-		bytes.len = 0;
-		write_drawn(false, &bytes, samples, count);
-		for (unsigned from = 0; from <= count; from++) {
-			for (unsigned to = from; to <= count; to++) {
-				sum_samples(samples, from, to, &expected);
-				assert_int_equal(codec_sum_chunk(bytes.data, bytes.len, count, from, to, &sum), 0);
-				assert_true(same_sums(&sum, &expected));
-				full += sum.value[0] == UINT64_MAX;
-			}
-		}
-	}
-	assert_true(full > 0);
-	assert_int_equal(codec_sum_chunk(bytes.data, bytes.len, CODEC_CHUNK_SWEEPS + 1, 0, 1, &sum), ERR_IO);
-	bytes_done(&bytes);
-}
-
 TEST(absent_and_unknown_values_are_stored_as_0)
 {
 	struct codec_sample samples[20], back[20];
@@ -305,29 +276,6 @@ TEST(absent_and_unknown_values_are_stored_as_0)
 	}
 	assert_true(same_samples(samples, back, 20));
 	bytes_done(&bytes);
-}
-
-TEST(writing_appends)
-{
-	struct codec_sample samples[2][CODEC_BLOCK_PORTS], back[CODEC_BLOCK_PORTS];
-	struct bytes bytes = { 0 };
-
-	for (int hot = 0; hot < 2; hot++) {
-		size_t first;
-
-		bytes.len = 0;
-		draw_samples(samples[0], CODEC_BLOCK_PORTS);
-		draw_samples(samples[1], CODEC_BLOCK_PORTS);
-		write_drawn(hot, &bytes, samples[0], CODEC_BLOCK_PORTS);
-		first = bytes.len;
-		write_drawn(hot, &bytes, samples[1], CODEC_BLOCK_PORTS);
-		assert_int_equal(read_back(hot, bytes.data, first, back, CODEC_BLOCK_PORTS), 0);
-		assert_true(same_samples(samples[0], back, CODEC_BLOCK_PORTS));
-		assert_int_equal(read_back(hot, bytes.data + first, bytes.len - first, back, CODEC_BLOCK_PORTS), 0);
-		assert_true(same_samples(samples[1], back, CODEC_BLOCK_PORTS));
-	}
-	bytes_done(&bytes);
-	assert_null(bytes.data);
 }
 
 TEST(other_lengths_and_kinds_are_rejected)

@@ -11,7 +11,7 @@
  *                  packets the remainder after packets minus multicast. Differences wrap and are
  *                  folded (bits_fold()).
  */
-#include "storage/codec/hot_block.h"
+#include "storage/codec/codec.h"
 
 #include <endian.h>
 #include <string.h>

@@ -223,7 +223,7 @@ const char tables_detail[] =
 	") WITHOUT ROWID, STRICT;\n";
 
 /*
- * Samples are packed: new ones by sweep (storage/codec/hot_block.h), older ones by port and run of
+ * Samples are packed: new ones by sweep (storage/codec/hot_block.c), older ones by port and run of
  * sweeps (storage/codec/codec.h). Rowids begin with the time, so that a sweep or a window is
  * written in one place; blobs in a table WITHOUT ROWID would spill to overflow pages.
  */

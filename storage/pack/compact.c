@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "storage/pack/compact_stripe.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 
@@ -23,21 +22,25 @@ static unsigned count_window_sweeps(int64_t interval_us)
 	return 120 - (unsigned)((interval_us - US_PER_S) * 60 / (9 * US_PER_S));
 }
 
+/* Sweeps [?1, ?2), also those without a row of sweep in a damaged database. Ports are [?3, ?4). */
+#define EACH_SWEEP \
+	"WITH RECURSIVE w(sweep) AS (SELECT ?1 UNION ALL SELECT sweep + 1 FROM w WHERE sweep + 1 < ?2) "
+_Static_assert(HOT_BLOCKS == 65536 && CODEC_BLOCK_PORTS == 32, "as in READ_HOT");
+
 static const char *const statements_sql[COMPACT_STATEMENTS] = {
-	[BEGIN_WRITE] = "BEGIN IMMEDIATE",
-	[COMMIT_WRITE] = "COMMIT",
-	[READ_HOT] = "SELECT id, samples FROM hot WHERE id >= ? AND id < ?",
-	[READ_ERRORS] = "SELECT port, counter, value, marks FROM error WHERE sweep = ? AND port >= ? AND port < ?",
-	[READ_ABSOLUTES] = "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
+	[READ_HOT] = EACH_SWEEP "SELECT h.id, h.samples FROM w CROSS JOIN hot h ON h.id >= w.sweep * 65536 + ?3 / 32"
+		     " AND h.id < w.sweep * 65536 + ?4 / 32",
+	[READ_ERRORS] = EACH_SWEEP "SELECT e.port, e.sweep, e.counter, e.value, e.marks FROM w CROSS JOIN error e"
+			" ON e.sweep = w.sweep AND e.port >= ?3 AND e.port < ?4 ORDER BY e.port, e.sweep",
+	[READ_ABSOLUTES] = EACH_SWEEP "SELECT a.* FROM w CROSS JOIN absolute a"
+			   " ON a.sweep = w.sweep AND a.port >= ?3 AND a.port < ?4",
 	/* REPLACE: a step may be repeated, and the collector may store the same reading. */
 	[WRITE_CHUNKS] = "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
 	[WRITE_ABSOLUTES] = "REPLACE INTO absolute SELECT * FROM new_absolute",
 	[WRITE_WINDOW_SUMS] = "REPLACE INTO chunk_sum SELECT * FROM new_sum",
 	[WRITE_WINDOW_ERROR] = "REPLACE INTO chunk_error VALUES (?, ?, ?, ?)",
-	[UPDATE_WINDOW] = "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
 	[WRITE_HOUR_SUMS] = "REPLACE INTO hour_sum SELECT * FROM new_sum",
 	[WRITE_HOUR_ERROR] = "REPLACE INTO hour_error VALUES (?, ?, ?, ?)",
-	[UPDATE_HOUR] = "UPDATE hour SET next_port = ?, state = ? WHERE id = ?",
 };
 
 int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_sweeps, struct error *err)
@@ -48,6 +51,10 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 	compaction->db = db;
 	compaction->window_sweeps = window_sweeps;
 	result = compact_rows_register(compaction, err);
+	/* For compact_hot(). */
+	if (!result)
+		result = db_exec(db, "CREATE TEMP TABLE IF NOT EXISTS hot_rest (id INTEGER PRIMARY KEY, samples BLOB)",
+				 err);
 	for (size_t i = 0; !result && i < COMPACT_STATEMENTS; i++)
 		result = db_prepare(db, statements_sql[i], &compaction->statements[i], err);
 	return result;
@@ -82,13 +89,13 @@ void compact_done(struct compaction *compaction)
 
 int compact_begin(struct compaction *compaction, struct error *err)
 {
-	return db_run(compaction->statements[BEGIN_WRITE], err);
+	return db_exec(compaction->db, "BEGIN IMMEDIATE", err);
 }
 
 int compact_end(struct compaction *compaction, int result, struct error *err)
 {
 	if (!result)
-		result = db_run(compaction->statements[COMMIT_WRITE], err);
+		result = db_exec(compaction->db, "COMMIT", err);
 	if (result < 0 && !sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL);
 	return result;
@@ -143,8 +150,7 @@ static int load_offsets(struct compaction *compaction, struct error *err)
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, compaction->from_sweep);
-	sqlite3_bind_int64(rows, 2, compaction->to_sweep);
+	DB_BIND(rows, 1, compaction->from_sweep, compaction->to_sweep);
 	while ((result = db_step(rows, err)) > 0)
 		compaction->offsets_us[sqlite3_column_int64(rows, 0) - compaction->from_sweep] =
 			db_us(rows, 1);
@@ -256,7 +262,7 @@ static int pack_ports(struct compaction *compaction, struct error *err)
 	int result = 0;
 
 	compaction->packed.len = 0;
-	if (!stripe->there || port < stripe->from_port || port + COMPACT_PORTS > stripe->from_port + STRIPE_PORTS)
+	if (!stripe->loaded || port < stripe->from_port || port + COMPACT_PORTS > stripe->from_port + STRIPE_PORTS)
 		result = stripe_read(compaction, port, err);
 	for (size_t i = 0; !result && i < COMPACT_PORTS; i++, port++) {
 		const struct codec_series *series = &stripe->series[i % CODEC_BLOCK_PORTS];
@@ -283,9 +289,7 @@ static int write_errors(sqlite3_stmt *insert, int64_t unit, uint32_t port, const
 		/* A row of 0: the counter was known at times, but not always (read_sum() in sums.c). */
 		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
 			continue;
-		sqlite3_bind_int64(insert, 1, unit);
-		sqlite3_bind_int64(insert, 2, port);
-		sqlite3_bind_int(insert, 3, i);
+		DB_BIND(insert, 1, unit, port, i);
 		db_bind_u64(insert, 4, delta->value[i]);
 		result = db_run(insert, err);
 	}
@@ -304,15 +308,10 @@ int compact_write_sums(struct compaction *compaction, enum compact_statement sum
 	return result;
 }
 
-int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
-		   int state, struct error *err)
+int compact_update_window(struct compaction *compaction, int64_t id, int64_t next_port, int state, struct error *err)
 {
-	sqlite3_stmt *statement = compaction->statements[update];
-
-	sqlite3_bind_int64(statement, 1, next_port);
-	sqlite3_bind_int(statement, 2, state);
-	sqlite3_bind_int64(statement, 3, id);
-	return db_run(statement, err);
+	return db_row(compaction->db, "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
+		      (int64_t[]){ next_port, state, id }, 3, NULL, 0, err);
 }
 
 /* Write the packed samples, their sums, and the last readings. */
@@ -339,9 +338,9 @@ static int step_window(struct compaction *compaction, struct error *err)
 		return result;
 	result = write_ports(compaction, err);
 	if (!result)
-		result = compact_update(compaction, UPDATE_WINDOW, compaction->window,
-					(int64_t)compaction->next_port + COMPACT_PORTS,
-					complete ? WINDOW_COMPLETE : WINDOW_WRITING, err);
+		result = compact_update_window(compaction, compaction->window,
+					       (int64_t)compaction->next_port + COMPACT_PORTS,
+					       complete ? WINDOW_COMPLETE : WINDOW_WRITING, err);
 	result = compact_end(compaction, result, err);
 	if (result < 0)
 		return result;

@@ -14,12 +14,13 @@
 
 #include <sqlite3.h>
 
-#include "storage/codec/codec.h"
+#include "storage/codec/codec_group.h"
 #include "storage/read/readings.h"
 #include "storage/read/sums.h"
 #include "storage/sql/sql_tables.h"
 
 struct error;
+struct writer_retention;
 
 /* Ports of one step: of 120 sweeps, 10 ms of one core and 2 ms to write 0.9 MB. */
 #define COMPACT_PORTS 512
@@ -27,8 +28,8 @@ struct error;
 struct stripe;
 
 enum compact_statement {
-	BEGIN_WRITE, COMMIT_WRITE, READ_HOT, READ_ERRORS, READ_ABSOLUTES, WRITE_CHUNKS, WRITE_ABSOLUTES,
-	WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, UPDATE_WINDOW, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, UPDATE_HOUR,
+	READ_HOT, READ_ERRORS, READ_ABSOLUTES, WRITE_CHUNKS, WRITE_ABSOLUTES,
+	WRITE_WINDOW_SUMS, WRITE_WINDOW_ERROR, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR,
 	COMPACT_STATEMENTS,
 };
 
@@ -80,14 +81,68 @@ int compact_rows_register(struct compaction *compaction, struct error *err);
 int compact_write_sums(struct compaction *compaction, enum compact_statement sums, enum compact_statement error,
 		       struct error *err);
 
-/* compact_update - how far a window (UPDATE_WINDOW) or hour is: its next_port and state. */
-int compact_update(struct compaction *compaction, enum compact_statement update, int64_t id, int64_t next_port,
-		   int state, struct error *err);
+/* compact_update_window - how far a window is: its next_port and state. Return: 0 or an error. */
+int compact_update_window(struct compaction *compaction, int64_t id, int64_t next_port, int state, struct error *err);
 
 /* compact_hot - the step that removes rows of hot whose window is complete. Return: as compact_step(). */
 int compact_hot(struct compaction *compaction, struct error *err);
 
 /* compact_hours - the step that adds up the windows of an hour. Return: as compact_step(). */
 int compact_hours(struct compaction *compaction, struct error *err);
+
+/*
+ * retain_step - remove some rows that exceed the retention or the maximum size, or return free pages
+ * By whole windows and hours, the oldest first (retain.c). The current time is that of the newest
+ * sweep; while the clock jumps by days, the earliest of the last 60.
+ * Return: as compact_step().
+ */
+int retain_step(struct compaction *compaction, const struct writer_retention *retention, struct error *err);
+
+/*
+ * A stripe: the samples of adjacent ports over one window, transposed from sweeps to ports
+ * (compact_stripe.c). Rows of hot are read sweep by sweep, for so many ports at once that lookups
+ * cost little, and stay packed. They are unpacked 32 ports at a time, which fits into the
+ * processor's cache. The number of ports, 2.5 MB of packed samples over 120 sweeps, is a multiple
+ * of COMPACT_PORTS.
+ */
+#define STRIPE_PORTS 1024
+#define STRIPE_BLOCKS (STRIPE_PORTS / CODEC_BLOCK_PORTS)
+
+/* A row of error. */
+struct stripe_error {
+	uint32_t port;
+	uint16_t place; /* of its sweep in the window */
+	uint8_t marks;
+	int64_t counter;
+	uint64_t value;
+};
+
+struct stripe {
+	uint32_t from_port; /* a multiple of CODEC_BLOCK_PORTS */
+	bool loaded;
+	struct bytes packed; /* rows of hot */
+	struct {
+		uint32_t at, len; /* in `packed`; none: 0, 0 */
+	} rows[STRIPE_BLOCKS][CODEC_CHUNK_SWEEPS];
+	struct stripe_error *errors; /* in order of port and sweep */
+	size_t error_count, error_capacity;
+	size_t next_error; /* all before it are of ports that were added up */
+	struct codec_series series[CODEC_BLOCK_PORTS]; /* the block that was unpacked last */
+};
+
+/* stripe_free - NULL is allowed. */
+void stripe_free(struct stripe *stripe);
+
+/*
+ * stripe_read - read the rows of the window for ports from @from_port on, in one read transaction
+ * Sets compaction->last to the newest absolute reading of each port. Return: 0 or an error.
+ */
+int stripe_read(struct compaction *compaction, uint32_t from_port, struct error *err);
+
+/* stripe_unpack - unpack the block of ports that begins with @port into the series of the stripe. */
+void stripe_unpack(struct compaction *compaction, uint32_t port);
+
+/* stripe_add_up - add up the next port of the block that was unpacked last; updates compaction->last. */
+void stripe_add_up(struct compaction *compaction, uint32_t port, struct port_sum *ret);
 
 #endif

@@ -8,8 +8,6 @@
  */
 #include "storage/pack/compact.h"
 
-#include <stdlib.h>
-
 #include "base/err.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
@@ -23,73 +21,19 @@
 /* And only if at most so many rows are inserted again. */
 #define KEEP_ROWS 1024
 
-/* Saved rows. */
-struct saved_rows {
-	struct bytes samples;
-	size_t count;
-	int64_t id[KEEP_ROWS];
-	size_t end[KEEP_ROWS]; /* of its samples */
-};
-
-/* Save the rows from id @from on. Return: 1, 0 if they are too many, or an error. */
-static int save_rows(sqlite3 *db, int64_t from, struct saved_rows *saved, struct error *err)
-{
-	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT id, samples FROM hot WHERE id >= ? ORDER BY id", &rows, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(rows, 1, from);
-	while ((result = db_step(rows, err)) > 0 && saved->count < KEEP_ROWS) {
-		size_t len = (size_t)sqlite3_column_bytes(rows, 1);
-
-		saved->id[saved->count] = sqlite3_column_int64(rows, 0);
-		if (bytes_append(&saved->samples, len ? sqlite3_column_blob(rows, 1) : "", len) < 0) {
-			result = err_nomem(err);
-			break;
-		}
-		saved->end[saved->count++] = saved->samples.len;
-	}
-	sqlite3_finalize(rows);
-	return result < 0 ? result : !result;
-}
-
-static int restore_rows(sqlite3 *db, const struct saved_rows *saved, struct error *err)
-{
-	sqlite3_stmt *insert;
-	size_t at = 0;
-	int result = db_prepare(db, "INSERT INTO hot (id, samples) VALUES (?, ?)", &insert, err);
-
-	for (size_t i = 0; !result && i < saved->count; at = saved->end[i++]) {
-		sqlite3_bind_int64(insert, 1, saved->id[i]);
-		sqlite3_bind_blob(insert, 2, saved->samples.data + at, (int)(saved->end[i] - at), SQLITE_STATIC);
-		result = db_run(insert, err);
-	}
-	sqlite3_finalize(insert);
-	return result;
-}
-
-/* Remove all rows below an id by emptying the table. Return: 1, 0 if too many others exist, or an error. */
+/* Remove all rows below an id by emptying the table. */
 static int remove_all(struct compaction *compaction, int64_t end, struct error *err)
 {
-	struct saved_rows *saved = calloc(1, sizeof(*saved));
-	int result, fits = 0;
+	sqlite3 *db = compaction->db;
+	int result = compact_begin(compaction, err);
 
-	if (!saved)
-		return err_nomem(err);
-	result = compact_begin(compaction, err);
-	if (!result) {
-		fits = save_rows(compaction->db, end, saved, err);
-		result = fits < 0 ? fits : 0;
-		if (fits > 0)
-			result = db_exec(compaction->db, "DELETE FROM hot", err);
-		if (fits > 0 && !result)
-			result = restore_rows(compaction->db, saved, err);
-		result = compact_end(compaction, result, err);
-	}
-	bytes_done(&saved->samples);
-	free(saved);
-	return result < 0 ? result : fits;
+	if (!result)
+		result = db_row(db, "INSERT INTO temp.hot_rest SELECT * FROM hot WHERE id >= ?", &end, 1, NULL, 0, err);
+	if (!result)
+		result = db_exec(db, "DELETE FROM hot; INSERT INTO hot SELECT * FROM temp.hot_rest;"
+				 " DELETE FROM temp.hot_rest", err);
+	result = compact_end(compaction, result, err);
+	return result ? result : 1;
 }
 
 /* Remove some rows below an id. */
@@ -123,10 +67,7 @@ int compact_hot(struct compaction *compaction, struct error *err)
 		return result < 0 ? result : 0;
 	blocks = row[PORTS] / CODEC_BLOCK_PORTS + 1;
 	if ((row[NEWEST] / HOT_BLOCKS - row[OLDEST] / HOT_BLOCKS + 1) * blocks <= CLEAR_ROWS &&
-	    (row[NEWEST] / HOT_BLOCKS - row[BEFORE] + 1) * blocks <= KEEP_ROWS) {
-		result = remove_all(compaction, HOT_ID(row[BEFORE], 0), err);
-		if (result)
-			return result;
-	}
+	    (row[NEWEST] / HOT_BLOCKS - row[BEFORE] + 1) * blocks <= KEEP_ROWS)
+		return remove_all(compaction, HOT_ID(row[BEFORE], 0), err);
 	return remove_some(compaction, HOT_ID(row[BEFORE], 0), err);
 }

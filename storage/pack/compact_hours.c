@@ -4,18 +4,15 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 
-#define US_PER_HOUR (3600 * US_PER_S)
-
-/* Limit of the windows of an hour, also if the wall clock stops. */
+/* Limit of the windows of an hour, also in windows_sql. */
 #define HOUR_WINDOWS 256
 
 struct hour {
-	int64_t id, from_window, to_window, from_sweep, to_sweep, from_us, to_us, next_port;
+	int64_t id, from_window, to_window, next_port;
 };
 
 /* An unfinished hour. Return: 1, 0 without one, or an error. */
@@ -35,55 +32,34 @@ static int find_unfinished(sqlite3 *db, struct hour *ret, struct error *err)
 	return 1;
 }
 
-/* The windows of the hour that begins with window @from, if a later one exists. Return: 1, 0 or an error. */
-static int find_windows(sqlite3 *db, int64_t from, struct hour *ret, struct error *err)
-{
-	sqlite3_stmt *rows;
-	bool full = false;
-	int result = db_prepare(db, "SELECT id, from_sweep, to_sweep, from_us, to_us FROM chunk_window"
-				" WHERE id >= ? AND state > 0 ORDER BY id", &rows, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(rows, 1, from);
-	while (!full && (result = db_step(rows, err)) > 0) {
-		int64_t id = sqlite3_column_int64(rows, 0), from_us = db_us(rows, 3);
-
-		if (!ret->from_window) {
-			ret->from_window = id;
-			ret->from_sweep = sqlite3_column_int64(rows, 1);
-			ret->from_us = from_us;
-		} else if (from_us / US_PER_HOUR != ret->from_us / US_PER_HOUR ||
-			   id - ret->from_window >= HOUR_WINDOWS) {
-			full = true;
-			break;
-		}
-		ret->to_window = id + 1;
-		ret->to_sweep = sqlite3_column_int64(rows, 2);
-		ret->to_us = db_us(rows, 4);
-	}
-	sqlite3_finalize(rows);
-	return result < 0 ? result : full;
-}
+/*
+ * The windows of an hour: from the first window ?1 on, until the first of another hour of the wall
+ * clock, at most HOUR_WINDOWS. No row without a later window.
+ */
+static const char windows_sql[] =
+	"WITH f AS (SELECT * FROM chunk_window WHERE id >= ?1 AND state > 0 ORDER BY id LIMIT 1),"
+	" n AS (SELECT w.id FROM f CROSS JOIN chunk_window w ON w.id > f.id AND w.state > 0 AND (w.id >= f.id + 256"
+	" OR w.from_us / 3600000000 <> f.from_us / 3600000000) ORDER BY w.id LIMIT 1),"
+	" l AS (SELECT w.* FROM n CROSS JOIN chunk_window w ON w.id < n.id AND w.state > 0 ORDER BY w.id DESC LIMIT 1)"
+	" SELECT f.id, l.id + 1, f.from_sweep, l.to_sweep, f.from_us, l.to_us FROM f CROSS JOIN l";
 
 /* Begin the next hour, if it is over. Return: 1, 0 if not, or an error. */
 static int find_next(struct compaction *compaction, struct hour *hour, struct error *err)
 {
 	sqlite3 *db = compaction->db;
-	int64_t last[2];
+	int64_t last[2], row[7];
 	int result = db_row(db, "SELECT max(id), max(to_window) FROM hour", NULL, 0, last, 2, err);
 
 	if (result > 0)
-		result = find_windows(db, last[1], hour, err);
+		result = db_row(db, windows_sql, &last[1], 1, &row[1], 6, err);
 	if (result <= 0)
 		return result;
-	hour->id = last[0] + 1;
+	row[0] = last[0] + 1;
+	*hour = (struct hour){ .id = row[0], .from_window = row[1], .to_window = row[2] };
 	result = compact_begin(compaction, err);
 	if (!result)
-		result = db_row(db, "INSERT INTO hour (id, from_sweep, to_sweep, from_us, to_us, from_window,"
-				" to_window, state, next_port) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)",
-				(int64_t[]){ hour->id, hour->from_sweep, hour->to_sweep, hour->from_us, hour->to_us,
-					     hour->from_window, hour->to_window }, 7, NULL, 0, err);
+		result = db_row(db, "INSERT INTO hour (id, from_window, to_window, from_sweep, to_sweep, from_us,"
+				" to_us, state, next_port) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)", row, 7, NULL, 0, err);
 	result = compact_end(compaction, result, err);
 	return result ? result : 1;
 }
@@ -125,9 +101,9 @@ int compact_hours(struct compaction *compaction, struct error *err)
 	compaction->next_port = (uint32_t)hour.next_port;
 	result = compact_write_sums(compaction, WRITE_HOUR_SUMS, WRITE_HOUR_ERROR, err);
 	if (!result)
-		result = compact_update(compaction, UPDATE_HOUR, hour.id, hour.next_port + COMPACT_PORTS,
-					hour.next_port + COMPACT_PORTS > ports ? WINDOW_COMPLETE : WINDOW_WRITING,
-					err);
+		result = db_row(compaction->db, "UPDATE hour SET next_port = ?, state = ? WHERE id = ?",
+				(int64_t[]){ hour.next_port + COMPACT_PORTS, hour.next_port + COMPACT_PORTS > ports ?
+					     WINDOW_COMPLETE : WINDOW_WRITING, hour.id }, 3, NULL, 0, err);
 	result = compact_end(compaction, result, err);
 	return result ? result : 1;
 }

@@ -14,14 +14,9 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
-#include "base/text.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/sql/sql_tables.h"
-
-/* The first columns of chunk_sum and of absolute: tables.c. */
-enum { SUM_UNIT, SUM_PORT, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
-enum { ABSOLUTE_SWEEP, ABSOLUTE_PORT, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
@@ -33,51 +28,33 @@ static const struct compaction *compaction_of(const struct rows_cursor *cursor)
 	return sql_table_of(&cursor->base)->kind->owner;
 }
 
-static void declare_chunks(struct text *sql)
-{
-	text_append(sql, "CREATE TABLE new_chunk (id INTEGER, samples BLOB)");
-}
-
-static void declare_sums(struct text *sql)
-{
-	text_append(sql, "CREATE TABLE new_sum (unit, port, samples, elapsed_us, unknown, reset, saturated");
-	sql_declare_counters(sql, COUNTER_TRAFFIC_COUNT);
-	text_append(sql, ")");
-}
-
-static void declare_absolutes(struct text *sql)
-{
-	text_append(sql, "CREATE TABLE new_absolute (sweep, port, at_us, wall_us, wide");
-	sql_declare_counters(sql, COUNTER_COUNT);
-	text_append(sql, ")");
-}
-
 static const struct stored_reading *reading_at(const struct rows_cursor *cursor)
 {
-	const struct compaction *compaction = compaction_of(cursor);
-
-	return &compaction->last[compaction->next_port + cursor->at];
+	return &compaction_of(cursor)->last[compaction_of(cursor)->next_port + cursor->at];
 }
 
 static bool is_absolute(const struct rows_cursor *cursor)
 {
-	return sql_table_of(&cursor->base)->kind->declare == declare_absolutes;
+	return sql_table_of(&cursor->base)->kind == &compaction_of(cursor)->kinds[2];
 }
 
-/* Moves to the next port that has a row: samples in the window, or a last reading that is not stored. */
-static void find_row(struct rows_cursor *cursor)
+/* A chunk and a sum if there are samples in the window; a reading if it is not stored. */
+static bool has_row(const struct rows_cursor *cursor)
 {
 	const struct compaction *compaction = compaction_of(cursor);
+	const struct stored_reading *reading = reading_at(cursor);
 
-	for (; cursor->at < COMPACT_PORTS; cursor->at++) {
-		bool known = compaction->next_port + cursor->at < compaction->port_count;
+	if (!is_absolute(cursor))
+		return compaction->port_sums[cursor->at].samples > 0;
+	return compaction->next_port + cursor->at < compaction->port_count && reading->there &&
+	       reading->read_sweep != reading->base_sweep;
+}
 
-		if (!is_absolute(cursor) && compaction->port_sums[cursor->at].samples)
-			return;
-		if (is_absolute(cursor) && known && reading_at(cursor)->there &&
-		    reading_at(cursor)->read_sweep != reading_at(cursor)->base_sweep)
-			return;
-	}
+/* Moves to the next port that has a row. */
+static void find_row(struct rows_cursor *cursor)
+{
+	while (cursor->at < COMPACT_PORTS && !has_row(cursor))
+		cursor->at++;
 }
 
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
@@ -142,33 +119,22 @@ static int chunk_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	return SQLITE_OK;
 }
 
-static void result_u64(sqlite3_context *context, uint64_t value)
-{
-	sqlite3_result_int64(context, (sqlite3_int64)value);
-}
-
 static int sum_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
 	const struct compaction *compaction = compaction_of(cursor);
 	const struct port_sum *sum = &compaction->port_sums[cursor->at];
+	const uint64_t first[SUM_ROW_TRAFFIC] = {
+		[SUM_ROW_UNIT] = (uint64_t)compaction->sum_unit, [SUM_ROW_PORT] = compaction->next_port + cursor->at,
+		[SUM_ROW_SAMPLES] = sum->samples, [SUM_ROW_ELAPSED] = (uint64_t)sum->sum.elapsed_us,
+		[SUM_ROW_UNKNOWN] = COUNTER_ALL_SET & ~sum->sum.known, [SUM_ROW_RESET] = sum->sum.reset,
+		[SUM_ROW_SATURATED] = sum->sum.saturated,
+	};
 
-	if (column == SUM_UNIT)
-		sqlite3_result_int64(context, compaction->sum_unit);
-	else if (column == SUM_PORT)
-		sqlite3_result_int64(context, (sqlite3_int64)(compaction->next_port + cursor->at));
-	else if (column == SUM_SAMPLES)
-		result_u64(context, sum->samples);
-	else if (column == SUM_ELAPSED)
-		sqlite3_result_int64(context, sum->sum.elapsed_us);
-	else if (column == SUM_UNKNOWN)
-		result_u64(context, COUNTER_ALL_SET & ~sum->sum.known);
-	else if (column == SUM_RESET)
-		result_u64(context, sum->sum.reset);
-	else if (column == SUM_SATURATED)
-		result_u64(context, sum->sum.saturated);
-	else if (sum->ever & COUNTER_BIT(column - SUM_TRAFFIC))
-		result_u64(context, sum->sum.value[column - SUM_TRAFFIC]);
+	if (column < SUM_ROW_TRAFFIC)
+		sqlite3_result_int64(context, (sqlite3_int64)first[column]);
+	else if (sum->ever & COUNTER_BIT(column - SUM_ROW_TRAFFIC))
+		sqlite3_result_int64(context, (sqlite3_int64)sum->sum.value[column - SUM_ROW_TRAFFIC]);
 	return SQLITE_OK;
 }
 
@@ -176,19 +142,17 @@ static int absolute_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
 	const struct stored_reading *last = reading_at(cursor);
+	const uint64_t first[ABSOLUTE_COUNTERS] = {
+		[ABSOLUTE_SWEEP] = (uint64_t)last->read_sweep,
+		[ABSOLUTE_PORT] = compaction_of(cursor)->next_port + cursor->at,
+		[ABSOLUTE_AT] = (uint64_t)last->reading.at_us, [ABSOLUTE_WALL] = (uint64_t)last->wall_us,
+		[ABSOLUTE_WIDE] = last->reading.wide,
+	};
 
-	if (column == ABSOLUTE_SWEEP)
-		sqlite3_result_int64(context, last->read_sweep);
-	else if (column == ABSOLUTE_PORT)
-		sqlite3_result_int64(context, (sqlite3_int64)(compaction_of(cursor)->next_port + cursor->at));
-	else if (column == ABSOLUTE_AT)
-		sqlite3_result_int64(context, last->reading.at_us);
-	else if (column == ABSOLUTE_WALL)
-		sqlite3_result_int64(context, last->wall_us);
-	else if (column == ABSOLUTE_WIDE)
-		result_u64(context, last->reading.wide);
+	if (column < ABSOLUTE_COUNTERS)
+		sqlite3_result_int64(context, (sqlite3_int64)first[column]);
 	else if (last->reading.present & COUNTER_BIT(column - ABSOLUTE_COUNTERS))
-		result_u64(context, last->reading.value[column - ABSOLUTE_COUNTERS]);
+		sqlite3_result_int64(context, (sqlite3_int64)last->reading.value[column - ABSOLUTE_COUNTERS]);
 	return SQLITE_OK;
 }
 
@@ -202,13 +166,22 @@ int compact_rows_register(struct compaction *compaction, struct error *err)
 	static const sqlite3_module modules[COMPACT_KINDS] = {
 		ROWS(chunk_column), ROWS(sum_column), ROWS(absolute_column),
 	};
-	const size_t size = sizeof(struct rows_cursor);
+	static const struct sql_kind kinds[COMPACT_KINDS] = {
+		{ .name = "new_chunk", .columns = "id INTEGER, samples BLOB" },
+		{ .name = "new_sum", .columns = "unit, port, samples, elapsed_us, unknown, reset, saturated",
+		  .counters = COUNTER_TRAFFIC_COUNT },
+		{ .name = "new_absolute", .columns = "sweep, port, at_us, wall_us, wide", .counters = COUNTER_COUNT },
+	};
 	int result = 0;
 
-	compaction->kinds[0] = (struct sql_kind){ "new_chunk", declare_chunks, size, compaction };
-	compaction->kinds[1] = (struct sql_kind){ "new_sum", declare_sums, size, compaction };
-	compaction->kinds[2] = (struct sql_kind){ "new_absolute", declare_absolutes, size, compaction };
-	for (size_t i = 0; !result && i < COMPACT_KINDS; i++)
-		result = sql_register(compaction->db, &compaction->kinds[i], &modules[i], err);
+	for (size_t i = 0; !result && i < COMPACT_KINDS; i++) {
+		struct sql_kind *kind = &compaction->kinds[i];
+
+		*kind = kinds[i];
+		kind->hidden = "";
+		kind->cursor_size = sizeof(struct rows_cursor);
+		kind->owner = compaction;
+		result = sql_register(compaction->db, kind, &modules[i], err);
+	}
 	return result;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/pack/compact_stripe.h"
+#include "storage/pack/compact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
-#include "storage/pack/compact.h"
 #include "storage/file/db.h"
-#include "storage/codec/hot_block.h"
+#include "storage/codec/codec.h"
 #include "storage/file/schema.h"
 
 void stripe_free(struct stripe *stripe)
@@ -20,119 +19,96 @@ void stripe_free(struct stripe *stripe)
 	free(stripe);
 }
 
-/* Rows of hot in one sweep. */
-static int read_rows(struct compaction *compaction, size_t place, struct error *err)
+static int read_blocks(struct compaction *compaction, struct error *err)
 {
 	struct stripe *stripe = compaction->stripe;
-	int64_t sweep = compaction->from_sweep + (int64_t)place, block = stripe->from_port / CODEC_BLOCK_PORTS;
 	sqlite3_stmt *rows = compaction->statements[READ_HOT];
 	int result;
 
-	sqlite3_bind_int64(rows, 1, HOT_ID(sweep, block));
-	sqlite3_bind_int64(rows, 2, HOT_ID(sweep, block + STRIPE_BLOCKS));
 	while ((result = db_step(rows, err)) > 0) {
-		size_t at = (size_t)(sqlite3_column_int64(rows, 0) - HOT_ID(sweep, block));
+		int64_t id = sqlite3_column_int64(rows, 0);
+		size_t place = (size_t)(id / HOT_BLOCKS - compaction->from_sweep);
+		size_t block = (size_t)(id % HOT_BLOCKS - stripe->from_port / CODEC_BLOCK_PORTS);
 		const void *packed = sqlite3_column_blob(rows, 1);
 		size_t len = (size_t)sqlite3_column_bytes(rows, 1);
 
 		/* A longer row is damaged, which is found without its end. */
 		if (len > HOT_BLOCK_MOST)
 			len = HOT_BLOCK_MOST + 1;
-		stripe->rows[at][place].at = (uint32_t)stripe->packed.len;
+		stripe->rows[block][place].at = (uint32_t)stripe->packed.len;
 		/* An empty row is damaged, as is one of a single byte. */
-		stripe->rows[at][place].len = len ? (uint32_t)len : 1;
+		stripe->rows[block][place].len = len ? (uint32_t)len : 1;
 		result = bytes_append(&stripe->packed, len ? packed : "", len ? len : 1);
-		if (result < 0) {
-			err_nomem(err);
-			break;
-		}
+		if (result < 0)
+			return err_nomem(err);
 	}
-	sqlite3_reset(rows);
 	return result;
 }
 
-/* Rows of error in one sweep, appended to the list of each port. */
-static int read_errors(struct compaction *compaction, size_t place, struct error *err)
+static int read_errors(struct compaction *compaction, struct error *err)
 {
 	struct stripe *stripe = compaction->stripe;
 	sqlite3_stmt *rows = compaction->statements[READ_ERRORS];
 	int result;
 
-	sqlite3_bind_int64(rows, 1, compaction->from_sweep + (int64_t)place);
-	sqlite3_bind_int64(rows, 2, stripe->from_port);
-	sqlite3_bind_int64(rows, 3, (int64_t)stripe->from_port + STRIPE_PORTS);
 	while ((result = db_step(rows, err)) > 0) {
-		size_t port = (size_t)(sqlite3_column_int64(rows, 0) - stripe->from_port);
-		int64_t counter = sqlite3_column_int64(rows, 1);
-		struct stripe_error *errors;
+		struct stripe_error *errors = array_grow(stripe->errors, stripe->error_count, &stripe->error_capacity,
+							 sizeof(*errors));
 
-		if (counter < 0 || counter >= COUNTER_COUNT)
-			continue; /* of a newer catalogue */
-		errors = array_grow(stripe->errors, stripe->error_count, &stripe->error_capacity, sizeof(*errors));
-		if (!errors) {
-			result = err_nomem(err);
-			break;
-		}
+		if (!errors)
+			return err_nomem(err);
 		stripe->errors = errors;
 		errors[stripe->error_count++] = (struct stripe_error){
-			.place = (uint16_t)place, .counter = (uint8_t)counter, .value = db_u64(rows, 2),
-			.marks = (uint8_t)sqlite3_column_int(rows, 3),
+			.port = (uint32_t)sqlite3_column_int64(rows, 0),
+			.place = (uint16_t)(sqlite3_column_int64(rows, 1) - compaction->from_sweep),
+			.counter = sqlite3_column_int64(rows, 2), .value = db_u64(rows, 3),
+			.marks = (uint8_t)sqlite3_column_int(rows, 4),
 		};
-		if (stripe->last_error[port])
-			stripe->errors[stripe->last_error[port] - 1].next = (uint32_t)stripe->error_count;
-		else
-			stripe->first_error[port] = (uint32_t)stripe->error_count;
-		stripe->last_error[port] = (uint32_t)stripe->error_count;
 	}
-	sqlite3_reset(rows);
 	return result;
 }
 
-/* Absolute readings of one sweep: the deltas of later sweeps add to them. */
-static int read_absolutes(struct compaction *compaction, size_t place, struct error *err)
+/* The deltas of later sweeps add to the newest absolute reading. */
+static int read_absolutes(struct compaction *compaction, struct error *err)
 {
 	sqlite3_stmt *rows = compaction->statements[READ_ABSOLUTES];
-	uint32_t from_port = compaction->stripe->from_port;
 	int result;
 
-	sqlite3_bind_int64(rows, 1, compaction->from_sweep + (int64_t)place);
-	sqlite3_bind_int64(rows, 2, from_port);
-	sqlite3_bind_int64(rows, 3, (int64_t)from_port + STRIPE_PORTS);
 	while ((result = db_step(rows, err)) > 0) {
 		uint64_t port = db_u64(rows, 1);
 
-		if (port < compaction->port_count)
+		if (port < compaction->port_count &&
+		    sqlite3_column_int64(rows, 0) > compaction->last[port].base_sweep)
 			readings_read_absolute(rows, &compaction->last[port]);
 	}
-	sqlite3_reset(rows);
 	return result;
 }
 
 int stripe_read(struct compaction *compaction, uint32_t from_port, struct error *err)
 {
-	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
 	struct stripe *stripe = compaction->stripe;
 	int result;
 
-	stripe->there = false;
+	stripe->loaded = false;
 	stripe->from_port = from_port;
-	stripe->packed.len = 0;
-	stripe->error_count = 0;
+	stripe->packed.len = stripe->error_count = stripe->next_error = 0;
 	memset(stripe->rows, 0, sizeof(stripe->rows));
-	memset(stripe->first_error, 0, sizeof(stripe->first_error));
-	memset(stripe->last_error, 0, sizeof(stripe->last_error));
+	for (int i = READ_HOT; i <= READ_ABSOLUTES; i++)
+		DB_BIND(compaction->statements[i], 1, compaction->from_sweep, compaction->to_sweep, from_port,
+			(int64_t)from_port + STRIPE_PORTS);
 	/* Without a transaction each statement would take and release locks. */
 	result = db_exec(compaction->db, "BEGIN", err);
-	for (size_t i = 0; !result && i < sweeps; i++) {
-		result = read_rows(compaction, i, err);
-		if (!result)
-			result = read_errors(compaction, i, err);
-		if (!result)
-			result = read_absolutes(compaction, i, err);
-	}
+	if (!result)
+		result = read_blocks(compaction, err);
+	if (!result)
+		result = read_errors(compaction, err);
+	if (!result)
+		result = read_absolutes(compaction, err);
+	for (int i = READ_HOT; i <= READ_ABSOLUTES; i++)
+		sqlite3_reset(compaction->statements[i]);
 	if (!sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
-	stripe->there = !result;
+	stripe->loaded = !result;
 	return result;
 }
 
@@ -197,6 +173,16 @@ static unsigned first_later(const struct compaction *compaction, const struct co
 	return first;
 }
 
+/* The next row of error of a port; NULL: none. */
+static const struct stripe_error *next_error(struct stripe *stripe, uint32_t port)
+{
+	while (stripe->next_error < stripe->error_count && stripe->errors[stripe->next_error].port < port)
+		stripe->next_error++;
+	if (stripe->next_error < stripe->error_count && stripe->errors[stripe->next_error].port == port)
+		return &stripe->errors[stripe->next_error];
+	return NULL;
+}
+
 /* Counter by counter: for ports without rows of error. */
 static void add_columns(const struct codec_series *series, unsigned first, struct stored_reading *last,
 			struct port_sum *ret)
@@ -232,22 +218,25 @@ static void add_columns(const struct codec_series *series, unsigned first, struc
 	}
 }
 
-/* Sample by sample. @error: index + 1 of the first row of error. */
-static void add_samples(const struct stripe *stripe, const struct codec_series *series, uint32_t error, unsigned first,
-			struct stored_reading *last, struct port_sum *ret)
+/* Sample by sample. */
+static void add_samples(struct stripe *stripe, uint32_t port, unsigned first, struct stored_reading *last,
+			struct port_sum *ret)
 {
+	const struct codec_series *series = &stripe->series[port % CODEC_BLOCK_PORTS];
 	const struct codec_group *group = &series->group;
 
 	for (unsigned i = 0; i < group->count; i++) {
 		struct delta delta = { .elapsed_us = (int64_t)series->elapsed_us[i],
 				       .known = COUNTER_ALL_SET & ~group->unknown[i] };
+		const struct stripe_error *error;
 
 		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
 			delta.value[j] = group->value[j][i];
-		for (; error && stripe->errors[error - 1].place <= group->at[i]; error = stripe->errors[error - 1].next)
-			if (stripe->errors[error - 1].place == group->at[i])
-				delta_put_error(&delta, stripe->errors[error - 1].counter,
-						stripe->errors[error - 1].value, stripe->errors[error - 1].marks);
+		while ((error = next_error(stripe, port)) && error->place <= group->at[i]) {
+			if (error->place == group->at[i])
+				delta_put_error(&delta, error->counter, error->value, error->marks);
+			stripe->next_error++;
+		}
 		port_sum_add_delta(ret, &delta);
 		if (i >= first)
 			reading_apply(&last->reading, &delta);
@@ -256,17 +245,16 @@ static void add_samples(const struct stripe *stripe, const struct codec_series *
 
 void stripe_add_up(struct compaction *compaction, uint32_t port, struct port_sum *ret)
 {
-	const struct stripe *stripe = compaction->stripe;
+	struct stripe *stripe = compaction->stripe;
 	const struct codec_series *series = &stripe->series[port % CODEC_BLOCK_PORTS];
 	struct stored_reading *last = port < compaction->port_count ? &compaction->last[port] : NULL;
 	unsigned first = first_later(compaction, &series->group, last);
-	uint32_t error = stripe->first_error[port - stripe->from_port];
 
 	*ret = (struct port_sum){ 0 };
 	if (!series->group.count)
 		return;
-	if (error)
-		add_samples(stripe, series, error, first, last, ret);
+	if (next_error(stripe, port))
+		add_samples(stripe, port, first, last, ret);
 	else
 		add_columns(series, first, last, ret);
 	if (last)

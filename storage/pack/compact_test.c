@@ -12,11 +12,10 @@
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "storage/pack/compact.h"
-#include "storage/pack/compact_stripe.h"
 #include "storage/reader.h"
-#include "storage/file/schema.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
+#include "storage/test/test_history.h"
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
 
@@ -48,16 +47,6 @@ static int tear_down(void **state)
 	return test_folder_remove(state);
 }
 
-static sqlite3 *open_db(void)
-{
-	struct error err = { 0 };
-	sqlite3 *db;
-
-	if (schema_open_second(path, &db, &err) < 0)
-		fail_msg("%s", err.text);
-	return db;
-}
-
 /* Run @steps steps with a new compaction. Return: false if there were fewer. */
 static bool make_steps(sqlite3 *db, int steps)
 {
@@ -86,64 +75,38 @@ static void check_sweeps(void)
 	reader_close(reader);
 }
 
-TEST_WITH(compaction_continues_after_each_step, set_up, tear_down)
+/* Ended after 1, 2, 3, ... steps, within windows and stripes. */
+TEST_WITH(compaction_continues_after_any_number_of_steps, set_up, tear_down)
 {
-	sqlite3 *db = open_db();
+	sqlite3 *db = check_open_second(path);
 
-	/* Ended after each step, within windows and stripes. */
-	while (make_steps(db, 1))
-		;
+	for (int steps = 1; make_steps(db, steps); steps++)
+		check_sweeps();
 	sqlite3_close(db);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1"), SWEEPS / WINDOW);
 	check_sweeps();
 	check_integrity(path);
 }
 
-TEST_WITH(compaction_continues_after_any_number_of_steps, set_up, tear_down)
-{
-	sqlite3 *db = open_db();
-
-	/* Ended after 1, 2, 3, ... steps: readings within a window are not those of the next one. */
-	for (int steps = 1; make_steps(db, steps); steps++)
-		check_sweeps();
-	sqlite3_close(db);
-	check_sweeps();
-}
-
 /* A compaction that ends after each step stores the same as an uninterrupted one. */
 TEST_WITH(one_run_stores_the_same_as_many, set_up, tear_down)
 {
-	static const char tables[] =
-		"SELECT count(*) FROM (SELECT * FROM %s EXCEPT SELECT * FROM b.%s) UNION ALL"
-		" SELECT count(*) FROM (SELECT * FROM b.%s EXCEPT SELECT * FROM %s)";
-	static const char *const names[] = { "chunk", "chunk_sum", "chunk_error", "absolute", "hot" };
-	char sql[300];
-	sqlite3 *db = open_db();
+	sqlite3 *db = check_open_second(path);
+	char copy[80], sql[120];
 
-	snprintf(sql, sizeof(sql), "VACUUM INTO '%s/b.db'", folder);
+	snprintf(copy, sizeof(copy), "%s/b.db", folder);
+	snprintf(sql, sizeof(sql), "VACUUM INTO '%s'", copy);
 	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	assert_false(make_steps(db, 1000000));
 	sqlite3_close(db);
-	snprintf(path, sizeof(path), "%s/b.db", folder);
-	db = open_db();
+	db = check_open_second(copy);
 	while (make_steps(db, 1))
 		;
-	snprintf(sql, sizeof(sql), "ATTACH '%s/fabric.db' AS b", folder);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		sqlite3_stmt *row;
-
-		snprintf(sql, sizeof(sql), tables, names[i], names[i], names[i], names[i]);
-		assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
-		while (sqlite3_step(row) == SQLITE_ROW)
-			if (sqlite3_column_int64(row, 0))
-				fail_msg("%lld rows of %s differ", (long long)sqlite3_column_int64(row, 0), names[i]);
-		sqlite3_finalize(row);
-	}
 	sqlite3_close(db);
+	check_same_content(path, copy);
 }
 
-static int64_t ask(sqlite3 *db, const char *sql)
+static int64_t sql_integer(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *row;
 	int64_t value;
@@ -159,23 +122,23 @@ static int64_t ask(sqlite3 *db, const char *sql)
 TEST_WITH(rows_of_later_sweeps_stay_in_hot, set_up, tear_down)
 {
 	static const char before[] = "(SELECT coalesce(max(to_sweep), 0) * 65536 FROM chunk_window WHERE state > 0)";
-	sqlite3 *db = open_db();
+	sqlite3 *db = check_open_second(path);
 	int64_t rows = 0, least = INT64_MAX, last;
 	int some = 0, all = 0;
 	char sql[400];
 
 	assert_int_equal(sqlite3_exec(db, "CREATE TEMP TABLE old AS SELECT * FROM hot", NULL, NULL, NULL), SQLITE_OK);
-	last = ask(db, "SELECT count(*) FROM hot");
+	last = sql_integer(db, "SELECT count(*) FROM hot");
 	while (make_steps(db, 1)) {
-		assert_int_equal(ask(db, "SELECT count(*) FROM hot h LEFT JOIN old o USING (id)"
+		assert_int_equal(sql_integer(db, "SELECT count(*) FROM hot h LEFT JOIN old o USING (id)"
 				     " WHERE h.samples IS NOT o.samples"), 0);
 		snprintf(sql, sizeof(sql), "SELECT (SELECT count(*) FROM old WHERE id >= %s) -"
 			 " (SELECT count(*) FROM hot WHERE id >= %s)", before, before);
-		assert_int_equal(ask(db, sql), 0);
+		assert_int_equal(sql_integer(db, sql), 0);
 		snprintf(sql, sizeof(sql), "SELECT count(*) FROM hot WHERE id < %s", before);
-		rows = ask(db, "SELECT count(*) FROM hot");
-		some += rows < last && ask(db, sql) > 0;
-		all += rows < last && ask(db, sql) == 0;
+		rows = sql_integer(db, "SELECT count(*) FROM hot");
+		some += rows < last && sql_integer(db, sql) > 0;
+		all += rows < last && sql_integer(db, sql) == 0;
 		least = rows < least ? rows : least;
 		last = rows;
 	}
@@ -183,7 +146,7 @@ TEST_WITH(rows_of_later_sweeps_stay_in_hot, set_up, tear_down)
 	print_message("# note: hot lost some of its old rows %d times, and all that were left of them %d times\n", some,
 		      all);
 	snprintf(sql, sizeof(sql), "SELECT count(*) FROM hot WHERE id < %s", before);
-	assert_int_equal(ask(db, sql), 0);
+	assert_int_equal(sql_integer(db, sql), 0);
 	assert_int_equal(least, rows);
 	sqlite3_close(db);
 }

@@ -14,7 +14,6 @@
 #include "collector/sink.h"
 #include "storage/pack/compact.h"
 #include "storage/file/db.h"
-#include "storage/pack/retain.h"
 #include "storage/file/schema.h"
 #include "storage/writer.h"
 
@@ -92,8 +91,7 @@ static void report(struct compactor *compactor, const struct error *failure)
 					  " SELECT max(id), ?1, 'history-failed', ?2, ?3 FROM sweep", &insert,
 					  NULL) < 0)
 		return;
-	sqlite3_bind_int64(insert, 1, clock_wall_us(clock_system()));
-	sqlite3_bind_int(insert, 2, EVENT_WARNING);
+	DB_BIND(insert, 1, clock_wall_us(clock_system()), EVENT_WARNING);
 	sqlite3_bind_text(insert, 3, failure->text, (int)strnlen(failure->text, EVENT_TEXT_MOST), SQLITE_STATIC);
 	compactor->reported = db_run(insert, NULL) == 0;
 	sqlite3_finalize(insert);

@@ -75,42 +75,42 @@ TEST_IN_FOLDER(a_failed_start_is_reported_once_and_retried)
 /* Another process with a read transaction, from a byte on its pipe until the pipe is closed. */
 struct holder {
 	pid_t pid;
-	int told, begun;
+	int start, begun;
 };
 
-static void hold(int told, int begun)
+static void hold(int start, int begun)
 {
 	sqlite3 *db;
 	char byte;
-	bool ok = read(told, &byte, 1) == 1 && sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+	bool ok = read(start, &byte, 1) == 1 && sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
 		  sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL) == SQLITE_OK &&
-		  write(begun, &byte, 1) == 1 && read(told, &byte, 1) == 0;
+		  write(begun, &byte, 1) == 1 && read(start, &byte, 1) == 0;
 
 	_exit(!ok);
 }
 
 static struct holder holder_start(void)
 {
-	int told[2], begun[2];
+	int start[2], begun[2];
 	pid_t pid;
 
-	assert_int_equal(pipe(told) | pipe(begun), 0);
+	assert_int_equal(pipe(start) | pipe(begun), 0);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		close(told[1]);
-		hold(told[0], begun[1]);
+		close(start[1]);
+		hold(start[0], begun[1]);
 	}
-	close(told[0]);
+	close(start[0]);
 	close(begun[1]);
-	return (struct holder){ pid, told[1], begun[0] };
+	return (struct holder){ pid, start[1], begun[0] };
 }
 
 static void holder_begin(const struct holder *holder)
 {
 	char byte = 0;
 
-	assert_int_equal(write(holder->told, &byte, 1), 1);
+	assert_int_equal(write(holder->start, &byte, 1), 1);
 	assert_int_equal(read(holder->begun, &byte, 1), 1);
 }
 
@@ -118,7 +118,7 @@ static void holder_end(const struct holder *holder)
 {
 	int status;
 
-	close(holder->told);
+	close(holder->start);
 	close(holder->begun);
 	assert_int_equal(waitpid(holder->pid, &status, 0), holder->pid);
 	assert_int_equal(status, 0);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "storage/pack/retain.h"
+/*
+ * retain.c - removes data that exceeds the retention or the maximum size
+ *
+ * In steps like those of the compaction and in the same thread. A window is marked, then its samples are
+ * removed, later its sums, and finally those of its hour.
+ */
+#include "storage/pack/compact.h"
 
 #include <stdio.h>
 
@@ -8,7 +14,6 @@
 #include "base/when.h"
 #include "collector/sink.h"
 #include "storage/admin/admin_internal.h"
-#include "storage/pack/compact.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/writer.h"
@@ -118,9 +123,7 @@ static int64_t remove_rows(struct compaction *compaction, const char *sql, const
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(remove, 1, run->id);
-	sqlite3_bind_int64(remove, 2, run->from_sweep);
-	sqlite3_bind_int64(remove, 3, run->to_sweep);
+	DB_BIND(remove, 1, run->id, run->from_sweep, run->to_sweep);
 	result = db_run(remove, err);
 	sqlite3_finalize(remove);
 	return result < 0 ? result : sqlite3_changes(compaction->db);
@@ -171,8 +174,8 @@ static int expire(struct compaction *compaction, const struct run *run, int64_t 
 	int result = compact_begin(compaction, err);
 
 	if (!result)
-		result = compact_end(compaction, compact_update(compaction, UPDATE_WINDOW, run->id, next_port,
-								WINDOW_SUMS_ONLY, err), err);
+		result = compact_end(compaction, compact_update_window(compaction, run->id, next_port,
+								       WINDOW_SUMS_ONLY, err), err);
 	return result ? result : 1;
 }
 
@@ -197,8 +200,7 @@ static int report_full(struct compaction *compaction, const struct writer_retent
 	snprintf(text, sizeof(text), "the database has its maximum size (%.1f GB): samples up to %s are removed before "
 		 "the end of their retention, their sums stay; raise --max-size", (double)retention->max_bytes / 1e9,
 		 when_format_utc(run->to_us, when));
-	sqlite3_bind_int64(insert, 1, now_us);
-	sqlite3_bind_int(insert, 2, EVENT_INFO);
+	DB_BIND(insert, 1, now_us, EVENT_INFO);
 	sqlite3_bind_text(insert, 3, text, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(insert, 4, FULL_EVENT_US);
 	result = compact_begin(compaction, err);
@@ -210,8 +212,7 @@ static int report_full(struct compaction *compaction, const struct writer_retent
 
 /* Remove samples. Return: as retain_step(). */
 static int retain_samples(struct compaction *compaction, const struct writer_retention *retention,
-			  int64_t now_us, bool full,
-			  struct error *err)
+			  int64_t now_us, bool full, struct error *err)
 {
 	struct run run = { 0 };
 	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, 0 FROM chunk_window"
@@ -236,8 +237,7 @@ static int retain_samples(struct compaction *compaction, const struct writer_ret
 
 /* Remove sums of windows without samples, once the sums of their hour are complete; then those of hours. */
 static int retain_sums(struct compaction *compaction, const struct writer_retention *retention,
-		       int64_t now_us, bool full,
-		       struct error *err)
+		       int64_t now_us, bool full, struct error *err)
 {
 	struct run run = { 0 };
 	int result = find_run(compaction->db, "SELECT id, from_sweep, to_sweep, to_us, next_port = 1 FROM chunk_window"

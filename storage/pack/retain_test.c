@@ -17,8 +17,6 @@
 #include "storage/history.h"
 #include "storage/pack/compact.h"
 #include "storage/reader.h"
-#include "storage/pack/retain.h"
-#include "storage/file/schema.h"
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_history.h"
@@ -45,25 +43,19 @@ static void live(struct model *model, const struct writer_retention *retention, 
 	writer_close(writer);
 }
 
-/* The first sweep with samples. */
-static int64_t first_kept(void)
-{
-	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
-}
-
 static void check_kept(const struct model *model)
 {
 	struct reader *reader = check_open_reader(path);
 	struct db_status status;
 
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
-	assert_int_equal(status.sweeps, (int64_t)model->sweep_count - first_kept() + 1);
-	assert_int_equal(status.first_wall_us, model->sweeps[first_kept() - 1].wall_us);
-	for (int64_t id = first_kept(); id <= (int64_t)model->sweep_count; id++) {
+	assert_int_equal(status.sweeps, (int64_t)model->sweep_count - check_first_kept(path) + 1);
+	assert_int_equal(status.first_wall_us, model->sweeps[check_first_kept(path) - 1].wall_us);
+	for (int64_t id = check_first_kept(path); id <= (int64_t)model->sweep_count; id++) {
 		check_sweep(reader, model, id);
 		if (id % 7 == 0)
 			check_window(reader, model, model->sweeps[id - 1].wall_us,
-				     model->sweeps[id - 1].wall_us - model->sweeps[first_kept() - 1].wall_us);
+				     model->sweeps[id - 1].wall_us - model->sweeps[check_first_kept(path) - 1].wall_us);
 	}
 	reader_close(reader);
 	check_integrity(path);
@@ -79,7 +71,7 @@ TEST_IN_FOLDER(samples_expire_and_the_rest_is_exact)
 
 		model->keep_history = true;
 		live(model, &retention, 500);
-		assert_true(first_kept() > 200);
+		assert_true(check_first_kept(path) > 200);
 		assert_true(check_integer(path, "SELECT min(from_us) FROM chunk_window WHERE state = 1") >=
 			    model->wall_us - 2 * retention.raw_us);
 		/* Nothing of it is left, except last readings of ports that a span covers. */
@@ -111,7 +103,7 @@ TEST_IN_FOLDER(a_clock_jump_and_return_expires_nothing)
 	live(model, &retention, 40);
 	model_jump(model, -month_us);
 	live(model, &retention, 60);
-	assert_int_equal(first_kept(), 1);
+	assert_int_equal(check_first_kept(path), 1);
 	check_kept(model);
 	model_destroy(model);
 }
@@ -121,23 +113,8 @@ enum { MOST_PORTS = 64 };
 /* What the ports of the model counted in a window, as one command reports it. */
 struct totals {
 	const struct model *model;
-	int64_t samples[MOST_PORTS], elapsed_us[MOST_PORTS];
-	counter_set known[MOST_PORTS];
-	uint64_t packets[MOST_PORTS];
-	bool reported[MOST_PORTS];
+	struct check_sum ports[MOST_PORTS];
 };
-
-static void add_total(struct totals *totals, size_t port, const struct delta *delta, int64_t samples)
-{
-	uint64_t packets = delta->known & COUNTER_BIT(COUNTER_XMIT_PACKETS) ? delta->value[COUNTER_XMIT_PACKETS] : 0;
-
-	totals->known[port] = totals->reported[port] ? totals->known[port] & delta->known : delta->known;
-	totals->reported[port] = true;
-	totals->samples[port] += samples;
-	totals->elapsed_us[port] += delta->elapsed_us;
-	if (__builtin_add_overflow(totals->packets[port], packets, &totals->packets[port]))
-		totals->packets[port] = UINT64_MAX;
-}
 
 static bool take_piece(void *ctx, const struct history_piece *piece)
 {
@@ -152,7 +129,7 @@ static bool take_delta(void *ctx, size_t port, const struct history_port *who, c
 	struct totals *totals = ctx;
 
 	(void)port;
-	add_total(totals, check_find_port(totals->model, who->node_guid, who->num), delta, samples);
+	check_sum_add(&totals->ports[check_find_port(totals->model, who->node_guid, who->num)], delta, samples);
 	return true;
 }
 
@@ -163,8 +140,8 @@ static bool take_row(void *ctx, const struct cell *cells, int count)
 
 	(void)count;
 	delta.value[COUNTER_XMIT_PACKETS] = (uint64_t)cells[5].integer;
-	add_total(totals, check_find_port(totals->model, strtoull(cells[0].bytes, NULL, 16), cells[1].integer), &delta,
-		  cells[2].integer);
+	check_sum_add(&totals->ports[check_find_port(totals->model, strtoull(cells[0].bytes, NULL, 16),
+						     cells[1].integer)], &delta, cells[2].integer);
 	return true;
 }
 
@@ -211,7 +188,7 @@ static void read_window(struct reader *reader, const struct model *model, int64_
 	assert_int_equal(reader_history_sums(reader, &query, sums, NULL), 0);
 	for (size_t i = 0; i < model->port_count; i++)
 		if (sums[i].samples)
-			add_total(&ret[BY_SUMS], i, &sums[i].sum, sums[i].samples);
+			check_sum_add(&ret[BY_SUMS].ports[i], &sums[i].sum, sums[i].samples);
 	snprintf(sql, sizeof(sql), "SELECT node_guid, port, samples, elapsed_us, unknown, xmit_packets FROM"
 		 " port_sum(%lld, %lld)", (long long)since_us, (long long)until_us);
 	assert_int_equal(reader_sql(reader, sql, 0, &rows, NULL), 0);
@@ -220,8 +197,9 @@ static void read_window(struct reader *reader, const struct model *model, int64_
 		const struct port *port = &snapshot->fabric->ports[i];
 
 		if (snapshot->rows[i].sum.elapsed_us && !snapshot->rows[i].mirrored)
-			add_total(&ret[BY_SNAPSHOT], check_find_port(model, snapshot->fabric->nodes[port->node].guid,
-							      port->num), &snapshot->rows[i].sum, 0);
+			check_sum_add(&ret[BY_SNAPSHOT].ports[check_find_port(
+				model, snapshot->fabric->nodes[port->node].guid, port->num)],
+				&snapshot->rows[i].sum, 1);
 	}
 	snapshot_destroy(snapshot);
 }
@@ -230,33 +208,33 @@ static void read_window(struct reader *reader, const struct model *model, int64_
 static void check_totals(struct reader *reader, const struct model *model, int64_t after, int64_t until,
 			 struct totals *ret)
 {
-	static struct totals read[COMMANDS], truth;
-	const counter_set packets = COUNTER_BIT(COUNTER_XMIT_PACKETS);
-	int64_t end = piece_end(until);
+	static struct totals read[COMMANDS];
+	int64_t begin = piece_end(after), end = piece_end(until);
 
-	truth = (struct totals){ .model = model };
 	read_window(reader, model, after ? model->sweeps[after - 1].wall_us : 0, model->sweeps[until - 1].wall_us,
 		    read);
-	for (int64_t s = piece_end(after); s < end; s++)
-		for (size_t p = 0; p < model->port_count; p++)
-			if (model->sweeps[s].truth[p].has_delta)
-				add_total(&truth, p, &model->sweeps[s].truth[p].delta, 1);
-	for (int i = 0; i < COMMANDS; i++) {
-		for (size_t p = 0; p < model->port_count; p++) {
+	for (size_t p = 0; p < model->port_count; p++) {
+		struct check_sum truth = check_truth(model, p, begin, end);
+		counter_set packets = truth.delta.known & COUNTER_BIT(COUNTER_XMIT_PACKETS);
+
+		for (int i = 0; i < COMMANDS; i++) {
+			const struct check_sum *sum = &read[i].ports[p];
+			uint64_t count = sum->delta.value[COUNTER_XMIT_PACKETS];
+
 			/* A snapshot has the ports of the fabric at its time, and does not count samples. */
-			if (i == BY_SNAPSHOT && !read[i].reported[p])
+			if (i == BY_SNAPSHOT && !sum->samples)
 				continue;
 			if (i != BY_SNAPSHOT)
-				assert_int_equal(read[i].samples[p], truth.samples[p]);
-			if (read[i].elapsed_us[p] != truth.elapsed_us[p])
+				assert_int_equal(sum->samples, truth.samples);
+			if (sum->delta.elapsed_us != truth.delta.elapsed_us)
 				fail_msg("command %d, port %zu, sweeps %" PRId64 " to %" PRId64 ": %" PRId64
-					 " us and not %" PRId64, i, p, after + 1, until, read[i].elapsed_us[p],
-					 truth.elapsed_us[p]);
-			assert_int_equal(read[i].known[p] & packets, truth.known[p] & packets);
+					 " us and not %" PRId64, i, p, after + 1, until, sum->delta.elapsed_us,
+					 truth.delta.elapsed_us);
+			assert_int_equal(sum->delta.known & COUNTER_BIT(COUNTER_XMIT_PACKETS), packets);
 			/* SQL has signed numbers. */
-			if (truth.known[p] & packets)
-				assert_true(read[i].packets[p] == truth.packets[p] ||
-					    (i == BY_SQL && read[i].packets[p] == INT64_MAX));
+			if (packets)
+				assert_true(count == truth.delta.value[COUNTER_XMIT_PACKETS] ||
+					    (i == BY_SQL && count == INT64_MAX));
 		}
 	}
 	*ret = read[BY_SUMS];
@@ -280,8 +258,9 @@ static void check_adjacent(const struct model *model, uint64_t seed)
 	check_totals(reader, model, edges[1], edges[2], &second);
 	check_totals(reader, model, edges[0], edges[2], &both);
 	for (size_t p = 0; p < model->port_count; p++) {
-		assert_int_equal(first.samples[p] + second.samples[p], both.samples[p]);
-		assert_int_equal(first.elapsed_us[p] + second.elapsed_us[p], both.elapsed_us[p]);
+		assert_int_equal(first.ports[p].samples + second.ports[p].samples, both.ports[p].samples);
+		assert_int_equal(first.ports[p].delta.elapsed_us + second.ports[p].delta.elapsed_us,
+				 both.ports[p].delta.elapsed_us);
 	}
 	reader_close(reader);
 }
@@ -313,7 +292,7 @@ TEST_IN_FOLDER(sums_outlive_samples_and_hours_outlive_sums)
 	model->keep_history = true;
 	live(model, &retention, 900);
 	windows = live_until_past(model, &retention, "chunk_window", 100);
-	raw = first_kept();
+	raw = check_first_kept(path);
 	hours = check_integer(path, "SELECT min(from_sweep) FROM hour");
 	assert_int_equal(hours, 1);
 	assert_true(raw > windows);
@@ -351,7 +330,7 @@ TEST_IN_FOLDER(a_full_file_keeps_its_size_and_is_reported_once)
 	later = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
 	assert_in_range(later, 1000000, size + 1000000);
 	assert_in_range(later, 2000000, 4500000);
-	assert_true(first_kept() > 100);
+	assert_true(check_first_kept(path) > 100);
 	assert_in_range(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'history-trimmed'"), 1, 4);
 	check_kept(model);
 	model_destroy(model);
@@ -392,7 +371,7 @@ TEST_IN_FOLDER(a_held_log_counts_up_to_a_quarter_of_the_size)
 	writer_close(writer);
 	assert_true(log_bytes() > retention.max_bytes / 4);
 	assert_true(used_bytes() < retention.max_bytes);
-	assert_in_range(first_kept(), 20, 300);
+	assert_in_range(check_first_kept(path), 20, 300);
 	sqlite3_close(db);
 	check_integrity(path);
 	model_destroy(model);
@@ -423,19 +402,14 @@ TEST_IN_FOLDER(an_end_after_any_step_leaves_a_sound_file)
 	const struct writer_retention all = { .window_sweeps = 9 };
 	const struct writer_retention none = { .raw_us = 1, .sums_us = 1, .hours_us = 1, .window_sweeps = 9 };
 	struct model *model = model_create(6, 2, 5, 3);
-	struct error err = { 0 };
 	int64_t values, steps = 0;
 	sqlite3 *db;
 
 	live(model, &all, 150);
 	values = check_integer(path, "SELECT count(*) FROM detail_value");
 	assert_true(values > 100);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "CREATE TABLE old_value AS SELECT * FROM detail_value", NULL, NULL, NULL),
-			 SQLITE_OK);
-	sqlite3_close(db);
-	if (schema_open_second(path, &db, &err) < 0)
-		fail_msg("%s", err.text);
+	check_change(path, "CREATE TABLE old_value AS SELECT * FROM detail_value");
+	db = check_open_second(path);
 	for (; one_step(db, &none); steps++) {
 		check_sound(path);
 		assert_int_equal(check_integer(path, lost), 0);
@@ -455,9 +429,8 @@ TEST_IN_FOLDER(a_damaged_time_expires_nothing)
 	sqlite3 *db;
 
 	live(model, &all, 60);
+	check_change(path, "UPDATE sweep SET wall_us = -9223372036854775808 WHERE id = 40");
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON; UPDATE sweep SET wall_us ="
-				      " -9223372036854775808 WHERE id = 40", NULL, NULL, NULL), SQLITE_OK);
 	assert_false(one_step(db, &some));
 	sqlite3_close(db);
 	model_destroy(model);
@@ -469,7 +442,6 @@ TEST_IN_FOLDER(windows_add_up_at_each_step_of_expiry)
 	const struct writer_retention all = { .window_sweeps = 5 };
 	struct writer_retention some = { .window_sweeps = 5, .raw_us = INT64_C(3000000000) };
 	struct model *model = model_create(8, 2, 5, 3);
-	struct error err = { 0 };
 	uint64_t steps = 0;
 	sqlite3 *db;
 
@@ -477,8 +449,7 @@ TEST_IN_FOLDER(windows_add_up_at_each_step_of_expiry)
 	live(model, &all, 700);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1 AND to_window > from_window + 2")
 		    > 3);
-	if (schema_open_second(path, &db, &err) < 0)
-		fail_msg("%s", err.text);
+	db = check_open_second(path);
 	/* All samples that are due first, then the sums of windows, up to the middle of an hour. */
 	for (int i = 0; i < 2; i++) {
 		for (; one_step(db, &some); steps++)

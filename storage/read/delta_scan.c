@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "storage/codec/codec.h"
 #include "storage/file/db.h"
-#include "storage/codec/hot_block.h"
 #include "storage/file/schema.h"
 #include "storage/read/window_plan.h"
 
@@ -75,8 +74,7 @@ static int prepare(struct delta_walk *walk, int64_t after, int64_t until, struct
 		result = db_prepare(walk->db, walk->port_count ? own_errors : all_errors, &walk->errors, err);
 	if (result < 0 || walk->port_count)
 		return result;
-	sqlite3_bind_int64(walk->errors, 1, after);
-	sqlite3_bind_int64(walk->errors, 2, walk->plan.until);
+	DB_BIND(walk->errors, 1, after, walk->plan.until);
 	return next_error(walk, err);
 }
 
@@ -109,13 +107,13 @@ static struct codec_sample *add_port(struct delta_walk *walk, uint32_t port, boo
 {
 	struct slice_port *ports = array_grow(walk->slice_ports, walk->slice_count, &walk->slice_capacity,
 					      sizeof(*ports));
-	size_t wanted = (walk->slice_count + 1) * walk->slice_sweeps;
+	size_t needed = (walk->slice_count + 1) * walk->slice_sweeps;
 
 	if (!ports)
 		return NULL;
 	walk->slice_ports = ports;
-	if (wanted > walk->sample_capacity) {
-		size_t capacity = wanted > 2 * walk->sample_capacity ? wanted : 2 * walk->sample_capacity;
+	if (needed > walk->sample_capacity) {
+		size_t capacity = needed > 2 * walk->sample_capacity ? needed : 2 * walk->sample_capacity;
 		struct codec_sample *samples = reallocarray(walk->samples, capacity, sizeof(*samples));
 
 		if (!samples)
@@ -132,8 +130,7 @@ static bool may_have_errors(struct delta_walk *walk, int64_t window, uint32_t po
 {
 	bool may = true;
 
-	sqlite3_bind_int64(walk->sums, 1, window);
-	sqlite3_bind_int64(walk->sums, 2, port);
+	DB_BIND(walk->sums, 1, window, port);
 	if (sqlite3_step(walk->sums) == SQLITE_ROW)
 		may = sqlite3_column_int(walk->sums, 0) != 0;
 	sqlite3_reset(walk->sums);
@@ -289,8 +286,7 @@ static int read_own_errors(struct delta_scan *scan, struct delta *ret, struct er
 	sqlite3_stmt *rows = scan->walk->errors;
 	int result;
 
-	sqlite3_bind_int64(rows, 1, scan->sweep);
-	sqlite3_bind_int64(rows, 2, scan->port);
+	DB_BIND(rows, 1, scan->sweep, scan->port);
 	while ((result = db_step(rows, err)) > 0)
 		read_error(rows, ret);
 	sqlite3_reset(rows);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* details.c - slow counters: stored rows, and their totals over a window before a time */
 #include "storage/read/details.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
+#include "storage/read/reader_internal.h"
 
 #define COLUMNS "d.sweep, d.port, d.attribute, d.at_us, d.elapsed_us, d.layout, d.missing, d.unknown," \
 	" s.wall_us + (d.at_us - s.start_us), s.boot"
@@ -51,10 +55,7 @@ static int read_values(sqlite3_stmt *values, struct stored_detail *detail, struc
 {
 	int attribute = detail->reading.attribute, result;
 
-	sqlite3_bind_int64(values, 1, detail->sweep);
-	sqlite3_bind_int64(values, 2, detail->port);
-	sqlite3_bind_int(values, 3, DETAIL_ID(attribute, 0));
-	sqlite3_bind_int(values, 4, DETAIL_ID(attribute + 1, 0));
+	DB_BIND(values, 1, detail->sweep, detail->port, DETAIL_ID(attribute, 0), DETAIL_ID(attribute + 1, 0));
 	while ((result = db_step(values, err)) > 0)
 		read_value(values, detail);
 	sqlite3_reset(values);
@@ -101,4 +102,166 @@ void detail_scan_end(struct detail_scan *scan)
 {
 	sqlite3_finalize(scan->rows);
 	sqlite3_finalize(scan->values);
+}
+
+/* One attribute of one port. */
+struct found {
+	uint32_t port; /* id */
+	struct detail_row row;
+};
+
+struct gathering {
+	struct reader *reader;
+	const struct detail_query *query;
+	int64_t until, after, from; /* sweeps: of the requested time; before the window; before the scan */
+	struct found *found;
+	size_t count, capacity;
+	uint32_t *index; /* by port id and attribute: index into found + 1; 0: none */
+	size_t port_count; /* highest id + 1 */
+};
+
+/* The ports of the query, by GUID ?3 and number ?4. */
+#define QUERY_PORTS \
+	"(SELECT p.id AS id FROM port p JOIN node n ON n.id = p.node WHERE n.guid = ?3 AND (?4 < 0 OR p.number = ?4))"
+
+/* A few ports by a lookup in each sweep: a scan would read the rows of all others. */
+static const char walk_all[] = "detail d JOIN sweep s ON s.id = d.sweep WHERE d.sweep > ?1 AND d.sweep <= ?2"
+			       " ORDER BY d.sweep";
+static const char walk_some[] =
+	"sweep s CROSS JOIN " QUERY_PORTS " q CROSS JOIN detail d ON d.sweep = s.id AND d.port = q.id"
+	" WHERE s.id > ?1 AND s.id <= ?2 ORDER BY s.id";
+
+#define LAST \
+	"detail_last l CROSS JOIN detail d ON d.sweep = l.sweep AND d.port = l.port AND d.attribute = l.attribute" \
+	" JOIN sweep s ON s.id = d.sweep WHERE l.sweep <= ?1"
+static const char last_all[] = LAST;
+static const char last_some[] = LAST " AND l.port IN " QUERY_PORTS;
+
+/* The entry of a port and attribute, created if there is none. Return: NULL without memory. */
+static struct found *entry_of(struct gathering *gathering, const struct stored_detail *stored)
+{
+	uint32_t *index = &gathering->index[(size_t)stored->port * DETAIL_ATTRIBUTE_COUNT + stored->reading.attribute];
+
+	if (!*index) {
+		struct found *found = array_grow(gathering->found, gathering->count, &gathering->capacity,
+						 sizeof(*found));
+
+		if (!found)
+			return NULL;
+		gathering->found = found;
+		found[gathering->count] = (struct found){ .port = stored->port };
+		*index = (uint32_t)++gathering->count;
+	}
+	return &gathering->found[*index - 1];
+}
+
+static int gather(struct gathering *gathering, const char *from, int64_t after, int64_t until, struct error *err)
+{
+	const struct detail_query *query = gathering->query;
+	struct stored_detail stored;
+	struct detail_scan scan;
+	int result = detail_scan_begin(&scan, gathering->reader->db, from, err);
+
+	if (!result) {
+		DB_BIND(scan.rows, 1, after, until);
+		/* Without effect for all ports: the statement has no such parameters. */
+		db_bind_u64(scan.rows, 3, query->node_guid);
+		sqlite3_bind_int(scan.rows, 4, query->port);
+	}
+	while (!result && (result = detail_scan_next(&scan, &stored, err)) > 0) {
+		struct found *found = stored.port < gathering->port_count ? entry_of(gathering, &stored) : NULL;
+
+		result = found || stored.port >= gathering->port_count ? 0 : err_nomem(err);
+		if (!found)
+			continue;
+		if (stored.sweep > found->row.sweep) {
+			found->row.sweep = stored.sweep;
+			found->row.wall_us = stored.wall_us;
+			found->row.reading = stored.reading;
+		}
+		if (stored.sweep > gathering->after && stored.has_delta)
+			detail_delta_add(&found->row.sum, &stored.delta);
+	}
+	detail_scan_end(&scan);
+	return result;
+}
+
+static int find_range(struct gathering *gathering, struct error *err)
+{
+	const struct detail_query *query = gathering->query;
+	int64_t newest = 0, ports = 0;
+	struct stored_sweep sweep;
+	int result = reader_newest_id(gathering->reader, &newest, err);
+
+	if (!result)
+		result = reader_find_sweep(gathering->reader, query->at_us, &sweep, err);
+	if (!result)
+		result = reader_window_begin(gathering->reader, &sweep, query->at_us, query->window_us,
+					     &gathering->after, err);
+	if (!result)
+		result = db_integer(gathering->reader->db, "SELECT max(id) FROM port", 0, &ports, err);
+	if (result < 0)
+		return result;
+	gathering->port_count = (size_t)ports + 1;
+	gathering->until = sweep.info.id;
+	gathering->from = gathering->after;
+	/* Older readings are found by detail_last, unless the port was read again since. */
+	if (gathering->until < newest && gathering->from > gathering->until - DETAIL_LOOK_BACK_SWEEPS)
+		gathering->from = gathering->until - DETAIL_LOOK_BACK_SWEEPS;
+	gathering->index = calloc(gathering->port_count * DETAIL_ATTRIBUTE_COUNT, sizeof(*gathering->index));
+	return gathering->index ? 0 : err_nomem(err);
+}
+
+/* Sets the identities of the ports. */
+static int identify(struct gathering *gathering, struct error *err)
+{
+	sqlite3_stmt *port;
+	int result = db_prepare(gathering->reader->db, "SELECT n.guid, p.number FROM port p JOIN node n"
+				" ON n.id = p.node WHERE p.id = ?", &port, err);
+
+	for (size_t i = 0; result >= 0 && i < gathering->count; i++) {
+		struct found *found = &gathering->found[i];
+
+		sqlite3_bind_int64(port, 1, found->port);
+		result = db_step(port, err);
+		if (result > 0) {
+			found->row.node_guid = db_u64(port, 0);
+			found->row.port = (uint8_t)sqlite3_column_int(port, 1);
+		}
+		sqlite3_reset(port);
+	}
+	sqlite3_finalize(port);
+	return result < 0 ? result : 0;
+}
+
+static int find_all(struct gathering *gathering, struct error *err)
+{
+	bool all = !gathering->query->node_guid;
+	int result = find_range(gathering, err);
+
+	if (result < 0)
+		return result;
+	result = gather(gathering, all ? walk_all : walk_some, gathering->from, gathering->until, err);
+	if (!result)
+		result = gather(gathering, all ? last_all : last_some, gathering->from, 0, err);
+	return result ? result : identify(gathering, err);
+}
+
+int reader_details(struct reader *reader, const struct detail_query *query, reader_detail_fn *each, void *ctx,
+		   struct error *err)
+{
+	struct gathering gathering = { .reader = reader, .query = query };
+	bool more = true;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = find_all(&gathering, err);
+	reader_end(reader);
+	/* In order of port. */
+	for (size_t i = 0; !result && more && i < gathering.port_count * DETAIL_ATTRIBUTE_COUNT; i++)
+		more = !gathering.index[i] || each(ctx, &gathering.found[gathering.index[i] - 1].row);
+	free(gathering.found);
+	free(gathering.index);
+	return result;
 }

@@ -38,34 +38,31 @@ static void copy_text(sqlite3_stmt *row, int at, char *ret, size_t size)
 	snprintf(ret, size, "%s", text ? text : "");
 }
 
-/* The members of the JSON text in column EVIDENCE. */
-static int read_numbers(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
+/* Adds a member of the JSON text in column EVIDENCE or HOSTS. Return: whether more are possible. */
+static bool add_member(sqlite3_stmt *member, int column, struct finding_row *ret)
 {
 	struct finding *finding = &ret->finding;
-	int result = 0;
+	struct finding_number *number = &finding->numbers[finding->number_count];
+	char *key = ret->keys[finding->number_count];
 
-	sqlite3_bind_value(members, 1, sqlite3_column_value(row, EVIDENCE));
-	while (finding->number_count < FINDING_NUMBERS_MAX && (result = db_step(members, err)) > 0) {
-		struct finding_number *number = &finding->numbers[finding->number_count];
-
-		copy_text(members, 0, ret->keys[finding->number_count], sizeof(ret->keys[0]));
-		number->key = ret->keys[finding->number_count++];
-		number->value = sqlite3_column_double(members, 1);
-		if (sqlite3_column_type(members, 1) == SQLITE_NULL)
-			number->value = __builtin_nan("");
+	if (column == HOSTS) {
+		copy_text(member, 1, finding->hosts[finding->host_count++], sizeof(finding->hosts[0]));
+		return finding->host_count < FINDING_HOSTS_MAX;
 	}
-	sqlite3_reset(members);
-	return result < 0 ? result : 0;
+	copy_text(member, 0, key, sizeof(ret->keys[0]));
+	*number = (struct finding_number){ key, sqlite3_column_type(member, 1) == SQLITE_NULL ? __builtin_nan("") :
+						sqlite3_column_double(member, 1) };
+	return ++finding->number_count < FINDING_NUMBERS_MAX;
 }
 
-static int read_hosts(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row *ret, struct error *err)
+static int read_members(sqlite3_stmt *members, sqlite3_stmt *row, int column, struct finding_row *ret,
+			struct error *err)
 {
-	struct finding *finding = &ret->finding;
-	int result = 0;
+	int result;
 
-	sqlite3_bind_value(members, 1, sqlite3_column_value(row, HOSTS));
-	while (finding->host_count < FINDING_HOSTS_MAX && (result = db_step(members, err)) > 0)
-		copy_text(members, 1, finding->hosts[finding->host_count++], sizeof(finding->hosts[0]));
+	sqlite3_bind_value(members, 1, sqlite3_column_value(row, column));
+	while ((result = db_step(members, err)) > 0 && add_member(members, column, ret))
+		;
 	sqlite3_reset(members);
 	return result < 0 ? result : 0;
 }
@@ -105,9 +102,9 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	copy_text(row, ACK_REASON, ret->acknowledged.reason, sizeof(ret->acknowledged.reason));
 	copy_text(row, NODE_NAME, ret->node, sizeof(ret->node));
 	copy_text(row, PEER_NAME, ret->peer, sizeof(ret->peer));
-	result = read_numbers(members, row, ret, err);
+	result = read_members(members, row, EVIDENCE, ret, err);
 	if (!result)
-		result = read_hosts(members, row, ret, err);
+		result = read_members(members, row, HOSTS, ret, err);
 	return result ? result : 1;
 }
 
@@ -126,12 +123,31 @@ static int report_rows(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding
 	return result;
 }
 
-/* Binds ?1 to ?4. */
-static int bind_times(struct reader *reader, const struct finding_query *query, sqlite3_stmt *rows, struct error *err)
+/* @args: ?1 to ?4. */
+static int report(sqlite3 *db, const int64_t args[4], reader_finding_fn *each, void *ctx, struct error *err)
 {
-	int64_t at_us = query->since_us ? query->until_us : query->at_us, after = 0;
-	struct stored_sweep last = { 0 }, first = { 0 };
-	int result = reader_find_sweep(reader, at_us, &last, err);
+	sqlite3_stmt *rows = NULL, *members = NULL;
+	int result = db_prepare(db, findings_sql, &rows, err);
+
+	if (!result)
+		result = db_prepare(db, "SELECT key, value FROM json_each(?1)", &members, err);
+	if (!result) {
+		db_bind_integers(rows, 1, args, 4);
+		result = report_rows(members, rows, each, ctx, err);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(members);
+	return result;
+}
+
+int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
+		    struct error *err)
+{
+	int64_t at_us = query->since_us ? query->until_us : query->at_us, after;
+	/* Acknowledgements after the newest sweep count too. */
+	int64_t now_us = at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system());
+	struct stored_sweep last, first = { 0 };
+	int result = reader_begin_at(reader, at_us, &last, err);
 
 	if (result < 0)
 		return result;
@@ -141,58 +157,18 @@ static int bind_times(struct reader *reader, const struct finding_query *query, 
 		after = 0;
 	else if (query->since_us && first.info.id < last.info.id)
 		after = first.info.id + 1;
-	sqlite3_bind_int64(rows, 1, last.info.id);
-	sqlite3_bind_int64(rows, 2, after);
-	/* Acknowledgements after the newest sweep count too. */
-	sqlite3_bind_int64(rows, 3, at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system()));
-	db_bind_u64(rows, 4, query->node_guid);
-	return 0;
-}
-
-static int prepare(sqlite3 *db, sqlite3_stmt **ret_rows, sqlite3_stmt **ret_members, struct error *err)
-{
-	int result = db_prepare(db, findings_sql, ret_rows, err);
-
-	return result ? result : db_prepare(db, "SELECT key, value FROM json_each(?1)", ret_members, err);
-}
-
-int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
-		    struct error *err)
-{
-	sqlite3_stmt *rows = NULL, *members = NULL;
-	int result = reader_begin(reader, err);
-
-	if (result < 0)
-		return result;
-	result = prepare(reader->db, &rows, &members, err);
-	if (!result)
-		result = bind_times(reader, query, rows, err);
-	if (!result)
-		result = report_rows(members, rows, each, ctx, err);
-	sqlite3_finalize(rows);
-	sqlite3_finalize(members);
+	result = report(reader->db, (int64_t[]){ last.info.id, after, now_us, (int64_t)query->node_guid }, each, ctx,
+			err);
 	reader_end(reader);
 	return result;
 }
 
 int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)
 {
-	sqlite3_stmt *rows = NULL, *members = NULL;
-	int result = prepare(db, &rows, &members, err);
-
-	if (!result) {
-		sqlite3_bind_int64(rows, 1, INT64_MAX);
-		sqlite3_bind_int64(rows, 2, INT64_MAX);
-		sqlite3_bind_int64(rows, 3, 0);
-		sqlite3_bind_int64(rows, 4, 0);
-		result = report_rows(members, rows, each, ctx, err);
-	}
-	sqlite3_finalize(rows);
-	sqlite3_finalize(members);
-	return result;
+	return report(db, (int64_t[]){ INT64_MAX, INT64_MAX, 0, 0 }, each, ctx, err);
 }
 
-int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *said,
+int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *ack,
 			struct error *err)
 {
 	sqlite3_stmt *insert = NULL;
@@ -209,13 +185,11 @@ int finding_acknowledge(const char *path, const struct finding *finding, const s
 		sqlite3_bind_text(insert, 1, finding_kind_name(finding->kind), -1, SQLITE_STATIC);
 		if (finding->node_guid)
 			db_bind_u64(insert, 2, finding->node_guid);
-		sqlite3_bind_int(insert, 3, finding->port);
-		sqlite3_bind_int(insert, 4, finding->tag);
-		sqlite3_bind_int64(insert, 5, said->at_us);
-		if (said->until_us)
-			sqlite3_bind_int64(insert, 6, said->until_us);
-		sqlite3_bind_text(insert, 7, said->person, -1, SQLITE_STATIC);
-		sqlite3_bind_text(insert, 8, said->reason, -1, SQLITE_STATIC);
+		DB_BIND(insert, 3, finding->port, finding->tag, ack->at_us);
+		if (ack->until_us)
+			sqlite3_bind_int64(insert, 6, ack->until_us);
+		sqlite3_bind_text(insert, 7, ack->person, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 8, ack->reason, -1, SQLITE_STATIC);
 		result = db_run(insert, err);
 	}
 	sqlite3_finalize(insert);

@@ -15,7 +15,7 @@
 enum { PLACES = 24, STEPS = 160 };
 
 /* A finding at one place in one sweep. */
-struct told {
+struct place_state {
 	bool open;
 	enum finding_severity severity;
 	const char *cause;
@@ -24,7 +24,7 @@ struct told {
 
 struct history {
 	struct model *model;
-	struct told told[STEPS][PLACES];
+	struct place_state steps[STEPS][PLACES];
 	int64_t wall_us[STEPS];
 	struct finding findings[PLACES]; /* current state */
 };
@@ -45,13 +45,13 @@ static void init_place(struct finding *finding, int place)
 static void move(struct history *history, int step, int64_t wall_us)
 {
 	for (int i = 0; i < PLACES; i++) {
-		struct told *now = &history->told[step][i];
+		struct place_state *now = &history->steps[step][i];
 		struct finding *finding = &history->findings[i];
 
 		if (step)
-			*now = history->told[step - 1][i];
+			*now = history->steps[step - 1][i];
 		if (!now->open && model_random(history->model, 8) == 0) {
-			*now = (struct told){ .open = true, .opened_us = wall_us, .since_us = wall_us - 5000000,
+			*now = (struct place_state){ .open = true, .opened_us = wall_us, .since_us = wall_us - 5000000,
 					      .cause = causes[0] };
 			init_place(finding, i);
 		} else if (now->open && model_random(history->model, 10) == 0) {
@@ -79,20 +79,20 @@ static void move(struct history *history, int step, int64_t wall_us)
 	}
 }
 
-static void store_step(struct history *history, struct writer *writer, int step, bool judged)
+static void store_step(struct history *history, struct writer *writer, int step, bool with_findings)
 {
 	const struct finding *open[PLACES + 1];
 	struct sweep sweep = *model_step(history->model);
 
 	history->wall_us[step] = sweep.wall_us;
-	if (judged) {
+	if (with_findings) {
 		move(history, step, sweep.wall_us);
 		for (int i = 0; i < PLACES; i++)
-			if (history->told[step][i].open)
+			if (history->steps[step][i].open)
 				open[sweep.finding_count++] = &history->findings[i];
 		sweep.findings = open;
 	} else if (step) {
-		memcpy(history->told[step], history->told[step - 1], sizeof(history->told[0]));
+		memcpy(history->steps[step], history->steps[step - 1], sizeof(history->steps[0]));
 	}
 	check_store(writer, &sweep);
 }
@@ -160,20 +160,20 @@ static void check_step(struct reader *reader, const struct history *history, int
 
 	assert_int_equal(reader_findings(reader, &query, gather, &gathered, NULL), 0);
 	for (int i = 0; i < PLACES; i++) {
-		const struct told *told = &history->told[step][i];
+		const struct place_state *steps = &history->steps[step][i];
 		struct finding place;
 		const struct finding_row *row;
 
 		init_place(&place, i);
 		row = find_place(&gathered, &place);
-		assert_int_equal(row != NULL, told->open);
-		expected += told->open;
-		if (!told->open)
+		assert_int_equal(row != NULL, steps->open);
+		expected += steps->open;
+		if (!steps->open)
 			continue;
-		assert_int_equal(row->finding.severity, told->severity);
-		assert_string_equal(row->cause, told->cause);
-		assert_int_equal(row->opened_us, told->opened_us);
-		assert_int_equal(row->finding.since_us, told->since_us);
+		assert_int_equal(row->finding.severity, steps->severity);
+		assert_string_equal(row->cause, steps->cause);
+		assert_int_equal(row->opened_us, steps->opened_us);
+		assert_int_equal(row->finding.since_us, steps->since_us);
 		assert_int_equal(row->finding.closed_us, 0);
 		assert_int_equal(row->finding.peer_guid, place.peer_guid);
 		assert_int_equal(row->finding.peer_port, 3);
@@ -216,10 +216,13 @@ TEST_IN_FOLDER(a_window_shows_all_findings_open_in_it)
 		assert_int_equal(reader_findings(reader, &query, gather, &gathered, NULL), 0);
 		/* Each period in which a finding was open within (from, to] counts once. */
 		for (int i = 0; i < PLACES; i++)
-			for (int step = from + 1; step <= to; step++)
-				expected += history->told[step][i].open &&
-					    (step == from + 1 || !history->told[step - 1][i].open ||
-					     history->told[step - 1][i].opened_us != history->told[step][i].opened_us);
+			for (int step = from + 1; step <= to; step++) {
+				const struct place_state *now = &history->steps[step][i];
+				const struct place_state *before = &history->steps[step - 1][i];
+
+				expected += now->open && (step == from + 1 || !before->open ||
+							  before->opened_us != now->opened_us);
+			}
 		assert_int_equal(gathered.count, expected);
 	}
 	reader_close(reader);
@@ -235,10 +238,10 @@ TEST_IN_FOLDER(a_new_collector_continues_with_open_findings)
 
 	assert_int_equal(writer_sink(writer)->restore(writer, &restored, NULL), 0);
 	for (int i = 0; i < PLACES; i++) {
-		const struct told *told = &history->told[STEPS - 1][i];
+		const struct place_state *steps = &history->steps[STEPS - 1][i];
 		bool found = false;
 
-		expected += told->open;
+		expected += steps->open;
 		for (size_t j = 0; j < restored.finding_count; j++) {
 			const struct finding *finding = &restored.findings[j].finding;
 
@@ -247,9 +250,9 @@ TEST_IN_FOLDER(a_new_collector_continues_with_open_findings)
 			    finding->port != history->findings[i].port)
 				continue;
 			found = true;
-			assert_string_equal(finding->cause, told->cause);
-			assert_int_equal(finding->severity, told->severity);
-			assert_int_equal(finding->since_us, told->since_us);
+			assert_string_equal(finding->cause, steps->cause);
+			assert_int_equal(finding->severity, steps->severity);
+			assert_int_equal(finding->since_us, steps->since_us);
 			assert_string_equal(finding->text, history->findings[i].text);
 			/* State to continue from. */
 			assert_int_equal(finding->number_count, history->findings[i].number_count);
@@ -259,7 +262,7 @@ TEST_IN_FOLDER(a_new_collector_continues_with_open_findings)
 			assert_string_equal(finding->hosts[0], history->findings[i].hosts[0]);
 			assert_int_equal(finding->affected_hosts, history->findings[i].affected_hosts);
 		}
-		assert_int_equal(found, told->open);
+		assert_int_equal(found, steps->open);
 	}
 	assert_int_equal(restored.finding_count, expected);
 	restored_done(&restored);
@@ -294,7 +297,7 @@ TEST_IN_FOLDER(an_acknowledgement_holds_until_its_end)
 	struct writer *writer = check_open_writer(path);
 	struct reader *reader;
 	int64_t wall_us[6];
-	struct acknowledgement said = { .person = "ada", .reason = "cable is \"ordered\"" };
+	struct acknowledgement ack = { .person = "ada", .reason = "cable is \"ordered\"" };
 
 	model->calm = model->no_details = true;
 	init_place(&finding, 4);
@@ -308,31 +311,31 @@ TEST_IN_FOLDER(an_acknowledgement_holds_until_its_end)
 		sweep.finding_count = 1;
 		check_store(writer, &sweep);
 	}
-	said.at_us = wall_us[1];
-	said.until_us = wall_us[3];
-	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	ack.at_us = wall_us[1];
+	ack.until_us = wall_us[3];
+	assert_int_equal(finding_acknowledge(path, &finding, &ack, NULL), 0);
 	reader = check_open_reader(path);
 	assert_int_equal(only_row(reader, wall_us[0]).acknowledged.at_us, 0);
 	assert_string_equal(only_row(reader, wall_us[1]).acknowledged.person, "ada");
 	assert_string_equal(only_row(reader, wall_us[2]).acknowledged.reason, "cable is \"ordered\"");
 	assert_int_equal(only_row(reader, wall_us[3]).acknowledged.at_us, 0);
 	/* Without an end, and withdrawn. */
-	said.at_us = wall_us[4];
-	said.until_us = 0;
-	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	ack.at_us = wall_us[4];
+	ack.until_us = 0;
+	assert_int_equal(finding_acknowledge(path, &finding, &ack, NULL), 0);
 	assert_int_equal(only_row(reader, wall_us[4]).acknowledged.at_us, wall_us[4]);
 	assert_int_equal(only_row(reader, 0).acknowledged.at_us, wall_us[4]);
-	said.at_us = said.until_us = wall_us[5];
-	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	ack.at_us = ack.until_us = wall_us[5];
+	assert_int_equal(finding_acknowledge(path, &finding, &ack, NULL), 0);
 	assert_int_equal(only_row(reader, wall_us[4]).acknowledged.at_us, wall_us[4]);
 	assert_int_equal(only_row(reader, wall_us[5]).acknowledged.at_us, 0);
 
 	/* The current time is after the newest sweep: an acknowledgement counts until its end. */
-	said.at_us = wall_us[5] + 10;
-	said.until_us = wall_us[5] + 20;
-	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	ack.at_us = wall_us[5] + 10;
+	ack.until_us = wall_us[5] + 20;
+	assert_int_equal(finding_acknowledge(path, &finding, &ack, NULL), 0);
 	assert_int_equal(row_now(reader, wall_us[5] + 9).acknowledged.at_us, 0);
-	assert_int_equal(row_now(reader, wall_us[5] + 10).acknowledged.until_us, said.until_us);
+	assert_int_equal(row_now(reader, wall_us[5] + 10).acknowledged.until_us, ack.until_us);
 	assert_int_equal(row_now(reader, wall_us[5] + 20).acknowledged.at_us, 0);
 	reader_close(reader);
 	writer_close(writer);

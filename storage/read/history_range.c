@@ -2,69 +2,35 @@
 /* history_range.c - the sweeps of a window of the wall clock, and the errors in them */
 #include "storage/history.h"
 
-#include <string.h>
-
 #include "base/err.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/read/reader_internal.h"
 #include "storage/read/window_plan.h"
 
-static int wall_of(struct reader *reader, int64_t sweep, int64_t *ret, struct error *err)
+/* Sets all but the sweeps of a range. */
+static int describe_range(struct reader *reader, struct history_range *range, struct error *err)
 {
-	int result = db_row(reader->db, "SELECT wall_us FROM sweep WHERE id = ?1", &sweep, 1, ret, 1, err);
+	static const char sql[] =
+		"SELECT (SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1), coalesce((SELECT from_us FROM hour WHERE"
+		" state = 1 ORDER BY id LIMIT 1), (SELECT from_us FROM chunk_window WHERE state > 0 ORDER BY id"
+		" LIMIT 1), (SELECT wall_us FROM sweep ORDER BY id LIMIT 1)), (SELECT wall_us FROM sweep WHERE"
+		" id = ?1 + 1 AND id <= ?2), (SELECT wall_us FROM sweep WHERE id = ?2 AND id > ?1),"
+		" w.to_us - w.from_us, w.to_sweep - w.from_sweep, h.to_us - h.from_us FROM (SELECT 1)"
+		" LEFT JOIN chunk_window w ON w.from_sweep > ?1 AND w.id = (SELECT id FROM chunk_window WHERE"
+		" to_sweep <= ?2 + 1 AND state > 0 ORDER BY to_sweep DESC LIMIT 1)"
+		" LEFT JOIN hour h ON h.from_sweep > ?1 AND h.id = (SELECT id FROM hour WHERE"
+		" to_sweep <= ?2 + 1 AND state = 1 ORDER BY to_sweep DESC LIMIT 1)";
+	int64_t row[7];
+	int result = db_row(reader->db, sql, (int64_t[]){ range->after, range->until }, 2, row, 7, err);
 
+	if (result > 0)
+		*range = (struct history_range){
+			.after = range->after, .until = range->until, .newest_us = row[0], .oldest_us = row[1],
+			.first_us = row[2], .last_us = row[3], .chunk_us = row[4], .chunk_sweeps = row[5],
+			.hour_us = row[6],
+		};
 	return result < 0 ? result : 0;
-}
-
-/* The lengths of the last window and the last hour in a range. */
-static int find_runs(struct reader *reader, struct history_range *range, struct error *err)
-{
-	static const char *const sql[] = {
-		"SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM chunk_window"
-		" WHERE to_sweep <= ?1 + 1 AND state > 0 ORDER BY to_sweep DESC LIMIT 1",
-		"SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM hour"
-		" WHERE to_sweep <= ?1 + 1 AND state = 1 ORDER BY to_sweep DESC LIMIT 1",
-	};
-
-	for (int hour = 0; hour < 2; hour++) {
-		int64_t run[3] = { 0 };
-		int result = db_row(reader->db, sql[hour], &range->until, 1, run, 3, err);
-
-		if (result < 0)
-			return result;
-		if (run[0] <= range->after)
-			continue;
-		*(hour ? &range->hour_us : &range->chunk_us) = run[1];
-		if (!hour)
-			range->chunk_sweeps = run[2];
-	}
-	return 0;
-}
-
-static int find_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
-		      struct error *err)
-{
-	static const char oldest[] =
-		"SELECT coalesce((SELECT from_us FROM hour WHERE state = 1 ORDER BY id LIMIT 1), (SELECT from_us FROM"
-		" chunk_window WHERE state > 0 ORDER BY id LIMIT 1), (SELECT wall_us FROM sweep ORDER BY id LIMIT 1))";
-	int64_t newest;
-	int result = reader_newest_id(reader, &newest, err);
-
-	memset(ret, 0, sizeof(*ret));
-	if (!result)
-		result = wall_of(reader, newest, &ret->newest_us, err);
-	if (!result)
-		result = db_integer(reader->db, oldest, 0, &ret->oldest_us, err);
-	if (!result)
-		result = window_find_sweeps(reader->db, since_us, until_us ? until_us : INT64_MAX, &ret->after,
-					    &ret->until, err);
-	if (result < 0 || ret->after >= ret->until)
-		return result;
-	result = wall_of(reader, ret->after + 1, &ret->first_us, err);
-	if (!result)
-		result = wall_of(reader, ret->until, &ret->last_us, err);
-	return result ? result : find_runs(reader, ret, err);
 }
 
 /* Where a window of sums contains @sweep and the next one: the nearer end of that window. */
@@ -91,8 +57,7 @@ static int round_range(struct reader *reader, struct history_range *range, struc
 		return result;
 	range->after = after;
 	range->until = until;
-	result = wall_of(reader, after + 1, &range->first_us, err);
-	return result ? result : wall_of(reader, until, &range->last_us, err);
+	return describe_range(reader, range, err);
 }
 
 int reader_history_round(struct reader *reader, struct history_range *range, struct error *err)
@@ -109,12 +74,15 @@ int reader_history_round(struct reader *reader, struct history_range *range, str
 int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
 			 struct error *err)
 {
-	struct history_range range;
+	struct history_range range = { 0 };
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = find_range(reader, since_us, until_us, &range, err);
+	result = window_find_sweeps(reader->db, since_us, until_us ? until_us : INT64_MAX, &range.after, &range.until,
+				    err);
+	if (!result)
+		result = describe_range(reader, &range, err);
 	reader_end(reader);
 	if (!result)
 		*ret = range;
@@ -134,8 +102,7 @@ static int report_errors(struct reader *reader, const struct history_range *rang
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, range->after);
-	sqlite3_bind_int64(rows, 2, range->until);
+	DB_BIND(rows, 1, range->after, range->until);
 	while ((result = db_step(rows, err)) > 0) {
 		int64_t counter = sqlite3_column_int64(rows, 3);
 

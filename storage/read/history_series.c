@@ -90,9 +90,8 @@ int64_t history_step_us(const struct history_range *range, size_t ports, int64_t
 	return series_round_span(step_us > least_us ? step_us : least_us);
 }
 
-/* Ports by index and by identity, with their totals. */
+/* The ports of a query and their totals. */
 struct port_totals {
-	uint32_t *indices;
 	struct history_port *ports;
 	struct history_sum *sums;
 	size_t count;
@@ -103,44 +102,46 @@ static int list_ports(const struct load_query *query, struct port_totals *totals
 	const struct fabric *fabric = query->snapshot->fabric;
 	size_t most = query->ports ? query->port_count : fabric->port_count;
 
-	totals->indices = calloc(most + 1, sizeof(*totals->indices));
 	totals->ports = calloc(most + 1, sizeof(*totals->ports));
 	totals->sums = calloc(most + 1, sizeof(*totals->sums));
-	if (!totals->indices || !totals->ports || !totals->sums)
+	if (!totals->ports || !totals->sums)
 		return err_nomem(err);
 	for (size_t i = 0; i < most; i++) {
-		uint32_t index = query->ports ? query->ports[i] : (uint32_t)i;
-		const struct port *port = &fabric->ports[index];
+		const struct port *port = &fabric->ports[query->ports ? query->ports[i] : i];
 
-		if (!query->ports && (!port_is_pollable(fabric, port) || port->peer == FABRIC_NONE))
-			continue;
-		totals->ports[totals->count] = (struct history_port){ fabric->nodes[port->node].guid, port->num };
-		totals->indices[totals->count++] = index;
+		if (query->ports || (port_is_pollable(fabric, port) && port->peer != FABRIC_NONE))
+			totals->ports[totals->count++] =
+				(struct history_port){ fabric->nodes[port->node].guid, port->num };
 	}
 	return 0;
 }
 
-static int read_sums(struct reader *reader, const struct load_query *query, const struct history_range *range,
-		     struct port_totals *totals, struct error *err)
+static int read_loads(struct reader *reader, const struct load_query *query, const struct history_range *range,
+		      struct port_totals *totals, struct balance_load *loads, struct error *err)
 {
-	struct history_query sums = {
+	const struct snapshot *snapshot = query->snapshot;
+	const struct fabric *fabric = snapshot->fabric;
+	const struct history_query sums = {
 		.after = range->after, .until = range->until, .damage = query->damage,
+		.ports = totals->ports, .port_count = totals->count,
 		.counters = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA) |
 			    COUNTER_BIT(COUNTER_XMIT_WAIT) | COUNTER_BIT(COUNTER_XMIT_DISCARDS),
 	};
-	int code = list_ports(query, totals, err);
+	int code = reader_history_sums(reader, &sums, totals->sums, err);
 
-	if (code < 0)
-		return code;
-	sums.ports = totals->ports;
-	sums.port_count = totals->count;
-	return reader_history_sums(reader, &sums, totals->sums, err);
+	for (size_t i = 0; code == 0 && i < totals->count; i++) {
+		uint32_t index = fabric_find_port(fabric, totals->ports[i].node_guid, totals->ports[i].num);
+		const struct port *port = &fabric->ports[index];
+
+		balance_load_of(&totals->sums[i].sum, &fabric->nodes[port->node], port,
+				snapshot->caps ? &snapshot->caps[port->node] : NULL, &loads[index]);
+	}
+	return code;
 }
 
 int reader_history_loads(struct reader *reader, const struct load_query *query, struct balance_load *loads,
 			 struct error *err)
 {
-	const struct snapshot *snapshot = query->snapshot;
 	struct port_totals totals = { 0 };
 	struct history_range range;
 	int code = reader_history_range(reader, query->since_us, query->until_us, &range, err);
@@ -149,15 +150,9 @@ int reader_history_loads(struct reader *reader, const struct load_query *query, 
 		code = reader_history_round(reader, &range, err);
 	if (code < 0 || range.after == range.until)
 		return code;
-	code = read_sums(reader, query, &range, &totals, err);
-	for (size_t i = 0; code == 0 && i < totals.count; i++) {
-		uint32_t index = totals.indices[i];
-		const struct port *port = &snapshot->fabric->ports[index];
-
-		balance_load_of(&totals.sums[i].sum, &snapshot->fabric->nodes[port->node], port,
-				snapshot->caps ? &snapshot->caps[port->node] : NULL, &loads[index]);
-	}
-	free(totals.indices);
+	code = list_ports(query, &totals, err);
+	if (code == 0)
+		code = read_loads(reader, query, &range, &totals, loads, err);
 	free(totals.ports);
 	free(totals.sums);
 	return code < 0 ? code : 1;

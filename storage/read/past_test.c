@@ -18,17 +18,16 @@
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
-#include "storage/read/topology.h"
 #include "storage/writer.h"
 
 enum { STEPS = 6, NODE = 3 };
 
 /* The description of a node in each sweep, and the name to show. */
-static const char *const said[STEPS] = {
+static const char *const descriptions[STEPS] = {
 	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "localhost mlx5_0", "", "node08 mlx5_0",
 	"MT4129 ConnectX7   Mellanox Technologies",
 };
-static const char *const called[STEPS] = {
+static const char *const shown_names[STEPS] = {
 	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "node07 mlx5_0 (was)", "node07 mlx5_0 (was)",
 	"node08 mlx5_0", "node08 mlx5_0 (was)",
 };
@@ -46,12 +45,12 @@ static int64_t store_history(struct model *model, int64_t wall_us[STEPS])
 		struct node *node = &fabric->nodes[fabric_find_node(fabric, event.node_guid)];
 
 		memset(node->desc, 0, sizeof(node->desc));
-		snprintf(node->desc, sizeof(node->desc), "%s", said[i]);
+		snprintf(node->desc, sizeof(node->desc), "%s", descriptions[i]);
 		free(node->name);
 		node->name = calloc(1, NODE_NAME_SIZE);
 		assert_non_null(node->name);
-		if (said[i][0])
-			snprintf(node->name, NODE_NAME_SIZE, "%s", said[i]);
+		if (descriptions[i][0])
+			snprintf(node->name, NODE_NAME_SIZE, "%s", descriptions[i]);
 		else
 			snprintf(node->name, NODE_NAME_SIZE, "0x%016llx", (unsigned long long)node->guid);
 		sweep.generation = (uint64_t)i + 1;
@@ -85,7 +84,7 @@ static bool take_name(void *ctx, const struct event_row *row)
 {
 	int *at = ctx;
 
-	assert_string_equal(row->node, called[*at]);
+	assert_string_equal(row->node, shown_names[*at]);
 	(*at)++;
 	return true;
 }
@@ -114,8 +113,8 @@ TEST_IN_FOLDER(a_generic_name_is_replaced_by_the_last_one)
 
 		const struct finding_query then = { .at_us = wall_us[step] };
 
-		assert_name(reader, wall_us[step], guid, NULL, called[step]);
-		assert_int_equal(reader_findings(reader, &then, take_finding, (void *)called[step], NULL), 0);
+		assert_name(reader, wall_us[step], guid, NULL, shown_names[step]);
+		assert_int_equal(reader_findings(reader, &then, take_finding, (void *)shown_names[step], NULL), 0);
 	}
 	assert_int_equal(reader_events(reader, &all, take_name, &at, NULL), 0);
 	assert_int_equal(at, STEPS);
@@ -129,7 +128,7 @@ static bool take_cell(void *ctx, const struct cell *cells, int count)
 	int *at = ctx;
 
 	assert_true(count == 1 && *at < STEPS);
-	assert_string_equal(cells[0].bytes, called[*at]);
+	assert_string_equal(cells[0].bytes, shown_names[*at]);
 	(*at)++;
 	return true;
 }
@@ -221,11 +220,11 @@ TEST(sql_recognises_generic_names)
 		"_", "Mellanox Technologies", "0x0002c903000a1b2c", "a",
 	};
 	sqlite3 *db;
-	sqlite3_stmt *ask;
+	sqlite3_stmt *statement;
 
 	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT " TABLES_IS_GENERIC("v") " FROM (SELECT ?1 AS name,"
-					    " CAST(?2 AS BLOB) AS description) v", -1, &ask, NULL), SQLITE_OK);
+					    " CAST(?2 AS BLOB) AS description) v", -1, &statement, NULL), SQLITE_OK);
 	for (uint64_t run = 0; run < 200000; run++) {
 		char desc[NODE_DESC_SIZE + 64] = "", name[NODE_NAME_SIZE];
 		uint64_t random = map_mix(run);
@@ -235,14 +234,14 @@ TEST(sql_recognises_generic_names)
 		text_sanitise(desc, strlen(desc), name, sizeof(name));
 		if (!name[0])
 			snprintf(name, sizeof(name), "0x%016x", 7);
-		sqlite3_bind_text(ask, 1, name, -1, SQLITE_STATIC);
-		sqlite3_bind_text(ask, 2, desc, -1, SQLITE_STATIC);
-		assert_int_equal(sqlite3_step(ask), SQLITE_ROW);
-		if (sqlite3_column_int(ask, 0) != names_is_generic(desc))
-			fail_msg("'%s': %d in SQL", desc, sqlite3_column_int(ask, 0));
-		sqlite3_reset(ask);
+		sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+		sqlite3_bind_text(statement, 2, desc, -1, SQLITE_STATIC);
+		assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+		if (sqlite3_column_int(statement, 0) != names_is_generic(desc))
+			fail_msg("'%s': %d in SQL", desc, sqlite3_column_int(statement, 0));
+		sqlite3_reset(statement);
 	}
-	sqlite3_finalize(ask);
+	sqlite3_finalize(statement);
 	sqlite3_close(db);
 }
 
@@ -267,56 +266,21 @@ TEST_IN_FOLDER(a_name_map_precedes_the_last_name)
 	model_destroy(model);
 }
 
-static void assert_same_topology(const struct topology *one, const struct topology *other)
+TEST_IN_FOLDER(a_sweep_without_topology_has_an_empty_fabric)
 {
-	assert_int_equal(one->sweep, other->sweep);
-	assert_int_equal(one->node_count, other->node_count);
-	assert_int_equal(one->port_count, other->port_count);
-	for (size_t i = 0; i < one->node_count; i++)
-		assert_memory_equal(&one->nodes[i], &other->nodes[i], sizeof(one->nodes[i]));
-	for (size_t i = 0; i < one->port_count; i++)
-		assert_memory_equal(&one->ports[i], &other->ports[i], sizeof(one->ports[i]));
-}
-
-/* Links and nodes come and go: from any sweep to any other. */
-TEST_IN_FOLDER(a_moved_topology_equals_a_loaded_one)
-{
-	enum { SWEEPS = 150, MOVES = 600 };
-	struct model *model = model_create(9, 6, 24, 30);
+	const struct snapshot_query now = { 0 };
+	struct model *model = model_create(6, 2, 8, 6);
 	struct writer *writer = check_open_writer(path);
-	struct topology here = { 0 }, moved, loaded;
-	unsigned followed = 0, much = 0;
-	struct error err = { 0 };
-	sqlite3 *db;
+	struct snapshot *snapshot;
+	struct reader *reader;
 
-	for (int i = 0; i < SWEEPS; i++)
-		check_store(writer, model_step(model));
+	check_store(writer, model_step(model));
 	writer_close(writer);
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(topology_load(db, 1, &here, NULL), 0);
-	for (int i = 0; i < MOVES; i++) {
-		/* Mostly to near sweeps, as a screen does. */
-		int64_t sweep = i % 3 ? here.sweep + (int64_t)model_random(model, 5) - 2 :
-					1 + (int64_t)model_random(model, SWEEPS);
-		int result;
-
-		sweep = sweep < 1 ? 1 : sweep > SWEEPS ? SWEEPS : sweep;
-		result = topology_move(db, &here, sweep, &moved, &err);
-		if (result < 0)
-			fail_msg("%s", err.text);
-		assert_int_equal(topology_load(db, sweep, &loaded, NULL), 0);
-		if (result)
-			assert_same_topology(&moved, &loaded);
-		followed += result > 0;
-		much += !result;
-		topology_done(&here);
-		here = loaded;
-		if (result)
-			topology_done(&moved);
-	}
-	assert_true(followed > MOVES / 2);
-	assert_true(much > 0);
-	topology_done(&here);
-	sqlite3_close(db);
+	check_change(path, "UPDATE sweep SET topology = 0, from_node = 0, from_port = 0");
+	reader = check_open_reader(path);
+	assert_int_equal(snapshot_load(reader, &now, &snapshot, NULL), 0);
+	assert_int_equal(snapshot->fabric->node_count, 0);
+	snapshot_destroy(snapshot);
+	reader_close(reader);
 	model_destroy(model);
 }

@@ -17,20 +17,13 @@
 #include "storage/sql/sql_tables.h"
 #include "storage/file/tables.h"
 
-void reader_forget(struct reader *reader)
-{
-	topology_done(&reader->topology);
-	fabric_destroy(reader->fabric);
-	reader->fabric = NULL;
-}
-
 static void close_database(struct reader *reader)
 {
 	sqlite3_finalize(reader->newest);
 	reader->newest = NULL;
 	sqlite3_close(reader->db);
 	reader->db = NULL;
-	reader_forget(reader);
+	topology_done(&reader->topology);
 }
 
 /* A collector may have migrated the schema since the file was opened. */
@@ -161,11 +154,6 @@ int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err)
 	return result;
 }
 
-static int64_t integer_or(sqlite3_stmt *row, int at, int64_t absent)
-{
-	return sqlite3_column_type(row, at) == SQLITE_NULL ? absent : db_us(row, at);
-}
-
 static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 {
 	struct sweep_info *info = &ret->info;
@@ -192,9 +180,9 @@ static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 	ret->topology = sqlite3_column_int64(row, 18);
 	ret->from_node = (uint32_t)sqlite3_column_int64(row, 19);
 	ret->from_port = (uint8_t)sqlite3_column_int(row, 20);
-	info->ports_unfinished = integer_or(row, 21, -1);
-	info->spread_us = integer_or(row, 22, -1);
-	info->node_spread_us = integer_or(row, 23, -1);
+	info->ports_unfinished = db_us(row, 21);
+	info->spread_us = db_us(row, 22);
+	info->node_spread_us = db_us(row, 23);
 }
 
 int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err)
@@ -202,8 +190,8 @@ int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, st
 	static const char query[] =
 		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned,"
 		" ports_polled, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
-		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, ports_unfinished, spread_us,"
-		" node_spread_us FROM sweep WHERE id = ?";
+		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, coalesce(ports_unfinished, -1),"
+		" coalesce(spread_us, -1), coalesce(node_spread_us, -1) FROM sweep WHERE id = ?";
 	sqlite3_stmt *row;
 	int result = db_prepare(reader->db, query, &row, err);
 
@@ -288,18 +276,15 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 
 int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err)
 {
-	struct stored_sweep sweep = { 0 };
-	int result = reader_begin(reader, err);
+	struct stored_sweep sweep;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
 
 	if (result < 0)
 		return result;
-	result = reader_find_sweep(reader, at_us, &sweep, err);
-	if (!result) {
-		*ret_wall_us = sweep.info.wall_us;
-		result = db_row(reader->db, "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
-				" min((SELECT max(id) FROM sweep), ?1))", (int64_t[]){ sweep.info.id + steps }, 1,
-				ret_wall_us, 1, err);
-	}
+	*ret_wall_us = sweep.info.wall_us;
+	result = db_row(reader->db, "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
+			" min((SELECT max(id) FROM sweep), ?1))", (int64_t[]){ sweep.info.id + steps }, 1,
+			ret_wall_us, 1, err);
 	reader_end(reader);
 	return result < 0 ? result : 0;
 }
@@ -340,13 +325,11 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(*ret, 1, query->since_us);
-	sqlite3_bind_int64(*ret, 2, query->until_us);
+	DB_BIND(*ret, 1, query->since_us, query->until_us);
 	if (query->kind)
 		sqlite3_bind_text(*ret, 3, query->kind, -1, SQLITE_STATIC);
 	db_bind_u64(*ret, 4, query->node_guid);
-	sqlite3_bind_int(*ret, 5, query->limit > 0 ? query->limit : -1);
-	sqlite3_bind_int64(*ret, 6, query->before_id);
+	DB_BIND(*ret, 5, query->limit > 0 ? query->limit : -1, query->before_id);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "storage/file/db.h"
 #include "storage/read/reader_internal.h"
 #include "storage/read/readings.h"
@@ -25,107 +26,88 @@ const char *history_source_name(enum history_source source)
 enum { PORTS_BY_KEY = 8 };
 
 /* A port of the query. */
-struct wanted {
-	struct history_port who;
+struct selected {
+	struct history_port port;
 	size_t place; /* in the query */
-	uint32_t id;  /* 0: the port was never stored */
+	uint32_t id;
 };
+
+static uint64_t key_of(const struct history_port *port)
+{
+	return map_mix(port->node_guid) ^ port->num;
+}
 
 /* While a window is read. */
 struct history_walk {
 	struct reader *reader;
 	const struct history_query *query;
 	const struct history_consumer *consumer;
-	size_t known;          /* ports that were ever stored */
-	struct wanted *wanted; /* in order of id, each once */
+	bool by_key;           /* few ports: one lookup each */
+	size_t most;           /* elements of these arrays */
+	struct selected *selected; /* ports that were ever stored, in order of id, each once */
 	uint32_t *ids;         /* parallel to it */
 	struct port_sum *sums; /* parallel to it: of one part */
 	size_t count;
-	struct history_damage damage;
 	bool more;             /* the consumer has not stopped */
 };
-
-static int compare_who(const void *a, const void *b)
-{
-	const struct history_port *left = &((const struct wanted *)a)->who, *right = &((const struct wanted *)b)->who;
-
-	if (left->node_guid != right->node_guid)
-		return left->node_guid < right->node_guid ? -1 : 1;
-	return (int)left->num - (int)right->num;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct wanted *left = a, *right = b;
-	int order = compare_who(a, b);
-
-	return order ? order : left->place < right->place ? -1 : left->place > right->place;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint32_t left = ((const struct wanted *)a)->id, right = ((const struct wanted *)b)->id;
-
-	return left < right ? -1 : left > right;
-}
-
-/* The ports of the query, each once, in order of GUID and number. */
-static void list_ports(struct history_walk *walk)
-{
-	const struct history_query *query = walk->query;
-	struct wanted *wanted = walk->wanted;
-
-	for (size_t i = 0; i < query->port_count; i++)
-		wanted[i] = (struct wanted){ .who = query->ports[i], .place = i };
-	qsort(wanted, query->port_count, sizeof(*wanted), compare_places);
-	for (size_t i = 0; i < query->port_count; i++)
-		if (!walk->count || compare_who(&wanted[walk->count - 1], &wanted[i]))
-			wanted[walk->count++] = wanted[i];
-}
 
 /* Ids by all rows of port. */
 static int scan_ports(struct history_walk *walk, struct error *err)
 {
-	sqlite3_stmt *rows;
-	int result = db_prepare(walk->reader->db,
-				"SELECT p.id, n.guid, p.number FROM port p CROSS JOIN node n ON n.id = p.node", &rows,
-				err);
+	const struct history_query *query = walk->query;
+	struct map places = { 0 };
+	sqlite3_stmt *rows = NULL;
+	uint32_t place = 0;
+	int result = 0;
 
-	if (result < 0)
-		return result;
-	while ((result = db_step(rows, err)) > 0) {
-		struct wanted row = { .who = { db_u64(rows, 1), (uint8_t)sqlite3_column_int(rows, 2) },
-				      .id = (uint32_t)sqlite3_column_int64(rows, 0) };
-		struct wanted *found;
+	/* The first place of each port remains. */
+	for (size_t i = query->ports ? query->port_count : 0; !result && i-- > 0;)
+		result = map_put(&places, key_of(&query->ports[i]), (uint32_t)i) < 0 ? err_nomem(err) : 0;
+	if (!result)
+		result = db_prepare(walk->reader->db, "SELECT p.id, n.guid, p.number FROM port p CROSS JOIN node n"
+				    " ON n.id = p.node ORDER BY p.id", &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		struct history_port port = { db_u64(rows, 1), (uint8_t)sqlite3_column_int(rows, 2) };
 
-		if (!walk->query->ports && walk->count < walk->known) {
-			walk->wanted[walk->count++] = row;
-			continue;
-		}
-		found = bsearch(&row, walk->wanted, walk->count, sizeof(row), compare_who);
-		if (found)
-			found->id = row.id;
+		if (walk->count < walk->most && (!query->ports || map_get(&places, key_of(&port), &place)))
+			walk->selected[walk->count++] = (struct selected){ port, place, (uint32_t)db_u64(rows, 0) };
 	}
 	sqlite3_finalize(rows);
+	map_done(&places);
 	return result;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct selected *left = a, *right = b;
+
+	if (left->id != right->id)
+		return left->id < right->id ? -1 : 1;
+	return left->place < right->place ? -1 : left->place > right->place;
 }
 
 /* Ids by a lookup for each port. */
 static int look_up_ports(struct history_walk *walk, struct error *err)
 {
+	const struct history_query *query = walk->query;
+	size_t found = 0;
 	sqlite3_stmt *row;
 	int result = db_prepare(walk->reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
 				" WHERE n.guid = ?1 AND p.number = ?2", &row, err);
 
-	for (size_t i = 0; result >= 0 && i < walk->count; i++) {
-		db_bind_u64(row, 1, walk->wanted[i].who.node_guid);
-		sqlite3_bind_int(row, 2, walk->wanted[i].who.num);
+	for (size_t i = 0; result >= 0 && i < query->port_count; i++) {
+		db_bind_u64(row, 1, query->ports[i].node_guid);
+		sqlite3_bind_int(row, 2, query->ports[i].num);
 		result = db_step(row, err);
 		if (result > 0)
-			walk->wanted[i].id = (uint32_t)sqlite3_column_int64(row, 0);
+			walk->selected[found++] = (struct selected){ query->ports[i], i, (uint32_t)db_u64(row, 0) };
 		sqlite3_reset(row);
 	}
 	sqlite3_finalize(row);
+	qsort(walk->selected, found, sizeof(*walk->selected), compare_ids);
+	for (size_t i = 0; i < found; i++)
+		if (!i || walk->selected[i].id != walk->selected[i - 1].id)
+			walk->selected[walk->count++] = walk->selected[i];
 	return result < 0 ? result : 0;
 }
 
@@ -133,37 +115,26 @@ static int find_ports(struct history_walk *walk, struct error *err)
 {
 	const struct history_query *query = walk->query;
 	int64_t known = 0;
-	size_t most, found = 0;
 	int result = db_integer(walk->reader->db, "SELECT max(id) FROM port", 0, &known, err);
 
 	if (result < 0)
 		return result;
-	walk->known = (size_t)known;
-	most = query->ports ? query->port_count : walk->known;
-	walk->wanted = calloc(most + 1, sizeof(*walk->wanted));
-	walk->ids = calloc(most + 1, sizeof(*walk->ids));
-	walk->sums = calloc(most + 1, sizeof(*walk->sums));
-	if (!walk->wanted || !walk->ids || !walk->sums)
+	walk->most = query->ports ? query->port_count : (size_t)known;
+	walk->by_key = query->ports && query->port_count <= (size_t)known / PORTS_BY_KEY;
+	walk->selected = calloc(walk->most + 1, sizeof(*walk->selected));
+	walk->ids = calloc(walk->most + 1, sizeof(*walk->ids));
+	walk->sums = calloc(walk->most + 1, sizeof(*walk->sums));
+	if (!walk->selected || !walk->ids || !walk->sums)
 		return err_nomem(err);
-	if (query->ports)
-		list_ports(walk);
-	if (query->ports && walk->count <= walk->known / PORTS_BY_KEY)
-		result = look_up_ports(walk, err);
-	else
-		result = scan_ports(walk, err);
+	result = walk->by_key ? look_up_ports(walk, err) : scan_ports(walk, err);
 	for (size_t i = 0; i < walk->count; i++)
-		if (walk->wanted[i].id)
-			walk->wanted[found++] = walk->wanted[i];
-	walk->count = found;
-	qsort(walk->wanted, found, sizeof(*walk->wanted), compare_ids);
-	for (size_t i = 0; i < found; i++)
-		walk->ids[i] = walk->wanted[i].id;
+		walk->ids[i] = walk->selected[i].id;
 	return result;
 }
 
-static void forget_ports(struct history_walk *walk)
+static void free_ports(struct history_walk *walk)
 {
-	free(walk->wanted);
+	free(walk->selected);
 	free(walk->ids);
 	free(walk->sums);
 }
@@ -191,9 +162,9 @@ static void report_piece(struct history_walk *walk, enum history_source source, 
 
 static void report_delta(struct history_walk *walk, size_t index, const struct delta *delta, int64_t samples)
 {
-	const struct wanted *wanted = &walk->wanted[index];
+	const struct selected *selected = &walk->selected[index];
 
-	walk->more = walk->consumer->delta(walk->consumer->ctx, wanted->place, &wanted->who, delta, samples);
+	walk->more = walk->consumer->delta(walk->consumer->ctx, selected->place, &selected->port, delta, samples);
 }
 
 /* The deltas of one sweep; @scan_result: 1 while the scan has a delta that was not used. */
@@ -220,7 +191,6 @@ static int report_sweep(struct history_walk *walk, struct delta_scan *scan, int6
 /* Sweeps whose samples are stored, one by one. */
 static int report_sweeps(struct history_walk *walk, const struct plan_part *part, struct error *err)
 {
-	bool by_key = walk->query->ports && walk->count <= walk->known / PORTS_BY_KEY;
 	sqlite3 *db = walk->reader->db;
 	struct delta_scan scan = { 0 };
 	sqlite3_stmt *sweeps = NULL;
@@ -228,13 +198,12 @@ static int report_sweeps(struct history_walk *walk, const struct plan_part *part
 
 	if (walk->count)
 		result = delta_scan_begin_ports(&scan, db, part->from_sweep - 1, part->to_sweep - 1, walk->ids,
-						by_key ? walk->count : 0, err);
+						walk->by_key ? walk->count : 0, err);
 	if (!result)
 		result = db_prepare(db, "SELECT id, wall_us FROM sweep WHERE id >= ?1 AND id < ?2 ORDER BY id",
 				    &sweeps, err);
 	if (!result) {
-		sqlite3_bind_int64(sweeps, 1, part->from_sweep);
-		sqlite3_bind_int64(sweeps, 2, part->to_sweep);
+		DB_BIND(sweeps, 1, part->from_sweep, part->to_sweep);
 		result = scan_result = walk->count ? delta_scan_next(&scan, err) : 0;
 	}
 	while (result >= 0 && walk->more && (result = db_step(sweeps, err)) > 0) {
@@ -313,7 +282,7 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 	window_plan_end(&plan);
 	sums_end(&sums);
 	reader_end(reader);
-	forget_ports(&walk);
+	free_ports(&walk);
 	return result;
 }
 
@@ -333,9 +302,10 @@ int reader_history_sums(struct reader *reader, const struct history_query *query
 				   walk.count, query->counters }, walk.sums, walk.count, &origin, err);
 	reader_end(reader);
 	for (size_t i = 0; !result && i < walk.count; i++)
-		ret[walk.wanted[i].place] = (struct history_sum){ walk.sums[i].sum,
-								    (int64_t)walk.sums[i].samples };
+		ret[walk.selected[i].place] = (struct history_sum){
+			walk.sums[i].sum, (int64_t)walk.sums[i].samples,
+		};
 	note_damage(&walk, &origin.damage);
-	forget_ports(&walk);
+	free_ports(&walk);
 	return result;
 }

@@ -21,15 +21,11 @@ struct reader {
 	bool immutable;         /* opened as a file that no process changes */
 	int64_t version;        /* of the schema; a writer may migrate it while the file is open */
 	sqlite3_stmt *newest;
-	struct topology topology; /* loaded last: most screens need the same again */
-	struct fabric *fabric;    /* made from it, and shared with snapshots; or NULL */
-	const struct name_map *fabric_names; /* also used for the fabric */
-	uint32_t fabric_from_node;
-	uint8_t fabric_from_port;
+	struct topology topology; /* loaded last: most screens need the same again. Snapshots share its fabric */
+	const struct name_map *names; /* that it was loaded with */
+	uint32_t from_node;
+	uint8_t from_port;
 };
-
-/* reader_forget - free the topology that was loaded last, and its fabric. */
-void reader_forget(struct reader *reader);
 
 /*
  * reader_begin - begin a short read transaction

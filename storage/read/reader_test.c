@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
-
 #include "base/err.h"
 #include "base/unit_test.h"
 #include "storage/reader.h"
@@ -46,19 +44,19 @@ static bool take_row(void *ctx, const struct cell *cells, int count)
 	return !answer->stop_after || answer->rows < answer->stop_after;
 }
 
-static int ask(struct reader *reader, const char *sql, struct answer *answer, struct error *err)
+static int run_sql(struct reader *reader, const char *sql, struct answer *answer, struct error *err)
 {
 	struct sql_consumer consumer = { .header = take_header, .row = take_row, .ctx = answer };
 
 	return reader_sql(reader, sql, 0, &consumer, err);
 }
 
-static int64_t ask_integer(struct reader *reader, const char *sql)
+static int64_t sql_integer(struct reader *reader, const char *sql)
 {
 	struct answer answer = { 0 };
 	struct error err = { 0 };
 
-	if (ask(reader, sql, &answer, &err) < 0)
+	if (run_sql(reader, sql, &answer, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(answer.rows, 1);
 	assert_int_equal(answer.first.type, CELL_INTEGER);
@@ -85,34 +83,29 @@ TEST_IN_FOLDER(sql_can_only_read)
 	struct answer answer = { 0 };
 	struct error err = { 0 };
 
-	sqlite3 *db;
-
 	check_store(writer, model_step(model));
 	/* A view in the file may only use functions and tables that are marked as harmless. */
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "CREATE VIEW planted AS SELECT * FROM sqlite_stmt", NULL, NULL, NULL),
-			 SQLITE_OK);
-	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	check_change(path, "CREATE VIEW planted AS SELECT * FROM sqlite_stmt");
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		memset(&err, 0, sizeof(err));
-		if (ask(reader, refused[i], &answer, &err) != ERR_USAGE)
+		if (run_sql(reader, refused[i], &answer, &err) != ERR_USAGE)
 			fail_msg("not refused: %s", refused[i]);
 		assert_int_equal(answer.rows, 0);
 		assert_true(err.text[0]);
 		assert_null(strchr(err.text, '\n'));
 	}
 	assert_int_not_equal(access("/tmp/ibwire-must-not-be", F_OK), 0);
-	assert_int_equal(ask_integer(reader, "SELECT 1 ; -- and a comment \n /* two */ ;"), 1);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM sweep"), 1);
-	assert_int_equal(ask(reader, "EXPLAIN QUERY PLAN SELECT * FROM traffic", &answer, &err), 0);
-	assert_int_equal(ask(reader, "PRAGMA table_info(delta)", &answer, &err), 0);
+	assert_int_equal(sql_integer(reader, "SELECT 1 ; -- and a comment \n /* two */ ;"), 1);
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM sweep"), 1);
+	assert_int_equal(run_sql(reader, "EXPLAIN QUERY PLAN SELECT * FROM traffic", &answer, &err), 0);
+	assert_int_equal(run_sql(reader, "PRAGMA table_info(delta)", &answer, &err), 0);
 	answer = (struct answer){ .stop_after = 3 };
-	assert_int_equal(ask(reader,
+	assert_int_equal(run_sql(reader,
 			     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
 			     &answer, &err), 0);
 	assert_int_equal(answer.rows, 3);
 	answer = (struct answer){ 0 };
-	assert_int_equal(ask(reader, "SELECT 1 WHERE 0", &answer, &err), 0);
+	assert_int_equal(run_sql(reader, "SELECT 1 WHERE 0", &answer, &err), 0);
 	assert_int_equal(answer.columns, 1);
 	assert_int_equal(answer.rows, 0);
 	reader_close(reader);
@@ -136,40 +129,40 @@ TEST_IN_FOLDER(every_view_can_be_read)
 		struct answer answer = { 0 };
 
 		snprintf(sql, sizeof(sql), "SELECT * FROM %s", views[i]);
-		if (ask(reader, sql, &answer, &err) < 0)
+		if (run_sql(reader, sql, &answer, &err) < 0)
 			fail_msg("%s: %s", views[i], err.text);
 		assert_true(answer.rows > 0);
 	}
 	/* Each row of a table is in its view once. */
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM traffic) - (SELECT count(*) FROM delta)"),
+	assert_int_equal(sql_integer(reader, "SELECT (SELECT count(*) FROM traffic) - (SELECT count(*) FROM delta)"),
 			 0);
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM gaps) - (SELECT count(*) FROM span)"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(DISTINCT sweep || node_guid || '/' || port ||"
+	assert_int_equal(sql_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
+	assert_int_equal(sql_integer(reader, "SELECT (SELECT count(*) FROM gaps) - (SELECT count(*) FROM span)"), 0);
+	assert_int_equal(sql_integer(reader, "SELECT (SELECT count(DISTINCT sweep || node_guid || '/' || port ||"
 				     " attribute) FROM details) - (SELECT count(*) FROM detail)"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM details WHERE reading OR value OR reset) -"
+	assert_int_equal(sql_integer(reader, "SELECT (SELECT count(*) FROM details WHERE reading OR value OR reset) -"
 				     " (SELECT count(*) FROM detail_value)"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details WHERE time IS NULL OR node IS NULL OR"
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM details WHERE time IS NULL OR node IS NULL OR"
 				     " attribute IS NULL OR reading IS NULL"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE time IS NULL OR node IS NULL"), 0);
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM traffic WHERE time IS NULL OR node IS NULL"), 0);
 	/* Values above 2^63 - 1 are not shown as negative numbers. */
-	assert_true(ask_integer(reader, "SELECT count(*) FROM delta WHERE xmit_data < 0 OR rcv_packets < 0") > 0);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE xmit_bytes < 0 OR rcv_bytes < 0 OR"
+	assert_true(sql_integer(reader, "SELECT count(*) FROM delta WHERE xmit_data < 0 OR rcv_packets < 0") > 0);
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM traffic WHERE xmit_bytes < 0 OR rcv_bytes < 0 OR"
 				     " xmit_packets < 0 OR rcv_packets < 0 OR xmit_wait_ticks < 0"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM errors WHERE value < 0"), 0);
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM errors WHERE value < 0"), 0);
 	/* A port has one id; its spans do not overlap. */
-	assert_int_equal(ask_integer(reader, "SELECT count(*) - count(DISTINCT node * 1000 + number) FROM port"), 0);
-	assert_int_equal(ask_integer(reader,
+	assert_int_equal(sql_integer(reader, "SELECT count(*) - count(DISTINCT node * 1000 + number) FROM port"), 0);
+	assert_int_equal(sql_integer(reader,
 				     "SELECT count(*) FROM span a JOIN span b ON a.port = b.port AND a.from_sweep <"
 				     " b.from_sweep AND (a.to_sweep IS NULL OR a.to_sweep > b.from_sweep)"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM delta d JOIN span g ON g.port = d.port AND"
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM delta d JOIN span g ON g.port = d.port AND"
 				     " g.from_sweep <= d.sweep AND (g.to_sweep IS NULL OR g.to_sweep > d.sweep)"), 0);
 	/* "absent" are exactly the ports that are not in the fabric. */
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM span g WHERE (g.why = 100) = EXISTS (SELECT 1 FROM"
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM span g WHERE (g.why = 100) = EXISTS (SELECT 1 FROM"
 				     " port_version v WHERE v.port = g.port AND v.from_sweep <= g.from_sweep AND"
 				     " (v.to_sweep IS NULL OR v.to_sweep > g.from_sweep))"), 0);
-	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'absent'") > 0);
-	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'unplanned'") > 0);
+	assert_true(sql_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'absent'") > 0);
+	assert_true(sql_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'unplanned'") > 0);
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
@@ -196,10 +189,10 @@ TEST_IN_FOLDER(the_view_details_has_null_for_unknown_changes)
 		}
 	}
 	assert_true(known < read);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details"), read);
-	assert_int_equal(ask_integer(reader, "SELECT count(value) FROM details"), known);
-	assert_int_equal(ask_integer(reader, "SELECT sum(value) FROM details"), value);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details d JOIN detail_counter k ON k.key = d.counter"
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM details"), read);
+	assert_int_equal(sql_integer(reader, "SELECT count(value) FROM details"), known);
+	assert_int_equal(sql_integer(reader, "SELECT sum(value) FROM details"), value);
+	assert_int_equal(sql_integer(reader, "SELECT count(*) FROM details d JOIN detail_counter k ON k.key = d.counter"
 				     " JOIN code c ON c.kind = 'attribute' AND c.value = k.attribute"
 				     " WHERE c.name <> d.attribute OR k.unit <> d.unit"), 0);
 	reader_close(reader);
@@ -223,10 +216,10 @@ TEST_IN_FOLDER(invalid_details_are_refused_with_their_sweep)
 	assert_non_null(strstr(err.text, "twice"));
 	samples[1] = (struct detail_sample){ .reading = &plain, .port = (uint32_t)sweep.fabric->port_count };
 	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM sweep) + (SELECT count(*) FROM detail)"), 0);
+	assert_int_equal(sql_integer(reader, "SELECT (SELECT count(*) FROM sweep) + (SELECT count(*) FROM detail)"), 0);
 	sweep.detail_count = 1;
 	check_store(writer, &sweep);
-	assert_int_equal(ask_integer(reader, "SELECT reading FROM details WHERE value IS NULL AND elapsed_us IS NULL"),
+	assert_int_equal(sql_integer(reader, "SELECT reading FROM details WHERE value IS NULL AND elapsed_us IS NULL"),
 			 5);
 	reader_close(reader);
 	writer_close(writer);
@@ -480,7 +473,7 @@ TEST_IN_FOLDER(a_concurrent_reader_sees_whole_sweeps)
 {
 	struct model *model = model_create(31, 2, 8, 6);
 	int status, seen[2];
-	bool told = false;
+	bool reported = false;
 	char byte = 0;
 	pid_t child;
 
@@ -519,9 +512,9 @@ TEST_IN_FOLDER(a_concurrent_reader_sees_whole_sweeps)
 			model_step(model);
 		if (newest) {
 			check_sweep(reader, model, newest);
-			if (!told)
+			if (!reported)
 				assert_int_equal(write(seen[1], &byte, 1), 1);
-			told = true;
+			reported = true;
 		}
 		reader_close(reader);
 	}

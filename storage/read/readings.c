@@ -8,9 +8,6 @@
 #include "base/text.h"
 #include "storage/file/db.h"
 
-/* The first columns in "SELECT *", before those of the counters: tables.c. */
-enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
-
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
 	reading->at_us = delta_us_add(reading->at_us, delta->elapsed_us);
@@ -90,7 +87,7 @@ struct loading {
 	uint32_t port; /* the only one; 0: all */
 	struct stored_reading *by_port; /* of all ports by id */
 	size_t count;
-	bool *resting; /* parallel: a span covers the port */
+	bool *covered; /* parallel: a span covers the port */
 };
 
 static struct stored_reading *entry_of(const struct loading *loading, uint64_t port)
@@ -129,9 +126,7 @@ static int load_recent(struct loading *loading, int64_t from, struct error *err)
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, from);
-	sqlite3_bind_int64(rows, 2, loading->sweep);
-	sqlite3_bind_int64(rows, 3, loading->port);
+	DB_BIND(rows, 1, from, loading->sweep, loading->port);
 	while (missing && (result = db_step(rows, err)) > 0) {
 		struct stored_reading *stored = entry_of(loading, db_u64(rows, 1));
 
@@ -145,7 +140,7 @@ static int load_recent(struct loading *loading, int64_t from, struct error *err)
 }
 
 /* The readings of ports that a span covers: stored in the sweep that read them last. */
-static int load_resting(struct loading *loading, struct error *err)
+static int load_covered(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(loading->db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
@@ -154,22 +149,21 @@ static int load_resting(struct loading *loading, struct error *err)
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, loading->sweep);
-	sqlite3_bind_int64(rows, 2, loading->port);
+	DB_BIND(rows, 1, loading->sweep, loading->port);
 	while ((result = db_step(rows, err)) > 0) {
 		struct stored_reading *stored = entry_of(loading, db_u64(rows, 1));
 
 		if (!stored)
 			continue;
 		readings_read_absolute(rows, stored);
-		loading->resting[stored - loading->by_port] = true;
+		loading->covered[stored - loading->by_port] = true;
 	}
 	sqlite3_finalize(rows);
 	return result;
 }
 
 /* A reading that damaged samples would lead to is unknown, never wrong. */
-static void forget_readings(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
+static void discard_readings(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
 {
 	const struct loading *loading = ctx;
 
@@ -192,7 +186,7 @@ static int add_deltas(struct loading *loading, int64_t after, struct error *err)
 		return 0;
 	result = delta_scan_begin_ports(&scan, loading->db, after, loading->sweep, &loading->port, loading->port > 0,
 					err);
-	scan.on_damage = forget_readings;
+	scan.on_damage = discard_readings;
 	scan.on_damage_ctx = loading;
 	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
 		struct stored_reading *stored = entry_of(loading, scan.port);
@@ -242,20 +236,20 @@ static int load(struct loading *loading, struct error *err)
 
 	if (!loading->count)
 		return 0;
-	loading->resting = calloc(loading->count, sizeof(*loading->resting));
-	result = loading->resting ? find_bases(loading, &from, err) : err_nomem(err);
+	loading->covered = calloc(loading->count, sizeof(*loading->covered));
+	result = loading->covered ? find_bases(loading, &from, err) : err_nomem(err);
 	if (!result)
 		result = load_recent(loading, from, err);
 	if (!result)
-		result = load_resting(loading, err);
+		result = load_covered(loading, err);
 	for (size_t i = 0; !result && i < loading->count; i++)
-		if (loading->by_port[i].there && !loading->resting[i] && loading->by_port[i].base_sweep < oldest)
+		if (loading->by_port[i].there && !loading->covered[i] && loading->by_port[i].base_sweep < oldest)
 			oldest = loading->by_port[i].base_sweep;
 	if (!result)
 		result = add_deltas(loading, oldest, err);
 	if (!result)
 		result = date_readings(loading, err);
-	free(loading->resting);
+	free(loading->covered);
 	return result;
 }
 

@@ -74,7 +74,7 @@ void delta_scan_end(struct delta_scan *scan);
 /* delta_put_error - add a row of error to its delta; @marks: MARK_ bits. Unknown counters are ignored. */
 void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks);
 
-/* reading_apply - add a delta to a reading: its time, and each counter that the delta knows. */
+/* reading_apply - add a delta to a reading: its time, and each counter that is known in the delta. */
 void reading_apply(struct reading *reading, const struct delta *delta);
 
 /* The last reading of a port at a sweep. */
@@ -99,6 +99,9 @@ int readings_load_port(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_
 int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
 int readings_write_absolute(sqlite3_stmt *insert, uint32_t port, const struct stored_reading *stored,
 			    struct error *err);
+
+/* The first columns of absolute, before those of the counters: tables.c. */
+enum { ABSOLUTE_SWEEP, ABSOLUTE_PORT, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 
 /* readings_read_absolute - a row of "SELECT * FROM absolute". */
 void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret);

@@ -118,12 +118,12 @@ static void store_until_killed(struct model *model, unsigned window_sweeps, int 
 
 /*
  * Kill a child that stores from where @model stands, some time after it committed
- * @sweeps of them. Return: the last sweep it said to be committed.
+ * @sweeps of them. Return: the last sweep it committed to be committed.
  */
 static uint32_t kill_while_storing(struct model *model, uint32_t sweeps, long after_us)
 {
 	struct timespec wait = { .tv_nsec = after_us * 1000 };
-	uint32_t count = (uint32_t)model->sweep_count, said;
+	uint32_t count = (uint32_t)model->sweep_count, committed;
 	unsigned window_sweeps = 1 + (unsigned)random() % 12;
 	int pipe_fds[2], status;
 	pid_t child;
@@ -137,22 +137,16 @@ static uint32_t kill_while_storing(struct model *model, uint32_t sweeps, long af
 	}
 	close(pipe_fds[1]);
 	for (uint32_t i = 0; i < sweeps; i++)
-		if (read(pipe_fds[0], &said, sizeof(said)) == sizeof(said))
-			count = said;
+		if (read(pipe_fds[0], &committed, sizeof(committed)) == sizeof(committed))
+			count = committed;
 	nanosleep(&wait, NULL);
 	kill(child, SIGKILL);
-	while (read(pipe_fds[0], &said, sizeof(said)) == sizeof(said))
-		count = said;
+	while (read(pipe_fds[0], &committed, sizeof(committed)) == sizeof(committed))
+		count = committed;
 	close(pipe_fds[0]);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status));
 	return count;
-}
-
-/* The first sweep with samples. */
-static int64_t first_kept(void)
-{
-	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
 }
 
 /* The newest sweeps, and some of the others. */
@@ -169,7 +163,7 @@ TEST_IN_FOLDER(a_kill_loses_no_committed_sweep)
 
 	model->keep_history = true;
 	for (int round = 0; round < rounds; round++) {
-		uint32_t said = kill_while_storing(model, round < 4 ? 0 : (uint32_t)(random() % 30),
+		uint32_t committed = kill_while_storing(model, round < 4 ? 0 : (uint32_t)(random() % 30),
 						   random() % 20000);
 		struct reader *reader = NULL;
 		struct writer *writer;
@@ -177,15 +171,15 @@ TEST_IN_FOLDER(a_kill_loses_no_committed_sweep)
 
 		if (reader_open(path, &reader, NULL) < 0) {
 			/* Killed before the file was created. */
-			assert_int_equal(said, 0);
+			assert_int_equal(committed, 0);
 			continue;
 		}
 		assert_int_equal(reader_newest(reader, &newest, NULL), 0);
 		/* The last commit may be missing on the pipe. */
-		assert_in_range(newest, said, said + 1);
+		assert_in_range(newest, committed, committed + 1);
 		while (model->sweep_count < (size_t)newest)
 			model_step(model);
-		check_some(reader, model, first_kept(), newest);
+		check_some(reader, model, check_first_kept(path), newest);
 		reader_close(reader);
 		check_sound(path);
 		if (!newest)

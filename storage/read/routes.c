@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* routes.c - stores and reads forwarding tables as versions of blocks */
-#include "storage/read/routes.h"
+#include "storage/read/topology.h"
 
 #include "base/err.h"
 #include "fabric/routes.h"
@@ -20,15 +20,11 @@ static int store_block(struct writer *writer, const struct routes *routes, const
 
 	if (node < 0)
 		return (int)node;
-	sqlite3_bind_int64(close, 1, id);
-	sqlite3_bind_int64(close, 2, node);
-	sqlite3_bind_int(close, 3, block->block);
+	DB_BIND(close, 1, id, node, block->block);
 	result = db_run(close, err);
 	if (result || lid >= ROUTES_LIDS || !routes_is_read(table, (uint16_t)lid))
 		return result;
-	sqlite3_bind_int64(open, 1, id);
-	sqlite3_bind_int64(open, 2, node);
-	sqlite3_bind_int(open, 3, block->block);
+	DB_BIND(open, 1, id, node, block->block);
 	sqlite3_bind_blob(open, 4, table->ports + lid, ROUTES_BLOCK, SQLITE_STATIC);
 	return db_run(open, err);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* routes_test.c - forwarding tables at any time, and after a kill */
-#include <signal.h>
+/* routes_test.c - forwarding tables at any time */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/map.h"
@@ -191,33 +186,6 @@ TEST_IN_FOLDER(an_export_has_the_tables_of_its_time)
 	bed_done(&bed);
 }
 
-TEST_IN_FOLDER(a_kill_loses_no_committed_table)
-{
-	for (unsigned kill_after = 1; kill_after < 40; kill_after += 6) {
-		struct bed bed;
-		pid_t child = fork();
-		int status;
-
-		assert_true(child >= 0);
-		bed_init(&bed, kill_after);
-		if (!child) {
-			struct writer *writer = check_open_writer(path);
-
-			for (unsigned i = 0; i < kill_after; i++)
-				store(&bed, writer);
-			raise(SIGKILL);
-		}
-		assert_int_equal(waitpid(child, &status, 0), child);
-		assert_true(WIFSIGNALED(status));
-		for (unsigned i = 0; i < kill_after; i++)
-			step(&bed);
-		check_restored(&bed);
-		check_past(&bed);
-		bed_done(&bed);
-		test_folder_renew();
-	}
-}
-
 /* If a statement fails, nothing of its sweep is stored. */
 TEST_IN_FOLDER(a_failed_sweep_leaves_the_tables_unchanged)
 {
@@ -259,7 +227,6 @@ TEST_IN_FOLDER(a_damaged_row_counts_as_an_unread_block)
 	uint64_t guid;
 	uint8_t ports[ROUTES_BLOCK] = { 1, 2, 3 };
 	struct bed bed;
-	sqlite3 *db;
 
 	bed_init(&bed, 3);
 	guid = bed.model->nodes[0].node.guid;
@@ -270,14 +237,11 @@ TEST_IN_FOLDER(a_damaged_row_counts_as_an_unread_block)
 	bed.random = 1;
 	store(&bed, writer);
 	writer_close(writer);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON;"
-				      "UPDATE route_version SET ports = x'0102' WHERE block = 0;"
-				      "INSERT INTO route_version SELECT from_sweep, node, -5, NULL, zeroblob(64) FROM"
-				      " route_version LIMIT 1;"
-				      "INSERT INTO route_version SELECT from_sweep, node, 99999, NULL, zeroblob(64)"
-				      " FROM route_version LIMIT 1", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
+	check_change(path, "UPDATE route_version SET ports = x'0102' WHERE block = 0;"
+		     "INSERT INTO route_version SELECT from_sweep, node, -5, NULL, zeroblob(64) FROM route_version"
+		     " LIMIT 1;"
+		     "INSERT INTO route_version SELECT from_sweep, node, 99999, NULL, zeroblob(64) FROM route_version"
+		     " LIMIT 1");
 	reader = check_open_reader(path);
 	assert_int_equal(reader_routes(reader, 0, &routes, NULL), 0);
 	assert_false(routes_is_read(routes_find(&routes, guid), 0));

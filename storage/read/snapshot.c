@@ -16,13 +16,12 @@ struct loading {
 	struct reader *reader;
 	struct snapshot *snapshot;
 	struct stored_sweep sweep;
-	uint32_t *row_by_id; /* index + 1; 0: not in this fabric */
-	size_t id_count;
 };
 
 static struct port_row *row_of(const struct loading *loading, uint64_t port_id)
 {
-	uint32_t row = port_id < loading->id_count ? loading->row_by_id[port_id] : 0;
+	const struct topology *topology = &loading->reader->topology;
+	uint32_t row = port_id < topology->port_ids ? topology->port_index[port_id] : 0;
 
 	return row ? &loading->snapshot->rows[row - 1] : NULL;
 }
@@ -80,76 +79,45 @@ int reader_window_begin(struct reader *reader, const struct stored_sweep *sweep,
 				   ret_after, err);
 }
 
-static int load_topology(struct loading *loading, struct error *err)
+/* Loads the topology of the sweep, unless it is that of the previous snapshot. */
+static int load_topology(struct reader *reader, const struct stored_sweep *sweep, const struct name_map *names,
+			 struct error *err)
 {
-	struct reader *reader = loading->reader;
-	struct topology fresh = { 0 };
-	int result = 0;
-
-	if (reader->topology.sweep == loading->sweep.topology)
-		return 0;
-	if (reader->topology.sweep)
-		result = topology_move(reader->db, &reader->topology, loading->sweep.topology, &fresh, err);
-	if (!result)
-		result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
-	if (result < 0)
-		return result;
-	reader_forget(reader);
-	reader->topology = fresh;
-	return 0;
-}
-
-/* Most snapshots have the same fabric as the previous one and share it. */
-static int load_fabric(struct loading *loading, const struct name_map *names, struct error *err)
-{
-	const struct stored_sweep *sweep = &loading->sweep;
-	struct reader *reader = loading->reader;
-	struct fabric *fabric = NULL;
+	struct topology fresh;
 	int result;
 
-	if (!reader->fabric || reader->fabric_names != names || reader->fabric_from_node != sweep->from_node ||
-	    reader->fabric_from_port != sweep->from_port) {
-		result = topology_fabric(&reader->topology, names, sweep->from_node, sweep->from_port, &fabric, err);
-		if (!result)
-			result = topology_put_last_names(&reader->topology, names, fabric, err);
-		if (result < 0) {
-			fabric_destroy(fabric);
-			return result;
-		}
-		fabric_destroy(reader->fabric);
-		reader->fabric = fabric;
-		reader->fabric_names = names;
-		reader->fabric_from_node = sweep->from_node;
-		reader->fabric_from_port = sweep->from_port;
-	}
-	loading->snapshot->fabric = fabric_share(reader->fabric);
-	return 0;
+	if (reader->topology.fabric && reader->topology.sweep == sweep->topology && reader->names == names &&
+	    reader->from_node == sweep->from_node && reader->from_port == sweep->from_port)
+		return 0;
+	result = topology_load(reader->db, sweep->topology, names, sweep->from_node, sweep->from_port, &fresh, err);
+	if (result < 0)
+		return result;
+	topology_done(&reader->topology);
+	reader->topology = fresh;
+	reader->names = names;
+	reader->from_node = sweep->from_node;
+	reader->from_port = sweep->from_port;
+	result = topology_put_last_names(reader->db, &fresh, names, err);
+	if (result < 0)
+		topology_done(&reader->topology);
+	return result;
 }
 
 static int make_rows(struct loading *loading, struct error *err)
 {
-	const struct topology *topology = &loading->reader->topology;
 	const struct fabric *fabric = loading->snapshot->fabric;
-	struct port_row *rows = calloc(topology->port_count ? topology->port_count : 1, sizeof(*rows));
-	uint32_t top = 0;
+	struct port_row *rows = calloc(fabric->port_count + 1, sizeof(*rows));
 
 	if (!rows)
 		return err_nomem(err);
 	loading->snapshot->rows = rows;
-	for (size_t i = 0; i < topology->port_count; i++) {
+	for (size_t i = 0; i < fabric->port_count; i++) {
 		bool pollable = port_is_pollable(fabric, &fabric->ports[i]);
 
-		top = topology->ports[i].id > top ? topology->ports[i].id : top;
 		/* Read in this sweep, unless a span covers the port. */
 		rows[i].status = pollable ? SAMPLE_OK : SAMPLE_UNSUPPORTED;
 		rows[i].last_wall_us = pollable ? loading->sweep.info.wall_us : 0;
 	}
-	loading->id_count = (size_t)top + 1;
-	loading->row_by_id = calloc(loading->id_count, sizeof(*loading->row_by_id));
-	if (!loading->row_by_id)
-		return err_nomem(err);
-	for (size_t i = 0; i < topology->port_count; i++)
-		loading->row_by_id[topology->ports[i].id] = (uint32_t)i + 1;
 	return 0;
 }
 
@@ -180,17 +148,18 @@ static int load_spans(struct loading *loading, struct error *err)
 
 static int load_sums(struct loading *loading, int64_t after, struct error *err)
 {
-	struct port_sum *by_port = calloc(loading->id_count, sizeof(*by_port));
+	size_t ids = loading->reader->topology.port_ids;
+	struct port_sum *by_port = calloc(ids, sizeof(*by_port));
 	struct sums_origin origin = { 0 };
 	int result;
 
 	if (!by_port)
 		return err_nomem(err);
 	result = sums_load(loading->reader->db, &(struct sums_query){ .after = after, .until = loading->sweep.info.id },
-			   by_port, loading->id_count, &origin, err);
+			   by_port, ids, &origin, err);
 	loading->snapshot->damaged = origin.damage.count;
 	memcpy(loading->snapshot->damage, origin.damage.first, sizeof(origin.damage.first));
-	for (size_t i = 0; !result && i < loading->id_count; i++) {
+	for (size_t i = 0; !result && i < ids; i++) {
 		struct port_row *row = row_of(loading, i);
 
 		if (row && by_port[i].samples)
@@ -202,13 +171,14 @@ static int load_sums(struct loading *loading, int64_t after, struct error *err)
 
 static int load_readings(struct loading *loading, struct error *err)
 {
-	struct stored_reading *by_port = calloc(loading->id_count, sizeof(*by_port));
+	size_t ids = loading->reader->topology.port_ids;
+	struct stored_reading *by_port = calloc(ids, sizeof(*by_port));
 	int result;
 
 	if (!by_port)
 		return err_nomem(err);
-	result = readings_load(loading->reader->db, loading->sweep.info.id, by_port, loading->id_count, err);
-	for (size_t i = 0; !result && i < loading->id_count; i++) {
+	result = readings_load(loading->reader->db, loading->sweep.info.id, by_port, ids, err);
+	for (size_t i = 0; !result && i < ids; i++) {
 		struct port_row *row = row_of(loading, i);
 
 		if (!row || !by_port[i].there)
@@ -225,10 +195,10 @@ static int load_caps(struct loading *loading, struct error *err)
 {
 	static const char query[] = "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps"
 				    " ORDER BY node";
-	const struct topology *topology = &loading->reader->topology;
-	struct pma_caps *caps = calloc(topology->node_count ? topology->node_count : 1, sizeof(*caps));
+	const struct stored_version *nodes = loading->reader->topology.nodes;
+	size_t node_count = loading->snapshot->fabric->node_count, node = 0;
+	struct pma_caps *caps = calloc(node_count + 1, sizeof(*caps));
 	sqlite3_stmt *rows;
-	size_t node = 0;
 	int result;
 
 	if (!caps)
@@ -240,9 +210,9 @@ static int load_caps(struct loading *loading, struct error *err)
 	while ((result = db_step(rows, err)) > 0) {
 		uint64_t id = db_u64(rows, 0);
 
-		while (node < topology->node_count && topology->nodes[node].id < id)
+		while (node < node_count && nodes[node].id < id)
 			node++;
-		if (node == topology->node_count || topology->nodes[node].id != id)
+		if (node == node_count || nodes[node].id != id)
 			continue;
 		caps[node].known = sqlite3_column_int(rows, 1) != 0;
 		caps[node].cap_mask = (uint16_t)sqlite3_column_int(rows, 2);
@@ -291,11 +261,11 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 	if (!result)
 		result = reader_window_begin(reader, &loading->sweep, query->at_us, query->window_us, &after, err);
 	if (!result)
-		result = load_topology(loading, err);
-	if (!result)
-		result = load_fabric(loading, query->names, err);
-	if (!result)
+		result = load_topology(reader, &loading->sweep, query->names, err);
+	if (!result) {
+		loading->snapshot->fabric = fabric_share(reader->topology.fabric);
 		result = make_rows(loading, err);
+	}
 	if (!result)
 		result = load_caps(loading, err);
 	loading->snapshot->sweep = loading->sweep.info;
@@ -322,7 +292,6 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 	loading.snapshot = calloc(1, sizeof(*loading.snapshot));
 	result = loading.snapshot ? load(&loading, query, err) : err_nomem(err);
 	reader_end(reader);
-	free(loading.row_by_id);
 	if (result < 0)
 		snapshot_destroy(loading.snapshot);
 	else
@@ -330,37 +299,21 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 	return result;
 }
 
-static int load_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port,
-			struct stored_reading *ret, struct error *err)
-{
-	struct stored_sweep sweep;
-	sqlite3_stmt *row = NULL;
-	int result = reader_find_sweep(reader, at_us, &sweep, err);
-
-	if (!result)
-		result = db_prepare(reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
-				    " WHERE n.guid = ?1 AND p.number = ?2", &row, err);
-	if (result < 0)
-		return result;
-	db_bind_u64(row, 1, node_guid);
-	sqlite3_bind_int(row, 2, port);
-	result = db_step(row, err);
-	if (result > 0)
-		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret,
-					    err);
-	sqlite3_finalize(row);
-	return result;
-}
-
 int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
 		   struct error *err)
 {
+	const int64_t identity[] = { (int64_t)node_guid, port };
 	struct stored_reading stored = { 0 };
-	int result = reader_begin(reader, err);
+	struct stored_sweep sweep;
+	int64_t id = 0;
+	int result = reader_begin_at(reader, at_us, &sweep, err);
 
 	if (result < 0)
 		return result;
-	result = load_reading(reader, at_us, node_guid, port, &stored, err);
+	result = db_row(reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
+			" WHERE n.guid = ?1 AND p.number = ?2", identity, 2, &id, 1, err);
+	if (result > 0)
+		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)id, &stored, err);
 	reader_end(reader);
 	if (result < 0 || !stored.there)
 		return result;

@@ -5,13 +5,9 @@
 
 #include "base/err.h"
 #include "storage/codec/codec.h"
-#include "storage/codec/hot_block.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/read/readings.h"
-
-/* Columns of a sum in "SELECT *": tables.c. */
-enum { SUM_PORT = 1, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
 
 /* With a larger part of all ports all rows are read and the others skipped. */
 enum { PORTS_BY_KEY = 8, ERRORS_BY_KEY = 64 };
@@ -27,6 +23,13 @@ static const char *const statements_sql[] = {
 	[SAMPLE_ERRORS_OF_PORT] = ("SELECT e.port, e.counter, e.value, e.marks FROM sweep s CROSS JOIN error e"
 				   " ON e.sweep = s.id AND e.port = ?3 WHERE s.id >= ?1 AND s.id < ?2"),
 };
+
+/* Adds to a sum that stops at UINT64_MAX. */
+static void add_value(uint64_t *sum, uint64_t later)
+{
+	if (__builtin_add_overflow(*sum, later, sum))
+		*sum = UINT64_MAX;
+}
 
 /* Add the sum of later sweeps. */
 static void port_sum_add(struct port_sum *sum, const struct port_sum *later)
@@ -44,7 +47,7 @@ static void port_sum_add(struct port_sum *sum, const struct port_sum *later)
 	sum->sum.reset |= later->sum.reset;
 	sum->sum.saturated |= later->sum.saturated;
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		port_sum_add_value(&sum->sum.value[i], later->sum.value[i]);
+		add_value(&sum->sum.value[i], later->sum.value[i]);
 }
 
 void port_sum_add_delta(struct port_sum *sum, const struct delta *later)
@@ -71,7 +74,7 @@ static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
 	sum->ever |= known;
 	/* Unknown values are 0. */
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		port_sum_add_value(&sum->sum.value[i], sample->value[i]);
+		add_value(&sum->sum.value[i], sample->value[i]);
 }
 
 static struct port_sum *sum_of(const struct sums_reader *reader, uint64_t port)
@@ -85,17 +88,17 @@ static struct port_sum *sum_of(const struct sums_reader *reader, uint64_t port)
 static void read_sum(sqlite3_stmt *row, counter_set counters, struct port_sum *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->samples = db_u64(row, SUM_SAMPLES);
-	ret->sum.elapsed_us = db_us(row, SUM_ELAPSED);
-	ret->sum.known = counters & ~db_u64(row, SUM_UNKNOWN);
+	ret->samples = db_u64(row, SUM_ROW_SAMPLES);
+	ret->sum.elapsed_us = db_us(row, SUM_ROW_ELAPSED);
+	ret->sum.known = counters & ~db_u64(row, SUM_ROW_UNKNOWN);
 	ret->ever = ret->sum.known;
-	ret->sum.reset = db_u64(row, SUM_RESET);
-	ret->sum.saturated = db_u64(row, SUM_SATURATED);
+	ret->sum.reset = db_u64(row, SUM_ROW_RESET);
+	ret->sum.saturated = db_u64(row, SUM_ROW_SATURATED);
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
 		if (!(counters & COUNTER_BIT(i)))
 			continue;
-		ret->sum.value[i] = db_u64(row, SUM_TRAFFIC + i);
-		if (!(ret->ever & COUNTER_BIT(i)) && sqlite3_column_type(row, SUM_TRAFFIC + i) != SQLITE_NULL)
+		ret->sum.value[i] = db_u64(row, SUM_ROW_TRAFFIC + i);
+		if (!(ret->ever & COUNTER_BIT(i)) && sqlite3_column_type(row, SUM_ROW_TRAFFIC + i) != SQLITE_NULL)
 			ret->ever |= COUNTER_BIT(i);
 	}
 }
@@ -110,12 +113,10 @@ static int add_rows(struct sums_reader *reader, int64_t from_port, int64_t to_po
 	int result;
 
 	for (int i = 0; i < 2; i++) {
-		sqlite3_bind_int64(i ? errors : sums, 1, reader->part->unit.id);
-		sqlite3_bind_int64(i ? errors : sums, 2, from_port);
-		sqlite3_bind_int64(i ? errors : sums, 3, to_port);
+		DB_BIND(i ? errors : sums, 1, reader->part->unit.id, from_port, to_port);
 	}
 	while ((result = db_step(sums, err)) > 0) {
-		sum = sum_of(reader, db_u64(sums, SUM_PORT));
+		sum = sum_of(reader, db_u64(sums, SUM_ROW_PORT));
 		if (!sum)
 			continue;
 		read_sum(sums, reader->query.counters, &read);
@@ -131,7 +132,7 @@ static int add_rows(struct sums_reader *reader, int64_t from_port, int64_t to_po
 		if (!sum || counter >= COUNTER_COUNT)
 			continue;
 		sum->ever |= COUNTER_BIT(counter);
-		port_sum_add_value(&sum->sum.value[counter], db_u64(errors, 2));
+		add_value(&sum->sum.value[counter], db_u64(errors, 2));
 	}
 	sqlite3_reset(errors);
 	return result;
@@ -173,7 +174,7 @@ static int add_chunk(void *ctx, const struct packed_row *row, struct error *err)
 	sum->sum.known &= ~chunk.unknown;
 	sum->ever |= COUNTER_ALL_SET & ~chunk.never;
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		port_sum_add_value(&sum->sum.value[i], chunk.value[i]);
+		add_value(&sum->sum.value[i], chunk.value[i]);
 	return 0;
 }
 
@@ -199,9 +200,7 @@ static int add_errors(struct sums_reader *reader, sqlite3_stmt *rows, uint32_t p
 {
 	int result;
 
-	sqlite3_bind_int64(rows, 1, reader->part->from_sweep);
-	sqlite3_bind_int64(rows, 2, reader->part->to_sweep);
-	sqlite3_bind_int64(rows, 3, port);
+	DB_BIND(rows, 1, reader->part->from_sweep, reader->part->to_sweep, port);
 	while ((result = db_step(rows, err)) > 0) {
 		struct port_sum *sum = sum_of(reader, db_u64(rows, 0));
 		uint64_t counter = db_u64(rows, 1), value = db_u64(rows, 2);
@@ -215,7 +214,7 @@ static int add_errors(struct sums_reader *reader, sqlite3_stmt *rows, uint32_t p
 			sum->sum.saturated |= COUNTER_BIT(counter);
 		/* Rows of traffic counters have only marks: the value is in the sample. */
 		if (counter >= COUNTER_TRAFFIC_COUNT)
-			port_sum_add_value(&sum->sum.value[counter], value);
+			add_value(&sum->sum.value[counter], value);
 	}
 	sqlite3_reset(rows);
 	return result;

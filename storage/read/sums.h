@@ -28,12 +28,11 @@ struct port_sum {
 	struct delta sum;
 };
 
-/* port_sum_add_value - add to a sum that stops at UINT64_MAX. */
-static inline void port_sum_add_value(uint64_t *sum, uint64_t later)
-{
-	if (__builtin_add_overflow(*sum, later, sum))
-		*sum = UINT64_MAX;
-}
+/* The columns of chunk_sum and hour_sum, before those of the traffic counters: tables.c. */
+enum {
+	SUM_ROW_UNIT, SUM_ROW_PORT, SUM_ROW_SAMPLES, SUM_ROW_ELAPSED, SUM_ROW_UNKNOWN, SUM_ROW_RESET,
+	SUM_ROW_SATURATED, SUM_ROW_TRAFFIC,
+};
 
 /* port_sum_add_delta - add the delta of a later sweep. */
 void port_sum_add_delta(struct port_sum *sum, const struct delta *later);

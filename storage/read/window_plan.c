@@ -224,8 +224,7 @@ static int read_rows(struct packed_reader *reader, sqlite3_stmt *rows, int64_t f
 {
 	int result;
 
-	sqlite3_bind_int64(rows, 1, from);
-	sqlite3_bind_int64(rows, 2, to);
+	DB_BIND(rows, 1, from, to);
 	while ((result = db_step(rows, err)) > 0) {
 		int64_t id = sqlite3_column_int64(rows, 0);
 		struct packed_row row = *all;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/sql/sample_plan.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,31 +21,22 @@ int sample_column_of(const struct sql_table *table, int column)
 	static const int first[] = { SAMPLE_SWEEP, SAMPLE_PORT_ID, SAMPLE_ELAPSED, SAMPLE_UNKNOWN };
 	const int count = sizeof(first) / sizeof(*first);
 
-	if (column < 0 || strcmp(table->kind->name, SAMPLE_DELTA) != 0)
-		return column;
-	return column < count ? first[column] : SAMPLE_COUNTERS + column - count;
+	if (column >= 0 && strcmp(table->kind->name, SAMPLE_DELTA) == 0)
+		return column < count ? first[column] : SAMPLE_COUNTERS + column - count;
+	if (strcmp(table->kind->name, SAMPLE_PORT_SUM) == 0)
+		return column == SUM_SINCE ? SAMPLE_SINCE : column == SUM_UNTIL ? SAMPLE_UNTIL :
+		       column == SUM_PORT_ID ? SAMPLE_PORT_ID : -1;
+	return column;
 }
 
-/* Does a constraint bound what has to be read? */
+/* Does a constraint bound what has to be read? Columns are in the order of enum sample_column. */
 static bool is_bound(int column, unsigned char op)
 {
-	switch (column) {
-	case SAMPLE_SWEEP:
-	case SAMPLE_WALL:
-	case SAMPLE_TIME:
-		return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GT ||
-		       op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_LT ||
-		       op == SQLITE_INDEX_CONSTRAINT_LE;
-	case SAMPLE_NODE:
-	case SAMPLE_NODE_GUID:
-	case SAMPLE_PORT:
-	case SAMPLE_PORT_ID:
-	case SAMPLE_SINCE:
-	case SAMPLE_UNTIL:
-		return op == SQLITE_INDEX_CONSTRAINT_EQ;
-	default:
+	if (column < 0)
 		return false;
-	}
+	if (column <= SAMPLE_WALL)
+		return !(op & ~(LOWER | UPPER));
+	return op == SQLITE_INDEX_CONSTRAINT_EQ && (column <= SAMPLE_PORT_ID || column >= SAMPLE_SINCE);
 }
 
 /* Texts are found by their bytes: with another collation all rows are read. */
@@ -137,7 +127,7 @@ int sample_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 			sqlite3_free(plan);
 			return SQLITE_CONSTRAINT;
 		}
-		plan[2 * used] = (char)('A' + column);
+		plan[2 * used] = SAMPLE_PLAN_COLUMN(column);
 		plan[2 * used + 1] = (char)constraint->op;
 		info->aConstraintUsage[i].argvIndex = ++used;
 		info->aConstraintUsage[i].omit = argument;
@@ -150,64 +140,48 @@ int sample_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-/* A number of @digits digits from @least to @most. Return: it, or -1. */
-static int field(const char *text, int digits, int least, int most)
-{
-	int value = 0;
+/* The first and the last text of a time, and where its fields end. */
+static const char first_time[] = "0001-01-01T00:00:00.000000Z", last_time[] = "9999-12-31T23:59:59.999999Z";
+static const size_t field_ends[] = { 4, 7, 10, 13, 16, 19, 26 };
 
-	for (int i = 0; i < digits; i++) {
-		if (!isdigit((unsigned char)text[i]))
-			return -1;
-		value = 10 * value + text[i] - '0';
+/* Number of fields of a time, from the year on, that are complete and in range. */
+static size_t count_fields(const char *text)
+{
+	size_t count = 0;
+
+	for (; count < sizeof(field_ends) / sizeof(*field_ends); count++) {
+		size_t at = count ? field_ends[count - 1] + 1 : 0, digits = field_ends[count] - at;
+
+		if ((at && text[at - 1] != last_time[at - 1]) || strspn(text + at, "0123456789") < digits ||
+		    memcmp(text + at, first_time + at, digits) < 0 || memcmp(text + at, last_time + at, digits) > 0)
+			break;
 	}
-	return value < least || value > most ? -1 : value;
+	return count;
 }
 
-/*
- * Reads the fields of the text that are complete and in range, up to the first that is not. With a
- * remainder the text can be any time within the last complete field.
- */
 int64_t sample_time_bound(const char *text, bool upper)
 {
-	static const struct { int at, digits, least, most; int64_t us; char after; } fields[] = {
-		{ 0, 4, 1, 9999, 366 * 86400 * US_PER_S, '-' }, { 5, 2, 1, 12, 31 * 86400 * US_PER_S, '-' },
-		{ 8, 2, 1, 31, 86400 * US_PER_S, 'T' }, { 11, 2, 0, 23, 3600 * US_PER_S, ':' },
-		{ 14, 2, 0, 59, 60 * US_PER_S, ':' }, { 17, 2, 0, 59, US_PER_S, '.' }, { 20, 6, 0, 999999, 0, 'Z' },
-	};
-	enum { COUNT = sizeof(fields) / sizeof(*fields) };
-	int values[COUNT] = { 0, 1, 1, 0, 0, 0, 0 }, whole = 0;
-	struct tm parts = { 0 }, checked;
-	int64_t us;
+	enum { MONTH = 2, DAY = 3 };
+	size_t fields = count_fields(text);
+	char whole[sizeof(last_time)];
+	struct tm parts;
+	time_t seconds;
+	int day;
 
-	for (; whole < COUNT; whole++) {
-		int value = strlen(text) < (size_t)(fields[whole].at + fields[whole].digits) ? -1 :
-			    field(text + fields[whole].at, fields[whole].digits, fields[whole].least,
-				  fields[whole].most);
-
-		if (value < 0)
-			break;
-		values[whole] = value;
-		if (text[fields[whole].at + fields[whole].digits] != fields[whole].after) {
-			whole++;
-			break;
-		}
-	}
-	if (!whole)
+	if (!fields)
 		return upper ? INT64_MAX : INT64_MIN;
-	parts.tm_year = values[0] - 1900;
-	parts.tm_mon = values[1] - 1;
-	parts.tm_mday = values[2];
-	checked = parts;
-	timegm(&checked);
-	/* The month has no such day. */
-	if (checked.tm_mday != parts.tm_mday) {
-		parts.tm_mday = 1;
-		values[3] = values[4] = values[5] = values[6] = 0;
-		whole = 2;
+	/* With other characters after these fields, it is before or after any time within the last of them. */
+	for (;; fields = MONTH) {
+		memcpy(whole, upper ? last_time : first_time, sizeof(whole));
+		memcpy(whole, text, field_ends[fields - 1]);
+		parts = (struct tm){ 0 };
+		strptime(whole, "%Y-%m-%dT%H:%M:%S", &parts);
+		day = parts.tm_mday;
+		seconds = timegm(&parts);
+		/* Otherwise the month has no such day. */
+		if (fields < DAY || parts.tm_mday == day)
+			return (int64_t)seconds * US_PER_S + strtol(whole + field_ends[5] + 1, NULL, 10);
 	}
-	us = (int64_t)timegm(&parts) * US_PER_S + (values[3] * 3600LL + values[4] * 60LL + values[5]) * US_PER_S +
-	     values[6];
-	return upper ? us + fields[whole - 1].us : us;
 }
 
 static int64_t before(int64_t value)
@@ -293,6 +267,6 @@ int sample_bounds_read(const char *plan, int argc, sqlite3_value **argv, struct 
 
 	*ret = (struct sample_bounds){ .until = INT64_MAX - 1, .from_us = INT64_MIN, .to_us = INT64_MAX, .num = -1 };
 	for (int i = 0; !result && i < argc; i++)
-		result = bound_one(ret, plan[2 * i] - 'A', plan[2 * i + 1], argv[i], err);
+		result = bound_one(ret, plan[2 * i] - SAMPLE_PLAN_COLUMN(0), plan[2 * i + 1], argv[i], err);
 	return result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* sample_plan.h - which samples a WHERE clause on the tables sample and delta requires; for storage/ only */
+/* sample_plan.h - which samples a WHERE clause on the tables of samples requires; for storage/ only */
 #ifndef IBWIRE_STORAGE_SAMPLE_PLAN_H
 #define IBWIRE_STORAGE_SAMPLE_PLAN_H
 
@@ -21,10 +21,17 @@ enum sample_column {
 	SAMPLE_SINCE = SAMPLE_COUNTERS + COUNTER_COUNT, SAMPLE_UNTIL, /* hidden: arguments */
 };
 
-/* The other kind of table: sweep, port_id (as port), elapsed_us, unknown, and the traffic counters. */
+/* Another kind of table: sweep, port_id (as port), elapsed_us, unknown, and the traffic counters. */
 #define SAMPLE_DELTA "delta"
 
-/* sample_column_of - the column of sample that a column of either table is. */
+/* And the sums of ports, with their columns. */
+#define SAMPLE_PORT_SUM "port_sum"
+enum sum_column {
+	SUM_NODE, SUM_NODE_GUID, SUM_PORT, SUM_PORT_ID, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET,
+	SUM_SATURATED, SUM_XMIT_BYTES, SUM_RCV_BYTES, SUM_COUNTERS, SUM_SINCE = SUM_COUNTERS + COUNTER_COUNT, SUM_UNTIL,
+};
+
+/* sample_column_of - the column of sample that a column of a table is; -1: it bounds nothing. */
 int sample_column_of(const struct sql_table *table, int column);
 
 /* The samples to read. SQLite checks each row again, so they may be more than the WHERE clause selects. */
@@ -41,6 +48,7 @@ struct sample_bounds {
 };
 
 /* sample_best_index - xBestIndex. The plan is a text of a column and an operator for each argument. */
+#define SAMPLE_PLAN_COLUMN(column) ((char)('A' + (column)))
 int sample_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
 
 /* sample_bounds_read - the plan's arguments. Return: 0, or ERR_USAGE where since or until is no time. */

@@ -3,12 +3,10 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "base/text.h"
 #include "base/when.h"
 #include "fabric/names.h"
 #include "storage/codec/codec.h"
 #include "storage/file/db.h"
-#include "storage/sql/port_names.h"
 #include "storage/read/readings.h"
 #include "storage/sql/sample_plan.h"
 #include "storage/file/schema.h"
@@ -31,22 +29,6 @@ struct sample_cursor {
 	bool has_delta;
 	struct delta delta;
 };
-
-static void declare_sample(struct text *sql)
-{
-	text_append(sql, "CREATE TABLE sample (sweep INTEGER, time TEXT, wall_us INTEGER, node TEXT, node_guid TEXT,"
-		    " port INTEGER, port_id INTEGER, elapsed_us INTEGER, unknown INTEGER, reset INTEGER,"
-		    " saturated INTEGER, xmit_bytes INTEGER, rcv_bytes INTEGER");
-	sql_declare_counters(sql, COUNTER_COUNT);
-	text_append(sql, ", since HIDDEN, until HIDDEN)");
-}
-
-static void declare_delta(struct text *sql)
-{
-	text_append(sql, "CREATE TABLE delta (sweep INTEGER, port INTEGER, elapsed_us INTEGER, unknown INTEGER");
-	sql_declare_counters(sql, COUNTER_TRAFFIC_COUNT);
-	text_append(sql, ")");
-}
 
 static void stop(struct sample_cursor *cursor)
 {
@@ -79,27 +61,16 @@ static sqlite3 *db_of(const struct sample_cursor *cursor)
 static int find_sweeps(struct sample_cursor *cursor, struct error *err)
 {
 	struct sample_bounds *bounds = &cursor->bounds;
-	sqlite3_stmt *row;
+	int64_t sweeps[2] = { 0 };
 	int result;
 
 	if (!bounds->by_time)
 		return 0;
-	result = db_prepare(db_of(cursor), "SELECT min(id), max(id) FROM sweep WHERE wall_us BETWEEN ?1 AND ?2", &row,
-			    err);
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, bounds->from_us);
-	sqlite3_bind_int64(row, 2, bounds->to_us);
-	result = db_step(row, err);
-	if (result > 0 && sqlite3_column_type(row, 0) != SQLITE_NULL) {
-		int64_t first = sqlite3_column_int64(row, 0), last = sqlite3_column_int64(row, 1);
-
-		bounds->after = first - 1 > bounds->after ? first - 1 : bounds->after;
-		bounds->until = last < bounds->until ? last : bounds->until;
-	} else {
-		bounds->nothing = true;
-	}
-	sqlite3_finalize(row);
+	result = db_row(db_of(cursor), "SELECT min(id) - 1, max(id) FROM sweep WHERE wall_us BETWEEN ?1 AND ?2",
+			(int64_t[]){ bounds->from_us, bounds->to_us }, 2, sweeps, 2, err);
+	bounds->nothing |= !sweeps[1];
+	bounds->after = sweeps[0] > bounds->after ? sweeps[0] : bounds->after;
+	bounds->until = sweeps[1] < bounds->until ? sweeps[1] : bounds->until;
 	return result < 0 ? result : 0;
 }
 
@@ -138,8 +109,7 @@ static int find_ports(struct sample_cursor *cursor, struct error *err)
 			    &rows, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, bounds->port_id);
-	sqlite3_bind_int(rows, 2, bounds->num);
+	DB_BIND(rows, 1, bounds->port_id, bounds->num);
 	db_bind_u64(rows, 3, bounds->guid);
 	if (bounds->node)
 		sqlite3_bind_text(rows, 4, bounds->node, -1, SQLITE_TRANSIENT);
@@ -235,27 +205,21 @@ static int read_delta(struct sample_cursor *cursor)
 	return SQLITE_OK;
 }
 
-static int put_counter(struct sample_cursor *cursor, sqlite3_context *context, int counter)
+static int put_counter(struct sample_cursor *cursor, sqlite3_context *context, int counter, bool bytes)
 {
-	int code;
+	const struct codec_sample *sample = cursor->scan.sample;
+	int code = SQLITE_OK;
 
-	if (cursor->scan.sample->unknown & COUNTER_BIT(counter))
+	if (sample->unknown & COUNTER_BIT(counter))
 		return SQLITE_OK;
-	if (counter < COUNTER_TRAFFIC_COUNT) {
-		sqlite3_result_int64(context, (int64_t)cursor->scan.sample->value[counter]);
-		return SQLITE_OK;
-	}
-	code = read_delta(cursor);
-	if (code == SQLITE_OK)
-		sqlite3_result_int64(context, (int64_t)cursor->delta.value[counter]);
+	if (counter >= COUNTER_TRAFFIC_COUNT)
+		code = read_delta(cursor);
+	if (bytes)
+		sqlite3_result_int64(context, sql_bytes(sample->value[counter]));
+	else if (code == SQLITE_OK)
+		sqlite3_result_int64(context, (int64_t)(counter < COUNTER_TRAFFIC_COUNT ? sample->value[counter] :
+							cursor->delta.value[counter]));
 	return code;
-}
-
-static int put_bytes(const struct sample_cursor *cursor, sqlite3_context *context, enum counter counter)
-{
-	if (!(cursor->scan.sample->unknown & COUNTER_BIT(counter)))
-		sqlite3_result_int64(context, sql_bytes(cursor->scan.sample->value[counter]));
-	return SQLITE_OK;
 }
 
 static int put_port(struct sample_cursor *cursor, sqlite3_context *context, int column)
@@ -265,64 +229,62 @@ static int put_port(struct sample_cursor *cursor, sqlite3_context *context, int 
 	if (!cursor->named && port_names_load(&cursor->names, db_of(cursor), &err) < 0)
 		return sql_fail(cursor->base.pVtab, &err);
 	cursor->named = true;
-	sql_put_port(context, &cursor->names, cursor->scan.port, cursor->scan.sweep,
-		     (enum sql_port)(column - SAMPLE_NODE));
+	port_names_put(&cursor->names, context, cursor->scan.port, cursor->scan.sweep,
+		       (enum sql_port)(column - SAMPLE_NODE));
 	return SQLITE_OK;
-}
-
-static int put_mark(struct sample_cursor *cursor, sqlite3_context *context, int column)
-{
-	int code = read_delta(cursor);
-
-	if (code == SQLITE_OK)
-		sqlite3_result_int64(context, (int64_t)(column == SAMPLE_RESET ? cursor->delta.reset :
-										 cursor->delta.saturated));
-	return code;
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
 {
 	struct sample_cursor *cursor = (struct sample_cursor *)base;
+	const struct delta_scan *scan = &cursor->scan;
+	int code = SQLITE_OK;
 
 	at = sample_column_of(sql_table_of(base), at);
 	switch (at) {
-	case SAMPLE_SWEEP:
-		sqlite3_result_int64(context, cursor->scan.sweep);
-		return SQLITE_OK;
 	case SAMPLE_TIME:
 		if (!cursor->time[0])
 			when_format_utc(cursor->wall_us, cursor->time);
 		sqlite3_result_text(context, cursor->time, -1, SQLITE_TRANSIENT);
-		return SQLITE_OK;
-	case SAMPLE_WALL:
-		sqlite3_result_int64(context, cursor->wall_us);
-		return SQLITE_OK;
+		break;
 	case SAMPLE_NODE:
 	case SAMPLE_NODE_GUID:
 	case SAMPLE_PORT:
-		return put_port(cursor, context, at);
+		code = put_port(cursor, context, at);
+		break;
+	case SAMPLE_SWEEP:
+		sqlite3_result_int64(context, scan->sweep);
+		break;
+	case SAMPLE_WALL:
+		sqlite3_result_int64(context, cursor->wall_us);
+		break;
 	case SAMPLE_PORT_ID:
-		sqlite3_result_int64(context, cursor->scan.port);
-		return SQLITE_OK;
+		sqlite3_result_int64(context, scan->port);
+		break;
 	case SAMPLE_ELAPSED:
-		sqlite3_result_int64(context, cursor->scan.sample->elapsed_us);
-		return SQLITE_OK;
+		sqlite3_result_int64(context, scan->sample->elapsed_us);
+		break;
 	case SAMPLE_UNKNOWN:
-		sqlite3_result_int64(context, (int64_t)cursor->scan.sample->unknown);
-		return SQLITE_OK;
+		sqlite3_result_int64(context, (int64_t)scan->sample->unknown);
+		break;
 	case SAMPLE_RESET:
 	case SAMPLE_SATURATED:
-		return put_mark(cursor, context, at);
+		code = read_delta(cursor);
+		if (code == SQLITE_OK)
+			sqlite3_result_int64(context, (int64_t)(at == SAMPLE_RESET ? cursor->delta.reset :
+										     cursor->delta.saturated));
+		break;
 	case SAMPLE_XMIT_BYTES:
-		return put_bytes(cursor, context, COUNTER_XMIT_DATA);
 	case SAMPLE_RCV_BYTES:
-		return put_bytes(cursor, context, COUNTER_RCV_DATA);
+		code = put_counter(cursor, context, COUNTER_XMIT_DATA + at - SAMPLE_XMIT_BYTES, true);
+		break;
 	case SAMPLE_SINCE:
 	case SAMPLE_UNTIL:
-		return SQLITE_OK;
+		break;
 	default:
-		return put_counter(cursor, context, at - SAMPLE_COUNTERS);
+		code = put_counter(cursor, context, at - SAMPLE_COUNTERS, false);
 	}
+	return code;
 }
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
@@ -341,8 +303,17 @@ int sample_table_register(sqlite3 *db, struct error *err)
 		.xOpen = sql_open, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end,
 		.xColumn = column, .xRowid = rowid,
 	};
-	static const struct sql_kind sample = { "sample", declare_sample, sizeof(struct sample_cursor), NULL };
-	static const struct sql_kind delta = { SAMPLE_DELTA, declare_delta, sizeof(struct sample_cursor), NULL };
+	static const struct sql_kind sample = {
+		.name = "sample", .counters = COUNTER_COUNT, .cursor_size = sizeof(struct sample_cursor),
+		.columns = "sweep INTEGER, time TEXT, wall_us INTEGER, node TEXT, node_guid TEXT, port INTEGER,"
+			   " port_id INTEGER, elapsed_us INTEGER, unknown INTEGER, reset INTEGER,"
+			   " saturated INTEGER, xmit_bytes INTEGER, rcv_bytes INTEGER",
+		.hidden = ", since HIDDEN, until HIDDEN",
+	};
+	static const struct sql_kind delta = {
+		.name = SAMPLE_DELTA, .counters = COUNTER_TRAFFIC_COUNT, .cursor_size = sizeof(struct sample_cursor),
+		.columns = "sweep INTEGER, port INTEGER, elapsed_us INTEGER, unknown INTEGER", .hidden = "",
+	};
 	int result = sql_register(db, &sample, &module, err);
 
 	return result ? result : sql_register(db, &delta, &module, err);

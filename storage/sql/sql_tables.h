@@ -18,8 +18,9 @@
 
 #include <sqlite3.h>
 
+#include "base/text.h"
+
 struct error;
-struct text;
 
 /* sql_tables_register - make them available on a connection. Return: 0 or an error. */
 int sql_tables_register(sqlite3 *db, struct error *err);
@@ -33,9 +34,10 @@ int sql_tables_connect(sqlite3 *db, struct error *err);
 /* A kind of table: the client data of its module. */
 struct sql_kind {
 	const char *name;
-	void (*declare)(struct text *sql); /* appends the CREATE TABLE */
-	size_t cursor_size;                /* of a struct that begins with sqlite3_vtab_cursor */
-	const void *owner;                 /* whose rows it has; or NULL */
+	const char *columns, *hidden; /* as in CREATE TABLE, before and after those of the counters */
+	int counters;                 /* columns of exact counter values, as 64 bits */
+	size_t cursor_size;           /* of a struct that begins with sqlite3_vtab_cursor */
+	const void *owner;            /* whose rows it has; or NULL */
 };
 
 struct sql_table {
@@ -61,9 +63,6 @@ static inline const struct sql_table *sql_table_of(const sqlite3_vtab_cursor *cu
 int sample_table_register(sqlite3 *db, struct error *err);
 int port_sum_table_register(sqlite3 *db, struct error *err);
 
-/* sql_declare_counters - columns of exact counter values, as 64 bits: ", xmit_data INTEGER, ...". */
-void sql_declare_counters(struct text *sql, int count);
-
 /* sql_capped - a value for display, at most 2^63 - 1. */
 static inline int64_t sql_capped(uint64_t value)
 {
@@ -76,17 +75,32 @@ int64_t sql_bytes(uint64_t words);
 /*
  * sql_parse_time - an argument since or until: microseconds since 1970 as an integer, or
  * text as when_parse() reads it; NULL: @absent
- * Return: whether it is a time. @err says what is wrong.
+ * Return: whether it is a time. @err has the reason otherwise.
  */
 bool sql_parse_time(sqlite3_value *value, int64_t absent, int64_t *ret_us, struct error *err);
+
+/* Ports, and the names of their nodes over time. A zeroed struct is empty. */
+struct port_names {
+	struct named_port *ports; /* by id */
+	size_t count;             /* highest id + 1 */
+	struct node_name *names;  /* in order of node and sweep */
+	size_t name_count, name_capacity;
+	struct text chars;
+};
+
+/* port_names_load - read them. Return: 0 or an error; port_names_done() is required in either case. */
+int port_names_load(struct port_names *names, sqlite3 *db, struct error *err);
+void port_names_done(struct port_names *names);
+
+/* port_names_has - is it the id of a port? */
+bool port_names_has(const struct port_names *names, uint64_t port);
 
 /* Columns that identify a port, in this order. */
 enum sql_port { SQL_NODE, SQL_NODE_GUID, SQL_PORT };
 
-/* sql_put_port - one of them, as it was in a sweep; NULL where the port is not known. */
-struct port_names;
-void sql_put_port(sqlite3_context *context, const struct port_names *names, uint64_t port_id, int64_t sweep,
-		  enum sql_port what);
+/* port_names_put - one of them, as it was in a sweep; NULL where the port is not known. */
+void port_names_put(const struct port_names *names, sqlite3_context *context, uint64_t port_id, int64_t sweep,
+		    enum sql_port what);
 
 /* sql_fail - set the error text of a table. Return: SQLite's code. */
 int sql_fail(sqlite3_vtab *table, const struct error *err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/map.h"
@@ -49,7 +50,7 @@ int remove_all(void **state)
 	return test_folder_remove(state);
 }
 
-static void ask(const char *statement, bool (*row)(void *ctx, const struct cell *cells, int count), void *ctx)
+static void run_sql(const char *statement, bool (*row)(void *ctx, const struct cell *cells, int count), void *ctx)
 {
 	const struct sql_consumer consumer = { check_any_header, row, ctx };
 	struct error err = { 0 };
@@ -100,7 +101,7 @@ TEST(every_stored_delta_is_a_row_of_sample)
 	for (size_t s = 0; s < model->sweep_count; s++)
 		for (size_t p = 0; p < model->port_count; p++)
 			expected += model->sweeps[s].truth[p].has_delta;
-	ask("SELECT * FROM sample", check_sample, &seen);
+	run_sql("SELECT * FROM sample", check_sample, &seen);
 	assert_int_equal(seen, expected);
 }
 
@@ -108,7 +109,7 @@ struct answer {
 	int64_t rows, elapsed_us, sweeps;
 };
 
-static bool take_answer(void *ctx, const struct cell *cells, int count)
+static bool read_answer(void *ctx, const struct cell *cells, int count)
 {
 	struct answer *answer = ctx;
 
@@ -168,10 +169,10 @@ TEST(no_condition_changes_the_result)
 		}
 		snprintf(statement, sizeof(statement), "SELECT count(*), sum(elapsed_us), sum(sweep) FROM sample"
 			 " WHERE %s", conditions);
-		ask(statement, take_answer, &pushed);
+		run_sql(statement, read_answer, &pushed);
 		snprintf(statement, sizeof(statement), "SELECT count(*), sum(elapsed_us), sum(sweep) FROM"
 			 " (SELECT * FROM sample LIMIT -1 OFFSET 0) WHERE %s", conditions);
-		ask(statement, take_answer, &plain);
+		run_sql(statement, read_answer, &plain);
 		if (memcmp(&pushed, &plain, sizeof(plain)))
 			fail_msg("%s: %" PRId64 " rows and not %" PRId64, conditions, pushed.rows, plain.rows);
 		found += plain.rows > 0;
@@ -183,12 +184,12 @@ TEST(joins_and_views_find_the_same)
 {
 	struct answer joined = { 0 }, counted = { 0 };
 
-	ask("SELECT count(*), sum(s.elapsed_us), sum(s.sweep) FROM port p JOIN sample s ON s.port_id = p.id",
-	    take_answer, &joined);
-	ask("SELECT count(*), sum(elapsed_us), sum(sweep) FROM traffic", take_answer, &counted);
+	run_sql("SELECT count(*), sum(s.elapsed_us), sum(s.sweep) FROM port p JOIN sample s ON s.port_id = p.id",
+	    read_answer, &joined);
+	run_sql("SELECT count(*), sum(elapsed_us), sum(sweep) FROM traffic", read_answer, &counted);
 	assert_memory_equal(&joined, &counted, sizeof(joined));
-	ask("SELECT count(*), sum(n), sum(m) FROM (SELECT node, port, count(*) AS n, sum(sweep) AS m FROM traffic"
-	    " WHERE time > '2000' GROUP BY 1, 2)", take_answer, &joined);
+	run_sql("SELECT count(*), sum(n), sum(m) FROM (SELECT node, port, count(*) AS n, sum(sweep) AS m FROM traffic"
+	    " WHERE time > '2000' GROUP BY 1, 2)", read_answer, &joined);
 	assert_int_equal(joined.elapsed_us, counted.rows);
 	assert_int_equal(joined.sweeps, counted.sweeps);
 }
@@ -209,30 +210,103 @@ TEST(arguments_are_a_window)
 					model->sweeps[s].truth[p].has_delta;
 		snprintf(statement, sizeof(statement), "SELECT count(*), 0, 0 FROM sample('%s', '%s')",
 			 when_format_utc(since, from), when_format_utc(until, to));
-		ask(statement, take_answer, &answer);
+		run_sql(statement, read_answer, &answer);
 		assert_int_equal(answer.rows, rows);
 		snprintf(statement, sizeof(statement), "SELECT count(*), 0, 0 FROM sample WHERE until = %" PRId64
 			 " AND since = %" PRId64, until, since);
-		ask(statement, take_answer, &answer);
+		run_sql(statement, read_answer, &answer);
 		assert_int_equal(answer.rows, rows);
 	}
 }
 
-TEST(sums_of_one_port_are_those_of_all)
-{
-	for (uint64_t seed = 0; seed < 40; seed++) {
-		uint64_t first = map_mix(seed) % 900, last = first + map_mix(seed + 1) % (900 - first);
-		struct answer one = { 0 }, all = { 0 };
-		char statement[256];
+/* Sweeps (after, until], and the number of ports with samples in them. */
+struct window {
+	size_t after, until, seen;
+};
 
-		for (int i = 0; i < 2; i++) {
-			snprintf(statement, sizeof(statement), "SELECT samples, elapsed_us, symbol_errors FROM"
-				 " (SELECT * FROM port_sum(%" PRId64 ", %" PRId64 ")%s) WHERE port_id = 3",
-				 model->sweeps[first].wall_us, model->sweeps[last].wall_us,
-				 i ? " LIMIT -1 OFFSET 0" : "");
-			ask(statement, take_answer, i ? &all : &one);
-		}
-		assert_memory_equal(&one, &all, sizeof(all));
+/* Counters are shown as 2^63 - 1 at most. */
+static int64_t shown(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static bool check_sum(void *ctx, const struct cell *cells, int count)
+{
+	struct window *window = ctx;
+	size_t port = check_find_port(model, strtoull(cells[SUM_NODE_GUID].bytes, NULL, 16), cells[SUM_PORT].integer);
+	const struct check_sum sum = check_truth(model, port, (int64_t)window->after, (int64_t)window->until);
+	const struct delta *delta = &sum.delta;
+
+	assert_int_equal(count, SUM_SINCE);
+	assert_int_equal(cells[SUM_SAMPLES].integer, sum.samples);
+	assert_int_equal(cells[SUM_ELAPSED].integer, delta->elapsed_us);
+	assert_int_equal(cells[SUM_UNKNOWN].integer, (COUNTER_BIT(COUNTER_COUNT) - 1) & ~delta->known);
+	assert_int_equal(cells[SUM_RESET].integer, delta->reset);
+	assert_int_equal(cells[SUM_SATURATED].integer, delta->saturated);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		assert_int_equal(cells[SUM_COUNTERS + i].type, sum.ever & COUNTER_BIT(i) ? CELL_INTEGER : CELL_NULL);
+		if (sum.ever & COUNTER_BIT(i))
+			assert_int_equal(cells[SUM_COUNTERS + i].integer, shown(delta->value[i]));
+	}
+	for (int i = COUNTER_XMIT_DATA; i <= COUNTER_RCV_DATA; i++)
+		if (sum.ever & COUNTER_BIT(i))
+			assert_int_equal(cells[SUM_XMIT_BYTES + i].integer,
+					 delta->value[i] > INT64_MAX / 4 ? INT64_MAX : (int64_t)delta->value[i] * 4);
+	window->seen++;
+	return true;
+}
+
+/* Of all ports, and of one. */
+TEST(sums_are_those_of_the_stored_deltas)
+{
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		struct window window = { .after = map_mix(seed) % 900 };
+		char statement[128];
+		size_t ports = 0;
+
+		window.until = window.after + 1 + map_mix(seed + 1) % (900 - window.after);
+		for (size_t p = 0; p < model->port_count; p++)
+			ports += check_truth(model, p, (int64_t)window.after, (int64_t)window.until).samples > 0;
+		snprintf(statement, sizeof(statement), "SELECT * FROM port_sum(%" PRId64 ", %" PRId64 ")%s",
+			 window.after ? model->sweeps[window.after - 1].wall_us : 0,
+			 model->sweeps[window.until - 1].wall_us, seed % 2 ? " WHERE port_id = 3" : "");
+		run_sql(statement, check_sum, &window);
+		if (seed % 2)
+			assert_in_range(window.seen, 0, 1);
+		else
+			assert_int_equal(window.seen, ports);
+	}
+}
+
+TEST(the_shell_with_the_extension_reads_the_same)
+{
+	static const char *const statements[] = {
+		"SELECT count(*), sum(elapsed_us), sum(sweep + symbol_errors) FROM sample",
+		"SELECT count(*), sum(elapsed_us), sum(xmit_data / 1000 + sweep) FROM delta",
+		"SELECT count(*), sum(elapsed_us), sum(symbol_errors / 1000000) FROM port_sum(0)",
+	};
+	const char *build = getenv("IBWIRE_BUILD");
+	char command[4096];
+
+	snprintf(command, sizeof(command), "%s/ibwire-sql.so", build ? build : ".");
+	if (!build || access(command, R_OK) != 0 || system("command -v sqlite3 >/dev/null") != 0) {
+		print_message("# no sqlite3 shell, or no IBWIRE_BUILD/ibwire-sql.so\n");
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++) {
+		struct answer answer = { 0 }, shell = { 0 };
+		FILE *output;
+
+		run_sql(statements[i], read_answer, &answer);
+		assert_true(answer.rows > 0);
+		snprintf(command, sizeof(command), "sqlite3 -batch -readonly -noheader -list '%s'"
+			 " \".load %s/ibwire-sql\" \"%s\"", path, build, statements[i]);
+		output = popen(command, "r");
+		assert_non_null(output);
+		assert_int_equal(fscanf(output, "%" SCNd64 "|%" SCNd64 "|%" SCNd64, &shell.rows, &shell.elapsed_us,
+					&shell.sweeps), 3);
+		assert_int_equal(pclose(output), 0);
+		assert_memory_equal(&shell, &answer, sizeof(answer));
 	}
 }
 
@@ -243,7 +317,7 @@ TEST(wrong_times_are_refused)
 		"SELECT * FROM sample('-10m', 'soon')",
 		"SELECT * FROM port_sum(x'00')",
 	};
-	const struct sql_consumer consumer = { check_any_header, take_answer, NULL };
+	const struct sql_consumer consumer = { check_any_header, read_answer, NULL };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct error err = { 0 };
@@ -262,7 +336,7 @@ TEST(a_statement_ends_at_its_timeout)
 		"SELECT count(*), 0, 0 FROM sample a CROSS JOIN sample b CROSS JOIN sample c",
 	};
 	struct answer answer = { 0 };
-	const struct sql_consumer consumer = { check_any_header, take_answer, &answer };
+	const struct sql_consumer consumer = { check_any_header, read_answer, &answer };
 
 	for (size_t i = 0; i < sizeof(endless) / sizeof(*endless); i++) {
 		struct error err = { 0 };
@@ -272,7 +346,7 @@ TEST(a_statement_ends_at_its_timeout)
 		assert_non_null(strstr(err.text, "--timeout"));
 	}
 	/* The connection has no limit afterwards. */
-	ask("SELECT count(*), 0, 0 FROM sample", take_answer, &answer);
+	run_sql("SELECT count(*), 0, 0 FROM sample", read_answer, &answer);
 	assert_true(answer.rows > 0);
 }
 

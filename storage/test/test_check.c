@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
+#include "storage/file/schema.h"
 #include "storage/reader.h"
 #include "storage/test/test_model.h"
 #include "storage/writer.h"
@@ -170,10 +171,9 @@ static void check_reading(const struct reading *stored, const struct reading *gi
 }
 
 /* @sum: of the window; NULL: it has no delta. */
-static void check_row(const struct port_row *row, const struct model *model, const struct model_port *port,
-		      const struct model_truth *truth, const struct delta *sum)
+static void check_row(const struct port_row *row, const struct model_port *port, const struct model_truth *truth,
+		      const struct delta *sum)
 {
-	(void)model;
 	if (!port->pollable) {
 		assert_int_equal(row->status, SAMPLE_UNSUPPORTED);
 		assert_int_equal(row->last_wall_us, 0);
@@ -211,20 +211,24 @@ static void check_mirrored(const struct snapshot *snapshot, size_t index)
 	assert_int_equal(row->sum.reset >> COUNTER_RCV_DATA & 1, peer->sum.reset >> COUNTER_XMIT_DATA & 1);
 }
 
-static const struct model_port *port_of(const struct model *model, const struct fabric *fabric, size_t index,
-					size_t *ret_index)
+void check_sum_add(struct check_sum *sum, const struct delta *delta, int64_t samples)
 {
-	const struct port *port = &fabric->ports[index];
-	uint64_t guid = fabric->nodes[port->node].guid;
+	if (sum->samples)
+		delta_add(&sum->delta, delta);
+	else
+		sum->delta = *delta;
+	sum->samples += samples;
+	sum->ever |= delta->known;
+}
 
-	for (size_t p = 0; p < model->port_count; p++) {
-		if (model->ports[p].num == port->num && model->nodes[model->ports[p].node].node.guid == guid) {
-			*ret_index = p;
-			return &model->ports[p];
-		}
-	}
-	fail_msg("port 0x%016llx/%u is none of the model's", (unsigned long long)guid, port->num);
-	return NULL;
+struct check_sum check_truth(const struct model *model, size_t port, int64_t after, int64_t until)
+{
+	struct check_sum sum = { 0 };
+
+	for (int64_t s = after; s < until; s++)
+		if (model->sweeps[s].truth[port].has_delta)
+			check_sum_add(&sum, &model->sweeps[s].truth[port].delta, 1);
+	return sum;
 }
 
 static void check_snapshot(const struct snapshot *snapshot, const struct model *model, int64_t after, int64_t id)
@@ -239,22 +243,30 @@ static void check_snapshot(const struct snapshot *snapshot, const struct model *
 	check_fabric(snapshot->fabric, sweep->fabric);
 	check_names(model, id, snapshot->fabric, sweep->fabric);
 	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
-		struct delta sum = { 0 };
-		bool any = false;
-		size_t at = 0;
-		const struct model_port *port = port_of(model, snapshot->fabric, i, &at);
+		const struct port *stored = &snapshot->fabric->ports[i];
+		size_t at = check_find_port(model, snapshot->fabric->nodes[stored->node].guid, stored->num);
+		struct check_sum sum = check_truth(model, at, after, id);
 
-		for (int64_t s = after; s < id; s++) {
-			if (model->sweeps[s].truth[at].has_delta) {
-				delta_add(&sum, &model->sweeps[s].truth[at].delta);
-				any = true;
-			}
-		}
-		if (snapshot->rows[i].mirrored && !any)
+		if (snapshot->rows[i].mirrored && !sum.samples)
 			check_mirrored(snapshot, i);
 		else
-			check_row(&snapshot->rows[i], model, port, &sweep->truth[at], any ? &sum : NULL);
+			check_row(&snapshot->rows[i], &model->ports[at], &sweep->truth[at],
+				  sum.samples ? &sum.delta : NULL);
 	}
+}
+
+/* One port, each time another one: the reading of a single port is that of the snapshot. */
+static void check_one_reading(struct reader *reader, const struct snapshot *snapshot)
+{
+	size_t index = (size_t)snapshot->sweep.id % snapshot->fabric->port_count;
+	const struct port *port = &snapshot->fabric->ports[index];
+	const struct port_row *row = &snapshot->rows[index];
+	struct reading reading;
+
+	assert_int_equal(reader_reading(reader, snapshot->sweep.wall_us, snapshot->fabric->nodes[port->node].guid,
+					port->num, &reading, NULL), row->has_reading);
+	if (row->has_reading)
+		check_reading(&reading, &row->reading);
 }
 
 void check_sweep(struct reader *reader, const struct model *model, int64_t id)
@@ -291,6 +303,7 @@ void check_window(struct reader *reader, const struct model *model, int64_t at_u
 		return;
 	}
 	check_snapshot(snapshot, model, after, id);
+	check_one_reading(reader, snapshot);
 	snapshot_destroy(snapshot);
 }
 
@@ -397,4 +410,19 @@ bool check_any_header(void *ctx, const char *const *names, int count)
 	(void)ctx;
 	(void)names;
 	return count > 0;
+}
+
+int64_t check_first_kept(const char *path)
+{
+	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
+}
+
+sqlite3 *check_open_second(const char *path)
+{
+	struct error err = { 0 };
+	sqlite3 *db = NULL;
+
+	if (schema_open_second(path, &db, &err) < 0)
+		fail_msg("%s", err.text);
+	return db;
 }

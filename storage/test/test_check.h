@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "analysis/delta.h"
 #include "storage/file/lock.h"
 
 struct error;
@@ -54,6 +55,25 @@ void check_restore(struct writer *writer, const struct model *model);
 
 /* check_find_port - the index of a port of the model, or fail the test. */
 size_t check_find_port(const struct model *model, uint64_t node_guid, int64_t num);
+
+/* The total of a port over some sweeps. */
+struct check_sum {
+	int64_t samples;
+	struct delta delta;
+	counter_set ever; /* known in at least one of them */
+};
+
+/* check_sum_add - add a delta, which is the sum of @samples. */
+void check_sum_add(struct check_sum *sum, const struct delta *delta, int64_t samples);
+
+/* check_truth - the total of a port of the model over sweeps (@after, @until]. */
+struct check_sum check_truth(const struct model *model, size_t port, int64_t after, int64_t until);
+
+/* check_first_kept - the first sweep with samples. */
+int64_t check_first_kept(const char *path);
+
+/* check_open_second - a connection beside the writer's, or fail the test. */
+struct sqlite3 *check_open_second(const char *path);
 
 /* check_any_header - a header function for reader_sql() that accepts all columns. */
 bool check_any_header(void *ctx, const char *const *names, int count);

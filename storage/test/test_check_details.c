@@ -80,13 +80,9 @@ static struct expected *expect(const struct model *model, int64_t after, int64_t
 static bool check_detail_row(void *ctx, const struct detail_row *row)
 {
 	struct checking *checking = ctx;
-	const struct model *model = checking->model;
-	struct expected *expected = NULL;
+	size_t port = check_find_port(checking->model, row->node_guid, row->port);
+	struct expected *expected = &checking->expected[port * DETAIL_ATTRIBUTE_COUNT + row->reading.attribute];
 
-	for (size_t p = 0; p < model->port_count; p++)
-		if (model->nodes[model->ports[p].node].node.guid == row->node_guid && model->ports[p].num == row->port)
-			expected = &checking->expected[p * DETAIL_ATTRIBUTE_COUNT + row->reading.attribute];
-	assert_non_null(expected);
 	assert_non_null(expected->newest);
 	assert_false(expected->seen);
 	expected->seen = true;

@@ -141,37 +141,30 @@ static int load_sweep(sqlite3 *db, struct writer_cache *cache, struct error *err
 
 static int load_versions(sqlite3 *db, struct writer_cache *cache, struct error *err)
 {
-	struct topology topology = { 0 };
-	int result = topology_load(db, cache->sweep, &topology, err);
+	struct topology *topology = &cache->loaded;
+	const struct fabric *fabric;
+	int result = topology_load(db, cache->sweep, NULL, cache->from_node, cache->from_port, topology, err);
 
-	for (size_t i = 0; !result && i < topology.node_count; i++) {
-		const struct stored_node *stored = &topology.nodes[i];
+	if (result < 0)
+		return result;
+	fabric = topology->fabric;
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		struct known_node *known = &cache->nodes[topology->nodes[i].id];
 
-		if (stored->id >= cache->node_count) {
-			result = damaged(err);
-			break;
-		}
-		cache->nodes[stored->id].from_sweep = stored->from_sweep;
-		cache->nodes[stored->id].now = stored->node;
-		memcpy(cache->nodes[stored->id].name, stored->name, sizeof(stored->name));
+		known->from_sweep = topology->nodes[i].from_sweep;
+		known->now = fabric->nodes[i];
+		strncpy(known->name, known->now.name, sizeof(known->name) - 1);
+		known->now.name = NULL;
 	}
-	for (size_t i = 0; !result && i < topology.port_count; i++) {
-		const struct stored_port *stored = &topology.ports[i];
+	for (size_t i = 0; i < fabric->port_count; i++) {
+		struct known_port *known = &cache->ports[topology->ports[i].id];
 
-		if (stored->id >= cache->port_count) {
-			result = damaged(err);
-			break;
-		}
-		cache->ports[stored->id].from_sweep = stored->from_sweep;
-		cache->ports[stored->id].now = stored->port;
-		cache->ports[stored->id].peer = stored->peer_id;
-		/* port_is_pollable() of fabric.h, without a fabric. */
-		cache->ports[stored->id].pollable =
-			stored->port.num || (topology.nodes[stored->port.node].node.type == NODE_SWITCH &&
-					     topology.nodes[stored->port.node].node.enhanced_port0);
+		known->from_sweep = topology->ports[i].from_sweep;
+		known->now = fabric->ports[i];
+		known->peer = known->now.peer == FABRIC_NONE ? 0 : topology->ports[known->now.peer].id;
+		known->pollable = port_is_pollable(fabric, &fabric->ports[i]);
 	}
-	cache->loaded = topology;
-	return result;
+	return 0;
 }
 
 static int load_spans(sqlite3 *db, struct writer_cache *cache, struct error *err)

@@ -8,7 +8,6 @@
 #include "storage/file/db.h"
 #include "storage/findings.h"
 #include "storage/read/details.h"
-#include "storage/read/routes.h"
 #include "storage/read/topology.h"
 #include "storage/write/writer_internal.h"
 
@@ -178,10 +177,11 @@ static int restore_sweep(struct writer *writer, struct restored *ret, struct err
 	/* The one that was loaded, unless sweeps were stored since. */
 	if (!result && topology->sweep != cache->sweep) {
 		topology_done(topology);
-		result = topology_load(writer->db, cache->sweep, topology, err);
+		result = topology_load(writer->db, cache->sweep, NULL, cache->from_node, cache->from_port, topology,
+				       err);
 	}
 	if (!result)
-		result = topology_fabric(topology, NULL, cache->from_node, cache->from_port, &ret->fabric, err);
+		ret->fabric = fabric_share(topology->fabric);
 	topology_done(topology);
 	return result;
 }

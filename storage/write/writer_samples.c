@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "storage/codec/codec.h"
-#include "storage/codec/hot_block.h"
 #include "storage/file/db.h"
 #include "storage/file/schema.h"
 #include "storage/write/writer_internal.h"

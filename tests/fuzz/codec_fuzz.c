@@ -6,7 +6,6 @@
 
 #include "storage/codec/codec.h"
 #include "storage/codec/codec_group.h"
-#include "storage/codec/hot_block.h"
 
 /* All encodings of samples. */
 enum packing { CHUNK, HOT };
