@@ -5,68 +5,68 @@
  * A node is isolated when links of it are down and none is up. A host is down when all of its
  * cabled HCAs are isolated and most of them failed at once. Nodes that failed within restart_within
  * of their neighbour form a cluster: a switch with the hosts behind it, or hosts of one leaf. The
- * node with the lowest index represents the cluster.
+ * node with the lowest GUID represents the cluster.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/health/state.h"
-#include "base/array.h"
 
-static void mark_isolated(struct health *health, struct health_node *node, uint32_t at)
+static void mark_isolated(struct health_node *node)
 {
 	uint32_t up = 0, down = 0;
 
-	node->isolated = node->claimed = false;
-	node->cluster = at;
+	node->claimed = false;
+	node->cluster = node;
 	node->isolated_us = HEALTH_LONG_AGO;
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		const struct health_port *port = &health->ports[i];
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
 
-		if (port->peer == HEALTH_NONE)
+		if (!port->peer)
 			continue;
-		if (!health_link_is_down(health, port)) {
+		if (!health_link_is_down(port)) {
 			up += port->link == LINK_IS_UP;
 			continue;
 		}
 		down++;
 		/* The time when its last link went down, from the end that is down. */
 		if (port->link != LINK_IS_DOWN)
-			port = &health->ports[port->peer];
+			port = port->peer;
 		if (port->changed_us >= node->isolated_us) {
 			node->isolated_us = port->changed_us;
 			node->isolated_wall_us = port->changed_wall_us;
 		}
 	}
 	node->isolated = down && !up;
+	node->isolated_hca = NULL;
+	node->cluster_switches = node->cluster_hosts = node->cluster_racks = 0;
 }
 
-/* The first switch that an isolated HCA was cabled to, or NONE. */
-static uint32_t leaf_of(const struct health *health, uint32_t at)
+/* The first switch that an isolated HCA was cabled to, or NULL. */
+static struct health_node *leaf_of(const struct health_node *node)
 {
-	const struct health_node *node = &health->nodes[at];
-
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++)
-		if (health->ports[i].peer != HEALTH_NONE)
-			return health->ports[health->ports[i].peer].node;
-	return HEALTH_NONE;
+	for (uint32_t i = 0; i < node->slots; i++)
+		if (node->ports[i].peer)
+			return node->ports[i].peer->node;
+	return NULL;
 }
 
-uint32_t health_cluster_of(struct health *health, uint32_t at)
+struct health_node *health_cluster_of(struct health_node *node)
 {
-	while (health->nodes[at].cluster != at)
-		at = health->nodes[at].cluster = health->nodes[health->nodes[at].cluster].cluster;
-	return at;
+	while (node->cluster != node)
+		node = node->cluster = node->cluster->cluster;
+	return node;
 }
 
-static void join(struct health *health, uint32_t a, uint32_t b)
+static void join(struct health_node *a, struct health_node *b)
 {
-	a = health_cluster_of(health, a);
-	b = health_cluster_of(health, b);
-	/* The lower index represents both, so the order does not matter. */
-	if (a < b)
-		health->nodes[b].cluster = a;
+	a = health_cluster_of(a);
+	b = health_cluster_of(b);
+	/* The lower GUID represents both, so the order does not matter. */
+	if (a->guid < b->guid)
+		b->cluster = a;
 	else
-		health->nodes[a].cluster = b;
+		a->cluster = b;
 }
 
 /* Close enough in time for a common cause. */
@@ -75,60 +75,47 @@ static bool is_simultaneous(const struct health *health, int64_t a_us, int64_t b
 	return llabs(a_us - b_us) <= health->settings.restart_within_us;
 }
 
+static bool is_cabled(const struct health_node *node)
+{
+	for (uint32_t i = 0; i < node->slots; i++)
+		if (node->ports[i].peer && node->ports[i].link != LINK_NEVER_UP)
+			return true;
+	return false;
+}
+
 struct health_host_view health_view_host(const struct health *health, const struct health_host *host)
 {
-	struct health_host_view view = { .last_us = HEALTH_LONG_AGO, .first = HEALTH_NONE };
+	struct health_host_view view = { .last_us = HEALTH_LONG_AGO };
 
-	for (uint32_t at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
-		const struct health_node *node = &health->nodes[at];
-		bool cabled = false;
-
-		for (uint32_t i = node->first_port; i < node->first_port + node->slots && !cabled; i++)
-			cabled = health->ports[i].peer != HEALTH_NONE && health->ports[i].link != LINK_NEVER_UP;
-		if (!cabled)
+	for (struct health_node *node = host->first; node; node = node->host_next) {
+		if (!is_cabled(node))
 			continue;
 		view.cabled++;
-		if (view.first == HEALTH_NONE || node->guid < health->nodes[view.first].guid)
-			view.first = at;
+		if (!view.first || node->guid < view.first->guid)
+			view.first = node;
 		if (!node->isolated)
 			continue;
 		view.isolated++;
 		if (node->isolated_us > view.last_us)
 			view.last_us = node->isolated_us;
 	}
-	for (uint32_t at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
-		const struct health_node *node = &health->nodes[at];
-		uint32_t leaf;
+	for (const struct health_node *node = host->first; node; node = node->host_next) {
+		const struct health_node *leaf;
 
 		if (!node->isolated || view.last_us - node->isolated_us > health->settings.restart_within_us)
 			continue;
 		view.recent++;
 		if (!view.wall_us || node->isolated_wall_us < view.wall_us)
 			view.wall_us = node->isolated_wall_us;
-		leaf = leaf_of(health, at);
-		view.behind_isolated += leaf != HEALTH_NONE && health->nodes[leaf].isolated;
+		leaf = leaf_of(node);
+		view.behind_isolated += leaf && leaf->isolated;
 	}
 	return view;
 }
 
-void health_forget_host(struct health *health, uint32_t at)
-{
-	for (uint32_t node = health->hosts[at].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
-		for (uint32_t i = health->nodes[node].first_port;
-		     i < health->nodes[node].first_port + health->nodes[node].slots; i++)
-			for (uint32_t end = 0; end < 2; end++) {
-				uint32_t port = end ? health->ports[i].peer : i;
-
-				if (port != HEALTH_NONE && health->ports[port].tracker != HEALTH_NONE)
-					health_forget_recent(&health->trackers[health->ports[port].tracker],
-							     health->now_us - 2 * MINUTE_US, health->now_us);
-			}
-}
-
 /* Detect that a host as a whole went down, or came back. */
-static void update_host(struct health *health, uint32_t at)
+static void update_host(struct health *health, struct health_host *host)
 {
-	struct health_host *host = &health->hosts[at];
 	struct health_host_view view = health_view_host(health, host);
 	bool all = view.cabled && view.isolated == view.cabled && 2 * view.recent >= view.cabled;
 	/* A single HCA may be down because of its cable, so the delay of a link applies. */
@@ -138,7 +125,7 @@ static void update_host(struct health *health, uint32_t at)
 		host->down = true;
 		host->down_us = view.last_us;
 		host->down_wall_us = view.wall_us;
-		health_forget_host(health, at);
+		health_forget_host(health, host);
 	} else if (host->down && view.cabled && view.isolated < view.cabled) {
 		host->down = false;
 		host->rack_guid = 0;
@@ -149,112 +136,87 @@ static void update_host(struct health *health, uint32_t at)
 	host->behind_isolated = host->down && view.recent && view.behind_isolated == view.recent;
 }
 
-static bool departed_with(const struct health *health, uint32_t hca, const struct health_host *host)
-{
-	return hca != HEALTH_NONE && is_simultaneous(health, health->hosts[health->nodes[hca].host].down_us,
-						     host->down_us);
-}
-
-/*
- * Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. In
- * order of time.
- */
+/* Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. */
 static void join_host(struct health *health, const struct health_host *host)
 {
-	uint32_t leaf;
-
-	for (uint32_t at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
-		struct health_node *node = &health->nodes[at];
+	for (struct health_node *node = host->first; node; node = node->host_next) {
+		struct health_node *leaf = leaf_of(node);
 
 		if (!node->isolated)
 			continue;
 		node->claimed = true;
-		if (host->first != at)
-			join(health, host->first, at);
-		leaf = leaf_of(health, at);
-		if (leaf == HEALTH_NONE)
+		join(host->first, node);
+		if (!leaf)
 			continue;
-		if (health->nodes[leaf].isolated) {
-			if (is_simultaneous(health, health->nodes[leaf].isolated_us, host->down_us) ||
-			    host->behind_isolated)
-				join(health, leaf, at);
-		} else if (departed_with(health, health->nodes[leaf].isolated_host, host)) {
-			join(health, health->nodes[leaf].isolated_host, at);
+		if (leaf->isolated) {
+			if (is_simultaneous(health, leaf->isolated_us, host->down_us) || host->behind_isolated)
+				join(leaf, node);
+		} else if (leaf->isolated_hca &&
+			   is_simultaneous(health, leaf->isolated_hca->host->down_us, host->down_us)) {
+			join(leaf->isolated_hca, node);
 		} else {
-			health->nodes[leaf].isolated_host = at;
+			leaf->isolated_hca = node;
 		}
 	}
 }
 
-static int compare_times(const void *a, const void *b)
+static int compare_down(const void *a, const void *b)
 {
-	const struct departed_host *x = a, *y = b;
+	const struct health_host *x = *(struct health_host *const *)a, *y = *(struct health_host *const *)b;
 
-	if (x->us != y->us)
-		return x->us < y->us ? -1 : 1;
-	return (x->host > y->host) - (x->host < y->host);
+	if (x->down_us != y->down_us)
+		return x->down_us < y->down_us ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Hosts that are down, in the order of their failure. */
+static void join_hosts(struct health *health)
+{
+	struct health_host **down = calloc(health->host_count + 1, sizeof(struct health_host *));
+	size_t count = 0;
+
+	if (!down) {
+		health->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < health->host_count; i++)
+		if (health->hosts[i]->down)
+			down[count++] = health->hosts[i];
+	qsort(down, count, sizeof(struct health_host *), compare_down);
+	for (size_t i = 0; i < count; i++)
+		join_host(health, down[i]);
+	free(down);
 }
 
 /* Count the members of each cluster at the node that represents it. */
 static void count_clusters(struct health *health)
 {
-	for (uint32_t i = 0; i < health->node_count; i++)
-		health->nodes[i].cluster_switches = health->nodes[i].cluster_hosts = health->nodes[i].cluster_racks = 0;
-	for (uint32_t i = 0; i < health->node_count; i++)
-		if (health->nodes[i].isolated && health->nodes[i].type == NODE_SWITCH)
-			health->nodes[health_cluster_of(health, i)].cluster_switches++;
-	for (uint32_t i = 0; i < health->host_count; i++) {
-		const struct health_host *host = &health->hosts[i];
-		struct health_node *root;
+	health->isolated_switches = 0;
+	for (uint32_t i = 0; i < health->node_count; i++) {
+		struct health_node *node = health->nodes[i];
 
-		if (!host->down)
+		if (!node->isolated || node->type != NODE_SWITCH)
 			continue;
-		root = &health->nodes[health_cluster_of(health, host->first)];
-		root->cluster_hosts++;
-		root->cluster_racks += host->rack_guid != 0;
+		node->claimed = true;
+		health->isolated_switches++;
+		health_cluster_of(node)->cluster_switches++;
 	}
-}
-
-/* List the hosts that are down by the time of their failure. Return: their number. */
-static size_t list_departed(struct health *health)
-{
-	struct departed_host *grown;
-	size_t count = 0;
-
 	for (uint32_t i = 0; i < health->host_count; i++) {
-		if (!health->hosts[i].down)
+		const struct health_host *host = health->hosts[i];
+
+		if (!host->down || !host->first)
 			continue;
-		grown = array_grow(health->departed, count, &health->departed_capacity, sizeof(*grown));
-		if (!grown) {
-			health->failed = true;
-			break;
-		}
-		health->departed = grown;
-		grown[count++] = (struct departed_host){ .us = health->hosts[i].down_us, .host = i };
+		health_cluster_of(host->first)->cluster_hosts++;
+		health_cluster_of(host->first)->cluster_racks += host->rack_guid != 0;
 	}
-	if (count)
-		qsort(health->departed, count, sizeof(*health->departed), compare_times);
-	return count;
 }
 
 void health_find_isolated(struct health *health)
 {
-	size_t departed;
-
-	for (uint32_t i = 0; i < health->node_count; i++) {
-		mark_isolated(health, &health->nodes[i], i);
-		health->nodes[i].isolated_host = HEALTH_NONE;
-	}
-	for (uint32_t i = 0; i < health->host_count; i++)
-		update_host(health, i);
-	departed = list_departed(health);
-	for (size_t g = 0; g < departed; g++)
-		join_host(health, &health->hosts[health->departed[g].host]);
-	health->isolated_switches = 0;
 	for (uint32_t i = 0; i < health->node_count; i++)
-		if (health->nodes[i].isolated && health->nodes[i].type == NODE_SWITCH) {
-			health->nodes[i].claimed = true;
-			health->isolated_switches++;
-		}
+		mark_isolated(health->nodes[i]);
+	for (uint32_t i = 0; i < health->host_count; i++)
+		update_host(health, health->hosts[i]);
+	join_hosts(health);
 	count_clusters(health);
 }
