@@ -59,7 +59,7 @@ static int store_sweep(struct writer *writer, int number, bool pause, const stru
 	struct sweep sweep = {
 		.wall_us = BEGAN_US + at_us, .start_us = at_us, .end_us = at_us + 1000, .boot_id = "test",
 		.interval_us = SWEEP_US, .fabric = bed.fabric, .generation = 1, .samples = samples,
-		.routes = &bed.routes, .route_blocks = blocks, .route_block_count = count,
+		.routes = &bed.lft.routes, .route_blocks = blocks, .route_block_count = count,
 	};
 
 	for (uint32_t i = 0; i < bed.fabric->port_count; i++) {
@@ -82,8 +82,8 @@ static size_t list_blocks(struct route_block *blocks)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < bed.fabric->node_count; i++)
-		for (unsigned block = 0; bed.tables[i] && block < bed.table_size / ROUTES_BLOCK; block++)
+	for (uint32_t i = 0; i < bed.fabric->node_count; i++)
+		for (unsigned block = 0; bed_table(&bed, i) && block * ROUTES_BLOCK < bed.lids; block++)
 			blocks[count++] = (struct route_block){ bed.fabric->nodes[i].guid, (uint16_t)block };
 	return count;
 }
@@ -98,7 +98,6 @@ static int tell_story(struct writer *writer)
 
 		if (minute == SKEWED_AT) {
 			bed_skew(&bed, skewed, 0.5);
-			bed_publish(&bed);
 		}
 		bed_run(&bed, NULL);
 		for (int i = 0; code == 0 && i < SWEEPS_A_MINUTE; i++)

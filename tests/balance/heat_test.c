@@ -25,7 +25,7 @@ static uint32_t *make_rank(const struct bed *bed)
 
 static struct balance_input input_of(const struct bed *bed)
 {
-	return (struct balance_input){ .shape = bed->shape, .routes = &bed->routes, .loads = bed->loads,
+	return (struct balance_input){ .shape = bed->shape, .routes = &bed->lft.routes, .loads = bed->loads,
 				       .adaptive = bed->adaptive, .window_us = BED_WINDOW_US };
 }
 
@@ -55,7 +55,6 @@ static void random_bed(struct bed *bed, uint64_t seed)
 	}
 	bed_reshape(bed);
 	bed_route(bed);
-	bed_publish(bed);
 	bed_job(bed, (enum bed_pattern)(seed % BED_PATTERNS), 0, bed->hosts.host_count, 4, 0.7);
 	bed_run(bed, NULL);
 }
@@ -175,7 +174,6 @@ TEST(predictions_move_the_same_bytes)
 		bed_init(&bed, &shape, seed);
 		bed_skew(&bed, bed.shape->members[bed.shape->groups[bed.shape->nodes[bed_leaf(&bed, 0, 2)].up_group]
 					       .first], 0.5);
-		bed_publish(&bed);
 		bed_job(&bed, BED_ALL_TO_ALL, 0, bed.hosts.host_count, 8, 0.8);
 		bed_run(&bed, NULL);
 		make_heat(&bed, 1, false, &heat);
