@@ -12,28 +12,24 @@
 #include "tui/model/context.h"
 #include "tui/model/test_sample.h"
 
-#define START_US (1000000 * US_PER_S)
+#define START_US SAMPLE_START_US
 #define MINUTE_US (60 * US_PER_S)
 
 enum { LEAVES = 2, HOSTS = LEAVES * SAMPLE_HOSTS_PER_LEAF, LEAF = HOSTS, SPINE = HOSTS + LEAVES };
 
 struct made {
-	struct sample sample;
-	struct snapshot_context context;
+	struct sample_model model;
 	struct recent_event recent_events[CONTEXT_EVENTS]; /* oldest first, until make() */
 	struct changes changes;
 };
 
 static int setup(void **state)
 {
-	struct made *made = calloc(1, sizeof(*made));
+	struct made *made = *state = sample_model_create(sizeof(*made), LEAVES, false);
 
-	if (!made || sample_create(&made->sample, LEAVES, false, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
-		return -1;
-	made->context.recent_events = made->recent_events;
-	*state = made;
-	return 0;
+	if (made)
+		made->model.context.recent_events = made->recent_events;
+	return made ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -41,8 +37,7 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	changes_done(&made->changes);
-	shape_destroy(made->context.shape);
-	sample_destroy(&made->sample);
+	sample_model_done(&made->model);
 	free(made);
 	return 0;
 }
@@ -50,22 +45,22 @@ static int teardown(void **state)
 /* @node: index, or FABRIC_NONE: the fabric. */
 static struct recent_event *add(struct made *made, int64_t after_us, const char *kind, uint32_t node, const char *text)
 {
-	struct recent_event *recent_event = &made->recent_events[made->context.recent_event_count++];
+	struct recent_event *recent_event = &made->recent_events[made->model.context.recent_event_count++];
 
-	*recent_event = (struct recent_event){ .id = (int64_t)made->context.recent_event_count,
+	*recent_event = (struct recent_event){ .id = (int64_t)made->model.context.recent_event_count,
 					       .wall_us = START_US + after_us };
 	snprintf(recent_event->kind, sizeof(recent_event->kind), "%s", kind);
 	snprintf(recent_event->text, sizeof(recent_event->text), "%s", text);
 	if (node != FABRIC_NONE) {
-		recent_event->node_guid = made->sample.fabric->nodes[node].guid;
-		snprintf(recent_event->node, sizeof(recent_event->node), "%s", made->sample.fabric->nodes[node].name);
+		recent_event->node_guid = made->model.sample.fabric->nodes[node].guid;
+		snprintf(recent_event->node, sizeof(recent_event->node), "%s", made->model.sample.fabric->nodes[node].name);
 	}
 	return recent_event;
 }
 
 static void make(struct made *made)
 {
-	size_t count = made->context.recent_event_count;
+	size_t count = made->model.context.recent_event_count;
 
 	for (size_t i = 0; i < count / 2; i++) {
 		struct recent_event swap = made->recent_events[i];
@@ -73,7 +68,7 @@ static void make(struct made *made)
 		made->recent_events[i] = made->recent_events[count - 1 - i];
 		made->recent_events[count - 1 - i] = swap;
 	}
-	assert_int_equal(changes_make(&made->context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes, NULL),
+	assert_int_equal(changes_make(&made->model.context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes, NULL),
 			 0);
 }
 
@@ -82,7 +77,7 @@ static void reboot(struct made *made, int64_t after_us, uint32_t host)
 	/* A link's events are at one of its ends. */
 	struct recent_event *down = add(made, after_us, "link-down", LEAF, "leaf01/1 - node0001/1: now down"), *restart;
 
-	down->peer_guid = made->sample.fabric->nodes[host].guid;
+	down->peer_guid = made->model.sample.fabric->nodes[host].guid;
 	add(made, after_us + 30 * US_PER_S, "link-up", host, "now active");
 	restart = add(made, after_us + 40 * US_PER_S, "finding-opened", host, "host-restart node0001: it went down");
 	restart->severity = EVENT_INFO;
@@ -141,7 +136,7 @@ TEST_WITH(links_of_hosts_and_of_switches_are_apart, setup, teardown)
 	struct made *made = *state;
 
 	add(made, 0, "link-down", 3, "x");
-	add(made, 1, "link-down", LEAF, "y")->peer_guid = made->sample.fabric->nodes[SPINE].guid;
+	add(made, 1, "link-down", LEAF, "y")->peer_guid = made->model.sample.fabric->nodes[SPINE].guid;
 	make(made);
 	assert_int_equal(made->changes.count, 2);
 	assert_string_equal(made->changes.list[0].brief, "leaf01 link down");
@@ -156,7 +151,7 @@ TEST_WITH(closed_findings_are_changes, setup, teardown)
 	add(made, 1, "finding-changed", LEAF, "link-degraded leaf01/1: 2x")->severity = EVENT_WARNING;
 	make(made);
 	assert_int_equal(made->changes.count, 0);
-	made->context.recent_event_count = 0;
+	made->model.context.recent_event_count = 0;
 	add(made, 2, "finding-closed", LEAF, "link-degraded leaf01/1: 4x");
 	make(made);
 	assert_int_equal(made->changes.count, 1);
@@ -189,7 +184,7 @@ TEST_WITH(a_finding_does_not_repeat_its_event, setup, teardown)
 	assert_int_equal(made->changes.count, 1);
 	assert_int_equal(made->changes.list[0].count, 1);
 	/* Where there is no such event, the finding says it. */
-	made->context.recent_event_count = 0;
+	made->model.context.recent_event_count = 0;
 	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
 	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
 	make(made);
@@ -219,7 +214,7 @@ TEST_WITH(every_event_counts_in_one_change, setup, teardown)
 		size_t counted = 0, count = (size_t)rand() % 200;
 		int64_t after_us = 0;
 
-		made->context.recent_event_count = 0;
+		made->model.context.recent_event_count = 0;
 		for (size_t i = 0; i < count; i++) {
 			uint32_t node = (uint32_t)rand() % (SPINE + SAMPLE_SPINES + 1);
 
@@ -241,7 +236,7 @@ TEST_WITH(every_event_counts_in_one_change, setup, teardown)
 			if (i)
 				assert_true(change[-1].last_us >= change->last_us);
 		}
-		assert_int_equal(counted, made->context.recent_event_count);
+		assert_int_equal(counted, made->model.context.recent_event_count);
 	}
 }
 
@@ -265,7 +260,7 @@ TEST_WITH(too_many_events_shorten_the_window, setup, teardown)
 		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
 	make(made);
 	assert_true(made->changes.since_us == START_US - 1);
-	made->context.recent_event_count = 0;
+	made->model.context.recent_event_count = 0;
 	for (int i = 0; i < CONTEXT_EVENTS; i++)
 		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
 	make(made);

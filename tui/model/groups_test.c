@@ -16,29 +16,18 @@
 enum { LEAVES = 4, TURNS = 200 };
 
 struct made {
-	struct sample sample;
-	struct snapshot snapshot;
-	struct error_sums sums;
-	struct port_table table;
-	struct snapshot_context context;
+	struct sample_model model;
 	struct finding_row findings[4];
 	struct port_groups groups;
 };
 
 static int setup(void **state)
 {
-	struct made *made = calloc(1, sizeof(*made));
+	struct made *made = *state = sample_model_create(sizeof(*made), LEAVES, false);
 
-	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
-		return -1;
-	made->snapshot.fabric = made->sample.fabric;
-	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
-	made->context.findings = made->findings;
-	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
-		return -1;
-	*state = made;
-	return 0;
+	if (made)
+		made->model.context.findings = made->findings;
+	return made ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -46,19 +35,15 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	groups_done(&made->groups);
-	shape_destroy(made->context.shape);
-	port_table_done(&made->table);
-	error_sums_done(&made->sums);
-	free(made->snapshot.rows);
-	sample_destroy(&made->sample);
+	sample_model_done(&made->model);
 	free(made);
 	return 0;
 }
 
 static bool is_up(const struct made *made, uint32_t port)
 {
-	return made->sample.fabric->ports[port].peer != FABRIC_NONE &&
-	       made->sample.fabric->ports[port].state >= PORT_INIT;
+	return made->model.sample.fabric->ports[port].peer != FABRIC_NONE &&
+	       made->model.sample.fabric->ports[port].state >= PORT_INIT;
 }
 
 static double draw_number(unsigned most)
@@ -69,8 +54,8 @@ static double draw_number(unsigned most)
 /* Numbers of every port: some are not known, some are beyond what can be. */
 static void fill(struct made *made, bool all_known)
 {
-	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
-		struct port_view *view = &made->table.views[i];
+	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
+		struct port_view *view = &made->model.table.views[i];
 		bool known = all_known || rand() % 8;
 
 		*view = (struct port_view){
@@ -87,7 +72,7 @@ static void fill(struct made *made, bool all_known)
 
 static void make(struct made *made)
 {
-	assert_int_equal(groups_make(&made->table, &made->context, &made->groups, NULL), 0);
+	assert_int_equal(groups_make(&made->model.table, &made->model.context, &made->groups, NULL), 0);
 }
 
 static const struct port_group *find(const struct made *made, const char *name)
@@ -101,13 +86,13 @@ static const struct port_group *find(const struct made *made, const char *name)
 /* Which row a port must be in, told by the nodes at its ends and nothing else. */
 static const char *row_name(const struct made *made, uint32_t index)
 {
-	const struct fabric *fabric = made->sample.fabric;
+	const struct fabric *fabric = made->model.sample.fabric;
 	const struct port *port = &fabric->ports[index];
-	const char *name = made->table.order.names[port->node], *peer;
+	const char *name = made->model.table.order.names[port->node], *peer;
 
 	if (port->peer == FABRIC_NONE)
 		return NULL;
-	peer = made->table.order.names[fabric->ports[port->peer].node];
+	peer = made->model.table.order.names[fabric->ports[port->peer].node];
 	if (!strncmp(name, "leaf", 4))
 		return !strncmp(peer, "spine", 5) ? "leaf up" : "compute in";
 	return !strncmp(name, "spine", 5) ? "spine down" : "compute out";
@@ -127,8 +112,8 @@ static void check_row(const struct made *made, const char *name, const struct po
 	uint32_t ports = 0, known = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
-	for (uint32_t i = 0; i < made->sample.fabric->port_count; i++) {
-		const struct port_view *view = &made->table.views[i];
+	for (uint32_t i = 0; i < made->model.sample.fabric->port_count; i++) {
+		const struct port_view *view = &made->model.table.views[i];
 
 		if (!row_name(made, i) || strcmp(row_name(made, i), name))
 			continue;
@@ -160,7 +145,7 @@ static void check_row(const struct made *made, const char *name, const struct po
 	near(group->errors, errors);
 	assert_memory_equal(group->buckets, buckets, sizeof(buckets));
 	if (known)
-		near(made->table.views[group->hottest].xmit_percent, max);
+		near(made->model.table.views[group->hottest].xmit_percent, max);
 }
 
 TEST_WITH(every_port_counts_in_exactly_its_row, setup, teardown)
@@ -196,8 +181,8 @@ TEST_WITH(nothing_known_is_not_zero, setup, teardown)
 	char text[CELL_SIZE];
 
 	fill(made, true);
-	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
-		struct port_view *view = &made->table.views[i];
+	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
+		struct port_view *view = &made->model.table.views[i];
 
 		view->xmit_percent = view->stall_percent = view->errors = NAN;
 	}
@@ -213,12 +198,12 @@ TEST_WITH(nothing_known_is_not_zero, setup, teardown)
 static struct finding_row *add_finding(struct made *made, enum finding_kind kind, enum finding_severity severity,
 				       uint8_t port, const char *cause)
 {
-	struct finding_row *row = &made->findings[made->context.finding_count++];
+	struct finding_row *row = &made->findings[made->model.context.finding_count++];
 	uint32_t leaf = LEAVES * SAMPLE_HOSTS_PER_LEAF + 1;
 
-	*row = (struct finding_row){ .finding = { .id = (int64_t)made->context.finding_count, .kind = kind,
+	*row = (struct finding_row){ .finding = { .id = (int64_t)made->model.context.finding_count, .kind = kind,
 		.severity = severity, .port = port, .cause = cause,
-		.node_guid = made->sample.fabric->nodes[leaf].guid } };
+		.node_guid = made->model.sample.fabric->nodes[leaf].guid } };
 	return row;
 }
 
@@ -277,7 +262,7 @@ TEST_WITH(a_link_that_is_down_shows_where_it_was, setup, teardown)
 
 	fill(made, true);
 	row = add_finding(made, FINDING_LINK_DOWN, FINDING_WARNING, 33, "cable");
-	row->finding.peer_guid = made->sample.fabric->nodes[LEAVES * (SAMPLE_HOSTS_PER_LEAF + 1)].guid;
+	row->finding.peer_guid = made->model.sample.fabric->nodes[LEAVES * (SAMPLE_HOSTS_PER_LEAF + 1)].guid;
 	make(made);
 	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_WARNING);
 	assert_int_equal(group_state(find(made, "spine down")), GROUP_STATE_WARNING);
@@ -342,7 +327,7 @@ TEST_WITH(an_empty_table_has_no_groups, setup, teardown)
 	struct made *made = *state;
 	const struct port_table none = { 0 };
 
-	assert_int_equal(groups_make(&none, &made->context, &made->groups, NULL), 0);
+	assert_int_equal(groups_make(&none, &made->model.context, &made->groups, NULL), 0);
 	assert_int_equal(made->groups.count, 0);
 }
 
