@@ -456,6 +456,14 @@ unsigned world_check(const struct world_shape *shape, const struct world_case *c
 	return failed;
 }
 
+const struct world_report *world_find_tag(const struct world *world, enum finding_kind kind, uint8_t tag)
+{
+	for (size_t i = 0; i < world->report_count; i++)
+		if (world->reports[i].finding.kind == kind && world->reports[i].finding.tag == tag)
+			return &world->reports[i];
+	return NULL;
+}
+
 const struct world_report *world_find(const struct world *world, enum finding_kind kind)
 {
 	for (size_t i = 0; i < world->report_count; i++)
@@ -690,6 +698,12 @@ static void run_one(struct world *world, const char *command)
 	} else if (!strcmp(word, "stalled")) {
 		world->stalled_us = atoll(args[0]) * US_PER_S;
 	} else if (!strcmp(word, "restart")) {
+		world_restart(world);
+	} else if (!strcmp(word, "expect")) {
+		world->settings.expected_hosts = (unsigned)atoi(args[0]);
+		world->settings.expected_hcas = (unsigned)atoi(args[1]);
+		world->settings.expected_switches = (unsigned)atoi(args[2]);
+		world->settings.expected_links = (unsigned)atoi(args[3]);
 		world_restart(world);
 	} else if (!strcmp(word, "routes")) {
 		make_routes(world);

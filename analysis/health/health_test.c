@@ -330,3 +330,29 @@ TEST(the_origin_of_a_reset_is_not_stated)
 		world_destroy(world);
 	}
 }
+
+/* Four hosts with four HCAs each on four leaves, two spines: 16 links to hosts, 8 between switches. */
+TEST(fewer_nodes_than_expected)
+{
+	static const struct world_shape four = { .leaves = 4, .spines = 2, .parallel = 1, .hosts = 4, .rails = 4 };
+	static const struct world_case cases[] = {
+		{ "no settings", "kill h3; wait 2000", "node-missing warning h3 mlx5_0" },
+		{ "all are present", "cold; expect 4 16 6 24; wait 2000", "" },
+		{ "a host is missing for less than 15 min", "cold; expect 4 16 6 24; wait 60; kill h3; wait 880", "" },
+		{ "it is missing, and returns",
+		  "cold; expect 4 16 6 24; wait 60; kill h3; wait 940; revive h3; wait 600",
+		  "node-missing warning h3 mlx5_0 closed; topology-changed warning fabric closed" },
+		{ "reboots", "cold; expect 4 16 6 24; wait 60; kill h2; wait 600; revive h2; wait 600; kill h1; "
+		  "wait 600; revive h1; wait 600", "" },
+		{ "from the start", "cold; expect 5 0 0 0; wait 960", "topology-changed warning fabric" },
+	};
+	struct world *world = world_create(&four);
+	const struct world_report *report;
+
+	WORLD_CHECK(&four, cases, false);
+	world_run(world, "expect 4 16 6 24; wait 60; kill h3; wait 940");
+	report = world_find_tag(world, FINDING_TOPOLOGY_CHANGED, 1);
+	assert_non_null(strstr(report->finding.text, "3 of 4 hosts, 12 of 16 HCAs, 20 of 24 Active links"));
+	assert_in_range(report->finding.since_us - WORLD_WALL_US, 50000000, 90000000);
+	world_destroy(world);
+}
