@@ -148,10 +148,9 @@ static void check_row(const struct made *made, const char *name, const struct po
 		near(made->model.table.views[group->hottest].xmit_percent, max);
 }
 
-TEST_WITH(every_port_counts_in_exactly_its_row, setup, teardown)
+MODEL_TEST(every_port_counts_in_exactly_its_row)
 {
 	static const char *const names[] = { "compute out", "compute in", "leaf up", "spine down" };
-	struct made *made = *state;
 
 	for (int turn = 0; turn < TURNS; turn++) {
 		fill(made, turn % 2);
@@ -164,10 +163,8 @@ TEST_WITH(every_port_counts_in_exactly_its_row, setup, teardown)
 	}
 }
 
-TEST_WITH(a_group_has_a_filter_for_its_links, setup, teardown)
+MODEL_TEST(a_group_has_a_filter_for_its_links)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	make(made);
 	assert_string_equal(find(made, "compute in")->filter, "class:compute");
@@ -175,9 +172,8 @@ TEST_WITH(a_group_has_a_filter_for_its_links, setup, teardown)
 	assert_string_equal(find(made, "spine down")->filter, "role:spine-downlink");
 }
 
-TEST_WITH(nothing_known_is_not_zero, setup, teardown)
+MODEL_TEST(nothing_known_is_not_zero)
 {
-	struct made *made = *state;
 	char text[CELL_SIZE];
 
 	fill(made, true);
@@ -207,9 +203,8 @@ static struct finding_row *add_finding(struct made *made, enum finding_kind kind
 	return row;
 }
 
-TEST_WITH(a_switch_whose_group_has_a_finding_has_a_row_of_its_own, setup, teardown)
+MODEL_TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own)
 {
-	struct made *made = *state;
 	const struct port_group *own, *other;
 	char text[64];
 
@@ -230,10 +225,8 @@ TEST_WITH(a_switch_whose_group_has_a_finding_has_a_row_of_its_own, setup, teardo
 	assert_string_equal(group_state_word(other, 12, text, sizeof(text)), "ok");
 }
 
-TEST_WITH(acknowledged_findings_have_no_row_and_no_state, setup, teardown)
+MODEL_TEST(acknowledged_findings_have_no_row_and_no_state)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	add_finding(made, FINDING_UPLINK_IMBALANCE, FINDING_CRITICAL, 0, "routing")->acknowledged.at_us = 1;
 	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width")->acknowledged.at_us = 1;
@@ -243,10 +236,8 @@ TEST_WITH(acknowledged_findings_have_no_row_and_no_state, setup, teardown)
 		assert_int_equal(group_state(&made->groups.list[i]), GROUP_STATE_OK);
 }
 
-TEST_WITH(a_finding_of_a_link_shows_in_both_of_its_directions, setup, teardown)
+MODEL_TEST(a_finding_of_a_link_shows_in_both_of_its_directions)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width");
 	make(made);
@@ -255,9 +246,8 @@ TEST_WITH(a_finding_of_a_link_shows_in_both_of_its_directions, setup, teardown)
 	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_OK);
 }
 
-TEST_WITH(a_link_that_is_down_shows_where_it_was, setup, teardown)
+MODEL_TEST(a_link_that_is_down_shows_where_it_was)
 {
-	struct made *made = *state;
 	struct finding_row *row;
 
 	fill(made, true);
@@ -269,9 +259,8 @@ TEST_WITH(a_link_that_is_down_shows_where_it_was, setup, teardown)
 	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_OK);
 }
 
-TEST_WITH(incast_is_the_state_of_the_sending_group, setup, teardown)
+MODEL_TEST(incast_is_the_state_of_the_sending_group)
 {
-	struct made *made = *state;
 	char text[64];
 
 	fill(made, true);
@@ -283,10 +272,8 @@ TEST_WITH(incast_is_the_state_of_the_sending_group, setup, teardown)
 	assert_string_equal(group_state_word(find(made, "leaf up"), 7, text, sizeof(text)), "ok");
 }
 
-TEST_WITH(the_worse_of_two_findings_counts, setup, teardown)
+MODEL_TEST(the_worse_of_two_findings_counts)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width");
 	add_finding(made, FINDING_SYMBOL_ERRORS, FINDING_CRITICAL, 2, "cable");
@@ -322,12 +309,10 @@ TEST(the_histogram_shows_every_bucket_that_is_not_empty)
 			    ".\xe2\x96\x81\xe2\x96\x81\xe2\x96\x88\xe2\x96\x88.....");
 }
 
-TEST_WITH(an_empty_table_has_no_groups, setup, teardown)
+MODEL_TEST(an_empty_table_has_no_groups)
 {
-	struct made *made = *state;
 	const struct port_table none = { 0 };
 
 	assert_int_equal(groups_make(&none, &made->model.context, &made->groups, NULL), 0);
 	assert_int_equal(made->groups.count, 0);
 }
-

@@ -107,9 +107,8 @@ static void check_complete(const struct links *links)
 	free(seen);
 }
 
-TEST_WITH(each_link_is_there_once_and_the_end_near_the_hosts_first, setup, teardown)
+MODEL_TEST(each_link_is_there_once_and_the_end_near_the_hosts_first)
 {
-	struct made *made = *state;
 	const struct fabric *fabric = made->model.sample.fabric;
 
 	check_complete(&made->links);
@@ -241,9 +240,8 @@ TEST(in_any_fabric_each_link_is_there_once_in_every_order)
 	}
 }
 
-TEST_WITH(the_busiest_link_is_first, setup, teardown)
+MODEL_TEST(the_busiest_link_is_first)
 {
-	struct made *made = *state;
 	const struct link_row *link;
 
 	/* In whichever direction. */
@@ -264,9 +262,8 @@ TEST_WITH(the_busiest_link_is_first, setup, teardown)
 	assert_ptr_equal(links_row(&made->links, 0), link);
 }
 
-TEST_WITH(rates_of_a_silent_end_come_from_its_peer, setup, teardown)
+MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 {
-	struct made *made = *state;
 	const struct link_row *link = link_of(made, LEAF(1), 3);
 	uint32_t host = link->ends[0];
 
@@ -285,9 +282,8 @@ TEST_WITH(rates_of_a_silent_end_come_from_its_peer, setup, teardown)
 	assert_string_equal(cell_of(made, link_of(made, 8, 1), COLUMN_XMIT), "0 b/s");
 }
 
-TEST_WITH(errors_say_at_which_end, setup, teardown)
+MODEL_TEST(errors_say_at_which_end)
 {
-	struct made *made = *state;
 	struct links *links = &made->links;
 	const struct link_row *link = link_of(made, LEAF(2), 2);
 	char text[CELL_SIZE];
@@ -313,9 +309,8 @@ TEST_WITH(errors_say_at_which_end, setup, teardown)
 	assert_string_equal(cell_text(links, &made->model.sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
 }
 
-TEST_WITH(a_link_below_what_it_is_set_to_is_marked, setup, teardown)
+MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 {
-	struct made *made = *state;
 	const struct link_row *link = link_of(made, LEAF(1), 4);
 
 	assert_string_equal(cell_of(made, link, COLUMN_LINK), "4xHDR");
@@ -330,9 +325,8 @@ TEST_WITH(a_link_below_what_it_is_set_to_is_marked, setup, teardown)
 	assert_int_equal(made->links.row_count, 1);
 }
 
-TEST_WITH(the_stall_of_a_known_device_is_shown_and_of_others_a_dash, setup, teardown)
+MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
 {
-	struct made *made = *state;
 	struct fabric *fabric = made->model.sample.fabric;
 	const struct link_row *link = link_of(made, LEAF(1), 1);
 	struct pma_caps *caps = calloc(fabric->node_count, sizeof(*caps));
@@ -360,9 +354,8 @@ TEST_WITH(the_stall_of_a_known_device_is_shown_and_of_others_a_dash, setup, tear
 	free(caps);
 }
 
-TEST_WITH(findings_mark_their_link_at_either_end, setup, teardown)
+MODEL_TEST(findings_mark_their_link_at_either_end)
 {
-	struct made *made = *state;
 	const struct fabric *fabric = made->model.sample.fabric;
 	struct finding_row rows[3] = { 0 };
 	const struct link_row *link = link_of(made, LEAF(1), 40);
@@ -398,7 +391,7 @@ TEST_WITH(findings_mark_their_link_at_either_end, setup, teardown)
 	made->model.context.finding_count = 0;
 }
 
-TEST_WITH(a_filter_looks_at_both_ends_status_link_and_guid, setup, teardown)
+MODEL_TEST(a_filter_looks_at_both_ends_status_link_and_guid)
 {
 	static const struct { const char *typed; size_t rows; } cases[] = {
 		{ "locked", 1 }, { "UNSUPPORTED", 1 }, { "no such thing", 0 }, { "0x0000000000100000", 1 },
@@ -409,7 +402,6 @@ TEST_WITH(a_filter_looks_at_both_ends_status_link_and_guid, setup, teardown)
 		{ "rail:0", 4 * SAMPLE_HOSTS_PER_LEAF }, { "rail:1", 0 }, { "state:silent", 1 }, { "err:yes", 1 },
 		{ "state:down", 0 }, { "finding:yes", 0 }, { "speed:ndr", 0 }, { "tagged:yes", 0 },
 	};
-	struct made *made = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		filter(made, cases[i].typed);
@@ -424,9 +416,8 @@ TEST_WITH(a_filter_looks_at_both_ends_status_link_and_guid, setup, teardown)
 	assert_int_equal(made->links.row_count, made->links.count - made->links.unused_count);
 }
 
-TEST_WITH(what_was_never_up_is_hidden, setup, teardown)
+MODEL_TEST(what_was_never_up_is_hidden)
 {
-	struct made *made = *state;
 	struct links *links = &made->links;
 	size_t hidden = links->unused_count, shown = links->row_count;
 
@@ -442,9 +433,8 @@ TEST_WITH(what_was_never_up_is_hidden, setup, teardown)
 	assert_int_equal(links->row_count, shown + 1);
 }
 
-TEST_WITH(tags_stay_through_snapshots, setup, teardown)
+MODEL_TEST(tags_stay_through_snapshots)
 {
-	struct made *made = *state;
 	struct links *links = &made->links;
 
 	assert_int_equal(links_tag(links, link_of(made, 5, 1), NULL), 0);
@@ -462,9 +452,8 @@ TEST_WITH(tags_stay_through_snapshots, setup, teardown)
 	assert_true(links->row_count > 100);
 }
 
-TEST_WITH(a_link_is_found_by_either_end_in_any_order, setup, teardown)
+MODEL_TEST(a_link_is_found_by_either_end_in_any_order)
 {
-	struct made *made = *state;
 	const struct fabric *fabric = made->model.sample.fabric;
 	size_t row = links_find(&made->links, fabric->nodes[7].guid, 1);
 
@@ -478,14 +467,11 @@ TEST_WITH(a_link_is_found_by_either_end_in_any_order, setup, teardown)
 	assert_int_equal(links_find(&made->links, 1, 1), made->links.row_count);
 }
 
-TEST_WITH(no_snapshot_is_no_link, setup, teardown)
+MODEL_TEST(no_snapshot_is_no_link)
 {
-	struct made *made = *state;
-
 	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL), 0);
 	assert_int_equal(links_set(&made->links, &made->model.table, &made->model.context, NULL), 0);
 	assert_int_equal(made->links.row_count, 0);
 	links_arrange(&made->links);
 	assert_int_equal(links_find(&made->links, 1, 1), 0);
 }
-

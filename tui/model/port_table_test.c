@@ -50,9 +50,8 @@ static enum port_status status_at(const struct made *made, uint32_t node, uint8_
 	return (enum port_status)made->model.table.views[fabric_node_port(made->model.sample.fabric, node, num)].status;
 }
 
-TEST_WITH(each_reason_for_no_data_has_its_own_status, setup, teardown)
+MODEL_TEST(each_reason_for_no_data_has_its_own_status)
 {
-	struct made *made = *state;
 	const uint32_t leaf = 4 * SAMPLE_HOSTS_PER_LEAF;
 
 	assert_int_equal(status_at(made, 0, 1), STATUS_OK);
@@ -69,9 +68,8 @@ TEST_WITH(each_reason_for_no_data_has_its_own_status, setup, teardown)
 	assert_int_equal(status_at(made, 0, 1), STATUS_INIT);
 }
 
-TEST_WITH(errors_sum_up_over_sweeps, setup, teardown)
+MODEL_TEST(errors_sum_up_over_sweeps)
 {
-	struct made *made = *state;
 	const uint64_t guid = made->model.sample.fabric->nodes[4 * SAMPLE_HOSTS_PER_LEAF + 1].guid;
 	const struct error_sum *sum;
 	uint32_t port = fabric_find_port(made->model.sample.fabric, guid, 2);
@@ -94,9 +92,8 @@ TEST_WITH(errors_sum_up_over_sweeps, setup, teardown)
 	assert_int_equal(made->model.table.summary.errors, 30);
 }
 
-TEST_WITH(the_summary_counts_what_is_there, setup, teardown)
+MODEL_TEST(the_summary_counts_what_is_there)
 {
-	struct made *made = *state;
 	const struct fabric_summary *summary = &made->model.table.summary;
 
 	assert_int_equal(summary->hcas, 4 * SAMPLE_HOSTS_PER_LEAF);
@@ -108,9 +105,8 @@ TEST_WITH(the_summary_counts_what_is_there, setup, teardown)
 	assert_int_equal(summary->link_columns, 5);
 }
 
-TEST_WITH(ports_that_were_never_up_are_counted_apart, setup, teardown)
+MODEL_TEST(ports_that_were_never_up_are_counted_apart)
 {
-	struct made *made = *state;
 	const struct port_table *table = &made->model.table;
 	size_t unused = table->summary.ports_unused;
 
@@ -123,10 +119,8 @@ TEST_WITH(ports_that_were_never_up_are_counted_apart, setup, teardown)
 	assert_int_equal(table->summary.ports_down, 1);
 }
 
-TEST_WITH(no_snapshot_is_an_empty_table, setup, teardown)
+MODEL_TEST(no_snapshot_is_an_empty_table)
 {
-	struct made *made = *state;
-
 	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL), 0);
 	assert_null(made->model.table.snapshot);
 	assert_int_equal(made->model.table.summary.ports, 0);
@@ -245,4 +239,3 @@ TEST_WITH(adaptive_routing_comes_from_the_settings, setup_unread, teardown)
 	assert_int_equal(summary->adaptive_on, LEAVES - 1);
 	assert_int_equal(summary->adaptive_off, 1);
 }
-

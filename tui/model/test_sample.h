@@ -83,6 +83,15 @@ struct sample_model {
 void *sample_model_create(size_t size, unsigned leaves, bool read);
 void sample_model_done(struct sample_model *model);
 
+/* MODEL_TEST - a test of a struct made, between setup() and teardown() of the file */
+#define MODEL_TEST(name) \
+	static void name##_with(struct made *made); \
+	TEST_WITH(name, setup, teardown) \
+	{ \
+		name##_with(*state); \
+	} \
+	static void name##_with(struct made *made)
+
 /* sample_model_set - build the table again, after a change of the snapshot. */
 int sample_model_set(struct sample_model *model);
 
