@@ -127,8 +127,8 @@ static int sweep_until_violated(struct truth *truth, const struct setting *setti
 			started = true;
 			continue;
 		}
-		assert_true(!has[0] || conserve_run_sent(&run, &deltas[0]));
-		assert_true(!has[1] || conserve_run_received(&run, &deltas[1]));
+		assert_true(!has[0] || conserve_run_add(&run, true, &deltas[0]));
+		assert_true(!has[1] || conserve_run_add(&run, false, &deltas[1]));
 		if (!has[0] || !has[1])
 			continue;
 		*ret = conserve_run_evaluate(&run);
@@ -237,8 +237,8 @@ static struct conserve_result check(const struct conserve_delta *sent, const str
 	struct conserve_run run;
 
 	conserve_run_start(&run, &sent->from, &received->from, link_bits_per_s);
-	conserve_run_sent(&run, sent);
-	conserve_run_received(&run, received);
+	conserve_run_add(&run, true, sent);
+	conserve_run_add(&run, false, received);
 	return conserve_run_evaluate(&run);
 }
 
@@ -283,10 +283,10 @@ TEST(a_run_with_a_missing_delta_is_undecided)
 	struct conserve_run run;
 
 	conserve_run_start(&run, &first.from, &first.from, 1000);
-	assert_true(conserve_run_sent(&run, &first) && conserve_run_received(&run, &first));
-	assert_true(conserve_run_sent(&run, &second));
-	assert_true(conserve_run_sent(&run, &third));
-	assert_false(conserve_run_received(&run, &third));
+	assert_true(conserve_run_add(&run, true, &first) && conserve_run_add(&run, false, &first));
+	assert_true(conserve_run_add(&run, true, &second));
+	assert_true(conserve_run_add(&run, true, &third));
+	assert_false(conserve_run_add(&run, false, &third));
 	assert_int_equal(conserve_run_evaluate(&run).verdict, CONSERVE_UNDECIDED);
 }
 
