@@ -67,7 +67,7 @@ TEST(a_counter_at_its_maximum_is_saturated_at_every_width)
 		assert_int_equal(delta.value[cases[i].counter], 0);
 		delta = between(cases[i].counter, cases[i].max - 3, cases[i].max - 1, 0);
 		assert_int_equal(delta.saturated, 0);
-		/* The same number in a 64-bit field is a number like any other. */
+		/* In a 64-bit field it is not the maximum. */
 		delta = between(cases[i].counter, cases[i].max - 3, cases[i].max, 1);
 		assert_int_equal(delta.saturated, 0);
 	}
@@ -80,16 +80,15 @@ TEST(a_counter_that_was_not_read_twice_is_unknown)
 
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
-	/* 32 bits before, 64 now: they cannot be compared. */
+	/* Different widths cannot be compared. */
 	cur = one(COUNTER_RCV_DATA, 9, 10, 0);
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
 }
 
 /*
- * A simulated port: counters grow, stop at their maximum, are reset.
- * Whatever happens, first + sum = last for each counter whose sum carries no
- * mark, and a marked sum is never above what was really counted.
+ * A simulated port: counters grow, stop at their maximum, are reset. First + sum = last for each
+ * counter whose sum is not marked, and a marked sum is never above the true count.
  */
 TEST(first_plus_sum_is_last_or_the_sum_is_marked)
 {
@@ -159,7 +158,7 @@ TEST(rates_use_true_time_and_bytes)
 	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_RCV_DATA)));
 }
 
-/* Slow counters, at random: what is known is what was counted, and each exception carries its mark. */
+/* Random detail counters: known values are exact, and each exception is marked. */
 TEST(detail_counters_change_like_counters)
 {
 	uint64_t random = 1;
@@ -227,7 +226,7 @@ TEST(a_plane_that_is_down_is_no_capacity)
 	char text[160];
 
 	plane_sum_add(&sum, &up, 0, 0);
-	/* It carries nothing, and nothing is missing. */
+	/* Its unknown load is not missing. */
 	plane_sum_add(&sum, &down, NAN, NAN);
 	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
 			    "2 planes, 1 of them down, of 200.0 Gb/s together: sends 0 b/s (0.0 %), "

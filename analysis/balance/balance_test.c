@@ -64,7 +64,6 @@ static uint16_t lid_of(const struct small *small, unsigned leaf, unsigned host)
 	return (uint16_t)(8 + ((leaf * HOSTS + host) << small->lmc));
 }
 
-/* ibwire reads the tables. */
 static void publish(struct small *small)
 {
 	for (unsigned leaf = 0; leaf < 2; leaf++)
@@ -230,7 +229,7 @@ SMALL_TEST(routing_requires_uneven_tables_and_traffic)
 	assert_int_equal(result->members[0].lids, 12);
 	assert_int_equal(result->cause, BALANCE_ROUTING);
 	assert_near(result->members[0].predicted, 0.75);
-	/* Not if another one is the hottest, nor with even load, nor without load. */
+	/* No cause if another one is the hottest, with even load, and without load. */
 	memset(small->loads, 0, small->fabric->port_count * sizeof(*small->loads));
 	for (size_t i = 0; i < small->fabric->port_count; i++)
 		small->loads[i] = (struct balance_load){ .known = true, .elapsed_us = WINDOW_US };
@@ -265,7 +264,7 @@ SMALL_TEST(incast_to_few_is_no_routing)
 	result = evaluate(small);
 	assert_true(result->m && result->h && !result->t);
 	assert_int_equal(result->cause, BALANCE_NONE);
-	/* It is what the tables predict of such a load, and one receiver is one flow. */
+	/* The tables predict it for this load; one receiver is one flow. */
 	assert_near(result->members[1].predicted, 1);
 	assert_near(result->flows, 1);
 	assert_true(isinf(result->chance_excess));
@@ -290,7 +289,7 @@ SMALL_TEST(harm_is_utilization_stall_or_discards_next_to_a_free_sibling)
 	assert_false(evaluate(small)->h);
 	small->loads[uplink(small, 0)].stall = 0.06;
 	assert_true(evaluate(small)->h);
-	/* All of them stall: congestion, but no matter of balance. */
+	/* All of them stall: congestion, not imbalance. */
 	small->loads[uplink(small, 1)].stall = small->loads[uplink(small, 2)].stall = 0.05;
 	assert_false(evaluate(small)->h);
 	small->loads[uplink(small, 0)].xmit_discards = 3;
@@ -300,7 +299,7 @@ SMALL_TEST(harm_is_utilization_stall_or_discards_next_to_a_free_sibling)
 	assert_false(evaluate(small)->h);
 	load_uplinks(small, 0.2, 0, 0, 0);
 	assert_true(evaluate(small)->h);
-	/* No sibling has half of it left. */
+	/* No sibling has less than half of its load. */
 	load_uplinks(small, 0.1, 0.25, 0.25, 0.25);
 	assert_false(evaluate(small)->h);
 }
@@ -341,7 +340,7 @@ SMALL_TEST(only_busy_windows_count)
 	assert_int_equal(evaluate(small)->state, BALANCE_ACTIVE);
 }
 
-/* With LMC a host has several LIDs, and each is a path of its own. */
+/* With LMC a host has several LIDs, each with a path of its own. */
 TEST(each_path_of_a_destination_counts)
 {
 	const struct balance_result *result;

@@ -237,7 +237,8 @@ static void carry_all(struct carrying *carrying, const double *sent)
 }
 
 /* Set tables->carried; it stays NULL if weights are unknown or there are too many steps. */
-static int balance_carry(struct balance_tables *tables, const struct shape *shape, const double *sent, struct error *err)
+static int balance_carry(struct balance_tables *tables, const struct shape *shape, const double *sent,
+			 struct error *err)
 {
 	const struct fabric *fabric = tables->fabric;
 	struct carrying carrying = { .tables = tables, .fabric = fabric };

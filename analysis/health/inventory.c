@@ -172,7 +172,8 @@ static int update_node(struct health *health, const struct fabric *fabric, const
 
 static int map_ports(struct health *health, const struct fabric *fabric)
 {
-	struct health_port **grown = reallocarray(health->port_of, fabric->port_count + 1, sizeof(struct health_port *));
+	struct health_port **grown = reallocarray(health->port_of, fabric->port_count + 1,
+						   sizeof(struct health_port *));
 
 	if (!grown)
 		return ERR_NOMEM;

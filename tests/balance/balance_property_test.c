@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance_property_test.c - balance on random fabrics with random jobs, whose truth is known
+ * balance_property_test.c - balance on random fabrics with random jobs and known causes
  *
  * IBWIRE_CASES=2000 for more than the usual number of cases; IBWIRE_TEST_SHORT for fewer.
  */
@@ -43,7 +43,7 @@ static const struct shape_group *uplinks_of(const struct bed *bed, uint32_t node
 	return &bed->shape->groups[bed->shape->nodes[node].up_group];
 }
 
-/* A random uplink of a random leaf that has so many; FABRIC_NONE: none has. */
+/* A random uplink of a random leaf with at least @least uplinks, or FABRIC_NONE. */
 static uint32_t random_uplink(struct bed *bed, uint32_t least)
 {
 	uint32_t leaf = bed_leaf(bed, bed_below(bed, 1000), least);
@@ -129,7 +129,7 @@ TEST(skewed_tables_are_found)
 			/* No other result has a cause, and each fault has one. */
 			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), result->cause == BALANCE_ROUTING);
 			assert_int_equal(bed_count(&bed, BALANCE_FLOWS), 0);
-			/* And it is known at once. */
+			/* In the first window. */
 			if (window == 0)
 				found += result->cause == BALANCE_ROUTING && result->hottest == bed_member(&bed, port);
 		}
@@ -140,8 +140,8 @@ TEST(skewed_tables_are_found)
 	assert_true(found * 100 >= skewed * 99);
 }
 
-/* With uniform all-to-all traffic predictions equal the load: on every link, both ways, skewed or not. */
-TEST(predictions_come_true_where_all_send_to_all)
+/* With uniform all-to-all traffic, predictions equal the load on every link and direction. */
+TEST(predictions_equal_the_load_of_all_to_all_traffic)
 {
 	unsigned checked = 0;
 
@@ -195,7 +195,7 @@ static void slow_down(struct bed *bed, uint32_t port)
 	bed_reshape(bed);
 }
 
-/* From state, at once, with traffic or without; and no other cause anywhere. */
+/* From the link state, at once, with and without traffic, and no other cause. */
 TEST(a_lost_or_slow_uplink_is_the_cause)
 {
 	unsigned done = 0;
@@ -222,7 +222,7 @@ TEST(a_lost_or_slow_uplink_is_the_cause)
 		for (size_t i = 0; i < bed.balance.count; i++) {
 			const struct balance_result *result = &bed.balance.results[i];
 
-			/* The other end of the very link may say so too. */
+			/* The group at the other end of the link may have the cause, too. */
 			if (result->cause != BALANCE_NONE && result->group != group &&
 			    result->group != bed.shape->ports[bed.fabric->ports[port].peer].group)
 				fail_msg("seed %u: %s elsewhere", seed, balance_cause_name(result->cause));
@@ -299,7 +299,7 @@ static void set_adaptive(struct bed *bed, enum balance_adaptive adaptive)
 	memset(bed->adaptive, adaptive, bed->fabric->node_count);
 }
 
-/* Said by a person, or seen at peers with tables as uneven: one leaf goes by its tables and nobody else does. */
+/* Adaptive routing is configured, or inferred at its peers; only this leaf follows its table. */
 TEST(a_single_switch_that_follows_its_tables_is_reported)
 {
 	for (unsigned seed = 1; seed <= cases() / 10 + 1; seed++) {
@@ -366,7 +366,7 @@ static void collide(struct bed *bed, uint32_t leaf, uint32_t *ret_port)
 	bed_reroute(bed);
 }
 
-/* In 8 of 10 active windows; what is idle in between does not count, and resets nothing. */
+/* In 8 of 10 active windows; idle windows neither count nor reset. */
 TEST(lasting_collisions_are_reported)
 {
 	const struct balance_result *result;

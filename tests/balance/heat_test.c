@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* heat_test.c - the matrix of links on random fabrics with random jobs: nothing is lost, nothing counted twice */
+/* heat_test.c - the heat map on random fabrics with random jobs: each link counts once */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { CASES = 60 };
 
-/* Rank by index, backwards: so that the order is seen to be that of ranks. */
+/* Ranks in reverse order of the index. */
 static uint32_t *make_rank(const struct bed *bed)
 {
 	uint32_t *rank = calloc(bed->fabric->node_count + 1, sizeof(*rank));
@@ -64,7 +64,7 @@ static uint32_t node_of(const struct bed *bed, uint32_t port)
 	return bed->fabric->ports[port].node;
 }
 
-/* What lies between two switches, by the cables themselves. */
+/* The links between two switches, from the cables. */
 static void check_cell(const struct bed *bed, const struct heat *heat, uint32_t low, uint32_t high,
 		       const struct heat_cell *cell)
 {
@@ -157,7 +157,7 @@ TEST(each_link_is_in_one_cell)
 	}
 }
 
-/* Predicted loads of a row's links carry together what was measured of them: the shares sum to one. */
+/* The predicted loads of a row sum to its measured load. */
 TEST(predictions_move_the_same_bytes)
 {
 	size_t rows = 0;
@@ -200,7 +200,7 @@ TEST(predictions_move_the_same_bytes)
 	assert_true(rows > CASES);
 }
 
-/* A fabric of pods: a row has the columns of its pod, and no more. */
+/* In a fabric of pods a row has only the columns of its pod. */
 TEST(pods_are_blocks)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
@@ -266,8 +266,8 @@ static void check_width(float load, int sign, int columns, enum heat_value kind,
 	assert_int_equal(text_columns(text), columns);
 }
 
-/* Whatever it holds, a cell is as wide as it is to be. */
-TEST(cells_are_exactly_as_wide)
+/* A cell has the given width for every value. */
+TEST(cells_have_the_given_width)
 {
 	static const float loads[] = { 0, 0.004f, 0.01f, 0.25f, 0.5f, 0.75f, 0.994f, 0.996f, 1, 1.2f, 12, -0.04f, -0.3f,
 				       -1.5f, NAN };
@@ -328,7 +328,7 @@ TEST(nothing_overlaps_at_any_size)
 							assert_true(lines <= rows && lay.rows >= 1 && lay.heads >= 1);
 							assert_true(lay.shown >= 1 && lay.cell >= 1 && lay.cell <= 5);
 							assert_true(lay.label + 1 + lay.shown * lay.cell <= columns);
-							/* What is asked for comes before what fills up. */
+							/* Rows come before the list of links. */
 							assert_true(!lay.members || (size_t)lay.rows >= counts[i]);
 						}
 }

@@ -53,7 +53,8 @@ static struct recent_event *add(struct made *made, int64_t after_us, const char 
 	snprintf(recent_event->text, sizeof(recent_event->text), "%s", text);
 	if (node != FABRIC_NONE) {
 		recent_event->node_guid = made->model.sample.fabric->nodes[node].guid;
-		snprintf(recent_event->node, sizeof(recent_event->node), "%s", made->model.sample.fabric->nodes[node].name);
+		snprintf(recent_event->node, sizeof(recent_event->node), "%s",
+			 made->model.sample.fabric->nodes[node].name);
 	}
 	return recent_event;
 }
@@ -68,8 +69,8 @@ static void make(struct made *made)
 		made->recent_events[i] = made->recent_events[count - 1 - i];
 		made->recent_events[count - 1 - i] = swap;
 	}
-	assert_int_equal(changes_make(&made->model.context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes, NULL),
-			 0);
+	assert_int_equal(changes_make(&made->model.context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes,
+				      NULL), 0);
 }
 
 static void reboot(struct made *made, int64_t after_us, uint32_t host)

@@ -51,7 +51,7 @@ static double draw_number(unsigned most)
 	return (double)((unsigned)rand() % (most * 100)) / 100;
 }
 
-/* Numbers of every port: some are not known, some are beyond what can be. */
+/* Random values of every port: some are unknown, some above 100 %. */
 static void fill(struct made *made, bool all_known)
 {
 	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
@@ -59,7 +59,7 @@ static void fill(struct made *made, bool all_known)
 		bool known = all_known || rand() % 8;
 
 		*view = (struct port_view){
-			.status = (uint8_t)(!is_up(made, (uint32_t)i) ? STATUS_DOWN : known ? STATUS_OK : STATUS_SILENT),
+			.status = !is_up(made, (uint32_t)i) ? STATUS_DOWN : known ? STATUS_OK : STATUS_SILENT,
 			.unused = !is_up(made, (uint32_t)i) && rand() % 2,
 			.xmit_percent = known ? draw_number(110) : NAN,
 			.xmit_bytes_per_s = known ? draw_number(1000) : NAN,
@@ -83,7 +83,7 @@ static const struct port_group *find(const struct made *made, const char *name)
 	return NULL;
 }
 
-/* Which row a port must be in, told by the nodes at its ends and nothing else. */
+/* The expected row of a port, from the names of the nodes at its ends. */
 static const char *row_name(const struct made *made, uint32_t index)
 {
 	const struct fabric *fabric = made->model.sample.fabric;
@@ -106,7 +106,7 @@ static void near(double a, double b)
 		assert_true(fabs(a - b) <= 1e-9 * (1 + fabs(b)));
 }
 
-/* One row, counted port by port in another way than the code under test. */
+/* One row, counted independently of the tested code. */
 static void check_row(const struct made *made, const char *name, const struct port_group *group)
 {
 	uint32_t ports = 0, known = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
@@ -282,7 +282,7 @@ MODEL_TEST(the_worse_of_two_findings_counts)
 	assert_int_equal(find(made, "compute in")->worst->finding.kind, FINDING_SYMBOL_ERRORS);
 }
 
-TEST(below_95_percent_nothing_is_said_to_be_well)
+TEST(below_95_percent_coverage_the_state_is_unknown)
 {
 	struct port_group group = { .ports = 100, .known = 95 };
 	const struct finding_row warning = { .finding = { .severity = FINDING_WARNING, .cause = "x" } };
@@ -290,7 +290,7 @@ TEST(below_95_percent_nothing_is_said_to_be_well)
 	assert_int_equal(group_state(&group), GROUP_STATE_OK);
 	group.known = 94;
 	assert_int_equal(group_state(&group), GROUP_STATE_UNKNOWN);
-	/* What cannot be asked is not missed; where nothing can be, nothing is known. */
+	/* Ports without counters are not expected; without any others the state is unknown. */
 	group.no_counters = 6;
 	assert_int_equal(group_state(&group), GROUP_STATE_OK);
 	group.no_counters = 100;

@@ -279,11 +279,11 @@ static void grow(enum part part, size_t wanted, size_t *count, int *left)
 	}
 }
 
-void overview_plan(const struct overview_contents *ask, struct overview_plan *ret)
+void overview_plan(const struct overview_contents *contents, struct overview_plan *ret)
 {
-	size_t have[] = { ask->problems, ask->changes, ask->groups }, count[3] = { 0 };
+	size_t have[] = { contents->problems, contents->changes, contents->groups }, count[3] = { 0 };
 	/* The head, and the line for no problems. */
-	int left = ask->rows - 1 - (ask->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
+	int left = contents->rows - 1 - (contents->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
 
 	*ret = (struct overview_plan){ 0 };
 	/* "none" also needs a line. */
@@ -296,14 +296,14 @@ void overview_plan(const struct overview_contents *ask, struct overview_plan *re
 		     &left);
 	}
 	/* More lines per problem only if nothing else has to shrink. */
-	while (lines < LINES_MOST && count[PART_PROBLEMS] == ask->problems && ask->problems &&
-	       (size_t)left >= ask->problems) {
+	while (lines < LINES_MOST && count[PART_PROBLEMS] == contents->problems && contents->problems &&
+	       (size_t)left >= contents->problems) {
 		lines++;
-		left -= (int)ask->problems;
+		left -= (int)contents->problems;
 	}
 	ret->problem_lines = lines;
 	ret->problems = y;
-	ret->problems_rows = ask->problems ? (int)count[PART_PROBLEMS] * lines : 1;
+	ret->problems_rows = contents->problems ? (int)count[PART_PROBLEMS] * lines : 1;
 	y += ret->problems_rows;
 	ret->changes = y;
 	ret->changes_rows = (int)count[PART_CHANGES];

@@ -133,7 +133,7 @@ struct overview_plan {
 };
 
 /* overview_plan - divide a body of at least 6 rows. */
-void overview_plan(const struct overview_contents *ask, struct overview_plan *ret);
+void overview_plan(const struct overview_contents *contents, struct overview_plan *ret);
 
 /* The columns of the groups, in their order on the screen. */
 enum group_column {

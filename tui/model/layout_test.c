@@ -192,7 +192,7 @@ static const size_t amounts[] = { 0, 1, 2, 3, 5, 8, 13, 40, 1000 };
 #define AMOUNTS (sizeof(amounts) / sizeof(amounts[0]))
 
 /* Calls for every mix of problems, changes and groups at every height. */
-static void for_all(void (*check)(const struct overview_contents *ask, const struct overview_plan *plan))
+static void for_all(void (*check)(const struct overview_contents *contents, const struct overview_plan *plan))
 {
 	struct overview_plan plan;
 
@@ -200,22 +200,22 @@ static void for_all(void (*check)(const struct overview_contents *ask, const str
 		for (size_t p = 0; p < AMOUNTS; p++)
 			for (size_t c = 0; c < AMOUNTS; c++)
 				for (size_t g = 0; g < AMOUNTS; g++) {
-					const struct overview_contents ask = { rows, amounts[p], amounts[c],
+					const struct overview_contents contents = { rows, amounts[p], amounts[c],
 									       amounts[g] };
 
-					overview_plan(&ask, &plan);
-					check(&ask, &plan);
+					overview_plan(&contents, &plan);
+					check(&contents, &plan);
 				}
 }
 
-static void check_plan(const struct overview_contents *ask, const struct overview_plan *plan)
+static void check_plan(const struct overview_contents *contents, const struct overview_plan *plan)
 {
 	assert_int_equal(plan->problems, 1);
 	assert_int_equal(plan->changes, plan->problems + plan->problems_rows);
 	assert_int_equal(plan->groups_head, plan->changes + plan->changes_rows);
 	assert_int_equal(plan->groups, plan->groups_head + plan->groups_head_rows);
 	assert_true(plan->problems_rows >= 1 && plan->changes_rows >= 0 && plan->groups_rows >= 0);
-	assert_true(plan->groups + plan->groups_rows <= ask->rows);
+	assert_true(plan->groups + plan->groups_rows <= contents->rows);
 	/* No head above nothing, and nothing without its head. */
 	assert_int_equal(plan->groups_head_rows, plan->groups_rows > 0);
 }
@@ -225,31 +225,31 @@ TEST(parts_stand_below_each_other_inside_the_body)
 	for_all(check_plan);
 }
 
-static void check_amounts(const struct overview_contents *ask, const struct overview_plan *plan)
+static void check_amounts(const struct overview_contents *contents, const struct overview_plan *plan)
 {
 	int problems = plan->problems_rows / plan->problem_lines;
 	int used = plan->groups + plan->groups_rows;
 
 	assert_true(plan->problem_lines >= 2 && plan->problem_lines <= 5);
-	if (ask->problems) {
+	if (contents->problems) {
 		assert_int_equal(plan->problems_rows % plan->problem_lines, 0);
-		assert_true(problems >= 1 && (size_t)problems <= ask->problems);
+		assert_true(problems >= 1 && (size_t)problems <= contents->problems);
 	} else {
 		assert_int_equal(plan->problems_rows, 1);
 	}
-	assert_true((size_t)plan->changes_rows <= (ask->changes ? ask->changes : 1));
-	assert_true((size_t)plan->groups_rows <= ask->groups);
+	assert_true((size_t)plan->changes_rows <= (contents->changes ? contents->changes : 1));
+	assert_true((size_t)plan->groups_rows <= contents->groups);
 	assert_true(plan->changes_rows >= 1);
 	/* Room for a problem is left over only where all are seen, and for a line where all lines are. */
-	if ((size_t)problems < ask->problems)
-		assert_true(ask->rows - used < 2);
-	if ((size_t)plan->groups_rows < ask->groups && plan->groups_rows)
-		assert_true(ask->rows - used < 1);
+	if ((size_t)problems < contents->problems)
+		assert_true(contents->rows - used < 2);
+	if ((size_t)plan->groups_rows < contents->groups && plan->groups_rows)
+		assert_true(contents->rows - used < 1);
 	/* Long texts never cost a line of anything else. */
 	if (plan->problem_lines > 2) {
-		assert_int_equal(problems, ask->problems);
-		assert_int_equal(plan->groups_rows, ask->groups);
-		assert_true((size_t)plan->changes_rows >= ask->changes);
+		assert_int_equal(problems, contents->problems);
+		assert_int_equal(plan->groups_rows, contents->groups);
+		assert_true((size_t)plan->changes_rows >= contents->changes);
 	}
 }
 
@@ -267,9 +267,9 @@ TEST(a_higher_terminal_never_shows_fewer_problems)
 			int before = 0;
 
 			for (int rows = LEAST_ROWS; rows <= MOST_ROWS; rows++) {
-				const struct overview_contents ask = { rows, amounts[p], 8, amounts[g] };
+				const struct overview_contents contents = { rows, amounts[p], 8, amounts[g] };
 
-				overview_plan(&ask, &plan);
+				overview_plan(&contents, &plan);
 				assert_true(plan.problems_rows / plan.problem_lines >= before);
 				before = plan.problems_rows / plan.problem_lines;
 			}
@@ -279,10 +279,10 @@ TEST(a_higher_terminal_never_shows_fewer_problems)
 /* What an operator has on the usual terminal: 20 rows below header and tabs. */
 TEST(a_usual_terminal_has_some_of_everything)
 {
-	const struct overview_contents ask = { 20, 9, 9, 9 };
+	const struct overview_contents contents = { 20, 9, 9, 9 };
 	struct overview_plan plan;
 
-	overview_plan(&ask, &plan);
+	overview_plan(&contents, &plan);
 	assert_true(plan.problems_rows / plan.problem_lines >= 3);
 	assert_true(plan.changes_rows >= 3);
 	assert_true(plan.groups_rows >= 5);

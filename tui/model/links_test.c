@@ -177,7 +177,7 @@ static void fill_random(const struct fabric *fabric, uint64_t seed, struct snaps
 	}
 }
 
-/* The columns whose cell says "-" exactly where the number that they sort by is not known. */
+/* Columns whose cell is "-" if and only if their sort key is unknown. */
 static bool shows_unknown(enum column column)
 {
 	return column == COLUMN_PEER || column == COLUMN_LOAD || column == COLUMN_XMIT || column == COLUMN_RCV ||
@@ -196,7 +196,7 @@ static void check_order(struct made *made, enum column column)
 	links_arrange(links);
 	assert_int_equal(links->row_count, links->count);
 	memcpy(before, links->rows, links->row_count * sizeof(*before));
-	/* From another order it comes to the same one: equals have their place. */
+	/* The order does not depend on the previous one. */
 	links->sort = COLUMN_GUID;
 	links->descending = !links->descending;
 	links_arrange(links);
@@ -252,7 +252,7 @@ MODEL_TEST(the_busiest_link_is_first)
 	assert_string_equal(cell_of(made, link, COLUMN_PEER), "node0001 mlx5_0/1");
 	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "95%");
 	assert_string_equal(cell_of(made, link, COLUMN_RCV_PERCENT), "50%");
-	/* The other way round the same numbers stand on the other side. */
+	/* With ends exchanged the numbers are exchanged. */
 	made->links.swapped = false;
 	assert_string_equal(cell_of(made, link, COLUMN_PORT), "node0001 mlx5_0/1");
 	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "50%");
@@ -272,7 +272,7 @@ MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 	assert_true(isnan(made->model.table.views[link->ends[1]].xmit_bytes_per_s));
 	assert_true(link->bytes_per_s[0] == made->model.table.views[host].xmit_bytes_per_s && link->bytes_per_s[0] > 0);
 	assert_true(link->bytes_per_s[1] == made->model.table.views[host].rcv_bytes_per_s && link->bytes_per_s[1] > 0);
-	/* Where neither says anything nothing is known: never 0. */
+	/* Without a reading of either end the rate is unknown, never 0. */
 	made->model.snapshot.rows[host].status = SAMPLE_SILENT;
 	show(made);
 	link = link_of(made, LEAF(1), 3);
@@ -282,7 +282,7 @@ MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 	assert_string_equal(cell_of(made, link_of(made, 8, 1), COLUMN_XMIT), "0 b/s");
 }
 
-MODEL_TEST(errors_say_at_which_end)
+MODEL_TEST(errors_are_shown_by_end)
 {
 	struct links *links = &made->links;
 	const struct link_row *link = link_of(made, LEAF(2), 2);
@@ -345,7 +345,7 @@ MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
 	link = link_of(made, LEAF(1), 1);
 	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "12%");
 	assert_string_equal(cell_of(made, link, COLUMN_STALL), "-");
-	/* The ticks themselves stay, whatever the device. */
+	/* Ticks are shown for every device. */
 	assert_string_not_equal(cell_of(made, link, COLUMN_WAIT), "-");
 	sum->saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	show(made);

@@ -45,6 +45,12 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* leaf02/33 */
+static uint32_t down_port(const struct made *made)
+{
+	return fabric_node_port(made->model.sample.fabric, HOSTS + 1, 33);
+}
+
 static enum port_status status_at(const struct made *made, uint32_t node, uint8_t num)
 {
 	return (enum port_status)made->model.table.views[fabric_node_port(made->model.sample.fabric, node, num)].status;
@@ -112,8 +118,7 @@ MODEL_TEST(ports_that_were_never_up_are_counted_apart)
 
 	assert_true(unused > 0 && unused < table->summary.ports);
 	/* One that was read a context before it went down is no such port. */
-	made->model.snapshot.rows[fabric_node_port(made->model.sample.fabric, 4 * SAMPLE_HOSTS_PER_LEAF + 1, 33)].last_wall_us =
-		SAMPLE_START_US;
+	made->model.snapshot.rows[down_port(made)].last_wall_us = SAMPLE_START_US;
 	assert_int_equal(sample_model_set(&made->model), 0);
 	assert_int_equal(table->summary.ports_unused, unused - 1);
 	assert_int_equal(table->summary.ports_down, 1);
@@ -124,12 +129,6 @@ MODEL_TEST(no_snapshot_is_an_empty_table)
 	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL), 0);
 	assert_null(made->model.table.snapshot);
 	assert_int_equal(made->model.table.summary.ports, 0);
-}
-
-/* leaf02/33 and its other end. */
-static uint32_t down_port(const struct made *made)
-{
-	return fabric_node_port(made->model.sample.fabric, HOSTS + 1, 33);
 }
 
 static void compare(struct made *made, const struct fabric_summary **ret)
@@ -197,7 +196,7 @@ TEST_WITH(a_link_that_is_slower_than_its_siblings_is_degraded, setup_unread, tea
 	assert_int_equal(summary->links_degraded, 1);
 }
 
-/* All links of hosts are so: no sibling tells what they were built for. */
+/* All host links are slow, so the built rate is unknown. */
 TEST_WITH(a_link_below_what_its_ends_are_set_to_is_degraded, setup_unread, teardown)
 {
 	struct made *made = *state;
