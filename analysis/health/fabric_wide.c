@@ -3,7 +3,6 @@
  * Rules about the fabric as a whole: subnet manager, M_Keys, counter resets, topology, forwarding
  * tables, cabling, and the database.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/health/state.h"

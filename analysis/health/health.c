@@ -2,8 +2,6 @@
 #include "analysis/health.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,24 +244,6 @@ void health_drop(struct health_open_finding *open)
 {
 	if (open)
 		open->dropped = true;
-}
-
-void health_subject(struct health_open_finding *open, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(open->finding.subject, sizeof(open->finding.subject), fmt, args);
-	va_end(args);
-}
-
-void health_text(struct health_open_finding *open, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(open->finding.text, sizeof(open->finding.text), fmt, args);
-	va_end(args);
 }
 
 void health_number(struct health_open_finding *open, const char *key, double value)

@@ -79,25 +79,21 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	const struct shape_group *group = &shape->groups[result->group];
 	const struct balance_member *hot = &result->members[result->hottest];
 	const struct health_port *port = health->port_of[hot->port];
-	const char *way = result->direction == BALANCE_XMIT ? "sent" : "received";
+	char reason[100];
 	double fair = 100 * hot->capacity, measured = 100 * hot->measured;
 
 	health_subject(open, group->kind == GROUP_UP ? "%s uplinks" : "%s links", node->name);
 	if (group->peer != FABRIC_NONE)
 		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
 	if (result->cause == BALANCE_FLOWS)
-		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); the "
-			    "tables are even: flows repeatedly collide on this port",
-			    port->num, measured, way, group->count, fair);
+		snprintf(reason, sizeof(reason), "the tables are even: flows repeatedly collide on this port");
 	else if (result->cause == BALANCE_NOT_FOLLOWING)
-		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); this "
-			    "switch follows its table while its peers route adaptively",
-			    port->num, measured, way, group->count, fair);
+		snprintf(reason, sizeof(reason), "this switch follows its table while its peers route adaptively");
 	else
-		health_text(open,
-			    "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); %u LIDs "
-			    "are routed through it%s", port->num, measured, way, group->count, fair, hot->lids,
-			    result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
+		snprintf(reason, sizeof(reason), "%u LIDs are routed through it%s", hot->lids,
+			 result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
+	health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); %s", port->num,
+		    measured, result->direction == BALANCE_XMIT ? "sent" : "received", group->count, fair, reason);
 	health_number(open, "hottest_port", port->num);
 	health_number(open, "measured_percent", measured);
 	if (!isnan(hot->predicted))

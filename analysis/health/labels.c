@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Subjects and affected hosts of findings, also for nodes that have left the fabric. */
-#include <stdio.h>
-
 #include "analysis/health/state.h"
 #include "fabric/shape.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Links that are down, degraded or flapping. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

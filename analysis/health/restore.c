@@ -3,7 +3,6 @@
  * After a restart of the collector only the open findings are known of the time before. Their
  * contents are put into the state of the rules, so that each finding continues.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "analysis/health/state.h"

@@ -175,6 +175,7 @@ static void check_coverage(struct health *health, struct silent *silent)
 	/* Behind each link to an unidentified node is at least one port that is not read. */
 	uint64_t all = health->unidentified, missing = health->unidentified, unread = 0;
 	struct health_open_finding *open;
+	char reason[160];
 	const char *cause;
 	double percent;
 
@@ -197,21 +198,16 @@ static void check_coverage(struct health *health, struct silent *silent)
 		.kind = FINDING_COVERAGE, .severity = percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING,
 		.since_wall_us = silent->coverage.bad_wall_us, .cause = cause });
 	if (!strcmp(cause, "hcas-silent"))
-		health_text(open,
-			    "%.1f %% of %llu ports were read (threshold %.0f %%); switches respond and HCAs do not: "
-			    "a PM_Key is set, or this host is not a full member of the default partition",
-			    percent, (unsigned long long)all, limits->warning);
+		snprintf(reason, sizeof(reason), "switches respond and HCAs do not: a PM_Key is set, or this host is "
+			 "not a full member of the default partition");
 	else if (!strcmp(cause, "unidentified-nodes"))
-		health_text(open,
-			    "%.1f %% of %llu ports were read (threshold %.0f %%); %zu have a link to an unidentified "
-			    "node, which has not responded to any discovery: it hangs, or has an M_Key",
-			    percent, (unsigned long long)all, limits->warning, health->unidentified);
+		snprintf(reason, sizeof(reason), "%zu have a link to an unidentified node, which has not responded to "
+			 "any discovery: it hangs, or has an M_Key", health->unidentified);
 	else
-		health_text(open,
-			    "%.1f %% of %llu ports were read (threshold %.0f %%); %llu were not reached before the end "
-			    "of the sweep, %u nodes are unresponsive",
-			    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread,
-			    silent->silent);
+		snprintf(reason, sizeof(reason), "%llu were not reached before the end of the sweep, %u nodes are "
+			 "unresponsive", (unsigned long long)unread, silent->silent);
+	health_text(open, "%.1f %% of %llu ports were read (threshold %.0f %%); %s", percent, (unsigned long long)all,
+		    limits->warning, reason);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
 	health_number(open, "ports_to_unidentified_nodes", (double)health->unidentified);

@@ -12,6 +12,8 @@
 #ifndef IBWIRE_ANALYSIS_HEALTH_STATE_H
 #define IBWIRE_ANALYSIS_HEALTH_STATE_H
 
+#include <stdio.h>
+
 #include "analysis/health.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
@@ -268,8 +270,8 @@ void health_drop(struct health_open_finding *open);
 /* health_run_window - the rules evaluate a window that ended. */
 void health_run_window(struct health *health);
 
-void health_subject(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void health_text(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define health_subject(open, ...) snprintf((open)->finding.subject, sizeof((open)->finding.subject), __VA_ARGS__)
+#define health_text(open, ...) snprintf((open)->finding.text, sizeof((open)->finding.text), __VA_ARGS__)
 void health_number(struct health_open_finding *open, const char *key, double value);
 
 /*
