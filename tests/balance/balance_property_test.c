@@ -102,27 +102,38 @@ static bool shows(const struct bed *bed, uint32_t port)
 	return here > 1.5 * most && here * group->count > 1.5 * sum;
 }
 
+/*
+ * A random fabric with a busy job, in which a random leaf with at least @least uplinks routes @part
+ * of its destinations through one of them, *@ret_port. Return: false: no such leaf, or not visible.
+ */
+static bool init_skewed(struct bed *bed, unsigned seed, uint32_t least, double part, uint32_t *ret_port)
+{
+	struct net_shape shape = bed_random_shape(seed);
+
+	bed_init(bed, &shape, seed);
+	*ret_port = random_uplink(bed, least);
+	if (*ret_port != FABRIC_NONE) {
+		bed_skew(bed, *ret_port, part);
+		busy_job(bed);
+		if (shows(bed, *ret_port))
+			return true;
+	}
+	bed_done(bed);
+	return false;
+}
+
 /* Half of a leaf's destinations leave by one uplink. */
 TEST(skewed_tables_are_found)
 {
 	unsigned skewed = 0, found = 0;
 
 	for (unsigned seed = 1; skewed < cases(); seed++) {
-		struct net_shape shape = bed_random_shape(seed);
-		const struct balance_result *result = NULL;
+		const struct balance_result *result;
 		struct bed bed;
 		uint32_t port;
 
-		bed_init(&bed, &shape, seed);
-		port = random_uplink(&bed, 3);
-		if (port != FABRIC_NONE) {
-			bed_skew(&bed, port, 0.5);
-			busy_job(&bed);
-		}
-		if (port == FABRIC_NONE || !shows(&bed, port)) {
-			bed_done(&bed);
+		if (!init_skewed(&bed, seed, 3, 0.5, &port))
 			continue;
-		}
 		for (unsigned window = 0; window < 12; window++) {
 			bed_run(&bed, NULL);
 			result = bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT);
@@ -247,21 +258,12 @@ TEST(adaptive_routing_is_inferred_and_never_routing)
 	unsigned done = 0, inferred = 0;
 
 	for (unsigned seed = 1; done < cases(); seed++) {
-		struct net_shape shape = bed_random_shape(seed);
 		struct bed bed;
 		uint32_t port;
 		bool *spread;
 
-		bed_init(&bed, &shape, seed);
-		port = random_uplink(&bed, 4);
-		if (port != FABRIC_NONE) {
-			bed_skew(&bed, port, 0.7);
-			busy_job(&bed);
-		}
-		if (port == FABRIC_NONE || !shows(&bed, port)) {
-			bed_done(&bed);
+		if (!init_skewed(&bed, seed, 4, 0.7, &port))
 			continue;
-		}
 		spread = all_switches(&bed, true);
 		for (unsigned window = 0; window < 6; window++) {
 			bed_run(&bed, spread);
