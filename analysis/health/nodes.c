@@ -1,9 +1,236 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Findings about whole nodes that left the fabric or restart; isolated.c detects them. They explain
- * the links that are down with them, so this rule runs before the rules about links.
+ * Findings about whole nodes that left the fabric or restart. They explain the links that are down
+ * with them, so this rule runs before the rules about links.
+ *
+ * A node is isolated when links of it are down and none is up. A host is down when all of its
+ * cabled HCAs are isolated and most of them failed at once. Nodes that failed within restart_within
+ * of their neighbour form a cluster: a switch with the hosts behind it, or hosts of one leaf. The
+ * node with the lowest GUID represents the cluster.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/health/state.h"
+
+/* The isolated HCAs of a host. */
+struct host_view {
+	uint32_t cabled, isolated, recent; /* recent: within restart_within of the last */
+	uint32_t behind_isolated;          /* their leaf is isolated, too */
+	struct health_node *first;     /* with the lowest GUID, or NULL */
+	int64_t last_us, wall_us;      /* of the last failure; of the first recent one */
+};
+
+static void mark_isolated(struct health_node *node)
+{
+	uint32_t up = 0, down = 0;
+
+	node->claimed = false;
+	node->cluster = node;
+	node->isolated_us = HEALTH_LONG_AGO;
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
+
+		if (!port->peer)
+			continue;
+		if (!health_link_is_down(port)) {
+			up += port->link == LINK_IS_UP;
+			continue;
+		}
+		down++;
+		/* The time when its last link went down, from the end that is down. */
+		if (port->link != LINK_IS_DOWN)
+			port = port->peer;
+		if (port->changed_us >= node->isolated_us) {
+			node->isolated_us = port->changed_us;
+			node->isolated_wall_us = port->changed_wall_us;
+		}
+	}
+	node->isolated = down && !up;
+	node->isolated_hca = NULL;
+	node->cluster_switches = node->cluster_hosts = node->cluster_racks = 0;
+}
+
+/* The first switch that an isolated HCA was cabled to, or NULL. */
+static struct health_node *leaf_of(const struct health_node *node)
+{
+	for (uint32_t i = 0; i < node->slots; i++)
+		if (node->ports[i].peer)
+			return node->ports[i].peer->node;
+	return NULL;
+}
+
+/* The node that represents the cluster of a node, or the node itself. */
+static struct health_node *cluster_of(struct health_node *node)
+{
+	while (node->cluster != node)
+		node = node->cluster = node->cluster->cluster;
+	return node;
+}
+
+static void join(struct health_node *a, struct health_node *b)
+{
+	a = cluster_of(a);
+	b = cluster_of(b);
+	/* The lower GUID represents both, so the order does not matter. */
+	if (a->guid < b->guid)
+		b->cluster = a;
+	else
+		a->cluster = b;
+}
+
+/* Close enough in time for a common cause. */
+static bool is_simultaneous(const struct health *health, int64_t a_us, int64_t b_us)
+{
+	return llabs(a_us - b_us) <= health->settings.restart_within_us;
+}
+
+static bool is_cabled(const struct health_node *node)
+{
+	for (uint32_t i = 0; i < node->slots; i++)
+		if (node->ports[i].peer && node->ports[i].link != LINK_NEVER_UP)
+			return true;
+	return false;
+}
+
+static struct host_view view_host(const struct health *health, const struct health_host *host)
+{
+	struct host_view view = { .last_us = HEALTH_LONG_AGO };
+
+	for (struct health_node *node = host->first; node; node = node->host_next) {
+		if (!is_cabled(node))
+			continue;
+		view.cabled++;
+		if (!view.first || node->guid < view.first->guid)
+			view.first = node;
+		if (!node->isolated)
+			continue;
+		view.isolated++;
+		if (node->isolated_us > view.last_us)
+			view.last_us = node->isolated_us;
+	}
+	for (const struct health_node *node = host->first; node; node = node->host_next) {
+		const struct health_node *leaf;
+
+		if (!node->isolated || view.last_us - node->isolated_us > health->settings.restart_within_us)
+			continue;
+		view.recent++;
+		if (!view.wall_us || node->isolated_wall_us < view.wall_us)
+			view.wall_us = node->isolated_wall_us;
+		leaf = leaf_of(node);
+		view.behind_isolated += leaf && leaf->isolated;
+	}
+	return view;
+}
+
+/* Detect that a host as a whole went down, or came back. */
+static void update_host(struct health *health, struct health_host *host)
+{
+	struct host_view view = view_host(health, host);
+	bool all = view.cabled && view.isolated == view.cabled && 2 * view.recent >= view.cabled;
+	/* A single HCA may be down because of its cable, so the delay of a link applies. */
+	bool down = all && (view.cabled > 1 || health->now_us - view.last_us >= health->settings.down_after_us);
+
+	if (down && !host->down) {
+		host->down = true;
+		host->down_us = view.last_us;
+		host->down_wall_us = view.wall_us;
+		health_forget_host(health, host);
+	} else if (host->down && view.cabled && view.isolated < view.cabled) {
+		host->down = false;
+		host->rack_guid = 0;
+		host->restart_us = host->behind_isolated ? HEALTH_LONG_AGO : health->now_us;
+		host->restart_wall_us = host->down_wall_us;
+		host->charge_until_us = health->now_us + health->settings.restart_charge_us;
+	}
+	host->behind_isolated = host->down && view.recent && view.behind_isolated == view.recent;
+}
+
+/* Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. */
+static void join_host(struct health *health, const struct health_host *host)
+{
+	for (struct health_node *node = host->first; node; node = node->host_next) {
+		struct health_node *leaf = leaf_of(node);
+
+		if (!node->isolated)
+			continue;
+		node->claimed = true;
+		join(host->first, node);
+		if (!leaf)
+			continue;
+		if (leaf->isolated) {
+			if (is_simultaneous(health, leaf->isolated_us, host->down_us) || host->behind_isolated)
+				join(leaf, node);
+		} else if (leaf->isolated_hca &&
+			   is_simultaneous(health, leaf->isolated_hca->host->down_us, host->down_us)) {
+			join(leaf->isolated_hca, node);
+		} else {
+			leaf->isolated_hca = node;
+		}
+	}
+}
+
+static int compare_down(const void *a, const void *b)
+{
+	const struct health_host *x = *(struct health_host *const *)a, *y = *(struct health_host *const *)b;
+
+	if (x->down_us != y->down_us)
+		return x->down_us < y->down_us ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Hosts that are down, in the order of their failure. */
+static void join_hosts(struct health *health)
+{
+	struct health_host **down = calloc(health->host_count + 1, sizeof(struct health_host *));
+	size_t count = 0;
+
+	if (!down) {
+		health->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < health->host_count; i++)
+		if (health->hosts[i]->down)
+			down[count++] = health->hosts[i];
+	qsort(down, count, sizeof(struct health_host *), compare_down);
+	for (size_t i = 0; i < count; i++)
+		join_host(health, down[i]);
+	free(down);
+}
+
+/* Count the members of each cluster at the node that represents it. */
+static void count_clusters(struct health *health)
+{
+	health->isolated_switches = 0;
+	for (uint32_t i = 0; i < health->node_count; i++) {
+		struct health_node *node = health->nodes[i];
+
+		if (!node->isolated || node->type != NODE_SWITCH)
+			continue;
+		node->claimed = true;
+		health->isolated_switches++;
+		cluster_of(node)->cluster_switches++;
+	}
+	for (uint32_t i = 0; i < health->host_count; i++) {
+		const struct health_host *host = health->hosts[i];
+
+		if (!host->down || !host->first)
+			continue;
+		cluster_of(host->first)->cluster_hosts++;
+		cluster_of(host->first)->cluster_racks += host->rack_guid != 0;
+	}
+}
+
+/* Mark isolated nodes and hosts from the current links, and cluster them. */
+static void find_isolated(struct health *health)
+{
+	for (uint32_t i = 0; i < health->node_count; i++)
+		mark_isolated(health->nodes[i]);
+	for (uint32_t i = 0; i < health->host_count; i++)
+		update_host(health, health->hosts[i]);
+	join_hosts(health);
+	count_clusters(health);
+}
 
 /* The isolated nodes of a cluster. */
 struct cluster {
@@ -26,7 +253,7 @@ static struct cluster view_cluster(struct health *health, const struct health_no
 	for (uint32_t i = 0; i < health->node_count; i++) {
 		struct health_node *node = health->nodes[i];
 
-		if (!node->isolated || health_cluster_of(node) != root)
+		if (!node->isolated || cluster_of(node) != root)
 			continue;
 		if (node->type != NODE_SWITCH) {
 			cluster.hosts += node->host && node->host->first == node;
@@ -46,7 +273,7 @@ static struct cluster view_cluster(struct health *health, const struct health_no
 /* A host that went down, as a member of a cluster. */
 static bool is_of_cluster(const struct health_host *host, const struct health_node *root)
 {
-	return host->down && host->first && health_cluster_of(host->first) == root;
+	return host->down && host->first && cluster_of(host->first) == root;
 }
 
 static void hold_switches(struct health *health, const struct health_node *root)
@@ -97,7 +324,7 @@ static const struct health_node *common_leaf(struct health *health, const struct
 
 		for (uint32_t i = 0; leaf->isolated_hca && i < leaf->slots; i++)
 			count += leaf->ports[i].peer && leaf->ports[i].peer->node->isolated &&
-				 health_cluster_of(leaf->ports[i].peer->node) == root;
+				 cluster_of(leaf->ports[i].peer->node) == root;
 		if (count > most || (best && count == most && leaf->guid < best->guid)) {
 			most = count;
 			best = leaf;
@@ -215,7 +442,7 @@ static void hold_host(struct health *health, const struct health_host *host)
 	int64_t down_us = health->now_us - host->down_us;
 	bool missing = host->down && down_us >= settings->missing_after_us;
 	struct health_open_finding *open;
-	struct health_host_view view;
+	struct host_view view;
 	char since[32];
 
 	if (!host->down && health->now_us - host->restart_us >= settings->restart_charge_us)
@@ -223,7 +450,7 @@ static void hold_host(struct health *health, const struct health_host *host)
 	if (host->down && (host->rack_guid || host->behind_isolated || down_us < settings->down_after_us ||
 			   down_us >= settings->forget_us))
 		return;
-	view = health_view_host(health, host);
+	view = view_host(health, host);
 	if (!view.first)
 		return;
 	open = health_hold(health, &(struct health_case){
@@ -255,7 +482,7 @@ static void sweep(struct health *health, void *state)
 	struct nodes *nodes = state;
 
 	if (health->down_ports || nodes->were_down) {
-		health_find_isolated(health);
+		find_isolated(health);
 		for (uint32_t i = 0; i < health->node_count; i++) {
 			const struct health_node *node = health->nodes[i];
 

@@ -65,7 +65,7 @@ struct health_node {
 	uint32_t now;                 /* index in the fabric of this step, or FABRIC_NONE */
 	uint8_t type, class, tier;
 
-	/* isolated.c, while links are down: */
+	/* nodes.c, while links are down: */
 	bool isolated;                /* had links and has none that is up */
 	bool claimed;                 /* a finding about a whole node explains its links */
 	struct health_node *cluster;  /* union-find over isolated nodes */
@@ -210,7 +210,7 @@ struct health {
 	size_t unidentified;          /* ports of this fabric with a link to an unidentified node */
 	size_t down_ports, degraded_ports;
 
-	uint32_t isolated_switches;   /* isolated.c */
+	uint32_t isolated_switches;   /* nodes.c */
 	int64_t pruned_us;            /* counters.c: last removal of unused trackers */
 	int64_t resets_since_us;      /* first reset of a port that was not reported yet; 0: none */
 	bool first_table_read;        /* tables were read since the last check for the first time in this run */
@@ -342,23 +342,6 @@ enum { SYMBOL_BUCKETS = 24, DISCARD_BUCKETS = 10 };
 bool health_is_training(const struct health *health, const struct health_port *port);
 /* health_forget_host - remove recent errors and flaps of its ports: its restart caused them. */
 void health_forget_host(struct health *health, const struct health_host *host);
-
-/* isolated.c */
-
-/* The isolated HCAs of a host. */
-struct health_host_view {
-	uint32_t cabled, isolated, recent; /* recent: within restart_within of the last */
-	uint32_t behind_isolated;          /* their leaf is isolated, too */
-	struct health_node *first;     /* with the lowest GUID, or NULL */
-	int64_t last_us, wall_us;      /* of the last failure; of the first recent one */
-};
-
-/* health_find_isolated - mark isolated nodes and hosts from the current links, and cluster them. */
-void health_find_isolated(struct health *health);
-/* health_view_host - as of the last health_find_isolated(). */
-struct health_host_view health_view_host(const struct health *health, const struct health_host *host);
-/* health_cluster_of - the node that represents the cluster of a node, or the node itself. */
-struct health_node *health_cluster_of(struct health_node *node);
 
 /* links.c: health_find_degraded - mark ports below the expected rate after a topology change. */
 void health_find_degraded(struct health *health);
