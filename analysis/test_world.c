@@ -198,7 +198,7 @@ static struct world_report *find_report(struct world *world, const struct findin
 	return &world->reports[world->report_count++];
 }
 
-static void take_report(void *ctx, enum health_change change, struct finding *finding)
+static void record_report(void *ctx, enum health_change change, struct finding *finding)
 {
 	struct world *world = ctx;
 	struct world_report *report = find_report(world, finding);
@@ -364,7 +364,7 @@ static void sweep(struct world *world)
 	input.samples = data.samples;
 	input.details = data.details;
 	fill_samples(world, &data, &input);
-	if (health_step(world->health, &input, take_report, world, NULL) < 0)
+	if (health_step(world->health, &input, record_report, world, NULL) < 0)
 		abort();
 	clear_counts(world);
 	/* Requested tables are read before the next sweep. */

@@ -46,7 +46,7 @@ static bool rails_make(struct health *health, struct rails *rails)
 	return true;
 }
 
-static void take_port(struct health *health, struct rails *rails, uint32_t rail, uint32_t p)
+static void add_port(struct health *health, struct rails *rails, uint32_t rail, uint32_t p)
 {
 	const struct shape *shape = health->input->shape;
 	const struct port *port = &health->input->fabric->ports[p];
@@ -78,7 +78,7 @@ static int compare_active(const void *a, const void *b)
 	return (x->host > y->host) - (x->host < y->host);
 }
 
-static void rails_take(struct health *health, struct rails *rails)
+static void rails_fill(struct health *health, struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
 
@@ -88,7 +88,7 @@ static void rails_take(struct health *health, struct rails *rails)
 	}
 	for (size_t r = 0; r < rails->rails; r++)
 		for (size_t i = 0; i < shape->rails[r].count; i++)
-			take_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
+			add_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
 	rails->count = shape->host_count;
 	qsort(rails->views, rails->count, sizeof(*rails->views), compare_active);
 }
@@ -379,7 +379,7 @@ static void run_window(struct health *health, void *state)
 	if (!values || !rails_make(health, &rails)) {
 		health->failed = true;
 	} else {
-		rails_take(health, &rails);
+		rails_fill(health, &rails);
 		for (size_t i = 0; i < rails.count; i += n) {
 			uint64_t active = rails.views[i].active;
 

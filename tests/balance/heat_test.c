@@ -286,23 +286,19 @@ TEST(cells_have_the_given_width)
 /* Without colour and without Unicode each state has a sign of its own, in one column. */
 TEST(signs_need_no_color)
 {
+	static const struct { float load; uint16_t working; uint8_t sign; } cells[] = {
+		{ 0.97f, 2, HEAT_LOAD }, { 0.31f, 2, HEAT_LOAD }, { 0.31f, 1, HEAT_LOAD }, { 0.31f, 1, HEAT_DOWN },
+		{ 0.31f, 1, HEAT_MISSING }, { 0.31f, 1, HEAT_UNKNOWN }, { 0.31f, 1, HEAT_NO_LINK },
+	};
 	char texts[7][16];
-	struct heat_cell cell = { .value = { 0.97f, 0.5f, 0.47f }, .links = 2, .working = 2, .sign = HEAT_LOAD };
 
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[0]);
+	for (size_t i = 0; i < 7; i++) {
+		const struct heat_cell cell = { .value = { cells[i].load }, .links = 2, .working = cells[i].working,
+						.sign = cells[i].sign };
+
+		heat_write(&cell, HEAT_MEASURED, 1, false, texts[i]);
+	}
 	assert_string_equal(texts[0], "9");
-	cell.value[HEAT_MEASURED] = 0.31f;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[1]);
-	cell.working = 1;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[2]);
-	cell.sign = HEAT_DOWN;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[3]);
-	cell.sign = HEAT_MISSING;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[4]);
-	cell.sign = HEAT_UNKNOWN;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[5]);
-	cell.sign = HEAT_NO_LINK;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[6]);
 	for (int i = 0; i < 7; i++)
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(texts[i], texts[j]);

@@ -219,27 +219,26 @@ bool finding_concerns_port(const struct snapshot_context *context, const struct 
 	       (finding->peer_port && finding->peer_guid == guid && finding->peer_port == port->num);
 }
 
+static void mark_port(uint32_t port, uint32_t index, uint32_t *finding_of)
+{
+	/* The first finding is the worst. */
+	if (port != FABRIC_NONE && !finding_of[port])
+		finding_of[port] = index + 1;
+}
+
 static void mark_finding(const struct snapshot_context *context, const struct fabric *fabric, uint32_t index,
 			 uint32_t *finding_of)
 {
 	const struct finding *finding = &context->findings[index].finding;
-	uint32_t node = fabric_find_node(fabric, finding->node_guid), port;
+	uint32_t node = fabric_find_node(fabric, finding->node_guid);
 
-	if (finding->port) {
-		port = fabric_find_port(fabric, finding->node_guid, finding->port);
-		/* The first finding is the worst. */
-		if (port != FABRIC_NONE && !finding_of[port])
-			finding_of[port] = index + 1;
-	} else if (node != FABRIC_NONE) {
-		for (uint32_t i = 0; i < fabric->nodes[node].ports; i++) {
-			port = fabric->nodes[node].first_port + i;
-			if (!finding_of[port] && is_about(context->shape, fabric, finding, port))
-				finding_of[port] = index + 1;
-		}
-	}
-	port = finding->peer_port ? fabric_find_port(fabric, finding->peer_guid, finding->peer_port) : FABRIC_NONE;
-	if (port != FABRIC_NONE && !finding_of[port])
-		finding_of[port] = index + 1;
+	if (finding->port)
+		mark_port(fabric_find_port(fabric, finding->node_guid, finding->port), index, finding_of);
+	for (uint32_t i = 0; !finding->port && node != FABRIC_NONE && i < fabric->nodes[node].ports; i++)
+		if (is_about(context->shape, fabric, finding, fabric->nodes[node].first_port + i))
+			mark_port(fabric->nodes[node].first_port + i, index, finding_of);
+	if (finding->peer_port)
+		mark_port(fabric_find_port(fabric, finding->peer_guid, finding->peer_port), index, finding_of);
 }
 
 void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret)
