@@ -23,28 +23,13 @@ struct rail_view {
 	uint32_t first;              /* of its ports in an array by host and rail */
 };
 
-struct rail_port { uint32_t port; double bytes; }; /* of the fabric, FABRIC_NONE: it has none */
+struct rail_port { struct health_port *port; double bytes; }; /* port: NULL: none */
 
 struct rails {
 	struct rail_view *views;
 	struct rail_port *ports;
 	size_t count, rails;
 };
-
-static bool rails_make(struct health *health, struct rails *rails)
-{
-	const struct shape *shape = health->input->shape;
-
-	rails->rails = shape->rail_count < RAILS_MOST ? shape->rail_count : RAILS_MOST;
-	rails->views = calloc(shape->host_count + 1, sizeof(*rails->views));
-	rails->ports = calloc(shape->host_count * rails->rails + 1, sizeof(*rails->ports));
-	if (!rails->views || !rails->ports)
-		return false;
-	for (size_t i = 0; i < shape->host_count; i++)
-		for (size_t r = 0; r < rails->rails; r++)
-			rails->ports[i * rails->rails + r].port = FABRIC_NONE;
-	return true;
-}
 
 static void add_port(struct health *health, struct rails *rails, uint32_t rail, uint32_t p)
 {
@@ -59,9 +44,9 @@ static void add_port(struct health *health, struct rails *rails, uint32_t rail, 
 	    !(rate > 0))
 		return;
 	at = &rails->ports[host * rails->rails + rail];
-	if (at->port != FABRIC_NONE)
+	if (at->port)
 		return;
-	at->port = p;
+	at->port = health->port_of[p];
 	at->bytes = load->xmit_bytes + load->rcv_bytes;
 	used = (load->xmit_bytes > load->rcv_bytes ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us / rate;
 	rails->views[host].known |= UINT64_C(1) << rail;
@@ -78,19 +63,26 @@ static int compare_active(const void *a, const void *b)
 	return (x->host > y->host) - (x->host < y->host);
 }
 
-static void rails_fill(struct health *health, struct rails *rails)
+/* The hosts of this window, those with the same active rails together. Return: false: no memory. */
+static bool rails_make(struct health *health, struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
 
-	for (size_t i = 0; i < shape->host_count; i++) {
+	rails->count = shape->host_count;
+	rails->rails = shape->rail_count < RAILS_MOST ? shape->rail_count : RAILS_MOST;
+	rails->views = calloc(rails->count + 1, sizeof(*rails->views));
+	rails->ports = calloc(rails->count * rails->rails + 1, sizeof(*rails->ports));
+	if (!rails->views || !rails->ports)
+		return false;
+	for (size_t i = 0; i < rails->count; i++) {
 		rails->views[i].host = (uint32_t)i;
 		rails->views[i].first = (uint32_t)(i * rails->rails);
 	}
 	for (size_t r = 0; r < rails->rails; r++)
 		for (size_t i = 0; i < shape->rails[r].count; i++)
 			add_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
-	rails->count = shape->host_count;
 	qsort(rails->views, rails->count, sizeof(*rails->views), compare_active);
+	return true;
 }
 
 static unsigned bits(uint64_t mask)
@@ -165,7 +157,7 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 	for (size_t i = 0; i < count; i++) {
 		double own = relative(rails, &views[i], rail);
 		bool off = others > 0 && fabs(own / others - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
-		struct health_port *port = health->port_of[rails->ports[views[i].first + rail].port];
+		struct health_port *port = rails->ports[views[i].first + rail].port;
 		struct health_tracker *tracker = off ? health_track(health, port) : port->tracker;
 		unsigned windows;
 
@@ -233,7 +225,7 @@ static void check_unused(struct health *health, const struct rails *rails, size_
 			/* A port that was not read or is down is not unused. */
 			if (!(view->known & UINT64_C(1) << r))
 				continue;
-			port = health->port_of[rails->ports[view->first + r].port];
+			port = rails->ports[view->first + r].port;
 			tracker = unused ? health_track(health, port) : port->tracker;
 			if (!tracker)
 				continue;
@@ -379,7 +371,6 @@ static void run_window(struct health *health, void *state)
 	if (!values || !rails_make(health, &rails)) {
 		health->failed = true;
 	} else {
-		rails_fill(health, &rails);
 		for (size_t i = 0; i < rails.count; i += n) {
 			uint64_t active = rails.views[i].active;
 
