@@ -18,11 +18,10 @@ struct congestion {
 
 static void start_window(struct health *health, struct congestion *window)
 {
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-			health->nodes[n]->ports[i].load = (struct balance_load){ .known = false };
-			health->nodes[n]->ports[i].load_lost = false;
-		}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		port->load = (struct balance_load){ .known = false };
+		port->load_lost = false;
+	}
 	*window = (struct congestion){ health->now_us, health->wall_us, 0 };
 }
 
@@ -263,13 +262,9 @@ static void run_window(struct health *health, void *state)
 			if (load->known && port->node->type == NODE_SWITCH)
 				(pass ? record_clear_minute : record_stall)(health, port, load);
 		}
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-			const struct health_port *port = &health->nodes[n]->ports[i];
-
-			if (port->tracker && port->tracker->stalled)
-				check_congestion(health, port);
-		}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		if (port->tracker && port->tracker->stalled)
+			check_congestion(health, port);
 }
 
 static void sweep(struct health *health, void *state)

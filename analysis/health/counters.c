@@ -118,15 +118,12 @@ static void prune_trackers(struct health *health)
 	if (health->now_us - health->pruned_us < HOUR_US)
 		return;
 	health->pruned_us = health->now_us;
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-			struct health_port *port = &health->nodes[n]->ports[i];
-
-			if (!port->tracker || !is_unused_tracker(health, port->tracker))
-				continue;
-			free(port->tracker);
-			port->tracker = NULL;
-		}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		if (!port->tracker || !is_unused_tracker(health, port->tracker))
+			continue;
+		free(port->tracker);
+		port->tracker = NULL;
+	}
 }
 
 static bool flapped_now(const struct health *health, const struct health_port *port)
@@ -328,24 +325,19 @@ static void record_sample(struct health *health, const struct health_sample *sam
 		record_errors(health, port, delta);
 }
 
-struct counters { uint64_t generation; }; /* for which returned links were counted */
-
 static void sweep(struct health *health, void *state)
 {
-	struct counters *counters = state;
-
+	(void)state;
 	prune_trackers(health);
-	for (size_t n = 0; counters->generation != health->generation && n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++)
-			record_returned(health, &health->nodes[n]->ports[i]);
-	counters->generation = health->generation;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		record_returned(health, port);
 	record_link_downed(health);
 	for (size_t i = 0; i < health->input->sample_count; i++)
 		record_sample(health, &health->input->samples[i]);
 	record_details(health);
 }
 
-const struct health_rule health_counters = { .state_size = sizeof(struct counters), .sweep = sweep };
+const struct health_rule health_counters = { .sweep = sweep };
 
 /* Remove what a tracker recorded since @from_us. */
 static void forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us)

@@ -124,9 +124,8 @@ static size_t count_trackers(const struct world *world)
 {
 	size_t count = 0;
 
-	for (size_t n = 0; n < world->health->node_count; n++)
-		for (uint32_t i = 0; i < world->health->nodes[n]->slots; i++)
-			count += world->health->nodes[n]->ports[i].tracker != NULL;
+	for (const struct health_port *port = NULL; (port = health_next_port(world->health, port));)
+		count += port->tracker != NULL;
 	return count;
 }
 

@@ -305,16 +305,14 @@ static void check_symptoms(struct health *health, struct health_port *port)
 
 static void sweep(struct health *health, void *state)
 {
+	struct health_port *port;
+
 	(void)state;
 	/* Symbol and FEC errors first: they explain damaged packets, also at the other end. */
 	for (unsigned pass = 0; pass < 2; pass++)
-		for (size_t n = 0; n < health->node_count; n++)
-			for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-				struct health_port *port = &health->nodes[n]->ports[i];
-
-				if (health_errors_count(health, port))
-					(pass ? check_symptoms : check_causes)(health, port);
-			}
+		for (port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+			if (health_errors_count(health, port))
+				(pass ? check_symptoms : check_causes)(health, port);
 }
 
 const struct health_rule health_errors = { .sweep = sweep };

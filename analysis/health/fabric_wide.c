@@ -121,40 +121,34 @@ static void check_resets(struct health *health)
 	const struct health_node *node = NULL;
 	int64_t since_wall_us = INT64_MAX;
 	struct health_open_finding *open;
-	unsigned ports = 0, nodes = 0;
+	unsigned ports = 0;
+	bool several = false;
 
 	if (!health->resets_since_us || health->now_us - health->resets_since_us < MINUTE_US)
 		return;
-	for (size_t n = 0; n < health->node_count; n++) {
-		unsigned here = ports;
-
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-			int64_t reset_wall_us = health->nodes[n]->ports[i].reset_wall_us;
-
-			ports += reset_wall_us != 0;
-			if (reset_wall_us && reset_wall_us < since_wall_us)
-				since_wall_us = reset_wall_us;
-		}
-		if (ports > here && nodes++ == 0)
-			node = health->nodes[n];
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		if (!port->reset_wall_us)
+			continue;
+		ports++;
+		several |= node && node != port->node;
+		node = port->node;
+		if (port->reset_wall_us < since_wall_us)
+			since_wall_us = port->reset_wall_us;
 	}
 	if (ports >= MANY_CLEARED) {
-		open = hold(health, FINDING_COUNTERS_CLEARED, FINDING_INFO, nodes > 1 ? NULL : node, since_wall_us,
+		open = hold(health, FINDING_COUNTERS_CLEARED, FINDING_INFO, several ? NULL : node, since_wall_us,
 			    "external");
 		health_text(open, "counters of %u ports were reset externally within a minute (ibwire clear, "
 			    "perfquery), or a device restarted", ports);
 		health_number(open, "ports", ports);
 	}
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-			struct health_port *port = &health->nodes[n]->ports[i];
-
-			if (port->reset_wall_us && ports < MANY_CLEARED)
-				health_text(hold_port(health, FINDING_COUNTERS_CLEARED, port, port->reset_wall_us,
-						      "external"), "counters were reset externally (ibwire clear, "
-					    "perfquery), or the device restarted");
-			port->reset_wall_us = 0;
-		}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		if (port->reset_wall_us && ports < MANY_CLEARED)
+			health_text(hold_port(health, FINDING_COUNTERS_CLEARED, port, port->reset_wall_us,
+					      "external"), "counters were reset externally (ibwire clear, "
+				    "perfquery), or the device restarted");
+		port->reset_wall_us = 0;
+	}
 	health->resets_since_us = 0;
 }
 
@@ -163,9 +157,8 @@ static void check_saturated(struct health *health)
 	struct health_open_finding *open;
 	uint32_t saturated = 0;
 
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++)
-			saturated += health->nodes[n]->ports[i].saturated;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		saturated += port->saturated;
 	if (saturated >= MANY_FULL) {
 		open = hold(health, FINDING_COUNTER_SATURATED, FINDING_INFO, NULL, health->wall_us, "full");
 		health_text(open, "error counters of %u ports are saturated; further errors are not counted",
@@ -173,14 +166,10 @@ static void check_saturated(struct health *health)
 		health_number(open, "ports", saturated);
 		return;
 	}
-	for (size_t n = 0; saturated && n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-			const struct health_port *port = &health->nodes[n]->ports[i];
-
-			if (port->saturated)
-				health_text(hold_port(health, FINDING_COUNTER_SATURATED, port, 0, "full"),
-					    "an error counter is saturated; further errors are not counted");
-		}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		if (port->saturated)
+			health_text(hold_port(health, FINDING_COUNTER_SATURATED, port, 0, "full"),
+				    "an error counter is saturated; further errors are not counted");
 }
 
 static void check_topology(struct health *health)

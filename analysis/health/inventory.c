@@ -88,6 +88,15 @@ struct health_node *health_find_node(const struct health *health, uint64_t guid)
 	return map_get(&health->by_guid, guid, &at) ? health->nodes[at] : NULL;
 }
 
+struct health_port *health_next_port(const struct health *health, const struct health_port *port)
+{
+	size_t next = port ? port->node->index + 1 : 0;
+
+	if (port && port->num + 1u < port->node->slots)
+		return &port->node->ports[port->num + 1];
+	return next < health->node_count ? health->nodes[next]->ports : NULL;
+}
+
 /*
  * Set the number of ports of a node. References to the ports it had before (it was split) are
  * updated.
@@ -130,6 +139,7 @@ struct health_node *health_add_node(struct health *health, uint64_t guid, uint32
 		return NULL;
 	}
 	node->guid = guid;
+	node->index = health->node_count;
 	node->now = FABRIC_NONE;
 	node->read_us = node->table_next_us = HEALTH_LONG_AGO;
 	return grown[health->node_count++] = node;
@@ -293,10 +303,8 @@ static void list_hosts(struct health *health)
 static void count_down(struct health *health)
 {
 	health->down_ports = 0;
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++)
-			health->down_ports += health->nodes[n]->ports[i].link == LINK_IS_DOWN &&
-					      health->nodes[n]->ports[i].peer;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		health->down_ports += port->link == LINK_IS_DOWN && port->peer;
 }
 
 int health_update_inventory(struct health *health)

@@ -203,17 +203,12 @@ void health_find_degraded(struct health *health)
 		health->failed = true;
 		return;
 	}
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++) {
-			const struct health_port *port = &health->nodes[n]->ports[i];
-
-			if (represents_link(port) && port->link == LINK_IS_UP)
-				usual->count[class_of(port)][rate_index(port->width, port->speed)]++;
-		}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		if (represents_link(port) && port->link == LINK_IS_UP)
+			usual->count[class_of(port)][rate_index(port->width, port->speed)]++;
 	health->degraded_ports = 0;
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++)
-			update_degraded(health, &health->nodes[n]->ports[i], usual);
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		update_degraded(health, port, usual);
 	free(usual);
 }
 
@@ -316,9 +311,8 @@ static void sweep_port(struct health *health, const struct health_port *port)
 static void sweep(struct health *health, void *state)
 {
 	(void)state;
-	for (size_t n = 0; n < health->node_count; n++)
-		for (uint32_t i = 0; i < health->nodes[n]->slots; i++)
-			sweep_port(health, &health->nodes[n]->ports[i]);
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		sweep_port(health, port);
 }
 
 const struct health_rule health_links = { .sweep = sweep };

@@ -57,6 +57,7 @@ struct health_port {
 
 struct health_node {
 	uint64_t guid, system_guid;
+	size_t index;                 /* in health->nodes */
 	char *name;
 	struct health_host *host;
 	struct health_node *host_next; /* the HCAs of a host are a list */
@@ -306,6 +307,8 @@ const char *health_duration(int64_t us, char ret[32]);
 int health_update_inventory(struct health *health);
 void health_inventory_done(struct health *health);
 struct health_node *health_find_node(const struct health *health, uint64_t guid); /* or NULL */
+/* health_next_port - walk over the ports of all nodes; NULL: the first one. Return: NULL: no more. */
+struct health_port *health_next_port(const struct health *health, const struct health_port *port);
 /* health_add_node - a new node without a name. Return: NULL: no memory. */
 struct health_node *health_add_node(struct health *health, uint64_t guid, uint32_t slots);
 bool health_copy_name(char **name, const char *now);
