@@ -14,6 +14,8 @@
 
 #include "analysis/delta.h"
 
+struct node;
+struct pma_caps;
 struct port;
 
 /* rate_per_s - units per second over the elapsed time of the delta; NAN: saturated. */
@@ -47,6 +49,28 @@ bool rate_is_idle(double xmit_percent, double rcv_percent);
  * Return: @ret
  */
 const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size);
+
+/*
+ * Share of time in which a port had data and could not send, from PortXmitWait. An estimate: the
+ * tick depends on the device, and NVIDIA documents it for some switches only. Where it is unknown,
+ * only ticks per second are available.
+ */
+struct stall {
+	double percent; /* of the elapsed time, 0 to 100; NAN: unknown */
+	bool at_least;  /* a lower bound: the counter was reset or saturated */
+};
+
+/*
+ * stall_estimate - stalled share of the time of a delta
+ * @delta:  of the port; uses COUNTER_XMIT_WAIT
+ * @node:   of the port; @port: with width and speed of the link
+ * @caps:   of the node: PortSamplesControl.Tick; NULL: unknown
+ *
+ * A counter that was saturated all the time has no lower bound either. Return: percent NAN: the
+ * device, the tick, the rate of the link, or the counter is unknown.
+ */
+struct stall stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
+			    const struct pma_caps *caps);
 
 /* The load of a logical port as the sum of its planes (fabric/planes.h). Start with zeros. */
 struct plane_sum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <math.h>
 
-#include "analysis/stall.h"
+#include "analysis/rate.h"
 #include "base/map.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"

@@ -233,7 +233,7 @@ static void fill_delta(const struct world *world, const struct world_link *link,
 	memcpy(delta->value, link->end[end].counts, sizeof(delta->value));
 	delta->value[COUNTER_XMIT_DATA] += (uint64_t)(words * link->end[end].load);
 	delta->value[COUNTER_RCV_DATA] += (uint64_t)(words * link->end[!end].load);
-	/* Quantum-2, Tick 7: a tick is the time of 64 bits (analysis/stall.c). */
+	/* Quantum-2, Tick 7: a tick is the time of 64 bits (analysis/rate.c). */
 	delta->value[COUNTER_XMIT_WAIT] += (uint64_t)(words / 2 * link->end[end].stall);
 }
 
