@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance.h - is load evenly distributed across equivalent ports
+ * balance.h - is load evenly distributed across equivalent ports (docs/balance.md)
  *
- * Random placement of flows is uneven, so uneven load alone is not a fault. Three tests are made
- * for each group of ports (fabric/shape.h) and direction:
+ * Three tests for each group of ports (fabric/shape.h) and direction, relative to capacity:
  *
- * T  tables: relative to its capacity, a member has more than 1.25 times the mean number of
- *    destinations, and at least 2 more than the mean
+ * T  tables: a member has more than 1.25 times the mean number of destinations, and at least 2 more
  * M  measured load: (max - mean) / mean > 20 %
  * H  harm: the hottest member is at 70 % or more, or stalls for 5 % and 3 times the median of its
  *    siblings, or discards, while a sibling carries less than half of its load
  *
- * Everything is relative to capacity: a member with half the rate is full with half the load. T
- * counts all destinations of any class, busy or not: the traffic to a few storage servers at a
- * checkpoint causes M and H, never T, and so never a cause of routing.
- *
- * A cause of routing is assigned where the decision is made: to the XMIT result of the switch that
- * has the table. The RCV results of other switches show the same bytes again, and have no such
- * cause.
- *
- * Pure functions: sums over a window in, an evaluation out. What needs several windows (the same
- * member hottest repeatedly) is kept in struct balance_memory.
+ * T counts all destinations, busy or not: the traffic to a few storage servers at a checkpoint
+ * causes M and H, never T. A cause of routing is assigned to the XMIT result of the switch that has
+ * the table; RCV results of other switches show the same bytes again.
  */
 #ifndef IBWIRE_ANALYSIS_BALANCE_H
 #define IBWIRE_ANALYSIS_BALANCE_H

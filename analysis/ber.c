@@ -37,7 +37,7 @@ struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s)
 }
 
 /* A counter that was saturated from the beginning has no value. */
-static bool says_something(const struct detail_delta *delta, unsigned number)
+static bool has_value(const struct detail_delta *delta, unsigned number)
 {
 	uint32_t bit = UINT32_C(1) << number;
 
@@ -52,7 +52,7 @@ static struct ber from_details(const struct detail_delta *delta, enum fec_layout
 	struct ber ber;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (!says_something(delta, numbers[i]))
+		if (!has_value(delta, numbers[i]))
 			return not_known;
 		errors += numbers[i] == DETAIL_FEC_UNCORRECTED_BLOCKS ?
 				  (uint64_t)delta->value[numbers[i]] * fec_block_errors(layout) :

@@ -2,27 +2,15 @@
 /*
  * ber.h - bit error rates of a link from the counters of its receiving port
  *
- * Three rates, with the names of NVIDIA's tools:
- *
  * raw        before error correction: errors of the cable and the lanes
  * effective  after FEC: errors that FEC could not correct
- * symbol     after all error correction of the physical layer (FEC, and on newer links
- *            physical-layer retransmission): errors that reach packets
+ * symbol     after all error correction of the physical layer: errors that reach packets
  *
- * Each is errors divided by bits in the same time. Idle symbols between packets are checked like
- * data, so the number of bits is elapsed time times rate, for any traffic. The rate is the data
- * rate after decoding; the rate on the lanes is up to 6 % higher, far below the precision of an
- * error rate.
- *
- * Source: NVIDIA, ibdiagnet user manual 2.13 to 2.26, "Bit Error Rate (BER)": bit errors divided by
- * the bits transferred in the studied time; symbol errors (HDR, NDR) or effective ones (EDR) are
- * what the application sees. NVIDIA, UFM user manual 6.17, "Low-Frequency (Secondary) Telemetry
- * Fields": Raw is before FEC, Effective behind FEC, Symbol behind FEC and physical-layer
- * retransmission.
- *
- * NVIDIA's tools count bit errors with device registers. MADs report symbols, each with at least one
- * wrong bit, and uncorrectable blocks, each with at least fec_block_errors() wrong symbols: the rates
- * here are lower bounds.
+ * Each is errors divided by bits in the same time: elapsed time times data rate, because idle
+ * symbols are checked like data. MADs report symbols, each with at least one wrong bit, and
+ * uncorrectable blocks, each with at least fec_block_errors() wrong symbols, so the rates are lower
+ * bounds. Source: NVIDIA, ibdiagnet user manual 2.13 to 2.26, "Bit Error Rate (BER)"; UFM user
+ * manual 6.17, "Low-Frequency (Secondary) Telemetry Fields".
  */
 #ifndef IBWIRE_ANALYSIS_BER_H
 #define IBWIRE_ANALYSIS_BER_H

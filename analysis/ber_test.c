@@ -45,7 +45,7 @@ TEST(without_errors_the_rate_has_an_upper_bound)
 
 	assert_true(ber.rate == 0);
 	assert_true(is_near(ber_below(&ber), 1 / 1.44e15));
-	/* After a reset an error may have been forgotten. */
+	/* Errors before a reset are lost. */
 	delta.reset = SYMBOL_BIT;
 	ber = ber_symbol(&delta, ndr());
 	assert_true(ber.rate == 0 && ber.at_least);
@@ -64,7 +64,7 @@ TEST(unknown_values_have_no_rate)
 	delta = symbols(1, HOUR_US);
 	delta.known = 0;
 	assert_true(isnan(ber_symbol(&delta, ndr()).rate));
-	/* Full: at least what it counted until then; nothing at all where it was full before. */
+	/* Saturated: a lower bound; unknown if it was saturated at the start. */
 	delta = symbols(3, HOUR_US);
 	delta.saturated = SYMBOL_BIT;
 	assert_true(ber_symbol(&delta, ndr()).at_least);
@@ -89,10 +89,10 @@ TEST(effective_is_uncorrected_errors_and_raw_all_errors)
 	assert_true(is_near(ber_effective(&delta, FEC_LAYOUT_RS, ndr()).rate, 16 / bits));
 	assert_true(is_near(ber_effective(&delta, FEC_LAYOUT_LANES, ndr()).rate, 2 / bits));
 	assert_true(is_near(ber_raw(&delta, FEC_LAYOUT_RS, ndr()).rate, 1516 / bits));
-	/* A code that has no symbols of that kind counts blocks. */
+	/* Without symbols of this kind, blocks are counted. */
 	delta.known &= ~BIT(DETAIL_FEC_CORRECTED_SYMBOLS);
 	assert_true(is_near(ber_raw(&delta, FEC_LAYOUT_LANES, ndr()).rate, 1002 / bits));
-	/* A full counter of corrected symbols leaves the effective rate alone. */
+	/* The effective rate does not depend on corrected symbols. */
 	delta.saturated = BIT(DETAIL_FEC_CORRECTED_BLOCKS);
 	assert_true(ber_raw(&delta, FEC_LAYOUT_LANES, ndr()).at_least);
 	assert_false(ber_effective(&delta, FEC_LAYOUT_LANES, ndr()).at_least);

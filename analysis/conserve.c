@@ -82,21 +82,6 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
 	run->received.first_late_us = there.late_us;
 }
 
-static bool add(struct conserve_side *side, const struct conserve_delta *delta, const struct conserve_moment *to)
-{
-	if (delta->from.late_us != side->last.late_us)
-		return false;
-	side->recent[1] = side->recent[0];
-	side->recent[0].from_late_us = side->last.late_us;
-	side->recent[0].words = delta->words;
-	side->recent[0].packets = delta->packets;
-	side->last = *to;
-	side->words += delta->words;
-	side->packets += delta->packets;
-	side->count += side->count < 2;
-	return true;
-}
-
 /*
  * The difference at the first pair arose between its two readings. It is bounded by what the end
  * that was read earlier has counted since, once that end is read again after the first reading of
@@ -109,27 +94,23 @@ static void narrow_start(const struct conserve_side *side, const struct conserve
 		*lead = at_most(*lead, (struct conserve_amount){ (double)side->words, (double)side->packets });
 }
 
-static bool break_off(struct conserve_run *run)
+bool conserve_run_add(struct conserve_run *run, bool xmit, const struct conserve_delta *delta)
 {
-	run->link_bits_per_s = 0;
-	return false;
-}
+	struct conserve_side *side = xmit ? &run->sent : &run->received;
 
-bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta)
-{
-	if (!add(&run->sent, delta, &delta->to))
-		return break_off(run);
-	narrow_start(&run->sent, &run->received, &run->behind);
-	return true;
-}
-
-bool conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta)
-{
-	struct conserve_moment to = as_sent(&delta->to);
-
-	if (!add(&run->received, delta, &to))
-		return break_off(run);
-	narrow_start(&run->received, &run->sent, &run->ahead);
+	if (delta->from.late_us != side->last.late_us) {
+		run->link_bits_per_s = 0;
+		return false;
+	}
+	side->recent[1] = side->recent[0];
+	side->recent[0].from_late_us = side->last.late_us;
+	side->recent[0].words = delta->words;
+	side->recent[0].packets = delta->packets;
+	side->last = xmit ? delta->to : as_sent(&delta->to);
+	side->words += delta->words;
+	side->packets += delta->packets;
+	side->count += side->count < 2;
+	narrow_start(side, xmit ? &run->received : &run->sent, xmit ? &run->behind : &run->ahead);
 	return true;
 }
 

@@ -2,18 +2,11 @@
 /*
  * conserve.h - check that one end of a link receives what the other end sends
  *
- * Both ends are read at different times, so their deltas differ without loss, by the traffic
- * between the two readings at the start and at the end. That difference is bounded by the rate of
- * the link, and by what the end that was read later, or the end that was read earlier in its next
- * delta, has counted. A difference beyond the bound is not explained by reading times.
- *
- * Over a sequence of readings only the first and the last pair matter: sent and received amounts
- * add up while the bound stays the same. So a small continuous loss becomes visible after some
- * sweeps, and a healthy link never violates the bound.
- *
- * Both ends count all packets on the link, including management datagrams. The specification allows
- * a device to count packets with errors or to omit their data (IBA Vol 1, PortRcvData: "may
- * include"); if the receiver counted errors, suspect them first.
+ * Both ends are read at different times, so their deltas differ without loss. The difference is
+ * bounded by the rate of the link and by what one end counted between the two readings. Over a
+ * sequence of readings only the first and the last pair matter: amounts add up while the bound
+ * stays the same, so a small continuous loss becomes visible after some sweeps. The specification
+ * allows a device to omit packets with errors (IBA Vol 1, PortRcvData: "may include").
  */
 #ifndef IBWIRE_ANALYSIS_CONSERVE_H
 #define IBWIRE_ANALYSIS_CONSERVE_H
@@ -95,13 +88,13 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
 			const struct conserve_moment *received, uint64_t link_bits_per_s);
 
 /*
- * conserve_run_sent, conserve_run_received - add the next delta of an end
+ * conserve_run_add - add the next delta of an end
+ * @xmit:  of the sending end
  * It starts where the previous delta of that end ended. An end that was not read in a sweep has a
  * longer delta later.
  * Return: false: a delta is missing; the run is invalid.
  */
-bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta);
-bool conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta);
+bool conserve_run_add(struct conserve_run *run, bool xmit, const struct conserve_delta *delta);
 
 /* conserve_run_evaluate - compare both ends. Undecided until each has a delta. */
 struct conserve_result conserve_run_evaluate(const struct conserve_run *run);

@@ -10,9 +10,8 @@
 #define SECOND_US INT64_C(1000000)
 
 /*
- * A simulated link: a random process of rates up to the link's own, what
- * has left the sender by any time, and readings of both ends that show what was
- * true at some time between the question's earliest and the answer.
+ * A simulated link: random rates up to that of the link, the number of words sent by any time, and
+ * readings of both ends, each of some time between query and response.
  */
 #define STEPS_MAX 20000
 
@@ -29,7 +28,7 @@ struct truth {
 struct end {
 	struct conserve_moment last;
 	double true_us;  /* of the last reading */
-	uint64_t words, packets; /* that it showed */
+	uint64_t words, packets; /* in that reading */
 	bool was_read;
 };
 
@@ -75,7 +74,7 @@ static double words_by(const struct truth *truth, double us)
 	return truth->words_by[whole] + (step - whole) * (truth->words_by[whole + 1] - truth->words_by[whole]);
 }
 
-/* Read an end: what it shows is that of a time between the two. */
+/* Read an end at a random time between both times of the reading. */
 static bool read_end(struct truth *truth, struct end *end, bool sender, struct conserve_moment moment,
 		     struct conserve_delta *ret)
 {
@@ -101,7 +100,7 @@ struct setting {
 	int sweeps;
 };
 
-/* Sweep over the link. Return: the sweep in which the ends were found to disagree, or 0. */
+/* Sweep over the link. Return: the sweep in which the bound was violated, or 0. */
 static int sweep_until_violated(struct truth *truth, const struct setting *setting, struct conserve_result *ret)
 {
 	struct conserve_delta deltas[2];
@@ -127,8 +126,8 @@ static int sweep_until_violated(struct truth *truth, const struct setting *setti
 			started = true;
 			continue;
 		}
-		assert_true(!has[0] || conserve_run_sent(&run, &deltas[0]));
-		assert_true(!has[1] || conserve_run_received(&run, &deltas[1]));
+		assert_true(!has[0] || conserve_run_add(&run, true, &deltas[0]));
+		assert_true(!has[1] || conserve_run_add(&run, false, &deltas[1]));
 		if (!has[0] || !has[1])
 			continue;
 		*ret = conserve_run_evaluate(&run);
@@ -180,9 +179,8 @@ TEST(a_link_without_loss_never_violates_the_bound)
 }
 
 /*
- * A lost share is detected although reading times alone do not show it: what adds up
- * is at most four deltas of slack, so 4 / share sweeps of even traffic, and a
- * third more where it is uneven by a half.
+ * The bound is at most four deltas, so a lost share is detected after 4 / share sweeps of even
+ * traffic, and a third more with traffic that varies by half.
  */
 TEST(a_lost_share_is_detected_within_a_number_of_sweeps)
 {
@@ -205,7 +203,7 @@ TEST(a_lost_share_is_detected_within_a_number_of_sweeps)
 		}
 }
 
-/* Where both ends are read within a millisecond, a percent of a busy link is found at once. */
+/* If both ends are read within a millisecond, a loss of 1 % on a busy link is detected at once. */
 TEST(close_reading_times_find_a_percent_in_three_sweeps)
 {
 	struct setting setting = { .interval_us = SECOND_US, .spread_us = 1000, .least = 0.4, .most = 0.6,
@@ -237,8 +235,8 @@ static struct conserve_result check(const struct conserve_delta *sent, const str
 	struct conserve_run run;
 
 	conserve_run_start(&run, &sent->from, &received->from, link_bits_per_s);
-	conserve_run_sent(&run, sent);
-	conserve_run_received(&run, received);
+	conserve_run_add(&run, true, sent);
+	conserve_run_add(&run, false, received);
 	return conserve_run_evaluate(&run);
 }
 
@@ -252,7 +250,7 @@ TEST(a_single_pair_is_bounded_by_the_time_between_readings)
 	assert_int_equal(check(&sent, &received, 200000000000).verdict, CONSERVE_HOLDS);
 	received = one_delta(-100, SECOND_US + 100, 1000000000 + 2 * slack, 1000000);
 	assert_int_equal(check(&sent, &received, 200000000000).verdict, CONSERVE_VIOLATED);
-	/* The receiver was read outside of the sender's window: it cannot have less. */
+	/* The receiver was read outside of the window of the sender: it must have counted more. */
 	received = one_delta(-100, SECOND_US + 100, 1000000000 - slack / 2, 1000000);
 	assert_true(check(&sent, &received, 200000000000).missing_words > 0);
 	assert_int_equal(check(&sent, &received, 0).verdict, CONSERVE_UNDECIDED);
@@ -263,14 +261,14 @@ TEST(an_idle_link_is_compared_by_packets_at_any_rate)
 	struct conserve_delta sent = one_delta(0, SECOND_US, 7200, 100);
 	struct conserve_delta received = one_delta(500000, SECOND_US + 500000, 7200, 100);
 
-	/* The ends' windows lie half a second apart: 100 packets before and 100 behind may be others. */
+	/* The windows differ by half a second: 100 packets before and 100 after may be others. */
 	assert_int_equal(check(&sent, &received, 800000000000).verdict, CONSERVE_HOLDS);
 	received.packets = 300;
 	assert_int_equal(check(&sent, &received, 800000000000).verdict, CONSERVE_HOLDS);
 	sent.packets = 1000;
 	sent.words = 72000;
 	assert_int_equal(check(&sent, &received, 800000000000).verdict, CONSERVE_HOLDS);
-	/* Read at the same time, they are the same packets. */
+	/* Read at the same time: the same packets. */
 	received = one_delta(0, SECOND_US, 7200, 100);
 	sent = one_delta(0, SECOND_US, 7200, 2000000);
 	assert_int_equal(check(&sent, &received, 2000000000).verdict, CONSERVE_VIOLATED);
@@ -283,10 +281,10 @@ TEST(a_run_with_a_missing_delta_is_undecided)
 	struct conserve_run run;
 
 	conserve_run_start(&run, &first.from, &first.from, 1000);
-	assert_true(conserve_run_sent(&run, &first) && conserve_run_received(&run, &first));
-	assert_true(conserve_run_sent(&run, &second));
-	assert_true(conserve_run_sent(&run, &third));
-	assert_false(conserve_run_received(&run, &third));
+	assert_true(conserve_run_add(&run, true, &first) && conserve_run_add(&run, false, &first));
+	assert_true(conserve_run_add(&run, true, &second));
+	assert_true(conserve_run_add(&run, true, &third));
+	assert_false(conserve_run_add(&run, false, &third));
 	assert_int_equal(conserve_run_evaluate(&run).verdict, CONSERVE_UNDECIDED);
 }
 

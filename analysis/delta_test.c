@@ -6,6 +6,7 @@
 #include "analysis/rate.h"
 #include "base/map.h"
 #include "base/unit_test.h"
+#include "fabric/fabric.h"
 #include "fabric/speed.h"
 
 static struct reading one(enum counter counter, uint64_t value, int64_t at_us, int wide)
@@ -66,7 +67,7 @@ TEST(a_counter_at_its_maximum_is_saturated_at_every_width)
 		assert_int_equal(delta.value[cases[i].counter], 0);
 		delta = between(cases[i].counter, cases[i].max - 3, cases[i].max - 1, 0);
 		assert_int_equal(delta.saturated, 0);
-		/* The same number in a 64-bit field is a number like any other. */
+		/* In a 64-bit field it is not the maximum. */
 		delta = between(cases[i].counter, cases[i].max - 3, cases[i].max, 1);
 		assert_int_equal(delta.saturated, 0);
 	}
@@ -79,16 +80,15 @@ TEST(a_counter_that_was_not_read_twice_is_unknown)
 
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
-	/* 32 bits before, 64 now: they cannot be compared. */
+	/* Different widths cannot be compared. */
 	cur = one(COUNTER_RCV_DATA, 9, 10, 0);
 	delta_between(&prev, &cur, &delta);
 	assert_int_equal(delta.known, 0);
 }
 
 /*
- * A simulated port: counters grow, stop at their maximum, are reset.
- * Whatever happens, first + sum = last for each counter whose sum carries no
- * mark, and a marked sum is never above what was really counted.
+ * A simulated port: counters grow, stop at their maximum, are reset. First + sum = last for each
+ * counter whose sum is not marked, and a marked sum is never above the true count.
  */
 TEST(first_plus_sum_is_last_or_the_sum_is_marked)
 {
@@ -158,7 +158,7 @@ TEST(rates_use_true_time_and_bytes)
 	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_RCV_DATA)));
 }
 
-/* Slow counters, at random: what is known is what was counted, and each exception carries its mark. */
+/* Random detail counters: known values are exact, and each exception is marked. */
 TEST(detail_counters_change_like_counters)
 {
 	uint64_t random = 1;
@@ -200,4 +200,47 @@ TEST(detail_counters_change_like_counters)
 				assert_int_equal(delta.value[i], cur.value[i]);
 		}
 	}
+}
+
+static const struct port up = { .state = PORT_ACTIVE, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
+static const struct port down = { .state = PORT_DOWN };
+
+TEST(a_logical_port_is_the_sum_of_its_planes)
+{
+	struct plane_sum sum = { 0 };
+	char text[160];
+
+	for (int plane = 0; plane < 4; plane++)
+		plane_sum_add(&sum, &up, 12.5e9 + plane, 1e9);
+	assert_int_equal(sum.planes, 4);
+	assert_int_equal(sum.bits_per_s, 4 * port_rate_bits_per_s(&up));
+	assert_true(sum.xmit_bytes_per_s == 50e9 + 6);
+	assert_true(sum.rcv_bytes_per_s == 4e9);
+	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
+			    "4 planes, of 800.0 Gb/s together: sends 400.0 Gb/s (50.0 %), receives 32.0 Gb/s (4.0 %)");
+}
+
+TEST(a_plane_that_is_down_is_no_capacity)
+{
+	struct plane_sum sum = { 0 };
+	char text[160];
+
+	plane_sum_add(&sum, &up, 0, 0);
+	/* Its unknown load is not missing. */
+	plane_sum_add(&sum, &down, NAN, NAN);
+	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
+			    "2 planes, 1 of them down, of 200.0 Gb/s together: sends 0 b/s (0.0 %), "
+			    "receives 0 b/s (0.0 %)");
+}
+
+TEST(the_sum_is_unknown_if_one_plane_is)
+{
+	struct plane_sum sum = { 0 };
+	char text[160];
+
+	plane_sum_add(&sum, &up, 1e9, NAN);
+	plane_sum_add(&sum, &up, 1e9, 1e9);
+	assert_true(isnan(sum.rcv_bytes_per_s));
+	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
+			    "2 planes, of 400.0 Gb/s together: sends 16.0 Gb/s (4.0 %), receives -");
 }

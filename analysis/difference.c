@@ -18,7 +18,7 @@ const char *counted_key(size_t place)
 	return detail_info((enum detail_attribute)attribute, (unsigned)number)->key;
 }
 
-static void take_fast(const struct full_reading *before, const struct full_reading *after, struct difference *ret)
+static void fill_counters(const struct full_reading *before, const struct full_reading *after, struct difference *ret)
 {
 	struct delta delta;
 
@@ -30,7 +30,7 @@ static void take_fast(const struct full_reading *before, const struct full_readi
 		};
 }
 
-static void take_slow(const struct full_reading *before, const struct full_reading *after, int attribute,
+static void fill_details(const struct full_reading *before, const struct full_reading *after, int attribute,
 		      struct difference *ret)
 {
 	const struct detail_reading *prev = &before->details[attribute], *cur = &after->details[attribute];
@@ -57,9 +57,9 @@ void difference_between(const struct full_reading *before, const struct full_rea
 	if (!before || !after || before->status != SAMPLE_OK || after->status != SAMPLE_OK)
 		return;
 	ret->elapsed_us = after->reading.at_us + offset_us - before->reading.at_us;
-	take_fast(before, after, ret);
+	fill_counters(before, after, ret);
 	for (int attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
-		take_slow(before, after, attribute, ret);
+		fill_details(before, after, attribute, ret);
 }
 
 void difference_note_reset(struct difference *difference, enum counter counter)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Differences of distant readings against what was counted in between. */
+/* Differences of distant readings, compared with the true counts in between. */
 #include <string.h>
 
 #include "analysis/difference.h"
@@ -17,7 +17,7 @@ static uint64_t draw(uint64_t below)
 	return below ? state % below : state;
 }
 
-/* A counter's value after it really counted `by` more, with or without a reset on the way, and where it stops. */
+/* Values of a counter at two times, and the true count in between, perhaps with a reset. */
 struct story {
 	uint64_t before, after, counted;
 	bool reset, full;
@@ -54,7 +54,7 @@ static void read_fast(struct full_reading *reading, int counter, uint64_t value,
 		reading->reading.wide |= COUNTER_BIT(counter);
 }
 
-/* Exact, or at least so much and marked; never more than what happened. */
+/* Exact, or marked as a lower bound; never above the true count. */
 TEST(a_difference_is_exact_or_a_lower_bound)
 {
 	size_t exact = 0, bounds = 0;
@@ -113,7 +113,7 @@ TEST(a_counter_that_was_not_read_twice_is_unknown)
 				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_SYNC_HEADER_ERRORS) ||
 				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS));
 	assert_int_equal(difference.counters[COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS)].value, 3);
-	/* Nor is a reset known. */
+	/* A reset of an unknown counter is not recorded. */
 	difference_note_reset(&difference, COUNTER_RCV_DATA);
 	assert_false(difference.counters[COUNTER_RCV_DATA].reset);
 }
@@ -167,7 +167,7 @@ TEST(a_sum_is_a_bound_where_one_port_is_missing)
 	memset(&sum, 0, sizeof(sum));
 	difference_add(&sum, &reset);
 	assert_true(difference_sum_counter(&sum, COUNTER_XMIT_DATA).saturated);
-	/* More than fits. */
+	/* Overflow. */
 	memset(&sum, 0, sizeof(sum));
 	known.counters[COUNTER_XMIT_DATA].value = UINT64_MAX - 3;
 	difference_add(&sum, &known);

@@ -3,12 +3,13 @@
 
 #include <string.h>
 
+#include "analysis/event.h"
+
 #define RESEAT "reseat the cable at both ends and clean the optics, then replace the cable; if the port stays bad, "\
 	"replace the device"
 
 static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
-	[FINDING_SM_LOST] = {
-		.name = "sm-lost",
+	[FINDING_SM_LOST] = { .name = "sm-lost",
 		.means = "no master SM responds, or two SMs claim to be master",
 		.limits = "critical: no master SM for 30 s and 3 sweeps, or two for as long; info: the master SM "
 			"changed",
@@ -16,10 +17,8 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"advance: an SM whose ActCount does not is hung (IBA Vol 1, SMInfo). A handover takes "
 			"seconds, so 30 s exclude it.",
 		.advice = "check the host of the subnet manager: opensm (or UFM) must run and its port must be "
-			"Active",
-	},
-	[FINDING_COVERAGE] = {
-		.name = "coverage",
+			"Active" },
+	[FINDING_COVERAGE] = { .name = "coverage",
 		.means = "too few of the polled ports respond, and unresponsive nodes do not explain it",
 		.limits = "below 99 % of the ports warning, below 90 % critical, for 30 s and 3 sweeps; also more "
 			"than 8 nodes and 10 % of them unresponsive at once, and links to unidentified nodes",
@@ -27,10 +26,8 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"%. When 10 % of the nodes stop responding at once, the cause is more likely the access of "
 			"this host than that many faults.",
 		.advice = "run `ibwire status`: it shows the local port, the rate limit, unresponsive ports and "
-			"links to unidentified nodes",
-	},
-	[FINDING_LINK_DOWN] = {
-		.name = "link-down",
+			"links to unidentified nodes" },
+	[FINDING_LINK_DOWN] = { .name = "link-down",
 		.means = "a link that was up is down",
 		.limits = "down for 30 s warning; on a trunk critical where 25 % of the uplinks of its switch are "
 			"down",
@@ -38,28 +35,22 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"the loss of a quarter of the uplinks of a switch. Ports that were never up are not "
 			"reported.",
 		.advice = "check the port LEDs at both ends, reseat the cable, then replace it; check that the "
-			"port is not disabled",
-	},
-	[FINDING_NODE_MISSING] = {
-		.name = "node-missing",
+			"port is not disabled" },
+	[FINDING_NODE_MISSING] = { .name = "node-missing",
 		.means = "a switch, a host or a rack has left the fabric",
 		.limits = "a switch without any link for 30 s critical; 4 hosts of a leaf within 30 s, or one host "
 			"for 15 min, warning",
 		.reason = "The links of a node do not all fail at once unless the node fails. A host has 15 "
 			"minutes to boot (host-restart until then); planned reboots seldom affect four hosts of "
 			"one leaf within 30 s.",
-		.advice = "check power and console; for a rack, the power feed and the cooling",
-	},
-	[FINDING_NODE_SILENT] = {
-		.name = "node-silent",
+		.advice = "check power and console; for a rack, the power feed and the cooling" },
+	[FINDING_NODE_SILENT] = { .name = "node-silent",
 		.means = "the links of a node are up, but its performance agent does not respond",
 		.limits = "unresponsive for 3 sweeps and 30 s: warning; a switch critical",
 		.reason = "A lost query is retried within its sweep, so three sweeps in a row exclude packet loss. "
 			"The agent of a switch is the only source for all of its ports.",
-		.advice = "host: check whether it hangs; switch: check its management; the links themselves are up",
-	},
-	[FINDING_UPLINK_IMBALANCE] = {
-		.name = "uplink-imbalance",
+		.advice = "host: check whether it hangs; switch: check its management; the links themselves are up" },
+	[FINDING_UPLINK_IMBALANCE] = { .name = "uplink-imbalance",
 		.means = "load is unevenly distributed across equivalent links",
 		.limits = "routing: forwarding table and load uneven over 60 s warning, with harm critical; flows: "
 			"the same port in 8 of 10 active minutes warning",
@@ -67,37 +58,29 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"load alone is not a fault: the forwarding table must be uneven too, or the same port must "
 			"repeatedly cause harm.",
 		.advice = "compare the forwarding table of the switch with those of its peers; reroute with the "
-			"subnet manager",
-	},
-	[FINDING_BLACK_HOLE] = {
-		.name = "black-hole",
+			"subnet manager" },
+	[FINDING_BLACK_HOLE] = { .name = "black-hole",
 		.means = "the forwarding table of a switch has no route, or a loop, for reachable LIDs",
 		.limits = "one LID for 30 s, confirmed by reading the tables again: critical",
 		.reason = "While the subnet manager reroutes, tables are inconsistent for a second or two; after "
 			"30 s they are final.",
-		.advice = "reroute with the subnet manager, and check its log",
-	},
-	[FINDING_LINK_DEGRADED] = {
-		.name = "link-degraded",
+		.advice = "reroute with the subnet manager, and check its log" },
+	[FINDING_LINK_DEGRADED] = { .name = "link-degraded",
 		.means = "a link runs at a lower width or speed than it supports",
 		.limits = "for 60 s: warning, on a trunk critical",
 		.reason = "Both ends support more and most links of this kind run faster, so lanes failed in "
 			"training. One slow link costs the collectives that cross it 5 to 30 % "
 			"(facebookresearch/gcm, pull request 119).",
 		.advice = "reseat or replace the cable and retrain the link; check whether its width or speed was "
-			"limited by configuration",
-	},
-	[FINDING_LINK_FLAPPING] = {
-		.name = "link-flapping",
+			"limited by configuration" },
+	[FINDING_LINK_FLAPPING] = { .name = "link-flapping",
 		.means = "a link goes down and comes back repeatedly",
 		.limits = "2 times in 24 h warning, 3 times in 1 h critical; closes after 24 h without",
 		.reason = "Each flap stalls the traffic of the link for seconds. NVIDIA's InfiniBand cluster "
 			"bring-up procedure (link monitoring key indicators) requires an inspection from 2 in 24 h "
 			"on. Host restarts are not counted.",
-		.advice = RESEAT,
-	},
-	[FINDING_SYMBOL_ERRORS] = {
-		.name = "symbol-errors",
+		.advice = RESEAT },
+	[FINDING_SYMBOL_ERRORS] = { .name = "symbol-errors",
 		.means = "a link has symbol errors that error correction could not repair",
 		.limits = "HDR and later: 8 per hour at 400 Gb/s warning, 16 critical, over more time on slower "
 			"links (HDR 2 h), in 3 sweeps; before HDR: a bit error rate of 1e-12 warning, 1e-11 "
@@ -106,39 +89,31 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"1e-14 an error; at 400 Gb/s 8 and 16 per hour. Before HDR the counter counts errors of "
 			"the lanes, where the specification requires less than 1e-12 (NVIDIA, DGX SuperPOD cabling "
 			"guide), also the limit of the BER test of ibdiagnet.",
-		.advice = RESEAT,
-	},
-	[FINDING_RECEIVE_ERRORS] = {
-		.name = "receive-errors",
+		.advice = RESEAT },
+	[FINDING_RECEIVE_ERRORS] = { .name = "receive-errors",
 		.means = "a port receives packets that were damaged on this link",
 		.limits = "10 per hour warning, 100 critical; VL15Dropped (management packets dropped for lack of "
 			"buffers): 50 in 5 min warning",
 		.reason = "A healthy link has none; a topology change may cause a few. Packets that an earlier hop "
 			"marked as bad are not counted: they belong to the link that damaged them.",
-		.advice = RESEAT,
-	},
-	[FINDING_FEC_UNCORRECTABLE] = {
-		.name = "fec-uncorrectable",
+		.advice = RESEAT },
+	[FINDING_FEC_UNCORRECTABLE] = { .name = "fec-uncorrectable",
 		.means = "FEC could not correct blocks: the effective bit error rate is too high",
 		.limits = "5e-12 over 10 min warning, 1e-11 critical",
 		.reason = "NVIDIA's InfiniBand cluster bring-up procedure, low-latency RS-FEC: 1e-12 is normal, "
 			"5e-12 a warning, 1e-11 an error. The rate is a lower bound: an uncorrectable block has at "
 			"least one wrong symbol more than its code corrects (16 with RS(544,514), else 8). "
 			"Corrected errors alone are never reported.",
-		.advice = RESEAT,
-	},
-	[FINDING_XMIT_DISCARDS] = {
-		.name = "xmit-discards",
+		.advice = RESEAT },
+	[FINDING_XMIT_DISCARDS] = { .name = "xmit-discards",
 		.means = "a port discards packets that it could not send in time",
 		.limits = "trunk: 10 per minute in 3 of 10 min warning, 200 in one of them critical; to a host: "
 			"200 in 5 min warning",
 		.reason = "A packet is discarded after it has waited for hundreds of milliseconds, so three such "
 			"minutes are not transient. On a host link the host is the cause.",
 		.advice = "find the receiver that does not accept the packets: a slow or hung host behind this "
-			"port, or a route that overloads it",
-	},
-	[FINDING_CONGESTION] = {
-		.name = "congestion",
+			"port, or a route that overloads it" },
+	[FINDING_CONGESTION] = { .name = "congestion",
 		.means = "a port stalls for lack of credits, and no port behind it is the cause",
 		.limits = "trunk: stalled 10 % in 5 of 10 active min warning, 30 % with harm critical; to a host "
 			"info",
@@ -146,111 +121,86 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"whose peer has no output that stalls or is busy for as long. Full links between switches "
 			"are load, which uplink-imbalance checks.",
 		.advice = "to a host: check its PCIe link, its memory and hung processes; on a trunk: check the "
-			"errors of the link and `ibwire balance`",
-	},
-	[FINDING_RAIL_IMBALANCE] = {
-		.name = "rail-imbalance",
+			"errors of the link and `ibwire balance`" },
+	[FINDING_RAIL_IMBALANCE] = { .name = "rail-imbalance",
 		.means = "the rails of a host carry unequal load, unlike those of comparable hosts",
 		.limits = "15 % more or less than on hosts that use the same rails, in 9 of 10 active min, on at "
 			"most 2 hosts: warning",
 		.reason = "Collectives distribute load evenly over rails. Hosts are compared only with hosts that "
 			"use the same rails, so a job on four of eight rails is not reported.",
-		.advice = "check the HCA of this rail: its PCIe width and speed, and the errors of its link",
-	},
-	[FINDING_NIC_UNUSED] = {
-		.name = "nic-unused",
+		.advice = "check the HCA of this rail: its PCIe width and speed, and the errors of its link" },
+	[FINDING_NIC_UNUSED] = { .name = "nic-unused",
 		.means = "a host does not use a rail that comparable hosts use",
 		.limits = "10 active min: warning; info where no host uses the rail, or where a single host stops "
 			"carrying traffic",
 		.reason = "A single host without a rail has a wrong setting or a faulty device; where no host uses "
 			"it, the job is configured so. A host without any traffic may have no work: counters "
 			"cannot distinguish that.",
-		.advice = "check the HCA list of the job on this host (NCCL_IB_HCA), the driver and the link",
-	},
-	[FINDING_RAIL_MISWIRED] = {
-		.name = "rail-miswired",
+		.advice = "check the HCA list of the job on this host (NCCL_IB_HCA), the driver and the link" },
+	[FINDING_RAIL_MISWIRED] = { .name = "rail-miswired",
 		.means = "an HCA is cabled to a leaf of another rail",
 		.limits = "where 90 % of the other cables match: warning",
 		.reason = "Traffic between these hosts crosses the spines where others stay on one leaf. With less "
 			"agreement the cabling follows no rule.",
-		.advice = "swap the two cables; `ibwire topology show` lists the rails",
-	},
-	[FINDING_UPLINKS_MISSING] = {
-		.name = "uplinks-missing",
+		.advice = "swap the two cables; `ibwire topology show` lists the rails" },
+	[FINDING_UPLINKS_MISSING] = { .name = "uplinks-missing",
 		.means = "two switches are connected by fewer cables than the pairs around them",
 		.limits = "info: there is no cabling plan to compare with",
 		.reason = "A fabric may be built unevenly on purpose. A known cable that is down is reported as "
 			"link-down.",
-		.advice = "compare with the cabling plan",
-	},
-	[FINDING_ROUTES_CHANGED] = {
-		.name = "routes-changed",
+		.advice = "compare with the cabling plan" },
+	[FINDING_ROUTES_CHANGED] = { .name = "routes-changed",
 		.means = "the forwarding table of a switch changed",
 		.limits = "info; more than 8 switches at once are one finding",
 		.reason = "Tables can change without any sign on the ports. The time and size of the change date "
 			"the effects that follow.",
-		.advice = "if no change was planned, check the log of the subnet manager",
-	},
-	[FINDING_TOPOLOGY_CHANGED] = {
-		.name = "topology-changed",
+		.advice = "if no change was planned, check the log of the subnet manager" },
+	[FINDING_TOPOLOGY_CHANGED] = { .name = "topology-changed",
 		.means = "nodes or cables were added, removed or moved; or fewer exist than the settings expect",
 		.limits = "info; all changes of one discovery are one finding. Warning: fewer than [expected] for "
 			"15 min",
 		.reason = "For the record: faults have findings of their own.",
-		.advice = "run `ibwire events` for the single changes",
-	},
-	[FINDING_HOST_RESTART] = {
-		.name = "host-restart",
+		.advice = "run `ibwire events` for the single changes" },
+	[FINDING_HOST_RESTART] = { .name = "host-restart",
 		.means = "all HCAs of a host went down together: it restarts",
 		.limits = "info: all of its HCAs down within 30 s; errors of its ports are attributed to the "
 			"restart until 5 min after",
 		.reason = "Cables do not fail together. The restart of a host causes discards and errors on its "
 			"leaf ports that are not faults of the links.",
-		.advice = "none if the restart was planned",
-	},
-	[FINDING_LOCKED] = {
-		.name = "locked",
+		.advice = "none if the restart was planned" },
+	[FINDING_LOCKED] = { .name = "locked",
 		.means = "a node responds to performance queries, but not to SMPs without its M_Key",
 		.limits = "info; more than 8 nodes are one finding",
 		.reason = "The M_Key of the node is unknown to ibwire: changes of its links are detected late or "
 			"not at all.",
-		.advice = "configure the key files of the subnet manager in ibwire",
-	},
-	[FINDING_COUNTER_SATURATED] = {
-		.name = "counter-saturated",
+		.advice = "configure the key files of the subnet manager in ibwire" },
+	[FINDING_COUNTER_SATURATED] = { .name = "counter-saturated",
 		.means = "an error counter is saturated",
 		.limits = "info; 10 ports or more are one finding",
 		.reason = "A counter stops at its maximum (IBA Vol 1, PortCounters): later errors are not counted.",
-		.advice = "reset it with `ibwire clear` when no other tool needs the value",
-	},
-	[FINDING_COUNTERS_CLEARED] = {
-		.name = "counters-cleared",
+		.advice = "reset it with `ibwire clear` when no other tool needs the value" },
+	[FINDING_COUNTERS_CLEARED] = { .name = "counters-cleared",
 		.means = "counters were reset externally",
 		.limits = "info; 10 ports or more within 60 s are one finding",
 		.reason = "The counters were cleared (`ibwire clear`, ibclearcounters, ibqueryerrors -k, the "
 			"performance manager of a subnet manager), or the device restarted. For the interval of "
 			"the reset only a lower bound is known.",
-		.advice = "none; ibwire does not need counters to be cleared",
-	},
-	[FINDING_LOG_GROWING] = {
-		.name = "log-growing",
+		.advice = "none; ibwire does not need counters to be cleared" },
+	[FINDING_LOG_GROWING] = { .name = "log-growing",
 		.means = "a reader of the database prevents the truncation of its write-ahead log (PATH-wal)",
 		.limits = "above 64 MB, after 3 sweeps in which it could not be truncated: warning",
 		.reason = "The log grows with each sweep until the oldest read transaction ends, up to the size of "
 			"the disk. Commands of ibwire end theirs within seconds; `ibwire db backup`, `db export` "
 			"and `db check` hold one while they run, other programs for any time.",
-		.advice = "wait for the end of a backup, an export or a check; end any other process that is named",
-	},
-	[FINDING_STORE_STALLED] = {
-		.name = "store-stalled",
+		.advice = "wait for the end of a backup, an export or a check; end any other process that is named" },
+	[FINDING_STORE_STALLED] = { .name = "store-stalled",
 		.means = "the database accepted no sweep for some time",
 		.limits = "30 s or longer: warning",
 		.reason = "While the database accepts no sweep, findings are not updated, and this one cannot be "
 			"stored: it opens with the first sweep that is stored again. Meanwhile `ibwire status` shows "
 			"`stalled`, and `ibwire health` exits with 69. Counters are complete: the next deltas "
 			"cover the time.",
-		.advice = "see the reason: a full or failing disk, or a process that locks the database",
-	},
+		.advice = "see the reason: a full or failing disk, or a process that locks the database" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)
@@ -271,37 +221,29 @@ int finding_kind_find(const char *name)
 	return -1;
 }
 
+static const char *const severities[] = { "info", "warning", "critical" };
+
 const char *finding_severity_name(enum finding_severity severity)
 {
-	static const char *const names[] = { "info", "warning", "critical" };
-
-	return names[severity];
+	return severities[severity];
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
+const char *event_severity_name(enum event_severity severity)
 {
-	return (a > b) - (a < b);
-}
-
-static int compare_i64(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
+	return severity <= EVENT_CRITICAL ? severities[severity] : "unknown";
 }
 
 int finding_compare(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
-	int order = (int)y->severity - (int)x->severity;
 
-	if (!order)
-		order = compare_i64(x->since_us, y->since_us);
-	if (!order)
-		order = (int)x->kind - (int)y->kind;
-	if (!order)
-		order = compare_u64(x->node_guid, y->node_guid);
-	if (!order)
-		order = (int)x->port - (int)y->port;
-	if (!order)
-		order = (int)x->tag - (int)y->tag;
-	return order;
+	if (x->severity != y->severity)
+		return (int)y->severity - (int)x->severity;
+	if (x->since_us != y->since_us)
+		return x->since_us < y->since_us ? -1 : 1;
+	if (x->kind != y->kind)
+		return (int)x->kind - (int)y->kind;
+	if (x->node_guid != y->node_guid)
+		return x->node_guid < y->node_guid ? -1 : 1;
+	return x->port != y->port ? x->port - y->port : x->tag - y->tag;
 }

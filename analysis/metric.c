@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/rate.h"
-#include "analysis/stall.h"
 #include "fabric/fabric.h"
 
 #define BYTES(key, counter, meaning) { key, "bytes", meaning, METRIC_COUNT, COUNTER_BIT(counter), COUNTER_WORD_BYTES }

@@ -21,7 +21,7 @@ struct port;
 enum metric_kind {
 	METRIC_COUNT,       /* of a counter, or the sum of several */
 	METRIC_UTILIZATION, /* of the data rate of the link */
-	METRIC_STALL,       /* analysis/stall.h: an estimate */
+	METRIC_STALL,       /* analysis/rate.h: an estimate */
 };
 
 struct metric {

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "fabric/fabric.h"
+
 double rate_per_s(const struct delta *delta, enum counter counter)
 {
 	/* The rate of a saturated counter is unknown. */
@@ -45,4 +47,132 @@ const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size)
 		value /= 1000.0;
 	snprintf(ret, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 	return ret;
+}
+
+/* NodeInfo.VendorID is an OUI: Mellanox (NVIDIA), and Bull, which uses the same switch chips. */
+enum { VENDOR_MELLANOX = 0x2c9, VENDOR_BULL = 0x119f };
+
+/* Unit of PortXmitWait of a device. */
+enum stall_rule {
+	STALL_UNKNOWN,  /* not documented for this device */
+	STALL_PER_PORT, /* a tick in the time of (Tick + 1) bytes over all lanes together */
+	STALL_PER_LANE, /* a tick in the time of (Tick + 1) bytes on each lane, as the specification says */
+};
+
+/*
+ * Which rule holds for a device, by NodeInfo.VendorID and DeviceID.
+ *
+ * Source: NVIDIA, ibdiagnet user manual 2.13, "Congestion Assessment on InfiniBand
+ * Links": Quantum, Quantum-2 and Quantum-3 count every 8 bytes of the port (Tick 7);
+ * SwitchX, Switch-IB and Switch-IB 2 every 32 bytes of a lane (Tick 31).
+ * Of the ids: rdma-core 44, infiniband-diags/vendstat.c (ext_fw_info_device) and
+ * libibnetdisc/ibnetdisc.c for all but the last two; mstflint,
+ * dev_mgt/tools_dev_types.c for Quantum-2 (54002) and Quantum-3 (54004). 0xcf09 is
+ * missing here because it is the aggregation node inside a Switch-IB 2 and later.
+ */
+static const struct {
+	uint32_t vendor_id;
+	uint16_t first_id, last_id;
+	enum stall_rule rule;
+} devices[] = {
+	{ VENDOR_MELLANOX, 0xc738, 0xc73b, STALL_PER_LANE }, /* SwitchX */
+	{ VENDOR_MELLANOX, 0xcb20, 0xcb20, STALL_PER_LANE }, /* Switch-IB */
+	{ VENDOR_MELLANOX, 0xcf08, 0xcf08, STALL_PER_LANE }, /* Switch-IB 2 */
+	{ VENDOR_MELLANOX, 0xd2f0, 0xd2f0, STALL_PER_PORT }, /* Quantum */
+	{ VENDOR_BULL, 0x1b02, 0x1b02, STALL_PER_LANE },     /* SwitchX */
+	{ VENDOR_BULL, 0x1b50, 0x1b50, STALL_PER_LANE },     /* SwitchX */
+	{ VENDOR_BULL, 0x1ba0, 0x1ba0, STALL_PER_LANE },     /* Switch-IB */
+	{ VENDOR_BULL, 0x1bd0, 0x1bd5, STALL_PER_LANE },     /* Switch-IB and Switch-IB 2 */
+	{ VENDOR_BULL, 0x1bf0, 0x1bf0, STALL_PER_PORT },     /* Quantum */
+	{ VENDOR_MELLANOX, 0xd2f2, 0xd2f2, STALL_PER_PORT }, /* Quantum-2 */
+	{ VENDOR_MELLANOX, 0xd2f4, 0xd2f4, STALL_PER_PORT }, /* Quantum-3 */
+};
+
+static enum stall_rule rule_of(const struct node *node)
+{
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+		if (node->vendor_id == devices[i].vendor_id && node->device_id >= devices[i].first_id &&
+		    node->device_id <= devices[i].last_id)
+			return devices[i].rule;
+	return STALL_UNKNOWN;
+}
+
+/*
+ * How long a tick lasts. A symbol time is the time of one byte on one lane: 4 ns
+ * at SDR, whatever the width (the manual named above). SDR signals at
+ * 2.5 Gb/s and sends a byte as 10 bits: 10 / 2.5e9 = 4 ns = 8 / 2e9. So it is 8
+ * bits over the lane's *data* rate, at every speed: the code's overhead (8b/10b,
+ * 64b/66b, FEC) makes a byte longer on the wire by as much as the signalling
+ * rate is above the data rate. Over the signalling rate it would be 3.2 ns at SDR,
+ * and the stall 20 % too small (6 % at HDR).
+ *
+ *   one lane:      8 / (data rate of the link / lanes)
+ *   per lane rule: (Tick + 1) * 8 * lanes / data rate of the link
+ *   per port rule: (Tick + 1) * 8 / data rate of the link: lanes send side by side
+ */
+static double tick_s(enum stall_rule rule, const struct port *port, uint8_t tick)
+{
+	double bits_per_s = (double)port_rate_bits_per_s(port);
+	unsigned lanes = rule == STALL_PER_LANE ? link_width_lanes(port->width) : 1;
+
+	return bits_per_s > 0 ? (tick + 1) * 8.0 * lanes / bits_per_s : NAN;
+}
+
+struct stall stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
+			    const struct pma_caps *caps)
+{
+	enum stall_rule rule = rule_of(node);
+	counter_set bit = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	uint64_t ticks = delta->value[COUNTER_XMIT_WAIT];
+	struct stall stall = { .percent = NAN };
+
+	if (!(delta->known & bit) || delta->elapsed_us <= 0 || rule == STALL_UNKNOWN || !caps || !caps->tick_known)
+		return stall;
+	if (delta->saturated & bit && !ticks)
+		return stall;
+	stall.percent = 100.0 * (double)ticks * tick_s(rule, port, caps->tick) / ((double)delta->elapsed_us / 1e6);
+	if (isnan(stall.percent))
+		return stall;
+	stall.at_least = (delta->reset | delta->saturated) & bit;
+	/* The counter is read slightly later than the clock, and rates are rounded. */
+	if (stall.percent > 100)
+		stall.percent = 100;
+	return stall;
+}
+
+void plane_sum_add(struct plane_sum *sum, const struct port *port, double xmit_bytes_per_s, double rcv_bytes_per_s)
+{
+	sum->planes++;
+	if (port->state < PORT_INIT)
+		return;
+	sum->up++;
+	sum->bits_per_s += port_rate_bits_per_s(port);
+	sum->xmit_bytes_per_s += xmit_bytes_per_s;
+	sum->rcv_bytes_per_s += rcv_bytes_per_s;
+}
+
+static const char *format_load(const struct plane_sum *sum, double bytes_per_s, char *text, size_t size)
+{
+	double percent = rate_utilization_percent(bytes_per_s, sum->bits_per_s);
+	char rate[32];
+
+	rate_format_bits(bytes_per_s, rate, sizeof(rate));
+	if (isnan(percent))
+		snprintf(text, size, "%s", rate);
+	else
+		snprintf(text, size, "%s (%.1f %%)", rate, percent);
+	return text;
+}
+
+const char *plane_sum_text(const struct plane_sum *sum, char *text, size_t size)
+{
+	char capacity[32], xmit[64], rcv[64], down[32] = "";
+
+	if (sum->up < sum->planes)
+		snprintf(down, sizeof(down), ", %u of them down", sum->planes - sum->up);
+	snprintf(text, size, "%u planes%s, of %s together: sends %s, receives %s", sum->planes, down,
+		 rate_format_bits((double)sum->bits_per_s / 8, capacity, sizeof(capacity)),
+		 format_load(sum, sum->xmit_bytes_per_s, xmit, sizeof(xmit)),
+		 format_load(sum, sum->rcv_bytes_per_s, rcv, sizeof(rcv)));
+	return text;
 }

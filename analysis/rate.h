@@ -9,9 +9,14 @@
 #define IBWIRE_ANALYSIS_RATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/delta.h"
+
+struct node;
+struct pma_caps;
+struct port;
 
 /* rate_per_s - units per second over the elapsed time of the delta; NAN: saturated. */
 double rate_per_s(const struct delta *delta, enum counter counter);
@@ -44,5 +49,48 @@ bool rate_is_idle(double xmit_percent, double rcv_percent);
  * Return: @ret
  */
 const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size);
+
+/*
+ * Share of time in which a port had data and could not send, from PortXmitWait. An estimate: the
+ * tick depends on the device, and NVIDIA documents it for some switches only. Where it is unknown,
+ * only ticks per second are available.
+ */
+struct stall {
+	double percent; /* of the elapsed time, 0 to 100; NAN: unknown */
+	bool at_least;  /* a lower bound: the counter was reset or saturated */
+};
+
+/*
+ * stall_estimate - stalled share of the time of a delta
+ * @delta:  of the port; uses COUNTER_XMIT_WAIT
+ * @node:   of the port; @port: with width and speed of the link
+ * @caps:   of the node: PortSamplesControl.Tick; NULL: unknown
+ *
+ * A counter that was saturated all the time has no lower bound either. Return: percent NAN: the
+ * device, the tick, the rate of the link, or the counter is unknown.
+ */
+struct stall stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
+			    const struct pma_caps *caps);
+
+/* The load of a logical port as the sum of its planes (fabric/planes.h). Start with zeros. */
+struct plane_sum {
+	unsigned planes, up;
+	uint64_t bits_per_s;                      /* capacity of planes that are up, each direction */
+	double xmit_bytes_per_s, rcv_bytes_per_s; /* NAN: unknown for one that is up */
+};
+
+/*
+ * plane_sum_add - add a plane
+ * @xmit_bytes_per_s, @rcv_bytes_per_s: its load; NAN: unknown
+ */
+void plane_sum_add(struct plane_sum *sum, const struct port *port, double xmit_bytes_per_s, double rcv_bytes_per_s);
+
+/*
+ * plane_sum_text - "4 planes of 800.0 Gb/s together: sends 392.0 Gb/s (49.0 %), receives 12.4 Gb/s
+ * (1.6 %)"
+ * Unknown values are "-"; planes that are down are counted.
+ * Return: @text.
+ */
+const char *plane_sum_text(const struct plane_sum *sum, char *text, size_t size);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/plot.h"
 #include "base/when.h"
 
 static const struct series_step empty_step = { .low = NAN, .mean = NAN, .high = NAN };
@@ -185,14 +184,9 @@ double series_high(const struct series *series)
 	return high * metric_shown_factor(&series->metric);
 }
 
-int series_plot(const struct series *series, const struct series_plot *plot, struct text *ret)
+int series_plot(const struct series *series, struct plot plot, struct text *ret)
 {
 	struct plot_point *points = calloc(series->count + 1, sizeof(*points));
-	const struct plot drawn = {
-		.points = points, .count = series->count, .from_us = plot->from_us, .until_us = plot->until_us,
-		.width = plot->width, .height = plot->height, .label = plot_label, .label_ctx = &series->metric,
-		.ascii = plot->ascii, .top = plot->top, .reach = plot->reach,
-	};
 	double factor = metric_shown_factor(&series->metric);
 	int code;
 
@@ -202,7 +196,11 @@ int series_plot(const struct series *series, const struct series_plot *plot, str
 		points[i] = (struct plot_point){ series->steps[i].from_us, series->steps[i].until_us,
 						 series->steps[i].mean * factor,
 						 series->steps[i].high * factor };
-	code = plot_draw(&drawn, ret);
+	plot.points = points;
+	plot.count = series->count;
+	plot.label = plot_label;
+	plot.label_ctx = &series->metric;
+	code = plot_draw(&plot, ret);
 	free(points);
 	return code;
 }

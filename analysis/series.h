@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "analysis/metric.h"
+#include "base/plot.h"
 
 struct error;
-struct text;
 
 struct series_step {
 	int64_t from_us, until_us; /* wall clock: (from, until] */
@@ -71,23 +71,15 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned
 void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples);
 void series_end(struct series *series);
 
-/* Geometry of a plot. */
-struct series_plot {
-	int64_t from_us, until_us; /* wall clock: left and right edge */
-	unsigned width, height;    /* columns and lines of the text */
-	bool ascii;
-	/* In displayed units (bits, per hour, percent): */
-	double top;                /* end of the axis; 0: automatic */
-	double reach;              /* minimum end of the axis; 0: none. series_high() of an adjacent plot */
-};
-
 /* series_high - maximum of all steps in displayed units; 0: all unknown. */
 double series_high(const struct series *series);
 
 /*
- * series_plot - append the lines of plot_draw() (base/plot.h) for a series. Return: 0 or ERR_NOMEM.
+ * series_plot - append the lines of plot_draw() for a series
+ * @plot:  times and geometry; reach: series_high() of an adjacent plot
+ * Return: 0 or ERR_NOMEM.
  */
-int series_plot(const struct series *series, const struct series_plot *plot, struct text *ret);
+int series_plot(const struct series *series, struct plot plot, struct text *ret);
 
 /* series_round_span - smallest round span (1 s, 2 s, 5 s ... 28 days) of at least @span_us. */
 int64_t series_round_span(int64_t span_us);

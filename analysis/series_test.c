@@ -29,7 +29,7 @@ static struct delta random_delta(uint64_t seed)
 	return delta;
 }
 
-/* The same pieces in steps of any length: totals add up, means weigh up, and bounds hold. */
+/* The same pieces in steps of any length have the same total and the same weighted mean. */
 TEST(steps_of_any_length_have_the_same_sums)
 {
 	static const int64_t steps_us[] = { 0, 2000000, 7000000, 60000000, 3600000000, 86400000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <math.h>
 
-#include "analysis/stall.h"
+#include "analysis/rate.h"
 #include "base/map.h"
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
@@ -26,10 +26,8 @@ static struct port port_of(uint8_t width, enum link_speed speed)
 }
 
 /*
- * Ground truth from the other side: a port of a known rate is kept from sending
- * for a known time. The bytes that it could have sent are counted by the device
- * in units of 8 bytes of the port, or 32 bytes of a lane; the estimate must give
- * the time back.
+ * A port of a known rate cannot send for a known time. The device counts the bytes that it could
+ * have sent in units of 8 bytes of the port, or 32 bytes of a lane; the estimate must be that time.
  */
 TEST(the_estimate_is_the_stalled_time_for_each_device_speed_and_width)
 {
@@ -105,11 +103,11 @@ TEST(a_reset_or_saturated_counter_is_a_lower_bound)
 	delta.reset = 0;
 	delta.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	assert_true(stall_estimate(&delta, &quantum, &port, &tick7).at_least);
-	/* Full from the beginning: 0 was counted, and nothing is known. */
+	/* Saturated at the start: unknown. */
 	delta = waited(0, 1000000);
 	delta.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &tick7).percent));
-	/* Another counter's mark is not this one's. */
+	/* Marks of other counters do not matter. */
 	delta = waited(0, 1000000);
 	delta.reset = delta.saturated = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
 	stall = stall_estimate(&delta, &quantum, &port, &tick7);

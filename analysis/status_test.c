@@ -11,7 +11,7 @@ static struct port port_in(uint8_t state)
 	return (struct port){ .state = state, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
 }
 
-/* The words of JSON: every reason for a missing sample has one of its own. */
+/* Status in JSON: each reason for a missing sample has its own. */
 TEST(each_status_without_a_sample_has_a_name)
 {
 	static const struct {
@@ -25,7 +25,7 @@ TEST(each_status_without_a_sample_has_a_name)
 	struct port port = port_in(PORT_ACTIVE);
 
 	assert_int_equal(sizeof(cases) / sizeof(cases[0]), SAMPLE_STATUS_COUNT);
-	/* With rates, which are its peer's. */
+	/* With the rates of its peer. */
 	assert_string_equal(port_status_name(port_status(&port, SAMPLE_UNPLANNED, 1e9, 0)), "mirrored");
 	for (size_t i = 0; i < SAMPLE_STATUS_COUNT; i++) {
 		double rate = cases[i].status == SAMPLE_OK ? 1e9 : NAN;
@@ -64,7 +64,7 @@ TEST(only_screens_distinguish_new_and_init)
 	assert_int_equal(port_status_now(&init, SAMPLE_OK, 0, 0), STATUS_INIT);
 	assert_int_equal(port_status_now(&armed, SAMPLE_OK, NAN, NAN), STATUS_INIT);
 	assert_int_equal(port_status(&init, SAMPLE_OK, 0, 0), STATUS_IDLE);
-	/* What was read twice is not new, also where the link's rate is not known. */
+	/* Read twice, so not new, even if the rate of the link is unknown. */
 	assert_int_equal(port_status_now(&no_rate, SAMPLE_OK, 5, 5), STATUS_OK);
 	assert_int_equal(port_status_now(&init, SAMPLE_SILENT, NAN, NAN), STATUS_SILENT);
 }

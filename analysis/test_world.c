@@ -199,7 +199,7 @@ static struct world_report *find_report(struct world *world, const struct findin
 	return &world->reports[world->report_count++];
 }
 
-static void take_report(void *ctx, enum health_change change, struct finding *finding)
+static void record_report(void *ctx, enum health_change change, struct finding *finding)
 {
 	struct world *world = ctx;
 	struct world_report *report = find_report(world, finding);
@@ -234,7 +234,7 @@ static void fill_delta(const struct world *world, const struct world_link *link,
 	memcpy(delta->value, link->end[end].counts, sizeof(delta->value));
 	delta->value[COUNTER_XMIT_DATA] += (uint64_t)(words * link->end[end].load);
 	delta->value[COUNTER_RCV_DATA] += (uint64_t)(words * link->end[!end].load);
-	/* Quantum-2, Tick 7: a tick is the time of 64 bits (analysis/stall.c). */
+	/* Quantum-2, Tick 7: a tick is the time of 64 bits (analysis/rate.c). */
 	delta->value[COUNTER_XMIT_WAIT] += (uint64_t)(words / 2 * link->end[end].stall);
 }
 
@@ -367,7 +367,7 @@ static void sweep(struct world *world)
 	input.samples = data.samples;
 	input.details = data.details;
 	fill_samples(world, &data, &input);
-	if (health_step(world->health, &input, take_report, world, NULL) < 0)
+	if (health_step(world->health, &input, record_report, world, NULL) < 0)
 		abort();
 	clear_counts(world);
 	/* Requested tables are read before the next sweep. */
@@ -457,6 +457,14 @@ unsigned world_check(const struct world_shape *shape, const struct world_case *c
 		world_destroy(world);
 	}
 	return failed;
+}
+
+const struct world_report *world_find_tag(const struct world *world, enum finding_kind kind, uint8_t tag)
+{
+	for (size_t i = 0; i < world->report_count; i++)
+		if (world->reports[i].finding.kind == kind && world->reports[i].finding.tag == tag)
+			return &world->reports[i];
+	return NULL;
 }
 
 const struct world_report *world_find(const struct world *world, enum finding_kind kind)
@@ -693,6 +701,12 @@ static void run_one(struct world *world, const char *command)
 	} else if (!strcmp(word, "stalled")) {
 		world->stalled_us = atoll(args[0]) * US_PER_S;
 	} else if (!strcmp(word, "restart")) {
+		world_restart(world);
+	} else if (!strcmp(word, "expect")) {
+		world->settings.expected_hosts = (unsigned)atoi(args[0]);
+		world->settings.expected_hcas = (unsigned)atoi(args[1]);
+		world->settings.expected_switches = (unsigned)atoi(args[2]);
+		world->settings.expected_links = (unsigned)atoi(args[3]);
 		world_restart(world);
 	} else if (!strcmp(word, "routes")) {
 		make_routes(world);

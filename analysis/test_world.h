@@ -109,6 +109,7 @@ void world_restart(struct world *world);
  *   load PORT SHARE       sent by the port, of its rate; stall PORT SHARE
  *   loads SHARE           of all ports
  *   unread PERCENT        of the ports of each node, in each sweep
+ *   expect HOSTS HCAS SWITCHES LINKS  settings; restarts the collector
  *   routes                even forwarding tables, which are read
  *   skew LEAF PORT N      N more destinations are routed through PORT; not read yet
  *   reread NODE           its table is read
@@ -134,8 +135,9 @@ unsigned world_check(const struct world_shape *shape, const struct world_case *c
 #define WORLD_CHECK(shape, cases, infos) \
 	assert_int_equal(world_check(shape, cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
-/* world_find - the first report of a kind, or NULL. */
+/* world_find - the first report of a kind, or NULL. world_find_tag - with this tag. */
 const struct world_report *world_find(const struct world *world, enum finding_kind kind);
+const struct world_report *world_find_tag(const struct world *world, enum finding_kind kind, uint8_t tag);
 
 /* world_settle_routes - all tables become even; they are not read. */
 void world_settle_routes(struct world *world);

@@ -179,8 +179,8 @@ static bool evaluate(struct conservation_port *port, const struct link_end ends[
 		     struct conserve_result *ret)
 {
 	/* After an outage, a node's counters continue, but its peer has no deltas of that time. */
-	if ((ends[0].has_delta && !conserve_run_sent(&port->run, &ends[0].delta)) ||
-	    (ends[1].has_delta && !conserve_run_received(&port->run, &ends[1].delta))) {
+	if ((ends[0].has_delta && !conserve_run_add(&port->run, true, &ends[0].delta)) ||
+	    (ends[1].has_delta && !conserve_run_add(&port->run, false, &ends[1].delta))) {
 		discard_sum(port, start_us);
 		return false;
 	}

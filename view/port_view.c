@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "analysis/rate.h"
-#include "analysis/stall.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"

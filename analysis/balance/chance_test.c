@@ -13,8 +13,8 @@ static uint64_t next_random(uint64_t *random)
 	return map_mix(*random);
 }
 
-/* Throw so many flows at so many members. Return: (max - mean) / mean. */
-static double throw(unsigned flows, unsigned members, uint64_t *random)
+/* Place flows on members at random. Return: (max - mean) / mean. */
+static double place(unsigned flows, unsigned members, uint64_t *random)
 {
 	unsigned counts[256] = { 0 }, most = 0, at;
 
@@ -26,7 +26,7 @@ static double throw(unsigned flows, unsigned members, uint64_t *random)
 	return (double)most * members / flows - 1;
 }
 
-/* Sums of what is plainly written down, for small numbers. */
+/* Compared with the sum of all terms, for small numbers. */
 TEST(the_tail_is_that_of_the_binomial_distribution)
 {
 	for (unsigned trials = 1; trials <= 40; trials++) {
@@ -44,7 +44,7 @@ TEST(the_tail_is_that_of_the_binomial_distribution)
 	}
 }
 
-/* 1 in 1,000 at the limit or beyond. The bound is on the safe side, and not far off. */
+/* At most 1 in 1,000 at the limit or above; the bound is nearly exact. */
 TEST(random_placements_exceed_it_once_in_a_thousand)
 {
 	static const unsigned flows[] = { 4, 8, 16, 32, 128, 1024 }, members[] = { 2, 4, 8, 32 };
@@ -57,7 +57,7 @@ TEST(random_placements_exceed_it_once_in_a_thousand)
 			double limit = chance_excess(flows[i], members[j], 0.999), step = (double)members[j] / flows[i];
 
 			for (k = 0, beyond = 0, before = 0; k < THROWS; k++) {
-				double excess = throw(flows[i], members[j], &random);
+				double excess = place(flows[i], members[j], &random);
 
 				beyond += excess >= limit - 1e-9;
 				before += excess >= limit - step - 1e-9;
@@ -67,7 +67,7 @@ TEST(random_placements_exceed_it_once_in_a_thousand)
 			 */
 			if (beyond > 40)
 				fail_msg("%u flows on %u: %zu beyond %g", flows[i], members[j], beyond, limit);
-			/* One flow less on the fullest member is no wonder any more. */
+			/* One flow less on the fullest member is within chance. */
 			if (isfinite(limit) && before < 10)
 				fail_msg("%u flows on %u: %g could be less", flows[i], members[j], limit);
 		}
@@ -82,7 +82,7 @@ TEST(few_flows_can_all_be_on_one_member)
 	assert_true(isfinite(chance_excess(8, 8, 0.999)));
 }
 
-/* More flows are more even; a limit never falls below what is seen all the time. */
+/* More flows are more even. */
 TEST(more_flows_have_a_lower_limit)
 {
 	double before = INFINITY, limit;

@@ -2,17 +2,12 @@
 /*
  * flows.h - minimum number of flows of a load, and the imbalance of their random placement
  *
- * Counters measure load, not flows. But each sender and each receiver has at least one flow,
- * because tables choose a member by destination. Of all hosts that may contribute to the load only
- * as many certainly do as are needed to send, or receive, it: of 16 busy hosts with 80 Gb/s over
- * the uplinks, one. The smaller of both numbers is used, because fewer flows are more uneven by
- * chance. Unequal loads count as the number of equal loads with the same unevenness: the square of
- * the sum over the sum of the squares (Kish, Survey Sampling, 1965: effective sample size).
- *
- * Flows placed at random on equal members are balls thrown into bins. The fullest of n bins holds
- * at least x of k balls with a probability of at most n * P(Binomial(k, 1/n) >= x). This union
- * bound is nearly exact in the tail, where one full bin makes another one unlikely. No random
- * numbers are needed.
+ * Each sender and each receiver has at least one flow, because tables choose a member by
+ * destination. Of all hosts that may contribute only as many are counted as are needed for the
+ * load, and the smaller of both numbers is used. Unequal loads count as equal loads with the same
+ * unevenness: the square of the sum over the sum of the squares (Kish, Survey Sampling, 1965). The
+ * fullest of n bins holds at least x of k balls with a probability of at most
+ * n * P(Binomial(k, 1/n) >= x), nearly exact in the tail.
  */
 #ifndef IBWIRE_ANALYSIS_BALANCE_FLOWS_H
 #define IBWIRE_ANALYSIS_BALANCE_FLOWS_H

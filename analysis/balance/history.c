@@ -30,19 +30,17 @@ enum { SCORE_MOST = 9, SCORE_ON = 3, SCORE_OFF = -3, SCORE_FOLLOWS = 3 };
 /* Adaptive peers that make a switch not-following: this number, and half of the tier. */
 #define PEERS_LEAST 3
 
-/* The last active windows of one group in one direction. */
+/* What is known of one group in one direction, or of one switch. */
 struct past {
-	uint8_t hottest[BALANCE_WINDOWS_MOST]; /* port number; 0: no possible collision */
-	uint8_t next, count;
+	uint8_t hottest[BALANCE_WINDOWS_MOST]; /* of a group: port numbers; 0: no possible collision */
+	uint8_t next, count; /* of its last active windows */
+	int8_t score;        /* of a switch */
 };
 
 struct balance_memory {
-	struct map by_group; /* index of pasts */
+	struct map by_key;   /* index of pasts */
 	struct past *pasts;
-	size_t past_count, past_capacity;
-	struct map by_switch; /* index of scores */
-	int8_t *scores;
-	size_t score_count, score_capacity;
+	size_t count, capacity;
 };
 
 /* State of one step by node. */
@@ -65,52 +63,37 @@ void balance_memory_destroy(struct balance_memory *memory)
 {
 	if (!memory)
 		return;
-	map_done(&memory->by_group);
-	map_done(&memory->by_switch);
+	map_done(&memory->by_key);
 	free(memory->pasts);
-	free(memory->scores);
 	free(memory);
 }
 
-static struct past *find_past(struct balance_memory *memory, const struct shape *shape,
-			      const struct balance_result *result)
+/* Add it if @make; NULL: it does not exist, or no memory. */
+static struct past *find_past(struct balance_memory *memory, uint64_t key, bool make)
 {
-	const struct shape_group *group = &shape->groups[result->group];
-	uint64_t peer = group->peer == FABRIC_NONE ? 0 : shape->fabric->nodes[group->peer].guid;
-	uint64_t key = map_mix(map_mix(shape->fabric->nodes[group->node].guid) ^ peer) +
-		       2 * (uint64_t)group->kind + (uint64_t)result->direction;
 	struct past *moved;
 	uint32_t index;
 
-	if (map_get(&memory->by_group, key, &index))
+	if (map_get(&memory->by_key, key, &index))
 		return &memory->pasts[index];
-	moved = array_grow(memory->pasts, memory->past_count, &memory->past_capacity, sizeof(*moved));
+	moved = make ? array_grow(memory->pasts, memory->count, &memory->capacity, sizeof(*moved)) : NULL;
 	if (!moved)
 		return NULL;
 	memory->pasts = moved;
-	if (map_put(&memory->by_group, key, (uint32_t)memory->past_count) < 0)
+	if (map_put(&memory->by_key, key, (uint32_t)memory->count) < 0)
 		return NULL;
-	memset(&moved[memory->past_count], 0, sizeof(*moved));
-	return &moved[memory->past_count++];
+	memset(&moved[memory->count], 0, sizeof(*moved));
+	return &moved[memory->count++];
 }
 
-static int8_t *find_score(struct balance_memory *memory, uint64_t guid, bool make)
+/* The key of a result; that of a switch is the hash of its GUID. */
+static uint64_t key_of(const struct shape *shape, const struct balance_result *result)
 {
-	int8_t *moved;
-	uint32_t index;
+	const struct shape_group *group = &shape->groups[result->group];
+	uint64_t peer = group->peer == FABRIC_NONE ? 0 : shape->fabric->nodes[group->peer].guid;
 
-	if (map_get(&memory->by_switch, guid, &index))
-		return &memory->scores[index];
-	if (!make)
-		return NULL;
-	moved = array_grow(memory->scores, memory->score_count, &memory->score_capacity, sizeof(*moved));
-	if (!moved)
-		return NULL;
-	memory->scores = moved;
-	if (map_put(&memory->by_switch, guid, (uint32_t)memory->score_count) < 0)
-		return NULL;
-	moved[memory->score_count] = 0;
-	return &moved[memory->score_count++];
+	return map_mix(map_mix(shape->fabric->nodes[group->node].guid) ^ peer) + 2 * (uint64_t)group->kind +
+	       (uint64_t)result->direction + 1;
 }
 
 static uint32_t members_of(const struct step *step, const struct balance_result *result)
@@ -164,19 +147,19 @@ static int weigh_evidence(struct step *step, struct error *err)
 			*evidence = ADAPTIVE_ON;
 	}
 	for (size_t i = 0; i < fabric->node_count; i++) {
-		bool told = step->evidence[i] != ADAPTIVE_UNKNOWN;
-		int8_t *score = fabric->nodes[i].type == NODE_SWITCH ?
-				find_score(step->memory, fabric->nodes[i].guid, told) : NULL;
+		bool known = step->evidence[i] != ADAPTIVE_UNKNOWN;
+		struct past *past = fabric->nodes[i].type == NODE_SWITCH ?
+				    find_past(step->memory, map_mix(fabric->nodes[i].guid), known) : NULL;
 		int sum;
 
-		if (!score && told)
+		if (!past && known)
 			return err_nomem(err);
-		if (!score)
+		if (!past)
 			continue;
-		sum = *score + (step->evidence[i] == ADAPTIVE_ON) -
+		sum = past->score + (step->evidence[i] == ADAPTIVE_ON) -
 		      SCORE_FOLLOWS * (step->evidence[i] == ADAPTIVE_OFF);
-		*score = (int8_t)(sum > SCORE_MOST ? SCORE_MOST : sum < SCORE_OFF ? SCORE_OFF : sum);
-		step->adaptive[i] = *score >= SCORE_ON ? ADAPTIVE_ON : *score <= SCORE_OFF ? ADAPTIVE_OFF :
+		past->score = (int8_t)(sum > SCORE_MOST ? SCORE_MOST : sum < SCORE_OFF ? SCORE_OFF : sum);
+		step->adaptive[i] = sum >= SCORE_ON ? ADAPTIVE_ON : sum <= SCORE_OFF ? ADAPTIVE_OFF :
 				    ADAPTIVE_UNKNOWN;
 	}
 	return 0;
@@ -297,7 +280,7 @@ static int remember_windows(struct step *step, struct error *err)
 
 		if (result->state != BALANCE_ACTIVE || !most)
 			continue;
-		past = find_past(step->memory, step->shape, result);
+		past = find_past(step->memory, key_of(step->shape, result), true);
 		if (!past)
 			return err_nomem(err);
 		if (collides(step, result))
@@ -321,9 +304,9 @@ static int remember_windows(struct step *step, struct error *err)
 static void drop_echoes(struct step *step)
 {
 	const struct fabric *fabric = step->shape->fabric;
-	bool *told = calloc(fabric->port_count + 1, sizeof(*told));
+	bool *reported = calloc(fabric->port_count + 1, sizeof(*reported));
 
-	if (!told)
+	if (!reported)
 		return; /* out of memory: report it twice */
 	for (size_t i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
@@ -332,7 +315,7 @@ static void drop_echoes(struct step *step)
 		if (result->direction != BALANCE_XMIT || result->cause < BALANCE_ROUTING)
 			continue;
 		port = result->members[result->hottest].port;
-		told[port] = true;
+		reported[port] = true;
 		step->fed[fabric->ports[fabric->ports[port].peer].node] = true;
 	}
 	for (size_t i = 0; i < step->balance->count; i++) {
@@ -342,10 +325,10 @@ static void drop_echoes(struct step *step)
 		if (result->direction != BALANCE_RCV || result->cause != BALANCE_FLOWS)
 			continue;
 		from = fabric->ports[result->members[result->hottest].port].peer;
-		if (told[from] || step->fed[fabric->ports[from].node])
+		if (reported[from] || step->fed[fabric->ports[from].node])
 			result->cause = BALANCE_NONE;
 	}
-	free(told);
+	free(reported);
 }
 
 int balance_memory_step(struct balance_memory *memory, const struct shape *shape,

@@ -3,7 +3,7 @@
 
 #include "analysis/balance.h"
 #include "analysis/delta.h"
-#include "analysis/stall.h"
+#include "analysis/rate.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 

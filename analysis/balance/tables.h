@@ -50,21 +50,11 @@ struct balance_tables {
  * @sent:      by node: bytes per us that the HCAs on a switch send into it
  * @coverage:  minimum share of destinations that were read, for weights_known
  *
- * Cost: each switch's entry of each destination once, and balance_carry().
+ * Cost: each switch's entry of each destination once, and predictions.
  * Return: 0 or ERR_NOMEM.
  */
 int balance_tables_init(struct balance_tables *tables, const struct balance_input *input, const double *sent,
 			double coverage, struct error *err);
 void balance_tables_done(struct balance_tables *tables);
-
-/* Maximum number of switches times destinations; more would take too long for each window. */
-#define BALANCE_STEPS_MOST 3000000
-
-/*
- * balance_carry - set tables->carried; it stays NULL if weights are unknown or there are too many
- * steps
- * Return: 0 or ERR_NOMEM.
- */
-int balance_carry(struct balance_tables *tables, const struct shape *shape, const double *sent, struct error *err);
 
 #endif

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Windows of a minute: sums over all ports, and the rules that evaluate them. The rule for
- * congestion is here; health_balance() and health_rails() run on the same window.
- */
+/* Windows of a minute: sums over all ports, for the rules that evaluate them; and congestion. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/health/state.h"
 
@@ -14,21 +10,27 @@ enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_
 /* Share of the bytes of a full port that one output must send for the stall to continue there. */
 #define FULL_GOES_ON 0.9
 
-static void start_window(struct health *health)
+/* The current window. */
+struct congestion {
+	int64_t start_us, start_wall_us;
+	unsigned sweeps;
+};
+
+static void start_window(struct health *health, struct congestion *window)
 {
-	if (health->window.load_capacity)
-		memset(health->window.loads, 0, health->window.load_capacity * sizeof(*health->window.loads));
-	health->window.start_us = health->now_us;
-	health->window.start_wall_us = health->wall_us;
-	health->window.sweeps = 0;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		port->load = (struct balance_load){ .known = false };
+		port->load_lost = false;
+	}
+	*window = (struct congestion){ health->now_us, health->wall_us, 0 };
 }
 
 /* The sums of a port in the form that the rules evaluate. */
-static struct balance_load make_load(const struct health_load *load)
+static struct balance_load make_load(const struct health_port *port)
 {
-	struct balance_load ret = load->sum;
+	struct balance_load ret = port->load;
 
-	ret.known = ret.elapsed_us > 0 && !load->lost;
+	ret.known = ret.elapsed_us > 0 && !port->load_lost;
 	ret.stall = ret.elapsed_us > 0 ? ret.stall / ret.elapsed_us : NAN;
 	return ret;
 }
@@ -50,22 +52,22 @@ static void mirror(const struct fabric *fabric, struct balance_load *loads)
 	}
 }
 
-static bool end_window(struct health *health)
+static bool end_window(struct health *health, const struct congestion *window)
 {
 	const struct fabric *fabric = health->input->fabric;
-	struct balance_load *loads = reallocarray(health->balance.loads, fabric->port_count + 1, sizeof(*loads));
+	struct balance_load *loads = reallocarray(health->window.loads, fabric->port_count + 1, sizeof(*loads));
 
 	if (!loads) {
 		health->failed = true;
 		return false;
 	}
-	health->balance.loads = loads;
+	health->window.loads = loads;
 	for (size_t i = 0; i < fabric->port_count; i++)
-		loads[i] = make_load(&health->window.loads[health->port_of[i]]);
+		loads[i] = make_load(health->port_of[i]);
 	mirror(fabric, loads);
-	health->balance.generation = health->generation;
-	health->balance.window_us = (double)(health->now_us - health->window.start_us);
-	health->balance.start_wall_us = health->window.start_wall_us;
+	health->window.generation = health->generation;
+	health->window.window_us = (double)(health->now_us - window->start_us);
+	health->window.start_wall_us = window->start_wall_us;
 	return true;
 }
 
@@ -83,53 +85,52 @@ enum stall_reason {
 	STALLS_FOR_FULL, /* the next switch has an output that is full */
 };
 
-static enum stall_reason find_stall_cause(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
+static enum stall_reason find_stall_cause(const struct health *health, const struct health_port *port, double stall,
+					  struct health_port **ret_full)
 {
-	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0;
+	const struct health_node *node = port->peer ? port->peer->node : NULL;
 	enum stall_reason reason = STALLS_ITSELF;
-	const struct health_node *node;
+	uint32_t unknown = 0, up = 0;
 	double most = 0;
 
-	*ret_full = HEALTH_NONE;
-	if (peer == HEALTH_NONE)
+	*ret_full = NULL;
+	if (!node)
 		return STALLS_BEHIND;
-	node = &health->nodes[health->ports[peer].node];
 	if (node->type != NODE_SWITCH)
 		return STALLS_ITSELF;
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		unknown += health->ports[i].link == LINK_IS_UP && i != peer &&
-			   !make_load(&health->window.loads[i]).known;
-		up += health->ports[i].link == LINK_IS_UP;
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *output = &node->ports[i];
+
+		unknown += output->link == LINK_IS_UP && output != port->peer && !make_load(output).known;
+		up += output->link == LINK_IS_UP;
 	}
 	/* An output that was not read may be the cause. */
 	if (unknown > (1 - health->settings.balance.coverage) * up)
 		return STALLS_BEHIND;
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		struct balance_load load = make_load(&health->window.loads[i]);
-		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(&health->ports[i], &load);
+	for (uint32_t i = 0; i < node->slots; i++) {
+		struct health_port *output = &node->ports[i];
+		struct balance_load load = make_load(output);
+		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(output, &load);
 
-		if (i == peer || !load.known || 2 * (waits + used) < stall)
+		if (output == port->peer || !load.known || 2 * (waits + used) < stall)
 			continue;
 		if (waits > used)
 			return STALLS_BEHIND;
 		reason = STALLS_FOR_FULL;
 		if (used > most) {
 			most = used;
-			*ret_full = i;
+			*ret_full = output;
 		}
 	}
 	return reason;
 }
 
 /* Record for one minute whether the port was the root of a stall. */
-static void record_minute(struct health *health, uint32_t at, double stall, bool stalled)
+static void record_minute(struct health *health, struct health_port *port, double stall, bool stalled)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_CONGESTION];
-	struct health_tracker *tracker;
+	struct health_tracker *tracker = stalled ? health_track(health, port) : port->tracker;
 
-	if (!stalled && health->ports[at].tracker == HEALTH_NONE)
-		return;
-	tracker = health_track(health, at);
 	if (!tracker)
 		return;
 	if (stalled && !(tracker->stalled & ((1u << CONGESTION_WINDOWS) - 1)))
@@ -141,37 +142,37 @@ static void record_minute(struct health *health, uint32_t at, double stall, bool
 		tracker->stall_percent = stall * 100;
 }
 
-/* The output of the switch behind a full port that sends nearly all of its traffic on, or NONE. */
-static uint32_t next_full(const struct health *health, uint32_t at)
+/* The output of the switch behind a full port that sends nearly all of its traffic on, or NULL. */
+static struct health_port *next_full(const struct health_port *port)
 {
-	double carried = health->window.loads[at].sum.xmit_bytes, most = 0;
-	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE;
-	const struct health_node *node = &health->nodes[health->ports[peer].node];
+	const struct health_node *node = port->peer->node;
+	struct health_port *best = NULL;
+	double most = 0;
 
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		double bytes = health->window.loads[i].sum.xmit_bytes;
+	for (uint32_t i = 0; i < node->slots; i++) {
+		struct health_port *output = &node->ports[i];
 
-		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes <= most)
+		if (output == port->peer || !output->peer || output->load.xmit_bytes <= most)
 			continue;
-		most = bytes;
-		best = i;
+		most = output->load.xmit_bytes;
+		best = output;
 	}
-	return most >= FULL_GOES_ON * carried ? best : HEALTH_NONE;
+	return most >= FULL_GOES_ON * port->load.xmit_bytes ? best : NULL;
 }
 
 /*
  * Mark a host link that is full while a switch stalls for it, or for a trunk that sends to it
  * alone: the root of the stall is there.
  */
-static void mark_full(struct health *health, uint32_t at, double stall)
+static void mark_full(struct health *health, struct health_port *port, double stall)
 {
 	struct health_tracker *tracker;
 
-	for (unsigned hops = 0; hops < HOPS_MOST && at != HEALTH_NONE && health_is_trunk(health, at); hops++)
-		at = next_full(health, at);
-	if (at == HEALTH_NONE || health_is_trunk(health, at) || health_edge_host(health, at) == HEALTH_NONE)
+	for (unsigned hops = 0; hops < HOPS_MOST && port && health_is_trunk(port); hops++)
+		port = next_full(port);
+	if (!port || health_is_trunk(port) || !health_edge_host(port))
 		return;
-	tracker = health_track(health, at);
+	tracker = health_track(health, port);
 	if (!tracker)
 		return;
 	if (tracker->awaited_us != health->now_us || stall > tracker->awaited_stall)
@@ -179,36 +180,32 @@ static void mark_full(struct health *health, uint32_t at, double stall)
 	tracker->awaited_us = health->now_us;
 }
 
-static void record_stall(struct health *health, uint32_t at, const struct balance_load *load)
+static void record_stall(struct health *health, struct health_port *port, const struct balance_load *load)
 {
 	double limit = health->settings.limits[FINDING_CONGESTION].warning;
 	enum stall_reason reason;
-	uint32_t full;
+	struct health_port *full;
 
 	if (!(load->stall * 100 >= limit))
 		return;
-	reason = find_stall_cause(health, at, load->stall, &full);
+	reason = find_stall_cause(health, port, load->stall, &full);
 	if (reason == STALLS_FOR_FULL)
 		mark_full(health, full, load->stall);
 	if (reason == STALLS_ITSELF)
-		record_minute(health, at, load->stall, true);
+		record_minute(health, port, load->stall, true);
 }
 
 /* Active minutes in which this port did not stall itself; runs after all stalls are recorded. */
-static void record_clear_minute(struct health *health, uint32_t at, const struct balance_load *load)
+static void record_clear_minute(struct health *health, struct health_port *port, const struct balance_load *load)
 {
-	struct health_tracker *tracker;
-	bool active;
+	struct health_tracker *tracker = port->tracker;
+	bool active = utilization(port, load) >= health->settings.balance.active_mean ||
+		      load->stall * 100 >= health->settings.limits[FINDING_CONGESTION].warning;
 
-	if (health->ports[at].tracker == HEALTH_NONE)
-		return;
-	tracker = &health->trackers[health->ports[at].tracker];
-	active = utilization(&health->ports[at], load) >= health->settings.balance.active_mean ||
-		 load->stall * 100 >= health->settings.limits[FINDING_CONGESTION].warning;
-	if (tracker->stall_us == health->now_us || !active)
+	if (!tracker || tracker->stall_us == health->now_us || !active)
 		return;
 	tracker->is_full = tracker->awaited_us == health->now_us;
-	record_minute(health, at, tracker->is_full ? tracker->awaited_stall : 0, tracker->is_full);
+	record_minute(health, port, tracker->is_full ? tracker->awaited_stall : 0, tracker->is_full);
 }
 
 static unsigned count_bits(uint32_t mask)
@@ -217,25 +214,21 @@ static unsigned count_bits(uint32_t mask)
 }
 
 /* A finding about the group or about the rate of the link explains the stall. */
-static bool is_explained(struct health *health, uint32_t at)
+static bool is_explained(struct health *health, const struct health_port *port)
 {
-	const struct health_node *node = &health->nodes[health->ports[at].node];
-
-	return health_find_link(health, FINDING_LINK_DEGRADED, at) ||
-	       health_find(health, FINDING_UPLINK_IMBALANCE, node->guid, 0, BALANCE_XMIT + 1);
+	return health_find_link(health, FINDING_LINK_DEGRADED, port) ||
+	       health_find(health, FINDING_UPLINK_IMBALANCE, port->node, 0, BALANCE_XMIT + 1);
 }
 
-static void check_congestion(struct health *health, const struct health_tracker *tracker)
+static void check_congestion(struct health *health, const struct health_port *port)
 {
-	uint32_t at = tracker->port;
-	const struct health_port *port = &health->ports[at];
+	const struct health_tracker *tracker = port->tracker;
 	unsigned stalled = count_bits(tracker->stalled);
-	bool trunk = health_is_trunk(health, at), critical;
+	bool trunk = health_is_trunk(port), critical;
 	double limit = health->settings.limits[FINDING_CONGESTION].warning;
-	struct health_open_finding *open = health_find(health, FINDING_CONGESTION, health->nodes[port->node].guid,
-						       port->num, 0);
+	struct health_open_finding *open = health_find(health, FINDING_CONGESTION, port->node, port->num, 0);
 
-	if (stalled < (open ? CONGESTION_STALLED / 2 : CONGESTION_STALLED) || is_explained(health, at))
+	if (stalled < (open ? CONGESTION_STALLED / 2 : CONGESTION_STALLED) || is_explained(health, port))
 		return;
 	/* It is the hottest of its group in this window, with harm. */
 	critical = trunk && count_bits(tracker->stalled_critical) >= CONGESTION_STALLED &&
@@ -257,43 +250,36 @@ static void check_congestion(struct health *health, const struct health_tracker 
 	health_number(open, "stalled_minutes_of_10", stalled);
 }
 
-static void congestion(struct health *health)
+static void run_window(struct health *health, void *state)
 {
-	const struct fabric *fabric = health->input->fabric;
-
+	(void)state;
 	for (size_t pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < fabric->port_count; i++) {
-			uint32_t at = health->port_of[i];
-			const struct balance_load *load = &health->balance.loads[i];
+		for (size_t i = 0; i < health->input->fabric->port_count; i++) {
+			const struct balance_load *load = &health->window.loads[i];
+			struct health_port *port = health->port_of[i];
 
 			/* The stall of an HCA is caused by its leaf, whose ports show the root. */
-			if (!load->known || health->nodes[health->ports[at].node].type != NODE_SWITCH)
-				continue;
-			if (pass == 0)
-				record_stall(health, at, load);
-			else
-				record_clear_minute(health, at, load);
+			if (load->known && port->node->type == NODE_SWITCH)
+				(pass ? record_clear_minute : record_stall)(health, port, load);
 		}
-	for (size_t i = 0; i < health->tracker_count; i++)
-		if (health->trackers[i].stalled)
-			check_congestion(health, &health->trackers[i]);
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		if (port->tracker && port->tracker->stalled)
+			check_congestion(health, port);
 }
 
-void health_window(struct health *health)
+static void sweep(struct health *health, void *state)
 {
-	health_reread(health);
-	if (!health->step || !health->window.load_capacity) {
-		start_window(health);
+	struct congestion *window = state;
+
+	window->sweeps++;
+	if (health->step && (health->now_us - window->start_us < health->settings.window_us ||
+			     window->sweeps < WINDOW_SWEEPS))
 		return;
-	}
-	health->window.sweeps++;
-	if (health->now_us - health->window.start_us < health->settings.window_us ||
-	    health->window.sweeps < WINDOW_SWEEPS)
-		return;
-	if (end_window(health)) {
-		health_balance(health);
-		congestion(health);
-		health_rails(health);
-	}
-	start_window(health);
+	if (health->step && end_window(health, window))
+		health_run_window(health);
+	start_window(health, window);
 }
+
+const struct health_rule health_congestion = {
+	.state_size = sizeof(struct congestion), .sweep = sweep, .window = run_window,
+};

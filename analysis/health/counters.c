@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/health/state.h"
-#include "base/array.h"
 
 /* The counter of each ring, the length of its buckets, and how many of them rules evaluate. */
 static const struct {
@@ -74,109 +73,80 @@ double health_ring_sum(const struct health *health, struct health_tracker *track
 	return (double)sum;
 }
 
-void health_tracker_init(struct health_tracker *tracker, uint32_t port)
+void health_tracker_init(struct health_tracker *tracker)
 {
-	*tracker = (struct health_tracker){ .port = port, .error_us = HEALTH_LONG_AGO,
-					    .edge_since_us = HEALTH_LONG_AGO,
+	*tracker = (struct health_tracker){ .error_us = HEALTH_LONG_AGO, .edge_since_us = HEALTH_LONG_AGO,
 					    .flap_since_us = HEALTH_LONG_AGO };
 	for (int i = 0; i < FLAPS_MAX; i++)
 		tracker->flaps[i].us = HEALTH_LONG_AGO;
 }
 
-struct health_tracker *health_track(struct health *health, uint32_t port)
+struct health_tracker *health_track(struct health *health, struct health_port *port)
 {
-	struct health_tracker *grown;
-	uint32_t at = health->ports[port].tracker;
-
-	if (at != HEALTH_NONE)
-		return &health->trackers[at];
-	grown = array_grow(health->trackers, health->tracker_count, &health->tracker_capacity, sizeof(*grown));
-	if (!grown) {
-		health->failed = true;
-		return NULL;
+	if (!port->tracker) {
+		port->tracker = malloc(sizeof(*port->tracker));
+		if (port->tracker)
+			health_tracker_init(port->tracker);
+		health->failed |= !port->tracker;
 	}
-	health->trackers = grown;
-	at = (uint32_t)health->tracker_count++;
-	health_tracker_init(&grown[at], port);
-	health->ports[port].tracker = at;
-	return &grown[at];
+	return port->tracker;
 }
 
-bool health_errors_count(const struct health *health, const struct health_tracker *tracker)
+static bool is_recent(const struct health *health, const struct health_tracker *tracker)
 {
 	return health->now_us - tracker->error_us <= SYMBOL_BUCKETS * (int64_t)SYMBOL_BUCKET_US;
 }
 
+bool health_errors_count(const struct health *health, const struct health_port *port)
+{
+	return port->tracker && is_recent(health, port->tracker);
+}
+
 static bool is_unused_tracker(const struct health *health, const struct health_tracker *tracker)
 {
-	return !health_errors_count(health, tracker) && health->now_us - tracker->flaps[0].us >= FLAPS_LAST_US &&
+	return !is_recent(health, tracker) && health->now_us - tracker->flaps[0].us >= FLAPS_LAST_US &&
 	       !(tracker->stalled | tracker->stalled_critical | tracker->rail_off | tracker->unused |
 		 tracker->hot[0] | tracker->hot[1]);
 }
 
-/* Shrink the array to twice its use. */
-static void shrink_trackers(struct health *health)
+/*
+ * Once per hour, remove trackers that no rule uses. Otherwise every port would have one eventually:
+ * 80 MB with 65,536 ports.
+ */
+static void prune_trackers(struct health *health)
 {
-	size_t capacity = 2 * health->tracker_count;
-	void *less = NULL;
-
-	if (2 * capacity > health->tracker_capacity)
-		return;
-	if (!capacity)
-		free(health->trackers);
-	else
-		less = reallocarray(health->trackers, capacity, sizeof(*health->trackers));
-	if (less || !capacity) {
-		health->trackers = less;
-		health->tracker_capacity = capacity;
-	}
-}
-
-void health_prune_trackers(struct health *health)
-{
-	size_t i = 0;
-
 	if (health->now_us - health->pruned_us < HOUR_US)
 		return;
 	health->pruned_us = health->now_us;
-	while (i < health->tracker_count) {
-		struct health_tracker *tracker = &health->trackers[i];
-
-		if (!is_unused_tracker(health, tracker)) {
-			i++;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port)) {
+		if (!port->tracker || !is_unused_tracker(health, port->tracker))
 			continue;
-		}
-		health->ports[tracker->port].tracker = HEALTH_NONE;
-		*tracker = health->trackers[--health->tracker_count];
-		if (i < health->tracker_count)
-			health->ports[tracker->port].tracker = (uint32_t)i;
+		free(port->tracker);
+		port->tracker = NULL;
 	}
-	shrink_trackers(health);
 }
 
-static bool flapped_now(const struct health *health, uint32_t port)
+static bool flapped_now(const struct health *health, const struct health_port *port)
 {
-	uint32_t tracker = health->ports[port].tracker;
-
-	return tracker != HEALTH_NONE &&
-	       health->now_us - health->trackers[tracker].flaps[0].us <= health->settings.restart_within_us;
+	return port->tracker &&
+	       health->now_us - port->tracker->flaps[0].us <= health->settings.restart_within_us;
 }
 
 /* If all HCAs of a host went down at the same time, the host restarted. */
-static void check_host_restart(struct health *health, uint32_t at)
+static void check_host_restart(struct health *health, struct health_host *host)
 {
-	struct health_host *host = &health->hosts[at];
 	uint32_t hcas = 0;
 
-	for (uint32_t i = host->first; i != HEALTH_NONE; i = health->nodes[i].host_next) {
-		const struct health_node *node = &health->nodes[i];
+	for (const struct health_node *node = host->first; node; node = node->host_next) {
 		bool flapped = false, cabled = false;
 
-		for (uint32_t p = node->first_port; p < node->first_port + node->slots; p++) {
-			if (health->ports[p].peer == HEALTH_NONE)
+		for (uint32_t i = 0; i < node->slots; i++) {
+			const struct health_port *port = &node->ports[i];
+
+			if (!port->peer)
 				continue;
 			cabled = true;
-			flapped |= flapped_now(health, p) || flapped_now(health, health->ports[p].peer);
+			flapped |= flapped_now(health, port) || flapped_now(health, port->peer);
 		}
 		if (cabled && !flapped)
 			return;
@@ -187,50 +157,43 @@ static void check_host_restart(struct health *health, uint32_t at)
 	host->restart_us = health->now_us;
 	host->restart_wall_us = health->wall_us;
 	host->charge_until_us = health->now_us + health->settings.restart_charge_us;
-	health_forget_host(health, at);
+	health_forget_host(health, host);
 }
 
 /* A link went down and came back @times times. */
-static void record_flap(struct health *health, uint32_t at, uint64_t times)
+static void record_flap(struct health *health, struct health_port *port, uint64_t times)
 {
-	uint32_t host = health_edge_host(health, at), peer = health->ports[at].peer;
+	struct health_host *host = health_edge_host(port);
 	struct health_tracker *tracker;
 
-	health->ports[at].changed_us = health->now_us;
-	if (peer != HEALTH_NONE)
-		health->ports[peer].changed_us = health->now_us;
-	if (health_is_charged(health, at))
+	port->changed_us = health->now_us;
+	if (port->peer)
+		port->peer->changed_us = health->now_us;
+	if (health_is_charged(health, port))
 		return;
-	tracker = health_track(health, at);
+	tracker = health_track(health, port);
 	if (!tracker)
 		return;
 	for (times = times < FLAPS_MAX ? times : FLAPS_MAX; times; times--) {
 		memmove(&tracker->flaps[1], &tracker->flaps[0], (FLAPS_MAX - 1) * sizeof(tracker->flaps[0]));
 		tracker->flaps[0] = (struct health_flap){ health->now_us, health->wall_us };
 	}
-	if (host != HEALTH_NONE)
+	if (host)
 		check_host_restart(health, host);
 }
 
-static void record_returned(struct health *health)
+/* A link came back in the topology. LinkDowned may have counted this loss before. */
+static void record_returned(struct health *health, struct health_port *port)
 {
-	if (health->returned_generation == health->generation)
+	if (!port->returned)
 		return;
-	health->returned_generation = health->generation;
-	for (uint32_t i = 0; i < health->port_count; i++) {
-		struct health_port *port = &health->ports[i];
-
-		if (!port->returned)
-			continue;
-		port->returned = false;
-		/* LinkDowned may have counted this loss before the topology showed it. */
-		if (port->downed) {
-			port->downed = false;
-			continue;
-		}
-		port->downs += port->downs < UINT8_MAX;
-		record_flap(health, i, 1);
+	port->returned = false;
+	if (port->downed) {
+		port->downed = false;
+		return;
 	}
+	port->downs += port->downs < UINT8_MAX;
+	record_flap(health, port, 1);
 }
 
 /* Link losses that LinkDowned counted and the topology did not show. */
@@ -240,34 +203,18 @@ static void record_link_downed(struct health *health)
 
 	for (size_t i = 0; i < input->sample_count; i++) {
 		const struct delta *delta = input->samples[i].delta;
-		uint32_t at = health->port_of[input->samples[i].port];
-		struct health_port *port = &health->ports[at];
+		struct health_port *port = health->port_of[input->samples[i].port];
 		uint64_t downs;
 
 		if (!delta || !(delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED)))
 			continue;
 		downs = delta->value[COUNTER_LINK_DOWNED];
 		if (downs > port->downs) {
-			record_flap(health, at, downs - port->downs);
+			record_flap(health, port, downs - port->downs);
 			port->downed = true;
 		}
 		port->downs = 0;
 	}
-}
-
-static void record_reset(struct health *health, uint32_t at)
-{
-	struct reset_port *grown = array_grow(health->resets.list, health->resets.count, &health->resets.capacity,
-						  sizeof(*grown));
-
-	if (!grown) {
-		health->failed = true;
-		return;
-	}
-	if (!health->resets.count)
-		health->resets.first_us = health->now_us;
-	health->resets.list = grown;
-	grown[health->resets.count++] = (struct reset_port){ .port = at, .wall_us = health->wall_us };
 }
 
 /*
@@ -285,9 +232,9 @@ static void record_count(struct health *health, struct health_tracker *tracker, 
 		health_ring_add(tracker, kind, health->now_us, count, health->wall_us);
 }
 
-static void record_errors(struct health *health, uint32_t at, const struct delta *delta)
+static void record_errors(struct health *health, struct health_port *port, const struct delta *delta)
 {
-	struct health_tracker *tracker = health_track(health, at);
+	struct health_tracker *tracker = health_track(health, port);
 
 	if (!tracker)
 		return;
@@ -306,52 +253,34 @@ static bool has_errors(const struct delta *delta)
 	return any;
 }
 
-static bool grow_loads(struct health *health)
-{
-	struct health_load *grown;
-
-	if (health->port_count <= health->window.load_capacity)
-		return true;
-	grown = reallocarray(health->window.loads, health->port_capacity, sizeof(*grown));
-	if (!grown) {
-		health->failed = true;
-		return false;
-	}
-	memset(grown + health->window.load_capacity, 0,
-	       (health->port_capacity - health->window.load_capacity) * sizeof(*grown));
-	health->window.loads = grown;
-	health->window.load_capacity = health->port_capacity;
-	return true;
-}
-
-static void record_load(struct health *health, struct health_load *load, const struct health_sample *sample)
+static void record_load(struct health *health, struct health_port *port, const struct health_sample *sample)
 {
 	const struct fabric *fabric = health->input->fabric;
-	const struct port *port = &fabric->ports[sample->port];
+	const struct port *now = &fabric->ports[sample->port];
 	const struct pma_caps *caps = health->input->caps;
 	struct balance_load one = { .known = false };
 
 	if (sample->delta)
-		balance_load_of(sample->delta, &fabric->nodes[port->node], port, caps ? &caps[port->node] : NULL, &one);
+		balance_load_of(sample->delta, &fabric->nodes[now->node], now, caps ? &caps[now->node] : NULL, &one);
 	if (!one.known) {
-		load->lost |= sample->status != SAMPLE_DOWN;
+		port->load_lost |= sample->status != SAMPLE_DOWN;
 		return;
 	}
-	load->sum.elapsed_us += one.elapsed_us;
-	load->sum.xmit_bytes += one.xmit_bytes;
-	load->sum.rcv_bytes += one.rcv_bytes;
+	port->load.elapsed_us += one.elapsed_us;
+	port->load.xmit_bytes += one.xmit_bytes;
+	port->load.rcv_bytes += one.rcv_bytes;
 	/* Unknown if one of them is. */
-	load->sum.stall += one.stall * one.elapsed_us;
-	load->sum.xmit_discards += one.xmit_discards;
+	port->load.stall += one.stall * one.elapsed_us;
+	port->load.xmit_discards += one.xmit_discards;
 }
 
-bool health_is_training(const struct health *health, uint32_t port)
+bool health_is_training(const struct health *health, const struct health_port *port)
 {
-	return health->now_us - health->ports[port].changed_us < health->settings.training_us;
+	return health->now_us - port->changed_us < health->settings.training_us;
 }
 
 /* Errors and resets of the port are due to training, or to the restart of its host. */
-static bool has_excuse(const struct health *health, uint32_t port)
+static bool has_excuse(const struct health *health, const struct health_port *port)
 {
 	return health_is_training(health, port) || health_is_charged(health, port);
 }
@@ -362,14 +291,14 @@ static void record_details(struct health *health)
 
 	for (size_t i = 0; i < input->detail_count; i++) {
 		const struct health_detail *detail = &input->details[i];
-		uint32_t at = health->port_of[detail->port];
+		struct health_port *port = health->port_of[detail->port];
 		uint32_t blocks = detail->delta->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
 		struct health_tracker *tracker;
 
 		if (detail->attribute != DETAIL_EXTENDED_SPEEDS || !blocks ||
-		    !(detail->delta->known & 1u << DETAIL_FEC_UNCORRECTED_BLOCKS) || has_excuse(health, at))
+		    !(detail->delta->known & 1u << DETAIL_FEC_UNCORRECTED_BLOCKS) || has_excuse(health, port))
 			continue;
-		tracker = health_track(health, at);
+		tracker = health_track(health, port);
 		if (!tracker)
 			continue;
 		tracker->error_us = health->now_us;
@@ -378,34 +307,41 @@ static void record_details(struct health *health)
 	}
 }
 
-void health_record_counters(struct health *health)
+static void record_sample(struct health *health, const struct health_sample *sample)
 {
-	const struct health_input *input = health->input;
+	struct health_port *port = health->port_of[sample->port];
+	const struct delta *delta = sample->delta;
 
-	record_returned(health);
-	record_link_downed(health);
-	if (!grow_loads(health))
+	record_load(health, port, sample);
+	if (!delta)
 		return;
-	for (size_t i = 0; i < input->sample_count; i++) {
-		const struct health_sample *sample = &input->samples[i];
-		uint32_t at = health->port_of[sample->port];
-		const struct delta *delta = sample->delta;
-
-		record_load(health, &health->window.loads[at], sample);
-		if (!delta)
-			continue;
-		health->ports[at].saturated = delta->saturated & COUNTER_ERROR_SET;
-		if ((!delta->reset && !has_errors(delta)) || has_excuse(health, at))
-			continue;
-		if (delta->reset)
-			record_reset(health, at);
-		if (has_errors(delta))
-			record_errors(health, at, delta);
+	port->saturated = delta->saturated & COUNTER_ERROR_SET;
+	if ((!delta->reset && !has_errors(delta)) || has_excuse(health, port))
+		return;
+	if (delta->reset) {
+		port->reset_wall_us = port->reset_wall_us ? port->reset_wall_us : health->wall_us;
+		health->resets_since_us = health->resets_since_us ? health->resets_since_us : health->now_us;
 	}
+	if (has_errors(delta))
+		record_errors(health, port, delta);
+}
+
+static void sweep(struct health *health, void *state)
+{
+	(void)state;
+	prune_trackers(health);
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		record_returned(health, port);
+	record_link_downed(health);
+	for (size_t i = 0; i < health->input->sample_count; i++)
+		record_sample(health, &health->input->samples[i]);
 	record_details(health);
 }
 
-void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us)
+const struct health_rule health_counters = { .sweep = sweep };
+
+/* Remove what a tracker recorded since @from_us. */
+static void forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us)
 {
 	int kept = 0;
 
@@ -421,4 +357,16 @@ void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64
 			tracker->flaps[kept++] = tracker->flaps[i];
 	for (; kept < FLAPS_MAX; kept++)
 		tracker->flaps[kept].us = HEALTH_LONG_AGO;
+}
+
+void health_forget_host(struct health *health, const struct health_host *host)
+{
+	for (const struct health_node *node = host->first; node; node = node->host_next)
+		for (uint32_t i = 0; i < node->slots; i++)
+			for (unsigned far = 0; far < 2; far++) {
+				const struct health_port *port = far ? node->ports[i].peer : &node->ports[i];
+
+				if (port && port->tracker)
+					forget_recent(port->tracker, health->now_us - 2 * MINUTE_US, health->now_us);
+			}
 }

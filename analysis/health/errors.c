@@ -48,32 +48,29 @@ static struct symbol_limit symbol_limit(const struct health_settings *settings, 
 }
 
 /* Hysteresis: a finding opens at the threshold and stays open above half of it. */
-static bool holds(const struct health_tracker *tracker, const struct health_open_finding *open, double count,
+static bool holds(const struct health_port *port, const struct health_open_finding *open, double count,
 		  double limit)
 {
-	return open ? count * 2 >= limit : tracker->reportable && count >= limit;
+	return open ? count * 2 >= limit : port->tracker->reportable && count >= limit;
 }
 
-static struct health_open_finding *hold_link(struct health *health, const struct health_tracker *tracker,
+static struct health_open_finding *hold_link(struct health *health, const struct health_port *port,
 					     enum finding_kind kind, bool critical, enum health_ring_kind ring)
 {
 	return health_hold(health, &(struct health_case){
 		.kind = kind, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.port = &health->ports[tracker->port], .link = true, .either_end = true,
-		.since_wall_us = tracker->rings[ring].since_wall_us, .cause = "cable" });
+		.port = port, .link = true, .either_end = true,
+		.since_wall_us = port->tracker->rings[ring].since_wall_us, .cause = "cable" });
 }
 
 /* Ports behind the switch that received packets which were marked as bad upstream. */
-static void add_downstream(struct health *health, struct health_open_finding *open, uint32_t at)
+static void add_downstream(struct health *health, struct health_open_finding *open, const struct health_node *node)
 {
-	const struct health_node *node = &health->nodes[health->ports[at].node];
 	double ports = 0, packets = 0;
 
-	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
-		uint32_t peer = health->ports[i].peer;
-		uint32_t tracker = peer == HEALTH_NONE ? HEALTH_NONE : health->ports[peer].tracker;
-		double here = tracker == HEALTH_NONE ? 0 :
-			      health_ring_sum(health, &health->trackers[tracker], RING_REMOTE, 0, NULL);
+	for (uint32_t i = 0; node->type == NODE_SWITCH && i < node->slots; i++) {
+		const struct health_port *peer = node->ports[i].peer;
+		double here = peer && peer->tracker ? health_ring_sum(health, peer->tracker, RING_REMOTE, 0, NULL) : 0;
 
 		ports += here > 0;
 		packets += here;
@@ -84,94 +81,89 @@ static void add_downstream(struct health *health, struct health_open_finding *op
 	health_number(open, "downstream_remote_errors_per_hour", packets);
 }
 
-static void check_symbols(struct health *health, struct health_tracker *tracker)
+static void check_symbols(struct health *health, struct health_port *port)
 {
-	const struct health_port *port = &health->ports[tracker->port];
 	struct symbol_limit limit = symbol_limit(&health->settings, port);
-	struct health_open_finding *open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
+	struct health_open_finding *open = health_find_link(health, FINDING_SYMBOL_ERRORS, port);
 	unsigned sweeps;
 	double rate = rate_of(port);
-	double count = health_ring_sum(health, tracker, RING_SYMBOLS, limit.buckets, &sweeps);
+	double count = health_ring_sum(health, port->tracker, RING_SYMBOLS, limit.buckets, &sweeps);
 
 	/* The threshold depends on the rate. */
-	if (rate <= 0 || !holds(tracker, open, count, limit.warning) ||
+	if (rate <= 0 || !holds(port, open, count, limit.warning) ||
 	    (!open && sweeps < health->settings.symbol_sweeps))
 		return;
-	open = hold_link(health, tracker, FINDING_SYMBOL_ERRORS, count >= limit.critical, RING_SYMBOLS);
+	open = hold_link(health, port, FINDING_SYMBOL_ERRORS, count >= limit.critical, RING_SYMBOLS);
 	health_text(open, "%.0f symbol errors in %.0f h at %s/%u; warning threshold for %s: %.0f", count,
-		    limit.hours, health->nodes[port->node].name, port->num,
+		    limit.hours, port->node->name, port->num,
 		    link_speed_name((enum link_speed)port->speed), limit.warning);
 	health_number(open, "symbol_errors", count);
 	health_number(open, "window_h", limit.hours);
 	health_number(open, "symbol_errors_per_hour", count / limit.hours);
 	health_number(open, "symbol_ber", count / (3600 * limit.hours) / rate);
-	health_number(open, "receive_errors_per_hour", health_ring_sum(health, tracker, RING_RECEIVE, 0, NULL));
-	add_downstream(health, open, tracker->port);
+	health_number(open, "receive_errors_per_hour", health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL));
+	add_downstream(health, open, port->node);
 }
 
-static void check_fec(struct health *health, struct health_tracker *tracker)
+static void check_fec(struct health *health, struct health_port *port)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_FEC_UNCORRECTABLE];
-	const struct health_port *port = &health->ports[tracker->port];
-	double count = health_ring_sum(health, tracker, RING_FEC, 0, NULL);
-	double ber = count * fec_block_errors((enum fec_layout)tracker->fec_layout) / (600 * rate_of(port));
-	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
+	double count = health_ring_sum(health, port->tracker, RING_FEC, 0, NULL);
+	double ber = count * fec_block_errors((enum fec_layout)port->tracker->fec_layout) / (600 * rate_of(port));
+	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, port);
 
-	if (rate_of(port) <= 0 || !holds(tracker, open, ber, limits->warning))
+	if (rate_of(port) <= 0 || !holds(port, open, ber, limits->warning))
 		return;
-	open = hold_link(health, tracker, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, RING_FEC);
+	open = hold_link(health, port, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, RING_FEC);
 	health_text(open, "%.0f FEC uncorrectable blocks in 10 min at %s/%u: effective bit error rate at least %.1e; "
-		    "warning threshold: %.1e", count, health->nodes[port->node].name, port->num, ber, limits->warning);
+		    "warning threshold: %.1e", count, port->node->name, port->num, ber, limits->warning);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
 }
 
 /* A finding about symbol or FEC errors of the link explains its damaged packets. */
-static bool is_explained(struct health *health, uint32_t at)
+static bool is_explained(struct health *health, const struct health_port *port)
 {
-	return health_find_link(health, FINDING_SYMBOL_ERRORS, at) ||
-	       health_find_link(health, FINDING_FEC_UNCORRECTABLE, at);
+	return health_find_link(health, FINDING_SYMBOL_ERRORS, port) ||
+	       health_find_link(health, FINDING_FEC_UNCORRECTABLE, port);
 }
 
-static void check_receive(struct health *health, struct health_tracker *tracker)
+static void check_receive(struct health *health, struct health_port *port)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_RECEIVE_ERRORS];
-	const struct health_port *port = &health->ports[tracker->port];
-	double all = health_ring_sum(health, tracker, RING_RECEIVE, 0, NULL);
-	double remote = health_ring_sum(health, tracker, RING_REMOTE, 0, NULL);
-	struct health_open_finding *open = health_find_link(health, FINDING_RECEIVE_ERRORS, tracker->port);
+	double all = health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL);
+	double remote = health_ring_sum(health, port->tracker, RING_REMOTE, 0, NULL);
+	struct health_open_finding *open = health_find_link(health, FINDING_RECEIVE_ERRORS, port);
 
-	if (!holds(tracker, open, all, limits->warning) || is_explained(health, tracker->port))
+	if (!holds(port, open, all, limits->warning) || is_explained(health, port))
 		return;
-	open = hold_link(health, tracker, FINDING_RECEIVE_ERRORS, all >= limits->critical, RING_RECEIVE);
+	open = hold_link(health, port, FINDING_RECEIVE_ERRORS, all >= limits->critical, RING_RECEIVE);
 	health_text(open, "%.0f damaged packets received in 1 h at %s/%u; warning threshold: %.0f", all,
-		    health->nodes[port->node].name, port->num, limits->warning);
+		    port->node->name, port->num, limits->warning);
 	health_number(open, "receive_errors_per_hour", all);
 	if (remote > 0)
 		health_number(open, "remote_errors_per_hour", remote);
-	add_downstream(health, open, tracker->port);
+	add_downstream(health, open, port->node);
 }
 
 /*
  * VL15Dropped: management packets dropped for lack of buffers. A fault of the node, not of the
  * link: tag 1.
  */
-static void check_drops(struct health *health, struct health_tracker *tracker)
+static void check_drops(struct health *health, struct health_port *port)
 {
-	const struct health_port *port = &health->ports[tracker->port];
-	double drops = health_ring_sum(health, tracker, RING_DROPS, 0, NULL);
-	struct health_open_finding *open = health_find(health, FINDING_RECEIVE_ERRORS, health->nodes[port->node].guid,
-						       port->num, 1);
+	double drops = health_ring_sum(health, port->tracker, RING_DROPS, 0, NULL);
+	struct health_open_finding *open = health_find(health, FINDING_RECEIVE_ERRORS, port->node, port->num, 1);
 
-	if (!holds(tracker, open, drops, health->settings.vl15_drops))
+	if (!holds(port, open, drops, health->settings.vl15_drops))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_RECEIVE_ERRORS, .severity = FINDING_WARNING, .port = port, .tag = 1,
-		.since_wall_us = tracker->rings[RING_DROPS].since_wall_us, .cause = "management" });
+		.since_wall_us = port->tracker->rings[RING_DROPS].since_wall_us, .cause = "management" });
 	health_text(open, "%.0f subnet management packets dropped in 5 min; warning threshold: %.0f; the node receives "
 		    "more SMPs than it can process", drops, health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
-	health_affected_link(health, open, tracker->port);
+	health_affected_link(health, open, port);
 }
 
 /*
@@ -197,60 +189,48 @@ static unsigned bad_minutes(struct health *health, struct health_tracker *tracke
  * A port discards packets that wait too long for credits. If the switch behind it discards, too,
  * the cause is there.
  */
-static bool is_discard_symptom(struct health *health, uint32_t at)
+static bool is_discard_symptom(struct health *health, const struct health_port *port)
 {
-	uint32_t peer = health->ports[at].peer;
 	const struct health_node *node;
+	double worst;
 
-	if (peer == HEALTH_NONE || health_link_is_down(health, &health->ports[at]))
+	if (!port->peer || health_link_is_down(port))
 		return true;
-	node = &health->nodes[health->ports[peer].node];
-	for (uint32_t i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
-		uint32_t tracker = health->ports[i].tracker;
-		double worst;
-
-		if (i == peer || tracker == HEALTH_NONE)
-			continue;
-		if (bad_minutes(health, &health->trackers[tracker], 1, &worst) >= 3)
+	node = port->peer->node;
+	for (uint32_t i = 0; node->type == NODE_SWITCH && i < node->slots; i++)
+		if (&node->ports[i] != port->peer && node->ports[i].tracker &&
+		    bad_minutes(health, node->ports[i].tracker, 1, &worst) >= 3)
 			return true;
-	}
 	return false;
 }
 
-static bool has_other_cause(struct health *health, uint32_t at)
+static bool has_other_cause(struct health *health, const struct health_port *port)
 {
-	return health_find_link(health, FINDING_LINK_DEGRADED, at) ||
-	       health_find_link(health, FINDING_LINK_FLAPPING, at) ||
-	       health_find_link(health, FINDING_LINK_DOWN, at);
+	return health_find_link(health, FINDING_LINK_DEGRADED, port) ||
+	       health_find_link(health, FINDING_LINK_FLAPPING, port) ||
+	       health_find_link(health, FINDING_LINK_DOWN, port);
 }
 
-static struct health_open_finding *find_discards(struct health *health, const struct health_tracker *tracker)
-{
-	const struct health_port *port = &health->ports[tracker->port];
-
-	return health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
-}
-
-static struct health_open_finding *hold_discards(struct health *health, struct health_tracker *tracker, bool critical,
+static struct health_open_finding *hold_discards(struct health *health, const struct health_port *port, bool critical,
 						 const char *cause)
 {
 	return health_hold(health, &(struct health_case){
 		.kind = FINDING_XMIT_DISCARDS, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.port = &health->ports[tracker->port], .link = true,
-		.since_wall_us = tracker->rings[RING_DISCARDS].since_wall_us, .cause = cause });
+		.port = port, .link = true, .since_wall_us = port->tracker->rings[RING_DISCARDS].since_wall_us,
+		.cause = cause });
 }
 
-static void check_trunk_discards(struct health *health, struct health_tracker *tracker)
+static void check_trunk_discards(struct health *health, struct health_port *port)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_XMIT_DISCARDS];
 	double worst;
-	unsigned bad = bad_minutes(health, tracker, limits->warning, &worst);
-	struct health_open_finding *open = find_discards(health, tracker);
+	unsigned bad = bad_minutes(health, port->tracker, limits->warning, &worst);
+	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, port->node, port->num, 0);
 
-	if ((bad < 3 && !(open && bad)) || is_discard_symptom(health, tracker->port) ||
-	    has_other_cause(health, tracker->port))
+	if ((bad < 3 && !(open && bad)) || is_discard_symptom(health, port) ||
+	    has_other_cause(health, port))
 		return;
-	open = hold_discards(health, tracker, bad >= 3 && worst >= limits->critical, "congestion");
+	open = hold_discards(health, port, bad >= 3 && worst >= limits->critical, "congestion");
 	health_text(open,
 		    "discarded up to %.0f packets per minute; above the warning threshold of %.0f in %u of the last "
 		    "10 min", worst, limits->warning, bad);
@@ -258,43 +238,45 @@ static void check_trunk_discards(struct health *health, struct health_tracker *t
 	health_number(open, "minutes_of_10", bad);
 }
 
-static void check_edge_discards(struct health *health, struct health_tracker *tracker)
+static void check_edge_discards(struct health *health, struct health_port *port)
 {
-	double count = health_ring_sum(health, tracker, RING_DISCARDS, 5, NULL);
-	struct health_open_finding *open = find_discards(health, tracker);
+	double count = health_ring_sum(health, port->tracker, RING_DISCARDS, 5, NULL);
+	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, port->node, port->num, 0);
 
-	if (!holds(tracker, open, count, health->settings.edge_discards) || has_other_cause(health, tracker->port) ||
-	    health_link_is_down(health, &health->ports[tracker->port]))
+	if (!holds(port, open, count, health->settings.edge_discards) || has_other_cause(health, port) ||
+	    health_link_is_down(port))
 		return;
-	open = hold_discards(health, tracker, false, "host");
+	open = hold_discards(health, port, false, "host");
 	health_text(open, "discarded %.0f packets in 5 min on the link to its host; warning threshold: %.0f", count,
 		    health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
 }
 
 /* Any error count of a link is at its threshold. */
-static bool passes(struct health *health, struct health_tracker *tracker)
+static bool passes(struct health *health, const struct health_port *port)
 {
 	const struct health_settings *settings = &health->settings;
-	struct symbol_limit symbols = symbol_limit(settings, &health->ports[tracker->port]);
+	struct symbol_limit symbols = symbol_limit(settings, port);
 
-	return health_ring_sum(health, tracker, RING_SYMBOLS, symbols.buckets, NULL) >= symbols.warning ||
-	       health_ring_sum(health, tracker, RING_RECEIVE, 0, NULL) >=
+	return health_ring_sum(health, port->tracker, RING_SYMBOLS, symbols.buckets, NULL) >= symbols.warning ||
+	       health_ring_sum(health, port->tracker, RING_RECEIVE, 0, NULL) >=
 		       settings->limits[FINDING_RECEIVE_ERRORS].warning ||
-	       health_ring_sum(health, tracker, RING_DISCARDS, 5, NULL) >= settings->edge_discards ||
-	       health_ring_sum(health, tracker, RING_DROPS, 0, NULL) >= settings->vl15_drops ||
-	       health_ring_sum(health, tracker, RING_FEC, 0, NULL) > 0;
+	       health_ring_sum(health, port->tracker, RING_DISCARDS, 5, NULL) >= settings->edge_discards ||
+	       health_ring_sum(health, port->tracker, RING_DROPS, 0, NULL) >= settings->vl15_drops ||
+	       health_ring_sum(health, port->tracker, RING_FEC, 0, NULL) > 0;
 }
 
 /*
  * Errors of a host link must stay above the threshold for restart_within before they are reported:
  * by then a restart of the host is detected.
  */
-static bool may_report(struct health *health, struct health_tracker *tracker)
+static bool may_report(struct health *health, struct health_port *port)
 {
-	if (health_edge_host(health, tracker->port) == HEALTH_NONE)
+	struct health_tracker *tracker = port->tracker;
+
+	if (!health_edge_host(port))
 		return true;
-	if (!passes(health, tracker)) {
+	if (!passes(health, port)) {
 		tracker->edge_since_us = HEALTH_LONG_AGO;
 		return false;
 	}
@@ -303,30 +285,35 @@ static bool may_report(struct health *health, struct health_tracker *tracker)
 	return health->now_us - tracker->edge_since_us >= health->settings.restart_within_us;
 }
 
-void health_errors(struct health *health)
+static void check_causes(struct health *health, struct health_port *port)
 {
-	/* Symbol and FEC errors first: they explain damaged packets, also at the other end. */
-	for (size_t i = 0; i < health->tracker_count; i++) {
-		struct health_tracker *tracker = &health->trackers[i];
-
-		if (!health_errors_count(health, tracker))
-			continue;
-		tracker->reportable = may_report(health, tracker);
-		check_symbols(health, tracker);
-		check_fec(health, tracker);
-	}
-	for (size_t i = 0; i < health->tracker_count; i++) {
-		struct health_tracker *tracker = &health->trackers[i];
-
-		if (!health_errors_count(health, tracker))
-			continue;
-		check_receive(health, tracker);
-		check_drops(health, tracker);
-		if (!tracker->rings[RING_DISCARDS].total)
-			continue;
-		if (health_is_trunk(health, tracker->port))
-			check_trunk_discards(health, tracker);
-		else
-			check_edge_discards(health, tracker);
-	}
+	port->tracker->reportable = may_report(health, port);
+	check_symbols(health, port);
+	check_fec(health, port);
 }
+
+static void check_symptoms(struct health *health, struct health_port *port)
+{
+	check_receive(health, port);
+	check_drops(health, port);
+	if (!port->tracker->rings[RING_DISCARDS].total)
+		return;
+	if (health_is_trunk(port))
+		check_trunk_discards(health, port);
+	else
+		check_edge_discards(health, port);
+}
+
+static void sweep(struct health *health, void *state)
+{
+	struct health_port *port;
+
+	(void)state;
+	/* Symbol and FEC errors first: they explain damaged packets, also at the other end. */
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+			if (health_errors_count(health, port))
+				(pass ? check_symptoms : check_causes)(health, port);
+}
+
+const struct health_rule health_errors = { .sweep = sweep };

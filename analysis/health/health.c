@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "analysis/health.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +46,12 @@ void health_settings_default(struct health_settings *ret)
 	balance_settings_default(&ret->balance);
 }
 
+static const struct health_rule *const rules[] = {
+	&health_nodes, &health_silent, &health_counters, &health_links, &health_errors, &health_imbalance,
+	&health_congestion, &health_rails, &health_fabric,
+};
+static_assert(sizeof(rules) / sizeof(rules[0]) == HEALTH_RULES, "one state for each rule");
+
 struct health *health_create(const struct health_settings *settings)
 {
 	struct health *health = calloc(1, sizeof(*health));
@@ -54,10 +59,12 @@ struct health *health_create(const struct health_settings *settings)
 	if (!health)
 		return NULL;
 	health->settings = *settings;
-	health->balance.history = balance_memory_create();
-	if (!health->balance.history) {
-		health_destroy(health);
-		return NULL;
+	for (size_t i = 0; i < HEALTH_RULES; i++) {
+		health->rule_states[i] = calloc(1, rules[i]->state_size + 1);
+		if (!health->rule_states[i]) {
+			health_destroy(health);
+			return NULL;
+		}
 	}
 	return health;
 }
@@ -71,8 +78,13 @@ void health_destroy(struct health *health)
 	free(health->open.list);
 	map_done(&health->open.by_key);
 	free(health->table_requests.guids);
+	free(health->window.loads);
+	for (size_t i = 0; i < HEALTH_RULES; i++) {
+		if (rules[i]->done && health->rule_states[i])
+			rules[i]->done(health->rule_states[i]);
+		free(health->rule_states[i]);
+	}
 	health_inventory_done(health);
-	balance_memory_destroy(health->balance.history);
 	free(health);
 }
 
@@ -111,27 +123,30 @@ struct health_open_finding *health_open_at(const struct health *health, size_t a
 	return (struct health_open_finding *)health->open.list[at];
 }
 
-struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
-					uint8_t tag)
+static struct health_open_finding *find_open(const struct health *health, enum finding_kind kind, uint64_t guid,
+					     uint8_t port, uint8_t tag)
 {
-	uint64_t key = key_of(kind, guid, port, tag);
 	uint32_t at;
 
 	/* Dropped findings stay in the map until the end of the step. */
-	if (!map_get(&health->open.by_key, key, &at) || health_open_at(health, at)->dropped)
+	if (!map_get(&health->open.by_key, key_of(kind, guid, port, tag), &at) || health_open_at(health, at)->dropped)
 		return NULL;
 	return health_open_at(health, at);
 }
 
-struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind, uint32_t port)
+struct health_open_finding *health_find(struct health *health, enum finding_kind kind, const struct health_node *node,
+					uint8_t port, uint8_t tag)
 {
-	const struct health_port *end = &health->ports[port];
-	struct health_open_finding *open = health_find(health, kind, health->nodes[end->node].guid, end->num, 0);
+	return find_open(health, kind, node ? node->guid : 0, port, tag);
+}
 
-	if (!open && end->peer != HEALTH_NONE) {
-		end = &health->ports[end->peer];
-		open = health_find(health, kind, health->nodes[end->node].guid, end->num, 0);
-	}
+struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind,
+					     const struct health_port *port)
+{
+	struct health_open_finding *open = health_find(health, kind, port->node, port->num, 0);
+
+	if (!open && port->peer)
+		open = health_find(health, kind, port->peer->node, port->peer->num, 0);
 	return open;
 }
 
@@ -178,24 +193,10 @@ static void set_cause(struct health_open_finding *open, const char *cause)
 	open->finding.cause = cause;
 }
 
-static void name_place(struct health *health, struct health_open_finding *open, const struct health_case *what)
-{
-	char label[HEALTH_LABEL];
-
-	if (what->link)
-		health_link_subject(health, open, (uint32_t)(what->port - health->ports));
-	else if (what->port)
-		health_subject(open, "%s", health_port_label(health, (uint32_t)(what->port - health->ports), label));
-	else
-		health_subject(open, "%s", what->node ? what->node->name : "fabric");
-	if (what->subject)
-		health_subject(open, "%s", what->subject);
-}
-
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what)
 {
 	const struct health_port *port = what->port;
-	const struct health_node *node = port ? &health->nodes[port->node] : what->node;
+	const struct health_node *node = port ? port->node : what->node;
 	struct finding finding = {
 		.kind = what->kind, .severity = what->severity, .node_guid = node ? node->guid : 0,
 		.port = port ? port->num : 0, .tag = what->tag,
@@ -208,9 +209,9 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 	if (health->settings.limits[what->kind].off)
 		return &health->ignored;
 	if (what->either_end)
-		open = health_find_link(health, what->kind, (uint32_t)(port - health->ports));
+		open = health_find_link(health, what->kind, port);
 	else
-		open = health_find(health, what->kind, finding.node_guid, finding.port, what->tag);
+		open = health_find(health, what->kind, node, finding.port, what->tag);
 	if (!open) {
 		open = append(health, &finding);
 		if (!open)
@@ -222,15 +223,20 @@ struct health_open_finding *health_hold(struct health *health, const struct heal
 	open->held_us = at_us;
 	open->finding.last_seen_us = what->at_us ? what->at_wall_us : health->wall_us;
 	open->finding.number_count = 0;
-	if (what->link && port->peer != HEALTH_NONE && open->finding.node_guid == finding.node_guid) {
-		open->finding.peer_guid = health->nodes[health->ports[port->peer].node].guid;
-		open->finding.peer_port = health->ports[port->peer].num;
+	if (what->link && port->peer && open->finding.node_guid == finding.node_guid) {
+		open->finding.peer_guid = port->peer->node->guid;
+		open->finding.peer_port = port->peer->num;
 	}
 	set_severity(open, what->severity, at_us);
 	set_cause(open, what->cause);
-	name_place(health, open, what);
+	if (what->subject)
+		health_subject(open, "%s", what->subject);
+	else if (port)
+		health_name_port(health, open, port, what->link);
+	else
+		health_subject(open, "%s", node ? node->name : "fabric");
 	if (what->link)
-		health_affected_link(health, open, (uint32_t)(port - health->ports));
+		health_affected_link(health, open, port);
 	return open;
 }
 
@@ -238,24 +244,6 @@ void health_drop(struct health_open_finding *open)
 {
 	if (open)
 		open->dropped = true;
-}
-
-void health_subject(struct health_open_finding *open, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(open->finding.subject, sizeof(open->finding.subject), fmt, args);
-	va_end(args);
-}
-
-void health_text(struct health_open_finding *open, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(open->finding.text, sizeof(open->finding.text), fmt, args);
-	va_end(args);
 }
 
 void health_number(struct health_open_finding *open, const char *key, double value)
@@ -285,7 +273,7 @@ int health_restore(struct health *health, const struct finding *finding, struct 
 	struct health_open_finding *open;
 
 	if (finding->kind >= FINDING_KIND_COUNT ||
-	    health_find(health, finding->kind, finding->node_guid, finding->port, finding->tag))
+	    find_open(health, finding->kind, finding->node_guid, finding->port, finding->tag))
 		return 0;
 	open = append(health, finding);
 	if (!open) {
@@ -368,6 +356,13 @@ static void finish(struct health *health, health_report_fn *report, void *ctx)
 	rehash(health);
 }
 
+void health_run_window(struct health *health)
+{
+	for (size_t i = 0; i < HEALTH_RULES; i++)
+		if (rules[i]->window)
+			rules[i]->window(health, health->rule_states[i]);
+}
+
 int health_step(struct health *health, const struct health_input *input, health_report_fn *report, void *ctx,
 		struct error *err)
 {
@@ -384,17 +379,10 @@ int health_step(struct health *health, const struct health_input *input, health_
 	if (health->restored)
 		health_restore_state(health);
 	health->restored = false;
-	health_count_responses(health);
-	health_nodes(health);
-	health_restored_nodes(health);
-	health_silent(health);
-	health_record_counters(health);
-	health_links(health);
-	health_errors(health);
-	health_window(health);
-	health_fabric(health);
+	for (size_t i = 0; i < HEALTH_RULES; i++)
+		if (rules[i]->sweep)
+			rules[i]->sweep(health, health->rule_states[i]);
 	finish(health, report, ctx);
-	health_prune_trackers(health);
 	health->step++;
 	health->last_us = health->now_us;
 	health->input = NULL;

@@ -21,9 +21,16 @@
 #define LAST_WINDOWS 0x3ffu
 #define REQUEST_AGAIN_US (30 * (int64_t)SECOND_US)
 
-void health_request_table(struct health *health, uint32_t at)
+/* The last complete window, kept to be evaluated again with new tables. */
+struct imbalance {
+	struct balance_memory *history;
+	uint8_t *adaptive;          /* by node of the fabric; NULL: no window yet */
+	int64_t end_us;
+	bool table_reread;          /* requested tables were read in this step */
+};
+
+void health_request_table(struct health *health, struct health_node *node)
 {
-	struct health_node *node = &health->nodes[at];
 	uint64_t *grown;
 
 	if (node->table_wanted_us && health->now_us - node->table_requested_us < REQUEST_AGAIN_US)
@@ -41,57 +48,52 @@ void health_request_table(struct health *health, uint32_t at)
 	node->table_requested_us = health->now_us;
 }
 
-static uint32_t node_of_group(const struct health *health, const struct shape_group *group)
+static struct health_node *node_of_group(const struct health *health, const struct shape_group *group)
 {
-	uint32_t at;
-
-	return map_get(&health->by_guid, health->input->fabric->nodes[group->node].guid, &at) ? at : HEALTH_NONE;
+	return health_find_node(health, health->input->fabric->nodes[group->node].guid);
 }
 
 /* Identity of the finding of a group: links to one switch are represented by the first of them. */
-static struct health_case group_case(const struct health *health, const struct balance_result *result, uint32_t node)
+static struct health_case group_case(const struct health *health, const struct balance_result *result,
+				     const struct health_node *node)
 {
 	const struct shape *shape = health->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
 
 	return (struct health_case){
-		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = &health->nodes[node],
-		.port = group->kind == GROUP_UP ? NULL : &health->ports[health->port_of[shape->members[group->first]]],
+		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = node,
+		.port = group->kind == GROUP_UP ? NULL : health->port_of[shape->members[group->first]],
 		.tag = (uint8_t)(result->direction + 1), .cause = balance_cause_name(result->cause),
 	};
 }
 
 static struct health_open_finding *find_group(struct health *health, const struct health_case *what)
 {
-	return health_find(health, what->kind, what->node->guid, what->port ? what->port->num : 0, what->tag);
+	return health_find(health, what->kind, what->node, what->port ? what->port->num : 0, what->tag);
 }
 
 static void describe(struct health *health, struct health_open_finding *open, const struct balance_result *result,
-		     uint32_t node)
+		     const struct health_node *node)
 {
 	const struct shape *shape = health->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
 	const struct balance_member *hot = &result->members[result->hottest];
-	const struct health_port *port = &health->ports[health->port_of[hot->port]];
-	const char *way = result->direction == BALANCE_XMIT ? "sent" : "received";
+	const struct health_port *port = health->port_of[hot->port];
+	char reason[100];
 	double fair = 100 * hot->capacity, measured = 100 * hot->measured;
 
-	health_subject(open, group->kind == GROUP_UP ? "%s uplinks" : "%s links", health->nodes[node].name);
+	health_subject(open, group->kind == GROUP_UP ? "%s uplinks" : "%s links", node->name);
 	if (group->peer != FABRIC_NONE)
 		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
 	if (result->cause == BALANCE_FLOWS)
-		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); the "
-			    "tables are even: flows repeatedly collide on this port",
-			    port->num, measured, way, group->count, fair);
+		snprintf(reason, sizeof(reason), "the tables are even: flows repeatedly collide on this port");
 	else if (result->cause == BALANCE_NOT_FOLLOWING)
-		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); this "
-			    "switch follows its table while its peers route adaptively",
-			    port->num, measured, way, group->count, fair);
+		snprintf(reason, sizeof(reason), "this switch follows its table while its peers route adaptively");
 	else
-		health_text(open,
-			    "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); %u LIDs "
-			    "are routed through it%s", port->num, measured, way, group->count, fair, hot->lids,
-			    result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
+		snprintf(reason, sizeof(reason), "%u LIDs are routed through it%s", hot->lids,
+			 result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
+	health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); %s", port->num,
+		    measured, result->direction == BALANCE_XMIT ? "sent" : "received", group->count, fair, reason);
 	health_number(open, "hottest_port", port->num);
 	health_number(open, "measured_percent", measured);
 	if (!isnan(hot->predicted))
@@ -116,7 +118,7 @@ static int64_t imbalance_since(const struct health *health, const struct health_
 		return node->shift_wall_us;
 	if (node->routes_wall_us && node->routes_wall_us <= health->wall_us)
 		return node->routes_wall_us;
-	return health->balance.start_wall_us;
+	return health->window.start_wall_us;
 }
 
 /*
@@ -137,18 +139,16 @@ static bool is_unsettled(const struct health *health, const struct balance_resul
  * A link of the group is down, and so not in the group any more: discovery does not see its peer.
  * The additional load of the other links is a symptom.
  */
-static bool has_link_down(const struct health *health, const struct balance_result *result, uint32_t at)
+static bool has_link_down(const struct health *health, const struct balance_result *result,
+			  const struct health_node *node)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
-	const struct health_node *node = &health->nodes[at];
 
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		const struct health_port *port = &health->ports[i];
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
 
-		if (!health_link_is_down(health, port))
-			continue;
-		if (group->kind == GROUP_UP ? port->way == WAY_UP :
-		    health->nodes[health->ports[port->peer].node].now == group->peer)
+		if (health_link_is_down(port) &&
+		    (group->kind == GROUP_UP ? port->way == WAY_UP : port->peer->node->now == group->peer))
 			return true;
 	}
 	return false;
@@ -163,20 +163,15 @@ static void record_hottest(struct health *health, const struct balance_result *r
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	int direction = result->direction;
 
-	if (result->state != BALANCE_ACTIVE)
-		return;
-	for (uint32_t i = 0; i < group->count; i++) {
-		uint32_t at = health->port_of[result->members[i].port];
+	for (uint32_t i = 0; result->state == BALANCE_ACTIVE && i < group->count; i++) {
+		struct health_port *port = health->port_of[result->members[i].port];
 		bool hottest = result->m && i == result->hottest;
-		struct health_tracker *tracker;
+		struct health_tracker *tracker = hottest ? health_track(health, port) : port->tracker;
 
-		if (!hottest && health->ports[at].tracker == HEALTH_NONE)
-			continue;
-		tracker = health_track(health, at);
 		if (!tracker)
-			return;
+			continue;
 		if (hottest && !(tracker->hot[direction] & LAST_WINDOWS))
-			tracker->hot_wall_us[direction] = health->balance.start_wall_us;
+			tracker->hot_wall_us[direction] = health->window.start_wall_us;
 		tracker->hot[direction] = tracker->hot[direction] << 1 | hottest;
 	}
 }
@@ -184,40 +179,39 @@ static void record_hottest(struct health *health, const struct balance_result *r
 /* Since when the hottest member has been the hottest. */
 static int64_t hot_since(const struct health *health, const struct balance_result *result)
 {
-	const struct health_port *port = &health->ports[health->port_of[result->members[result->hottest].port]];
+	const struct health_port *port = health->port_of[result->members[result->hottest].port];
 
-	return port->tracker == HEALTH_NONE ? health->balance.start_wall_us :
-					      health->trackers[port->tracker].hot_wall_us[result->direction];
+	return port->tracker ? port->tracker->hot_wall_us[result->direction] : health->window.start_wall_us;
 }
 
-static void hold_group(struct health *health, const struct balance_result *result, uint32_t at)
+static void hold_group(struct health *health, const struct imbalance *last, const struct balance_result *result,
+		       struct health_node *node)
 {
-	struct health_node *node = &health->nodes[at];
-	struct health_case what = group_case(health, result, at);
+	struct health_case what = group_case(health, result, node);
 	struct health_open_finding *open = find_group(health, &what);
 	bool routing = result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
 
-	if (!open && ((routing && is_unsettled(health, result)) || has_link_down(health, result, at)))
+	if (!open && ((routing && is_unsettled(health, result)) || has_link_down(health, result, node)))
 		return;
 	/* Collisions of flows around a failed switch are a symptom of its failure. */
 	if (!open && !routing && health->isolated_switches)
 		return;
-	if (routing && !open && node->read_us < health->balance.end_us - (int64_t)health->balance.window_us) {
-		health_request_table(health, at);
+	if (routing && !open && node->read_us < last->end_us - (int64_t)health->window.window_us) {
+		health_request_table(health, node);
 		return;
 	}
 	if (result->h && routing)
 		what.severity = FINDING_CRITICAL;
 	what.since_wall_us = routing ? imbalance_since(health, node) : hot_since(health, result);
-	describe(health, health_hold(health, &what), result, at);
+	describe(health, health_hold(health, &what), result, node);
 }
 
 /*
  * A window without traffic, or without readings, does not end a finding: the tables are unchanged.
  */
-static void extend_group(struct health *health, const struct balance_result *result, uint32_t at)
+static void extend_group(struct health *health, const struct balance_result *result, const struct health_node *node)
 {
-	struct health_case what = group_case(health, result, at);
+	struct health_case what = group_case(health, result, node);
 	struct health_open_finding *open = find_group(health, &what);
 	bool same;
 
@@ -250,32 +244,31 @@ static bool is_uplinks(const struct health *health, const struct balance_result 
 	return health->input->shape->groups[result->group].kind == GROUP_UP && result->direction == BALANCE_XMIT;
 }
 
-static void suspect(struct health *health, const struct balance_result *result, uint32_t at)
+static void suspect(struct health *health, const struct balance_result *result, struct health_node *node)
 {
-	struct health_node *node = &health->nodes[at];
 	const struct balance_member *hot = &result->members[result->hottest];
 
 	if (node->table_wanted_us || health->now_us < node->table_next_us)
 		return;
-	node->suspect_port = health->port_of[hot->port];
+	node->suspect = health->port_of[hot->port];
 	node->suspect_measured = hot->measured;
 	node->suspect_predicted = hot->predicted;
 	node->suspect_mean = result->mean_utilization;
 	node->suspect_before = is_uplinks(health, result) ? node->uplinks_mean : 0;
-	health_request_table(health, at);
+	health_request_table(health, node);
 }
 
-static void store_adaptive(struct health *health, const struct balance *balance)
+static void store_adaptive(struct health *health, struct imbalance *last, const struct balance *balance)
 {
 	const struct shape *shape = health->input->shape;
 	size_t nodes = health->input->fabric->node_count;
-	uint8_t *grown = reallocarray(health->balance.adaptive, nodes + 1, sizeof(*grown));
+	uint8_t *grown = reallocarray(last->adaptive, nodes + 1, sizeof(*grown));
 
 	if (!grown) {
 		health->failed = true;
 		return;
 	}
-	health->balance.adaptive = grown;
+	last->adaptive = grown;
 	memset(grown, ADAPTIVE_UNKNOWN, nodes + 1);
 	for (size_t i = 0; i < balance->count; i++)
 		if (balance->results[i].direction == BALANCE_XMIT)
@@ -284,13 +277,13 @@ static void store_adaptive(struct health *health, const struct balance *balance)
 
 static void record_harm(struct health *health, const struct balance_result *result)
 {
-	uint32_t at;
+	struct health_tracker *tracker;
 
 	if (!result->h || result->direction != BALANCE_XMIT || result->hottest == UINT32_MAX)
 		return;
-	at = health->port_of[result->members[result->hottest].port];
-	if (health->ports[at].tracker != HEALTH_NONE)
-		health->trackers[health->ports[at].tracker].harm_us = health->now_us;
+	tracker = health->port_of[result->members[result->hottest].port]->tracker;
+	if (tracker)
+		tracker->harm_us = health->now_us;
 }
 
 static bool is_reported(enum balance_cause cause)
@@ -303,41 +296,44 @@ static int run_balance(struct health *health, const uint8_t *adaptive, struct ba
 {
 	const struct health_input *input = health->input;
 	struct balance_input what = {
-		.shape = input->shape, .routes = input->routes, .loads = health->balance.loads, .adaptive = adaptive,
-		.window_us = health->balance.window_us,
+		.shape = input->shape, .routes = input->routes, .loads = health->window.loads, .adaptive = adaptive,
+		.window_us = health->window.window_us,
 	};
 
 	return balance_evaluate(&what, &health->settings.balance, ret, NULL);
 }
 
-void health_balance(struct health *health)
+static void run_window(struct health *health, void *state)
 {
+	struct imbalance *last = state;
 	struct balance balance = { 0 };
 
-	health->balance.end_us = health->now_us;
-	if (run_balance(health, health->input->adaptive, &balance) < 0 ||
-	    balance_memory_step(health->balance.history, health->input->shape, &health->settings.balance, &balance,
+	last->end_us = health->now_us;
+	if (!last->history)
+		last->history = balance_memory_create();
+	if (!last->history || run_balance(health, health->input->adaptive, &balance) < 0 ||
+	    balance_memory_step(last->history, health->input->shape, &health->settings.balance, &balance,
 				NULL) < 0)
 		health->failed = true;
 	for (size_t i = 0; i < balance.count && !health->failed; i++) {
 		const struct balance_result *result = &balance.results[i];
-		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
+		struct health_node *node = node_of_group(health, &health->input->shape->groups[result->group]);
 
-		if (at == HEALTH_NONE)
+		if (!node)
 			continue;
 		record_hottest(health, result);
 		record_harm(health, result);
 		if (is_reported(result->cause) && result->hottest != UINT32_MAX)
-			hold_group(health, result, at);
+			hold_group(health, last, result, node);
 		else
-			extend_group(health, result, at);
+			extend_group(health, result, node);
 		if (!is_reported(result->cause) && is_misplaced(result))
-			suspect(health, result, at);
+			suspect(health, result, node);
 		if (is_uplinks(health, result) && result->state == BALANCE_ACTIVE)
-			health->nodes[at].uplinks_mean = result->mean_utilization;
+			node->uplinks_mean = result->mean_utilization;
 	}
 	if (!health->failed)
-		store_adaptive(health, &balance);
+		store_adaptive(health, last, &balance);
 	balance_done(&balance);
 }
 
@@ -359,48 +355,47 @@ static void date_shift(struct health *health, struct health_node *node, const st
 	double was = node->suspect_predicted, now = NAN, part;
 
 	for (uint32_t i = 0; i < group->count; i++)
-		if (health->port_of[result->members[i].port] == node->suspect_port)
+		if (health->port_of[result->members[i].port] == node->suspect)
 			now = result->members[i].predicted;
 	if (isnan(was) || isnan(now) || fabs(now - was) < 0.02)
 		return;
 	part = (node->suspect_measured - was) / (now - was);
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
-	node->shift_wall_us = health->balance.start_wall_us +
-			       (int64_t)(part_before(node, part) * health->balance.window_us);
+	node->shift_wall_us = health->window.start_wall_us +
+			       (int64_t)(part_before(node, part) * health->window.window_us);
 }
 
-static void recheck_groups(struct health *health)
+static void recheck_groups(struct health *health, const struct imbalance *last)
 {
 	struct balance balance = { 0 };
 
-	if (run_balance(health, health->balance.adaptive, &balance) < 0) {
+	if (run_balance(health, last->adaptive, &balance) < 0) {
 		health->failed = true;
 		return;
 	}
 	for (size_t i = 0; i < balance.count; i++) {
 		const struct balance_result *result = &balance.results[i];
-		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
+		struct health_node *node = node_of_group(health, &health->input->shape->groups[result->group]);
 
-		if (at == HEALTH_NONE || !health->nodes[at].table_reread || result->direction != BALANCE_XMIT)
+		if (!node || !node->table_reread || result->direction != BALANCE_XMIT)
 			continue;
-		if (health->nodes[at].suspect_port != HEALTH_NONE && health->nodes[at].routes_wall_us)
-			date_shift(health, &health->nodes[at], result);
+		if (node->suspect && node->routes_wall_us)
+			date_shift(health, node, result);
 		if (result->cause == BALANCE_ROUTING)
-			hold_group(health, result, at);
+			hold_group(health, last, result, node);
 	}
 	balance_done(&balance);
 }
 
-static void record_table_read(struct health *health, struct health_node *node)
+static void record_table_read(struct health *health, struct imbalance *last, struct health_node *node)
 {
 	bool changed = node->routes_us == health->now_us;
 
-	health->routes.first_reads |= node->read_us == HEALTH_LONG_AGO;
+	health->first_table_read |= node->read_us == HEALTH_LONG_AGO;
 	node->read_us = health->now_us;
 	if (!node->table_wanted_us)
 		return;
-	node->table_reread = true;
-	health->balance.table_reread = true;
+	node->table_reread = last->table_reread = true;
 	node->table_wanted_us = 0;
 	/* Back off while the table is unchanged. */
 	node->table_pause_us = changed ? 0 : node->table_pause_us ? 2 * node->table_pause_us : PAUSE_US;
@@ -409,30 +404,46 @@ static void record_table_read(struct health *health, struct health_node *node)
 	node->table_next_us = health->now_us + node->table_pause_us;
 }
 
-void health_reread(struct health *health)
+/* Requested tables that were read. */
+static void sweep(struct health *health, void *state)
 {
 	const struct health_input *input = health->input;
-	uint32_t at;
+	struct imbalance *last = state;
+	struct health_node *node;
 
 	for (size_t i = 0; i < input->routes_changed_count; i++) {
-		if (!map_get(&health->by_guid, input->routes_changed_guids[i], &at))
+		node = health_find_node(health, input->routes_changed_guids[i]);
+		if (!node)
 			continue;
-		health->nodes[at].routes_us = health->now_us;
-		health->nodes[at].routes_wall_us =
-			input->routes_changed_us ? input->routes_changed_us : health->wall_us;
-		health->nodes[at].shift_wall_us = 0;
+		node->routes_us = health->now_us;
+		node->routes_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+		node->shift_wall_us = 0;
 	}
-	health->balance.table_reread = false;
-	for (size_t i = 0; i < input->routes_read_count; i++)
-		if (map_get(&health->by_guid, input->routes_read_guids[i], &at))
-			record_table_read(health, &health->nodes[at]);
-	if (!health->balance.table_reread)
+	last->table_reread = false;
+	for (size_t i = 0; i < input->routes_read_count; i++) {
+		node = health_find_node(health, input->routes_read_guids[i]);
+		if (node)
+			record_table_read(health, last, node);
+	}
+	if (!last->table_reread)
 		return;
-	if (health->balance.generation == health->generation && health->balance.adaptive)
-		recheck_groups(health);
+	if (health->window.generation == health->generation && last->adaptive)
+		recheck_groups(health, last);
 	for (size_t i = 0; i < health->node_count; i++) {
-		health->nodes[i].suspect_port = health->nodes[i].table_reread ? HEALTH_NONE :
-			health->nodes[i].suspect_port;
-		health->nodes[i].table_reread = false;
+		if (health->nodes[i]->table_reread)
+			health->nodes[i]->suspect = NULL;
+		health->nodes[i]->table_reread = false;
 	}
 }
+
+static void done(void *state)
+{
+	struct imbalance *last = state;
+
+	balance_memory_destroy(last->history);
+	free(last->adaptive);
+}
+
+const struct health_rule health_imbalance = {
+	.state_size = sizeof(struct imbalance), .sweep = sweep, .window = run_window, .done = done,
+};

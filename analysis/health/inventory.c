@@ -9,23 +9,26 @@
 #include "fabric/names.h"
 #include "fabric/shape.h"
 
+static void free_node(struct health_node *node)
+{
+	for (uint32_t i = 0; i < node->slots; i++)
+		free(node->ports[i].tracker);
+	free(node->ports);
+	free(node->name);
+	free(node);
+}
+
 void health_inventory_done(struct health *health)
 {
 	for (size_t i = 0; i < health->node_count; i++)
-		free(health->nodes[i].name);
-	for (size_t i = 0; i < health->host_count; i++)
-		free(health->hosts[i].name);
+		free_node(health->nodes[i]);
+	for (size_t i = 0; i < health->host_count; i++) {
+		free(health->hosts[i]->name);
+		free(health->hosts[i]);
+	}
 	free(health->nodes);
-	free(health->ports);
 	free(health->hosts);
 	free(health->port_of);
-	free(health->trackers);
-	free(health->window.loads);
-	free(health->balance.loads);
-	free(health->balance.adaptive);
-	free(health->resets.list);
-	free(health->departed);
-	free(health->routes.holes);
 	map_done(&health->by_guid);
 	map_done(&health->host_by_name);
 }
@@ -54,120 +57,109 @@ static uint64_t hash_name(const char *name)
 	return hash;
 }
 
-uint32_t health_find_host(struct health *health, const char *name)
+struct health_host *health_find_host(struct health *health, const char *name)
 {
 	uint64_t hash = hash_name(name);
-	struct health_host *grown;
+	struct health_host **grown, *host;
 	uint32_t at;
 
 	for (; map_get(&health->host_by_name, hash, &at); hash++)
-		if (!strcmp(health->hosts[at].name, name))
-			return at;
+		if (!strcmp(health->hosts[at]->name, name))
+			return health->hosts[at];
 	grown = array_grow(health->hosts, health->host_count, &health->host_capacity, sizeof(*grown));
 	if (!grown)
-		return HEALTH_NONE;
+		return NULL;
 	health->hosts = grown;
-	at = (uint32_t)health->host_count;
-	grown[at] = (struct health_host){ .first = HEALTH_NONE, .charge_until_us = HEALTH_LONG_AGO,
-					  .restart_us = HEALTH_LONG_AGO };
-	if (!health_copy_name(&grown[at].name, name) || map_put(&health->host_by_name, hash, at) < 0) {
-		free(grown[at].name);
-		return HEALTH_NONE;
+	host = calloc(1, sizeof(*host));
+	if (!host || !health_copy_name(&host->name, name) ||
+	    map_put(&health->host_by_name, hash, (uint32_t)health->host_count) < 0) {
+		free(host ? host->name : NULL);
+		free(host);
+		return NULL;
 	}
-	health->host_count++;
-	return at;
+	host->charge_until_us = host->restart_us = HEALTH_LONG_AGO;
+	return grown[health->host_count++] = host;
 }
 
-/* Add the ports of a node, which are consecutive. */
-static bool add_ports(struct health *health, uint32_t node, uint32_t slots)
-{
-	uint32_t first = (uint32_t)health->port_count;
-
-	for (uint32_t i = 0; i < slots; i++) {
-		struct health_port *grown = array_grow(health->ports, health->port_count, &health->port_capacity,
-						       sizeof(*grown));
-
-		if (!grown) {
-			health->port_count = first;
-			return false;
-		}
-		health->ports = grown;
-		grown[health->port_count++] = (struct health_port){
-			.node = node, .peer = HEALTH_NONE, .tracker = HEALTH_NONE, .num = (uint8_t)i,
-			.changed_us = HEALTH_LONG_AGO,
-		};
-	}
-	health->nodes[node].first_port = first;
-	health->nodes[node].slots = slots;
-	return true;
-}
-
-static uint32_t find_node(struct health *health, uint64_t guid)
+struct health_node *health_find_node(const struct health *health, uint64_t guid)
 {
 	uint32_t at;
 
-	return map_get(&health->by_guid, guid, &at) ? at : HEALTH_NONE;
+	return map_get(&health->by_guid, guid, &at) ? health->nodes[at] : NULL;
 }
 
-uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
+struct health_port *health_next_port(const struct health *health, const struct health_port *port)
 {
-	struct health_node *grown = array_grow(health->nodes, health->node_count, &health->node_capacity,
-					       sizeof(*grown));
-	uint32_t at = (uint32_t)health->node_count;
+	size_t next = port ? port->node->index + 1 : 0;
 
-	if (!grown)
-		return HEALTH_NONE;
-	health->nodes = grown;
-	grown[at] = (struct health_node){
-		.guid = guid, .host = HEALTH_NONE, .host_next = HEALTH_NONE, .now = FABRIC_NONE,
-		.read_us = HEALTH_LONG_AGO, .table_next_us = HEALTH_LONG_AGO,
-		.suspect_port = HEALTH_NONE,
-	};
-	if (!add_ports(health, at, slots) || map_put(&health->by_guid, guid, at) < 0)
-		return HEALTH_NONE;
-	health->node_count++;
-	return at;
+	if (port && port->num + 1u < port->node->slots)
+		return &port->node->ports[port->num + 1];
+	return next < health->node_count ? health->nodes[next]->ports : NULL;
 }
 
 /*
- * A node has more ports than before (it was split): move them, and update the references to them.
+ * Set the number of ports of a node. References to the ports it had before (it was split) are
+ * updated.
  */
-static bool widen(struct health *health, uint32_t node, uint32_t slots)
+static bool widen(struct health_node *node, uint32_t slots)
 {
-	uint32_t from = health->nodes[node].first_port, had = health->nodes[node].slots;
+	struct health_port *ports = calloc(slots, sizeof(*ports));
 
-	if (!add_ports(health, node, slots))
+	if (!ports)
 		return false;
-	for (uint32_t i = 0; i < had; i++) {
-		struct health_port *port = &health->ports[health->nodes[node].first_port + i];
-
-		*port = health->ports[from + i];
-		if (port->peer != HEALTH_NONE)
-			health->ports[port->peer].peer = health->nodes[node].first_port + i;
-		if (port->tracker != HEALTH_NONE)
-			health->trackers[port->tracker].port = health->nodes[node].first_port + i;
-		health->ports[from + i] = (struct health_port){ .node = node, .peer = HEALTH_NONE,
-								.tracker = HEALTH_NONE, .num = (uint8_t)i };
+	for (uint32_t i = 0; i < slots; i++) {
+		ports[i] = (struct health_port){ .changed_us = HEALTH_LONG_AGO };
+		if (i < node->slots)
+			ports[i] = node->ports[i];
+		if (ports[i].peer)
+			ports[i].peer->peer = &ports[i];
+		ports[i].node = node;
+		ports[i].num = (uint8_t)i;
 	}
+	free(node->ports);
+	node->ports = ports;
+	node->slots = slots;
+	node->suspect = NULL;
 	return true;
+}
+
+struct health_node *health_add_node(struct health *health, uint64_t guid, uint32_t slots)
+{
+	struct health_node **grown = array_grow(health->nodes, health->node_count, &health->node_capacity,
+						sizeof(*grown));
+	struct health_node *node;
+
+	if (!grown)
+		return NULL;
+	health->nodes = grown;
+	node = calloc(1, sizeof(*node));
+	if (!node || !widen(node, slots) || map_put(&health->by_guid, guid, (uint32_t)health->node_count) < 0) {
+		free(node ? node->ports : NULL);
+		free(node);
+		return NULL;
+	}
+	node->guid = guid;
+	node->index = health->node_count;
+	node->now = FABRIC_NONE;
+	node->read_us = node->table_next_us = HEALTH_LONG_AGO;
+	return grown[health->node_count++] = node;
 }
 
 static int update_node(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t now)
 {
 	char shown[NODE_NAME_SIZE];
 	const struct node *from = &fabric->nodes[now];
-	uint32_t slots = (uint32_t)from->port_count + 1, at = find_node(health, from->guid);
-	struct health_node *node;
+	struct health_node *node = health_find_node(health, from->guid);
+	uint32_t slots = (uint32_t)from->port_count + 1;
 
-	if (at == HEALTH_NONE) {
-		at = health_add_node(health, from->guid, slots);
-		if (at == HEALTH_NONE)
-			return ERR_NOMEM;
+	if (!node) {
+		node = health_add_node(health, from->guid, slots);
 		health->changes.nodes_added++;
-	} else if (health->nodes[at].slots < slots && !widen(health, at, slots)) {
+	} else if (node->slots < slots && !widen(node, slots)) {
 		return ERR_NOMEM;
 	}
-	node = &health->nodes[at];
+	if (!node)
+		return ERR_NOMEM;
 	node->now = now;
 	node->type = from->type;
 	node->system_guid = from->system_guid;
@@ -178,71 +170,67 @@ static int update_node(struct health *health, const struct fabric *fabric, const
 	names_short(from->name, shown);
 	if (!health_copy_name(&node->name, shown))
 		return ERR_NOMEM;
-	node->host = HEALTH_NONE;
+	node->host = NULL;
 	if (shape->nodes[now].host != SHAPE_NONE) {
 		node->host = health_find_host(health, shape->hosts[shape->nodes[now].host].name);
-		if (node->host == HEALTH_NONE)
+		if (!node->host)
 			return ERR_NOMEM;
-		health->hosts[node->host].class = node->class;
+		node->host->class = node->class;
 	}
 	return 0;
 }
 
 static int map_ports(struct health *health, const struct fabric *fabric)
 {
-	if (fabric->port_count > health->port_of_capacity) {
-		uint32_t *grown = reallocarray(health->port_of, fabric->port_count, sizeof(*grown));
+	struct health_port **grown = reallocarray(health->port_of, fabric->port_count + 1,
+						   sizeof(struct health_port *));
 
-		if (!grown)
-			return ERR_NOMEM;
-		health->port_of = grown;
-		health->port_of_capacity = fabric->port_count;
-	}
+	if (!grown)
+		return ERR_NOMEM;
+	health->port_of = grown;
 	for (uint32_t i = 0; i < health->node_count; i++) {
-		const struct health_node *node = &health->nodes[i];
+		const struct health_node *node = health->nodes[i];
 		const struct node *now;
 
 		if (node->now == FABRIC_NONE)
 			continue;
 		now = &fabric->nodes[node->now];
 		for (uint32_t p = now->first_port; p < now->first_port + now->ports; p++)
-			health->port_of[p] = node->first_port + fabric->ports[p].num;
+			grown[p] = &node->ports[fabric->ports[p].num];
 	}
 	return 0;
 }
 
 /* Disconnect a port from its former peer. */
-static void forget_cable(struct health *health, struct health_port *port)
+static void forget_cable(struct health_port *port)
 {
-	if (port->peer == HEALTH_NONE)
+	if (!port->peer)
 		return;
-	health->ports[port->peer].peer = HEALTH_NONE;
-	health->ports[port->peer].link = LINK_NEVER_UP;
-	port->peer = HEALTH_NONE;
+	port->peer->peer = NULL;
+	port->peer->link = LINK_NEVER_UP;
+	port->peer = NULL;
 }
 
-static void set_peer(struct health *health, uint32_t at, uint32_t peer)
+static void set_peer(struct health *health, struct health_port *port, struct health_port *peer)
 {
-	struct health_port *port = &health->ports[at], *other = &health->ports[peer];
-
 	if (port->peer == peer)
 		return;
 	if (health->generation > 1) {
-		bool moved = port->peer != HEALTH_NONE || other->peer != HEALTH_NONE;
+		bool moved = port->peer || peer->peer;
 
 		health->changes.links_moved += moved;
 		health->changes.links_added += !moved;
 	}
-	forget_cable(health, port);
-	forget_cable(health, other);
+	forget_cable(port);
+	forget_cable(peer);
 	port->peer = peer;
-	other->peer = at;
+	peer->peer = port;
 	/* State and errors belong to the former cable. */
-	port->link = other->link = LINK_NEVER_UP;
-	if (port->tracker != HEALTH_NONE)
-		health_tracker_init(&health->trackers[port->tracker], at);
-	if (other->tracker != HEALTH_NONE)
-		health_tracker_init(&health->trackers[other->tracker], peer);
+	port->link = peer->link = LINK_NEVER_UP;
+	if (port->tracker)
+		health_tracker_init(port->tracker);
+	if (peer->tracker)
+		health_tracker_init(peer->tracker);
 }
 
 static void set_link(struct health *health, struct health_port *port, bool up)
@@ -266,10 +254,10 @@ static void set_link(struct health *health, struct health_port *port, bool up)
 static void update_port(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t p)
 {
 	const struct port *now = &fabric->ports[p];
-	struct health_port *port = &health->ports[health->port_of[p]];
+	struct health_port *port = health->port_of[p];
 
 	if (now->peer != FABRIC_NONE) {
-		set_peer(health, health->port_of[p], health->port_of[now->peer]);
+		set_peer(health, port, health->port_of[now->peer]);
 		port->way = shape->ports[p].way;
 	}
 	if (now->state == PORT_STATE_UNKNOWN)
@@ -286,14 +274,12 @@ static void update_port(struct health *health, const struct fabric *fabric, cons
 /* Links of a node that left the fabric are down if the other end is down, or left as well. */
 static void update_absent(struct health *health, const struct health_node *node)
 {
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		struct health_port *port = &health->ports[i];
-		const struct health_port *peer;
+	for (uint32_t i = 0; i < node->slots; i++) {
+		struct health_port *port = &node->ports[i];
 
-		if (port->link != LINK_IS_UP || port->peer == HEALTH_NONE)
+		if (port->link != LINK_IS_UP || !port->peer)
 			continue;
-		peer = &health->ports[port->peer];
-		if (peer->link == LINK_IS_DOWN || health->nodes[peer->node].now == FABRIC_NONE) {
+		if (port->peer->link == LINK_IS_DOWN || port->peer->node->now == FABRIC_NONE) {
 			set_link(health, port, false);
 			health->changes.links_removed++;
 		}
@@ -303,22 +289,22 @@ static void update_absent(struct health *health, const struct health_node *node)
 static void list_hosts(struct health *health)
 {
 	for (size_t i = 0; i < health->host_count; i++)
-		health->hosts[i].first = HEALTH_NONE;
+		health->hosts[i]->first = NULL;
 	for (size_t i = health->node_count; i-- > 0;) {
-		struct health_node *node = &health->nodes[i];
+		struct health_node *node = health->nodes[i];
 
-		if (node->host == HEALTH_NONE)
+		if (!node->host)
 			continue;
-		node->host_next = health->hosts[node->host].first;
-		health->hosts[node->host].first = (uint32_t)i;
+		node->host_next = node->host->first;
+		node->host->first = node;
 	}
 }
 
 static void count_down(struct health *health)
 {
 	health->down_ports = 0;
-	for (size_t i = 0; i < health->port_count; i++)
-		health->down_ports += health->ports[i].link == LINK_IS_DOWN && health->ports[i].peer != HEALTH_NONE;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		health->down_ports += port->link == LINK_IS_DOWN && port->peer;
 }
 
 int health_update_inventory(struct health *health)
@@ -326,17 +312,18 @@ int health_update_inventory(struct health *health)
 	const struct fabric *fabric = health->input->fabric;
 	const struct shape *shape = health->input->shape;
 
-	health->changes.nodes_added = health->changes.nodes_removed = 0;
-	health->changes.links_added = health->changes.links_removed = health->changes.links_moved = 0;
+	memset(&health->changes, 0, sizeof(health->changes));
 	if (health->generation && !health->input->topology_changed && fabric == health->fabric)
 		return 0;
 	health->fabric = fabric;
 	health->generation++;
 	health->unidentified = fabric_count_unidentified(fabric);
 	for (uint32_t i = 0; i < health->node_count; i++) {
-		health->changes.nodes_removed += health->nodes[i].now != FABRIC_NONE &&
-				      fabric_find_node(fabric, health->nodes[i].guid) == FABRIC_NONE;
-		health->nodes[i].now = FABRIC_NONE;
+		struct health_node *node = health->nodes[i];
+
+		health->changes.nodes_removed += node->now != FABRIC_NONE &&
+						 fabric_find_node(fabric, node->guid) == FABRIC_NONE;
+		node->now = FABRIC_NONE;
 	}
 	for (uint32_t i = 0; i < fabric->node_count; i++)
 		if (update_node(health, fabric, shape, i) < 0)
@@ -348,58 +335,32 @@ int health_update_inventory(struct health *health)
 	for (uint32_t i = 0; i < fabric->port_count; i++)
 		update_port(health, fabric, shape, i);
 	for (uint32_t i = 0; i < health->node_count; i++)
-		if (health->nodes[i].now == FABRIC_NONE)
-			update_absent(health, &health->nodes[i]);
+		if (health->nodes[i]->now == FABRIC_NONE)
+			update_absent(health, health->nodes[i]);
 	list_hosts(health);
 	count_down(health);
 	health_find_degraded(health);
 	return 0;
 }
 
-bool health_is_trunk(const struct health *health, uint32_t port)
+bool health_is_trunk(const struct health_port *port)
 {
-	const struct health_port *end = &health->ports[port];
-
-	return end->peer != HEALTH_NONE && health->nodes[end->node].type == NODE_SWITCH &&
-	       health->nodes[health->ports[end->peer].node].type == NODE_SWITCH;
+	return port->peer && port->node->type == NODE_SWITCH && port->peer->node->type == NODE_SWITCH;
 }
 
-bool health_link_is_down(const struct health *health, const struct health_port *port)
+bool health_link_is_down(const struct health_port *port)
 {
-	return port->peer != HEALTH_NONE &&
-	       (port->link == LINK_IS_DOWN || health->ports[port->peer].link == LINK_IS_DOWN);
+	return port->peer && (port->link == LINK_IS_DOWN || port->peer->link == LINK_IS_DOWN);
 }
 
-uint32_t health_edge_host(const struct health *health, uint32_t port)
+struct health_host *health_edge_host(const struct health_port *port)
 {
-	const struct health_port *end = &health->ports[port];
-
-	if (health->nodes[end->node].host != HEALTH_NONE)
-		return health->nodes[end->node].host;
-	return end->peer == HEALTH_NONE ? HEALTH_NONE : health->nodes[health->ports[end->peer].node].host;
+	return port->node->host || !port->peer ? port->node->host : port->peer->node->host;
 }
 
-bool health_is_charged(const struct health *health, uint32_t port)
+bool health_is_charged(const struct health *health, const struct health_port *port)
 {
-	uint32_t host = health_edge_host(health, port);
+	const struct health_host *host = health_edge_host(port);
 
-	return host != HEALTH_NONE &&
-	       (health->hosts[host].down || health->now_us < health->hosts[host].charge_until_us);
-}
-
-void health_count_responses(struct health *health)
-{
-	const struct health_input *input = health->input;
-
-	for (size_t i = 0; i < health->node_count; i++)
-		health->nodes[i].polled = health->nodes[i].responded = health->nodes[i].unread = 0;
-	for (size_t i = 0; i < input->sample_count; i++) {
-		const struct health_sample *sample = &input->samples[i];
-		struct health_node *node = &health->nodes[health->ports[health->port_of[sample->port]].node];
-
-		node->responded += sample->status == SAMPLE_OK;
-		node->polled += sample->status == SAMPLE_OK || sample->status == SAMPLE_SILENT ||
-			       sample->status == SAMPLE_BACKOFF;
-		node->unread += sample->status == SAMPLE_UNFINISHED;
-	}
+	return host && (host->down || health->now_us < host->charge_until_us);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Subjects and affected hosts of findings, also for nodes that have left the fabric. */
-#include <stdio.h>
-
 #include "analysis/health/state.h"
 #include "fabric/shape.h"
+
+#define LABEL_SIZE 160
 
 const char *health_duration(int64_t us, char ret[32])
 {
@@ -20,24 +20,22 @@ const char *health_duration(int64_t us, char ret[32])
 	return ret;
 }
 
-const char *health_port_label(const struct health *health, uint32_t at, char ret[HEALTH_LABEL])
+static const char *port_label(const struct health *health, const struct health_port *port, char ret[LABEL_SIZE])
 {
-	const struct health_port *port = &health->ports[at];
-	const struct health_node *node = &health->nodes[port->node];
-	const struct fabric *fabric = health->input->fabric;
-	uint32_t now = node->now == FABRIC_NONE ? FABRIC_NONE : fabric_node_port(fabric, node->now, port->num);
+	const struct health_node *node = port->node;
+	uint32_t now = node->now == FABRIC_NONE ? FABRIC_NONE :
+						  fabric_node_port(health->input->fabric, node->now, port->num);
 
 	if (now != FABRIC_NONE)
-		return shape_port_name(health->input->shape, now, ret, HEALTH_LABEL);
-	snprintf(ret, HEALTH_LABEL, "%.140s/%u", node->name, port->num);
+		return shape_port_name(health->input->shape, now, ret, LABEL_SIZE);
+	snprintf(ret, LABEL_SIZE, "%.140s/%u", node->name, port->num);
 	return ret;
 }
 
-/* The end that is named second: the host, or the switch of the higher tier. */
-static bool is_upper(const struct health *health, uint32_t port)
+/* The end of a link that is named second: the host, or the switch of the higher tier. */
+static bool is_upper(const struct health_port *port)
 {
-	const struct health_node *node = &health->nodes[health->ports[port].node];
-	const struct health_node *other = &health->nodes[health->ports[health->ports[port].peer].node];
+	const struct health_node *node = port->node, *other = port->peer->node;
 
 	if (node->type != other->type)
 		return node->type != NODE_SWITCH;
@@ -46,21 +44,18 @@ static bool is_upper(const struct health *health, uint32_t port)
 	return node->guid > other->guid;
 }
 
-void health_link_subject(const struct health *health, struct health_open_finding *open, uint32_t at)
+void health_name_port(const struct health *health, struct health_open_finding *open, const struct health_port *port,
+		      bool link)
 {
-	char first[HEALTH_LABEL], second[HEALTH_LABEL];
-	uint32_t peer = health->ports[at].peer;
+	char first[LABEL_SIZE], second[LABEL_SIZE];
 
-	if (peer == HEALTH_NONE) {
-		health_subject(open, "%s", health_port_label(health, at, first));
+	if (!link || !port->peer) {
+		health_subject(open, "%s", port_label(health, port, first));
 		return;
 	}
-	if (is_upper(health, at)) {
-		peer = at;
-		at = health->ports[at].peer;
-	}
-	health_subject(open, "%.77s - %.77s", health_port_label(health, at, first),
-		       health_port_label(health, peer, second));
+	if (is_upper(port))
+		port = port->peer;
+	health_subject(open, "%.77s - %.77s", port_label(health, port, first), port_label(health, port->peer, second));
 }
 
 void health_clear_affected(struct health_open_finding *open)
@@ -84,33 +79,29 @@ void health_affected_host(struct health_open_finding *open, const char *host)
 	health_add_affected(open, host);
 }
 
-static void add_below(struct health *health, struct health_open_finding *open, uint32_t at, unsigned tiers)
+static void add_below(struct health *health, struct health_open_finding *open, const struct health_node *node,
+		      unsigned tiers)
 {
-	const struct health_node *node = &health->nodes[at];
-	uint32_t before = HEALTH_NONE;
+	const struct health_node *before = NULL;
 
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		const struct health_port *port = &health->ports[i];
-		uint32_t below = port->peer == HEALTH_NONE ? HEALTH_NONE : health->ports[port->peer].node;
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
+		struct health_host *host = port->peer ? port->peer->node->host : NULL;
 
-		if (below == HEALTH_NONE)
-			continue;
-		if (port->way == WAY_HOST && health->nodes[below].host != HEALTH_NONE) {
-			struct health_host *host = &health->hosts[health->nodes[below].host];
-
+		if (port->way == WAY_HOST && host) {
 			if (host->affected_pass == health->affected_pass)
 				continue;
 			host->affected_pass = health->affected_pass;
 			health_add_affected(open, host->name);
-		} else if (port->way == WAY_DOWN && tiers && below != before) {
+		} else if (port->peer && port->way == WAY_DOWN && tiers && port->peer->node != before) {
 			/* Skip parallel links, which usually have adjacent ports. */
-			before = below;
-			add_below(health, open, below, tiers - 1);
+			before = port->peer->node;
+			add_below(health, open, before, tiers - 1);
 		}
 	}
 }
 
-void health_affected_below(struct health *health, struct health_open_finding *open, uint32_t node)
+void health_affected_below(struct health *health, struct health_open_finding *open, const struct health_node *node)
 {
 	if (open->affected_generation == health->generation)
 		return;
@@ -120,12 +111,12 @@ void health_affected_below(struct health *health, struct health_open_finding *op
 	add_below(health, open, node, 3);
 }
 
-void health_affected_link(struct health *health, struct health_open_finding *open, uint32_t at)
+void health_affected_link(struct health *health, struct health_open_finding *open, const struct health_port *port)
 {
-	uint32_t host = health_edge_host(health, at), peer = health->ports[at].peer;
+	const struct health_host *host = health_edge_host(port);
 
-	if (host != HEALTH_NONE)
-		health_affected_host(open, health->hosts[host].name);
-	else if (peer != HEALTH_NONE)
-		health_affected_below(health, open, health->ports[is_upper(health, at) ? peer : at].node);
+	if (host)
+		health_affected_host(open, host->name);
+	else if (port->peer)
+		health_affected_below(health, open, is_upper(port) ? port->peer->node : port->node);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Links that are down, degraded or flapping. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,66 +10,63 @@
  * One end represents a link: the switch if the other end is an HCA, else the lower tier, else the
  * lower GUID.
  */
-static bool represents_link(const struct health *health, uint32_t at)
+static bool represents_link(const struct health_port *port)
 {
-	const struct health_port *port = &health->ports[at];
-	const struct health_node *node = &health->nodes[port->node], *other;
+	const struct health_node *node = port->node, *other;
 
-	if (port->peer == HEALTH_NONE)
+	if (!port->peer)
 		return false;
-	other = &health->nodes[health->ports[port->peer].node];
+	other = port->peer->node;
 	if ((node->type == NODE_SWITCH) != (other->type == NODE_SWITCH))
 		return node->type == NODE_SWITCH;
 	if (node->tier != other->tier)
 		return node->tier < other->tier;
 	if (node->guid != other->guid)
 		return node->guid < other->guid;
-	return port->num < health->ports[port->peer].num;
+	return port->num < port->peer->num;
 }
 
 /* Percentage of the uplinks of a switch that are down. */
-static double uplinks_down_percent(const struct health *health, uint32_t node)
+static double uplinks_down_percent(const struct health_node *node)
 {
-	const struct health_node *of = &health->nodes[node];
 	uint32_t built = 0, down = 0;
 
-	for (uint32_t i = of->first_port; i < of->first_port + of->slots; i++) {
-		const struct health_port *port = &health->ports[i];
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
 
-		if (port->way != WAY_UP || port->peer == HEALTH_NONE || port->link == LINK_NEVER_UP)
+		if (port->way != WAY_UP || !port->peer || port->link == LINK_NEVER_UP)
 			continue;
 		built++;
-		down += health_link_is_down(health, port);
+		down += health_link_is_down(port);
 	}
 	return built ? 100.0 * down / built : 0;
 }
 
-static void hold_down(struct health *health, uint32_t at)
+static void hold_down(struct health *health, const struct health_port *port)
 {
-	const struct health_port *port = &health->ports[at], *peer = &health->ports[port->peer];
-	const struct health_port *down = port->link == LINK_IS_DOWN ? port : peer;
+	const struct health_port *down = port->link == LINK_IS_DOWN ? port : port->peer;
 	double percent = 0, limit = health->settings.limits[FINDING_LINK_DOWN].critical;
 	int64_t down_us = health->now_us - down->changed_us;
-	bool trunk = health_is_trunk(health, at);
+	bool trunk = health_is_trunk(port), uplink = trunk && port->way == WAY_UP;
 	struct health_open_finding *open;
 	char since[32];
 
-	if (health->nodes[port->node].claimed || health->nodes[peer->node].claimed || health_is_charged(health, at) ||
+	if (port->node->claimed || port->peer->node->claimed || health_is_charged(health, port) ||
 	    down_us >= health->settings.forget_us)
 		return;
 	/* An open finding continues without the delay. */
-	if (down_us < health->settings.down_after_us && !health_find_link(health, FINDING_LINK_DOWN, at))
+	if (down_us < health->settings.down_after_us && !health_find_link(health, FINDING_LINK_DOWN, port))
 		return;
-	if (trunk && port->way == WAY_UP)
-		percent = uplinks_down_percent(health, port->node);
+	if (uplink)
+		percent = uplinks_down_percent(port->node);
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DOWN, .severity = trunk && percent >= limit ? FINDING_CRITICAL : FINDING_WARNING,
 		.port = port, .link = true, .either_end = true, .since_wall_us = down->changed_wall_us,
 		.cause = trunk ? LINK_CAUSE_TRUNK : LINK_CAUSE_EDGE });
 	health_duration(down_us, since);
-	if (trunk && port->way == WAY_UP)
+	if (uplink)
 		health_text(open, "down for %s; %.0f %% of the uplinks of %s are down (critical from %.0f %%)", since,
-			    percent, health->nodes[port->node].name, limit);
+			    percent, port->node->name, limit);
 	else
 		health_text(open, "down for %s; both nodes have other links that are up, or responded until then",
 			    since);
@@ -80,13 +76,12 @@ static void hold_down(struct health *health, uint32_t at)
 }
 
 /* The class of a link by the nodes at its ends. Most links of a class run at the expected rate. */
-static unsigned class_of(const struct health *health, const struct health_port *port)
+static unsigned class_of(const struct health_port *port)
 {
-	const struct health_node *node = &health->nodes[port->node];
-	const struct health_node *other = &health->nodes[health->ports[port->peer].node];
+	const struct health_node *other = port->peer->node;
 	unsigned far = other->type == NODE_SWITCH ? other->tier : 8u + other->class;
 
-	return (node->tier & 7u) << 4 | (far & 15u);
+	return (port->node->tier & 7u) << 4 | (far & 15u);
 }
 
 static const uint8_t ranked_widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
@@ -131,7 +126,7 @@ static uint64_t usual_rate(const uint32_t count[RATES])
 static const struct port *port_now(const struct health *health, const struct health_port *port)
 {
 	const struct fabric *fabric = health->input->fabric;
-	uint32_t node = health->nodes[port->node].now, at;
+	uint32_t node = port->node->now, at;
 
 	if (node == FABRIC_NONE)
 		return NULL;
@@ -171,7 +166,7 @@ static uint64_t expected_rate(const struct port *a, const struct port *b, uint64
 
 static void check_rate(struct health *health, struct health_port *port, uint64_t usual)
 {
-	const struct port *a = port_now(health, port), *b = port_now(health, &health->ports[port->peer]);
+	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
 	uint64_t now, expected;
 
 	if (!a || !b)
@@ -191,6 +186,21 @@ static void check_rate(struct health *health, struct health_port *port, uint64_t
 		port->degraded = DEGRADED_SPEED;
 }
 
+static void update_degraded(struct health *health, struct health_port *port, const struct usual *usual)
+{
+	enum health_degraded was = port->degraded;
+
+	port->degraded = DEGRADED_NO;
+	if (!represents_link(port) || port->link != LINK_IS_UP)
+		return;
+	check_rate(health, port, usual_rate(usual->count[class_of(port)]));
+	health->degraded_ports += port->degraded != DEGRADED_NO;
+	if (port->degraded && !was) {
+		port->degraded_us = health->step ? health->now_us : HEALTH_LONG_AGO;
+		port->degraded_wall_us = health->wall_us;
+	}
+}
+
 void health_find_degraded(struct health *health)
 {
 	struct usual *usual = calloc(1, sizeof(*usual));
@@ -199,27 +209,12 @@ void health_find_degraded(struct health *health)
 		health->failed = true;
 		return;
 	}
-	for (uint32_t i = 0; i < health->port_count; i++) {
-		const struct health_port *port = &health->ports[i];
-
-		if (represents_link(health, i) && port->link == LINK_IS_UP)
-			usual->count[class_of(health, port)][rate_index(port->width, port->speed)]++;
-	}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		if (represents_link(port) && port->link == LINK_IS_UP)
+			usual->count[class_of(port)][rate_index(port->width, port->speed)]++;
 	health->degraded_ports = 0;
-	for (uint32_t i = 0; i < health->port_count; i++) {
-		struct health_port *port = &health->ports[i];
-		enum health_degraded was = port->degraded;
-
-		port->degraded = DEGRADED_NO;
-		if (!represents_link(health, i) || port->link != LINK_IS_UP)
-			continue;
-		check_rate(health, port, usual_rate(usual->count[class_of(health, port)]));
-		health->degraded_ports += port->degraded != DEGRADED_NO;
-		if (port->degraded && !was) {
-			port->degraded_us = health->step ? health->now_us : HEALTH_LONG_AGO;
-			port->degraded_wall_us = health->wall_us;
-		}
-	}
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		update_degraded(health, port, usual);
 	free(usual);
 }
 
@@ -229,20 +224,19 @@ static const char *rate_name(uint8_t width, uint8_t speed, char ret[24])
 	return ret;
 }
 
-static void hold_degraded(struct health *health, uint32_t at)
+static void hold_degraded(struct health *health, const struct health_port *port)
 {
 	static const char *const causes[] = { "", "width", "speed", "enabled" };
-	const struct health_port *port = &health->ports[at];
-	const struct port *a = port_now(health, port), *b = port_now(health, &health->ports[port->peer]);
+	const struct port *a = port_now(health, port), *b = port_now(health, port->peer);
 	struct health_open_finding *open;
 	char now[24], can[24];
 
 	if (!a || !b || (health->now_us - port->degraded_us < health->settings.degraded_after_us &&
-			 !health_find_link(health, FINDING_LINK_DEGRADED, at)))
+			 !health_find_link(health, FINDING_LINK_DEGRADED, port)))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DEGRADED,
-		.severity = health_is_trunk(health, at) ? FINDING_CRITICAL : FINDING_WARNING, .port = port,
+		.severity = health_is_trunk(port) ? FINDING_CRITICAL : FINDING_WARNING, .port = port,
 		.link = true, .either_end = true, .since_wall_us = port->degraded_wall_us,
 		.cause = causes[port->degraded] });
 	rate_name(a->width, a->speed, now);
@@ -254,64 +248,54 @@ static void hold_degraded(struct health *health, uint32_t at)
 	health_number(open, "best_gbps", (double)best_rate(a, b, true) / 1e9);
 }
 
-/*
- * Flaps of a link in the last @since_us, from the end that counted more; *@ret is the tracker of
- * that end.
- */
-static unsigned count_flaps(const struct health *health, uint32_t at, int64_t since_us,
-			    const struct health_tracker **ret)
+/* Flaps that a port counted in the last @since_us. */
+static unsigned count_flaps(const struct health *health, const struct health_port *port, int64_t since_us)
 {
-	uint32_t ends[2] = { at, health->ports[at].peer };
-	unsigned most = 0, count;
+	unsigned count = 0;
 
-	for (unsigned end = 0; end < 2; end++) {
-		uint32_t tracker = ends[end] == HEALTH_NONE ? HEALTH_NONE : health->ports[ends[end]].tracker;
-
-		for (unsigned i = count = 0; tracker != HEALTH_NONE && i < FLAPS_MAX; i++)
-			count += health->now_us - health->trackers[tracker].flaps[i].us < since_us;
-		if (count > most) {
-			most = count;
-			*ret = &health->trackers[tracker];
-		}
-	}
-	return most;
+	for (unsigned i = 0; port && port->tracker && i < FLAPS_MAX; i++)
+		count += health->now_us - port->tracker->flaps[i].us < since_us;
+	return count;
 }
 
 /*
  * On a host link wait for restart_within: by then a restart of the host is detected by its other
  * links.
  */
-static bool may_report_flaps(struct health *health, uint32_t at, uint32_t tracker, bool passed)
+static bool may_report_flaps(struct health *health, const struct health_port *port, bool passed)
 {
-	struct health_tracker *of = &health->trackers[tracker];
+	struct health_tracker *tracker = port->tracker;
 
 	if (!passed) {
-		of->flap_since_us = HEALTH_LONG_AGO;
+		tracker->flap_since_us = HEALTH_LONG_AGO;
 		return false;
 	}
-	if (of->flap_since_us == HEALTH_LONG_AGO)
-		of->flap_since_us = health->now_us;
-	return health_edge_host(health, at) == HEALTH_NONE ||
-	       health->now_us - of->flap_since_us >= health->settings.restart_within_us;
+	if (tracker->flap_since_us == HEALTH_LONG_AGO)
+		tracker->flap_since_us = health->now_us;
+	return !health_edge_host(port) ||
+	       health->now_us - tracker->flap_since_us >= health->settings.restart_within_us;
 }
 
-static void hold_flapping(struct health *health, uint32_t at)
+/* Flaps of a link, from the end that counted more. */
+static void hold_flapping(struct health *health, const struct health_port *port)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_LINK_FLAPPING];
-	const struct health_tracker *tracker = NULL;
-	unsigned day = count_flaps(health, at, FLAPS_LAST_US, &tracker), hour;
-	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, at);
+	bool far = count_flaps(health, port->peer, FLAPS_LAST_US) > count_flaps(health, port, FLAPS_LAST_US);
+	const struct health_port *end = far ? port->peer : port;
+	unsigned day = count_flaps(health, end, FLAPS_LAST_US), hour = count_flaps(health, port, HOUR_US);
+	unsigned far_hour = count_flaps(health, port->peer, HOUR_US);
+	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, port);
+	const struct health_flap *flaps;
 
-	if (!tracker || (!may_report_flaps(health, at, (uint32_t)(tracker - health->trackers),
-					 day >= limits->warning) && !open))
+	if (!day || (!may_report_flaps(health, end, day >= limits->warning) && !open))
 		return;
-	hour = count_flaps(health, at, HOUR_US, &tracker);
+	hour = far_hour > hour ? far_hour : hour;
+	flaps = end->tracker->flaps;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_FLAPPING,
-		.severity = hour >= limits->critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.port = &health->ports[at], .link = true, .either_end = true,
-		.since_wall_us = tracker->flaps[day < FLAPS_MAX ? day - 1 : FLAPS_MAX - 1].wall_us,
-		.at_us = tracker->flaps[0].us, .at_wall_us = tracker->flaps[0].wall_us, .cause = "cable" });
+		.severity = hour >= limits->critical ? FINDING_CRITICAL : FINDING_WARNING, .port = port,
+		.link = true, .either_end = true, .since_wall_us = flaps[day - 1].wall_us,
+		.at_us = flaps[0].us, .at_wall_us = flaps[0].wall_us, .cause = "cable" });
 	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; warning "
 		    "threshold: %.0f in 24 h", day, day == FLAPS_MAX ? " or more" : "", hour,
 		    hour == FLAPS_MAX ? " or more" : "", limits->warning);
@@ -319,22 +303,21 @@ static void hold_flapping(struct health *health, uint32_t at)
 	health_number(open, "downs_1h", hour);
 }
 
-void health_links(struct health *health)
+static void sweep_port(struct health *health, const struct health_port *port)
 {
-	for (size_t i = 0; health->down_ports && i < health->port_count; i++)
-		if (represents_link(health, (uint32_t)i) && health_link_is_down(health, &health->ports[i]))
-			hold_down(health, (uint32_t)i);
-	for (size_t i = 0; health->degraded_ports && i < health->port_count; i++)
-		if (health->ports[i].degraded != DEGRADED_NO)
-			hold_degraded(health, (uint32_t)i);
-	for (size_t i = 0; i < health->tracker_count; i++) {
-		uint32_t at = health->trackers[i].port;
-
-		if (health->trackers[i].flaps[0].us == HEALTH_LONG_AGO)
-			continue;
-		if (!represents_link(health, at))
-			at = health->ports[at].peer;
-		if (at != HEALTH_NONE)
-			hold_flapping(health, at);
-	}
+	if (represents_link(port) && health_link_is_down(port))
+		hold_down(health, port);
+	if (port->degraded != DEGRADED_NO)
+		hold_degraded(health, port);
+	if (port->peer && port->tracker && port->tracker->flaps[0].us != HEALTH_LONG_AGO)
+		hold_flapping(health, represents_link(port) ? port : port->peer);
 }
+
+static void sweep(struct health *health, void *state)
+{
+	(void)state;
+	for (struct health_port *port = health_next_port(health, NULL); port; port = health_next_port(health, port))
+		sweep_port(health, port);
+}
+
+const struct health_rule health_links = { .sweep = sweep };

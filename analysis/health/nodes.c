@@ -1,14 +1,241 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Findings about whole nodes that left the fabric or restart; isolated.c detects them. They explain
- * the links that are down with them, so this rule runs before the rules about links.
+ * Findings about whole nodes that left the fabric or restart. They explain the links that are down
+ * with them, so this rule runs before the rules about links.
+ *
+ * A node is isolated when links of it are down and none is up. A host is down when all of its
+ * cabled HCAs are isolated and most of them failed at once. Nodes that failed within restart_within
+ * of their neighbour form a cluster: a switch with the hosts behind it, or hosts of one leaf. The
+ * node with the lowest GUID represents the cluster.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/health/state.h"
+
+/* The isolated HCAs of a host. */
+struct host_view {
+	uint32_t cabled, isolated, recent; /* recent: within restart_within of the last */
+	uint32_t behind_isolated;          /* their leaf is isolated, too */
+	struct health_node *first;     /* with the lowest GUID, or NULL */
+	int64_t last_us, wall_us;      /* of the last failure; of the first recent one */
+};
+
+static void mark_isolated(struct health_node *node)
+{
+	uint32_t up = 0, down = 0;
+
+	node->claimed = false;
+	node->cluster = node;
+	node->isolated_us = HEALTH_LONG_AGO;
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *port = &node->ports[i];
+
+		if (!port->peer)
+			continue;
+		if (!health_link_is_down(port)) {
+			up += port->link == LINK_IS_UP;
+			continue;
+		}
+		down++;
+		/* The time when its last link went down, from the end that is down. */
+		if (port->link != LINK_IS_DOWN)
+			port = port->peer;
+		if (port->changed_us >= node->isolated_us) {
+			node->isolated_us = port->changed_us;
+			node->isolated_wall_us = port->changed_wall_us;
+		}
+	}
+	node->isolated = down && !up;
+	node->isolated_hca = NULL;
+	node->cluster_switches = node->cluster_hosts = node->cluster_racks = 0;
+}
+
+/* The first switch that an isolated HCA was cabled to, or NULL. */
+static struct health_node *leaf_of(const struct health_node *node)
+{
+	for (uint32_t i = 0; i < node->slots; i++)
+		if (node->ports[i].peer)
+			return node->ports[i].peer->node;
+	return NULL;
+}
+
+/* The node that represents the cluster of a node, or the node itself. */
+static struct health_node *cluster_of(struct health_node *node)
+{
+	while (node->cluster != node)
+		node = node->cluster = node->cluster->cluster;
+	return node;
+}
+
+static void join(struct health_node *a, struct health_node *b)
+{
+	a = cluster_of(a);
+	b = cluster_of(b);
+	/* The lower GUID represents both, so the order does not matter. */
+	if (a->guid < b->guid)
+		b->cluster = a;
+	else
+		a->cluster = b;
+}
+
+/* Close enough in time for a common cause. */
+static bool is_simultaneous(const struct health *health, int64_t a_us, int64_t b_us)
+{
+	return llabs(a_us - b_us) <= health->settings.restart_within_us;
+}
+
+static bool is_cabled(const struct health_node *node)
+{
+	for (uint32_t i = 0; i < node->slots; i++)
+		if (node->ports[i].peer && node->ports[i].link != LINK_NEVER_UP)
+			return true;
+	return false;
+}
+
+static struct host_view view_host(const struct health *health, const struct health_host *host)
+{
+	struct host_view view = { .last_us = HEALTH_LONG_AGO };
+
+	for (struct health_node *node = host->first; node; node = node->host_next) {
+		if (!is_cabled(node))
+			continue;
+		view.cabled++;
+		if (!view.first || node->guid < view.first->guid)
+			view.first = node;
+		if (!node->isolated)
+			continue;
+		view.isolated++;
+		if (node->isolated_us > view.last_us)
+			view.last_us = node->isolated_us;
+	}
+	for (const struct health_node *node = host->first; node; node = node->host_next) {
+		const struct health_node *leaf;
+
+		if (!node->isolated || view.last_us - node->isolated_us > health->settings.restart_within_us)
+			continue;
+		view.recent++;
+		if (!view.wall_us || node->isolated_wall_us < view.wall_us)
+			view.wall_us = node->isolated_wall_us;
+		leaf = leaf_of(node);
+		view.behind_isolated += leaf && leaf->isolated;
+	}
+	return view;
+}
+
+/* Detect that a host as a whole went down, or came back. */
+static void update_host(struct health *health, struct health_host *host)
+{
+	struct host_view view = view_host(health, host);
+	bool all = view.cabled && view.isolated == view.cabled && 2 * view.recent >= view.cabled;
+	/* A single HCA may be down because of its cable, so the delay of a link applies. */
+	bool down = all && (view.cabled > 1 || health->now_us - view.last_us >= health->settings.down_after_us);
+
+	if (down && !host->down) {
+		host->down = true;
+		host->down_us = view.last_us;
+		host->down_wall_us = view.wall_us;
+		health_forget_host(health, host);
+	} else if (host->down && view.cabled && view.isolated < view.cabled) {
+		host->down = false;
+		host->rack_guid = 0;
+		host->restart_us = host->behind_isolated ? HEALTH_LONG_AGO : health->now_us;
+		host->restart_wall_us = host->down_wall_us;
+		host->charge_until_us = health->now_us + health->settings.restart_charge_us;
+	}
+	host->behind_isolated = host->down && view.recent && view.behind_isolated == view.recent;
+}
+
+/* Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. */
+static void join_host(struct health *health, const struct health_host *host)
+{
+	for (struct health_node *node = host->first; node; node = node->host_next) {
+		struct health_node *leaf = leaf_of(node);
+
+		if (!node->isolated)
+			continue;
+		node->claimed = true;
+		join(host->first, node);
+		if (!leaf)
+			continue;
+		if (leaf->isolated) {
+			if (is_simultaneous(health, leaf->isolated_us, host->down_us) || host->behind_isolated)
+				join(leaf, node);
+		} else if (leaf->isolated_hca &&
+			   is_simultaneous(health, leaf->isolated_hca->host->down_us, host->down_us)) {
+			join(leaf->isolated_hca, node);
+		} else {
+			leaf->isolated_hca = node;
+		}
+	}
+}
+
+static int compare_down(const void *a, const void *b)
+{
+	const struct health_host *x = *(struct health_host *const *)a, *y = *(struct health_host *const *)b;
+
+	if (x->down_us != y->down_us)
+		return x->down_us < y->down_us ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Hosts that are down, in the order of their failure. */
+static void join_hosts(struct health *health)
+{
+	struct health_host **down = calloc(health->host_count + 1, sizeof(struct health_host *));
+	size_t count = 0;
+
+	if (!down) {
+		health->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < health->host_count; i++)
+		if (health->hosts[i]->down)
+			down[count++] = health->hosts[i];
+	qsort(down, count, sizeof(struct health_host *), compare_down);
+	for (size_t i = 0; i < count; i++)
+		join_host(health, down[i]);
+	free(down);
+}
+
+/* Count the members of each cluster at the node that represents it. */
+static void count_clusters(struct health *health)
+{
+	health->isolated_switches = 0;
+	for (uint32_t i = 0; i < health->node_count; i++) {
+		struct health_node *node = health->nodes[i];
+
+		if (!node->isolated || node->type != NODE_SWITCH)
+			continue;
+		node->claimed = true;
+		health->isolated_switches++;
+		cluster_of(node)->cluster_switches++;
+	}
+	for (uint32_t i = 0; i < health->host_count; i++) {
+		const struct health_host *host = health->hosts[i];
+
+		if (!host->down || !host->first)
+			continue;
+		cluster_of(host->first)->cluster_hosts++;
+		cluster_of(host->first)->cluster_racks += host->rack_guid != 0;
+	}
+}
+
+/* Mark isolated nodes and hosts from the current links, and cluster them. */
+static void find_isolated(struct health *health)
+{
+	for (uint32_t i = 0; i < health->node_count; i++)
+		mark_isolated(health->nodes[i]);
+	for (uint32_t i = 0; i < health->host_count; i++)
+		update_host(health, health->hosts[i]);
+	join_hosts(health);
+	count_clusters(health);
+}
 
 /* The isolated nodes of a cluster. */
 struct cluster {
 	uint32_t switches, hosts;
-	uint32_t lead;               /* switch of the lowest tier, then of the lowest GUID */
+	const struct health_node *lead; /* switch of the lowest tier, then of the lowest GUID */
 	int64_t last_us, wall_us;
 };
 
@@ -19,55 +246,59 @@ static bool leads(const struct health_node *node, const struct health_node *othe
 	return tier != than ? tier < than : node->guid < other->guid;
 }
 
-static struct cluster view_cluster(struct health *health, uint32_t root)
+static struct cluster view_cluster(struct health *health, const struct health_node *root)
 {
-	struct cluster cluster = { .lead = HEALTH_NONE, .last_us = HEALTH_LONG_AGO };
+	struct cluster cluster = { .last_us = HEALTH_LONG_AGO };
 
 	for (uint32_t i = 0; i < health->node_count; i++) {
-		const struct health_node *node = &health->nodes[i];
+		struct health_node *node = health->nodes[i];
 
-		if (!node->isolated || health_cluster_of(health, i) != root)
+		if (!node->isolated || cluster_of(node) != root)
 			continue;
-		if (node->type == NODE_SWITCH) {
-			cluster.switches++;
-			if (cluster.lead == HEALTH_NONE || leads(node, &health->nodes[cluster.lead]))
-				cluster.lead = i;
-			if (node->isolated_us > cluster.last_us)
-				cluster.last_us = node->isolated_us;
-			if (!cluster.wall_us || node->isolated_wall_us < cluster.wall_us)
-				cluster.wall_us = node->isolated_wall_us;
-		} else if (node->host != HEALTH_NONE && health->hosts[node->host].first == i) {
-			cluster.hosts++;
+		if (node->type != NODE_SWITCH) {
+			cluster.hosts += node->host && node->host->first == node;
+			continue;
 		}
+		cluster.switches++;
+		if (!cluster.lead || leads(node, cluster.lead))
+			cluster.lead = node;
+		if (node->isolated_us > cluster.last_us)
+			cluster.last_us = node->isolated_us;
+		if (!cluster.wall_us || node->isolated_wall_us < cluster.wall_us)
+			cluster.wall_us = node->isolated_wall_us;
 	}
 	return cluster;
 }
 
-static void hold_switches(struct health *health, uint32_t root)
+/* A host that went down, as a member of a cluster. */
+static bool is_of_cluster(const struct health_host *host, const struct health_node *root)
+{
+	return host->down && host->first && cluster_of(host->first) == root;
+}
+
+static void hold_switches(struct health *health, const struct health_node *root)
 {
 	struct cluster cluster = view_cluster(health, root);
 	int64_t down_us = health->now_us - cluster.last_us;
 	long long limit_s = health->settings.down_after_us / SECOND_US;
-	const struct health_node *lead;
 	struct health_open_finding *open;
 	char since[32];
 
-	if (cluster.lead == HEALTH_NONE || down_us >= health->settings.forget_us)
-		return;
-	lead = &health->nodes[cluster.lead];
-	if (down_us < health->settings.down_after_us && !health_find(health, FINDING_NODE_MISSING, lead->guid, 0, 0))
+	if (!cluster.lead || down_us >= health->settings.forget_us ||
+	    (down_us < health->settings.down_after_us &&
+	     !health_find(health, FINDING_NODE_MISSING, cluster.lead, 0, 0)))
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = lead,
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = cluster.lead,
 		.since_wall_us = cluster.wall_us, .cause = cluster.switches > 1 ? "rack" : "switch" });
 	health_duration(down_us, since);
 	if (cluster.switches > 1 || cluster.hosts)
 		health_text(open,
 			    "all links of %s have been down for %s (threshold %lld s); %u switches and %u hosts failed "
-			    "together", lead->name, since, limit_s, cluster.switches, cluster.hosts);
+			    "together", cluster.lead->name, since, limit_s, cluster.switches, cluster.hosts);
 	else
 		health_text(open, "all links of %s have been down for %s (threshold %lld s); its neighbors are up",
-			    lead->name, since, limit_s);
+			    cluster.lead->name, since, limit_s);
 	health_number(open, "down_s", (double)down_us / SECOND_US);
 	health_number(open, "switches_gone", cluster.switches);
 	health_number(open, "hosts_gone", cluster.hosts);
@@ -77,98 +308,92 @@ static void hold_switches(struct health *health, uint32_t root)
 	}
 	health_clear_affected(open);
 	for (uint32_t i = 0; i < health->host_count; i++)
-		if (health->hosts[i].down && health_cluster_of(health, health->hosts[i].first) == root)
-			health_add_affected(open, health->hosts[i].name);
+		if (is_of_cluster(health->hosts[i], root))
+			health_add_affected(open, health->hosts[i]->name);
 }
 
-/* The leaf with most HCAs of a cluster, on a tie the one with the lowest GUID. */
-static uint32_t common_leaf(struct health *health, uint32_t root)
+/* The leaf with most HCAs of a cluster, on a tie the one with the lowest GUID; or NULL. */
+static const struct health_node *common_leaf(struct health *health, const struct health_node *root)
 {
-	uint32_t best = HEALTH_NONE, most = 0;
+	const struct health_node *best = NULL;
+	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < health->node_count; i++) {
-		const struct health_node *leaf = &health->nodes[i];
+	for (uint32_t n = 0; n < health->node_count; n++) {
+		const struct health_node *leaf = health->nodes[n];
 		uint32_t count = 0;
 
-		if (leaf->isolated_host == HEALTH_NONE)
-			continue;
-		for (uint32_t p = leaf->first_port; p < leaf->first_port + leaf->slots; p++) {
-			uint32_t peer = health->ports[p].peer;
-
-			if (peer != HEALTH_NONE && health->nodes[health->ports[peer].node].isolated)
-				count += health_cluster_of(health, health->ports[peer].node) == root;
-		}
-		if (count > most || (count == most && best != HEALTH_NONE && leaf->guid < health->nodes[best].guid)) {
+		for (uint32_t i = 0; leaf->isolated_hca && i < leaf->slots; i++)
+			count += leaf->ports[i].peer && leaf->ports[i].peer->node->isolated &&
+				 cluster_of(leaf->ports[i].peer->node) == root;
+		if (count > most || (best && count == most && leaf->guid < best->guid)) {
 			most = count;
-			best = i;
+			best = leaf;
 		}
 	}
 	return best;
 }
 
+static bool is_of_rack(const struct health_host *host, uint64_t guid, unsigned tag)
+{
+	return host->rack_guid == guid && host->rack_tag == tag;
+}
+
 /* An unused tag: a leaf may lose several racks one after the other. */
-static uint8_t free_rack_tag(struct health *health, uint64_t leaf_guid)
+static uint8_t free_rack_tag(struct health *health, const struct health_node *leaf)
 {
 	unsigned tag;
 	uint32_t i;
 
 	for (tag = 1; tag < UINT8_MAX; tag++) {
-		for (i = 0; i < health->host_count; i++)
-			if (health->hosts[i].rack_guid == leaf_guid && health->hosts[i].rack_tag == tag)
-				break;
-		if (i == health->host_count && !health_find(health, FINDING_NODE_MISSING, leaf_guid, 0, (uint8_t)tag))
+		for (i = 0; i < health->host_count && !is_of_rack(health->hosts[i], leaf->guid, tag); i++)
+			;
+		if (i == health->host_count && !health_find(health, FINDING_NODE_MISSING, leaf, 0, (uint8_t)tag))
 			break;
 	}
 	return (uint8_t)tag;
 }
 
 /* Hosts of one leaf that failed together are one finding of the leaf. */
-static void claim_rack(struct health *health, uint32_t root)
+static void claim_rack(struct health *health, const struct health_node *root)
 {
-	uint32_t leaf;
+	const struct health_node *leaf;
 	uint64_t guid = 0;
 	uint8_t tag = 0;
 
 	for (uint32_t i = 0; i < health->host_count; i++) {
-		const struct health_host *host = &health->hosts[i];
+		const struct health_host *host = health->hosts[i];
 
-		if (host->down && host->rack_guid && health_cluster_of(health, host->first) == root) {
+		if (host->rack_guid && is_of_cluster(host, root)) {
 			guid = host->rack_guid;
 			tag = host->rack_tag;
 		}
 	}
 	if (!guid) {
 		leaf = common_leaf(health, root);
-		if (leaf == HEALTH_NONE)
+		if (!leaf)
 			return;
-		guid = health->nodes[leaf].guid;
-		tag = free_rack_tag(health, guid);
+		guid = leaf->guid;
+		tag = free_rack_tag(health, leaf);
 	}
 	for (uint32_t i = 0; i < health->host_count; i++)
-		if (health->hosts[i].down && health_cluster_of(health, health->hosts[i].first) == root) {
-			health->hosts[i].rack_guid = guid;
-			health->hosts[i].rack_tag = tag;
+		if (is_of_cluster(health->hosts[i], root)) {
+			health->hosts[i]->rack_guid = guid;
+			health->hosts[i]->rack_tag = tag;
 		}
 }
 
-static bool is_of_rack(const struct health_host *host, uint64_t guid, uint8_t tag)
-{
-	return host->down && host->rack_guid == guid && host->rack_tag == tag;
-}
-
 /* Report all hosts of a leaf that failed together. */
-static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
+static void hold_rack(struct health *health, const struct health_node *leaf, uint8_t tag)
 {
-	const struct health_node *node = &health->nodes[leaf];
 	int64_t last_us = HEALTH_LONG_AGO, wall_us = 0;
 	struct health_open_finding *open;
 	uint32_t hosts = 0;
 	char since[32];
 
 	for (uint32_t i = 0; i < health->host_count; i++) {
-		const struct health_host *host = &health->hosts[i];
+		const struct health_host *host = health->hosts[i];
 
-		if (!is_of_rack(host, node->guid, tag))
+		if (!host->down || !is_of_rack(host, leaf->guid, tag))
 			continue;
 		hosts++;
 		if (host->down_us > last_us)
@@ -176,21 +401,39 @@ static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
 		if (!wall_us || host->down_wall_us < wall_us)
 			wall_us = host->down_wall_us;
 	}
-	if (!hosts || health->now_us - last_us < health->settings.down_after_us)
+	if (health->now_us - last_us < health->settings.down_after_us)
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = node, .tag = tag,
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = leaf, .tag = tag,
 		.since_wall_us = wall_us, .cause = "rack" });
-	health_subject(open, "hosts of %s", node->name);
+	health_subject(open, "hosts of %s", leaf->name);
 	health_text(open,
 		    "%u hosts of %s (threshold %u) went down together and have been down for %s; the switch is up",
-		    hosts, node->name, health->settings.rack_hosts, health_duration(health->now_us - last_us, since));
+		    hosts, leaf->name, health->settings.rack_hosts, health_duration(health->now_us - last_us, since));
 	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
 	health_number(open, "hosts_gone", hosts);
 	health_clear_affected(open);
 	for (uint32_t i = 0; i < health->host_count; i++)
-		if (is_of_rack(&health->hosts[i], node->guid, tag))
-			health_add_affected(open, health->hosts[i].name);
+		if (health->hosts[i]->down && is_of_rack(health->hosts[i], leaf->guid, tag))
+			health_add_affected(open, health->hosts[i]->name);
+}
+
+static void hold_racks(struct health *health)
+{
+	uint32_t j;
+
+	for (uint32_t i = 0; i < health->host_count; i++) {
+		const struct health_host *host = health->hosts[i];
+		const struct health_node *leaf = health_find_node(health, host->rack_guid);
+
+		if (!host->down || !host->rack_guid || !leaf)
+			continue;
+		/* Report it once, for the first of its hosts. */
+		for (j = 0; !health->hosts[j]->down || !is_of_rack(health->hosts[j], leaf->guid, host->rack_tag); j++)
+			;
+		if (j == i)
+			hold_rack(health, leaf, host->rack_tag);
+	}
 }
 
 static void hold_host(struct health *health, const struct health_host *host)
@@ -199,7 +442,7 @@ static void hold_host(struct health *health, const struct health_host *host)
 	int64_t down_us = health->now_us - host->down_us;
 	bool missing = host->down && down_us >= settings->missing_after_us;
 	struct health_open_finding *open;
-	struct health_host_view view;
+	struct host_view view;
 	char since[32];
 
 	if (!host->down && health->now_us - host->restart_us >= settings->restart_charge_us)
@@ -207,17 +450,17 @@ static void hold_host(struct health *health, const struct health_host *host)
 	if (host->down && (host->rack_guid || host->behind_isolated || down_us < settings->down_after_us ||
 			   down_us >= settings->forget_us))
 		return;
-	view = health_view_host(health, host);
-	if (view.first == HEALTH_NONE)
+	view = view_host(health, host);
+	if (!view.first)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = missing ? FINDING_NODE_MISSING : FINDING_HOST_RESTART,
-		.severity = missing ? FINDING_WARNING : FINDING_INFO, .node = &health->nodes[view.first],
+		.severity = missing ? FINDING_WARNING : FINDING_INFO, .node = view.first,
 		.since_wall_us = host->down ? host->down_wall_us : host->restart_wall_us, .cause = "host",
 		.subject = host->name });
 	health_duration(down_us, since);
 	if (missing) {
-		health_drop(health_find(health, FINDING_HOST_RESTART, health->nodes[view.first].guid, 0, 0));
+		health_drop(health_find(health, FINDING_HOST_RESTART, view.first, 0, 0));
 		health_text(open, "all %u HCAs of %s have been down for %s (threshold %lld min)", view.cabled,
 			    host->name, since, (long long)(settings->missing_after_us / MINUTE_US));
 		health_number(open, "down_s", (double)down_us / SECOND_US);
@@ -232,42 +475,28 @@ static void hold_host(struct health *health, const struct health_host *host)
 	health_affected_host(open, host->name);
 }
 
-static void hold_racks(struct health *health)
+struct nodes { bool were_down; }; /* links were down in the previous step */
+
+static void sweep(struct health *health, void *state)
 {
-	uint32_t j, leaf;
+	struct nodes *nodes = state;
 
-	for (uint32_t i = 0; i < health->host_count; i++) {
-		const struct health_host *host = &health->hosts[i];
+	if (health->down_ports || nodes->were_down) {
+		find_isolated(health);
+		for (uint32_t i = 0; i < health->node_count; i++) {
+			const struct health_node *node = health->nodes[i];
 
-		if (!host->down || !host->rack_guid || !map_get(&health->by_guid, host->rack_guid, &leaf))
-			continue;
-		/* Report it once, for the first of its hosts. */
-		for (j = 0; j < i && !is_of_rack(&health->hosts[j], host->rack_guid, host->rack_tag); j++)
-			;
-		if (j == i)
-			hold_rack(health, leaf, host->rack_tag);
+			if (node->cluster_switches)
+				hold_switches(health, node);
+			else if (node->cluster_racks || node->cluster_hosts >= health->settings.rack_hosts)
+				claim_rack(health, node);
+		}
+		hold_racks(health);
 	}
-}
-
-static void find_missing(struct health *health)
-{
-	health_find_isolated(health);
-	for (uint32_t i = 0; i < health->node_count; i++) {
-		const struct health_node *node = &health->nodes[i];
-
-		if (node->cluster_switches)
-			hold_switches(health, i);
-		else if (node->cluster_racks || node->cluster_hosts >= health->settings.rack_hosts)
-			claim_rack(health, i);
-	}
-	hold_racks(health);
-}
-
-void health_nodes(struct health *health)
-{
-	if (health->down_ports || health->isolated_before)
-		find_missing(health);
-	health->isolated_before = health->down_ports > 0;
+	nodes->were_down = health->down_ports > 0;
 	for (uint32_t i = 0; i < health->host_count; i++)
-		hold_host(health, &health->hosts[i]);
+		hold_host(health, health->hosts[i]);
+	health_restored_nodes(health);
 }
+
+const struct health_rule health_nodes = { .state_size = sizeof(struct nodes), .sweep = sweep };

@@ -23,7 +23,7 @@ struct rail_view {
 	uint32_t first;              /* of its ports in an array by host and rail */
 };
 
-struct rail_port { uint32_t port; double bytes; }; /* of the fabric, FABRIC_NONE: it has none */
+struct rail_port { struct health_port *port; double bytes; }; /* port: NULL: none */
 
 struct rails {
 	struct rail_view *views;
@@ -31,26 +31,11 @@ struct rails {
 	size_t count, rails;
 };
 
-static bool rails_make(struct health *health, struct rails *rails)
-{
-	const struct shape *shape = health->input->shape;
-
-	rails->rails = shape->rail_count < RAILS_MOST ? shape->rail_count : RAILS_MOST;
-	rails->views = calloc(shape->host_count + 1, sizeof(*rails->views));
-	rails->ports = calloc(shape->host_count * rails->rails + 1, sizeof(*rails->ports));
-	if (!rails->views || !rails->ports)
-		return false;
-	for (size_t i = 0; i < shape->host_count; i++)
-		for (size_t r = 0; r < rails->rails; r++)
-			rails->ports[i * rails->rails + r].port = FABRIC_NONE;
-	return true;
-}
-
-static void take_port(struct health *health, struct rails *rails, uint32_t rail, uint32_t p)
+static void add_port(struct health *health, struct rails *rails, uint32_t rail, uint32_t p)
 {
 	const struct shape *shape = health->input->shape;
 	const struct port *port = &health->input->fabric->ports[p];
-	const struct balance_load *load = &health->balance.loads[p];
+	const struct balance_load *load = &health->window.loads[p];
 	uint32_t host = shape->nodes[port->node].host;
 	double rate = (double)port_rate_bits_per_s(port) / 8e6, used;
 	struct rail_port *at;
@@ -59,9 +44,9 @@ static void take_port(struct health *health, struct rails *rails, uint32_t rail,
 	    !(rate > 0))
 		return;
 	at = &rails->ports[host * rails->rails + rail];
-	if (at->port != FABRIC_NONE)
+	if (at->port)
 		return;
-	at->port = p;
+	at->port = health->port_of[p];
 	at->bytes = load->xmit_bytes + load->rcv_bytes;
 	used = (load->xmit_bytes > load->rcv_bytes ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us / rate;
 	rails->views[host].known |= UINT64_C(1) << rail;
@@ -78,19 +63,26 @@ static int compare_active(const void *a, const void *b)
 	return (x->host > y->host) - (x->host < y->host);
 }
 
-static void rails_take(struct health *health, struct rails *rails)
+/* The hosts of this window, those with the same active rails together. Return: false: no memory. */
+static bool rails_make(struct health *health, struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
 
-	for (size_t i = 0; i < shape->host_count; i++) {
+	rails->count = shape->host_count;
+	rails->rails = shape->rail_count < RAILS_MOST ? shape->rail_count : RAILS_MOST;
+	rails->views = calloc(rails->count + 1, sizeof(*rails->views));
+	rails->ports = calloc(rails->count * rails->rails + 1, sizeof(*rails->ports));
+	if (!rails->views || !rails->ports)
+		return false;
+	for (size_t i = 0; i < rails->count; i++) {
 		rails->views[i].host = (uint32_t)i;
 		rails->views[i].first = (uint32_t)(i * rails->rails);
 	}
 	for (size_t r = 0; r < rails->rails; r++)
 		for (size_t i = 0; i < shape->rails[r].count; i++)
-			take_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
-	rails->count = shape->host_count;
+			add_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
 	qsort(rails->views, rails->count, sizeof(*rails->views), compare_active);
+	return true;
 }
 
 static unsigned bits(uint64_t mask)
@@ -121,31 +113,22 @@ static double relative(const struct rails *rails, const struct rail_view *view, 
 	return middle > 0 ? rails->ports[view->first + rail].bytes / middle : NAN;
 }
 
-static struct health_tracker *rail_tracker(struct health *health, const struct rail_port *at, bool make)
-{
-	uint32_t port = health->port_of[at->port];
-
-	if (!make && health->ports[port].tracker == HEALTH_NONE)
-		return NULL;
-	return health_track(health, port);
-}
-
 static void shift(struct health *health, uint32_t *mask, int64_t *since_wall_us, bool bit)
 {
 	if (bit && !(*mask & ((1u << RAIL_WINDOWS) - 1)))
-		*since_wall_us = health->balance.start_wall_us;
+		*since_wall_us = health->window.start_wall_us;
 	*mask = *mask << 1 | bit;
 }
 
-static void hold_imbalance(struct health *health, const struct health_tracker *tracker, const struct rails *rails,
+static void hold_imbalance(struct health *health, const struct health_port *port, const struct rails *rails,
 			   const struct rail_view *view, size_t rail, double others)
 {
 	const struct shape *shape = health->input->shape;
 	const char *host = shape->hosts[view->host].name;
 	double own = 100 * relative(rails, view, rail);
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .port = &health->ports[tracker->port],
-		.link = true, .since_wall_us = tracker->rail_wall_us, .cause = "host" });
+		.kind = FINDING_RAIL_IMBALANCE, .severity = FINDING_WARNING, .port = port,
+		.link = true, .since_wall_us = port->tracker->rail_wall_us, .cause = "host" });
 
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
 	health_text(open,
@@ -154,13 +137,6 @@ static void hold_imbalance(struct health *health, const struct health_tracker *t
 		    health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
 	health_number(open, "of_other_rails_percent", own);
 	health_number(open, "like_hosts_percent", 100 * others);
-}
-
-static bool is_open(struct health *health, enum finding_kind kind, uint32_t port)
-{
-	const struct health_port *at = &health->ports[port];
-
-	return health_find(health, kind, health->nodes[at->node].guid, at->num, 0);
 }
 
 /*
@@ -181,7 +157,8 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 	for (size_t i = 0; i < count; i++) {
 		double own = relative(rails, &views[i], rail);
 		bool off = others > 0 && fabs(own / others - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
-		struct health_tracker *tracker = rail_tracker(health, &rails->ports[views[i].first + rail], off);
+		struct health_port *port = rails->ports[views[i].first + rail].port;
+		struct health_tracker *tracker = off ? health_track(health, port) : port->tracker;
 		unsigned windows;
 
 		if (!tracker)
@@ -189,8 +166,9 @@ static void check_rail(struct health *health, const struct rails *rails, const s
 		shift(health, &tracker->rail_off, &tracker->rail_wall_us, off);
 		windows = bits(tracker->rail_off & ((1u << RAIL_WINDOWS) - 1));
 		if (windows >= RAIL_WINDOWS_OFF ||
-		    (tracker->rail_off & RAIL_LAST_WINDOWS && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
-			hold_imbalance(health, tracker, rails, &views[i], rail, others);
+		    (tracker->rail_off & RAIL_LAST_WINDOWS &&
+		     health_find(health, FINDING_RAIL_IMBALANCE, port->node, port->num, 0)))
+			hold_imbalance(health, port, rails, &views[i], rail, others);
 	}
 }
 
@@ -217,12 +195,12 @@ static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alik
 	return missing;
 }
 
-static void hold_unused(struct health *health, const struct health_tracker *tracker, const char *host,
+static void hold_unused(struct health *health, const struct health_port *port, const char *host,
 			const char *rail, size_t others)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .port = &health->ports[tracker->port],
-		.link = true, .since_wall_us = tracker->unused_wall_us, .cause = "host" });
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING, .port = port,
+		.link = true, .since_wall_us = port->tracker->unused_wall_us, .cause = "host" });
 
 	health_subject(open, "%s rail %s", host, rail);
 	health_text(open,
@@ -242,23 +220,25 @@ static void check_unused(struct health *health, const struct rails *rails, size_
 			const struct rail_view *view = &rails->views[i];
 			bool unused = missing & UINT64_C(1) << r;
 			struct health_tracker *tracker;
+			struct health_port *port;
 
 			/* A port that was not read or is down is not unused. */
 			if (!(view->known & UINT64_C(1) << r))
 				continue;
-			tracker = rail_tracker(health, &rails->ports[view->first + r], unused);
+			port = rails->ports[view->first + r].port;
+			tracker = unused ? health_track(health, port) : port->tracker;
 			if (!tracker)
 				continue;
 			shift(health, &tracker->unused, &tracker->unused_wall_us, unused);
 			if (bits(tracker->unused & ((1u << RAIL_WINDOWS) - 1)) == RAIL_WINDOWS ||
-			    (unused && is_open(health, FINDING_NIC_UNUSED, tracker->port)))
-				hold_unused(health, tracker, shape->hosts[view->host].name, shape->rails[r].name,
+			    (unused && health_find(health, FINDING_NIC_UNUSED, port->node, port->num, 0)))
+				hold_unused(health, port, shape->hosts[view->host].name, shape->rails[r].name,
 					    others);
 		}
 }
 
 /* No busy host uses one of the rails: the jobs are configured so. */
-static void check_unused_by_all(struct health *health, const struct rails *rails)
+static void check_unused_by_all(struct health *health, const struct rails *rails, unsigned *idle_windows)
 {
 	const struct shape *shape = health->input->shape;
 	struct health_open_finding *open;
@@ -274,12 +254,12 @@ static void check_unused_by_all(struct health *health, const struct rails *rails
 	}
 	if (bits(compute) < JOB_RAILS_LEAST || busy < ALIKE_LEAST || bits(compute & ~used) != 1) {
 		if (busy)
-			health->rail_idle_windows = 0;
+			*idle_windows = 0;
 		return;
 	}
 	for (r = 0; !(compute & ~used & UINT64_C(1) << r); r++)
 		;
-	if (++health->rail_idle_windows < RAIL_WINDOWS)
+	if (++*idle_windows < RAIL_WINDOWS)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .tag = (uint8_t)(r + 1), .cause = "job" });
@@ -302,7 +282,7 @@ static uint32_t count_alike(const struct rails *rails, uint64_t active)
 static void hold_idle(struct health *health, const struct health_host *host, uint32_t peers)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = &health->nodes[host->first],
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = host->first,
 		.since_wall_us = host->idle_wall_us, .cause = "idle", .subject = host->name });
 
 	health_text(open,
@@ -314,12 +294,11 @@ static void hold_idle(struct health *health, const struct health_host *host, uin
 
 static struct health_host *host_of_view(struct health *health, const struct rail_view *view)
 {
-	uint32_t node = health->input->shape->host_nodes[health->input->shape->hosts[view->host].first], at;
+	const struct shape *shape = health->input->shape;
+	uint32_t first = shape->host_nodes[shape->hosts[view->host].first];
+	const struct health_node *node = health_find_node(health, health->input->fabric->nodes[first].guid);
 
-	if (!map_get(&health->by_guid, health->input->fabric->nodes[node].guid, &at) ||
-	    health->nodes[at].host == HEALTH_NONE)
-		return NULL;
-	return &health->hosts[health->nodes[at].host];
+	return node ? node->host : NULL;
 }
 
 /* @stopped: number of busy hosts by windows since they stopped */
@@ -340,7 +319,7 @@ static void record_busy(struct health *health, const struct rails *rails, const 
 		return;
 	}
 	if (!host->idle_windows)
-		host->idle_wall_us = health->balance.start_wall_us;
+		host->idle_wall_us = health->window.start_wall_us;
 	host->idle_windows += host->idle_windows < IDLE_WINDOWS_MOST;
 	stopped[host->idle_windows] += host->busy_windows == BUSY_WINDOWS;
 }
@@ -380,7 +359,7 @@ static void check_idle(struct health *health, const struct rails *rails)
 	}
 }
 
-void health_rails(struct health *health)
+static void run_window(struct health *health, void *state)
 {
 	struct rails rails = { 0 };
 	double *values;
@@ -392,7 +371,6 @@ void health_rails(struct health *health)
 	if (!values || !rails_make(health, &rails)) {
 		health->failed = true;
 	} else {
-		rails_take(health, &rails);
 		for (size_t i = 0; i < rails.count; i += n) {
 			uint64_t active = rails.views[i].active;
 
@@ -403,7 +381,7 @@ void health_rails(struct health *health)
 			if (active)
 				check_unused(health, &rails, i, n);
 		}
-		check_unused_by_all(health, &rails);
+		check_unused_by_all(health, &rails, state);
 		check_idle(health, &rails);
 	}
 	free(values);
@@ -414,11 +392,12 @@ void health_rails(struct health *health)
 /*
  * One finding for each host with HCAs on leaves of other rails: two swapped cables are one fault.
  */
-void health_miswired(struct health *health)
+static void check_miswired(struct health *health, void *state)
 {
 	const struct shape *shape = health->input->shape;
 	const struct fabric *fabric = health->input->fabric;
 
+	(void)state;
 	for (size_t i = 0; i < shape->miswired_count; i++) {
 		const struct shape_miswired *wrong = &shape->miswired[i];
 		uint32_t node = fabric->ports[wrong->port].node, host = shape->nodes[node].host;
@@ -440,7 +419,7 @@ void health_miswired(struct health *health)
 			continue;
 		open = health_hold(health, &(struct health_case){
 			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING,
-			.port = &health->ports[health->port_of[wrong->port]], .link = true,
+			.port = health->port_of[wrong->port], .link = true,
 			.cause = ports > 1 ? "swapped" : "cabling" });
 		names_short(fabric->nodes[wrong->leaf].name, leaf);
 		health_text(open, "rail %s is cabled to %.100s, a leaf of rail %s; %u HCAs of this host are miswired",
@@ -449,3 +428,8 @@ void health_miswired(struct health *health)
 		health_number(open, "ports", ports);
 	}
 }
+
+/* The state: number of windows in which no host used one of the rails. */
+const struct health_rule health_rails = {
+	.state_size = sizeof(unsigned), .sweep = check_miswired, .window = run_window,
+};

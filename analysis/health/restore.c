@@ -3,7 +3,6 @@
  * After a restart of the collector only the open findings are known of the time before. Their
  * contents are put into the state of the rules, so that each finding continues.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "analysis/health/state.h"
@@ -12,51 +11,48 @@
  * Add the node at the far end of a down link, which discovery cannot reach; the subject has its
  * name.
  */
-static uint32_t restore_far_end(struct health *health, const struct finding *finding)
+static struct health_node *restore_far_end(struct health *health, const struct finding *finding)
 {
 	bool trunk = !finding->cause || !strcmp(finding->cause, LINK_CAUSE_TRUNK);
-	uint32_t at = health_add_node(health, finding->peer_guid, (uint32_t)finding->peer_port + 1);
+	struct health_node *node = health_add_node(health, finding->peer_guid, (uint32_t)finding->peer_port + 1);
 	const char *last = NULL, *next;
-	struct health_node *node;
 	char name[sizeof(finding->subject)];
 
-	if (at == HEALTH_NONE) {
+	if (!node) {
 		health->failed = true;
-		return at;
+		return NULL;
 	}
 	for (next = finding->subject; (next = strstr(next, " - ")); next += 3)
 		last = next + 3;
 	snprintf(name, sizeof(name), "%s", last ? last : finding->subject);
 	if (strrchr(name, '/'))
 		*strrchr(name, '/') = 0;
-	node = &health->nodes[at];
 	node->type = trunk ? NODE_SWITCH : NODE_CA;
 	if (!trunk && finding->host_count)
 		node->host = health_find_host(health, finding->hosts[0]);
 	health->failed |= !health_copy_name(&node->name, name);
-	return at;
+	return node;
 }
 
 /* Restore a down link that the fabric does not contain: the finding has both of its ends. */
 static void restore_link(struct health *health, const struct finding *finding)
 {
+	struct health_node *node = health_find_node(health, finding->node_guid);
+	struct health_node *far = health_find_node(health, finding->peer_guid);
 	struct health_port *port, *peer;
-	uint32_t at, to;
 
-	if (!finding->peer_guid || !map_get(&health->by_guid, finding->node_guid, &at))
+	if (!finding->peer_guid || !node)
 		return;
-	if (!map_get(&health->by_guid, finding->peer_guid, &to))
-		to = restore_far_end(health, finding);
-	if (to == HEALTH_NONE || finding->port >= health->nodes[at].slots ||
-	    finding->peer_port >= health->nodes[to].slots)
+	if (!far)
+		far = restore_far_end(health, finding);
+	if (!far || finding->port >= node->slots || finding->peer_port >= far->slots)
 		return;
-	port = &health->ports[health->nodes[at].first_port + finding->port];
-	peer = &health->ports[health->nodes[to].first_port + finding->peer_port];
-	if (port->link != LINK_NEVER_UP || peer->link != LINK_NEVER_UP || port->peer != HEALTH_NONE ||
-	    peer->peer != HEALTH_NONE)
+	port = &node->ports[finding->port];
+	peer = &far->ports[finding->peer_port];
+	if (port->link != LINK_NEVER_UP || peer->link != LINK_NEVER_UP || port->peer || peer->peer)
 		return;
-	port->peer = health->nodes[to].first_port + finding->peer_port;
-	peer->peer = health->nodes[at].first_port + finding->port;
+	port->peer = peer;
+	peer->peer = port;
 	port->link = peer->link = LINK_IS_DOWN;
 	port->changed_us = peer->changed_us = health->now_us - (health->wall_us - finding->since_us);
 	port->changed_wall_us = peer->changed_wall_us = finding->since_us;
@@ -66,12 +62,12 @@ static void restore_link(struct health *health, const struct finding *finding)
 /* Restore a node that is not in the fabric, with its name. */
 static void restore_node(struct health *health, const struct finding *finding)
 {
-	uint32_t at;
+	struct health_node *node;
 
-	if (!finding->node_guid || map_get(&health->by_guid, finding->node_guid, &at))
+	if (!finding->node_guid || health_find_node(health, finding->node_guid))
 		return;
-	at = health_add_node(health, finding->node_guid, 1);
-	if (at == HEALTH_NONE || !health_copy_name(&health->nodes[at].name, finding->subject))
+	node = health_add_node(health, finding->node_guid, 1);
+	if (!node || !health_copy_name(&node->name, finding->subject))
 		health->failed = true;
 }
 
@@ -102,14 +98,13 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	double per_hour = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
 				    health->settings.limits[finding->kind].warning);
 	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
+	const struct health_node *node = health_find_node(health, finding->node_guid);
 	struct health_tracker *tracker;
 	int64_t span_us;
-	uint32_t at;
 
-	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
-	    finding->port >= health->nodes[at].slots || !(per_hour >= 0 && hours > 0 && hours <= 4))
+	if (finding->tag || !node || finding->port >= node->slots || !(per_hour >= 0 && hours > 0 && hours <= 4))
 		return;
-	tracker = health_track(health, health->nodes[at].first_port + finding->port);
+	tracker = health_track(health, &node->ports[finding->port]);
 	if (!tracker)
 		return;
 	tracker->error_us = health->now_us;
@@ -129,12 +124,10 @@ static void restore_errors(struct health *health, const struct finding *finding)
 static void restore_silence(struct health *health, const struct finding *finding)
 {
 	double sweeps = number_of(finding, "silent_sweeps", 1);
-	struct health_node *node;
-	uint32_t at;
+	struct health_node *node = health_find_node(health, finding->node_guid);
 
-	if (finding->since_us > health->wall_us || !map_get(&health->by_guid, finding->node_guid, &at))
+	if (finding->since_us > health->wall_us || !node)
 		return;
-	node = &health->nodes[at];
 	node->silence = (struct debounce){
 		.sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1,
 		.good_us = health->now_us - (health->wall_us - finding->since_us),
@@ -158,12 +151,10 @@ void health_restore_state(struct health *health)
 	}
 }
 
-static bool is_up(const struct health *health, uint32_t at)
+static bool is_up(const struct health_node *node)
 {
-	const struct health_node *node = &health->nodes[at];
-
-	for (uint32_t i = node->first_port; node->now != FABRIC_NONE && i < node->first_port + node->slots; i++)
-		if (health->ports[i].link == LINK_IS_UP)
+	for (uint32_t i = 0; node->now != FABRIC_NONE && i < node->slots; i++)
+		if (node->ports[i].link == LINK_IS_UP)
 			return true;
 	return false;
 }
@@ -171,24 +162,23 @@ static bool is_up(const struct health *health, uint32_t at)
 /* Any host that the finding names is up. */
 static bool has_host(const struct health *health, const struct finding *finding)
 {
-	uint32_t node;
-
 	for (size_t h = 0; h < health->host_count; h++)
 		for (unsigned i = 0; i < finding->host_count; i++) {
-			if (strcmp(health->hosts[h].name, finding->hosts[i]) != 0)
+			if (strcmp(health->hosts[h]->name, finding->hosts[i]) != 0)
 				continue;
-			for (node = health->hosts[h].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
-				if (is_up(health, node))
+			for (const struct health_node *node = health->hosts[h]->first; node; node = node->host_next)
+				if (is_up(node))
 					return true;
 		}
 	return false;
 }
 
 /* A host was restarting when the collector stopped, and did not return in time. */
-static void restart_to_missing(struct health *health, struct health_open_finding *restart, uint32_t at)
+static void restart_to_missing(struct health *health, struct health_open_finding *restart,
+			       const struct health_node *node)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = &health->nodes[at],
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = node,
 		.since_wall_us = restart->finding.since_us, .cause = "host", .subject = restart->finding.subject });
 
 	health_drop(restart);
@@ -207,21 +197,20 @@ void health_restored_nodes(struct health *health)
 	for (size_t i = 0; i < count; i++) {
 		struct health_open_finding *open = health_open_at(health, i);
 		const struct finding *finding = &open->finding;
+		const struct health_node *node = health_find_node(health, finding->node_guid);
 		int64_t gone_us = health->wall_us - finding->since_us;
-		uint32_t at;
 
-		if (!open->restored ||
-		    (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART) ||
-		    !map_get(&health->by_guid, finding->node_guid, &at) || gone_us >= health->settings.forget_us)
+		if (!open->restored || !node || gone_us >= health->settings.forget_us ||
+		    (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART))
 			continue;
 		/* With a tag it names hosts of a leaf, which is up itself. */
-		if (finding->tag ? has_host(health, finding) : is_up(health, at)) {
+		if (finding->tag ? has_host(health, finding) : is_up(node)) {
 			open->restored = false;
 			continue;
 		}
 		open->held_us = health->now_us;
 		open->finding.last_seen_us = health->wall_us;
 		if (finding->kind == FINDING_HOST_RESTART && gone_us >= health->settings.missing_after_us)
-			restart_to_missing(health, open, at);
+			restart_to_missing(health, open, node);
 	}
 }

@@ -7,22 +7,44 @@
 
 #include "analysis/health/state.h"
 
+/* Unresponsive nodes of this step, and the share of ports that were read. */
+struct silent {
+	uint32_t polled, silent;    /* nodes */
+	bool mass;                  /* too many to be faults of the nodes */
+	struct debounce coverage;
+};
+
 /* All switches that an HCA is cabled to are unresponsive. */
-static bool is_behind_silent_switch(const struct health *health, const struct health_node *node)
+static bool is_behind_silent_switch(const struct health_node *node)
 {
 	uint32_t cabled = 0;
 
-	for (uint32_t i = node->first_port; i < node->first_port + node->slots; i++) {
-		const struct health_node *other;
+	for (uint32_t i = 0; i < node->slots; i++) {
+		const struct health_port *peer = node->ports[i].peer;
 
-		if (health->ports[i].peer == HEALTH_NONE)
+		if (!peer)
 			continue;
-		other = &health->nodes[health->ports[health->ports[i].peer].node];
-		if (other->type != NODE_SWITCH || !other->silence.sweeps)
+		if (peer->node->type != NODE_SWITCH || !peer->node->silence.sweeps)
 			return false;
 		cabled++;
 	}
 	return cabled > 0;
+}
+
+static void count_responses(struct health *health)
+{
+	const struct health_input *input = health->input;
+
+	for (size_t i = 0; i < health->node_count; i++)
+		health->nodes[i]->polled = health->nodes[i]->responded = health->nodes[i]->unread = 0;
+	for (size_t i = 0; i < input->sample_count; i++) {
+		enum sample_status status = input->samples[i].status;
+		struct health_node *node = health->port_of[input->samples[i].port]->node;
+
+		node->responded += status == SAMPLE_OK;
+		node->polled += status == SAMPLE_OK || status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
+		node->unread += status == SAMPLE_UNFINISHED;
+	}
 }
 
 /*
@@ -30,46 +52,45 @@ static bool is_behind_silent_switch(const struct health *health, const struct he
  * Only the switch is reported. When it responds again, the delay of these HCAs is restarted. A
  * finding that is already open stays.
  */
-static void mark_behind_silent_switch(struct health *health)
+static void mark_behind_silent_switch(struct health *health, struct silent *all)
 {
 	for (size_t i = 0; i < health->node_count; i++) {
-		struct health_node *node = &health->nodes[i];
+		struct health_node *node = health->nodes[i];
 
 		node->behind_silent_switch = node->type == NODE_CA && node->polled && !node->responded &&
-					     is_behind_silent_switch(health, node) &&
-					     !health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
+					     is_behind_silent_switch(node) &&
+					     !health_find(health, FINDING_NODE_SILENT, node, 0, 0);
 		if (!node->behind_silent_switch)
 			continue;
-		health->nodes_silent -= node->silent;
+		all->silent -= node->silent;
 		node->silent = true;
 		node->silence = (struct debounce){ .good_us = health->now_us };
 	}
 }
 
 /* Update the unresponsive nodes and since when they are. */
-static void find_silent(struct health *health)
+static void find_silent(struct health *health, struct silent *all)
 {
 	const struct health_settings *settings = &health->settings;
 
-	health->nodes_polled = health->nodes_silent = 0;
+	all->polled = all->silent = 0;
 	for (size_t i = 0; i < health->node_count; i++) {
-		struct health_node *node = &health->nodes[i];
+		struct health_node *node = health->nodes[i];
 		bool silent = node->polled && !node->responded;
 
 		node->silent = health_debounce(health, &node->silence, silent, settings->silent_sweeps,
 					       settings->silent_after_us,
-					       silent && health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0));
-		health->nodes_polled += node->polled > 0;
-		health->nodes_silent += node->silent;
+					       silent && health_find(health, FINDING_NODE_SILENT, node, 0, 0));
+		all->polled += node->polled > 0;
+		all->silent += node->silent;
 	}
-	mark_behind_silent_switch(health);
+	mark_behind_silent_switch(health, all);
 	/* A mass failure is not a fault of the nodes: it is reported as coverage. */
-	health->mass_silence = health->nodes_silent > 8 && health->nodes_silent * 10 > health->nodes_polled;
+	all->mass = all->silent > 8 && all->silent * 10 > all->polled;
 }
 
-static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const char *host)
+static void hold_silent(struct health *health, const struct health_node *node, uint32_t hcas, const char *host)
 {
-	const struct health_node *node = &health->nodes[at];
 	bool is_switch = node->type == NODE_SWITCH, is_host = hcas > 1;
 	int64_t silent_us = health->now_us - node->silence.good_us;
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
@@ -91,34 +112,28 @@ static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const
 	if (host)
 		health_affected_host(open, host);
 	else
-		health_affected_below(health, open, at);
+		health_affected_below(health, open, node);
 }
 
 static void report_silent(struct health *health)
 {
 	for (uint32_t i = 0; i < health->host_count; i++) {
-		uint32_t first = HEALTH_NONE, count = 0;
+		const struct health_node *first = NULL;
+		uint32_t count = 0;
 
-		for (uint32_t at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
-			if (!health->nodes[at].silent || health->nodes[at].behind_silent_switch)
+		for (const struct health_node *node = health->hosts[i]->first; node; node = node->host_next) {
+			if (!node->silent || node->behind_silent_switch)
 				continue;
 			count++;
-			if (first == HEALTH_NONE || health->nodes[at].guid < health->nodes[first].guid)
-				first = at;
+			if (!first || node->guid < first->guid)
+				first = node;
 		}
 		if (count)
-			hold_silent(health, first, count, health->hosts[i].name);
+			hold_silent(health, first, count, health->hosts[i]->name);
 	}
 	for (uint32_t i = 0; i < health->node_count; i++)
-		if (health->nodes[i].silent && health->nodes[i].host == HEALTH_NONE)
-			hold_silent(health, i, 1, NULL);
-}
-
-void health_silent(struct health *health)
-{
-	find_silent(health);
-	if (!health->mass_silence)
-		report_silent(health);
+		if (health->nodes[i]->silent && !health->nodes[i]->host)
+			hold_silent(health, health->nodes[i], 1, NULL);
 }
 
 /*
@@ -130,9 +145,9 @@ static bool is_only_hcas(const struct health *health)
 	uint32_t polled = 0, responded = 0, switches = 0;
 
 	for (size_t i = 0; i < health->node_count; i++) {
-		const struct health_node *node = &health->nodes[i];
+		const struct health_node *node = health->nodes[i];
 
-		if (!node->polled || (node->now != HEALTH_NONE && node->now == health->input->fabric->from_node))
+		if (!node->polled || (node->now != FABRIC_NONE && node->now == health->input->fabric->from_node))
 			continue;
 		if (node->type == NODE_SWITCH) {
 			switches += node->responded > 0;
@@ -153,52 +168,61 @@ static const char *coverage_cause(const struct health *health, uint64_t missing,
 	return is_only_hcas(health) ? "hcas-silent" : "silent";
 }
 
-void health_coverage(struct health *health)
+static void check_coverage(struct health *health, struct silent *silent)
 {
 	const struct health_settings *settings = &health->settings;
 	const struct health_limits *limits = &settings->limits[FINDING_COVERAGE];
 	/* Behind each link to an unidentified node is at least one port that is not read. */
 	uint64_t all = health->unidentified, missing = health->unidentified, unread = 0;
 	struct health_open_finding *open;
+	char reason[160];
 	const char *cause;
 	double percent;
 
 	for (size_t i = 0; i < health->node_count; i++) {
-		const struct health_node *node = &health->nodes[i];
+		const struct health_node *node = health->nodes[i];
 
 		all += node->polled + node->unread;
 		/* An unresponsive node has a finding of its own, except during a mass failure. */
-		if (node->silent && !health->mass_silence)
+		if (node->silent && !silent->mass)
 			continue;
 		missing += node->polled - node->responded + node->unread;
 		unread += node->unread;
 	}
 	percent = all ? 100.0 - 100.0 * (double)missing / (double)all : 100;
-	if (!health_debounce(health, &health->coverage, percent < limits->warning, settings->silent_sweeps,
-			     settings->silent_after_us, health_find(health, FINDING_COVERAGE, 0, 0, 0)))
+	if (!health_debounce(health, &silent->coverage, percent < limits->warning, settings->silent_sweeps,
+			     settings->silent_after_us, health_find(health, FINDING_COVERAGE, NULL, 0, 0)))
 		return;
 	cause = coverage_cause(health, missing, unread);
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_COVERAGE, .severity = percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING,
-		.since_wall_us = health->coverage.bad_wall_us, .cause = cause });
+		.since_wall_us = silent->coverage.bad_wall_us, .cause = cause });
 	if (!strcmp(cause, "hcas-silent"))
-		health_text(open,
-			    "%.1f %% of %llu ports were read (threshold %.0f %%); switches respond and HCAs do not: "
-			    "a PM_Key is set, or this host is not a full member of the default partition",
-			    percent, (unsigned long long)all, limits->warning);
+		snprintf(reason, sizeof(reason), "switches respond and HCAs do not: a PM_Key is set, or this host is "
+			 "not a full member of the default partition");
 	else if (!strcmp(cause, "unidentified-nodes"))
-		health_text(open,
-			    "%.1f %% of %llu ports were read (threshold %.0f %%); %zu have a link to an unidentified "
-			    "node, which has not responded to any discovery: it hangs, or has an M_Key",
-			    percent, (unsigned long long)all, limits->warning, health->unidentified);
+		snprintf(reason, sizeof(reason), "%zu have a link to an unidentified node, which has not responded to "
+			 "any discovery: it hangs, or has an M_Key", health->unidentified);
 	else
-		health_text(open,
-			    "%.1f %% of %llu ports were read (threshold %.0f %%); %llu were not reached before the end "
-			    "of the sweep, %u nodes are unresponsive",
-			    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread,
-			    health->nodes_silent);
+		snprintf(reason, sizeof(reason), "%llu were not reached before the end of the sweep, %u nodes are "
+			 "unresponsive", (unsigned long long)unread, silent->silent);
+	health_text(open, "%.1f %% of %llu ports were read (threshold %.0f %%); %s", percent, (unsigned long long)all,
+		    limits->warning, reason);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
 	health_number(open, "ports_to_unidentified_nodes", (double)health->unidentified);
-	health_number(open, "nodes_silent", health->nodes_silent);
+	health_number(open, "nodes_silent", silent->silent);
 }
+
+static void sweep(struct health *health, void *state)
+{
+	struct silent *silent = state;
+
+	count_responses(health);
+	find_silent(health, silent);
+	if (!silent->mass)
+		report_silent(health);
+	check_coverage(health, silent);
+}
+
+const struct health_rule health_silent = { .state_size = sizeof(struct silent), .sweep = sweep };

@@ -2,23 +2,22 @@
 /*
  * state.h - the state of analysis/health.h and the functions that its rules share; private
  *
- * Each step first updates the inventory from the fabric (inventory.c) and records the samples
- * (counters.c). Then the rules run, root causes before symptoms; each holds the findings that
- * apply in this step. Finally health.c closes the findings that no rule held for their recovery
- * window, and reports all changes.
+ * Each step updates the inventory from the fabric (inventory.c). Then the rules run, root causes
+ * before symptoms; each holds the findings that apply in this step. Finally health.c closes the
+ * findings that no rule held for their recovery window, and reports all changes.
  *
- * Nodes, ports and hosts have indexes of their own, which stay valid when the topology changes;
- * node->now is the index in the fabric of this step. Times are CLOCK_BOOTTIME, and wall clock
- * where the name contains wall.
+ * Nodes, ports and hosts stay valid when the topology changes. Times are CLOCK_BOOTTIME, and wall
+ * clock where the name contains wall.
  */
 #ifndef IBWIRE_ANALYSIS_HEALTH_STATE_H
 #define IBWIRE_ANALYSIS_HEALTH_STATE_H
+
+#include <stdio.h>
 
 #include "analysis/health.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
 
-#define HEALTH_NONE UINT32_MAX
 /* A time before the start of this process, or never. */
 #define HEALTH_LONG_AGO (INT64_MIN / 2)
 
@@ -36,37 +35,44 @@ struct debounce {
 
 /* A port. Kept small: there are many, and most of them are healthy. */
 struct health_port {
-	uint32_t node, peer;     /* peer: index of a port, remembered while the link is down; or NONE */
-	uint32_t tracker;        /* index, or NONE: no recent error */
+	struct health_node *node;
+	struct health_port *peer;     /* remembered while the link is down; or NULL */
+	struct health_tracker *tracker; /* NULL: no recent error */
 	uint8_t num;
-	uint8_t link;            /* enum health_link */
-	uint8_t way;             /* enum shape_way when it last had a peer */
-	uint8_t downs;           /* link losses seen in the topology since its last delta, already counted */
-	bool downed;             /* LinkDowned counted the current link loss */
-	bool returned;           /* the link came back in the fabric of this step */
-	uint8_t width, speed;    /* active, when it was last up */
-	uint8_t degraded;        /* enum health_degraded */
-	bool saturated;          /* one of its error counters is saturated */
+	uint8_t link;                 /* enum health_link */
+	uint8_t way;                  /* enum shape_way when it last had a peer */
+	uint8_t downs;                /* link losses seen in the topology since its last delta, already counted */
+	bool downed;                  /* LinkDowned counted the current link loss */
+	bool returned;                /* the link came back in the fabric of this step */
+	uint8_t width, speed;         /* active, when it was last up */
+	uint8_t degraded;             /* enum health_degraded */
+	bool saturated;               /* one of its error counters is saturated */
+	bool load_lost;               /* a sweep of the window without a reading, or without the data counters */
+	struct balance_load load;     /* sums over the current window; stall in us */
 	int64_t degraded_us, degraded_wall_us;
-	int64_t changed_us;      /* up: since when; down: when it was last seen up */
-	int64_t changed_wall_us; /* of the first sweep in that state */
+	int64_t changed_us;           /* up: since when; down: when it was last seen up */
+	int64_t changed_wall_us;      /* of the first sweep in that state */
+	int64_t reset_wall_us;        /* reset of its counters that was not reported yet; 0: none */
 };
 
 struct health_node {
 	uint64_t guid, system_guid;
+	size_t index;                 /* in health->nodes */
 	char *name;
-	uint32_t host, host_next;     /* the HCAs of a host are a list */
-	uint32_t first_port, slots;   /* ports by number: first_port + num */
+	struct health_host *host;
+	struct health_node *host_next; /* the HCAs of a host are a list */
+	struct health_port *ports;    /* by number */
+	uint32_t slots;
 	uint32_t now;                 /* index in the fabric of this step, or FABRIC_NONE */
 	uint8_t type, class, tier;
 
-	/* isolated.c, while links are down: */
+	/* nodes.c, while links are down: */
 	bool isolated;                /* had links and has none that is up */
 	bool claimed;                 /* a finding about a whole node explains its links */
-	uint32_t cluster;             /* union-find over isolated nodes */
+	struct health_node *cluster;  /* union-find over isolated nodes */
 	/* Of the node that represents a cluster; racks: hosts that already belong to a rack. */
 	uint32_t cluster_switches, cluster_hosts, cluster_racks;
-	uint32_t isolated_host;       /* of a leaf: an isolated HCA behind it, or NONE */
+	struct health_node *isolated_hca; /* of a leaf: an isolated HCA behind it, or NULL */
 	int64_t isolated_us, isolated_wall_us;
 
 	/* silent.c: */
@@ -77,10 +83,10 @@ struct health_node {
 
 	/* Forwarding table (fabric_wide.c, imbalance.c): */
 	int64_t hole_us, hole_wall_us; /* since when routes end here; 0: they do not */
-	uint64_t hole_check;           /* step in which routes were last seen to end here */
+	uint64_t hole_check;          /* step in which routes were last seen to end here */
 	int64_t routes_us, routes_wall_us; /* last change that was seen; 0: none */
 	int64_t shift_wall_us;        /* time of that change as inferred from the load; 0: unknown */
-	uint32_t suspect_port;        /* carries load that the known tables do not explain, or NONE */
+	struct health_port *suspect;  /* carries load that the known tables do not explain, or NULL */
 	double suspect_measured, suspect_predicted;
 	/* Mean load of its group in that window and in the window before; 0: unknown. */
 	double suspect_mean, suspect_before;
@@ -95,12 +101,8 @@ struct health_node {
 struct health_host {
 	char *name;
 	uint8_t class;
-	uint32_t first;               /* node */
+	struct health_node *first;
 	bool down;
-	uint64_t rails_used;          /* in its last busy windows */
-	uint32_t peers;               /* hosts that used the same rails */
-	uint16_t busy_windows, idle_windows;
-	int64_t idle_wall_us;
 	bool behind_isolated;         /* down because all of its leaves are */
 	int64_t down_us, down_wall_us; /* when it was last seen up */
 	int64_t charge_until_us;      /* errors of its leaf ports are attributed to its restart until then */
@@ -108,6 +110,12 @@ struct health_host {
 	uint64_t affected_pass;       /* health->affected_pass when it was last added to a finding */
 	uint8_t rack_tag;
 	uint64_t rack_guid;           /* it failed with others: node of that finding; 0: alone */
+
+	/* rail_use.c: */
+	uint64_t rails_used;          /* in its last busy windows */
+	uint32_t peers;               /* hosts that used the same rails */
+	uint16_t busy_windows, idle_windows;
+	int64_t idle_wall_us;
 };
 
 /* Counts of the recent past in buckets of equal length. */
@@ -132,7 +140,6 @@ enum health_ring_kind { RING_SYMBOLS, RING_RECEIVE, RING_REMOTE, RING_DISCARDS, 
 
 /* Recent errors and load anomalies of a port. */
 struct health_tracker {
-	uint32_t port;
 	uint8_t fec_layout;           /* enum fec_layout, when RING_FEC last counted */
 	struct health_ring rings[RING_COUNT];
 	int64_t error_us;             /* last error */
@@ -154,12 +161,6 @@ struct health_tracker {
 	double stall_percent;         /* of the last stalled window */
 };
 
-/* Sums of one port over the current window. */
-struct health_load {
-	struct balance_load sum;      /* stall in us */
-	bool lost;                    /* a sweep without a reading, or without the data counters */
-};
-
 struct health_open_finding {
 	struct finding finding;       /* must be first */
 	int64_t held_us;              /* last time that it held */
@@ -170,85 +171,60 @@ struct health_open_finding {
 	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
 };
 
+/* The rules, in the order in which they run. @state: zeroed at first, of @state_size bytes. */
+struct health_rule {
+	size_t state_size;
+	void (*sweep)(struct health *health, void *state);
+	void (*window)(struct health *health, void *state); /* NULL; after the sweep that ends a window */
+	void (*done)(void *state);    /* NULL; frees what the state points to */
+};
+extern const struct health_rule health_nodes;      /* missing nodes, restarts */
+extern const struct health_rule health_silent;     /* unresponsive nodes, coverage */
+extern const struct health_rule health_counters;   /* records the counters for the rules below */
+extern const struct health_rule health_links;      /* down, degraded, flapping */
+extern const struct health_rule health_errors;     /* symbol errors, receive errors, FEC, discards */
+extern const struct health_rule health_imbalance;
+extern const struct health_rule health_congestion; /* also ends the windows */
+extern const struct health_rule health_rails;      /* use and cabling of rails */
+extern const struct health_rule health_fabric;     /* SM, M_Keys, resets, topology, routes, database */
+enum { HEALTH_RULES = 9 };
+
 struct health {
 	struct health_settings settings;
 	const struct health_input *input; /* of the current step */
 	int64_t now_us, wall_us, last_us; /* last: of the previous step */
 	uint64_t step;
 	bool failed;                  /* out of memory in this step */
+	void *rule_states[HEALTH_RULES];
 
 	/* inventory.c: */
 	uint64_t generation;          /* of the fabric */
 	const struct fabric *fabric;  /* only to detect a change */
-	struct health_node *nodes;
+	struct health_node **nodes;
 	size_t node_count, node_capacity;
 	struct map by_guid;
-	struct health_port *ports;
-	size_t port_count, port_capacity;
-	struct health_host *hosts;
+	struct health_host **hosts;
 	size_t host_count, host_capacity;
 	struct map host_by_name;
-	uint32_t *port_of;            /* by port of the fabric: index into ports */
-	size_t port_of_capacity;
+	struct health_port **port_of; /* by port of the fabric */
 	/* Of this step: */
 	struct { uint32_t nodes_added, nodes_removed, links_added, links_removed, links_moved; } changes;
 	size_t unidentified;          /* ports of this fabric with a link to an unidentified node */
 	size_t down_ports, degraded_ports;
 
-	/* counters.c: */
-	struct health_tracker *trackers;
-	size_t tracker_count, tracker_capacity;
-	int64_t pruned_us;            /* last health_prune_trackers() */
-	uint64_t returned_generation; /* for which returned links were counted */
-	struct {
-		struct reset_port { uint32_t port; int64_t wall_us; } *list;
-		size_t count, capacity;
-		int64_t first_us;
-	} resets;                     /* ports whose counters were reset, not reported yet */
-
-	/* isolated.c, nodes.c: */
-	uint32_t isolated_switches;
-	bool isolated_before;         /* links were down in the previous step */
-	struct departed_host { int64_t us; uint32_t host; } *departed; /* hosts that are down; scratch of one step */
-	size_t departed_capacity;
-
-	/* silent.c: */
-	uint32_t nodes_polled, nodes_silent;
-	bool mass_silence;            /* too many to be faults of the nodes */
-
-	/* congestion.c: */
-	struct {
-		struct health_load *loads; /* by port */
-		size_t load_capacity;
-		int64_t start_us, start_wall_us;
-		unsigned sweeps;
-	} window;                     /* the current one */
-
-	/* imbalance.c: the last complete window, kept to be evaluated again with new tables */
-	struct {
-		struct balance_memory *history;
-		struct balance_load *loads; /* by port of the fabric */
-		uint8_t *adaptive;          /* by node of the fabric */
-		uint64_t generation;        /* of that fabric */
-		double window_us;
-		int64_t start_wall_us, end_us;
-		bool table_reread;          /* requested tables were read in this step */
-	} balance;
+	uint32_t isolated_switches;   /* nodes.c */
+	int64_t pruned_us;            /* counters.c: last removal of unused trackers */
+	int64_t resets_since_us;      /* first reset of a port that was not reported yet; 0: none */
+	bool first_table_read;        /* tables were read since the last check for the first time in this run */
 	struct { uint64_t *guids; size_t count, capacity; } table_requests; /* of this step */
 
-	/* rail_use.c: */
-	unsigned rail_idle_windows;   /* in which no host used one of the rails */
-
-	/* fabric_wide.c, expected.c: */
-	struct debounce coverage, sm_lost, sm_duplicate, expected;
-	uint64_t sm_guid;
+	/* congestion.c: the last complete window */
 	struct {
-		struct route_hole *holes;
-		size_t hole_count, hole_capacity;
-		uint64_t checked_generation;
-		int64_t checked_us;         /* 0: never */
-		bool first_reads;           /* tables were read since then for the first time in this run */
-	} routes;
+		struct balance_load *loads; /* by port of the fabric */
+		uint64_t generation;        /* of that fabric */
+		double window_us;
+		int64_t start_wall_us;
+	} window;
 
 	/* health.c: */
 	struct {
@@ -285,20 +261,20 @@ struct health_case {
  */
 struct health_open_finding *health_hold(struct health *health, const struct health_case *what);
 struct health_open_finding *health_open_at(const struct health *health, size_t at);
-struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
-					uint8_t tag);
+/* health_find - an open finding, or NULL. @node: NULL: the fabric; @port: 0: the node itself */
+struct health_open_finding *health_find(struct health *health, enum finding_kind kind, const struct health_node *node,
+					uint8_t port, uint8_t tag);
 /* health_find_link - an open finding of a kind at either end of a link. */
-struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind, uint32_t port);
-/* health_drop - close a finding in this step; another kind replaces it. */
+struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind,
+					     const struct health_port *port);
+/* health_drop - close a finding in this step; another kind replaces it. @open: or NULL */
 void health_drop(struct health_open_finding *open);
+/* health_run_window - the rules evaluate a window that ended. */
+void health_run_window(struct health *health);
 
-void health_subject(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void health_text(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define health_subject(open, ...) snprintf((open)->finding.subject, sizeof((open)->finding.subject), __VA_ARGS__)
+#define health_text(open, ...) snprintf((open)->finding.text, sizeof((open)->finding.text), __VA_ARGS__)
 void health_number(struct health_open_finding *open, const char *key, double value);
-/* The affected hosts of a finding: none, one more, or this one alone. */
-void health_clear_affected(struct health_open_finding *open);
-void health_add_affected(struct health_open_finding *open, const char *host);
-void health_affected_host(struct health_open_finding *open, const char *host);
 
 /*
  * health_debounce - record whether a condition holds in this sweep
@@ -308,57 +284,51 @@ bool health_debounce(struct health *health, struct debounce *debounce, bool bad,
 		     bool is_open);
 
 /* labels.c */
-#define HEALTH_LABEL 160
-const char *health_port_label(const struct health *health, uint32_t port, char ret[HEALTH_LABEL]);
-/* health_link_subject - "leaf01/12 (cage 6.2) - spine09/3", the end of the lower tier first. */
-void health_link_subject(const struct health *health, struct health_open_finding *open, uint32_t port);
+
+/* health_name_port - set the subject: "leaf01/12", of a link "leaf01/12 - spine09/3", lower tier first. */
+void health_name_port(const struct health *health, struct health_open_finding *open, const struct health_port *port,
+		      bool link);
+/* The affected hosts of a finding: none, one more, or this one alone. */
+void health_clear_affected(struct health_open_finding *open);
+void health_add_affected(struct health_open_finding *open, const char *host);
+void health_affected_host(struct health_open_finding *open, const char *host);
 /*
  * health_affected_link - the host at the end of a link, or the hosts below a trunk
  * health_affected_below - the hosts below a switch
  * Both list them once for each fabric.
  */
-void health_affected_link(struct health *health, struct health_open_finding *open, uint32_t port);
-void health_affected_below(struct health *health, struct health_open_finding *open, uint32_t node);
+void health_affected_link(struct health *health, struct health_open_finding *open, const struct health_port *port);
+void health_affected_below(struct health *health, struct health_open_finding *open, const struct health_node *node);
 /* health_duration - "42 s", "17 min", "3 h". */
 const char *health_duration(int64_t us, char ret[32]);
 
 /* inventory.c */
 
-/*
- * health_update_inventory - nodes, ports, hosts and links from the fabric of this step. Return: 0
- * or ERR_NOMEM.
- */
+/* health_update_inventory - nodes, ports, hosts and links of this step. Return: 0 or ERR_NOMEM. */
 int health_update_inventory(struct health *health);
-/* health_count_responses - polled and responding ports of each node. */
-void health_count_responses(struct health *health);
-bool health_is_trunk(const struct health *health, uint32_t port);
-/* health_add_node - a new node without a name. Return: its index, or NONE: no memory. */
-uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots);
-bool health_copy_name(char **name, const char *now);
-/* health_find_host - find a host by name, or add it. Return: its index, or NONE: no memory. */
-uint32_t health_find_host(struct health *health, const char *name);
-/* health_link_is_down - one of its ends is down. */
-bool health_link_is_down(const struct health *health, const struct health_port *port);
-/* health_edge_host - the host at one end of a link, or NONE. */
-uint32_t health_edge_host(const struct health *health, uint32_t port);
-/* health_is_charged - errors of this port are attributed to a restarting host. */
-bool health_is_charged(const struct health *health, uint32_t port);
 void health_inventory_done(struct health *health);
+struct health_node *health_find_node(const struct health *health, uint64_t guid); /* or NULL */
+/* health_next_port - walk over the ports of all nodes; NULL: the first one. Return: NULL: no more. */
+struct health_port *health_next_port(const struct health *health, const struct health_port *port);
+/* health_add_node - a new node without a name. Return: NULL: no memory. */
+struct health_node *health_add_node(struct health *health, uint64_t guid, uint32_t slots);
+bool health_copy_name(char **name, const char *now);
+/* health_find_host - find a host by name, or add it. Return: NULL: no memory. */
+struct health_host *health_find_host(struct health *health, const char *name);
+bool health_is_trunk(const struct health_port *port);
+/* health_link_is_down - one of its ends is down. */
+bool health_link_is_down(const struct health_port *port);
+/* health_edge_host - the host at one end of a link, or NULL. */
+struct health_host *health_edge_host(const struct health_port *port);
+/* health_is_charged - errors of this port are attributed to a restarting host. */
+bool health_is_charged(const struct health *health, const struct health_port *port);
 
 /* counters.c */
-void health_tracker_init(struct health_tracker *tracker, uint32_t port);
-/*
- * health_track - the tracker of a port, created on demand; may move the others. Return: NULL: no
- * memory.
- */
-struct health_tracker *health_track(struct health *health, uint32_t port);
-/* health_errors_count - the last error is recent enough for a rule. */
-bool health_errors_count(const struct health *health, const struct health_tracker *tracker);
-/*
- * health_prune_trackers - once per hour, remove trackers that no rule uses
- * Otherwise every port would have one eventually: 80 MB with 65,536 ports.
- */
-void health_prune_trackers(struct health *health);
+void health_tracker_init(struct health_tracker *tracker);
+/* health_track - the tracker of a port, created on demand. Return: NULL: no memory. */
+struct health_tracker *health_track(struct health *health, struct health_port *port);
+/* health_errors_count - the port has an error that is recent enough for a rule. */
+bool health_errors_count(const struct health *health, const struct health_port *port);
 /* health_ring_add - @at_us: CLOCK_BOOTTIME of the count */
 void health_ring_add(struct health_tracker *tracker, enum health_ring_kind kind, int64_t at_us, uint64_t count,
 		     int64_t wall_us);
@@ -372,70 +342,21 @@ double health_ring_sum(const struct health *health, struct health_tracker *track
 #define ERROR_BUCKET_US (5 * MINUTE_US)
 #define SYMBOL_BUCKET_US (10 * MINUTE_US)
 enum { SYMBOL_BUCKETS = 24, DISCARD_BUCKETS = 10 };
-void health_record_counters(struct health *health);
 /* health_is_training - the link came up so recently that its errors are due to training. */
-bool health_is_training(const struct health *health, uint32_t port);
-/* health_forget_recent - remove what a tracker recorded since @from_us. */
-void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us);
+bool health_is_training(const struct health *health, const struct health_port *port);
+/* health_forget_host - remove recent errors and flaps of its ports: its restart caused them. */
+void health_forget_host(struct health *health, const struct health_host *host);
 
-/* isolated.c */
-
-/* The isolated HCAs of a host. */
-struct health_host_view {
-	uint32_t cabled, isolated, recent; /* recent: within restart_within of the last */
-	uint32_t behind_isolated;          /* their leaf is isolated, too */
-	uint32_t first;                /* with the lowest GUID, or HEALTH_NONE */
-	int64_t last_us, wall_us;      /* of the last failure; of the first recent one */
-};
-
-/* health_find_isolated - mark isolated nodes and hosts from the current links, and cluster them. */
-void health_find_isolated(struct health *health);
-
-/* health_view_host - as of the last health_find_isolated(). */
-struct health_host_view health_view_host(const struct health *health, const struct health_host *host);
-
-/* health_cluster_of - the node that represents the cluster of node @at; @at if it is in none. */
-uint32_t health_cluster_of(struct health *health, uint32_t at);
-
-/*
- * health_forget_host - remove recent errors and flaps of the ports of a host: its
- * restart caused them.
- */
-void health_forget_host(struct health *health, uint32_t host);
-/*
- * links.c: health_find_degraded - mark ports below the expected rate; after each change of the
- * topology.
- */
+/* links.c: health_find_degraded - mark ports below the expected rate after a topology change. */
 void health_find_degraded(struct health *health);
-/*
- * imbalance.c: health_request_table - request a read of a forwarding table; repeated after 30 s
- * until it is read.
- */
-void health_request_table(struct health *health, uint32_t node);
+/* imbalance.c: health_request_table - request a read of its table; again after 30 s until it is read. */
+void health_request_table(struct health *health, struct health_node *node);
 
 /* restore.c */
 
-/*
- * health_restore_state - put restored findings into the state of the rules, before the first step.
- */
+/* health_restore_state - put restored findings into the state of the rules, before the first step. */
 void health_restore_state(struct health *health);
-/*
- * health_restored_nodes - hold findings about nodes that were missing before this run until they
- * return.
- */
+/* health_restored_nodes - hold findings about nodes that are missing since before this run. */
 void health_restored_nodes(struct health *health);
-
-/* The rules, in the order in which they run. */
-void health_nodes(struct health *health);    /* missing nodes, restarts */
-void health_silent(struct health *health);
-void health_coverage(struct health *health); /* silent.c */
-void health_links(struct health *health);    /* down, degraded, flapping */
-void health_errors(struct health *health);   /* symbol errors, receive errors, FEC, discards */
-void health_window(struct health *health);   /* congestion.c: once per window, also runs the next three */
-void health_reread(struct health *health);   /* imbalance.c: requested tables that were read */
-void health_balance(struct health *health);
-void health_rails(struct health *health);
-void health_fabric(struct health *health);   /* coverage, SM, resets, routes, topology; runs the next two */
-void health_miswired(struct health *health); /* rail_use.c */
 
 #endif

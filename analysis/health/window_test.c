@@ -12,7 +12,7 @@ static const struct world_shape single = { 4, 8, 1, 32, 1 };
 
 static const struct world_shape many_hosts = { 4, 4, 2, 16, 4 };
 
-/* Uplinks of leaf0 at 20 %, one of them at 80 %: what a skewed table does. */
+/* Uplinks of leaf0 at 20 %, one of them at 80 %, as with a skewed table. */
 #define EVEN "routes; loads 0.2; wait 130; "
 #define SKEWED "load leaf0/101 0.8; load leaf0/102 0.1; load leaf0/103 0.1; load leaf0/104 0.1; " \
 	       "load leaf0/105 0.1; load leaf0/106 0.1; load leaf0/107 0.1; load leaf0/108 0.1; "
@@ -27,13 +27,13 @@ TEST(uneven_groups)
 		{ "a table that was changed, without traffic",
 		  "routes; wait 130; skew leaf0 101 12; reread leaf0; wait 600", "" },
 		{ "uneven load with even tables", EVEN SKEWED "wait 300", "" },
-		{ "and so for long: flows that meet", EVEN SKEWED "wait 700", "" },
-		{ "the table is mended", EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait 420",
+		{ "for a long time: flows collide", EVEN SKEWED "wait 700", "" },
+		{ "the table is repaired", EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait 420",
 		  "uplink-imbalance critical leaf0 closed" },
 		{ "traffic pauses for an hour", EVEN "skew leaf0 101 12; " SKEWED
 		  "wait 90; loads 0; wait 3600; loads 0.2; " SKEWED "wait 90", "uplink-imbalance critical leaf0" },
 		{ "without tables", "loads 0.2; wait 130; " SKEWED "wait 600", "" },
-		{ "a member that is down is the reason",
+		{ "a member that is down is the cause",
 		  "loads 0.2; wait 60; down leaf0/108; wait 130; routes; skew leaf0 101 4; reread leaf0; " SKEWED
 		  "wait 600", "link-down warning leaf0/108" },
 	};
@@ -41,11 +41,11 @@ TEST(uneven_groups)
 	WORLD_CHECK(&single, cases, false);
 }
 
-/* A job that waits for the full uplink: all that it sends is a quarter of what it was. */
+/* A job that waits for the full uplink sends a quarter of its former load. */
 #define SLOWED "load leaf0/101 0.2; load leaf0/102 0.0286; load leaf0/103 0.0286; load leaf0/104 0.0286; " \
 	       "load leaf0/105 0.0286; load leaf0/106 0.0286; load leaf0/107 0.0286; load leaf0/108 0.0286; "
 
-/* How far off is `since`, of a skew so many seconds after a window's beginning? */
+/* Error of `since` for a skew that starts @before_s after the start of a window. */
 static int64_t dated_off_s(unsigned before_s, const char *loads)
 {
 	struct world *world = world_create(&single);
@@ -68,7 +68,7 @@ static int64_t dated_off_s(unsigned before_s, const char *loads)
 	return off_us / 1000000;
 }
 
-/* `since` is when the table changed, though it was read only a while later. */
+/* `since` is the time when the table changed, although it was read later. */
 TEST(a_skew_is_dated_by_the_load)
 {
 	for (unsigned before = 0; before <= 50; before += 10) {
@@ -104,7 +104,7 @@ TEST(congestion_at_its_root)
 		  "silent spine0; load leaf0/101 0.2; stall leaf0/101 0.5; wait 900", "node-silent critical spine0" },
 		{ "it closes", "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait 1200",
 		  "congestion warning leaf0/101 closed" },
-		{ "on a slow link it is its echo",
+		{ "on a slow link it is a symptom",
 		  "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall leaf0/101 0.4; wait 900",
 		  "link-degraded critical leaf0/101" },
 	};
@@ -122,11 +122,11 @@ TEST(rails_of_hosts)
 		{ "one a little less", BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
 		{ "one much less", BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660",
 		  "rail-imbalance warning h3 mlx5_1/1" },
-		{ "on three hosts: what they have in common", BUSY "load h3.1 0.2; load leaf1/4 0.2; load h4.1 0.2; "
+		{ "on three hosts: a common cause", BUSY "load h3.1 0.2; load leaf1/4 0.2; load h4.1 0.2; "
 		  "load leaf1/5 0.2; load h5.1 0.2; load leaf1/6 0.2; wait 1800", "" },
 		{ "for nine minutes", BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900", "" },
-		{ "one not at all", BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 mlx5_1/1" },
-		{ "for nine minutes not at all", BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; wait 900",
+		{ "one is idle", BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 mlx5_1/1" },
+		{ "for nine minutes without traffic", BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; wait 900",
 		  "" },
 		{ "one that is down is not unused", BUSY "down h3.1; wait 1800", "link-down warning leaf1/4" },
 		{ "a job on half of the rails", BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 0; "
@@ -143,9 +143,9 @@ TEST(cables_and_tables)
 		{ "two cables swapped", "swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning h3 mlx5_1/1" },
 	};
 	static const struct world_case single_cases[] = {
-		{ "a table that leads nowhere, for a moment",
+		{ "a black hole for 20 s",
 		  "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 20; routes; wait 60", "" },
-		{ "a table that leads nowhere", "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60",
+		{ "a black hole", "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60",
 		  "black-hole critical leaf0" },
 	};
 

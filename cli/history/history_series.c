@@ -199,12 +199,12 @@ static bool put_points(struct result *result, const struct history *history, con
 
 static int print_plot(const struct history *history, const struct series *series, unsigned width, struct error *err)
 {
-	const struct series_plot plot = {
+	const struct plot plot = {
 		.from_us = history->since_us, .until_us = history->until_us, .width = width, .height = PLOT_LINES,
 		.ascii = history->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 	};
 	struct text text = { 0 };
-	int code = series_plot(series, &plot, &text);
+	int code = series_plot(series, plot, &text);
 
 	if (code == 0)
 		fputs(text_chars(&text), stdout);

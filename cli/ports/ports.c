@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/plane_sum.h"
+#include "analysis/rate.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/lib/cells.h"

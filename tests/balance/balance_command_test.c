@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * `ibwire balance` over a history whose truth is known: 24 minutes of traffic on a fat-tree, a leaf's routes skewed
- * after 15 of them, and a pause from the 18th to the 20th.
+ * `ibwire balance` on a known history: 24 minutes of traffic on a fat-tree; the table of a leaf is
+ * skewed after 15, and traffic pauses from 18 to 20.
  */
 #define UNIT_TEST_SETUP make_history
 #define UNIT_TEST_TEARDOWN remove_history
@@ -52,14 +52,14 @@ static void fill_reading(uint32_t port, int64_t at_us, bool pause)
 	now[port].value[COUNTER_RCV_DATA] += (uint64_t)(load->rcv_bytes / seconds * 10 / 4);
 }
 
-/* One sweep of all ports with what they do now. @blocks: of tables that changed. */
+/* Store a sweep of all ports with their current load. @blocks: of tables that changed. */
 static int store_sweep(struct writer *writer, int number, bool pause, const struct route_block *blocks, size_t count)
 {
 	int64_t at_us = SWEEP_US * (number + 1);
 	struct sweep sweep = {
 		.wall_us = BEGAN_US + at_us, .start_us = at_us, .end_us = at_us + 1000, .boot_id = "test",
 		.interval_us = SWEEP_US, .fabric = bed.fabric, .generation = 1, .samples = samples,
-		.routes = &bed.routes, .route_blocks = blocks, .route_block_count = count,
+		.routes = &bed.lft.routes, .route_blocks = blocks, .route_block_count = count,
 	};
 
 	for (uint32_t i = 0; i < bed.fabric->port_count; i++) {
@@ -82,13 +82,13 @@ static size_t list_blocks(struct route_block *blocks)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < bed.fabric->node_count; i++)
-		for (unsigned block = 0; bed.tables[i] && block < bed.table_size / ROUTES_BLOCK; block++)
+	for (uint32_t i = 0; i < bed.fabric->node_count; i++)
+		for (unsigned block = 0; bed_table(&bed, i) && block * ROUTES_BLOCK < bed.lids; block++)
 			blocks[count++] = (struct route_block){ bed.fabric->nodes[i].guid, (uint16_t)block };
 	return count;
 }
 
-static int tell_story(struct writer *writer)
+static int store_history(struct writer *writer)
 {
 	struct route_block *blocks = calloc(bed.fabric->node_count * ROUTES_BLOCKS, sizeof(*blocks));
 	int code = blocks ? 0 : -1;
@@ -98,7 +98,6 @@ static int tell_story(struct writer *writer)
 
 		if (minute == SKEWED_AT) {
 			bed_skew(&bed, skewed, 0.5);
-			bed_publish(&bed);
 		}
 		bed_run(&bed, NULL);
 		for (int i = 0; code == 0 && i < SWEEPS_A_MINUTE; i++)
@@ -134,7 +133,7 @@ int make_history(void **state)
 		last[i].present = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
 		last[i].wide = last[i].present;
 	}
-	code = tell_story(writer);
+	code = store_history(writer);
 	writer_close(writer);
 	use_database(path);
 	return code;
@@ -222,7 +221,7 @@ TEST(the_skewed_leaf_and_its_port_are_named_since_the_change)
 	json_decref(rows);
 }
 
-/* What is said of each link is what it carried, and shares of a group are all of it. */
+/* Utilization is the true load, and the shares of a group sum to 100 %. */
 TEST(shares_are_what_was_sent)
 {
 	json_t *rows = at("|--all", MINUTES), *row;
@@ -321,13 +320,13 @@ TEST(usage_errors_are_one_line)
 	assert_int_equal(run("balance|--rails|leaf-002", &output, &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "--rails"));
 	free(output);
-	assert_int_equal(run("balance|nobody", &output, &err), ERR_USAGE);
+	assert_int_equal(run("balance|no-such-switch", &output, &err), ERR_USAGE);
 	free(output);
 	assert_int_equal(run("balance|--at|2001-01-01", &output, &err), ERR_UNAVAILABLE);
 	free(output);
 }
 
-/* A fabric of random links, without tables, whose shape is none: nothing to tell, and no crash. */
+/* A fabric of random links without tables and tiers. */
 TEST(any_fabric_has_an_output)
 {
 	char *output;

@@ -65,156 +65,31 @@ struct net_shape bed_random_shape(uint64_t seed)
 	return shape;
 }
 
-/* LIDs in random order, independent of the position of a port. */
-static void assign_lids(struct bed *bed)
+void bed_reroute(struct bed *bed)
 {
-	struct fabric *fabric = bed->fabric;
-	uint32_t *ports = calloc(fabric->port_count + 1, sizeof(*ports)), count = 0;
-
-	need(ports, "memory");
-	for (uint32_t i = 0; i < fabric->port_count; i++)
-		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH || fabric->ports[i].num == 0)
-			ports[count++] = i;
-	need(count < ROUTES_LIDS, "too many ports");
-	for (uint32_t i = count; i > 1; i--) {
-		uint32_t other = bed_below(bed, i), kept = ports[i - 1];
-
-		ports[i - 1] = ports[other];
-		ports[other] = kept;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		fabric->ports[ports[i]].lid = (uint16_t)(i + 1);
-	free(ports);
-	bed->table_size = (count / ROUTES_BLOCK + 1) * ROUTES_BLOCK;
+	bed->solved = 0;
 }
 
-static void make_tables(struct bed *bed)
+uint8_t *bed_table(struct bed *bed, uint32_t node)
 {
-	const struct fabric *fabric = bed->fabric;
-
-	bed->tables = calloc(fabric->node_count + 1, sizeof(*bed->tables));
-	bed->lft.port_lids = calloc(fabric->port_count + 1, sizeof(*bed->lft.port_lids));
-	need(bed->tables && bed->lft.port_lids, "memory");
-	for (size_t i = 0; i < fabric->port_count; i++)
-		bed->lft.port_lids[i] = fabric->ports[i].lid;
-	for (size_t i = 0; i < fabric->node_count; i++) {
-		if (fabric->nodes[i].type != NODE_SWITCH)
-			continue;
-		bed->tables[i] = malloc(bed->table_size);
-		need(bed->tables[i], "memory");
-	}
-}
-
-static bool is_up(const struct fabric *fabric, uint32_t port)
-{
-	return fabric->ports[port].peer != FABRIC_NONE && fabric->ports[port].state == PORT_ACTIVE;
-}
-
-/* Hops from each node to the one in queue[0]. Return: number of nodes reached. */
-static size_t measure(const struct fabric *fabric, uint16_t *hops, uint32_t *queue)
-{
-	size_t head = 0, tail = 1;
-
-	memset(hops, 0xff, fabric->node_count * sizeof(*hops));
-	hops[queue[0]] = 0;
-	while (head < tail) {
-		uint32_t node = queue[head++];
-		const struct node *owner = &fabric->nodes[node];
-
-		if (owner->type != NODE_SWITCH && head > 1)
-			continue;
-		for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-			uint32_t next = is_up(fabric, i) ? fabric->ports[fabric->ports[i].peer].node : node;
-
-			if (hops[next] != UINT16_MAX)
-				continue;
-			hops[next] = (uint16_t)(hops[node] + 1);
-			queue[tail++] = next;
-		}
-	}
-	return tail;
-}
-
-static uint8_t choose(const struct fabric *fabric, uint32_t node, const uint16_t *hops, uint32_t *given)
-{
-	const struct node *owner = &fabric->nodes[node];
-	uint32_t best = FABRIC_NONE;
-
-	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-		if (!is_up(fabric, i) || hops[fabric->ports[fabric->ports[i].peer].node] + 1 != hops[node])
-			continue;
-		if (best == FABRIC_NONE || given[i] < given[best])
-			best = i;
-	}
-	if (best == FABRIC_NONE)
-		return ROUTES_NO_PORT;
-	given[best]++;
-	return fabric->ports[best].num;
+	return spread_table(&bed->lft.routes, bed->fabric->nodes[node].guid);
 }
 
 void bed_route(struct bed *bed)
 {
-	const struct fabric *fabric = bed->fabric;
-	uint16_t *hops = calloc(fabric->node_count + 1, sizeof(*hops));
-	uint32_t *queue = calloc(fabric->node_count + 1, sizeof(*queue));
-	uint32_t *given = calloc(fabric->port_count + 1, sizeof(*given));
-	/* Routes to switches carry no load, and are distributed separately. */
-	uint32_t *to_switches = calloc(fabric->port_count + 1, sizeof(*to_switches));
-	uint32_t *owners = calloc(bed->table_size, sizeof(*owners));
-	size_t reached;
-	bool is_switch;
-
-	need(hops && queue && given && to_switches && owners, "memory");
-	for (size_t i = 0; i < fabric->node_count; i++)
-		if (bed->tables[i])
-			memset(bed->tables[i], ROUTES_NO_PORT, bed->table_size);
-	for (size_t i = 0; i < fabric->port_count; i++)
-		if (fabric->ports[i].lid)
-			owners[fabric->ports[i].lid] = (uint32_t)i + 1;
-	for (uint32_t lid = 1; lid < bed->table_size; lid++) {
-		if (!owners[lid])
-			continue;
-		queue[0] = fabric->ports[owners[lid] - 1].node;
-		reached = measure(fabric, hops, queue);
-		is_switch = fabric->nodes[queue[0]].type == NODE_SWITCH;
-		if (is_switch)
-			bed->tables[queue[0]][lid] = 0;
-		for (size_t i = 1; i < reached; i++)
-			if (bed->tables[queue[i]])
-				bed->tables[queue[i]][lid] = choose(fabric, queue[i], hops,
-									is_switch ? to_switches : given);
-	}
-	free(hops);
-	free(queue);
-	free(given);
-	free(to_switches);
-	free(owners);
-}
-
-static void fill_routes(const struct bed *bed, struct routes *routes)
-{
-	routes_done(routes);
-	for (size_t node = 0; node < bed->fabric->node_count; node++)
-		for (size_t block = 0; bed->tables[node] && block < bed->table_size / ROUTES_BLOCK; block++)
-			need(routes_set_block(routes, bed->fabric->nodes[node].guid, (unsigned)block,
-					      bed->tables[node] + block * ROUTES_BLOCK, NULL, NULL) == 0, "memory");
-}
-
-void bed_publish(struct bed *bed)
-{
-	bed->solved = 0;
-	fill_routes(bed, &bed->lft.routes);
-	fill_routes(bed, &bed->routes);
+	bed_reroute(bed);
+	need(spread_measure(&bed->spread, bed->fabric, NULL) == 0 &&
+	     spread_tables(&bed->spread, bed->fabric, bed->lids, 0, &bed->lft.routes, NULL) == 0, "memory");
 }
 
 unsigned bed_skew(struct bed *bed, uint32_t port, double part)
 {
 	const struct fabric *fabric = bed->fabric;
 	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
-	uint8_t *table = bed->tables[fabric->ports[port].node];
+	uint8_t *table = bed_table(bed, fabric->ports[port].node);
 	unsigned moved = 0;
 
-	for (uint32_t lid = 1; lid < bed->table_size; lid++) {
+	for (uint32_t lid = 1; lid < bed->lids; lid++) {
 		uint32_t out = fabric_node_port(fabric, group->node, table[lid]);
 
 		if (out == FABRIC_NONE || bed->shape->ports[out].group != bed->shape->ports[port].group)
@@ -224,6 +99,7 @@ unsigned bed_skew(struct bed *bed, uint32_t port, double part)
 		table[lid] = fabric->ports[port].num;
 		moved++;
 	}
+	bed_reroute(bed);
 	return moved;
 }
 
@@ -242,10 +118,12 @@ void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed)
 	bed->random = seed;
 	if (net_shape_build(shape, &bed->fabric, &err) < 0)
 		need(false, err.text);
-	assign_lids(bed);
-	make_tables(bed);
+	bed->lids = spread_lids(bed->fabric);
+	bed->lft.port_lids = calloc(bed->fabric->port_count + 1, sizeof(*bed->lft.port_lids));
+	need(bed->lft.port_lids, "memory");
+	for (size_t i = 0; i < bed->fabric->port_count; i++)
+		bed->lft.port_lids[i] = bed->fabric->ports[i].lid;
 	bed_route(bed);
-	bed_publish(bed);
 	bed_reshape(bed);
 	need(host_table_create(bed->fabric, &bed->hosts, NULL) == 0, "hosts");
 	bed->loads = calloc(bed->fabric->port_count + 1, sizeof(*bed->loads));
@@ -264,11 +142,8 @@ void bed_done(struct bed *bed)
 	flow_list_done(&bed->flows);
 	host_table_done(&bed->hosts);
 	shape_destroy(bed->shape);
-	routes_done(&bed->routes);
+	spread_done(&bed->spread);
 	lft_done(&bed->lft);
-	for (size_t i = 0; i < bed->fabric->node_count; i++)
-		free(bed->tables[i]);
-	free(bed->tables);
 	fabric_destroy(bed->fabric);
 }
 
@@ -374,7 +249,7 @@ static void count_loads(struct bed *bed, const struct traffic *traffic, const bo
 
 void bed_run(struct bed *bed, const bool *spread_at)
 {
-	struct balance_input input = { .shape = bed->shape, .routes = &bed->routes, .loads = bed->loads,
+	struct balance_input input = { .shape = bed->shape, .routes = &bed->lft.routes, .loads = bed->loads,
 				       .adaptive = bed->adaptive, .window_us = BED_WINDOW_US };
 
 	/* Rates change only where routes or flows do. */

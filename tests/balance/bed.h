@@ -18,16 +18,16 @@
 #include "sim/lft.h"
 #include "sim/net_shape.h"
 #include "sim/traffic.h"
+#include "tests/world/spread.h"
 
 #define BED_WINDOW_US 60e6
 
 struct bed {
 	struct fabric *fabric;
 	struct shape *shape;
-	uint8_t **tables;       /* by node: output port by LID; NULL for HCAs */
-	uint32_t table_size;    /* LIDs in each */
-	struct lft lft;         /* the same, for traffic */
-	struct routes routes;   /* and as ibwire read it */
+	struct spread spread;
+	uint32_t lids;          /* number of LIDs, LID 0 included */
+	struct lft lft;         /* forwarding tables, for traffic and as ibwire read them */
 	struct host_table hosts;
 	struct flow_list flows;
 	struct traffic traffic; /* of the current flows */
@@ -40,24 +40,25 @@ struct bed {
 	uint64_t random;
 };
 
-/* How flows go. */
+/* Communication patterns of a job. */
 enum bed_pattern { BED_RING, BED_ALL_TO_ALL, BED_PERMUTATION, BED_INCAST, BED_PATTERNS };
 
-/* bed_init - a fabric of this shape with even tables; @seed also gives the order of its LIDs. bed_done() frees it. */
+/* bed_init - a fabric of this shape with even tables. bed_done() frees it. */
 void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed);
 void bed_done(struct bed *bed);
 
 uint32_t bed_below(struct bed *bed, uint32_t limit); /* a random number below */
 struct net_shape bed_random_shape(uint64_t seed);    /* one that can be built */
 
-/* bed_route - tables of a subnet manager: shortest paths over Active links, the least loaded first. */
+/* bed_route - compute even tables over Active links (tests/world/spread.h). */
 void bed_route(struct bed *bed);
 
 /* bed_skew - route @part of the destinations of a group through one port (index). Return: their number. */
 unsigned bed_skew(struct bed *bed, uint32_t port, double part);
 
-/* bed_publish - the switches get the tables, and ibwire reads them. */
-void bed_publish(struct bed *bed);
+/* bed_table - the mutable table of a switch; NULL for an HCA. Before bed_run() call bed_reroute(). */
+uint8_t *bed_table(struct bed *bed, uint32_t node);
+void bed_reroute(struct bed *bed);
 
 /* bed_reshape - compute the shape again, after links went down. */
 void bed_reshape(struct bed *bed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* heat_test.c - the matrix of links on random fabrics with random jobs: nothing is lost, nothing counted twice */
+/* heat_test.c - the heat map on random fabrics with random jobs: each link counts once */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { CASES = 60 };
 
-/* Rank by index, backwards: so that the order is seen to be that of ranks. */
+/* Ranks in reverse order of the index. */
 static uint32_t *make_rank(const struct bed *bed)
 {
 	uint32_t *rank = calloc(bed->fabric->node_count + 1, sizeof(*rank));
@@ -25,7 +25,7 @@ static uint32_t *make_rank(const struct bed *bed)
 
 static struct balance_input input_of(const struct bed *bed)
 {
-	return (struct balance_input){ .shape = bed->shape, .routes = &bed->routes, .loads = bed->loads,
+	return (struct balance_input){ .shape = bed->shape, .routes = &bed->lft.routes, .loads = bed->loads,
 				       .adaptive = bed->adaptive, .window_us = BED_WINDOW_US };
 }
 
@@ -55,7 +55,6 @@ static void random_bed(struct bed *bed, uint64_t seed)
 	}
 	bed_reshape(bed);
 	bed_route(bed);
-	bed_publish(bed);
 	bed_job(bed, (enum bed_pattern)(seed % BED_PATTERNS), 0, bed->hosts.host_count, 4, 0.7);
 	bed_run(bed, NULL);
 }
@@ -65,7 +64,7 @@ static uint32_t node_of(const struct bed *bed, uint32_t port)
 	return bed->fabric->ports[port].node;
 }
 
-/* What lies between two switches, by the cables themselves. */
+/* The links between two switches, from the cables. */
 static void check_cell(const struct bed *bed, const struct heat *heat, uint32_t low, uint32_t high,
 		       const struct heat_cell *cell)
 {
@@ -158,7 +157,7 @@ TEST(each_link_is_in_one_cell)
 	}
 }
 
-/* Predicted loads of a row's links carry together what was measured of them: the shares sum to one. */
+/* The predicted loads of a row sum to its measured load. */
 TEST(predictions_move_the_same_bytes)
 {
 	size_t rows = 0;
@@ -175,7 +174,6 @@ TEST(predictions_move_the_same_bytes)
 		bed_init(&bed, &shape, seed);
 		bed_skew(&bed, bed.shape->members[bed.shape->groups[bed.shape->nodes[bed_leaf(&bed, 0, 2)].up_group]
 					       .first], 0.5);
-		bed_publish(&bed);
 		bed_job(&bed, BED_ALL_TO_ALL, 0, bed.hosts.host_count, 8, 0.8);
 		bed_run(&bed, NULL);
 		make_heat(&bed, 1, false, &heat);
@@ -202,7 +200,7 @@ TEST(predictions_move_the_same_bytes)
 	assert_true(rows > CASES);
 }
 
-/* A fabric of pods: a row has the columns of its pod, and no more. */
+/* In a fabric of pods a row has only the columns of its pod. */
 TEST(pods_are_blocks)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
@@ -268,8 +266,8 @@ static void check_width(float load, int sign, int columns, enum heat_value kind,
 	assert_int_equal(text_columns(text), columns);
 }
 
-/* Whatever it holds, a cell is as wide as it is to be. */
-TEST(cells_are_exactly_as_wide)
+/* A cell has the given width for every value. */
+TEST(cells_have_the_given_width)
 {
 	static const float loads[] = { 0, 0.004f, 0.01f, 0.25f, 0.5f, 0.75f, 0.994f, 0.996f, 1, 1.2f, 12, -0.04f, -0.3f,
 				       -1.5f, NAN };
@@ -288,23 +286,19 @@ TEST(cells_are_exactly_as_wide)
 /* Without colour and without Unicode each state has a sign of its own, in one column. */
 TEST(signs_need_no_color)
 {
+	static const struct { float load; uint16_t working; uint8_t sign; } cells[] = {
+		{ 0.97f, 2, HEAT_LOAD }, { 0.31f, 2, HEAT_LOAD }, { 0.31f, 1, HEAT_LOAD }, { 0.31f, 1, HEAT_DOWN },
+		{ 0.31f, 1, HEAT_MISSING }, { 0.31f, 1, HEAT_UNKNOWN }, { 0.31f, 1, HEAT_NO_LINK },
+	};
 	char texts[7][16];
-	struct heat_cell cell = { .value = { 0.97f, 0.5f, 0.47f }, .links = 2, .working = 2, .sign = HEAT_LOAD };
 
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[0]);
+	for (size_t i = 0; i < 7; i++) {
+		const struct heat_cell cell = { .value = { cells[i].load }, .links = 2, .working = cells[i].working,
+						.sign = cells[i].sign };
+
+		heat_write(&cell, HEAT_MEASURED, 1, false, texts[i]);
+	}
 	assert_string_equal(texts[0], "9");
-	cell.value[HEAT_MEASURED] = 0.31f;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[1]);
-	cell.working = 1;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[2]);
-	cell.sign = HEAT_DOWN;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[3]);
-	cell.sign = HEAT_MISSING;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[4]);
-	cell.sign = HEAT_UNKNOWN;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[5]);
-	cell.sign = HEAT_NO_LINK;
-	heat_write(&cell, HEAT_MEASURED, 1, false, texts[6]);
 	for (int i = 0; i < 7; i++)
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(texts[i], texts[j]);
@@ -330,7 +324,7 @@ TEST(nothing_overlaps_at_any_size)
 							assert_true(lines <= rows && lay.rows >= 1 && lay.heads >= 1);
 							assert_true(lay.shown >= 1 && lay.cell >= 1 && lay.cell <= 5);
 							assert_true(lay.label + 1 + lay.shown * lay.cell <= columns);
-							/* What is asked for comes before what fills up. */
+							/* Rows come before the list of links. */
 							assert_true(!lay.members || (size_t)lay.rows >= counts[i]);
 						}
 }

@@ -9,6 +9,7 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "tui/model/port_table.h"
+#include "tui/model/test_sample.h"
 
 /* Two leafs that are split Quantum-2 switches, a spine, hosts of two HCAs, one of them with two ports. */
 struct made {
@@ -88,19 +89,17 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(leafs_come_first_and_hosts_last_each_by_name, setup, teardown)
+MODEL_TEST(leafs_come_first_and_hosts_last_each_by_name)
 {
 	static const char *const names[] = { "leaf1", "leaf2", "spine1", "node1", "node2" };
-	struct made *made = *state;
 
 	assert_int_equal(made->boxes.count, 5);
 	for (size_t i = 0; i < 5; i++)
 		assert_string_equal(boxes_name(&made->boxes, &made->boxes.all[i]), names[i]);
 }
 
-TEST_WITH(each_port_is_on_the_front_of_one_box, setup, teardown)
+MODEL_TEST(each_port_is_on_the_front_of_one_box)
 {
-	struct made *made = *state;
 	uint8_t *seen = calloc(made->fabric->port_count, 1);
 
 	assert_non_null(seen);
@@ -122,10 +121,9 @@ TEST_WITH(each_port_is_on_the_front_of_one_box, setup, teardown)
 	free(seen);
 }
 
-TEST_WITH(a_host_shows_all_its_devices, setup, teardown)
+MODEL_TEST(a_host_shows_all_its_devices)
 {
 	static const char *const labels[] = { "mlx5_0", "mlx5_1/1", "mlx5_1/2" };
-	struct made *made = *state;
 	struct box_port *ports;
 	size_t box = boxes_find(&made->boxes, 1011);
 
@@ -136,9 +134,8 @@ TEST_WITH(a_host_shows_all_its_devices, setup, teardown)
 	free(ports);
 }
 
-TEST_WITH(a_split_port_is_called_as_on_the_box, setup, teardown)
+MODEL_TEST(a_split_port_is_called_as_on_the_box)
 {
-	struct made *made = *state;
 	struct box_port *ports;
 	size_t box = boxes_find(&made->boxes, 8000);
 
@@ -148,9 +145,8 @@ TEST_WITH(a_split_port_is_called_as_on_the_box, setup, teardown)
 	free(ports);
 }
 
-TEST_WITH(a_filter_leaves_what_is_looked_for, setup, teardown)
+MODEL_TEST(a_filter_leaves_what_is_looked_for)
 {
-	struct made *made = *state;
 	struct boxes *boxes = &made->boxes;
 
 	filter_set(&boxes->filter, "1$");
@@ -161,10 +157,8 @@ TEST_WITH(a_filter_leaves_what_is_looked_for, setup, teardown)
 	assert_int_equal(boxes_find(boxes, 12345), boxes->count);
 }
 
-TEST_WITH(without_a_shape_each_node_is_a_box, setup, teardown)
+MODEL_TEST(without_a_shape_each_node_is_a_box)
 {
-	struct made *made = *state;
-
 	assert_int_equal(boxes_set(&made->boxes, &made->table, NULL, NULL), 0);
 	assert_int_equal(made->boxes.count, made->fabric->node_count);
 	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL), 0);
@@ -172,4 +166,3 @@ TEST_WITH(without_a_shape_each_node_is_a_box, setup, teardown)
 	assert_int_equal(made->boxes.count, 0);
 	assert_int_equal(boxes_find(&made->boxes, 1010), 0);
 }
-

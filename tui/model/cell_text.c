@@ -9,7 +9,6 @@
 #include "storage/reader.h"
 #include "tui/model/error_sums.h"
 #include "tui/model/format.h"
-#include "tui/model/port_marks.h"
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 

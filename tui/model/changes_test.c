@@ -12,28 +12,24 @@
 #include "tui/model/context.h"
 #include "tui/model/test_sample.h"
 
-#define START_US (1000000 * US_PER_S)
+#define START_US SAMPLE_START_US
 #define MINUTE_US (60 * US_PER_S)
 
 enum { LEAVES = 2, HOSTS = LEAVES * SAMPLE_HOSTS_PER_LEAF, LEAF = HOSTS, SPINE = HOSTS + LEAVES };
 
 struct made {
-	struct sample sample;
-	struct snapshot_context context;
+	struct sample_model model;
 	struct recent_event recent_events[CONTEXT_EVENTS]; /* oldest first, until make() */
 	struct changes changes;
 };
 
 static int setup(void **state)
 {
-	struct made *made = calloc(1, sizeof(*made));
+	struct made *made = *state = sample_model_create(sizeof(*made), LEAVES, false);
 
-	if (!made || sample_create(&made->sample, LEAVES, false, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
-		return -1;
-	made->context.recent_events = made->recent_events;
-	*state = made;
-	return 0;
+	if (made)
+		made->model.context.recent_events = made->recent_events;
+	return made ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -41,8 +37,7 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	changes_done(&made->changes);
-	shape_destroy(made->context.shape);
-	sample_destroy(&made->sample);
+	sample_model_done(&made->model);
 	free(made);
 	return 0;
 }
@@ -50,22 +45,23 @@ static int teardown(void **state)
 /* @node: index, or FABRIC_NONE: the fabric. */
 static struct recent_event *add(struct made *made, int64_t after_us, const char *kind, uint32_t node, const char *text)
 {
-	struct recent_event *recent_event = &made->recent_events[made->context.recent_event_count++];
+	struct recent_event *recent_event = &made->recent_events[made->model.context.recent_event_count++];
 
-	*recent_event = (struct recent_event){ .id = (int64_t)made->context.recent_event_count,
+	*recent_event = (struct recent_event){ .id = (int64_t)made->model.context.recent_event_count,
 					       .wall_us = START_US + after_us };
 	snprintf(recent_event->kind, sizeof(recent_event->kind), "%s", kind);
 	snprintf(recent_event->text, sizeof(recent_event->text), "%s", text);
 	if (node != FABRIC_NONE) {
-		recent_event->node_guid = made->sample.fabric->nodes[node].guid;
-		snprintf(recent_event->node, sizeof(recent_event->node), "%s", made->sample.fabric->nodes[node].name);
+		recent_event->node_guid = made->model.sample.fabric->nodes[node].guid;
+		snprintf(recent_event->node, sizeof(recent_event->node), "%s",
+			 made->model.sample.fabric->nodes[node].name);
 	}
 	return recent_event;
 }
 
 static void make(struct made *made)
 {
-	size_t count = made->context.recent_event_count;
+	size_t count = made->model.context.recent_event_count;
 
 	for (size_t i = 0; i < count / 2; i++) {
 		struct recent_event swap = made->recent_events[i];
@@ -73,8 +69,8 @@ static void make(struct made *made)
 		made->recent_events[i] = made->recent_events[count - 1 - i];
 		made->recent_events[count - 1 - i] = swap;
 	}
-	assert_int_equal(changes_make(&made->context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes, NULL),
-			 0);
+	assert_int_equal(changes_make(&made->model.context, START_US - 1, START_US + 60 * MINUTE_US, &made->changes,
+				      NULL), 0);
 }
 
 static void reboot(struct made *made, int64_t after_us, uint32_t host)
@@ -82,16 +78,14 @@ static void reboot(struct made *made, int64_t after_us, uint32_t host)
 	/* A link's events are at one of its ends. */
 	struct recent_event *down = add(made, after_us, "link-down", LEAF, "leaf01/1 - node0001/1: now down"), *restart;
 
-	down->peer_guid = made->sample.fabric->nodes[host].guid;
+	down->peer_guid = made->model.sample.fabric->nodes[host].guid;
 	add(made, after_us + 30 * US_PER_S, "link-up", host, "now active");
 	restart = add(made, after_us + 40 * US_PER_S, "finding-opened", host, "host-restart node0001: it went down");
 	restart->severity = EVENT_INFO;
 }
 
-TEST_WITH(a_rolling_reboot_is_one_change, setup, teardown)
+MODEL_TEST(a_rolling_reboot_is_one_change)
 {
-	struct made *made = *state;
-
 	for (uint32_t i = 0; i < 12; i++)
 		reboot(made, i * 2 * MINUTE_US, i);
 	make(made);
@@ -103,10 +97,87 @@ TEST_WITH(a_rolling_reboot_is_one_change, setup, teardown)
 	assert_string_equal(made->changes.list[0].brief, "12 hosts restart");
 }
 
-TEST_WITH(a_pause_makes_two_of_it, setup, teardown)
-{
-	struct made *made = *state;
+/* Events of one case: at a node (0: the fabric), or at a GUID. */
+struct given {
+	int64_t after_us;
+	const char *kind;
+	uint32_t node;
+	const char *text;
+	enum event_severity severity;
+	uint64_t guid;
+	uint32_t peer; /* node; 0: none */
+};
 
+MODEL_TEST(related_events_are_one_change)
+{
+	static const struct {
+		struct given events[4];
+		const char *texts[3], *briefs[3]; /* newest first; NULL: not compared */
+		size_t count;
+	} cases[] = {
+		{ { { 0, "counters-cleared", 0, "counters of 12100 ports were reset", 0, 0, 0 } },
+		  { "counters of 12100 ports were reset" }, { "counters of 12100 ports were reset" }, 1 },
+		/* The text of a single event, with short names. */
+		{ { { 0, "routes-changed", LEAF, "LFT of MF0;leaf01:MQM8700/U1 changed: 1204 entries", 0, 0, 0 } },
+		  { "LFT of leaf01 changed: 1204 entries" }, { "leaf01 routes changed" }, 1 },
+		/* Links of hosts, and of switches. */
+		{ { { 0, "link-down", 3, "x", 0, 0, 0 }, { 1, "link-down", LEAF, "y", 0, 0, SPINE } },
+		  { NULL }, { "leaf01 link down", "node0004 link down" }, 2 },
+		/* Open findings are shown elsewhere, closed ones are changes. */
+		{ { { 0, "finding-opened", LEAF, "link-degraded leaf01/1: 1x", EVENT_WARNING, 0, 0 },
+		    { 1, "finding-changed", LEAF, "link-degraded leaf01/1: 2x", EVENT_WARNING, 0, 0 } },
+		  { NULL }, { NULL }, 0 },
+		{ { { 2, "finding-closed", LEAF, "link-degraded leaf01/1: 4x", 0, 0, 0 } },
+		  { "closed: link-degraded leaf01/1: 4x" }, { "leaf01 link-degraded closed" }, 1 },
+		/* Informational ones are reported when they open. */
+		{ { { 0, "finding-opened", LEAF, "congestion leaf01/1: incast", 0, 0, 0 },
+		    { 1, "finding-closed", LEAF, "congestion leaf01/1: incast", 0, 0, 0 },
+		    { 2, "finding-opened", LEAF + 1, "congestion leaf02/1: trunk", EVENT_WARNING, 0, 0 },
+		    { 3, "finding-closed", LEAF + 1, "congestion leaf02/1: trunk", 0, 0, 0 } },
+		  { "closed: congestion leaf02/1: trunk", "congestion leaf01/1: incast" }, { NULL }, 2 },
+		/* A finding does not repeat its event; without that event it is reported. */
+		{ { { 0, "routes-changed", LEAF, "LFT of leaf01 changed: 4 entries", 0, 0, 0 },
+		    { 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries changed", 0, 0, 0 },
+		    { MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries changed", 0, 0, 0 } },
+		  { "LFT of leaf01 changed: 4 entries" }, { NULL }, 1 },
+		{ { { 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries changed", 0, 0, 0 },
+		    { MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries changed", 0, 0, 0 } },
+		  { "routes-changed leaf01: 4 entries changed" }, { NULL }, 1 },
+		/* Unknown kinds and nodes. */
+		{ { { 0, "moon-rose", 0, "the moon rose", 0, 0xdead, 0 },
+		    { 0, "node-removed", 0, "nodeX is no longer in the fabric", 0, 0xbeef, 0 } },
+		  { NULL, "the moon rose" }, { NULL }, 2 },
+		/* Only those in the window. */
+		{ { { -MINUTE_US, "collector-started", 0, "before", 0, 0, 0 },
+		    { 1, "collector-started", 0, "within", 0, 0, 0 },
+		    { 61 * MINUTE_US, "collector-started", 0, "after", 0, 0, 0 } },
+		  { "within" }, { NULL }, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		made->model.context.recent_event_count = 0;
+		for (const struct given *given = cases[i].events; given < cases[i].events + 4 && given->kind; given++) {
+			struct recent_event *event = add(made, given->after_us, given->kind,
+							 given->node ? given->node : FABRIC_NONE, given->text);
+
+			event->severity = given->severity;
+			event->node_guid = given->guid ? given->guid : event->node_guid;
+			if (given->peer)
+				event->peer_guid = made->model.sample.fabric->nodes[given->peer].guid;
+		}
+		make(made);
+		assert_int_equal(made->changes.count, cases[i].count);
+		for (size_t at = 0; at < made->changes.count; at++) {
+			if (cases[i].texts[at])
+				assert_string_equal(made->changes.list[at].text, cases[i].texts[at]);
+			if (cases[i].briefs[at])
+				assert_string_equal(made->changes.list[at].brief, cases[i].briefs[at]);
+		}
+	}
+}
+
+MODEL_TEST(a_pause_separates_changes)
+{
 	reboot(made, 0, 1);
 	reboot(made, 20 * MINUTE_US, 2);
 	make(made);
@@ -115,111 +186,17 @@ TEST_WITH(a_pause_makes_two_of_it, setup, teardown)
 	assert_string_equal(made->changes.list[1].text, "node0002: restart 1, link up 1, link down 1");
 }
 
-TEST_WITH(external_counter_resets_are_one_change, setup, teardown)
-{
-	struct made *made = *state;
-
-	add(made, 0, "counters-cleared", FABRIC_NONE, "somebody cleared counters of 12100 ports");
-	make(made);
-	assert_int_equal(made->changes.count, 1);
-	assert_string_equal(made->changes.list[0].text, "somebody cleared counters of 12100 ports");
-	assert_string_equal(made->changes.list[0].brief, "somebody cleared counters of 12100 ports");
-}
-
-TEST_WITH(a_single_event_speaks_for_itself_with_short_names, setup, teardown)
-{
-	struct made *made = *state;
-
-	add(made, 0, "routes-changed", LEAF, "LFT of MF0;leaf01:MQM8700/U1 changed: 1204 entries");
-	make(made);
-	assert_string_equal(made->changes.list[0].text, "LFT of leaf01 changed: 1204 entries");
-	assert_string_equal(made->changes.list[0].brief, "leaf01 routes changed");
-}
-
-TEST_WITH(links_of_hosts_and_of_switches_are_apart, setup, teardown)
-{
-	struct made *made = *state;
-
-	add(made, 0, "link-down", 3, "x");
-	add(made, 1, "link-down", LEAF, "y")->peer_guid = made->sample.fabric->nodes[SPINE].guid;
-	make(made);
-	assert_int_equal(made->changes.count, 2);
-	assert_string_equal(made->changes.list[0].brief, "leaf01 link down");
-	assert_string_equal(made->changes.list[1].brief, "node0004 link down");
-}
-
-TEST_WITH(closed_findings_are_changes, setup, teardown)
-{
-	struct made *made = *state;
-
-	add(made, 0, "finding-opened", LEAF, "link-degraded leaf01/1: 1x")->severity = EVENT_WARNING;
-	add(made, 1, "finding-changed", LEAF, "link-degraded leaf01/1: 2x")->severity = EVENT_WARNING;
-	make(made);
-	assert_int_equal(made->changes.count, 0);
-	made->context.recent_event_count = 0;
-	add(made, 2, "finding-closed", LEAF, "link-degraded leaf01/1: 4x");
-	make(made);
-	assert_int_equal(made->changes.count, 1);
-	assert_string_equal(made->changes.list[0].text, "closed: link-degraded leaf01/1: 4x");
-	assert_string_equal(made->changes.list[0].brief, "leaf01 link-degraded closed");
-}
-
-TEST_WITH(closed_informational_findings_are_no_changes, setup, teardown)
-{
-	struct made *made = *state;
-
-	add(made, 0, "finding-opened", LEAF, "congestion leaf01/1: incast");
-	add(made, 1, "finding-closed", LEAF, "congestion leaf01/1: incast");
-	add(made, 2, "finding-opened", LEAF + 1, "congestion leaf02/1: trunk")->severity = EVENT_WARNING;
-	add(made, 3, "finding-closed", LEAF + 1, "congestion leaf02/1: trunk");
-	make(made);
-	assert_int_equal(made->changes.count, 2);
-	assert_string_equal(made->changes.list[0].text, "closed: congestion leaf02/1: trunk");
-	assert_string_equal(made->changes.list[1].text, "congestion leaf01/1: incast");
-}
-
-TEST_WITH(a_finding_does_not_repeat_its_event, setup, teardown)
-{
-	struct made *made = *state;
-
-	add(made, 0, "routes-changed", LEAF, "LFT of leaf01 changed: 4 entries");
-	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
-	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
-	make(made);
-	assert_int_equal(made->changes.count, 1);
-	assert_int_equal(made->changes.list[0].count, 1);
-	/* Where there is no such event, the finding says it. */
-	made->context.recent_event_count = 0;
-	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
-	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
-	make(made);
-	assert_int_equal(made->changes.count, 1);
-	assert_string_equal(made->changes.list[0].text, "routes-changed leaf01: 4 entries of the table changed");
-}
-
-TEST_WITH(events_of_unknown_kinds_and_nodes_are_changes, setup, teardown)
-{
-	struct made *made = *state;
-
-	add(made, 0, "moon-rose", FABRIC_NONE, "the moon rose")->node_guid = 0xdead;
-	add(made, 0, "node-removed", FABRIC_NONE, "nodeX is gone from the fabric")->node_guid = 0xbeef;
-	make(made);
-	assert_int_equal(made->changes.count, 2);
-	assert_string_equal(made->changes.list[1].text, "the moon rose");
-}
-
-/* Whatever happens: each event that is told counts once, in a change whose time it lies in, and none has gaps. */
-TEST_WITH(every_event_counts_in_one_change, setup, teardown)
+/* Each event counts once, in a change that contains its time, and no change has gaps. */
+MODEL_TEST(every_event_counts_in_one_change)
 {
 	static const char *const kinds[] = { "link-down", "link-up", "node-silent", "node-answers", "routes-changed",
 					     "counters-cleared", "sweep-late", "moon-rose", "node-renamed" };
-	struct made *made = *state;
 
 	for (int turn = 0; turn < 200; turn++) {
 		size_t counted = 0, count = (size_t)rand() % 200;
 		int64_t after_us = 0;
 
-		made->context.recent_event_count = 0;
+		made->model.context.recent_event_count = 0;
 		for (size_t i = 0; i < count; i++) {
 			uint32_t node = (uint32_t)rand() % (SPINE + SAMPLE_SPINES + 1);
 
@@ -241,34 +218,19 @@ TEST_WITH(every_event_counts_in_one_change, setup, teardown)
 			if (i)
 				assert_true(change[-1].last_us >= change->last_us);
 		}
-		assert_int_equal(counted, made->context.recent_event_count);
+		assert_int_equal(counted, made->model.context.recent_event_count);
 	}
 }
 
-TEST_WITH(only_changes_in_the_requested_window_are_listed, setup, teardown)
+MODEL_TEST(too_many_events_shorten_the_window)
 {
-	struct made *made = *state;
-
-	add(made, -MINUTE_US, "collector-started", FABRIC_NONE, "before");
-	add(made, 1, "collector-started", FABRIC_NONE, "within");
-	add(made, 61 * MINUTE_US, "collector-started", FABRIC_NONE, "after");
-	make(made);
-	assert_int_equal(made->changes.count, 1);
-	assert_string_equal(made->changes.list[0].text, "within");
-}
-
-TEST_WITH(too_many_events_shorten_the_window, setup, teardown)
-{
-	struct made *made = *state;
-
 	for (int i = 0; i < CONTEXT_EVENTS - 1; i++)
 		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
 	make(made);
 	assert_true(made->changes.since_us == START_US - 1);
-	made->context.recent_event_count = 0;
+	made->model.context.recent_event_count = 0;
 	for (int i = 0; i < CONTEXT_EVENTS; i++)
 		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
 	make(made);
 	assert_true(made->changes.since_us == START_US);
 }
-

@@ -60,8 +60,35 @@ void context_done(struct snapshot_context *context);
 /* recent_event_copy - copy a stored event with its strings. */
 void recent_event_copy(const struct event_row *row, struct recent_event *ret);
 
+/* The worst open finding at a port. Acknowledged findings have the lowest severity. */
+enum port_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
+
+enum port_mark port_mark_of(const struct finding_row *row);
+
+/* port_mark_name - "CRIT", "WARN", "info", "ack", "" for none. */
+const char *port_mark_name(enum port_mark mark);
+
 /*
- * context_finding - the worst open finding at a port (port_marks.h), or NULL. Port 0: the node
+ * finding_concerns_port - whether a finding concerns a port: at the port, at its peer, or at its node or group
+ */
+bool finding_concerns_port(const struct snapshot_context *context, const struct fabric *fabric,
+			   const struct finding *finding, uint32_t port);
+
+/*
+ * port_marks_find - the worst finding at each port, including those of its node or group
+ * @ret:  by port of the fabric, zeroed by the caller: 1 + index into context->findings; 0: none
+ */
+void port_marks_find(const struct snapshot_context *context, const struct fabric *fabric, uint32_t *ret);
+
+/*
+ * port_is_degraded - whether a link is narrower or slower than both ends are enabled for, or
+ * than built
+ * @shape:  or NULL
+ */
+bool port_is_degraded(const struct fabric *fabric, const struct shape *shape, uint32_t port);
+
+/*
+ * context_finding - the worst open finding at a port, or NULL. Port 0: the node
  * or any port.
  */
 const struct finding_row *context_finding(const struct snapshot_context *context, uint64_t node_guid, uint8_t port);

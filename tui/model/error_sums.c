@@ -43,14 +43,22 @@ static struct error_sum *sum_of(struct error_sums *sums, uint64_t node_guid, uin
 	return &sums->sums[sums->count++];
 }
 
-static bool moved(const struct delta *delta)
+static void add_count(struct error_sum *sum, unsigned counter, uint64_t value, bool at_least)
 {
-	if (delta->saturated & delta->known & COUNTER_ERROR_SET)
-		return true;
+	sum->value[counter - COUNTER_TRAFFIC_COUNT] += value;
+	if (!(ERRORS_COUNTED & COUNTER_BIT(counter)))
+		return;
+	sum->total += value;
+	sum->at_least |= at_least;
+}
+
+static bool has_errors(const struct delta *delta)
+{
+	uint64_t any = delta->saturated & delta->known & COUNTER_ERROR_SET;
+
 	for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
-		if (delta->known & COUNTER_BIT(i) && delta->value[i])
-			return true;
-	return false;
+		any |= delta->known & COUNTER_BIT(i) ? delta->value[i] : 0;
+	return any;
 }
 
 int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, struct error *err)
@@ -63,20 +71,16 @@ int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, str
 		const struct delta *delta = &snapshot->rows[port].sum;
 		struct error_sum *sum;
 
-		if (!(delta->known & COUNTER_ERROR_SET) || !moved(delta))
+		if (!has_errors(delta))
 			continue;
 		sum = sum_of(sums, fabric->nodes[fabric->ports[port].node].guid, fabric->ports[port].num);
 		if (!sum)
 			return err_nomem(err);
-		for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
-			if (!(delta->known & COUNTER_BIT(i)))
-				continue;
-			sum->value[i - COUNTER_TRAFFIC_COUNT] += delta->value[i];
-			if (ERRORS_COUNTED & COUNTER_BIT(i))
-				sum->total += delta->value[i];
-		}
+		for (unsigned i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+			if (delta->known & COUNTER_BIT(i))
+				add_count(sum, i, delta->value[i],
+					  (delta->reset | delta->saturated) & COUNTER_BIT(i));
 		sum->full = (sum->full & ~delta->known) | (delta->saturated & delta->known & COUNTER_ERROR_SET);
-		sum->at_least |= ((delta->reset | delta->saturated) & delta->known & ERRORS_COUNTED) != 0;
 	}
 	return 0;
 }
@@ -111,9 +115,7 @@ static bool add(struct reading_errors *reading, const struct history_port *who, 
 		return false;
 	if (!sum->total)
 		sum->first_us = from_us;
-	sum->value[counter - COUNTER_TRAFFIC_COUNT] += value;
-	sum->total += value;
-	sum->at_least |= at_least;
+	add_count(sum, counter, value, at_least);
 	sum->last_us = to_us;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* event_list_test.c - events of moments put together, filtered, and found again */
+/* event_list_test.c - merging, filtering and finding events */
 #include <stdio.h>
 
 #include "base/err.h"
@@ -9,7 +9,7 @@
 
 enum { MOST = 10 };
 
-/* Event number @id, of a second of its own. */
+/* Event number @id, one per second. */
 static struct recent_event event_of(int64_t id)
 {
 	struct recent_event event = { .id = id, .wall_us = id * 1000000, .severity = (enum event_severity)(id % 3),
@@ -63,13 +63,13 @@ TEST(newer_ones_come_before_what_was_loaded)
 	check_whole(&list, 40, 5);
 	take(&list, 43);
 	check_whole(&list, 43, 5);
-	/* Back in time: what was not yet is gone. */
+	/* An earlier time: later events are removed. */
 	take(&list, 20);
 	check_whole(&list, 20, 5);
 	event_list_done(&list);
 }
 
-TEST(there_is_never_a_hole)
+TEST(there_is_never_a_gap)
 {
 	struct event_list list = { 0 };
 
@@ -79,7 +79,7 @@ TEST(there_is_never_a_hole)
 	take(&list, 60);
 	check_whole(&list, 60, 51);
 	assert_false(list.complete);
-	/* A context before which less happened than is asked for has it all. */
+	/* Fewer events than requested are all. */
 	take(&list, 4);
 	check_whole(&list, 4, 1);
 	assert_true(list.complete);
@@ -89,7 +89,7 @@ TEST(there_is_never_a_hole)
 	event_list_done(&list);
 }
 
-TEST(filters_are_all_to_be_passed)
+TEST(all_filters_must_match)
 {
 	struct event_list list = { 0 };
 	struct error err = { 0 };
@@ -125,7 +125,7 @@ TEST(an_event_is_found_again)
 	assert_int_equal(event_list_find(&list, 38), 2);
 	take(&list, 42);
 	assert_int_equal(event_list_find(&list, 38), 4);
-	/* One that does not pass the filter: the next older one. */
+	/* An event that does not match: the next older one. */
 	snprintf(list.filter.kind, sizeof(list.filter.kind), "finding-opened");
 	assert_int_equal(event_list_filter(&list, NULL), 0);
 	assert_int_equal(event_list_at(&list, event_list_find(&list, 38))->id, 36);
@@ -133,7 +133,7 @@ TEST(an_event_is_found_again)
 	event_list_done(&list);
 }
 
-TEST(names_are_as_they_are_shown)
+TEST(names_are_short)
 {
 	struct recent_event event = event_of(12), fabric = { .text = "MF0; MF0;x MF0;a:b MF0;:M/U1 MF0;a:M" },
 			 modules = { .text = "MF0;sw:M/L01/U1/3 - MF0;big:M/U12: MF0;gone:M/U1 (was)" };

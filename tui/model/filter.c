@@ -7,17 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
-
 static const char *const words[FILTER_WORD_COUNT] = {
 	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
 	[FILTER_ROLE] = "role",   [FILTER_HOST] = "host",   [FILTER_SPEED] = "speed",   [FILTER_WIDTH] = "width",
 	[FILTER_ERRORS] = "err",  [FILTER_FINDING] = "finding", [FILTER_TAGGED] = "tagged",
 };
-
-static char lower(char byte)
-{
-	return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-}
 
 /* Remove an incomplete UTF-8 sequence at the end. */
 static void drop_half_character(char *chars)
@@ -142,12 +136,6 @@ int filter_compile(regex_t *regex, const char *text, char *why, size_t size)
 	return code;
 }
 
-static void make_lower(char *text)
-{
-	for (; *text; text++)
-		*text = lower(*text);
-}
-
 static void compile_text(struct filter *filter, struct filter_term *term)
 {
 	char what[100] = "matched as plain text: ";
@@ -160,7 +148,6 @@ static void compile_text(struct filter *filter, struct filter_term *term)
 		set_trouble(filter, term->text, what);
 	}
 	term->word = FILTER_TEXT;
-	make_lower(term->text);
 }
 
 /*
@@ -187,7 +174,6 @@ static bool compile_term(struct filter *filter, struct filter_term *term)
 	}
 	term->word = (uint8_t)word;
 	term->text += len + 1;
-	make_lower(term->text);
 	return *term->text;
 }
 
@@ -227,25 +213,12 @@ void filter_set(struct filter *filter, const char *typed)
 	}
 }
 
-static bool contains(const char *text, const char *word)
-{
-	for (; *text; text++) {
-		size_t i = 0;
-
-		while (word[i] && lower(text[i]) == word[i])
-			i++;
-		if (!word[i])
-			return true;
-	}
-	return false;
-}
-
 static bool term_matches(const struct filter_term *term, const char *text, filter_word_fn *has, void *ctx)
 {
 	bool matches;
 
 	if (term->word == FILTER_TEXT)
-		matches = contains(text, term->text);
+		matches = strcasestr(text, term->text);
 	else if (term->word == FILTER_REGEX)
 		matches = regexec(&term->regex, text, 0, NULL, 0) == 0;
 	else

@@ -26,7 +26,7 @@ enum filter_word {
 };
 
 struct filter_term {
-	char *text;          /* lower case, except for an expression; the value of a keyword */
+	char *text;          /* the text, the expression, or the value of a keyword */
 	uint8_t word;        /* enum filter_word */
 	uint8_t alternative; /* terms of one alternative are adjacent */
 	bool negated;
@@ -72,6 +72,5 @@ bool filter_matches(const struct filter *filter, const char *text, filter_word_f
 
 /* filter_reads - whether it uses the text of a row, not only keywords. */
 bool filter_reads(const struct filter *filter);
-
 
 #endif

@@ -50,7 +50,7 @@ TEST(the_case_of_letters_does_not_matter)
 	assert_true(matches(&filter, "LEAF01"));
 }
 
-/* The same, the slow and plain way. */
+/* The same by a simple search. */
 static bool plain_matches(const char *typed, const char *text)
 {
 	char copy[FILTER_SIZE], *rest = copy, *word;
@@ -107,12 +107,12 @@ TEST(typing_and_erasing_handle_multibyte_characters)
 	assert_string_equal(filter.typed, "");
 	for (int i = 0; i < FILTER_SIZE; i++)
 		filter_key(&filter, &typing, 0x65e5);
-	/* Full: no character is half there. */
+	/* When full, the last character is complete. */
 	assert_int_equal(strlen(filter.typed) % 3, 0);
 	assert_int_equal(text_columns(filter.typed), 2 * (strlen(filter.typed) / 3));
 }
 
-TEST(a_filter_is_ended_kept_or_left)
+TEST(keys_edit_keep_or_end_a_filter)
 {
 	struct filter filter = { 0 };
 	bool typing = true;
@@ -175,7 +175,7 @@ TEST(blanks_are_and_and_an_exclamation_mark_is_not)
 	assert_false(matches(&filter, "leaf01/1\n4xHDR"));
 	assert_true(matches(&filter, "leaf01/1\n1xHDR"));
 	assert_true(matches(&filter, "spine01/1\n4xHDR"));
-	/* What is only begun keeps everything. */
+	/* An incomplete term matches everything. */
 	filter_set(&filter, "!");
 	assert_true(matches(&filter, "leaf01/1"));
 }
@@ -224,7 +224,7 @@ static bool has_tier_2(void *ctx, const struct filter_term *term)
 	return term->word == FILTER_TIER && !strcmp(term->text, "2");
 }
 
-/* Each of these takes regcomp() gigabytes or a match forever, or is close to the limit and does not. */
+/* The bad ones take regcomp() gigabytes, or matching does not end; the good ones are close to the limit. */
 TEST(an_expression_that_costs_too_much_is_refused)
 {
 	static const struct { const char *text; bool is_good; } cases[] = {
@@ -250,22 +250,22 @@ TEST(an_expression_that_costs_too_much_is_refused)
 TEST(keywords_are_evaluated_for_the_row)
 {
 	struct filter filter = { 0 };
-	int asked = 0;
+	int evaluations = 0;
 
 	filter_set(&filter, "TIER:2 leaf");
-	assert_true(filter_matches(&filter, "leaf01", has_tier_2, &asked));
-	assert_false(filter_matches(&filter, "spine01", has_tier_2, &asked));
+	assert_true(filter_matches(&filter, "leaf01", has_tier_2, &evaluations));
+	assert_false(filter_matches(&filter, "spine01", has_tier_2, &evaluations));
 	filter_set(&filter, "tier:3|!rail:1");
-	assert_true(filter_matches(&filter, "leaf01", has_tier_2, &asked));
-	assert_int_equal(asked, 4);
-	/* Without a value yet it is none. */
+	assert_true(filter_matches(&filter, "leaf01", has_tier_2, &evaluations));
+	assert_int_equal(evaluations, 4);
+	/* Without a value it matches everything. */
 	filter_set(&filter, "tier:");
 	assert_true(matches(&filter, "leaf01"));
-	/* A word that there is not. */
+	/* An unknown keyword. */
 	filter_set(&filter, "floor:2");
 	assert_non_null(strstr(filter.trouble, "floor:2 unknown keyword"));
 	assert_true(matches(&filter, "MF0;floor:2"));
-	/* A colon behind something else is text like any other. */
+	/* Other text with a colon is plain text. */
 	filter_set(&filter, "u01:mqm");
 	assert_string_equal(filter.trouble, "");
 	assert_true(matches(&filter, "MF0;U01:MQM8700/U1"));

@@ -43,70 +43,41 @@ static const char *tail_of(const char *text, unsigned columns)
 	return tail;
 }
 
-/* Append to a cell. Return: false if it is full. */
-static bool put(char *ret, size_t *len, const char *bytes, size_t count)
-{
-	if (*len + count >= CELL_SIZE)
-		return false;
-	memcpy(ret + *len, bytes, count);
-	*len += count;
-	ret[*len] = '\0';
-	return true;
-}
-
-static void put_blanks(char *ret, size_t *len, size_t count)
-{
-	while (count-- > 0 && put(ret, len, " ", 1))
-		;
-}
-
 const char *format_fit(const char *text, unsigned columns, enum align align, bool unicode, char *ret)
 {
-	const char *mark = unicode ? "\xe2\x80\xa6" : "~";
+	const char *mark = "", *tail = "";
 	char ascii[CELL_SIZE];
-	size_t len = 0, used = 0, have, bytes;
-	unsigned tail_columns = 0;
+	size_t have, head;
 
-	ret[0] = '\0';
 	if (!unicode) {
 		to_ascii(text, ascii, sizeof(ascii));
 		text = ascii;
 	}
-	have = text_columns(text);
-	if (have <= columns) {
-		/* Many combining characters take many bytes in few columns. */
-		if (strlen(text) + columns >= CELL_SIZE) {
-			text = "";
-			have = 0;
-		}
-		if (align == ALIGN_RIGHT)
-			put_blanks(ret, &len, columns - have);
-		put(ret, &len, text, strlen(text));
-		if (align != ALIGN_RIGHT)
-			put_blanks(ret, &len, columns - have);
-		return ret;
-	}
-	if (!columns)
-		return ret;
-	/*
-	 * Too long: a head, the mark, and for names a short tail. Names such as "node0044 mlx5_0/1"
-	 * differ in the number at the end of the head, and in the last characters.
-	 */
-	if (align == ALIGN_MIDDLE && columns > 8)
-		tail_columns = columns < 20 ? 4 : 6;
-	bytes = text_prefix_bytes(text, columns - 1 - tail_columns);
-	if (put(ret, &len, text, bytes))
-		used = text_columns(ret);
-	if (put(ret, &len, mark, strlen(mark)))
-		used++;
-	if (tail_columns && columns > used) {
-		const char *tail = tail_of(text, tail_columns);
+	/* Many combining characters take many bytes in few columns. */
+	head = strlen(text);
+	if (head + columns >= CELL_SIZE && text_columns(text) <= columns)
+		head = 0;
+	if (text_columns(text) > columns) {
+		/*
+		 * Too long: a head, the mark, and for names a short tail. Names such as
+		 * "node0044 mlx5_0/1" differ in the number at the end of the head, and in the last
+		 * characters.
+		 */
+		unsigned last = align != ALIGN_MIDDLE || columns <= 8 ? 0 : columns < 20 ? 4 : 6;
 
-		if (put(ret, &len, tail, strlen(tail)))
-			used += text_columns(tail);
+		mark = !columns ? "" : unicode ? "\xe2\x80\xa6" : "~";
+		tail = tail_of(text, last);
+		head = text_prefix_bytes(text, columns ? columns - 1 - last : 0);
+		if (head + strlen(tail) + columns >= CELL_SIZE)
+			head = 0;
+		align = ALIGN_LEFT;
 	}
-	if (used < columns)
-		put_blanks(ret, &len, columns - used);
+	snprintf(ret, CELL_SIZE, "%.*s%s%s", (int)head, text, mark, tail);
+	have = text_columns(ret);
+	if (align == ALIGN_RIGHT)
+		snprintf(ret, CELL_SIZE, "%*s%.*s", (int)(columns - have), "", (int)head, text);
+	else
+		snprintf(ret + strlen(ret), CELL_SIZE - strlen(ret), "%*s", (int)(columns - have), "");
 	return ret;
 }
 
@@ -129,26 +100,25 @@ const char *format_bar(double percent, unsigned columns, bool unicode, char *ret
 		"\xe2\x96\x8c", "\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89",
 	};
 	unsigned steps = unicode ? 8 : 1, filled;
-	size_t len = 0, used = 0;
+	char *to = ret;
 
-	ret[0] = '\0';
-	if (isnan(percent)) {
-		put_blanks(ret, &len, columns);
-		return ret;
-	}
+	columns = columns < CELL_SIZE / 3 ? columns : CELL_SIZE / 3 - 1;
 	percent = percent > 100 ? 100 : percent < 0 ? 0 : percent;
-	filled = (unsigned)lround(percent / 100 * columns * steps);
+	filled = isnan(percent) ? 0 : (unsigned)lround(percent / 100 * columns * steps);
 	/* In ASCII, less than 1 % has no mark. */
 	if (!filled && percent > (unicode ? 0 : 1) && columns)
 		filled = 1;
-	for (unsigned i = 0; i < filled / steps; i++, used++)
-		put(ret, &len, unicode ? "\xe2\x96\x88" : "#", unicode ? 3 : 1);
-	if (filled % steps) {
-		put(ret, &len, eighths[filled % steps], 3);
-		used++;
+	for (unsigned i = 0; i < columns; i++) {
+		unsigned here = filled > i * steps ? filled - i * steps : 0;
+
+		if (here >= steps)
+			to = stpcpy(to, unicode ? "\xe2\x96\x88" : "#");
+		else if (here)
+			to = stpcpy(to, eighths[here]);
+		else
+			to = stpcpy(to, unicode || isnan(percent) ? " " : ".");
 	}
-	for (; used < columns; used++)
-		put(ret, &len, unicode ? " " : ".", 1);
+	*to = '\0';
 	return ret;
 }
 

@@ -66,7 +66,7 @@ TEST(cut_text_ends_in_an_ellipsis)
 
 	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, true, cell), "abc\xe2\x80\xa6");
 	assert_string_equal(format_fit("abcdef", 4, ALIGN_LEFT, false, cell), "abc~");
-	/* The number of the host and that of the port survive. */
+	/* The numbers of host and port stay. */
 	assert_string_equal(format_fit("node0044 mlx5_0/1", 16, ALIGN_MIDDLE, false, cell), "node0044 ml~_0/1");
 	/* Half a wide character is a blank. */
 	assert_string_equal(format_fit("\xe6\x97\xa5\xe6\x9c\xac", 3, ALIGN_LEFT, true, cell),
@@ -133,7 +133,7 @@ TEST(a_bar_grows_with_its_share_and_keeps_its_width)
 	assert_string_equal(format_bar(0, 4, false, bar), "....");
 	assert_string_equal(format_bar(NAN, 4, false, bar), "    ");
 	assert_string_equal(format_bar(50, 4, false, bar), "##..");
-	/* The least traffic is not nothing. */
+	/* Any traffic is visible. */
 	assert_string_equal(format_bar(0.001, 2, true, bar), "\xe2\x96\x8f ");
 }
 

@@ -16,29 +16,18 @@
 enum { LEAVES = 4, TURNS = 200 };
 
 struct made {
-	struct sample sample;
-	struct snapshot snapshot;
-	struct error_sums sums;
-	struct port_table table;
-	struct snapshot_context context;
+	struct sample_model model;
 	struct finding_row findings[4];
 	struct port_groups groups;
 };
 
 static int setup(void **state)
 {
-	struct made *made = calloc(1, sizeof(*made));
+	struct made *made = *state = sample_model_create(sizeof(*made), LEAVES, false);
 
-	if (!made || sample_create(&made->sample, LEAVES, true, NULL) < 0)
-		return -1;
-	made->snapshot.fabric = made->sample.fabric;
-	made->snapshot.rows = calloc(made->sample.fabric->port_count, sizeof(*made->snapshot.rows));
-	made->context.findings = made->findings;
-	if (!made->snapshot.rows || port_table_set(&made->table, &made->snapshot, &made->sums, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
-		return -1;
-	*state = made;
-	return 0;
+	if (made)
+		made->model.context.findings = made->findings;
+	return made ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -46,19 +35,15 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	groups_done(&made->groups);
-	shape_destroy(made->context.shape);
-	port_table_done(&made->table);
-	error_sums_done(&made->sums);
-	free(made->snapshot.rows);
-	sample_destroy(&made->sample);
+	sample_model_done(&made->model);
 	free(made);
 	return 0;
 }
 
 static bool is_up(const struct made *made, uint32_t port)
 {
-	return made->sample.fabric->ports[port].peer != FABRIC_NONE &&
-	       made->sample.fabric->ports[port].state >= PORT_INIT;
+	return made->model.sample.fabric->ports[port].peer != FABRIC_NONE &&
+	       made->model.sample.fabric->ports[port].state >= PORT_INIT;
 }
 
 static double draw_number(unsigned most)
@@ -66,11 +51,11 @@ static double draw_number(unsigned most)
 	return (double)((unsigned)rand() % (most * 100)) / 100;
 }
 
-/* Numbers of every port: some are not known, some are beyond what can be. */
+/* Random values of every port: some are unknown, some above 100 %. */
 static void fill(struct made *made, bool all_known)
 {
-	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
-		struct port_view *view = &made->table.views[i];
+	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
+		struct port_view *view = &made->model.table.views[i];
 		bool known = all_known || rand() % 8;
 
 		*view = (struct port_view){
@@ -87,7 +72,7 @@ static void fill(struct made *made, bool all_known)
 
 static void make(struct made *made)
 {
-	assert_int_equal(groups_make(&made->table, &made->context, &made->groups, NULL), 0);
+	assert_int_equal(groups_make(&made->model.table, &made->model.context, &made->groups, NULL), 0);
 }
 
 static const struct port_group *find(const struct made *made, const char *name)
@@ -98,16 +83,16 @@ static const struct port_group *find(const struct made *made, const char *name)
 	return NULL;
 }
 
-/* Which row a port must be in, told by the nodes at its ends and nothing else. */
+/* The expected row of a port, from the names of the nodes at its ends. */
 static const char *row_name(const struct made *made, uint32_t index)
 {
-	const struct fabric *fabric = made->sample.fabric;
+	const struct fabric *fabric = made->model.sample.fabric;
 	const struct port *port = &fabric->ports[index];
-	const char *name = made->table.order.names[port->node], *peer;
+	const char *name = made->model.table.order.names[port->node], *peer;
 
 	if (port->peer == FABRIC_NONE)
 		return NULL;
-	peer = made->table.order.names[fabric->ports[port->peer].node];
+	peer = made->model.table.order.names[fabric->ports[port->peer].node];
 	if (!strncmp(name, "leaf", 4))
 		return !strncmp(peer, "spine", 5) ? "leaf up" : "compute in";
 	return !strncmp(name, "spine", 5) ? "spine down" : "compute out";
@@ -121,14 +106,14 @@ static void near(double a, double b)
 		assert_true(fabs(a - b) <= 1e-9 * (1 + fabs(b)));
 }
 
-/* One row, counted port by port in another way than the code under test. */
+/* One row, counted independently of the tested code. */
 static void check_row(const struct made *made, const char *name, const struct port_group *group)
 {
 	uint32_t ports = 0, known = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
-	for (uint32_t i = 0; i < made->sample.fabric->port_count; i++) {
-		const struct port_view *view = &made->table.views[i];
+	for (uint32_t i = 0; i < made->model.sample.fabric->port_count; i++) {
+		const struct port_view *view = &made->model.table.views[i];
 
 		if (!row_name(made, i) || strcmp(row_name(made, i), name))
 			continue;
@@ -160,13 +145,12 @@ static void check_row(const struct made *made, const char *name, const struct po
 	near(group->errors, errors);
 	assert_memory_equal(group->buckets, buckets, sizeof(buckets));
 	if (known)
-		near(made->table.views[group->hottest].xmit_percent, max);
+		near(made->model.table.views[group->hottest].xmit_percent, max);
 }
 
-TEST_WITH(every_port_counts_in_exactly_its_row, setup, teardown)
+MODEL_TEST(every_port_counts_in_exactly_its_row)
 {
 	static const char *const names[] = { "compute out", "compute in", "leaf up", "spine down" };
-	struct made *made = *state;
 
 	for (int turn = 0; turn < TURNS; turn++) {
 		fill(made, turn % 2);
@@ -179,10 +163,8 @@ TEST_WITH(every_port_counts_in_exactly_its_row, setup, teardown)
 	}
 }
 
-TEST_WITH(a_group_has_a_filter_for_its_links, setup, teardown)
+MODEL_TEST(a_group_has_a_filter_for_its_links)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	make(made);
 	assert_string_equal(find(made, "compute in")->filter, "class:compute");
@@ -190,14 +172,13 @@ TEST_WITH(a_group_has_a_filter_for_its_links, setup, teardown)
 	assert_string_equal(find(made, "spine down")->filter, "role:spine-downlink");
 }
 
-TEST_WITH(nothing_known_is_not_zero, setup, teardown)
+MODEL_TEST(nothing_known_is_not_zero)
 {
-	struct made *made = *state;
 	char text[CELL_SIZE];
 
 	fill(made, true);
-	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
-		struct port_view *view = &made->table.views[i];
+	for (size_t i = 0; i < made->model.sample.fabric->port_count; i++) {
+		struct port_view *view = &made->model.table.views[i];
 
 		view->xmit_percent = view->stall_percent = view->errors = NAN;
 	}
@@ -213,18 +194,17 @@ TEST_WITH(nothing_known_is_not_zero, setup, teardown)
 static struct finding_row *add_finding(struct made *made, enum finding_kind kind, enum finding_severity severity,
 				       uint8_t port, const char *cause)
 {
-	struct finding_row *row = &made->findings[made->context.finding_count++];
+	struct finding_row *row = &made->findings[made->model.context.finding_count++];
 	uint32_t leaf = LEAVES * SAMPLE_HOSTS_PER_LEAF + 1;
 
-	*row = (struct finding_row){ .finding = { .id = (int64_t)made->context.finding_count, .kind = kind,
+	*row = (struct finding_row){ .finding = { .id = (int64_t)made->model.context.finding_count, .kind = kind,
 		.severity = severity, .port = port, .cause = cause,
-		.node_guid = made->sample.fabric->nodes[leaf].guid } };
+		.node_guid = made->model.sample.fabric->nodes[leaf].guid } };
 	return row;
 }
 
-TEST_WITH(a_switch_whose_group_has_a_finding_has_a_row_of_its_own, setup, teardown)
+MODEL_TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own)
 {
-	struct made *made = *state;
 	const struct port_group *own, *other;
 	char text[64];
 
@@ -245,10 +225,8 @@ TEST_WITH(a_switch_whose_group_has_a_finding_has_a_row_of_its_own, setup, teardo
 	assert_string_equal(group_state_word(other, 12, text, sizeof(text)), "ok");
 }
 
-TEST_WITH(acknowledged_findings_have_no_row_and_no_state, setup, teardown)
+MODEL_TEST(acknowledged_findings_have_no_row_and_no_state)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	add_finding(made, FINDING_UPLINK_IMBALANCE, FINDING_CRITICAL, 0, "routing")->acknowledged.at_us = 1;
 	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width")->acknowledged.at_us = 1;
@@ -258,10 +236,8 @@ TEST_WITH(acknowledged_findings_have_no_row_and_no_state, setup, teardown)
 		assert_int_equal(group_state(&made->groups.list[i]), GROUP_STATE_OK);
 }
 
-TEST_WITH(a_finding_of_a_link_shows_in_both_of_its_directions, setup, teardown)
+MODEL_TEST(a_finding_of_a_link_shows_in_both_of_its_directions)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width");
 	make(made);
@@ -270,23 +246,21 @@ TEST_WITH(a_finding_of_a_link_shows_in_both_of_its_directions, setup, teardown)
 	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_OK);
 }
 
-TEST_WITH(a_link_that_is_down_shows_where_it_was, setup, teardown)
+MODEL_TEST(a_link_that_is_down_shows_where_it_was)
 {
-	struct made *made = *state;
 	struct finding_row *row;
 
 	fill(made, true);
 	row = add_finding(made, FINDING_LINK_DOWN, FINDING_WARNING, 33, "cable");
-	row->finding.peer_guid = made->sample.fabric->nodes[LEAVES * (SAMPLE_HOSTS_PER_LEAF + 1)].guid;
+	row->finding.peer_guid = made->model.sample.fabric->nodes[LEAVES * (SAMPLE_HOSTS_PER_LEAF + 1)].guid;
 	make(made);
 	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_WARNING);
 	assert_int_equal(group_state(find(made, "spine down")), GROUP_STATE_WARNING);
 	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_OK);
 }
 
-TEST_WITH(incast_is_the_state_of_the_sending_group, setup, teardown)
+MODEL_TEST(incast_is_the_state_of_the_sending_group)
 {
-	struct made *made = *state;
 	char text[64];
 
 	fill(made, true);
@@ -298,10 +272,8 @@ TEST_WITH(incast_is_the_state_of_the_sending_group, setup, teardown)
 	assert_string_equal(group_state_word(find(made, "leaf up"), 7, text, sizeof(text)), "ok");
 }
 
-TEST_WITH(the_worse_of_two_findings_counts, setup, teardown)
+MODEL_TEST(the_worse_of_two_findings_counts)
 {
-	struct made *made = *state;
-
 	fill(made, true);
 	add_finding(made, FINDING_LINK_DEGRADED, FINDING_WARNING, 1, "width");
 	add_finding(made, FINDING_SYMBOL_ERRORS, FINDING_CRITICAL, 2, "cable");
@@ -310,7 +282,7 @@ TEST_WITH(the_worse_of_two_findings_counts, setup, teardown)
 	assert_int_equal(find(made, "compute in")->worst->finding.kind, FINDING_SYMBOL_ERRORS);
 }
 
-TEST(below_95_percent_nothing_is_said_to_be_well)
+TEST(below_95_percent_coverage_the_state_is_unknown)
 {
 	struct port_group group = { .ports = 100, .known = 95 };
 	const struct finding_row warning = { .finding = { .severity = FINDING_WARNING, .cause = "x" } };
@@ -318,7 +290,7 @@ TEST(below_95_percent_nothing_is_said_to_be_well)
 	assert_int_equal(group_state(&group), GROUP_STATE_OK);
 	group.known = 94;
 	assert_int_equal(group_state(&group), GROUP_STATE_UNKNOWN);
-	/* What cannot be asked is not missed; where nothing can be, nothing is known. */
+	/* Ports without counters are not expected; without any others the state is unknown. */
 	group.no_counters = 6;
 	assert_int_equal(group_state(&group), GROUP_STATE_OK);
 	group.no_counters = 100;
@@ -337,12 +309,10 @@ TEST(the_histogram_shows_every_bucket_that_is_not_empty)
 			    ".\xe2\x96\x81\xe2\x96\x81\xe2\x96\x88\xe2\x96\x88.....");
 }
 
-TEST_WITH(an_empty_table_has_no_groups, setup, teardown)
+MODEL_TEST(an_empty_table_has_no_groups)
 {
-	struct made *made = *state;
 	const struct port_table none = { 0 };
 
-	assert_int_equal(groups_make(&none, &made->context, &made->groups, NULL), 0);
+	assert_int_equal(groups_make(&none, &made->model.context, &made->groups, NULL), 0);
 	assert_int_equal(made->groups.count, 0);
 }
-

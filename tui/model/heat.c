@@ -19,7 +19,8 @@ struct make {
 	const struct shape *shape;
 	const struct fabric *fabric;
 	const uint32_t *rank;
-	uint32_t *set;   /* by node: another node of its block, or itself if it represents the block */
+	/* By node: another node of its block, or itself if it represents it: the lower switch of the lowest rank. */
+	uint32_t *set;
 	uint32_t *place; /* by node: of a switch below its row, of one above its column in the block */
 };
 
@@ -53,9 +54,15 @@ static uint32_t node_above(const struct make *make, const struct heat *heat, uin
 	return is_above(make, heat, node) ? node : FABRIC_NONE;
 }
 
-static void join(struct make *make, uint32_t a, uint32_t b)
+/* Join the blocks of a lower and an upper switch. */
+static void join(struct make *make, const struct heat *heat, uint32_t low, uint32_t high)
 {
-	make->set[find_set(make->set, a)] = find_set(make->set, b);
+	low = find_set(make->set, low);
+	high = find_set(make->set, high);
+	if (is_below(make, heat, high) && make->rank[high] < make->rank[low])
+		make->set[low] = high;
+	else
+		make->set[high] = low;
 }
 
 static const struct shape_group *uplinks_of(const struct make *make, uint32_t node)
@@ -77,14 +84,14 @@ static void find_blocks(struct make *make, const struct heat *heat)
 			uint32_t above = node_above(make, heat, make->shape->members[group->first + j]);
 
 			if (above != FABRIC_NONE)
-				join(make, (uint32_t)i, above);
+				join(make, heat, (uint32_t)i, above);
 		}
 	}
 	for (size_t i = 0; i < make->shape->missing_count; i++) {
 		const struct shape_missing *missing = &make->shape->missing[i];
 
 		if (is_below(make, heat, missing->low) && is_above(make, heat, missing->high))
-			join(make, missing->low, missing->high);
+			join(make, heat, missing->low, missing->high);
 	}
 }
 
@@ -104,12 +111,8 @@ static int compare_entries(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/*
- * List the nodes of one side in order. @least: by block: the smallest rank of its rows. Return:
- * their number.
- */
-static size_t list_side(struct make *make, const struct heat *heat, bool above, const uint32_t *least,
-			struct entry *entries)
+/* List the nodes of one side in order. Return: their number. */
+static size_t list_side(struct make *make, const struct heat *heat, bool above, struct entry *entries)
 {
 	size_t count = 0;
 
@@ -117,17 +120,17 @@ static size_t list_side(struct make *make, const struct heat *heat, bool above, 
 		uint32_t node = (uint32_t)i, block = find_set(make->set, node);
 
 		/* An upper switch without a lower one has no row. */
-		if (above ? !is_above(make, heat, node) || least[block] == UINT32_MAX : !is_below(make, heat, node))
+		if (above ? !is_above(make, heat, node) || !is_below(make, heat, block) : !is_below(make, heat, node))
 			continue;
-		entries[count++] = (struct entry){ least[block], make->rank[node], node };
+		entries[count++] = (struct entry){ make->rank[block], make->rank[node], node };
 	}
 	qsort(entries, count, sizeof(*entries), compare_entries);
 	return count;
 }
 
-static int list_sides(struct make *make, struct heat *heat, const uint32_t *least, struct entry *entries)
+static int list_sides(struct make *make, struct heat *heat, struct entry *entries)
 {
-	heat->row_count = list_side(make, heat, false, least, entries);
+	heat->row_count = list_side(make, heat, false, entries);
 	heat->rows = calloc(heat->row_count + 1, sizeof(*heat->rows));
 	heat->row_block = calloc(heat->row_count + 1, sizeof(*heat->row_block));
 	heat->row_cells = calloc(heat->row_count + 1, sizeof(*heat->row_cells));
@@ -141,20 +144,20 @@ static int list_sides(struct make *make, struct heat *heat, const uint32_t *leas
 		heat->row_block[i] = (uint32_t)heat->block_count - 1;
 		make->place[entries[i].node] = (uint32_t)i;
 	}
-	heat->column_count = list_side(make, heat, true, least, entries);
+	heat->column_count = list_side(make, heat, true, entries);
 	heat->columns = calloc(heat->column_count + 1, sizeof(*heat->columns));
 	return heat->columns ? 0 : ERR_NOMEM;
 }
 
 /* Columns are ordered by block, as rows are. */
-static void place_columns(struct make *make, struct heat *heat, const uint32_t *least, const struct entry *entries)
+static void place_columns(struct make *make, struct heat *heat, const struct entry *entries)
 {
 	size_t row = 0;
 
 	for (size_t i = 0; i < heat->column_count; i++) {
 		struct heat_block *block;
 
-		while (least[find_set(make->set, heat->rows[row])] != entries[i].block_rank)
+		while (make->rank[find_set(make->set, heat->rows[row])] != entries[i].block_rank)
 			row++;
 		block = &heat->blocks[heat->row_block[row]];
 		if (!block->count)
@@ -185,26 +188,13 @@ static int make_cells(struct heat *heat)
 
 static int make_sides(struct make *make, struct heat *heat)
 {
-	size_t nodes = make->fabric->node_count;
-	uint32_t *least = malloc((nodes + 1) * sizeof(*least));
-	struct entry *entries = calloc(nodes + 1, sizeof(*entries));
-	int code = least && entries ? 0 : ERR_NOMEM;
+	struct entry *entries = calloc(make->fabric->node_count + 1, sizeof(*entries));
+	int code = entries ? list_sides(make, heat, entries) : ERR_NOMEM;
 
-	for (size_t i = 0; code == 0 && i < nodes; i++)
-		least[i] = UINT32_MAX;
-	for (size_t i = 0; code == 0 && i < nodes; i++) {
-		uint32_t *rank = &least[find_set(make->set, (uint32_t)i)];
-
-		if (is_below(make, heat, (uint32_t)i) && make->rank[i] < *rank)
-			*rank = make->rank[i];
-	}
-	if (code == 0)
-		code = list_sides(make, heat, least, entries);
 	if (code == 0) {
-		place_columns(make, heat, least, entries);
+		place_columns(make, heat, entries);
 		code = make_cells(heat);
 	}
-	free(least);
 	free(entries);
 	return code;
 }

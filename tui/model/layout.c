@@ -163,6 +163,30 @@ static bool is_hidden(const struct column_needs *needs, enum column column)
 	return needs->hidden & 1u << column && column_can_hide(column);
 }
 
+/*
+ * Let a column appear, or grow to a width, if there is room. @elastic: it may also grow by less.
+ * @columns: of the table; @left: of these, not used yet
+ */
+static void grow_column(struct column_place *place, int width, bool elastic, int columns, int *left)
+{
+	int gap = !place->columns && *left < columns, more = width - place->columns;
+
+	if (elastic && place->columns && more > *left)
+		more = *left;
+	if (more <= 0 || more + gap > *left)
+		return;
+	place->columns += more;
+	*left -= more + gap;
+}
+
+static void set_positions(struct column_place *places, size_t count, int x)
+{
+	for (size_t i = 0; i < count; i++) {
+		places[i].x = x;
+		x += places[i].columns ? places[i].columns + 1 : 0;
+	}
+}
+
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
 	/* A degraded link has a mark behind width and speed. */
@@ -170,33 +194,18 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 		needs->port_columns, needs->peer_columns, needs->link_columns < 4 ? 5 : needs->link_columns + 1,
 		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
 	};
-	int left = columns, x = 0;
+	int left = columns;
 
 	memset(ret, 0, COLUMN_COUNT * sizeof(*ret));
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		struct column_place *place = &ret[steps[i].column];
-		int gap = !place->columns && left < columns ? 1 : 0;
-		int more = wanted(&steps[i], data_columns) - place->columns;
-
-		if (more <= 0 || is_hidden(needs, (enum column)steps[i].column))
-			continue;
-		if (more + gap > left) {
-			if (!place->columns || !is_elastic(steps[i].column))
-				continue;
-			more = left;
-		}
-		place->columns += more;
-		left -= more + gap;
-	}
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (!is_hidden(needs, (enum column)steps[i].column))
+			grow_column(&ret[steps[i].column], wanted(&steps[i], data_columns),
+				    is_elastic(steps[i].column), columns, &left);
 	/* Both bars are equally long, for comparison. */
 	if (ret[COLUMN_XMIT_BAR].columns && ret[COLUMN_RCV_BAR].columns)
 		ret[COLUMN_XMIT_BAR].columns = ret[COLUMN_RCV_BAR].columns =
 			(ret[COLUMN_XMIT_BAR].columns + ret[COLUMN_RCV_BAR].columns) / 2;
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		ret[i].x = x;
-		if (ret[i].columns)
-			x += ret[i].columns + 1;
-	}
+	set_positions(ret, COLUMN_COUNT, 0);
 }
 
 void layout_segments(int columns, const int *widths, const int *ranks, size_t count, int gap, bool *ret_shown)
@@ -232,4 +241,138 @@ size_t layout_scroll(size_t first, size_t cursor, size_t rows, int height)
 	if (cursor >= first + lines)
 		first = cursor - lines + 1;
 	return first;
+}
+
+enum part { PART_PROBLEMS, PART_CHANGES, PART_GROUPS };
+
+/* Steps in order: a part grows to this number of items. */
+static const struct { enum part part; size_t at_most; } plan_steps[] = {
+	{ PART_PROBLEMS, 1 }, { PART_CHANGES, 1 }, { PART_GROUPS, 2 }, { PART_PROBLEMS, 3 }, { PART_GROUPS, 5 },
+	{ PART_CHANGES, 3 }, { PART_PROBLEMS, 6 }, { PART_GROUPS, 9 }, { PART_PROBLEMS, 12 }, { PART_CHANGES, 8 },
+	{ PART_GROUPS, SIZE_MAX }, { PART_PROBLEMS, SIZE_MAX }, { PART_CHANGES, SIZE_MAX },
+};
+
+enum { LINES_LEAST = 2, LINES_MOST = 5 };
+
+/* Rows of @count items of a part; the first group also needs the head. */
+static int rows_of(enum part part, size_t count)
+{
+	switch (part) {
+	case PART_PROBLEMS:
+		return (int)count * LINES_LEAST;
+	case PART_GROUPS:
+		return count ? (int)count + 1 : 0;
+	default:
+		return (int)count;
+	}
+}
+
+static void grow(enum part part, size_t wanted, size_t *count, int *left)
+{
+	while (*count < wanted) {
+		int more = rows_of(part, *count + 1) - rows_of(part, *count);
+
+		if (more > *left)
+			return;
+		*left -= more;
+		(*count)++;
+	}
+}
+
+void overview_plan(const struct overview_contents *contents, struct overview_plan *ret)
+{
+	size_t have[] = { contents->problems, contents->changes, contents->groups }, count[3] = { 0 };
+	/* The head, and the line for no problems. */
+	int left = contents->rows - 1 - (contents->problems ? 0 : 1), lines = LINES_LEAST, y = 1;
+
+	*ret = (struct overview_plan){ 0 };
+	/* "none" also needs a line. */
+	if (!have[PART_CHANGES])
+		have[PART_CHANGES] = 1;
+	for (size_t i = 0; i < sizeof(plan_steps) / sizeof(plan_steps[0]); i++) {
+		enum part part = plan_steps[i].part;
+
+		grow(part, plan_steps[i].at_most < have[part] ? plan_steps[i].at_most : have[part], &count[part],
+		     &left);
+	}
+	/* More lines per problem only if nothing else has to shrink. */
+	while (lines < LINES_MOST && count[PART_PROBLEMS] == contents->problems && contents->problems &&
+	       (size_t)left >= contents->problems) {
+		lines++;
+		left -= (int)contents->problems;
+	}
+	ret->problem_lines = lines;
+	ret->problems = y;
+	ret->problems_rows = contents->problems ? (int)count[PART_PROBLEMS] * lines : 1;
+	y += ret->problems_rows;
+	ret->changes = y;
+	ret->changes_rows = (int)count[PART_CHANGES];
+	y += ret->changes_rows;
+	ret->groups_head = y;
+	ret->groups_head_rows = count[PART_GROUPS] ? 1 : 0;
+	y += ret->groups_head_rows;
+	ret->groups = y;
+	ret->groups_rows = (int)count[PART_GROUPS];
+}
+
+static const struct { const char *title; bool right; } group_titles[GROUP_COLUMN_COUNT] = {
+	[GROUP_COLUMN_NAME] = { "GROUPS", false },
+	[GROUP_COLUMN_PORTS] = { "PORTS", true },
+	[GROUP_COLUMN_RATE] = { "TX", true },
+	[GROUP_COLUMN_MEAN] = { "MEAN", true },
+	[GROUP_COLUMN_MIN] = { "MIN", true },
+	[GROUP_COLUMN_MAX] = { "MAX", true },
+	[GROUP_COLUMN_HISTOGRAM] = { "0 ... 100%", false },
+	[GROUP_COLUMN_STALL] = { "XmitWait%", true },
+	[GROUP_COLUMN_ERRORS] = { "ERRORS", true },
+	[GROUP_COLUMN_SILENT] = { "SILENT", true },
+	[GROUP_COLUMN_STATE] = { "STATE", false },
+	[GROUP_COLUMN_HOTTEST] = { "TOP TX", false },
+};
+
+const char *group_column_title(enum group_column column, bool *ret_right)
+{
+	*ret_right = group_titles[column].right;
+	return group_titles[column].title;
+}
+
+/* Steps are applied in order if there is room: a column appears or grows. */
+static const struct { enum group_column column; int columns; } column_steps[] = {
+	{ GROUP_COLUMN_NAME, 14 }, { GROUP_COLUMN_MEAN, 4 }, { GROUP_COLUMN_MAX, 4 }, { GROUP_COLUMN_STATE, 7 },
+	{ GROUP_COLUMN_PORTS, 5 }, { GROUP_COLUMN_HISTOGRAM, 10 }, { GROUP_COLUMN_STALL, 9 }, { GROUP_COLUMN_MIN, 4 },
+	{ GROUP_COLUMN_ERRORS, 6 }, { GROUP_COLUMN_SILENT, 6 }, { GROUP_COLUMN_NAME, 20 }, { GROUP_COLUMN_STATE, 12 },
+	{ GROUP_COLUMN_PORTS, 6 }, { GROUP_COLUMN_RATE, 10 }, { GROUP_COLUMN_HOTTEST, 17 },
+	{ GROUP_COLUMN_STATE, 22 }, { GROUP_COLUMN_HOTTEST, 40 }, { GROUP_COLUMN_NAME, 40 },
+};
+
+void overview_columns(int columns, int name_columns, struct column_place *ret)
+{
+	/* The mark of the cursor has the first column. */
+	int left = columns - 1;
+
+	memset(ret, 0, GROUP_COLUMN_COUNT * sizeof(*ret));
+	for (size_t i = 0; i < sizeof(column_steps) / sizeof(column_steps[0]); i++) {
+		int width = column_steps[i].columns;
+
+		if (column_steps[i].column == GROUP_COLUMN_NAME && width > name_columns && name_columns > 5)
+			width = name_columns;
+		grow_column(&ret[column_steps[i].column], width, false, columns - 1, &left);
+	}
+	set_positions(ret, GROUP_COLUMN_COUNT, 1);
+}
+
+void overview_problem_places(int columns, struct problem_places *ret)
+{
+	enum { MARK = 1, SEVERITY = 4, SINCE = 6, CAUSE_FROM = 60, CAUSE = 15, CAUSE_WIDE = 20 };
+	int end = columns < OVERVIEW_PROBLEM_COLUMNS ? columns : OVERVIEW_PROBLEM_COLUMNS;
+
+	*ret = (struct problem_places){ .severity_columns = SEVERITY, .subject = MARK + SEVERITY + 1 };
+	if (columns >= CAUSE_FROM) {
+		ret->cause_columns = columns >= 100 ? CAUSE_WIDE : CAUSE;
+		ret->cause = end - ret->cause_columns;
+		end = ret->cause - 1;
+	}
+	ret->since_columns = SINCE;
+	ret->since = end - SINCE;
+	ret->subject_columns = ret->since - 1 - ret->subject;
 }

@@ -10,7 +10,6 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
-#include "tui/model/port_marks.h"
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 

@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "tui/model/filter.h"
 #include "tui/model/layout.h"
-#include "tui/model/port_marks.h"
+#include "tui/model/context.h"
 
 struct error;
 struct snapshot_context;

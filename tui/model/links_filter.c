@@ -9,7 +9,6 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "tui/model/links.h"
-#include "tui/model/port_marks.h"
 #include "tui/model/context.h"
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"

@@ -17,38 +17,28 @@
 #include "tui/model/port_table.h"
 #include "tui/model/cell_text.h"
 
-#define INTERVAL_US (2 * US_PER_S)
-#define START_US (1000000 * US_PER_S)
+#define START_US SAMPLE_START_US
 #define LEAF(n) (4 * SAMPLE_HOSTS_PER_LEAF + (n) - 1)
 
 struct made {
-	struct sample sample;
-	struct snapshot snapshot;
-	struct error_sums sums;
-	struct port_table table;
-	struct snapshot_context context;
+	struct sample_model model;
 	struct links links;
 };
 
 static void show(struct made *made)
 {
-	assert_int_equal(port_table_set(&made->table, &made->snapshot, &made->sums, NULL), 0);
-	assert_int_equal(links_set(&made->links, &made->table, &made->context, NULL), 0);
+	assert_int_equal(sample_model_set(&made->model), 0);
+	assert_int_equal(links_set(&made->links, &made->model.table, &made->model.context, NULL), 0);
 }
 
 static int setup(void **state)
 {
-	struct made *made = calloc(1, sizeof(*made));
+	struct made *made = *state = sample_model_create(sizeof(*made), 4, true);
 
-	if (!made || sample_create(&made->sample, 4, true, NULL) < 0)
+	if (!made)
 		return -1;
 	links_init(&made->links);
-	if (sample_snapshot(&made->sample, 1, START_US + INTERVAL_US, INTERVAL_US, &made->snapshot) < 0 ||
-	    error_sums_add(&made->sums, &made->snapshot, NULL) < 0 ||
-	    shape_create(made->sample.fabric, NULL, &made->context.shape, NULL) < 0)
-		return -1;
 	show(made);
-	*state = made;
 	return 0;
 }
 
@@ -57,11 +47,7 @@ static int teardown(void **state)
 	struct made *made = *state;
 
 	links_done(&made->links);
-	port_table_done(&made->table);
-	error_sums_done(&made->sums);
-	shape_destroy(made->context.shape);
-	free(made->snapshot.rows);
-	sample_destroy(&made->sample);
+	sample_model_done(&made->model);
 	free(made);
 	return 0;
 }
@@ -70,7 +56,7 @@ static const char *cell_of(const struct made *made, const struct link_row *link,
 {
 	static char text[CELL_SIZE];
 
-	return cell_text(&made->links, &made->sums, link, column, 80, START_US, text);
+	return cell_text(&made->links, &made->model.sums, link, column, 80, START_US, text);
 }
 
 static const char *cell_at(const struct made *made, size_t row, enum column column)
@@ -82,7 +68,7 @@ static const char *cell_at(const struct made *made, size_t row, enum column colu
 /* The link of a port, whether it is shown or not. */
 static const struct link_row *link_of(const struct made *made, uint32_t node, uint8_t num)
 {
-	uint32_t port = fabric_node_port(made->sample.fabric, node, num);
+	uint32_t port = fabric_node_port(made->model.sample.fabric, node, num);
 
 	for (size_t i = 0; i < made->links.count; i++)
 		if (made->links.all[i].ends[0] == port || made->links.all[i].ends[1] == port)
@@ -121,10 +107,9 @@ static void check_complete(const struct links *links)
 	free(seen);
 }
 
-TEST_WITH(each_link_is_there_once_and_the_end_near_the_hosts_first, setup, teardown)
+MODEL_TEST(each_link_is_there_once_and_the_end_near_the_hosts_first)
 {
-	struct made *made = *state;
-	const struct fabric *fabric = made->sample.fabric;
+	const struct fabric *fabric = made->model.sample.fabric;
 
 	check_complete(&made->links);
 	for (size_t i = 0; i < made->links.count; i++) {
@@ -192,7 +177,7 @@ static void fill_random(const struct fabric *fabric, uint64_t seed, struct snaps
 	}
 }
 
-/* The columns whose cell says "-" exactly where the number that they sort by is not known. */
+/* Columns whose cell is "-" if and only if their sort key is unknown. */
 static bool shows_unknown(enum column column)
 {
 	return column == COLUMN_PEER || column == COLUMN_LOAD || column == COLUMN_XMIT || column == COLUMN_RCV ||
@@ -211,7 +196,7 @@ static void check_order(struct made *made, enum column column)
 	links_arrange(links);
 	assert_int_equal(links->row_count, links->count);
 	memcpy(before, links->rows, links->row_count * sizeof(*before));
-	/* From another order it comes to the same one: equals have their place. */
+	/* The order does not depend on the previous one. */
 	links->sort = COLUMN_GUID;
 	links->descending = !links->descending;
 	links_arrange(links);
@@ -234,10 +219,10 @@ TEST(in_any_fabric_each_link_is_there_once_in_every_order)
 		struct made made = { .links = { .show_unused = true } };
 		struct fabric *fabric = random_fabric(seed);
 
-		fill_random(fabric, seed, &made.snapshot);
-		made.sample.fabric = fabric;
-		assert_int_equal(error_sums_add(&made.sums, &made.snapshot, NULL), 0);
-		assert_int_equal(shape_create(fabric, NULL, &made.context.shape, NULL), 0);
+		fill_random(fabric, seed, &made.model.snapshot);
+		made.model.sample.fabric = fabric;
+		assert_int_equal(error_sums_add(&made.model.sums, &made.model.snapshot, NULL), 0);
+		assert_int_equal(shape_create(fabric, NULL, &made.model.context.shape, NULL), 0);
 		show(&made);
 		check_complete(&made.links);
 		for (int column = 0; column < COLUMN_COUNT; column++)
@@ -247,17 +232,16 @@ TEST(in_any_fabric_each_link_is_there_once_in_every_order)
 				check_order(&made, (enum column)column);
 			}
 		links_done(&made.links);
-		port_table_done(&made.table);
-		error_sums_done(&made.sums);
-		shape_destroy(made.context.shape);
-		free(made.snapshot.rows);
+		port_table_done(&made.model.table);
+		error_sums_done(&made.model.sums);
+		shape_destroy(made.model.context.shape);
+		free(made.model.snapshot.rows);
 		fabric_destroy(fabric);
 	}
 }
 
-TEST_WITH(the_busiest_link_is_first, setup, teardown)
+MODEL_TEST(the_busiest_link_is_first)
 {
-	struct made *made = *state;
 	const struct link_row *link;
 
 	/* In whichever direction. */
@@ -268,7 +252,7 @@ TEST_WITH(the_busiest_link_is_first, setup, teardown)
 	assert_string_equal(cell_of(made, link, COLUMN_PEER), "node0001 mlx5_0/1");
 	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "95%");
 	assert_string_equal(cell_of(made, link, COLUMN_RCV_PERCENT), "50%");
-	/* The other way round the same numbers stand on the other side. */
+	/* With ends exchanged the numbers are exchanged. */
 	made->links.swapped = false;
 	assert_string_equal(cell_of(made, link, COLUMN_PORT), "node0001 mlx5_0/1");
 	assert_string_equal(cell_of(made, link, COLUMN_XMIT_PERCENT), "50%");
@@ -278,19 +262,18 @@ TEST_WITH(the_busiest_link_is_first, setup, teardown)
 	assert_ptr_equal(links_row(&made->links, 0), link);
 }
 
-TEST_WITH(rates_of_a_silent_end_come_from_its_peer, setup, teardown)
+MODEL_TEST(rates_of_a_silent_end_come_from_its_peer)
 {
-	struct made *made = *state;
 	const struct link_row *link = link_of(made, LEAF(1), 3);
 	uint32_t host = link->ends[0];
 
 	assert_int_equal(link->status, STATUS_SILENT);
 	assert_string_equal(cell_of(made, link, COLUMN_STATUS), "peer silent");
-	assert_true(isnan(made->table.views[link->ends[1]].xmit_bytes_per_s));
-	assert_true(link->bytes_per_s[0] == made->table.views[host].xmit_bytes_per_s && link->bytes_per_s[0] > 0);
-	assert_true(link->bytes_per_s[1] == made->table.views[host].rcv_bytes_per_s && link->bytes_per_s[1] > 0);
-	/* Where neither says anything nothing is known: never 0. */
-	made->snapshot.rows[host].status = SAMPLE_SILENT;
+	assert_true(isnan(made->model.table.views[link->ends[1]].xmit_bytes_per_s));
+	assert_true(link->bytes_per_s[0] == made->model.table.views[host].xmit_bytes_per_s && link->bytes_per_s[0] > 0);
+	assert_true(link->bytes_per_s[1] == made->model.table.views[host].rcv_bytes_per_s && link->bytes_per_s[1] > 0);
+	/* Without a reading of either end the rate is unknown, never 0. */
+	made->model.snapshot.rows[host].status = SAMPLE_SILENT;
 	show(made);
 	link = link_of(made, LEAF(1), 3);
 	assert_string_equal(cell_of(made, link, COLUMN_XMIT), "-");
@@ -299,9 +282,8 @@ TEST_WITH(rates_of_a_silent_end_come_from_its_peer, setup, teardown)
 	assert_string_equal(cell_of(made, link_of(made, 8, 1), COLUMN_XMIT), "0 b/s");
 }
 
-TEST_WITH(errors_say_at_which_end, setup, teardown)
+MODEL_TEST(errors_are_shown_by_end)
 {
-	struct made *made = *state;
 	struct links *links = &made->links;
 	const struct link_row *link = link_of(made, LEAF(2), 2);
 	char text[CELL_SIZE];
@@ -316,25 +298,24 @@ TEST_WITH(errors_say_at_which_end, setup, teardown)
 	links_arrange(links);
 	assert_ptr_equal(links_row(links, 0), link);
 	/* A full counter is never no error, and a full traffic counter none of the errors. */
-	made->snapshot.rows[link->ends[0]].sum.saturated = COUNTER_BIT(COUNTER_RCV_ERRORS);
-	made->snapshot.rows[link_of(made, LEAF(2), 5)->ends[0]].sum.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
-	assert_int_equal(error_sums_add(&made->sums, &made->snapshot, NULL), 0);
+	made->model.snapshot.rows[link->ends[0]].sum.saturated = COUNTER_BIT(COUNTER_RCV_ERRORS);
+	made->model.snapshot.rows[link_of(made, LEAF(2), 5)->ends[0]].sum.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	assert_int_equal(error_sums_add(&made->model.sums, &made->model.snapshot, NULL), 0);
 	show(made);
 	link = link_of(made, LEAF(2), 2);
 	assert_string_equal(cell_of(made, link, COLUMN_ERRORS), "6/0+");
 	assert_non_null(strstr(cell_of(made, link, COLUMN_WHICH_ERRORS), "; peer: rcv_errors 0+ (full)"));
 	assert_string_equal(cell_of(made, link_of(made, LEAF(2), 5), COLUMN_ERRORS), "0");
-	assert_string_equal(cell_text(links, &made->sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
+	assert_string_equal(cell_text(links, &made->model.sums, link, COLUMN_ERRORS, 4, START_US, text), "6/0+");
 }
 
-TEST_WITH(a_link_below_what_it_is_set_to_is_marked, setup, teardown)
+MODEL_TEST(a_link_below_what_it_is_set_to_is_marked)
 {
-	struct made *made = *state;
 	const struct link_row *link = link_of(made, LEAF(1), 4);
 
 	assert_string_equal(cell_of(made, link, COLUMN_LINK), "4xHDR");
-	made->sample.fabric->ports[link->ends[0]].width = LINK_WIDTH_1X;
-	made->sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
+	made->model.sample.fabric->ports[link->ends[0]].width = LINK_WIDTH_1X;
+	made->model.sample.fabric->ports[link->ends[1]].width = LINK_WIDTH_1X;
 	show(made);
 	assert_true(link_of(made, LEAF(1), 4)->degraded);
 	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 4), COLUMN_LINK), "1xHDR!");
@@ -344,13 +325,12 @@ TEST_WITH(a_link_below_what_it_is_set_to_is_marked, setup, teardown)
 	assert_int_equal(made->links.row_count, 1);
 }
 
-TEST_WITH(the_stall_of_a_known_device_is_shown_and_of_others_a_dash, setup, teardown)
+MODEL_TEST(the_stall_of_a_known_device_is_shown_and_of_others_a_dash)
 {
-	struct made *made = *state;
-	struct fabric *fabric = made->sample.fabric;
+	struct fabric *fabric = made->model.sample.fabric;
 	const struct link_row *link = link_of(made, LEAF(1), 1);
 	struct pma_caps *caps = calloc(fabric->node_count, sizeof(*caps));
-	struct delta *sum = &made->snapshot.rows[link->ends[1]].sum;
+	struct delta *sum = &made->model.snapshot.rows[link->ends[1]].sum;
 
 	assert_non_null(caps);
 	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "-");
@@ -358,26 +338,25 @@ TEST_WITH(the_stall_of_a_known_device_is_shown_and_of_others_a_dash, setup, tear
 	fabric->nodes[LEAF(1)].device_id = 0xd2f0;
 	for (size_t i = 0; i < fabric->node_count; i++)
 		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
-	made->snapshot.caps = caps;
+	made->model.snapshot.caps = caps;
 	/* 4x HDR: 3.125e9 ticks of 8 bytes a second; two seconds. */
 	sum->value[COUNTER_XMIT_WAIT] = 781250000;
 	show(made);
 	link = link_of(made, LEAF(1), 1);
 	assert_string_equal(cell_of(made, link, COLUMN_STALL_BACK), "12%");
 	assert_string_equal(cell_of(made, link, COLUMN_STALL), "-");
-	/* The ticks themselves stay, whatever the device. */
+	/* Ticks are shown for every device. */
 	assert_string_not_equal(cell_of(made, link, COLUMN_WAIT), "-");
 	sum->saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	show(made);
 	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 1), COLUMN_STALL_BACK), "12%+");
-	made->snapshot.caps = NULL;
+	made->model.snapshot.caps = NULL;
 	free(caps);
 }
 
-TEST_WITH(findings_mark_their_link_at_either_end, setup, teardown)
+MODEL_TEST(findings_mark_their_link_at_either_end)
 {
-	struct made *made = *state;
-	const struct fabric *fabric = made->sample.fabric;
+	const struct fabric *fabric = made->model.sample.fabric;
 	struct finding_row rows[3] = { 0 };
 	const struct link_row *link = link_of(made, LEAF(1), 40);
 	uint32_t spine = fabric->ports[link->ends[1]].node;
@@ -390,8 +369,8 @@ TEST_WITH(findings_mark_their_link_at_either_end, setup, teardown)
 	rows[2].finding = (struct finding){ .kind = FINDING_NIC_UNUSED, .severity = FINDING_WARNING,
 					    .node_guid = fabric->nodes[50].guid };
 	rows[2].acknowledged.at_us = 1;
-	made->context.findings = rows;
-	made->context.finding_count = 3;
+	made->model.context.findings = rows;
+	made->model.context.finding_count = 3;
 	show(made);
 	assert_true(made->links.has_marks);
 	assert_string_equal(cell_of(made, link_of(made, LEAF(1), 40), COLUMN_FINDING), "CRIT link-degraded");
@@ -408,11 +387,11 @@ TEST_WITH(findings_mark_their_link_at_either_end, setup, teardown)
 	assert_int_equal(made->links.row_count, SAMPLE_SPINES - 1);
 	filter(made, "finding:yes");
 	assert_int_equal(made->links.row_count, SAMPLE_SPINES + 1);
-	made->context.findings = NULL;
-	made->context.finding_count = 0;
+	made->model.context.findings = NULL;
+	made->model.context.finding_count = 0;
 }
 
-TEST_WITH(a_filter_looks_at_both_ends_status_link_and_guid, setup, teardown)
+MODEL_TEST(a_filter_looks_at_both_ends_status_link_and_guid)
 {
 	static const struct { const char *typed; size_t rows; } cases[] = {
 		{ "locked", 1 }, { "UNSUPPORTED", 1 }, { "no such thing", 0 }, { "0x0000000000100000", 1 },
@@ -423,7 +402,6 @@ TEST_WITH(a_filter_looks_at_both_ends_status_link_and_guid, setup, teardown)
 		{ "rail:0", 4 * SAMPLE_HOSTS_PER_LEAF }, { "rail:1", 0 }, { "state:silent", 1 }, { "err:yes", 1 },
 		{ "state:down", 0 }, { "finding:yes", 0 }, { "speed:ndr", 0 }, { "tagged:yes", 0 },
 	};
-	struct made *made = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		filter(made, cases[i].typed);
@@ -438,9 +416,8 @@ TEST_WITH(a_filter_looks_at_both_ends_status_link_and_guid, setup, teardown)
 	assert_int_equal(made->links.row_count, made->links.count - made->links.unused_count);
 }
 
-TEST_WITH(what_was_never_up_is_hidden, setup, teardown)
+MODEL_TEST(what_was_never_up_is_hidden)
 {
-	struct made *made = *state;
 	struct links *links = &made->links;
 	size_t hidden = links->unused_count, shown = links->row_count;
 
@@ -451,14 +428,13 @@ TEST_WITH(what_was_never_up_is_hidden, setup, teardown)
 	assert_int_equal(links->row_count, links->count);
 	links->show_unused = false;
 	/* A link of which one end was read a context before it went down stays. */
-	made->snapshot.rows[fabric_node_port(made->sample.fabric, LEAF(2), 33)].last_wall_us = START_US;
+	made->model.snapshot.rows[fabric_node_port(made->model.sample.fabric, LEAF(2), 33)].last_wall_us = START_US;
 	show(made);
 	assert_int_equal(links->row_count, shown + 1);
 }
 
-TEST_WITH(tags_stay_through_snapshots, setup, teardown)
+MODEL_TEST(tags_stay_through_snapshots)
 {
-	struct made *made = *state;
 	struct links *links = &made->links;
 
 	assert_int_equal(links_tag(links, link_of(made, 5, 1), NULL), 0);
@@ -476,10 +452,9 @@ TEST_WITH(tags_stay_through_snapshots, setup, teardown)
 	assert_true(links->row_count > 100);
 }
 
-TEST_WITH(a_link_is_found_by_either_end_in_any_order, setup, teardown)
+MODEL_TEST(a_link_is_found_by_either_end_in_any_order)
 {
-	struct made *made = *state;
-	const struct fabric *fabric = made->sample.fabric;
+	const struct fabric *fabric = made->model.sample.fabric;
 	size_t row = links_find(&made->links, fabric->nodes[7].guid, 1);
 
 	assert_string_equal(cell_at(made, row, COLUMN_PORT), "node0008 mlx5_0/1");
@@ -492,14 +467,11 @@ TEST_WITH(a_link_is_found_by_either_end_in_any_order, setup, teardown)
 	assert_int_equal(links_find(&made->links, 1, 1), made->links.row_count);
 }
 
-TEST_WITH(no_snapshot_is_no_link, setup, teardown)
+MODEL_TEST(no_snapshot_is_no_link)
 {
-	struct made *made = *state;
-
-	assert_int_equal(port_table_set(&made->table, NULL, &made->sums, NULL), 0);
-	assert_int_equal(links_set(&made->links, &made->table, &made->context, NULL), 0);
+	assert_int_equal(port_table_set(&made->model.table, NULL, &made->model.sums, NULL), 0);
+	assert_int_equal(links_set(&made->links, &made->model.table, &made->model.context, NULL), 0);
 	assert_int_equal(made->links.row_count, 0);
 	links_arrange(&made->links);
 	assert_int_equal(links_find(&made->links, 1, 1), 0);
 }
-

@@ -95,7 +95,7 @@ struct balance_input loads_input(const struct loads *loads, const struct shape *
 	};
 }
 
-/* Judges this window only; the cause "flows", which needs earlier minutes, is in the findings. */
+/* Evaluates this window only; the cause "flows", which needs earlier minutes, is in the findings. */
 static int compute_balance(struct loads *loads, const struct loads_source *source, struct error *err)
 {
 	const struct balance_input input = loads_input(loads, source->context->shape);

@@ -12,7 +12,6 @@
 #include "storage/reader.h"
 #include "tui/model/cell_text.h"
 #include "tui/model/context.h"
-#include "tui/model/port_marks.h"
 
 static void drop_rows(struct port_table *table)
 {

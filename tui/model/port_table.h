@@ -32,7 +32,7 @@ struct fabric_summary {
 	/* From port_table_compare(). */
 	size_t hosts;
 	size_t links_down;     /* down now, up within the last hour */
-	size_t links_degraded; /* up, and port_is_degraded() (port_marks.h) */
+	size_t links_degraded; /* up, and port_is_degraded() (context.h) */
 	uint64_t bits_per_s;   /* total data rate of all links that are up, one direction */
 	uint32_t sm_port;      /* port of the subnet manager of the sweep, or FABRIC_NONE */
 	size_t adaptive_on, adaptive_off; /* switches with adaptive routing set so in the settings */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 
 #define HOST_GUID UINT64_C(0x0000000000100000)
 #define LEAF_GUID UINT64_C(0x0000000000200000)
@@ -260,4 +261,35 @@ int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int
 		row->last_wall_us = from->status == SAMPLE_OK ? sweep.wall_us : 0;
 	}
 	return 0;
+}
+
+int sample_model_set(struct sample_model *model)
+{
+	return port_table_set(&model->table, &model->snapshot, &model->sums, NULL);
+}
+
+void *sample_model_create(size_t size, unsigned leaves, bool read)
+{
+	struct sample_model *model = calloc(1, size);
+	int64_t wall_us = SAMPLE_START_US + SAMPLE_INTERVAL_US;
+
+	if (!model || sample_create(&model->sample, leaves, true, NULL) < 0)
+		return NULL;
+	if (sample_snapshot(&model->sample, 1, wall_us, SAMPLE_INTERVAL_US, &model->snapshot) < 0)
+		return NULL;
+	if (!read)
+		memset(model->snapshot.rows, 0, model->sample.fabric->port_count * sizeof(*model->snapshot.rows));
+	if (error_sums_add(&model->sums, &model->snapshot, NULL) < 0 || sample_model_set(model) < 0 ||
+	    shape_create(model->sample.fabric, NULL, &model->context.shape, NULL) < 0)
+		return NULL;
+	return model;
+}
+
+void sample_model_done(struct sample_model *model)
+{
+	shape_destroy(model->context.shape);
+	port_table_done(&model->table);
+	error_sums_done(&model->sums);
+	free(model->snapshot.rows);
+	sample_destroy(&model->sample);
 }

@@ -23,6 +23,8 @@
 
 #include "collector/sink.h"
 #include "storage/reader.h"
+#include "tui/model/context.h"
+#include "tui/model/port_table.h"
 
 struct error;
 struct fabric;
@@ -59,5 +61,38 @@ void sample_sweep(struct sample *sample, unsigned number, int64_t wall_us, int64
  */
 int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int64_t interval_us,
 		    struct snapshot *ret);
+
+/* What the screens show of a sample: sweep 1, of a time, two seconds after sweep 0. */
+#define SAMPLE_START_US (1000000 * INT64_C(1000000))
+#define SAMPLE_INTERVAL_US (2 * INT64_C(1000000))
+
+struct sample_model {
+	struct sample sample;
+	struct snapshot snapshot;
+	struct error_sums sums;
+	struct port_table table;
+	struct snapshot_context context; /* with a shape; findings and events belong to the test */
+};
+
+/*
+ * sample_model_create - for the state of a test; sample_model_done() does not free the struct itself
+ * @size:  of the state, which begins with a struct sample_model
+ * @read:  whether the ports were read
+ * Return: zeroed behind the model; NULL on failure.
+ */
+void *sample_model_create(size_t size, unsigned leaves, bool read);
+void sample_model_done(struct sample_model *model);
+
+/* MODEL_TEST - a test of a struct made, between setup() and teardown() of the file */
+#define MODEL_TEST(name) \
+	static void name##_with(struct made *made); \
+	TEST_WITH(name, setup, teardown) \
+	{ \
+		name##_with(*state); \
+	} \
+	static void name##_with(struct made *made)
+
+/* sample_model_set - build the table again, after a change of the snapshot. */
+int sample_model_set(struct sample_model *model);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "analysis/status.h"
 #include "tui/model/layout.h"
-#include "tui/model/port_marks.h"
+#include "tui/model/context.h"
 #include "tui/draw/theme.h"
 
 struct app;

@@ -8,7 +8,7 @@
 
 #include "tui/model/changes.h"
 #include "tui/model/groups.h"
-#include "tui/model/overview_layout.h"
+#include "tui/model/layout.h"
 
 struct app;
 struct brush;

@@ -12,7 +12,6 @@
 #include "tui/draw/prompt.h"
 #include "tui/draw/terminal.h"
 #include "tui/model/context.h"
-#include "tui/model/port_marks.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "tui/screens/front_panel.h"

@@ -13,7 +13,6 @@
 #include "tui/model/cell_text.h"
 #include "tui/model/context.h"
 #include "tui/model/live.h"
-#include "tui/model/port_marks.h"
 #include "tui/model/port_table.h"
 #include "tui/screens/app.h"
 #include "view/order.h"

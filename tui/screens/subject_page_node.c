@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/plane_sum.h"
 #include "analysis/rate.h"
 #include "base/when.h"
 #include "fabric/planes.h"

@@ -325,7 +325,7 @@ static void title_of(const struct history_plot *plot, size_t i, char *ret, size_
 
 static void draw_one(const struct history_plot *plot, size_t i, int width, int height, bool unicode, struct text *ret)
 {
-	struct series_plot how = {
+	struct plot how = {
 		.from_us = plot->since_us, .until_us = plot->until_us, .width = width > 0 ? (unsigned)width : 0,
 		.height = height > 0 ? (unsigned)height : 0, .ascii = !unicode,
 	};
@@ -333,7 +333,7 @@ static void draw_one(const struct history_plot *plot, size_t i, int width, int h
 	/* TX and RX share one axis, for comparison. */
 	for (size_t other = 0; other < plot->series_count; other++)
 		how.reach = fmax(how.reach, series_high(&plot->series[other]));
-	series_plot(&plot->series[i], &how, ret);
+	series_plot(&plot->series[i], how, ret);
 }
 
 static void put_beside(const struct history_plot *plot, struct text_page *page, int height, bool unicode)
