@@ -201,6 +201,22 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"`stalled`, and `ibwire health` exits with 69. Counters are complete: the next deltas "
 			"cover the time.",
 		.advice = "see the reason: a full or failing disk, or a process that locks the database" },
+	[FINDING_LINK_ERRORS] = { .name = "link-errors",
+		.means = "a link retrained, lost local integrity or overran its receive buffer, often",
+		.limits = "LinkErrorRecovery, LocalLinkIntegrityErrors and ExcessiveBufferOverrunErrors: 100 in 5 min "
+			"warning",
+		.reason = "UFM alarms at 100 in 300 s of each of these counters. A recovery interrupts the link for "
+			"milliseconds; the other two mean that the link cannot keep its flow control. Symbol or "
+			"FEC errors of the same link explain them.",
+		.advice = RESEAT },
+	[FINDING_CONSTRAINT_ERRORS] = { .name = "constraint-errors",
+		.means = "a switch port drops packets of a partition that it does not allow",
+		.limits = "PortXmitConstraintErrors and PortRcvConstraintErrors: 200 in 5 min warning",
+		.reason = "UFM alarms at 200 in 300 s. The counters rise where P_Keys of the two ends do not match: "
+			"a host that is not a member of the partition, or a partition that was changed while jobs "
+			"ran.",
+		.advice = "compare the P_Key tables of the host and of the switch port (smpquery pkeys) with the "
+			"subnet manager's partitions" },
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

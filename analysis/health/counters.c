@@ -8,18 +8,22 @@
 
 #include "analysis/health/state.h"
 
-/* The counter of each ring, the length of its buckets, and how many of them rules evaluate. */
+/* The counters of each ring, the length of its buckets, and how many of them rules evaluate. */
 static const struct {
-	enum counter counter;
+	counter_set counters;
 	int64_t bucket_us;
 	unsigned buckets;
 } rings[RING_COUNT] = {
-	[RING_SYMBOLS] = { COUNTER_SYMBOL_ERRORS, SYMBOL_BUCKET_US, SYMBOL_BUCKETS },
-	[RING_RECEIVE] = { COUNTER_RCV_ERRORS, ERROR_BUCKET_US, 12 },
-	[RING_REMOTE] = { COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, ERROR_BUCKET_US, 12 },
-	[RING_DISCARDS] = { COUNTER_XMIT_DISCARDS, MINUTE_US, DISCARD_BUCKETS },
-	[RING_DROPS] = { COUNTER_VL15_DROPPED, MINUTE_US, 5 },
-	[RING_FEC] = { COUNTER_COUNT, MINUTE_US, 10 }, /* DETAIL_FEC_UNCORRECTED_BLOCKS */
+	[RING_SYMBOLS] = { COUNTER_BIT(COUNTER_SYMBOL_ERRORS), SYMBOL_BUCKET_US, SYMBOL_BUCKETS },
+	[RING_RECEIVE] = { COUNTER_BIT(COUNTER_RCV_ERRORS), ERROR_BUCKET_US, 12 },
+	[RING_REMOTE] = { COUNTER_BIT(COUNTER_RCV_REMOTE_PHYSICAL_ERRORS), ERROR_BUCKET_US, 12 },
+	[RING_DISCARDS] = { COUNTER_BIT(COUNTER_XMIT_DISCARDS), MINUTE_US, DISCARD_BUCKETS },
+	[RING_DROPS] = { COUNTER_BIT(COUNTER_VL15_DROPPED), MINUTE_US, 5 },
+	[RING_LINK] = { COUNTER_BIT(COUNTER_LINK_ERROR_RECOVERY) | COUNTER_BIT(COUNTER_LOCAL_LINK_INTEGRITY_ERRORS) |
+			COUNTER_BIT(COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS), MINUTE_US, 5 },
+	[RING_CONSTRAINTS] = { COUNTER_BIT(COUNTER_XMIT_CONSTRAINT_ERRORS) | COUNTER_BIT(COUNTER_RCV_CONSTRAINT_ERRORS),
+			       MINUTE_US, 5 },
+	[RING_FEC] = { 0, MINUTE_US, 10 }, /* DETAIL_FEC_UNCORRECTED_BLOCKS */
 };
 
 static void empty_bucket(struct health_ring *ring, int64_t bucket)
@@ -232,6 +236,16 @@ static void record_count(struct health *health, struct health_tracker *tracker, 
 		health_ring_add(tracker, kind, health->now_us, count, health->wall_us);
 }
 
+/* Sum of the known ones of some counters. */
+static uint64_t sum_of(const struct delta *delta, counter_set counters)
+{
+	uint64_t sum = 0;
+
+	for (counters &= delta->known; counters; counters &= counters - 1)
+		sum += delta->value[__builtin_ctzll(counters)];
+	return sum;
+}
+
 static void record_errors(struct health *health, struct health_port *port, const struct delta *delta)
 {
 	struct health_tracker *tracker = health_track(health, port);
@@ -240,8 +254,7 @@ static void record_errors(struct health *health, struct health_port *port, const
 		return;
 	tracker->error_us = health->now_us;
 	for (int kind = 0; kind < RING_FEC; kind++)
-		if (delta->known & COUNTER_BIT(rings[kind].counter))
-			record_count(health, tracker, kind, delta->value[rings[kind].counter], delta->elapsed_us);
+		record_count(health, tracker, kind, sum_of(delta, rings[kind].counters), delta->elapsed_us);
 }
 
 static bool has_errors(const struct delta *delta)
@@ -249,7 +262,7 @@ static bool has_errors(const struct delta *delta)
 	uint64_t any = 0;
 
 	for (int kind = 0; kind < RING_FEC; kind++)
-		any |= delta->value[rings[kind].counter];
+		any |= sum_of(delta, rings[kind].counters);
 	return any;
 }
 

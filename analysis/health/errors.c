@@ -166,6 +166,44 @@ static void check_drops(struct health *health, struct health_port *port)
 	health_affected_link(health, open, port);
 }
 
+static bool has_other_cause(struct health *health, const struct health_port *port)
+{
+	return health_find_link(health, FINDING_LINK_DEGRADED, port) ||
+	       health_find_link(health, FINDING_LINK_FLAPPING, port) ||
+	       health_find_link(health, FINDING_LINK_DOWN, port);
+}
+
+static void check_link(struct health *health, struct health_port *port)
+{
+	double limit = health->settings.limits[FINDING_LINK_ERRORS].warning;
+	double count = health_ring_sum(health, port->tracker, RING_LINK, 0, NULL);
+	struct health_open_finding *open = health_find_link(health, FINDING_LINK_ERRORS, port);
+
+	if (!holds(port, open, count, limit) || is_explained(health, port) || has_other_cause(health, port))
+		return;
+	open = hold_link(health, port, FINDING_LINK_ERRORS, false, RING_LINK);
+	health_text(open, "%.0f link errors in 5 min at %s/%u (recoveries, local integrity, buffer overruns); warning "
+		    "threshold: %.0f", count, port->node->name, port->num, limit);
+	health_number(open, "link_errors_per_5min", count);
+}
+
+static void check_constraints(struct health *health, struct health_port *port)
+{
+	double limit = health->settings.limits[FINDING_CONSTRAINT_ERRORS].warning;
+	double count = health_ring_sum(health, port->tracker, RING_CONSTRAINTS, 0, NULL);
+	struct health_open_finding *open = health_find(health, FINDING_CONSTRAINT_ERRORS, port->node, port->num, 0);
+
+	if (!holds(port, open, count, limit))
+		return;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_CONSTRAINT_ERRORS, .severity = FINDING_WARNING, .port = port,
+		.since_wall_us = port->tracker->rings[RING_CONSTRAINTS].since_wall_us, .cause = "partition" });
+	health_text(open, "%.0f packets dropped in 5 min because of their partition (P_Key); warning threshold: %.0f",
+		    count, limit);
+	health_number(open, "constraint_errors_per_5min", count);
+	health_affected_link(health, open, port);
+}
+
 /*
  * Number of the last ten minutes with at least @limit discards, and the largest count of a minute.
  */
@@ -202,13 +240,6 @@ static bool is_discard_symptom(struct health *health, const struct health_port *
 		    bad_minutes(health, node->ports[i].tracker, 1, &worst) >= 3)
 			return true;
 	return false;
-}
-
-static bool has_other_cause(struct health *health, const struct health_port *port)
-{
-	return health_find_link(health, FINDING_LINK_DEGRADED, port) ||
-	       health_find_link(health, FINDING_LINK_FLAPPING, port) ||
-	       health_find_link(health, FINDING_LINK_DOWN, port);
 }
 
 static struct health_open_finding *hold_discards(struct health *health, const struct health_port *port, bool critical,
@@ -263,6 +294,10 @@ static bool passes(struct health *health, const struct health_port *port)
 		       settings->limits[FINDING_RECEIVE_ERRORS].warning ||
 	       health_ring_sum(health, port->tracker, RING_DISCARDS, 5, NULL) >= settings->edge_discards ||
 	       health_ring_sum(health, port->tracker, RING_DROPS, 0, NULL) >= settings->vl15_drops ||
+	       health_ring_sum(health, port->tracker, RING_LINK, 0, NULL) >=
+		       settings->limits[FINDING_LINK_ERRORS].warning ||
+	       health_ring_sum(health, port->tracker, RING_CONSTRAINTS, 0, NULL) >=
+		       settings->limits[FINDING_CONSTRAINT_ERRORS].warning ||
 	       health_ring_sum(health, port->tracker, RING_FEC, 0, NULL) > 0;
 }
 
@@ -296,6 +331,8 @@ static void check_symptoms(struct health *health, struct health_port *port)
 {
 	check_receive(health, port);
 	check_drops(health, port);
+	check_link(health, port);
+	check_constraints(health, port);
 	if (!port->tracker->rings[RING_DISCARDS].total)
 		return;
 	if (health_is_trunk(port))

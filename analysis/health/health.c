@@ -22,6 +22,8 @@ void health_settings_default(struct health_settings *ret)
 			[FINDING_XMIT_DISCARDS] = { .warning = 10, .critical = 200 },
 			[FINDING_CONGESTION] = { .warning = 10, .critical = 30 },
 			[FINDING_RAIL_IMBALANCE] = { .warning = 15 },
+			[FINDING_LINK_ERRORS] = { .warning = 100 },
+			[FINDING_CONSTRAINT_ERRORS] = { .warning = 200 },
 		},
 		.down_after_us = 30 * SECOND_US,
 		.degraded_after_us = MINUTE_US,

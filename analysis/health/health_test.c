@@ -243,6 +243,17 @@ TEST(links_with_errors)
 		{ "management packets dropped", "count leaf0/101 vl15_dropped 50; wait 60",
 		  "receive-errors warning leaf0/101" },
 		{ "some management packets dropped", "count leaf0/101 vl15_dropped 49; wait 60", "" },
+		{ "99 link errors", "count leaf0/101 link_error_recovery 99; wait 60", "" },
+		{ "100 link errors of three kinds", "count leaf0/101 link_error_recovery 40; "
+		  "count leaf0/101 local_link_integrity_errors 30; "
+		  "count leaf0/101 excessive_buffer_overrun_errors 30; wait 60", "link-errors warning leaf0/101" },
+		{ "link errors in 6 minutes", "count leaf0/101 link_error_recovery 60; wait 360; "
+		  "count leaf0/101 link_error_recovery 60; wait 60", "" },
+		{ "link errors are a symptom of symbol errors", "spread leaf0/101 symbol_errors 20 4; "
+		  "count leaf0/101 link_error_recovery 150; wait 60", "symbol-errors critical leaf0/101" },
+		{ "199 packets of a wrong partition", "count leaf0/101 rcv_constraint_errors 199; wait 60", "" },
+		{ "200 packets of a wrong partition", "count leaf0/101 rcv_constraint_errors 120; "
+		  "count leaf0/101 xmit_constraint_errors 80; wait 60", "constraint-errors warning leaf0/101" },
 		{ "corrected blocks", "corrected leaf0/101 4000000; wait 60", "" },
 		{ "uncorrectable blocks", "fec leaf0/101 150; wait 60", "fec-uncorrectable warning leaf0/101" },
 		{ "uncorrectable blocks below the threshold", "fec leaf0/101 149; wait 60", "" },

@@ -129,7 +129,8 @@ struct health_ring {
 };
 
 /* The rings of a tracker; counters.c has their counters and lengths. */
-enum health_ring_kind { RING_SYMBOLS, RING_RECEIVE, RING_REMOTE, RING_DISCARDS, RING_DROPS, RING_FEC, RING_COUNT };
+enum health_ring_kind { RING_SYMBOLS, RING_RECEIVE, RING_REMOTE, RING_DISCARDS, RING_DROPS, RING_LINK, RING_CONSTRAINTS,
+			RING_FEC, RING_COUNT };
 
 /* Causes of a link that is down: between switches, and to a host. */
 #define LINK_CAUSE_TRUNK "cable"
