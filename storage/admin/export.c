@@ -308,68 +308,12 @@ static const char resting_readings[] =
 	"INSERT OR IGNORE INTO main.absolute SELECT a.* FROM main.span g CROSS JOIN source.absolute a"
 	" ON a.sweep = g.read_sweep AND a.port = g.port";
 
-static int gather_guids(struct exporting *exporting, const struct catalog_table *table, const char *column,
-			struct error *err)
-{
-	sqlite3_stmt *rows;
-	char sql[160];
-	int result;
-
-	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM %s WHERE %s IS NOT NULL", column, table->name, column);
-	result = db_prepare(exporting->source, sql, &rows, err);
-	while (!result && (result = db_step(rows, err)) > 0)
-		result = anonymise_add_guid(&exporting->anonymiser, db_u64(rows, 0), err);
-	sqlite3_finalize(rows);
-	return result;
-}
-
-/* Stored names, and names made from descriptions; a GUID in place of a name is not one. */
-static int gather_names(struct exporting *exporting, const char *table, struct error *err)
-{
-	sqlite3_stmt *rows;
-	char sql[256], name[NODE_NAME_SIZE];
-	int result;
-
-	snprintf(sql, sizeof(sql), "SELECT name, max(type = 2) FROM %s GROUP BY name UNION ALL"
-		 " SELECT description, max(type = 2) FROM %s GROUP BY description", table, table);
-	result = db_prepare(exporting->source, sql, &rows, err);
-	while (!result && (result = db_step(rows, err)) > 0) {
-		const char *bytes = sqlite3_column_blob(rows, 0);
-
-		text_sanitise(bytes ? bytes : "", (size_t)sqlite3_column_bytes(rows, 0), name, sizeof(name));
-		result = 0;
-		if (strncmp(name, "0x", 2) || strspn(name + 2, "0123456789abcdef") != 16 || name[18])
-			result = anonymise_add_name(&exporting->anonymiser, name, sqlite3_column_int(rows, 1) != 0,
-						    err);
-	}
-	sqlite3_finalize(rows);
-	return result;
-}
-
-static int prepare_anonymiser(struct exporting *exporting, struct error *err)
-{
-	int result = gather_names(exporting, "node_version", err);
-
-	if (!result)
-		result = gather_names(exporting, "snapshot_node", err);
-	for (size_t i = 0; !result && i < catalog_table_count; i++) {
-		const struct catalog_column *columns = catalog_tables[i].columns;
-
-		for (int j = 0; !result && j < CATALOG_COLUMNS_MAX && columns[j].name; j++)
-			if (columns[j].hidden && !strncmp(columns[j].hidden, "hide_guid", 9))
-				result = gather_guids(exporting, &catalog_tables[i], columns[j].name, err);
-	}
-	if (!result)
-		result = anonymise_complete(&exporting->anonymiser, err);
-	return result ? result : anonymise_functions(exporting->db, &exporting->anonymiser, err);
-}
-
 static int fill(struct exporting *exporting, struct export_summary *ret, struct error *err)
 {
 	int result = find_range(exporting, err);
 
 	if (!result && exporting->query->anonymise)
-		result = prepare_anonymiser(exporting, err);
+		result = anonymise_begin(&exporting->anonymiser, exporting->db, err);
 	for (size_t i = 0; !result && i < catalog_table_count; i++)
 		result = copy_table(exporting, &catalog_tables[i], err);
 	if (!result)
