@@ -2,6 +2,7 @@
 #include "storage/file/db.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -71,6 +72,20 @@ int db_exec(sqlite3 *db, const char *sql, struct error *err)
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(db, err);
 }
 
+int db_execf(sqlite3 *db, struct error *err, const char *fmt, ...)
+{
+	va_list args;
+	char *sql;
+	int result;
+
+	va_start(args, fmt);
+	sql = sqlite3_vmprintf(fmt, args);
+	va_end(args);
+	result = sql ? db_exec(db, sql, err) : err_nomem(err);
+	sqlite3_free(sql);
+	return result;
+}
+
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err)
 {
 	*ret = NULL;
@@ -114,6 +129,20 @@ int db_integer(sqlite3 *db, const char *sql, int64_t absent, int64_t *ret, struc
 			? sqlite3_column_int64(statement, 0) : absent;
 	sqlite3_finalize(statement);
 	return result < 0 ? result : 0;
+}
+
+int db_integerf(sqlite3 *db, int64_t absent, int64_t *ret, struct error *err, const char *fmt, ...)
+{
+	va_list args;
+	char *sql;
+	int result;
+
+	va_start(args, fmt);
+	sql = sqlite3_vmprintf(fmt, args);
+	va_end(args);
+	result = sql ? db_integer(db, sql, absent, ret, err) : err_nomem(err);
+	sqlite3_free(sql);
+	return result;
 }
 
 int db_row(sqlite3 *db, const char *sql, const int64_t *args, int arg_count, int64_t *ret, int ret_count,

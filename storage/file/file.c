@@ -242,18 +242,17 @@ int schema_sync_folder(const char *path, struct error *err)
 
 static int create_file(const char *path, struct error *err)
 {
-	char settings[256];
 	sqlite3 *db = NULL;
 	int result = 0;
 
-	/* With 8192, chunks and rows of sums leave 3 % more unused. */
-	snprintf(settings, sizeof(settings), "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; "
-		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 			    SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result)
-		result = db_exec(db, settings, err);
+		/* With 8192, chunks and rows of sums leave 3 % more unused. */
+		result = db_execf(db, err, "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL;"
+				  " PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID,
+				  SCHEMA_VERSION);
 	if (!result)
 		result = schema_fill(db, err);
 	if (!result)

@@ -99,6 +99,9 @@ int schema_create(const char *path, struct error *err);
 int schema_make_views(sqlite3 *db, struct error *err);
 int schema_fill_names(sqlite3 *db, struct error *err);
 
+/* schema_has_views - does it have the views of this program, by their text? Return: 1, 0 or an error. */
+int schema_has_views(sqlite3 *db, struct error *err);
+
 /* schema_make_temporary_views - create the views for this connection only. */
 int schema_make_temporary_views(sqlite3 *db, struct error *err);
 

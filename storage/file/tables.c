@@ -354,10 +354,10 @@ const char tables_absolute_end[] =
 #define CODE(kind, value) "(SELECT c.name FROM code c WHERE c.kind = '" kind "' AND c.value = " value ")"
 
 const char tables_traffic_begin[] =
-	"CREATE VIEW traffic AS -- deltas of each port; values above 2^63 - 1 are shown as 2^63 - 1\n"
+	"CREATE VIEW traffic AS -- deltas of each port (needs ibwire sql or ibwire-sql.so); at most 2^63 - 1\n"
 	"SELECT d.time AS time, d.sweep AS sweep, d.node AS node, d.node_guid AS node_guid, d.port AS port,\n"
 	"	d.elapsed_us AS elapsed_us";
-const char tables_traffic_end[] = "\nFROM sample d; -- packed samples: provided by ibwire sql and by ibwire-sql.so\n";
+const char tables_traffic_end[] = "\nFROM sample d;\n";
 
 const char tables_views[] =
 	"CREATE VIEW node_names AS -- names of nodes, and when they were valid; (was): the last specific name\n"

@@ -429,89 +429,44 @@ int saved_load_two(struct reader *reader, const int64_t ids[2], const struct nam
 
 /* --- counters that were reset between two of them --- */
 
-/* Sweeps [from, to) and the ids of their hours or windows; to is 0: none. */
-struct covered {
-	int64_t from, to, first, last;
-};
-
-static int find_covered(sqlite3 *db, const char *sql, int64_t from, int64_t to, struct covered *ret, struct error *err)
-{
-	sqlite3_stmt *row;
-	int result = db_prepare(db, sql, &row, err);
-
-	*ret = (struct covered){ 0 };
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, from);
-	sqlite3_bind_int64(row, 2, to);
-	result = db_step(row, err);
-	if (result > 0)
-		*ret = (struct covered){ sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
-					 sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3) };
-	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
-}
+#define PORTS "JOIN port p ON p.id = r.port JOIN node n ON n.id = p.node"
 
 /* @sql: selects GUID, port number and set of counters of ids ?1 to ?2. */
 static int report_resets(sqlite3 *db, const char *sql, int64_t first, int64_t last, saved_reset_fn *each, void *ctx,
 		       struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result;
+	int result = db_prepare(db, sql, &rows, err);
 
-	if (first > last)
-		return 0;
-	result = db_prepare(db, sql, &rows, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, first);
-	sqlite3_bind_int64(rows, 2, last);
+	DB_BIND(rows, 1, first, last);
 	while ((result = db_step(rows, err)) > 0)
 		each(ctx, db_u64(rows, 0), (uint8_t)sqlite3_column_int(rows, 1), db_u64(rows, 2));
 	sqlite3_finalize(rows);
 	return result;
 }
 
-#define PORTS "JOIN port p ON p.id = r.port JOIN node n ON n.id = p.node"
-
-static const char resets_of_sweeps[] =
-	"SELECT n.guid, p.number, 1 << r.counter FROM error r " PORTS
-	" WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
-
-/* Resets in sweeps [from, to): from sums of windows, and of single sweeps at the edges. */
-static int report_windows(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
+/*
+ * Resets in sweeps [from, to): from sums of whole hours, since a saturated counter has a row in error
+ * for each sweep; of single sweeps at the edges.
+ */
+static int report_all(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
 {
-	struct covered windows;
-	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM chunk_window"
-				  " WHERE state >= 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &windows, err);
+	static const char sweeps[] = "SELECT n.guid, p.number, 1 << r.counter FROM error r " PORTS
+		" WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
+	static const char sums[] = "SELECT n.guid, p.number, r.reset FROM hour_sum r " PORTS
+		" WHERE r.hour BETWEEN ?1 AND ?2 AND r.reset";
+	int64_t hours[4] = { 0 }; /* their sweeps [0, 1), and ids [2, 3]; all 0: none */
+	int result = db_row(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM hour WHERE state = 1 AND"
+			    " from_sweep >= ?1 AND to_sweep <= ?2", (const int64_t[]){ from, to }, 2, hours, 4, err);
 
-	if (result < 0)
-		return result;
-	if (!windows.to)
-		return report_resets(db, resets_of_sweeps, from, to - 1, each, ctx, err);
-	result = report_resets(db, resets_of_sweeps, from, windows.from - 1, each, ctx, err);
+	if (result < 0 || !hours[1])
+		return result < 0 ? result : report_resets(db, sweeps, from, to - 1, each, ctx, err);
+	result = report_resets(db, sweeps, from, hours[0] - 1, each, ctx, err);
 	if (!result)
-		result = report_resets(db, "SELECT n.guid, p.number, r.reset FROM chunk_sum r " PORTS
-				     " WHERE r.window BETWEEN ?1 AND ?2 AND r.reset", windows.first, windows.last, each,
-				     ctx, err);
-	return result ? result : report_resets(db, resets_of_sweeps, windows.to, to - 1, each, ctx, err);
-}
-
-/* The same with sums of whole hours: a saturated counter has a row in error for each sweep. */
-static int report_hours(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
-{
-	struct covered hours;
-	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM hour"
-				  " WHERE state = 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &hours, err);
-
-	if (result < 0 || !hours.to)
-		return result < 0 ? result : report_windows(db, from, to, each, ctx, err);
-	result = report_windows(db, from, hours.from, each, ctx, err);
-	if (!result)
-		result = report_resets(db, "SELECT n.guid, p.number, r.reset FROM hour_sum r " PORTS
-				     " WHERE r.hour BETWEEN ?1 AND ?2 AND r.reset", hours.first, hours.last, each, ctx,
-				     err);
-	return result ? result : report_windows(db, hours.to, to, each, ctx, err);
+		result = report_resets(db, sums, hours[2], hours[3], each, ctx, err);
+	return result ? result : report_resets(db, sweeps, hours[1], to - 1, each, ctx, err);
 }
 
 int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_reset_fn *each, void *ctx,
@@ -525,7 +480,7 @@ int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_res
 	result = reader_begin(reader, err);
 	if (result < 0)
 		return result;
-	result = report_hours(reader->db, before + 1, after + 2, each, ctx, err);
+	result = report_all(reader->db, before + 1, after + 2, each, ctx, err);
 	reader_end(reader);
 	return result;
 }
