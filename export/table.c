@@ -197,12 +197,7 @@ static void measure(struct result *result, struct table *table)
 
 static void pad(FILE *stream, unsigned columns)
 {
-	static const char spaces[] = "                                ";
-
-	for (; columns >= sizeof(spaces); columns -= sizeof(spaces) - 1)
-		fputs(spaces, stream);
-	if (columns)
-		fwrite(spaces, 1, columns, stream);
+	fprintf(stream, "%*s", (int)columns, "");
 }
 
 /* Offset of the last @columns columns of a text. */

@@ -131,16 +131,6 @@ static double as_real(const struct value *value)
 	}
 }
 
-/* "0x%016x" without printf, for speed. */
-static void append_guid(struct text *text, uint64_t guid)
-{
-	char chars[18] = "0x";
-
-	for (size_t i = sizeof(chars); i-- > 2; guid >>= 4)
-		chars[i] = "0123456789abcdef"[guid & 15];
-	text_append_bytes(text, chars, sizeof(chars));
-}
-
 void value_data_text(const struct column *column, const struct value *value, struct text *text)
 {
 	char when[WHEN_SIZE];
@@ -157,7 +147,7 @@ void value_data_text(const struct column *column, const struct value *value, str
 		break;
 	case VALUE_UNSIGNED:
 		if (column->kind == COLUMN_GUID)
-			append_guid(text, value->natural);
+			text_appendf(text, "0x%016" PRIx64, value->natural);
 		else
 			text_append_number(text, value->natural, 10);
 		break;

@@ -91,18 +91,6 @@ int schema_fill_names(sqlite3 *db, struct error *err)
 	return result ? result : insert_codes(db, err);
 }
 
-/* Columns of a set of counters. */
-static void append_counter_columns(struct text *sql, counter_set set)
-{
-	for (int i = 0; i < COUNTER_COUNT; i++) {
-		const struct counter_info *info = counter_info((enum counter)i);
-
-		if (set & COUNTER_BIT(i))
-			text_appendf(sql, "\t%s INTEGER, -- %s, %s; NULL: not known\n", info->key, info->title,
-				     info->unit);
-	}
-}
-
 /* A traffic counter in a view: bytes instead of words, and no negative numbers. */
 static void append_view_column(struct text *sql, enum counter counter)
 {
@@ -114,26 +102,6 @@ static void append_view_column(struct text *sql, enum counter counter)
 	else
 		text_appendf(sql, ",\n\tCASE WHEN d.%s < 0 THEN %lld ELSE d.%s END AS %s", key, (long long)INT64_MAX,
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
-}
-
-void schema_append_tables(struct text *sql)
-{
-	text_append(sql, tables_fixed);
-	text_append(sql, tables_absolute_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
-	text_append(sql, tables_absolute_end);
-	text_append(sql, tables_detail);
-	text_append(sql, tables_route);
-	text_append(sql, tables_finding);
-	text_append(sql, tables_history);
-	text_append(sql, tables_chunk_sum_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
-	text_append(sql, tables_chunk_sum_end);
-	text_append(sql, tables_hour_sum_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
-	text_append(sql, tables_hour_sum_end);
-	text_append(sql, tables_chunk_error);
-	tables_append_snapshot(sql);
 }
 
 size_t schema_next_statement(const char *at)

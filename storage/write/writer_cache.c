@@ -210,20 +210,16 @@ static int load_readings(sqlite3 *db, struct writer_cache *cache, struct error *
 
 int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err)
 {
+	static int (*const parts[])(sqlite3 *db, struct writer_cache *cache, struct error *err) = {
+		load_identities, load_sweep, load_versions, load_spans, load_readings,
+	};
 	struct writer_cache cache = { 0 };
 	int result = db_exec(db, "BEGIN", err);
 
 	if (result < 0)
 		return result;
-	result = load_identities(db, &cache, err);
-	if (!result)
-		result = load_sweep(db, &cache, err);
-	if (!result)
-		result = load_versions(db, &cache, err);
-	if (!result)
-		result = load_spans(db, &cache, err);
-	if (!result)
-		result = load_readings(db, &cache, err);
+	for (size_t i = 0; !result && i < sizeof(parts) / sizeof(*parts); i++)
+		result = parts[i](db, &cache, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* nothing was written */
 	if (result < 0)
 		writer_cache_done(&cache);
