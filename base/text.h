@@ -102,6 +102,16 @@ void text_done(struct text *text);
 void text_sanitise(const char *bytes, size_t len, char *ret, size_t size);
 
 /*
+ * text_append_escaped - append arbitrary bytes, with unsafe bytes as "\xHH"
+ * The same bytes as in text_sanitise(), and NUL. Spaces at the ends and backslashes are kept, so that
+ * sanitised text does not change.
+ */
+void text_append_escaped(struct text *text, const char *bytes, size_t len);
+
+/* text_is_plain - printable ASCII only: columns equal bytes, no escaping needed. */
+bool text_is_plain(const char *bytes, size_t len);
+
+/*
  * text_decode - decode one UTF-8 character
  * @bytes:  @len bytes, at least 1
  * @ret:    its code point

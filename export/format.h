@@ -77,7 +77,7 @@ void value_data_text(const struct column *column, const struct value *value, str
 
 /*
  * scalar_append_text - arbitrary bytes as a JSON string of printable ASCII
- * Text that is not valid UTF-8 or contains a NUL goes through escape_append() first.
+ * Text that is not valid UTF-8 or contains a NUL goes through text_append_escaped() first.
  */
 void scalar_append_text(struct text *text, const char *bytes, size_t len);
 

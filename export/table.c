@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "export/escape.h"
 #include "export/format.h"
 
 enum { FLEXIBLE_LEAST = 14, FLEXIBLE_GOOD = 32, SPARE = 6, GAP = 2 };
@@ -59,7 +58,7 @@ static bool add_cell(struct table *table, const struct text *chars, enum cell_st
 	*cell = (struct table_cell){ .chars = table->pool.len, .style = (uint8_t)style, .right = right };
 	if (!chars)
 		return true;
-	escape_append(&table->pool, text_chars(chars), chars->len);
+	text_append_escaped(&table->pool, text_chars(chars), chars->len);
 	cell->columns = (unsigned)text_columns(text_chars(&table->pool) + cell->chars);
 	text_append_bytes(&table->pool, "", 1);
 	return !text_failed(&table->pool);

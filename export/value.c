@@ -6,7 +6,6 @@
 
 #include "analysis/rate.h"
 #include "base/when.h"
-#include "export/escape.h"
 #include "export/format.h"
 
 /* True for nearly all names and descriptions. */
@@ -68,7 +67,7 @@ void scalar_append_text(struct text *text, const char *bytes, size_t len)
 	text_extend(text, 1);
 	if (!append_escaped(text, bytes, len)) {
 		text->len = start;
-		escape_append(&valid, bytes, len);
+		text_append_escaped(&valid, bytes, len);
 		append_escaped(text, text_chars(&valid), valid.len);
 		text->failed |= valid.failed;
 		text_done(&valid);

@@ -37,8 +37,6 @@ struct known_node {
 	uint64_t stamp;     /* of the last topology that contains it */
 	struct node now;    /* its open version */
 	char name[NODE_NAME_SIZE];
-	uint32_t *ports;    /* port ids by number; 0: unknown */
-	size_t port_slots;
 };
 
 struct known_port {
@@ -61,7 +59,7 @@ struct writer_cache {
 	size_t node_count, node_capacity; /* including entry 0 */
 	struct known_port *ports;
 	size_t port_count, port_capacity;
-	struct map by_guid;
+	struct map by_guid, by_port; /* ids by GUID, and by node * 256 + number */
 	uint64_t stamp;         /* incremented with each topology */
 	int64_t sweep;          /* the newest; 0: none */
 	int64_t loaded_sweep;   /* the newest when the cache was loaded */
