@@ -95,7 +95,7 @@ static const char own_words[] =
 	"what when where which while who why will with within without would written x xdr "
 	"added affected after apply attributes coming connected continues different entries externally "
 	"increase lft lfts memory peer peers pma polled remains renamed respond responds saturated "
-	"suppressed use ";
+	"suppressed use already check exists permissions regular writable ";
 
 static bool is_own(const char *word, size_t len)
 {

@@ -59,7 +59,7 @@ int admin_stopped(int result, struct error *err)
 {
 	if (result >= 0 || !stop_requested())
 		return result;
-	return err_set(err, ERR_IO, "stopped before it was complete; everything is as it was before");
+	return err_set(err, ERR_IO, "stopped before completion; nothing was changed");
 }
 
 int64_t admin_file_bytes(const char *path, const char *suffix)
@@ -87,7 +87,7 @@ static void remove_with(const char *path)
 
 static int is_taken(const char *path, struct error *err)
 {
-	return err_set(err, ERR_IO, "%s is there already; give another name, nothing is overwritten", path);
+	return err_set(err, ERR_IO, "%s already exists; give another name", path);
 }
 
 int new_file_begin(struct new_file *new_file, const char *path, struct error *err)
@@ -108,7 +108,7 @@ int new_file_begin(struct new_file *new_file, const char *path, struct error *er
 	remove_with(new_file->part);
 	fd = open(new_file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", path,
+		return err_set(err, ERR_IO, "cannot create %s: %s; check its folder, or give another name", path,
 			       strerror(errno));
 	close(fd);
 	return 0;
@@ -128,7 +128,7 @@ static int give_name(const struct new_file *new_file, struct error *err)
 	if (lstat(new_file->path, &st) == 0)
 		return is_taken(new_file->path, err);
 	if (rename(new_file->part, new_file->path) < 0)
-		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name",
+		return err_set(err, ERR_IO, "cannot create %s: %s; check its folder, or give another name",
 			       new_file->path, strerror(errno));
 	return 0;
 }
@@ -224,8 +224,8 @@ static int lock_or_refuse(const char *path, struct db_lock *ret_lock, struct err
 
 	if (!lock_held(path, &pid))
 		return lock_take(path, ret_lock, err);
-	return err_set(err, ERR_UNAVAILABLE, "a collector writes to %s (process %lld), and compacting would keep it "
-		       "waiting; stop it first, and start it again afterwards", path, (long long)pid);
+	return err_set(err, ERR_UNAVAILABLE, "a collector writes to %s (process %lld), and compaction would "
+		       "block it; stop it first, and start it again afterwards", path, (long long)pid);
 }
 
 /* Pack the samples that a collector would pack next. */

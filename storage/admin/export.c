@@ -96,7 +96,7 @@ static int nothing_there(const struct exporting *exporting, struct error *err)
 	if (query->until_us)
 		return err_set(err, ERR_UNAVAILABLE, "nothing is stored before %s; see: ibwire db",
 			       when_format_local(query->until_us, until));
-	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one",
+	return err_set(err, ERR_UNAVAILABLE, "%s has no sweep yet; wait for the first sweep of the collector",
 		       exporting->path);
 }
 

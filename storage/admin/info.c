@@ -219,7 +219,7 @@ static int read_collector_node(sqlite3 *db, struct admin_info *ret, struct error
 	result = db_step(row, err);
 	name = result > 0 ? (const char *)sqlite3_column_text(row, 0) : NULL;
 	if (name)
-		text_sanitise(name, strlen(name), ret->asked_from, sizeof(ret->asked_from));
+		text_sanitise(name, strlen(name), ret->collector_node, sizeof(ret->collector_node));
 	sqlite3_finalize(row);
 	return result < 0 ? result : 0;
 }

@@ -52,14 +52,14 @@ int db_fail(sqlite3 *db, struct error *err)
 			       name, sqlite3_errmsg(db));
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return err_set(err, ERR_IO, "%s is locked by another process; see who has it open and try again", name);
+		return err_set(err, ERR_IO, "%s is locked by another process; end it (see lsof) or try again", name);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
-		return err_set(err, ERR_IO, "%s may not be written (%s); see its owner and its folder's", name,
+		return err_set(err, ERR_IO, "%s is not writable (%s); check its owner, and that of its folder", name,
 			       sqlite3_errmsg(db));
 	case SQLITE_CANTOPEN:
 	case SQLITE_IOERR:
-		return err_set(err, ERR_IO, "%s: %s (%s); see its disk, quota and folder, and their rights", name,
+		return err_set(err, ERR_IO, "%s: %s (%s); check its disk, quota, folder and permissions", name,
 			       io_error_text(db), system ? strerror(system) : "no further reason");
 	default:
 		return err_set(err, ERR_IO, "%s: %s", name, sqlite3_errmsg(db));

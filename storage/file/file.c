@@ -33,10 +33,10 @@ static int check_header(const char *path, const unsigned char *header, struct er
 	uint32_t version;
 
 	if (memcmp(header, magic, sizeof(magic)) != 0)
-		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+		return err_set(err, ERR_IO, "%s is not an ibwire database; give another --db (it is unchanged)", path);
 	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
 		return err_set(err, ERR_IO,
-			       "%s is a database of another program; give another --db (it was left as it is)",
+			       "%s is a database of another program; give another --db (it is unchanged)",
 			       path);
 	version = big_endian(header + HEADER_USER_VERSION);
 	if (version > SCHEMA_VERSION)
@@ -81,7 +81,7 @@ static int read_header(const char *path, unsigned char header[HEADER_SIZE], stru
 	    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK)
 		result = db_fail(db, err);
 	else if (file->pMethods->xRead(file, header, HEADER_SIZE, 0) != SQLITE_OK)
-		result = err_set(err, ERR_IO, "cannot read %s: %s; see its disk", path, strerror(errno));
+		result = err_set(err, ERR_IO, "cannot read %s: %s; check its disk", path, strerror(errno));
 	sqlite3_close(db);
 	return result;
 }
@@ -100,16 +100,16 @@ int schema_check(const char *path, bool *ret_there, struct error *err)
 		return 0;
 	}
 	if (access(plain, R_OK) < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %s; see its rights, or give another --db", path,
+		return err_set(err, ERR_IO, "cannot open %s: %s; check its permissions, or give another --db", path,
 			       strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_IO, "%s is no file; give another --db", path);
+		return err_set(err, ERR_IO, "%s is not a regular file; give another --db", path);
 	if (!st.st_size) {
 		*ret_there = false;
 		return 0;
 	}
 	if (st.st_size < HEADER_SIZE)
-		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+		return err_set(err, ERR_IO, "%s is not an ibwire database; give another --db (it is unchanged)", path);
 	result = read_header(plain, header, err);
 	if (!result)
 		result = check_header(path, header, err);
@@ -222,7 +222,7 @@ int schema_sync(const char *path, struct error *err)
 	int result = 0;
 
 	if (fd < 0 || fsync(fd) < 0)
-		result = err_set(err, ERR_IO, "cannot write %s: %s; see its disk", path, strerror(errno));
+		result = err_set(err, ERR_IO, "cannot write %s: %s; check its disk", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return result;
@@ -290,7 +290,7 @@ int schema_create(const char *path, struct error *err)
 		remove_with(plain, "-wal");
 		remove_with(plain, "-shm");
 		if (rename(fresh, plain) < 0)
-			result = err_set(err, ERR_IO, "cannot create %s: %s; see its folder", path, strerror(errno));
+			result = err_set(err, ERR_IO, "cannot create %s: %s; check its folder", path, strerror(errno));
 	}
 	if (!result)
 		result = schema_sync_folder(plain, err);
@@ -335,7 +335,7 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
 			       "(process %lld); remove the other links", path, (long long)pid);
 	if (!result && access(plain, W_OK) < 0)
-		result = err_set(err, ERR_IO, "%s may not be written: %s; see its rights, or give another --db", path,
+		result = err_set(err, ERR_IO, "%s is not writable: %s; check its permissions, or give another --db", path,
 				 strerror(errno));
 	if (!result)
 		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
@@ -496,7 +496,7 @@ int storage_default_path(bool for_writing, char *ret, size_t size, struct error 
 	else if (home && *home)
 		len = snprintf(path, sizeof(path), "%s/.local/state/ibwire/fabric.db", home);
 	else
-		return err_set(err, ERR_IO, "no place for the database: HOME is not set; give --db or set IBWIRE_DB");
+		return err_set(err, ERR_IO, "the path of the database is unknown: HOME is not set; give --db or set IBWIRE_DB");
 	if (len < 0 || (size_t)len >= sizeof(path) || (size_t)len >= size)
 		return err_set(err, ERR_IO, "the path of the database is too long; give a shorter --db");
 	if (for_writing && !(named && *named)) {

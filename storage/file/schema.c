@@ -327,7 +327,7 @@ int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabr
 	sqlite3_finalize(find);
 	if (result < 0 || known || !others)
 		return result < 0 ? result : 0;
-	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; %s", path,
+	return err_set(err, ERR_UNAVAILABLE, "%s contains another fabric: none of the %zu discovered nodes is in it; %s", path,
 		       fabric->node_count, advice);
 }
 

@@ -67,7 +67,7 @@ enum { MARK_RESET = 1, MARK_SATURATED = 2 };
  * schema_check - check the header of a file without changing it
  * @ret_there:  does it exist? An empty file counts as none.
  *
- * Return: 0; ERR_IO if the file cannot be read, is no ibwire database, or has a newer schema version.
+ * Return: 0; ERR_IO if the file cannot be read, is not an ibwire database, or has a newer schema version.
  */
 int schema_check(const char *path, bool *ret_there, struct error *err);
 

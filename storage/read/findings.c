@@ -192,7 +192,7 @@ int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct
 	return result;
 }
 
-int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *said,
+int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *given,
 			struct error *err)
 {
 	sqlite3_stmt *insert = NULL;
@@ -211,11 +211,11 @@ int finding_acknowledge(const char *path, const struct finding *finding, const s
 			db_bind_u64(insert, 2, finding->node_guid);
 		sqlite3_bind_int(insert, 3, finding->port);
 		sqlite3_bind_int(insert, 4, finding->tag);
-		sqlite3_bind_int64(insert, 5, said->at_us);
-		if (said->until_us)
-			sqlite3_bind_int64(insert, 6, said->until_us);
-		sqlite3_bind_text(insert, 7, said->person, -1, SQLITE_STATIC);
-		sqlite3_bind_text(insert, 8, said->reason, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(insert, 5, given->at_us);
+		if (given->until_us)
+			sqlite3_bind_int64(insert, 6, given->until_us);
+		sqlite3_bind_text(insert, 7, given->person, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 8, given->reason, -1, SQLITE_STATIC);
 		result = db_run(insert, err);
 	}
 	sqlite3_finalize(insert);

@@ -85,7 +85,7 @@ static int load_info(struct reader *reader, int64_t id, struct saved_info *ret, 
 	sqlite3_finalize(row);
 	if (result)
 		return result < 0 ? result : 0;
-	return err_set(err, ERR_UNAVAILABLE, "the snapshot was removed meanwhile; see: ibwire snapshot list");
+	return err_set(err, ERR_UNAVAILABLE, "the snapshot was removed by another process; see: ibwire snapshot list");
 }
 
 /* The peer of a port, until all ports are loaded. */
@@ -380,7 +380,7 @@ void saved_destroy(struct saved *saved)
 /* --- two of them, in the time of one if two cores are idle --- */
 
 /* The snapshot that a thread loads, and the result. */
-struct beside {
+struct second {
 	const char *path;
 	int64_t id;
 	const struct name_map *names;
@@ -390,14 +390,14 @@ struct beside {
 };
 
 /* A connection is used by one thread only: this one opens its own. */
-static void *load_beside(void *ctx)
+static void *load_second(void *ctx)
 {
-	struct beside *beside = ctx;
+	struct second *second = ctx;
 	struct reader *reader = NULL;
 
-	beside->result = reader_open(beside->path, &reader, &beside->err);
-	if (!beside->result)
-		beside->result = saved_load(reader, beside->id, beside->names, &beside->saved, &beside->err);
+	second->result = reader_open(second->path, &reader, &second->err);
+	if (!second->result)
+		second->result = saved_load(reader, second->id, second->names, &second->saved, &second->err);
 	reader_close(reader);
 	return NULL;
 }
@@ -405,25 +405,25 @@ static void *load_beside(void *ctx)
 int saved_load_two(struct reader *reader, const int64_t ids[2], const struct name_map *names, struct saved *ret[2],
 		   struct error *err)
 {
-	struct beside beside = { .path = reader->path, .id = ids[1], .names = names };
+	struct second second = { .path = reader->path, .id = ids[1], .names = names };
 	struct saved *first = NULL;
 	pthread_t thread;
-	bool started = !thread_start(load_beside, &beside, &thread);
+	bool started = !thread_start(load_second, &second, &thread);
 	int result = saved_load(reader, ids[0], names, &first, err);
 
 	if (started)
 		pthread_join(thread, NULL);
 	else if (!result)
-		beside.result = saved_load(reader, ids[1], names, &beside.saved, &beside.err);
-	if (!result && beside.result < 0)
-		result = err_set(err, beside.result, "%s", beside.err.text);
+		second.result = saved_load(reader, ids[1], names, &second.saved, &second.err);
+	if (!result && second.result < 0)
+		result = err_set(err, second.result, "%s", second.err.text);
 	if (result < 0) {
 		saved_destroy(first);
-		saved_destroy(beside.saved);
+		saved_destroy(second.saved);
 		return result;
 	}
 	ret[0] = first;
-	ret[1] = beside.saved;
+	ret[1] = second.saved;
 	return 0;
 }
 

@@ -241,7 +241,7 @@ TEST_IN_FOLDER(two_at_a_time_are_the_same_as_each_alone)
 		ids[round] = 7;
 		err = (struct error){ 0 };
 		assert_int_equal(saved_load_two(reader, ids, NULL, both, &err), ERR_UNAVAILABLE);
-		assert_non_null(strstr(err.text, "removed meanwhile"));
+		assert_non_null(strstr(err.text, "removed by another process"));
 		assert_null(both[0]);
 		assert_null(both[1]);
 	}
@@ -545,7 +545,7 @@ TEST_IN_FOLDER(missing_write_access_is_an_error)
 		snprintf(fresh, sizeof(fresh), "%s/fresh.db", folder);
 		if (setgid(65534) < 0 || setuid(65534) < 0)
 			_exit(90);
-		if (saved_writer_open(path, &writer, &err) != ERR_IO || !strstr(err.text, "may not be written"))
+		if (saved_writer_open(path, &writer, &err) != ERR_IO || !strstr(err.text, "is not writable"))
 			_exit(91);
 		_exit(saved_writer_open(fresh, &writer, &err) == ERR_IO ? 0 : 92);
 	}

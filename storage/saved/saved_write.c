@@ -176,7 +176,7 @@ static int find_name(struct saved_writer *writer, const char *name, int64_t *ret
 
 static int name_is_taken(const char *name, struct error *err)
 {
-	return err_set(err, ERR_USAGE, "there is a snapshot called '%s'; choose another name, or remove it first: "
+	return err_set(err, ERR_USAGE, "a snapshot '%s' exists; choose another name, or remove it first: "
 		       "ibwire snapshot remove '%s'", name, name);
 }
 
@@ -240,7 +240,7 @@ int saved_remove(struct saved_writer *writer, const char *name, struct error *er
 	/* Within the transaction: another process may have removed it. */
 	result = find_name(writer, name, &id, err);
 	if (!result && !id)
-		result = err_set(err, ERR_USAGE, "no snapshot is called '%s' (any more); see: ibwire snapshot list",
+		result = err_set(err, ERR_USAGE, "there is no snapshot '%s'; see: ibwire snapshot list",
 				 name);
 	if (!result)
 		result = remove_id(writer, id, err);

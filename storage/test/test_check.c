@@ -398,3 +398,17 @@ bool check_any_header(void *ctx, const char *const *names, int count)
 	(void)names;
 	return count > 0;
 }
+
+static bool discard_cells(void *ctx, const struct cell *cells, int count)
+{
+	(void)ctx;
+	(void)cells;
+	return count > 0;
+}
+
+int check_sql(struct reader *reader, const char *sql)
+{
+	const struct sql_consumer consumer = { .header = check_any_header, .row = discard_cells };
+
+	return reader_sql(reader, sql, 0, &consumer, NULL);
+}

@@ -353,7 +353,7 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 				 "give another --db", writer->path, (long long)newest);
 	if (!result && newest < cache->sweep) {
 		writer->distrusted = true;
-		result = err_set(err, ERR_IO, "%s has lost sweeps behind sweep %lld; see its disk", writer->path,
+		result = err_set(err, ERR_IO, "%s has lost sweeps after sweep %lld; check its disk", writer->path,
 				 (long long)newest);
 	}
 	if (result < 0)
