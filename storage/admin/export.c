@@ -28,6 +28,7 @@ struct exporting {
 	sqlite3 *db;     /* the new one; the old one is attached as "source" */
 	bool immutable;
 	struct anonymiser anonymiser;
+	struct export_summary summary;
 };
 
 static int attach_source(struct exporting *exporting, struct error *err)
@@ -266,8 +267,9 @@ static const char resting_readings[] =
 	"INSERT OR IGNORE INTO main.absolute SELECT a.* FROM main.span g CROSS JOIN source.absolute a"
 	" ON a.sweep = g.read_sweep AND a.port = g.port";
 
-static int fill(struct exporting *exporting, struct export_summary *ret, struct error *err)
+static int fill(struct exporting *exporting, struct error *err)
 {
+	struct export_summary *summary = &exporting->summary;
 	int result = find_range(exporting, err);
 
 	if (!result && exporting->query->anonymise)
@@ -279,22 +281,25 @@ static int fill(struct exporting *exporting, struct export_summary *ret, struct 
 	if (!result)
 		result = put_first_readings(exporting, err);
 	if (!result)
-		result = db_integer(exporting->db, "SELECT count(*) FROM main.sweep", 0, &ret->sweeps, err);
+		result = db_integer(exporting->db, "SELECT count(*) FROM main.sweep", 0, &summary->sweeps, err);
 	if (!result)
 		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id LIMIT 1", 0,
-				    &ret->since_us, err);
+				    &summary->since_us, err);
 	if (!result)
 		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id DESC LIMIT 1", 0,
-				    &ret->until_us, err);
+				    &summary->until_us, err);
 	return result;
 }
 
-static int make(struct exporting *exporting, const char *part, struct export_summary *ret, struct error *err)
+static int make(void *ctx, const char *part, struct error *err)
 {
-	int result = open_new_file(exporting, part, err);
+	struct exporting *exporting = ctx;
+	int result = schema_verify_keys(exporting->source, err);
 
 	if (!result)
-		result = fill(exporting, ret, err);
+		result = open_new_file(exporting, part, err);
+	if (!result)
+		result = fill(exporting, err);
 	if (!result)
 		result = db_exec(exporting->db, "COMMIT; DETACH source; PRAGMA main.journal_mode = WAL", err);
 	if (sqlite3_close(exporting->db) != SQLITE_OK && !result)
@@ -307,27 +312,15 @@ int admin_export(const char *path, const char *new_path, const struct export_que
 		 struct export_summary *ret, struct error *err)
 {
 	struct exporting exporting = { .path = path, .query = query };
-	struct export_summary summary = { 0 };
-	struct new_file new_file;
 	int result = admin_open(path, &exporting.source, &exporting.immutable, err);
 
 	if (result < 0)
 		return result;
-	result = new_file_begin(&new_file, new_path, err);
-	if (!result) {
-		result = schema_verify_keys(exporting.source, err);
-		if (!result)
-			result = make(&exporting, new_file.part, &summary, err);
-		result = admin_stopped(result, err);
-		if (result < 0)
-			new_file_abandon(&new_file);
-		else
-			result = new_file_finish(&new_file, err);
-	}
+	result = admin_create(new_path, make, &exporting, err);
 	sqlite3_close(exporting.source);
 	if (result < 0)
 		return result;
-	summary.bytes = admin_file_bytes(new_path, "");
-	*ret = summary;
+	*ret = exporting.summary;
+	ret->bytes = admin_file_bytes(new_path, "");
 	return 0;
 }
