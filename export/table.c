@@ -245,12 +245,10 @@ static void write_cell(struct result *result, size_t column, const struct table_
 
 	if (cell->right)
 		pad(result->stream, width - written);
-	if (style != STYLE_PLAIN)
-		fputs(style_on[style], result->stream);
+	fputs(style_on[style], result->stream);
 	written = write_cut(result->stream, chars, cell->columns, width,
 			    result->columns[column].flags & COLUMN_KEEP_TAIL);
-	if (style != STYLE_PLAIN)
-		fputs(style_off(style), result->stream);
+	fputs(style_off(style), result->stream);
 	if (!cell->right && !last && written < width)
 		pad(result->stream, width - written);
 }
@@ -291,15 +289,12 @@ static void write_record(struct result *result, struct table *table)
 			widest = table->cells[i].columns;
 	for (size_t i = 0; i < result->column_count; i++) {
 		const struct table_cell *title = &table->cells[i], *cell = &table->cells[result->column_count + i];
-		enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
 
 		if (!column_is_in_table(&result->columns[i]))
 			continue;
 		fputs(cell_chars(table, title), result->stream);
 		pad(result->stream, widest - title->columns + GAP);
-		fputs(style_on[style], result->stream);
-		fputs(cell_chars(table, cell), result->stream);
-		fputs(style_off(style), result->stream);
+		write_cell(result, i, cell, cell->columns, true);
 		fputc('\n', result->stream);
 	}
 }

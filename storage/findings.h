@@ -41,7 +41,7 @@ struct finding_query {
  * reader_findings - call @each for findings, in the order in which they opened, until it returns false
  * @row:  valid during the call
  *
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 typedef bool reader_finding_fn(void *ctx, const struct finding_row *row);
 int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
