@@ -245,8 +245,8 @@ TEST(plots_with_equal_reach_share_their_axis)
 	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN },
 			  high = { noon_us, noon_us + hour_us, 870, 930 };
 	struct plot plot = {
-		.points = &high, .count = 1, .from_us = noon_us, .until_us = noon_us + hour_us, .width = 40, .height = 10,
-		.label = plain, .ascii = true,
+		.points = &high, .count = 1, .from_us = noon_us, .until_us = noon_us + hour_us,
+		.width = 40, .height = 10, .label = plain, .ascii = true,
 	};
 	struct drawn of_high, of_low;
 

@@ -340,8 +340,9 @@ static int check_readings(struct checking *checking, struct error *err)
 	struct delta_scan scan;
 	sqlite3_stmt *rows = NULL;
 	/* Older readings remain when the samples after them are removed. */
-	int result = db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window WHERE state = 2),"
-				" (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first, err);
+	int result = db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window"
+				" WHERE state = 2), (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first,
+				err);
 
 	if (!result)
 		result = db_integer(checking->db, "SELECT max(id) FROM sweep", 0, &newest, err);

@@ -108,8 +108,8 @@ static int nothing_there(const struct exporting *exporting, struct error *err)
 static const char find_sweeps[] =
 	"CREATE TEMP TABLE part (since, until, first, last, first_window, last_window, first_hour, last_hour);"
 	"INSERT INTO part (since, until) VALUES (%lld, %lld);"
-	"UPDATE part SET first = coalesce((SELECT min(s) FROM (SELECT min(id) AS s FROM source.sweep WHERE wall_us >= since"
-	" UNION ALL SELECT min(from_sweep) FROM source.chunk_window WHERE from_us >= since"
+	"UPDATE part SET first = coalesce((SELECT min(s) FROM (SELECT min(id) AS s FROM source.sweep"
+	" WHERE wall_us >= since UNION ALL SELECT min(from_sweep) FROM source.chunk_window WHERE from_us >= since"
 	" UNION ALL SELECT min(from_sweep) FROM source.hour WHERE from_us >= since"
 	" UNION ALL SELECT min(sweep) FROM source.event WHERE wall_us >= since)), 1),"
 	" last = coalesce((SELECT max(s) FROM (SELECT max(id) AS s FROM source.sweep WHERE wall_us <= until"
@@ -129,8 +129,9 @@ static int find_range(struct exporting *exporting, struct error *err)
 {
 	const struct export_query *query = exporting->query;
 	int64_t none = 0;
-	int result = db_execf(exporting->db, err, find_sweeps, (long long)(query->since_us ? query->since_us : INT64_MIN),
-			      (long long)(query->until_us ? query->until_us : INT64_MAX));
+	long long since_us = query->since_us ? query->since_us : INT64_MIN;
+	long long until_us = query->until_us ? query->until_us : INT64_MAX;
+	int result = db_execf(exporting->db, err, find_sweeps, since_us, until_us);
 
 	if (!result)
 		result = db_integer(exporting->db, "SELECT first > last FROM part", 0, &none, err);

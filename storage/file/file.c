@@ -335,8 +335,8 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
 			       "(process %lld); remove the other links", path, (long long)pid);
 	if (!result && access(plain, W_OK) < 0)
-		result = err_set(err, ERR_IO, "%s is not writable: %s; check its permissions, or give another --db", path,
-				 strerror(errno));
+		result = err_set(err, ERR_IO, "%s is not writable: %s; check its permissions, or give another --db",
+				 path, strerror(errno));
 	if (!result)
 		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
 	if (result < 0)
@@ -496,7 +496,8 @@ int storage_default_path(bool for_writing, char *ret, size_t size, struct error 
 	else if (home && *home)
 		len = snprintf(path, sizeof(path), "%s/.local/state/ibwire/fabric.db", home);
 	else
-		return err_set(err, ERR_IO, "the path of the database is unknown: HOME is not set; give --db or set IBWIRE_DB");
+		return err_set(err, ERR_IO, "the path of the database is unknown: HOME is not set; give --db or set "
+			       "IBWIRE_DB");
 	if (len < 0 || (size_t)len >= sizeof(path) || (size_t)len >= size)
 		return err_set(err, ERR_IO, "the path of the database is too long; give a shorter --db");
 	if (for_writing && !(named && *named)) {

@@ -220,8 +220,8 @@ int schema_verify_tables(sqlite3 *db, struct error *err)
 
 	if (result <= 0)
 		return result;
-	return err_set(err, ERR_IO, "%s does not have schema version %d (no matching \"%s\"): it is damaged, changed by "
-		       "another program or of an unreleased ibwire; restore a backup, or give another --db",
+	return err_set(err, ERR_IO, "%s does not have schema version %d (no matching \"%s\"): it is damaged, "
+		       "changed by another program or of an unreleased ibwire; restore a backup, or give another --db",
 		       sqlite3_db_filename(db, "main"), SCHEMA_VERSION, missing);
 }
 
@@ -269,8 +269,8 @@ static int verify_key(sqlite3 *db, size_t key, struct error *err)
 	int result = 0;
 
 	for (int last = 0; !result && !wrong && last < 2; last++)
-		result = db_integerf(db, 0, &wrong, err, "SELECT typeof(%s) <> 'integer' OR %s NOT BETWEEN %lld AND %lld"
-				     " FROM %s WHERE %s IS NOT NULL ORDER BY %s%s LIMIT 1", column, column,
+		result = db_integerf(db, 0, &wrong, err, "SELECT typeof(%s) <> 'integer' OR %s NOT BETWEEN %lld"
+				     " AND %lld FROM %s WHERE %s IS NOT NULL ORDER BY %s%s LIMIT 1", column, column,
 				     (long long)keys[key].least, (long long)keys[key].most, table, column, column,
 				     last ? " DESC" : "");
 	if (!result && wrong)
@@ -327,8 +327,8 @@ int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabr
 	sqlite3_finalize(find);
 	if (result < 0 || known || !others)
 		return result < 0 ? result : 0;
-	return err_set(err, ERR_UNAVAILABLE, "%s contains another fabric: none of the %zu discovered nodes is in it; %s", path,
-		       fabric->node_count, advice);
+	return err_set(err, ERR_UNAVAILABLE, "%s contains another fabric: none of the %zu discovered nodes is in "
+		       "it; %s", path, fabric->node_count, advice);
 }
 
 /*

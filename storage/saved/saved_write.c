@@ -255,7 +255,8 @@ static int remove_abandoned(struct saved_writer *writer, struct error *err)
 
 	do {
 		result = db_integerf(writer->db, 0, &id, err, "SELECT id FROM snapshot WHERE NOT complete AND"
-				     " abs(wall_us - %lld) > %lld LIMIT 1", (long long)wall_us, (long long)ABANDONED_US);
+				     " abs(wall_us - %lld) > %lld LIMIT 1", (long long)wall_us,
+				     (long long)ABANDONED_US);
 		if (!result && id) {
 			result = begin_step(writer, err);
 			if (!result)

@@ -499,7 +499,8 @@ const struct sink *writer_sink(struct writer *writer)
 int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err)
 {
 	if (!writer->db)
-		return err_set(err, ERR_UNAVAILABLE, "%s is not open since a write failed; ibwire retries", writer->path);
+		return err_set(err, ERR_UNAVAILABLE, "%s is not open since a write failed; ibwire retries",
+			       writer->path);
 	return schema_check_fabric(writer->db, writer->path, fabric,
 				   "give another --db, or --new-fabric to move it aside and create another", err);
 }
