@@ -120,9 +120,6 @@ bool text_is_plain(const char *bytes, size_t len);
  */
 size_t text_decode(const char *bytes, size_t len, uint32_t *ret);
 
-/* text_is_safe - is it neither a control character nor one that changes the writing direction? */
-bool text_is_safe(uint32_t point);
-
 /*
  * text_columns - terminal columns of a UTF-8 string
  * Invalid bytes and unprintable characters count one. Needs no locale.

@@ -82,7 +82,8 @@ static int insert_detail_counters(sqlite3 *db, struct error *err)
 	return result;
 }
 
-int schema_fill_names(sqlite3 *db, struct error *err)
+/* Names of counters and codes: as the views, they depend on the program alone. */
+static int fill_names(sqlite3 *db, struct error *err)
 {
 	int result = insert_counters(db, err);
 
@@ -104,7 +105,8 @@ static void append_view_column(struct text *sql, enum counter counter)
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
 }
 
-size_t schema_next_statement(const char *at)
+/* Length of the statement at @at, without its ";\n". */
+static size_t next_statement(const char *at)
 {
 	const char *end = strstr(at, ";\nCREATE ");
 	size_t len = end ? (size_t)(end - at) : strlen(at);
@@ -134,7 +136,7 @@ static void append_views(struct text *sql)
 	text_append(sql, tables_views);
 }
 
-int schema_make_views(sqlite3 *db, struct error *err)
+static int make_views(sqlite3 *db, struct error *err)
 {
 	return make(db, append_views, err);
 }
@@ -166,12 +168,12 @@ int schema_fill(sqlite3 *db, struct error *err)
 	if (!result)
 		result = make(db, schema_append_tables, err);
 	if (!result)
-		result = schema_make_views(db, err);
+		result = make_views(db, err);
 	if (!result)
 		result = db_execf(db, err, "INSERT INTO meta (key, value) VALUES ('created_us', %lld)",
 				  (long long)clock_wall_us(clock_system()));
 	if (!result)
-		result = schema_fill_names(db, err);
+		result = fill_names(db, err);
 	return result ? result : db_exec(db, "COMMIT", err);
 }
 
@@ -191,7 +193,7 @@ static int find_missing(sqlite3 *db, void (*append)(struct text *sql), char ret[
 	result = text_failed(&sql) ? err_nomem(err) :
 		 db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE sql = ?1 AND (rootpage > 0) = ?2", &find, err);
 	for (at = text_chars(&sql); !result && found && *at; at += len + 2) {
-		len = schema_next_statement(at);
+		len = next_statement(at);
 		sqlite3_bind_text(find, 1, at, (int)len, SQLITE_STATIC);
 		sqlite3_bind_int(find, 2, append == schema_append_tables);
 		found = db_step(find, err);
@@ -205,7 +207,8 @@ static int find_missing(sqlite3 *db, void (*append)(struct text *sql), char ret[
 	return result ? result : !found;
 }
 
-int schema_has_views(sqlite3 *db, struct error *err)
+/* Does it have the views of this program, by their text? */
+static int has_views(sqlite3 *db, struct error *err)
 {
 	char missing[80];
 	int result = find_missing(db, append_views, missing, err);
@@ -363,9 +366,9 @@ static int update_views(sqlite3 *db, struct error *err)
 	int result = db_exec(db, tables_drop_views, err);
 
 	if (!result)
-		result = schema_make_views(db, err);
+		result = make_views(db, err);
 	if (!result)
-		result = schema_fill_names(db, err);
+		result = fill_names(db, err);
 	if (!result)
 		result = schema_verify_tables(db, err);
 	return result ? result : schema_verify_keys(db, err);
@@ -394,7 +397,7 @@ int schema_migrate(sqlite3 *db, struct error *err)
 	if (result < 0 || version < SCHEMA_VERSION)
 		return result < 0 ? result : schema_run_steps(db, steps, update_views, err);
 	/* Without space for the views, the tables are still usable. */
-	if (schema_has_views(db, NULL) == 0)
+	if (has_views(db, NULL) == 0)
 		schema_run_steps(db, steps, update_views, NULL);
 	return 0;
 }

@@ -92,24 +92,11 @@ int schema_uri(const char *path, const char *parameters, struct text *ret, struc
 /* schema_create - create a database at @path, where none exists. */
 int schema_create(const char *path, struct error *err);
 
-/*
- * schema_make_views, schema_fill_names - create the views; write the names of counters and codes
- * Both depend on the program alone and are repeated by a migration. In a transaction of the caller.
- */
-int schema_make_views(sqlite3 *db, struct error *err);
-int schema_fill_names(sqlite3 *db, struct error *err);
-
-/* schema_has_views - does it have the views of this program, by their text? Return: 1, 0 or an error. */
-int schema_has_views(sqlite3 *db, struct error *err);
-
 /* schema_make_temporary_views - create the views for this connection only. */
 int schema_make_temporary_views(sqlite3 *db, struct error *err);
 
 /* schema_append_tables - append the statements that create all tables and indexes, each with ";\n". */
 void schema_append_tables(struct text *sql);
-
-/* schema_next_statement - Return: length of the statement at @at, without its ";\n". */
-size_t schema_next_statement(const char *at);
 
 /*
  * schema_harden - settings of a connection to an untrusted file
