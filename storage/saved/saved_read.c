@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/process.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "storage/file/db.h"
