@@ -194,7 +194,7 @@ static void call_everything(const struct model *model)
 		if (snapshot_load(reader, &query, &snapshot, &err) == 0)
 			snapshot_destroy(snapshot);
 		reader_events(reader, &events, take_event, NULL, &err);
-		check_sql(reader, "SELECT * FROM traffic");
+		check_run_sql(reader, "SELECT * FROM traffic");
 		reader_close(reader);
 	}
 	admin_info(path, &info, &err);

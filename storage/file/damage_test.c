@@ -206,8 +206,8 @@ TEST_IN_FOLDER(sql_uses_its_own_views)
 	check_change(path, "DROP VIEW traffic; CREATE VIEW traffic AS WITH RECURSIVE r (id) AS"
 	       " (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT * FROM r");
 	reader = check_open_reader(path);
-	assert_int_equal(check_sql(reader, "SELECT xmit_bytes FROM traffic"), 0);
-	assert_int_equal(check_sql(reader, "SELECT count(*) FROM main.traffic"), ERR_USAGE);
+	assert_int_equal(check_run_sql(reader, "SELECT xmit_bytes FROM traffic"), 0);
+	assert_int_equal(check_run_sql(reader, "SELECT count(*) FROM main.traffic"), ERR_USAGE);
 	reader_close(reader);
 }
 
@@ -233,7 +233,7 @@ TEST_IN_FOLDER(a_sweep_id_far_ahead_is_no_endless_loop)
 		assert_true(reader_reading(reader, 0, snapshot->fabric->nodes[snapshot->fabric->ports[i].node].guid,
 					   snapshot->fabric->ports[i].num, &reading, NULL) >= 0);
 	}
-	assert_int_equal(check_sql(reader, "SELECT * FROM traffic"), 0);
+	assert_int_equal(check_run_sql(reader, "SELECT * FROM traffic"), 0);
 	snapshot_destroy(snapshot);
 	reader_close(reader);
 	writer = check_open_writer(path);

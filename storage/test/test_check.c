@@ -406,7 +406,7 @@ static bool discard_cells(void *ctx, const struct cell *cells, int count)
 	return count > 0;
 }
 
-int check_sql(struct reader *reader, const char *sql)
+int check_run_sql(struct reader *reader, const char *sql)
 {
 	const struct sql_consumer consumer = { .header = check_any_header, .row = discard_cells };
 

@@ -55,8 +55,8 @@ void check_restore(struct writer *writer, const struct model *model);
 /* check_find_port - the index of a port of the model, or fail the test. */
 size_t check_find_port(const struct model *model, uint64_t node_guid, int64_t num);
 
-/* check_sql - run a statement by reader_sql() and discard its rows. Return: its result. */
-int check_sql(struct reader *reader, const char *sql);
+/* check_run_sql - run a statement by reader_sql() and discard its rows. Return: its result. */
+int check_run_sql(struct reader *reader, const char *sql);
 
 /* check_any_header - a header function for reader_sql() that accepts all columns. */
 bool check_any_header(void *ctx, const char *const *names, int count);
