@@ -38,7 +38,7 @@ int err_set(struct error *err, int code, const char *fmt, ...)
  * @err:  a filled error, or NULL
  * @fmt:  printf format of the context
  *
- * Return: err->code (ERR_INTERNAL where @err is NULL).
+ * Return: err->code (ERR_INTERNAL if @err is NULL).
  */
 int err_prefix(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

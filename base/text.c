@@ -164,7 +164,8 @@ size_t text_decode(const char *bytes, size_t len, uint32_t *ret)
 	return count;
 }
 
-bool text_is_safe(uint32_t point)
+/* Is it neither a control character nor one that changes the writing direction? */
+static bool is_safe(uint32_t point)
 {
 	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
 		return false;
@@ -186,7 +187,7 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size)
 	while (from < len) {
 		uint32_t value = 0;
 		size_t chars = text_decode(bytes + from, len - from, &value);
-		bool plain = chars > 0 && text_is_safe(value) &&
+		bool plain = chars > 0 && is_safe(value) &&
 			     !(value == '\\' && from + 1 < len && bytes[from + 1] == 'x');
 
 		if (!chars)
@@ -209,6 +210,36 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size)
 	}
 	if (size)
 		ret[to] = '\0';
+}
+
+bool text_is_plain(const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] < 0x20 || bytes[i] > 0x7e)
+			return false;
+	return true;
+}
+
+void text_append_escaped(struct text *text, const char *bytes, size_t len)
+{
+	size_t count;
+
+	if (text_is_plain(bytes, len)) {
+		text_append_bytes(text, bytes, len);
+		return;
+	}
+	for (; len; bytes += count, len -= count) {
+		uint32_t point = 0;
+
+		count = text_decode(bytes, len, &point);
+		if (count && is_safe(point)) {
+			text_append_bytes(text, bytes, count);
+			continue;
+		}
+		count = count ? count : 1;
+		for (size_t i = 0; i < count; i++)
+			text_appendf(text, "\\x%02x", (unsigned char)bytes[i]);
+	}
 }
 
 /* wcwidth() depends on the locale, which is "C" in a daemon: switch to C.UTF-8. Return: the previous locale. */

@@ -102,6 +102,16 @@ void text_done(struct text *text);
 void text_sanitise(const char *bytes, size_t len, char *ret, size_t size);
 
 /*
+ * text_append_escaped - append arbitrary bytes, with unsafe bytes as "\xHH"
+ * The same bytes as in text_sanitise(), and NUL. Spaces at the ends and backslashes are kept, so that
+ * sanitised text does not change.
+ */
+void text_append_escaped(struct text *text, const char *bytes, size_t len);
+
+/* text_is_plain - printable ASCII only: columns equal bytes, no escaping needed. */
+bool text_is_plain(const char *bytes, size_t len);
+
+/*
  * text_decode - decode one UTF-8 character
  * @bytes:  @len bytes, at least 1
  * @ret:    its code point
@@ -109,9 +119,6 @@ void text_sanitise(const char *bytes, size_t len, char *ret, size_t size);
  * Return: its length; 0 if it is not valid (overlong forms, surrogates, above U+10FFFF).
  */
 size_t text_decode(const char *bytes, size_t len, uint32_t *ret);
-
-/* text_is_safe - is it neither a control character nor one that changes the writing direction? */
-bool text_is_safe(uint32_t point);
 
 /*
  * text_columns - terminal columns of a UTF-8 string

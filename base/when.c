@@ -21,14 +21,8 @@ static int64_t unit_us(const char *name)
 		const char *name;
 		int64_t us;
 	} units[] = {
-		{ "us", 1 },
-		{ "ms", US_PER_MS },
-		{ "s", US_PER_S },
-		{ "m", 60 * US_PER_S },
-		{ "min", 60 * US_PER_S },
-		{ "h", 3600 * US_PER_S },
-		{ "d", 86400 * US_PER_S },
-		{ "w", 7 * 86400 * US_PER_S },
+		{ "us", 1 }, { "ms", US_PER_MS }, { "s", US_PER_S }, { "m", 60 * US_PER_S }, { "min", 60 * US_PER_S },
+		{ "h", 3600 * US_PER_S }, { "d", 86400 * US_PER_S }, { "w", 7 * 86400 * US_PER_S },
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -292,39 +286,18 @@ int64_t when_zone_us(int64_t wall_us)
 	return localtime_r(&seconds, &parts) ? (int64_t)parts.tm_gmtoff * US_PER_S : 0;
 }
 
-/* Write a number of at least @digits digits and the character @after. Return: the end. */
-static char *write_number(char *to, int64_t number, int digits, char after)
-{
-	char reversed[20];
-	int len = 0;
-
-	if (number < 0)
-		*to++ = '-';
-	for (; number || len < digits; number /= 10)
-		reversed[len++] = (char)('0' + llabs(number % 10));
-	while (len)
-		*to++ = reversed[--len];
-	*to++ = after;
-	return to;
-}
-
-/* strftime() takes several times as long, and output may have thousands of times. */
 const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE])
 {
 	int64_t fraction_us;
 	time_t seconds = split_seconds(wall_us, &fraction_us);
 	struct tm parts;
-	char *to;
+	size_t len;
 
 	gmtime_r(&seconds, &parts);
-	to = write_number(ret, (int64_t)parts.tm_year + 1900, 4, '-');
-	to = write_number(to, parts.tm_mon + 1, 2, '-');
-	to = write_number(to, parts.tm_mday, 2, 'T');
-	to = write_number(to, parts.tm_hour, 2, ':');
-	to = write_number(to, parts.tm_min, 2, ':');
-	to = write_number(to, parts.tm_sec, 2, '.');
-	to = write_number(to, fraction_us, 6, 'Z');
-	*to = '\0';
+	/* strftime() does not fill up years before 1000. */
+	len = (size_t)snprintf(ret, WHEN_SIZE, "%04d", parts.tm_year + 1900);
+	len += strftime(ret + len, WHEN_SIZE - len, "-%m-%dT%H:%M:%S", &parts);
+	snprintf(ret + len, WHEN_SIZE - len, ".%06dZ", (int)fraction_us);
 	return ret;
 }
 

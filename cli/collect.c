@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/heap.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"

@@ -131,8 +131,8 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, FILE_BYTES, info->file_bytes);
 	result_integer(result, LOG, info->log_bytes);
 	result_integer(result, FREE, info->free_bytes);
-	if (info->asked_from[0])
-		result_text(result, ASKED_FROM, info->asked_from);
+	if (info->collector_node[0])
+		result_text(result, ASKED_FROM, info->collector_node);
 	result_integer(result, NODES, info->nodes);
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "cli/test_commands.h"
-#include "export/escape.h"
 
 static void assert_harmless(const char *line, const char *output)
 {
@@ -21,7 +20,7 @@ static void assert_harmless(const char *line, const char *output)
 	for (at = output; *at; at++)
 		if (*at != '\n' && *at != '\r')
 			text_append_bytes(&rest, at, 1);
-	escape_append(&after, text_chars(&rest), rest.len);
+	text_append_escaped(&after, text_chars(&rest), rest.len);
 	if (strcmp(text_chars(&rest), text_chars(&after)))
 		fail_msg("%s lets something through", line);
 	text_done(&rest);

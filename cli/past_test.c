@@ -267,7 +267,7 @@ TEST(db_shows_contents_and_rejects_invalid_requests)
 		{ "db|check|twice", ERR_USAGE, "twice" },
 		{ "db|--since|-1h", ERR_USAGE, "export" },
 		{ "db|check|--anonymise", ERR_USAGE, "export" },
-		{ "db|backup|/tmp", ERR_IO, "there already" },
+		{ "db|backup|/tmp", ERR_IO, "already exists" },
 		{ "db|backup|/nonexistent/copy.db", ERR_IO, "/nonexistent/copy.db" },
 		{ "db|export|/nonexistent/copy.db", ERR_IO, "/nonexistent/copy.db" },
 		{ "db|backup|/proc/copy.db", ERR_IO, "/proc/copy.db" },

@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/lib/options.h"
 #include "cli/lib/view.h"
-#include "export/escape.h"
 #include "storage/reader.h"
 
 struct printer {
@@ -37,7 +36,7 @@ static char *column_name(const struct printer *printer, int i, const char *name)
 {
 	struct text harmless = { 0 }, unique = { 0 };
 
-	escape_append(&harmless, name, strlen(name));
+	text_append_escaped(&harmless, name, strlen(name));
 	text_append(&unique, text_chars(&harmless));
 	for (int number = 2; is_taken(printer, i, text_chars(&unique)); number++) {
 		text_clear(&unique);

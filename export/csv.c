@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "export/escape.h"
 #include "export/format.h"
 
 /* Write the scratch text as a field. @is_text: it may contain text from the fabric or a user. */
@@ -26,9 +25,9 @@ static void write_field(struct result *result, bool is_text, bool *first)
 	if (!*first)
 		fputc(',', result->stream);
 	*first = false;
-	if (is_formula || !escape_is_plain(chars, scratch->len)) {
+	if (is_formula || !text_is_plain(chars, scratch->len)) {
 		text_append(&escaped, is_formula ? "'" : "");
-		escape_append(&escaped, chars, scratch->len);
+		text_append_escaped(&escaped, chars, scratch->len);
 		scratch->failed |= escaped.failed;
 		text_clear(scratch);
 		text_append_bytes(scratch, text_chars(&escaped), escaped.len);

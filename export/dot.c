@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "export/escape.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
@@ -16,7 +15,7 @@ static void append_quoted(struct text *text, const char *chars)
 	struct text plain = { 0 };
 	const char *c;
 
-	escape_append(&plain, chars, strlen(chars));
+	text_append_escaped(&plain, chars, strlen(chars));
 	for (c = text_chars(&plain); *c; c++) {
 		if (*c == '"' || *c == '\\')
 			text_append(text, "\\");

@@ -75,6 +75,17 @@ struct result {
 /* value_data_text - a value as JSON or CSV text (GUID, time, number), not for members. */
 void value_data_text(const struct column *column, const struct value *value, struct text *text);
 
+/*
+ * scalar_append_text - arbitrary bytes as a JSON string of printable ASCII
+ * Text that is not valid UTF-8 or contains a NUL goes through text_append_escaped() first.
+ */
+void scalar_append_text(struct text *text, const char *bytes, size_t len);
+
+/* Numbers in JSON: digits; a string of digits above INT64_MAX; 15 digits, always a real, or null (1.0, 1e-12). */
+void scalar_append_integer(struct text *text, int64_t number);
+void scalar_append_unsigned(struct text *text, uint64_t number);
+void scalar_append_real(struct text *text, double number);
+
 /* value_table_text - a value as table text, not escaped. */
 void value_table_text(const struct column *column, const struct value *value, struct text *text);
 

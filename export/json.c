@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "export/format.h"
-#include "export/scalar.h"
 
 /* An unknown number is null; integers have no fraction. */
 static void append_number(struct text *text, const struct member *member)

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/unit_test.h"
 #include "export/result.h"
-#include "export/scalar.h"
+#include "export/format.h"
 #include "export/test_hostile.h"
 
 enum { VALUES = 60000, ROWS = 2000, FLAGS = JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };

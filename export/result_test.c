@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Each format preserves its input, and none prints unsafe text. */
+/* result_test.c - formats keep their input and print no unsafe text; failed writes are reported */
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <jansson.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -35,12 +35,18 @@ struct output {
 	struct result *result;
 };
 
-static void begin(struct output *output, const struct result_options *options)
+static void begin_with(struct output *output, const struct result_options *options, const struct column *some,
+		       size_t count)
 {
 	memset(output, 0, sizeof(*output));
 	output->stream = open_memstream(&output->chars, &output->len);
 	assert_non_null(output->stream);
-	assert_int_equal(result_create(output->stream, options, columns, COLUMN_COUNT, &output->result, NULL), 0);
+	assert_int_equal(result_create(output->stream, options, some, count, &output->result, NULL), 0);
+}
+
+static void begin(struct output *output, const struct result_options *options)
+{
+	begin_with(output, options, columns, COLUMN_COUNT);
 }
 
 static void finish(struct output *output)
@@ -99,69 +105,6 @@ static void put_rows(struct output *output, const struct result_options *options
 		put_row(output->result, row);
 	}
 	finish(output);
-}
-
-static void assert_json_text(const json_t *json, const char *bytes, size_t len)
-{
-	char *safe = hostile_escaped(bytes, len);
-	json_t *valid = memchr(bytes, 0, len) ? NULL : json_stringn(bytes, len);
-
-	assert_true(json_is_string(json));
-	if (valid)
-		assert_memory_equal(json_string_value(json), bytes, len + 1);
-	else
-		assert_string_equal(json_string_value(json), safe);
-	json_decref(valid);
-	free(safe);
-}
-
-static void assert_json_row(json_t *object, const struct drawn *row)
-{
-	const json_t *errors = json_object_get(object, "errors"), *rate = json_object_get(object, "bytes_per_s");
-	const json_t *count = json_object_get(object, "count");
-
-	assert_json_text(json_object_get(object, "text"), row->text.chars, row->text.len);
-	assert_json_text(json_array_get(json_object_get(object, "list"), 0), row->item.chars, row->item.len);
-	assert_true(json_integer_value(json_object_get(object, "number")) == row->number);
-	if (row->count > INT64_MAX)
-		assert_true(strtoull(json_string_value(count), NULL, 10) == row->count);
-	else
-		assert_true((uint64_t)json_integer_value(count) == row->count);
-	if (isnan(row->rate))
-		assert_true(json_is_null(rate));
-	else
-		assert_true(fabs(json_number_value(rate) - row->rate) <= 1e-12 * row->rate);
-	if (!row->known) {
-		assert_true(json_is_null(errors));
-		return;
-	}
-	assert_int_equal(json_object_size(errors), (row->members[0] != 0) + (row->members[1] != 0));
-	assert_int_equal(json_integer_value(json_object_get(errors, members[0])), row->members[0]);
-	assert_int_equal(json_integer_value(json_object_get(errors, members[1])), row->members[1]);
-}
-
-TEST(json_parses_back_to_the_same_cells)
-{
-	const struct result_options options = { .format = RESULT_JSON };
-	struct drawn row = { 0 };
-	struct output output;
-	json_t *array;
-	size_t rows = 2000;
-
-	put_rows(&output, &options, 1, &row, rows);
-	for (size_t j = 0; j < output.len; j++)
-		assert_true(output.chars[j] == '\n' || (output.chars[j] >= 0x20 && output.chars[j] < 0x7f));
-	array = json_loadb(output.chars, output.len, 0, NULL);
-	assert_int_equal(json_array_size(array), rows);
-	hostile_seed = 1;
-	for (size_t i = 0; i < rows; i++) {
-		draw_row(&row);
-		assert_json_row(json_array_get(array, i), &row);
-	}
-	json_decref(array);
-	free(output.chars);
-	text_done(&row.text);
-	text_done(&row.item);
 }
 
 /* Parse a field of RFC 4180. Return: the rest. */
@@ -302,6 +245,13 @@ TEST(tables_are_safe_and_fit_the_terminal)
 			put_row(output.result, &row);
 		}
 		finish(&output);
+		if (!width) {
+			char *safe = hostile_escaped(row.text.chars, row.text.len);
+
+			/* Nothing is cut. */
+			assert_non_null(strstr(output.chars, safe));
+			free(safe);
+		}
 		output.len = strip_colours(output.chars, output.len);
 		hostile_assert_none(output.chars, output.len, "\n");
 		for (line = strtok_r(output.chars, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
@@ -318,94 +268,67 @@ TEST(a_narrow_table_keeps_the_number_of_a_port)
 		.title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
 	};
 	const struct result_options options = { .width = 16 };
-	struct result *result;
-	char *chars;
-	size_t len;
-	FILE *stream = open_memstream(&chars, &len);
-
-	assert_int_equal(result_create(stream, &options, &port_column, 1, &result, NULL), 0);
-	result_text(result, 0, "a-switch-with-a-long-name/31");
-	result_end_row(result);
-	assert_int_equal(result_finish(result, NULL), 0);
-	result_destroy(result);
-	fclose(stream);
-	assert_non_null(strstr(chars, "\na-switch"));
-	assert_non_null(strstr(chars, "name/31\n"));
-	free(chars);
-}
-
-TEST(table_without_width_is_not_cut)
-{
-	const struct result_options options = { .format = RESULT_TABLE };
-	struct drawn row = { 0 };
 	struct output output;
 
-	for (int i = 0; i < 50; i++) {
-		char *safe;
-
-		begin(&output, &options);
-		draw_row(&row);
-		put_row(output.result, &row);
-		finish(&output);
-		safe = hostile_escaped(row.text.chars, row.text.len);
-		assert_non_null(strstr(output.chars, safe));
-		free(safe);
-		free(output.chars);
-	}
-	text_done(&row.text);
-	text_done(&row.item);
+	begin_with(&output, &options, &port_column, 1);
+	result_text(output.result, 0, "a-switch-with-a-long-name/31");
+	result_end_row(output.result);
+	finish(&output);
+	assert_non_null(strstr(output.chars, "\na-switch"));
+	assert_non_null(strstr(output.chars, "name/31\n"));
+	free(output.chars);
 }
 
-TEST(unknown_value_is_not_zero)
+TEST(an_unknown_value_is_not_zero_and_no_rows_are_a_header)
 {
-	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
-	static const char *const expected[] = {
-		("[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
-		 "\"errors\": null}\n]\n"),
-		"text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n,,,,,,\r\n",
-		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
+	static const char header[] = "text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n";
+	static const struct { enum result_format format; bool row; const char *head, *rest; } cases[] = {
+		{ RESULT_JSON, true, "[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, ",
+		  "\"list\": null, \"errors\": null}\n]\n" },
+		{ RESULT_CSV, true, header, ",,,,,,\r\n" },
+		{ RESULT_TABLE, true, "TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n",
+		  "-          -      -     -  -     -\n" },
+		{ RESULT_JSON, false, "[]\n", "" }, { RESULT_CSV, false, header, "" },
+		{ RESULT_TABLE, false, "TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n", "" },
 	};
 
-	for (size_t i = 0; i < 3; i++) {
-		const struct result_options options = { .format = formats[i] };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct result_options options = { .format = cases[i].format };
 		struct output output;
 
 		begin(&output, &options);
-		result_text(output.result, TEXT, NULL);
-		result_real(output.result, RATE, NAN);
-		result_end_row(output.result);
+		if (cases[i].row) {
+			result_text(output.result, TEXT, NULL);
+			result_real(output.result, RATE, NAN);
+			result_end_row(output.result);
+		}
 		finish(&output);
-		assert_string_equal(output.chars, expected[i]);
+		assert_memory_equal(output.chars, cases[i].head, strlen(cases[i].head));
+		assert_string_equal(output.chars + strlen(cases[i].head), cases[i].rest);
 		free(output.chars);
 	}
 }
 
 TEST(bytes_are_two_digits_each)
 {
-	static const struct column blob[] = { { .key = "blob", .title = "BLOB", .kind = COLUMN_ANY } };
-	struct result *result;
-	char bytes[256], expected[2 * sizeof(bytes) + 1], *chars = NULL;
-	size_t len;
-	FILE *stream = open_memstream(&chars, &len);
+	static const struct column blob = { .key = "blob", .title = "BLOB", .kind = COLUMN_ANY };
+	char bytes[256], expected[2 * sizeof(bytes) + 1];
+	struct output output;
 
 	for (size_t i = 0; i < sizeof(bytes); i++) {
 		bytes[i] = (char)i;
 		snprintf(expected + 2 * i, 3, "%02x", (unsigned)i);
 	}
-	assert_non_null(stream);
-	assert_int_equal(result_create(stream, &(struct result_options){ .format = RESULT_CSV }, blob, 1, &result,
-				       NULL), 0);
-	result_hex(result, 0, bytes, sizeof(bytes));
-	assert_true(result_end_row(result));
-	result_hex(result, 0, bytes, 0);
-	assert_true(result_end_row(result));
-	assert_int_equal(result_finish(result, NULL), 0);
-	result_destroy(result);
-	fclose(stream);
-	assert_memory_equal(chars, "blob\r\n", 6);
-	assert_memory_equal(chars + 6, expected, 2 * sizeof(bytes));
-	assert_string_equal(chars + 6 + 2 * sizeof(bytes), "\r\n\r\n");
-	free(chars);
+	begin_with(&output, &(struct result_options){ .format = RESULT_CSV }, &blob, 1);
+	result_hex(output.result, 0, bytes, sizeof(bytes));
+	assert_true(result_end_row(output.result));
+	result_hex(output.result, 0, bytes, 0);
+	assert_true(result_end_row(output.result));
+	finish(&output);
+	assert_memory_equal(output.chars, "blob\r\n", 6);
+	assert_memory_equal(output.chars + 6, expected, 2 * sizeof(bytes));
+	assert_string_equal(output.chars + 6 + 2 * sizeof(bytes), "\r\n\r\n");
+	free(output.chars);
 }
 
 TEST(a_cell_does_not_leak_into_the_next_row)
@@ -426,21 +349,159 @@ TEST(a_cell_does_not_leak_into_the_next_row)
 	free(output.chars);
 }
 
-TEST(no_rows_are_an_empty_array_and_a_header)
-{
-	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
-	static const char *const expected[] = {
-		"[]\n", "text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n",
-		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n",
-	};
+/* --- when output is written, and failures --- */
 
-	for (size_t i = 0; i < 3; i++) {
-		const struct result_options options = { .format = formats[i] };
+/* Write until it fails, more than any buffer holds. */
+static int pour(FILE *stream, enum result_format format, bool *ret_stopped, struct error *err)
+{
+	const struct result_options options = { .format = format, .lines = format == RESULT_JSON };
+	struct result *result;
+	int i, code;
+
+	assert_int_equal(result_create(stream, &options, columns, 1, &result, NULL), 0);
+	for (i = 0, *ret_stopped = false; i < 100000 && !*ret_stopped; i++) {
+		result_text(result, TEXT, "a line of text");
+		*ret_stopped = !result_end_row(result);
+	}
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+TEST(a_full_disk_is_an_error)
+{
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+		FILE *full = fopen("/dev/full", "w");
+		struct error err = { 0 };
+		bool stopped;
+
+		assert_non_null(full);
+		assert_int_equal(pour(full, (enum result_format)format, &stopped, &err), ERR_IO);
+		assert_non_null(strstr(err.text, "No space left"));
+		/* Only lines are written before the end. */
+		assert_int_equal(stopped, format == RESULT_JSON);
+		fclose(full);
+	}
+}
+
+TEST(closed_pipe_is_no_error)
+{
+	signal(SIGPIPE, SIG_IGN);
+	for (int format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+		int ends[2];
+		bool stopped;
+		FILE *stream;
+
+		assert_int_equal(pipe(ends), 0);
+		close(ends[0]);
+		stream = fdopen(ends[1], "w");
+		assert_int_equal(pour(stream, (enum result_format)format, &stopped, NULL), 0);
+		assert_int_equal(stopped, format == RESULT_JSON);
+		fclose(stream);
+	}
+}
+
+enum { MEGABYTE = 1000000 };
+
+/* Put rows of a megabyte each. Return: what result_finish() does. */
+static int put_megabytes(struct output *output, size_t rows, struct error *err)
+{
+	const struct result_options options = { .format = RESULT_CSV };
+	char *text = malloc(MEGABYTE);
+	int code;
+
+	assert_non_null(text);
+	begin(output, &options);
+	for (size_t i = 0; i < rows; i++) {
+		memset(text, 'a' + (int)i, MEGABYTE);
+		result_bytes(output->result, TEXT, text, MEGABYTE);
+		result_end_row(output->result);
+	}
+	fflush(output->stream);
+	assert_int_equal(output->len, 0);
+	code = result_finish(output->result, err);
+	result_destroy(output->result);
+	fclose(output->stream);
+	free(text);
+	return code;
+}
+
+/* A blocked reader of the output must not keep a database transaction open. */
+TEST(no_output_before_the_result_is_complete)
+{
+	struct error err = { 0 };
+	struct output output;
+
+	for (size_t rows = 1; rows <= 20; rows += 19) {
+		size_t at = 0;
+
+		assert_int_equal(put_megabytes(&output, rows, NULL), 0);
+		for (size_t i = 0; i < rows; i++) {
+			at = (size_t)((char *)memchr(output.chars + at, '\n', output.len - at) + 1 - output.chars);
+			for (size_t j = 0; j < MEGABYTE; j++)
+				assert_int_equal(output.chars[at + j], 'a' + (int)i);
+		}
+		free(output.chars);
+	}
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_int_equal(put_megabytes(&output, 20, &err), ERR_IO);
+	unsetenv("TMPDIR");
+	assert_non_null(strstr(err.text, "cannot write a temporary file in /nonexistent: No such file"));
+	free(output.chars);
+}
+
+/* A truncated list would be wrong data. */
+TEST(cell_without_memory_is_an_error)
+{
+	for (int i = 0; i < 2 * (RESULT_CSV + 1); i++) {
+		const struct result_options options = { .format = (enum result_format)(i / 2) };
+		bool failed = i % 2;
+		struct text list = { .failed = failed };
 		struct output output;
 
 		begin(&output, &options);
-		finish(&output);
-		assert_string_equal(output.chars, expected[i]);
+		result_text(output.result, TEXT, result_chars(output.result, &list));
+		assert_int_equal(result_end_row(output.result), !failed);
+		assert_int_equal(result_finish(output.result, NULL), failed ? ERR_NOMEM : 0);
+		result_destroy(output.result);
+		fclose(output.stream);
 		free(output.chars);
+	}
+}
+
+/* --- escapes --- */
+
+TEST(escaping_removes_unsafe_bytes_and_is_idempotent)
+{
+	struct text text = { 0 };
+
+	for (int i = 0; i < 20000; i++) {
+		char *once, *twice;
+
+		hostile_text(&text);
+		once = hostile_escaped(text.chars, text.len);
+		for (size_t j = 0; once[j]; j++) {
+			unsigned char byte = (unsigned char)once[j];
+
+			assert_true(byte >= 0x20 && byte != 0x7f);
+			assert_false(byte == 0xc2 && (unsigned char)once[j + 1] < 0xa0);
+		}
+		twice = hostile_escaped(once, strlen(once));
+		assert_string_equal(once, twice);
+		free(once);
+		free(twice);
+	}
+	text_done(&text);
+}
+
+TEST(escaping_keeps_safe_text)
+{
+	static const char *const same[] = { "", " a ", "\\", "\\x", "C:\\x\\", "\xe6\x97\xa5 \xc3\xbc", "a\"b,c;d'" };
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		char *after = hostile_escaped(same[i], strlen(same[i]));
+
+		assert_string_equal(after, same[i]);
+		free(after);
 	}
 }

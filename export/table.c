@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "export/escape.h"
 #include "export/format.h"
 
 enum { FLEXIBLE_LEAST = 14, FLEXIBLE_GOOD = 32, SPARE = 6, GAP = 2 };
@@ -59,7 +58,7 @@ static bool add_cell(struct table *table, const struct text *chars, enum cell_st
 	*cell = (struct table_cell){ .chars = table->pool.len, .style = (uint8_t)style, .right = right };
 	if (!chars)
 		return true;
-	escape_append(&table->pool, text_chars(chars), chars->len);
+	text_append_escaped(&table->pool, text_chars(chars), chars->len);
 	cell->columns = (unsigned)text_columns(text_chars(&table->pool) + cell->chars);
 	text_append_bytes(&table->pool, "", 1);
 	return !text_failed(&table->pool);
@@ -197,12 +196,7 @@ static void measure(struct result *result, struct table *table)
 
 static void pad(FILE *stream, unsigned columns)
 {
-	static const char spaces[] = "                                ";
-
-	for (; columns >= sizeof(spaces); columns -= sizeof(spaces) - 1)
-		fputs(spaces, stream);
-	if (columns)
-		fwrite(spaces, 1, columns, stream);
+	fprintf(stream, "%*s", (int)columns, "");
 }
 
 /* Offset of the last @columns columns of a text. */
@@ -251,12 +245,10 @@ static void write_cell(struct result *result, size_t column, const struct table_
 
 	if (cell->right)
 		pad(result->stream, width - written);
-	if (style != STYLE_PLAIN)
-		fputs(style_on[style], result->stream);
+	fputs(style_on[style], result->stream);
 	written = write_cut(result->stream, chars, cell->columns, width,
 			    result->columns[column].flags & COLUMN_KEEP_TAIL);
-	if (style != STYLE_PLAIN)
-		fputs(style_off(style), result->stream);
+	fputs(style_off(style), result->stream);
 	if (!cell->right && !last && written < width)
 		pad(result->stream, width - written);
 }
@@ -297,15 +289,12 @@ static void write_record(struct result *result, struct table *table)
 			widest = table->cells[i].columns;
 	for (size_t i = 0; i < result->column_count; i++) {
 		const struct table_cell *title = &table->cells[i], *cell = &table->cells[result->column_count + i];
-		enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
 
 		if (!column_is_in_table(&result->columns[i]))
 			continue;
 		fputs(cell_chars(table, title), result->stream);
 		pad(result->stream, widest - title->columns + GAP);
-		fputs(style_on[style], result->stream);
-		fputs(cell_chars(table, cell), result->stream);
-		fputs(style_off(style), result->stream);
+		write_cell(result, i, cell, cell->columns, true);
 		fputc('\n', result->stream);
 	}
 }

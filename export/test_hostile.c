@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "export/escape.h"
 
 uint64_t hostile_seed;
 
@@ -53,7 +52,7 @@ char *hostile_escaped(const char *bytes, size_t len)
 	struct text text = { 0 };
 
 	text_append(&text, "");
-	escape_append(&text, bytes, len);
+	text_append_escaped(&text, bytes, len);
 	assert_false(text_failed(&text));
 	return text.chars;
 }

@@ -17,7 +17,7 @@ uint64_t hostile_random(uint64_t below);
 /* hostile_text - replace @text by random unsafe text, including NUL. */
 void hostile_text(struct text *text);
 
-/* hostile_escaped - output of escape_append(), for free(). */
+/* hostile_escaped - output of text_append_escaped(), for free(). */
 char *hostile_escaped(const char *bytes, size_t len);
 
 /*

@@ -1,12 +1,119 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* value.c - a value as text, for JSON and CSV and for tables */
+/* value.c - a value as text, for JSON and CSV and for tables; strings and numbers in JSON syntax */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analysis/rate.h"
 #include "base/when.h"
 #include "export/format.h"
-#include "export/scalar.h"
+
+/* True for nearly all names and descriptions. */
+static bool is_same_in_json(const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] < 0x20 || bytes[i] >= 0x7f || bytes[i] == '"' || bytes[i] == '\\')
+			return false;
+	return true;
+}
+
+static void append_point(struct text *text, uint32_t point)
+{
+	static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+	const char *letter = point && point < 0x80 ? strchr(shorts, (int)point) : NULL;
+
+	/* Pairs of a character and the letter of its escape. */
+	if (letter && (letter - shorts) % 2 == 0)
+		text_appendf(text, "\\%c", letter[1]);
+	else if (point >= 0x20 && point < 0x7f)
+		text_append_bytes(text, &(char){ (char)point }, 1);
+	else if (point < 0x10000)
+		text_appendf(text, point == 0x7f ? "\\u%04x" : "\\u%04X", point);
+	else
+		text_appendf(text, "\\u%04X\\u%04X", 0xd800 + ((point - 0x10000) >> 10),
+			     0xdc00 + ((point - 0x10000) & 0x3ff));
+}
+
+/* Return: true if all of it is valid UTF-8 without NUL; otherwise a part of it was appended. */
+static bool append_escaped(struct text *text, const char *bytes, size_t len)
+{
+	uint32_t point = 0;
+	size_t count;
+
+	for (; len; bytes += count, len -= count) {
+		count = text_decode(bytes, len, &point);
+		if (!count || !point)
+			return false;
+		append_point(text, point);
+	}
+	return true;
+}
+
+void scalar_append_text(struct text *text, const char *bytes, size_t len)
+{
+	char *room = text_reserve(text, len + 2);
+	struct text valid = { 0 };
+	size_t start = text->len + 1;
+
+	if (!room)
+		return;
+	room[0] = '"';
+	if (is_same_in_json(bytes, len)) {
+		memcpy(room + 1, bytes, len);
+		room[len + 1] = '"';
+		text_extend(text, len + 2);
+		return;
+	}
+	text_extend(text, 1);
+	if (!append_escaped(text, bytes, len)) {
+		text->len = start;
+		text_append_escaped(&valid, bytes, len);
+		append_escaped(text, text_chars(&valid), valid.len);
+		text->failed |= valid.failed;
+		text_done(&valid);
+	}
+	text_append_bytes(text, "\"", 1);
+}
+
+void scalar_append_integer(struct text *text, int64_t number)
+{
+	if (number < 0)
+		text_append_bytes(text, "-", 1);
+	text_append_number(text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number, 10);
+}
+
+void scalar_append_unsigned(struct text *text, uint64_t number)
+{
+	bool quoted = number > INT64_MAX;
+
+	if (quoted)
+		text_append_bytes(text, "\"", 1);
+	text_append_number(text, number, 10);
+	if (quoted)
+		text_append_bytes(text, "\"", 1);
+}
+
+void scalar_append_real(struct text *text, double number)
+{
+	char digits[32], *exponent;
+	size_t skip;
+
+	if (!isfinite(number)) {
+		text_append(text, "null");
+		return;
+	}
+	snprintf(digits, sizeof(digits), "%.15g", number);
+	exponent = strchr(digits, 'e');
+	if (exponent) {
+		/* The exponent of 1e+22 and 1e-05 is shortened to 1e22 and 1e-5. */
+		exponent += exponent[1] == '-' ? 2 : 1;
+		skip = strspn(exponent, "+0");
+		memmove(exponent, exponent + skip, strlen(exponent + skip) + 1);
+	} else if (!strchr(digits, '.')) {
+		strcat(digits, ".0");
+	}
+	text_append(text, digits);
+}
 
 static double as_real(const struct value *value)
 {
@@ -21,16 +128,6 @@ static double as_real(const struct value *value)
 	default:
 		return NAN;
 	}
-}
-
-/* "0x%016x" without printf, for speed. */
-static void append_guid(struct text *text, uint64_t guid)
-{
-	char chars[18] = "0x";
-
-	for (size_t i = sizeof(chars); i-- > 2; guid >>= 4)
-		chars[i] = "0123456789abcdef"[guid & 15];
-	text_append_bytes(text, chars, sizeof(chars));
 }
 
 void value_data_text(const struct column *column, const struct value *value, struct text *text)
@@ -49,7 +146,7 @@ void value_data_text(const struct column *column, const struct value *value, str
 		break;
 	case VALUE_UNSIGNED:
 		if (column->kind == COLUMN_GUID)
-			append_guid(text, value->natural);
+			text_appendf(text, "0x%016" PRIx64, value->natural);
 		else
 			text_append_number(text, value->natural, 10);
 		break;

@@ -38,11 +38,11 @@ struct admin_info {
 	bool live;                 /* a collector holds the lock */
 	int64_t collector_pid;     /* 0: unknown */
 	int64_t created_us;        /* wall clock; 0: unknown */
-	int64_t file_bytes, log_bytes; /* the file; the write-ahead log beside it */
+	int64_t file_bytes, log_bytes; /* the file; its write-ahead log */
 	int64_t page_bytes, free_bytes; /* of a page; of pages without content */
 	int64_t sweeps;
 	int64_t port_samples;      /* of the sweeps with samples */
-	char asked_from[NODE_NAME_SIZE]; /* the collector's node in the newest sweep; "": unknown */
+	char collector_node[NODE_NAME_SIZE]; /* the collector's node in the newest sweep; "": unknown */
 	int64_t nodes, ports;      /* including departed ones */
 	bool estimated;            /* some of data[] are */
 	struct data_info data[DATA_KIND_COUNT];

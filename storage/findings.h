@@ -41,7 +41,7 @@ struct finding_query {
  * reader_findings - call @each for findings, in the order in which they opened, until it returns false
  * @row:  valid during the call
  *
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 typedef bool reader_finding_fn(void *ctx, const struct finding_row *row);
 int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
@@ -55,11 +55,11 @@ int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct
  * Possible while a collector is live; requires write access to the database.
  * @path:     of the database
  * @finding:  its kind and place; the acknowledgement also holds when it closes and opens again
- * @said:     at_us 0: withdrawn
+ * @given:    at_us 0: withdrawn
  *
  * Return: 0; ERR_IO.
  */
-int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *said,
+int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *given,
 			struct error *err);
 
 #endif

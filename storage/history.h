@@ -98,7 +98,7 @@ struct history_consumer {
 	void *ctx;
 };
 
-/* reader_history - the pieces of a window. Return: 0, also where nothing is stored; ERR_IO. */
+/* reader_history - the pieces of a window. Return: 0, also if nothing is stored; ERR_IO. */
 int reader_history(struct reader *reader, const struct history_query *query, const struct history_consumer *consumer,
 		   struct error *err);
 
@@ -182,7 +182,7 @@ struct history_series {
 
 /*
  * reader_history_series - read a window once into several series of the same ports
- * Return: 0, also where nothing is stored; ERR_IO; ERR_NOMEM.
+ * Return: 0, also if nothing is stored; ERR_IO; ERR_NOMEM.
  */
 int reader_history_series(struct reader *reader, struct history_series *query, struct error *err);
 

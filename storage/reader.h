@@ -31,13 +31,13 @@ struct routes;
  * $IBWIRE_DB, else /var/lib/ibwire/fabric.db if it can be read (for writing: if it
  * or its folder can be written), else $XDG_STATE_HOME/ibwire/fabric.db (~/.local/state).
  * For writing, the last one's missing folders are made (mode 0700).
- * Return: 0, or ERR_IO where none of them can be determined.
+ * Return: 0, or ERR_IO if none of them can be determined.
  */
 int storage_default_path(bool for_writing, char *ret, size_t size, struct error *err);
 
 /*
  * reader_open - open a database for reading
- * Return: 0; ERR_UNAVAILABLE where the file does not exist; ERR_IO where it cannot be read, is not a
+ * Return: 0; ERR_UNAVAILABLE if the file does not exist; ERR_IO if it cannot be read, is not a
  * database of ibwire, is damaged, or has another version. The text says what to do.
  */
 int reader_open(const char *path, struct reader **ret, struct error *err);
@@ -79,7 +79,7 @@ int reader_status(struct reader *reader, struct db_status *ret, struct error *er
 /*
  * reader_status_at - the same with the last sweep and discovery at a time
  * @at_us:  wall clock; 0: now. The other members are always current
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err);
 
@@ -91,7 +91,7 @@ int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err);
  * At most the first or the last sweep with samples.
  * @at_us:       wall clock; 0: now
  * @ret_wall_us: its wall clock
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err);
 
@@ -118,7 +118,7 @@ struct snapshot {
 	struct sweep_info sweep;
 	struct fabric *fabric; /* with the names of that time; shared by snapshots without a change in between */
 	struct port_row *rows; /* parallel to fabric->ports */
-	/* Parallel to fabric->nodes: last capabilities of the PMA; unknown where they were not queried. */
+	/* Parallel to fabric->nodes: last capabilities of the PMA; unknown if they were not queried. */
 	struct pma_caps *caps;
 	/* Packed samples of the window that cannot be unpacked and are left out: how many, and the first of them. */
 	size_t damaged;
@@ -127,7 +127,7 @@ struct snapshot {
 
 /*
  * snapshot_load - the fabric and its counters at one time
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 int snapshot_load(struct reader *reader, const struct snapshot_query *query, struct snapshot **ret,
 		  struct error *err);
@@ -136,7 +136,7 @@ void snapshot_destroy(struct snapshot *snapshot);
 /*
  * reader_reading - the absolute values of a port, as read last at or before a time
  * @at_us:  wall clock; 0: the newest sweep
- * Return: 1; 0 without a stored reading; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 1; 0 without a stored reading; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
 		   struct error *err);
@@ -147,7 +147,7 @@ int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uin
  * @ret:    overwritten; routes_done() frees it
  *
  * A switch whose table was not read by then has none. Tables of departed switches stay.
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, struct error *err);
 
@@ -179,7 +179,7 @@ struct detail_row {
  * Calls @each for every port and attribute that was read at or before that time,
  * in order of node (as first seen), port and attribute, until it returns false.
  *
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 typedef bool reader_detail_fn(void *ctx, const struct detail_row *row);
 int reader_details(struct reader *reader, const struct detail_query *query, reader_detail_fn *each, void *ctx,
@@ -221,7 +221,7 @@ struct cell {
  * @header:  called once, with the columns' names, before the first row
  * @row:     called for each row until it returns false; must not block
  *
- * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO, also after the timeout.
+ * Return: 0; ERR_USAGE if the statement is wrong, writes, or is more than one; ERR_IO, also after the timeout.
  */
 struct sql_consumer {
 	bool (*header)(void *ctx, const char *const *names, int count);
@@ -243,7 +243,7 @@ struct departed_node {
  * reader_departed_nodes - call @each for every node that left the fabric before a time
  * In order of first discovery, until @each returns false.
  * @at_us:  wall clock; 0: now
- * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ * Return: 0; ERR_UNAVAILABLE if no sweep is stored at or before that time; ERR_IO.
  */
 typedef bool reader_departed_fn(void *ctx, const struct departed_node *node);
 int reader_departed_nodes(struct reader *reader, int64_t at_us, reader_departed_fn *each, void *ctx, struct error *err);
@@ -259,7 +259,7 @@ struct past_peer {
 /*
  * reader_last_peer - the last peer of a port, as known at a time
  * @at_us:  wall clock; 0: now
- * Return: 1; 0 where the port is unknown or never had a peer; ERR_UNAVAILABLE as above; ERR_IO.
+ * Return: 1; 0 if the port is unknown or never had a peer; ERR_UNAVAILABLE as above; ERR_IO.
  */
 int reader_last_peer(struct reader *reader, uint64_t node_guid, uint8_t port, int64_t at_us, struct past_peer *ret,
 		     struct error *err);

@@ -59,7 +59,7 @@ int saved_list(struct reader *reader, saved_fn *each, void *ctx, struct error *e
  * saved_load - one snapshot with its ports
  * @names:  or NULL
  * @ret:    saved_destroy() frees it
- * Return: 0; ERR_UNAVAILABLE if it was removed meanwhile; ERR_IO; ERR_NOMEM.
+ * Return: 0; ERR_UNAVAILABLE if it was removed by another process; ERR_IO; ERR_NOMEM.
  */
 int saved_load(struct reader *reader, int64_t id, const struct name_map *names, struct saved **ret,
 	       struct error *err);

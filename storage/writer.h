@@ -31,7 +31,7 @@ struct writer_retention {
  *
  * A database of an older version is migrated.
  * Return: 0; ERR_UNAVAILABLE if another collector holds the lock (the text has its process id);
- * ERR_IO if the file cannot be created, is no ibwire database, is damaged, or has a newer version:
+ * ERR_IO if the file cannot be created, is not an ibwire database, is damaged, or has a newer version:
  * then it is not changed.
  */
 int writer_open(const char *path, struct writer **ret, struct error *err);

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/balance/balance.h"
-#include "export/escape.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -54,7 +53,7 @@ static void append_node(const struct balance_report *report, uint32_t node, stru
 {
 	const char *name = report->view.names_shown.names[node];
 
-	escape_append(text, name, strlen(name));
+	text_append_escaped(text, name, strlen(name));
 }
 
 /* "leaf01 uplinks out", "spine01 to leaf01". */

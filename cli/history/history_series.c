@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/history/history.h"
-#include "export/escape.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 
@@ -232,7 +231,7 @@ static void append_heading(const struct reading_one *one, const struct series *f
 	const struct history *history = one->history;
 	char from[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
 
-	escape_append(text, one->subject->name, strlen(one->subject->name));
+	text_append_escaped(text, one->subject->name, strlen(one->subject->name));
 	if (one->subject->port_count > 1)
 		text_appendf(text, " (sum of %zu ports)", one->subject->port_count);
 	text_appendf(text, "  %s  ", fine->metric.key);

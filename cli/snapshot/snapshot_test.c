@@ -306,7 +306,7 @@ TEST(usage_error_is_one_line)
 		{ "snapshot|take", ERR_USAGE, "name of one snapshot" },
 		{ "snapshot|list|x", ERR_USAGE, "does not take a name" },
 		{ "snapshot|diff|a|b|c", ERR_USAGE, "at most two" },
-		{ "snapshot|take|s1", ERR_USAGE, "there is a snapshot called 's1'" },
+		{ "snapshot|take|s1", ERR_USAGE, "a snapshot 's1' exists" },
 		{ "snapshot|take|yes\x1b[2J", ERR_USAGE, "printable" },
 		{ "snapshot|take| x", ERR_USAGE, "printable" },
 		{ "snapshot|take|now", ERR_USAGE, "is a time" },

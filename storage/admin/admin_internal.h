@@ -22,19 +22,13 @@ void admin_watch_stop(sqlite3 *db);
 /* admin_stopped - Return: @result; if it is an error after a stop request, the error for that. */
 int admin_stopped(int result, struct error *err);
 
-/* A file that is created as PATH.part and renamed when it is complete, unless PATH exists by then. */
-struct new_file {
-	const char *path;
-	char part[4096];
-};
-
-/* new_file_begin - check that PATH does not exist, and remove PATH.part. Return: 0 or ERR_IO. */
-int new_file_begin(struct new_file *new_file, const char *path, struct error *err);
-
-/* new_file_finish - flush and rename the complete file. Return: 0, or ERR_IO with the file removed. */
-int new_file_finish(struct new_file *new_file, struct error *err);
-
-/* new_file_abandon - remove the incomplete file. */
-void new_file_abandon(struct new_file *new_file);
+/*
+ * admin_create - create a file as PATH.part and rename it when it is complete
+ * @path:  must not exist
+ * @make:  writes the empty file @part
+ * Return: 0, or a negative error with no file left.
+ */
+typedef int admin_make_fn(void *ctx, const char *part, struct error *err);
+int admin_create(const char *path, admin_make_fn *make, void *ctx, struct error *err);
 
 #endif

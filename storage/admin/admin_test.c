@@ -167,20 +167,6 @@ static void write_garbage(const char *of, long at, size_t len)
 	assert_int_equal(fclose(file), 0);
 }
 
-static bool take_sql(void *ctx, const char *const *names, int count)
-{
-	(void)ctx;
-	(void)names;
-	return count > 0;
-}
-
-static bool take_cells(void *ctx, const struct cell *cells, int count)
-{
-	(void)ctx;
-	(void)cells;
-	return count > 0;
-}
-
 static bool take_event(void *ctx, const struct event_row *row)
 {
 	(void)ctx;
@@ -192,7 +178,6 @@ static void call_everything(const struct model *model)
 {
 	const struct snapshot_query query = { .at_us = model->sweeps[10].wall_us, .window_us = 5000000,
 					      .absolute = true };
-	const struct sql_consumer consumer = { .header = take_sql, .row = take_cells };
 	const struct export_query anonymised = { .anonymise = true };
 	const struct event_query events = { 0 };
 	struct export_summary summary;
@@ -209,7 +194,7 @@ static void call_everything(const struct model *model)
 		if (snapshot_load(reader, &query, &snapshot, &err) == 0)
 			snapshot_destroy(snapshot);
 		reader_events(reader, &events, take_event, NULL, &err);
-		reader_sql(reader, "SELECT * FROM traffic", 0, &consumer, &err);
+		check_run_sql(reader, "SELECT * FROM traffic");
 		reader_close(reader);
 	}
 	admin_info(path, &info, &err);

@@ -1,264 +1,292 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* anonymise.c - replacement of GUIDs and boot ids; SQL functions */
+/* anonymise.c - replacement of GUIDs and boot ids, and of names in sentences of events */
 #include "storage/admin/anonymise.h"
 
-#include <errno.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "base/array.h"
 #include "base/err.h"
+#include "fabric/counter.h"
 #include "fabric/fabric.h"
+#include "storage/admin/catalog.h"
 #include "storage/file/db.h"
 
-/* GUIDs within this distance belong to one device and keep their distances. */
-enum { DEVICE_GUIDS = 16, DEVICE_SHIFT = 8 };
-
 /* Locally administered. Source: IEEE, "Guidelines for Use of EUI": the U/L bit of the first byte. */
-#define INVENTED_BASE UINT64_C(0x02fffe0000000000)
+#define INVENTED_BASE "0x02fffe0000000000"
 
-/* Return: false if the kernel has no random numbers; predictable ones could be reversed. */
-static bool random_number(uint64_t *ret)
+static const char create[] =
+	"CREATE TEMP TABLE boot_alias (old TEXT PRIMARY KEY, new TEXT) WITHOUT ROWID;"
+	"INSERT INTO boot_alias SELECT old, lower(printf('%s-%s-4000-8000-%s', hex(randomblob(4)), hex(randomblob(2)),"
+	" hex(randomblob(6)))) FROM (SELECT boot_id AS old FROM source.boot UNION SELECT boot_id FROM source.snapshot);"
+	"CREATE TEMP TABLE guid_alias (old INTEGER PRIMARY KEY, new INTEGER)";
+
+/*
+ * GUIDs less than 16 after the first one of a device belong to it and keep their distances. Devices
+ * are numbered in random order.
+ */
+static const char number_devices[] =
+	"CREATE TEMP TABLE device (first INTEGER PRIMARY KEY, number INTEGER);"
+	"INSERT INTO device WITH RECURSIVE d (first) AS (SELECT min(old) FROM guid_alias UNION ALL"
+	" SELECT (SELECT min(old) FROM guid_alias WHERE old >= d.first + 16) FROM d WHERE d.first IS NOT NULL)"
+	" SELECT first, row_number() OVER (ORDER BY random()) FROM d WHERE first IS NOT NULL;"
+	"UPDATE guid_alias SET new = (SELECT " INVENTED_BASE " + (number << 8) + old - first FROM device"
+	" WHERE first <= old ORDER BY first DESC LIMIT 1);"
+	"INSERT INTO guid_alias VALUES (0, 0)";
+
+static int gather_guids(sqlite3 *db, struct error *err)
 {
-	/* Up to 256 bytes are always complete. Source: getrandom(2). */
-	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
+	char sql[160];
+	int result = 0;
+
+	for (size_t i = 0; i < catalog_table_count; i++) {
+		const struct catalog_column *columns = catalog_tables[i].columns;
+
+		for (int j = 0; !result && j < CATALOG_COLUMNS_MAX && columns[j].name; j++) {
+			if (!columns[j].hidden || !strstr(columns[j].hidden, "guid_alias"))
+				continue;
+			snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO guid_alias (old) SELECT %s FROM source.%s"
+				 " WHERE %s <> 0", columns[j].name, catalog_tables[i].name, columns[j].name);
+			result = db_exec(db, sql, err);
+		}
+	}
+	return result;
 }
 
-int anonymise_add_guid(struct anonymiser *anonymiser, uint64_t guid, struct error *err)
+/* The replacement of a GUID; a new one if it is only in a text. */
+static int replace_guid(sqlite3 *db, int64_t guid, int64_t *ret, struct error *err)
 {
-	struct guid_alias *guids;
-	uint32_t at;
+	static const char add[] = "INSERT INTO guid_alias SELECT ?1, (max(max(new), " INVENTED_BASE ") | 255) + 1"
+				  " FROM guid_alias RETURNING new";
+	int result = db_row(db, "SELECT new FROM guid_alias WHERE old = ?1", &guid, 1, ret, 1, err);
 
-	if (!guid || map_get(&anonymiser->guid_index, guid, &at))
-		return 0;
-	guids = array_grow(anonymiser->guids, anonymiser->guid_count, &anonymiser->guid_capacity, sizeof(*guids));
-	if (!guids)
-		return err_nomem(err);
-	anonymiser->guids = guids;
-	if (map_put(&anonymiser->guid_index, guid, (uint32_t)anonymiser->guid_count) < 0)
-		return err_nomem(err);
-	guids[anonymiser->guid_count++] = (struct guid_alias){ .was = guid };
-	return 0;
+	if (!result)
+		result = db_row(db, add, &guid, 1, ret, 1, err);
+	return result < 0 ? result : 0;
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-	uint64_t left = ((const struct guid_alias *)a)->was, right = ((const struct guid_alias *)b)->was;
+/*
+ * Words of ibwire's events, of this and earlier versions. A missing one becomes an asterisk in an
+ * anonymised copy, which is harmless; an unnecessary one could be a name.
+ */
+static const char own_words[] =
+	" a active again agents ahead all amounts an and anew another answer answered answers are armed aside "
+	"asked asking associated at b back backwards bad be because before belong belongs below beyond both "
+	"but by bytes cabled called came cannot change changed changes cleared clock collector come count "
+	"counted counters counts d damaged data database datagrams ddr default deltas description "
+	"descriptions device devices differently disabled discarded discards discovered discovery disk do "
+	"does down dropped during each edr elsewhere end ended ends error errorrecovery errors event events "
+	"every explain explains fabric failed fast fdr fdr10 few file first folder follow for forward "
+	"forwards found free from full gave gb gib given go goes going gone good grow guid h had half has "
+	"have hca hcas hdr held here higher hold holds host host's hour hours in init instead interval is it "
+	"its itself kb keep keeps kept key keys kib kind known last layout less lid lids like limit limits "
+	"lines link links linkup local longer lost m m_key mad mads make management manager many master may "
+	"mb member mib more most moved ms name names ndr nevertheless new next no nobody node nodes none "
+	"normal not nothing now number of off old oldest on once one ones only open or order other others out "
+	"over own owner packets part partition performance phytest planes pm_key point polling port port's "
+	"ports probably qdr queries query question questions rate rates reach read reading receive received "
+	"remove removed reports reset resets rights room running s said same samples saw say says sdr "
+	"security see seen sent set share silent since size sleep sm smaller smp smps so some somebody space "
+	"start started starts state stay stays step stopped stored subnet sums sweep sweeps switch switches "
+	"symbol take takes tb than that the their them themselves there these they this thread till time "
+	"times to told too took topology touched training two under unknown until up us wall was way were "
+	"what when where which while who why will with within without would written x xdr "
+	"added affected after apply attributes coming connected continues different entries externally "
+	"increase lft lfts memory peer peers pma polled remains renamed respond responds saturated "
+	"suppressed use already check exists permissions regular writable ";
 
-	return left < right ? -1 : left > right;
+static bool is_own(const char *word, size_t len)
+{
+	char wanted[40];
+
+	if (len + 3 > sizeof(wanted))
+		return false;
+	wanted[0] = ' ';
+	for (size_t i = 0; i < len; i++)
+		wanted[i + 1] = (char)tolower((unsigned char)word[i]);
+	strcpy(wanted + len + 1, " ");
+	if (strstr(own_words, wanted))
+		return true;
+	wanted[len + 1] = '\0';
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (!strcmp(counter_info((enum counter)i)->key, wanted + 1))
+			return true;
+	return false;
 }
 
-static bool shuffle(uint64_t *numbers, size_t count)
+/* Only "17", "31.2", "4x", "3h05m", "12m30s": a name may consist of digits and letters too. */
+static bool is_number(const char *word, size_t len)
 {
-	for (size_t i = count; i > 1; i--) {
-		uint64_t held = numbers[i - 1], other;
+	size_t digits = 0, points = 0, letters = 0;
 
-		if (!random_number(&other))
+	for (size_t i = 0; i < len; i++) {
+		if (isdigit((unsigned char)word[i]))
+			digits++;
+		else if (word[i] == '.')
+			points++;
+		else if (strchr("smhdwx", word[i]))
+			letters++;
+		else
 			return false;
-		numbers[i - 1] = numbers[other % i];
-		numbers[other % i] = held;
+	}
+	return digits && points <= 1 && letters <= 2 && isdigit((unsigned char)word[0]);
+}
+
+/* Characters of words; all others separate words. */
+static bool is_of_word(char c)
+{
+	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || strchr("_.-'\\", c);
+}
+
+static int compare_name(const void *name, const void *pair)
+{
+	return strcmp(name, *(char *const *)pair);
+}
+
+/* The longest name at the beginning of @rest. Return: its replacement, or NULL. */
+static const char *name_at(const struct anonymiser *anonymiser, const char *rest, size_t *ret_len)
+{
+	char name[NODE_NAME_SIZE];
+
+	for (size_t len = strnlen(rest, sizeof(name) - 1); len; len--) {
+		char **found;
+
+		if (is_of_word(rest[len - 1]) && rest[len] && is_of_word(rest[len]) && rest[len] != '.')
+			continue;
+		memcpy(name, rest, len);
+		name[len] = '\0';
+		/* The first two elements are titles. */
+		found = bsearch(name, anonymiser->names + 2, (size_t)anonymiser->name_count,
+				2 * sizeof(*anonymiser->names), compare_name);
+		if (found) {
+			*ret_len = len;
+			return found[1];
+		}
+	}
+	return NULL;
+}
+
+/* "0x" and 16 digits at the beginning of @rest. */
+static bool guid_at(const char *rest, int64_t *ret)
+{
+	if (strncmp(rest, "0x", 2) || strspn(rest + 2, "0123456789abcdefABCDEF") != 16)
+		return false;
+	*ret = (int64_t)strtoull(rest, NULL, 16);
+	return true;
+}
+
+static size_t word_length(const char *word)
+{
+	size_t len = 0;
+
+	while (word[len] && is_of_word(word[len]))
+		len++;
+	/* Punctuation after a word is not part of it. */
+	while (len > 1 && strchr(".-'", word[len - 1]))
+		len--;
+	return len;
+}
+
+static bool is_allowed(const char *word, size_t len)
+{
+	size_t part;
+
+	if (is_own(word, len) || is_number(word, len) || strspn(word, ".-'") >= len)
+		return true;
+	/* The parts of a hyphenated word are checked separately. */
+	for (size_t at = 0; at < len; at += part + 1) {
+		for (part = 0; at + part < len && word[at + part] != '-'; part++)
+			;
+		if (part && !is_own(word + at, part) && !is_number(word + at, part))
+			return false;
 	}
 	return true;
 }
 
-/* Devices are numbered in random order. */
-static int invent_guids(struct anonymiser *anonymiser, struct error *err)
+int anonymise_text(struct anonymiser *anonymiser, const char *text, struct text *ret, struct error *err)
 {
-	size_t count = anonymiser->guid_count, devices = 0;
-	uint64_t *numbers = calloc(count + 1, sizeof(*numbers)), first = 0;
+	const char *rest = text;
 
-	if (!numbers)
-		return err_nomem(err);
-	for (size_t i = 0; i < count; i++)
-		numbers[i] = i + 1;
-	if (!shuffle(numbers, count)) {
-		err_set(err, ERR_IO, "no random numbers to anonymise with: %s", strerror(errno));
-		free(numbers);
-		return ERR_IO;
-	}
-	if (count)
-		qsort(anonymiser->guids, count, sizeof(*anonymiser->guids), compare_guids);
-	for (size_t i = 0; i < count; i++) {
-		struct guid_alias *guid = &anonymiser->guids[i];
+	while (*rest) {
+		const char *alias;
+		int64_t guid;
+		size_t len;
 
-		if (!i || guid->was - first >= DEVICE_GUIDS) {
-			first = guid->was;
-			devices++;
+		if (guid_at(rest, &guid)) {
+			int result = replace_guid(anonymiser->db, guid, &guid, err);
+
+			if (result < 0)
+				return result;
+			text_appendf(ret, "0x%016" PRIx64, guid);
+			rest += 18;
+		} else if ((alias = name_at(anonymiser, rest, &len))) {
+			text_append(ret, alias);
+			rest += len;
+		} else if (is_of_word(*rest)) {
+			len = word_length(rest);
+			if (is_allowed(rest, len))
+				text_append_bytes(ret, rest, len);
+			else
+				text_append(ret, "*");
+			rest += len;
+		} else {
+			text_append_bytes(ret, rest++, 1);
 		}
-		guid->is = INVENTED_BASE + (numbers[devices - 1] << DEVICE_SHIFT) + (guid->was - first);
-		map_put(&anonymiser->guid_index, guid->was, (uint32_t)i);
 	}
-	anonymiser->next_device = count + 1;
-	free(numbers);
-	return 0;
-}
-
-int anonymise_guid(struct anonymiser *anonymiser, uint64_t guid, uint64_t *ret, struct error *err)
-{
-	uint32_t at = 0;
-
-	*ret = 0;
-	if (!guid)
-		return 0;
-	if (!map_get(&anonymiser->guid_index, guid, &at)) {
-		if (anonymise_add_guid(anonymiser, guid, err) < 0)
-			return ERR_NOMEM;
-		at = (uint32_t)anonymiser->guid_count - 1;
-		anonymiser->guids[at].is = INVENTED_BASE + (anonymiser->next_device++ << DEVICE_SHIFT);
-	}
-	*ret = anonymiser->guids[at].is;
-	return 0;
-}
-
-int anonymise_complete(struct anonymiser *anonymiser, struct error *err)
-{
-	int result = invent_guids(anonymiser, err);
-
-	return result ? result : anonymise_invent_names(anonymiser, err);
-}
-
-void anonymise_done(struct anonymiser *anonymiser)
-{
-	for (size_t i = 0; i < anonymiser->alias_count; i++) {
-		free(anonymiser->aliases[i].was);
-		free(anonymiser->aliases[i].is);
-	}
-	for (size_t i = 0; i < anonymiser->boot_count; i++) {
-		free(anonymiser->boots[i].was);
-		free(anonymiser->boots[i].is);
-	}
-	free(anonymiser->boots);
-	free(anonymiser->aliases);
-	free(anonymiser->guids);
-	map_done(&anonymiser->guid_index);
-	memset(anonymiser, 0, sizeof(*anonymiser));
-}
-
-static void hide_guid(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	uint64_t invented;
-
-	(void)count;
-	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
-		return;
-	if (anonymise_guid(sqlite3_user_data(context), (uint64_t)sqlite3_value_int64(values[0]), &invented, NULL) < 0)
-		sqlite3_result_error_nomem(context);
-	else
-		sqlite3_result_int64(context, (sqlite3_int64)invented);
-}
-
-/* The text of a value; NULL: none. */
-static const char *text_of(sqlite3_value *value)
-{
-	return sqlite3_value_type(value) == SQLITE_NULL ? NULL : (const char *)sqlite3_value_text(value);
-}
-
-static void give_text(sqlite3_context *context, struct text *text, int result)
-{
-	if (result < 0 || text_failed(text))
-		sqlite3_result_error_nomem(context);
-	else
-		sqlite3_result_text(context, text_chars(text), -1, SQLITE_TRANSIENT);
-	text_done(text);
-}
-
-/* A name that was not added is not that of a node: it is treated as a sentence. */
-static void hide_name(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	const char *name = text_of(values[0]), *alias;
-	struct anonymiser *anonymiser = sqlite3_user_data(context);
-	struct text text = { 0 };
-
-	(void)count;
-	if (!name)
-		return;
-	alias = anonymise_name(anonymiser, name);
-	if (alias)
-		sqlite3_result_text(context, alias, -1, SQLITE_TRANSIENT);
-	else
-		give_text(context, &text, anonymise_text(anonymiser, name, &text, NULL));
-}
-
-/* Bytes of a NodeDescription, up to a NUL. */
-static void hide_description(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	const char *bytes = sqlite3_value_blob(values[0]), *alias;
-	char name[NODE_NAME_SIZE];
-
-	(void)count;
-	text_sanitise(bytes ? bytes : "", (size_t)sqlite3_value_bytes(values[0]), name, sizeof(name));
-	alias = anonymise_name(sqlite3_user_data(context), name);
-	if (!alias)
-		alias = "";
-	sqlite3_result_blob(context, alias, (int)strnlen(alias, NODE_DESC_SIZE), SQLITE_TRANSIENT);
+	return text_failed(ret) ? err_nomem(err) : 0;
 }
 
 static void hide_text(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	const char *sentence = text_of(values[0]);
+	const char *sentence = (const char *)sqlite3_value_text(values[0]);
 	struct text text = { 0 };
 
 	(void)count;
-	if (sentence)
-		give_text(context, &text, anonymise_text(sqlite3_user_data(context), sentence, &text, NULL));
+	if (!sentence)
+		return;
+	if (anonymise_text(sqlite3_user_data(context), sentence, &text, NULL) < 0)
+		sqlite3_result_error(context, "a text cannot be anonymised", -1);
+	else
+		sqlite3_result_text(context, text_chars(&text), -1, SQLITE_TRANSIENT);
+	text_done(&text);
 }
 
-/* A random id for each boot. Return: NULL without memory or random numbers. */
-static const char *invent_boot(struct anonymiser *anonymiser, const char *was)
+/* text_sanitise() in SQL: the name that a description gives. */
+static void sanitised(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	struct alias *boots;
-	uint64_t numbers[2];
-	char id[64];
-
-	for (size_t i = 0; i < anonymiser->boot_count; i++)
-		if (!strcmp(anonymiser->boots[i].was, was))
-			return anonymiser->boots[i].is;
-	boots = array_grow(anonymiser->boots, anonymiser->boot_count, &anonymiser->boot_capacity, sizeof(*boots));
-	if (!boots)
-		return NULL;
-	anonymiser->boots = boots;
-	if (!random_number(&numbers[0]) || !random_number(&numbers[1]))
-		return NULL;
-	snprintf(id, sizeof(id), "%08x-%04x-4000-8000-%012" PRIx64, (unsigned)numbers[0],
-		 (unsigned)(numbers[0] >> 32 & 0xffff), numbers[1] >> 16);
-	boots += anonymiser->boot_count;
-	*boots = (struct alias){ .was = strdup(was), .is = strdup(id) };
-	if (boots->was && boots->is) {
-		anonymiser->boot_count++;
-		return boots->is;
-	}
-	free(boots->was);
-	free(boots->is);
-	return NULL;
-}
-
-static void hide_boot(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	const char *was = text_of(values[0]), *is = was ? invent_boot(sqlite3_user_data(context), was) : NULL;
+	const char *bytes = sqlite3_value_blob(values[0]);
+	char name[NODE_NAME_SIZE];
 
 	(void)count;
-	if (is)
-		sqlite3_result_text(context, is, -1, SQLITE_TRANSIENT);
-	else if (was)
-		sqlite3_result_error_nomem(context);
+	text_sanitise(bytes ? bytes : "", (size_t)sqlite3_value_bytes(values[0]), name, sizeof(name));
+	sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
 }
 
-int anonymise_functions(sqlite3 *db, struct anonymiser *anonymiser, struct error *err)
+int anonymise_begin(struct anonymiser *anonymiser, sqlite3 *db, struct error *err)
 {
-	static const struct {
-		const char *name;
-		void (*call)(sqlite3_context *context, int count, sqlite3_value **values);
-	} functions[] = {
-		{ "hide_guid", hide_guid }, { "hide_name", hide_name }, { "hide_description", hide_description },
-		{ "hide_text", hide_text }, { "hide_boot", hide_boot },
-	};
+	int result;
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (sqlite3_create_function(db, functions[i].name, 1, SQLITE_UTF8, anonymiser, functions[i].call, NULL,
-					    NULL) != SQLITE_OK)
-			return db_fail(db, err);
-	return 0;
+	anonymiser->db = db;
+	if (sqlite3_create_function(db, "sanitised", 1, SQLITE_UTF8, NULL, sanitised, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_function(db, "hide_text", 1, SQLITE_UTF8, anonymiser, hide_text, NULL, NULL) != SQLITE_OK)
+		return db_fail(db, err);
+	result = db_exec(db, create, err);
+	if (!result)
+		result = gather_guids(db, err);
+	if (!result)
+		result = db_exec(db, number_devices, err);
+	if (!result)
+		result = anonymise_names(db, err);
+	if (!result && sqlite3_get_table(db, "SELECT old, new FROM name_alias ORDER BY old", &anonymiser->names,
+					 &anonymiser->name_count, NULL, NULL) != SQLITE_OK)
+		result = db_fail(db, err);
+	return result;
+}
+
+void anonymise_done(struct anonymiser *anonymiser)
+{
+	sqlite3_free_table(anonymiser->names);
+	*anonymiser = (struct anonymiser){ 0 };
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* anonymise_names.c - replacement of names; their structure remains */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "storage/admin/anonymise.h"
+#include "storage/file/db.h"
 
 /* Parts of a name: "MF0;HOST:MODEL/U1", "HOST DEVICE" or HOST alone. */
 struct parts {
@@ -132,31 +132,6 @@ static void stem_of(const char *host, char *ret)
 	*ret = '\0';
 }
 
-/* Hosts while names are replaced, each once, in natural order. */
-struct host {
-	char *name, *stem;
-	bool on_switch;
-	size_t scheme, number;
-};
-
-static int compare_host_names(const void *a, const void *b)
-{
-	return names_compare(((const struct host *)a)->name, ((const struct host *)b)->name);
-}
-
-static int compare_host_stems(const void *a, const void *b)
-{
-	const struct host *left = a, *right = b;
-	int order = left->on_switch != right->on_switch ? (left->on_switch ? 1 : -1) : strcmp(left->stem, right->stem);
-
-	return order ? order : names_compare(left->name, right->name);
-}
-
-static int compare_hosts(const void *a, const void *b)
-{
-	return strcmp(((const struct host *)a)->name, ((const struct host *)b)->name);
-}
-
 /* "a" to "z", then "ba" and so on. */
 static void scheme_letters(size_t scheme, char ret[16])
 {
@@ -172,146 +147,84 @@ static void scheme_letters(size_t scheme, char ret[16])
 	ret[len] = '\0';
 }
 
-static void hosts_done(struct host *hosts, size_t count)
+/* SQL functions: the host of a name (NULL: it is not replaced), the scheme of a host, the new name. */
+static void name_host(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	for (size_t i = 0; i < count; i++) {
-		free(hosts[i].name);
-		free(hosts[i].stem);
-	}
-	free(hosts);
-}
-
-static size_t merge_hosts(struct host *hosts, size_t count)
-{
-	size_t unique = 0, schemes[2] = { 0 };
-
-	qsort(hosts, count, sizeof(*hosts), compare_host_names);
-	for (size_t i = 0; i < count; i++) {
-		if (unique && !strcmp(hosts[unique - 1].name, hosts[i].name)) {
-			hosts[unique - 1].on_switch |= hosts[i].on_switch;
-			free(hosts[i].name);
-			free(hosts[i].stem);
-			continue;
-		}
-		hosts[unique++] = hosts[i];
-	}
-	qsort(hosts, unique, sizeof(*hosts), compare_host_stems);
-	for (size_t i = 0; i < unique; i++) {
-		bool same = i && hosts[i - 1].on_switch == hosts[i].on_switch &&
-			    !strcmp(hosts[i - 1].stem, hosts[i].stem);
-
-		hosts[i].scheme = same ? hosts[i - 1].scheme : schemes[hosts[i].on_switch]++;
-		hosts[i].number = same ? hosts[i - 1].number + 1 : 1;
-	}
-	qsort(hosts, unique, sizeof(*hosts), compare_hosts);
-	return unique;
-}
-
-static int list_hosts(const struct anonymiser *anonymiser, struct host **ret, size_t *ret_count, struct error *err)
-{
-	struct host *hosts = calloc(anonymiser->alias_count + 1, sizeof(*hosts));
-	size_t count = 0;
-
-	for (size_t i = 0; hosts && i < anonymiser->alias_count; i++) {
-		struct parts parts;
-
-		if (is_vendor_name(anonymiser->aliases[i].was))
-			continue;
-		split(anonymiser->aliases[i].was, &parts);
-		hosts[count].name = strdup(parts.host);
-		hosts[count].stem = malloc(strlen(parts.host) + 1);
-		hosts[count].on_switch = anonymiser->aliases[i].on_switch;
-		if (!hosts[count].name || !hosts[count].stem) {
-			hosts_done(hosts, count + 1);
-			return err_nomem(err);
-		}
-		stem_of(parts.host, hosts[count++].stem);
-	}
-	if (!hosts)
-		return err_nomem(err);
-	*ret_count = merge_hosts(hosts, count);
-	*ret = hosts;
-	return 0;
-}
-
-static int invent(struct alias *alias, const struct host *hosts, size_t count, struct error *err)
-{
-	struct host key = { 0 }, *host;
-	struct text name = { 0 };
+	const char *name = (const char *)sqlite3_value_text(values[0]);
 	struct parts parts;
-	char letters[16];
 
-	split(alias->was, &parts);
-	key.name = parts.host;
-	host = is_vendor_name(alias->was) ? NULL : bsearch(&key, hosts, count, sizeof(*hosts), compare_hosts);
-	if (host) {
-		scheme_letters(host->scheme, letters);
-		text_appendf(&name, "%s%s-%s-%zu%s", parts.before, host->on_switch ? "switch" : "host", letters,
-			     host->number, parts.behind);
-	} else {
-		text_append(&name, alias->was);
-	}
-	alias->is = text_failed(&name) ? NULL : strdup(text_chars(&name));
-	text_done(&name);
-	return alias->is ? 0 : err_nomem(err);
+	(void)count;
+	if (!name || is_vendor_name(name))
+		return;
+	split(name, &parts);
+	sqlite3_result_text(context, parts.host, -1, SQLITE_TRANSIENT);
 }
 
-int anonymise_add_name(struct anonymiser *anonymiser, const char *name, bool on_switch, struct error *err)
+static void name_stem(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	struct alias *aliases = array_grow(anonymiser->aliases, anonymiser->alias_count, &anonymiser->alias_capacity,
-					   sizeof(*aliases));
+	const char *host = (const char *)sqlite3_value_text(values[0]);
+	char stem[NODE_NAME_SIZE];
 
-	if (!aliases)
-		return err_nomem(err);
-	anonymiser->aliases = aliases;
-	aliases[anonymiser->alias_count] = (struct alias){ .was = strdup(name), .on_switch = on_switch };
-	return aliases[anonymiser->alias_count++].was ? 0 : err_nomem(err);
+	(void)count;
+	stem_of(host ? host : "", stem);
+	sqlite3_result_text(context, stem, -1, SQLITE_TRANSIENT);
 }
 
-static int compare_aliases(const void *a, const void *b)
+static void name_new(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	return strcmp(((const struct alias *)a)->was, ((const struct alias *)b)->was);
+	const char *name = (const char *)sqlite3_value_text(values[0]);
+	bool on_switch = sqlite3_value_int(values[1]);
+	struct parts parts;
+	char letters[16], *new;
+
+	(void)count;
+	split(name ? name : "", &parts);
+	scheme_letters((size_t)sqlite3_value_int64(values[2]), letters);
+	new = sqlite3_mprintf("%s%s-%s-%lld%s", parts.before, on_switch ? "switch" : "host", letters,
+			      sqlite3_value_int64(values[3]), parts.behind);
+	if (new)
+		sqlite3_result_text(context, new, -1, sqlite3_free);
+	else
+		sqlite3_result_error_nomem(context);
 }
 
-static void merge_aliases(struct anonymiser *anonymiser)
+/* The order of names on screens: numbers by value. */
+static int compare_in_order(void *ctx, int a_len, const void *a, int b_len, const void *b)
 {
-	size_t unique = 0;
+	char left[NODE_NAME_SIZE], right[NODE_NAME_SIZE];
 
-	if (anonymiser->alias_count)
-		qsort(anonymiser->aliases, anonymiser->alias_count, sizeof(*anonymiser->aliases), compare_aliases);
-	for (size_t i = 0; i < anonymiser->alias_count; i++) {
-		if (unique && !strcmp(anonymiser->aliases[unique - 1].was, anonymiser->aliases[i].was)) {
-			anonymiser->aliases[unique - 1].on_switch |= anonymiser->aliases[i].on_switch;
-			free(anonymiser->aliases[i].was);
-			continue;
-		}
-		anonymiser->aliases[unique++] = anonymiser->aliases[i];
-	}
-	anonymiser->alias_count = unique;
+	(void)ctx;
+	snprintf(left, sizeof(left), "%.*s", a_len, (const char *)a);
+	snprintf(right, sizeof(right), "%.*s", b_len, (const char *)b);
+	return names_compare(left, right);
 }
 
-int anonymise_invent_names(struct anonymiser *anonymiser, struct error *err)
+/* Stored names, and names made from descriptions. */
+#define NAMES_OF(table) \
+	"SELECT sanitised(name) AS old, type = 2 AS on_switch FROM source." table \
+	" UNION SELECT sanitised(description), type = 2 FROM source." table
+
+/* A GUID in place of a name is not one. The hosts of a scheme are numbered in natural order. */
+static const char create[] =
+	"CREATE TEMP TABLE name_alias (old TEXT PRIMARY KEY, on_switch INTEGER, host TEXT, new TEXT) WITHOUT ROWID;"
+	"INSERT INTO name_alias (old, on_switch, host) SELECT old, max(on_switch), name_host(old) FROM ("
+	NAMES_OF("node_version") " UNION " NAMES_OF("snapshot_node") ")"
+	" WHERE NOT (length(old) = 18 AND old GLOB '0x*' AND substr(old, 3) NOT GLOB '*[^0-9a-f]*') GROUP BY old;"
+	"CREATE TEMP TABLE host_alias (host TEXT PRIMARY KEY, on_switch INTEGER, scheme INTEGER, number INTEGER)"
+	" WITHOUT ROWID;"
+	"INSERT INTO host_alias SELECT host, on_switch, dense_rank() OVER (PARTITION BY on_switch ORDER BY stem) - 1,"
+	" row_number() OVER (PARTITION BY on_switch, stem ORDER BY host COLLATE name_order) FROM"
+	" (SELECT host, max(on_switch) AS on_switch, name_stem(host) AS stem FROM name_alias WHERE host IS NOT NULL"
+	" GROUP BY host);"
+	"UPDATE name_alias SET new = coalesce((SELECT name_new(old, h.on_switch, h.scheme, h.number) FROM host_alias h"
+	" WHERE h.host = name_alias.host), old)";
+
+int anonymise_names(sqlite3 *db, struct error *err)
 {
-	struct host *hosts;
-	size_t count;
-	int result;
-
-	merge_aliases(anonymiser);
-	result = list_hosts(anonymiser, &hosts, &count, err);
-	if (result < 0)
-		return result;
-	for (size_t i = 0; !result && i < anonymiser->alias_count; i++)
-		result = invent(&anonymiser->aliases[i], hosts, count, err);
-	hosts_done(hosts, count);
-	return result;
-}
-
-const char *anonymise_name(const struct anonymiser *anonymiser, const char *name)
-{
-	struct alias key = { .was = (char *)name };
-	const struct alias *found = NULL;
-
-	if (anonymiser->alias_count)
-		found = bsearch(&key, anonymiser->aliases, anonymiser->alias_count, sizeof(key), compare_aliases);
-	return found ? found->is : NULL;
+	if (sqlite3_create_function(db, "name_host", 1, SQLITE_UTF8, NULL, name_host, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_function(db, "name_stem", 1, SQLITE_UTF8, NULL, name_stem, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_function(db, "name_new", 4, SQLITE_UTF8, NULL, name_new, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_collation(db, "name_order", SQLITE_UTF8, NULL, compare_in_order) != SQLITE_OK)
+		return db_fail(db, err);
+	return db_exec(db, create, err);
 }

@@ -59,7 +59,7 @@ int admin_stopped(int result, struct error *err)
 {
 	if (result >= 0 || !stop_requested())
 		return result;
-	return err_set(err, ERR_IO, "stopped before it was complete; everything is as it was before");
+	return err_set(err, ERR_IO, "stopped before completion; nothing was changed");
 }
 
 int64_t admin_file_bytes(const char *path, const char *suffix)
@@ -87,68 +87,57 @@ static void remove_with(const char *path)
 
 static int is_taken(const char *path, struct error *err)
 {
-	return err_set(err, ERR_IO, "%s is there already; give another name, nothing is overwritten", path);
+	return err_set(err, ERR_IO, "%s already exists; give another name", path);
 }
 
-int new_file_begin(struct new_file *new_file, const char *path, struct error *err)
+static int cannot_create(const char *path, struct error *err)
+{
+	return err_set(err, ERR_IO, "cannot create %s: %s; check its folder, or give another name", path,
+		       strerror(errno));
+}
+
+/* Some file systems cannot refuse to overwrite: the name is checked first. */
+static int give_name(const char *part, const char *path, struct error *err)
 {
 	struct stat st;
-	int len, fd;
+	int failed = renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE);
+
+	if (failed && (errno == EINVAL || errno == ENOSYS) && lstat(path, &st) < 0)
+		failed = rename(part, path);
+	if (!failed)
+		return 0;
+	return lstat(path, &st) == 0 ? is_taken(path, err) : cannot_create(path, err);
+}
+
+int admin_create(const char *path, admin_make_fn *make, void *ctx, struct error *err)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	int result, len, fd;
 
 	if (!*path)
 		return err_set(err, ERR_IO, "the name of the new file is empty; give another one");
 	if (lstat(path, &st) == 0)
 		return is_taken(path, err);
-	new_file->path = path;
 	/* A path that SQLite cannot interpret as a special name. */
-	len = snprintf(new_file->part, sizeof(new_file->part), "%s%s.part",
-		       *path == '/' || *path == '.' ? "" : "./", path);
-	if (len < 0 || len > (int)sizeof(new_file->part) - 64)
+	len = snprintf(part, sizeof(part), "%s%s.part", *path == '/' || *path == '.' ? "" : "./", path);
+	if (len < 0 || len > (int)sizeof(part) - 64)
 		return err_set(err, ERR_IO, "the path of the new file is too long; give a shorter one");
-	remove_with(new_file->part);
-	fd = open(new_file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	remove_with(part);
+	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name", path,
-			       strerror(errno));
+		return cannot_create(path, err);
 	close(fd);
-	return 0;
-}
-
-/* link() does not overwrite, unlike rename(); some file systems have no hard links. */
-static int give_name(const struct new_file *new_file, struct error *err)
-{
-	struct stat st;
-
-	if (link(new_file->part, new_file->path) == 0 || errno == EEXIST) {
-		if (lstat(new_file->part, &st) == 0 && st.st_nlink < 2)
-			return is_taken(new_file->path, err);
-		unlink(new_file->part);
-		return 0;
-	}
-	if (lstat(new_file->path, &st) == 0)
-		return is_taken(new_file->path, err);
-	if (rename(new_file->part, new_file->path) < 0)
-		return err_set(err, ERR_IO, "cannot create %s: %s; see its folder, or give another name",
-			       new_file->path, strerror(errno));
-	return 0;
-}
-
-int new_file_finish(struct new_file *new_file, struct error *err)
-{
-	int result = schema_sync(new_file->part, err);
-
+	result = admin_stopped(make(ctx, part, err), err);
 	if (!result)
-		result = give_name(new_file, err);
+		result = schema_sync(part, err);
+	if (!result)
+		result = give_name(part, path, err);
 	if (result < 0) {
-		remove_with(new_file->part);
+		remove_with(part);
 		return result;
 	}
-	return schema_sync_folder(new_file->part, err);
-}
-
-void new_file_abandon(struct new_file *new_file)
-{
-	remove_with(new_file->part);
+	return schema_sync_folder(part, err);
 }
 
 /* --- backup --- */
@@ -173,9 +162,9 @@ static int copy_pages(sqlite3 *source, sqlite3 *copy, struct error *err)
 	return 0;
 }
 
-static int copy_to(sqlite3 *source, const char *path, struct error *err)
+static int copy_to(void *ctx, const char *path, struct error *err)
 {
-	sqlite3 *copy = NULL;
+	sqlite3 *source = ctx, *copy = NULL;
 	int64_t rows = 0;
 	int result = db_exec(source, "BEGIN", err);
 
@@ -195,21 +184,13 @@ static int copy_to(sqlite3 *source, const char *path, struct error *err)
 
 int admin_backup(const char *path, const char *new_path, int64_t *ret_bytes, struct error *err)
 {
-	struct new_file new_file;
 	bool immutable;
 	sqlite3 *source;
 	int result = admin_open(path, &source, &immutable, err);
 
 	if (result < 0)
 		return result;
-	result = new_file_begin(&new_file, new_path, err);
-	if (!result) {
-		result = admin_stopped(copy_to(source, new_file.part, err), err);
-		if (result < 0)
-			new_file_abandon(&new_file);
-		else
-			result = new_file_finish(&new_file, err);
-	}
+	result = admin_create(new_path, copy_to, source, err);
 	sqlite3_close(source);
 	if (!result)
 		*ret_bytes = admin_file_bytes(new_path, "");
@@ -224,8 +205,8 @@ static int lock_or_refuse(const char *path, struct db_lock *ret_lock, struct err
 
 	if (!lock_held(path, &pid))
 		return lock_take(path, ret_lock, err);
-	return err_set(err, ERR_UNAVAILABLE, "a collector writes to %s (process %lld), and compacting would keep it "
-		       "waiting; stop it first, and start it again afterwards", path, (long long)pid);
+	return err_set(err, ERR_UNAVAILABLE, "a collector writes to %s (process %lld), and compaction would "
+		       "block it; stop it first, and start it again afterwards", path, (long long)pid);
 }
 
 /* Pack the samples that a collector would pack next. */

@@ -6,37 +6,41 @@
 #include "storage/file/schema.h"
 
 /* Rows that are valid at the last sweep have no end in the export. */
-#define STILL { "to_sweep", "CASE WHEN to_sweep <= ?2 THEN to_sweep END", NULL }
-#define GUID(column) { column, NULL, "hide_guid(" column ")" }
+#define STILL { "to_sweep", "CASE WHEN to_sweep <= " CATALOG_LAST " THEN to_sweep END", NULL }
+#define GUID(column) { column, NULL, "(SELECT g.new FROM guid_alias g WHERE g.old = t." column ")" }
+#define NAME { "name", NULL, "hide_text(name)" }
+#define DESCRIPTION \
+	{ "description", NULL, "coalesce(substr(CAST((SELECT n.new FROM name_alias n" \
+			       " WHERE n.old = sanitised(t.description)) AS BLOB), 1, 64), x'')" }
+#define BOOT { "boot_id", NULL, "(SELECT b.new FROM boot_alias b WHERE b.old = t.boot_id)" }
 #define PLAIN { { NULL, NULL, NULL } }
 
 /* The last specific name of each node before the range, for nodes that lost their name. */
 static const char last_names[] =
 	"from_sweep = (SELECT max(o.from_sweep) FROM source.node_version o WHERE o.node = t.node"
-	" AND o.from_sweep < ?1 AND NOT name_is_generic(o.description))";
+	" AND o.from_sweep < " CATALOG_FIRST " AND NOT name_is_generic(o.description))";
 
 static const char newest_details[] =
-	"(SELECT port, attribute, max(sweep) AS sweep FROM source.detail WHERE sweep BETWEEN ?1 AND ?2"
-	" GROUP BY port, attribute)";
+	"(SELECT port, attribute, max(sweep) AS sweep FROM source.detail WHERE sweep BETWEEN " CATALOG_FIRST
+	" AND " CATALOG_LAST " GROUP BY port, attribute)";
 
 const struct catalog_table catalog_tables[] = {
 	{ "meta", DATA_OTHER, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
 	{ "counter", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
 	{ "detail_counter", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
 	{ "code", DATA_OTHER, RANGE_NONE, NULL, 1, NULL, NULL, PLAIN },
-	{ "boot", DATA_OTHER, RANGE_ALL, NULL, 1, NULL, NULL, { { "boot_id", NULL, "hide_boot(boot_id)" } } },
+	{ "boot", DATA_OTHER, RANGE_ALL, NULL, 1, NULL, NULL, { BOOT } },
 	/* Complete, since their ids must have no holes. */
 	{ "node", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, { GUID("guid") } },
 	{ "port", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
 	{ "caps", DATA_TOPOLOGY, RANGE_ALL, NULL, 1, NULL, NULL, PLAIN },
 	{ "node_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, last_names, NULL,
-	  { STILL, { "name", NULL, "hide_name(name)" }, { "description", NULL, "hide_description(description)" },
-	    GUID("system_guid") } },
+	  { STILL, NAME, DESCRIPTION, GUID("system_guid") } },
 	{ "port_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL, GUID("guid") } },
 	{ "route_version", DATA_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL } },
 	{ "sweep", DATA_SWEEPS, RANGE_SWEEPS, "id", 1, NULL, NULL, { GUID("sm_guid") } },
 	{ "span", DATA_SPANS, RANGE_LASTING, "from_sweep", 1, NULL, NULL,
-	  { STILL, { "from_sweep", "max(from_sweep, ?1)", NULL } } },
+	  { STILL, { "from_sweep", "max(from_sweep, " CATALOG_FIRST ")", NULL } } },
 	{ "hot", DATA_RAW, RANGE_SWEEPS, "id", HOT_BLOCKS, NULL, NULL, PLAIN },
 	{ "chunk", DATA_RAW, RANGE_WINDOWS, "id", HISTORY_PORTS, NULL, NULL, PLAIN },
 	{ "chunk_window", DATA_SUMS, RANGE_WINDOWS, "id", 1, NULL, NULL, PLAIN },
@@ -51,16 +55,14 @@ const struct catalog_table catalog_tables[] = {
 	{ "detail_value", DATA_DETAILS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
 	{ "detail_last", DATA_DETAILS, RANGE_SWEEPS, NULL, 1, NULL, newest_details, PLAIN },
 	{ "snapshot", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "id", 1, NULL, NULL,
-	  { { "name", NULL, "'snapshot-' || id" }, { "note", NULL, "NULL" },
-	    { "boot_id", NULL, "hide_boot(boot_id)" } } },
+	  { { "name", NULL, "'snapshot-' || id" }, { "note", NULL, "NULL" }, BOOT } },
 	{ "snapshot_node", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL,
-	  { { "name", NULL, "hide_name(name)" }, { "description", NULL, "hide_description(description)" },
-	    GUID("guid"), GUID("system_guid") } },
+	  { NAME, DESCRIPTION, GUID("guid"), GUID("system_guid") } },
 	{ "snapshot_port", DATA_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL, PLAIN },
 	{ "finding", DATA_FINDINGS, RANGE_FINDINGS, "id", 1, NULL, NULL,
 	  { GUID("node_guid"), GUID("peer_guid"),
-	    { "closed_us", "CASE WHEN closed_sweep <= ?2 THEN closed_us END", NULL },
-	    { "closed_sweep", "CASE WHEN closed_sweep <= ?2 THEN closed_sweep END", NULL } } },
+	    { "closed_us", "CASE WHEN closed_sweep <= " CATALOG_LAST " THEN closed_us END", NULL },
+	    { "closed_sweep", "CASE WHEN closed_sweep <= " CATALOG_LAST " THEN closed_sweep END", NULL } } },
 	{ "finding_state", DATA_FINDINGS, RANGE_FINDINGS, "finding", 1, NULL, NULL,
 	  { { "subject", NULL, "hide_text(subject)" }, { "text", NULL, "hide_text(text)" },
 	    { "hosts", NULL, "'[]'" } } },

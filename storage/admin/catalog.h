@@ -21,14 +21,15 @@ enum catalog_range {
 	RANGE_SWEEPS,  /* by key: from the first sweep to the last */
 	RANGE_WINDOWS, /* by key: as chunk_window.id */
 	RANGE_HOURS,   /* by key: as hour.id */
-	RANGE_SNAPSHOTS, /* by key: as snapshot.id, of those taken in the requested time, ?7 to ?8 */
+	RANGE_SNAPSHOTS, /* by key: as snapshot.id, of those taken in the requested time */
 	RANGE_FINDINGS, /* by key: as finding.id, of those that were open in one of the sweeps */
 	RANGE_LASTING, /* valid in one of the sweeps: [from_sweep, to_sweep) */
 	RANGE_COUNT,
 };
 
-/* SQL parameter of the first number of a range; the next parameter is the last number. */
-#define RANGE_FIRST(range) ((range) == RANGE_WINDOWS ? 3 : (range) == RANGE_HOURS ? 5 : 1)
+/* The first and the last sweep of an export, in SQL (temporary table part of export.c). */
+#define CATALOG_FIRST "(SELECT first FROM part)"
+#define CATALOG_LAST "(SELECT last FROM part)"
 
 enum { CATALOG_COLUMNS_MAX = 5 };
 

@@ -13,8 +13,8 @@
 #include "storage/read/readings.h"
 #include "storage/file/schema.h"
 
-/* Faults of one kind that are reported, and that SQLite searches for. */
-enum { REPORTED_MOST = 20, SQLITE_FAULTS_MOST = 1000 };
+/* Faults of one kind that are reported. */
+enum { REPORTED_MOST = 20 };
 
 struct checking {
 	sqlite3 *db;
@@ -57,13 +57,9 @@ static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, 
 
 static int check_pages(struct checking *checking, struct error *err)
 {
-	char sql[64];
 	sqlite3_stmt *rows;
-	int result;
+	int result = db_prepare(checking->db, "PRAGMA integrity_check(1000)", &rows, err);
 
-	checking->of_kind = 0;
-	snprintf(sql, sizeof(sql), "PRAGMA integrity_check(%d)", SQLITE_FAULTS_MOST);
-	result = db_prepare(checking->db, sql, &rows, err);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		const char *text = (const char *)sqlite3_column_text(rows, 0);
 
@@ -77,10 +73,8 @@ static int check_declared(struct checking *checking, struct error *err)
 {
 	sqlite3_stmt *rows;
 	char text[256];
-	int result;
+	int result = db_prepare(checking->db, "PRAGMA foreign_key_check", &rows, err);
 
-	checking->of_kind = 0;
-	result = db_prepare(checking->db, "PRAGMA foreign_key_check", &rows, err);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		const char *table = (const char *)sqlite3_column_text(rows, 0);
 
@@ -91,13 +85,14 @@ static int check_declared(struct checking *checking, struct error *err)
 }
 
 /* Other commands end if this check fails. */
-static void check_keys(struct checking *checking)
+static int check_keys(struct checking *checking, struct error *err)
 {
 	struct error fault = { 0 };
 
-	checking->of_kind = 0;
+	(void)err;
 	if (schema_verify_keys(checking->db, &fault) < 0)
 		report(checking, "keys", fault.text);
+	return 0;
 }
 
 /* References that are not declared in the schema, and properties of ids and ranges. */
@@ -157,21 +152,12 @@ static int check_references(struct checking *checking, struct error *err)
 	return result;
 }
 
-/* Packed rows of a sweep or a window. */
+/* Samples of sweeps [from, to) in rows of one table. */
 struct packed {
 	const char *table;
-	int64_t id;            /* of the sweep or window */
-	int64_t from, to;      /* sweeps [from, to) */
-	int64_t scale;         /* the rowids start at id * scale */
-	unsigned samples;      /* per row */
-	int (*unpack)(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
+	int64_t from, to;
+	bool hot; /* a row has the samples of a block of ports in one sweep; otherwise those of a port in a window */
 };
-
-static int unpack_hot(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
-{
-	(void)count;
-	return hot_read_block(data, len, samples);
-}
 
 static void report_packed(struct checking *checking, const struct packed *packed, const char *what)
 {
@@ -185,79 +171,67 @@ static void report_packed(struct checking *checking, const struct packed *packed
 	report(checking, packed->table, text);
 }
 
-/* Unpack all rows of a sweep or window. If a page cannot be read, the remaining ones are skipped. */
-static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struct packed *packed, struct error *err)
+static void check_row(struct checking *checking, sqlite3_stmt *row, const struct packed *packed)
 {
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
-	int result;
+	const void *data = sqlite3_column_blob(row, 1);
+	size_t len = (size_t)sqlite3_column_bytes(row, 1);
+	int64_t part = sqlite3_column_int64(row, 0) % (packed->hot ? HOT_BLOCKS : HISTORY_PORTS);
+	char text[96];
+	int result = -1;
 
-	sqlite3_bind_int64(rows, 1, packed->id * packed->scale);
-	sqlite3_bind_int64(rows, 2, (packed->id + 1) * packed->scale);
-	while ((result = db_step(rows, err)) > 0) {
-		const void *data = sqlite3_column_blob(rows, 1);
-		int64_t part = sqlite3_column_int64(rows, 0) % packed->scale;
-		char text[96];
-
-		if (packed->samples <= CODEC_CHUNK_SWEEPS &&
-		    packed->unpack(data, (size_t)sqlite3_column_bytes(rows, 1), samples, packed->samples) == 0)
-			continue;
-		if (packed->scale == HOT_BLOCKS)
-			snprintf(text, sizeof(text),
-				 "the samples of ports %" PRId64 " to %" PRId64 " cannot be unpacked",
-				 part * CODEC_BLOCK_PORTS, (part + 1) * CODEC_BLOCK_PORTS - 1);
-		else
-			snprintf(text, sizeof(text), "the samples of port %" PRId64 " cannot be unpacked", part);
-		report_packed(checking, packed, text);
-	}
-	sqlite3_reset(rows);
-	if (result < 0 && (sqlite3_errcode(checking->db) & 0xff) == SQLITE_CORRUPT) {
-		report_packed(checking, packed, "a page with samples cannot be read");
-		return 0;
-	}
-	return result;
+	if (packed->hot)
+		result = hot_read_block(data, len, samples);
+	else if (packed->to - packed->from <= CODEC_CHUNK_SWEEPS)
+		result = codec_read_chunk(data, len, samples, (unsigned)(packed->to - packed->from));
+	if (!result)
+		return;
+	if (packed->hot)
+		snprintf(text, sizeof(text), "the samples of ports %" PRId64 " to %" PRId64 " cannot be unpacked",
+			 part * CODEC_BLOCK_PORTS, (part + 1) * CODEC_BLOCK_PORTS - 1);
+	else
+		snprintf(text, sizeof(text), "the samples of port %" PRId64 " cannot be unpacked", part);
+	report_packed(checking, packed, text);
 }
 
-/* @list_sql: selects id, from_sweep, to_sweep of the sweeps or windows. */
-static int check_packed(struct checking *checking, const char *list_sql, const struct packed *kind, struct error *err)
+/* Unpack all rows of a table. If a page cannot be read, the rest of its sweep or window is skipped. */
+static int check_packed(struct checking *checking, bool hot, struct error *err)
 {
-	struct packed packed = *kind;
+	static const char sweeps[] = "SELECT id * 65536, (id + 1) * 65536, id, id + 1 FROM sweep"
+		" WHERE id >= (SELECT min(id) / 65536 FROM hot)";
+	static const char windows[] = "SELECT id * 2097152, (id + 1) * 2097152, from_sweep, to_sweep FROM chunk_window"
+		" WHERE state < 2 AND id BETWEEN 1 AND 1099511627776 AND from_sweep BETWEEN 1 AND to_sweep - 1";
+	struct packed packed = { .table = hot ? "hot" : "chunk", .hot = hot };
 	sqlite3_stmt *list, *rows = NULL;
-	char sql[128];
-	int result;
-
-	checking->of_kind = 0;
-	result = db_prepare(checking->db, list_sql, &list, err);
-	if (result < 0)
-		return result;
-	snprintf(sql, sizeof(sql), "SELECT id, samples FROM %s WHERE id >= ?1 AND id < ?2 ORDER BY id", kind->table);
-	result = db_prepare(checking->db, sql, &rows, err);
-	while (!result && (result = db_step(list, err)) > 0) {
-		packed.id = sqlite3_column_int64(list, 0);
-		packed.from = sqlite3_column_int64(list, 1);
-		packed.to = sqlite3_column_int64(list, 2);
-		/* Reported by other checks. */
-		if (packed.id < 1 || packed.id > SCHEMA_SWEEPS || packed.from < 1 || packed.to <= packed.from)
-			continue;
-		if (!kind->samples)
-			packed.samples = (unsigned)(packed.to - packed.from);
-		result = check_rows(checking, rows, &packed, err);
-	}
-	sqlite3_finalize(rows);
-	return end_query(checking, list, result, kind->table, err);
-}
-
-static int check_samples(struct checking *checking, struct error *err)
-{
-	const struct packed hot = { .table = "hot", .scale = HOT_BLOCKS, .samples = CODEC_BLOCK_PORTS,
-				    .unpack = unpack_hot };
-	const struct packed chunk = { .table = "chunk", .scale = HISTORY_PORTS, .unpack = codec_read_chunk };
-	int result = check_packed(checking, "SELECT id, id, id + 1 FROM sweep"
-				  " WHERE id >= (SELECT min(id) / 65536 FROM hot)", &hot, err);
+	int result = db_prepare(checking->db, hot ? sweeps : windows, &list, err);
 
 	if (!result)
-		result = check_packed(checking, "SELECT id, from_sweep, to_sweep FROM chunk_window WHERE state < 2",
-				      &chunk, err);
-	return result;
+		result = db_prepare(checking->db, hot ? "SELECT id, samples FROM hot WHERE id >= ?1 AND id < ?2" :
+				    "SELECT id, samples FROM chunk WHERE id >= ?1 AND id < ?2", &rows, err);
+	while (!result && (result = db_step(list, err)) > 0) {
+		DB_BIND(rows, 1, sqlite3_column_int64(list, 0), sqlite3_column_int64(list, 1));
+		packed.from = sqlite3_column_int64(list, 2);
+		packed.to = sqlite3_column_int64(list, 3);
+		while ((result = db_step(rows, err)) > 0)
+			check_row(checking, rows, &packed);
+		sqlite3_reset(rows);
+		if (result < 0 && (sqlite3_errcode(checking->db) & 0xff) == SQLITE_CORRUPT) {
+			report_packed(checking, &packed, "a page with samples cannot be read");
+			result = 0;
+		}
+	}
+	sqlite3_finalize(rows);
+	return end_query(checking, list, result, packed.table, err);
+}
+
+static int check_hot(struct checking *checking, struct error *err)
+{
+	return check_packed(checking, true, err);
+}
+
+static int check_chunks(struct checking *checking, struct error *err)
+{
+	return check_packed(checking, false, err);
 }
 
 /* State of check_readings() at a sweep. */
@@ -364,12 +338,11 @@ static int check_readings(struct checking *checking, struct error *err)
 	int64_t first, newest, ports;
 	struct delta_scan scan;
 	sqlite3_stmt *rows = NULL;
-	int result;
-
-	checking->of_kind = 0;
 	/* Older readings remain when the samples after them are removed. */
-	result = db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window WHERE state = 2),"
-			    " (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first, err);
+	int result = db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window"
+				" WHERE state = 2), (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first,
+				err);
+
 	if (!result)
 		result = db_integer(checking->db, "SELECT max(id) FROM sweep", 0, &newest, err);
 	if (!result)
@@ -396,6 +369,9 @@ static int check_readings(struct checking *checking, struct error *err)
 
 int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *ret_faults, struct error *err)
 {
+	static int (*const checks[])(struct checking *checking, struct error *err) = {
+		check_keys, check_pages, check_declared, check_references, check_hot, check_chunks, check_readings,
+	};
 	struct checking checking = { .found = found, .ctx = ctx };
 	struct error local = { 0 };
 	bool immutable;
@@ -406,18 +382,10 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 	/* One state of the database for all checks. */
 	if (!result)
 		result = db_exec(checking.db, "BEGIN", &local);
-	if (!result)
-		check_keys(&checking);
-	if (!result)
-		result = check_pages(&checking, &local);
-	if (!result)
-		result = check_declared(&checking, &local);
-	if (!result)
-		result = check_references(&checking, &local);
-	if (!result)
-		result = check_samples(&checking, &local);
-	if (!result)
-		result = check_readings(&checking, &local);
+	for (size_t i = 0; !result && i < sizeof(checks) / sizeof(*checks); i++) {
+		checking.of_kind = 0;
+		result = checks[i](&checking, &local);
+	}
 	sqlite3_close(checking.db);
 	result = admin_stopped(result, &local);
 	if (result < 0)

@@ -27,18 +27,25 @@ static int set_up(void **state)
 	return 0;
 }
 
+static struct export_summary export_to(const char *to, const struct export_query *query)
+{
+	struct export_summary summary;
+	struct error err = { 0 };
+
+	if (admin_export(path, to, query, &summary, &err) < 0)
+		fail_msg("%s", err.text);
+	check_sound(to);
+	return summary;
+}
+
 TEST_WITH(a_full_export_has_the_same_content, set_up, test_folder_remove)
 {
 	const struct export_query everything = { 0 };
 	struct model *model = test_history_store(3, 130);
-	struct export_summary summary;
-	struct error err = { 0 };
+	struct export_summary summary = export_to(copy, &everything);
 
-	if (admin_export(path, copy, &everything, &summary, &err) < 0)
-		fail_msg("%s", err.text);
 	assert_int_equal(summary.sweeps, 130);
 	assert_int_equal(summary.since_us, model->sweeps[0].wall_us);
-	check_sound(copy);
 	check_same_content(path, copy);
 	model_destroy(model);
 }
@@ -49,16 +56,13 @@ static void check_part(uint64_t seed)
 	const struct export_query query = { .since_us = model->sweeps[60].wall_us,
 					    .until_us = model->sweeps[99].wall_us };
 	struct snapshot_query before = { 0 };
-	struct export_summary summary;
 	struct snapshot *snapshot;
 	struct reader *reader;
 	struct writer *writer;
 	struct error err = { 0 };
 	int64_t first, last;
 
-	if (admin_export(path, copy, &query, &summary, &err) < 0)
-		fail_msg("%s", err.text);
-	check_sound(copy);
+	export_to(copy, &query);
 	first = check_integer(copy, "SELECT min(id) FROM sweep");
 	last = check_integer(copy, "SELECT max(id) FROM sweep");
 	assert_true(first <= 61 && last >= 100);
@@ -94,9 +98,7 @@ TEST_WITH(a_history_with_expired_data_is_exported, set_up, test_folder_remove)
 	const struct export_query everything = { 0 };
 	struct model *model = model_create(21, 4, 10, 12);
 	struct writer *writer = check_open_writer(path);
-	struct export_summary summary;
 	struct reader *reader;
-	struct error err = { 0 };
 	int64_t last;
 
 	model->keep_history = true;
@@ -115,9 +117,7 @@ TEST_WITH(a_history_with_expired_data_is_exported, set_up, test_folder_remove)
 	check_sound(path);
 	last = check_integer(path, "SELECT max(id) FROM sweep");
 	assert_true(check_integer(path, "SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2") > 50);
-	if (admin_export(path, copy, &everything, &summary, &err) < 0)
-		fail_msg("%s", err.text);
-	check_sound(copy);
+	export_to(copy, &everything);
 	check_same_content(path, copy);
 	reader = check_open_reader(copy);
 	for (int64_t id = last - 20; id <= last; id++)
@@ -191,18 +191,14 @@ static bool has_identities(const char *of, const struct model *model)
 TEST_WITH(an_anonymised_export_identifies_nothing, set_up, test_folder_remove)
 {
 	const struct export_query anonymised = { .anonymise = true }, plain = { 0 };
-	struct export_summary summary;
-	struct error err = { 0 };
 	char named[112];
 
 	for (uint64_t seed = 10; seed < 10 + test_cases(4); seed++) {
 		struct model *model = test_history_store(seed, 90);
 
 		snprintf(named, sizeof(named), "%s/named.db", folder);
-		if (admin_export(path, copy, &anonymised, &summary, &err) < 0 ||
-		    admin_export(path, named, &plain, &summary, &err) < 0)
-			fail_msg("%s", err.text);
-		check_sound(copy);
+		export_to(copy, &anonymised);
+		export_to(named, &plain);
 		assert_false(has_identities(copy, model));
 		assert_true(has_identities(named, model)); /* the search works */
 		assert_int_equal(check_integer(copy, "SELECT count(DISTINCT guid) FROM node"),
@@ -278,7 +274,7 @@ TEST_WITH(nothing_is_overwritten_and_nothing_partial_remains, set_up, test_folde
 	int64_t bytes;
 
 	assert_int_equal(admin_backup(path, path, &bytes, &err), ERR_IO);
-	assert_non_null(strstr(err.text, "there already"));
+	assert_non_null(strstr(err.text, "already exists"));
 	assert_int_equal(admin_backup(path, folder, &bytes, &err), ERR_IO);
 	assert_int_equal(admin_export(path, folder, &everything, &summary, &err), ERR_IO);
 	snprintf(nowhere, sizeof(nowhere), "%s/none/copy.db", folder);

@@ -21,33 +21,25 @@
 #include "storage/read/readings.h"
 #include "storage/file/schema.h"
 
-enum { RANGE_NUMBERS = 8 };
-
 struct exporting {
 	const char *path;
 	const struct export_query *query;
 	sqlite3 *source; /* the old database, for queries in C */
 	sqlite3 *db;     /* the new one; the old one is attached as "source" */
 	bool immutable;
-	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of catalog.h */
 	struct anonymiser anonymiser;
+	struct export_summary summary;
 };
 
 static int attach_source(struct exporting *exporting, struct error *err)
 {
 	struct text uri = { 0 };
-	sqlite3_stmt *attach = NULL;
 	int on = 1;
 	int result = schema_uri(exporting->path, exporting->immutable ? "?mode=ro&immutable=1" : "?mode=ro",
-				    &uri, err);
+				&uri, err);
 
 	if (!result)
-		result = db_prepare(exporting->db, "ATTACH ?1 AS source", &attach, err);
-	if (!result) {
-		sqlite3_bind_text(attach, 1, text_chars(&uri), -1, SQLITE_STATIC);
-		result = db_run(attach, err);
-	}
-	sqlite3_finalize(attach);
+		result = db_execf(exporting->db, err, "ATTACH %Q AS source", text_chars(&uri));
 	text_done(&uri);
 	/* Readers without write access need its log. */
 	if (!result)
@@ -91,27 +83,6 @@ static int open_new_file(struct exporting *exporting, const char *part, struct e
 	return result ? result : db_exec(exporting->db, "BEGIN", err);
 }
 
-/* A number of the range; @sql has the times and the first two numbers as parameters. */
-static int range_number(struct exporting *exporting, const char *sql, int64_t absent, int64_t *ret, struct error *err)
-{
-	const struct export_query *query = exporting->query;
-	const int64_t values[] = { query->since_us ? query->since_us : INT64_MIN,
-				   query->until_us ? query->until_us : INT64_MAX, exporting->range[0],
-				   exporting->range[1] };
-	sqlite3_stmt *row;
-	int result = db_prepare(exporting->db, sql, &row, err);
-
-	if (result < 0)
-		return result;
-	for (int i = 0; i < sqlite3_bind_parameter_count(row); i++)
-		sqlite3_bind_int64(row, i + 1, values[i]);
-	result = db_step(row, err);
-	if (result >= 0)
-		*ret = result && sqlite3_column_type(row, 0) != SQLITE_NULL ? sqlite3_column_int64(row, 0) : absent;
-	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
-}
-
 static int nothing_there(const struct exporting *exporting, struct error *err)
 {
 	char since[WHEN_SIZE], until[WHEN_SIZE];
@@ -126,51 +97,47 @@ static int nothing_there(const struct exporting *exporting, struct error *err)
 	if (query->until_us)
 		return err_set(err, ERR_UNAVAILABLE, "nothing is stored before %s; see: ibwire db",
 			       when_format_local(query->until_us, until));
-	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one",
+	return err_set(err, ERR_UNAVAILABLE, "%s has no sweep yet; wait for the first sweep of the collector",
 		       exporting->path);
 }
 
 /*
- * Find the sweeps of the part: those with samples, sums or events in that time. It is extended to
- * whole windows, and contains the hours that are completely within it.
+ * The sweeps of the part are those with samples, sums or events in that time. It is extended to whole
+ * windows, and contains the hours that are completely within it.
  */
+static const char find_sweeps[] =
+	"CREATE TEMP TABLE part (since, until, first, last, first_window, last_window, first_hour, last_hour);"
+	"INSERT INTO part (since, until) VALUES (%lld, %lld);"
+	"UPDATE part SET first = coalesce((SELECT min(s) FROM (SELECT min(id) AS s FROM source.sweep"
+	" WHERE wall_us >= since UNION ALL SELECT min(from_sweep) FROM source.chunk_window WHERE from_us >= since"
+	" UNION ALL SELECT min(from_sweep) FROM source.hour WHERE from_us >= since"
+	" UNION ALL SELECT min(sweep) FROM source.event WHERE wall_us >= since)), 1),"
+	" last = coalesce((SELECT max(s) FROM (SELECT max(id) AS s FROM source.sweep WHERE wall_us <= until"
+	" UNION ALL SELECT max(to_sweep) - 1 FROM source.chunk_window WHERE to_us <= until"
+	" UNION ALL SELECT max(to_sweep) - 1 FROM source.hour WHERE to_us <= until)), 0)";
+static const char find_windows[] =
+	"UPDATE part SET first = coalesce((SELECT min(from_sweep) FROM source.chunk_window WHERE to_sweep > first"
+	" AND from_sweep <= first), first),"
+	" last = coalesce((SELECT max(to_sweep) - 1 FROM source.chunk_window WHERE to_sweep > last"
+	" AND from_sweep <= last), last);"
+	"UPDATE part SET (first_window, last_window) = (SELECT coalesce(min(id), 1), coalesce(max(id), 0)"
+	" FROM source.chunk_window WHERE to_sweep > first AND from_sweep <= last),"
+	" (first_hour, last_hour) = (SELECT coalesce(min(id), 1), coalesce(max(id), 0)"
+	" FROM source.hour WHERE from_sweep >= first AND to_sweep - 1 <= last)";
+
 static int find_range(struct exporting *exporting, struct error *err)
 {
-	static const char first[] =
-		"SELECT min(s) FROM (SELECT min(id) AS s FROM source.sweep WHERE wall_us >= ?1 UNION ALL"
-		" SELECT min(from_sweep) FROM source.chunk_window WHERE from_us >= ?1 UNION ALL"
-		" SELECT min(from_sweep) FROM source.hour WHERE from_us >= ?1 UNION ALL"
-		" SELECT min(sweep) FROM source.event WHERE wall_us >= ?1)";
-	static const char last[] =
-		"SELECT max(s) FROM (SELECT max(id) AS s FROM source.sweep WHERE wall_us <= ?2 UNION ALL"
-		" SELECT max(to_sweep) - 1 FROM source.chunk_window WHERE to_us <= ?2 UNION ALL"
-		" SELECT max(to_sweep) - 1 FROM source.hour WHERE to_us <= ?2)";
-	static const struct {
-		int number;
-		int64_t absent;
-		const char *sql;
-	} whole[] = {
-		{ 0, -1, "SELECT min(?3, coalesce((SELECT min(from_sweep) FROM source.chunk_window"
-		  " WHERE to_sweep > ?3 AND from_sweep <= ?3), ?3))" },
-		{ 1, -1, "SELECT max(?4, coalesce((SELECT max(to_sweep) - 1 FROM source.chunk_window"
-		  " WHERE to_sweep > ?4 AND from_sweep <= ?4), ?4))" },
-		{ 2, 1, "SELECT min(id) FROM source.chunk_window WHERE to_sweep > ?3 AND from_sweep <= ?4" },
-		{ 3, 0, "SELECT max(id) FROM source.chunk_window WHERE to_sweep > ?3 AND from_sweep <= ?4" },
-		{ 4, 1, "SELECT min(id) FROM source.hour WHERE from_sweep >= ?3 AND to_sweep - 1 <= ?4" },
-		{ 5, 0, "SELECT max(id) FROM source.hour WHERE from_sweep >= ?3 AND to_sweep - 1 <= ?4" },
-	};
-	int result = range_number(exporting, first, 1, &exporting->range[0], err);
+	const struct export_query *query = exporting->query;
+	int64_t none = 0;
+	long long since_us = query->since_us ? query->since_us : INT64_MIN;
+	long long until_us = query->until_us ? query->until_us : INT64_MAX;
+	int result = db_execf(exporting->db, err, find_sweeps, since_us, until_us);
 
-	exporting->range[6] = exporting->query->since_us ? exporting->query->since_us : INT64_MIN;
-	exporting->range[7] = exporting->query->until_us ? exporting->query->until_us : INT64_MAX;
 	if (!result)
-		result = range_number(exporting, last, 0, &exporting->range[1], err);
-	if (!result && exporting->range[0] > exporting->range[1])
+		result = db_integer(exporting->db, "SELECT first > last FROM part", 0, &none, err);
+	if (!result && none)
 		result = nothing_there(exporting, err);
-	for (size_t i = 0; !result && i < sizeof(whole) / sizeof(*whole); i++)
-		result = range_number(exporting, whole[i].sql, whole[i].absent, &exporting->range[whole[i].number],
-				      err);
-	return result;
+	return result ? result : db_exec(exporting->db, find_windows, err);
 }
 
 /* The value of a column in the new table. */
@@ -190,26 +157,31 @@ static const char *column_sql(const struct exporting *exporting, const struct ca
 
 static void append_where(struct text *sql, const struct catalog_table *table)
 {
-	int first = RANGE_FIRST(table->range);
+	static const char *const ends[RANGE_COUNT][2] = {
+		[RANGE_SWEEPS] = { "first", "last" }, [RANGE_WINDOWS] = { "first_window", "last_window" },
+		[RANGE_HOURS] = { "first_hour", "last_hour" },
+	};
 
 	switch (table->range) {
 	case RANGE_SWEEPS:
 	case RANGE_WINDOWS:
 	case RANGE_HOURS:
 		if (table->key)
-			text_appendf(sql, " WHERE (%s BETWEEN ?%d * %lld AND (?%d + 1) * %lld - 1)", table->key, first,
-				     (long long)table->scale, first + 1, (long long)table->scale);
+			text_appendf(sql, " WHERE (%s BETWEEN (SELECT %s FROM part) * %lld"
+				     " AND ((SELECT %s FROM part) + 1) * %lld - 1)", table->key, ends[table->range][0],
+				     (long long)table->scale, ends[table->range][1], (long long)table->scale);
 		break;
 	case RANGE_SNAPSHOTS:
-		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete"
-			     " AND wall_us BETWEEN ?7 AND ?8)", table->key);
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete AND wall_us BETWEEN"
+			     " (SELECT since FROM part) AND (SELECT until FROM part))", table->key);
 		break;
 	case RANGE_FINDINGS:
-		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.finding WHERE opened_sweep <= ?2"
-			     " AND (closed_sweep IS NULL OR closed_sweep > ?1))", table->key);
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.finding WHERE opened_sweep <= " CATALOG_LAST
+			     " AND (closed_sweep IS NULL OR closed_sweep > " CATALOG_FIRST "))", table->key);
 		break;
 	case RANGE_LASTING:
-		text_append(sql, " WHERE (from_sweep <= ?2 AND (to_sweep IS NULL OR to_sweep > ?1))");
+		text_append(sql, " WHERE (from_sweep <= " CATALOG_LAST
+			    " AND (to_sweep IS NULL OR to_sweep > " CATALOG_FIRST "))");
 		break;
 	default:
 		return;
@@ -251,20 +223,6 @@ static int copy_sql(const struct exporting *exporting, const struct catalog_tabl
 	return result;
 }
 
-static int run_with_range(struct exporting *exporting, const char *sql, struct error *err)
-{
-	sqlite3_stmt *statement;
-	int result = db_prepare(exporting->db, sql, &statement, err);
-
-	if (result < 0)
-		return result;
-	for (int i = 0; i < sqlite3_bind_parameter_count(statement); i++)
-		sqlite3_bind_int64(statement, i + 1, exporting->range[i]);
-	result = db_run(statement, err);
-	sqlite3_finalize(statement);
-	return result;
-}
-
 static int copy_table(struct exporting *exporting, const struct catalog_table *table, struct error *err)
 {
 	struct text sql = { 0 };
@@ -274,7 +232,7 @@ static int copy_table(struct exporting *exporting, const struct catalog_table *t
 		return 0;
 	result = copy_sql(exporting, table, &sql, err);
 	if (!result)
-		result = run_with_range(exporting, text_chars(&sql), err);
+		result = db_exec(exporting->db, text_chars(&sql), err);
 	text_done(&sql);
 	return result;
 }
@@ -282,11 +240,13 @@ static int copy_table(struct exporting *exporting, const struct catalog_table *t
 /* Absolute values at the first sweep: those of later sweeps are computed from them. */
 static int put_first_readings(struct exporting *exporting, struct error *err)
 {
-	int64_t first = exporting->range[0], ports = 0;
+	int64_t first = 0, ports = 0;
 	struct stored_reading *by_port;
 	sqlite3_stmt *insert = NULL;
 	int result = db_integer(exporting->source, "SELECT max(id) FROM port", 0, &ports, err);
 
+	if (!result)
+		result = db_integer(exporting->db, "SELECT first FROM part", 0, &first, err);
 	if (result < 0)
 		return result;
 	by_port = calloc((size_t)ports + 1, sizeof(*by_port));
@@ -308,68 +268,13 @@ static const char resting_readings[] =
 	"INSERT OR IGNORE INTO main.absolute SELECT a.* FROM main.span g CROSS JOIN source.absolute a"
 	" ON a.sweep = g.read_sweep AND a.port = g.port";
 
-static int gather_guids(struct exporting *exporting, const struct catalog_table *table, const char *column,
-			struct error *err)
+static int fill(struct exporting *exporting, struct error *err)
 {
-	sqlite3_stmt *rows;
-	char sql[160];
-	int result;
-
-	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM %s WHERE %s IS NOT NULL", column, table->name, column);
-	result = db_prepare(exporting->source, sql, &rows, err);
-	while (!result && (result = db_step(rows, err)) > 0)
-		result = anonymise_add_guid(&exporting->anonymiser, db_u64(rows, 0), err);
-	sqlite3_finalize(rows);
-	return result;
-}
-
-/* Stored names, and names made from descriptions; a GUID in place of a name is not one. */
-static int gather_names(struct exporting *exporting, const char *table, struct error *err)
-{
-	sqlite3_stmt *rows;
-	char sql[256], name[NODE_NAME_SIZE];
-	int result;
-
-	snprintf(sql, sizeof(sql), "SELECT name, max(type = 2) FROM %s GROUP BY name UNION ALL"
-		 " SELECT description, max(type = 2) FROM %s GROUP BY description", table, table);
-	result = db_prepare(exporting->source, sql, &rows, err);
-	while (!result && (result = db_step(rows, err)) > 0) {
-		const char *bytes = sqlite3_column_blob(rows, 0);
-
-		text_sanitise(bytes ? bytes : "", (size_t)sqlite3_column_bytes(rows, 0), name, sizeof(name));
-		result = 0;
-		if (strncmp(name, "0x", 2) || strspn(name + 2, "0123456789abcdef") != 16 || name[18])
-			result = anonymise_add_name(&exporting->anonymiser, name, sqlite3_column_int(rows, 1) != 0,
-						    err);
-	}
-	sqlite3_finalize(rows);
-	return result;
-}
-
-static int prepare_anonymiser(struct exporting *exporting, struct error *err)
-{
-	int result = gather_names(exporting, "node_version", err);
-
-	if (!result)
-		result = gather_names(exporting, "snapshot_node", err);
-	for (size_t i = 0; !result && i < catalog_table_count; i++) {
-		const struct catalog_column *columns = catalog_tables[i].columns;
-
-		for (int j = 0; !result && j < CATALOG_COLUMNS_MAX && columns[j].name; j++)
-			if (columns[j].hidden && !strncmp(columns[j].hidden, "hide_guid", 9))
-				result = gather_guids(exporting, &catalog_tables[i], columns[j].name, err);
-	}
-	if (!result)
-		result = anonymise_complete(&exporting->anonymiser, err);
-	return result ? result : anonymise_functions(exporting->db, &exporting->anonymiser, err);
-}
-
-static int fill(struct exporting *exporting, struct export_summary *ret, struct error *err)
-{
+	struct export_summary *summary = &exporting->summary;
 	int result = find_range(exporting, err);
 
 	if (!result && exporting->query->anonymise)
-		result = prepare_anonymiser(exporting, err);
+		result = anonymise_begin(&exporting->anonymiser, exporting->db, err);
 	for (size_t i = 0; !result && i < catalog_table_count; i++)
 		result = copy_table(exporting, &catalog_tables[i], err);
 	if (!result)
@@ -377,22 +282,25 @@ static int fill(struct exporting *exporting, struct export_summary *ret, struct 
 	if (!result)
 		result = put_first_readings(exporting, err);
 	if (!result)
-		result = db_integer(exporting->db, "SELECT count(*) FROM main.sweep", 0, &ret->sweeps, err);
+		result = db_integer(exporting->db, "SELECT count(*) FROM main.sweep", 0, &summary->sweeps, err);
 	if (!result)
 		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id LIMIT 1", 0,
-				    &ret->since_us, err);
+				    &summary->since_us, err);
 	if (!result)
 		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id DESC LIMIT 1", 0,
-				    &ret->until_us, err);
+				    &summary->until_us, err);
 	return result;
 }
 
-static int make(struct exporting *exporting, const char *part, struct export_summary *ret, struct error *err)
+static int make(void *ctx, const char *part, struct error *err)
 {
-	int result = open_new_file(exporting, part, err);
+	struct exporting *exporting = ctx;
+	int result = schema_verify_keys(exporting->source, err);
 
 	if (!result)
-		result = fill(exporting, ret, err);
+		result = open_new_file(exporting, part, err);
+	if (!result)
+		result = fill(exporting, err);
 	if (!result)
 		result = db_exec(exporting->db, "COMMIT; DETACH source; PRAGMA main.journal_mode = WAL", err);
 	if (sqlite3_close(exporting->db) != SQLITE_OK && !result)
@@ -405,27 +313,15 @@ int admin_export(const char *path, const char *new_path, const struct export_que
 		 struct export_summary *ret, struct error *err)
 {
 	struct exporting exporting = { .path = path, .query = query };
-	struct export_summary summary = { 0 };
-	struct new_file new_file;
 	int result = admin_open(path, &exporting.source, &exporting.immutable, err);
 
 	if (result < 0)
 		return result;
-	result = new_file_begin(&new_file, new_path, err);
-	if (!result) {
-		result = schema_verify_keys(exporting.source, err);
-		if (!result)
-			result = make(&exporting, new_file.part, &summary, err);
-		result = admin_stopped(result, err);
-		if (result < 0)
-			new_file_abandon(&new_file);
-		else
-			result = new_file_finish(&new_file, err);
-	}
+	result = admin_create(new_path, make, &exporting, err);
 	sqlite3_close(exporting.source);
 	if (result < 0)
 		return result;
-	summary.bytes = admin_file_bytes(new_path, "");
-	*ret = summary;
+	*ret = exporting.summary;
+	ret->bytes = admin_file_bytes(new_path, "");
 	return 0;
 }

@@ -121,13 +121,11 @@ static int sample_table(sqlite3 *db, const struct catalog_table *table, struct d
 	long long scale = (long long)table->scale;
 	sqlite3_stmt *place;
 	char sql[256];
-	int result;
+	int result = db_integerf(db, 0, &first, err, "SELECT min(%s) / %lld FROM %s", table->key, scale, table->name);
 
-	snprintf(sql, sizeof(sql), "SELECT min(%s) / %lld FROM %s", table->key, scale, table->name);
-	result = db_integer(db, sql, 0, &first, err);
-	snprintf(sql, sizeof(sql), "SELECT max(%s) / %lld FROM %s", table->key, scale, table->name);
 	if (!result)
-		result = db_integer(db, sql, -1, &last, err);
+		result = db_integerf(db, -1, &last, err, "SELECT max(%s) / %lld FROM %s", table->key, scale,
+				     table->name);
 	snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE %s >= ?1 * %lld AND %s < ?2 * %lld", table->name, table->key,
 		 scale, table->key, scale);
 	if (result < 0 || (result = db_prepare(db, sql, &place, err)) < 0)
@@ -145,30 +143,6 @@ static int sample_table(sqlite3 *db, const struct catalog_table *table, struct d
 	info->rows += (int64_t)((double)rows / (double)seen * (double)(last - first + 1));
 	info->bytes += (int64_t)((double)bytes / (double)seen * (double)(last - first + 1) * PAGE_OVERHEAD);
 	return 0;
-}
-
-/* Return: 1 if a table has SOON_COUNTED rows or more, 0 or an error. */
-static int is_large(sqlite3 *db, const char *table, struct error *err)
-{
-	int64_t rows = 0;
-	char sql[128];
-	int result;
-
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM (SELECT 1 FROM \"%.64s\" LIMIT %d)", table, SOON_COUNTED);
-	result = db_integer(db, sql, 0, &rows, err);
-	return result < 0 ? result : rows >= SOON_COUNTED;
-}
-
-static int count_rows(sqlite3 *db, const char *table, struct data_info *info, struct error *err)
-{
-	int64_t rows = 0;
-	char sql[128];
-	int result;
-
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%.64s\"", table);
-	result = db_integer(db, sql, 0, &rows, err);
-	info->rows += rows;
-	return result;
 }
 
 /* Size of the pages of a table and its indexes if SQLite has dbstat, else of its rows. */
@@ -201,18 +175,21 @@ static int read_table(sqlite3 *db, const char *name, struct admin_info *ret, str
 {
 	const struct catalog_table *table = catalog_find(name);
 	struct data_info *info = &ret->data[table ? table->kind : DATA_OTHER];
-	bool large_file = ret->file_bytes > EXACT_BYTES;
-	int result;
+	int64_t rows = 0;
+	int result = 0;
 
 	info->there = true;
-	if (large_file && table && table->key) {
-		result = is_large(db, name, err);
-		if (result > 0)
-			ret->estimated = info->estimated = true;
-		if (result)
-			return result < 0 ? result : sample_table(db, table, info, err);
+	if (ret->file_bytes > EXACT_BYTES && table && table->key)
+		result = db_integerf(db, 0, &rows, err, "SELECT count(*) FROM (SELECT 1 FROM \"%w\" LIMIT %d)", name,
+				     SOON_COUNTED);
+	if (result < 0)
+		return result;
+	if (rows >= SOON_COUNTED) {
+		ret->estimated = info->estimated = true;
+		return sample_table(db, table, info, err);
 	}
-	result = count_rows(db, name, info, err);
+	result = db_integerf(db, 0, &rows, err, "SELECT count(*) FROM \"%w\"", name);
+	info->rows += rows;
 	return result ? result : measure_table(db, name, info, err);
 }
 
@@ -242,42 +219,28 @@ static int read_collector_node(sqlite3 *db, struct admin_info *ret, struct error
 	result = db_step(row, err);
 	name = result > 0 ? (const char *)sqlite3_column_text(row, 0) : NULL;
 	if (name)
-		text_sanitise(name, strlen(name), ret->asked_from, sizeof(ret->asked_from));
+		text_sanitise(name, strlen(name), ret->collector_node, sizeof(ret->collector_node));
 	sqlite3_finalize(row);
 	return result < 0 ? result : 0;
-}
-
-/* Readings of the sweeps whose samples are stored. */
-static int count_samples(sqlite3 *db, int64_t *ret, struct error *err)
-{
-	static const char since[] =
-		"SELECT sum(ports_answered) FROM sweep WHERE id >= coalesce((SELECT min(from_sweep) FROM chunk_window"
-		" WHERE state = 1), (SELECT min(id) / 65536 FROM hot))";
-
-	return db_integer(db, since, 0, ret, err);
 }
 
 static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, struct error *err)
 {
 	int64_t version = 0, free_pages = 0;
-	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+	const struct { const char *sql; int64_t *ret; } numbers[] = {
+		{ "PRAGMA user_version", &version }, { "PRAGMA page_size", &ret->page_bytes },
+		{ "PRAGMA freelist_count", &free_pages },
+		{ "SELECT value FROM meta WHERE key = 'created_us'", &ret->created_us },
+		{ "SELECT count(*) FROM node", &ret->nodes }, { "SELECT count(*) FROM port", &ret->ports },
+		{ "SELECT count(*) FROM sweep", &ret->sweeps },
+		/* Readings of the sweeps whose samples are stored. */
+		{ "SELECT sum(ports_answered) FROM sweep WHERE id >= coalesce((SELECT min(from_sweep) FROM chunk_window"
+		  " WHERE state = 1), (SELECT min(id) / 65536 FROM hot))", &ret->port_samples },
+	};
+	int result = schema_verify_keys(db, err);
 
-	if (!result)
-		result = schema_verify_keys(db, err);
-	if (!result)
-		result = db_integer(db, "PRAGMA page_size", 0, &ret->page_bytes, err);
-	if (!result)
-		result = db_integer(db, "PRAGMA freelist_count", 0, &free_pages, err);
-	if (!result)
-		result = db_integer(db, "SELECT value FROM meta WHERE key = 'created_us'", 0, &ret->created_us, err);
-	if (!result)
-		result = db_integer(db, "SELECT count(*) FROM node", 0, &ret->nodes, err);
-	if (!result)
-		result = db_integer(db, "SELECT count(*) FROM port", 0, &ret->ports, err);
-	if (!result)
-		result = db_integer(db, "SELECT count(*) FROM sweep", 0, &ret->sweeps, err);
-	if (!result)
-		result = count_samples(db, &ret->port_samples, err);
+	for (size_t i = 0; !result && i < sizeof(numbers) / sizeof(*numbers); i++)
+		result = db_integer(db, numbers[i].sql, 0, numbers[i].ret, err);
 	ret->schema_version = (int)version;
 	ret->free_bytes = free_pages * ret->page_bytes;
 	ret->file_bytes = admin_file_bytes(path, "");

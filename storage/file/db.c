@@ -2,6 +2,7 @@
 #include "storage/file/db.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -51,14 +52,14 @@ int db_fail(sqlite3 *db, struct error *err)
 			       name, sqlite3_errmsg(db));
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return err_set(err, ERR_IO, "%s is locked by another process; see who has it open and try again", name);
+		return err_set(err, ERR_IO, "%s is locked by another process; end it (see lsof) or try again", name);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
-		return err_set(err, ERR_IO, "%s may not be written (%s); see its owner and its folder's", name,
+		return err_set(err, ERR_IO, "%s is not writable (%s); check its owner, and that of its folder", name,
 			       sqlite3_errmsg(db));
 	case SQLITE_CANTOPEN:
 	case SQLITE_IOERR:
-		return err_set(err, ERR_IO, "%s: %s (%s); see its disk, quota and folder, and their rights", name,
+		return err_set(err, ERR_IO, "%s: %s (%s); check its disk, quota, folder and permissions", name,
 			       io_error_text(db), system ? strerror(system) : "no further reason");
 	default:
 		return err_set(err, ERR_IO, "%s: %s", name, sqlite3_errmsg(db));
@@ -69,6 +70,20 @@ int db_exec(sqlite3 *db, const char *sql, struct error *err)
 {
 	errno = 0;
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(db, err);
+}
+
+int db_execf(sqlite3 *db, struct error *err, const char *fmt, ...)
+{
+	va_list args;
+	char *sql;
+	int result;
+
+	va_start(args, fmt);
+	sql = sqlite3_vmprintf(fmt, args);
+	va_end(args);
+	result = sql ? db_exec(db, sql, err) : err_nomem(err);
+	sqlite3_free(sql);
+	return result;
 }
 
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err)
@@ -114,6 +129,20 @@ int db_integer(sqlite3 *db, const char *sql, int64_t absent, int64_t *ret, struc
 			? sqlite3_column_int64(statement, 0) : absent;
 	sqlite3_finalize(statement);
 	return result < 0 ? result : 0;
+}
+
+int db_integerf(sqlite3 *db, int64_t absent, int64_t *ret, struct error *err, const char *fmt, ...)
+{
+	va_list args;
+	char *sql;
+	int result;
+
+	va_start(args, fmt);
+	sql = sqlite3_vmprintf(fmt, args);
+	va_end(args);
+	result = sql ? db_integer(db, sql, absent, ret, err) : err_nomem(err);
+	sqlite3_free(sql);
+	return result;
 }
 
 int db_row(sqlite3 *db, const char *sql, const int64_t *args, int arg_count, int64_t *ret, int ret_count,

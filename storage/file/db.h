@@ -21,8 +21,13 @@ struct error;
 /* db_fail - set the error of the last call on @db. Return: its code. */
 int db_fail(sqlite3 *db, struct error *err);
 
-/* db_exec - run statements without result rows. Return: 0 or a negative error. */
+/*
+ * db_exec, db_execf - run statements without result rows
+ * @fmt: of sqlite3_mprintf(): as in printf(), and %Q for a quoted string
+ * Return: 0 or a negative error.
+ */
 int db_exec(sqlite3 *db, const char *sql, struct error *err);
+int db_execf(sqlite3 *db, struct error *err, const char *fmt, ...);
 
 /* db_prepare - compile a statement; sqlite3_finalize() frees it. @ret is NULL on error. */
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
@@ -33,8 +38,9 @@ int db_run(sqlite3_stmt *statement, struct error *err);
 /* db_step - the next row of a statement. Return: 1 with a row, 0 at the end, or a negative error. */
 int db_step(sqlite3_stmt *statement, struct error *err);
 
-/* db_integer - the integer result of a query; @absent: instead of NULL or a missing row. */
+/* db_integer, db_integerf - the integer result of a query; @absent: instead of NULL or a missing row. */
 int db_integer(sqlite3 *db, const char *sql, int64_t absent, int64_t *ret, struct error *err);
+int db_integerf(sqlite3 *db, int64_t absent, int64_t *ret, struct error *err, const char *fmt, ...);
 
 /* DB_BIND - bind integers to parameters from @at on, as in DB_BIND(statement, 1, id, port). */
 #define DB_BIND(statement, at, ...) \

@@ -14,6 +14,7 @@
 #include "storage/file/db.h"
 #include "storage/file/lock.h"
 #include "storage/file/schema.h"
+#include "storage/reader.h"
 
 /* Limit of a value in bytes; the longest stored one has 64 KB. */
 enum { LENGTH_MOST = 64 << 20 };
@@ -32,10 +33,10 @@ static int check_header(const char *path, const unsigned char *header, struct er
 	uint32_t version;
 
 	if (memcmp(header, magic, sizeof(magic)) != 0)
-		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+		return err_set(err, ERR_IO, "%s is not an ibwire database; give another --db (it is unchanged)", path);
 	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
 		return err_set(err, ERR_IO,
-			       "%s is a database of another program; give another --db (it was left as it is)",
+			       "%s is a database of another program; give another --db (it is unchanged)",
 			       path);
 	version = big_endian(header + HEADER_USER_VERSION);
 	if (version > SCHEMA_VERSION)
@@ -80,7 +81,7 @@ static int read_header(const char *path, unsigned char header[HEADER_SIZE], stru
 	    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK)
 		result = db_fail(db, err);
 	else if (file->pMethods->xRead(file, header, HEADER_SIZE, 0) != SQLITE_OK)
-		result = err_set(err, ERR_IO, "cannot read %s: %s; see its disk", path, strerror(errno));
+		result = err_set(err, ERR_IO, "cannot read %s: %s; check its disk", path, strerror(errno));
 	sqlite3_close(db);
 	return result;
 }
@@ -99,16 +100,16 @@ int schema_check(const char *path, bool *ret_there, struct error *err)
 		return 0;
 	}
 	if (access(plain, R_OK) < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %s; see its rights, or give another --db", path,
+		return err_set(err, ERR_IO, "cannot open %s: %s; check its permissions, or give another --db", path,
 			       strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_IO, "%s is no file; give another --db", path);
+		return err_set(err, ERR_IO, "%s is not a regular file; give another --db", path);
 	if (!st.st_size) {
 		*ret_there = false;
 		return 0;
 	}
 	if (st.st_size < HEADER_SIZE)
-		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+		return err_set(err, ERR_IO, "%s is not an ibwire database; give another --db (it is unchanged)", path);
 	result = read_header(plain, header, err);
 	if (!result)
 		result = check_header(path, header, err);
@@ -221,7 +222,7 @@ int schema_sync(const char *path, struct error *err)
 	int result = 0;
 
 	if (fd < 0 || fsync(fd) < 0)
-		result = err_set(err, ERR_IO, "cannot write %s: %s; see its disk", path, strerror(errno));
+		result = err_set(err, ERR_IO, "cannot write %s: %s; check its disk", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return result;
@@ -242,18 +243,17 @@ int schema_sync_folder(const char *path, struct error *err)
 
 static int create_file(const char *path, struct error *err)
 {
-	char settings[256];
 	sqlite3 *db = NULL;
 	int result = 0;
 
-	/* With 8192, chunks and rows of sums leave 3 % more unused. */
-	snprintf(settings, sizeof(settings), "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; "
-		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 			    SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result)
-		result = db_exec(db, settings, err);
+		/* With 8192, chunks and rows of sums leave 3 % more unused. */
+		result = db_execf(db, err, "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL;"
+				  " PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID,
+				  SCHEMA_VERSION);
 	if (!result)
 		result = schema_fill(db, err);
 	if (!result)
@@ -290,7 +290,7 @@ int schema_create(const char *path, struct error *err)
 		remove_with(plain, "-wal");
 		remove_with(plain, "-shm");
 		if (rename(fresh, plain) < 0)
-			result = err_set(err, ERR_IO, "cannot create %s: %s; see its folder", path, strerror(errno));
+			result = err_set(err, ERR_IO, "cannot create %s: %s; check its folder", path, strerror(errno));
 	}
 	if (!result)
 		result = schema_sync_folder(plain, err);
@@ -335,8 +335,8 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
 			       "(process %lld); remove the other links", path, (long long)pid);
 	if (!result && access(plain, W_OK) < 0)
-		result = err_set(err, ERR_IO, "%s may not be written: %s; see its rights, or give another --db", path,
-				 strerror(errno));
+		result = err_set(err, ERR_IO, "%s is not writable: %s; check its permissions, or give another --db",
+				 path, strerror(errno));
 	if (!result)
 		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
 	if (result < 0)
@@ -446,4 +446,66 @@ size_t schema_log_holders(sqlite3 *db, char *ret, size_t size)
 		if (words[SHM_MARKS + slot] <= words[SHM_IN_FILE])
 			count = lock_holders(path, SHM_READER_LOCKS + slot, SHM_READER_LOCKS + slot, ret, size);
 	return count;
+}
+
+/* --- the default database --- */
+
+#define SYSTEM_FOLDER "/var/lib/ibwire"
+#define SYSTEM_PATH SYSTEM_FOLDER "/fabric.db"
+
+static bool system_path_usable(bool for_writing)
+{
+	if (!for_writing)
+		return access(SYSTEM_PATH, R_OK) == 0;
+	if (access(SYSTEM_PATH, F_OK) == 0)
+		return access(SYSTEM_PATH, W_OK) == 0;
+	return access(SYSTEM_FOLDER, W_OK | X_OK) == 0;
+}
+
+/* Create the missing folders of a path. */
+static int make_folders(char *path, struct error *err)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int result;
+
+		*slash = '\0';
+		result = mkdir(path, 0700);
+		if (result < 0 && errno != EEXIST) {
+			err_set(err, ERR_IO, "cannot make the folder %s: %s; give --db or set IBWIRE_DB", path,
+				strerror(errno));
+			*slash = '/';
+			return ERR_IO;
+		}
+		*slash = '/';
+	}
+	return 0;
+}
+
+int storage_default_path(bool for_writing, char *ret, size_t size, struct error *err)
+{
+	const char *named = getenv("IBWIRE_DB"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char path[PATH_MAX];
+	int len;
+
+	if (named && *named)
+		len = snprintf(path, sizeof(path), "%s", named);
+	else if (system_path_usable(for_writing))
+		len = snprintf(path, sizeof(path), "%s", SYSTEM_PATH);
+	else if (state && *state == '/') /* XDG specification: a relative one is ignored */
+		len = snprintf(path, sizeof(path), "%s/ibwire/fabric.db", state);
+	else if (home && *home)
+		len = snprintf(path, sizeof(path), "%s/.local/state/ibwire/fabric.db", home);
+	else
+		return err_set(err, ERR_IO, "the path of the database is unknown: HOME is not set; give --db or set "
+			       "IBWIRE_DB");
+	if (len < 0 || (size_t)len >= sizeof(path) || (size_t)len >= size)
+		return err_set(err, ERR_IO, "the path of the database is too long; give a shorter --db");
+	if (for_writing && !(named && *named)) {
+		int result = make_folders(path, err);
+
+		if (result < 0)
+			return result;
+	}
+	memcpy(ret, path, (size_t)len + 1);
+	return 0;
 }

@@ -47,7 +47,7 @@ TEST_IN_FOLDER(a_second_collector_is_refused_with_the_pid_of_the_first)
 	writer_close(check_open_writer(path));
 }
 
-static const char *beside(const char *name)
+static const char *in_folder(const char *name)
 {
 	static char full[100];
 
@@ -104,32 +104,32 @@ TEST_IN_FOLDER(a_database_has_one_collector_under_all_its_names)
 	struct writer *writer = check_open_writer(path);
 	struct error err = { 0 };
 
-	assert_int_equal(symlink("fabric.db", beside("symbolic.db")), 0);
-	assert_second_refused(beside("symbolic.db"));
-	assert_int_equal(link(path, beside("hard.db")), 0);
-	assert_second_refused(beside("hard.db"));
+	assert_int_equal(symlink("fabric.db", in_folder("symbolic.db")), 0);
+	assert_second_refused(in_folder("symbolic.db"));
+	assert_int_equal(link(path, in_folder("hard.db")), 0);
+	assert_second_refused(in_folder("hard.db"));
 	/* SQLite would use another log for a hard link, but the same one for a symbolic link. */
-	assert_int_equal(open_in_child(beside("hard.db"), true, &err), ERR_UNAVAILABLE);
+	assert_int_equal(open_in_child(in_folder("hard.db"), true, &err), ERR_UNAVAILABLE);
 	check_error_line(&err, "hard link");
-	assert_int_equal(unlink(beside("hard.db")), 0);
+	assert_int_equal(unlink(in_folder("hard.db")), 0);
 	err.code = 0;
-	assert_int_equal(open_in_child(beside("symbolic.db"), true, &err), 0);
-	assert_int_equal(link(path, beside("hard.db")), 0);
+	assert_int_equal(open_in_child(in_folder("symbolic.db"), true, &err), 0);
+	assert_int_equal(link(path, in_folder("hard.db")), 0);
 	/* A file that was created after the lock was taken, and a lock file that was removed. */
 	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
-	assert_int_equal(unlink(beside("hard.db")), 0);
-	assert_int_equal(link(path, beside("hard.db")), 0);
-	assert_second_refused(beside("hard.db"));
-	assert_int_equal(unlink(beside("fabric.db.lock")), 0);
+	assert_int_equal(unlink(in_folder("hard.db")), 0);
+	assert_int_equal(link(path, in_folder("hard.db")), 0);
+	assert_second_refused(in_folder("hard.db"));
+	assert_int_equal(unlink(in_folder("fabric.db.lock")), 0);
 	assert_second_refused(path);
 	writer_close(writer);
-	/* With a symbolic link, the log is beside the file itself, and the file is renamed, not the link. */
-	writer = check_open_writer(beside("symbolic.db"));
+	/* With a symbolic link, the log is next to the file itself, and the file is renamed, not the link. */
+	writer = check_open_writer(in_folder("symbolic.db"));
 	check_store(writer, model_step(model));
 	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
 	writer_close(writer);
-	assert_int_equal(access(beside("symbolic.db-wal"), F_OK), -1);
-	assert_int_equal(readlink(beside("symbolic.db"), (char[64]){ 0 }, 63), strlen("fabric.db"));
+	assert_int_equal(access(in_folder("symbolic.db-wal"), F_OK), -1);
+	assert_int_equal(readlink(in_folder("symbolic.db"), (char[64]){ 0 }, 63), strlen("fabric.db"));
 	model_destroy(model);
 }
 
@@ -158,10 +158,10 @@ TEST_IN_FOLDER(a_reader_cannot_stop_a_collector)
 	pid_t child;
 
 	/* A lock file of an earlier version. */
-	test_file_write(beside("fabric.db.lock"), "123\n", 4);
-	assert_int_equal(chmod(beside("fabric.db.lock"), 0644), 0);
+	test_file_write(in_folder("fabric.db.lock"), "123\n", 4);
+	assert_int_equal(chmod(in_folder("fabric.db.lock"), 0644), 0);
 	writer_close(check_open_writer(path));
-	assert_int_equal(stat(beside("fabric.db.lock"), &st), 0);
+	assert_int_equal(stat(in_folder("fabric.db.lock"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	child = check_lock_in_child(path, 0);
 	writer = check_open_writer(path);
@@ -175,12 +175,12 @@ TEST_IN_FOLDER(a_reader_cannot_stop_a_collector)
 	check_store(writer, model_step(model));
 	/* Stop the compactor before fork(): its thread may hold a lock of SQLite. */
 	writer_set_retention(writer, &(struct writer_retention){ 0 });
-	assert_int_equal(link(path, beside("hard.db")), 0);
-	assert_int_equal(open_in_child(beside("hard.db"), false, &err), ERR_UNAVAILABLE);
-	assert_int_equal(unlink(beside("hard.db")), 0);
+	assert_int_equal(link(path, in_folder("hard.db")), 0);
+	assert_int_equal(open_in_child(in_folder("hard.db"), false, &err), ERR_UNAVAILABLE);
+	assert_int_equal(unlink(in_folder("hard.db")), 0);
 	writer_close(writer);
 	/* A lock that was taken while the lock file was readable for all. */
-	child = check_lock_in_child(beside("fabric.db.lock"), 0);
+	child = check_lock_in_child(in_folder("fabric.db.lock"), 0);
 	assert_int_equal(writer_open(path, &writer, &err), ERR_UNAVAILABLE);
 	snprintf(sql, sizeof(sql), "process %lld holds a read lock", (long long)child);
 	check_error_line(&err, sql);
@@ -204,7 +204,7 @@ TEST_IN_FOLDER(the_holder_of_a_lock_that_blocks_storing_is_reported)
 	sqlite3_busy_timeout(writer->db, 0);
 	assert_int_equal(reader_status(reader, &status, NULL), 0);
 	assert_false(status.store_blocked);
-	child = check_lock_in_child(beside("fabric.db-shm"), 120);
+	child = check_lock_in_child(in_folder("fabric.db-shm"), 120);
 	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
 	snprintf(holder, sizeof(holder), "locked by process %lld,", (long long)child);
 	check_error_line(&err, holder);
@@ -230,25 +230,25 @@ TEST_IN_FOLDER(a_lock_file_that_is_a_link_is_rejected_and_its_target_unchanged)
 		size_t len;
 		char *bytes;
 
-		test_file_write(beside("victim"), "precious", 8);
-		assert_int_equal(chmod(beside("victim"), 0644), 0);
+		test_file_write(in_folder("victim"), "precious", 8);
+		assert_int_equal(chmod(in_folder("victim"), 0644), 0);
 		if (kind == 0) {
-			assert_int_equal(symlink("victim", beside("fabric.db.lock")), 0);
+			assert_int_equal(symlink("victim", in_folder("fabric.db.lock")), 0);
 		} else if (kind == 1) {
 			char victim[100];
 
-			snprintf(victim, sizeof(victim), "%s", beside("victim"));
-			assert_int_equal(link(victim, beside("fabric.db.lock")), 0);
+			snprintf(victim, sizeof(victim), "%s", in_folder("victim"));
+			assert_int_equal(link(victim, in_folder("fabric.db.lock")), 0);
 		} else {
-			assert_int_equal(mkfifo(beside("fabric.db.lock"), 0600), 0);
+			assert_int_equal(mkfifo(in_folder("fabric.db.lock"), 0600), 0);
 		}
 		assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
 		check_error_line(&err, "not a regular file");
-		assert_int_equal(stat(beside("victim"), &st), 0);
+		assert_int_equal(stat(in_folder("victim"), &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0644);
-		bytes = test_file_read(beside("victim"), &len);
+		bytes = test_file_read(in_folder("victim"), &len);
 		assert_int_equal(len, 8);
 		free(bytes);
-		assert_int_equal(unlink(beside("fabric.db.lock")), 0);
+		assert_int_equal(unlink(in_folder("fabric.db.lock")), 0);
 	}
 }

@@ -64,9 +64,9 @@ TEST_IN_FOLDER(a_file_of_another_kind_is_unchanged)
 				   "More than a hundred bytes of it, so that there could be a header.";
 
 	test_file_write(path, text, strlen(text));
-	assert_refused_untouched("no ibwire database", false);
+	assert_refused_untouched("not an ibwire database", false);
 	test_file_write(path, "short", 5);
-	assert_refused_untouched("no ibwire database", false);
+	assert_refused_untouched("not an ibwire database", false);
 }
 
 TEST_IN_FOLDER(a_database_of_another_program_is_unchanged)
@@ -141,7 +141,7 @@ TEST_IN_FOLDER(what_is_no_file_is_rejected)
 
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
-	check_error_line(&err, "no file");
+	check_error_line(&err, "not a regular file");
 	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
 	rmdir(path);
 	assert_int_equal(mkfifo(path, 0600), 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/file/schema.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,12 +15,9 @@
 #include "storage/file/db.h"
 #include "storage/file/tables.h"
 
-static int insert_code(sqlite3_stmt *insert, const char *kind, int value, const char *name, struct error *err)
+static int insert_code(sqlite3 *db, const char *kind, int value, const char *name, struct error *err)
 {
-	sqlite3_bind_text(insert, 1, kind, -1, SQLITE_STATIC);
-	sqlite3_bind_int(insert, 2, value);
-	sqlite3_bind_text(insert, 3, name, -1, SQLITE_STATIC);
-	return db_run(insert, err);
+	return db_execf(db, err, "REPLACE INTO code (kind, value, name) VALUES (%Q, %d, %Q)", kind, value, name);
 }
 
 static int insert_codes(sqlite3 *db, struct error *err)
@@ -34,96 +30,67 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		{ "layout", FEC_LAYOUT_LANES, "lanes" }, { "layout", FEC_LAYOUT_RS, "rs" },
 		{ "layout", FEC_LAYOUT_RS_544, "rs-544" },
 	};
-	sqlite3_stmt *insert;
-	int result = db_prepare(db, "REPLACE INTO code (kind, value, name) VALUES (?, ?, ?)", &insert, err);
+	int result = 0;
 
 	for (int i = NODE_CA; !result && i <= NODE_ROUTER; i++)
-		result = insert_code(insert, "node_type", i, node_type_name((uint8_t)i), err);
+		result = insert_code(db, "node_type", i, node_type_name((uint8_t)i), err);
 	for (int i = PORT_DOWN; !result && i <= PORT_ACTIVE; i++)
-		result = insert_code(insert, "state", i, port_state_name((uint8_t)i), err);
+		result = insert_code(db, "state", i, port_state_name((uint8_t)i), err);
 	for (int i = PHYS_SLEEP; !result && i <= PHYS_TEST; i++)
-		result = insert_code(insert, "phys_state", i, port_phys_state_name((uint8_t)i), err);
+		result = insert_code(db, "phys_state", i, port_phys_state_name((uint8_t)i), err);
 	for (int i = LINK_SPEED_SDR; !result && i < LINK_SPEED_COUNT; i++)
-		result = insert_code(insert, "speed", i, link_speed_name((enum link_speed)i), err);
+		result = insert_code(db, "speed", i, link_speed_name((enum link_speed)i), err);
 	for (size_t i = 0; !result && i < sizeof(others) / sizeof(*others); i++)
-		result = insert_code(insert, others[i].kind, others[i].code, others[i].name, err);
+		result = insert_code(db, others[i].kind, others[i].code, others[i].name, err);
 	for (int i = SAMPLE_SILENT; !result && i < SAMPLE_STATUS_COUNT; i++)
-		result = insert_code(insert, "why", i, sample_status_name((enum sample_status)i), err);
+		result = insert_code(db, "why", i, sample_status_name((enum sample_status)i), err);
 	for (int i = EVENT_INFO; !result && i <= EVENT_CRITICAL; i++)
-		result = insert_code(insert, "severity", i, event_severity_name((enum event_severity)i), err);
+		result = insert_code(db, "severity", i, event_severity_name((enum event_severity)i), err);
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
-		result = insert_code(insert, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
-	sqlite3_finalize(insert);
+		result = insert_code(db, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
 	return result;
 }
 
 static int insert_counters(sqlite3 *db, struct error *err)
 {
-	sqlite3_stmt *insert;
-	int result = db_prepare(db, "REPLACE INTO counter (id, key, title, unit, meaning) VALUES (?, ?, ?, ?, ?)",
-				&insert, err);
+	int result = 0;
 
 	for (int i = 0; !result && i < COUNTER_COUNT; i++) {
 		const struct counter_info *info = counter_info((enum counter)i);
 
-		sqlite3_bind_int(insert, 1, i);
-		sqlite3_bind_text(insert, 2, info->key, -1, SQLITE_STATIC);
-		sqlite3_bind_text(insert, 3, info->title, -1, SQLITE_STATIC);
-		sqlite3_bind_text(insert, 4, info->unit, -1, SQLITE_STATIC);
-		sqlite3_bind_text(insert, 5, info->meaning, -1, SQLITE_STATIC);
-		result = db_run(insert, err);
+		result = db_execf(db, err, "REPLACE INTO counter (id, key, title, unit, meaning)"
+				  " VALUES (%d, %Q, %Q, %Q, %Q)", i, info->key, info->title, info->unit, info->meaning);
 	}
-	sqlite3_finalize(insert);
 	return result;
 }
 
-static int insert_detail_counter(sqlite3_stmt *insert, enum detail_attribute attribute, unsigned number,
-				 struct error *err)
+static int insert_detail_counter(sqlite3 *db, enum detail_attribute attribute, unsigned number, struct error *err)
 {
 	const struct detail_info *info = detail_info(attribute, number);
 
-	sqlite3_bind_int(insert, 1, (int)DETAIL_ID(attribute, number));
-	sqlite3_bind_int(insert, 2, (int)attribute);
-	sqlite3_bind_int(insert, 3, (int)number);
-	sqlite3_bind_text(insert, 4, info->key, -1, SQLITE_STATIC);
-	sqlite3_bind_text(insert, 5, info->unit, -1, SQLITE_STATIC);
-	sqlite3_bind_text(insert, 6, info->meaning, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(insert, 7, detail_max(attribute, number));
-	return db_run(insert, err);
+	return db_execf(db, err, "REPLACE INTO detail_counter (id, attribute, number, key, unit, meaning, max)"
+			" VALUES (%u, %d, %u, %Q, %Q, %Q, %lld)", DETAIL_ID(attribute, number), (int)attribute, number,
+			info->key, info->unit, info->meaning, (long long)detail_max(attribute, number));
 }
 
 static int insert_detail_counters(sqlite3 *db, struct error *err)
 {
-	sqlite3_stmt *insert;
-	int result = db_prepare(db, "REPLACE INTO detail_counter (id, attribute, number, key, unit, meaning, max)"
-				" VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
+	int result = 0;
 
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
 		for (unsigned number = 0; !result && number < detail_count((enum detail_attribute)i); number++)
-			result = insert_detail_counter(insert, (enum detail_attribute)i, number, err);
-	sqlite3_finalize(insert);
+			result = insert_detail_counter(db, (enum detail_attribute)i, number, err);
 	return result;
 }
 
-int schema_fill_names(sqlite3 *db, struct error *err)
+/* Names of counters and codes: as the views, they depend on the program alone. */
+static int fill_names(sqlite3 *db, struct error *err)
 {
 	int result = insert_counters(db, err);
 
 	if (!result)
 		result = insert_detail_counters(db, err);
 	return result ? result : insert_codes(db, err);
-}
-
-/* Columns of a set of counters. */
-static void append_counter_columns(struct text *sql, counter_set set)
-{
-	for (int i = 0; i < COUNTER_COUNT; i++) {
-		const struct counter_info *info = counter_info((enum counter)i);
-
-		if (set & COUNTER_BIT(i))
-			text_appendf(sql, "\t%s INTEGER, -- %s, %s; NULL: not known\n", info->key, info->title,
-				     info->unit);
-	}
 }
 
 /* A traffic counter in a view: bytes instead of words, and no negative numbers. */
@@ -139,27 +106,8 @@ static void append_view_column(struct text *sql, enum counter counter)
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
 }
 
-void schema_append_tables(struct text *sql)
-{
-	text_append(sql, tables_fixed);
-	text_append(sql, tables_absolute_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
-	text_append(sql, tables_absolute_end);
-	text_append(sql, tables_detail);
-	text_append(sql, tables_route);
-	text_append(sql, tables_finding);
-	text_append(sql, tables_history);
-	text_append(sql, tables_chunk_sum_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
-	text_append(sql, tables_chunk_sum_end);
-	text_append(sql, tables_hour_sum_begin);
-	append_counter_columns(sql, COUNTER_TRAFFIC_SET);
-	text_append(sql, tables_hour_sum_end);
-	text_append(sql, tables_chunk_error);
-	tables_append_snapshot(sql);
-}
-
-size_t schema_next_statement(const char *at)
+/* Length of the statement at @at, without its ";\n". */
+static size_t next_statement(const char *at)
 {
 	const char *end = strstr(at, ";\nCREATE ");
 	size_t len = end ? (size_t)(end - at) : strlen(at);
@@ -189,7 +137,7 @@ static void append_views(struct text *sql)
 	text_append(sql, tables_views);
 }
 
-int schema_make_views(sqlite3 *db, struct error *err)
+static int make_views(sqlite3 *db, struct error *err)
 {
 	return make(db, append_views, err);
 }
@@ -216,54 +164,69 @@ int schema_make_temporary_views(sqlite3 *db, struct error *err)
 
 int schema_fill(sqlite3 *db, struct error *err)
 {
-	char meta[96];
 	int result = db_exec(db, "BEGIN IMMEDIATE", err);
 
-	snprintf(meta, sizeof(meta), "INSERT INTO meta (key, value) VALUES ('created_us', %" PRId64 ")",
-		 clock_wall_us(clock_system()));
 	if (!result)
 		result = make(db, schema_append_tables, err);
 	if (!result)
-		result = schema_make_views(db, err);
+		result = make_views(db, err);
 	if (!result)
-		result = db_exec(db, meta, err);
+		result = db_execf(db, err, "INSERT INTO meta (key, value) VALUES ('created_us', %lld)",
+				  (long long)clock_wall_us(clock_system()));
 	if (!result)
-		result = schema_fill_names(db, err);
-	if (!result)
-		result = db_exec(db, "COMMIT", err);
-	return result;
+		result = fill_names(db, err);
+	return result ? result : db_exec(db, "COMMIT", err);
 }
 
-#define DAMAGED "; " DB_RECOVER
-
-int schema_verify_tables(sqlite3 *db, struct error *err)
+/*
+ * Find a statement that @append appends and the schema does not contain.
+ * Return: 1 and its first line without a parenthesis in @ret; 0: it contains all; or an error.
+ */
+static int find_missing(sqlite3 *db, void (*append)(struct text *sql), char ret[80], struct error *err)
 {
 	struct text sql = { 0 };
 	sqlite3_stmt *find = NULL;
+	int result, found = 1;
 	const char *at;
 	size_t len;
-	int result;
 
-	schema_append_tables(&sql);
-	at = text_chars(&sql);
+	append(&sql);
 	result = text_failed(&sql) ? err_nomem(err) :
-		 db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE sql = ?1 AND rootpage > 0", &find, err);
-	for (; !result && *at; at += len + 2) {
-		len = schema_next_statement(at);
+		 db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE sql = ?1 AND (rootpage > 0) = ?2", &find, err);
+	for (at = text_chars(&sql); !result && found && *at; at += len + 2) {
+		len = next_statement(at);
 		sqlite3_bind_text(find, 1, at, (int)len, SQLITE_STATIC);
-		result = db_step(find, err);
+		sqlite3_bind_int(find, 2, append == schema_append_tables);
+		found = db_step(find, err);
 		sqlite3_reset(find);
-		if (!result)
-			result = err_set(err, ERR_IO, "%s does not have schema version %d (no matching \"%.*s\"): it "
-					 "is damaged, changed by another program or of an unreleased ibwire; "
-					 "restore a backup, or give another --db",
-					 sqlite3_db_filename(db, "main"), SCHEMA_VERSION, (int)strcspn(at, "(") - 1,
-					 at);
-		result = result > 0 ? 0 : result;
+		result = found < 0 ? found : 0;
+		if (!found)
+			snprintf(ret, 80, "%.*s", (int)strcspn(at, "(\n") - 1, at);
 	}
 	sqlite3_finalize(find);
 	text_done(&sql);
-	return result;
+	return result ? result : !found;
+}
+
+/* Does it have the views of this program, by their text? */
+static int has_views(sqlite3 *db, struct error *err)
+{
+	char missing[80];
+	int result = find_missing(db, append_views, missing, err);
+
+	return result < 0 ? result : !result;
+}
+
+int schema_verify_tables(sqlite3 *db, struct error *err)
+{
+	char missing[80];
+	int result = find_missing(db, schema_append_tables, missing, err);
+
+	if (result <= 0)
+		return result;
+	return err_set(err, ERR_IO, "%s does not have schema version %d (no matching \"%s\"): it is damaged, "
+		       "changed by another program or of an unreleased ibwire; restore a backup, or give another --db",
+		       sqlite3_db_filename(db, "main"), SCHEMA_VERSION, missing);
 }
 
 /* First columns of indexes: their ends are the limits of all values. */
@@ -307,17 +270,15 @@ static int verify_key(sqlite3 *db, size_t key, struct error *err)
 {
 	const char *table = keys[key].table, *column = keys[key].column;
 	int64_t wrong = 0;
-	char sql[256];
 	int result = 0;
 
-	for (int last = 0; !result && !wrong && last < 2; last++) {
-		snprintf(sql, sizeof(sql), "SELECT typeof(%s) <> 'integer' OR %s NOT BETWEEN %" PRId64 " AND %" PRId64
-			 " FROM %s WHERE %s IS NOT NULL ORDER BY %s%s LIMIT 1", column, column, keys[key].least,
-			 keys[key].most, table, column, column, last ? " DESC" : "");
-		result = db_integer(db, sql, 0, &wrong, err);
-	}
+	for (int last = 0; !result && !wrong && last < 2; last++)
+		result = db_integerf(db, 0, &wrong, err, "SELECT typeof(%s) <> 'integer' OR %s NOT BETWEEN %lld"
+				     " AND %lld FROM %s WHERE %s IS NOT NULL ORDER BY %s%s LIMIT 1", column, column,
+				     (long long)keys[key].least, (long long)keys[key].most, table, column, column,
+				     last ? " DESC" : "");
 	if (!result && wrong)
-		result = err_set(err, ERR_IO, "%s is damaged (a value of %s.%s is out of range)" DAMAGED,
+		result = err_set(err, ERR_IO, "%s is damaged (a value of %s.%s is out of range); " DB_RECOVER,
 				 sqlite3_db_filename(db, "main"), table, column);
 	return result;
 }
@@ -326,13 +287,11 @@ static int verify_key(sqlite3 *db, size_t key, struct error *err)
 static int verify_ids(sqlite3 *db, const char *table, struct error *err)
 {
 	int64_t holes = 0;
-	char sql[96];
-	int result;
+	int result = db_integerf(db, 0, &holes, err, "SELECT (SELECT max(id) FROM %s) <> (SELECT count(*) FROM %s)",
+				 table, table);
 
-	snprintf(sql, sizeof(sql), "SELECT (SELECT max(id) FROM %s) <> (SELECT count(*) FROM %s)", table, table);
-	result = db_integer(db, sql, 0, &holes, err);
 	if (!result && holes)
-		result = err_set(err, ERR_IO, "%s is damaged (the ids of table %s have holes)" DAMAGED,
+		result = err_set(err, ERR_IO, "%s is damaged (the ids of table %s have holes); " DB_RECOVER,
 				 sqlite3_db_filename(db, "main"), table);
 	return result;
 }
@@ -372,6 +331,74 @@ int schema_check_fabric(sqlite3 *db, const char *path, const struct fabric *fabr
 	sqlite3_finalize(find);
 	if (result < 0 || known || !others)
 		return result < 0 ? result : 0;
-	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; %s", path,
-		       fabric->node_count, advice);
+	return err_set(err, ERR_UNAVAILABLE, "%s contains another fabric: none of the %zu discovered nodes is in "
+		       "it; %s", path, fabric->node_count, advice);
+}
+
+/*
+ * --- migration of databases with an older schema version ---
+ *
+ * To change the schema: change tables.c, increment SCHEMA_VERSION, and add a step that makes the new
+ * version from the previous one. A released step never changes. Views do not count as part of a
+ * version, since no stored data depends on them.
+ */
+
+/* The step at index i makes version i + 2 from version i + 1; NULL ends the table. */
+static schema_step_fn *const steps[] = { NULL };
+
+_Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION, "one step for each older version, then NULL");
+
+/* In a transaction of the caller, so that no other process migrates meanwhile. */
+static int run_steps(sqlite3 *db, schema_step_fn *const *list, struct error *err)
+{
+	int64_t version = 0;
+	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+
+	for (; !result && list[version - 1]; version++) {
+		result = list[version - 1](db, err);
+		if (!result)
+			result = db_execf(db, err, "PRAGMA user_version = %d", (int)version + 1);
+	}
+	return result;
+}
+
+static int update_views(sqlite3 *db, struct error *err)
+{
+	int result = db_exec(db, tables_drop_views, err);
+
+	if (!result)
+		result = make_views(db, err);
+	if (!result)
+		result = fill_names(db, err);
+	if (!result)
+		result = schema_verify_tables(db, err);
+	return result ? result : schema_verify_keys(db, err);
+}
+
+int schema_run_steps(sqlite3 *db, schema_step_fn *const *list, schema_step_fn *finish, struct error *err)
+{
+	int result = db_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (!result)
+		result = run_steps(db, list, err);
+	if (!result && finish)
+		result = finish(db, err);
+	if (!result)
+		result = db_exec(db, "COMMIT", err);
+	if (result < 0 && !sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return result;
+}
+
+int schema_migrate(sqlite3 *db, struct error *err)
+{
+	int64_t version = 0;
+	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+
+	if (result < 0 || version < SCHEMA_VERSION)
+		return result < 0 ? result : schema_run_steps(db, steps, update_views, err);
+	/* Without space for the views, the tables are still usable. */
+	if (has_views(db, NULL) == 0)
+		schema_run_steps(db, steps, update_views, NULL);
+	return 0;
 }

@@ -67,7 +67,7 @@ enum { MARK_RESET = 1, MARK_SATURATED = 2 };
  * schema_check - check the header of a file without changing it
  * @ret_there:  does it exist? An empty file counts as none.
  *
- * Return: 0; ERR_IO if the file cannot be read, is no ibwire database, or has a newer schema version.
+ * Return: 0; ERR_IO if the file cannot be read, is not an ibwire database, or has a newer schema version.
  */
 int schema_check(const char *path, bool *ret_there, struct error *err);
 
@@ -92,21 +92,11 @@ int schema_uri(const char *path, const char *parameters, struct text *ret, struc
 /* schema_create - create a database at @path, where none exists. */
 int schema_create(const char *path, struct error *err);
 
-/*
- * schema_make_views, schema_fill_names - create the views; write the names of counters and codes
- * Both depend on the program alone and are repeated by a migration. In a transaction of the caller.
- */
-int schema_make_views(sqlite3 *db, struct error *err);
-int schema_fill_names(sqlite3 *db, struct error *err);
-
 /* schema_make_temporary_views - create the views for this connection only. */
 int schema_make_temporary_views(sqlite3 *db, struct error *err);
 
 /* schema_append_tables - append the statements that create all tables and indexes, each with ";\n". */
 void schema_append_tables(struct text *sql);
-
-/* schema_next_statement - Return: length of the statement at @at, without its ";\n". */
-size_t schema_next_statement(const char *at);
 
 /*
  * schema_harden - settings of a connection to an untrusted file

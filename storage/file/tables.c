@@ -8,7 +8,11 @@
  */
 #include "storage/file/tables.h"
 
-const char tables_fixed[] =
+#include "base/text.h"
+#include "fabric/counter.h"
+#include "storage/file/schema.h"
+
+static const char tables_fixed[] =
 	"CREATE TABLE meta ( -- properties of the database\n"
 	"	key TEXT PRIMARY KEY, -- created_us: wall clock\n"
 	"	value ANY\n"
@@ -176,7 +180,7 @@ const char tables_fixed[] =
  * more pages as the database grows. detail_last finds the newest row of each port and does not
  * grow; the rows of one port are found by one key lookup per sweep.
  */
-const char tables_detail[] =
+static const char tables_detail[] =
 	"CREATE TABLE detail_counter ( -- catalogue of slow counters\n"
 	"	id INTEGER PRIMARY KEY, -- 32 * attribute + number\n"
 	"	attribute INTEGER NOT NULL, -- code attribute\n"
@@ -227,7 +231,7 @@ const char tables_detail[] =
  * sweeps (storage/codec/codec.h). Rowids begin with the time, so that a sweep or a window is
  * written in one place; blobs in a table WITHOUT ROWID would spill to overflow pages.
  */
-const char tables_history[] =
+static const char tables_history[] =
 	"CREATE TABLE hot ( -- samples of the newest sweeps, one row per 32 ports; unpacked by view traffic\n"
 	"	id INTEGER PRIMARY KEY, -- sweep * 65536 + port / 32\n"
 	"	samples BLOB NOT NULL, -- packed, of ports 32 * (port / 32) and up\n"
@@ -286,17 +290,17 @@ const char tables_history[] =
  * Columns of traffic counters: the sum of the known deltas; NULL if none is known. Error counters are
  * sparse: chunk_error and hour_error have rows for those that increased or were only partly known.
  */
-const char tables_chunk_sum_begin[] =
+static const char tables_chunk_sum_begin[] =
 	"CREATE TABLE chunk_sum ( -- sums of one port in one window; no row: the port was not read\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	SUM_COLUMNS;
-const char tables_chunk_sum_end[] =
+static const char tables_chunk_sum_end[] =
 	"	CONSTRAINT chunk_sum_range CHECK (\n"
 	"		window BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND samples > 0 AND\n"
 	"		elapsed_us >= 0),\n"
 	"	PRIMARY KEY (window, port)\n"
 	") WITHOUT ROWID, STRICT;\n";
-const char tables_chunk_error[] =
+static const char tables_chunk_error[] =
 	"CREATE TABLE chunk_error ( -- sums of error counters that increased or were only partly known\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	"	port INTEGER NOT NULL,\n"
@@ -315,25 +319,25 @@ const char tables_chunk_error[] =
 	"		hour BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151),\n"
 	"	PRIMARY KEY (hour, port, counter)\n"
 	") WITHOUT ROWID, STRICT;\n";
-const char tables_hour_sum_begin[] =
+static const char tables_hour_sum_begin[] =
 	"CREATE TABLE hour_sum ( -- the same in one hour\n"
 	"	hour INTEGER NOT NULL, -- hour.id\n"
 	SUM_COLUMNS;
-const char tables_hour_sum_end[] =
+static const char tables_hour_sum_end[] =
 	"	CONSTRAINT hour_sum_range CHECK (\n"
 	"		hour BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND samples > 0 AND\n"
 	"		elapsed_us >= 0),\n"
 	"	PRIMARY KEY (hour, port)\n"
 	") WITHOUT ROWID, STRICT;\n";
 
-const char tables_absolute_begin[] =
+static const char tables_absolute_begin[] =
 	"CREATE TABLE absolute ( -- absolute values: first and periodic readings, last one before a span\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	port INTEGER NOT NULL,\n"
 	"	at_us INTEGER NOT NULL, -- CLOCK_BOOTTIME of the response, us\n"
 	"	wall_us INTEGER NOT NULL, -- wall clock of the response, us since 1970 UTC\n"
 	"	wide INTEGER NOT NULL, -- set of counters read with 64 bits: 1 << counter.id\n";
-const char tables_absolute_end[] =
+static const char tables_absolute_end[] =
 	"	CONSTRAINT absolute_range CHECK (\n"
 	"		sweep BETWEEN 1 AND 1099511627776 AND port BETWEEN 1 AND 2097151 AND\n"
 	"		wall_us BETWEEN 0 AND 253402300799999999),\n"
@@ -354,10 +358,10 @@ const char tables_absolute_end[] =
 #define CODE(kind, value) "(SELECT c.name FROM code c WHERE c.kind = '" kind "' AND c.value = " value ")"
 
 const char tables_traffic_begin[] =
-	"CREATE VIEW traffic AS -- deltas of each port; values above 2^63 - 1 are shown as 2^63 - 1\n"
+	"CREATE VIEW traffic AS -- deltas of each port (needs ibwire sql or ibwire-sql.so); at most 2^63 - 1\n"
 	"SELECT d.time AS time, d.sweep AS sweep, d.node AS node, d.node_guid AS node_guid, d.port AS port,\n"
 	"	d.elapsed_us AS elapsed_us";
-const char tables_traffic_end[] = "\nFROM sample d; -- packed samples: provided by ibwire sql and by ibwire-sql.so\n";
+const char tables_traffic_end[] = "\nFROM sample d;\n";
 
 const char tables_views[] =
 	"CREATE VIEW node_names AS -- names of nodes, and when they were valid; (was): the last specific name\n"
@@ -433,7 +437,7 @@ const char tables_drop_views[] =
  * Blocks as read by one SMP: a routing engine that moves a host changes one block per switch. The
  * partial index finds the current blocks.
  */
-const char tables_route[] =
+static const char tables_route[] =
 	"CREATE TABLE route_version ( -- 64 entries of a switch's LFT, and when they were valid\n"
 	"	from_sweep INTEGER NOT NULL,\n"
 	"	node INTEGER NOT NULL REFERENCES node (id),\n"
@@ -451,7 +455,7 @@ const char tables_route[] =
  * A row of finding: the object of the finding and its duration. A row of finding_state: its severity and
  * cause from a sweep on, so that a past time shows what was known then. Times are wall clocks: us since 1970 UTC.
  */
-const char tables_finding[] =
+static const char tables_finding[] =
 	"CREATE TABLE finding ( -- findings, with their duration (ibwire health)\n"
 	"	id INTEGER PRIMARY KEY,\n"
 	"	kind TEXT NOT NULL, -- see ibwire-health(1)\n"
@@ -504,3 +508,32 @@ const char tables_finding[] =
 	"		id > 0 AND port BETWEEN 0 AND 255 AND at_us BETWEEN 0 AND 253402300799999999 AND\n"
 	"		until_us BETWEEN 0 AND 253402300799999999)\n"
 	") STRICT;\n";
+
+void tables_append_columns(struct text *sql, counter_set set)
+{
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		const struct counter_info *info = counter_info((enum counter)i);
+
+		if (set & COUNTER_BIT(i))
+			text_appendf(sql, "\t%s INTEGER, -- %s, %s; NULL: not known\n", info->key, info->title,
+				     info->unit);
+	}
+}
+
+void schema_append_tables(struct text *sql)
+{
+	/* Each followed by columns of counters. */
+	static const struct { const char *sql; counter_set columns; } parts[] = {
+		{ tables_fixed, 0 }, { tables_absolute_begin, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET },
+		{ tables_absolute_end, 0 },
+		{ tables_detail, 0 }, { tables_route, 0 }, { tables_finding, 0 }, { tables_history, 0 },
+		{ tables_chunk_sum_begin, COUNTER_TRAFFIC_SET }, { tables_chunk_sum_end, 0 },
+		{ tables_hour_sum_begin, COUNTER_TRAFFIC_SET }, { tables_hour_sum_end, 0 }, { tables_chunk_error, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		text_append(sql, parts[i].sql);
+		tables_append_columns(sql, parts[i].columns);
+	}
+	tables_append_snapshot(sql);
+}

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * tables.h - the SQL of tables and views
- *
- * Columns of counters (fabric/counter.h, in that order) are inserted between _begin and _end.
- */
+/* tables.h - the SQL of tables and views; tables.c has schema_append_tables() */
 #ifndef IBWIRE_STORAGE_TABLES_H
 #define IBWIRE_STORAGE_TABLES_H
 
+#include "fabric/counter.h"
 #include "fabric/names.h"
 
 struct text;
 
-extern const char tables_fixed[];
-extern const char tables_history[], tables_chunk_error[];
-extern const char tables_chunk_sum_begin[], tables_chunk_sum_end[];
-extern const char tables_hour_sum_begin[], tables_hour_sum_end[];
-extern const char tables_absolute_begin[], tables_absolute_end[];
-extern const char tables_traffic_begin[], tables_traffic_end[];
-extern const char tables_detail[];
-extern const char tables_views[];
+extern const char tables_traffic_begin[], tables_traffic_end[], tables_views[];
 extern const char tables_drop_views[]; /* of all versions */
+
+/* tables_append_columns - the columns of a set of counters, in the order of fabric/counter.h. */
+void tables_append_columns(struct text *sql, counter_set set);
 
 /* names_is_generic() in SQL, of a row @v of node_version; a GUID is the name of an empty description. */
 #define TABLES_IS_GENERIC(v) \
@@ -45,8 +38,6 @@ extern const char tables_drop_views[]; /* of all versions */
 #define TABLES_NAME_AT(guid, sweep) \
 	"(SELECT v.name FROM node n JOIN (" TABLES_NODE_NAMES ") v ON v.node = n.id WHERE n.guid = " guid \
 	" AND v.from_sweep <= " sweep " ORDER BY v.from_sweep DESC LIMIT 1)"
-
-extern const char tables_finding[], tables_route[];
 
 /* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */
 void tables_append_snapshot(struct text *sql);

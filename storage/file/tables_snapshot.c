@@ -9,7 +9,6 @@
 #include "storage/file/tables.h"
 
 #include "base/text.h"
-#include "fabric/counter.h"
 #include "fabric/detail.h"
 
 static const char head[] =
@@ -86,11 +85,7 @@ static void append_slow_columns(struct text *sql)
 void tables_append_snapshot(struct text *sql)
 {
 	text_append(sql, head);
-	for (int counter = 0; counter < COUNTER_COUNT; counter++) {
-		const struct counter_info *info = counter_info((enum counter)counter);
-
-		text_appendf(sql, "\t%s INTEGER, -- %s, %s; NULL: not known\n", info->key, info->title, info->unit);
-	}
+	tables_append_columns(sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
 	append_slow_columns(sql);
 	text_append(sql, tail);
 }

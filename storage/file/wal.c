@@ -45,7 +45,7 @@ static int open_beside(const char *path, const char *suffix, int *ret, struct er
 
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
 	*ret = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	return *ret >= 0 ? 0 : err_set(err, ERR_IO, "cannot open %s: %s; see its rights", name, strerror(errno));
+	return *ret >= 0 ? 0 : err_set(err, ERR_IO, "cannot open %s: %s; check its permissions", name, strerror(errno));
 }
 
 int wal_open(const char *path, struct wal *ret, struct error *err)
@@ -176,8 +176,8 @@ int wal_repair(struct wal *wal, const char *path, struct error *err)
 		return err_set(err, ERR_IO, "%s is being written by another process; trying again", path);
 	errno = 0;
 	if (flush_log(wal) < 0 || map_index(wal) < 0)
-		result = err_set(err, ERR_IO, "%s: a flush to disk failed (%s); see its disk, quota and folder, and "
-				 "their rights", path, errno ? strerror(errno) : "the log cannot be read");
+		result = err_set(err, ERR_IO, "%s: a flush to disk failed (%s); check its disk, quota, folder and "
+				 "permissions", path, errno ? strerror(errno) : "the log cannot be read");
 	else
 		memset(wal->index, 0, 2 * sizeof(struct index_header));
 	lock.l_type = F_UNLCK;

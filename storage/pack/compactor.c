@@ -9,8 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/heap.h"
-#include "base/thread.h"
+#include "base/process.h"
 #include "collector/sink.h"
 #include "storage/pack/compact.h"
 #include "storage/file/db.h"

@@ -168,7 +168,7 @@ int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct
 	return report(db, (int64_t[]){ INT64_MAX, INT64_MAX, 0, 0 }, each, ctx, err);
 }
 
-int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *ack,
+int finding_acknowledge(const char *path, const struct finding *finding, const struct acknowledgement *given,
 			struct error *err)
 {
 	sqlite3_stmt *insert = NULL;
@@ -185,11 +185,11 @@ int finding_acknowledge(const char *path, const struct finding *finding, const s
 		sqlite3_bind_text(insert, 1, finding_kind_name(finding->kind), -1, SQLITE_STATIC);
 		if (finding->node_guid)
 			db_bind_u64(insert, 2, finding->node_guid);
-		DB_BIND(insert, 3, finding->port, finding->tag, ack->at_us);
-		if (ack->until_us)
-			sqlite3_bind_int64(insert, 6, ack->until_us);
-		sqlite3_bind_text(insert, 7, ack->person, -1, SQLITE_STATIC);
-		sqlite3_bind_text(insert, 8, ack->reason, -1, SQLITE_STATIC);
+		DB_BIND(insert, 3, finding->port, finding->tag, given->at_us);
+		if (given->until_us)
+			sqlite3_bind_int64(insert, 6, given->until_us);
+		sqlite3_bind_text(insert, 7, given->person, -1, SQLITE_STATIC);
+		sqlite3_bind_text(insert, 8, given->reason, -1, SQLITE_STATIC);
 		result = db_run(insert, err);
 	}
 	sqlite3_finalize(insert);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/process.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "storage/file/db.h"
@@ -85,7 +85,7 @@ static int load_info(struct reader *reader, int64_t id, struct saved_info *ret, 
 	sqlite3_finalize(row);
 	if (result)
 		return result < 0 ? result : 0;
-	return err_set(err, ERR_UNAVAILABLE, "the snapshot was removed meanwhile; see: ibwire snapshot list");
+	return err_set(err, ERR_UNAVAILABLE, "the snapshot was removed by another process; see: ibwire snapshot list");
 }
 
 /* The peer of a port, until all ports are loaded. */
@@ -380,7 +380,7 @@ void saved_destroy(struct saved *saved)
 /* --- two of them, in the time of one if two cores are idle --- */
 
 /* The snapshot that a thread loads, and the result. */
-struct beside {
+struct second {
 	const char *path;
 	int64_t id;
 	const struct name_map *names;
@@ -390,14 +390,14 @@ struct beside {
 };
 
 /* A connection is used by one thread only: this one opens its own. */
-static void *load_beside(void *ctx)
+static void *load_second(void *ctx)
 {
-	struct beside *beside = ctx;
+	struct second *second = ctx;
 	struct reader *reader = NULL;
 
-	beside->result = reader_open(beside->path, &reader, &beside->err);
-	if (!beside->result)
-		beside->result = saved_load(reader, beside->id, beside->names, &beside->saved, &beside->err);
+	second->result = reader_open(second->path, &reader, &second->err);
+	if (!second->result)
+		second->result = saved_load(reader, second->id, second->names, &second->saved, &second->err);
 	reader_close(reader);
 	return NULL;
 }
@@ -405,113 +405,68 @@ static void *load_beside(void *ctx)
 int saved_load_two(struct reader *reader, const int64_t ids[2], const struct name_map *names, struct saved *ret[2],
 		   struct error *err)
 {
-	struct beside beside = { .path = reader->path, .id = ids[1], .names = names };
+	struct second second = { .path = reader->path, .id = ids[1], .names = names };
 	struct saved *first = NULL;
 	pthread_t thread;
-	bool started = !thread_start(load_beside, &beside, &thread);
+	bool started = !thread_start(load_second, &second, &thread);
 	int result = saved_load(reader, ids[0], names, &first, err);
 
 	if (started)
 		pthread_join(thread, NULL);
 	else if (!result)
-		beside.result = saved_load(reader, ids[1], names, &beside.saved, &beside.err);
-	if (!result && beside.result < 0)
-		result = err_set(err, beside.result, "%s", beside.err.text);
+		second.result = saved_load(reader, ids[1], names, &second.saved, &second.err);
+	if (!result && second.result < 0)
+		result = err_set(err, second.result, "%s", second.err.text);
 	if (result < 0) {
 		saved_destroy(first);
-		saved_destroy(beside.saved);
+		saved_destroy(second.saved);
 		return result;
 	}
 	ret[0] = first;
-	ret[1] = beside.saved;
+	ret[1] = second.saved;
 	return 0;
 }
 
 /* --- counters that were reset between two of them --- */
 
-/* Sweeps [from, to) and the ids of their hours or windows; to is 0: none. */
-struct covered {
-	int64_t from, to, first, last;
-};
-
-static int find_covered(sqlite3 *db, const char *sql, int64_t from, int64_t to, struct covered *ret, struct error *err)
-{
-	sqlite3_stmt *row;
-	int result = db_prepare(db, sql, &row, err);
-
-	*ret = (struct covered){ 0 };
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(row, 1, from);
-	sqlite3_bind_int64(row, 2, to);
-	result = db_step(row, err);
-	if (result > 0)
-		*ret = (struct covered){ sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
-					 sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3) };
-	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
-}
+#define PORTS "JOIN port p ON p.id = r.port JOIN node n ON n.id = p.node"
 
 /* @sql: selects GUID, port number and set of counters of ids ?1 to ?2. */
 static int report_resets(sqlite3 *db, const char *sql, int64_t first, int64_t last, saved_reset_fn *each, void *ctx,
 		       struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result;
+	int result = db_prepare(db, sql, &rows, err);
 
-	if (first > last)
-		return 0;
-	result = db_prepare(db, sql, &rows, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, first);
-	sqlite3_bind_int64(rows, 2, last);
+	DB_BIND(rows, 1, first, last);
 	while ((result = db_step(rows, err)) > 0)
 		each(ctx, db_u64(rows, 0), (uint8_t)sqlite3_column_int(rows, 1), db_u64(rows, 2));
 	sqlite3_finalize(rows);
 	return result;
 }
 
-#define PORTS "JOIN port p ON p.id = r.port JOIN node n ON n.id = p.node"
-
-static const char resets_of_sweeps[] =
-	"SELECT n.guid, p.number, 1 << r.counter FROM error r " PORTS
-	" WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
-
-/* Resets in sweeps [from, to): from sums of windows, and of single sweeps at the edges. */
-static int report_windows(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
+/*
+ * Resets in sweeps [from, to): from sums of whole hours, since a saturated counter has a row in error
+ * for each sweep; of single sweeps at the edges.
+ */
+static int report_all(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
 {
-	struct covered windows;
-	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM chunk_window"
-				  " WHERE state >= 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &windows, err);
+	static const char sweeps[] = "SELECT n.guid, p.number, 1 << r.counter FROM error r " PORTS
+		" WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
+	static const char sums[] = "SELECT n.guid, p.number, r.reset FROM hour_sum r " PORTS
+		" WHERE r.hour BETWEEN ?1 AND ?2 AND r.reset";
+	int64_t hours[4] = { 0 }; /* their sweeps [0, 1), and ids [2, 3]; all 0: none */
+	int result = db_row(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM hour WHERE state = 1 AND"
+			    " from_sweep >= ?1 AND to_sweep <= ?2", (const int64_t[]){ from, to }, 2, hours, 4, err);
 
-	if (result < 0)
-		return result;
-	if (!windows.to)
-		return report_resets(db, resets_of_sweeps, from, to - 1, each, ctx, err);
-	result = report_resets(db, resets_of_sweeps, from, windows.from - 1, each, ctx, err);
+	if (result < 0 || !hours[1])
+		return result < 0 ? result : report_resets(db, sweeps, from, to - 1, each, ctx, err);
+	result = report_resets(db, sweeps, from, hours[0] - 1, each, ctx, err);
 	if (!result)
-		result = report_resets(db, "SELECT n.guid, p.number, r.reset FROM chunk_sum r " PORTS
-				     " WHERE r.window BETWEEN ?1 AND ?2 AND r.reset", windows.first, windows.last, each,
-				     ctx, err);
-	return result ? result : report_resets(db, resets_of_sweeps, windows.to, to - 1, each, ctx, err);
-}
-
-/* The same with sums of whole hours: a saturated counter has a row in error for each sweep. */
-static int report_hours(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
-{
-	struct covered hours;
-	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM hour"
-				  " WHERE state = 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &hours, err);
-
-	if (result < 0 || !hours.to)
-		return result < 0 ? result : report_windows(db, from, to, each, ctx, err);
-	result = report_windows(db, from, hours.from, each, ctx, err);
-	if (!result)
-		result = report_resets(db, "SELECT n.guid, p.number, r.reset FROM hour_sum r " PORTS
-				     " WHERE r.hour BETWEEN ?1 AND ?2 AND r.reset", hours.first, hours.last, each, ctx,
-				     err);
-	return result ? result : report_windows(db, hours.to, to, each, ctx, err);
+		result = report_resets(db, sums, hours[2], hours[3], each, ctx, err);
+	return result ? result : report_resets(db, sweeps, hours[1], to - 1, each, ctx, err);
 }
 
 int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_reset_fn *each, void *ctx,
@@ -525,7 +480,7 @@ int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_res
 	result = reader_begin(reader, err);
 	if (result < 0)
 		return result;
-	result = report_hours(reader->db, before + 1, after + 2, each, ctx, err);
+	result = report_all(reader->db, before + 1, after + 2, each, ctx, err);
 	reader_end(reader);
 	return result;
 }

@@ -4,8 +4,6 @@
  *
  * This is done in steps: short transactions with pauses between them.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,21 +171,12 @@ int64_t saved_longest_us(const struct saved_writer *writer)
 /* @ret: id of the complete snapshot with a name; 0: none. */
 static int find_name(struct saved_writer *writer, const char *name, int64_t *ret, struct error *err)
 {
-	sqlite3_stmt *row;
-	int result = db_prepare(writer->db, "SELECT id FROM snapshot WHERE name = ? AND complete", &row, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
-	result = db_step(row, err);
-	*ret = result > 0 ? sqlite3_column_int64(row, 0) : 0;
-	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
+	return db_integerf(writer->db, 0, ret, err, "SELECT id FROM snapshot WHERE name = %Q AND complete", name);
 }
 
 static int name_is_taken(const char *name, struct error *err)
 {
-	return err_set(err, ERR_USAGE, "there is a snapshot called '%s'; choose another name, or remove it first: "
+	return err_set(err, ERR_USAGE, "a snapshot '%s' exists; choose another name, or remove it first: "
 		       "ibwire snapshot remove '%s'", name, name);
 }
 
@@ -229,22 +218,16 @@ static int remove_rows(struct saved_writer *writer, int64_t id, const char *sql,
 /* Within a step; more steps may follow. */
 static int remove_id(struct saved_writer *writer, int64_t id, struct error *err)
 {
-	char sql[128];
-	int result;
-
 	/* Now it is invisible; if the process is killed, the next snapshot removes the rest. */
-	snprintf(sql, sizeof(sql), "UPDATE snapshot SET complete = 0 WHERE id = %" PRId64, id);
-	result = db_exec(writer->db, sql, err);
+	int result = db_execf(writer->db, err, "UPDATE snapshot SET complete = 0 WHERE id = %lld", (long long)id);
+
 	if (!result)
 		result = remove_rows(writer, id, "DELETE FROM snapshot_port WHERE snapshot = ?1 AND node = "
 				     "(SELECT min(node) FROM snapshot_port WHERE snapshot = ?1)", err);
 	if (!result)
 		result = remove_rows(writer, id, "DELETE FROM snapshot_node WHERE snapshot = ?1 AND node <= "
 				     "(SELECT min(node) + 63 FROM snapshot_node WHERE snapshot = ?1)", err);
-	if (result < 0)
-		return result;
-	snprintf(sql, sizeof(sql), "DELETE FROM snapshot WHERE id = %" PRId64, id);
-	return db_exec(writer->db, sql, err);
+	return result ? result : db_execf(writer->db, err, "DELETE FROM snapshot WHERE id = %lld", (long long)id);
 }
 
 int saved_remove(struct saved_writer *writer, const char *name, struct error *err)
@@ -257,7 +240,7 @@ int saved_remove(struct saved_writer *writer, const char *name, struct error *er
 	/* Within the transaction: another process may have removed it. */
 	result = find_name(writer, name, &id, err);
 	if (!result && !id)
-		result = err_set(err, ERR_USAGE, "no snapshot is called '%s' (any more); see: ibwire snapshot list",
+		result = err_set(err, ERR_USAGE, "there is no snapshot '%s'; see: ibwire snapshot list",
 				 name);
 	if (!result)
 		result = remove_id(writer, id, err);
@@ -268,13 +251,12 @@ int saved_remove(struct saved_writer *writer, const char *name, struct error *er
 static int remove_abandoned(struct saved_writer *writer, struct error *err)
 {
 	int64_t id = 0, wall_us = clock_wall_us(clock_system());
-	char sql[160];
 	int result;
 
-	snprintf(sql, sizeof(sql), "SELECT id FROM snapshot WHERE NOT complete AND wall_us NOT BETWEEN %" PRId64
-		 " AND %" PRId64 " LIMIT 1", wall_us - ABANDONED_US, wall_us + ABANDONED_US);
 	do {
-		result = db_integer(writer->db, sql, 0, &id, err);
+		result = db_integerf(writer->db, 0, &id, err, "SELECT id FROM snapshot WHERE NOT complete AND"
+				     " abs(wall_us - %lld) > %lld LIMIT 1", (long long)wall_us,
+				     (long long)ABANDONED_US);
 		if (!result && id) {
 			result = begin_step(writer, err);
 			if (!result)
@@ -448,16 +430,13 @@ static int sort_details(struct saving *saving, struct error *err)
 /* Make it visible; the name may have been taken meanwhile. */
 static int complete(struct saving *saving, const struct saved_label *label, struct error *err)
 {
-	char sql[128];
 	int64_t id;
 	int result = find_name(saving->writer, label->name, &id, err);
 
 	if (!result && id)
 		result = name_is_taken(label->name, err);
-	if (result < 0)
-		return result;
-	snprintf(sql, sizeof(sql), "UPDATE snapshot SET complete = 1 WHERE id = %" PRId64, saving->id);
-	return db_exec(saving->writer->db, sql, err);
+	return result ? result : db_execf(saving->writer->db, err, "UPDATE snapshot SET complete = 1 WHERE id = %lld",
+					  (long long)saving->id);
 }
 
 /* Remove what was committed of a failed one; if that fails too, a later snapshot removes it. */

@@ -412,6 +412,20 @@ bool check_any_header(void *ctx, const char *const *names, int count)
 	return count > 0;
 }
 
+static bool discard_cells(void *ctx, const struct cell *cells, int count)
+{
+	(void)ctx;
+	(void)cells;
+	return count > 0;
+}
+
+int check_run_sql(struct reader *reader, const char *sql)
+{
+	const struct sql_consumer consumer = { .header = check_any_header, .row = discard_cells };
+
+	return reader_sql(reader, sql, 0, &consumer, NULL);
+}
+
 int64_t check_first_kept(const char *path)
 {
 	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");

@@ -72,6 +72,9 @@ struct check_sum check_truth(const struct model *model, size_t port, int64_t aft
 /* check_first_kept - the first sweep with samples. */
 int64_t check_first_kept(const char *path);
 
+/* check_run_sql - run a statement by reader_sql() and discard its rows. Return: its result. */
+int check_run_sql(struct reader *reader, const char *sql);
+
 /* check_open_second - a connection beside the writer's, or fail the test. */
 struct sqlite3 *check_open_second(const char *path);
 

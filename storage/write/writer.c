@@ -331,8 +331,17 @@ static int store_loss(struct writer *writer, const struct sweep *sweep, int64_t 
 	return writer_store_events(writer, &event, 1, id, err);
 }
 
+static int store_sweep_events(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	return writer_store_events(writer, sweep->events, sweep->event_count, id, err);
+}
+
 static int store_all(struct writer *writer, const struct sweep *sweep, struct error *err)
 {
+	static int (*const parts[])(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err) = {
+		writer_store_sweep, writer_store_samples, writer_store_details, writer_store_routes, store_sweep_events,
+		store_loss, writer_store_findings,
+	};
 	struct writer_cache *cache = &writer->cache;
 	int64_t id = cache->sweep + 1, newest;
 	bool changed = false;
@@ -344,7 +353,7 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 				 "give another --db", writer->path, (long long)newest);
 	if (!result && newest < cache->sweep) {
 		writer->distrusted = true;
-		result = err_set(err, ERR_IO, "%s has lost sweeps behind sweep %lld; see its disk", writer->path,
+		result = err_set(err, ERR_IO, "%s has lost sweeps after sweep %lld; check its disk", writer->path,
 				 (long long)newest);
 	}
 	if (result < 0)
@@ -354,20 +363,8 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 		if (changed)
 			cache->topology = id;
 	}
-	if (!result)
-		result = writer_store_sweep(writer, sweep, id, err);
-	if (!result)
-		result = writer_store_samples(writer, sweep, id, err);
-	if (!result)
-		result = writer_store_details(writer, sweep, id, err);
-	if (!result)
-		result = writer_store_routes(writer, sweep, id, err);
-	if (!result)
-		result = writer_store_events(writer, sweep->events, sweep->event_count, id, err);
-	if (!result)
-		result = store_loss(writer, sweep, id, err);
-	if (!result)
-		result = writer_store_findings(writer, sweep, id, err);
+	for (size_t i = 0; !result && i < sizeof(parts) / sizeof(*parts); i++)
+		result = parts[i](writer, sweep, id, err);
 	return result;
 }
 

@@ -16,11 +16,17 @@ uint32_t writer_cache_find_node(const struct writer_cache *cache, uint64_t guid)
 	return id;
 }
 
+static uint64_t port_key(uint32_t node, uint8_t num)
+{
+	return (uint64_t)node << 8 | num;
+}
+
 uint32_t writer_cache_find_port(const struct writer_cache *cache, uint32_t node, uint8_t num)
 {
-	const struct known_node *known = &cache->nodes[node];
+	uint32_t id = 0;
 
-	return num < known->port_slots ? known->ports[num] : 0;
+	map_get(&cache->by_port, port_key(node, num), &id);
+	return id;
 }
 
 int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct error *err)
@@ -39,33 +45,22 @@ int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct 
 int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err)
 {
 	struct known_port *ports = array_grow(cache->ports, cache->port_count, &cache->port_capacity, sizeof(*ports));
-	struct known_node *known = &cache->nodes[node];
 
 	if (!ports)
 		return err_nomem(err);
 	cache->ports = ports;
-	if (num >= known->port_slots) {
-		size_t slots = num > known->now.port_count ? num + 1u : known->now.port_count + 1u;
-		uint32_t *bigger = reallocarray(known->ports, slots, sizeof(*bigger));
-
-		if (!bigger)
-			return err_nomem(err);
-		memset(bigger + known->port_slots, 0, (slots - known->port_slots) * sizeof(*bigger));
-		known->ports = bigger;
-		known->port_slots = slots;
-	}
-	known->ports[num] = (uint32_t)cache->port_count;
+	if (map_put(&cache->by_port, port_key(node, num), (uint32_t)cache->port_count) < 0)
+		return err_nomem(err);
 	ports[cache->port_count] = (struct known_port){ .node = node, .num = num };
 	return (int64_t)cache->port_count++;
 }
 
 void writer_cache_done(struct writer_cache *cache)
 {
-	for (size_t i = 0; i < cache->node_count; i++)
-		free(cache->nodes[i].ports);
 	free(cache->nodes);
 	free(cache->ports);
 	map_done(&cache->by_guid);
+	map_done(&cache->by_port);
 	topology_done(&cache->loaded);
 	memset(cache, 0, sizeof(*cache));
 }
@@ -203,20 +198,16 @@ static int load_readings(sqlite3 *db, struct writer_cache *cache, struct error *
 
 int writer_cache_load(sqlite3 *db, struct writer_cache *ret, struct error *err)
 {
+	static int (*const parts[])(sqlite3 *db, struct writer_cache *cache, struct error *err) = {
+		load_identities, load_sweep, load_versions, load_spans, load_readings,
+	};
 	struct writer_cache cache = { 0 };
 	int result = db_exec(db, "BEGIN", err);
 
 	if (result < 0)
 		return result;
-	result = load_identities(db, &cache, err);
-	if (!result)
-		result = load_sweep(db, &cache, err);
-	if (!result)
-		result = load_versions(db, &cache, err);
-	if (!result)
-		result = load_spans(db, &cache, err);
-	if (!result)
-		result = load_readings(db, &cache, err);
+	for (size_t i = 0; !result && i < sizeof(parts) / sizeof(*parts); i++)
+		result = parts[i](db, &cache, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* nothing was written */
 	if (result < 0)
 		writer_cache_done(&cache);

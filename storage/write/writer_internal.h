@@ -37,8 +37,6 @@ struct known_node {
 	uint64_t stamp;     /* of the last topology that contains it */
 	struct node now;    /* its open version */
 	char name[NODE_NAME_SIZE];
-	uint32_t *ports;    /* port ids by number; 0: unknown */
-	size_t port_slots;
 };
 
 struct known_port {
@@ -61,7 +59,7 @@ struct writer_cache {
 	size_t node_count, node_capacity; /* including entry 0 */
 	struct known_port *ports;
 	size_t port_count, port_capacity;
-	struct map by_guid;
+	struct map by_guid, by_port; /* ids by GUID, and by node * 256 + number */
 	uint64_t stamp;         /* incremented with each topology */
 	int64_t sweep;          /* the newest; 0: none */
 	int64_t loaded_sweep;   /* the newest when the cache was loaded */
@@ -87,32 +85,10 @@ int64_t writer_cache_add_node(struct writer_cache *cache, uint64_t guid, struct 
 int64_t writer_cache_add_port(struct writer_cache *cache, uint32_t node, uint8_t num, struct error *err);
 
 enum writer_statement {
-	WRITE_NODE,
-	WRITE_PORT,
-	WRITE_BOOT,
-	FIND_BOOT,
-	WRITE_SWEEP,
-	OPEN_NODE_VERSION,
-	CLOSE_NODE_VERSION,
-	OPEN_PORT_VERSION,
-	CLOSE_PORT_VERSION,
-	OPEN_ROUTE_VERSION,
-	CLOSE_ROUTE_VERSION,
-	OPEN_SPAN,
-	CLOSE_SPAN,
-	WRITE_HOT,
-	WRITE_ERROR,
-	WRITE_ABSOLUTE,
-	WRITE_DETAIL,
-	WRITE_DETAIL_VALUE,
-	WRITE_DETAIL_LAST,
-	WRITE_CAPS,
-	REMOVE_EVENTS,
-	WRITE_EVENT,
-	OPEN_FINDING,
-	SEE_FINDING,
-	CLOSE_FINDING,
-	WRITE_FINDING_STATE,
+	WRITE_NODE, WRITE_PORT, WRITE_BOOT, FIND_BOOT, WRITE_SWEEP, OPEN_NODE_VERSION, CLOSE_NODE_VERSION,
+	OPEN_PORT_VERSION, CLOSE_PORT_VERSION, OPEN_ROUTE_VERSION, CLOSE_ROUTE_VERSION, OPEN_SPAN, CLOSE_SPAN,
+	WRITE_HOT, WRITE_ERROR, WRITE_ABSOLUTE, WRITE_DETAIL, WRITE_DETAIL_VALUE, WRITE_DETAIL_LAST, WRITE_CAPS,
+	REMOVE_EVENTS, WRITE_EVENT, OPEN_FINDING, SEE_FINDING, CLOSE_FINDING, WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
 };
 

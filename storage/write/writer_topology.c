@@ -172,23 +172,17 @@ static int close_missing(struct writer *writer, int64_t sweep, bool *changed, st
 	struct writer_cache *cache = &writer->cache;
 	int result = 0;
 
-	for (size_t i = 1; !result && i < cache->node_count; i++) {
-		struct known_node *known = &cache->nodes[i];
+	for (size_t i = 1; !result && i < cache->node_count + cache->port_count; i++) {
+		bool is_node = i < cache->node_count;
+		size_t id = is_node ? i : i - cache->node_count;
+		int64_t *from = is_node ? &cache->nodes[id].from_sweep : &cache->ports[id].from_sweep;
 
-		if (!known->from_sweep || known->stamp == cache->stamp)
+		if (!*from || (is_node ? cache->nodes[id].stamp : cache->ports[id].stamp) == cache->stamp)
 			continue;
 		*changed = true;
-		result = close_version(writer, CLOSE_NODE_VERSION, known->from_sweep, (int64_t)i, sweep, err);
-		known->from_sweep = 0;
-	}
-	for (size_t i = 1; !result && i < cache->port_count; i++) {
-		struct known_port *known = &cache->ports[i];
-
-		if (!known->from_sweep || known->stamp == cache->stamp)
-			continue;
-		*changed = true;
-		result = close_version(writer, CLOSE_PORT_VERSION, known->from_sweep, (int64_t)i, sweep, err);
-		known->from_sweep = 0;
+		result = close_version(writer, is_node ? CLOSE_NODE_VERSION : CLOSE_PORT_VERSION, *from, (int64_t)id,
+				       sweep, err);
+		*from = 0;
 	}
 	return result;
 }

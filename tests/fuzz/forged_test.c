@@ -30,7 +30,6 @@
 #include "storage/test/test_check.h"
 #include "storage/test/test_folder.h"
 #include "storage/test/test_model.h"
-#include "storage/test/test_saved.h"
 #include "storage/writer.h"
 
 enum { LIMIT_S = 5, LIMIT_MB = 1024, SWEEPS = 40, WINDOW = 4, WORDS_MOST = 16 };
@@ -123,9 +122,9 @@ static void make_base(void)
 	}
 	assert_int_equal(writer_sink(writer)->store_caps(writer, &caps, 1, NULL), 0);
 	writer_close(writer);
-	saved = test_saved_open();
-	test_saved_save(saved, "one", model_step(model));
-	test_saved_save(saved, "two", model_step(model));
+	assert_int_equal(saved_writer_open(path, &saved, NULL), 0);
+	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "one" }, model_step(model), NULL), 0);
+	assert_int_equal(saved_write(saved, &(struct saved_label){ .name = "two" }, model_step(model), NULL), 0);
 	saved_writer_close(saved);
 	assert_true(check_integer(path, "SELECT count(*) FROM hour") > 0);
 	base = test_file_read(path, &base_len);

@@ -110,7 +110,7 @@ with tap.part("copies and disguises"):
     for command in READERS:
         ours, theirs = (run(IBWIRE, *command, "--db", db, env=env) for db in (path, "disguised.db"))
         tap.equal(f"{command[0]} has as many lines on it", len(theirs.out.splitlines()), len(ours.out.splitlines()))
-    for target, word in ((path, "there already"), (".", "there already"), ("none/x.db", "none/x.db")):
+    for target, word in ((path, "already exists"), (".", "already exists"), ("none/x.db", "none/x.db")):
         for way in ("backup", "export"):
             tap.one_line(f"{way} to {target}", run(IBWIRE, "db", way, target, env=env, check=False), 74, word)
     for way in ("backup", "export", "compact"):

@@ -206,7 +206,7 @@ def command_line(sim):
         done = sim.ibwire("snapshot", *arguments, check=False)
         tap.result(done.status == status and words in done.err and len(done.err.splitlines()) == 1, name, str(done))
 
-    refused("a name is taken once", 64, "there is a snapshot called 'first'", "take", "first")
+    refused("a name is taken once", 64, "a snapshot 'first' exists", "take", "first")
     refused("a name is no time", 64, "is a time", "take", "2026-11-20 14:00")
     refused("a name is one line", 64, "printable", "take", "a\nb")
     refused("a name has an end", 64, "1 to 64 bytes", "take", "x" * 65)

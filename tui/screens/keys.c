@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/login.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "tui/draw/key.h"
