@@ -34,7 +34,7 @@ struct options {
 };
 
 /* A number in [low, high], else an error. */
-static int number(const char *name, const char *text, double low, double high, double *ret)
+static int parse_number(const char *name, const char *text, double low, double high, double *ret)
 {
 	char *end;
 
@@ -59,19 +59,19 @@ static int parse(int argc, char **argv, struct options *options)
 	options->hours = 1;
 	while (!result && (option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (option == 'p')
-			result = number("ports", optarg, 64, 65536, &ports);
+			result = parse_number("ports", optarg, 64, 65536, &ports);
 		else if (option == 'i')
-			result = number("interval", optarg, 0.1, 3600, &interval_s);
+			result = parse_number("interval", optarg, 0.1, 3600, &interval_s);
 		else if (option == 'h')
-			result = number("hours", optarg, 0.001, 24 * 366, &options->hours);
+			result = parse_number("hours", optarg, 0.001, 24 * 366, &options->hours);
 		else if (option == 's')
-			result = number("seed", optarg, 0, 1e15, &seed);
+			result = parse_number("seed", optarg, 0, 1e15, &seed);
 		else if (option == 'b' && !strcmp(optarg, "now"))
 			options->until_now = true;
 		else if (option == 'b')
-			result = number("begin", optarg, 0, 1e11, &begin_s);
+			result = parse_number("begin", optarg, 0, 1e11, &begin_s);
 		else if (option == 'l')
-			result = number("live", optarg, 0, 1e6, &options->live_s);
+			result = parse_number("live", optarg, 0, 1e6, &options->live_s);
 		else
 			result = ERR_USAGE;
 	}
@@ -112,8 +112,8 @@ static int fill(struct writer *writer, struct fabric_day *day, const struct opti
 	return result;
 }
 
-/* The history may end before the current time: the difference is stored first. */
-static int go_on(struct writer *writer, struct fabric_day *day, const struct options *options, struct error *err)
+/* The history may end before the current time: the missing sweeps are stored first. */
+static int store_live(struct writer *writer, struct fabric_day *day, const struct options *options, struct error *err)
 {
 	const struct sink *sink = writer_sink(writer);
 	const struct clock *clock = clock_system();
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 	if (!result)
 		result = fill(writer, day, &options, &err);
 	if (!result)
-		result = go_on(writer, day, &options, &err);
+		result = store_live(writer, day, &options, &err);
 	writer_close(writer);
 	fabric_day_destroy(day);
 	if (result)

@@ -29,7 +29,7 @@ struct options {
 	bool print, verbose, has_faults;
 };
 
-/* What became of all expectations of one kind. */
+/* The results of all expectations of one kind. */
 struct row {
 	char kind[2 * SCENARIO_WORD];
 	size_t expected, kind_found, found, cause, severe, in_time, since;
@@ -90,7 +90,7 @@ static void count_comparison(struct total *total, const struct comparison *compa
 
 static void print_table(struct total *total)
 {
-	printf("%-52s %5s %5s %5s %5s %5s %5s %9s %9s\n", "expected (what happened)", "n", "kind", "whom", "cause",
+	printf("%-52s %5s %5s %5s %5s %5s %5s %9s %9s\n", "expected finding (event)", "n", "kind", "place", "cause",
 	       "level", "time", "median s", "worst s");
 	for (size_t i = 0; i < total->row_count; i++) {
 		struct row *row = &total->rows[i];
@@ -112,22 +112,22 @@ static void print_figures(const struct total *total, const char *prefix)
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s_recall_single", prefix);
-	figure(name, share(total->single_met, total->single), "share", 0, NULL, 0);
+	figure(name, share(total->single_met, total->single), "share");
 	if (total->pair) {
 		snprintf(name, sizeof(name), "%s_recall_pairs", prefix);
-		figure(name, share(total->pair_met, total->pair), "share", 0, NULL, 0);
+		figure(name, share(total->pair_met, total->pair), "share");
 	}
 	snprintf(name, sizeof(name), "%s_precision", prefix);
-	figure(name, share(total->alarms - total->false_alarms, total->alarms), "share", 0, NULL, 0);
+	figure(name, share(total->alarms - total->false_alarms, total->alarms), "share");
 	snprintf(name, sizeof(name), "%s_false_warnings", prefix);
-	figure(name, (double)total->false_alarms, "findings", 0, NULL, 0);
+	figure(name, (double)total->false_alarms, "findings");
 	snprintf(name, sizeof(name), "%s_false_criticals", prefix);
-	figure(name, (double)total->criticals, "findings", 0, NULL, 0);
-	printf("%zu scenarios, %zu of them with differences; %zu findings of level info without expectation\n",
+	figure(name, (double)total->criticals, "findings");
+	printf("%zu scenarios, %zu of them with differences; %zu unexpected findings of severity info\n",
 	       total->scenarios, total->wrong, total->infos);
 }
 
-/* Return: 0, or the error, which was told, of one that cannot be run at all. */
+/* Return: 0, or the error of a scenario that cannot be run; it is printed. */
 static int run(const struct scenario *scenario, const char *name, bool pair, const struct options *options,
 	       struct total *total)
 {
@@ -142,7 +142,8 @@ static int run(const struct scenario *scenario, const char *name, bool pair, con
 	}
 	comparison_describe(&comparison, options->verbose, &text);
 	if (text.len)
-		printf("%s: %s\n%s", name, comparison_is_right(&comparison) ? "right" : "WRONG", text_chars(&text));
+		printf("%s: %s\n%s", name, comparison_is_right(&comparison) ? "as expected" : "DIFFERENT",
+		       text_chars(&text));
 	count_comparison(total, &comparison, pair);
 	text_done(&text);
 	comparison_done(&comparison);
@@ -193,7 +194,7 @@ static void run_life(const struct options *options, struct total *total)
 	struct error err;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%u hours of life, seed %" PRIu64, options->life, options->seed);
+	snprintf(name, sizeof(name), "%u hours, seed %" PRIu64, options->life, options->seed);
 	if (scenario_draw_life(options->seed, options->life, options->faults, options->size, &text, &err) < 0)
 		fprintf(stderr, "%s\n", err.text);
 	else
@@ -213,7 +214,7 @@ static uint64_t number(const char *typed)
 	uint64_t value = strtoull(typed, &end, 10);
 
 	if (end == typed || *end) {
-		fprintf(stderr, "scenarios: \"%s\" is no number\n", typed);
+		fprintf(stderr, "scenarios: \"%s\" is not a number\n", typed);
 		exit(64);
 	}
 	return value;
