@@ -27,7 +27,7 @@ static bool same_place(const struct finding *a, const struct finding *b)
 	return a->kind == b->kind && a->node_guid == b->node_guid && a->port == b->port && a->tag == b->tag;
 }
 
-/* The entry of an open finding, made where it is new; NULL: no memory. */
+/* The entry of an open finding; it is added if it is new. NULL: out of memory. */
 static struct observed_finding *find_open(struct comparison *comparison, const struct finding *finding, int64_t now_us)
 {
 	struct observed_finding *found;
@@ -113,7 +113,7 @@ static bool in_list(const char *list, const char *word)
 	return false;
 }
 
-/* Does a finding speak of an HCA of this host? */
+/* Is a finding about an HCA of this host? */
 static bool is_of_host(const struct fabric *built, const struct finding *finding, const char *host)
 {
 	uint64_t guids[2] = { finding->node_guid, finding->peer_guid };
@@ -179,12 +179,12 @@ static bool is_subject(const struct fabric *built, const struct finding *finding
 static bool is_of_truth(const struct run *run, const struct observed_finding *found,
 			const struct scenario_truth *truth)
 {
-	/* What opens in the sweep before cannot be of it. */
+	/* A finding that opened before the event is not caused by it. */
 	return found->opened_us >= truth->at_us && in_list(truth->kinds, finding_kind_name(found->finding.kind)) &&
 	       is_subject(virtual_built(run->world), &found->finding, truth->subject);
 }
 
-/* Has a finding all that is said of it? Of several the best counts. */
+/* Compare a finding with an expectation. Return: the number of matching properties, at least 1. */
 static unsigned score(const struct run *run, const struct observed_finding *found, struct compared_truth *ret)
 {
 	const struct scenario_truth *truth = ret->truth;
@@ -263,7 +263,7 @@ static int conclude(const struct run *run, struct error *err)
 	return 0;
 }
 
-/* A misspelt kind would never be met, or allow nothing. */
+/* A misspelt kind would match no finding. */
 static int check_kinds(const struct scenario *scenario, struct error *err)
 {
 	for (size_t i = 0; i < scenario->truth_count; i++) {
@@ -272,7 +272,7 @@ static int check_kinds(const struct scenario *scenario, struct error *err)
 		snprintf(kinds, sizeof(kinds), "%s", scenario->truths[i].kinds);
 		for (kind = strtok_r(kinds, "|", &rest); kind; kind = strtok_r(NULL, "|", &rest))
 			if (finding_kind_find(kind) < 0)
-				return err_set(err, ERR_USAGE, "\"%s\" is no kind of finding", kind);
+				return err_set(err, ERR_USAGE, "\"%s\" is not a kind of finding", kind);
 	}
 	return 0;
 }
@@ -310,7 +310,7 @@ static bool is_met(const struct compared_truth *truth)
 	return truth->found && truth->cause && truth->severe && truth->in_time && truth->since;
 }
 
-/* @when: the times count too */
+/* @when: compare times too */
 static bool matches(const struct comparison *comparison, bool when)
 {
 	for (size_t i = 0; i < comparison->truth_count; i++) {
@@ -345,8 +345,8 @@ static void describe_truth(const struct compared_truth *truth, struct text *text
 		     truth->truth->subject);
 	if (truth->truth->causes[0])
 		text_appendf(text, ", cause %s", truth->truth->causes);
-	text_appendf(text, ", from %s on: %s", span_text(truth->truth->at_us, at),
-		     !truth->found ? truth->kind ? "of others only" : "nothing of the kind" : "");
+	text_appendf(text, ", from %s: %s", span_text(truth->truth->at_us, at),
+		     !truth->found ? truth->kind ? "other subjects only" : "no finding of this kind" : "");
 	if (truth->found)
 		text_appendf(text, "after %s%s%s%s%s", span_text(truth->delay_us, delay),
 			     truth->in_time ? "" : ", too late", truth->cause ? "" : ", wrong cause",

@@ -10,8 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "tests/world/virtual.h"
-#include "tests/world/virtual_parse.h"
+#include "tests/world/virtual_state.h"
 
 #define WORDS_MAX 32
 
@@ -40,7 +39,7 @@ static int read_shape(struct scenario *scenario, char *rest, struct error *err)
 		char *value = strchr(words[i], '=');
 
 		if (!value)
-			return err_set(err, ERR_USAGE, "\"%s\" is no option of a shape: say hosts=32", words[i]);
+			return err_set(err, ERR_USAGE, "\"%s\" is not an option of a shape such as hosts=32", words[i]);
 		*value = '\0';
 		code = net_shape_option(&scenario->shape, words[i], value + 1, err);
 	}
@@ -107,7 +106,7 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 	char *value = strchr(word, '=');
 
 	if (!value)
-		return err_set(err, ERR_USAGE, "\"%s\" is nothing to expect: say cause=routing", word);
+		return err_set(err, ERR_USAGE, "\"%s\" is not an option such as cause=routing", word);
 	*value++ = '\0';
 	if (!strcmp(word, "within"))
 		return when_span_parse(value, &truth->within_us, err);
@@ -117,13 +116,13 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 		return read_time(value, &truth->at_us, err);
 	if (!strcmp(word, "severity") && strcmp(value, "info") && strcmp(value, "warning") &&
 	    strcmp(value, "critical"))
-		return err_set(err, ERR_USAGE, "severity=%s: say info, warning or critical", value);
+		return err_set(err, ERR_USAGE, "severity=%s must be info, warning or critical", value);
 	if (!strcmp(word, "cause"))
 		snprintf(truth->causes, sizeof(truth->causes), "%s", value);
 	else if (!strcmp(word, "severity"))
 		snprintf(truth->severity, sizeof(truth->severity), "%s", value);
 	else
-		return err_set(err, ERR_USAGE, "nothing is known of %s=: cause, severity, within, since, at", word);
+		return err_set(err, ERR_USAGE, "unknown option %s=: cause, severity, within, since, at", word);
 	return 0;
 }
 
@@ -142,7 +141,7 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 	if (code < 0)
 		return code;
 	if (count < 2)
-		return err_set(err, ERR_USAGE, "say a kind and a subject: link-down leaf-1/3");
+		return err_set(err, ERR_USAGE, "a finding needs a kind and a subject, such as link-down leaf-1/3");
 	truth = &truths[scenario->truth_count++];
 	*truth = (struct scenario_truth){ .expected = expected };
 	snprintf(truth->kinds, sizeof(truth->kinds), "%s", words[0]);
@@ -190,7 +189,7 @@ static int read_line(struct scenario *scenario, char *line, struct error *err)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (!strcmp(line, lines[i].word))
 			return lines[i].read(scenario, rest, err);
-	return err_set(err, ERR_USAGE, "no line begins with \"%s\"", line);
+	return err_set(err, ERR_USAGE, "\"%s\" is not a keyword", line);
 }
 
 int scenario_read(const char *chars, struct scenario *ret, struct error *err)

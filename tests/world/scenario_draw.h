@@ -27,14 +27,6 @@ struct draw {
 	size_t leaf_count, spine_count;
 };
 
-/*
- * draw_begin - write the shape and create the fabric
- * draw_end - append @lines to the text; frees them and @draw. Return: 0 or ERR_NOMEM
- */
-int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size,
-	       struct text *text, struct error *err);
-int draw_end(struct draw *draw, struct text *lines, struct error *err);
-
 /* draw_number - 0 .. below - 1. draw_between - from .. to. draw_share - 0..1. */
 uint64_t draw_number(struct draw *draw, uint64_t below);
 int64_t draw_between(struct draw *draw, int64_t from, int64_t to);
@@ -56,9 +48,8 @@ uint32_t draw_peer_node(const struct draw *draw, uint32_t port);
  * @trunk:     a link between switches; else one to an HCA
  * @ret:       a port (trunk, HCA; the switch's end of a link), a node (switch) or an index of draw->hosts
  *
- * Hosts are those of the main job. Return: false after DRAW_TRIES tries without a free place.
+ * Hosts are those of the main job. Return: false without a free place.
  */
-#define DRAW_TRIES 300
 bool draw_trunk(struct draw *draw, uint32_t *ret);
 bool draw_switch(struct draw *draw, const uint32_t *switches, size_t count, uint32_t *ret);
 bool draw_host(struct draw *draw, size_t *ret);

@@ -8,6 +8,8 @@
 #include "tests/world/scenario_draw.h"
 #include "tests/world/virtual.h"
 
+#define TRIES_MAX 300 /* to find a free place */
+
 /* A fault with one event and one finding. */
 struct place_fault {
 	const char *event;
@@ -133,14 +135,14 @@ static bool dead_rack(struct draw *draw, int64_t at_s)
 	size_t count = 4, first, i;
 	int tries;
 
-	for (tries = 0; tries < DRAW_TRIES; tries++) {
+	for (tries = 0; tries < TRIES_MAX; tries++) {
 		first = draw_number(draw, draw->hosts.host_count - draw->storage - count);
 		for (i = 0; i < count && draw_host_is_free(draw, &draw->hosts.hosts[first + i]); i++)
 			;
 		if (i == count)
 			break;
 	}
-	if (tries == DRAW_TRIES)
+	if (tries == TRIES_MAX)
 		return false;
 	text_appendf(draw->text, "at %ds off hosts=%s-%s\nexpect node-missing|host-restart|link-down ", (int)at_s,
 		     draw->hosts.hosts[first].name, draw->hosts.hosts[first + count - 1].name);

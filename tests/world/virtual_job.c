@@ -10,7 +10,6 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "tests/world/virtual_state.h"
-#include "tests/world/virtual_parse.h"
 
 static const char *const patterns[] = {
 	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",
@@ -213,7 +212,7 @@ static int parse_phase(char *value, struct virtual_job *job, struct error *err)
 	char *slash = strchr(value, '/');
 
 	if (!slash)
-		return err_set(err, ERR_USAGE, "phase=%s: say 10s/20s", value);
+		return err_set(err, ERR_USAGE, "phase=%s must be two times such as 10s/20s", value);
 	*slash = '\0';
 	if (when_span_parse(value, &job->on_us, err) < 0 || when_span_parse(slash + 1, &job->off_us, err) < 0)
 		return ERR_USAGE;
@@ -229,7 +228,8 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 		uint32_t a, b;
 
 		if (!to)
-			return err_set(err, ERR_USAGE, "%s is no pair: say \"node0001 mlx5_0>node0002 mlx5_0\"", item);
+			return err_set(err, ERR_USAGE, "\"%s\" is not a pair such as "
+				       "\"node0001 mlx5_0>node0002 mlx5_0\"", item);
 		*to++ = '\0';
 		if (virtual_find_node(world->built, item, &a, err) < 0 ||
 		    virtual_find_node(world->built, to, &b, err) < 0)
@@ -246,7 +246,7 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 	char *value = strchr(word, '=');
 
 	if (!value)
-		return err_set(err, ERR_USAGE, "\"%s\" is no option of a job", word);
+		return err_set(err, ERR_USAGE, "\"%s\" is not an option of a job", word);
 	*value++ = '\0';
 	if (!strcmp(word, "hosts"))
 		return job_parse_hosts(value, &world->hosts, job->hosts, err);
@@ -290,7 +290,7 @@ static int parse_pattern(const char *word, struct virtual_job *job, struct error
 		job->pattern = (enum job_pattern)i;
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "\"%s\" is no pattern of a job: ring, shuffle, alltoall, tree, incast, pairs",
+	return err_set(err, ERR_USAGE, "\"%s\" is not a pattern: ring, shuffle, alltoall, tree, incast, pairs",
 		       word);
 }
 
@@ -303,7 +303,7 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 	if (code < 0)
 		return code;
 	if (count < 2)
-		return err_set(err, ERR_USAGE, "a job wants a name and a pattern");
+		return err_set(err, ERR_USAGE, "a job needs a name and a pattern");
 	snprintf(job->name, sizeof(job->name), "%s", words[0]);
 	code = parse_pattern(words[1], job, err);
 	for (size_t i = 2; code == 0 && i < count; i++)
@@ -323,7 +323,7 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 	if (code == 0 && virtual_fill_job(world, job) < 0)
 		code = err_nomem(err);
 	if (code == 0 && !job->flow_count)
-		code = err_set(err, ERR_USAGE, "job %s has no flow: it wants two hosts", job->name);
+		code = err_set(err, ERR_USAGE, "job %s has no flow: it needs two hosts", job->name);
 	return code;
 }
 

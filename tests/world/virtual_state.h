@@ -107,6 +107,24 @@ struct virtual {
 	uint32_t act_count; /* SMInfo.ActCount of SMs that struct agent defines */
 };
 
+/*
+ * virtual_split - split a line at spaces outside double quotes (virtual_event.c)
+ * @line:  modified: quotes are removed, words end with NUL
+ * Return: 0; ERR_USAGE for more than @room words or an open quote.
+ */
+int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err);
+
+/*
+ * virtual_whole, virtual_real - parse the number of an option "@name=", from @least to @most
+ * virtual_choice - parse one of two words; @ret: true for @yes
+ * Return: 0; ERR_USAGE, and @ret is unchanged.
+ */
+int virtual_whole(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
+		  struct error *err);
+int virtual_real(const char *name, const char *value, double least, double most, double *ret, struct error *err);
+int virtual_choice(const char *name, const char *value, const char *yes, const char *no, bool *ret,
+		   struct error *err);
+
 /* virtual_random - uniform in 0..1; virtual_poisson - Poisson-distributed. */
 double virtual_random(struct virtual *world);
 uint64_t virtual_poisson(struct virtual *world, double mean);
