@@ -75,7 +75,7 @@ void opensm_explain(const char *dir, struct error *err);
 
 /*
  * preload_find - the path of libumad2sim.so
- * Searched for in $IBWIRE_UMAD2SIM, in the script ibsim-run, and where Debian, RHEL and SUSE install it.
+ * $IBWIRE_UMAD2SIM, or where Debian, RHEL and SUSE install it.
  * Return: 0 or ERR_UNAVAILABLE with the name of the package.
  */
 int preload_find(char ret[PATH_MAX], struct error *err);
