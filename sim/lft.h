@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lft.h - the forwarding tables written by opensm
- *
- * With the log flag 0x40 opensm writes opensm-lfts.dump after each routing: for each switch a line per
- * LID, with the output port and the GUID of the LID. The file therefore has the LIDs of all ports too.
- * Source: opensm osm_dump.c (dump_lfts: "Unicast lids ..."), 3.3.23.
+ * lft.h - opensm-lfts.dump: opensm writes a line per switch and LID with the output port and the GUID of
+ * the LID, so it has the LIDs of all ports too. Source: opensm osm_dump.c (dump_lfts), 3.3.23.
  */
 #ifndef IBWIRE_SIM_LFT_H
 #define IBWIRE_SIM_LFT_H
@@ -38,10 +35,7 @@ int lft_parse(const struct fabric *fabric, const char *chars, size_t len, struct
 void lft_done(struct lft *lft);
 
 /*
- * lft_write - replace the output ports in the text of a dump
- * @chars, @len:  a dump
- * @routes:       new tables; entries that they do not have are unchanged
- *
+ * lft_write - replace the output ports in the text of a dump by those of @routes, where it has any
  * opensm loads the result with routing_engine file. Source: opensm osm_ucast_file.c, do_ucast_file_load.
  * Return: 0; ERR_NOMEM.
  */

@@ -2,12 +2,8 @@
 /*
  * maxmin.h - max-min fair rates of flows, by progressive filling
  *
- * A group is one flow, or all flows of a coupled job, which have the same rate. Its weight on a link is the
- * number of its flows there. All rates rise together from 0; a group stops at its demand, or when one of
- * its links is full.
- *
- * Properties of the result: no link exceeds its capacity; no group exceeds its demand; a group below its
- * demand crosses a full link on which no group has a higher rate.
+ * A group is one flow, or all flows of a coupled job, which have the same rate. All rates rise together
+ * from 0; a group stops at its demand, or when one of its links is full.
  * Source: Bertsekas and Gallager, Data Networks, 6.5.2.
  */
 #ifndef IBWIRE_SIM_MAXMIN_H

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * console.h - ibsim's console: a FIFO for commands and a pipe for output
- *
- * ibsim prints a line for each command and each counter that is set. The pipe must be drained
- * continuously; a filter drops most lines and writes the others to a log. Several processes write to
- * the FIFO. Writes of up to PIPE_BUF bytes are atomic, so lines that belong together are one write.
+ * console.h - ibsim's console: a FIFO for commands, and a pipe for output that is drained continuously
+ * Several processes write to the FIFO. Lines that belong together are one write of at most PIPE_BUF bytes.
  */
 #ifndef IBWIRE_SIM_CONSOLE_H
 #define IBWIRE_SIM_CONSOLE_H

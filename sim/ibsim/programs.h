@@ -55,10 +55,7 @@ struct opensm_place {
 	const char *preload;  /* value of LD_PRELOAD: preload_value() */
 };
 
-/*
- * opensm_start - start opensm; an existing log is appended to
- * Return: 0; ERR_UNAVAILABLE if opensm is not installed; ERR_IO; ERR_NOMEM.
- */
+/* opensm_start - Return: 0; ERR_UNAVAILABLE if opensm is not installed; ERR_IO; ERR_NOMEM. */
 int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err);
 
 /* opensm_subnet_up_count - number of SUBNET UP lines in the log, one for each start. */

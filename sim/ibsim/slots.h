@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * slots.h - cleanup after clients that were killed
- *
- * ibsim has ten slots. A client that is killed leaves its slot occupied, and its emulated sysfs, a
- * directory sys-<pid>, in its working directory. Once per second the launcher queries the attached
- * clients, disconnects those whose process has ended, and removes their directories.
+ * slots.h - cleanup after clients that were killed: they leave a slot of ibsim occupied, and their emulated
+ * sysfs, a directory sys-<pid>, in their working directory
  */
 #ifndef IBWIRE_SIM_SLOTS_H
 #define IBWIRE_SIM_SLOTS_H

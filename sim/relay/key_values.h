@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * key_values.h - settings of the wire and of performance agents as text: "key=value key=value"
- *
+ * key_values.h - settings as text: "key=value key=value"
  * A value ends where the next key begins, so it may contain spaces ("node0003 mlx5_0").
  */
 #ifndef IBWIRE_SIM_KEY_VALUES_H

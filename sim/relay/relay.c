@@ -11,11 +11,11 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "sim/control.h"
+#include "sim/process.h"
 #include "sim/relay/relay_model.h"
 #include "sim/relay/relay_sockets.h"
 
@@ -138,14 +138,6 @@ static int loop(struct relay *relay, struct error *err)
 	return code;
 }
 
-static void report_ready(struct relay_options *options)
-{
-	if (write(options->ready_fd, "", 1) < 0)
-		log_debug("the launcher does not wait for the relay");
-	close(options->ready_fd);
-	options->ready_fd = -1;
-}
-
 static void block_signals(struct relay *relay)
 {
 	sigset_t mask;
@@ -178,7 +170,7 @@ int relay_run(struct relay_options *options, struct error *err)
 	if (code == 0) {
 		code = control_listen(options->name, CONTROL_PART, &relay->listen_fd, err);
 		if (code == 0) {
-			report_ready(options);
+			process_report_ready(&options->ready_fd);
 			code = loop(relay, err);
 		}
 		relay_sockets_close(&relay->sockets);

@@ -189,15 +189,15 @@ TEST(paths_connect_hosts)
 	assert_int_equal(fix.list.count, 128);
 	assert_int_equal(fix.traffic.routed_count, 128);
 	for (size_t i = 0; i < fix.list.count; i++) {
-		const uint32_t *path = fix.traffic.path + fix.traffic.path_first[i];
-		size_t hops = fix.traffic.path_first[i + 1] - fix.traffic.path_first[i];
+		const struct share_use *path = fix.traffic.share.uses + fix.traffic.share.first[i];
+		size_t hops = fix.traffic.share.first[i + 1] - fix.traffic.share.first[i];
 
 		assert_true(hops >= 2 && hops <= 6);
-		assert_int_equal(path[0], fix.list.flows[i].from);
-		assert_int_equal(fix.fabric->ports[path[hops - 1]].peer, fix.list.flows[i].to);
+		assert_int_equal(path[0].port, fix.list.flows[i].from);
+		assert_int_equal(fix.fabric->ports[path[hops - 1].port].peer, fix.list.flows[i].to);
 		for (size_t j = 1; j < hops; j++)
-			assert_int_equal(fix.fabric->ports[path[j]].node,
-					 fix.fabric->ports[fix.fabric->ports[path[j - 1]].peer].node);
+			assert_int_equal(fix.fabric->ports[path[j].port].node,
+					 fix.fabric->ports[fix.fabric->ports[path[j - 1].port].peer].node);
 	}
 	fixture_done(&fix);
 }
@@ -255,13 +255,13 @@ TEST(a_skewed_route_slows_the_job_and_causes_xmit_wait)
 	/* The ring has the order of names: 1 to 2, 2 to 5, 5 to 6, 6 to 1: no collision, full rate. */
 	fixture_init(&fix, &shape, coupled, 1, true);
 	for (size_t i = 0; i < fix.list.count; i++)
-		assert_near(fix.traffic.rate[i] / 1e9, 160);
+		assert_near(traffic_rate(&fix.traffic, i) / 1e9, 160);
 	fixture_done(&fix);
 
 	/* Two jobs whose rings cross at the same time: two flows with a demand of 160 share a link of 200. */
 	fixture_init(&fix, &shape, two, 2, true);
 	for (size_t i = 0; i < fix.list.count; i++)
-		assert_near(fix.traffic.rate[i] / 1e9, 100);
+		assert_near(traffic_rate(&fix.traffic, i) / 1e9, 100);
 	traffic_advance(&fix.traffic, 2);
 	for (size_t i = 0; i < fix.fabric->port_count; i++) {
 		const struct node *node = &fix.fabric->nodes[fix.fabric->ports[i].node];
@@ -290,11 +290,11 @@ TEST(a_coupled_job_is_as_slow_as_its_slowest_flow)
 	shape.management = 0;
 	fixture_init(&fix, &shape, jobs, 2, true);
 	/* The flow between 6 and 7 stays within its leaf: only there the uncoupled job has its full rate. */
-	assert_near(fix.traffic.rate[0] / 1e9, 100);
-	assert_near(fix.traffic.rate[1] / 1e9, 100);
-	assert_near(fix.traffic.rate[2] / 1e9, 100);
-	assert_near(fix.traffic.rate[3] / 1e9, 160);
-	assert_near(fix.traffic.rate[4] / 1e9, 100);
+	assert_near(traffic_rate(&fix.traffic, 0) / 1e9, 100);
+	assert_near(traffic_rate(&fix.traffic, 1) / 1e9, 100);
+	assert_near(traffic_rate(&fix.traffic, 2) / 1e9, 100);
+	assert_near(traffic_rate(&fix.traffic, 3) / 1e9, 160);
+	assert_near(traffic_rate(&fix.traffic, 4) / 1e9, 100);
 	fixture_done(&fix);
 }
 
@@ -318,8 +318,8 @@ TEST(a_flow_without_a_route_has_rate_zero)
 	/* It sends and receives nothing; in the ring of each rail only 3 to 1 has a path. */
 	assert_int_equal(fix.traffic.routed_count, 2);
 	for (size_t i = 0; i < 5; i++)
-		assert_near(fix.traffic.rate[i], 0);
-	assert_near(fix.traffic.rate[5] / 1e9, 10);
+		assert_near(traffic_rate(&fix.traffic, i), 0);
+	assert_near(traffic_rate(&fix.traffic, 5) / 1e9, 10);
 	fixture_done(&fix);
 }
 
