@@ -58,7 +58,8 @@ size_t traffic_find_path(const struct fabric *fabric, const struct lft *lft, uin
 static int add_flow(struct traffic *traffic, const struct lft *lft, const struct flow *flow, uint32_t *groups)
 {
 	struct share *share = &traffic->share;
-	uint32_t path[TRAFFIC_MAX_HOPS], own = 0, *group = traffic->list->coupled[flow->job] ? &groups[flow->job] : &own;
+	uint32_t path[TRAFFIC_MAX_HOPS], own = 0;
+	uint32_t *group = traffic->list->coupled[flow->job] ? &groups[flow->job] : &own;
 	size_t hops = traffic_find_path(traffic->fabric, lft, flow->from, flow->to, path);
 	double demand = hops ? flow->demand_bits_per_s : 0;
 	bool first = !*group;

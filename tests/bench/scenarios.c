@@ -175,15 +175,11 @@ static void run_random(const struct options *options, struct total *total)
 		/* Of ten, one has no fault, six have one, three have two. */
 		unsigned faults = options->has_faults ? options->faults : seed % 10 == 0 ? 0 : seed % 10 < 7 ? 1 : 2;
 		struct text text = { 0 };
-		struct error err;
 		char name[64];
 
 		snprintf(name, sizeof(name), "--seed %" PRIu64 " --count 1%s", seed,
 			 options->size == SCENARIO_SMALL ? " --small" : "");
-		if (scenario_draw(seed, faults, (enum net_shape_kind)(seed % 3), options->size, &text, &err) < 0) {
-			fprintf(stderr, "%s: %s\n", name, err.text);
-			continue;
-		}
+		scenario_draw(seed, faults, (enum net_shape_kind)(seed % 3), options->size, &text);
 		run_text(&text, name, faults > 1, options, total);
 	}
 }
@@ -191,14 +187,11 @@ static void run_random(const struct options *options, struct total *total)
 static void run_life(const struct options *options, struct total *total)
 {
 	struct text text = { 0 };
-	struct error err;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%u hours, seed %" PRIu64, options->life, options->seed);
-	if (scenario_draw_life(options->seed, options->life, options->faults, options->size, &text, &err) < 0)
-		fprintf(stderr, "%s\n", err.text);
-	else
-		run_text(&text, name, false, options, total);
+	scenario_draw_life(options->seed, options->life, options->faults, options->size, &text);
+	run_text(&text, name, false, options, total);
 }
 
 static int usage(void)

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
 #include "tests/world/collect.h"
-#include "tests/world/virtual.h"
+#include "tests/world/virtual_state.h"
 
 /* While a scenario runs. */
 struct run {
@@ -27,7 +26,7 @@ static bool same_place(const struct finding *a, const struct finding *b)
 	return a->kind == b->kind && a->node_guid == b->node_guid && a->port == b->port && a->tag == b->tag;
 }
 
-/* The entry of an open finding; it is added if it is new. NULL: out of memory. */
+/* The entry of an open finding; it is added if it is new. */
 static struct observed_finding *find_open(struct comparison *comparison, const struct finding *finding, int64_t now_us)
 {
 	struct observed_finding *found;
@@ -35,12 +34,9 @@ static struct observed_finding *find_open(struct comparison *comparison, const s
 	for (size_t i = comparison->finding_count; i-- > 0;)
 		if (comparison->findings[i].closed_us < 0 && same_place(&comparison->findings[i].finding, finding))
 			return &comparison->findings[i];
-	found = array_grow(comparison->findings, comparison->finding_count, &comparison->finding_capacity,
-			   sizeof(*found));
-	if (!found)
-		return NULL;
-	comparison->findings = found;
-	found += comparison->finding_count++;
+	comparison->findings = virtual_grow(comparison->findings, comparison->finding_count,
+					    &comparison->finding_capacity, sizeof(*found));
+	found = &comparison->findings[comparison->finding_count++];
 	*found = (struct observed_finding){ .opened_us = now_us, .closed_us = -1, .worst = finding->severity };
 	return found;
 }
@@ -54,13 +50,12 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 	int64_t now_us = (sweep->wall_us - virtual_wall_us(run->world, 0) + interval_us - 1) / interval_us *
 			 interval_us;
 
+	(void)err;
 	comparison->sweeps++;
 	for (size_t i = 0; i < sweep->finding_count; i++) {
 		const struct finding *finding = sweep->findings[i];
 		struct observed_finding *found = find_open(comparison, finding, now_us);
 
-		if (!found)
-			return err_nomem(err);
 		found->finding = *finding;
 		found->seen = comparison->sweeps;
 		if (finding->severity > found->worst)
@@ -242,14 +237,12 @@ static void count_alarms(const struct run *run)
 	}
 }
 
-static int conclude(const struct run *run, struct error *err)
+static void conclude(const struct run *run)
 {
 	const struct scenario *scenario = run->scenario;
 	struct comparison *comparison = run->comparison;
 
-	comparison->truths = calloc(scenario->truth_count + 1, sizeof(*comparison->truths));
-	if (!comparison->truths)
-		return err_nomem(err);
+	comparison->truths = virtual_alloc(scenario->truth_count, sizeof(*comparison->truths));
 	for (size_t i = 0; i < scenario->truth_count; i++) {
 		struct compared_truth *truth = &comparison->truths[comparison->truth_count];
 
@@ -260,7 +253,6 @@ static int conclude(const struct run *run, struct error *err)
 		comparison->truth_count++;
 	}
 	count_alarms(run);
-	return 0;
 }
 
 /* A misspelt kind would match no finding. */
@@ -291,7 +283,7 @@ int compare_scenario(const struct scenario *scenario, struct comparison *ret, st
 	code = world_collect(run.world, scenario->interval_us, scenario->length_us,
 			     virtual_wall_us(run.world, 0), &sink, NULL, err);
 	if (code == 0)
-		code = conclude(&run, err);
+		conclude(&run);
 	virtual_destroy(run.world);
 	if (code < 0)
 		comparison_done(ret);

@@ -205,14 +205,11 @@ static void init_node(struct lab *lab, uint32_t index)
 
 struct lab *lab_create(uint64_t seed)
 {
-	struct lab *lab = calloc(1, sizeof(*lab));
-	struct virtual *world;
+	struct lab *lab = virtual_alloc(1, sizeof(*lab));
+	struct virtual *world = virtual_create(build(), 10 * US_PER_S, seed);
 
-	assert_non_null(lab);
 	log_init("lab", LOG_LEVEL_NONE);
-	assert_int_equal(virtual_create(build(), 10 * US_PER_S, seed, &world, NULL), 0);
-	world->counters = calloc(world->built->port_count, sizeof(*world->counters));
-	assert_non_null(world->counters);
+	world->counters = virtual_alloc(world->built->port_count, sizeof(*world->counters));
 	world_run_init(&lab->run, world);
 	lab->agents = world->agents;
 	for (uint32_t i = 0; i < LAB_NODES; i++) {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -67,13 +66,11 @@ static int read_seed(struct scenario *scenario, char *rest, struct error *err)
 
 static int read_job(struct scenario *scenario, char *rest, struct error *err)
 {
-	char **jobs = array_grow(scenario->jobs, scenario->job_count, &scenario->job_capacity, sizeof(*jobs));
-
-	if (!jobs)
-		return err_nomem(err);
-	scenario->jobs = jobs;
-	jobs[scenario->job_count] = strdup(rest);
-	return jobs[scenario->job_count++] ? 0 : err_nomem(err);
+	(void)err;
+	scenario->jobs = virtual_grow(scenario->jobs, scenario->job_count, &scenario->job_capacity,
+				      sizeof(*scenario->jobs));
+	scenario->jobs[scenario->job_count++] = strdup(rest);
+	return 0;
 }
 
 /* "0" is a valid time, but not a span. */
@@ -86,19 +83,16 @@ static int read_time(const char *typed, int64_t *ret_us, struct error *err)
 static int read_at(struct scenario *scenario, char *rest, struct error *err)
 {
 	char *text = rest + strcspn(rest, " \t");
-	struct scenario_event *events = array_grow(scenario->events, scenario->event_count, &scenario->event_capacity,
-						   sizeof(*events));
 	int64_t at_us;
 
-	if (!events)
-		return err_nomem(err);
-	scenario->events = events;
 	if (*text)
 		*text++ = '\0';
 	if (read_time(rest, &at_us, err) < 0)
 		return ERR_USAGE;
-	events[scenario->event_count] = (struct scenario_event){ at_us, strdup(text) };
-	return events[scenario->event_count++].text ? 0 : err_nomem(err);
+	scenario->events = virtual_grow(scenario->events, scenario->event_count, &scenario->event_capacity,
+					sizeof(*scenario->events));
+	scenario->events[scenario->event_count++] = (struct scenario_event){ at_us, strdup(text) };
+	return 0;
 }
 
 static int read_truth_option(struct scenario_truth *truth, char *word, struct error *err)
@@ -128,21 +122,18 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 
 static int read_truth(struct scenario *scenario, char *rest, bool expected, struct error *err)
 {
-	struct scenario_truth *truths = array_grow(scenario->truths, scenario->truth_count, &scenario->truth_capacity,
-						   sizeof(*truths));
 	struct scenario_truth *truth;
 	char *words[WORDS_MAX];
 	size_t count, last = scenario->event_count;
 	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
 
-	if (!truths)
-		return err_nomem(err);
-	scenario->truths = truths;
 	if (code < 0)
 		return code;
 	if (count < 2)
 		return err_set(err, ERR_USAGE, "a finding needs a kind and a subject, such as link-down leaf-1/3");
-	truth = &truths[scenario->truth_count++];
+	scenario->truths = virtual_grow(scenario->truths, scenario->truth_count, &scenario->truth_capacity,
+					sizeof(*scenario->truths));
+	truth = &scenario->truths[scenario->truth_count++];
 	*truth = (struct scenario_truth){ .expected = expected };
 	snprintf(truth->kinds, sizeof(truth->kinds), "%s", words[0]);
 	snprintf(truth->subject, sizeof(truth->subject), "%s", words[1]);
@@ -198,7 +189,7 @@ int scenario_read(const char *chars, struct scenario *ret, struct error *err)
 				     .length_us = 1800000000, .seed = 1 };
 	char *copy = strdup(chars), *rest = copy, *line;
 	unsigned number = 0;
-	int code = copy ? 0 : err_nomem(err);
+	int code = 0;
 
 	while (code == 0 && (line = strsep(&rest, "\n"))) {
 		number++;
@@ -246,10 +237,9 @@ int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct
 	struct virtual *world;
 	int code = net_shape_build(&scenario->shape, &built, err);
 
-	if (code == 0)
-		code = virtual_create(built, scenario->interval_us, scenario->seed, &world, err);
 	if (code < 0)
 		return code;
+	world = virtual_create(built, scenario->interval_us, scenario->seed);
 	for (size_t i = 0; code == 0 && i < scenario->job_count; i++) {
 		code = virtual_job(world, scenario->jobs[i], err);
 		if (code < 0)

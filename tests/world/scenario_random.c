@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "tests/world/scenario_draw.h"
-#include "tests/world/virtual.h"
+#include "tests/world/virtual_state.h"
 
 #define JOBS_MAX 24   /* of a day */
 #define TRIES_MAX 300 /* to find a free place */
@@ -183,13 +182,11 @@ static const char *const shapes[3][3] = {
 };
 
 /* Leafs are switches with compute hosts; aggregation nodes and management hosts do not count. */
-static int sort_switches(struct draw *draw, struct error *err)
+static void sort_switches(struct draw *draw)
 {
 	const struct fabric *built = draw->built;
-	bool *leaf = calloc(built->node_count + 1, sizeof(*leaf));
+	bool *leaf = virtual_alloc(built->node_count, sizeof(*leaf));
 
-	if (!leaf)
-		return err_nomem(err);
 	for (uint32_t i = 0; i < draw->hosts.hca_count; i++)
 		leaf[draw_peer_node(draw, draw->hosts.hcas[i].port)] = true;
 	for (uint32_t i = 0; i < built->node_count; i++) {
@@ -206,65 +203,44 @@ static int sort_switches(struct draw *draw, struct error *err)
 			draw->trunks[draw->trunk_count++] = i;
 	}
 	free(leaf);
-	return 0;
 }
 
-static void draw_done(struct draw *draw)
+/* Write the shape and create the fabric. */
+static void draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size,
+		       struct text *text)
 {
+	struct text line = { 0 };
+	struct scenario scenario;
+	const struct fabric *built;
+
+	*draw = (struct draw){ .random = map_mix(seed + 1), .text = text, .kind = kind };
+	text_appendf(&line, "shape %s\nseed %" PRIu64 "\n", shapes[kind][size], seed);
+	text_append(text, text_chars(&line));
+	if (scenario_read(text_chars(&line), &scenario, NULL) < 0 || scenario_begin(&scenario, &draw->world, NULL) < 0)
+		abort();
+	text_done(&line);
+	scenario_done(&scenario);
+	built = draw->built = virtual_built(draw->world);
+	if (host_table_create(built, &draw->hosts, NULL) < 0)
+		abort();
+	draw->used = virtual_alloc(built->node_count, sizeof(*draw->used));
+	draw->leafs = virtual_alloc(built->node_count, sizeof(*draw->leafs));
+	draw->spines = virtual_alloc(built->node_count, sizeof(*draw->spines));
+	draw->trunks = virtual_alloc(built->port_count, sizeof(*draw->trunks));
+	sort_switches(draw);
+}
+
+/* Append @lines to the text; frees them and @draw. */
+static void draw_end(struct draw *draw, struct text *lines)
+{
+	text_append(draw->text, text_chars(lines));
+	text_done(lines);
 	host_table_done(&draw->hosts);
 	free(draw->used);
 	free(draw->leafs);
 	free(draw->spines);
 	free(draw->trunks);
 	virtual_destroy(draw->world);
-	memset(draw, 0, sizeof(*draw));
-}
-
-/* Write the shape and create the fabric. */
-static int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size,
-		      struct text *text, struct error *err)
-{
-	struct text line = { 0 };
-	struct scenario scenario;
-	int code;
-
-	*draw = (struct draw){ .random = map_mix(seed + 1), .text = text, .kind = kind };
-	text_appendf(&line, "shape %s\nseed %" PRIu64 "\n", shapes[kind][size], seed);
-	text_append(text, text_chars(&line));
-	code = scenario_read(text_chars(&line), &scenario, err);
-	text_done(&line);
-	if (code < 0)
-		return code;
-	code = scenario_begin(&scenario, &draw->world, err);
-	scenario_done(&scenario);
-	if (code < 0)
-		return code;
-	draw->built = virtual_built(draw->world);
-	code = host_table_create(draw->built, &draw->hosts, err);
-	draw->used = calloc(draw->built->node_count + 1, sizeof(*draw->used));
-	draw->leafs = calloc(draw->built->node_count + 1, sizeof(*draw->leafs));
-	draw->spines = calloc(draw->built->node_count + 1, sizeof(*draw->spines));
-	draw->trunks = calloc(draw->built->port_count + 1, sizeof(*draw->trunks));
-	if (code == 0 && (!draw->used || !draw->leafs || !draw->spines || !draw->trunks))
-		code = err_nomem(err);
-	if (code == 0)
-		code = sort_switches(draw, err);
-	if (code < 0)
-		draw_done(draw);
-	return code;
-}
-
-/* Append @lines to the text; frees them and @draw. Return: 0 or ERR_NOMEM. */
-static int draw_end(struct draw *draw, struct text *lines, struct error *err)
-{
-	int code = 0;
-
-	text_append(draw->text, text_chars(lines));
-	if (text_failed(draw->text) || text_failed(lines))
-		code = err_nomem(err);
-	text_done(lines);
-	draw_done(draw);
-	return code;
 }
 
 /* --- random scenarios --- */
@@ -338,15 +314,13 @@ static int draw_lines(struct draw *draw, unsigned faults, struct text *jobs)
 	return needs == NEEDS_QUIET;
 }
 
-int scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum scenario_size size,
-		  struct text *text, struct error *err)
+void scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum scenario_size size,
+		   struct text *text)
 {
 	struct text lines = { 0 };
 	struct draw draw;
-	int code = draw_begin(&draw, seed, kind, size, text, err);
 
-	if (code < 0)
-		return code;
+	draw_begin(&draw, seed, kind, size, text);
 	draw.storage = draw.hosts.host_count > 12 ? 2 : 0;
 	text_append(text, "interval 10s\nlength 30m\n");
 	draw.text = &lines;
@@ -357,7 +331,7 @@ int scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum
 		draw.text = text;
 		write_jobs(&draw);
 	}
-	return draw_end(&draw, &lines, err);
+	draw_end(&draw, &lines);
 }
 
 /* --- normal operation of a large fabric, with or without faults --- */
@@ -461,16 +435,14 @@ static void write_faults(struct draw *draw, unsigned faults, int64_t length_s)
 	}
 }
 
-int scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scenario_size size, struct text *text,
-		       struct error *err)
+void scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scenario_size size,
+			struct text *text)
 {
 	int64_t length_s = (int64_t)hours * 3600;
 	struct text lines = { 0 };
 	struct draw draw;
-	int code = draw_begin(&draw, seed, NET_SHAPE_RAIL, size, text, err);
 
-	if (code < 0)
-		return code;
+	draw_begin(&draw, seed, NET_SHAPE_RAIL, size, text);
 	draw.storage = draw.hosts.host_count / 32 + 1;
 	text_appendf(text, "interval 10s\nlength %us\n", hours * 3600);
 	draw.text = &lines;
@@ -479,5 +451,5 @@ int scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scen
 	write_life_jobs(&draw, length_s);
 	write_reboots(&draw, length_s);
 	write_trifles(&draw, length_s);
-	return draw_end(&draw, &lines, err);
+	draw_end(&draw, &lines);
 }

@@ -67,8 +67,8 @@ static void fixture_init(struct fixture *fix, const struct net_shape *shape, con
 	memset(fix, 0, sizeof(*fix));
 	assert_int_equal(net_shape_build(shape, &fix->fabric, NULL), 0);
 	lids = spread_lids(fix->fabric);
-	assert_int_equal(spread_measure(&spread, fix->fabric, NULL), 0);
-	assert_int_equal(spread_tables(&spread, fix->fabric, lids, 0, &fix->tables, NULL), 0);
+	spread_measure(&spread, fix->fabric);
+	spread_tables(&spread, fix->fabric, lids, 0, &fix->tables);
 	if (skew)
 		collide(fix, &spread);
 	spread_done(&spread);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
@@ -78,43 +77,27 @@ static void begin_counters(struct virtual *world)
 	}
 }
 
-int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, struct virtual **ret, struct error *err)
+struct virtual *virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed)
 {
-	struct virtual *world = calloc(1, sizeof(*world));
-	int code;
+	struct virtual *world = virtual_alloc(1, sizeof(*world));
 
-	if (!world) {
-		fabric_destroy(built);
-		return err_nomem(err);
-	}
-	world->built = built;
-	world->interval_us = interval_us;
-	world->random = map_mix(seed + 1);
-	world->sm_runs = true;
-	world->sm_masters = 1;
-	world->loads_changed = true;
-	world->lids = spread_lids(built);
-	world->sm_port = built->nodes[0].first_port;
-	world->ports = calloc(built->port_count + 1, sizeof(*world->ports));
-	world->nodes = calloc(built->node_count + 1, sizeof(*world->nodes));
-	world->agents = calloc(built->node_count + 1, sizeof(*world->agents));
-	code = world->ports && world->nodes && world->agents ? host_table_create(built, &world->hosts, err)
-							 : err_nomem(err);
-	if (code == 0) {
-		fill_masks(world);
-		begin_counters(world);
-		world->trunks_changed = true;
-		world->sm_other = virtual_next_host(world, world->sm_port);
-		built->ports[world->sm_port].cap_mask |= CAP_IS_SM;
-		built->ports[world->sm_other].cap_mask |= CAP_IS_SM;
-		code = virtual_route(world, err);
-	}
-	if (code < 0) {
-		virtual_destroy(world);
-		return code;
-	}
-	*ret = world;
-	return 0;
+	*world = (struct virtual){
+		.built = built, .interval_us = interval_us, .random = map_mix(seed + 1), .sm_runs = true,
+		.sm_masters = 1, .loads_changed = true, .trunks_changed = true, .lids = spread_lids(built),
+		.sm_port = built->nodes[0].first_port,
+		.ports = virtual_alloc(built->port_count, sizeof(*world->ports)),
+		.nodes = virtual_alloc(built->node_count, sizeof(*world->nodes)),
+		.agents = virtual_alloc(built->node_count, sizeof(*world->agents)),
+	};
+	if (host_table_create(built, &world->hosts, NULL) < 0)
+		abort();
+	fill_masks(world);
+	begin_counters(world);
+	world->sm_other = virtual_next_host(world, world->sm_port);
+	built->ports[world->sm_port].cap_mask |= CAP_IS_SM;
+	built->ports[world->sm_other].cap_mask |= CAP_IS_SM;
+	virtual_route(world);
+	return world;
 }
 
 void virtual_destroy(struct virtual *world)
@@ -144,22 +127,16 @@ void virtual_destroy(struct virtual *world)
 	free(world);
 }
 
-int virtual_schedule(struct virtual *world, const struct virtual_event *event)
+void virtual_schedule(struct virtual *world, const struct virtual_event *event)
 {
-	struct virtual_event *events = array_grow(world->events, world->event_count, &world->event_capacity,
-						  sizeof(*events));
-	size_t at;
+	struct virtual_event *events = virtual_grow(world->events, world->event_count, &world->event_capacity,
+						    sizeof(*events));
+	size_t at = world->event_count++;
 
-	if (!events)
-		return ERR_NOMEM;
 	world->events = events;
-	at = world->event_count++;
-	while (at > world->event_next && events[at - 1].at_us > event->at_us) {
+	for (; at > world->event_next && events[at - 1].at_us > event->at_us; at--)
 		events[at] = events[at - 1];
-		at--;
-	}
 	events[at] = *event;
-	return 0;
 }
 
 /* Integrate the present rates. */
@@ -188,50 +165,42 @@ static void advance(struct virtual *world, int64_t to_us)
 }
 
 /* After events: the subnet manager reroutes, and the jobs' loads are recalculated. */
-static int settle(struct virtual *world, struct error *err)
+static void settle(struct virtual *world)
 {
-	if (world->tables_changed && virtual_route(world, err) < 0)
-		return ERR_NOMEM;
-	if (world->loads_changed && virtual_share(world) < 0)
-		return err_nomem(err);
-	world->trunks_changed = world->tables_changed = false;
-	world->loads_changed = false;
-	return 0;
+	if (world->tables_changed)
+		virtual_route(world);
+	if (world->loads_changed)
+		virtual_share(world);
+	world->trunks_changed = world->tables_changed = world->loads_changed = false;
 }
 
-static int pass(struct virtual *world, int64_t until_us, struct error *err)
+static void pass(struct virtual *world, int64_t until_us)
 {
 	while (world->event_next < world->event_count && world->events[world->event_next].at_us <= until_us) {
 		struct virtual_event event = world->events[world->event_next++];
 
 		advance(world, event.at_us);
-		if (virtual_apply(world, &event, err) < 0)
-			return ERR_NOMEM;
+		virtual_apply(world, &event);
 		if (world->event_next < world->event_count &&
 		    world->events[world->event_next].at_us - event.at_us < TOGETHER_US &&
 		    world->events[world->event_next].at_us <= until_us)
 			continue;
-		if (settle(world, err) < 0)
-			return ERR_NOMEM;
+		settle(world);
 	}
-	if (settle(world, err) < 0)
-		return ERR_NOMEM;
+	settle(world);
 	advance(world, until_us);
-	return 0;
 }
 
-int virtual_advance(struct virtual *world, int64_t to_us, struct error *err)
+void virtual_advance(struct virtual *world, int64_t to_us)
 {
 	int64_t from_us = world->now_us;
 
 	if (to_us <= from_us)
-		return 0;
+		return;
 	/* No counter falls below its last reading. */
 	count_until(world, world->read_us < to_us ? world->read_us : to_us);
-	if (pass(world, to_us, err) < 0)
-		return ERR_NOMEM;
+	pass(world, to_us);
 	virtual_count_errors(world, (double)(to_us - from_us) / 1e6);
-	return 0;
 }
 
 const struct fabric *virtual_built(const struct virtual *world)
@@ -305,19 +274,14 @@ double virtual_load(const struct virtual *world, uint32_t port)
 
 /* --- discovery and counters --- */
 
-/* The nodes that a discovery reaches over Active links. */
+/* By node: does a discovery reach it over Active links? */
 static bool *find_reached(const struct virtual *world)
 {
 	const struct fabric *built = world->built;
-	bool *reached = calloc(built->node_count + 1, sizeof(*reached));
-	uint32_t *queue = calloc(built->node_count + 1, sizeof(*queue));
+	bool *reached = virtual_alloc(built->node_count, sizeof(*reached));
+	uint32_t *queue = virtual_alloc(built->node_count, sizeof(*queue));
 	size_t head = 0, tail = 0;
 
-	if (!reached || !queue) {
-		free(queue);
-		free(reached);
-		return NULL;
-	}
 	queue[tail++] = built->from_node == FABRIC_NONE ? 0 : built->from_node;
 	reached[queue[0]] = true;
 	while (head < tail) {
@@ -337,76 +301,55 @@ static bool *find_reached(const struct virtual *world)
 	return reached;
 }
 
-static int add_nodes(const struct virtual *world, const bool *reached, struct fabric *found, uint32_t *index_of,
-		     struct error *err)
+static int64_t must(int64_t index)
 {
-	const struct fabric *built = world->built;
-	uint32_t j;
-
-	for (uint32_t i = 0; i < built->node_count; i++) {
-		const struct node *node = &built->nodes[i];
-		struct node added = *node;
-		int64_t index;
-
-		if (!reached[i])
-			continue;
-		if (world->agents[i].desc_lost)
-			memset(added.desc, 0, sizeof(added.desc));
-		index = fabric_add_node(found, &added, err);
-		if (index < 0)
-			return (int)index;
-		if (i == built->from_node)
-			found->from_node = (uint32_t)index;
-		for (j = node->first_port; j < node->first_port + node->ports && !world->agents[i].ports_lost; j++) {
-			index = fabric_add_port(found, &built->ports[j], err);
-			if (index < 0)
-				return (int)index;
-			index_of[j] = (uint32_t)index;
-		}
-	}
-	return 0;
+	if (index < 0)
+		abort();
+	return index;
 }
 
-static int link_ports(const struct fabric *built, const uint32_t *index_of, struct fabric *found, struct error *err)
+/* Add a node as discovered. @index_of: by port of the fabric: set to that of the port in @found */
+static void add_node(const struct virtual *world, uint32_t index, struct fabric *found, uint32_t *index_of)
 {
+	const struct fabric *built = world->built;
+	const struct node *node = &built->nodes[index];
+	struct node added = *node;
+	uint32_t at;
+
+	if (world->agents[index].desc_lost)
+		memset(added.desc, 0, sizeof(added.desc));
+	at = (uint32_t)must(fabric_add_node(found, &added, NULL));
+	if (index == built->from_node)
+		found->from_node = at;
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports && !world->agents[index].ports_lost; i++)
+		index_of[i] = (uint32_t)must(fabric_add_port(found, &built->ports[i], NULL));
+}
+
+struct fabric *virtual_discover(struct virtual *world)
+{
+	const struct fabric *built = world->built;
+	struct fabric *found = fabric_create(NULL);
+	bool *reached = find_reached(world);
+	uint32_t *index_of = virtual_alloc(built->port_count, sizeof(*index_of));
+
+	if (!found)
+		abort();
+	memset(index_of, 0xff, built->port_count * sizeof(*index_of));
+	found->from_port = built->from_port;
+	for (uint32_t i = 0; i < built->node_count; i++)
+		if (reached[i])
+			add_node(world, i, found, index_of);
 	for (uint32_t i = 0; i < built->port_count; i++) {
 		uint32_t peer = built->ports[i].peer;
 
-		if (peer == FABRIC_NONE || peer < i || index_of[i] == FABRIC_NONE || index_of[peer] == FABRIC_NONE ||
-		    built->ports[i].state < PORT_INIT)
-			continue;
-		if (fabric_link(found, index_of[i], index_of[peer], err) < 0)
-			return ERR_IO;
+		if (peer != FABRIC_NONE && peer >= i && index_of[i] != FABRIC_NONE && index_of[peer] != FABRIC_NONE &&
+		    built->ports[i].state >= PORT_INIT)
+			must(fabric_link(found, index_of[i], index_of[peer], NULL));
 	}
-	return 0;
-}
-
-int virtual_discover(struct virtual *world, struct fabric **ret, struct error *err)
-{
-	const struct fabric *built = world->built;
-	struct fabric *found = fabric_create(err);
-	bool *reached = find_reached(world);
-	uint32_t *index_of = malloc((built->port_count + 1) * sizeof(*index_of));
-	int code = ERR_NOMEM;
-
-	if (found && reached && index_of) {
-		memset(index_of, 0xff, (built->port_count + 1) * sizeof(*index_of));
-		found->from_port = built->from_port;
-		code = add_nodes(world, reached, found, index_of, err);
-		if (code == 0)
-			code = link_ports(built, index_of, found, err);
-		if (code == 0)
-			code = fabric_finish(found, NULL, err);
-	} else {
-		err_nomem(err);
-	}
+	must(fabric_finish(found, NULL, NULL));
 	free(index_of);
 	free(reached);
-	if (code < 0)
-		fabric_destroy(found);
-	else
-		*ret = found;
-	return code;
+	return found;
 }
 
 /* A reading just after a reset is at least 0. */

@@ -2,8 +2,8 @@
 /*
  * virtual.h - a simulated fabric in virtual time: links, forwarding tables, traffic and counters
  *
- * Events change links, nodes and tables; jobs share links max-min fair; counters are computed from the rates.
- * tests/world/collect.h runs the collector on it.
+ * Events change links, nodes and tables; jobs share links max-min fairly; counters are computed from the
+ * rates. tests/world/collect.h runs the collector on it. It aborts if out of memory.
  */
 #ifndef IBWIRE_TESTS_WORLD_VIRTUAL_H
 #define IBWIRE_TESTS_WORLD_VIRTUAL_H
@@ -21,13 +21,11 @@ struct virtual;
 
 /*
  * virtual_create - create a fabric without traffic, with all links up and balanced tables
- * @built:       ownership passes to the function, also on failure; it assigns LIDs and masks of speed and width
+ * @built:       ownership passes to the function; it assigns LIDs and masks of speed and width
  * @interval_us: between sweeps
  * @seed:        of random numbers
- *
- * Return: 0 or ERR_NOMEM.
  */
-int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, struct virtual **ret, struct error *err);
+struct virtual *virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed);
 void virtual_destroy(struct virtual *world);
 
 /*
@@ -35,13 +33,13 @@ void virtual_destroy(struct virtual *world);
  * virtual_at - schedule an event, as in "width leaf-1/33 1x for=10m"
  * @at_us:  since the beginning
  *
- * Return: 0; ERR_USAGE, naming the invalid word; ERR_NOMEM.
+ * Return: 0; ERR_USAGE, naming the invalid word.
  */
 int virtual_job(struct virtual *world, const char *spec, struct error *err);
 int virtual_at(struct virtual *world, int64_t at_us, const char *what, struct error *err);
 
-/* virtual_advance - advance the time to @to_us since the beginning. Return: 0 or ERR_NOMEM. */
-int virtual_advance(struct virtual *world, int64_t to_us, struct error *err);
+/* virtual_advance - advance the time to @to_us since the beginning. */
+void virtual_advance(struct virtual *world, int64_t to_us);
 
 /*
  * virtual_read_port - the counters of a port, 64 bits wide
@@ -50,12 +48,8 @@ int virtual_advance(struct virtual *world, int64_t to_us, struct error *err);
  */
 void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint64_t ret[COUNTER_COUNT]);
 
-/*
- * virtual_discover - the fabric as discovered: the nodes reachable over Active links
- * @ret:  finished; to be freed by the caller
- * Return: 0 or a negative error.
- */
-int virtual_discover(struct virtual *world, struct fabric **ret, struct error *err);
+/* virtual_discover - the fabric as discovered: the nodes reachable over Active links; freed by the caller. */
+struct fabric *virtual_discover(struct virtual *world);
 
 /* virtual_built - all nodes and ports, with the present states, cables, widths and speeds. */
 const struct fabric *virtual_built(const struct virtual *world);

@@ -144,8 +144,8 @@ static int get_hosts(const struct line *line, size_t arg, bool **ret, struct err
 		return 0;
 	if (line->arg_count > arg)
 		return err_set(err, ERR_USAGE, "%s needs a node or hosts=, not both", line->args[0]);
-	hosts = calloc(line->world->hosts.host_count + 1, sizeof(*hosts));
-	code = hosts ? job_parse_hosts(list, &line->world->hosts, hosts, err) : err_nomem(err);
+	hosts = virtual_alloc(line->world->hosts.host_count, sizeof(*hosts));
+	code = job_parse_hosts(list, &line->world->hosts, hosts, err);
 	if (code < 0)
 		free(hosts);
 	else
@@ -222,10 +222,10 @@ static int parse_arg(const struct line *line, size_t arg, char type, struct virt
 
 /* --- events --- */
 
-static int put(const struct line *line, int64_t after_us, struct virtual_event event, struct error *err)
+static void put(const struct line *line, int64_t after_us, struct virtual_event event)
 {
 	event.at_us = line->at_us + after_us;
-	return virtual_schedule(line->world, &event) < 0 ? err_nomem(err) : 0;
+	virtual_schedule(line->world, &event);
 }
 
 /* Schedule an event, and with for=SPAN its end. */
@@ -235,9 +235,12 @@ static int put_both(const struct line *line, const struct virtual_event *event, 
 	int64_t for_us = 0;
 	int code = get_span(line, "for", &for_us, err);
 
-	if (code == 0)
-		code = put(line, 0, *event, err);
-	return code == 0 && for_us ? put(line, for_us, *end, err) : code;
+	if (code < 0)
+		return code;
+	put(line, 0, *event);
+	if (for_us)
+		put(line, for_us, *end);
+	return 0;
 }
 
 static int put_until(const struct line *line, struct virtual_event event, enum change_kind end_kind, struct error *err)
@@ -260,9 +263,8 @@ static int put_flap(const struct line *line, struct virtual_event event, struct 
 	if (code == 0)
 		code = get_span(line, "for", &for_us, err);
 	for (uint64_t i = 0; code == 0 && i < count; i++) {
-		code = put(line, (int64_t)i * every_us, event, err);
-		if (code == 0)
-			code = put(line, (int64_t)i * every_us + for_us, up, err);
+		put(line, (int64_t)i * every_us, event);
+		put(line, (int64_t)i * every_us + for_us, up);
 	}
 	return code;
 }
@@ -326,10 +328,10 @@ static int put_off(const struct line *line, struct virtual_event event, struct e
 			continue;
 		event.a = world->built->ports[world->hosts.hcas[i].port].node;
 		event.what = CHANGE_NODE_OFF;
-		code = put(line, late_us, event, err);
+		put(line, late_us, event);
 		event.what = CHANGE_NODE_ON;
-		if (code == 0 && for_us)
-			code = put(line, for_us + late_us, event, err);
+		if (for_us)
+			put(line, for_us + late_us, event);
 	}
 	free(hosts);
 	return code;
@@ -356,7 +358,9 @@ static int put_reroute(const struct line *line, struct virtual_event event, stru
 	int code = get_whole(line, "order", 0, UINT8_MAX, &order, err);
 
 	event.n = (uint8_t)order;
-	return code < 0 ? code : put(line, 0, event, err);
+	if (code == 0)
+		put(line, 0, event);
+	return code;
 }
 
 static int put_clear(const struct line *line, struct virtual_event event, struct error *err)
@@ -371,7 +375,9 @@ static int put_clear(const struct line *line, struct virtual_event event, struct
 		event.a = FABRIC_NONE;
 		code = virtual_find_port(line->world->built, line->args[1], &event.b, err);
 	}
-	return code < 0 ? code : put(line, 0, event, err);
+	if (code == 0)
+		put(line, 0, event);
+	return code;
 }
 
 static int put_sm(const struct line *line, struct virtual_event event, struct error *err)
@@ -398,12 +404,14 @@ static int put_leave(const struct line *line, struct virtual_event event, struct
 
 	if (code == 0 && !hosts) {
 		code = get_node(line, 2, &event.b, err);
-		return code < 0 ? code : put(line, 0, event, err);
+		if (code == 0)
+			put(line, 0, event);
+		return code;
 	}
 	for (size_t i = 0; code == 0 && i < world->hosts.hca_count; i++) {
 		event.b = world->built->ports[world->hosts.hcas[i].port].node;
 		if (hosts[world->hosts.hcas[i].host])
-			code = put(line, 0, event, err);
+			put(line, 0, event);
 	}
 	free(hosts);
 	return code;
@@ -483,7 +491,7 @@ int virtual_at(struct virtual *world, int64_t at_us, const char *what, struct er
 	struct line line = { .world = world, .at_us = at_us };
 	char *copy = strdup(what), *words[WORDS_MAX];
 	size_t count = 0, i;
-	int code = copy ? virtual_split(copy, words, WORDS_MAX, &count, err) : err_nomem(err);
+	int code = virtual_split(copy, words, WORDS_MAX, &count, err);
 
 	for (i = 0; code == 0 && i < count; i++)
 		if (i > 0 && strchr(words[i], '='))

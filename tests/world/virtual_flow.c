@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "sim/share.h"
@@ -45,6 +43,12 @@ static unsigned next_hops(const struct virtual *world, uint32_t node, uint32_t t
 	return count;
 }
 
+static void add_use(struct sharing *sharing, uint32_t port, double part, unsigned depth)
+{
+	if (share_add(&sharing->share, port, part, depth) < 0)
+		abort();
+}
+
 /* Switches at one distance from the sender, and the share of the flow through each. */
 struct front { uint32_t node[FRONT_MAX]; double part[FRONT_MAX]; unsigned count; };
 
@@ -63,19 +67,18 @@ static void front_add(struct front *front, uint32_t node, double part)
 	front->part[i] += part;
 }
 
-/* Follow a flow from switch to switch. Return: 1 if all of it arrives, 0 if not, ERR_NOMEM. */
-static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adaptive)
+/* Follow a flow from switch to switch. Return: whether all of it arrives. */
+static bool follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adaptive)
 {
 	const struct virtual *world = sharing->world;
 	const struct fabric *built = world->built;
 	struct front here = { .count = 0 }, next;
 
 	if (built->ports[from].state != PORT_ACTIVE || built->ports[from].peer == FABRIC_NONE)
-		return 0;
-	if (share_add(&sharing->share, from, 1, 0) < 0)
-		return ERR_NOMEM;
+		return false;
+	add_use(sharing, from, 1, 0);
 	if (to == FABRIC_NONE || built->ports[from].peer == to)
-		return 1;
+		return true;
 	front_add(&here, built->ports[built->ports[from].peer].node, 1);
 	for (unsigned depth = 1; here.count && depth < HOPS_MAX; depth++, here = next) {
 		next.count = 0;
@@ -84,12 +87,11 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 			unsigned ways = next_hops(world, here.node[i], to, adaptive, ports);
 
 			if (!ways)
-				return 0;
+				return false;
 			for (unsigned j = 0; j < ways; j++) {
 				uint32_t peer = built->ports[ports[j]].peer;
 
-				if (share_add(&sharing->share, ports[j], here.part[i] / ways, depth) < 0)
-					return ERR_NOMEM;
+				add_use(sharing, ports[j], here.part[i] / ways, depth);
 				if (peer != to)
 					front_add(&next, built->ports[peer].node, here.part[i] / ways);
 			}
@@ -98,65 +100,49 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 	return here.count == 0;
 }
 
-/* Return: 1; 0 without a path, then nothing is added; ERR_NOMEM. */
-static int add_flow(struct sharing *sharing, uint32_t job, const struct virtual_flow *flow)
-{
-	struct share *share = &sharing->share;
-	size_t uses = share->use_count;
-	int there = follow(sharing, flow->from, flow->to, sharing->world->jobs[job].adaptive);
-
-	if (there <= 0) {
-		share->use_count = uses;
-		return there;
-	}
-	sharing->job_of[share->flow_count] = job;
-	share->first[share->flow_count++] = uses;
-	return 1;
-}
-
-/* A coupled job stops if one of its flows has no path. */
-static int add_job(struct sharing *sharing, uint32_t index)
+/* Add the flows of a job. A coupled job stops if one of its flows has no path. */
+static void add_job(struct sharing *sharing, uint32_t index)
 {
 	struct virtual_job *job = &sharing->world->jobs[index];
 	struct share *share = &sharing->share;
-	size_t flows = share->flow_count, uses = share->use_count;
+	size_t flows = share->flow_count, job_uses = share->use_count;
 
 	for (size_t i = 0; i < job->flow_count; i++) {
-		int there = add_flow(sharing, index, &job->flows[i]);
+		size_t uses = share->use_count;
 
-		if (there < 0)
-			return ERR_NOMEM;
-		if (there)
-			share->group[share->flow_count - 1] =
+		if (follow(sharing, job->flows[i].from, job->flows[i].to, job->adaptive)) {
+			sharing->job_of[share->flow_count] = index;
+			share->first[share->flow_count] = uses;
+			share->group[share->flow_count++] =
 				(uint32_t)(job->coupled ? share->group_count : share->group_count++);
-		if (!there && job->coupled) {
+		} else if (job->coupled) {
 			share->flow_count = flows;
+			share->use_count = job_uses;
+			return;
+		} else {
 			share->use_count = uses;
-			return 0;
 		}
 	}
 	if (job->coupled && share->flow_count > flows)
 		share->group_count++;
-	return 0;
 }
 
-static int list_flows(struct sharing *sharing)
+static void list_flows(struct sharing *sharing)
 {
 	struct virtual *world = sharing->world;
 	size_t total = 0;
 
 	for (uint32_t i = 0; i < world->job_count; i++) {
-		if (world->jobs[i].runs && virtual_fill_job(world, &world->jobs[i]) < 0)
-			return ERR_NOMEM;
+		if (world->jobs[i].runs)
+			virtual_fill_job(world, &world->jobs[i]);
 		total += world->jobs[i].flow_count;
 	}
-	sharing->job_of = calloc(total + 1, sizeof(*sharing->job_of));
-	if (share_init(&sharing->share, world->built, total) < 0 || !sharing->job_of)
-		return ERR_NOMEM;
+	sharing->job_of = virtual_alloc(total, sizeof(*sharing->job_of));
+	if (share_init(&sharing->share, world->built, total) < 0)
+		abort();
 	for (uint32_t i = 0; i < world->job_count; i++)
-		if (world->jobs[i].runs && add_job(sharing, i) < 0)
-			return ERR_NOMEM;
-	return 0;
+		if (world->jobs[i].runs)
+			add_job(sharing, i);
 }
 
 /* The demand of a flow: its part of the HCA link's nominal rate. */
@@ -170,7 +156,7 @@ static double demand_of(const struct virtual *world, uint32_t job, uint32_t port
 }
 
 /* The demand of a group is that of its fastest flow. */
-static int solve(struct sharing *sharing)
+static void solve(struct sharing *sharing)
 {
 	struct share *share = &sharing->share;
 
@@ -181,42 +167,36 @@ static int solve(struct sharing *sharing)
 		if (wanted > *demand)
 			*demand = wanted;
 	}
-	return share_solve(share);
+	if (share_solve(share) < 0)
+		abort();
 }
 
-static int keep_loads(struct virtual_job *job, const double *sent, const double *waits, size_t ports)
+static void keep_loads(struct virtual_job *job, const double *sent, const double *waits, size_t ports)
 {
 	job->load_count = 0;
 	for (size_t i = 0; i < ports; i++) {
-		struct virtual_load *loads;
-
 		if (sent[i] <= 0 && waits[i] <= 0)
 			continue;
-		loads = array_grow(job->loads, job->load_count, &job->load_capacity, sizeof(*loads));
-		if (!loads)
-			return ERR_NOMEM;
-		job->loads = loads;
-		loads[job->load_count++] = (struct virtual_load){ (uint32_t)i, sent[i], waits[i] };
+		job->loads = virtual_grow(job->loads, job->load_count, &job->load_capacity, sizeof(*job->loads));
+		job->loads[job->load_count++] = (struct virtual_load){ (uint32_t)i, sent[i], waits[i] };
 	}
-	return 0;
 }
 
 /* Distribute the loads of all links over the jobs. @waits: by port: the sum of all jobs */
-static int share_out(struct sharing *sharing, double *waits)
+static void share_out(struct sharing *sharing, double *waits)
 {
 	struct virtual *world = sharing->world;
 	const struct share *share = &sharing->share;
 	size_t ports = world->built->port_count, flow = 0;
-	double *sent = calloc(2 * (ports + 1), sizeof(*sent)), *own_waits = sent + ports + 1;
-	int code = sent ? 0 : ERR_NOMEM;
+	double *sent = virtual_alloc(2 * ports, sizeof(*sent)), *own_waits = sent + ports;
 
-	for (size_t i = 0; code == 0 && i < world->job_count; i++) {
+	for (size_t i = 0; i < world->job_count; i++) {
 		struct virtual_job *job = &world->jobs[i];
 
 		job->load_count = 0;
 		if (flow == share->flow_count || sharing->job_of[flow] != i)
 			continue;
-		memset(sent, 0, 2 * (ports + 1) * sizeof(*sent));
+		memset(sent, 0, 2 * ports * sizeof(*sent));
 		for (; flow < share->flow_count && sharing->job_of[flow] == i; flow++) {
 			double rate = share->rate[share->group[flow]];
 
@@ -224,12 +204,11 @@ static int share_out(struct sharing *sharing, double *waits)
 				sent[share->uses[j].port] += rate * (double)share->uses[j].part;
 			share_wait(share, flow, own_waits);
 		}
-		code = keep_loads(job, sent, own_waits, ports);
-		for (size_t j = 0; code == 0 && j < job->load_count; j++)
+		keep_loads(job, sent, own_waits, ports);
+		for (size_t j = 0; j < job->load_count; j++)
 			waits[job->loads[j].port] += job->loads[j].wait_bits_per_s;
 	}
 	free(sent);
-	return code;
 }
 
 /* A port cannot wait while it sends. */
@@ -248,22 +227,18 @@ static void limit_waits(const struct sharing *sharing, const double *waits)
 	}
 }
 
-int virtual_share(struct virtual *world)
+void virtual_share(struct virtual *world)
 {
 	struct sharing sharing = { .world = world };
-	double *waits = calloc(world->built->port_count + 1, sizeof(*waits));
-	int code = waits ? list_flows(&sharing) : ERR_NOMEM;
+	double *waits = virtual_alloc(world->built->port_count, sizeof(*waits));
 
-	if (code == 0)
-		code = solve(&sharing);
-	if (code == 0)
-		code = share_out(&sharing, waits);
-	if (code == 0)
-		limit_waits(&sharing, waits);
+	list_flows(&sharing);
+	solve(&sharing);
+	share_out(&sharing, waits);
+	limit_waits(&sharing, waits);
 	share_done(&sharing.share);
 	free(sharing.job_of);
 	free(waits);
-	return code;
 }
 
 /* Communication time of a job until @until_us. */

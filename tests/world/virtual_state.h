@@ -3,10 +3,31 @@
 #ifndef IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 #define IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 
+#include <stdlib.h>
+
+#include "base/array.h"
 #include "sim/job.h"
 #include "tests/world/agents.h"
 #include "tests/world/spread.h"
 #include "tests/world/virtual.h"
+
+/* virtual_alloc - zeroed memory; virtual_grow - as array_grow(). Both abort if there is none. */
+static inline void *virtual_alloc(size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+
+	if (!memory)
+		abort();
+	return memory;
+}
+
+static inline void *virtual_grow(void *array, size_t count, size_t *capacity, size_t size)
+{
+	array = array_grow(array, count, capacity, size);
+	if (!array)
+		abort();
+	return array;
+}
 
 #define VIRTUAL_ERRORS (COUNTER_COUNT - COUNTER_TRAFFIC_COUNT)
 
@@ -129,26 +150,26 @@ int virtual_choice(const char *name, const char *value, const char *yes, const c
 double virtual_random(struct virtual *world);
 uint64_t virtual_poisson(struct virtual *world, double mean);
 
-/* virtual_schedule - add an event. Return: 0 or ERR_NOMEM. */
-int virtual_schedule(struct virtual *world, const struct virtual_event *event);
+/* virtual_schedule - add an event. */
+void virtual_schedule(struct virtual *world, const struct virtual_event *event);
 
-/* virtual_apply - apply an event (virtual_fault.c). Return: 0 or ERR_NOMEM. */
-int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err);
+/* virtual_apply - apply an event (virtual_fault.c). */
+void virtual_apply(struct virtual *world, const struct virtual_event *event);
 
 /* virtual_route - recalculate all tables, skews included (virtual_fault.c). */
-int virtual_route(struct virtual *world, struct error *err);
+void virtual_route(struct virtual *world);
 
 /* virtual_count_errors - add the errors of @elapsed_s (virtual_fault.c). */
 void virtual_count_errors(struct virtual *world, double elapsed_s);
 
 /*
  * virtual_fill_job - compute the flows of a job from pattern, hosts and rails (virtual_job.c)
- * HCAs whose link is down are excluded. Return: 0 or ERR_NOMEM.
+ * HCAs whose link is down are excluded.
  */
-int virtual_fill_job(struct virtual *world, struct virtual_job *job);
+void virtual_fill_job(struct virtual *world, struct virtual_job *job);
 
-/* virtual_share - recalculate the loads of all running jobs (virtual_flow.c). Return: 0 or ERR_NOMEM. */
-int virtual_share(struct virtual *world);
+/* virtual_share - recalculate the loads of all running jobs (virtual_flow.c). */
+void virtual_share(struct virtual *world);
 
 /* virtual_rates - mean rates of all ports between two times (virtual_flow.c). */
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us);
