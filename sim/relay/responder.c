@@ -231,39 +231,30 @@ static void put_counters(const struct responder_port *port, enum counter_attribu
 }
 
 /*
- * Counters that a Set clears. Source: IBA Vol 1, 16.1.3.5 CounterSelect (IB_PC_* masks of
- * opensm ib_types.h); of PortCountersExtended the first eight in its own order, and those of CounterSelect2
- * where it has 64-bit errors (@wide), as perfquery.c sets its bits.
+ * Counters that a Set clears. PortCountersExtended has the order of the table: CounterSelect, then
+ * CounterSelect2 where it has 64-bit errors (@wide). PortCounters has the errors first.
+ * Source: IBA Vol 1, 16.1.3.5 CounterSelect (IB_PC_* masks of opensm ib_types.h); perfquery.c.
  */
 static counter_set cleared_by(uint16_t attribute, bool wide, const uint8_t *data)
 {
-	static const uint8_t counters[] = {
-		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
-		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
-		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
-		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_DATA, COUNTER_RCV_DATA,
-		COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
-	};
-	static const uint8_t extended[] = {
+	static const uint8_t order[] = {
 		COUNTER_XMIT_DATA, COUNTER_RCV_DATA, COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS,
 		COUNTER_UNICAST_XMIT_PACKETS, COUNTER_UNICAST_RCV_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS,
 		COUNTER_MULTICAST_RCV_PACKETS,
-		/* CounterSelect2 */
 		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
 		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
 		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
 		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
 	};
-	const uint8_t *order = attribute == PMA_COUNTERS ? counters : extended;
-	size_t count = attribute == PMA_COUNTERS ? sizeof(counters) : sizeof(extended);
 	uint64_t select = load_be16(data + 2);
 	counter_set set = 0;
 
 	if (attribute == PMA_COUNTERS)
-		select |= (uint64_t)data[18] << 16;
+		/* 12 errors, data and packets, XmitWait and QP1Dropped */
+		select = (select & 0xfff) << 8 | (select >> 12) | (uint64_t)(data[18] & 3) << 20;
 	else
 		select = (select & 0xff) | (wide ? (uint64_t)load_be32(data + 4) << 8 : 0);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < sizeof(order); i++)
 		if (select & UINT64_C(1) << i)
 			set |= COUNTER_BIT(order[i]);
 	return set;

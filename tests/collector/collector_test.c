@@ -137,24 +137,6 @@ TEST(an_unresponsive_node_costs_one_query_per_sweep)
 	lab_destroy(lab);
 }
 
-static void restore_leaf(struct lab *lab)
-{
-	lab->agents[LEAF].dead = lab->sweeps >= 2 && lab->sweeps < 6;
-}
-
-LAB_TEST(a_node_that_responds_again_is_read_in_that_sweep)
-{
-	struct lab *lab = *state;
-
-	lab->before_sweep = restore_leaf;
-	lab_run(lab, 6);
-	assert_int_equal(lab->report.ports_answered, LIVE_PORTS - 6);
-	lab->sweeps = 0;
-	lab_run(lab, 7);
-	assert_int_equal(lab->report.ports_answered, LIVE_PORTS);
-	assert_true(lab_check(lab) > 0);
-}
-
 TEST(a_fifth_of_all_mads_is_lost)
 {
 	for (uint64_t seed = 200; seed < 200 + test_cases(30); seed++) {

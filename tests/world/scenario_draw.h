@@ -73,11 +73,21 @@ bool draw_say_node(struct draw *draw, int64_t at_s, const char *what, const char
 /* The jobs that a fault needs to be detected. */
 enum draw_needs { NEEDS_NOTHING, NEEDS_TRAFFIC, NEEDS_QUIET };
 
+/* A fault with one event and one finding. */
+struct place_fault {
+	const char *event;
+	enum { ON_TRUNK, ON_HOST_LINK, ON_LINK, AT_HCA, AT_SWITCH, AT_SPINE, AT_MIRRORED_SPINE } place;
+	const char *rest;   /* of the line; with @most a format */
+	const char *other;  /* an equally likely alternative to @rest, or NULL */
+	int least, most;    /* number in @rest */
+	const char *kind, *truth;
+};
+
 struct draw_fault {
 	const char *name;
 	enum draw_needs needs;
 	bool (*draw)(struct draw *draw, int64_t at_s); /* NULL: @at */
-	const struct place_fault *at;
+	struct place_fault at;
 };
 
 /* draw_faults - the table of faults. */

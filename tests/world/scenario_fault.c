@@ -10,33 +10,6 @@
 
 #define TRIES_MAX 300 /* to find a free place */
 
-/* A fault with one event and one finding. */
-struct place_fault {
-	const char *event;
-	enum { ON_TRUNK, ON_HOST_LINK, ON_LINK, AT_HCA, AT_SWITCH, AT_SPINE, AT_MIRRORED_SPINE } place;
-	const char *rest;   /* of the line; with @most a format */
-	const char *other;  /* an equally likely alternative to @rest, or NULL */
-	int least, most;    /* number in @rest */
-	const char *kind, *truth;
-};
-
-static const struct place_fault place_faults[] = {
-	{ "width", ON_TRUNK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" },
-	{ "width", ON_HOST_LINK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" },
-	{ "speed", ON_LINK, "EDR", "FDR", 0, 0, "link-degraded", "severity=warning within=110s" },
-	{ "errors", ON_LINK, "symbol_errors=%d", NULL, 200, 5000, "symbol-errors", "severity=warning within=10m" },
-	{ "errors", ON_LINK, "rcv_errors=%d echo=0.8", NULL, 120, 5000, "receive-errors",
-	  "severity=warning within=10m" },
-	{ "errors", ON_TRUNK, "xmit_discards=%d", NULL, 1800, 30000, "xmit-discards", "severity=warning within=10m" },
-	{ "errors", ON_HOST_LINK, "xmit_discards=%d", NULL, 6000, 30000, "xmit-discards", "within=10m" },
-	{ "down", ON_TRUNK, "", NULL, 0, 0, "link-down", "severity=warning within=80s" },
-	{ "silent", AT_HCA, "", NULL, 0, 0, "node-silent", "severity=warning within=80s" },
-	{ "silent", AT_SWITCH, "", NULL, 0, 0, "node-silent", "severity=critical within=80s" },
-	/* Not an HCA: it gets no SMP between discoveries, so its lock is not detected. */
-	{ "lock", AT_MIRRORED_SPINE, "", NULL, 0, 0, "locked", "within=80s" },
-	{ "off", AT_SPINE, "", NULL, 0, 0, "node-missing", "severity=warning within=80s" },
-};
-
 /* @ret: a port of a link, else a node. Return: false without a free place. */
 static bool draw_place(struct draw *draw, const struct place_fault *fault, uint32_t *ret)
 {
@@ -351,35 +324,51 @@ static bool collisions(struct draw *draw, int64_t at_s)
 }
 
 static const struct draw_fault faults[] = {
-	{ "a trunk with fewer lanes", NEEDS_NOTHING, NULL, &place_faults[0] },
-	{ "a host's link with fewer lanes", NEEDS_NOTHING, NULL, &place_faults[1] },
-	{ "a link at a lower speed", NEEDS_NOTHING, NULL, &place_faults[2] },
-	{ "a flapping link", NEEDS_TRAFFIC, flapping_link, NULL },
-	{ "symbol errors", NEEDS_NOTHING, NULL, &place_faults[3] },
-	{ "receive errors, with echoes", NEEDS_TRAFFIC, NULL, &place_faults[4] },
-	{ "discards on a trunk", NEEDS_NOTHING, NULL, &place_faults[5] },
-	{ "discards towards a host", NEEDS_NOTHING, NULL, &place_faults[6] },
-	{ "a trunk that is down", NEEDS_TRAFFIC, NULL, &place_faults[7] },
-	{ "a dead HCA", NEEDS_NOTHING, dead_hca, NULL },
-	{ "a silent HCA", NEEDS_NOTHING, NULL, &place_faults[8] },
-	{ "a silent switch", NEEDS_NOTHING, NULL, &place_faults[9] },
-	{ "a locked node", NEEDS_NOTHING, NULL, &place_faults[10] },
-	{ "a rebooted host", NEEDS_NOTHING, rebooted_host, NULL },
-	{ "a rack without power", NEEDS_NOTHING, dead_rack, NULL },
-	{ "a dead spine", NEEDS_TRAFFIC, NULL, &place_faults[11] },
-	{ "a dead leaf", NEEDS_TRAFFIC, dead_leaf, NULL },
-	{ "two cables swapped between rails", NEEDS_NOTHING, swapped_cables, NULL },
-	{ "a missing cable", NEEDS_TRAFFIC, missing_cable, NULL },
-	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf, NULL },
-	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf, NULL },
-	{ "a spine's routes skewed", NEEDS_TRAFFIC, skewed_spine, NULL },
-	{ "an HCA that its job does not use", NEEDS_TRAFFIC, nic_unused, NULL },
-	{ "a host that fell back to TCP", NEEDS_TRAFFIC, fallen_back, NULL },
-	{ "no subnet manager, or two", NEEDS_TRAFFIC, sm_lost, NULL },
-	{ "counters cleared by another tool", NEEDS_NOTHING, cleared, NULL },
-	{ "a new subnet manager", NEEDS_NOTHING, handed_over, NULL },
-	{ "a black hole", NEEDS_NOTHING, black_hole, NULL },
-	{ "collisions on even tables", NEEDS_QUIET, collisions, NULL },
+	{ "a trunk with fewer lanes", NEEDS_NOTHING,
+	  .at = { "width", ON_TRUNK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" } },
+	{ "a host's link with fewer lanes", NEEDS_NOTHING,
+	  .at = { "width", ON_HOST_LINK, "1x", "2x", 0, 0, "link-degraded", "severity=warning within=110s" } },
+	{ "a link at a lower speed", NEEDS_NOTHING,
+	  .at = { "speed", ON_LINK, "EDR", "FDR", 0, 0, "link-degraded", "severity=warning within=110s" } },
+	{ "a flapping link", NEEDS_TRAFFIC, .draw = flapping_link },
+	{ "symbol errors", NEEDS_NOTHING,
+	  .at = { "errors", ON_LINK, "symbol_errors=%d", NULL, 200, 5000,
+	    "symbol-errors", "severity=warning within=10m" } },
+	{ "receive errors, with echoes", NEEDS_TRAFFIC,
+	  .at = { "errors", ON_LINK, "rcv_errors=%d echo=0.8", NULL, 120, 5000,
+	    "receive-errors", "severity=warning within=10m" } },
+	{ "discards on a trunk", NEEDS_NOTHING,
+	  .at = { "errors", ON_TRUNK, "xmit_discards=%d", NULL, 1800, 30000,
+	    "xmit-discards", "severity=warning within=10m" } },
+	{ "discards towards a host", NEEDS_NOTHING,
+	  .at = { "errors", ON_HOST_LINK, "xmit_discards=%d", NULL, 6000, 30000, "xmit-discards", "within=10m" } },
+	{ "a trunk that is down", NEEDS_TRAFFIC,
+	  .at = { "down", ON_TRUNK, "", NULL, 0, 0, "link-down", "severity=warning within=80s" } },
+	{ "a dead HCA", NEEDS_NOTHING, .draw = dead_hca },
+	{ "a silent HCA", NEEDS_NOTHING,
+	  .at = { "silent", AT_HCA, "", NULL, 0, 0, "node-silent", "severity=warning within=80s" } },
+	{ "a silent switch", NEEDS_NOTHING,
+	  .at = { "silent", AT_SWITCH, "", NULL, 0, 0, "node-silent", "severity=critical within=80s" } },
+	/* Not an HCA: it gets no SMP between discoveries, so its lock is not detected. */
+	{ "a locked node", NEEDS_NOTHING,
+	  .at = { "lock", AT_MIRRORED_SPINE, "", NULL, 0, 0, "locked", "within=80s" } },
+	{ "a rebooted host", NEEDS_NOTHING, .draw = rebooted_host },
+	{ "a rack without power", NEEDS_NOTHING, .draw = dead_rack },
+	{ "a dead spine", NEEDS_TRAFFIC,
+	  .at = { "off", AT_SPINE, "", NULL, 0, 0, "node-missing", "severity=warning within=80s" } },
+	{ "a dead leaf", NEEDS_TRAFFIC, .draw = dead_leaf },
+	{ "two cables swapped between rails", NEEDS_NOTHING, .draw = swapped_cables },
+	{ "a missing cable", NEEDS_TRAFFIC, .draw = missing_cable },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, .draw = skewed_leaf },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, .draw = skewed_leaf },
+	{ "a spine's routes skewed", NEEDS_TRAFFIC, .draw = skewed_spine },
+	{ "an HCA that its job does not use", NEEDS_TRAFFIC, .draw = nic_unused },
+	{ "a host that fell back to TCP", NEEDS_TRAFFIC, .draw = fallen_back },
+	{ "no subnet manager, or two", NEEDS_TRAFFIC, .draw = sm_lost },
+	{ "counters cleared by another tool", NEEDS_NOTHING, .draw = cleared },
+	{ "a new subnet manager", NEEDS_NOTHING, .draw = handed_over },
+	{ "a black hole", NEEDS_NOTHING, .draw = black_hole },
+	{ "collisions on even tables", NEEDS_QUIET, .draw = collisions },
 };
 
 const struct draw_fault *draw_faults(size_t *ret_count)
@@ -390,5 +379,5 @@ const struct draw_fault *draw_faults(size_t *ret_count)
 
 bool draw_fault(struct draw *draw, const struct draw_fault *fault, int64_t at_s)
 {
-	return fault->draw ? fault->draw(draw, at_s) : draw_place_fault(draw, at_s, fault->at);
+	return fault->draw ? fault->draw(draw, at_s) : draw_place_fault(draw, at_s, &fault->at);
 }

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "tests/world/scenario_draw.h"
 #include "tests/world/virtual_state.h"
 
@@ -32,7 +33,7 @@ const char *draw_node_name(const struct draw *draw, uint32_t node, char ret[DRAW
 {
 	char name[NODE_NAME_SIZE];
 
-	virtual_short_name(&draw->built->nodes[node], name);
+	names_short(draw->built->nodes[node].name, name);
 	snprintf(ret, DRAW_NAME_SIZE, strchr(name, ' ') ? "\"%s\"" : "%s", name);
 	return ret;
 }
@@ -42,7 +43,7 @@ const char *draw_port_name(const struct draw *draw, uint32_t port, char ret[DRAW
 	const struct port *p = &draw->built->ports[port];
 	char name[NODE_NAME_SIZE];
 
-	virtual_short_name(&draw->built->nodes[p->node], name);
+	names_short(draw->built->nodes[p->node].name, name);
 	snprintf(ret, DRAW_NAME_SIZE, strchr(name, ' ') ? "\"%s/%u\"" : "%s/%u", name, p->num);
 	return ret;
 }

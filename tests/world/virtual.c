@@ -219,52 +219,6 @@ int64_t virtual_wall_us(const struct virtual *world, int64_t at_us)
 	return WALL_BEGIN_US + at_us;
 }
 
-/* "leaf-01" is the short name of a managed switch "MF0;leaf-01:MQM8700/U1". */
-void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE])
-{
-	const char *name = node->name, *colon;
-
-	if (!strncmp(name, "MF0;", 4))
-		name += 4;
-	colon = name == node->name ? NULL : strchr(name, ':');
-	snprintf(ret, NODE_NAME_SIZE, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
-}
-
-int virtual_find_node(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
-{
-	char short_name[NODE_NAME_SIZE];
-
-	for (uint32_t i = 0; i < fabric->node_count; i++) {
-		virtual_short_name(&fabric->nodes[i], short_name);
-		if (strcmp(fabric->nodes[i].name, name) && strcmp(short_name, name))
-			continue;
-		*ret = i;
-		return 0;
-	}
-	return err_set(err, ERR_USAGE, "there is no node \"%s\"; the last one is \"%s\"", name,
-		       fabric->node_count ? fabric->nodes[fabric->node_count - 1].name : "");
-}
-
-int virtual_find_port(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
-{
-	const char *slash = strrchr(name, '/');
-	char node[NODE_NAME_SIZE];
-	uint32_t found;
-	char *end;
-	unsigned long num = slash ? strtoul(slash + 1, &end, 10) : 0;
-
-	if (!slash || !num || num > 254 || *end || (size_t)(slash - name) >= sizeof(node))
-		return err_set(err, ERR_USAGE, "\"%s\" is not a port (NAME/PORT)", name);
-	memcpy(node, name, (size_t)(slash - name));
-	node[slash - name] = '\0';
-	if (virtual_find_node(fabric, node, &found, err) < 0)
-		return ERR_USAGE;
-	*ret = fabric_node_port(fabric, found, (uint8_t)num);
-	if (*ret == FABRIC_NONE)
-		return err_set(err, ERR_USAGE, "%s has no port %lu", node, num);
-	return 0;
-}
-
 double virtual_load(const struct virtual *world, uint32_t port)
 {
 	uint64_t capacity = port_rate_bits_per_s(&world->built->ports[port]);

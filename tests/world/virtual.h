@@ -60,13 +60,6 @@ const struct routes *virtual_tables(const struct virtual *world);
 /* virtual_wall_us - wall clock at a time since the beginning. */
 int64_t virtual_wall_us(const struct virtual *world, int64_t at_us);
 
-/* virtual_short_name - "leaf-01" for "MF0;leaf-01:MQM8700/U1"; other names are copied. */
-void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE]);
-
-/* virtual_find_node - by name or short name; virtual_find_port - "NAME/PORT". Return: 0 or ERR_USAGE. */
-int virtual_find_node(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err);
-int virtual_find_port(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err);
-
 /* virtual_load - the present transmit rate of a port, as a share of its link's data rate. */
 double virtual_load(const struct virtual *world, uint32_t port);
 

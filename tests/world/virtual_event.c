@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
+#include "sim/relay/key_values.h"
 #include "tests/world/virtual_state.h"
 
 #define WORDS_MAX 16
@@ -179,7 +180,7 @@ static int get_node(const struct line *line, size_t arg, uint32_t *ret, struct e
 {
 	if (arg >= line->arg_count)
 		return err_set(err, ERR_USAGE, "%s needs a node", line->args[0]);
-	return virtual_find_node(line->world->built, line->args[arg], ret, err);
+	return parse_node(line->world->built, line->args[arg], ret, err);
 }
 
 /* The first argument is event->a, the second event->b; widths and speeds are event->n. */
@@ -193,7 +194,7 @@ static int parse_arg(const struct line *line, size_t arg, char type, struct virt
 	switch (type) {
 	case PORT:
 		if (*word)
-			return virtual_find_port(built, word, place, err);
+			return parse_port(built, word, place, err);
 		break;
 	case NODE:
 	case FIRST_PORT:
@@ -373,7 +374,7 @@ static int put_clear(const struct line *line, struct virtual_event event, struct
 		return err_set(err, ERR_USAGE, "clear needs all, a node or a port");
 	if (strcmp(line->args[1], "all") && get_node(line, 1, &event.a, &ignored) < 0) {
 		event.a = FABRIC_NONE;
-		code = virtual_find_port(line->world->built, line->args[1], &event.b, err);
+		code = parse_port(line->world->built, line->args[1], &event.b, err);
 	}
 	if (code == 0)
 		put(line, 0, event);
