@@ -232,31 +232,21 @@ LAB_TEST(a_store_that_fails_loses_nothing)
 	assert_int_equal(lab_try(lab, 1), ERR_IO);
 }
 
-static void start_other_collector(struct lab *lab)
-{
-	lab->store_taken = lab->sweeps >= 4;
-}
-
 LAB_TEST(a_collector_ends_if_another_one_stores)
 {
 	struct lab *lab = *state;
 
-	lab->before_sweep = start_other_collector;
+	lab_during(lab, &lab->store_taken, 4, 0);
 	assert_int_equal(lab_try(lab, 7), ERR_UNAVAILABLE);
 	assert_string_equal(lab->err.text, "another process stores sweeps");
 	assert_int_equal(lab->report.sweeps_made, lab->report.sweeps + 1);
-}
-
-static void fill_disk(struct lab *lab)
-{
-	lab->store_fails = lab->sweeps >= 4;
 }
 
 LAB_TEST(the_report_contains_the_error_of_unstored_sweeps)
 {
 	struct lab *lab = *state;
 
-	lab->before_sweep = fill_disk;
+	lab_during(lab, &lab->store_fails, 4, 0);
 	lab_run(lab, 7);
 	assert_int_equal(lab->report.sweeps_made, 7);
 	assert_int_equal(lab->report.sweeps, lab->sweeps);
@@ -315,18 +305,13 @@ LAB_TEST(a_redirection_is_followed_and_remembered)
 	assert_int_equal(lab_port(lab, HOST, 1)->status, SAMPLE_OK);
 }
 
-static void silence_other_hosts(struct lab *lab)
-{
-	for (size_t i = HOST; i < LAB_NODES - 1; i++)
-		lab->agents[i].dead = lab->sweeps >= 2 && lab->sweeps < 5;
-}
-
 /* A single cause, not fifteen broken hosts. */
 LAB_TEST(hcas_unresponsive_together_are_one_event)
 {
 	struct lab *lab = *state;
 
-	lab->before_sweep = silence_other_hosts;
+	for (size_t i = HOST; i < OWN_HOST; i++)
+		lab_during(lab, &lab->agents[i].dead, 2, 5);
 	lab_run(lab, 10);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(lab_events_of(lab, EVENT_HCAS_ANSWER), 1);

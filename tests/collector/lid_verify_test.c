@@ -115,27 +115,15 @@ TEST_WITH(all_nodes_are_queried_by_path_and_none_is_locked, setup, lab_teardown)
 	assert_true(lab_check(lab) > 0);
 }
 
-static void pull_cable(struct lab *lab)
-{
-	if (lab->sweeps == 15)
-		lab_port(lab, LEAF, 1)->down = true;
-}
-
 /* No counter changes: only PortInfo by path, a tenth per sweep, detects it. */
 TEST_WITH(a_link_that_goes_down_is_detected, setup, lab_teardown)
 {
 	struct lab *lab = *state;
 
 	lab->traffic = false;
-	lab->before_sweep = pull_cable;
+	lab_during(lab, &lab_port(lab, LEAF, 1)->down, 15, 0);
 	lab_run(lab, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_LINK_DOWN), 1);
-}
-
-static void isolate_spine(struct lab *lab)
-{
-	for (unsigned port = 1; port <= LAB_LEAVES && lab->sweeps == 5; port++)
-		lab_port(lab, 0, port)->down = true;
 }
 
 /*
@@ -146,7 +134,8 @@ TEST_WITH(nodes_behind_a_removed_switch_get_other_paths, setup, lab_teardown)
 	struct lab *lab = *state;
 
 	lab->traffic = false;
-	lab->before_sweep = isolate_spine;
+	for (unsigned port = 1; port <= LAB_LEAVES; port++)
+		lab_during(lab, &lab_port(lab, 0, port)->down, 5, 0);
 	lab_run(lab, 30);
 	assert_int_equal(lab_events_of(lab, EVENT_NODE_LOCKED), 0);
 	assert_true(lab_events_of(lab, EVENT_NODE_REMOVED) + lab_events_of(lab, EVENT_LINK_DOWN) > 0);

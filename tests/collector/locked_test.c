@@ -80,18 +80,12 @@ LAB_TEST(an_unlocked_switch_is_reported_once)
 }
 
 /* One host fails: then all LIDs are verified, and another host does not respond. */
-static void fail_host(struct lab *lab)
-{
-	if (lab->sweeps == 3)
-		lab->agents[HOST].dead = true;
-}
-
 LAB_TEST(a_host_is_locked_after_it_was_queried)
 {
 	struct lab *lab = *state;
 
 	lab->agents[HOST + 5].mkey = 0xfeed;
-	lab->before_sweep = fail_host;
+	lab_during(lab, &lab->agents[HOST].dead, 3, 0);
 	lab_run(lab, 20);
 	only_event(lab, EVENT_NODE_LOCKED, HOST + 5);
 	only_event(lab, EVENT_NODE_SILENT, HOST);
@@ -179,7 +173,7 @@ LAB_TEST(each_node_is_queried_with_its_own_key)
 	keys = keys_of(lab);
 	remove_keys();
 	lab->run.wire.keys = keys;
-	lab->before_sweep = fail_host;
+	lab_during(lab, &lab->agents[HOST].dead, 3, 0);
 	lab_run(lab, 20);
 	for (size_t i = 0; i < LAB_NODES; i++)
 		assert_int_equal(lab->agents[i].smps_dropped, 0);

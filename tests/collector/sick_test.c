@@ -140,12 +140,6 @@ LAB_TEST(a_switch_without_detail_counters_takes_no_time)
 	assert_int_equal(lab->report.sweeps_cut, 0);
 }
 
-static void take_link_down(struct lab *lab)
-{
-	if (lab->sweeps == 3)
-		lab_port(lab, LEAF, 1)->down = true;
-}
-
 /* If no sweep completes, changes are detected, detail counters and tables are read all the same. */
 LAB_TEST(every_task_proceeds_if_all_sweeps_are_cut)
 {
@@ -156,7 +150,7 @@ LAB_TEST(every_task_proceeds_if_all_sweeps_are_cut)
 	lab->run.settings.engine.max_mads_per_s = 60;
 	lab->run.settings.routes_interval_us = 60 * US_PER_S;
 	lab_set_tables(lab);
-	lab->before_sweep = take_link_down;
+	lab_during(lab, &lab_port(lab, LEAF, 1)->down, 3, 0);
 	lab_run(lab, 1500);
 	assert_true(lab->report.sweeps_cut > 1480);
 	for (size_t i = 0; i < HOST; i++)

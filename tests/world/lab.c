@@ -157,12 +157,29 @@ static void count_port(struct lab *lab, struct port_counters *now)
 				now->details[attribute][number] += lab_random(lab) >> 46;
 }
 
+static void apply_schedules(struct lab *lab)
+{
+	for (size_t i = 0; i < lab->schedule_count; i++)
+		*lab->schedules[i].flag = lab->sweeps >= lab->schedules[i].from &&
+					  (!lab->schedules[i].until || lab->sweeps < lab->schedules[i].until);
+}
+
+void lab_during(struct lab *lab, bool *flag, uint64_t from, uint64_t until)
+{
+	assert_true(lab->schedule_count < LAB_SCHEDULES_MAX);
+	lab->schedules[lab->schedule_count].flag = flag;
+	lab->schedules[lab->schedule_count].from = from;
+	lab->schedules[lab->schedule_count++].until = until;
+	apply_schedules(lab);
+}
+
 static void on_sleep(struct world_run *run)
 {
 	struct lab *lab = run->wire.ctx;
 
 	for (uint32_t i = 0; i < run->world->built->port_count && lab->traffic; i++)
 		count_port(lab, &run->world->counters[i]);
+	apply_schedules(lab);
 	if (lab->before_sweep)
 		lab->before_sweep(lab);
 	lab_apply(lab);

@@ -41,6 +41,7 @@
 #define LIVE_PORTS (LAB_SPINES * LAB_LEAVES + LAB_LEAVES * 6 + LAB_HOSTS)
 
 #define LAB_EVENTS_MAX 4096
+#define LAB_SCHEDULES_MAX 64
 
 /* What the store was given of an attribute of detail counters. */
 struct lab_detail {
@@ -80,6 +81,12 @@ struct lab {
 	bool drops;              /* VL15Dropped and QP1Dropped as well */
 	bool no_downs;           /* LinkDowned does not: no random indication of a change */
 	size_t sm_node;          /* MasterSMLID of the collector's host */
+	/* Flags that are set in some sweeps: lab_during(). */
+	struct {
+		bool *flag;
+		uint64_t from, until;
+	} schedules[LAB_SCHEDULES_MAX];
+	size_t schedule_count;
 	/* Called while the collector sleeps or waits for a discovery, after the traffic; or NULL. */
 	void (*before_sweep)(struct lab *lab);
 	/* Called once, with the n-th MAD from now; 0: never. */
@@ -112,6 +119,9 @@ int lab_teardown(void **state);
 /* lab_run - run the collector, which must succeed; lab_try - it may fail. Both set `report` and `err`. */
 void lab_run(struct lab *lab, uint64_t sweeps);
 int lab_try(struct lab *lab, uint64_t sweeps);
+
+/* lab_during - a flag of the lab is set after @from sweeps, until @until sweeps are stored; 0: forever */
+void lab_during(struct lab *lab, bool *flag, uint64_t from, uint64_t until);
 
 /* lab_apply - links, LIDs and GUIDs as the test has set them; lab_run() and the callbacks do that. */
 void lab_apply(struct lab *lab);
