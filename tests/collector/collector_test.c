@@ -11,7 +11,6 @@
 
 LAB_TEST(every_live_port_is_read_and_sums_are_exact)
 {
-	struct lab *lab = *state;
 	size_t counters;
 
 	lab_run(lab, 25);
@@ -30,8 +29,6 @@ LAB_TEST(every_live_port_is_read_and_sums_are_exact)
 /* Capabilities are queried once per node; unsupported attributes are not queried. */
 LAB_TEST(capabilities_are_asked_once)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 10);
 	/*
 	 * Node 0 has four live ports with both attributes; its turn of detail queries, which
@@ -44,8 +41,6 @@ LAB_TEST(capabilities_are_asked_once)
 
 LAB_TEST(a_restart_is_one_longer_delta)
 {
-	struct lab *lab = *state;
-
 	for (int run = 0; run < 10; run++) {
 		lab_run(lab, 1);
 		lab->run.clock.sleep_until(&lab->run, lab->run.now_us + 7000000);
@@ -58,7 +53,6 @@ LAB_TEST(a_restart_is_one_longer_delta)
 /* After a reboot CLOCK_BOOTTIME restarts: the wall clock bridges it, and no counts are lost. */
 LAB_TEST(a_reboot_keeps_the_counts)
 {
-	struct lab *lab = *state;
 	uint64_t first, sum, last;
 
 	lab_run(lab, 3);
@@ -77,7 +71,6 @@ LAB_TEST(a_reboot_keeps_the_counts)
 /* The clock came up hours behind: readings before the boot are still older than the boot. */
 LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, 1, 1);
 
 	lab_run(lab, 3);
@@ -93,8 +86,6 @@ LAB_TEST(a_reboot_with_a_clock_that_is_behind_loses_no_counts)
 
 LAB_TEST(an_unresponsive_node_is_reported_once_and_catches_up)
 {
-	struct lab *lab = *state;
-
 	lab_run(lab, 2);
 	lab->agents[LEAF].dead = true;
 	lab_run(lab, 4);
@@ -180,7 +171,6 @@ static void clear_counters(struct lab *lab)
 
 LAB_TEST(cleared_counters_are_marked_and_reported)
 {
-	struct lab *lab = *state;
 	struct event last = { 0 };
 
 	lab->before_sweep = clear_counters;
@@ -199,8 +189,6 @@ LAB_TEST(cleared_counters_are_marked_and_reported)
 
 LAB_TEST(a_saturated_counter_is_reported_once)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
 	lab_run(lab, 5);
@@ -217,8 +205,6 @@ static void fill_disk_temporarily(struct lab *lab)
 
 LAB_TEST(a_store_that_fails_loses_nothing)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = fill_disk_temporarily;
 	lab_run(lab, 20);
 	assert_true(lab->report.sweeps < 20 && lab->report.sweeps > 10);
@@ -234,8 +220,6 @@ LAB_TEST(a_store_that_fails_loses_nothing)
 
 LAB_TEST(a_collector_ends_if_another_one_stores)
 {
-	struct lab *lab = *state;
-
 	lab_during(lab, &lab->store_taken, 4, 0);
 	assert_int_equal(lab_try(lab, 7), ERR_UNAVAILABLE);
 	assert_string_equal(lab->err.text, "another process stores sweeps");
@@ -244,8 +228,6 @@ LAB_TEST(a_collector_ends_if_another_one_stores)
 
 LAB_TEST(the_report_contains_the_error_of_unstored_sweeps)
 {
-	struct lab *lab = *state;
-
 	lab_during(lab, &lab->store_fails, 4, 0);
 	lab_run(lab, 7);
 	assert_int_equal(lab->report.sweeps_made, 7);
@@ -258,8 +240,6 @@ LAB_TEST(the_report_contains_the_error_of_unstored_sweeps)
 /* The response with the 64-bit traffic counters sets the time, even if the other one is later. */
 LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading)
 {
-	struct lab *lab = *state;
-
 	lab->agents[0].busy_once = PMA_PORT_COUNTERS;
 	lab_run(lab, 1);
 	assert_int_equal(lab->agents[0].busy_once, 0);
@@ -269,8 +249,6 @@ LAB_TEST(a_busy_response_does_not_set_the_time_of_the_reading)
 
 LAB_TEST(nodes_without_counters_are_unsupported)
 {
-	struct lab *lab = *state;
-
 	lab->agents[HOST].no_counters = true;
 	lab->agents[HOST + 1].no_caps = true;
 	lab_run(lab, 2);
@@ -283,7 +261,6 @@ LAB_TEST(nodes_without_counters_are_unsupported)
 /* A node redirects its queries: later ones are sent to the other address directly. */
 LAB_TEST(a_redirection_is_followed_and_remembered)
 {
-	struct lab *lab = *state;
 	uint64_t queried;
 
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
@@ -308,8 +285,6 @@ LAB_TEST(a_redirection_is_followed_and_remembered)
 /* A single cause, not fifteen broken hosts. */
 LAB_TEST(hcas_unresponsive_together_are_one_event)
 {
-	struct lab *lab = *state;
-
 	for (size_t i = HOST; i < OWN_HOST; i++)
 		lab_during(lab, &lab->agents[i].dead, 2, 5);
 	lab_run(lab, 10);

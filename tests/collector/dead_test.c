@@ -120,8 +120,6 @@ TEST(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep)
 /* If a sweep takes longer than the timeout, unresponsive nodes add no time. */
 LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 {
-	struct lab *lab = *state;
-
 	memset(&course, 0, sizeof(course));
 	course.dies_at = 4;
 	course.dead = 10;
@@ -181,8 +179,6 @@ static void delay_host_once(struct lab *lab)
 /* A hundred times its usual response time: the query is retried, and the first response counts. */
 LAB_TEST(a_late_response_to_a_retried_query_counts)
 {
-	struct lab *lab = *state;
-
 	lab->before_sweep = delay_host_once;
 	lab_run(lab, 5);
 	assert_true(lab->report.mads_timed_out > 0);
@@ -199,7 +195,6 @@ static void hang_host(struct lab *lab)
 /* Later than the timeout: the sweep does not wait, and the counts are in the next delta. */
 LAB_TEST(counts_of_a_late_response_are_in_the_next_delta)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
 	lab->before_sweep = hang_host;
@@ -214,8 +209,6 @@ LAB_TEST(counts_of_a_late_response_are_in_the_next_delta)
 /* The response time of each node is learnt. */
 LAB_TEST(a_slow_node_has_a_longer_timeout_once_it_is_known)
 {
-	struct lab *lab = *state;
-
 	lab->agents[HOST].latency_us = 60000;
 	lab->agents[HOST + 5].latency_us = 15000;
 	/* Without and with a known response time. */

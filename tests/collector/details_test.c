@@ -8,7 +8,6 @@
 /* Every live port has its turn once in sixty sweeps; rejected attributes are queried once. */
 LAB_TEST(detail_counters_are_read_in_turn_and_exactly)
 {
-	struct lab *lab = *state;
 	uint64_t once;
 
 	lab->agents[HOST].rejected = 1 << DETAIL_EXTENDED_SPEEDS;
@@ -70,7 +69,6 @@ TEST(a_rejected_attribute_is_queried_again_after_sixty_turns)
 /* The explanation is queried in the sweep that detects the increase. */
 LAB_TEST(an_increased_counter_is_explained_at_once)
 {
-	struct lab *lab = *state;
 	struct lab_port *port = lab_port(lab, LEAF, 2);
 	const struct lab_detail *detail = &port->details[DETAIL_RCV_ERRORS];
 
@@ -87,8 +85,6 @@ LAB_TEST(an_increased_counter_is_explained_at_once)
 /* An attribute that a node never answers costs three queries and delays no sweep. */
 LAB_TEST(an_attribute_that_times_out_is_given_up)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 1 << DETAIL_EXTENDED_SPEEDS;
 	lab_run(lab, 400);

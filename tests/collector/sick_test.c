@@ -11,8 +11,6 @@
 /* The store always takes longer than the interval: topology changes are still detected. */
 LAB_TEST(discovery_proceeds_despite_late_sweeps)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->store_us = 1200000;
@@ -35,8 +33,6 @@ static void give_lid_to_host_with_drops(struct lab *lab)
 /* The total of another node's counter is not the number of datagrams dropped now. */
 LAB_TEST(discarded_readings_do_not_count_as_drops)
 {
-	struct lab *lab = *state;
-
 	lab_port(lab, HOST + 4, 1)->now->value[COUNTER_VL15_DROPPED] = 1000;
 	lab->before_sweep = give_lid_to_host_with_drops;
 	lab_run(lab, 6);
@@ -52,7 +48,6 @@ static void reassign_queue_pair(struct lab *lab)
 /* The redirection leads to another node now: its counts are discarded, and the node is queried. */
 LAB_TEST(a_redirection_to_another_node_adds_nothing)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1);
 
 	lab->agents[HOST].redirect = lab->nodes[LEAF].lid;
@@ -68,8 +63,6 @@ LAB_TEST(a_redirection_to_another_node_adds_nothing)
 /* A busy status at the first query does not make the node unresponsive. */
 LAB_TEST(a_busy_node_is_queried_again)
 {
-	struct lab *lab = *state;
-
 	lab->agents[LEAF].busy_once = PMA_CLASS_PORT_INFO;
 	lab_run(lab, 1);
 	assert_int_equal(lab_port(lab, LEAF, 1)->status, SAMPLE_OK);
@@ -79,8 +72,6 @@ LAB_TEST(a_busy_node_is_queried_again)
 /* Counters that were saturated before the restart are not news. */
 LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab_port(lab, 1, 1)->now->value[COUNTER_LINK_DOWNED] = 300;
 	lab_run(lab, 2);
@@ -94,8 +85,6 @@ LAB_TEST(saturated_counters_are_not_reported_again_after_a_restart)
 /* The links of a switch stay in Init for hours. A sweep checks a tenth of all links: one event. */
 LAB_TEST(links_that_stay_in_init_throttle_once)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	for (int port = 1; port <= 6; port++)
 		lab_port(lab, LEAF, port)->init = true;
@@ -116,8 +105,6 @@ static void lose_mads_for_hours(struct lab *lab)
 /* Lost queries do not prove that counters are unsupported: later all are read again. */
 LAB_TEST(detail_counters_recover_after_rejections)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->before_sweep = lose_mads_for_hours;
 	lab_run(lab, 3000 + 3600 + 122);
@@ -128,8 +115,6 @@ LAB_TEST(detail_counters_recover_after_rejections)
 /* A switch that answers no detail query takes three timeouts for each, whatever its port count. */
 LAB_TEST(a_switch_without_detail_counters_takes_no_time)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->agents[LEAF].ignored = 0xff;
 	lab->run.settings.interval_us = US_PER_S;
@@ -143,8 +128,6 @@ LAB_TEST(a_switch_without_detail_counters_takes_no_time)
 /* If no sweep completes, changes are detected, detail counters and tables are read all the same. */
 LAB_TEST(every_task_proceeds_if_all_sweeps_are_cut)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->run.settings.engine.max_mads_per_s = 60;
@@ -186,7 +169,6 @@ static bool is_read_wide(struct lab *lab, size_t node)
 /* A persistent error other than "unsupported": the port is read by PortCounters until it ends. */
 LAB_TEST(a_port_with_failing_extended_counters_is_read_by_portcounters)
 {
-	struct lab *lab = *state;
 	const struct lab_port *port = lab_port(lab, HOST, 1), *switch_port = lab_port(lab, LEAF, 1);
 
 	lab->before_sweep = fail_extended_counters;
@@ -215,8 +197,6 @@ static void toggle_hosts(struct lab *lab)
 /* Fifteen hosts that respond in every second sweep, for a long time. */
 LAB_TEST(events_of_unstable_nodes_are_limited)
 {
-	struct lab *lab = *state;
-
 	lab->traffic = false;
 	lab->run.settings.interval_us = US_PER_S;
 	lab->before_sweep = toggle_hosts;
@@ -294,8 +274,6 @@ static void request_stop(struct lab *lab)
 /* The collector is stopped while its query to the subnet manager is pending. */
 LAB_TEST(a_stop_in_mid_sweep_reports_no_lost_sm)
 {
-	struct lab *lab = *state;
-
 	stop_install();
 	lab->before_sweep = request_stop;
 	lab_run(lab, 10);

@@ -101,7 +101,6 @@ TEST(a_snapshot_has_all_counters_of_all_ports)
 
 LAB_TEST(an_unresponsive_node_has_no_counters_and_others_have)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
@@ -120,7 +119,6 @@ LAB_TEST(an_unresponsive_node_has_no_counters_and_others_have)
 /* The topology is outdated: two hosts have exchanged LIDs since. */
 LAB_TEST(a_moved_lid_gives_no_node_the_counters_of_another)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric;
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
@@ -141,7 +139,6 @@ LAB_TEST(a_moved_lid_gives_no_node_the_counters_of_another)
 
 LAB_TEST(nothing_is_stored_if_no_node_responds)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { 0 };
@@ -157,7 +154,6 @@ LAB_TEST(nothing_is_stored_if_no_node_responds)
 
 LAB_TEST(the_error_of_the_store_is_returned)
 {
-	struct lab *lab = *state;
 	struct fabric *fabric = discover(lab);
 	struct snapshot_capture_report report;
 	struct captured captured = { .code = ERR_IO };

@@ -111,8 +111,15 @@ struct lab {
 struct lab *lab_create(uint64_t seed);
 void lab_destroy(struct lab *lab);
 
-/* LAB_TEST - a test of cmocka with a lab of its own in *state */
-#define LAB_TEST(name) TEST_WITH(name, lab_setup, lab_teardown)
+/* LAB_TEST, LAB_TEST_WITH - a test with a lab of its own, `lab`; the latter names a function that creates it */
+#define LAB_TEST(name) LAB_TEST_WITH(name, lab_setup)
+#define LAB_TEST_WITH(name, setup) \
+	static void name##_with(struct lab *lab); \
+	TEST_WITH(name, setup, lab_teardown) \
+	{ \
+		name##_with(*state); \
+	} \
+	static void name##_with(struct lab *lab)
 int lab_setup(void **state);
 int lab_teardown(void **state);
 
