@@ -24,6 +24,18 @@ static struct virtual *begin(const char *chars)
 	return world;
 }
 
+/* A test with the fabric of a scenario, `world`. */
+#define WORLD_TEST(name, scenario) \
+	static void name##_in(struct virtual *world); \
+	TEST(name) \
+	{ \
+		struct virtual *own = begin(scenario); \
+\
+		name##_in(own); \
+		virtual_destroy(own); \
+	} \
+	static void name##_in(struct virtual *world)
+
 #define INTERVAL_US INT64_C(10000000)
 
 /* Advance to a number of intervals since the beginning. */
@@ -56,9 +68,8 @@ static uint32_t port_of(const struct virtual *world, const char *name)
 /* Uplinks of leafs begin after the 8 ports of hosts. */
 #define UPLINK "leaf-u01-r0/9"
 
-TEST(both_ends_of_a_link_count_the_same)
+WORLD_TEST(both_ends_of_a_link_count_the_same, SMALL)
 {
-	struct virtual *world = begin(SMALL);
 	const struct fabric *built = virtual_built(world);
 	uint64_t *before = calloc(built->port_count * 2, sizeof(*before));
 	size_t compared = 0;
@@ -82,14 +93,13 @@ TEST(both_ends_of_a_link_count_the_same)
 	}
 	assert_true(compared > 100);
 	free(before);
-	virtual_destroy(world);
 }
 
 /* Also readings later than the last advance. */
-TEST(counters_fall_only_where_they_were_cleared)
+WORLD_TEST(counters_fall_only_where_they_were_cleared,
+	   SMALL "length 1h\nat 5m clear leaf-u01-r0/9\nat 6m width leaf-u01-r0/10 1x\n"
+	   "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n")
 {
-	struct virtual *world = begin(SMALL "length 1h\nat 5m clear leaf-u01-r0/9\nat 6m width leaf-u01-r0/10 1x\n"
-				      "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n");
 	const struct fabric *built = virtual_built(world);
 	uint64_t *last = calloc(built->port_count * COUNTER_COUNT, sizeof(*last)), values[COUNTER_COUNT];
 	unsigned fell = 0;
@@ -112,7 +122,6 @@ TEST(counters_fall_only_where_they_were_cleared)
 	}
 	assert_int_equal(fell, 1);
 	free(last);
-	virtual_destroy(world);
 }
 
 TEST(a_scenario_is_deterministic)
@@ -150,9 +159,8 @@ static void count_destinations(const struct virtual *world, const char *name, ui
 	}
 }
 
-TEST(tables_are_even_until_they_are_skewed)
+WORLD_TEST(tables_are_even_until_they_are_skewed, SMALL "at 1m skew leaf-u01-r0 to=9 part=0.5\n")
 {
-	struct virtual *world = begin(SMALL "at 1m skew leaf-u01-r0 to=9 part=0.5\n");
 	uint32_t count[256], total = 0;
 
 	advance(world, 2);
@@ -165,12 +173,10 @@ TEST(tables_are_even_until_they_are_skewed)
 	advance(world, 8);
 	count_destinations(world, "leaf-u01-r0", count);
 	assert_true(count[9] > total * 4 / 10);
-	virtual_destroy(world);
 }
 
-TEST(a_dead_spine_is_not_discovered)
+WORLD_TEST(a_dead_spine_is_not_discovered, SMALL "at 65s off spine-03\n")
 {
-	struct virtual *world = begin(SMALL "at 65s off spine-03\n");
 	struct fabric *seen;
 	uint32_t count[256], node;
 
@@ -184,12 +190,10 @@ TEST(a_dead_spine_is_not_discovered)
 	count_destinations(world, "leaf-u01-r0", count);
 	assert_int_equal(count[13] + count[14], 0);
 	assert_true(count[9] > 7);
-	virtual_destroy(world);
 }
 
-TEST(an_idle_hca_sends_nothing)
+WORLD_TEST(an_idle_hca_sends_nothing, SMALL "at 1m leave main \"node0003 mlx5_2\"\n")
 {
-	struct virtual *world = begin(SMALL "at 1m leave main \"node0003 mlx5_2\"\n");
 	uint32_t idle, used;
 
 	advance(world, 9);
@@ -197,14 +201,13 @@ TEST(an_idle_hca_sends_nothing)
 	used = port_of(world, "node0003 mlx5_1/1");
 	assert_true(virtual_load(world, used) > 0.2);
 	assert_true(virtual_load(world, idle) <= 0);
-	virtual_destroy(world);
 }
 
 /* Many hosts send to one storage host: their ports wait, and the saturated port does not. */
-TEST(ports_before_a_full_link_count_wait)
+WORLD_TEST(ports_before_a_full_link_count_wait,
+	   "shape tree2 leafs=4 hosts=8 spines=4\n"
+	   "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n")
 {
-	struct virtual *world = begin("shape tree2 leafs=4 hosts=8 spines=4\n"
-				      "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n");
 	const struct fabric *built = virtual_built(world);
 	uint32_t target = port_of(world, "node0032 mlx5_0/1"), leaf = built->ports[target].peer, waiting = 0;
 
@@ -215,7 +218,6 @@ TEST(ports_before_a_full_link_count_wait)
 		waiting += value_of(world, i, 3, COUNTER_XMIT_WAIT) > 0;
 	/* 16 HCAs, and the uplinks of their leafs that lead there. */
 	assert_in_range(waiting, 18, 24);
-	virtual_destroy(world);
 }
 
 TEST(random_scenarios_are_valid)
