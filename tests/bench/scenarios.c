@@ -25,7 +25,6 @@
 struct options {
 	unsigned count, life, faults;
 	uint64_t seed;
-	enum scenario_size size;
 	bool print, verbose, has_faults;
 };
 
@@ -177,9 +176,8 @@ static void run_random(const struct options *options, struct total *total)
 		struct text text = { 0 };
 		char name[64];
 
-		snprintf(name, sizeof(name), "--seed %" PRIu64 " --count 1%s", seed,
-			 options->size == SCENARIO_SMALL ? " --small" : "");
-		scenario_draw(seed, faults, (enum net_shape_kind)(seed % 3), options->size, &text);
+		snprintf(name, sizeof(name), "--seed %" PRIu64 " --count 1", seed);
+		scenario_draw(seed, faults, (enum net_shape_kind)(seed % 3), SCENARIO_MEDIUM, &text);
 		run_text(&text, name, faults > 1, options, total);
 	}
 }
@@ -190,14 +188,14 @@ static void run_life(const struct options *options, struct total *total)
 	char name[64];
 
 	snprintf(name, sizeof(name), "%u hours, seed %" PRIu64, options->life, options->seed);
-	scenario_draw_life(options->seed, options->life, options->faults, options->size, &text);
+	scenario_draw_life(options->seed, options->life, options->faults, SCENARIO_LARGE, &text);
 	run_text(&text, name, false, options, total);
 }
 
 static int usage(void)
 {
-	fputs("usage: scenarios [--count N] [--seed N] [--faults 0|1|2] [--small] [--verbose] [--print]\n"
-	      "       scenarios --life HOURS [--faults N] [--small|--medium]\n       scenarios FILE...\n", stderr);
+	fputs("usage: scenarios [--count N] [--seed N] [--faults 0|1|2] [--verbose] [--print]\n"
+	      "       scenarios --life HOURS [--faults N]\n       scenarios FILE...\n", stderr);
 	return 64;
 }
 
@@ -218,10 +216,8 @@ static int parse(int argc, char **argv, struct options *options)
 	static const struct option longs[] = {
 		{ "count", required_argument, NULL, 'c' }, { "seed", required_argument, NULL, 's' },
 		{ "faults", required_argument, NULL, 'f' }, { "life", required_argument, NULL, 'l' },
-		{ "small", no_argument, NULL, 'S' }, { "medium", no_argument, NULL, 'M' },
 		{ "print", no_argument, NULL, 'p' }, { "verbose", no_argument, NULL, 'v' }, { NULL, 0, NULL, 0 },
 	};
-	bool sized = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -239,11 +235,6 @@ static int parse(int argc, char **argv, struct options *options)
 		case 'l':
 			options->life = (unsigned)number(optarg);
 			break;
-		case 'S':
-		case 'M':
-			options->size = c == 'S' ? SCENARIO_SMALL : SCENARIO_MEDIUM;
-			sized = true;
-			break;
 		case 'p':
 			options->print = true;
 			break;
@@ -254,14 +245,12 @@ static int parse(int argc, char **argv, struct options *options)
 			return usage();
 		}
 	}
-	if (options->life && !sized)
-		options->size = SCENARIO_LARGE;
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { .count = 300, .seed = 1, .size = SCENARIO_MEDIUM };
+	struct options options = { .count = 300, .seed = 1 };
 	static struct total total;
 	int code = parse(argc, argv, &options);
 
