@@ -184,7 +184,7 @@ static int skew(struct tables *tables, const char *port_typed, const char *share
 	return code;
 }
 
-/* Without the file opensm computes routes again. There are no tables to compare with: its log tells when it did. */
+/* Without the file opensm computes routes again. There are no tables to compare with: its log shows when it did. */
 static int reset(struct tables *tables, struct error *err)
 {
 	unsigned before = opensm_routed_count(tables->dir);

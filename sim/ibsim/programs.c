@@ -233,7 +233,7 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 /* In the directory of this program, else in the installed one, relative to this program first. */
 static int find_own(char ret[PATH_MAX], struct error *err)
 {
-	static const char *const beside[] = { OWN_LIBRARY, "../lib/ibwire/" OWN_LIBRARY };
+	static const char *const places[] = { OWN_LIBRARY, "../lib/ibwire/" OWN_LIBRARY };
 	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -241,8 +241,8 @@ static int find_own(char ret[PATH_MAX], struct error *err)
 
 	self[len > 0 ? len : 0] = '\0';
 	slash = strrchr(self, '/');
-	for (i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++)
-		if (snprintf(ret, PATH_MAX, "%.*s/%s", (int)(slash - self), self, beside[i]) < PATH_MAX &&
+	for (i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++)
+		if (snprintf(ret, PATH_MAX, "%.*s/%s", (int)(slash - self), self, places[i]) < PATH_MAX &&
 		    access(ret, R_OK) == 0)
 			return 0;
 	snprintf(ret, PATH_MAX, "%s", IBWIRE_PKGLIBDIR "/" OWN_LIBRARY);

@@ -109,7 +109,7 @@ static void fixture_fill(struct packet *packet, uint8_t mgmt_class, uint16_t att
 	packet->dqp = htonl(1);
 }
 
-static void fixture_ask(struct fixture *fix, uint16_t lid, uint32_t tid)
+static void fixture_request(struct fixture *fix, uint16_t lid, uint32_t tid)
 {
 	struct packet packet;
 
@@ -199,7 +199,7 @@ static void send_packet(struct fixture *fix, const struct packet *packet)
 
 RELAY_TEST(default_settings_add_no_delay, "")
 {
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	assert_int_equal(fix->got, 1);
 	assert_false(fix->responses[0].timed_out);
 	assert_int_equal(fix->responses[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
@@ -208,7 +208,7 @@ RELAY_TEST(default_settings_add_no_delay, "")
 
 RELAY_TEST(a_response_takes_two_latencies_and_the_service_time, "latency=20us service=100us")
 {
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	fixture_run_until(fix, BEGAN + 1 * MS);
 	assert_int_equal(fix->got, 1);
 	assert_in_range(fix->requested_at[0], BEGAN, BEGAN + 20 * US);
@@ -218,8 +218,8 @@ RELAY_TEST(a_response_takes_two_latencies_and_the_service_time, "latency=20us se
 RELAY_TEST(a_node_serves_one_request_at_a_time, "latency=20us service=100us")
 {
 	for (uint32_t i = 0; i < 10; i++)
-		fixture_ask(fix, HCA_LID, i);
-	fixture_ask(fix, OTHER_LID, 100);
+		fixture_request(fix, HCA_LID, i);
+	fixture_request(fix, OTHER_LID, 100);
 	fixture_run_until(fix, BEGAN + 10 * MS);
 	assert_int_equal(fix->got, 11);
 	for (uint32_t i = 0; i < 11; i++) {
@@ -235,9 +235,9 @@ RELAY_TEST(a_node_serves_one_request_at_a_time, "latency=20us service=100us")
 
 RELAY_TEST(an_idle_node_adds_no_queueing_delay, "latency=20us service=100us")
 {
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	fixture_run_until(fix, fix->now + 50 * MS);
-	fixture_ask(fix, HCA_LID, 2);
+	fixture_request(fix, HCA_LID, 2);
 	fixture_run_until(fix, fix->now + 50 * MS);
 	assert_int_equal(fix->got, 2);
 	assert_int_equal(fix->responses[1].at - fix->responses[0].at, 50 * MS);
@@ -249,8 +249,8 @@ RELAY_TEST(a_dead_node_times_out_after_hold_without_delaying_others, "latency=20
 
 	set_hca(fix, "dead");
 	for (uint32_t i = 0; i < 5; i++)
-		fixture_ask(fix, HCA_LID, i);
-	fixture_ask(fix, OTHER_LID, 100);
+		fixture_request(fix, HCA_LID, i);
+	fixture_request(fix, OTHER_LID, 100);
 	fixture_run_until(fix, began + 2000 * MS);
 	assert_int_equal(fix->requests, 1);
 	assert_int_equal(fix->got, 6);
@@ -264,14 +264,14 @@ RELAY_TEST(a_dead_node_times_out_after_hold_without_delaying_others, "latency=20
 	/* It works again at once: dead nodes have no queue. */
 	assert_int_equal(relay_model_set(&fix->model, "dead=none", NULL), 0);
 	began = fix->now;
-	fixture_ask(fix, HCA_LID, 7);
+	fixture_request(fix, HCA_LID, 7);
 	fixture_run_until(fix, began + 1 * MS);
 	assert_int_equal(fix->responses[6].at, began + 140 * US);
 	assert_false(fix->responses[6].timed_out);
 }
 
 /* Send an LID-routed SMP with an M_Key and a request for counters. */
-static void ask_smp(struct fixture *fix, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
+static void send_smp(struct fixture *fix, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
 {
 	uint64_t wire = htobe64(mkey);
 	struct packet packet;
@@ -288,16 +288,16 @@ RELAY_TEST(a_locked_node_drops_smps_without_its_key, "latency=20us hold=10ms")
 	uint64_t guid = fix->fabric->nodes[fix->hca].guid;
 
 	set_hca(fix, "locked");
-	fixture_ask(fix, HCA_LID, 1);
-	ask_smp(fix, CLASS_SUBN_LID, 0, 2);
-	ask_smp(fix, CLASS_SUBN_LID, guid + 1, 3);
-	ask_smp(fix, CLASS_SUBN_LID, guid, 4);
+	fixture_request(fix, HCA_LID, 1);
+	send_smp(fix, CLASS_SUBN_LID, 0, 2);
+	send_smp(fix, CLASS_SUBN_LID, guid + 1, 3);
+	send_smp(fix, CLASS_SUBN_LID, guid, 4);
 	fixture_run_until(fix, fix->now + 100 * MS);
 	assert_int_equal(fix->got, 4);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(fix->responses[i].timed_out, fix->responses[i].tid == 2 || fix->responses[i].tid == 3);
 	assert_int_equal(relay_model_set(&fix->model, "locked=none", NULL), 0);
-	ask_smp(fix, CLASS_SUBN_LID, 0, 5);
+	send_smp(fix, CLASS_SUBN_LID, 0, 5);
 	fixture_run_until(fix, fix->now + 100 * MS);
 	assert_false(fix->responses[4].timed_out);
 }
@@ -305,7 +305,7 @@ RELAY_TEST(a_locked_node_drops_smps_without_its_key, "latency=20us hold=10ms")
 RELAY_TEST(a_node_that_becomes_dead_drops_its_queue, "latency=20us service=100us hold=1s")
 {
 	for (uint32_t i = 0; i < 10; i++)
-		fixture_ask(fix, HCA_LID, i);
+		fixture_request(fix, HCA_LID, i);
 	fixture_run_until(fix, BEGAN + 350 * US);
 	assert_int_equal(relay_model_set(&fix->model, "dead=all", NULL), 0);
 	fixture_run_until(fix, BEGAN + 3000 * MS);
@@ -320,7 +320,7 @@ RELAY_TEST(timeouts_of_ibsim_are_reported_after_hold, "latency=20us hold=300ms")
 	struct packet packet;
 
 	fix->mute = true;
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	fixture_run_until(fix, BEGAN + 100 * US);
 	packet = fix->waiting[0];
 	packet.status = htonl(PACKET_TIMED_OUT);
@@ -335,7 +335,7 @@ RELAY_TEST(timeouts_of_ibsim_are_reported_after_hold, "latency=20us hold=300ms")
 RELAY_TEST(a_missing_response_times_out_after_hold, "hold=300ms")
 {
 	fix->mute = true;
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	fixture_run_until(fix, BEGAN + 300 * MS);
 	assert_int_equal(fix->got, 1);
 	assert_true(fix->responses[0].timed_out);
@@ -346,10 +346,10 @@ RELAY_TEST(a_new_client_gets_no_response_of_the_previous_one, "latency=20us serv
 {
 	char origin[ATTACH_ID_SIZE];
 
-	fixture_ask(fix, HCA_LID, 1);
-	fixture_ask(fix, OTHER_LID, 2);
+	fixture_request(fix, HCA_LID, 1);
+	fixture_request(fix, OTHER_LID, 2);
 	fixture_run_until(fix, fix->now + 50 * US);
-	fixture_ask(fix, OTHER_LID, 3);
+	fixture_request(fix, OTHER_LID, 3);
 	relay_model_close(&fix->model, SLOT);
 	relay_model_open(&fix->model, SLOT, attach_id(fix->fabric, fix->other, origin));
 	fixture_run_until(fix, fix->now + 50 * MS);
@@ -401,7 +401,7 @@ RELAY_TEST(loss_matches_its_setting_and_all_losses_time_out, "latency=20us hold=
 	size_t timed_out = 0;
 
 	for (size_t i = 0; i < 2000; i++) {
-		fixture_ask(fix, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
+		fixture_request(fix, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
 		fixture_run_until(fix, fix->now + 10 * US);
 	}
 	fixture_run_until(fix, fix->now + 100 * MS);
@@ -420,13 +420,13 @@ RELAY_TEST(late_duplicated_and_unsolicited_responses, "latency=20us hold=100ms")
 
 	if (responder_configure(&fix->model.responder, "hcas duplicated=100", &err) < 0)
 		fail_msg("%s", err.text);
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	fixture_run_until(fix, began + 1 * MS);
 	assert_int_equal(fix->got, 2);
 	assert_memory_equal(&fix->responses[0].packet, &fix->responses[1].packet, sizeof(fix->responses[0].packet));
 
 	assert_int_equal(responder_configure(&fix->model.responder, "hcas duplicated=0 foreign=100", NULL), 0);
-	fixture_ask(fix, HCA_LID, 2);
+	fixture_request(fix, HCA_LID, 2);
 	fixture_run_until(fix, began + 2 * MS);
 	assert_int_equal(fix->got, 4);
 	assert_int_not_equal(fix->responses[2].tid, 2);
@@ -434,7 +434,7 @@ RELAY_TEST(late_duplicated_and_unsolicited_responses, "latency=20us hold=100ms")
 
 	assert_int_equal(responder_configure(&fix->model.responder, "hcas foreign=0 late=100 late_by=250ms", NULL), 0);
 	began = fix->now;
-	fixture_ask(fix, HCA_LID, 3);
+	fixture_request(fix, HCA_LID, 3);
 	fixture_run_until(fix, began + 1000 * MS);
 	assert_int_equal(fix->got, 6);
 	assert_true(fix->responses[4].timed_out);
@@ -455,7 +455,7 @@ RELAY_TEST(a_redirected_request_gets_a_response, "")
 	assert_int_equal(responder_configure(&fix->model.responder, settings, NULL), 0);
 	/* A target that is not a single node is rejected. */
 	assert_int_equal(responder_configure(&fix->model.responder, "all redirect=hcas", NULL), ERR_USAGE);
-	fixture_ask(fix, HCA_LID, 1);
+	fixture_request(fix, HCA_LID, 1);
 	assert_int_equal(fix->got, 1);
 	assert_int_equal(load_be16(fix->responses[0].packet.mad + MAD_STATUS), 0x0002);
 	info = fix->responses[0].packet.mad + PACKET_MAD_DATA;
@@ -477,8 +477,8 @@ RELAY_TEST(a_redirected_request_gets_a_response, "")
 RELAY_TEST(invalid_settings_change_nothing, "latency=20us")
 {
 	static const char *const wrong[] = {
-		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=nobody", "speed=1",
-		"hello", "hold=1s dead=nobody", "locked=nobody", "service=", "seed=abc", "dead=nothing*",
+		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=absent", "speed=1",
+		"hello", "hold=1s dead=absent", "locked=absent", "service=", "seed=abc", "dead=nothing*",
 	};
 	struct error err;
 

@@ -42,9 +42,9 @@ MARKS = {4096: (300, 50, 100, 5), 65536: (800, 50, 300, 15)}
 
 
 def figure(name, value, unit, mark=None, cpu_ms=None):
-    beside = "" if cpu_ms is None else f"   CPU {cpu_ms:.3g} ms"
-    beside += "" if mark is None else f"   at most {mark:g}: {'yes' if value <= mark else 'NO'}"
-    print(f"  {name:<66} {value:>9.4g} {unit}{beside}")
+    suffix = "" if cpu_ms is None else f"   CPU {cpu_ms:.3g} ms"
+    suffix += "" if mark is None else f"   at most {mark:g}: {'yes' if value <= mark else 'NO'}"
+    print(f"  {name:<66} {value:>9.4g} {unit}{suffix}")
     print("bench: " + json.dumps({"name": name, "value": round(value, 3), "unit": unit, "mark": mark,
                                   "cpu_ms": cpu_ms and round(cpu_ms, 3), "peer": None}))
     sys.stdout.flush()

@@ -174,8 +174,8 @@ def dead(sim, times):
             last = sim.newest()
             wait_for(lambda first=last: sim.newest() >= first + DEAD_SWEEPS, 60, 0.1)
             sim.run(IBWIRE_SIM, "wire", "dead=" + ",".join(victims))
-            died = sim.newest()
-            wait_for(lambda first=died: sim.newest() >= first + DEAD_SWEEPS + 1, 60, 0.1)
+            failed_at = sim.newest()
+            wait_for(lambda first=failed_at: sim.newest() >= first + DEAD_SWEEPS + 1, 60, 0.1)
             rows = sweeps_since(sim, last)
             # They may have failed at the end of a sweep that had read them all.
             first = next(i for i, row in enumerate(rows) if row["ports_answered"] < row["ports_planned"])
@@ -199,11 +199,11 @@ def dead(sim, times):
         return f"{sum(took > allowed_ms for took in values)} of {len(values)}"
     print(f"  {len(before)} clean sweeps: median {clean_ms:.0f} ms, 1.2 x that + 20 ms = {allowed_ms:.0f} ms; "
           f"longer: {above(before)}")
-    print(f"  {DEAD} HCAs die, {RUNS} times; the sweep in which they die and those after it, medians: " +
+    print(f"  {DEAD} HCAs fail, {RUNS} times; the sweep in which they fail and those after it, medians: " +
           ", ".join(f"{turn:.0f}" for turn in turns) + f" ms; of all of them longer: {above(all_after)}")
     for peer in ("ibqueryerrors", "ibqueryerrors -o 128"):
-        figure(f"sweep, no limit, in which {DEAD} HCAs die", turns[0], "ms", peer, times.middle("dead " + peer))
-    figure(f"sweep, no limit, in which {DEAD} HCAs die, against a clean one", turns[0], "ms", "clean sweep", clean_ms)
+        figure(f"sweep, no limit, in which {DEAD} HCAs fail", turns[0], "ms", peer, times.middle("dead " + peer))
+    figure(f"sweep, no limit, in which {DEAD} HCAs fail, against a clean one", turns[0], "ms", "clean sweep", clean_ms)
     figure(f"sweep, no limit, {DEAD} dead HCAs (the slowest turn's median)", max(turns), "ms", "clean sweep", clean_ms)
 
 
@@ -251,11 +251,11 @@ def print_growth(grown):
     """A table of the sizes; in brackets the cost per port relative to the first size."""
     print(f"  {'HCAs':>6} {'ports':>7} {'sweep, no limit':>20} {'sweep':>9} {'CPU a sweep':>20} {'memory':>20}")
     for row in grown:
-        def beside(key, unit):
+        def relative(key, unit):
             first = grown[0][key] / grown[0]["ports"]
             return f"{row[key]:.1f} {unit} ({row[key] / row['ports'] / first:.2f})"
-        print(f"  {row['HCAs']:>6} {row['ports']:>7} {beside('free_ms', 'ms'):>20} {row['sweep_ms']:>6.0f} ms "
-              f"{beside('cpu_ms', 'ms'):>20} {beside('memory_mb', 'MB'):>20}")
+        print(f"  {row['HCAs']:>6} {row['ports']:>7} {relative('free_ms', 'ms'):>20} {row['sweep_ms']:>6.0f} ms "
+              f"{relative('cpu_ms', 'ms'):>20} {relative('memory_mb', 'MB'):>20}")
 
 
 def main():

@@ -137,15 +137,15 @@ LAB_TEST(unresponsive_nodes_delay_no_slow_sweep)
 
 static void fail_and_restore_any(struct lab *lab)
 {
-	uint32_t living = 0;
+	uint32_t responsive = 0;
 
 	if (!note(lab))
 		return;
 	for (size_t i = 0; i < LAB_NODES; i++)
 		if (!lab->agents[i].dead)
-			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
+			responsive += i < LEAF ? 4 : i < HOST ? 6 : 1;
 	/* All responsive nodes, including those that responded again in this sweep. */
-	assert_int_equal(course.responded[course.count - 1], living);
+	assert_int_equal(course.responded[course.count - 1], responsive);
 	if (course.count > course.dies_at)
 		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
 	for (size_t i = 0; i < LAB_NODES - 1 && lab->sweeps >= course.dies_at; i++)

@@ -61,13 +61,13 @@ bool draw_host_is_free(const struct draw *draw, const struct host *host);
 void draw_use_host(struct draw *draw, const struct host *host);
 
 /*
- * draw_say_port, draw_say_node - append "at 301s WHAT NAME REST" and "expect KIND NAME TRUTH" for a port or node
+ * draw_add_port, draw_add_node - append "at 301s WHAT NAME REST" and "expect KIND NAME TRUTH" for a port or node
  *
  * Return: true.
  */
-bool draw_say_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+bool draw_add_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
 		   const char *truth, uint32_t port);
-bool draw_say_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+bool draw_add_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
 		   const char *truth, uint32_t node);
 
 /* The jobs that a fault needs to be detected. */

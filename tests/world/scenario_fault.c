@@ -49,7 +49,7 @@ static bool draw_place_fault(struct draw *draw, int64_t at_s, const struct place
 		return false;
 	if (fault->other && !draw_number(draw, 2))
 		snprintf(rest, sizeof(rest), "%s", fault->other);
-	return (fault->place <= ON_LINK ? draw_say_port : draw_say_node)(draw, at_s, fault->event, rest, fault->kind,
+	return (fault->place <= ON_LINK ? draw_add_port : draw_add_node)(draw, at_s, fault->event, rest, fault->kind,
 									 fault->truth, place);
 }
 
@@ -68,7 +68,7 @@ static bool flapping_link(struct draw *draw, int64_t at_s)
 	snprintf(truth, sizeof(truth), "severity=warning within=%ds", 2 * every_s + 40);
 	if (!draw_link(draw, draw_number(draw, 2), &port))
 		return false;
-	draw_say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+	draw_add_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
 	text_appendf(draw->text, "allow link-down %s\nallow black-hole any\n", draw_port_name(draw, port, name));
 	return true;
 }
@@ -138,7 +138,7 @@ static bool dead_leaf(struct draw *draw, int64_t at_s)
 		if (!draw_is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
 		    draw_peer_node(draw, draw->built->nodes[i].first_port) == node)
 			return false;
-	return draw_say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
+	return draw_add_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
 }
 
 static bool swapped_cables(struct draw *draw, int64_t at_s)
@@ -163,7 +163,7 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 	uint32_t port;
 
 	(void)at_s;
-	/* A small fabric has too few links between spines and cores to tell what is usual. */
+	/* A small fabric has too few links between spines and cores to determine what is usual. */
 	if (!draw_trunk(draw, &port) || (draw_node_of(draw, port) > draw->leafs[draw->leaf_count - 1] &&
 					 draw_peer_node(draw, port) > draw->leafs[draw->leaf_count - 1]))
 		return false;
@@ -193,7 +193,7 @@ static bool skewed_leaf(struct draw *draw, int64_t at_s)
 	if (draw_node_of(draw, port) > draw_peer_node(draw, port))
 		port = draw->built->ports[port].peer;
 	snprintf(rest, sizeof(rest), "to=%u part=%.2f", draw->built->ports[port].num, 0.4 + 0.3 * draw_share(draw));
-	return draw_say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+	return draw_add_node(draw, at_s, "skew", rest, "uplink-imbalance",
 			     "cause=routing severity=warning within=150s since=90s", draw_node_of(draw, port));
 }
 
@@ -215,7 +215,7 @@ static bool skewed_spine(struct draw *draw, int64_t at_s)
 			    draw_peer_node(draw, draw->trunks[i]) == draw_peer_node(draw, port);
 	snprintf(rest, sizeof(rest), "to=%u part=1", built->ports[port].num);
 	return parallel > 1 &&
-	       draw_say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+	       draw_add_node(draw, at_s, "skew", rest, "uplink-imbalance",
 			     "cause=routing severity=warning within=150s since=90s", draw_node_of(draw, port));
 }
 
@@ -224,7 +224,7 @@ static bool nic_unused(struct draw *draw, int64_t at_s)
 	uint32_t port;
 
 	return draw->kind == NET_SHAPE_RAIL && draw_hca(draw, &port) &&
-	       draw_say_node(draw, at_s, "leave main", "", "nic-unused", "within=16m", draw_node_of(draw, port));
+	       draw_add_node(draw, at_s, "leave main", "", "nic-unused", "within=16m", draw_node_of(draw, port));
 }
 
 static bool fallen_back(struct draw *draw, int64_t at_s)

@@ -147,27 +147,27 @@ bool draw_link(struct draw *draw, bool trunk, uint32_t *ret)
 	return true;
 }
 
-static bool say(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+static bool add_lines(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
 		const char *truth, const char *name)
 {
 	text_appendf(draw->text, "at %ds %s %s %s\nexpect %s %s %s\n", (int)at_s, what, name, rest, kind, name, truth);
 	return true;
 }
 
-bool draw_say_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+bool draw_add_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
 		   const char *truth, uint32_t port)
 {
 	char name[DRAW_NAME_SIZE];
 
-	return say(draw, at_s, what, rest, kind, truth, draw_port_name(draw, port, name));
+	return add_lines(draw, at_s, what, rest, kind, truth, draw_port_name(draw, port, name));
 }
 
-bool draw_say_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+bool draw_add_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
 		   const char *truth, uint32_t node)
 {
 	char name[DRAW_NAME_SIZE];
 
-	return say(draw, at_s, what, rest, kind, truth, draw_node_name(draw, node, name));
+	return add_lines(draw, at_s, what, rest, kind, truth, draw_node_name(draw, node, name));
 }
 
 /* --- the fabric --- */

@@ -345,7 +345,7 @@ TEST(invalid_jobs_are_reported)
 {
 	static const char *const wrong[] = {
 		"", "tree rate=1Gb/s", "ring rate=", "ring rate=fast", "ring rate=-1", "ring rate=1Gb/s rails=0-99",
-		"ring rate=1Gb/s rails=3-1", "ring rate=1Gb/s rails=x", "ring rate=1Gb/s hosts=nobody",
+		"ring rate=1Gb/s rails=3-1", "ring rate=1Gb/s rails=x", "ring rate=1Gb/s hosts=absent",
 		"ring rate=1Gb/s hosts=node0001", "ring rate=1Gb/s rails=9", "ring rate=1Gb/s coupled=maybe",
 		"ring rate=1Gb/s colour=red", "ring rate=1Gb/s hosts=node0900-node0999",
 		"ring stride=0", "ring stride=x", "ring hosts=node0001-node0004 stride=4",
