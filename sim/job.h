@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * job.h - hosts (sim/traffic/hosts.c), jobs and their flows (sim/traffic/job.c)
+ * job.h - hosts, jobs and their flows
  * A ring all-reduce has one ring per rail: host i sends to host i + 1, the last one to the first.
  */
 #ifndef IBWIRE_SIM_JOB_H

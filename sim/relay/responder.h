@@ -92,16 +92,6 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
 bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE]);
 
-/*
- * responder_put_extended_speeds, responder_put_detail - write the set counters of a detail attribute
- * Without lane counters the total of the port is divided among four lanes.
- */
-void responder_put_extended_speeds(const struct responder_port *port, enum fec_mode mode, uint8_t *data);
-void responder_put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data);
-
-/* responder_clear_detail - clear the counters selected by the CounterSelect in @data. */
-void responder_clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data);
-
 /* responder_garble - corrupt the attribute of a response, and sometimes its attribute ID. */
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random);
 
