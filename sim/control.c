@@ -64,7 +64,8 @@ void control_serve(int fd, int64_t timeout_us, control_handler *handler, void *c
 }
 
 /* Return: the length of the reply; 0 or less with errno set if there is none. */
-static ssize_t send_once(const struct sockaddr_un *address, socklen_t len, const char *command, char *reply, size_t size)
+static ssize_t send_once(const struct sockaddr_un *address, socklen_t len, const char *command, char *reply,
+			 size_t size)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), cause = 0;
 	ssize_t got = -1;

@@ -13,7 +13,7 @@
 #include "fabric/fabric.h"
 #include "sim/relay/key_values.h"
 #include "tests/world/collect.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 /* While a scenario runs. */
 struct run {
@@ -48,7 +48,7 @@ static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 	struct run *run = ctx;
 	struct comparison *comparison = run->comparison;
 	int64_t interval_us = run->scenario->interval_us;
-	int64_t now_us = (sweep->wall_us - virtual_wall_us(run->world, 0) + interval_us - 1) / interval_us *
+	int64_t now_us = (sweep->wall_us - VIRTUAL_WALL_US + interval_us - 1) / interval_us *
 			 interval_us;
 
 	(void)err;
@@ -177,14 +177,14 @@ static bool is_of_truth(const struct run *run, const struct observed_finding *fo
 {
 	/* A finding that opened before the event is not caused by it. */
 	return found->opened_us >= truth->at_us && in_list(truth->kinds, finding_kind_name(found->finding.kind)) &&
-	       is_subject(virtual_built(run->world), &found->finding, truth->subject);
+	       is_subject(run->world->built, &found->finding, truth->subject);
 }
 
 /* Compare a finding with an expectation. Return: the number of matching properties, at least 1. */
-static unsigned score(const struct run *run, const struct observed_finding *found, struct compared_truth *ret)
+static unsigned score(const struct observed_finding *found, struct compared_truth *ret)
 {
 	const struct scenario_truth *truth = ret->truth;
-	int64_t since_us = found->finding.since_us - virtual_wall_us(run->world, truth->at_us);
+	int64_t since_us = found->finding.since_us - VIRTUAL_WALL_US - truth->at_us;
 
 	ret->kind = ret->found = true;
 	ret->finding = found;
@@ -212,7 +212,7 @@ static void compare_truth(const struct run *run, struct compared_truth *truth)
 			     in_list(truth->truth->kinds, finding_kind_name(found->finding.kind));
 		if (!is_of_truth(run, found, truth->truth))
 			continue;
-		points = score(run, found, &now);
+		points = score(found, &now);
 		if (points > best_score)
 			best = now;
 		best_score = points > best_score ? points : best_score;
@@ -282,7 +282,7 @@ int compare_scenario(const struct scenario *scenario, struct comparison *ret, st
 	if (code < 0)
 		return code;
 	code = world_collect(run.world, scenario->interval_us, scenario->length_us,
-			     virtual_wall_us(run.world, 0), &sink, NULL, err);
+			     VIRTUAL_WALL_US, &sink, NULL, err);
 	if (code == 0)
 		conclude(&run);
 	virtual_destroy(run.world);

@@ -15,7 +15,7 @@
 #include "base/unit_test.h"
 #include "fabric/fabric.h"
 #include "tests/world/collect.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 #include "wire/explore.h"
 #include "wire/keys.h"
 

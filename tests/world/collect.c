@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "fabric/fabric.h"
 #include "tests/world/agents.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 /* CLOCK_BOOTTIME at the beginning: the collector's machine has run for an hour. */
 #define BOOT_BEGIN_US (3600 * US_PER_S)

@@ -22,7 +22,7 @@
 #include "collector/sink.h"
 #include "tests/world/agents.h"
 #include "tests/world/collect.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 /* Nodes by number: spines, leaves, hosts. The collector runs on the last host, which has the SM. */
 #define LAB_SPINES 2

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 #define WORDS_MAX 32
 

@@ -294,7 +294,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 
 	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &leaf))
 		return false;
-	table = routes_find(virtual_tables(draw->world), built->nodes[leaf].guid);
+	table = routes_find(&draw->world->tables, built->nodes[leaf].guid);
 	for (i = built->nodes[leaf].first_port, trunk = 0; i < built->nodes[leaf].first_port + built->nodes[leaf].ports;
 	     i++) {
 		uint32_t peer = built->ports[i].peer;

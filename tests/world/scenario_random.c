@@ -8,7 +8,7 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "tests/world/scenario_draw.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 #define JOBS_MAX 24   /* of a day */
 #define TRIES_MAX 300 /* to find a free place */
@@ -221,7 +221,7 @@ static void draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kin
 		abort();
 	text_done(&line);
 	scenario_done(&scenario);
-	built = draw->built = virtual_built(draw->world);
+	built = draw->built = draw->world->built;
 	if (host_table_create(built, &draw->hosts, NULL) < 0)
 		abort();
 	draw->used = virtual_alloc(built->node_count, sizeof(*draw->used));

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fabric/fabric.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 uint32_t spread_lids(struct fabric *fabric)
 {

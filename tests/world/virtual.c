@@ -10,10 +10,6 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "sim/traffic.h"
-#include "tests/world/virtual_state.h"
-
-/* 2026-01-01T00:00:00Z */
-#define WALL_BEGIN_US INT64_C(1767225600000000)
 
 /* Events within this time share one recalculation of loads. */
 #define TOGETHER_US 1000000
@@ -201,22 +197,6 @@ void virtual_advance(struct virtual *world, int64_t to_us)
 	count_until(world, world->read_us < to_us ? world->read_us : to_us);
 	pass(world, to_us);
 	virtual_count_errors(world, (double)(to_us - from_us) / 1e6);
-}
-
-const struct fabric *virtual_built(const struct virtual *world)
-{
-	return world->built;
-}
-
-const struct routes *virtual_tables(const struct virtual *world)
-{
-	return &world->tables;
-}
-
-int64_t virtual_wall_us(const struct virtual *world, int64_t at_us)
-{
-	(void)world;
-	return WALL_BEGIN_US + at_us;
 }
 
 double virtual_load(const struct virtual *world, uint32_t port)

@@ -11,7 +11,7 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "sim/relay/key_values.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 #define WORDS_MAX 16
 

@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 static uint64_t *errors_of(struct virtual *world, uint32_t port, enum counter counter)
 {

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "sim/share.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 /* Longest path in links, and the most switches over which a flow is spread at one distance. */
 #define HOPS_MAX 12

@@ -9,7 +9,7 @@
 #include "base/when.h"
 #include "fabric/fabric.h"
 #include "sim/relay/key_values.h"
-#include "tests/world/virtual_state.h"
+#include "tests/world/virtual.h"
 
 static const char *const patterns[] = {
 	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",

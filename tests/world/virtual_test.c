@@ -58,7 +58,7 @@ static uint32_t port_of(const struct virtual *world, const char *name)
 	struct error err;
 	uint32_t port;
 
-	if (parse_port(virtual_built(world), name, &port, &err) < 0)
+	if (parse_port(world->built, name, &port, &err) < 0)
 		fail_msg("%s", err.text);
 	return port;
 }
@@ -70,7 +70,7 @@ static uint32_t port_of(const struct virtual *world, const char *name)
 
 WORLD_TEST(both_ends_of_a_link_count_the_same, SMALL)
 {
-	const struct fabric *built = virtual_built(world);
+	const struct fabric *built = world->built;
 	uint64_t *before = calloc(built->port_count * 2, sizeof(*before));
 	size_t compared = 0;
 
@@ -100,7 +100,7 @@ WORLD_TEST(counters_fall_only_where_they_were_cleared,
 	   SMALL "length 1h\nat 5m clear leaf-u01-r0/9\nat 6m width leaf-u01-r0/10 1x\n"
 	   "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n")
 {
-	const struct fabric *built = virtual_built(world);
+	const struct fabric *built = world->built;
 	uint64_t *last = calloc(built->port_count * COUNTER_COUNT, sizeof(*last)), values[COUNTER_COUNT];
 	unsigned fell = 0;
 
@@ -132,7 +132,7 @@ TEST(a_scenario_is_deterministic)
 
 	advance(a, 40);
 	advance(b, 40);
-	for (uint32_t i = 0; i < virtual_built(a)->port_count; i++) {
+	for (uint32_t i = 0; i < a->built->port_count; i++) {
 		virtual_read_port(a, i, 40 * INTERVAL_US, one);
 		virtual_read_port(b, i, 40 * INTERVAL_US, two);
 		assert_memory_equal(one, two, sizeof(one));
@@ -145,7 +145,7 @@ TEST(a_scenario_is_deterministic)
 /* @ret: by port of the switch: the number of remote HCAs routed through it. */
 static void count_destinations(const struct virtual *world, const char *name, uint32_t ret[256])
 {
-	const struct fabric *built = virtual_built(world);
+	const struct fabric *built = world->built;
 	struct error err;
 	uint32_t node;
 
@@ -155,7 +155,7 @@ static void count_destinations(const struct virtual *world, const char *name, ui
 		const struct port *port = &built->ports[i];
 
 		if (built->nodes[port->node].type != NODE_SWITCH && built->ports[port->peer].node != node)
-			ret[routes_out_port(routes_find(virtual_tables(world), built->nodes[node].guid), port->lid)]++;
+			ret[routes_out_port(routes_find(&world->tables, built->nodes[node].guid), port->lid)]++;
 	}
 }
 
@@ -208,7 +208,7 @@ WORLD_TEST(ports_before_a_full_link_count_wait,
 	   "shape tree2 leafs=4 hosts=8 spines=4\n"
 	   "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n")
 {
-	const struct fabric *built = virtual_built(world);
+	const struct fabric *built = world->built;
 	uint32_t target = port_of(world, "node0032 mlx5_0/1"), leaf = built->ports[target].peer, waiting = 0;
 
 	advance(world, 3);
