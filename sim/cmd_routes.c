@@ -19,7 +19,6 @@
 #include "sim/lft.h"
 #include "sim/relay/key_values.h"
 #include "sim/rundir.h"
-#include "sim/traffic/skew.h"
 
 #define TIMEOUT_US (30 * US_PER_S)
 

@@ -11,7 +11,6 @@
 #include "sim/lft.h"
 #include "sim/net_shape.h"
 #include "sim/traffic.h"
-#include "sim/traffic/skew.h"
 #include "tests/world/spread.h"
 
 /* A fabric with even tables, and the flows of jobs on it. */
