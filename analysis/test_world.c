@@ -203,11 +203,6 @@ static void take_report(void *ctx, enum health_change change, struct finding *fi
 	struct world *world = ctx;
 	struct world_report *report = find_report(world, finding);
 
-	if (getenv("WORLD_TRACE"))
-		fprintf(stderr, "%6.0f s %s %s %s [%s] %s: %s\n", (double)world->now_us / 1e6,
-			change == HEALTH_OPENED ? "opened" : change == HEALTH_CHANGED ? "changed" : "closed",
-			finding_kind_name(finding->kind), finding_severity_name(finding->severity),
-			finding->cause ? finding->cause : "", finding->subject, finding->text);
 	assert(finding->subject[0] && finding->text[0] && finding->advice && finding->cause);
 	if (change == HEALTH_OPENED && !report->opened)
 		report->opened_us = world->now_us;

@@ -13,13 +13,6 @@
 
 #define WORDS_MAX 32
 
-static int read_about(struct scenario *scenario, char *rest, struct error *err)
-{
-	(void)err;
-	snprintf(scenario->about, sizeof(scenario->about), "%s", rest);
-	return 0;
-}
-
 static int read_shape(struct scenario *scenario, char *rest, struct error *err)
 {
 	static const char *const kinds[] = { "rail", "tree2", "tree3" };
@@ -45,16 +38,6 @@ static int read_shape(struct scenario *scenario, char *rest, struct error *err)
 	return code;
 }
 
-static int read_interval(struct scenario *scenario, char *rest, struct error *err)
-{
-	return when_span_parse(rest, &scenario->interval_us, err);
-}
-
-static int read_length(struct scenario *scenario, char *rest, struct error *err)
-{
-	return when_span_parse(rest, &scenario->length_us, err);
-}
-
 static int read_seed(struct scenario *scenario, char *rest, struct error *err)
 {
 	char *word;
@@ -62,15 +45,6 @@ static int read_seed(struct scenario *scenario, char *rest, struct error *err)
 	int code = virtual_split(rest, &word, 1, &count, err);
 
 	return code < 0 ? code : virtual_whole("seed", count ? word : "", 0, UINT64_MAX, &scenario->seed, err);
-}
-
-static int read_job(struct scenario *scenario, char *rest, struct error *err)
-{
-	(void)err;
-	scenario->jobs = virtual_grow(scenario->jobs, scenario->job_count, &scenario->job_capacity,
-				      sizeof(*scenario->jobs));
-	scenario->jobs[scenario->job_count++] = strdup(rest);
-	return 0;
 }
 
 /* "0" is a valid time, but not a span. */
@@ -147,24 +121,12 @@ static int read_truth(struct scenario *scenario, char *rest, bool expected, stru
 	return code;
 }
 
-static int read_expect(struct scenario *scenario, char *rest, struct error *err)
+static void add_job(struct scenario *scenario, const char *spec)
 {
-	return read_truth(scenario, rest, true, err);
+	scenario->jobs = virtual_grow(scenario->jobs, scenario->job_count, &scenario->job_capacity,
+				      sizeof(*scenario->jobs));
+	scenario->jobs[scenario->job_count++] = strdup(spec);
 }
-
-static int read_allow(struct scenario *scenario, char *rest, struct error *err)
-{
-	return read_truth(scenario, rest, false, err);
-}
-
-static const struct {
-	const char *word;
-	int (*read)(struct scenario *scenario, char *rest, struct error *err);
-} lines[] = {
-	{ "about", read_about }, { "shape", read_shape }, { "interval", read_interval }, { "length", read_length },
-	{ "seed", read_seed },   { "job", read_job },     { "at", read_at },             { "expect", read_expect },
-	{ "allow", read_allow },
-};
 
 static int read_line(struct scenario *scenario, char *line, struct error *err)
 {
@@ -177,10 +139,23 @@ static int read_line(struct scenario *scenario, char *line, struct error *err)
 	if (*rest)
 		*rest++ = '\0';
 	rest += strspn(rest, " \t");
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (!strcmp(line, lines[i].word))
-			return lines[i].read(scenario, rest, err);
-	return err_set(err, ERR_USAGE, "\"%s\" is not a keyword", line);
+	if (!strcmp(line, "interval"))
+		return when_span_parse(rest, &scenario->interval_us, err);
+	if (!strcmp(line, "length"))
+		return when_span_parse(rest, &scenario->length_us, err);
+	if (!strcmp(line, "shape"))
+		return read_shape(scenario, rest, err);
+	if (!strcmp(line, "seed"))
+		return read_seed(scenario, rest, err);
+	if (!strcmp(line, "at"))
+		return read_at(scenario, rest, err);
+	if (!strcmp(line, "expect") || !strcmp(line, "allow"))
+		return read_truth(scenario, rest, *line == 'e', err);
+	if (!strcmp(line, "job"))
+		add_job(scenario, rest);
+	else if (strcmp(line, "about"))
+		return err_set(err, ERR_USAGE, "\"%s\" is not a keyword", line);
+	return 0;
 }
 
 int scenario_read(const char *chars, struct scenario *ret, struct error *err)

@@ -35,7 +35,6 @@ struct scenario_truth {
 struct scenario_event { int64_t at_us; char *text; };
 
 struct scenario {
-	char about[SCENARIO_WORD];
 	struct net_shape shape;
 	int64_t interval_us, length_us;
 	uint64_t seed;
