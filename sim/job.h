@@ -22,7 +22,6 @@ struct host_hca {
 
 struct host {
 	char *name;
-	uint64_t system_guid;
 	size_t first_hca, hca_count; /* in host_table.hcas, ordered by rail */
 };
 

@@ -20,7 +20,6 @@ struct fabric;
 struct lft {
 	struct routes routes;
 	uint16_t *port_lids; /* by port index; 0: unknown; the LID of a switch is at its port 0 */
-	size_t switch_count; /* number of tables of switches in the fabric */
 };
 
 /*

@@ -44,8 +44,6 @@ static void process_line(struct console_output *output, const char *line)
 		output->quoting = true;
 	if (!output->quoting && (!*text || strstr(text, " has been set to ")))
 		return;
-	if (strstr(text, "Network simulator ready"))
-		output->ready = true;
 	if (strstr(text, MARK_END))
 		output->quoting = false;
 	if (strstr(text, "ibpanic") || strstr(text, "ibwarn") || strstr(text, "fatal"))

@@ -24,7 +24,6 @@ struct console_output {
 	int log_fd;
 	struct text line; /* an incomplete line */
 	bool quoting;     /* between the marks of console_run: all lines are logged */
-	bool ready;       /* the net file is loaded */
 	char last[256];   /* the last error message of ibsim */
 	/* Called for each line of the response to "Attached". */
 	void (*attached)(void *ctx, int client, pid_t pid);

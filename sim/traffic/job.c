@@ -21,7 +21,6 @@
 /* An HCA before hosts are numbered. */
 struct found {
 	char host[NODE_NAME_SIZE];
-	uint64_t system_guid;
 	uint32_t port, rail;
 };
 
@@ -75,7 +74,6 @@ static size_t find_hcas(const struct fabric *fabric, struct found *found)
 			continue;
 		memset(&found[count], 0, sizeof(found[count]));
 		found[count].port = port;
-		found[count].system_guid = node->system_guid;
 		name_found(node, &found[count]);
 		count++;
 	}
@@ -107,7 +105,6 @@ int host_table_create(const struct fabric *fabric, struct host_table *ret, struc
 			host->name = strdup(found[i].host);
 			if (!host->name)
 				goto nomem;
-			host->system_guid = found[i].system_guid;
 			host->first_hca = i;
 		}
 		host = &table.hosts[table.host_count - 1];

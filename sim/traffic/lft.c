@@ -64,7 +64,6 @@ static int begin_switch(struct parser *parser, const char *line)
 	if (flush(parser) < 0)
 		return ERR_NOMEM;
 	parser->begun++;
-	parser->lft.switch_count += known;
 	parser->guid = known ? guid : 0;
 	return 0;
 }
